@@ -1,0 +1,106 @@
+# tpat: everything is built by this file; generated sources are in mk/generate.mk, tests and the demo in mk/test.mk.
+#
+#   make              build/tpat, build/libtpat.a, build/libtpat.so
+#   make test         all tests that need no GPU (GROUP=unit: one group; DEV=cuda: the GPU groups too)
+#   make test-long    random problems, fuzzing and sanitizers at full length
+#   make demo         a real model, from its original file to a verified rewritten one
+#   make install      PREFIX=/usr/local, DESTDIR=
+#   make size         lines a folder;  make format: clang-format over the sources;  make clean
+#
+#   CC=clang          another compiler;  SANITIZE=1: AddressSanitizer and UBSan, in build/asan
+
+CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+PREFIX  ?= /usr/local
+VERSION := $(or $(shell sed -n 's/^\#define TPAT_VERSION "\(.*\)"/\1/p' include/tpat/tpat.h 2>/dev/null),0.1.0)
+SOVER   := $(firstword $(subst ., ,$(VERSION)))
+
+ifdef SANITIZE
+B       := build/asan
+OPTIM   := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DTPAT_DEBUG
+else
+B       := build
+OPTIM   := -O2
+endif
+OBJ     := $(B)/obj
+GEN     := build/gen
+
+WARN    := -Wall -Wextra -Werror
+CFLAGS  ?=
+FLAGS   := -std=c11 -D_GNU_SOURCE $(OPTIM) -g $(WARN) -fvisibility=hidden -fPIC -ffp-contract=off \
+	   -Isrc -Iinclude -I$(GEN)
+
+# What is installed as an archive is linked into the program, so that it runs on machines without these packages.
+archive  = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
+LIBS     = $(foreach lib,protobuf-c jansson sqlite3 z,$(call archive,$(lib))) -ldl -lpthread -lm
+
+# One short line a step; V=1 shows the commands.
+Q       := $(if $(V),,@)
+say      = $(if $(V),,@printf '  %-8s %s\n' $(1) $@)
+
+SOURCES := $(sort $(wildcard src/*/*.c) $(wildcard src/emit/*/*.c))
+PROGRAM := $(filter src/cli/%,$(SOURCES))
+LIBRARY := $(filter-out src/cli/%,$(SOURCES))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all clean size format install FORCE
+
+include mk/generate.mk
+
+LIB_OBJ := $(LIBRARY:%.c=$(OBJ)/%.o) $(GEN_OBJ)
+CLI_OBJ := $(PROGRAM:%.c=$(OBJ)/%.o)
+
+all: $(B)/libtpat.a $(B)/libtpat.so $(if $(PROGRAM),$(B)/tpat)
+
+$(OBJ)/%.o: %.c $(B)/flags | $(SETUP) $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/libtpat.a: $(LIB_OBJ) $(B)/objects
+	@rm -f $@
+	$(call say,AR)
+	$(Q)ar rcs $@ $(LIB_OBJ)
+
+$(B)/libtpat.so: $(LIB_OBJ) $(B)/objects
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtpat.so.$(SOVER) -Wl,--exclude-libs,ALL -o $@ $(LIB_OBJ) $(LIBS)
+	@ln -sf libtpat.so $@.$(SOVER)
+
+$(B)/tpat: $(CLI_OBJ) $(B)/libtpat.a
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
+
+# The compiler, its flags and the set of objects are inputs too: these files change only when what they say does.
+$(B)/flags: FORCE
+	@$(call save,$(shell command -v $(CC)) $(FLAGS) $(CFLAGS))
+$(B)/objects: FORCE
+	@$(call save,$(LIB_OBJ) $(LDFLAGS))
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/tpat
+	$(if $(PROGRAM),install -m 755 $(B)/tpat $(DESTDIR)$(PREFIX)/bin/tpat)
+	install -m 644 $(B)/libtpat.a $(DESTDIR)$(PREFIX)/lib/libtpat.a
+	install -m 755 $(B)/libtpat.so $(DESTDIR)$(PREFIX)/lib/libtpat.so.$(VERSION)
+	ln -sf libtpat.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtpat.so.$(SOVER)
+	ln -sf libtpat.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtpat.so
+	install -m 644 include/tpat/*.h $(DESTDIR)$(PREFIX)/include/tpat
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tpat.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tpat.pc
+
+size:
+	@tools/size.sh
+
+format:
+	clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
+
+# Keeps what was downloaded (build/venv, build/demo, build/nodes); `rm -r build` removes that too.
+clean:
+	rm -rf build/obj build/asan build/gen build/tests build/flags build/objects build/helpers build/tpat build/libtpat.*
+
+include mk/test.mk

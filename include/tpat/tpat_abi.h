@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tpat_abi.h: TensorRT's C++ plugin interfaces as C sees them. Virtual tables are structs of functions whose first
+ * argument is the object; an object is a struct whose first word points at its table (Itanium C++ ABI, single
+ * inheritance). Names and order are those of TensorRT's public headers NvInferRuntimeBase.h, NvInferRuntime.h,
+ * NvInferImpl.h and NvInferPluginBase.h. V3 interfaces and all structs are the same from TensorRT 10.0 to 11.x; registry, logger and logger
+ * finder moved at 11.0 and are here in both forms. */
+#ifndef TPAT_ABI_H
+#define TPAT_ABI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Enums (int32 in the ABI). */
+enum trt_type {
+	TRT_FLOAT = 0,
+	TRT_HALF = 1,
+	TRT_INT8 = 2,
+	TRT_INT32 = 3,
+	TRT_BOOL = 4,
+	TRT_UINT8 = 5,
+	TRT_FP8 = 6, /* E4M3FN */
+	TRT_BF16 = 7,
+	TRT_INT64 = 8,
+	TRT_INT4 = 9,
+	TRT_FP4 = 10,  /* 10.8 */
+	TRT_E8M0 = 11, /* 10.12 */
+	TRT_PRIVATE = 1000, /* tpat: plus the ONNX type, for types that TensorRT lacks; known to tpat's own hosts only */
+};
+enum { TRT_LINEAR = 0 }; /* TensorFormat */
+enum { TRT_FIELD_INT32 = 5, TRT_FIELD_CHAR = 6, TRT_FIELD_INT64 = 10 };
+enum {
+	TRT_SUM = 0,
+	TRT_PROD = 1,
+	TRT_MAX = 2,
+	TRT_MIN = 3,
+	TRT_SUB = 4,
+	TRT_EQUAL = 5,
+	TRT_LESS = 6,
+	TRT_FLOOR_DIV = 7,
+	TRT_CEIL_DIV = 8,
+};
+enum { TRT_CORE = 0, TRT_BUILD = 1, TRT_RUNTIME = 2 };       /* PluginCapabilityType */
+enum { TRT_PHASE_BUILD = 0, TRT_PHASE_RUNTIME = 1 };         /* TensorRTPhase */
+enum { TRT_LOG_INTERNAL, TRT_LOG_ERROR, TRT_LOG_WARNING, TRT_LOG_INFO, TRT_LOG_VERBOSE }; /* ILogger::Severity */
+enum { TRT_MAX_DIMS = 8, TRT_MAX_STRING = 1024 };            /* the string's NUL included */
+
+/* TensorRT's DataType of an ONNX element type; private codes for those it lacks. Source: ONNX TensorProto.DataType. */
+static inline int32_t trt_type_of_onnx(int32_t onnx)
+{
+	switch (onnx) {
+	case 1: return TRT_FLOAT;
+	case 2: return TRT_UINT8;
+	case 3: return TRT_INT8;
+	case 6: return TRT_INT32;
+	case 7: return TRT_INT64;
+	case 9: return TRT_BOOL;
+	case 10: return TRT_HALF;
+	case 16: return TRT_BF16;
+	case 17: return TRT_FP8;
+	case 22: return TRT_INT4;
+	case 23: return TRT_FP4;
+	case 24: return TRT_E8M0;
+	default: return TRT_PRIVATE + onnx;
+	}
+}
+
+/* Structs. */
+struct trt_dims {
+	int32_t rank;
+	int64_t d[TRT_MAX_DIMS]; /* -1: unknown */
+};
+struct trt_desc { /* PluginTensorDesc */
+	struct trt_dims dims;
+	int32_t type, format;
+	float scale;
+};
+struct trt_dynamic_desc { /* DynamicPluginTensorDesc */
+	struct trt_desc desc;
+	struct trt_dims min, max, opt;
+};
+struct trt_expr { /* IDimensionExpr and IExprBuilder: their methods are inline and call impl's table with impl */
+	const void *vptr;
+	void *impl;
+};
+struct trt_dims_exprs {
+	int32_t rank;
+	const struct trt_expr *d[TRT_MAX_DIMS];
+};
+struct trt_field {
+	const char *name;
+	const void *data;
+	int32_t type, length;
+};
+struct trt_fields {
+	int32_t count;
+	const struct trt_field *field;
+};
+struct trt_info { /* InterfaceInfo: comes back in two registers */
+	const char *kind;
+	int32_t major, minor;
+};
+
+_Static_assert(sizeof(struct trt_dims) == 72, "Dims");
+_Static_assert(sizeof(struct trt_desc) == 88 && offsetof(struct trt_desc, scale) == 80, "PluginTensorDesc");
+_Static_assert(sizeof(struct trt_dynamic_desc) == 304 && offsetof(struct trt_dynamic_desc, opt) == 232, "DynamicDesc");
+_Static_assert(sizeof(struct trt_dims_exprs) == 72, "DimsExprs");
+_Static_assert(sizeof(struct trt_field) == 24 && sizeof(struct trt_fields) == 16, "PluginField");
+_Static_assert(sizeof(struct trt_info) == 16, "InterfaceInfo");
+
+/* An object of any interface, and a call of one of its methods. */
+struct trt_object {
+	const void *vptr;
+};
+#define TRT_CALL(object, table, method, ...) \
+	((*(const struct table *const *)(object))->method((void *)(object), ##__VA_ARGS__))
+
+/* What stands before the first slot of a table. */
+struct trt_table_head {
+	ptrdiff_t offset_to_top; /* 0 */
+	const void *type_info;   /* may be null */
+};
+
+/* IVersionedInterface: the first four slots of nearly all. D1 destroys and keeps the memory, D0 frees it too. */
+struct trt_versioned {
+	int32_t (*api_language)(void *self); /* 0: C++ */
+	struct trt_info (*info)(void *self);
+	void (*d1)(void *self);
+	void (*d0)(void *self);
+};
+
+struct trt_plugin { /* IPluginV3, "PLUGIN" 1.0 */
+	struct trt_versioned v;
+	void *(*capability)(void *self, int32_t type);
+	void *(*clone)(void *self);
+};
+
+struct trt_core { /* IPluginV3OneCore, "PLUGIN_V3ONE_CORE" 1.0 */
+	struct trt_versioned v;
+	const char *(*name)(void *self);
+	const char *(*version)(void *self);
+	const char *(*name_space)(void *self);
+};
+
+struct trt_build { /* IPluginV3OneBuild, "PLUGIN_V3ONE_BUILD" 1.0 */
+	struct trt_versioned v;
+	int32_t (*configure)(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
+			     const struct trt_dynamic_desc *out, int32_t outputs);
+	int32_t (*output_types)(void *self, int32_t *out, int32_t outputs, const int32_t *in, int32_t inputs);
+	int32_t (*output_shapes)(void *self, const struct trt_dims_exprs *in, int32_t inputs,
+				 const struct trt_dims_exprs *shape_in, int32_t shape_inputs,
+				 struct trt_dims_exprs *out, int32_t outputs, struct trt_expr *builder);
+	bool (*supports_format)(void *self, int32_t pos, const struct trt_dynamic_desc *in_out, int32_t inputs,
+				int32_t outputs);
+	int32_t (*outputs)(void *self);
+	size_t (*workspace)(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
+			    const struct trt_dynamic_desc *out, int32_t outputs);
+	int32_t (*valid_tactics)(void *self, int32_t *tactics, int32_t count);
+	int32_t (*tactics)(void *self);
+	const char *(*timing_cache_id)(void *self);
+	int32_t (*format_limit)(void *self);
+	const char *(*metadata)(void *self);
+};
+
+struct trt_runtime { /* IPluginV3OneRuntime, "PLUGIN_V3ONE_RUNTIME" 1.0 */
+	struct trt_versioned v;
+	int32_t (*set_tactic)(void *self, int32_t tactic);
+	int32_t (*shape_change)(void *self, const struct trt_desc *in, int32_t inputs, const struct trt_desc *out,
+				int32_t outputs);
+	int32_t (*enqueue)(void *self, const struct trt_desc *in, const struct trt_desc *out, const void *const *inputs,
+			   void *const *outputs, void *workspace, void *stream);
+	void *(*attach)(void *self, void *context); /* a clone of the whole plugin */
+	const struct trt_fields *(*fields)(void *self);
+};
+
+struct trt_creator { /* IPluginCreatorV3One, "PLUGIN CREATOR_V3ONE" 1.0 */
+	struct trt_versioned v;
+	void *(*create)(void *self, const char *name, const struct trt_fields *fields, int32_t phase);
+	const struct trt_fields *(*field_names)(void *self);
+	const char *(*name)(void *self);
+	const char *(*version)(void *self);
+	const char *(*name_space)(void *self);
+};
+
+/* apiv::VExprBuilder and apiv::VDimensionExpr: the tables behind trt_expr.impl. */
+struct trt_expr_builder {
+	void (*d1)(void *impl);
+	void (*d0)(void *impl);
+	const struct trt_expr *(*constant)(void *impl, int64_t value);
+	const struct trt_expr *(*operation)(void *impl, int32_t operation, const struct trt_expr *a,
+					    const struct trt_expr *b);
+	const struct trt_expr *(*size_tensor)(void *impl, int32_t output, const struct trt_expr *likely,
+					      const struct trt_expr *upper);
+};
+struct trt_expr_value {
+	void (*d1)(void *impl);
+	void (*d0)(void *impl);
+	bool (*is_constant)(void *impl);
+	int64_t (*value)(void *impl); /* INT64_MIN when it is not constant */
+	bool (*is_size_tensor)(void *impl);
+};
+
+/* ILogger and ILoggerFinder. */
+struct trt_logger_10 {
+	void (*log)(void *self, int32_t severity, const char *message);
+	void (*d1)(void *self);
+	void (*d0)(void *self);
+};
+struct trt_logger_11 {
+	struct trt_versioned v;
+	void (*log)(void *self, int32_t severity, const char *message);
+};
+struct trt_finder_10 {
+	void *(*find)(void *self);
+	void (*d1)(void *self);
+	void (*d0)(void *self);
+};
+struct trt_finder_11 {
+	struct trt_versioned v;
+	void *(*find)(void *self);
+};
+
+/* IPluginRegistry, as far as it is called here. `slot` names what lies between. */
+struct trt_registry_10 {
+	void *slot_0_to_11[12];
+	bool (*add)(void *self, void *creator, const char *name_space); /* registerCreator */
+	void *slot_13_to_14[2];
+	bool (*remove)(void *self, const void *creator); /* deregisterCreator */
+};
+struct trt_registry_11 {
+	void *slot_0_to_7[8];
+	bool (*add)(void *self, void *creator, const char *name_space);
+	void *slot_9_to_10[2];
+	bool (*remove)(void *self, const void *creator);
+};
+
+/* Which of the two forms a library has, by its getInferLibVersion(): 10, 11, or 0 for one that tpat does not know.
+ * TensorRT counts 10.3.0 as 100300; TensorRT-RTX counts itself (1.7.1 is 10701) and has the form of 11 since then. */
+static inline int trt_form(int32_t version)
+{
+	if (version >= 110000 || (version >= 10700 && version < 20000))
+		return 11;
+	return version >= 100000 ? 10 : 0;
+}
+
+#endif

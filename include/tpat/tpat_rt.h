@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tpat_rt.h: what a generated plugin and the runtime (rt/) say to each other.
+ *
+ * A generated library is data: one constant `struct tpat_rt_library` named tpat_library, which describes each plugin as
+ * tensors, expressions over run-time extents, and a sequence of kernel launches. The runtime reads it: it is the
+ * TensorRT plugin. Nothing here depends on TensorRT or CUDA headers. All tables are constant and shared by all
+ * instances; every index is into the array of the same plugin.
+ *
+ * The struct starts with a version; a runtime refuses any other. */
+#ifndef TPAT_RT_H
+#define TPAT_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TPAT_RT_VERSION 1
+
+/* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
+#define TPAT_RT_MAX_RANK 8
+#define TPAT_RT_MAX_ARGS 512
+
+/* What a generated library shows of itself; all else is hidden. The table is `protected`, so that two libraries in one
+ * process never read each other's. */
+#define TPAT_RT_EXPORT __attribute__((visibility("default")))
+#define TPAT_RT_TABLE __attribute__((visibility("protected")))
+
+/* One node of an expression; operands a, b, c are indices of earlier nodes of the same table. Values are int64.
+ * The same table is evaluated with numbers (enqueue), with ranges (workspace) and with TensorRT's IExprBuilder (shapes).
+ * A node that overflows, or whose VALUE cannot be known, has no value; nodes that use it have none either (SELECT looks
+ * only at the side it takes). That is an error only where the number is needed. */
+enum tpat_rt_op {
+	TPAT_RT_CONST,  /* value */
+	TPAT_RT_DIM,    /* extent b of input a */
+	TPAT_RT_VALUE,  /* element b of the integer shape input a. Device memory cannot be read when a kernel is launched:
+			 * there the number comes from an output extent that is this very VALUE; where no output has
+			 * one, it may serve shapes only */
+	TPAT_RT_ADD,
+	TPAT_RT_SUB,
+	TPAT_RT_MUL,
+	TPAT_RT_FLOORDIV, /* toward minus infinity; by zero gives 0 */
+	TPAT_RT_CEILDIV,
+	TPAT_RT_MOD,    /* a - floordiv(a, b) * b */
+	TPAT_RT_MIN,
+	TPAT_RT_MAX,
+	TPAT_RT_EQ,     /* 1 or 0, as all below */
+	TPAT_RT_LT,
+	TPAT_RT_LE,
+	TPAT_RT_AND,
+	TPAT_RT_OR,
+	TPAT_RT_NOT,    /* a */
+	TPAT_RT_SELECT, /* a ? b : c */
+	TPAT_RT_SIZE,   /* a size that only the kernels find out: output a (a scalar INT32 or INT64) will hold it; b its
+			 * likely and c its largest value. With numbers it stands for c */
+};
+
+struct tpat_rt_expr {
+	int32_t op, a, b, c;
+	int64_t value;
+};
+
+/* A tensor at the plugin's edge. */
+struct tpat_rt_tensor {
+	const char *name;   /* the operator's or region's own name of it: "x", "scale" */
+	int32_t type;       /* ONNX TensorProto.DataType */
+	int32_t rank;
+	const int32_t *dim; /* rank expressions. Of an input: what its extent must equal; its own DIM where anything goes */
+	int32_t shape_input;/* inputs: 1 when the runtime needs its values as a shape (TensorRT: shape input). These come
+			     * after all other inputs */
+};
+
+/* An intermediate buffer in the workspace, or a constant that travels in the library. */
+struct tpat_rt_buffer {
+	const char *name;
+	int32_t bytes;    /* expression: its size; of a constant one that needs no extents */
+	const void *data; /* constants: the bytes, uploaded once a device; null: workspace */
+};
+
+enum tpat_rt_arg_kind {
+	TPAT_RT_ARG_INPUT,  /* pointer to input `index` */
+	TPAT_RT_ARG_OUTPUT, /* pointer to output `index` */
+	TPAT_RT_ARG_BUFFER, /* pointer to buffer `index` */
+	TPAT_RT_ARG_INT,    /* expression `index` as a 32-bit int */
+	TPAT_RT_ARG_LONG,   /* expression `index` as a 64-bit int */
+};
+struct tpat_rt_arg {
+	int32_t kind, index;
+};
+
+struct tpat_rt_kernel {
+	const char *name;                     /* of the function in the module */
+	const struct tpat_rt_arg *arg;
+	int32_t args;
+	int32_t grid[3];                      /* expressions; blocks. Any 0 at run time: nothing to do, not launched */
+	int32_t block[3];                     /* threads, constants */
+	int32_t shared_bytes;                 /* of dynamic shared memory, constant */
+	int32_t guard;                        /* expression that must be nonzero for this kernel to fit, or -1: always */
+};
+
+/* One step of a plugin: the first of its kernels whose guard holds is launched (the last one has none). */
+struct tpat_rt_step {
+	const struct tpat_rt_kernel *kernel;
+	int32_t kernels;
+};
+
+/* Compiled code of one plugin for one architecture. */
+struct tpat_rt_image {
+	int32_t arch; /* 90 for sm_90 */
+	int32_t ptx;  /* 1: PTX text (NUL-terminated), runs on later architectures too; 0: cubin, runs on this major only */
+	const void *data;
+	const void *end;
+};
+
+struct tpat_rt_plugin {
+	const char *name, *version, *name_space;
+	const char *hash;    /* canonical hash of the program, hex: serialised and checked */
+	const char *about;   /* one line: what it computes */
+	const struct tpat_rt_tensor *input, *output;
+	int32_t inputs, outputs;
+	const struct tpat_rt_expr *expr;
+	int32_t exprs;
+	const struct tpat_rt_buffer *buffer;
+	int32_t buffers;
+	const struct tpat_rt_step *step;
+	int32_t steps;
+	const struct tpat_rt_image *image;
+	int32_t images;
+};
+
+struct tpat_rt_library {
+	uint32_t version; /* TPAT_RT_VERSION */
+	const char *model;     /* the model's file name */
+	const char *generator; /* "tpat 0.1.0" */
+	const struct tpat_rt_plugin *plugin;
+	int32_t plugins;
+};
+
+extern const struct tpat_rt_library tpat_library TPAT_RT_TABLE;
+
+/* Who runs the kernels. The default is the CUDA driver, opened when first needed. `tpat verify --device cpu` and the
+ * tests put their own in its place before anything runs: tpat_rt_set_device(). All calls return 0, or nonzero with a
+ * sentence in `why`. */
+struct tpat_rt_device {
+	uint32_t version; /* TPAT_RT_VERSION */
+	void *user;
+	/* A line of the runtime's log ("tpat plugin NAME: ..."; severity as TensorRT's: 1 error, 2 warning), where the process
+	 * holds no TensorRT that says how its logger looks. May be null. A device whose `load` is null is CUDA, with this
+	 * log. */
+	void (*log)(void *user, int severity, const char *line);
+	/* The plugin's code made ready for the current device; once a plugin and device. */
+	int (*load)(void *user, const struct tpat_rt_plugin *plugin, void **module, char why[256]);
+	/* A constant buffer, uploaded; once a buffer and device. */
+	int (*upload)(void *user, const void *data, size_t bytes, void **pointer, char why[256]);
+	int (*launch)(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
+		      const uint32_t grid[3], void **args, void *stream, char why[256]);
+	/* A number for the current device, so that what load and upload gave is kept apart a device; negative: no device. */
+	int (*current)(void *user, char why[256]);
+	/* Give back what load and upload gave, when the library is unloaded or the device replaced. May be null. */
+	void (*unload)(void *user, int device, void *module);
+	void (*release)(void *user, int device, void *pointer);
+};
+
+/* The struct is copied; null: back to CUDA. Not to be called while a plugin of the library is in use. */
+void tpat_rt_set_device(const struct tpat_rt_device *device) TPAT_RT_EXPORT;
+
+/* What TensorRT calls; see tpat_abi.h. */
+void *const *getCreators(int32_t *count) TPAT_RT_EXPORT;
+void *const *getPluginCreators(int32_t *count) TPAT_RT_EXPORT;
+void setLoggerFinder(void *finder) TPAT_RT_EXPORT;
+
+#endif

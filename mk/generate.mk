@@ -1,0 +1,50 @@
+# Generated sources, all in build/gen, each from one stated source; and the tools that building needs.
+
+# Write the text $(1) to the target, but leave the file alone when it already says that.
+save = mkdir -p $(@D) && printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' > $@
+
+# Compiler, protoc-c and libraries, installed when missing.
+SETUP := build/setup-build
+$(SETUP): tools/setup
+	tools/setup build
+	@mkdir -p $(@D) && touch $@
+
+GEN_HEADERS := $(GEN)/op_list.inc
+GEN_OBJ     :=
+
+# The model file's format.
+ifneq ($(wildcard src/onnx/onnx.proto),)
+GEN_HEADERS += $(GEN)/onnx.pb-c.h
+GEN_OBJ     += $(OBJ)/gen/onnx.pb-c.o
+endif
+$(GEN)/onnx.pb-c.c $(GEN)/onnx.pb-c.h: $(GEN)/onnx.stamp ;
+$(GEN)/onnx.stamp: src/onnx/onnx.proto | $(SETUP)
+	@mkdir -p $(@D)
+	$(call say,PROTOC)
+	$(Q)$$(command -v protoc-c || command -v protoc) --c_out=$(GEN) --proto_path=src/onnx onnx.proto
+	@touch $@
+
+# The operators: OP(op_x) for each `const struct op_def op_x =`, OP_TABLE(ops_y) for each `const struct op_def ops_y[] =`.
+$(GEN)/op_list.inc: FORCE
+	@mkdir -p $(@D)
+	@cat $(sort $(wildcard src/ops/*.c)) /dev/null | sed -n -E \
+		-e 's/^const struct op_def (op_[a-z0-9_]+) *=.*/OP(\1)/p' \
+		-e 's/^const struct op_def (ops_[a-z0-9_]+)\[\] *=.*/OP_TABLE(\1)/p' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+# The texts that the program carries: the runtime of generated libraries, and the headers that kernels include.
+EMBED := $(sort $(wildcard rt/*.c rt/*.h rt/*/*.c rt/*/*.h rt/*/*.cuh) \
+	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h))
+GEN_OBJ += $(OBJ)/gen/embed.o
+$(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list
+	@mkdir -p $(@D)
+	$(call say,EMBED)
+	$(Q)tools/embed.sh $(EMBED) > $@
+$(GEN)/embed.list: FORCE
+	@$(call save,$(EMBED))
+$(OBJ)/gen/embed.o: $(EMBED)
+
+$(OBJ)/gen/%.o: $(GEN)/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c $< -o $@

@@ -1,0 +1,59 @@
+# Tests and the demo. tests/run knows the groups; here is how their programs are built.
+
+.PHONY: test test-long demo
+
+SETUP_TEST := build/setup-test
+$(SETUP_TEST): tools/setup
+	tools/setup test
+	@mkdir -p $(@D) && touch $@
+
+# CC and the like reach the makes that tests/run starts through MAKEFLAGS.
+test: $(SETUP_TEST)
+	+@tests/run $(GROUP)
+test-long: $(SETUP_TEST)
+	+@LONG=1 tests/run $(GROUP)
+export DEV
+
+# Programs that call the library: tests/unit/map_test.c is build/tests/unit/map_test; with SANITIZE=1 in build/asan.
+UNIT_TESTS := $(patsubst %.c,$(B)/%,$(sort $(wildcard tests/unit/*_test.c)))
+.PHONY: unit-tests
+unit-tests: $(UNIT_TESTS)
+
+$(B)/tests/%: tests/%.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(FLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
+
+# What several of them share: the emulator, the host that plays TensorRT.
+HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/emulator/*.c tests/host/*.c)))
+HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
+$(HELP_OBJ): FLAGS += -Itests
+$(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
+	@mkdir -p $(@D) && rm -f $@
+	$(call say,AR)
+	$(Q)ar rcs $@ $(HELP_OBJ)
+$(B)/helpers: FORCE
+	@$(call save,$(HELP_OBJ))
+-include $(HELP_OBJ:.o=.d) $(wildcard $(B)/tests/*/*.d)
+
+# A plugin library as generated code would be: the runtime and a library description written by hand.
+RT_SOURCES := $(wildcard rt/*.c)
+$(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*.h include/tpat/*.h) $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
+
+# From a model as published to a verified rewritten one. ddddocr is an OCR package; its quantised model holds operators
+# that TensorRT refuses.
+DEMO      := build/demo
+DEMO_OPS  := ConvInteger,MatMulInteger,DynamicQuantizeLinear
+$(DEMO)/common_old.onnx: | $(SETUP_TEST)
+	@mkdir -p $(@D)
+	build/venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(@D) ddddocr==1.6.1
+	build/venv/bin/python tools/unwheel.py $(@D) ddddocr/common_old.onnx $@
+
+demo: all $(DEMO)/common_old.onnx
+	$(B)/tpat list $(DEMO)/common_old.onnx
+	$(B)/tpat build $(DEMO)/common_old.onnx -t $(DEMO_OPS) -o $(DEMO)/common_old_tpat.onnx
+	$(B)/tpat verify $(DEMO)/common_old_tpat.onnx --device cpu
+	build/venv/bin/python tools/demo-check.py $(DEMO)/common_old.onnx $(DEMO)/common_old_tpat.onnx

@@ -1,0 +1,147 @@
+/* Arenas: chained blocks, bump allocation. See arena.h. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_SIZE = 64 * 1024 - 64 };
+
+struct block {
+	struct block *prev;
+	size_t size, used;
+	alignas(64) unsigned char data[];
+};
+
+struct arena {
+	struct block *last;
+	size_t bytes;
+};
+
+static _Thread_local struct arena_guard *guard;
+static long fail_after;
+
+static void *system_alloc(size_t size)
+{
+	if (fail_after && --fail_after == 0)
+		return NULL;
+	return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+_Noreturn static void out_of_memory(size_t size)
+{
+	if (guard)
+		longjmp(guard->env, 1);
+	fprintf(stderr, "tpat: out of memory (%zu bytes asked for)\n", size);
+	exit(5);
+}
+
+struct arena *arena_new(void)
+{
+	struct arena *a = system_alloc(sizeof *a);
+	if (!a)
+		out_of_memory(sizeof *a);
+	memset(a, 0, sizeof *a);
+	return a;
+}
+
+void arena_free(struct arena *a)
+{
+	if (!a)
+		return;
+	for (struct block *b = a->last, *prev; b; b = prev) {
+		prev = b->prev;
+		free(b);
+	}
+	free(a);
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+	size_t align = size >= 4096 ? 64 : 16;
+	struct block *b = a->last;
+	size_t at = b ? (b->used + align - 1) / align * align : 0;
+	if (!b || at > b->size || size > b->size - at) {
+		size_t want = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+		if (size > SIZE_MAX / 2 || !(b = system_alloc(sizeof *b + want)))
+			out_of_memory(size);
+		*b = (struct block){ .prev = a->last, .size = want };
+		a->last = b;
+		a->bytes += want;
+		at = 0;
+	}
+	b->used = at + size;
+	return memset(b->data + at, 0, size);
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *p = arena_alloc(a, n + 1);
+	memcpy(p, s, n);
+	return p;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+	return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
+{
+	va_list again;
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	char *p = arena_alloc(a, (size_t)n + 1);
+	vsnprintf(p, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return p;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	char *p = arena_vprintf(a, fmt, ap);
+	va_end(ap);
+	return p;
+}
+
+struct arena_mark arena_mark(struct arena *a)
+{
+	return (struct arena_mark){ a->last, a->last ? a->last->used : 0 };
+}
+
+void arena_release(struct arena *a, struct arena_mark m)
+{
+	while (a->last != m.block) {
+		struct block *b = a->last;
+		a->last = b->prev;
+		a->bytes -= b->size;
+		free(b);
+	}
+	if (a->last)
+		a->last->used = m.used;
+}
+
+size_t arena_bytes(const struct arena *a)
+{
+	return a->bytes;
+}
+
+jmp_buf *arena_guard_push(struct arena_guard *g)
+{
+	g->outer = guard;
+	guard = g;
+	return &g->env;
+}
+
+void arena_guard_pop(struct arena_guard *g)
+{
+	guard = g->outer;
+}
+
+void arena_fail_after(long n)
+{
+	fail_after = n;
+}

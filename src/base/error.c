@@ -1,0 +1,54 @@
+/* The error record. See error.h. */
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int err_set(struct err *e, enum err_code code, const char *fmt, ...)
+{
+	if (e->code)
+		return e->code;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(e->text, sizeof e->text, fmt, ap);
+	va_end(ap);
+	e->code = code;
+	return code;
+}
+
+int err_advise(struct err *e, const char *fmt, ...)
+{
+	if (e->advice[0])
+		return e->code;
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(e->advice, sizeof e->advice, fmt, ap);
+	va_end(ap);
+	return e->code;
+}
+
+int err_where(struct err *e, const char *fmt, ...)
+{
+	char inner[sizeof e->where];
+	memcpy(inner, e->where, sizeof inner);
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(e->where, sizeof e->where, fmt, ap);
+	va_end(ap);
+	if (n >= 0 && (size_t)n < sizeof e->where)
+		snprintf(e->where + n, sizeof e->where - (size_t)n, "%s", inner);
+	return e->code;
+}
+
+void err_clear(struct err *e)
+{
+	memset(e, 0, sizeof *e);
+}
+
+_Noreturn void err_bug(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "tpat: a bug in tpat at %s:%d: %s does not hold. Please report it with the model and the command.\n", file,
+		line, what);
+	abort();
+}

@@ -1,0 +1,58 @@
+/* The error record: the first failure of a call fills it with a code, a complete sentence and what to do.
+ * Three things stay different everywhere: a failure (negative code and a filled record), "not applicable" (null or
+ * false plus a reason, never an error), and a bug in tpat (ck, dbg). A bad model never reaches ck. */
+#ifndef TPAT_BASE_ERROR_H
+#define TPAT_BASE_ERROR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+/* The codes are the negated exit codes of the program. */
+enum err_code {
+	ERR_NONE = 0,
+	ERR_DIFFER = -1,      /* results differ */
+	ERR_USAGE = -2,       /* options, or a path that cannot be written */
+	ERR_MODEL = -3,       /* the model file, or another input file, is wrong */
+	ERR_UNSUPPORTED = -4, /* right, but nothing that tpat can take */
+	ERR_DEVICE = -5,      /* GPU, driver, NVRTC, C compiler, memory */
+};
+
+struct err {
+	enum err_code code;
+	char text[1024];  /* a complete sentence: file, node, tensor, what is wrong */
+	char where[256];  /* prefix set by callers that know more: "net.onnx: node Gather_17 (Gather, opset 13): " */
+	char advice[512]; /* what to do; may be empty */
+};
+
+/* Fill `e` with code and sentence unless an earlier failure already did; returns the code, so that
+ * `return err_set(e, ERR_MODEL, ...)` forwards it. */
+int err_set(struct err *e, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Add what the user can do about the failure just set; only the first advice is kept. Returns e->code. */
+int err_advise(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Say where a failure happened, for a caller that knows more than the function that failed: put in front of what is
+ * there ("net.onnx: " before "node Gather_17: "). Returns e->code. */
+int err_where(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Forget a failure that the caller has dealt with. */
+void err_clear(struct err *e);
+
+/* Forward a failure: every internal function returns 0 or a negative code. */
+#define TRY(call)                          \
+	do {                               \
+		int try_rc_ = (call);      \
+		if (try_rc_ < 0)           \
+			return try_rc_;    \
+	} while (0)
+
+/* A bug in tpat: says where and aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */
+_Noreturn void err_bug(const char *file, int line, const char *what);
+#define ck(cond) ((cond) ? (void)0 : err_bug(__FILE__, __LINE__, #cond))
+#ifdef TPAT_DEBUG
+#define dbg(cond) ck(cond)
+#else
+#define dbg(cond) ((void)sizeof(cond))
+#endif
+
+#endif

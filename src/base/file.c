@@ -1,0 +1,252 @@
+/* Files, folders and child processes. See file.h. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+extern char **environ;
+
+int file_map_open(struct file_map *out, const char *path, struct err *e)
+{
+	*out = (struct file_map){ 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	struct stat st;
+	if (fd < 0)
+		return err_set(e, ERR_MODEL, "%s: cannot be opened: %s.", path, strerror(errno));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		rc = err_set(e, ERR_MODEL, "%s: is not a regular file.", path);
+	} else if (st.st_size > 0) {
+		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (p == MAP_FAILED)
+			rc = err_set(e, ERR_MODEL, "%s: cannot be read: %s.", path, strerror(errno));
+		else
+			*out = (struct file_map){ p, (size_t)st.st_size };
+	}
+	close(fd);
+	return rc;
+}
+
+void file_map_close(struct file_map *m)
+{
+	if (m->data)
+		munmap((void *)m->data, m->size);
+	*m = (struct file_map){ 0 };
+}
+
+int file_read(char **out, size_t *size, const char *path, struct arena *a, struct err *e)
+{
+	struct file_map m;
+	TRY(file_map_open(&m, path, e));
+	*out = arena_strndup(a, m.data ? (const char *)m.data : "", m.size);
+	if (size)
+		*size = m.size;
+	file_map_close(&m);
+	return 0;
+}
+
+int file_out_begin(struct file_out *f, const char *path, struct err *e)
+{
+	*f = (struct file_out){ .fd = -1 };
+	struct stat st;
+	if (strlen(path) + 16 > sizeof f->path)
+		return err_set(e, ERR_USAGE, "%s: the path is too long.", path);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(e, ERR_USAGE, "%s: is a folder, not a file that can be written.", path);
+	snprintf(f->path, sizeof f->path, "%s", path);
+	snprintf(f->temporary, sizeof f->temporary, "%.4000s.tmpXXXXXX", path);
+	f->fd = mkstemp(f->temporary);
+	if (f->fd < 0) {
+		int why = errno;
+		err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(why));
+		return err_advise(e, "Choose another place with -o, or make its folder writable.");
+	}
+	mode_t mask = umask(0);
+	umask(mask);
+	fchmod(f->fd, 0666 & ~mask);
+	return 0;
+}
+
+int file_out_put(struct file_out *f, const void *data, size_t size, struct err *e)
+{
+	const char *p = data;
+	while (size) {
+		ssize_t n = write(f->fd, p, size > 1 << 30 ? 1 << 30 : size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set(e, ERR_USAGE, "%s: writing failed: %s.", f->path, strerror(n ? errno : ENOSPC));
+		p += n;
+		size -= (size_t)n;
+		f->size += (uint64_t)n;
+	}
+	return 0;
+}
+
+int file_out_commit(struct file_out *f, struct err *e)
+{
+	int rc = close(f->fd) < 0 || rename(f->temporary, f->path) < 0;
+	f->fd = -1;
+	if (rc) {
+		rc = err_set(e, ERR_USAGE, "%s: cannot be written: %s.", f->path, strerror(errno));
+		unlink(f->temporary);
+	}
+	return rc;
+}
+
+void file_out_abandon(struct file_out *f)
+{
+	if (f->fd < 0)
+		return;
+	close(f->fd);
+	unlink(f->temporary);
+	f->fd = -1;
+}
+
+int file_write(const char *path, const void *data, size_t size, struct err *e)
+{
+	struct file_out f;
+	int rc = file_out_begin(&f, path, e);
+	if (!rc)
+		rc = file_out_put(&f, data, size, e);
+	if (!rc)
+		rc = file_out_commit(&f, e);
+	file_out_abandon(&f);
+	return rc;
+}
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+int file_mkdir(const char *path, struct err *e)
+{
+	char part[4096];
+	if (strlen(path) >= sizeof part)
+		return err_set(e, ERR_USAGE, "%s: the path is too long.", path);
+	for (size_t i = 1;; i++) {
+		if (path[i] && path[i] != '/')
+			continue;
+		memcpy(part, path, i);
+		part[i] = 0;
+		struct stat st;
+		if (mkdir(part, 0777) < 0 && (errno != EEXIST || stat(part, &st) < 0 || !S_ISDIR(st.st_mode))) {
+			err_set(e, ERR_USAGE, "%s: the folder cannot be made: %s.", part, strerror(errno));
+			return err_advise(e, "Choose another place with -o, or make its folder writable.");
+		}
+		if (!path[i])
+			return 0;
+	}
+}
+
+int file_temp_dir(char **out, struct arena *a, struct err *e)
+{
+	const char *base = getenv("TMPDIR");
+	*out = arena_printf(a, "%s/tpat-XXXXXX", base && *base ? base : "/tmp");
+	if (!mkdtemp(*out))
+		return err_set(e, ERR_USAGE, "%s: a temporary folder cannot be made: %s.", *out, strerror(errno));
+	return 0;
+}
+
+void file_remove_tree(const char *path)
+{
+	DIR *d = opendir(path);
+	if (!d) {
+		unlink(path);
+		return;
+	}
+	for (struct dirent *entry; (entry = readdir(d));) {
+		char child[4096];
+		struct stat st;
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (snprintf(child, sizeof child, "%s/%s", path, entry->d_name) >= (int)sizeof child)
+			continue;
+		if (lstat(child, &st) == 0 && S_ISDIR(st.st_mode))
+			file_remove_tree(child);
+		else
+			unlink(child);
+	}
+	closedir(d);
+	rmdir(path);
+}
+
+int file_rename(const char *from, const char *to, struct err *e)
+{
+	if (rename(from, to) < 0)
+		return err_set(e, ERR_USAGE, "%s: cannot be written: %s.", to, strerror(errno));
+	return 0;
+}
+
+char *path_join(struct arena *a, const char *dir, const char *name)
+{
+	if (name[0] == '/' || strcmp(dir, ".") == 0 || !dir[0])
+		return arena_strdup(a, name);
+	return arena_printf(a, "%s%s%s", dir, str_ends(dir, "/") ? "" : "/", name);
+}
+
+char *path_dir(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (!slash)
+		return arena_strdup(a, ".");
+	return slash == path ? arena_strdup(a, "/") : arena_strndup(a, path, (size_t)(slash - path));
+}
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+char *path_stem(struct arena *a, const char *path)
+{
+	const char *base = path_base(path), *dot = strrchr(base, '.');
+	return dot && dot != base ? arena_strndup(a, base, (size_t)(dot - base)) : arena_strdup(a, base);
+}
+
+int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e)
+{
+	int fd[2];
+	pid_t pid;
+	posix_spawn_file_actions_t actions;
+	struct str text = str_new(a);
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_set(e, ERR_DEVICE, "%s: cannot be run: %s.", argv[0], strerror(errno));
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, fd[1], 1);
+	posix_spawn_file_actions_adddup2(&actions, fd[1], 2);
+	int rc = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(fd[1]);
+	if (rc) {
+		close(fd[0]);
+		return err_set(e, ERR_DEVICE, "%s: cannot be run: %s.", argv[0], strerror(rc));
+	}
+	char piece[4096];
+	for (ssize_t n; (n = read(fd[0], piece, sizeof piece)) != 0;)
+		if (n > 0)
+			str_addn(&text, piece, (size_t)n);
+		else if (errno != EINTR)
+			break;
+	close(fd[0]);
+	int wait_status = 0;
+	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
+		;
+	*status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+	if (output)
+		*output = arena_strdup(a, str_text(&text));
+	return 0;
+}

@@ -1,0 +1,51 @@
+/* Files, folders and child processes. Outputs go to a temporary name beside their place and are renamed when complete. */
+#ifndef TPAT_BASE_FILE_H
+#define TPAT_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* A whole file, mapped read-only (so that files over 2 GB cost no memory until touched). Owned by the caller. */
+struct file_map {
+	const unsigned char *data;
+	size_t size;
+};
+int file_map_open(struct file_map *out, const char *path, struct err *e);
+void file_map_close(struct file_map *m);
+
+/* A whole small file as text, with a NUL behind it, in the arena. */
+int file_read(char **out, size_t *size, const char *path, struct arena *a, struct err *e);
+
+/* Write `size` bytes to `path`: complete or not at all. */
+int file_write(const char *path, const void *data, size_t size, struct err *e);
+
+/* The same in pieces: begin, put, then commit (rename) or abandon (unlink). */
+struct file_out {
+	int fd;
+	char path[4096], temporary[4096];
+	uint64_t size;
+};
+int file_out_begin(struct file_out *f, const char *path, struct err *e);
+int file_out_put(struct file_out *f, const void *data, size_t size, struct err *e);
+int file_out_commit(struct file_out *f, struct err *e);
+void file_out_abandon(struct file_out *f); /* after begin failed or commit succeeded: nothing */
+
+bool file_exists(const char *path);
+int file_mkdir(const char *path, struct err *e);                   /* with parents; fine when it exists */
+int file_temp_dir(char **out, struct arena *a, struct err *e);     /* a new folder under $TMPDIR or /tmp */
+void file_remove_tree(const char *path);                           /* best effort; for folders that tpat made */
+int file_rename(const char *from, const char *to, struct err *e);
+char *path_join(struct arena *a, const char *dir, const char *name); /* an absolute `name` stays */
+char *path_dir(struct arena *a, const char *path);                   /* "." when there is no slash */
+const char *path_base(const char *path);                             /* what follows the last slash */
+char *path_stem(struct arena *a, const char *path);                  /* base without its last extension */
+
+/* Run a program (searched in PATH), wait, and give its exit status (128 + signal when killed) and all that it printed on
+ * stdout and stderr. argv ends with null. */
+int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e);
+
+#endif

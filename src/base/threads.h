@@ -1,0 +1,12 @@
+/* Parallel loops over independent jobs. */
+#ifndef TPAT_BASE_THREADS_H
+#define TPAT_BASE_THREADS_H
+
+/* Calls fn(arg, i) for i in 0..n-1 on up to `workers` threads (0: one a processor) and waits for all of them. The jobs
+ * must not share arenas. */
+void threads_for(int n, int workers, void (*fn)(void *arg, int i), void *arg);
+
+/* Processors that this process may use. */
+int threads_count(void);
+
+#endif

@@ -1,0 +1,288 @@
+/* NVRTC through dlopen. Knows where it hides, and nothing about what it compiles. See nvrtc.h. */
+#include "dev/nvrtc.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+/* The few entries used, as NVRTC's ABI has them since CUDA 11.2; results are ints, 0 is success. */
+typedef struct opaque_program *program;
+static struct {
+	int (*version)(int *major, int *minor);
+	int (*num_archs)(int *n);
+	int (*archs)(int *arch);
+	const char *(*error_string)(int rc);
+	int (*create)(program *p, const char *text, const char *name, int headers, const char *const *header_text,
+		      const char *const *header_name);
+	int (*destroy)(program *p);
+	int (*compile)(program p, int options, const char *const *option);
+	int (*log_size)(program p, size_t *n);
+	int (*log)(program p, char *out);
+	int (*cubin_size)(program p, size_t *n);
+	int (*cubin)(program p, char *out);
+	int (*ptx_size)(program p, size_t *n);
+	int (*ptx)(program p, char *out);
+} nvrtc;
+
+static const struct {
+	const char *name;
+	void *entry;
+} symbols[] = {
+	{ "nvrtcVersion", &nvrtc.version },
+	{ "nvrtcGetNumSupportedArchs", &nvrtc.num_archs },
+	{ "nvrtcGetSupportedArchs", &nvrtc.archs },
+	{ "nvrtcGetErrorString", &nvrtc.error_string },
+	{ "nvrtcCreateProgram", &nvrtc.create },
+	{ "nvrtcDestroyProgram", &nvrtc.destroy },
+	{ "nvrtcCompileProgram", &nvrtc.compile },
+	{ "nvrtcGetProgramLogSize", &nvrtc.log_size },
+	{ "nvrtcGetProgramLog", &nvrtc.log },
+	{ "nvrtcGetCUBINSize", &nvrtc.cubin_size },
+	{ "nvrtcGetCUBIN", &nvrtc.cubin },
+	{ "nvrtcGetPTXSize", &nvrtc.ptx_size },
+	{ "nvrtcGetPTX", &nvrtc.ptx },
+};
+
+enum { MAX_ARCHS = 64 };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *library; /* set last, under the lock; never closed */
+static char library_path[4096];
+static int version;
+static int arch[MAX_ARCHS], archs;
+
+/* Opens one library; false when it is not there or too old. */
+static bool try_library(const char *path)
+{
+	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!so)
+		return false;
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+		void *p = dlsym(so, symbols[i].name);
+		if (!p) {
+			dlclose(so);
+			return false;
+		}
+		memcpy(symbols[i].entry, &p, sizeof p);
+	}
+	int major = 0, minor = 0;
+	if (nvrtc.version(&major, &minor) != 0 || nvrtc.num_archs(&archs) != 0 || archs < 1 || archs > MAX_ARCHS ||
+	    nvrtc.archs(arch) != 0) {
+		dlclose(so);
+		return false;
+	}
+	version = major * 1000 + minor * 10;
+	void *p = dlsym(so, "nvrtcVersion");
+	Dl_info info;
+	snprintf(library_path, sizeof library_path, "%s", dladdr(p, &info) && info.dli_fname ? info.dli_fname : path);
+	library = so;
+	return true;
+}
+
+/* Files of a pattern, the last in the alphabet first: libnvrtc.so.13 before libnvrtc.so.12. */
+static bool try_pattern(const char *folder, const char *pattern)
+{
+	char path[4096];
+	glob_t g;
+	bool found = false;
+	if ((size_t)snprintf(path, sizeof path, "%s%s", folder, pattern) >= sizeof path)
+		return false;
+	if (glob(path, 0, NULL, &g) != 0)
+		return false;
+	for (size_t i = g.gl_pathc; i-- > 0 && !found;)
+		found = try_library(g.gl_pathv[i]);
+	globfree(&g);
+	return found;
+}
+
+/* A folder that holds the library itself, site-packages, a Python installation, or a toolkit. */
+static bool try_folder(const char *folder)
+{
+	static const char *const pattern[] = {
+		"/libnvrtc.so*",
+		"/nvidia/*/lib/libnvrtc.so.*",
+		"/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*",
+		"/lib64/libnvrtc.so*",
+	};
+	for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++)
+		if (try_pattern(folder, pattern[i]))
+			return true;
+	return false;
+}
+
+static bool try_beside_program(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 16);
+	if (n <= 0)
+		return false;
+	path[n] = 0;
+	char *slash = strrchr(path, '/');
+	static const char *const venv[] = { "/venv", "/../venv", "/../build/venv" };
+	for (size_t i = 0; slash && i < sizeof venv / sizeof *venv; i++) {
+		strcpy(slash, venv[i]);
+		if (try_folder(path))
+			return true;
+	}
+	return false;
+}
+
+static bool find_library(void)
+{
+	static const char *const name[] = { "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" };
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+		if (try_library(name[i]))
+			return true;
+	const char *venv = getenv("VIRTUAL_ENV");
+	return try_folder("/usr/local/cuda") || try_pattern("", "/usr/local/cuda-*/lib64/libnvrtc.so*") ||
+	       (venv && *venv && try_folder(venv)) || try_beside_program() || try_folder("build/venv");
+}
+
+static int open_locked(struct err *e)
+{
+	if (library)
+		return 0;
+	const char *asked = getenv("TPAT_NVRTC");
+	if (asked && *asked) { /* what the user names is taken or refused, never replaced */
+		struct stat st;
+		if (stat(asked, &st) != 0)
+			return err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which does not exist.", asked);
+		if (S_ISDIR(st.st_mode) ? try_folder(asked) : try_library(asked))
+			return 0;
+		const char *why = S_ISDIR(st.st_mode) ? NULL : dlerror();
+		return err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which is or holds no usable NVRTC%s%s.", asked,
+			       why ? ": " : "", why ? why : "");
+	}
+	if (find_library())
+		return 0;
+	err_set(e, ERR_DEVICE, "NVRTC, the compiler of CUDA kernels, was not found (libnvrtc.so of CUDA 11.2 or newer).");
+	return err_advise(e, "Install it with \"pip install nvidia-cuda-nvrtc\" or with the CUDA toolkit; set TPAT_NVRTC to "
+			     "its path when it is in an unusual place.");
+}
+
+int dev_nvrtc_open(struct err *e)
+{
+	pthread_mutex_lock(&lock);
+	int rc = open_locked(e);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+const char *dev_nvrtc_path(void)
+{
+	return library ? library_path : NULL;
+}
+
+int dev_nvrtc_version(void)
+{
+	return library ? version : 0;
+}
+
+int dev_nvrtc_archs(int **out, int *n, struct arena *a, struct err *e)
+{
+	TRY(dev_nvrtc_open(e));
+	*out = NEWN(a, int, archs);
+	memcpy(*out, arch, sizeof **out * (size_t)archs);
+	*n = archs;
+	return 0;
+}
+
+bool dev_nvrtc_has_arch(int asked)
+{
+	for (int i = 0; library && i < archs; i++)
+		if (arch[i] == asked)
+			return true;
+	return false;
+}
+
+static int unknown_arch(int asked, struct arena *a, struct err *e)
+{
+	struct arena_mark mark = arena_mark(a);
+	struct str s = str_new(a);
+	for (int i = 0; i < archs; i++)
+		str_printf(&s, "%s%d", i ? ", " : "", arch[i]);
+	err_set(e, ERR_DEVICE, "NVRTC %d.%d cannot compile for sm_%d.", version / 1000, version % 1000 / 10, asked);
+	err_advise(e, "It knows these architectures: %s.", str_text(&s));
+	arena_release(a, mark);
+	return e->code;
+}
+
+/* The compiler's messages as one line of the error's sentence: from the first that says "error". */
+static int compile_failed(const char *file, const char *log, int rc, struct err *e)
+{
+	const char *at = strstr(log, "error");
+	while (at && at > log && at[-1] != '\n')
+		at--;
+	int n = at ? (int)strcspn(at, "\n") : 0;
+	if (n == 0)
+		return err_set(e, ERR_DEVICE, "NVRTC failed on %s: %s.", file, nvrtc.error_string(rc));
+	return err_set(e, ERR_DEVICE, "NVRTC failed on %s: %.*s", file, n > 700 ? 700 : n, at);
+}
+
+static int take(const void **out, size_t *size, program p, int (*get_size)(program, size_t *),
+		int (*get)(program, char *), struct arena *a)
+{
+	size_t n = 0;
+	int rc = get_size(p, &n);
+	if (rc != 0)
+		return rc;
+	char *data = arena_alloc(a, n ? n : 1);
+	*out = data;
+	*size = n;
+	return get(p, data);
+}
+
+static int compile_program(const void **out, size_t *size, const struct dev_nvrtc_job *job, program p, char **log,
+			   struct arena *a, struct err *e)
+{
+	const char *option[40];
+	int n = 0;
+	option[n++] = arena_printf(a, "--gpu-architecture=%s_%d", job->ptx ? "compute" : "sm", job->arch);
+	option[n++] = "--std=c++17";
+	for (const char *const *o = job->option; o && *o; o++) {
+		ck(n < 40);
+		option[n++] = *o;
+	}
+	int rc = nvrtc.compile(p, n, option);
+	const void *text = NULL;
+	size_t text_size = 0;
+	if (take(&text, &text_size, p, nvrtc.log_size, nvrtc.log, a) != 0 || text_size == 0)
+		text = "";
+	if (log)
+		*log = arena_strdup(a, text);
+	if (rc != 0)
+		return compile_failed(job->file, text, rc, e);
+	rc = job->ptx ? take(out, size, p, nvrtc.ptx_size, nvrtc.ptx, a) : take(out, size, p, nvrtc.cubin_size, nvrtc.cubin, a);
+	if (rc != 0)
+		return err_set(e, ERR_DEVICE, "NVRTC compiled %s but gave no code: %s.", job->file, nvrtc.error_string(rc));
+	return 0;
+}
+
+int dev_nvrtc_compile(const void **out, size_t *size, const struct dev_nvrtc_job *job, char **log, struct arena *a,
+		      struct err *e)
+{
+	if (log)
+		*log = "";
+	TRY(dev_nvrtc_open(e));
+	if (!dev_nvrtc_has_arch(job->arch))
+		return unknown_arch(job->arch, a, e);
+	const char **text = NEWN(a, const char *, job->headers + 1);
+	const char **name = NEWN(a, const char *, job->headers + 1);
+	for (int i = 0; i < job->headers; i++) {
+		text[i] = job->header[i].text;
+		name[i] = job->header[i].name;
+	}
+	program p = NULL;
+	int rc = nvrtc.create(&p, job->text, job->file, job->headers, text, name);
+	if (rc != 0)
+		return err_set(e, ERR_DEVICE, "NVRTC did not take %s: %s.", job->file, nvrtc.error_string(rc));
+	rc = compile_program(out, size, job, p, log, a, e);
+	nvrtc.destroy(&p);
+	return rc;
+}

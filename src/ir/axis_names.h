@@ -1,0 +1,10 @@
+/* Names of index axes, in programs and kernels: i, j, k ... of what a stage makes; r, s, t ... of what it runs over. */
+#ifndef TPAT_IR_AXIS_NAMES_H
+#define TPAT_IR_AXIS_NAMES_H
+
+#include "ir/ir.h"
+
+extern const char *const ir_axis_names[2][IR_MAX_RANK];
+const char *ir_axis_name(int64_t axis, int out_rank);
+
+#endif

@@ -1,0 +1,87 @@
+/* The canonical hash: two programs that differ only in the names of buffers, symbols and themselves are equal. */
+#include "ir/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct hasher {
+	uint64_t seed;
+	struct map symbols; /* name -> number + 1, in the order of the inputs' extents */
+	struct arena *scratch;
+	uint64_t *memo;
+	bool *done;
+};
+
+static uint64_t symbol_number(struct hasher *h, const char *name)
+{
+	uintptr_t n = (uintptr_t)map_get(&h->symbols, name);
+	if (!n) {
+		n = (uintptr_t)h->symbols.n + 1;
+		map_put(&h->symbols, name, (void *)n);
+	}
+	return n;
+}
+
+static uint64_t hash_expr(struct hasher *h, expr e)
+{
+	if (h->done[e->id])
+		return h->memo[e->id];
+	uint64_t x = hash_u64(h->seed + (uint64_t)e->op * 64, (uint64_t)e->type);
+	switch (e->op) {
+	case IR_CONST_INT:
+	case IR_AXIS: x = hash_u64(x, (uint64_t)e->i); break;
+	case IR_CONST_FLOAT: x = hash_bytes(x, &e->f, sizeof e->f); break;
+	case IR_SYMBOL: x = hash_u64(x, symbol_number(h, e->name)); break;
+	case IR_LOAD: x = hash_u64(x, (uint64_t)e->buf->id); break;
+	default: break;
+	}
+	for (int i = 0; i < e->n; i++)
+		x = hash_u64(x, hash_expr(h, e->arg[i]));
+	h->done[e->id] = true;
+	return h->memo[e->id] = x;
+}
+
+struct stage_hash {
+	struct hasher *h;
+	uint64_t x;
+};
+
+static void hash_slot(void *user, expr *slot, const char *role)
+{
+	struct stage_hash *s = user;
+	s->x = hash_u64(hash_str(s->x, role), hash_expr(s->h, *slot));
+}
+
+static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
+{
+	struct arena *scratch = arena_new();
+	uint32_t n = ir_pool_size(p->pool);
+	struct hasher h = { seed, map_new(scratch), scratch, NEWN(scratch, uint64_t, n), NEWN(scratch, bool, n) };
+	uint64_t x = hash_u64(seed, (uint64_t)p->inputs.n * 65536 + (uint64_t)p->outputs.n);
+	vec_each(pb, &p->buffers) {
+		const struct ir_buffer *b = *pb;
+		x = hash_u64(x, (uint64_t)b->role * 4096 + (uint64_t)b->type * 64 + (uint64_t)b->rank);
+		for (int k = 0; k < b->rank; k++)
+			x = hash_u64(x, hash_expr(&h, b->dim[k]));
+		if (b->role == IR_CONSTANT && b->data->data)
+			x = hash_bytes(x, b->data->data, (size_t)tensor_bytes(b->data));
+	}
+	vec_each(out, &p->outputs)
+		x = hash_u64(x, (uint64_t)(*out)->id);
+	vec_each(ps, &p->stages) {
+		const struct ir_stage *s = *ps;
+		struct stage_hash sh = { &h, hash_u64(x, (uint64_t)s->kind * 64 + (uint64_t)s->combine) };
+		sh.x = hash_u64(sh.x, (uint64_t)s->out->id);
+		for (int k = 0; k < s->space_rank; k++)
+			sh.x = hash_u64(sh.x, hash_expr(&h, s->space[k]));
+		ir_stage_exprs(s, hash_slot, &sh);
+		x = sh.x;
+	}
+	arena_free(scratch);
+	return x;
+}
+
+void ir_hash(const struct ir_program *p, char out[33])
+{
+	snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash_all(p, 1), (unsigned long long)hash_all(p, 2));
+}

@@ -1,0 +1,206 @@
+/* Tensor programs: expressions, buffers, stages. What every ONNX operator is lowered to, and the only thing that
+ * schedules, printers and the interpreter know. Text form: print.c and parse.c. */
+#ifndef TPAT_IR_IR_H
+#define TPAT_IR_IR_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "tensor/tensor.h"
+
+enum { IR_MAX_RANK = 16 };
+
+enum ir_op {
+#define IR_OP(name, text, arity, kind, ctext) IR_##name,
+#include "ir/ir.def"
+#undef IR_OP
+	IR_OP_COUNT
+};
+
+struct ir_op_info {
+	const char *text; /* in the text form */
+	int arity;        /* -1: any */
+	enum ir_op_kind { IR_LEAF, IR_LOAD_KIND, IR_INFIX, IR_CALL, IR_SPECIAL } kind;
+	const char *ctext;
+};
+extern const struct ir_op_info ir_op_info[IR_OP_COUNT];
+
+/* ---- Expressions ------------------------------------------------------------------------------------------------ */
+
+/* An expression is immutable and unique in its pool: equal expressions are the same pointer. The constructors simplify,
+ * so that what comes back may be any equal expression. Expressions of type index are kept as sorted polynomials. */
+struct ir_expr {
+	enum ir_op op;
+	enum type type;
+	bool varies;   /* holds an AXIS, VAR, LOAD or ACC: not the same everywhere in a program */
+	int n;         /* operands */
+	uint32_t id;   /* of creation, dense from 0: index for memo tables */
+	uint64_t hash; /* of the structure; the same in every pool */
+	struct ir_pool *pool;
+	union {
+		int64_t i;                     /* CONST_INT; AXIS: which */
+		double f;                      /* CONST_FLOAT: a value of the type */
+		const char *name;              /* SYMBOL, VAR */
+		const struct ir_buffer *buf;   /* LOAD */
+	};
+	const struct ir_expr *arg[];
+};
+typedef const struct ir_expr *expr;
+
+struct ir_pool;
+struct ir_pool *ir_pool_new(struct arena *a); /* lives and dies with the arena */
+uint32_t ir_pool_size(const struct ir_pool *p); /* ids given so far */
+
+expr ir_int(struct ir_pool *p, enum type t, int64_t x);
+expr ir_float(struct ir_pool *p, enum type t, double x);
+expr ir_const(struct ir_pool *p, enum type t, double x);      /* int or float as the type asks */
+expr ir_index(struct ir_pool *p, int64_t x);                  /* ir_int of type index */
+expr ir_symbol(struct ir_pool *p, const char *name);
+expr ir_axis(struct ir_pool *p, int axis, expr extent);       /* 0 <= value < extent */
+expr ir_acc(struct ir_pool *p, enum type t);
+expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent); /* extent may be null: any value */
+expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index); /* buf->rank indices */
+expr ir_unary(enum ir_op op, expr a);
+expr ir_binary(enum ir_op op, expr a, expr b);
+expr ir_select(expr cond, expr a, expr b);
+expr ir_cast(expr a, enum type to); /* the same type: a itself */
+expr ir_cast_sat(expr a, enum type to);
+expr ir_bitcast(expr a, enum type to);
+/* Any node with other operands: what rewriting passes use. */
+expr ir_rebuild(expr e, const expr *arg);
+
+bool ir_is_int(expr e, int64_t x); /* a constant integer or index equal to x */
+bool ir_const_int(expr e, int64_t *x);
+
+/* Copy `e` into pool `p`, asking `leaf` for each AXIS, SYMBOL, VAR, ACC and LOAD; null from it means "copy as it is" (a LOAD's
+ * operands are already copied and given in `arg`). Shared nodes are visited once. */
+typedef expr (*ir_leaf_fn)(void *user, struct ir_pool *p, expr e, const expr *arg);
+expr ir_copy(struct ir_pool *p, expr e, ir_leaf_fn leaf, void *user);
+
+/* Bounds that always hold. Null when none is known; what comes back does not vary (see ir_expr.varies). */
+expr ir_lower_bound(expr e);
+expr ir_upper_bound(expr e);
+bool ir_nonnegative(expr e);      /* provably e >= 0 */
+bool ir_less(expr a, expr b);     /* provably a < b */
+/* e = divisor * quotient + rest when every term that can be divided is: null quotient when nothing can. */
+void ir_split(expr e, expr divisor, expr *quotient, expr *rest);
+
+/* The value of an integer expression over symbols; `symbol` gives each symbol's value. False when the expression holds
+ * anything else, overflows, or a symbol is unknown. */
+typedef bool (*ir_symbol_fn)(void *user, const char *name, int64_t *value);
+bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out);
+
+/* Calls fn once for every node reachable from e, operands first. */
+void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
+bool ir_uses(expr e, enum ir_op op);
+int ir_cost(expr e); /* operations in the DAG; transcendental functions count 8, loads 2 */
+
+/* ---- Buffers, stages, programs ----------------------------------------------------------------------------------- */
+
+enum ir_role { IR_INPUT, IR_OUTPUT, IR_TEMP, IR_CONSTANT };
+
+struct ir_buffer {
+	const char *name; /* unique in the program, a C identifier */
+	enum type type;
+	int rank;
+	expr dim[IR_MAX_RANK];
+	enum ir_role role;
+	int id;                    /* dense in the program */
+	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null when the value is known at build time */
+	const expr *content;       /* small integer buffers whose elements are known as expressions of extents; or null */
+};
+
+/* map:     out[i...] = value
+ * reduce:  out[i...] = post(combine over r... of value); axes rank.. of the space are the reduced ones
+ * scatter: out[i...] = init (a space of out's rank); then for every u... of the update space where `where` holds:
+ *          out[at...] = combine(out[at...], value). Two updates of one element without a combine: either wins.
+ * scan, sort, compact and loop will follow here. */
+enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER };
+
+enum ir_combine {
+	IR_NONE, /* scatter: replace */
+	IR_SUM,
+	IR_PROD,
+	IR_MAXIMUM, /* a NaN wins, in both */
+	IR_MINIMUM,
+	IR_ALL,
+	IR_ANY,
+	IR_ARGMAX,      /* reduce only: value's position in the reduced space, flattened; the first of equals */
+	IR_ARGMIN,
+	IR_ARGMAX_LAST, /* the last of equals */
+	IR_ARGMIN_LAST,
+	IR_COMBINE_COUNT
+};
+extern const char *const ir_combine_name[IR_COMBINE_COUNT];
+bool ir_combine_is_arg(enum ir_combine c);
+/* The neutral element of a combine in type `t`, as an expression (arg reductions: of the value). */
+expr ir_identity(struct ir_pool *p, enum ir_combine c, enum type t);
+/* combine(a, b) as an expression; not for the arg reductions. */
+expr ir_combine_expr(enum ir_combine c, expr a, expr b);
+
+struct ir_stage {
+	enum ir_stage_kind kind;
+	struct ir_buffer *out;
+	expr value;             /* map, reduce: over the space; scatter: the update */
+	enum ir_combine combine;
+	int space_rank;         /* reduce: reduced axes; scatter: axes of the update space */
+	expr space[IR_MAX_RANK];/* their extents */
+	expr post;              /* reduce: over out's axes and ACC; null: what was accumulated, cast to out's type */
+	expr init;              /* scatter */
+	expr at[IR_MAX_RANK];   /* scatter: out->rank indices */
+	expr where;             /* scatter: bool, or null: always */
+};
+
+struct ir_program {
+	const char *name;
+	struct arena *arena;
+	struct ir_pool *pool;
+	struct { VEC(struct ir_buffer *); } inputs, outputs, buffers; /* buffers: all of them, by id */
+	struct { VEC(struct ir_stage *); } stages;                    /* in an order in which they can run */
+};
+
+struct ir_program *ir_program_new(struct arena *a, const char *name);
+/* A new buffer; a name already taken gets a number behind it. Inputs and outputs are appended to their lists. */
+struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
+				enum ir_role role);
+struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
+expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b); /* elements */
+/* Row-major position of an element. */
+expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
+/* Every expression of a stage, in a fixed order; `role` is null-terminated text for messages. */
+void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user);
+struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* that defines b, or null */
+
+/* Where each symbol's value comes from at run time: the first input extent that is that symbol alone. False when no
+ * input has it. */
+bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis);
+
+/* The element of `s->out` at constant index `at` as an expression over symbols, from the contents of what the stage
+ * reads; null when it is not known. Maps, and reductions over at most 64 elements. */
+expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at);
+
+/* ---- Text, check, hash, passes ------------------------------------------------------------------------------------ */
+
+void ir_print_expr(struct str *out, expr e, int out_rank); /* axes from out_rank on are named r, s, t ... */
+void ir_print_program(struct str *out, const struct ir_program *p);
+int ir_parse_program(struct ir_program **out, const char *text, struct arena *a, struct err *e);
+
+/* Every rule of the language: types, ranks, extents of axes, order of stages. A failure is a bug in the pass before. */
+int ir_check(const struct ir_program *p, struct err *e);
+
+/* Canonical hash, 128 bits as 32 hex digits: equal for programs that differ only in names. */
+void ir_hash(const struct ir_program *p, char out[33]);
+
+/* The passes, in the order in which ir_optimise runs them; each is followed by ir_check. `dump`, when not null, is called
+ * with the pass's name and the program after it ("lower" before the first). */
+struct ir_pass {
+	const char *name, *help;
+	int (*run)(struct ir_program *p, struct err *e);
+};
+extern const struct ir_pass ir_passes[]; /* ends with a null name */
+typedef void (*ir_dump_fn)(void *user, const char *pass, const struct ir_program *p);
+int ir_optimise(struct ir_program *p, ir_dump_fn dump, void *user, struct err *e);
+
+#endif

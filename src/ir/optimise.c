@@ -1,0 +1,27 @@
+/* The passes over a program, and the order in which they run. */
+#include "ir/pool.h"
+
+#include "ir/passes.h"
+
+const struct ir_pass ir_passes[] = {
+	{ "simplify", "rebuild every expression, so that what is known by now folds", ir_pass_simplify },
+	{ "merge", "stages that compute the same become one", ir_pass_merge },
+	{ "inline", "maps move into the stages that read them, and behind the reductions that feed them", ir_pass_inline },
+	{ "prune", "stages and buffers that nothing needs vanish", ir_pass_prune },
+	{ 0 },
+};
+
+int ir_optimise(struct ir_program *p, ir_dump_fn dump, void *user, struct err *e)
+{
+	TRY(ir_check(p, e));
+	if (dump)
+		dump(user, "lower", p);
+	for (const struct ir_pass *pass = ir_passes; pass->name; pass++) {
+		TRY(pass->run(p, e));
+		if (ir_check(p, e) < 0)
+			return err_where(e, "after pass %s: ", pass->name);
+		if (dump)
+			dump(user, pass->name, p);
+	}
+	return 0;
+}

@@ -1,0 +1,216 @@
+/* Inlining: a map moves into the stages that read it; a map over exactly what a reduction made becomes the reduction's
+ * post expression. This is all of fusion: what remains are the stages that must be stored. */
+#include "ir/passes.h"
+
+enum {
+	CHEAP = 6,       /* a map of at most this cost is recomputed wherever it is read */
+	MODERATE = 40,   /* up to this cost it may be recomputed a few times, once an element and reader */
+	FEW_SITES = 3,
+	MAX_BODY = 2000, /* no stage grows beyond this cost */
+};
+
+static void remove_stage(struct ir_program *p, int i)
+{
+	for (p->stages.n--; i < p->stages.n; i++)
+		p->stages.at[i] = p->stages.at[i + 1];
+}
+
+/* Readers of a buffer. */
+struct readers {
+	const struct ir_buffer *buf;
+	int stages, sites;            /* reading stages; distinct loads in them, summed over stages */
+	bool wider;                   /* some reader's space has more points than the buffer has elements */
+	bool loops;                   /* some reader is a reduction */
+	int in_stage;
+};
+
+static void count_site(void *user, expr e)
+{
+	struct readers *r = user;
+	if (e->op == IR_LOAD && e->buf == r->buf)
+		r->in_stage++;
+}
+
+static void count_slot(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	ir_walk(*slot, count_site, user);
+}
+
+static expr space_count(struct ir_program *p, const struct ir_stage *s)
+{
+	expr n = s->kind == IR_SCATTER ? ir_index(p->pool, 1) : ir_buffer_count(p, s->out);
+	if (s->kind != IR_MAP)
+		for (int k = 0; k < s->space_rank; k++)
+			n = ir_binary(IR_MUL, n, s->space[k]);
+	return n;
+}
+
+static struct readers readers_of(struct ir_program *p, const struct ir_buffer *b)
+{
+	struct readers r = { .buf = b };
+	expr own = ir_buffer_count(p, b);
+	vec_each(ps, &p->stages) {
+		struct ir_stage *s = *ps;
+		r.in_stage = 0;
+		ir_stage_exprs(s, count_slot, &r);
+		if (!r.in_stage)
+			continue;
+		r.stages++;
+		r.sites += r.in_stage;
+		r.loops |= s->kind == IR_REDUCE;
+		/* own >= readers' space, provably */
+		r.wider |= !ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s)));
+	}
+	return r;
+}
+
+/* ---- Substituting a map for its loads. */
+
+struct inline_map {
+	const struct ir_stage *map;
+};
+
+struct bind {
+	const expr *index;
+};
+
+static expr bind_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	struct bind *b = user;
+	(void)p;
+	(void)arg;
+	return e->op == IR_AXIS ? b->index[e->i] : NULL;
+}
+
+static expr substitute_load(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	struct inline_map *x = user;
+	if (e->op != IR_LOAD || e->buf != x->map->out)
+		return NULL;
+	struct bind b = { arg };
+	return ir_copy(p, x->map->value, bind_axis, &b);
+}
+
+struct slot_job {
+	struct ir_program *p;
+	struct inline_map map;
+};
+
+static void substitute_slot(void *user, expr *slot, const char *role)
+{
+	struct slot_job *j = user;
+	(void)role;
+	*slot = ir_copy(j->p->pool, *slot, substitute_load, &j->map);
+}
+
+static bool worth_inlining(struct ir_program *p, const struct ir_stage *s)
+{
+	if (s->kind != IR_MAP || s->out->role != IR_TEMP)
+		return false;
+	struct readers r = readers_of(p, s->out);
+	int cost = ir_cost(s->value);
+	if (!r.stages || cost > MAX_BODY)
+		return false;
+	if (cost <= CHEAP)
+		return true;
+	if (r.wider)
+		return false;
+	return (r.sites == 1 || (r.sites <= FEW_SITES && cost <= MODERATE));
+}
+
+/* ---- A map over a reduction's result becomes its post expression. */
+
+struct post_job {
+	const struct ir_buffer *buf;
+	const struct ir_stage *reduce;
+	bool plain; /* every load of buf is at the space's own index, and nothing else is indexed in a way that post cannot */
+	expr acc;
+};
+
+static void check_plain(void *user, expr e)
+{
+	struct post_job *j = user;
+	if (e->op != IR_LOAD || e->buf != j->buf)
+		return;
+	for (int k = 0; k < e->n; k++) {
+		bool own = (e->arg[k]->op == IR_AXIS && e->arg[k]->i == k) || ir_is_int(j->buf->dim[k], 1);
+		j->plain &= own;
+	}
+}
+
+static expr to_acc(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	struct post_job *j = user;
+	(void)p;
+	(void)arg;
+	return e->op == IR_LOAD && e->buf == j->buf ? j->acc : NULL;
+}
+
+static bool same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
+{
+	if (a->rank != b->rank)
+		return false;
+	for (int k = 0; k < a->rank; k++)
+		if (a->dim[k] != b->dim[k])
+			return false;
+	return true;
+}
+
+/* `reduce` is at index i; its only reader is a map at index j over the same extents. The reduction moves to j's place,
+ * since the map may read what was defined between. */
+static bool absorb_map(struct ir_program *p, int i)
+{
+	struct ir_stage *s = p->stages.at[i];
+	if (s->kind != IR_REDUCE || s->out->role != IR_TEMP || ir_combine_is_arg(s->combine))
+		return false;
+	struct readers r = readers_of(p, s->out);
+	if (r.stages != 1)
+		return false;
+	for (int j = i + 1; j < p->stages.n; j++) {
+		struct ir_stage *m = p->stages.at[j];
+		struct post_job job = { .buf = s->out, .reduce = s, .plain = true };
+		struct readers in = { .buf = s->out };
+		ir_stage_exprs(m, count_slot, &in);
+		if (!in.in_stage)
+			continue;
+		if (m->kind != IR_MAP || !same_extents(m->out, s->out))
+			return false;
+		ir_walk(m->value, check_plain, &job);
+		if (!job.plain)
+			return false;
+		job.acc = s->post ? s->post : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
+		s->post = ir_copy(p->pool, m->value, to_acc, &job);
+		s->out = m->out;
+		for (int k = i; k < j - 1; k++)
+			p->stages.at[k] = p->stages.at[k + 1];
+		p->stages.at[j - 1] = s;
+		remove_stage(p, j);
+		return true;
+	}
+	return false;
+}
+
+int ir_pass_inline(struct ir_program *p, struct err *e)
+{
+	(void)e;
+	for (bool again = true; again;) {
+		again = false;
+		for (int i = 0; i < p->stages.n; i++) {
+			struct ir_stage *s = p->stages.at[i];
+			if (absorb_map(p, i)) {
+				again = true;
+				continue;
+			}
+			if (!worth_inlining(p, s))
+				continue;
+			struct slot_job job = { p, { s } };
+			for (int k = i + 1; k < p->stages.n; k++)
+				ir_stage_exprs(p->stages.at[k], substitute_slot, &job);
+			remove_stage(p, i--);
+			again = true;
+		}
+	}
+	/* What was inlined may have become the same. */
+	return ir_pass_merge(p, e);
+}

@@ -1,0 +1,12 @@
+/* The passes; their table is in optimise.c. */
+#ifndef TPAT_IR_PASSES_H
+#define TPAT_IR_PASSES_H
+
+#include "ir/ir.h"
+
+int ir_pass_simplify(struct ir_program *p, struct err *e);
+int ir_pass_merge(struct ir_program *p, struct err *e);
+int ir_pass_inline(struct ir_program *p, struct err *e);
+int ir_pass_prune(struct ir_program *p, struct err *e);
+
+#endif

@@ -1,0 +1,392 @@
+/* Index arithmetic in normal form: sums of terms, a term being a coefficient times a product of atoms (axes, symbols,
+ * variables, and whatever is not a sum or product). Equal polynomials become equal expressions, and division takes out
+ * what is divisible; this is what removes the arithmetic of Reshape, Transpose, Slice and the like. */
+#include "ir/pool.h"
+
+#include <string.h>
+
+enum { MAX_FACTORS = 12, MAX_TERMS = 64 };
+
+struct term {
+	int64_t c;
+	int n;
+	expr factor[MAX_FACTORS]; /* sorted by ir_order */
+};
+
+struct poly {
+	int n;
+	bool failed; /* too large, or a coefficient overflows: the caller keeps the plain node */
+	struct term term[MAX_TERMS];
+};
+
+static int order_terms(const struct term *a, const struct term *b)
+{
+	/* The constant comes last. */
+	for (int i = 0; i < a->n && i < b->n; i++) {
+		int c = ir_order(a->factor[i], b->factor[i]);
+		if (c)
+			return c;
+	}
+	return b->n - a->n;
+}
+
+static void add_term(struct poly *p, const struct term *t)
+{
+	int lo = 0, hi = p->n;
+	if (t->c == 0 || p->failed)
+		return;
+	while (lo < hi) {
+		int mid = (lo + hi) / 2, c = order_terms(&p->term[mid], t);
+		if (c == 0) {
+			if (__builtin_add_overflow(p->term[mid].c, t->c, &p->term[mid].c))
+				p->failed = true;
+			if (p->term[mid].c == 0)
+				memmove(&p->term[mid], &p->term[mid + 1], sizeof *t * (size_t)(--p->n - mid));
+			return;
+		}
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (p->n == MAX_TERMS) {
+		p->failed = true;
+		return;
+	}
+	memmove(&p->term[lo + 1], &p->term[lo], sizeof *t * (size_t)(p->n++ - lo));
+	p->term[lo] = *t;
+}
+
+static void multiply_terms(struct poly *out, const struct term *a, const struct term *b)
+{
+	struct term t = { .n = a->n + b->n };
+	if (t.n > MAX_FACTORS || __builtin_mul_overflow(a->c, b->c, &t.c)) {
+		out->failed = true;
+		return;
+	}
+	for (int i = 0, j = 0; i + j < t.n;) {
+		bool from_a = j == b->n || (i < a->n && ir_order(a->factor[i], b->factor[j]) <= 0);
+		t.factor[i + j] = from_a ? a->factor[i] : b->factor[j];
+		if (from_a)
+			i++;
+		else
+			j++;
+	}
+	add_term(out, &t);
+}
+
+static void collect(struct poly *p, expr e, int64_t scale);
+
+static void collect_product(struct poly *p, expr e, int64_t scale)
+{
+	struct poly *a = arena_alloc(e->pool->arena, 2 * sizeof *a), *b = a + 1;
+	collect(a, e->arg[0], 1);
+	collect(b, e->arg[1], scale);
+	p->failed |= a->failed || b->failed;
+	for (int i = 0; i < a->n && !p->failed; i++)
+		for (int j = 0; j < b->n; j++)
+			multiply_terms(p, &a->term[i], &b->term[j]);
+}
+
+/* p += scale * e */
+static void collect(struct poly *p, expr e, int64_t scale)
+{
+	struct term t = { .c = scale };
+	int64_t c = scale;
+	switch (e->op) {
+	case IR_CONST_INT:
+		if (__builtin_mul_overflow(scale, e->i, &t.c))
+			p->failed = true;
+		add_term(p, &t);
+		return;
+	case IR_ADD:
+	case IR_SUB:
+		collect(p, e->arg[0], scale);
+		if (e->op == IR_SUB && __builtin_sub_overflow((int64_t)0, scale, &c))
+			p->failed = true;
+		collect(p, e->arg[1], c);
+		return;
+	case IR_MUL: {
+		/* A product in normal form is one term: take its factors apart without multiplying out. */
+		expr f = e;
+		while (f->op == IR_MUL && t.n < MAX_FACTORS) {
+			expr last = f->arg[1];
+			if (last->op == IR_CONST_INT) {
+				if (__builtin_mul_overflow(t.c, last->i, &t.c))
+					p->failed = true;
+			} else if (last->op == IR_ADD || last->op == IR_SUB || last->op == IR_MUL) {
+				break;
+			} else {
+				t.factor[t.n++] = last;
+			}
+			f = f->arg[0];
+		}
+		if (t.n == MAX_FACTORS || f->op == IR_ADD || f->op == IR_SUB || f->op == IR_MUL || f->op == IR_CONST_INT) {
+			struct arena_mark m = arena_mark(e->pool->arena);
+			collect_product(p, e, scale);
+			arena_release(e->pool->arena, m);
+			return;
+		}
+		t.factor[t.n++] = f;
+		for (int i = 1; i < t.n; i++) { /* insertion sort */
+			expr x = t.factor[i];
+			int j = i;
+			for (; j > 0 && ir_order(t.factor[j - 1], x) > 0; j--)
+				t.factor[j] = t.factor[j - 1];
+			t.factor[j] = x;
+		}
+		add_term(p, &t);
+		return;
+	}
+	default:
+		t.n = 1;
+		t.factor[0] = e;
+		add_term(p, &t);
+	}
+}
+
+static expr raw(enum ir_op op, expr a, expr b)
+{
+	return ir_node_op(op, TYPE_INDEX, 2, (expr[]){ a, b });
+}
+
+static expr build_term(struct ir_pool *pool, const struct term *t, int64_t c)
+{
+	expr e = NULL;
+	for (int i = 0; i < t->n; i++)
+		e = e ? raw(IR_MUL, e, t->factor[i]) : t->factor[i];
+	if (!e)
+		return ir_index(pool, c);
+	return c == 1 ? e : raw(IR_MUL, e, ir_index(pool, c));
+}
+
+static expr build(struct ir_pool *pool, const struct poly *p)
+{
+	expr e = NULL;
+	/* A positive term first, so that "N - 1" does not become "-1*... ". */
+	int first = 0;
+	while (first < p->n && p->term[first].c < 0)
+		first++;
+	if (first == p->n)
+		first = 0;
+	if (p->n)
+		e = build_term(pool, &p->term[first], p->term[first].c);
+	for (int i = 0; i < p->n; i++) {
+		const struct term *t = &p->term[i];
+		if (i == first)
+			continue;
+		if (t->c < 0 && t->c != INT64_MIN)
+			e = raw(IR_SUB, e, build_term(pool, t, -t->c));
+		else
+			e = raw(IR_ADD, e, build_term(pool, t, t->c));
+	}
+	return e ? e : ir_index(pool, 0);
+}
+
+expr ir_poly_binary(enum ir_op op, expr a, expr b)
+{
+	/* The scratch lies above the nodes in the arena only while no node is made: build after copying out is not
+	 * possible, so the polynomial lives on the stack. */
+	struct poly p = { 0 };
+	if (op == IR_MUL) {
+		struct poly pa = { 0 }, pb = { 0 };
+		collect(&pa, a, 1);
+		collect(&pb, b, 1);
+		p.failed = pa.failed || pb.failed;
+		for (int i = 0; i < pa.n && !p.failed; i++)
+			for (int j = 0; j < pb.n; j++)
+				multiply_terms(&p, &pa.term[i], &pb.term[j]);
+	} else {
+		collect(&p, a, 1);
+		collect(&p, b, op == IR_SUB ? -1 : 1);
+	}
+	return p.failed ? raw(op, a, b) : build(a->pool, &p);
+}
+
+void ir_poly_terms(expr e, void (*fn)(void *user, int64_t c, int factors, const expr *factor), void *user)
+{
+	struct poly p = { 0 };
+	collect(&p, e, 1);
+	if (p.failed) {
+		fn(user, 1, 1, &e);
+		return;
+	}
+	for (int i = 0; i < p.n; i++)
+		fn(user, p.term[i].c, p.term[i].n, p.term[i].factor);
+}
+
+/* t / d when every factor of d is in t and the coefficient divides. */
+static bool divide_term(const struct term *t, const struct term *d, struct term *out)
+{
+	if (t->c % d->c)
+		return false;
+	*out = (struct term){ .c = t->c / d->c };
+	int j = 0;
+	for (int i = 0; i < t->n; i++) {
+		if (j < d->n && t->factor[i] == d->factor[j])
+			j++;
+		else
+			out->factor[out->n++] = t->factor[i];
+	}
+	return j == d->n;
+}
+
+/* Both polynomials equal up to a whole factor: e = k * d. */
+static bool multiple_of(const struct poly *e, const struct poly *d, struct term *k)
+{
+	if (e->n != d->n || !e->n || !divide_term(&e->term[0], &d->term[0], k))
+		return false;
+	struct poly product = { 0 };
+	for (int i = 0; i < d->n; i++)
+		multiply_terms(&product, &d->term[i], k);
+	if (product.failed || product.n != e->n)
+		return false;
+	for (int i = 0; i < e->n; i++)
+		if (order_terms(&product.term[i], &e->term[i]) || product.term[i].c != e->term[i].c)
+			return false;
+	return true;
+}
+
+static bool split(expr e, expr divisor, struct poly *q, struct poly *r)
+{
+	struct poly pe = { 0 }, pd = { 0 };
+	struct term t;
+	collect(&pe, e, 1);
+	collect(&pd, divisor, 1);
+	*q = *r = (struct poly){ 0 };
+	if (pe.failed || pd.failed || pd.n == 0)
+		return false;
+	if (pd.n > 1) {
+		if (!multiple_of(&pe, &pd, &t))
+			return false;
+		add_term(q, &t);
+		return true;
+	}
+	for (int i = 0; i < pe.n; i++) {
+		if (divide_term(&pe.term[i], &pd.term[0], &t))
+			add_term(q, &t);
+		else
+			add_term(r, &pe.term[i]);
+	}
+	return !q->failed && !r->failed && q->n > 0;
+}
+
+void ir_split(expr e, expr divisor, expr *quotient, expr *rest)
+{
+	struct poly q, r;
+	*quotient = NULL;
+	*rest = e;
+	if (split(e, divisor, &q, &r)) {
+		*quotient = build(e->pool, &q);
+		*rest = build(e->pool, &r);
+	}
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+	a = a < 0 ? -a : a;
+	b = b < 0 ? -b : b;
+	while (b) {
+		int64_t t = a % b;
+		a = b;
+		b = t;
+	}
+	return a;
+}
+
+/* r with every coefficient that is not of the constant divided by g, the constant rounded down. */
+static expr divide_by_gcd(expr r, int64_t d, int64_t *new_d)
+{
+	struct poly p = { 0 };
+	collect(&p, r, 1);
+	int64_t g = d;
+	if (p.failed)
+		return r;
+	for (int i = 0; i < p.n; i++)
+		if (p.term[i].n)
+			g = gcd(g, p.term[i].c);
+	if (g <= 1)
+		return r;
+	*new_d = d / g;
+	for (int i = 0; i < p.n; i++)
+		p.term[i].c = p.term[i].n ? p.term[i].c / g : floor_div(p.term[i].c, g);
+	struct poly clean = { 0 };
+	for (int i = 0; i < p.n; i++)
+		add_term(&clean, &p.term[i]);
+	return build(r->pool, &clean);
+}
+
+static bool within(expr r, expr d) /* 0 <= r < d */
+{
+	return ir_nonnegative(r) && ir_less(r, d);
+}
+
+expr ir_poly_floordiv(expr a, expr b)
+{
+	struct ir_pool *p = a->pool;
+	int64_t x, d = 0, d2 = 0;
+	bool constant = ir_const_int(b, &d);
+	if (constant && d == 0)
+		return ir_index(p, 0);
+	if (constant && d == 1)
+		return a;
+	if (constant && ir_const_int(a, &x) && !(x == INT64_MIN && d == -1))
+		return ir_index(p, floor_div(x, d));
+	if (ir_is_int(a, 0) || within(a, b))
+		return ir_index(p, 0);
+	expr q, r;
+	ir_split(a, b, &q, &r);
+	if (q) {
+		/* (b * q + r) / b = q + r / b */
+		expr low = ir_poly_floordiv(r, b);
+		return ir_poly_binary(IR_ADD, q, low);
+	}
+	if (constant && d > 0) {
+		int64_t new_d = d;
+		expr reduced = divide_by_gcd(a, d, &new_d);
+		if (new_d != d)
+			return ir_poly_floordiv(reduced, ir_index(p, new_d));
+		if (a->op == IR_FLOORDIV && ir_const_int(a->arg[1], &d2) && d2 > 0 && d2 < INT32_MAX && d < INT32_MAX)
+			return ir_poly_floordiv(a->arg[0], ir_index(p, d * d2));
+	}
+	return raw(IR_FLOORDIV, a, b);
+}
+
+expr ir_poly_mod(expr a, expr b)
+{
+	struct ir_pool *p = a->pool;
+	int64_t x, d = 0, d2 = 0;
+	bool constant = ir_const_int(b, &d);
+	if (constant && d == 0)
+		return a;
+	if (constant && (d == 1 || d == -1))
+		return ir_index(p, 0);
+	if (constant && ir_const_int(a, &x))
+		return ir_index(p, x - floor_div(x, d) * d);
+	if (within(a, b))
+		return a;
+	expr q, r;
+	ir_split(a, b, &q, &r);
+	if (q)
+		return ir_poly_mod(r, b);
+	if (constant && d > 0) {
+		/* Coefficients modulo d; a remainder of a multiple of d is as good as its operand. */
+		struct poly pa = { 0 }, reduced = { 0 };
+		collect(&pa, a, 1);
+		for (int i = 0; i < pa.n && !pa.failed; i++) {
+			pa.term[i].c -= floor_div(pa.term[i].c, d) * d;
+			add_term(&reduced, &pa.term[i]);
+		}
+		expr e = pa.failed || reduced.failed ? a : build(p, &reduced);
+		if (e != a)
+			return ir_poly_mod(e, b);
+		if (a->op == IR_MOD && ir_const_int(a->arg[1], &d2) && d2 > 0 && d2 % d == 0)
+			return ir_poly_mod(a->arg[0], b);
+	}
+	return raw(IR_MOD, a, b);
+}

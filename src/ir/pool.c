@@ -1,0 +1,229 @@
+/* The pool of unique expressions, and leaves. Simplification of operations is in simplify.c and poly.c. */
+#include "ir/pool.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct ir_op_info ir_op_info[IR_OP_COUNT] = {
+#define LEAF IR_LEAF
+#define LOAD IR_LOAD_KIND
+#define INFIX IR_INFIX
+#define CALL IR_CALL
+#define SPECIAL IR_SPECIAL
+#define IR_OP(name, text, arity, kind, ctext) [IR_##name] = { text, arity, kind, ctext },
+#include "ir/ir.def"
+#undef IR_OP
+};
+
+struct ir_pool *ir_pool_new(struct arena *a)
+{
+	struct ir_pool *p = NEW(a, struct ir_pool);
+	p->arena = a;
+	return p;
+}
+
+uint32_t ir_pool_size(const struct ir_pool *p)
+{
+	return p->count;
+}
+
+/* What a node's own payload adds to its hash. A LOAD counts its buffer's name: pools of one program agree on it. */
+static uint64_t payload_hash(const struct ir_expr *e)
+{
+	switch (e->op) {
+	case IR_CONST_INT:
+	case IR_AXIS: return (uint64_t)e->i;
+	case IR_CONST_FLOAT: return hash_bytes(1, &e->f, sizeof e->f);
+	case IR_SYMBOL:
+	case IR_VAR: return hash_str(2, e->name);
+	case IR_LOAD: return hash_str(3, e->buf->name);
+	default: return 0;
+	}
+}
+
+static bool same_payload(const struct ir_expr *a, const struct ir_expr *b)
+{
+	switch (a->op) {
+	case IR_CONST_INT:
+	case IR_AXIS: return a->i == b->i;
+	case IR_CONST_FLOAT: return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+	case IR_SYMBOL:
+	case IR_VAR: return strcmp(a->name, b->name) == 0;
+	case IR_LOAD: return a->buf == b->buf;
+	default: return true;
+	}
+}
+
+static void grow(struct ir_pool *p)
+{
+	uint32_t slots = p->slots ? p->slots * 2 : 256;
+	expr *slot = NEWN(p->arena, expr, slots);
+	for (uint32_t i = 0; i < p->slots; i++) {
+		if (!p->slot[i])
+			continue;
+		uint32_t j = (uint32_t)p->slot[i]->hash & (slots - 1);
+		while (slot[j])
+			j = (j + 1) & (slots - 1);
+		slot[j] = p->slot[i];
+	}
+	p->slot = slot;
+	p->slots = slots;
+}
+
+expr ir_node(struct ir_pool *p, const struct ir_expr *proto, int n, const expr *arg)
+{
+	uint64_t hash = hash_u64((uint64_t)proto->op * 64 + (uint64_t)proto->type, payload_hash(proto));
+	for (int i = 0; i < n; i++)
+		hash = hash_u64(hash, arg[i]->hash);
+	if (2 * (p->count + 1) > p->slots)
+		grow(p);
+	uint32_t j = (uint32_t)hash & (p->slots - 1);
+	for (; p->slot[j]; j = (j + 1) & (p->slots - 1)) {
+		expr e = p->slot[j];
+		if (e->hash == hash && e->op == proto->op && e->type == proto->type && e->n == n &&
+		    (n == 0 || memcmp(e->arg, arg, sizeof *arg * (size_t)n) == 0) && same_payload(e, proto))
+			return e;
+	}
+	struct ir_expr *e = arena_alloc(p->arena, sizeof *e + sizeof *arg * (size_t)n);
+	*e = *proto;
+	e->n = n;
+	e->hash = hash;
+	e->pool = p;
+	e->id = p->count++;
+	e->varies = e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD || e->op == IR_ACC;
+	for (int i = 0; i < n; i++) {
+		e->arg[i] = arg[i];
+		e->varies |= arg[i]->varies;
+	}
+	if (e->op == IR_SYMBOL || e->op == IR_VAR)
+		e->name = arena_strdup(p->arena, e->name);
+	p->slot[j] = e;
+	return e;
+}
+
+expr ir_node_op(enum ir_op op, enum type t, int n, const expr *arg)
+{
+	for (int i = 1; i < n; i++)
+		ck(arg[i]->pool == arg[0]->pool);
+	return ir_node(arg[0]->pool, &(struct ir_expr){ .op = op, .type = t }, n, arg);
+}
+
+/* An integer brought into the range of its type, as it wraps. */
+static int64_t wrap(enum type t, int64_t x)
+{
+	switch (t) {
+	case TYPE_BOOL: return x != 0;
+	case TYPE_I8: return (int8_t)x;
+	case TYPE_U8: return (uint8_t)x;
+	case TYPE_I16: return (int16_t)x;
+	case TYPE_U16: return (uint16_t)x;
+	case TYPE_I32: return (int32_t)x;
+	case TYPE_U32: return (uint32_t)x;
+	default: return x;
+	}
+}
+
+expr ir_int(struct ir_pool *p, enum type t, int64_t x)
+{
+	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_INT, .type = t, .i = wrap(t, x) }, 0, NULL);
+}
+
+expr ir_float(struct ir_pool *p, enum type t, double x)
+{
+	double rounded = isnan(x) ? NAN : type_round(t, x, false);
+	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_FLOAT, .type = t, .f = rounded }, 0, NULL);
+}
+
+expr ir_const(struct ir_pool *p, enum type t, double x)
+{
+	return type_is_float(t) ? ir_float(p, t, x) : ir_int(p, t, (int64_t)x);
+}
+
+expr ir_index(struct ir_pool *p, int64_t x)
+{
+	return ir_int(p, TYPE_INDEX, x);
+}
+
+expr ir_symbol(struct ir_pool *p, const char *name)
+{
+	return ir_node(p, &(struct ir_expr){ .op = IR_SYMBOL, .type = TYPE_INDEX, .name = name }, 0, NULL);
+}
+
+expr ir_axis(struct ir_pool *p, int axis, expr extent)
+{
+	if (ir_is_int(extent, 1))
+		return ir_index(p, 0);
+	return ir_node(p, &(struct ir_expr){ .op = IR_AXIS, .type = TYPE_INDEX, .i = axis }, 1, &extent);
+}
+
+expr ir_acc(struct ir_pool *p, enum type t)
+{
+	return ir_node(p, &(struct ir_expr){ .op = IR_ACC, .type = t }, 0, NULL);
+}
+
+expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent)
+{
+	return ir_node(p, &(struct ir_expr){ .op = IR_VAR, .type = t, .name = name }, extent ? 1 : 0, &extent);
+}
+
+expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
+{
+	for (int i = 0; i < buf->rank; i++)
+		ck(index[i]->type == TYPE_INDEX);
+	/* Constants of one element, and elements of constants at constant places, are numbers. */
+	if (buf->role == IR_CONSTANT && type_info(buf->type)->bits >= 8) {
+		int64_t at = 0, i;
+		bool known = tensor_count(buf->data) > 0;
+		for (int k = 0; k < buf->rank && known; k++) {
+			if (buf->data->dim[k] == 1)
+				i = 0;
+			else
+				known = ir_const_int(index[k], &i) && i >= 0 && i < buf->data->dim[k];
+			at = at * buf->data->dim[k] + (known ? i : 0);
+		}
+		if (known && type_is_float(buf->type))
+			return ir_float(p, buf->type, tensor_float(buf->data, at));
+		if (known)
+			return ir_int(p, buf->type, tensor_int(buf->data, at));
+	}
+	return ir_node(p, &(struct ir_expr){ .op = IR_LOAD, .type = buf->type, .buf = buf }, buf->rank, index);
+}
+
+bool ir_const_int(expr e, int64_t *x)
+{
+	if (e->op != IR_CONST_INT)
+		return false;
+	*x = e->i;
+	return true;
+}
+
+bool ir_is_int(expr e, int64_t x)
+{
+	return e->op == IR_CONST_INT && e->i == x;
+}
+
+/* Axes first and by number, then symbols and variables by name, then the rest by operation and hash. */
+static int rank_of(expr e)
+{
+	return e->op == IR_AXIS ? 0 : e->op == IR_VAR ? 1 : e->op == IR_SYMBOL ? 3 : 2;
+}
+
+int ir_order(expr a, expr b)
+{
+	if (a == b)
+		return 0;
+	if (rank_of(a) != rank_of(b))
+		return rank_of(a) - rank_of(b);
+	if (a->op == IR_AXIS && a->i != b->i)
+		return a->i < b->i ? -1 : 1;
+	if (a->op == IR_SYMBOL || (a->op == IR_VAR && b->op == IR_VAR)) {
+		int c = strcmp(a->name, b->name);
+		if (c)
+			return c;
+	}
+	if (a->op != b->op)
+		return a->op < b->op ? -1 : 1;
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return a->id < b->id ? -1 : 1;
+}

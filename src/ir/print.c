@@ -1,0 +1,286 @@
+/* The text form of a program. What it writes, parse.c reads back to the same program.
+ *
+ *   program NAME(x: f32[N,768], ...) -> (y: f32[N,768])
+ *     const c: i64[2] = {1, 2}
+ *     m: f32[N] = sum (i | r<768) x[i,r] then it * 0.5
+ *     y: f32[N,768] = map (i, j) let a = x[i,j]; a - m[i]
+ *     z: f32[N,768] = scatter sum (i, j | r<5) init y[i,j] at [index(n[r]), 0] value x[0,r] where 0 <= r */
+#include "ir/pool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+const char *const ir_axis_names[2][IR_MAX_RANK] = {
+	{ "i", "j", "k", "l", "m", "n", "i6", "i7", "i8", "i9", "i10", "i11", "i12", "i13", "i14", "i15" },
+	{ "r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15" },
+};
+
+const char *ir_axis_name(int64_t axis, int out_rank)
+{
+	return axis < out_rank ? ir_axis_names[0][axis] : ir_axis_names[1][axis - out_rank];
+}
+
+struct printer {
+	struct str *out;
+	int out_rank;
+	const char **let; /* names of shared nodes by id, or null */
+};
+
+enum { PREC_COMPARE = 1, PREC_ADD, PREC_MUL, PREC_ATOM };
+
+static int precedence(expr e)
+{
+	switch (e->op) {
+	case IR_EQ:
+	case IR_LT:
+	case IR_LE: return PREC_COMPARE;
+	case IR_ADD:
+	case IR_SUB: return PREC_ADD;
+	case IR_MUL:
+	case IR_DIV: return PREC_MUL;
+	default: return PREC_ATOM;
+	}
+}
+
+static void print_float(struct str *out, double x, enum type t)
+{
+	char text[64];
+	if (isnan(x)) {
+		str_add(out, "nan");
+		return;
+	}
+	if (isinf(x)) {
+		str_add(out, x < 0 ? "-inf" : "inf");
+		return;
+	}
+	/* The shortest text that reads back as the same value. */
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, x);
+		double back = strtod(text, NULL);
+		if (back == x || (t == TYPE_F32 && (float)back == (float)x))
+			break;
+	}
+	if (!strpbrk(text, ".e"))
+		strcat(text, ".0");
+	str_add(out, text);
+}
+
+static void print(struct printer *p, expr e, int outer);
+
+static void print_list(struct printer *p, int n, const expr *arg)
+{
+	for (int i = 0; i < n; i++) {
+		if (i)
+			str_add(p->out, ", ");
+		print(p, arg[i], 0);
+	}
+}
+
+static void print_node(struct printer *p, expr e)
+{
+	int prec = precedence(e);
+	switch (e->op) {
+	case IR_CONST_INT:
+		if (e->type == TYPE_BOOL)
+			str_add(p->out, e->i ? "true" : "false");
+		else if (e->type == TYPE_INDEX)
+			str_printf(p->out, "%lld", (long long)e->i);
+		else if (e->type == TYPE_U64)
+			str_printf(p->out, "u64(%llu)", (unsigned long long)e->i);
+		else
+			str_printf(p->out, "%s(%lld)", type_name(e->type), (long long)e->i);
+		break;
+	case IR_CONST_FLOAT:
+		if (e->type != TYPE_F32)
+			str_printf(p->out, "%s(", type_name(e->type));
+		print_float(p->out, e->f, e->type);
+		if (e->type != TYPE_F32)
+			str_add(p->out, ")");
+		break;
+	case IR_AXIS: str_add(p->out, ir_axis_name(e->i, p->out_rank)); break;
+	case IR_SYMBOL:
+	case IR_VAR: str_add(p->out, e->name); break;
+	case IR_ACC: str_add(p->out, "it"); break;
+	case IR_LOAD:
+		str_printf(p->out, "%s[", e->buf->name);
+		print_list(p, e->n, e->arg);
+		str_add(p->out, "]");
+		break;
+	case IR_CAST:
+	case IR_CAST_SAT:
+	case IR_BITCAST:
+		if (e->op != IR_CAST)
+			str_printf(p->out, "%s_", ir_op_info[e->op].text);
+		str_add(p->out, e->type == TYPE_INDEX ? "index" : type_name(e->type));
+		str_add(p->out, "(");
+		print(p, e->arg[0], 0);
+		str_add(p->out, ")");
+		break;
+	default:
+		if (prec < PREC_ATOM) {
+			print(p, e->arg[0], prec);
+			str_printf(p->out, " %s ", ir_op_info[e->op].text);
+			print(p, e->arg[1], prec + 1);
+		} else {
+			str_printf(p->out, "%s(", ir_op_info[e->op].text);
+			print_list(p, e->n, e->arg);
+			str_add(p->out, ")");
+		}
+	}
+}
+
+static void print(struct printer *p, expr e, int outer)
+{
+	if (p->let && p->let[e->id]) {
+		str_add(p->out, p->let[e->id]);
+		return;
+	}
+	bool brackets = precedence(e) < outer;
+	if (brackets)
+		str_add(p->out, "(");
+	print_node(p, e);
+	if (brackets)
+		str_add(p->out, ")");
+}
+
+void ir_print_expr(struct str *out, expr e, int out_rank)
+{
+	struct printer p = { out, out_rank, NULL };
+	print(&p, e, 0);
+}
+
+/* ---- Shared nodes get a name: "let a = ...; ". */
+
+struct share {
+	int *uses;
+	struct { VEC(expr); } order;
+	struct arena *scratch;
+};
+
+static void count_uses(void *user, expr e)
+{
+	struct share *s = user;
+	vec_push(s->scratch, &s->order, e);
+	for (int i = 0; i < e->n; i++)
+		s->uses[e->arg[i]->id]++;
+}
+
+static bool nameable(expr e)
+{
+	return e->n > 0 && e->op != IR_AXIS && e->op != IR_VAR && ir_cost(e) > 2;
+}
+
+/* The text of one expression of a stage with its lets. */
+static void print_with_lets(struct str *out, expr e, int out_rank)
+{
+	struct arena *scratch = arena_new();
+	struct share s = { NEWN(scratch, int, e->id + 1), { 0 }, scratch };
+	struct printer p = { out, out_rank, NEWN(scratch, const char *, e->id + 1) };
+	int lets = 0;
+	ir_walk(e, count_uses, &s);
+	for (int i = 0; i < s.order.n; i++) {
+		expr x = s.order.at[i];
+		if (x == e || s.uses[x->id] < 2 || !nameable(x))
+			continue;
+		str_printf(out, "%s_%d = ", lets ? ", " : "let ", lets);
+		print(&p, x, 0);
+		p.let[x->id] = arena_printf(scratch, "_%d", lets++);
+	}
+	if (lets)
+		str_add(out, "; ");
+	print(&p, e, 0);
+	arena_free(scratch);
+}
+
+static void print_shape(struct str *out, const struct ir_buffer *b)
+{
+	str_printf(out, "%s[", type_name(b->type));
+	for (int i = 0; i < b->rank; i++) {
+		if (i)
+			str_add(out, ",");
+		ir_print_expr(out, b->dim[i], 0);
+	}
+	str_add(out, "]");
+}
+
+static void print_buffers(struct str *out, int n, struct ir_buffer *const *b)
+{
+	str_add(out, "(");
+	for (int i = 0; i < n; i++) {
+		str_printf(out, "%s%s: ", i ? ", " : "", b[i]->name);
+		print_shape(out, b[i]);
+	}
+	str_add(out, ")");
+}
+
+static void print_constant(struct str *out, const struct ir_buffer *b)
+{
+	int64_t n = tensor_count(b->data);
+	str_printf(out, "  const %s: ", b->name);
+	print_shape(out, b);
+	str_add(out, " = {");
+	for (int64_t i = 0; i < n; i++) {
+		if (i)
+			str_add(out, ", ");
+		if (type_is_float(b->type))
+			print_float(out, tensor_float(b->data, i), b->type);
+		else
+			str_printf(out, "%lld", (long long)tensor_int(b->data, i));
+	}
+	str_add(out, "}\n");
+}
+
+static void print_stage(struct str *out, const struct ir_stage *s)
+{
+	int rank = s->out->rank, inner_rank = s->kind == IR_SCATTER ? 0 : rank;
+	str_printf(out, "  %s: ", s->out->name);
+	print_shape(out, s->out);
+	str_printf(out, " = %s%s (", s->kind == IR_MAP ? "map" : s->kind == IR_SCATTER ? "scatter " : "",
+		   s->kind == IR_MAP ? "" : ir_combine_name[s->combine]);
+	for (int k = 0; k < rank; k++)
+		str_printf(out, "%s%s", k ? ", " : "", ir_axis_names[0][k]);
+	for (int k = 0; k < s->space_rank; k++) {
+		str_printf(out, "%s%s<", k ? ", " : " | ", ir_axis_names[1][k]);
+		ir_print_expr(out, s->space[k], 0);
+	}
+	str_add(out, ") ");
+	if (s->kind == IR_SCATTER) {
+		str_add(out, "init ");
+		print_with_lets(out, s->init, rank);
+		str_add(out, " at [");
+		for (int k = 0; k < rank; k++) {
+			if (k)
+				str_add(out, ", ");
+			ir_print_expr(out, s->at[k], inner_rank);
+		}
+		str_add(out, "] value ");
+	}
+	print_with_lets(out, s->value, inner_rank);
+	if (s->where) {
+		str_add(out, " where ");
+		print_with_lets(out, s->where, inner_rank);
+	}
+	if (s->post) {
+		str_add(out, " then ");
+		print_with_lets(out, s->post, rank);
+	}
+	str_add(out, "\n");
+}
+
+void ir_print_program(struct str *out, const struct ir_program *p)
+{
+	str_printf(out, "program %s", str_identifier(p->arena, p->name));
+	print_buffers(out, p->inputs.n, p->inputs.at);
+	str_add(out, " -> ");
+	print_buffers(out, p->outputs.n, p->outputs.at);
+	str_add(out, "\n");
+	vec_each(b, &p->buffers)
+		if ((*b)->role == IR_CONSTANT)
+			print_constant(out, *b);
+	vec_each(s, &p->stages)
+		print_stage(out, *s);
+}

@@ -1,0 +1,208 @@
+/* Programs, buffers, stages, combines. See ir.h. */
+#include "ir/pool.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const ir_combine_name[IR_COMBINE_COUNT] = {
+	"replace", "sum", "prod", "max", "min", "all", "any", "argmax", "argmin", "argmax_last", "argmin_last",
+};
+
+bool ir_combine_is_arg(enum ir_combine c)
+{
+	return c >= IR_ARGMAX;
+}
+
+expr ir_identity(struct ir_pool *p, enum ir_combine c, enum type t)
+{
+	bool largest = c == IR_MINIMUM || c == IR_ARGMIN || c == IR_ARGMIN_LAST;
+	switch (c) {
+	case IR_PROD: return ir_const(p, t, 1);
+	case IR_ALL: return ir_int(p, TYPE_BOOL, 1);
+	case IR_MAXIMUM:
+	case IR_MINIMUM:
+	case IR_ARGMAX:
+	case IR_ARGMIN:
+	case IR_ARGMAX_LAST:
+	case IR_ARGMIN_LAST:
+		if (type_is_float(t))
+			return ir_float(p, t, largest ? INFINITY : -INFINITY);
+		return ir_int(p, t, largest ? type_max(t) : type_min(t));
+	default: return ir_const(p, t, 0);
+	}
+}
+
+expr ir_combine_expr(enum ir_combine c, expr a, expr b)
+{
+	switch (c) {
+	case IR_SUM: return ir_binary(IR_ADD, a, b);
+	case IR_PROD: return ir_binary(IR_MUL, a, b);
+	case IR_MAXIMUM: return ir_binary(IR_MAX, a, b);
+	case IR_MINIMUM: return ir_binary(IR_MIN, a, b);
+	case IR_ALL: return ir_binary(IR_AND, a, b);
+	case IR_ANY: return ir_binary(IR_OR, a, b);
+	default: return b;
+	}
+}
+
+struct ir_program *ir_program_new(struct arena *a, const char *name)
+{
+	struct ir_program *p = NEW(a, struct ir_program);
+	p->name = arena_strdup(a, name);
+	p->arena = a;
+	p->pool = ir_pool_new(a);
+	return p;
+}
+
+static bool taken(const struct ir_program *p, const char *name)
+{
+	vec_each(b, &p->buffers)
+		if (strcmp((*b)->name, name) == 0)
+			return true;
+	return false;
+}
+
+struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
+				enum ir_role role)
+{
+	ck(rank <= IR_MAX_RANK);
+	struct ir_buffer *b = NEW(p->arena, struct ir_buffer);
+	char *base = str_identifier(p->arena, name), *unique = base;
+	for (int i = 2; taken(p, unique); i++)
+		unique = arena_printf(p->arena, "%s%s%d", base, str_ends(base, "_") ? "" : "_", i);
+	*b = (struct ir_buffer){ .name = unique, .type = t, .rank = rank, .role = role, .id = p->buffers.n };
+	for (int i = 0; i < rank; i++)
+		b->dim[i] = dim[i];
+	vec_push(p->arena, &p->buffers, b);
+	if (role == IR_INPUT)
+		vec_push(p->arena, &p->inputs, b);
+	if (role == IR_OUTPUT)
+		vec_push(p->arena, &p->outputs, b);
+	return b;
+}
+
+struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out)
+{
+	struct ir_stage *s = NEW(p->arena, struct ir_stage);
+	s->kind = kind;
+	s->out = out;
+	vec_push(p->arena, &p->stages, s);
+	return s;
+}
+
+struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b)
+{
+	vec_each(s, &p->stages)
+		if ((*s)->out == b)
+			return *s;
+	return NULL;
+}
+
+expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b)
+{
+	expr n = ir_index(p->pool, 1);
+	for (int i = 0; i < b->rank; i++)
+		n = ir_binary(IR_MUL, n, b->dim[i]);
+	return n;
+}
+
+expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index)
+{
+	expr flat = ir_index(p, 0);
+	for (int i = 0; i < b->rank; i++)
+		flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, b->dim[i]), index[i]);
+	return flat;
+}
+
+void ir_stage_exprs(const struct ir_stage *cs, void (*fn)(void *user, expr *slot, const char *role), void *user)
+{
+	struct ir_stage *s = (struct ir_stage *)cs;
+	if (s->init)
+		fn(user, &s->init, "init");
+	if (s->kind == IR_SCATTER)
+		for (int i = 0; i < s->out->rank; i++)
+			fn(user, &s->at[i], "at");
+	if (s->where)
+		fn(user, &s->where, "where");
+	fn(user, &s->value, "value");
+	if (s->post)
+		fn(user, &s->post, "post");
+}
+
+bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis)
+{
+	for (int i = 0; i < p->inputs.n; i++) {
+		const struct ir_buffer *b = p->inputs.at[i];
+		for (int k = 0; k < b->rank; k++) {
+			if (b->dim[k]->op == IR_SYMBOL && strcmp(b->dim[k]->name, symbol) == 0) {
+				*input = i;
+				*axis = k;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* ---- Contents of small integer buffers, see ir_element. */
+
+struct element {
+	const int64_t *at;         /* of the output's axes */
+	const int64_t *reduced;    /* of the reduced axes */
+	int rank;
+	bool failed;
+};
+
+static expr element_leaf(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	struct element *c = user;
+	if (e->op == IR_AXIS) {
+		int64_t k = e->i < c->rank ? c->at[e->i] : c->reduced[e->i - c->rank];
+		return ir_index(p, k);
+	}
+	if (e->op != IR_LOAD)
+		return NULL;
+	const struct ir_buffer *b = e->buf;
+	int64_t flat = 0, i, n;
+	bool known = b->content || b->data;
+	for (int k = 0; k < b->rank && known; k++) {
+		known = ir_const_int(arg[k], &i) && ir_const_int(b->dim[k], &n) && i >= 0 && i < n;
+		flat = known ? flat * n + i : 0;
+	}
+	if (known && b->data && type_is_float(b->type))
+		return ir_float(p, b->type, tensor_float(b->data, flat));
+	if (known && b->data)
+		return ir_int(p, b->type, tensor_int(b->data, flat));
+	if (known && b->content[flat])
+		return ir_cast(b->content[flat], b->type);
+	return NULL; /* stays a load: only a failure when the result still holds it */
+}
+
+expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
+{
+	int64_t extent[IR_MAX_RANK], reduced[IR_MAX_RANK] = { 0 }, count = 1;
+	struct element c = { at, reduced, s->out->rank, false };
+	if (s->kind == IR_SCATTER || (s->kind == IR_REDUCE && ir_combine_is_arg(s->combine)))
+		return NULL;
+	for (int k = 0; s->kind == IR_REDUCE && k < s->space_rank; k++) {
+		if (!ir_const_int(s->space[k], &extent[k]))
+			return NULL;
+		count *= extent[k];
+		if (count > 64)
+			return NULL;
+	}
+	if (s->kind == IR_MAP)
+		return ir_copy(p->pool, s->value, element_leaf, &c);
+	expr sum = ir_identity(p->pool, s->combine, s->value->type);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t rest = i;
+		for (int k = s->space_rank - 1; k >= 0; k--) {
+			reduced[k] = rest % extent[k];
+			rest /= extent[k];
+		}
+		sum = ir_combine_expr(s->combine, sum, ir_copy(p->pool, s->value, element_leaf, &c));
+	}
+	if (s->post && s->post->op != IR_ACC && !(s->post->op == IR_CAST && s->post->arg[0]->op == IR_ACC))
+		return NULL;
+	return ir_cast(sum, s->out->type);
+}

@@ -1,0 +1,156 @@
+/* Walking, copying, evaluating and costing expressions. Shared nodes are visited once. */
+#include "ir/pool.h"
+
+#include <string.h>
+
+/* Memo tables by id are dense; they live in a scratch arena of their own. */
+struct walk {
+	void (*fn)(void *user, expr e);
+	void *user;
+	unsigned char *seen;
+};
+
+static void walk(struct walk *w, expr e)
+{
+	if (w->seen[e->id])
+		return;
+	w->seen[e->id] = 1;
+	for (int i = 0; i < e->n; i++)
+		walk(w, e->arg[i]);
+	w->fn(w->user, e);
+}
+
+void ir_walk(expr e, void (*fn)(void *user, expr e), void *user)
+{
+	struct arena *scratch = arena_new();
+	struct walk w = { fn, user, NEWN(scratch, unsigned char, e->id + 1) };
+	walk(&w, e); /* operands are older than their users, so no id is larger */
+	arena_free(scratch);
+}
+
+struct find {
+	enum ir_op op;
+	bool found;
+};
+
+static void find(void *user, expr e)
+{
+	struct find *f = user;
+	f->found |= e->op == f->op;
+}
+
+bool ir_uses(expr e, enum ir_op op)
+{
+	struct find f = { op, false };
+	ir_walk(e, find, &f);
+	return f.found;
+}
+
+static void add_cost(void *user, expr e)
+{
+	int *cost = user;
+	enum ir_op op = e->op;
+	if (op == IR_LOAD)
+		*cost += 2;
+	else if (op == IR_POW || op == IR_REM || (ir_op_info[op].kind == IR_CALL && op > IR_ROUND_EVEN))
+		*cost += 8;
+	else if (e->n > 0 && op != IR_AXIS && e->type != TYPE_INDEX)
+		*cost += 1;
+}
+
+int ir_cost(expr e)
+{
+	int cost = 0;
+	ir_walk(e, add_cost, &cost);
+	return cost;
+}
+
+struct copy {
+	struct ir_pool *pool;
+	ir_leaf_fn leaf;
+	void *user;
+	expr *done;
+};
+
+static expr copy_leaf(struct copy *c, expr e, const expr *arg)
+{
+	expr x = c->leaf ? c->leaf(c->user, c->pool, e, arg) : NULL;
+	if (x)
+		return x;
+	switch (e->op) {
+	case IR_CONST_INT: return ir_int(c->pool, e->type, e->i);
+	case IR_CONST_FLOAT: return ir_float(c->pool, e->type, e->f);
+	case IR_SYMBOL: return ir_symbol(c->pool, e->name);
+	case IR_ACC: return ir_acc(c->pool, e->type);
+	case IR_VAR: return ir_var(c->pool, e->type, e->name, e->n ? arg[0] : NULL);
+	case IR_LOAD: return ir_load(c->pool, e->buf, arg);
+	default: return ir_rebuild(e, arg);
+	}
+}
+
+static expr copy(struct copy *c, expr e)
+{
+	expr arg[IR_MAX_RANK];
+	if (c->done[e->id])
+		return c->done[e->id];
+	for (int i = 0; i < e->n; i++)
+		arg[i] = copy(c, e->arg[i]);
+	bool leaf = e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD;
+	expr x = leaf ? copy_leaf(c, e, arg) : ir_rebuild(e, arg);
+	c->done[e->id] = x;
+	return x;
+}
+
+expr ir_copy(struct ir_pool *p, expr e, ir_leaf_fn leaf, void *user)
+{
+	struct arena *scratch = arena_new();
+	struct copy c = { p, leaf, user, NEWN(scratch, expr, e->id + 1) };
+	expr x = copy(&c, e);
+	arena_free(scratch);
+	return x;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+
+bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out)
+{
+	int64_t a = 0, b = 0, c = 0;
+	if (e->op == IR_SYMBOL)
+		return symbol && symbol(user, e->name, out);
+	if (ir_const_int(e, out))
+		return true;
+	if (e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD || e->op == IR_ACC || type_is_float(e->type))
+		return false;
+	if (e->op == IR_SELECT) {
+		if (!ir_eval_int(e->arg[0], symbol, user, &c))
+			return false;
+		return ir_eval_int(e->arg[c ? 1 : 2], symbol, user, out);
+	}
+	if ((e->n > 0 && !ir_eval_int(e->arg[0], symbol, user, &a)) ||
+	    (e->n > 1 && !ir_eval_int(e->arg[1], symbol, user, &b)))
+		return false;
+	switch (e->op) {
+	case IR_ADD: return !__builtin_add_overflow(a, b, out);
+	case IR_SUB: return !__builtin_sub_overflow(a, b, out);
+	case IR_MUL: return !__builtin_mul_overflow(a, b, out);
+	case IR_DIV: *out = b == 0 || (a == INT64_MIN && b == -1) ? 0 : a / b; return true;
+	case IR_FLOORDIV: *out = b == 0 || (a == INT64_MIN && b == -1) ? 0 : floor_div(a, b); return true;
+	case IR_REM: *out = b == 0 || b == -1 ? 0 : a % b; return true;
+	case IR_MOD: *out = b == 0 || b == -1 ? (b ? 0 : a) : a - floor_div(a, b) * b; return true;
+	case IR_MIN: *out = a < b ? a : b; return true;
+	case IR_MAX: *out = a > b ? a : b; return true;
+	case IR_EQ: *out = a == b; return true;
+	case IR_LT: *out = a < b; return true;
+	case IR_LE: *out = a <= b; return true;
+	case IR_AND: *out = a && b; return true;
+	case IR_OR: *out = a || b; return true;
+	case IR_NOT: *out = !a; return true;
+	case IR_NEG: return !__builtin_sub_overflow((int64_t)0, a, out);
+	case IR_ABS: *out = a < 0 ? -a : a; return true;
+	case IR_CAST: *out = a; return true;
+	default: return false;
+	}
+}

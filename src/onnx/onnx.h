@@ -1,0 +1,244 @@
+/* The ONNX model file: read, look up, edit, check, write. No operator's meaning is here.
+ * The messages are protobuf-c's structs (onnx.proto), allocated in the model's arena: build and change them freely, but
+ * never free them. Fields of formats later than ours survive as unknown fields.
+ *
+ * Threads: one model belongs to one thread at a time (onnx_tensor_load maps external files when first needed).
+ * Names: an absent string field is a null pointer; onnx_text() makes it "". */
+#ifndef TPAT_ONNX_ONNX_H
+#define TPAT_ONNX_ONNX_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "onnx.pb-c.h"
+#include "tensor/tensor.h"
+
+/* ------------------------------------------------------------------ the file */
+
+struct onnx_model {
+	struct arena *arena;     /* of everything below; ends with the model */
+	const char *path;        /* as given to onnx_model_read; "model" where there was no file */
+	const char *dir;         /* the folder that external data is relative to */
+	Onnx__ModelProto *proto; /* never null, and neither is proto->graph */
+	struct file_map file;    /* raw_data of tensors points into it: those bytes must not be written to */
+	struct map external;     /* private: mapped external files by name */
+	struct map names, room;  /* private: names in use; capacities of arrays that grew */
+};
+
+/* The newest format whose every field has a name in onnx.proto. Later ones are read too. */
+enum { ONNX_IR_VERSION = 13, ONNX_OPSET_VERSION = 28 };
+
+/* Read a model. Big tensors are not copied: raw_data points into the mapped file, which must not be cut short while the
+ * model lives (replacing it by rename is fine). Files over 2 GB are read. `*out` is freed with onnx_model_free and is
+ * null after a failure. Errors: ERR_MODEL when the file is missing, is not a model, or is cut off. */
+int onnx_model_read(struct onnx_model **out, const char *path, struct err *e);
+
+/* The same from memory, which must outlive the model. `dir`: where external data lies; null: there is none. */
+int onnx_model_parse(struct onnx_model **out, const void *data, size_t size, const char *dir, struct err *e);
+
+/* An empty model: graph `graph_name`, this IR version, and `opset` of the default domain. */
+struct onnx_model *onnx_model_new(int64_t ir_version, int64_t opset, const char *graph_name);
+
+void onnx_model_free(struct onnx_model *m); /* null is fine */
+
+struct onnx_write_options {
+	int version;                 /* ONNX_WRITE_VERSION */
+	bool external;               /* put big initializers into "<file>.data" beside the file */
+	uint64_t external_threshold; /* bytes from which an initializer is big */
+	uint64_t inline_limit;       /* a file longer than this is written with external data in any case, bytes */
+};
+enum { ONNX_WRITE_VERSION = 1 };
+/* 2^31 - 1 bytes is what protobuf readers take at most. */
+#define ONNX_WRITE_OPTIONS ((struct onnx_write_options){ ONNX_WRITE_VERSION, false, 1024, 2147483647u })
+
+/* Write the model: complete or not at all. The model is unchanged afterwards. What is in external files already stays
+ * there and stays valid when `path` is in the model's own folder; else it is copied into "<file>.data". In the data file
+ * every tensor starts at a multiple of 4096 bytes. `options` null: ONNX_WRITE_OPTIONS. Errors: ERR_USAGE when `path`
+ * cannot be written, ERR_MODEL when external data of the source is missing. */
+int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_write_options *options, struct err *e);
+
+/* What is wrong with the structure: names that nobody defines or that two define, cycles, bad extents, opsets that are
+ * not imported, no IR version. Nodes that are merely in a wrong order are put into a stable topological order, in
+ * the graph, its subgraphs and the local functions. Errors: ERR_MODEL, with file, node, tensor and what to do. */
+int onnx_model_check(struct onnx_model *m, struct err *e);
+
+/* Calls `fn` for every message of the kind `kind` (&onnx__tensor_proto__descriptor ...) inside `root`, root included,
+ * parents first; a negative result ends the walk and is returned. Reaches subgraphs, functions and training graphs.
+ * `root` is a message struct (its first member is `base`). */
+int onnx_visit(ProtobufCMessage *root, const ProtobufCMessageDescriptor *kind,
+	       int (*fn)(void *arg, ProtobufCMessage *message), void *arg);
+
+/* ------------------------------------------------------------------ names and versions */
+
+static inline const char *onnx_text(const char *s)
+{
+	return s ? s : "";
+}
+
+/* The domain without its alias: "" for null, "" and "ai.onnx". */
+const char *onnx_domain(const char *domain);
+
+/* The version of a domain's operators that the graph's nodes mean; 0 when the model does not import the domain. */
+int64_t onnx_opset(const struct onnx_model *m, const char *domain);
+
+/* Import a domain's operators at `version`; a version that is there already stays. */
+void onnx_opset_import(struct onnx_model *m, const char *domain, int64_t version);
+
+/* Raise the IR version to at least `version`. Inputs that only gave an initializer a place, as IR versions before 4 want
+ * it, go away when that line is crossed: after it they would say that a caller may replace the constant. */
+void onnx_ir_raise(struct onnx_model *m, int64_t version);
+
+/* The name that ONNX gives to an element type, as `enum type`; TYPE_NONE for numbers that tpat does not have. */
+enum type onnx_elem_type(int32_t data_type);
+
+/* ------------------------------------------------------------------ a graph, indexed
+ * An index is a reading aid over one GraphProto: it is made in one pass and is out of date as soon as nodes, inputs,
+ * outputs or initializers change; then make a new one. */
+
+struct onnx_value {
+	const char *name;
+	int producer; /* node index; -1: an input, an initializer, or something of an outer graph */
+	int output;   /* which of the producer's outputs */
+	struct {
+		VEC(int);
+	} readers;    /* node indices, ascending, each once; a node reads what its subgraphs read */
+	Onnx__TensorProto *initializer;  /* or null */
+	Onnx__SparseTensorProto *sparse; /* sparse initializer, or null */
+	Onnx__ValueInfoProto *info;      /* type from inputs, outputs or value_info, or null */
+	bool is_input, is_output;        /* of the graph */
+};
+
+struct onnx_index {
+	struct onnx_model *model;
+	Onnx__GraphProto *graph;
+	const char **label;     /* one a node: see onnx_node_label */
+	struct map value;       /* struct onnx_value by name, definitions before names of outer graphs; "" is never there */
+};
+
+/* Index `graph` (null: the model's) in arena `a`. Takes unchecked graphs too: of two definitions the first counts. */
+struct onnx_index *onnx_index_new(struct onnx_model *m, Onnx__GraphProto *graph, struct arena *a);
+
+/* Null when the graph does not know the name, and for "". */
+struct onnx_value *onnx_value_find(const struct onnx_index *x, const char *name);
+
+/* What a user calls node `i`: its name, or "#<i>" when it has none or shares it with others. Unique in the graph. */
+const char *onnx_node_label(const struct onnx_index *x, int i);
+
+/* The node that `text` means: a node's name, "#12", or the name of one of its outputs, tried in this order. Errors:
+ * ERR_USAGE with the closest name, or with all labels when a name is not unique. */
+int onnx_node_find(int *out, const struct onnx_index *x, const char *text, struct err *e);
+
+/* "node "conv1" (Conv)", or "the node (Gather) that makes "y"" when it has no name: for messages. */
+enum { ONNX_DESCRIBE = 320 };
+const char *onnx_node_describe(const Onnx__NodeProto *node, char buffer[ONNX_DESCRIBE]);
+
+/* Names that the node's subgraphs take from outside of them, as the names of a map (values are not null). */
+struct map onnx_node_captures(const Onnx__NodeProto *node, struct arena *a);
+
+/* The dense tensor type of a value: element type (TYPE_NONE when tpat does not have it) and shape (null: unknown rank).
+ * False when it has no type or is a sequence, map, optional, opaque or sparse. */
+bool onnx_value_type(const Onnx__ValueInfoProto *info, enum type *type, const Onnx__TensorShapeProto **shape);
+
+/* ------------------------------------------------------------------ attributes, read
+ * `out` gets `fallback` (or null and 0) when the node does not have the attribute. Errors: ERR_MODEL "attribute "axis"
+ * of node X must be an integer, the file has a string"; ERR_UNSUPPORTED for one that refers to an attribute of a function.
+ * Pointers are into the message. */
+
+const Onnx__AttributeProto *onnx_attr(const Onnx__NodeProto *node, const char *name); /* null when absent */
+/* Its type, which files of IR version 1 do not say. */
+Onnx__AttributeProto__AttributeType onnx_attr_type(const Onnx__AttributeProto *attr);
+
+int onnx_attr_int(int64_t *out, const Onnx__NodeProto *node, const char *name, int64_t fallback, struct err *e);
+int onnx_attr_float(float *out, const Onnx__NodeProto *node, const char *name, float fallback, struct err *e);
+int onnx_attr_ints(const int64_t **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e);
+int onnx_attr_floats(const float **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e);
+int onnx_attr_tensor(const Onnx__TensorProto **out, const Onnx__NodeProto *node, const char *name, struct err *e);
+int onnx_attr_graph(Onnx__GraphProto **out, const Onnx__NodeProto *node, const char *name, struct err *e);
+/* Copied to `a` with a NUL behind; a string with a NUL inside is an error. */
+int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *name, const char *fallback,
+		     struct arena *a, struct err *e);
+int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, const char *name, struct arena *a,
+		      struct err *e);
+
+/* ------------------------------------------------------------------ tensors */
+
+/* Decode a tensor from raw_data, any typed field, or external data. Its elements point into the model's file when they
+ * lie there aligned for their type (read-only then), else they are in `a`. `model` may be null: no external data then.
+ * Errors: ERR_MODEL for sizes that do not fit the extents, and for external data that is missing or outside of the
+ * model's folder; ERR_UNSUPPORTED for element types that tpat does not have. */
+int onnx_tensor_load(struct tensor *out, const Onnx__TensorProto *proto, struct onnx_model *model, struct arena *a,
+		     struct err *e);
+
+/* A message with a copy of the tensor in `a`. `name` may be null. */
+Onnx__TensorProto *onnx_tensor_store(const struct tensor *t, const char *name, struct arena *a);
+
+/* A file that is one TensorProto, as test data is (input_0.pb). `name` (may be null) gets the tensor's name or "". */
+int onnx_tensor_read_file(struct tensor *out, const char **name, const char *path, struct arena *a, struct err *e);
+int onnx_tensor_write_file(const char *path, const struct tensor *t, const char *name, struct err *e);
+
+/* ------------------------------------------------------------------ building (all in the model's arena; strings copied) */
+
+Onnx__NodeProto *onnx_node_new(struct onnx_model *m, const char *domain, const char *op_type, const char *name);
+void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name);  /* appends; "": not given */
+void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *name);
+
+/* Set an attribute; one of the same name is replaced. Tensors and graphs are referred to, not copied. */
+void onnx_node_set_int(struct onnx_model *m, Onnx__NodeProto *node, const char *name, int64_t x);
+void onnx_node_set_float(struct onnx_model *m, Onnx__NodeProto *node, const char *name, float x);
+void onnx_node_set_string(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *x);
+void onnx_node_set_ints(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const int64_t *x, int n);
+void onnx_node_set_floats(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const float *x, int n);
+void onnx_node_set_strings(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *const *x, int n);
+void onnx_node_set_tensor(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__TensorProto *x);
+void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *x);
+
+/* A value of a dense tensor type. Extent i is dim[i], or where that is negative, symbol[i] (null: unknown). `rank` -1:
+ * of unknown rank. `symbol` may be null. */
+Onnx__ValueInfoProto *onnx_value_info_new(struct onnx_model *m, const char *name, enum type type, int rank,
+					  const int64_t *dim, const char *const *symbol);
+
+Onnx__GraphProto *onnx_graph_new(struct onnx_model *m, const char *name);
+void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *node); /* at the end */
+void onnx_graph_add_initializer(struct onnx_model *m, Onnx__GraphProto *g, Onnx__TensorProto *t);
+void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
+void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
+void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
+
+/* `base`, or base_1, base_2 ...: a name that no value, node or function of the whole model has. */
+char *onnx_name_unique(struct onnx_model *m, const char *base);
+
+/* ------------------------------------------------------------------ changing */
+
+/* Replace the nodes with the given indices by `by` (null: only remove), at the place that keeps the order topological.
+ * Indices may be in any order. Errors: ERR_USAGE, and the graph unchanged, when a path from the set to the set leads
+ * through other nodes (the one node would have to run before and after them; they are named). The removed messages stay
+ * valid: they can become a function's body. */
+int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *node, int n, Onnx__NodeProto *by,
+		       struct err *e);
+
+/* Remove the initializers that no node of the graph or of its subgraphs reads and that are no graph outputs, the inputs
+ * of the same names, and value_info of names that are gone. Returns how many initializers. */
+int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g);
+
+/* Put the nodes into a stable topological order: of those that could come next, always the first. Errors: ERR_MODEL with
+ * the labels of the nodes on a cycle; then the order is as it was. */
+int onnx_graph_sort(struct onnx_model *m, Onnx__GraphProto *g, struct err *e);
+
+/* A local function with these inputs, outputs and nodes (referred to, not copied), and the model's opset imports. It is
+ * not yet in the model. */
+Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain, const char *name,
+				       const char *const *input, int inputs, const char *const *output, int outputs,
+				       Onnx__NodeProto *const *node, int nodes);
+
+/* Put a function into the model: IR version at least 8, and its domain imported (version 1) when it was not. Errors:
+ * ERR_USAGE when the model has a function of this name in any domain (TensorRT matches functions by name alone). */
+int onnx_model_add_function(struct onnx_model *m, Onnx__FunctionProto *f, struct err *e);
+
+/* Null when the model does not have it. `overload` null: "". */
+Onnx__FunctionProto *onnx_function_find(const struct onnx_model *m, const char *domain, const char *name,
+					const char *overload);
+
+#endif

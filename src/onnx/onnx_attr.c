@@ -1,0 +1,164 @@
+/* Attributes of nodes, read with their types checked. See onnx.h. */
+#include "onnx/onnx_internal.h"
+
+#include <string.h>
+
+/* Of each type: what a message calls it, and what it is called where another was wanted. */
+static const char *const kind[] = {
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED] = "nothing",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT] = "a float",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT] = "an integer",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING] = "a string",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR] = "a tensor",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH] = "a graph",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS] = "a list of floats",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS] = "a list of integers",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS] = "a list of strings",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS] = "a list of tensors",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPHS] = "a list of graphs",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSOR] = "a sparse tensor",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__SPARSE_TENSORS] = "a list of sparse tensors",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTO] = "a type",
+	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TYPE_PROTOS] = "a list of types",
+};
+
+static const char *kind_name(int type)
+{
+	return type >= 0 && type < (int)(sizeof kind / sizeof *kind) ? kind[type] : "something of a later ONNX version";
+}
+
+const Onnx__AttributeProto *onnx_attr(const Onnx__NodeProto *node, const char *name)
+{
+	for (size_t i = 0; i < node->n_attribute; i++)
+		if (strcmp(onnx_text(node->attribute[i]->name), name) == 0)
+			return node->attribute[i];
+	return NULL;
+}
+
+Onnx__AttributeProto__AttributeType onnx_attr_type(const Onnx__AttributeProto *a)
+{
+	if (a->has_type && a->type)
+		return a->type;
+	return a->has_f	       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT
+	       : a->has_i      ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
+	       : a->has_s      ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING
+	       : a->t	       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR
+	       : a->g	       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH
+	       : a->n_floats   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS
+	       : a->n_ints     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS
+	       : a->n_strings  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS
+	       : a->n_tensors  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS
+	       : a->n_graphs   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPHS
+			       : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED;
+}
+
+/* The attribute if the node has it, of type `want`; `out` null when absent. An empty list may come without a type. */
+static int typed(const Onnx__AttributeProto **out, const Onnx__NodeProto *node, const char *name,
+		 Onnx__AttributeProto__AttributeType want, struct err *e)
+{
+	const Onnx__AttributeProto *a = *out = onnx_attr(node, name);
+	Onnx__AttributeProto__AttributeType got;
+	char who[ONNX_DESCRIBE];
+	if (!a)
+		return 0;
+	if (*onnx_text(a->ref_attr_name))
+		return err_set(e, ERR_UNSUPPORTED,
+			       "attribute \"%s\" of %s stands for the attribute \"%s\" of a function, which has no value here.",
+			       name, onnx_node_describe(node, who), a->ref_attr_name);
+	got = onnx_attr_type(a);
+	if (got == want || (!got && (want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS ||
+				     want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS ||
+				     want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS)))
+		return 0;
+	err_set(e, ERR_MODEL, "attribute \"%s\" of %s must be %s, the file has %s.", name, onnx_node_describe(node, who),
+		kind_name((int)want), kind_name((int)got));
+	return err_advise(e, "Correct the node in the program that exported the model, and export it again.");
+}
+
+static int no_value(const Onnx__NodeProto *node, const char *name, struct err *e)
+{
+	char who[ONNX_DESCRIBE];
+	return err_set(e, ERR_MODEL, "attribute \"%s\" of %s has a type, but no value.", name, onnx_node_describe(node, who));
+}
+
+int onnx_attr_int(int64_t *out, const Onnx__NodeProto *node, const char *name, int64_t fallback, struct err *e)
+{
+	const Onnx__AttributeProto *a;
+	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT, e));
+	*out = a ? a->i : fallback; /* no i field: 0, as files of proto3 writers mean it */
+	return 0;
+}
+
+int onnx_attr_float(float *out, const Onnx__NodeProto *node, const char *name, float fallback, struct err *e)
+{
+	const Onnx__AttributeProto *a;
+	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT, e));
+	*out = a ? a->f : fallback;
+	return 0;
+}
+
+int onnx_attr_ints(const int64_t **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e)
+{
+	const Onnx__AttributeProto *a;
+	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS, e));
+	*out = a ? a->ints : NULL;
+	*n = a ? (int)a->n_ints : 0;
+	return 0;
+}
+
+int onnx_attr_floats(const float **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e)
+{
+	const Onnx__AttributeProto *a;
+	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, e));
+	*out = a ? a->floats : NULL;
+	*n = a ? (int)a->n_floats : 0;
+	return 0;
+}
+
+int onnx_attr_tensor(const Onnx__TensorProto **out, const Onnx__NodeProto *node, const char *name, struct err *e)
+{
+	const Onnx__AttributeProto *a;
+	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR, e));
+	*out = a ? a->t : NULL;
+	return a && !a->t ? no_value(node, name, e) : 0;
+}
+
+int onnx_attr_graph(Onnx__GraphProto **out, const Onnx__NodeProto *node, const char *name, struct err *e)
+{
+	const Onnx__AttributeProto *a;
+	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH, e));
+	*out = a ? a->g : NULL;
+	return a && !a->g ? no_value(node, name, e) : 0;
+}
+
+static int text(const char **out, const ProtobufCBinaryData *s, const Onnx__NodeProto *node, const char *name,
+		struct arena *a, struct err *e)
+{
+	char who[ONNX_DESCRIBE];
+	if (s->len && memchr(s->data, 0, s->len))
+		return err_set(e, ERR_MODEL, "attribute \"%s\" of %s has a NUL inside its text.", name,
+			       onnx_node_describe(node, who));
+	*out = arena_strndup(a, s->len ? (const char *)s->data : "", s->len);
+	return 0;
+}
+
+int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *name, const char *fallback,
+		     struct arena *a, struct err *e)
+{
+	const Onnx__AttributeProto *at;
+	TRY(typed(&at, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING, e));
+	*out = fallback;
+	return at ? text(out, &at->s, node, name, a, e) : 0;
+}
+
+int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, const char *name, struct arena *a,
+		      struct err *e)
+{
+	const Onnx__AttributeProto *at;
+	TRY(typed(&at, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS, e));
+	*n = at ? (int)at->n_strings : 0;
+	*out = at ? NEWN(a, const char *, *n) : NULL;
+	for (int i = 0; i < *n; i++)
+		TRY(text(&(*out)[i], &at->strings[i], node, name, a, e));
+	return 0;
+}

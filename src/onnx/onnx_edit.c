@@ -1,0 +1,208 @@
+/* Changing a graph: nodes replaced by one, initializers dropped, functions added. See onnx.h. */
+#include "onnx/onnx_internal.h"
+
+#include <string.h>
+
+static int not_convex(struct onnx_model *m, Onnx__NodeProto *const *node, const struct onnx_cycle *cycle,
+		      const Onnx__NodeProto *by, struct str *list, struct err *e)
+{
+	char who[ONNX_DESCRIBE];
+	for (int i = 0; i < cycle->n && list->n < 500; i++)
+		if (node[cycle->at[i]] != by)
+			str_printf(list, "%s%s", list->n ? ", " : "", onnx_node_describe(node[cycle->at[i]], who));
+	err_set(e, ERR_USAGE, "%s: these nodes cannot become one node: they need what %s computes from their own results.",
+		m->path, list->n ? str_text(list) : "the new node");
+	return err_advise(e, "Select the nodes in between too, or leave out those before or after them.");
+}
+
+int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *node, int n, Onnx__NodeProto *by,
+		       struct err *e)
+{
+	struct arena *scratch = arena_new();
+	struct onnx_cycle cycle = { 0 };
+	bool *gone = NEWN(scratch, bool, g->n_node), placed = false;
+	Onnx__NodeProto **next = NEWN(m->arena, Onnx__NodeProto *, g->n_node + 1);
+	size_t count = 0;
+	int rc = 0;
+	for (int i = 0; i < n; i++) {
+		ck(node[i] >= 0 && (size_t)node[i] < g->n_node);
+		gone[node[i]] = true;
+	}
+	for (size_t i = 0; i < g->n_node; i++) {
+		if (!gone[i]) {
+			next[count++] = g->node[i];
+		} else if (!placed && by) {
+			next[count++] = by;
+			placed = true;
+		}
+	}
+	if (by && !placed)
+		next[count++] = by;
+	if (onnx_order_nodes(next, count, &cycle, scratch)) {
+		g->node = next;
+		g->n_node = count;
+	} else {
+		struct str list = str_new(scratch);
+		rc = not_convex(m, next, &cycle, by, &list, e);
+	}
+	arena_free(scratch);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ what nobody reads */
+
+static void use_entries(struct map *used, Onnx__StringStringEntryProto *const *entry, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		map_put(used, onnx_text(entry[i]->value), used);
+}
+
+static struct map names_read(const Onnx__GraphProto *g, struct arena *a)
+{
+	struct map used = map_new(a);
+	for (size_t i = 0; i < g->n_node; i++) {
+		struct map inner = onnx_node_captures(g->node[i], a);
+		for (size_t k = 0; k < g->node[i]->n_input; k++)
+			map_put(&used, g->node[i]->input[k], a);
+		for (int k = 0; k < inner.n; k++)
+			map_put(&used, inner.entry[k].name, a);
+	}
+	for (size_t i = 0; i < g->n_output; i++)
+		map_put(&used, onnx_text(g->output[i]->name), a);
+	for (size_t i = 0; i < g->n_quantization_annotation; i++)
+		use_entries(&used, g->quantization_annotation[i]->quant_parameter_tensor_names,
+			    g->quantization_annotation[i]->n_quant_parameter_tensor_names);
+	return used;
+}
+
+static void drop_value_infos(Onnx__GraphProto *g, struct arena *a)
+{
+	struct map known = map_new(a);
+	size_t kept = 0;
+	for (size_t i = 0; i < g->n_node; i++)
+		for (size_t k = 0; k < g->node[i]->n_output; k++)
+			map_put(&known, g->node[i]->output[k], a);
+	for (size_t i = 0; i < g->n_input; i++)
+		map_put(&known, onnx_text(g->input[i]->name), a);
+	for (size_t i = 0; i < g->n_initializer; i++)
+		map_put(&known, onnx_text(g->initializer[i]->name), a);
+	for (size_t i = 0; i < g->n_sparse_initializer; i++)
+		if (g->sparse_initializer[i]->values)
+			map_put(&known, onnx_text(g->sparse_initializer[i]->values->name), a);
+	for (size_t i = 0; i < g->n_value_info; i++)
+		if (map_get(&known, onnx_text(g->value_info[i]->name)))
+			g->value_info[kept++] = g->value_info[i];
+	g->n_value_info = kept;
+}
+
+int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g)
+{
+	struct arena *scratch = arena_new();
+	struct map used = names_read(g, scratch), dropped = map_new(scratch);
+	size_t kept = 0, inputs = 0, sparse = 0;
+	int n = 0;
+	/* Training graphs read and write the initializers of the graph by name. */
+	for (size_t i = 0; i < m->proto->n_training_info; i++) {
+		const Onnx__TrainingInfoProto *t = m->proto->training_info[i];
+		use_entries(&used, t->initialization_binding, t->n_initialization_binding);
+		use_entries(&used, t->update_binding, t->n_update_binding);
+		for (size_t k = 0; k < t->n_update_binding; k++)
+			map_put(&used, onnx_text(t->update_binding[k]->key), m);
+		for (size_t k = 0; k < t->n_initialization_binding; k++)
+			map_put(&used, onnx_text(t->initialization_binding[k]->key), m);
+		struct map inner = t->algorithm ? names_read(t->algorithm, scratch) : map_new(scratch);
+		for (int k = 0; k < inner.n; k++)
+			map_put(&used, inner.entry[k].name, m);
+	}
+	for (size_t i = 0; i < g->n_initializer; i++) {
+		const char *name = onnx_text(g->initializer[i]->name);
+		if (map_get(&used, name))
+			g->initializer[kept++] = g->initializer[i];
+		else
+			map_put(&dropped, name, m);
+	}
+	for (size_t i = 0; i < g->n_sparse_initializer; i++) {
+		const Onnx__SparseTensorProto *s = g->sparse_initializer[i];
+		const char *name = s->values ? onnx_text(s->values->name) : "";
+		if (map_get(&used, name))
+			g->sparse_initializer[sparse++] = g->sparse_initializer[i];
+		else
+			map_put(&dropped, name, m);
+	}
+	for (size_t i = 0; i < g->n_input; i++)
+		if (!map_get(&dropped, onnx_text(g->input[i]->name)))
+			g->input[inputs++] = g->input[i];
+	n = (int)(g->n_initializer - kept + g->n_sparse_initializer - sparse);
+	g->n_initializer = kept;
+	g->n_sparse_initializer = sparse;
+	g->n_input = inputs;
+	drop_value_infos(g, scratch);
+	arena_free(scratch);
+	return n;
+}
+
+/* ------------------------------------------------------------------ functions */
+
+static char **copy_names(struct onnx_model *m, const char *const *name, int n)
+{
+	char **out = NEWN(m->arena, char *, n);
+	for (int i = 0; i < n; i++)
+		out[i] = arena_strdup(m->arena, name[i]);
+	return out;
+}
+
+Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain, const char *name,
+				       const char *const *input, int inputs, const char *const *output, int outputs,
+				       Onnx__NodeProto *const *node, int nodes)
+{
+	Onnx__FunctionProto *f = NEW(m->arena, Onnx__FunctionProto);
+	onnx__function_proto__init(f);
+	f->domain = arena_strdup(m->arena, onnx_domain(domain));
+	f->name = arena_strdup(m->arena, name);
+	f->input = copy_names(m, input, inputs);
+	f->n_input = (size_t)inputs;
+	f->output = copy_names(m, output, outputs);
+	f->n_output = (size_t)outputs;
+	f->node = NEWN(m->arena, Onnx__NodeProto *, nodes);
+	f->n_node = (size_t)nodes;
+	for (int i = 0; i < nodes; i++)
+		f->node[i] = node[i];
+	for (size_t i = 0; i < m->proto->n_opset_import; i++) {
+		const Onnx__OperatorSetIdProto *o = m->proto->opset_import[i];
+		onnx_array_push(m, &f->opset_import, &f->n_opset_import,
+				onnx_opset_new(m, onnx_text(o->domain), o->version));
+	}
+	if (!m->proto->n_opset_import && onnx_opset(m, ""))
+		onnx_array_push(m, &f->opset_import, &f->n_opset_import, onnx_opset_new(m, "", onnx_opset(m, "")));
+	return f;
+}
+
+int onnx_model_add_function(struct onnx_model *m, Onnx__FunctionProto *f, struct err *e)
+{
+	for (size_t i = 0; i < m->proto->n_functions; i++) {
+		const Onnx__FunctionProto *other = m->proto->functions[i];
+		if (strcmp(onnx_text(other->name), onnx_text(f->name)) != 0)
+			continue;
+		err_set(e, ERR_USAGE, "%s: the model has a function \"%s\" already (domain \"%s\").", m->path,
+			onnx_text(f->name), onnx_text(other->domain));
+		return err_advise(e, "Choose another name: an engine matches functions by name alone.");
+	}
+	onnx_ir_raise(m, 8); /* the first version that has functions */
+	if (*onnx_domain(f->domain))
+		onnx_opset_import(m, f->domain, 1);
+	onnx_array_push(m, &m->proto->functions, &m->proto->n_functions, f);
+	onnx_name_use(m, onnx_text(f->name));
+	return 0;
+}
+
+Onnx__FunctionProto *onnx_function_find(const struct onnx_model *m, const char *domain, const char *name,
+					const char *overload)
+{
+	for (size_t i = 0; i < m->proto->n_functions; i++) {
+		Onnx__FunctionProto *f = m->proto->functions[i];
+		if (strcmp(onnx_text(f->name), name) == 0 && strcmp(onnx_domain(f->domain), onnx_domain(domain)) == 0 &&
+		    strcmp(onnx_text(f->overload), onnx_text(overload)) == 0)
+			return f;
+	}
+	return NULL;
+}

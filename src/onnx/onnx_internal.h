@@ -1,0 +1,62 @@
+/* What the files of src/onnx/ share. Nobody else includes this. */
+#ifndef TPAT_ONNX_ONNX_INTERNAL_H
+#define TPAT_ONNX_ONNX_INTERNAL_H
+
+#include "onnx/onnx.h"
+
+/* protobuf-c's allocator over an arena: free does nothing. */
+ProtobufCAllocator onnx_wire_allocator(struct arena *a);
+
+/* Unpack `size` bytes as the message `kind` into `a`; raw_data of tensors is not copied but points into `data`. `name`:
+ * of the file, for messages. Errors: ERR_MODEL with the byte where it goes wrong. */
+int onnx_wire_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *kind, const void *data, size_t size,
+		     const char *name, struct arena *a, struct err *e);
+
+/* Pack a message into an open file. */
+int onnx_wire_write(struct file_out *f, const ProtobufCMessage *message, struct err *e);
+
+/* The bytes of a tensor whose data_location is EXTERNAL: inside a mapped file that lives as long as the model. `bytes`:
+ * how many the tensor has. */
+int onnx_external_data(const unsigned char **out, const Onnx__TensorProto *t, int64_t bytes, struct onnx_model *m,
+		       struct err *e);
+/* The file it names; "" when it names none. */
+const char *onnx_external_location(const Onnx__TensorProto *t);
+static inline bool onnx_tensor_is_external(const Onnx__TensorProto *t)
+{
+	return t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+}
+
+/* Elements by the extents. ERR_MODEL for negative ones and for a product beyond 64 bits. */
+int onnx_tensor_count(int64_t *count, const Onnx__TensorProto *t, struct err *e);
+/* Packed bytes that the tensor's type and dims need, and its number of elements. ERR_MODEL, ERR_UNSUPPORTED. */
+int onnx_tensor_size(int64_t *bytes, int64_t *count, const Onnx__TensorProto *t, struct err *e);
+void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t); /* "tensor "w"" */
+
+/* Reorder nodes into the stable topological order. False when there is a cycle: `cycle` gets the indices of its nodes (in
+ * the direction of data), and nothing is reordered. Memory from `a`. */
+struct onnx_cycle {
+	VEC(int);
+};
+bool onnx_order_nodes(Onnx__NodeProto **node, size_t n, struct onnx_cycle *cycle, struct arena *a);
+/* Sort, with the error that lists the cycle. */
+int onnx_sort_nodes(Onnx__NodeProto **node, size_t n, struct err *e);
+
+/* Names that a graph's nodes may read: its own, and those of the graphs around it. */
+struct onnx_scope {
+	const struct onnx_scope *outer;
+	struct map defined; /* values are not null */
+};
+bool onnx_scope_has(const struct onnx_scope *s, const char *name);
+
+/* Labels of nodes: see onnx_node_label. */
+const char **onnx_label_nodes(Onnx__NodeProto *const *node, size_t n, struct arena *a);
+
+/* Append a pointer to an array of a message. */
+void onnx_array_push(struct onnx_model *m, void *array, size_t *n, void *item);
+
+/* Private names that are in use are recorded when new ones are made. */
+void onnx_name_use(struct onnx_model *m, const char *name);
+
+Onnx__OperatorSetIdProto *onnx_opset_new(struct onnx_model *m, const char *domain, int64_t version);
+
+#endif

@@ -1,0 +1,175 @@
+/* A model: read, made, freed; its opsets and IR version. See onnx.h. */
+#include "onnx/onnx_internal.h"
+
+#include <string.h>
+
+static struct onnx_model *model_new(const char *path, const char *dir)
+{
+	struct arena *a = arena_new();
+	struct onnx_model *m = NEW(a, struct onnx_model);
+	m->arena = a;
+	m->path = arena_strdup(a, path);
+	m->dir = dir ? arena_strdup(a, dir) : NULL;
+	m->external = map_new(a);
+	m->names = map_new(a);
+	m->room = map_new(a);
+	return m;
+}
+
+/* What people hand over by mistake, by its first bytes. */
+static void advise_by_content(const unsigned char *data, size_t size, struct err *e)
+{
+	static const struct {
+		const char *start, *advice;
+	} known[] = {
+		{ "version https://git-lfs", "This is a Git LFS pointer: fetch the model itself with `git lfs pull`." },
+		{ "PK\3\4", "This is a zip archive (a PyTorch file, perhaps): export the model to ONNX first." },
+		{ "ftrt", "This is a TensorRT engine: give the ONNX model that it was built from." },
+		{ "\x89HDF", "This is an HDF5 file (Keras): convert the model to ONNX first." },
+		{ "<!DOCTYPE", "This is a web page: the download did not give the model." },
+		{ "<html", "This is a web page: the download did not give the model." },
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		size_t n = strlen(known[i].start);
+		if (size >= n && memcmp(data, known[i].start, n) == 0)
+			err_advise(e, "%s", known[i].advice);
+	}
+	err_advise(e, "Export or download the model again, and compare its size with the original's.");
+}
+
+static int parse(struct onnx_model *m, const void *data, size_t size, struct err *e)
+{
+	ProtobufCMessage *message = NULL;
+	int rc = onnx_wire_unpack(&message, &onnx__model_proto__descriptor, data, size, m->path, m->arena, e);
+	if (rc == 0) {
+		m->proto = (Onnx__ModelProto *)message;
+		if (!m->proto->graph)
+			rc = err_set(e, ERR_MODEL,
+				     "%s: is not an ONNX model, or is cut off: there is no graph in its %zu bytes.",
+				     m->path, size);
+	}
+	if (rc < 0)
+		advise_by_content(data, size, e);
+	return rc;
+}
+
+int onnx_model_parse(struct onnx_model **out, const void *data, size_t size, const char *dir, struct err *e)
+{
+	struct onnx_model *m = model_new("model", dir);
+	int rc = parse(m, data, size, e);
+	if (rc < 0) {
+		onnx_model_free(m);
+		m = NULL;
+	}
+	*out = m;
+	return rc;
+}
+
+int onnx_model_read(struct onnx_model **out, const char *path, struct err *e)
+{
+	struct onnx_model *m = model_new(path, NULL);
+	int rc = file_map_open(&m->file, path, e);
+	m->dir = path_dir(m->arena, path);
+	if (rc == 0)
+		rc = parse(m, m->file.data, m->file.size, e);
+	if (rc < 0) {
+		onnx_model_free(m);
+		m = NULL;
+	}
+	*out = m;
+	return rc;
+}
+
+struct onnx_model *onnx_model_new(int64_t ir_version, int64_t opset, const char *graph_name)
+{
+	struct onnx_model *m = model_new("model", NULL);
+	m->proto = NEW(m->arena, Onnx__ModelProto);
+	onnx__model_proto__init(m->proto);
+	m->proto->has_ir_version = 1;
+	m->proto->ir_version = ir_version;
+	m->proto->graph = onnx_graph_new(m, graph_name);
+	onnx_opset_import(m, "", opset);
+	return m;
+}
+
+void onnx_model_free(struct onnx_model *m)
+{
+	if (!m)
+		return;
+	for (int i = 0; i < m->external.n; i++)
+		file_map_close(m->external.entry[i].value);
+	file_map_close(&m->file);
+	arena_free(m->arena);
+}
+
+const char *onnx_domain(const char *domain)
+{
+	return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+}
+
+static const Onnx__OperatorSetIdProto *find_import(const struct onnx_model *m, const char *domain)
+{
+	for (size_t i = 0; i < m->proto->n_opset_import; i++)
+		if (strcmp(onnx_domain(m->proto->opset_import[i]->domain), onnx_domain(domain)) == 0)
+			return m->proto->opset_import[i];
+	return NULL;
+}
+
+int64_t onnx_opset(const struct onnx_model *m, const char *domain)
+{
+	const Onnx__OperatorSetIdProto *o = find_import(m, domain);
+	if (o)
+		return o->version;
+	/* Before IR 3 a file could not say it and meant version 1. */
+	return !*onnx_domain(domain) && m->proto->ir_version > 0 && m->proto->ir_version < 3;
+}
+
+Onnx__OperatorSetIdProto *onnx_opset_new(struct onnx_model *m, const char *domain, int64_t version)
+{
+	Onnx__OperatorSetIdProto *o = NEW(m->arena, Onnx__OperatorSetIdProto);
+	onnx__operator_set_id_proto__init(o);
+	o->domain = arena_strdup(m->arena, domain);
+	o->has_version = 1;
+	o->version = version;
+	return o;
+}
+
+void onnx_opset_import(struct onnx_model *m, const char *domain, int64_t version)
+{
+	if (!find_import(m, domain))
+		onnx_array_push(m, &m->proto->opset_import, &m->proto->n_opset_import,
+				onnx_opset_new(m, onnx_domain(domain), version));
+}
+
+static void drop_placeholder_inputs(Onnx__GraphProto *g, struct arena *scratch)
+{
+	struct map constant = map_new(scratch);
+	size_t kept = 0;
+	for (size_t i = 0; i < g->n_initializer; i++)
+		map_put(&constant, onnx_text(g->initializer[i]->name), g);
+	for (size_t i = 0; i < g->n_input; i++)
+		if (!map_get(&constant, onnx_text(g->input[i]->name)))
+			g->input[kept++] = g->input[i];
+	g->n_input = kept;
+}
+
+void onnx_ir_raise(struct onnx_model *m, int64_t version)
+{
+	int64_t now = m->proto->has_ir_version ? m->proto->ir_version : 0;
+	if (now >= version)
+		return;
+	if (now < 4 && version >= 4) {
+		struct arena *scratch = arena_new();
+		drop_placeholder_inputs(m->proto->graph, scratch);
+		arena_free(scratch);
+	}
+	if (now < 3 && version >= 3 && onnx_opset(m, ""))
+		onnx_opset_import(m, "", onnx_opset(m, "")); /* what went without saying */
+	m->proto->has_ir_version = 1;
+	m->proto->ir_version = version;
+}
+
+enum type onnx_elem_type(int32_t data_type)
+{
+	return data_type > 0 && data_type < TYPE_COUNT ? (enum type)data_type : TYPE_NONE;
+}

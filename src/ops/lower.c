@@ -1,0 +1,362 @@
+/* A node against its op_def: number and types of inputs, attributes and their words, opset; then its lower function.
+ * And what that function asks about the node: inputs, constants, attributes. */
+#include "ops/lower.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int lower_fail(struct lower *l, enum err_code code, const char *fmt, ...)
+{
+	char text[sizeof l->err->text];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	return err_set(l->err, code, "node %s (%s, opset %d): %s", l->label, l->op->name, l->opset, text);
+}
+
+/* ---- Checks ----------------------------------------------------------------------------------------------------- */
+
+/* The slot of input or output `i`; a variadic one stands for all from its place on. Null beyond the list. */
+static const struct op_slot *slot_of(const struct op_slot *slot, int max, int i)
+{
+	for (int k = 0; k < max && slot[k].kind; k++)
+		if (k == i || (slot[k].kind == OP_VARIADIC && i > k))
+			return &slot[k];
+	return NULL;
+}
+
+static int slots_required(const struct op_slot *slot, int max)
+{
+	int n = 0;
+
+	for (int k = 0; k < max && slot[k].kind; k++)
+		if (slot[k].kind != OP_OPTIONAL)
+			n = k + 1;
+	return n;
+}
+
+/* "f32, f16 or i64" */
+static const char *types_text(struct lower *l, uint32_t types)
+{
+	struct str s = str_new(l->program->arena);
+	int left = __builtin_popcount(types);
+
+	for (int t = 0; t < TYPE_COUNT; t++) {
+		if (!(types & 1u << t))
+			continue;
+		left--;
+		str_printf(&s, "%s%s", type_name((enum type)t), left > 1 ? ", " : left == 1 ? " or " : "");
+	}
+	return str_text(&s);
+}
+
+static int check_inputs(struct lower *l)
+{
+	const struct op_slot *slot = l->op->inputs;
+	int required = slots_required(slot, OP_MAX_INPUTS);
+
+	for (int i = 0; i < l->inputs || i < required; i++) {
+		const struct op_slot *s = slot_of(slot, OP_MAX_INPUTS, i);
+		bool given = i < l->inputs && l->input[i].given;
+
+		if (!s)
+			return lower_fail(l, ERR_MODEL, "it has %d inputs; the operator takes at most %d.", l->inputs, i);
+		if (!given && s->kind != OP_OPTIONAL)
+			return lower_fail(l, ERR_MODEL, "input \"%s\" (number %d) is missing; the operator needs it.",
+					  s->name, i + 1);
+		if (given && s->types && !(s->types & 1u << l->input[i].buf->type))
+			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" is %s; it must be %s.", s->name,
+					  type_name(l->input[i].buf->type), types_text(l, s->types));
+	}
+	for (int i = 0; i < l->outputs; i++)
+		if (l->wanted[i] && !slot_of(l->op->outputs, OP_MAX_OUTPUTS, i))
+			return lower_fail(l, ERR_MODEL, "it has %d outputs; the operator gives at most %d.", l->outputs, i);
+	return 0;
+}
+
+static const struct op_attr *attr_def(const struct op_def *op, const char *name)
+{
+	for (int i = 0; i < OP_MAX_ATTRS && op->attrs[i].kind; i++)
+		if (!strcmp(op->attrs[i].name, name))
+			return &op->attrs[i];
+	return NULL;
+}
+
+static const char *kind_text(enum op_attr_kind kind)
+{
+	switch (kind) {
+	case OP_INT: return "an integer";
+	case OP_FLOAT: return "a float";
+	case OP_STRING: return "a string";
+	case OP_INTS: return "a list of integers";
+	case OP_FLOATS: return "a list of floats";
+	case OP_TENSOR: return "a tensor";
+	case OP_STRINGS: return "a list of strings";
+	case OP_GRAPH: return "a graph";
+	}
+	return "something else";
+}
+
+/* Whether `word` is one of "first|second|third". */
+static bool is_word(const char *words, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *w = words; w; w = strchr(w, '|')) {
+		w += *w == '|';
+		if (!strncmp(w, word, n) && (w[n] == '|' || !w[n]))
+			return true;
+	}
+	return false;
+}
+
+static int unknown_attribute(struct lower *l, const char *name)
+{
+	const char *names[OP_MAX_ATTRS + 1] = { NULL }, *closest;
+
+	for (int i = 0; i < OP_MAX_ATTRS && l->op->attrs[i].kind; i++)
+		names[i] = l->op->attrs[i].name;
+	lower_fail(l, ERR_MODEL, "attribute \"%s\" is not known in any version of the operator.", name);
+	closest = str_closest(name, names);
+	if (closest)
+		err_advise(l->err, "Did the exporter mean \"%s\"?", closest);
+	return ERR_MODEL;
+}
+
+static int check_attributes(struct lower *l)
+{
+	for (int i = 0; i < l->attrs; i++) {
+		const struct attr_value *v = &l->attr[i];
+		const struct op_attr *def = attr_def(l->op, v->name);
+
+		if (!def && v->name[0] == '_') /* exporters' private notes */
+			continue;
+		if (!def)
+			return unknown_attribute(l, v->name);
+		if (def->kind != v->kind && !(def->kind == OP_FLOAT && v->kind == OP_INT) &&
+		    !((def->kind == OP_INTS || def->kind == OP_FLOATS) && v->kind >= OP_INTS && v->n == 0))
+			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is %s; it must be %s.", v->name,
+					  kind_text(v->kind), kind_text(def->kind));
+		if (def->kind == OP_INTS && v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
+			return lower_fail(l, ERR_MODEL, "attribute \"%s\" has %d elements; 64 are the most.", v->name, v->n);
+		if (def->kind == OP_STRING && def->text && strchr(def->text, '|') && !is_word(def->text, v->s)) {
+			lower_fail(l, ERR_MODEL, "attribute \"%s\" is \"%s\".", v->name, v->s);
+			return err_advise(l->err, "It must be one of %s.", def->text);
+		}
+	}
+	for (int i = 0; i < OP_MAX_ATTRS && l->op->attrs[i].kind; i++)
+		if (l->op->attrs[i].required && !lower_has(l, l->op->attrs[i].name))
+			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is missing; the operator needs it.",
+					  l->op->attrs[i].name);
+	return 0;
+}
+
+int lower_node(struct lower *l)
+{
+	if (l->opset < l->op->since[0])
+		return lower_fail(l, ERR_UNSUPPORTED, "opset %d is the oldest of this operator that is supported.",
+				  l->op->since[0]);
+	for (int i = 0; i < l->inputs; i++)
+		l->input[i].pool = l->program->pool;
+	TRY(check_inputs(l));
+	TRY(check_attributes(l));
+	TRY(l->op->lower ? l->op->lower(l) : lower_fail(l, ERR_UNSUPPORTED, "the operator has no meaning here."));
+	for (int i = 0; i < l->outputs; i++)
+		if (l->wanted[i] && !l->output[i].given)
+			return lower_fail(l, ERR_UNSUPPORTED, "output number %d is used, and cannot be made here.", i + 1);
+	return 0;
+}
+
+/* ---- Inputs ----------------------------------------------------------------------------------------------------- */
+
+struct value lower_input(struct lower *l, int i)
+{
+	return i < l->inputs && l->input[i].given ? l->input[i] : (struct value){ .buf = NULL };
+}
+
+enum type value_type(struct value v)
+{
+	return v.buf->type;
+}
+
+int value_rank(struct value v)
+{
+	return v.buf->rank;
+}
+
+expr value_dim(struct value v, int axis)
+{
+	return v.buf->dim[axis];
+}
+
+const struct tensor *lower_constant(struct lower *l, int i)
+{
+	struct value v = lower_input(l, i);
+
+	return v.given ? v.buf->data : NULL;
+}
+
+/* The name of input `i` for messages. */
+static const char *input_name(struct lower *l, int i)
+{
+	const struct op_slot *s = slot_of(l->op->inputs, OP_MAX_INPUTS, i);
+
+	return s ? s->name : "?";
+}
+
+int lower_known(struct lower *l, int i, struct exprs *out)
+{
+	struct value v = lower_input(l, i);
+	int64_t n = 1, extent;
+
+	*out = (struct exprs){ 0 };
+	if (!v.given)
+		return lower_fail(l, ERR_MODEL, "input \"%s\" is missing.", input_name(l, i));
+	for (int k = 0; k < v.buf->rank; k++) {
+		if (!ir_const_int(v.buf->dim[k], &extent))
+			goto unknown;
+		n *= extent;
+		if (n > 64)
+			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" has more than 64 elements.", input_name(l, i));
+	}
+	if (!v.buf->data && !v.buf->content && n)
+		goto unknown;
+	if (!type_is_int(v.buf->type) && v.buf->type != TYPE_BOOL && v.buf->type != TYPE_INDEX)
+		return lower_fail(l, ERR_MODEL, "input \"%s\" is %s; it must be of integers.", input_name(l, i),
+				  type_name(v.buf->type));
+	out->n = (int)n;
+	for (int k = 0; k < n; k++)
+		out->at[k] = v.buf->data ? idx(l, tensor_int(v.buf->data, k)) : v.buf->content[k];
+	return 0;
+unknown:
+	lower_fail(l, ERR_UNSUPPORTED, "the value of input \"%s\" is not known at build time, and shapes depend on it.",
+		   input_name(l, i));
+	return err_advise(l->err, "Make it a constant of the model (fix the input shapes and fold constants), or keep this "
+				  "node outside the engine.");
+}
+
+int lower_known_ints(struct lower *l, int i, struct ints *out)
+{
+	struct exprs e;
+
+	*out = (struct ints){ 0 };
+	TRY(lower_known(l, i, &e));
+	for (int k = 0; k < e.n; k++)
+		if (!ir_const_int(e.at[k], &out->at[k])) {
+			lower_fail(l, ERR_UNSUPPORTED, "the value of input \"%s\" depends on input shapes; plain numbers are needed.",
+				   input_name(l, i));
+			return err_advise(l->err, "Fix the model's input shapes, so that it becomes a constant.");
+		}
+	out->n = e.n;
+	return 0;
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------------------------- */
+
+const struct attr_value *lower_attr(struct lower *l, const char *name)
+{
+	for (int i = 0; i < l->attrs; i++)
+		if (!strcmp(l->attr[i].name, name))
+			return &l->attr[i];
+	return NULL;
+}
+
+bool lower_has(struct lower *l, const char *name)
+{
+	return lower_attr(l, name) != NULL;
+}
+
+/* A name that is not in the table is a bug of the operator's file. */
+static const struct op_attr *default_of(struct lower *l, const char *name)
+{
+	const struct op_attr *def = attr_def(l->op, name);
+
+	ck(def);
+	return def;
+}
+
+int64_t lower_int(struct lower *l, const char *name)
+{
+	const struct op_attr *def = default_of(l, name);
+	const struct attr_value *v = lower_attr(l, name);
+
+	return v ? v->i : (int64_t)def->number;
+}
+
+double lower_float(struct lower *l, const char *name)
+{
+	const struct op_attr *def = default_of(l, name);
+	const struct attr_value *v = lower_attr(l, name);
+
+	if (!v)
+		return (float)def->number; /* as the node would hold it: attributes are f32 */
+	return v->kind == OP_INT ? (double)v->i : v->f;
+}
+
+const char *lower_word(struct lower *l, const char *name)
+{
+	const struct op_attr *def = default_of(l, name);
+	const struct attr_value *v = lower_attr(l, name);
+
+	if (v)
+		return v->s;
+	return arena_strndup(l->program->arena, def->text ? def->text : "", strcspn(def->text ? def->text : "", "|"));
+}
+
+struct ints lower_ints(struct lower *l, const char *name)
+{
+	struct ints out = { 0 };
+	const struct attr_value *v = lower_attr(l, name);
+
+	default_of(l, name);
+	for (int i = 0; v && i < v->n; i++)
+		out.at[i] = v->ints[i];
+	out.n = v ? v->n : 0;
+	return out;
+}
+
+int lower_floats(struct lower *l, const char *name, const double **at)
+{
+	const struct attr_value *v = lower_attr(l, name);
+
+	default_of(l, name);
+	*at = v ? v->floats : NULL;
+	return v ? v->n : 0;
+}
+
+const struct tensor *lower_tensor(struct lower *l, const char *name)
+{
+	const struct attr_value *v = lower_attr(l, name);
+
+	default_of(l, name);
+	return v ? v->tensor : NULL;
+}
+
+int lower_ints_or_input(struct lower *l, const char *attr, int i, struct ints *out, bool *given)
+{
+	*out = (struct ints){ 0 };
+	*given = true;
+	if (lower_has(l, attr)) {
+		const struct attr_value *v = lower_attr(l, attr);
+
+		if (v->kind == OP_INT)
+			*out = (struct ints){ .n = 1, .at = { v->i } };
+		else
+			*out = lower_ints(l, attr);
+		return 0;
+	}
+	*given = lower_input(l, i).given;
+	return *given ? lower_known_ints(l, i, out) : 0;
+}
+
+int lower_axis(struct lower *l, int64_t axis, int rank, bool end, int *out)
+{
+	if (axis < -rank || axis > rank - !end)
+		return lower_fail(l, ERR_MODEL, "axis %lld is outside %d..%d, the axes of a tensor of rank %d.",
+				  (long long)axis, -rank, rank - !end, rank);
+	*out = (int)(axis < 0 ? axis + rank : axis);
+	return 0;
+}

@@ -1,0 +1,169 @@
+/* How an operator's lower function reads its node and builds its stages. Everything an operator file includes.
+ *
+ * An index space has up to IR_MAX_RANK axes: struct space holds their extents and the index expressions (AXIS nodes).
+ * Arithmetic is done in a compute type: wide() loads f16, bf16 and fp8 as f32, and 8- and 16-bit integers as i32;
+ * narrow() brings the result back to the element type. */
+#ifndef TPAT_OPS_LOWER_H
+#define TPAT_OPS_LOWER_H
+
+#include "ops/op.h"
+
+/* ---- One attribute as the model has it; filled by graph/ from the node. */
+struct attr_value {
+	const char *name;
+	enum op_attr_kind kind;
+	int64_t i;
+	double f;
+	const char *s;
+	int n;                   /* OP_INTS, OP_FLOATS, OP_STRINGS */
+	const int64_t *ints;
+	const double *floats;
+	const char *const *strings;
+	const struct tensor *tensor;
+	const void *graph;       /* OP_GRAPH: the caller's own */
+};
+
+struct value {
+	struct ir_buffer *buf; /* null when not given */
+	bool given;
+	struct ir_pool *pool;  /* filled by lower_node() */
+};
+
+/* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
+struct lower {
+	struct ir_program *program;
+	struct err *err;
+	const struct op_def *op;
+	int opset;                      /* of the operator's domain */
+	const char *label;              /* of the node, for messages */
+	int inputs, outputs;            /* as the node lists them */
+	struct value input[256];        /* not given: an empty name */
+	bool wanted[256];               /* outputs that have a name */
+	int attrs;
+	const struct attr_value *attr;
+	struct value output[256];       /* results */
+};
+
+/* Checks inputs, attributes and types against the op_def (arity, required ones, allowed types and words), runs it, and
+ * checks that every wanted output was made. */
+int lower_node(struct lower *l);
+
+/* ---- Failures: the node's label, operator and opset are put in front. */
+int lower_fail(struct lower *l, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- Inputs. Optional ones may be absent: .given is false. Beyond the node's list: not given. */
+struct value lower_input(struct lower *l, int i);
+enum type value_type(struct value v);
+int value_rank(struct value v);
+expr value_dim(struct value v, int axis);
+expr value_count(struct value v);                /* product of all extents */
+
+/* An integer input whose values decide shapes (axes, sizes, pads, repeats ...): its elements as expressions of type
+ * index, from a constant, or from shape arithmetic over symbols. Fails with ERR_UNSUPPORTED and advice when they are not
+ * known at build time. A scalar gives n = 1. */
+struct exprs {
+	int n;
+	expr at[64];
+};
+int lower_known(struct lower *l, int i, struct exprs *out);
+/* The same, but all must be plain numbers. */
+struct ints {
+	int n;
+	int64_t at[64];
+};
+int lower_known_ints(struct lower *l, int i, struct ints *out);
+/* The value of an input when it is a constant, else null. */
+const struct tensor *lower_constant(struct lower *l, int i);
+
+/* ---- Attributes, with the default of the op_def. Absent lists have n = 0. */
+bool lower_has(struct lower *l, const char *name);
+int64_t lower_int(struct lower *l, const char *name);
+double lower_float(struct lower *l, const char *name);
+const char *lower_word(struct lower *l, const char *name);
+struct ints lower_ints(struct lower *l, const char *name);
+int lower_floats(struct lower *l, const char *name, const double **at); /* the count */
+const struct tensor *lower_tensor(struct lower *l, const char *name);
+const struct attr_value *lower_attr(struct lower *l, const char *name); /* null when absent */
+/* Operators that moved an attribute to an input: the attribute when the node has it, else input `i` when given (plain
+ * numbers); *given says whether either was there. */
+int lower_ints_or_input(struct lower *l, const char *attr, int i, struct ints *out, bool *given);
+/* A negative axis counts from the end. Fails when outside -rank..rank-1 (rank itself is allowed with `end`). */
+int lower_axis(struct lower *l, int64_t axis, int rank, bool end, int *out);
+
+/* ---- Constants and expressions. Short names: operator files are formulas. */
+expr num(struct lower *l, enum type t, double x);      /* of type t, float or integer */
+expr idx(struct lower *l, int64_t x);                  /* of type index */
+expr add(expr a, expr b);
+expr sub(expr a, expr b);
+expr mul(expr a, expr b);
+expr divide(expr a, expr b);     /* DIV: floats, or integers toward zero */
+expr floordiv(expr a, expr b);
+expr mod(expr a, expr b);
+expr rem_(expr a, expr b);
+expr min_(expr a, expr b);
+expr max_(expr a, expr b);
+expr pow_(expr a, expr b);
+expr eq(expr a, expr b);
+expr ne(expr a, expr b);
+expr lt(expr a, expr b);
+expr le(expr a, expr b);
+expr gt(expr a, expr b);
+expr ge(expr a, expr b);
+expr and_(expr a, expr b);
+expr or_(expr a, expr b);
+expr not_(expr a);
+expr select_(expr cond, expr a, expr b);
+expr cast(expr a, enum type to);
+expr unary(enum ir_op op, expr a);                     /* IR_EXP, IR_SQRT ... */
+expr clamp(expr x, expr low, expr high);               /* min_(max_(x, low), high): NaN stays */
+expr addi(expr a, int64_t c);                          /* with a constant of a's type; the others alike */
+expr muli(expr a, int64_t c);
+expr ceildiv(expr a, expr b);                          /* of index */
+expr with(expr a, double c);                           /* constant c in a's type */
+
+enum type compute_type(enum type t); /* f16 -> f32, i8 -> i32 ...; others themselves */
+expr wide(expr a);                   /* cast to the compute type of its type */
+expr narrow(expr a, enum type to);   /* cast back; the name says why */
+enum type accumulator_type(enum type t); /* of sums: floats f32 or f64; integers the compute type */
+
+/* ---- Index spaces. */
+struct space {
+	int rank;
+	expr dim[IR_MAX_RANK];
+	expr at[IR_MAX_RANK]; /* AXIS nodes */
+};
+struct space space_of(struct lower *l, struct value v);          /* v's own */
+struct space space_new(struct lower *l, int rank, const expr *dim);
+expr space_push(struct lower *l, struct space *s, expr extent);  /* one more axis behind; gives its index */
+/* numpy broadcasting of n values' shapes; extents that are not known to be equal are compared at run time. */
+int space_broadcast(struct lower *l, struct space *out, int n, const struct value *v);
+
+/* ---- Elements. */
+expr load(struct value v, const expr *index);        /* rank indices */
+expr load_list(struct value v, int n, ...);          /* the same, listed */
+expr at(struct value v, const struct space *s);      /* at the space's own index, broadcast (aligned right) */
+expr at_axis(struct value v, const struct space *s, int axis); /* the same, v's first axis being the space's `axis` */
+expr at_flat(struct value v, expr flat);             /* at a row-major position */
+void unflatten(expr flat, int rank, const expr *dim, expr *index);
+expr flatten(struct lower *l, int rank, const expr *dim, const expr *index);
+/* An index from a tensor: negative counts from the end; held inside 0..extent-1, so that bad data never faults. */
+expr wrap_index(expr i, expr extent);
+
+/* ---- Stages. `name` may be null: the operator's next output, or a temporary's. Extents are the first `rank` of s. */
+struct value lower_map(struct lower *l, const char *name, enum type t, const struct space *s, expr value);
+/* out over s's first `rank` axes; the other axes of s are reduced. `post` is over those first axes and
+ * ir_acc(pool, acc_type); null: cast to t. The accumulator's type is value's type. */
+struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
+			  enum ir_combine c, expr value, expr post);
+expr acc(struct lower *l, enum type t);
+/* init over `out`; updates over s (its own axes 0..rank-1): out[at...] = combine(out, value) where `where` (or null). */
+struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,
+			   const struct space *s, enum ir_combine c, const expr *at, expr value, expr where);
+/* A constant in the program. */
+struct value lower_data(struct lower *l, const char *name, const struct tensor *t);
+
+/* Output i of the node is `v`. When v is an input or already an output, a copying map is made. */
+void lower_output(struct lower *l, int i, struct value v);
+bool lower_wants(struct lower *l, int i);
+
+#endif

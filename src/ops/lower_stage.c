@@ -1,0 +1,195 @@
+/* Stages of an operator: maps, reductions, scatters, constants, and what becomes the node's output. */
+#include "ops/lower.h"
+
+enum { KNOWN_MAX = 64 }; /* elements of the largest integer buffer whose content is followed as expressions */
+
+static const char *default_name(struct lower *l, const char *name)
+{
+	return name ? name : l->op->outputs[0].name ? l->op->outputs[0].name : "y";
+}
+
+static struct value new_buffer(struct lower *l, const char *name, enum type t, const struct space *s, int rank)
+{
+	struct ir_buffer *b = ir_buffer_new(l->program, default_name(l, name), t, rank, s->dim, IR_TEMP);
+
+	return (struct value){ .buf = b, .given = true, .pool = l->program->pool };
+}
+
+/* An integer expression in type index, where extents are polynomials and so can be compared; null when it reads an
+ * unknown element or computes in floats. Shapes do not wrap. */
+static expr to_index(expr e)
+{
+	expr a, b, c;
+	int64_t x;
+
+	if (e->op == IR_CAST && (type_is_int(e->type) || e->type == TYPE_BOOL || e->type == TYPE_INDEX))
+		return to_index(e->arg[0]);
+	if (e->op == IR_LOAD || type_is_float(e->type))
+		return NULL;
+	if (e->type == TYPE_INDEX)
+		return ir_uses(e, IR_LOAD) ? NULL : e;
+	if (ir_const_int(e, &x))
+		return ir_index(e->pool, x);
+	if (e->op == IR_SELECT) {
+		c = to_index(e->arg[0]);
+		a = to_index(e->arg[1]);
+		b = to_index(e->arg[2]);
+		return a && b && c ? select_(ne(c, with(c, 0)), a, b) : NULL;
+	}
+	a = e->n ? to_index(e->arg[0]) : NULL;
+	b = e->n > 1 ? to_index(e->arg[1]) : NULL;
+	if (!a || (e->n > 1 && !b))
+		return NULL;
+	switch (e->op) {
+	case IR_ADD:
+	case IR_SUB:
+	case IR_MUL:
+	case IR_FLOORDIV:
+	case IR_MOD:
+	case IR_MIN:
+	case IR_MAX: return ir_binary(e->op, a, b);
+	case IR_DIV: /* toward zero */
+		if (!ir_const_int(b, &x) || x <= 0)
+			return NULL;
+		return select_(ge(a, with(a, 0)), floordiv(a, b), unary(IR_NEG, floordiv(unary(IR_NEG, a), b)));
+	case IR_EQ:
+	case IR_LT:
+	case IR_LE: return cast(ir_binary(e->op, a, b), TYPE_INDEX);
+	case IR_NOT: return sub(with(a, 1), a);
+	case IR_AND: return min_(a, b);
+	case IR_OR: return max_(a, b);
+	case IR_NEG:
+	case IR_ABS: return unary(e->op, a);
+	default: return NULL;
+	}
+}
+
+/* Shape arithmetic: remember the elements of a small integer buffer when all of them follow from extents. */
+static void note_content(struct lower *l, const struct ir_stage *stage)
+{
+	struct ir_buffer *b = stage->out;
+	int64_t extent[IR_MAX_RANK], at[IR_MAX_RANK] = { 0 }, n = 1;
+	expr *content;
+
+	if (b->type != TYPE_I64 && b->type != TYPE_I32 && b->type != TYPE_BOOL)
+		return;
+	for (int i = 0; i < b->rank; i++) {
+		if (!ir_const_int(b->dim[i], &extent[i]) || extent[i] > KNOWN_MAX)
+			return;
+		n *= extent[i];
+	}
+	if (n < 1 || n > KNOWN_MAX)
+		return;
+	content = NEWN(l->program->arena, expr, n);
+	for (int64_t k = 0; k < n; k++) {
+		expr e = ir_element(l->program, stage, at);
+
+		content[k] = e ? to_index(e) : NULL;
+		if (!content[k])
+			return;
+		for (int i = b->rank - 1; i >= 0 && ++at[i] == extent[i]; i--)
+			at[i] = 0;
+	}
+	b->content = content;
+}
+
+struct value lower_map(struct lower *l, const char *name, enum type t, const struct space *s, expr value)
+{
+	struct value out = new_buffer(l, name, t, s, s->rank);
+	struct ir_stage *stage = ir_stage_new(l->program, IR_MAP, out.buf);
+
+	stage->value = cast(value, t);
+	note_content(l, stage);
+	return out;
+}
+
+struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
+			  enum ir_combine c, expr value, expr post)
+{
+	struct value out = new_buffer(l, name, t, s, rank);
+	struct ir_stage *stage = ir_stage_new(l->program, IR_REDUCE, out.buf);
+
+	stage->value = value;
+	stage->combine = c;
+	stage->space_rank = s->rank - rank;
+	for (int i = rank; i < s->rank; i++)
+		stage->space[i - rank] = s->dim[i];
+	stage->post = post ? cast(post, t) : NULL;
+	note_content(l, stage);
+	return out;
+}
+
+expr acc(struct lower *l, enum type t)
+{
+	return ir_acc(l->program->pool, t);
+}
+
+struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,
+			   const struct space *s, enum ir_combine c, const expr *at, expr value, expr where)
+{
+	struct value v = new_buffer(l, name, t, out, out->rank);
+	struct ir_stage *stage = ir_stage_new(l->program, IR_SCATTER, v.buf);
+
+	stage->init = cast(init, t);
+	stage->value = cast(value, t);
+	stage->combine = c;
+	stage->where = where;
+	stage->space_rank = s->rank;
+	for (int i = 0; i < s->rank; i++)
+		stage->space[i] = s->dim[i];
+	for (int i = 0; i < out->rank; i++)
+		stage->at[i] = at[i];
+	return v;
+}
+
+struct value lower_data(struct lower *l, const char *name, const struct tensor *t)
+{
+	struct space s = { .rank = t->rank };
+	struct value v;
+	int64_t n = tensor_count(t);
+
+	for (int i = 0; i < t->rank; i++)
+		s.dim[i] = idx(l, t->dim[i]);
+	v = (struct value){ .given = true, .pool = l->program->pool };
+	v.buf = ir_buffer_new(l->program, name ? name : "constant", t->type, t->rank, s.dim, IR_CONSTANT);
+	v.buf->data = t;
+	if (type_is_int(t->type) && n > 0 && n <= KNOWN_MAX) {
+		expr *content = NEWN(l->program->arena, expr, n);
+
+		for (int64_t k = 0; k < n; k++)
+			content[k] = idx(l, tensor_int(t, k));
+		v.buf->content = content;
+	}
+	return v;
+}
+
+/* Whether the buffer has an owner already: the node's inputs, constants, and other outputs of the node. */
+static bool is_taken(struct lower *l, const struct ir_buffer *b)
+{
+	if (b->role != IR_TEMP)
+		return true;
+	for (int i = 0; i < l->inputs; i++)
+		if (l->input[i].buf == b)
+			return true;
+	for (int i = 0; i < l->outputs; i++)
+		if (l->output[i].buf == b)
+			return true;
+	return false;
+}
+
+void lower_output(struct lower *l, int i, struct value v)
+{
+	if (i >= l->outputs || !l->wanted[i])
+		return;
+	if (is_taken(l, v.buf)) {
+		struct space s = space_of(l, v);
+
+		v = lower_map(l, NULL, v.buf->type, &s, at(v, &s));
+	}
+	l->output[i] = v;
+}
+
+bool lower_wants(struct lower *l, int i)
+{
+	return i < l->outputs && l->wanted[i];
+}

@@ -1,0 +1,76 @@
+/* What an operator is: one struct op_def, which the attribute parser, shape inference, code generation, `tpat list`, the
+ * documentation and the tests all read. A file of src/ops/ holds one operator or one family and ends in its op_def. */
+#ifndef TPAT_OPS_OP_H
+#define TPAT_OPS_OP_H
+
+#include "ir/ir.h"
+
+struct lower;
+
+/* Sets of element types, as bits 1 << enum type. */
+#define TS(t) (1u << TYPE_##t)
+#define TS_FLOAT (TS(F32) | TS(F64) | TS(F16) | TS(BF16))
+#define TS_F8 (TS(F8E4M3FN) | TS(F8E4M3FNUZ) | TS(F8E5M2) | TS(F8E5M2FNUZ))
+#define TS_SINT (TS(I8) | TS(I16) | TS(I32) | TS(I64))
+#define TS_UINT (TS(U8) | TS(U16) | TS(U32) | TS(U64))
+#define TS_INT (TS_SINT | TS_UINT)
+#define TS_NUMBER (TS_FLOAT | TS_INT)
+#define TS_PLAIN (TS_NUMBER | TS(BOOL))  /* what copies of data take */
+#define TS_DATA (TS_PLAIN | TS_F8)
+
+enum { OP_MAX_INPUTS = 16, OP_MAX_OUTPUTS = 8, OP_MAX_ATTRS = 24, OP_MAX_VERSIONS = 16, OP_MAX_CASES = 8 };
+
+enum op_slot_kind { OP_REQUIRED = 1, OP_OPTIONAL, OP_VARIADIC };
+struct op_slot {
+	const char *name;       /* as ONNX names it, lower case: "x", "scale" */
+	enum op_slot_kind kind; /* 0 ends the list */
+	uint32_t types;         /* 0: not restricted here */
+};
+#define IN(name, types) { name, OP_REQUIRED, types }
+#define OPT(name, types) { name, OP_OPTIONAL, types }
+#define MANY(name, types) { name, OP_VARIADIC, types }
+#define OUT(name) { name, OP_REQUIRED, 0 }
+#define OPTOUT(name) { name, OP_OPTIONAL, 0 }
+
+enum op_attr_kind { OP_INT = 1, OP_FLOAT, OP_STRING, OP_INTS, OP_FLOATS, OP_TENSOR, OP_STRINGS, OP_GRAPH };
+struct op_attr {
+	const char *name;
+	enum op_attr_kind kind; /* 0 ends the list */
+	double number;          /* default of OP_INT and OP_FLOAT */
+	const char *text;       /* default of OP_STRING; the words that are allowed, separated by '|', first the default */
+	const char *help;
+	bool required;
+};
+#define ATTR_INT(name, def, help) { name, OP_INT, def, NULL, help, false }
+#define ATTR_FLOAT(name, def, help) { name, OP_FLOAT, def, NULL, help, false }
+#define ATTR_WORD(name, words, help) { name, OP_STRING, 0, words, help, false }
+#define ATTR_INTS(name, help) { name, OP_INTS, 0, NULL, help, false }
+#define ATTR_FLOATS(name, help) { name, OP_FLOATS, 0, NULL, help, false }
+#define ATTR_TENSOR(name, help) { name, OP_TENSOR, 0, NULL, help, false }
+#define ATTR_INT_REQUIRED(name, help) { name, OP_INT, 0, NULL, help, true }
+#define ATTR_INTS_REQUIRED(name, help) { name, OP_INTS, 0, NULL, help, true }
+/* Of the first opsets: without meaning, and the alignment of the second operand before opset 7. */
+#define ATTR_CONSUMED ATTR_INTS("consumed_inputs", "opset 1 only; no meaning")
+#define ATTR_OLD_BROADCAST \
+	ATTR_INT("broadcast", 0, "before opset 7: broadcast b to a"), \
+	ATTR_INT("axis", 0, "before opset 7: the axis of a where b's axes start")
+
+struct op_def {
+	const char *name;
+	const char *domain;           /* null: ai.onnx */
+	int since[OP_MAX_VERSIONS];   /* opset versions that changed it, ascending; 0 ends the list */
+	const char *formula;          /* one line for the documentation and the kernel's head: "y = max(x, 0)" */
+	struct op_slot inputs[OP_MAX_INPUTS], outputs[OP_MAX_OUTPUTS];
+	struct op_attr attrs[OP_MAX_ATTRS];
+	int (*lower)(struct lower *l);
+	expr (*map)(struct lower *l, const expr *x); /* elementwise rows: the formula of one element, see elementwise.h */
+	int result;                   /* elementwise rows: enum type of the result; 0: the operands' type */
+	const char *cases[OP_MAX_CASES]; /* for tests and benchmarks: "x:f16[4,768] scale:f16[768] axis=-1 opset=17" */
+};
+
+/* The operator, or null. `domain` "" is ai.onnx. */
+const struct op_def *op_find(const char *domain, const char *name);
+/* All operators, by domain and name; null ends the list. */
+const struct op_def *const *op_all(void);
+
+#endif

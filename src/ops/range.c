@@ -1,0 +1,73 @@
+/* Range: y[i] = start + i * delta for i < max(0, ceil((limit - start) / delta)).
+ * Integers may be any shape arithmetic; floats are constants. f16 and bf16 are computed in f32.
+ * Source: ONNX, operator Range, opset 11 and 27. */
+#include "ops/lower.h"
+
+#include <math.h>
+
+/* Start, limit and delta as index expressions: exact, and symbolic where the model is. */
+static int integers(struct lower *l, enum type t)
+{
+	struct exprs start, limit, delta;
+	struct space s = { 0 };
+	expr i;
+
+	TRY(lower_known(l, 0, &start));
+	TRY(lower_known(l, 1, &limit));
+	TRY(lower_known(l, 2, &delta));
+	if (ir_is_int(delta.at[0], 0))
+		return lower_fail(l, ERR_MODEL, "delta is 0.");
+	/* ceil(a / b) is -floor(-a / b), for both signs of b. */
+	i = space_push(l, &s, max_(idx(l, 0), muli(floordiv(sub(start.at[0], limit.at[0]), delta.at[0]), -1)));
+	lower_output(l, 0, lower_map(l, NULL, t, &s, add(start.at[0], mul(i, delta.at[0]))));
+	return 0;
+}
+
+static int floats(struct lower *l, enum type t)
+{
+	double x[3], n;
+	enum type c = compute_type(t);
+	struct space s = { 0 };
+	expr i;
+
+	for (int k = 0; k < 3; k++) {
+		const struct tensor *v = lower_constant(l, k);
+
+		if (!v) {
+			lower_fail(l, ERR_UNSUPPORTED, "the value of input \"%s\" is not known at build time, and the shape of "
+						       "the result depends on it.", l->op->inputs[k].name);
+			return err_advise(l->err, "Make it a constant of the model, or keep this node outside the engine.");
+		}
+		x[k] = tensor_float(v, 0);
+	}
+	n = fmax(0, ceil((x[1] - x[0]) / x[2]));
+	if (!(x[2] != 0) || !(n < 0x1p40))
+		return lower_fail(l, ERR_MODEL, "a range from %g to %g in steps of %g has no end.", x[0], x[1], x[2]);
+	i = space_push(l, &s, idx(l, (int64_t)n));
+	lower_output(l, 0, lower_map(l, NULL, t, &s, add(num(l, c, x[0]), mul(cast(i, c), num(l, c, x[2])))));
+	return 0;
+}
+
+static int lower(struct lower *l)
+{
+	enum type t = value_type(lower_input(l, 0));
+
+	for (int k = 0; k < 3; k++) {
+		if (value_type(lower_input(l, k)) != t)
+			return lower_fail(l, ERR_MODEL, "start, limit and delta have different types.");
+		if (!ir_is_int(value_count(lower_input(l, k)), 1))
+			return lower_fail(l, ERR_MODEL, "input \"%s\" is not a scalar.", l->op->inputs[k].name);
+	}
+	return type_is_float(t) ? floats(l, t) : integers(l, t);
+}
+
+const struct op_def op_range = {
+	.name = "Range",
+	.since = { 11, 27 },
+	.formula = "y[i] = start + i * delta",
+	.inputs = { IN("start", TS_NUMBER), IN("limit", TS_NUMBER), IN("delta", TS_NUMBER) },
+	.outputs = { OUT("output") },
+	.attrs = { ATTR_INT("stash_type", 1, "opset 27: type in which f16 and bf16 are computed (f32 here)") },
+	.lower = lower,
+	.cases = { "start:i64={3} limit:i64={30} delta:i64={4}", "start:f32={10} limit:f32={4} delta:f32={-0.5}" },
+};

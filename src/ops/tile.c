@@ -1,0 +1,95 @@
+/* Tile: y[i...] = x[i mod extent ...]. Expand: y = x broadcast to a shape, numpy's rules in both directions.
+ * Source: ONNX, operators Tile (opset 1 to 13), Expand (8, 13). */
+#include "ops/lower.h"
+
+/* Repeats along every axis; opset 1 has one axis, and says which. */
+static int read_repeats(struct lower *l, int rank, struct exprs *repeats)
+{
+	struct ints axis_input;
+	struct exprs tiles;
+	int axis;
+
+	if (l->opset >= 6)
+		return lower_known(l, 1, repeats);
+	TRY(lower_known(l, 1, &tiles));
+	TRY(lower_known_ints(l, 2, &axis_input));
+	TRY(lower_axis(l, axis_input.at[0], rank, false, &axis));
+	for (repeats->n = 0; repeats->n < rank; repeats->n++)
+		repeats->at[repeats->n] = repeats->n == axis ? tiles.at[0] : idx(l, 1);
+	return 0;
+}
+
+static int lower_tile(struct lower *l)
+{
+	struct value x = lower_input(l, 0);
+	struct exprs repeats;
+	struct space s = { 0 };
+	expr index[IR_MAX_RANK];
+
+	TRY(read_repeats(l, value_rank(x), &repeats));
+	if (repeats.n != value_rank(x))
+		return lower_fail(l, ERR_MODEL, "repeats has %d elements, the input has rank %d.", repeats.n, value_rank(x));
+	for (int i = 0; i < value_rank(x); i++)
+		index[i] = mod(space_push(l, &s, mul(value_dim(x, i), repeats.at[i])), value_dim(x, i));
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
+	return 0;
+}
+
+const struct op_def op_tile = {
+	.name = "Tile",
+	.since = { 1, 6, 13 },
+	.formula = "y[i...] = x[i mod extent ...]",
+	.inputs = { IN("input", TS_DATA), IN("repeats", TS_NUMBER), OPT("axis", TS_NUMBER) },
+	.outputs = { OUT("output") },
+	.lower = lower_tile,
+	.cases = { "input:f32[N,3,W] repeats:i64[3]={1,2,3}", "input:u8[1,N] repeats:i64[2]={4,1}" },
+};
+
+/* The extent of a and b broadcast; null when they cannot be. Where nothing is known it is decided at run time. */
+static expr broadcast_extent(expr a, expr b)
+{
+	int64_t m, n;
+
+	if (a == b || ir_is_int(b, 1))
+		return a;
+	if (ir_is_int(a, 1))
+		return b;
+	if (ir_const_int(a, &m))
+		return ir_const_int(b, &n) ? NULL : a;
+	if (ir_const_int(b, &n))
+		return b;
+	return select_(eq(a, with(a, 1)), b, a);
+}
+
+static int lower_expand(struct lower *l)
+{
+	struct value x = lower_input(l, 0);
+	struct exprs shape;
+	struct space s = { 0 };
+	int rank;
+
+	TRY(lower_known(l, 1, &shape));
+	rank = shape.n > value_rank(x) ? shape.n : value_rank(x);
+	if (rank > IR_MAX_RANK)
+		return lower_fail(l, ERR_UNSUPPORTED, "the result has %d axes; %d are the most.", rank, IR_MAX_RANK);
+	for (int i = 0; i < rank; i++) {
+		int xi = i - (rank - value_rank(x)), si = i - (rank - shape.n);
+		expr one = idx(l, 1), extent = broadcast_extent(xi < 0 ? one : value_dim(x, xi), si < 0 ? one : shape.at[si]);
+
+		if (!extent)
+			return lower_fail(l, ERR_MODEL, "axis %d of the input cannot be broadcast to the shape.", xi);
+		space_push(l, &s, extent);
+	}
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, at(x, &s)));
+	return 0;
+}
+
+const struct op_def op_expand = {
+	.name = "Expand",
+	.since = { 8, 13 },
+	.formula = "y = x broadcast to `shape`",
+	.inputs = { IN("input", TS_DATA), IN("shape", TS(I64)) },
+	.outputs = { OUT("output") },
+	.lower = lower_expand,
+	.cases = { "input:f32[N,1,W] shape:i64[3]={1,4,1}", "input:f16[3,1] shape:i64[3]={2,1,6}" },
+};

@@ -1,0 +1,1 @@
+mkdir model.onnx; tpat list model.onnx

@@ -1,0 +1,2 @@
+# Help goes to standard output and is no failure.
+tpat --help

@@ -1,0 +1,1 @@
+tpat list no_such_model.onnx

@@ -1,0 +1,1 @@
+tpat build $MODELS/small.onnx -o

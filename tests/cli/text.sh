@@ -1,0 +1,6 @@
+# A model that is wrong is refused with a sentence, and nothing is written.
+tpat list $MODELS/text.onnx
+echo "exit $?"
+tpat build $MODELS/text.onnx -t MatMul,Add,Relu,Softmax -o out.onnx
+echo "exit $?"
+ls

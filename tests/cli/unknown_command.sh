@@ -1,0 +1,1 @@
+tpat biuld $MODELS/small.onnx

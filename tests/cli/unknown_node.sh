@@ -1,0 +1,3 @@
+tpat build $MODELS/small.onnx -n activatoin -o out.onnx
+echo "exit $?"
+ls

@@ -1,0 +1,1 @@
+tpat build --frobnicate $MODELS/small.onnx

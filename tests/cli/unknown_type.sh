@@ -1,0 +1,3 @@
+tpat build $MODELS/small.onnx -t Sofmax -o out.onnx
+echo "exit $?"
+ls

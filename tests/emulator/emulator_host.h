@@ -1,0 +1,53 @@
+/* What a compiled kernel text and the emulator say to each other. C and C++. */
+#ifndef TPAT_TESTS_EMULATOR_HOST_H
+#define TPAT_TESTS_EMULATOR_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct emulator_triple {
+	unsigned x, y, z;
+};
+
+/* threadIdx, blockIdx, blockDim, gridDim of the thread that runs. */
+struct emulator_index {
+	struct emulator_triple thread, block, block_dim, grid_dim;
+};
+
+enum emulator_exchange {
+	EMULATOR_SHUFFLE,
+	EMULATOR_SHUFFLE_UP,
+	EMULATOR_SHUFFLE_DOWN,
+	EMULATOR_SHUFFLE_XOR,
+	EMULATOR_BALLOT,
+	EMULATOR_SYNC_WARP,
+};
+
+enum emulator_vote { EMULATOR_VOTE_NONE, EMULATOR_VOTE_COUNT, EMULATOR_VOTE_AND, EMULATOR_VOTE_OR };
+
+struct emulator_host {
+	uintptr_t base, span; /* addresses that are checked */
+	/* An access of `bytes` at p; aligned: p must be a multiple of bytes. Does not return when it is wrong. */
+	void (*read)(const void *p, size_t bytes, int aligned);
+	void (*write)(void *p, size_t bytes, int aligned);
+	void (*atomic_get)(void *to, const void *p, size_t bytes);
+	void (*atomic_put)(void *p, const void *from, size_t bytes);
+	int (*barrier)(int vote, int value, const char *file, int line);
+	uint64_t (*exchange)(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file, int line);
+	unsigned (*active_lanes)(void);
+	void *(*shared)(int id, size_t bytes, const char *name);
+	void *(*dynamic_shared)(const char *name);
+	void (*argument)(const void *p, int number); /* a pointer among the kernel's arguments */
+	void (*fail)(const char *what);
+};
+
+struct emulator_kernel {
+	const char *text, *name;
+	void (*call)(void **args);
+	int most_threads; /* of __launch_bounds__; 0: none said */
+	int fibres;       /* threads wait for each other */
+	int fences;       /* blocks may pass data to each other */
+	int may_race;
+};
+
+#endif

@@ -1,0 +1,86 @@
+"""Small models, right and wrong, for the tests of the program: models.py FOLDER. Always the same bytes."""
+import os
+import sys
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+folder = sys.argv[1]
+os.makedirs(folder, exist_ok=True)
+F32 = TensorProto.FLOAT
+
+
+def info(name, shape, dtype=F32):
+    return helper.make_tensor_value_info(name, dtype, shape)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17, domains=()):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+    made = helper.make_model(graph, producer_name="test",
+                             opset_imports=[helper.make_opsetid("", opset)] + [helper.make_opsetid(d, 1) for d in domains])
+    made.ir_version = 8
+    return made
+
+
+def write(name, data):
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(data if isinstance(data, bytes) else data.SerializeToString(deterministic=True))
+
+
+def weights():
+    return numpy_helper.from_array(numpy.arange(12, dtype=numpy.float32).reshape(4, 3) / 8 - 0.5, "w")
+
+
+def small():
+    """MatMul, Add, Relu, Softmax; the batch has a name."""
+    bias = numpy_helper.from_array(numpy.array([0.5, -1, 2], numpy.float32), "b")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["xw"], name="product"),
+             helper.make_node("Add", ["xw", "b"], ["sum"], name="bias"),
+             helper.make_node("Relu", ["sum"], ["positive"], name="activation"),
+             helper.make_node("Softmax", ["positive"], ["y"], name="probabilities", axis=-1)]
+    return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights(), bias])
+
+
+def one(op, inputs=("x",), outputs=("y",), domain="", **attrs):
+    return helper.make_node(op, list(inputs), list(outputs), name="node", domain=domain, **attrs)
+
+
+X, Y = [info("x", [2, 4])], [info("y", [2, 4])]
+
+
+def external(location, offset=0, length=48):
+    made = model([one("MatMul", ("x", "w"))], X, [info("y", [2, 3])], [weights()])
+    tensor = made.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", str(offset)), ("length", str(length))):
+        tensor.external_data.add(key=key, value=value)
+    return made
+
+
+small_bytes = small().SerializeToString(deterministic=True)
+write("small.onnx", small_bytes)
+write("truncated.onnx", small_bytes[:len(small_bytes) // 2])
+write("empty.onnx", b"")
+write("random.onnx", numpy.random.default_rng(1).bytes(1000))
+write("text.onnx", b"this is a text, not a model\n")
+write("weights.bin", numpy_helper.to_array(weights()).tobytes())
+write("external.onnx", external("weights.bin"))
+write("external_missing.onnx", external("no_such_file.bin"))
+write("external_short.onnx", external("weights.bin", offset=40))
+write("external_outside.onnx", external("../weights.bin"))
+write("undefined_tensor.onnx", model([one("Add", ("x", "nowhere"))], X, Y))
+write("cycle.onnx", model([one("Add", ("x", "b"), ("a",)), one("Relu", ("a",), ("b",)), one("Relu", ("a",))], X, Y))
+write("defined_twice.onnx", model([one("Relu"), one("Abs")], X, Y))
+write("custom_operator.onnx", model([one("Secret", domain="my.domain")], X, Y, domains=["my.domain"]))
+write("no_opset_of_domain.onnx", model([one("Secret", domain="my.domain")], X, Y))
+write("unknown_operator.onnx", model([one("Rellu")], X, Y))
+write("bad_attribute.onnx", model([one("Softmax", axis=7)], X, Y))
+write("bad_broadcast.onnx", model([one("Add", ("x", "w"))], X, Y, [weights()]))
+write("missing_input.onnx", model([one("MatMul", ("x",))], X, Y))
+write("string_tensor.onnx", model([one("Identity")], [info("x", [2], TensorProto.STRING)], [info("y", [2], TensorProto.STRING)]))
+write("huge_dimensions.onnx", model([one("Relu")], [info("x", [2**40, 2**40])], [info("y", [2**40, 2**40])]))
+short = weights()
+short.raw_data = short.raw_data[:20]
+write("initializer_short.onnx", model([one("MatMul", ("x", "w"))], X, [info("y", [2, 3])], [short]))

@@ -1,0 +1,116 @@
+"""Random choices for test cases, and the table of generators: one function a family of operators.
+
+A generator is `def softmax(d): ... return Case(...)`, registered with @operator("Softmax"). It reads d.op and d.opset and
+draws everything else from `d`. It need not avoid what ONNX or ONNX Runtime refuse: such a draw is repeated."""
+import dataclasses
+
+import numpy
+import onnx
+
+NUMPY = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tensor(double)": numpy.float64,
+         "tensor(int8)": numpy.int8, "tensor(int16)": numpy.int16, "tensor(int32)": numpy.int32,
+         "tensor(int64)": numpy.int64, "tensor(uint8)": numpy.uint8, "tensor(uint16)": numpy.uint16,
+         "tensor(uint32)": numpy.uint32, "tensor(uint64)": numpy.uint64, "tensor(bool)": numpy.bool_}
+FLOATS = (numpy.float32, numpy.float16, numpy.float64)
+GENERATORS = {}
+
+
+@dataclasses.dataclass
+class Case:
+    inputs: list                 # arrays; None: an optional input left out
+    attrs: dict = dataclasses.field(default_factory=dict)
+    outputs: int = 1
+    constant: tuple = ()         # inputs that are initializers
+    depth: int = 1               # how many terms an output element sums: widens the tolerance
+    tolerance: tuple = None      # (rtol, atol) where the usual ones do not fit
+
+
+def operator(*names):
+    def register(generate):
+        for name in names:
+            GENERATORS[name] = generate
+        return generate
+    return register
+
+
+class Draw:
+    def __init__(self, op, opset, seed):
+        self.op, self.opset = op, opset
+        self.rng = numpy.random.default_rng(seed)
+        self.schema = onnx.defs.get_schema(op, opset, "")
+
+    def integer(self, low, high):
+        """Uniform in [low, high]."""
+        return int(self.rng.integers(low, high + 1))
+
+    def real(self, low, high):
+        return float(numpy.float32(self.rng.uniform(low, high)))
+
+    def chance(self, probability):
+        return bool(self.rng.random() < probability)
+
+    def choice(self, options):
+        return options[self.integer(0, len(options) - 1)]
+
+    def some(self, low, high, count):
+        return [self.integer(low, high) for _ in range(count)]
+
+    def extent(self, largest=7):
+        return 1 if self.chance(0.15) else self.integer(2, largest)
+
+    def shape(self, low=1, high=4, largest=7, empty=0.06):
+        """A shape of a rank in [low, high]; sometimes with an empty axis."""
+        shape = [self.extent(largest) for _ in range(self.integer(low, high))]
+        if shape and self.chance(empty):
+            shape[self.integer(0, len(shape) - 1)] = 0
+        return shape
+
+    def axis(self, rank):
+        """An axis, counted from either end."""
+        return self.integer(-rank, rank - 1)
+
+    def axes(self, rank, least=0):
+        """Different axes in any order, each counted from either end."""
+        picked = self.rng.permutation(rank)[:self.integer(min(least, rank), rank)]
+        return [int(axis) - (rank if self.chance(0.3) else 0) for axis in picked]
+
+    def types(self, index=0):
+        """The numpy types that the operator's input `index` may have."""
+        wanted = self.schema.inputs[min(index, len(self.schema.inputs) - 1)].type_str
+        for constraint in self.schema.type_constraints:
+            if constraint.type_param_str == wanted:
+                return [NUMPY[t] for t in NUMPY if t in constraint.allowed_type_strs]
+        return [NUMPY[wanted]]
+
+    def dtype(self, index=0, among=None):
+        """A type of input `index`: half of the time f32 where that is allowed."""
+        types = [t for t in self.types(index) if among is None or t in among]
+        return numpy.float32 if numpy.float32 in types and self.chance(0.5) else self.choice(types)
+
+    def array(self, dtype, shape, low=-5, high=5, special=()):
+        """Uniform values in [low, high]; `special` values are strewn in among floats."""
+        dtype = numpy.dtype(dtype)
+        if dtype == numpy.bool_:
+            return numpy.asarray(self.rng.random(shape) < 0.5)
+        if dtype.kind in "iu":
+            info = numpy.iinfo(dtype)
+            return numpy.asarray(self.rng.integers(max(low, info.min), min(high, info.max), shape, endpoint=True), dtype)
+        values = self.rng.uniform(low, high, shape).astype(dtype)
+        if special:
+            strewn = self.rng.random(shape) < 0.1
+            values = numpy.where(strewn, self.rng.choice(numpy.array(special, dtype), shape), values)
+        return numpy.asarray(values, dtype)
+
+    def full_range(self, dtype, shape):
+        """All values of an integer type."""
+        info = numpy.iinfo(dtype)
+        return numpy.asarray(self.rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True))
+
+    def shrunk(self, shape):
+        """A shape that broadcasts to `shape`: some axes 1, some leading ones gone."""
+        kept = [1 if self.chance(0.3) else extent for extent in shape]
+        return kept[self.integer(0, len(kept)):] if self.chance(0.4) else kept
+
+
+def i64(values):
+    return numpy.array(values, numpy.int64)

@@ -1,0 +1,157 @@
+"""Random cases of elementwise operators: arithmetic, comparison, logic, functions, casts."""
+import numpy
+
+from draw import FLOATS, Case, operator
+
+INF, NAN = numpy.inf, numpy.nan
+SPECIAL = (NAN, INF, -INF, 0.0, -0.0)
+
+
+def broadcast_pair(d, dtype, **values):
+    shape = d.shape(0, 4)
+    pair = [d.array(dtype, shape, **values), d.array(dtype, d.shrunk(shape), **values)]
+    return pair[::-1] if d.chance(0.5) else pair
+
+
+@operator("Add", "Sub", "Mul")
+def arithmetic(d):
+    dtype = d.dtype()
+    return Case(broadcast_pair(d, dtype, special=SPECIAL if d.chance(0.4) else ()))
+
+
+@operator("Div")
+def division(d):
+    a, b = broadcast_pair(d, d.dtype())
+    if b.dtype.kind in "iu":
+        b = numpy.where(b == 0, 1, b).astype(b.dtype)
+    return Case([a, b])
+
+
+@operator("Mod")
+def modulo(d):
+    a, b = broadcast_pair(d, d.dtype())
+    b = numpy.where(b == 0, 1, b).astype(b.dtype)
+    return Case([a, b], {"fmod": 1 if a.dtype.kind == "f" else d.integer(0, 1)})
+
+
+@operator("Pow")
+def power(d):
+    shape = d.shape(0, 4)
+    base, exponent = d.dtype(0), d.dtype(1)
+    return Case([d.array(base, shape, 0.1 if base in FLOATS else 1, 4), d.array(exponent, d.shrunk(shape), 0, 3)])
+
+
+@operator("PRelu")
+def prelu(d):
+    dtype, shape = d.dtype(), d.shape(1, 4)
+    return Case([d.array(dtype, shape), d.array(dtype, d.shrunk(shape))])
+
+
+@operator("Max", "Min", "Sum", "Mean")
+def variadic(d):
+    dtype, shape = d.dtype(), d.shape(0, 3)
+    special = SPECIAL[:3] if d.chance(0.3) else ()
+    return Case([d.array(dtype, shape if i == 0 else d.shrunk(shape), special=special)
+                 for i in range(d.integer(1, 4))], depth=4)
+
+
+@operator("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+def comparison(d):
+    return Case(broadcast_pair(d, d.dtype(), low=-2, high=2, special=SPECIAL))
+
+
+@operator("And", "Or", "Xor")
+def logic(d):
+    return Case(broadcast_pair(d, numpy.bool_))
+
+
+@operator("BitwiseAnd", "BitwiseOr", "BitwiseXor")
+def bitwise(d):
+    dtype, shape = d.dtype(), d.shape(0, 4)
+    return Case([d.full_range(dtype, shape), d.full_range(dtype, d.shrunk(shape))])
+
+
+@operator("BitShift")
+def shift(d):
+    dtype, shape = d.dtype(), d.shape(0, 4)
+    return Case([d.full_range(dtype, shape), d.array(dtype, d.shrunk(shape), 0, 7)],
+                {"direction": d.choice(["LEFT", "RIGHT"])})
+
+
+@operator("Not", "BitwiseNot")
+def bit_function(d):
+    dtype = d.dtype()
+    return Case([d.array(dtype, d.shape(0, 4))])
+
+
+# Functions of one argument, with the interval of their arguments; those with infinities in it are defined everywhere.
+DOMAIN = {
+    "Abs": (-5, 5, SPECIAL), "Neg": (-5, 5, SPECIAL), "Sign": (-5, 5, (INF, -INF, 0.0)), "Ceil": (-5, 5, SPECIAL),
+    "Floor": (-5, 5, SPECIAL), "Round": (-5, 5, (0.5, 1.5, -0.5, -2.5, INF, NAN)), "Sqrt": (0, 9, (NAN, INF, -1.0, -0.0)),
+    "Reciprocal": (0.2, 5, (INF, -INF)), "Exp": (-6, 6, (INF, -INF, NAN)), "Log": (0.01, 9, (0.0, -1.0, INF, NAN)),
+    "Sin": (-9, 9, ()), "Cos": (-9, 9, ()), "Tan": (-1.4, 1.4, ()), "Asin": (-1, 1, (2.0,)), "Acos": (-1, 1, (2.0,)),
+    "Atan": (-9, 9, (INF, -INF)), "Sinh": (-4, 4, ()), "Cosh": (-4, 4, ()), "Tanh": (-4, 4, (INF, -INF)),
+    "Asinh": (-9, 9, ()), "Acosh": (1, 9, (0.5,)), "Atanh": (-0.95, 0.95, ()), "Erf": (-3, 3, (INF, -INF)),
+    "IsNaN": (-5, 5, SPECIAL), "Relu": (-5, 5, (INF, -INF)), "Sigmoid": (-8, 8, (INF, -INF)), "Softplus": (-8, 8, ()),
+    "Softsign": (-8, 8, ()), "HardSwish": (-5, 5, ()), "Mish": (-5, 5, ()),
+}
+
+
+@operator(*DOMAIN)
+def function(d):
+    low, high, special = DOMAIN[d.op]
+    dtype = d.dtype()
+    return Case([d.array(dtype, d.shape(0, 4), low, high, special if d.chance(0.6) else ())])
+
+
+@operator("IsInf")
+def is_inf(d):
+    attrs = {name: d.integer(0, 1) for name in ("detect_negative", "detect_positive") if d.chance(0.5)}
+    return Case([d.array(d.dtype(), d.shape(0, 4), special=SPECIAL)], attrs)
+
+
+PARAMETERS = {"LeakyRelu": ("alpha",), "Elu": ("alpha",), "Celu": ("alpha",), "Selu": ("alpha", "gamma"),
+              "ThresholdedRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "Shrink": ("lambd", "bias")}
+
+
+@operator(*PARAMETERS)
+def parametric(d):
+    attrs = {name: d.real(0.1, 1.5) for name in PARAMETERS[d.op] if d.chance(0.7)}
+    return Case([d.array(d.dtype(), d.shape(0, 4))], attrs)
+
+
+@operator("Gelu")
+def gelu(d):
+    attrs = {"approximate": d.choice(["none", "tanh"])} if d.chance(0.7) else {}
+    return Case([d.array(d.dtype(), d.shape(0, 4))], attrs)
+
+
+@operator("Clip")
+def clip(d):
+    dtype = d.dtype()
+    low, high = sorted(d.some(-4, 4, 2))
+    x = d.array(dtype, d.shape(0, 4))
+    if d.opset < 11:
+        return Case([x], {k: float(v) for k, v in (("min", low), ("max", high)) if d.chance(0.7)})
+    if numpy.dtype(dtype).kind == "u":
+        low, high = abs(low), abs(low) + abs(high)
+    limits = [numpy.array(value, dtype) if d.chance(0.7) else None for value in (low, high)]
+    return Case([x, *limits], constant=(1, 2) if d.chance(0.6) else ())
+
+
+@operator("Where")
+def where(d):
+    dtype, shape = d.dtype(1), d.shape(0, 4)
+    return Case([d.array(numpy.bool_, d.shrunk(shape)), d.array(dtype, shape, special=SPECIAL),
+                 d.array(dtype, d.shrunk(shape))])
+
+
+@operator("Cast")
+def cast(d):
+    """Values that the target holds: what others become is not defined."""
+    import onnx
+    source, target = d.dtype(), d.dtype()
+    low, high = (0, 100) if "u" in (numpy.dtype(source).kind, numpy.dtype(target).kind) else (-100, 100)
+    special = SPECIAL if target in FLOATS else ()
+    return Case([d.array(source, d.shape(0, 4), low, high, special)],
+                {"to": onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(target))})

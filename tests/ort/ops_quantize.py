@@ -1,0 +1,70 @@
+"""Random cases of quantization operators."""
+import numpy
+
+from draw import Case, operator
+
+BYTES = (numpy.uint8, numpy.int8)
+
+
+def scale_and_zero(d, shape, axis, types, scale_type=numpy.float32):
+    """A scale and a zero point for the whole tensor or one each along `axis`."""
+    dtype = d.choice(types)
+    extent = [] if d.chance(0.5) else [shape[axis]]
+    scale = d.array(scale_type, extent, 0.01, 0.5)
+    return scale, d.full_range(dtype, extent) if d.chance(0.8) else None, dtype
+
+
+@operator("QuantizeLinear")
+def quantize(d):
+    shape = d.shape(1, 4)
+    axis = d.axis(len(shape))
+    types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ())
+    scale, zero, _ = scale_and_zero(d, shape, axis, types)
+    x = d.array(numpy.float32, shape, -30, 30)
+    return Case([x, scale] + ([zero] if zero is not None else []), {"axis": axis} if d.opset >= 13 else {},
+                constant=(1, 2) if d.chance(0.6) else ())
+
+
+@operator("DequantizeLinear")
+def dequantize(d):
+    shape = d.shape(1, 4)
+    axis = d.axis(len(shape))
+    types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ())
+    scale, zero, dtype = scale_and_zero(d, shape, axis, types)
+    return Case([d.full_range(dtype, shape), scale] + ([zero] if zero is not None else []),
+                {"axis": axis} if d.opset >= 13 else {}, constant=(1, 2) if d.chance(0.6) else ())
+
+
+@operator("DynamicQuantizeLinear")
+def dynamic_quantize(d):
+    low = d.choice([-30, -1, 0, 2])
+    return Case([d.array(numpy.float32, d.shape(0, 4, empty=0), low, low + d.choice([0, 1, 50]))], outputs=3)
+
+
+@operator("QLinearMatMul")
+def qlinear_matmul(d):
+    m, k, n = d.extent(), d.extent(), d.extent()
+    inputs = []
+    for shape in ([m, k], [k, n], None):
+        dtype = d.choice(BYTES)
+        inputs += [d.full_range(dtype, shape)] if shape else []
+        inputs += [numpy.array(d.real(0.01, 0.1) * (1 if shape else 50), numpy.float32), d.full_range(dtype, [])]
+    return Case(inputs, constant=(1, 2, 3, 4, 5, 6, 7), tolerance=(0, 1))
+
+
+@operator("QLinearConv")
+def qlinear_conv(d):
+    group = d.choice([1, 1, 2])
+    x = [d.integer(1, 2), group * d.integer(1, 3), d.integer(4, 7), d.integer(4, 7)]
+    w = [group * d.integer(1, 3), x[1] // group, d.integer(1, 3), d.integer(1, 3)]
+    tx, tw = numpy.uint8, d.choice(BYTES)
+    w_zero = numpy.zeros([], tw) if tw == numpy.int8 else d.full_range(tw, [])
+    inputs = [d.full_range(tx, x), numpy.array(d.real(0.01, 0.1), numpy.float32), d.full_range(tx, []),
+              d.full_range(tw, w), d.array(numpy.float32, d.choice([[], w[:1]]), 0.01, 0.1), w_zero,
+              numpy.array(d.real(0.5, 5), numpy.float32), d.full_range(tx, [])]
+    if inputs[4].ndim:
+        inputs[5] = numpy.full(w[:1], inputs[5], tw)
+    if d.chance(0.5):
+        inputs.append(d.array(numpy.int32, w[:1], -500, 500))
+    return Case(inputs, {"group": group, "strides": d.some(1, 2, 2), "pads": d.some(0, 1, 4)},
+                constant=tuple(range(1, 9)), tolerance=(0, 1))

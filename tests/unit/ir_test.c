@@ -1,0 +1,144 @@
+/* The language of tensor programs: text there and back, index arithmetic, fusion, canonical hash, the checker. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ir/ir.h"
+#include "tests/unit/test.h"
+
+static const char layer_norm[] =
+	"program LayerNormalization(x: f16[N,768], scale: f16[768], bias: f16[768]) -> (y: f16[N,768])\n"
+	"  mean: f32[N] = sum (i | r<768) f32(x[i, r]) then it / 768.0\n"
+	"  var: f32[N] = sum (i | r<768) let _0 = f32(x[i, r]) - mean[i]; _0 * _0 then it / 768.0\n"
+	"  y: f16[N,768] = map (i, j) f16((f32(x[i, j]) - mean[i]) / sqrt(var[i] + 1e-05) * f32(scale[j]) + f32(bias[j]))\n";
+
+/* The same in the ten nodes of an older exporter. */
+static const char layer_norm_spelled[] =
+	"program spelled(a: f16[B,768], s: f16[768], b: f16[768]) -> (out: f16[B,768])\n"
+	"  m: f32[B,1] = sum (i, j | r<768) f32(a[i, r]) then it / 768.0\n"
+	"  d: f32[B,768] = map (i, j) f32(a[i, j]) - m[i, 0]\n"
+	"  sq: f32[B,768] = map (i, j) pow(d[i, j], 2.0)\n"
+	"  v: f32[B,1] = sum (i, j | r<768) sq[i, r] then it / 768.0\n"
+	"  e: f32[B,1] = map (i, j) v[i, 0] + 1e-05\n"
+	"  t: f32[B,1] = map (i, j) sqrt(e[i, 0])\n"
+	"  q: f32[B,768] = map (i, j) d[i, j] / t[i, 0]\n"
+	"  g: f32[B,768] = map (i, j) q[i, j] * f32(s[j])\n"
+	"  out: f16[B,768] = map (i, j) f16(g[i, j] + f32(b[j]))\n";
+
+static struct ir_program *parse(struct arena *a, const char *text)
+{
+	struct err e = { 0 };
+	struct ir_program *p = NULL;
+	CHECK_INT(ir_parse_program(&p, text, a, &e), 0);
+	if (e.code)
+		printf("%s\n", e.text);
+	return p;
+}
+
+static const char *print(struct arena *a, const struct ir_program *p)
+{
+	struct str s = str_new(a);
+	ir_print_program(&s, p);
+	return str_text(&s);
+}
+
+static void round_trip(struct arena *a)
+{
+	struct ir_program *p = parse(a, layer_norm);
+	const char *once = print(a, p);
+	CHECK_STR(print(a, parse(a, once)), once);
+	CHECK_STR(once, layer_norm);
+	static const char scatter[] =
+		"program S(x: f32[5,N], n: i64[3], u: f32[3,N]) -> (y: f32[5,N])\n"
+		"  const c: i64[2] = {4, -2}\n"
+		"  y: f32[5,N] = scatter sum (i, j | r<3, s<N) init x[i, j] at [index(n[r]), s] value u[r, s] where "
+		"and(0 <= index(n[r]), index(n[r]) < index(c[mod(r, 2)]))\n";
+	const char *text = print(a, parse(a, scatter));
+	CHECK_STR(print(a, parse(a, text)), text);
+}
+
+static const char *show(struct arena *a, expr e)
+{
+	struct str s = str_new(a);
+	ir_print_expr(&s, e, 8);
+	return str_text(&s);
+}
+
+static void index_arithmetic(struct arena *a)
+{
+	struct ir_pool *p = ir_pool_new(a);
+	expr B = ir_symbol(p, "B"), S = ir_symbol(p, "S"), n768 = ir_index(p, 768), n64 = ir_index(p, 64);
+	expr b = ir_axis(p, 0, B), s = ir_axis(p, 1, S), h = ir_axis(p, 2, ir_index(p, 12)), d = ir_axis(p, 3, n64);
+	/* [B,S,12,64] seen as [B,S,768] */
+	expr flat = ir_binary(IR_ADD, ir_binary(IR_MUL, b, S), s);
+	flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, ir_index(p, 12)), h);
+	flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, n64), d);
+	CHECK_STR(show(a, ir_binary(IR_MOD, flat, n768)), "k * 64 + l");
+	expr rows = ir_binary(IR_FLOORDIV, flat, n768);
+	CHECK_STR(show(a, rows), "i * S + j");
+	CHECK(ir_binary(IR_MOD, rows, S) == s);
+	CHECK(ir_binary(IR_FLOORDIV, rows, S) == b);
+	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, ir_binary(IR_MUL, ir_binary(IR_MUL, B, S), n768), ir_binary(IR_MUL, S, n64))),
+		  "B * 12");
+	CHECK_STR(show(a, ir_binary(IR_SUB, ir_binary(IR_ADD, B, ir_index(p, 3)), B)), "3");
+	CHECK_STR(show(a, ir_binary(IR_LT, b, B)), "true");
+	CHECK_STR(show(a, ir_binary(IR_LE, ir_index(p, 0), ir_binary(IR_ADD, s, b))), "true");
+	CHECK_STR(show(a, ir_binary(IR_LT, s, B)), "j < B");
+	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, ir_binary(IR_SUB, ir_binary(IR_MUL, B, ir_index(p, 2)), ir_index(p, 1)),
+				    ir_index(p, 4))),
+		  "floordiv(B - 1, 2)");
+	CHECK_STR(show(a, ir_binary(IR_MAX, B, ir_index(p, 0))), "B");
+	CHECK_STR(show(a, ir_binary(IR_MIN, s, ir_binary(IR_SUB, S, ir_index(p, 1)))), "j");
+	expr window = ir_binary(IR_FLOORDIV, ir_binary(IR_SUB, S, ir_index(p, 1)), ir_index(p, 2));
+	expr w = ir_axis(p, 0, ir_binary(IR_ADD, window, ir_index(p, 1)));
+	CHECK_STR(show(a, ir_binary(IR_LT, w, ir_binary(IR_ADD, window, ir_index(p, 1)))), "true");
+}
+
+static void fusion(struct arena *a)
+{
+	char h1[33], h2[33];
+	struct err e = { 0 };
+	struct ir_program *p = parse(a, layer_norm), *q = parse(a, layer_norm_spelled);
+	CHECK_INT(ir_optimise(p, NULL, NULL, &e), 0);
+	CHECK_INT(ir_optimise(q, NULL, NULL, &e), 0);
+	if (e.code)
+		printf("%s\n", e.text);
+	CHECK_INT(p->stages.n, 3);
+	CHECK_INT(q->stages.n, 3);
+	ir_hash(parse(a, print(a, p)), h1);
+	ir_hash(p, h2);
+	CHECK_STR(h1, h2);
+	printf("%s%s", print(a, p), print(a, q));
+}
+
+static void mistakes(struct arena *a)
+{
+	static const char *const bad[] = {
+		"", "program", "program p(x: f32[N]) -> (y: f32[N])\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) x[j]\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) x[i, i]\n",
+		"program p(x: f32[N]) -> (y: f16[N])\n y: f16[N] = map (i) x[i]\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = sum (i | r<3) x[i] + 1\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) y[i]\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) it\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) select(1, x[i], x[i])\n",
+	};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct err e = { 0 };
+		struct ir_program *p;
+		if (ir_parse_program(&p, bad[i], a, &e) == 0)
+			printf("taken: %s\n", bad[i]);
+		CHECK(e.code < 0);
+		CHECK(e.text[0] != 0);
+	}
+}
+
+int main(void)
+{
+	struct arena *a = arena_new();
+	round_trip(a);
+	index_arithmetic(a);
+	fusion(a);
+	mistakes(a);
+	arena_free(a);
+	return test_done();
+}
