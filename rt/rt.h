@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt.h: what the files of the runtime say to each other. The runtime is the part of a plugin library that is the same
- * in all of them: it reads tpat_library and is the TensorRT plugin. It includes only tpat's two public headers and the C
- * library, so that a library's sources build anywhere with a plain C compiler. */
+ * in all of them: it reads tpat_library and is the TensorRT plugin. It includes only tpat's two public headers and the
+ * C library, so that a library's sources build anywhere with a plain C compiler. */
 #ifndef TPAT_RT_INTERNAL_H
 #define TPAT_RT_INTERNAL_H
 
@@ -16,8 +16,8 @@
 enum { RT_WHY = 256 }; /* bytes of a sentence that says why something failed */
 #define RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-/* rt_log.c: one line to TensorRT's own log, from the thread in which TensorRT called. Every function of the runtime that
- * TensorRT calls logs its failure once, then returns it. */
+/* rt_log.c: one line to TensorRT's own log, from the thread in which TensorRT called. Every function of the runtime
+ * that TensorRT calls logs its failure once, then returns it. */
 void rt_log(const struct tpat_rt_plugin *p, int severity, const char *format, ...) RT_PRINTF(3, 4);
 int rt_why(char why[RT_WHY], const char *format, ...) RT_PRINTF(2, 3); /* fills `why`; returns -1 */
 void rt_log_device(void (*log)(void *user, int severity, const char *line), void *user);
@@ -36,15 +36,15 @@ int64_t rt_apply(int32_t op, int64_t a, int64_t b, int64_t c);
 void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t *value);
 /* The least and the largest value of each node for extents from `low` to `high`. */
 void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent, int64_t *low,
-	      int64_t *high);
+              int64_t *high);
 /* Why `node` has no value, as the end of a sentence: "input 0 has an unknown extent 1". */
 void rt_explain(const struct tpat_rt_plugin *p, const int64_t *value, int32_t node, char *text, size_t size);
 int rt_truth(int32_t op); /* nonzero when the operation gives only 0 and 1 */
 
 /* rt_shape.c: the outputs' extents as TensorRT's expressions. */
 int rt_output_shapes(const struct tpat_rt_plugin *p, const struct trt_dims_exprs *in, int32_t inputs,
-		     const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
-		     struct trt_expr *builder, char why[RT_WHY]);
+                     const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
+                     struct trt_expr *builder, char why[RT_WHY]);
 
 /* rt_check.c: does what TensorRT offers fit the plugin? */
 int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY]); /* the generated table itself */
@@ -69,11 +69,12 @@ struct rt_binding { /* what a plugin object keeps of it */
 };
 /* The plugin's code and constants on the current device, loaded when they are not yet; `binding` is read first. */
 int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, const struct rt_loaded **out,
-		   char why[RT_WHY]);
+                   char why[RT_WHY]);
 int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY]);
 int rt_device_launch(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, const uint32_t grid[3],
-		     void **args, void *stream, char why[RT_WHY]);
-void rt_device_forget(void); /* gives everything back; at unload */
+                     void **args, void *stream, char why[RT_WHY]);
+bool rt_device_is_hosted(void); /* tpat_rt_set_device was called: the host is one of tpat's, not TensorRT */
+void rt_device_forget(void);    /* gives everything back; at unload */
 
 /* rt_cuda.c */
 extern const struct tpat_rt_device rt_cuda;
@@ -88,11 +89,11 @@ struct rt_plan {
 };
 int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[RT_WHY]); /* from plan->extent */
 int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const struct rt_loaded *loaded,
-		const void *const *inputs, int32_t inputs_given, void *const *outputs, char *workspace, void *stream,
-		char why[RT_WHY]);
+                const void *const *inputs, int32_t inputs_given, void *const *outputs, char *workspace, void *stream,
+                char why[RT_WHY]);
 /* The largest workspace for extents in a range; -1 with `why` when it cannot be known. */
 int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent,
-			  char why[RT_WHY]);
+                          char why[RT_WHY]);
 
 /* rt_plugin.c: a plugin object is four TensorRT objects side by side. */
 struct rt_plugin {
@@ -117,7 +118,7 @@ extern const struct rt_runtime_table {
 	struct trt_table_head head;
 	struct trt_runtime t;
 } rt_runtime_table;
-#define RT_OF(self, member) ((struct rt_plugin *)(void *)((char *)(self) - offsetof(struct rt_plugin, member)))
+#define RT_OF(self, member) ((struct rt_plugin *)(void *)((char *)(self)-offsetof(struct rt_plugin, member)))
 
 int32_t rt_api_language(void *self);
 void rt_keep(void *self); /* D1 and D0 of what is never freed alone */

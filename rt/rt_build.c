@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_build.c: IPluginV3OneBuild 1.0: types, shapes, formats and workspace, while TensorRT builds an engine. Needs no GPU. */
+/* rt_build.c: IPluginV3OneBuild 1.0: types, shapes, formats and workspace, while TensorRT builds an engine. Needs no
+ * GPU. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ static int32_t fail(const struct tpat_rt_plugin *p, const char *method, const ch
 }
 
 /* A profile's ends must fit what the plugin was built for, too. */
-static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const struct trt_dynamic_desc *d, char why[RT_WHY])
+static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const struct trt_dynamic_desc *d,
+                         char why[RT_WHY])
 {
 	struct trt_desc end = d->desc;
 
@@ -36,7 +38,7 @@ static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const st
 }
 
 static int32_t build_configure(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
-			       const struct trt_dynamic_desc *out, int32_t outputs)
+                               const struct trt_dynamic_desc *out, int32_t outputs)
 {
 	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
 	char why[RT_WHY];
@@ -62,14 +64,21 @@ static int32_t build_output_types(void *self, int32_t *out, int32_t outputs, con
 	for (int32_t i = 0; i < inputs; i++)
 		if (rt_check_type(p, i, in[i], why))
 			return fail(p, "getOutputDataTypes", why);
-	for (int32_t o = 0; o < outputs; o++)
+	for (int32_t o = 0; o < outputs; o++) {
 		out[o] = trt_type_of_onnx(p->output[o].type);
+		/* TensorRT itself must never see a private number. */
+		if (out[o] >= TRT_PRIVATE && !rt_device_is_hosted()) {
+			rt_why(why, "output %d (%s) has a type that TensorRT does not have (ONNX type %d)", (int)o,
+			       p->output[o].name, (int)p->output[o].type);
+			return fail(p, "getOutputDataTypes", why);
+		}
+	}
 	return 0;
 }
 
 static int32_t build_output_shapes(void *self, const struct trt_dims_exprs *in, int32_t inputs,
-				   const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
-				   int32_t outputs, struct trt_expr *builder)
+                                   const struct trt_dims_exprs *shape_in, int32_t shape_inputs,
+                                   struct trt_dims_exprs *out, int32_t outputs, struct trt_expr *builder)
 {
 	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
 	char why[RT_WHY];
@@ -82,7 +91,7 @@ static int32_t build_output_shapes(void *self, const struct trt_dims_exprs *in, 
 
 /* No log here: TensorRT asks for every combination, and no is an ordinary answer. */
 static bool build_supports_format(void *self, int32_t pos, const struct trt_dynamic_desc *in_out, int32_t inputs,
-				  int32_t outputs)
+                                  int32_t outputs)
 {
 	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
 	char why[RT_WHY];
@@ -111,7 +120,7 @@ static void put_range(const struct trt_dynamic_desc *d, int64_t *low, int64_t *h
 }
 
 static size_t build_workspace(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
-			      const struct trt_dynamic_desc *out, int32_t outputs)
+                              const struct trt_dynamic_desc *out, int32_t outputs)
 {
 	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
 	size_t n = rt_extents(p);

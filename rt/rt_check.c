@@ -23,7 +23,7 @@ int rt_check_counts(const struct tpat_rt_plugin *p, int32_t inputs, int32_t outp
 
 	if (inputs != p->inputs && inputs != data)
 		return rt_why(why, "it has %d inputs, %d without shape inputs, but TensorRT passed %d", (int)p->inputs,
-			      (int)data, (int)inputs);
+		              (int)data, (int)inputs);
 	if (outputs != p->outputs)
 		return rt_why(why, "it has %d outputs, but TensorRT asks for %d", (int)p->outputs, (int)outputs);
 	return 0;
@@ -40,7 +40,7 @@ static const char *side(const struct tpat_rt_plugin *p, int32_t *index)
 static const char *type_name(int32_t type)
 {
 	static const char *const name[] = { "FLOAT", "HALF", "INT8",  "INT32", "BOOL", "UINT8",
-					    "FP8",   "BF16", "INT64", "INT4",  "FP4",  "E8M0" };
+		                            "FP8",   "BF16", "INT64", "INT4",  "FP4",  "E8M0" };
 
 	if (type >= TRT_PRIVATE)
 		return "a type that TensorRT does not have";
@@ -56,7 +56,7 @@ int rt_check_type(const struct tpat_rt_plugin *p, int32_t index, int32_t type, c
 		return 0;
 	const char *where = side(p, &index);
 	return rt_why(why, "%s %d (%s) must be %s (%d), but it is %s (%d)", where, (int)index, t->name, type_name(want),
-		      (int)want, type_name(type), (int)type);
+	              (int)want, type_name(type), (int)type);
 }
 
 int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct trt_desc *desc, char why[RT_WHY])
@@ -67,17 +67,17 @@ int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct tr
 		return -1;
 	const char *where = side(p, &index);
 	if (desc->format != TRT_LINEAR)
-		return rt_why(why, "%s %d (%s) must have format LINEAR (0), but it has format %d", where, (int)index, t->name,
-			      (int)desc->format);
+		return rt_why(why, "%s %d (%s) must have format LINEAR (0), but it has format %d", where, (int)index,
+		              t->name, (int)desc->format);
 	if (desc->dims.rank != t->rank)
 		return rt_why(why, "%s %d (%s) must have rank %d, but it has rank %d", where, (int)index, t->name,
-			      (int)t->rank, (int)desc->dims.rank);
+		              (int)t->rank, (int)desc->dims.rank);
 	for (int32_t d = 0; d < t->rank; d++) {
 		const struct tpat_rt_expr *e = &p->expr[t->dim[d]];
 		int64_t got = desc->dims.d[d];
 		if (got >= 0 && e->op == TPAT_RT_CONST && e->value != got)
 			return rt_why(why, "%s %d (%s) must have extent %lld at dimension %d, but it has %lld", where,
-				      (int)index, t->name, (long long)e->value, (int)d, (long long)got);
+			              (int)index, t->name, (long long)e->value, (int)d, (long long)got);
 	}
 	return 0;
 }
@@ -96,8 +96,7 @@ static bool expr_sound(const struct tpat_rt_plugin *p, int32_t i)
 
 	switch (e->op) {
 	case TPAT_RT_CONST: return e->value != RT_NONE;
-	case TPAT_RT_DIM:
-		return e->a >= 0 && e->a < p->inputs && e->b >= 0 && e->b < p->input[e->a].rank;
+	case TPAT_RT_DIM: return e->a >= 0 && e->a < p->inputs && e->b >= 0 && e->b < p->input[e->a].rank;
 	case TPAT_RT_VALUE: return e->a >= 0 && e->a < p->inputs && p->input[e->a].shape_input && e->b >= 0;
 	case TPAT_RT_NOT: return a;
 	case TPAT_RT_SELECT: return a && b && c;
@@ -141,7 +140,7 @@ int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY])
 		const struct tpat_rt_tensor *t = rt_tensor(p, i);
 		if (t->rank < 0 || t->rank > TPAT_RT_MAX_RANK)
 			return rt_why(why, "tensor %s has rank %d, and TensorRT has at most %d", t->name, (int)t->rank,
-				      TPAT_RT_MAX_RANK);
+			              TPAT_RT_MAX_RANK);
 		for (int32_t d = 0; d < t->rank; d++)
 			if (!is_node(p, t->dim[d]))
 				return rt_why(why, "the library is damaged: extent %d of %s", (int)d, t->name);

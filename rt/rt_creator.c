@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_creator.c: IPluginCreatorV3One: makes plugin objects, from an ONNX node (build) or from the fields saved in an engine
- * (runtime). The saved hash must be the library's own: an engine never runs with the code of another program. */
+/* rt_creator.c: IPluginCreatorV3One: makes plugin objects, from an ONNX node (build) or from the fields saved in an
+ * engine (runtime). The saved hash must be the library's own: an engine never runs with the code of another program. */
 #include <string.h>
 
 #include "rt.h"
@@ -48,7 +48,8 @@ static void *creator_create(void *self, const char *name, const struct trt_field
 	}
 	if (p->hash && hash && !equal_text(hash, p->hash)) {
 		rt_log(p, TRT_LOG_ERROR,
-		       "createPlugin: the %s was made with another program than this library's (%s); use the library that "
+		       "createPlugin: the %s was made with another program than this library's (%s); use the library "
+		       "that "
 		       "belongs to it, or build again",
 		       phase == TRT_PHASE_RUNTIME ? "engine" : "model", p->hash);
 		return NULL;

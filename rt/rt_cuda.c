@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_cuda.c: the CUDA driver as a device, opened when first needed, so that the library loads on machines without one.
- * Everything runs in the context that is current where TensorRT called. Numbers and signatures: CUDA driver API, cuda.h. */
+ * Everything runs in the context that is current where TensorRT called. Numbers and signatures: CUDA driver API,
+ * cuda.h. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,11 +14,11 @@ typedef void *handle; /* CUcontext, CUlibrary, CUkernel, CUmodule, CUfunction, C
 
 enum {
 	CUDA_NO_BINARY = 209,
-	ATTR_MAJOR = 75,        /* of a device */
+	ATTR_MAJOR = 75, /* of a device */
 	ATTR_MINOR = 76,
-	FUNC_NUM_REGS = 4,      /* of a function; asking loads it */
+	FUNC_NUM_REGS = 4, /* of a function; asking loads it */
 	FUNC_MAX_DYNAMIC = 8,
-	JIT_ERROR_BUFFER = 5,   /* options of loading */
+	JIT_ERROR_BUFFER = 5, /* options of loading */
 	JIT_ERROR_BYTES = 6,
 	STREAM_NON_BLOCKING = 1,
 	CAPTURE_RELAXED = 2,
@@ -32,8 +33,8 @@ static struct {
 	int (*context_id)(handle context, unsigned long long *id); /* optional: 12.0 */
 	int (*context_device)(int *device);
 	int (*attribute)(int *value, int attribute, int device);
-	int (*library_load)(handle *library, const void *code, int *option, void **value, unsigned options, int *, void **,
-			    unsigned); /* optional: 12.0, with the next three */
+	int (*library_load)(handle *library, const void *code, int *option, void **value, unsigned options, int *,
+	                    void **, unsigned); /* optional: 12.0, with the next three */
 	int (*library_unload)(handle library);
 	int (*library_kernel)(handle *kernel, handle library, const char *name);
 	int (*kernel_function)(handle *function, handle kernel);
@@ -43,7 +44,7 @@ static struct {
 	int (*function_get)(int *value, int attribute, handle function);
 	int (*function_set)(handle function, int attribute, int value);
 	int (*launch)(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-		      unsigned shared, handle stream, void **args, void **extra);
+	              unsigned shared, handle stream, void **args, void **extra);
 	int (*alloc)(unsigned long long *pointer, size_t bytes);
 	int (*free)(unsigned long long pointer);
 	int (*copy)(unsigned long long to, const void *from, size_t bytes, handle stream);
@@ -200,7 +201,7 @@ static int load_image(struct module *m, const struct tpat_rt_image *x, char why[
 	void *value[2] = { log, (void *)(uintptr_t)(sizeof log - 1) };
 	bool library = cu.library_load && cu.library_unload && cu.library_kernel && cu.kernel_function;
 	int code = library ? cu.library_load(&m->library, x->data, option, value, 2, NULL, NULL, 0)
-			   : cu.module_load(&m->module, x->data, 2, option, value);
+	                   : cu.module_load(&m->module, x->data, 2, option, value);
 
 	if (code == 0)
 		return 0;
@@ -246,7 +247,8 @@ static void free_module(struct module *m)
 	free(m);
 }
 
-/* The images from the best to the worst, until one loads (a PTX version may be too new, a cubin for another kind of GPU). */
+/* The images from the best to the worst, until one loads (a PTX version may be too new, a cubin for another kind of
+ * GPU). */
 static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch, char why[RT_WHY])
 {
 	int below = INT32_MAX;
@@ -273,10 +275,10 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 	for (int32_t i = 0; i < p->images; i++) {
 		size_t n = strlen(list);
 		snprintf(list + n, sizeof list - n, "%ssm_%d%s", n ? ", " : "", (int)p->image[i].arch,
-			 p->image[i].ptx ? " (PTX)" : "");
+		         p->image[i].ptx ? " (PTX)" : "");
 	}
-	return rt_why(why, "the library has no code for this GPU (sm_%d), only for: %s; build it with --arch sm_%d", arch,
-		      list[0] ? list : "none", arch);
+	return rt_why(why, "the library has no code for this GPU (sm_%d), only for: %s; build it with --arch sm_%d",
+	              arch, list[0] ? list : "none", arch);
 }
 
 static int load_functions(struct module *m, const struct tpat_rt_plugin *p, char why[RT_WHY])
@@ -348,7 +350,7 @@ static int cuda_upload(void *user, const void *data, size_t bytes, void **pointe
 }
 
 static int cuda_launch(void *user, void *module, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
-		       const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
+                       const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
 {
 	const struct module *m = module;
 	int32_t i = 0;
@@ -358,8 +360,9 @@ static int cuda_launch(void *user, void *module, const struct tpat_rt_plugin *p,
 		i++;
 	if (i == m->functions)
 		return rt_why(why, "kernel %s was not loaded", k->name);
-	int code = cu.launch(m->function[i].function, grid[0], grid[1], grid[2], (unsigned)k->block[0],
-			     (unsigned)k->block[1], (unsigned)k->block[2], (unsigned)k->shared_bytes, stream, args, NULL);
+	int code =
+	        cu.launch(m->function[i].function, grid[0], grid[1], grid[2], (unsigned)k->block[0],
+	                  (unsigned)k->block[1], (unsigned)k->block[2], (unsigned)k->shared_bytes, stream, args, NULL);
 	if (code) {
 		char what[160];
 		snprintf(what, sizeof what, "launching kernel %s", k->name);
@@ -368,7 +371,8 @@ static int cuda_launch(void *user, void *module, const struct tpat_rt_plugin *p,
 	return 0;
 }
 
-/* At the end of a process the driver may be gone already; and what belongs to another context goes with that context. */
+/* At the end of a process the driver may be gone already; and what belongs to another context goes with that context.
+ */
 static bool still_current(int number)
 {
 	char why[RT_WHY];

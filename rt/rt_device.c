@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_device.c: the device in use (CUDA, or what tpat_rt_set_device put in its place), and what has been loaded on it: one
- * entry a plugin and device, made once, read by all objects, kept until the library goes. */
+/* rt_device.c: the device in use (CUDA, or what tpat_rt_set_device put in its place), and what has been loaded on it:
+ * one entry a plugin and device, made once, read by all objects, kept until the library goes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +18,7 @@ struct constant {
 static struct {
 	struct tpat_rt_device device;
 	bool own;            /* the device is not CUDA */
+	bool hosted;         /* somebody called tpat_rt_set_device */
 	uint64_t generation; /* counts changes of the device: what an older one gave is void */
 	struct rt_loaded *loaded;
 	struct constant *constant;
@@ -27,6 +28,11 @@ static struct {
 static const struct tpat_rt_device *device(void)
 {
 	return state.own ? &state.device : &rt_cuda;
+}
+
+bool rt_device_is_hosted(void)
+{
+	return state.hosted;
 }
 
 static void free_loaded(struct rt_loaded *x)
@@ -68,10 +74,11 @@ void tpat_rt_set_device(const struct tpat_rt_device *d)
 		return;
 	}
 	rt_device_forget();
+	state.hosted = d != NULL;
 	state.own = d && d->load;
 	if (state.own)
 		state.device = *d;
-	rt_log_device(d ? d->log : NULL, d ? d->user : NULL);
+	rt_log_device(d ? d->log : NULL, d ? d->log_user : NULL);
 }
 
 static int load_constant(const struct tpat_rt_buffer *b, int number, size_t bytes, void **pointer, char why[RT_WHY])
@@ -141,7 +148,8 @@ static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **o
 	return 0;
 }
 
-static int find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, struct rt_binding *out, char why[RT_WHY])
+static int find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, struct rt_binding *out,
+                char why[RT_WHY])
 {
 	int number = device()->current(device()->user, why);
 
@@ -170,7 +178,7 @@ static int find(const struct tpat_rt_plugin *p, const struct rt_binding *binding
 }
 
 int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, const struct rt_loaded **out,
-		   char why[RT_WHY])
+                   char why[RT_WHY])
 {
 	struct rt_binding found;
 
@@ -191,7 +199,7 @@ int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, c
 }
 
 int rt_device_launch(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, const uint32_t grid[3],
-		     void **args, void *stream, char why[RT_WHY])
+                     void **args, void *stream, char why[RT_WHY])
 {
 	const struct tpat_rt_device *d = device();
 	return d->launch(d->user, loaded->module, loaded->plugin, kernel, grid, args, stream, why);

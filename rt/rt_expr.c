@@ -79,7 +79,8 @@ static int64_t leaf(const struct tpat_rt_plugin *p, const struct tpat_rt_expr *e
 		return e->value;
 	if (e->op == TPAT_RT_DIM) {
 		x = extent[e->a * TPAT_RT_MAX_RANK + e->b];
-		/* TensorRT does not pass the extents of shape inputs everywhere; constant ones are known all the same. */
+		/* TensorRT does not pass the extents of shape inputs everywhere; constant ones are known all the same.
+		 */
 		const struct tpat_rt_expr *known = &p->expr[p->input[e->a].dim[e->b]];
 		if (x < 0 && known->op == TPAT_RT_CONST)
 			return known->value;
@@ -107,8 +108,8 @@ void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t 
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
 		value[i] = is_leaf(e->op) ? leaf(p, e, extent)
-					 : rt_apply(e->op, operand(value, e->a, i), operand(value, e->b, i),
-						    operand(value, e->c, i));
+		                          : rt_apply(e->op, operand(value, e->a, i), operand(value, e->b, i),
+		                                     operand(value, e->c, i));
 	}
 }
 
@@ -142,7 +143,7 @@ static void range_of(int32_t op, const int64_t a[2], const int64_t b[2], const i
 
 	out[0] = out[1] = RT_NONE;
 	if (op == TPAT_RT_SIZE) {
-		out[0] = c[0] == RT_NONE ? RT_NONE : 0;
+		out[0] = c[0] > 0 ? 0 : c[0]; /* RT_NONE is below */
 		out[1] = c[1];
 		return;
 	}
@@ -211,14 +212,12 @@ static void range_of(int32_t op, const int64_t a[2], const int64_t b[2], const i
 			out[1] = ta != 0 || tb != 0;
 		}
 		return;
-	default: /* ADD, SUB, MUL, MIN, MAX: extreme at the corners */
-		corners(op, a, b, out);
-		return;
+	default: /* ADD, SUB, MUL, MIN, MAX: extreme at the corners */ corners(op, a, b, out); return;
 	}
 }
 
 void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent, int64_t *low,
-	      int64_t *high)
+              int64_t *high)
 {
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
@@ -259,11 +258,12 @@ void rt_explain(const struct tpat_rt_plugin *p, const int64_t *value, int32_t no
 		e = &p->expr[next];
 	}
 	if (e->op == TPAT_RT_DIM)
-		snprintf(text, size, "extent %d of input %d (%s) is not known", (int)e->b, (int)e->a, p->input[e->a].name);
+		snprintf(text, size, "extent %d of input %d (%s) is not known", (int)e->b, (int)e->a,
+		         p->input[e->a].name);
 	else if (e->op == TPAT_RT_VALUE)
 		snprintf(text, size,
-			 "element %d of shape input %d (%s) is not known at run time: no output extent is equal to it",
-			 (int)e->b, (int)e->a, p->input[e->a].name);
+		         "element %d of shape input %d (%s) is not known at run time: no output extent is equal to it",
+		         (int)e->b, (int)e->a, p->input[e->a].name);
 	else
 		snprintf(text, size, "its value does not fit 64 bits");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_log.c: one line to the log of the TensorRT that called. The finder and the logger changed their form at TensorRT 11,
- * so the version of the library that owns the finder is asked first. Where there is no TensorRT (tpat's own hosts), the
- * line goes to the log given with the device, and if there is none either, to stderr: no failure is silent. */
+/* rt_log.c: one line to the log of the TensorRT that called. The finder and the logger changed their form at TensorRT
+ * 11, so the version of the library that owns the finder is asked first. Where there is no TensorRT (tpat's own hosts),
+ * the line goes to the log given with the device, and if there is none either, to stderr: no failure is silent. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT, dladdr, dl_iterate_phdr */
 #endif
@@ -32,8 +32,8 @@ int rt_why(char why[RT_WHY], const char *format, ...)
 	return -1;
 }
 
-/* The logger and its form. TensorRT's own: through the finder it gave (null: it has none yet), or, where the library was
- * not loaded by TensorRT and has no finder, the global one. */
+/* The logger and its form. TensorRT's own: through the finder it gave (null: it has none yet), or, where the library
+ * was not loaded by TensorRT and has no finder, the global one. */
 static void *find_logger(int *form)
 {
 	if (rt_finder) {
@@ -55,7 +55,7 @@ void rt_log(const struct tpat_rt_plugin *p, int severity, const char *format, ..
 	int form = 0;
 
 	int n = p ? snprintf(line, sizeof line, "tpat plugin %s: ", p->name ? p->name : "?")
-		  : snprintf(line, sizeof line, "tpat library %s: ", tpat_library.model ? tpat_library.model : "?");
+	          : snprintf(line, sizeof line, "tpat library %s: ", tpat_library.model ? tpat_library.model : "?");
 	if (n < 0 || n >= (int)sizeof line)
 		n = 0;
 	va_start(ap, format);

@@ -20,7 +20,7 @@ static bool add_buffer(int64_t bytes, int64_t *total)
 }
 
 static int no_value(const struct tpat_rt_plugin *p, const int64_t *value, int32_t node, const char *what, int32_t index,
-		    const char *name, char why[RT_WHY])
+                    const char *name, char why[RT_WHY])
 {
 	char reason[160];
 
@@ -44,13 +44,14 @@ static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *p
 				continue; /* not passed */
 			if (got < 0)
 				return rt_why(why, "%s %d (%s) has an unknown extent at dimension %d",
-					      input ? "input" : "output", (int)(input ? i : i - p->inputs), t->name, (int)d);
+				              input ? "input" : "output", (int)(input ? i : i - p->inputs), t->name,
+				              (int)d);
 			if (want == RT_NONE)
 				return no_value(p, plan->value, t->dim[d], "an extent of tensor", i, t->name, why);
 			if (want != got)
 				return rt_why(why, "%s %d (%s) must have extent %lld at dimension %d, but it has %lld",
-					      input ? "input" : "output", (int)(input ? i : i - p->inputs), t->name,
-					      (long long)want, (int)d, (long long)got);
+				              input ? "input" : "output", (int)(input ? i : i - p->inputs), t->name,
+				              (long long)want, (int)d, (long long)got);
 		}
 	}
 	return 0;
@@ -58,7 +59,7 @@ static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *p
 
 /* The kernel of a step that runs for these values; null with `why` when its guard cannot be computed or none fits. */
 static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const struct rt_plan *plan, int32_t step,
-					 char why[RT_WHY])
+                                         char why[RT_WHY])
 {
 	for (int32_t i = 0; i < p->step[step].kernels; i++) {
 		const struct tpat_rt_kernel *k = &p->step[step].kernel[i];
@@ -76,7 +77,7 @@ static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const s
 }
 
 static int check_kernel(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const struct tpat_rt_kernel *k,
-			int32_t step, char why[RT_WHY])
+                        int32_t step, char why[RT_WHY])
 {
 	static const int64_t most[3] = { INT32_MAX, 65535, 65535 }; /* Source: CUDA, compute capabilities */
 
@@ -85,8 +86,9 @@ static int check_kernel(const struct tpat_rt_plugin *p, const struct rt_plan *pl
 		if (n == RT_NONE)
 			return no_value(p, plan->value, k->grid[i], "the grid of step", step, k->name, why);
 		if (n < 0 || n > most[i])
-			return rt_why(why, "kernel %s would need %lld blocks in direction %d, and CUDA has at most %lld",
-				      k->name, (long long)n, i, (long long)most[i]);
+			return rt_why(why,
+			              "kernel %s would need %lld blocks in direction %d, and CUDA has at most %lld",
+			              k->name, (long long)n, i, (long long)most[i]);
 	}
 	for (int32_t i = 0; i < k->args; i++) {
 		const struct tpat_rt_arg *a = &k->arg[i];
@@ -96,8 +98,8 @@ static int check_kernel(const struct tpat_rt_plugin *p, const struct rt_plan *pl
 		if (x == RT_NONE)
 			return no_value(p, plan->value, a->index, "a kernel argument of step", step, k->name, why);
 		if (a->kind == TPAT_RT_ARG_INT && (x < INT32_MIN || x > INT32_MAX))
-			return rt_why(why, "argument %d of kernel %s is %lld, which does not fit 32 bits", (int)i, k->name,
-				      (long long)x);
+			return rt_why(why, "argument %d of kernel %s is %lld, which does not fit 32 bits", (int)i,
+			              k->name, (long long)x);
 	}
 	return 0;
 }
@@ -115,10 +117,11 @@ int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[
 			continue;
 		int64_t bytes = plan->value[p->buffer[i].bytes];
 		if (bytes == RT_NONE)
-			return no_value(p, plan->value, p->buffer[i].bytes, "the size of buffer", i, p->buffer[i].name, why);
+			return no_value(p, plan->value, p->buffer[i].bytes, "the size of buffer", i, p->buffer[i].name,
+			                why);
 		if (!add_buffer(bytes, &plan->bytes))
 			return rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, p->buffer[i].name,
-				      (long long)bytes);
+			              (long long)bytes);
 	}
 	for (int32_t s = 0; s < p->steps; s++) {
 		const struct tpat_rt_kernel *k = pick(p, plan, s, why);
@@ -130,8 +133,8 @@ int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[
 }
 
 int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const struct rt_loaded *loaded,
-		const void *const *inputs, int32_t inputs_given, void *const *outputs, char *workspace, void *stream,
-		char why[RT_WHY])
+                const void *const *inputs, int32_t inputs_given, void *const *outputs, char *workspace, void *stream,
+                char why[RT_WHY])
 {
 	union {
 		int32_t i;
@@ -156,14 +159,15 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 			switch (k->arg[i].kind) {
 			case TPAT_RT_ARG_INPUT:
 				if (index >= inputs_given)
-					return rt_why(why, "kernel %s reads shape input %d (%s), which TensorRT did not pass",
-						      k->name, (int)index, p->input[index].name);
+					return rt_why(
+					        why, "kernel %s reads shape input %d (%s), which TensorRT did not pass",
+					        k->name, (int)index, p->input[index].name);
 				slot[i].pointer = inputs[index];
 				break;
 			case TPAT_RT_ARG_OUTPUT: slot[i].pointer = outputs[index]; break;
 			case TPAT_RT_ARG_BUFFER:
 				slot[i].pointer = loaded->constant[index] ? loaded->constant[index]
-									  : (void *)(workspace + plan->offset[index]);
+				                                          : (void *)(workspace + plan->offset[index]);
 				break;
 			case TPAT_RT_ARG_INT: slot[i].i = (int32_t)plan->value[index]; break;
 			default: slot[i].l = plan->value[index]; break;
@@ -177,7 +181,7 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 }
 
 int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent,
-			  char why[RT_WHY])
+                          char why[RT_WHY])
 {
 	int64_t total = 0;
 	int64_t *low = calloc((size_t)p->exprs + 1, 2 * sizeof *low), *high = low + p->exprs + 1;
@@ -190,12 +194,13 @@ int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_ext
 		if (b->data)
 			continue;
 		if (high[b->bytes] == RT_NONE) {
-			/* The range may fail where single values do not: the explanation is that of the largest extents. */
+			/* The range may fail where single values do not: the explanation is that of the largest
+			 * extents. */
 			rt_evaluate(p, high_extent, low);
 			total = no_value(p, low, b->bytes, "the size of buffer", i, b->name, why);
 		} else if (!add_buffer(high[b->bytes] > 0 ? high[b->bytes] : 0, &total)) {
 			total = rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, b->name,
-				       (long long)high[b->bytes]);
+			               (long long)high[b->bytes]);
 		}
 	}
 	free(low);

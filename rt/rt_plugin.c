@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_plugin.c: the plugin object. One struct holds the four TensorRT objects that a V3 plugin is (the plugin and its core,
- * build and runtime capabilities), each a pointer to its own table; this file makes, clones and frees it, and holds the
- * tables of the plugin and of its core. */
+/* rt_plugin.c: the plugin object. One struct holds the four TensorRT objects that a V3 plugin is (the plugin and its
+ * core, build and runtime capabilities), each a pointer to its own table; this file makes, clones and frees it, and
+ * holds the tables of the plugin and of its core. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,9 +154,9 @@ struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table)
 	x->timing_id = timing_id(table);
 	if (table->hash)
 		x->field[x->fields.count++] =
-			(struct trt_field){ "hash", table->hash, TRT_FIELD_CHAR, (int32_t)strlen(table->hash) + 1 };
+		        (struct trt_field){ "hash", table->hash, TRT_FIELD_CHAR, (int32_t)strlen(table->hash) + 1 };
 	x->field[x->fields.count++] =
-		(struct trt_field){ "version", table->version, TRT_FIELD_CHAR, (int32_t)strlen(table->version) + 1 };
+	        (struct trt_field){ "version", table->version, TRT_FIELD_CHAR, (int32_t)strlen(table->version) + 1 };
 	x->fields.field = x->field;
 	return x;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_register.c: the doors of the library. A TensorRT that loads it (loadLibrary) calls setLoggerFinder and getCreators;
- * when a program merely opens it, it registers itself with every TensorRT in the process. Both at once would collide
+/* rt_register.c: the doors of the library. A TensorRT that loads it (loadLibrary) calls setLoggerFinder and
+ * getCreators; when a program merely opens it, it registers itself with every TensorRT in the process. Both at once
+ * would collide
  * ("exists already"), so the first getCreators takes the own registration back; later calls (TensorRT makes one when it
  * unloads the library) change nothing. Source: TensorRT-RTX 1.7.1 and TensorRT lean 11.4, observed. */
 #ifndef _GNU_SOURCE
@@ -38,7 +39,7 @@ struct paths {
 static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	static const char *const names[] = { "libnvinfer.so", "libnvinfer_lean.so", "libnvinfer_dispatch.so",
-					     "libtensorrt_rtx.so" };
+		                             "libtensorrt_rtx.so" };
 	struct paths *paths = arg;
 	const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 
@@ -79,9 +80,9 @@ static bool registry_call(const struct registry *r, struct rt_creator *c, bool a
 {
 	if (r->form == 11)
 		return add ? TRT_CALL(r->object, trt_registry_11, add, c, c->table->name_space)
-			   : TRT_CALL(r->object, trt_registry_11, remove, c);
+		           : TRT_CALL(r->object, trt_registry_11, remove, c);
 	return add ? TRT_CALL(r->object, trt_registry_10, add, c, c->table->name_space)
-		   : TRT_CALL(r->object, trt_registry_10, remove, c);
+	           : TRT_CALL(r->object, trt_registry_10, remove, c);
 }
 
 static void register_with(void *handle)
@@ -151,7 +152,8 @@ void *const *getCreators(int32_t *count)
 	deregister();
 	pthread_mutex_unlock(&library.lock);
 	if (library.creators == 0)
-		rt_log(NULL, TRT_LOG_ERROR, "getCreators: the library has no plugins for this runtime (version %u, runtime %d)",
+		rt_log(NULL, TRT_LOG_ERROR,
+		       "getCreators: the library has no plugins for this runtime (version %u, runtime %d)",
 		       (unsigned)tpat_library.version, TPAT_RT_VERSION);
 	if (count)
 		*count = library.creators;

@@ -29,7 +29,7 @@ static int32_t runtime_set_tactic(void *self, int32_t tactic)
 
 /* The descriptions' extents, checked against the table, into plan->extent. Sets *same when they were there already. */
 static int take_extents(const struct tpat_rt_plugin *p, const struct trt_desc *in, int32_t inputs,
-			const struct trt_desc *out, struct rt_plan *plan, char why[RT_WHY])
+                        const struct trt_desc *out, struct rt_plan *plan, char why[RT_WHY])
 {
 	memset(plan->extent, 0xff, rt_extents(p) * sizeof *plan->extent); /* -1: unknown */
 	for (int32_t i = 0; i < p->inputs + p->outputs; i++) {
@@ -44,7 +44,7 @@ static int take_extents(const struct tpat_rt_plugin *p, const struct trt_desc *i
 }
 
 static bool same_extents(const struct tpat_rt_plugin *p, const struct trt_desc *in, int32_t inputs,
-			 const struct trt_desc *out, const struct rt_plan *plan)
+                         const struct trt_desc *out, const struct rt_plan *plan)
 {
 	for (int32_t i = 0; i < p->inputs + p->outputs; i++) {
 		if (i >= inputs && i < p->inputs)
@@ -58,7 +58,7 @@ static bool same_extents(const struct tpat_rt_plugin *p, const struct trt_desc *
 }
 
 static int32_t runtime_shape_change(void *self, const struct trt_desc *in, int32_t inputs, const struct trt_desc *out,
-				    int32_t outputs)
+                                    int32_t outputs)
 {
 	struct rt_plugin *x = RT_OF(self, runtime);
 	const struct tpat_rt_plugin *p = x->table;
@@ -77,7 +77,7 @@ static int32_t runtime_shape_change(void *self, const struct trt_desc *in, int32
 }
 
 static int32_t runtime_enqueue(void *self, const struct trt_desc *in, const struct trt_desc *out,
-			       const void *const *inputs, void *const *outputs, void *workspace, void *stream)
+                               const void *const *inputs, void *const *outputs, void *workspace, void *stream)
 {
 	struct rt_plugin *x = RT_OF(self, runtime);
 	const struct tpat_rt_plugin *p = x->table;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_shape.c: the extents of the outputs as expressions of TensorRT's IExprBuilder, for getOutputShapes. What is constant
- * is folded here, with the very arithmetic that runs at enqueue; the rest becomes the builder's operations. */
+/* rt_shape.c: the extents of the outputs as expressions of TensorRT's IExprBuilder, for getOutputShapes. What is
+ * constant is folded here, with the very arithmetic that runs at enqueue; the rest becomes the builder's operations. */
 #include <stdlib.h>
 
 #include "rt.h"
@@ -23,7 +23,8 @@ static const struct trt_expr *constant(struct shaper *s, int64_t x)
 	return TRT_CALL(s->builder->impl, trt_expr_builder, constant, x);
 }
 
-static const struct trt_expr *operation(struct shaper *s, int32_t op, const struct trt_expr *a, const struct trt_expr *b)
+static const struct trt_expr *operation(struct shaper *s, int32_t op, const struct trt_expr *a,
+                                        const struct trt_expr *b)
 {
 	if (!a || !b)
 		return NULL;
@@ -119,19 +120,21 @@ static void fold(struct symbol *table, const struct tpat_rt_expr *e, struct symb
 }
 
 static int leaf(struct shaper *s, const struct tpat_rt_expr *e, const struct trt_dims_exprs *in, int32_t inputs,
-		const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct symbol *x, char why[RT_WHY])
+                const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct symbol *x, char why[RT_WHY])
 {
 	const struct tpat_rt_plugin *p = s->p;
 	const struct tpat_rt_tensor *t = &p->input[e->a];
 	int32_t data = p->inputs - rt_shape_inputs(p); /* shape inputs come last */
-	const struct trt_dims_exprs *values = e->a >= data && e->a - data < shape_inputs ? &shape_in[e->a - data] : NULL;
+	const struct trt_dims_exprs *values =
+	        e->a >= data && e->a - data < shape_inputs ? &shape_in[e->a - data] : NULL;
 
 	if (e->op == TPAT_RT_VALUE) {
 		if (!values || e->b >= values->rank || !values->d[e->b])
 			return rt_why(why,
-				      "element %d of input %d (%s) is needed to know a shape, but TensorRT did not pass it: the "
-				      "node needs the attribute tensorrt_plugin_shape_input_indices",
-				      (int)e->b, (int)e->a, t->name);
+			              "element %d of input %d (%s) is needed to know a shape, but TensorRT did not "
+			              "pass it: the "
+			              "node needs the attribute tensorrt_plugin_shape_input_indices",
+			              (int)e->b, (int)e->a, t->name);
 		x->expr = values->d[e->b];
 	} else if (e->a < inputs && e->b < in[e->a].rank) {
 		x->expr = in[e->a].d[e->b];
@@ -146,7 +149,7 @@ static int leaf(struct shaper *s, const struct tpat_rt_expr *e, const struct trt
 	}
 	if (!x->expr)
 		return rt_why(why, "extent %d of input %d (%s) is needed, but TensorRT did not pass it", (int)e->b,
-			      (int)e->a, t->name);
+		              (int)e->a, t->name);
 	if (TRT_CALL(x->expr->impl, trt_expr_value, is_constant)) {
 		x->known = true;
 		x->value = TRT_CALL(x->expr->impl, trt_expr_value, value);
@@ -155,8 +158,8 @@ static int leaf(struct shaper *s, const struct tpat_rt_expr *e, const struct trt
 }
 
 static int shape_all(struct shaper *s, const struct trt_dims_exprs *in, int32_t inputs,
-		     const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
-		     char why[RT_WHY])
+                     const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
+                     char why[RT_WHY])
 {
 	const struct tpat_rt_plugin *p = s->p;
 
@@ -197,16 +200,17 @@ static int shape_all(struct shaper *s, const struct trt_dims_exprs *in, int32_t 
 		for (int32_t d = 0; d < out[o].rank; d++) {
 			out[o].d[d] = expr_of(s, p->output[o].dim[d]);
 			if (!out[o].d[d])
-				return rt_why(why, "TensorRT could not make the expression of extent %d of output %d (%s)",
-					      (int)d, (int)o, p->output[o].name);
+				return rt_why(why,
+				              "TensorRT could not make the expression of extent %d of output %d (%s)",
+				              (int)d, (int)o, p->output[o].name);
 		}
 	}
 	return 0;
 }
 
 int rt_output_shapes(const struct tpat_rt_plugin *p, const struct trt_dims_exprs *in, int32_t inputs,
-		     const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
-		     struct trt_expr *builder, char why[RT_WHY])
+                     const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
+                     struct trt_expr *builder, char why[RT_WHY])
 {
 	struct shaper s = { .p = p, .builder = builder };
 	int32_t n = rt_shape_inputs(p);
@@ -215,8 +219,8 @@ int rt_output_shapes(const struct tpat_rt_plugin *p, const struct trt_dims_exprs
 		return rt_why(why, "it has %d shape inputs, but TensorRT passed %d", (int)n, (int)shape_inputs);
 	for (int32_t i = 0; i < inputs && i < p->inputs; i++)
 		if (in[i].rank != p->input[i].rank)
-			return rt_why(why, "input %d (%s) must have rank %d, but it has rank %d", (int)i, p->input[i].name,
-				      (int)p->input[i].rank, (int)in[i].rank);
+			return rt_why(why, "input %d (%s) must have rank %d, but it has rank %d", (int)i,
+			              p->input[i].name, (int)p->input[i].rank, (int)in[i].rank);
 	s.symbol = calloc((size_t)p->exprs + 1, sizeof *s.symbol);
 	if (!s.symbol)
 		return rt_why(why, "out of memory");

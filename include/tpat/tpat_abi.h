@@ -2,8 +2,8 @@
 /* tpat_abi.h: TensorRT's C++ plugin interfaces as C sees them. Virtual tables are structs of functions whose first
  * argument is the object; an object is a struct whose first word points at its table (Itanium C++ ABI, single
  * inheritance). Names and order are those of TensorRT's public headers NvInferRuntimeBase.h, NvInferRuntime.h,
- * NvInferImpl.h and NvInferPluginBase.h. V3 interfaces and all structs are the same from TensorRT 10.0 to 11.x; registry, logger and logger
- * finder moved at 11.0 and are here in both forms. */
+ * NvInferImpl.h and NvInferPluginBase.h. V3 interfaces and all structs are the same from TensorRT 10.0 to 11.x;
+ * registry, logger and logger finder moved at 11.0 and are here in both forms. */
 #ifndef TPAT_ABI_H
 #define TPAT_ABI_H
 
@@ -25,7 +25,8 @@ enum trt_type {
 	TRT_INT4 = 9,
 	TRT_FP4 = 10,  /* 10.8 */
 	TRT_E8M0 = 11, /* 10.12 */
-	TRT_PRIVATE = 1000, /* tpat: plus the ONNX type, for types that TensorRT lacks; known to tpat's own hosts only */
+	TRT_PRIVATE =
+	        1000, /* tpat: plus the ONNX type, for types that TensorRT lacks; known to tpat's own hosts only */
 };
 enum { TRT_LINEAR = 0 }; /* TensorFormat */
 enum { TRT_FIELD_INT32 = 5, TRT_FIELD_CHAR = 6, TRT_FIELD_INT64 = 10 };
@@ -40,10 +41,10 @@ enum {
 	TRT_FLOOR_DIV = 7,
 	TRT_CEIL_DIV = 8,
 };
-enum { TRT_CORE = 0, TRT_BUILD = 1, TRT_RUNTIME = 2 };       /* PluginCapabilityType */
-enum { TRT_PHASE_BUILD = 0, TRT_PHASE_RUNTIME = 1 };         /* TensorRTPhase */
+enum { TRT_CORE = 0, TRT_BUILD = 1, TRT_RUNTIME = 2 };                                    /* PluginCapabilityType */
+enum { TRT_PHASE_BUILD = 0, TRT_PHASE_RUNTIME = 1 };                                      /* TensorRTPhase */
 enum { TRT_LOG_INTERNAL, TRT_LOG_ERROR, TRT_LOG_WARNING, TRT_LOG_INFO, TRT_LOG_VERBOSE }; /* ILogger::Severity */
-enum { TRT_MAX_DIMS = 8, TRT_MAX_STRING = 1024 };            /* the string's NUL included */
+enum { TRT_MAX_DIMS = 8, TRT_MAX_STRING = 1024 }; /* the string's NUL included */
 
 /* TensorRT's DataType of an ONNX element type; private codes for those it lacks. Source: ONNX TensorProto.DataType. */
 static inline int32_t trt_type_of_onnx(int32_t onnx)
@@ -112,7 +113,7 @@ _Static_assert(sizeof(struct trt_info) == 16, "InterfaceInfo");
 struct trt_object {
 	const void *vptr;
 };
-#define TRT_CALL(object, table, method, ...) \
+#define TRT_CALL(object, table, method, ...)                                                                           \
 	((*(const struct table *const *)(object))->method((void *)(object), ##__VA_ARGS__))
 
 /* What stands before the first slot of a table. */
@@ -145,16 +146,16 @@ struct trt_core { /* IPluginV3OneCore, "PLUGIN_V3ONE_CORE" 1.0 */
 struct trt_build { /* IPluginV3OneBuild, "PLUGIN_V3ONE_BUILD" 1.0 */
 	struct trt_versioned v;
 	int32_t (*configure)(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
-			     const struct trt_dynamic_desc *out, int32_t outputs);
+	                     const struct trt_dynamic_desc *out, int32_t outputs);
 	int32_t (*output_types)(void *self, int32_t *out, int32_t outputs, const int32_t *in, int32_t inputs);
 	int32_t (*output_shapes)(void *self, const struct trt_dims_exprs *in, int32_t inputs,
-				 const struct trt_dims_exprs *shape_in, int32_t shape_inputs,
-				 struct trt_dims_exprs *out, int32_t outputs, struct trt_expr *builder);
+	                         const struct trt_dims_exprs *shape_in, int32_t shape_inputs,
+	                         struct trt_dims_exprs *out, int32_t outputs, struct trt_expr *builder);
 	bool (*supports_format)(void *self, int32_t pos, const struct trt_dynamic_desc *in_out, int32_t inputs,
-				int32_t outputs);
+	                        int32_t outputs);
 	int32_t (*outputs)(void *self);
 	size_t (*workspace)(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
-			    const struct trt_dynamic_desc *out, int32_t outputs);
+	                    const struct trt_dynamic_desc *out, int32_t outputs);
 	int32_t (*valid_tactics)(void *self, int32_t *tactics, int32_t count);
 	int32_t (*tactics)(void *self);
 	const char *(*timing_cache_id)(void *self);
@@ -166,9 +167,9 @@ struct trt_runtime { /* IPluginV3OneRuntime, "PLUGIN_V3ONE_RUNTIME" 1.0 */
 	struct trt_versioned v;
 	int32_t (*set_tactic)(void *self, int32_t tactic);
 	int32_t (*shape_change)(void *self, const struct trt_desc *in, int32_t inputs, const struct trt_desc *out,
-				int32_t outputs);
+	                        int32_t outputs);
 	int32_t (*enqueue)(void *self, const struct trt_desc *in, const struct trt_desc *out, const void *const *inputs,
-			   void *const *outputs, void *workspace, void *stream);
+	                   void *const *outputs, void *workspace, void *stream);
 	void *(*attach)(void *self, void *context); /* a clone of the whole plugin */
 	const struct trt_fields *(*fields)(void *self);
 };
@@ -188,9 +189,9 @@ struct trt_expr_builder {
 	void (*d0)(void *impl);
 	const struct trt_expr *(*constant)(void *impl, int64_t value);
 	const struct trt_expr *(*operation)(void *impl, int32_t operation, const struct trt_expr *a,
-					    const struct trt_expr *b);
+	                                    const struct trt_expr *b);
 	const struct trt_expr *(*size_tensor)(void *impl, int32_t output, const struct trt_expr *likely,
-					      const struct trt_expr *upper);
+	                                      const struct trt_expr *upper);
 };
 struct trt_expr_value {
 	void (*d1)(void *impl);
@@ -235,10 +236,11 @@ struct trt_registry_11 {
 };
 
 /* Which of the two forms a library has, by its getInferLibVersion(): 10, 11, or 0 for one that tpat does not know.
- * TensorRT counts 10.3.0 as 100300; TensorRT-RTX counts itself (1.7.1 is 10701) and has the form of 11 since then. */
+ * TensorRT counts 10.3.0 as 100300; TensorRT-RTX counts itself (1.7.1 is 10701) and has the form of 11 (seen from 1.6
+ * on). */
 static inline int trt_form(int32_t version)
 {
-	if (version >= 110000 || (version >= 10700 && version < 20000))
+	if (version >= 110000 || (version >= 10600 && version < 20000))
 		return 11;
 	return version >= 100000 ? 10 : 0;
 }

@@ -145,7 +145,8 @@ struct tpat_rt_device {
 	/* A line of the runtime's log ("tpat plugin NAME: ..."; severity as TensorRT's: 1 error, 2 warning), where the process
 	 * holds no TensorRT that says how its logger looks. May be null. A device whose `load` is null is CUDA, with this
 	 * log. */
-	void (*log)(void *user, int severity, const char *line);
+	void (*log)(void *log_user, int severity, const char *line);
+	void *log_user;
 	/* The plugin's code made ready for the current device; once a plugin and device. */
 	int (*load)(void *user, const struct tpat_rt_plugin *plugin, void **module, char why[256]);
 	/* A constant buffer, uploaded; once a buffer and device. */

@@ -263,6 +263,26 @@ template <class T> TPAT_FN bool to_bool(T x)
 		return x != (T)0;
 }
 
+/* The same bits as another type of the same size. */
+template <class T, class S> TPAT_FN T bit_cast_to(S x)
+{
+	static_assert(sizeof(T) == sizeof(S), "one size");
+	union U {
+		S from;
+		T to;
+		TPAT_FN U() {}
+	} u;
+	u.from = x;
+	return u.to;
+}
+
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+
 /* Two 4-bit integers a byte, low half first; `i` counts elements. */
 TPAT_FN int load_u4(const u8 *p, i64 i) { return p[i >> 1] >> (i & 1) * 4 & 15; }
 TPAT_FN int load_i4(const u8 *p, i64 i) { return (load_u4(p, i) ^ 8) - 8; }
@@ -294,6 +314,22 @@ TPAT_FN int floor_mod(int a, int b) { return (int)((u32)a - (u32)floor_div(a, b)
 TPAT_FN i64 floor_mod(i64 a, i64 b) { return (i64)((u64)a - (u64)floor_div(a, b) * (u64)b); }
 TPAT_FN i64 floor_mod(i64 a, int b) { return floor_mod(a, (i64)b); }
 TPAT_FN i64 floor_mod(int a, i64 b) { return floor_mod((i64)a, b); }
+
+/* Toward zero; by zero gives 0. */
+template <class T> TPAT_FN T trunc_div(T a, T b)
+{
+	if (b == 0 || (limits<T>::is_signed && b == (T)-1))
+		return b == 0 ? (T)0 : (T)(0 - (u64)a); /* the lowest number wraps */
+	return a / b;
+}
+template <class T> TPAT_FN T trunc_rem(T a, T b)
+{
+	return b == 0 || (limits<T>::is_signed && b == (T)-1) ? (T)0 : (T)(a % b);
+}
+
+/* Shifts; by the width of the type or more: 0. */
+template <class T, class N> TPAT_FN T shift_left(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)((u64)a << n); }
+template <class T, class N> TPAT_FN T shift_right(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)(a >> n); }
 
 /* The larger, the smaller: NaN if one of them is. */
 template <class T> TPAT_FN T nan_max(T a, T b) { return a > b || a != a ? a : b; }

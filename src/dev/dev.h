@@ -33,12 +33,12 @@ struct dev_source {
 	const char *const *option; /* more options for the compiler, or null; ends with null */
 };
 
-/* What compile gives: cubin, PTX or a shared object's path; in the caller's arena. */
+/* What compile gives: a cubin, PTX text or a shared object, as bytes in the caller's arena. */
 struct dev_code {
 	const void *data;
 	size_t size;
 	int arch; /* the architecture it was made for; 0: none */
-	bool ptx;
+	bool ptx; /* for the driver to compile: NVRTC is older than the GPU */
 };
 
 struct dev_graph;  /* launches, recorded once and replayed cheaply */

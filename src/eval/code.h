@@ -34,49 +34,58 @@ struct reg {
 
 struct insn {
 	insn_fn fn;
-	int d, a, b, c;     /* registers: result and operands */
-	bool varying;       /* over all lanes */
+	int d, a, b, c;   /* registers: result and operands */
+	bool varying;     /* over all lanes */
 	int level;
-	enum type type;     /* of the result; conversions: to what */
+	enum type type;   /* of the result: to what to convert or to wrap */
 	int64_t imm;
 	const struct access *access;
-	const struct linear *linear;
 };
 
-/* constant + sum of coefficient * term; a term is an axis, or a register of KIND_I64. */
+/* constant + sum of coefficient * term, modulo 2^64; a term is an axis or another expression of type index. */
+struct linear_term {
+	int64_t coefficient;
+	int axis; /* or -1: atom */
+	expr atom;
+	int reg;  /* its register of KIND_I64; -1 where none was needed (axes only) */
+	bool varying;
+};
 struct linear {
 	int64_t constant;
-	int n;
-	struct linear_term {
-		int64_t coefficient;
-		int axis; /* or -1: atom */
-		expr atom;
-		int reg;
-	} *term;
+	VEC(struct linear_term);
 };
 
-/* A load, or the address of a scatter. */
+/* Where a load reads, or a scatter writes. Position of lane l = base + step * (position of l in the lane space), or
+ * base + offset[l]. */
 struct access {
 	const struct ir_buffer *buf;
-	enum type type;
+	enum type type;   /* of the data: the buffer's, or what it was decoded to */
 	const void *data;
 	int rank;
 	int64_t dim[IR_MAX_RANK], count;
 	struct linear index[IR_MAX_RANK]; /* by dimension */
-	struct linear base;               /* row-major position: the part that is the same in all lanes */
-	int64_t step;                     /* where `offset` is -1: elements from lane to lane */
-	int offset;                       /* register with each lane's own part, behind the lanes their least and greatest */
-	int guard;                        /* register: lanes that load; -1: all */
+	struct linear base;               /* the part of the row-major position that is the same in all lanes */
+	struct linear lanes;              /* the part that is not */
+	bool varying;
+	int64_t step;
+	int offset;          /* register, or -1; behind the lanes: see OFFSET_* */
+	int guard;           /* register: the lanes that are to be touched; -1: all */
+	bool guard_varying, writes;
+	uint32_t axes;       /* that the position and the guard depend on */
 };
+
+/* Behind the offsets of a chunk: the least and greatest; whether they have one step, and which. */
+enum { OFFSET_LEAST, OFFSET_GREATEST, OFFSET_HAS_STEP, OFFSET_STEP, OFFSET_PAD };
 
 /* What the expressions of one stage are compiled against. */
 struct eval_buffer {
 	enum type type;
 	int rank;
 	int64_t dim[IR_MAX_RANK], count;
-	void *data; /* never null, once the buffer is defined */
-	struct arena *arena;
-	int last_use; /* the last stage that reads it */
+	void *data;          /* never null, once the buffer is defined */
+	void *decoded;       /* during one stage: the elements as f32 or i32, or null */
+	struct arena *arena; /* its own, or null */
+	int last_use;        /* the last stage that reads it, -1: none */
 };
 
 struct eval_run {
@@ -84,9 +93,9 @@ struct eval_run {
 	struct eval_buffer *buffer; /* by id */
 	struct map symbols;         /* name -> int64_t */
 	int threads;
-	struct arena *arena;
+	struct arena *arena;        /* scratch: released after each stage */
 	struct err *err;
-	const char *stage; /* its buffer's name, for messages */
+	const char *stage;          /* its buffer's name, for messages */
 };
 bool eval_symbol_value(void *run, const char *name, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
@@ -99,6 +108,7 @@ struct eval_space {
 	int lanes;               /* of a chunk, at most */
 };
 
+struct compiler;
 struct code {
 	struct eval_run *run;
 	const struct eval_space *space;
@@ -107,38 +117,46 @@ struct code {
 	struct { VEC(struct insn); } insns; /* sorted by level once eval_code_finish ran */
 	int *begin;                         /* begin[l] .. begin[l + 1]: the instructions of level l */
 	int levels;
-	size_t frame_size;
-	int acc;                            /* register that ACC means, or -1 */
-	struct compiler *compiler;
+	int acc;                            /* the register that ACC means, or -1 */
+	int axis_reg[EVAL_AXES];            /* + 1; 0: none yet */
+	struct map ranges;                  /* of index.c, by expression */
+	struct compiler *compiler;          /* memo of compile.c */
 };
 
 struct frame {
-	void **r, **own; /* registers; their own memory (a load may point at the buffer instead) */
+	const struct code *code;
+	void **r, **own; /* registers; their own memory (a load may point into the buffer instead) */
 	int n;           /* lanes in work */
-	int64_t lane;    /* position of the first */
-	int64_t *axis;   /* values of all axes that are loops */
+	int64_t lane;    /* position of the first in the lane space */
+	int64_t *axis;   /* values of the axes that are loops */
 	const struct insn *fault; /* the instruction that found an index outside its buffer */
 	int fault_lane;
 };
 
-/* compile.c, emit.c */
+/* compile.c: expressions to instructions. `guard`: register with the lanes that may load, -1: all. */
 void eval_code_init(struct code *c, struct eval_run *run, const struct eval_space *space, struct arena *a);
-int eval_compile(struct code *c, expr e, int guard, int *reg); /* guard: register or -1 */
-int eval_emit(struct code *c, insn_fn fn, enum kind kind, int a, int b, int d); /* the new register */
-struct insn *eval_last(struct code *c);
+int eval_compile(struct code *c, expr e, int guard, int *reg);
+
+/* emit.c: registers, instructions, levels. */
+enum kind eval_kind(enum type t);
+bool eval_type_known(enum type t); /* has a kind */
+size_t eval_kind_size(enum kind k);
+int eval_reg_new(struct code *c, enum kind kind, bool varying, uint32_t axes);
+/* A new register that `fn` makes of a, b and c (-1: none); varying when one of them is, unless said otherwise. */
+int eval_emit(struct code *c, insn_fn fn, enum kind kind, int a, int b, int third);
+struct insn *eval_emit_raw(struct code *c, insn_fn fn, int d); /* the caller fills the rest */
 int eval_constant(struct code *c, enum kind kind, double f, int64_t i);
 int eval_axis_reg(struct code *c, int axis);
-int eval_splat(struct code *c, int reg);               /* itself when varying already */
-int eval_to_kind(struct code *c, int reg, enum kind kind); /* between floats, between signed integers */
+int eval_splat(struct code *c, int reg);                              /* itself when it varies */
 int eval_convert(struct code *c, int reg, enum type from, enum type to, bool saturate);
-int eval_term_reg(struct code *c, struct linear_term *t);
-/* Levels from the loops' order: level_of[axis], the number of levels. */
+int eval_wrap(struct code *c, int reg, enum type t);
+/* Gives every instruction its level and sorts them: level_of[axis] for loops and lanes; `levels` in all. */
 void eval_code_finish(struct code *c, const int *level_of, int levels);
 void eval_frame_init(struct frame *f, const struct code *c, int64_t *axis, struct arena *a);
-/* Runs the instructions of levels first .. last; false when an index was outside. */
-bool eval_code_run(struct frame *f, const struct code *c, int first, int last);
+/* Runs the instructions of levels first .. last; false when an index was outside its buffer. */
+bool eval_code_run(struct frame *f, int first, int last);
 
-/* index.c */
+/* index.c: index expressions with the extents known. */
 struct range {
 	int64_t low, high;
 };
@@ -146,24 +164,37 @@ struct range eval_range(struct code *c, expr e);
 void eval_linear(struct code *c, expr e, struct linear *out);
 void eval_linear_add(struct code *c, struct linear *l, int64_t k, const struct linear *x); /* l += k * x */
 
-/* access.c, load.c */
-int eval_access(struct code *c, const struct ir_buffer *buf, const expr *index, int guard, const struct access **out);
+/* access.c: positions in buffers and their bounds. */
+int eval_access_new(struct code *c, const struct ir_buffer *buf, const expr *index, int guard, bool writes,
+		    struct access **out);
+int64_t eval_lane_axis(const struct eval_space *s, int axis, int64_t position);
+/* "reads x[3,7] outside f32[3,5]", of a fault. */
+void eval_fault_describe(struct str *out, const struct frame *f);
+
+/* load.c: elements between buffers and registers. */
 int eval_load(struct code *c, const struct access *x);
-insn_fn eval_load_kernel(enum type t);
-int64_t eval_access_position(const struct frame *f, const struct access *x, int lane);
-void eval_access_describe(struct str *out, const struct frame *f, const struct insn *i, int level_known);
-int64_t eval_linear_value(const struct frame *f, const struct linear *l, int lane);
+bool eval_load_decodes(enum type t); /* elements take more than a conversion */
+/* The positions of all lanes; those outside the guard mean nothing. */
+void eval_positions(const struct frame *f, const struct access *x, int64_t *at);
+void eval_run_load(enum type t, const void *data, int64_t at, int n, void *reg);
+void eval_run_store(enum type t, void *data, int64_t at, int n, const void *reg);
 
-/* kernels.c, convert.c, reduce.c: null where the operation has no meaning for the variant */
+/* kernels.c, convert.c, reduce.c: null where the operation has no meaning for the variant. */
 insn_fn eval_kernel(enum ir_op op, int variant);
-insn_fn eval_convert_kernel(enum kind from, bool from_u64, enum type to, bool saturate);
-insn_fn eval_wrap_kernel(enum type t); /* null: nothing to do */
+insn_fn eval_select_kernel(enum kind k, bool uniform_condition);
 insn_fn eval_splat_kernel(enum kind k);
+insn_fn eval_convert_kernel(int from_variant, enum type to);
+insn_fn eval_wrap_kernel(enum type t);
+insn_fn eval_bitcast_kernel(void);
 insn_fn eval_accumulate_kernel(enum ir_combine c, int variant);
-insn_fn eval_multiply_add_kernel(enum kind k, bool uniform); /* acc += a * b; uniform: b is */
+insn_fn eval_multiply_add_kernel(enum kind k, bool uniform); /* d += a * b; uniform: b is */
+/* `t`: of the values; `k`: of the accumulator (F64 for floats); `position`: of arg reductions, or null. */
+void eval_accumulator_init(enum ir_combine c, enum kind k, enum type t, void *acc, int64_t *position, int n);
+void eval_accumulator_fold(enum ir_combine c, enum kind k, bool u64, void *acc, int64_t *position, int n);
 
-enum kind eval_kind(enum type t);
-bool eval_type_known(enum type t);
-size_t eval_kind_size(enum kind k);
+/* stage.c, scatter.c: run a stage into its buffer, which has its memory. */
+int eval_stage(struct eval_run *run, const struct ir_stage *s);
+int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value);
+int eval_scatter(struct eval_run *run, const struct ir_stage *s);
 
 #endif

@@ -87,6 +87,12 @@ bool ir_less(expr a, expr b);     /* provably a < b */
 /* e = divisor * quotient + rest when every term that can be divided is: null quotient when nothing can. */
 void ir_split(expr e, expr divisor, expr *quotient, expr *rest);
 
+/* The terms of an index expression as a polynomial: coefficient and factors. Calls fn for each; the constant term has no
+ * factors. */
+void ir_poly_terms(expr e, void (*fn)(void *user, int64_t coefficient, int factors, const expr *factor), void *user);
+/* How much e grows when axis `axis` grows by one, when that is the same everywhere; else null. */
+expr ir_stride(expr e, int axis);
+
 /* The value of an integer expression over symbols; `symbol` gives each symbol's value. False when the expression holds
  * anything else, overflows, or a symbol is unknown. */
 typedef bool (*ir_symbol_fn)(void *user, const char *name, int64_t *value);
@@ -109,6 +115,7 @@ struct ir_buffer {
 	enum ir_role role;
 	int id;                    /* dense in the program */
 	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null when the value is known at build time */
+	struct ir_buffer *flat;    /* kernels: the same as one row; made when first asked for (sched/) */
 	const expr *content;       /* small integer buffers whose elements are known as expressions of extents; or null */
 };
 
@@ -167,6 +174,8 @@ struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum typ
 				enum ir_role role);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
 expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b); /* elements */
+/* Whether a name means something else in programs or kernels (axes, C and CUDA keywords, the device header's names). */
+bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
 /* Every expression of a stage, in a fixed order; `role` is null-terminated text for messages. */
@@ -184,6 +193,7 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 /* ---- Text, check, hash, passes ------------------------------------------------------------------------------------ */
 
 void ir_print_expr(struct str *out, expr e, int out_rank); /* axes from out_rank on are named r, s, t ... */
+void ir_print_stage(struct str *out, const struct ir_stage *s); /* one line, indented by two */
 void ir_print_program(struct str *out, const struct ir_program *p);
 int ir_parse_program(struct ir_program **out, const char *text, struct arena *a, struct err *e);
 

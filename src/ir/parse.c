@@ -386,6 +386,8 @@ static int declaration(struct parser *s, enum ir_role role, struct ir_buffer **o
 	vec_each(b, &s->p->buffers)
 		if (strcmp((*b)->name, text) == 0)
 			return fail(s, "two buffers of one name");
+	if (ir_name_reserved(text))
+		return fail(s, "a buffer cannot have this name");
 	*out = ir_buffer_new(s->p, text, t, rank, dim, role);
 	return 0;
 }
@@ -480,6 +482,8 @@ static int stage(struct parser *s)
 	int rank, n;
 	expr dim[IR_MAX_RANK];
 	TRY(name(s, text));
+	if (ir_name_reserved(text))
+		return fail(s, "a buffer cannot have this name");
 	TRY(expect(s, ":"));
 	TRY(shape(s, &t, &rank, dim));
 	vec_each(b, &s->p->buffers)

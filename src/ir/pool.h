@@ -27,9 +27,6 @@ expr ir_fold(struct ir_pool *p, enum ir_op op, enum type t, int n, const expr *a
 expr ir_poly_binary(enum ir_op op, expr a, expr b); /* ADD, SUB, MUL */
 expr ir_poly_floordiv(expr a, expr b);
 expr ir_poly_mod(expr a, expr b);
-/* The polynomial's terms: coefficient and factors (atoms). Calls fn for each; the constant term has no factors. */
-void ir_poly_terms(expr e, void (*fn)(void *user, int64_t coefficient, int factors, const expr *factor), void *user);
-
 /* A fixed order of expressions that does not depend on the pool. */
 int ir_order(expr a, expr b);
 

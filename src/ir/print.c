@@ -234,7 +234,7 @@ static void print_constant(struct str *out, const struct ir_buffer *b)
 	str_add(out, "}\n");
 }
 
-static void print_stage(struct str *out, const struct ir_stage *s)
+void ir_print_stage(struct str *out, const struct ir_stage *s)
 {
 	int rank = s->out->rank, inner_rank = s->kind == IR_SCATTER ? 0 : rank;
 	str_printf(out, "  %s: ", s->out->name);
@@ -282,5 +282,5 @@ void ir_print_program(struct str *out, const struct ir_program *p)
 		if ((*b)->role == IR_CONSTANT)
 			print_constant(out, *b);
 	vec_each(s, &p->stages)
-		print_stage(out, *s);
+		ir_print_stage(out, *s);
 }

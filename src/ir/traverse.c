@@ -110,6 +110,20 @@ expr ir_copy(struct ir_pool *p, expr e, ir_leaf_fn leaf, void *user)
 	return x;
 }
 
+static expr next_on_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	(void)arg;
+	if (e->op != IR_AXIS || e->i != *(const int *)user)
+		return NULL;
+	return ir_binary(IR_ADD, e, ir_index(p, 1));
+}
+
+expr ir_stride(expr e, int axis)
+{
+	expr next = ir_copy(e->pool, e, next_on_axis, &axis), stride = ir_binary(IR_SUB, next, e);
+	return stride->varies ? NULL : stride;
+}
+
 static int64_t floor_div(int64_t a, int64_t b)
 {
 	return a / b - (a % b != 0 && (a % b < 0) != (b < 0));

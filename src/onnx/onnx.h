@@ -55,9 +55,9 @@ enum { ONNX_WRITE_VERSION = 1 };
 #define ONNX_WRITE_OPTIONS ((struct onnx_write_options){ ONNX_WRITE_VERSION, false, 1024, 2147483647u })
 
 /* Write the model: complete or not at all. The model is unchanged afterwards. What is in external files already stays
- * there and stays valid when `path` is in the model's own folder; else it is copied into "<file>.data". In the data file
- * every tensor starts at a multiple of 4096 bytes. `options` null: ONNX_WRITE_OPTIONS. Errors: ERR_USAGE when `path`
- * cannot be written, ERR_MODEL when external data of the source is missing. */
+ * there and stays valid when `path` is in the model's own folder; else it is copied into "<file>.data". In the data
+ * file every tensor starts at a multiple of 4096 bytes. `options` null: ONNX_WRITE_OPTIONS. Errors: ERR_USAGE when
+ * `path` cannot be written, ERR_MODEL when external data of the source is missing. */
 int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_write_options *options, struct err *e);
 
 /* What is wrong with the structure: names that nobody defines or that two define, cycles, bad extents, opsets that are
@@ -69,7 +69,7 @@ int onnx_model_check(struct onnx_model *m, struct err *e);
  * parents first; a negative result ends the walk and is returned. Reaches subgraphs, functions and training graphs.
  * `root` is a message struct (its first member is `base`). */
 int onnx_visit(ProtobufCMessage *root, const ProtobufCMessageDescriptor *kind,
-	       int (*fn)(void *arg, ProtobufCMessage *message), void *arg);
+               int (*fn)(void *arg, ProtobufCMessage *message), void *arg);
 
 /* ------------------------------------------------------------------ names and versions */
 
@@ -87,8 +87,8 @@ int64_t onnx_opset(const struct onnx_model *m, const char *domain);
 /* Import a domain's operators at `version`; a version that is there already stays. */
 void onnx_opset_import(struct onnx_model *m, const char *domain, int64_t version);
 
-/* Raise the IR version to at least `version`. Inputs that only gave an initializer a place, as IR versions before 4 want
- * it, go away when that line is crossed: after it they would say that a caller may replace the constant. */
+/* Raise the IR version to at least `version`. Inputs that only gave an initializer a place, as IR versions before 4
+ * want it, go away when that line is crossed: after it they would say that a caller may replace the constant. */
 void onnx_ir_raise(struct onnx_model *m, int64_t version);
 
 /* The name that ONNX gives to an element type, as `enum type`; TYPE_NONE for numbers that tpat does not have. */
@@ -104,7 +104,7 @@ struct onnx_value {
 	int output;   /* which of the producer's outputs */
 	struct {
 		VEC(int);
-	} readers;    /* node indices, ascending, each once; a node reads what its subgraphs read */
+	} readers;                       /* node indices, ascending, each once; a node reads what its subgraphs read */
 	Onnx__TensorProto *initializer;  /* or null */
 	Onnx__SparseTensorProto *sparse; /* sparse initializer, or null */
 	Onnx__ValueInfoProto *info;      /* type from inputs, outputs or value_info, or null */
@@ -114,8 +114,8 @@ struct onnx_value {
 struct onnx_index {
 	struct onnx_model *model;
 	Onnx__GraphProto *graph;
-	const char **label;     /* one a node: see onnx_node_label */
-	struct map value;       /* struct onnx_value by name, definitions before names of outer graphs; "" is never there */
+	const char **label; /* one a node: see onnx_node_label */
+	struct map value;   /* struct onnx_value by name, definitions before names of outer graphs; "" is never there */
 };
 
 /* Index `graph` (null: the model's) in arena `a`. Takes unchecked graphs too: of two definitions the first counts. */
@@ -144,8 +144,8 @@ bool onnx_value_type(const Onnx__ValueInfoProto *info, enum type *type, const On
 
 /* ------------------------------------------------------------------ attributes, read
  * `out` gets `fallback` (or null and 0) when the node does not have the attribute. Errors: ERR_MODEL "attribute "axis"
- * of node X must be an integer, the file has a string"; ERR_UNSUPPORTED for one that refers to an attribute of a function.
- * Pointers are into the message. */
+ * of node X must be an integer, the file has a string"; ERR_UNSUPPORTED for one that refers to an attribute of a
+ * function. Pointers are into the message. */
 
 const Onnx__AttributeProto *onnx_attr(const Onnx__NodeProto *node, const char *name); /* null when absent */
 /* Its type, which files of IR version 1 do not say. */
@@ -159,9 +159,9 @@ int onnx_attr_tensor(const Onnx__TensorProto **out, const Onnx__NodeProto *node,
 int onnx_attr_graph(Onnx__GraphProto **out, const Onnx__NodeProto *node, const char *name, struct err *e);
 /* Copied to `a` with a NUL behind; a string with a NUL inside is an error. */
 int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *name, const char *fallback,
-		     struct arena *a, struct err *e);
+                     struct arena *a, struct err *e);
 int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, const char *name, struct arena *a,
-		      struct err *e);
+                      struct err *e);
 
 /* ------------------------------------------------------------------ tensors */
 
@@ -170,7 +170,7 @@ int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, co
  * Errors: ERR_MODEL for sizes that do not fit the extents, and for external data that is missing or outside of the
  * model's folder; ERR_UNSUPPORTED for element types that tpat does not have. */
 int onnx_tensor_load(struct tensor *out, const Onnx__TensorProto *proto, struct onnx_model *model, struct arena *a,
-		     struct err *e);
+                     struct err *e);
 
 /* A message with a copy of the tensor in `a`. `name` may be null. */
 Onnx__TensorProto *onnx_tensor_store(const struct tensor *t, const char *name, struct arena *a);
@@ -179,10 +179,11 @@ Onnx__TensorProto *onnx_tensor_store(const struct tensor *t, const char *name, s
 int onnx_tensor_read_file(struct tensor *out, const char **name, const char *path, struct arena *a, struct err *e);
 int onnx_tensor_write_file(const char *path, const struct tensor *t, const char *name, struct err *e);
 
-/* ------------------------------------------------------------------ building (all in the model's arena; strings copied) */
+/* ------------------------------------------------------------------ building (all in the model's arena; strings
+ * copied) */
 
 Onnx__NodeProto *onnx_node_new(struct onnx_model *m, const char *domain, const char *op_type, const char *name);
-void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name);  /* appends; "": not given */
+void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name); /* appends; "": not given */
 void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *name);
 
 /* Set an attribute; one of the same name is replaced. Tensors and graphs are referred to, not copied. */
@@ -198,7 +199,7 @@ void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char
 /* A value of a dense tensor type. Extent i is dim[i], or where that is negative, symbol[i] (null: unknown). `rank` -1:
  * of unknown rank. `symbol` may be null. */
 Onnx__ValueInfoProto *onnx_value_info_new(struct onnx_model *m, const char *name, enum type type, int rank,
-					  const int64_t *dim, const char *const *symbol);
+                                          const int64_t *dim, const char *const *symbol);
 
 Onnx__GraphProto *onnx_graph_new(struct onnx_model *m, const char *name);
 void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *node); /* at the end */
@@ -217,21 +218,21 @@ char *onnx_name_unique(struct onnx_model *m, const char *base);
  * through other nodes (the one node would have to run before and after them; they are named). The removed messages stay
  * valid: they can become a function's body. */
 int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *node, int n, Onnx__NodeProto *by,
-		       struct err *e);
+                       struct err *e);
 
 /* Remove the initializers that no node of the graph or of its subgraphs reads and that are no graph outputs, the inputs
  * of the same names, and value_info of names that are gone. Returns how many initializers. */
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g);
 
-/* Put the nodes into a stable topological order: of those that could come next, always the first. Errors: ERR_MODEL with
- * the labels of the nodes on a cycle; then the order is as it was. */
+/* Put the nodes into a stable topological order: of those that could come next, always the first. Errors: ERR_MODEL
+ * with the labels of the nodes on a cycle; then the order is as it was. */
 int onnx_graph_sort(struct onnx_model *m, Onnx__GraphProto *g, struct err *e);
 
 /* A local function with these inputs, outputs and nodes (referred to, not copied), and the model's opset imports. It is
  * not yet in the model. */
 Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain, const char *name,
-				       const char *const *input, int inputs, const char *const *output, int outputs,
-				       Onnx__NodeProto *const *node, int nodes);
+                                       const char *const *input, int inputs, const char *const *output, int outputs,
+                                       Onnx__NodeProto *const *node, int nodes);
 
 /* Put a function into the model: IR version at least 8, and its domain imported (version 1) when it was not. Errors:
  * ERR_USAGE when the model has a function of this name in any domain (TensorRT matches functions by name alone). */
@@ -239,6 +240,6 @@ int onnx_model_add_function(struct onnx_model *m, Onnx__FunctionProto *f, struct
 
 /* Null when the model does not have it. `overload` null: "". */
 Onnx__FunctionProto *onnx_function_find(const struct onnx_model *m, const char *domain, const char *name,
-					const char *overload);
+                                        const char *overload);
 
 #endif

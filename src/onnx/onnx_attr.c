@@ -39,22 +39,22 @@ Onnx__AttributeProto__AttributeType onnx_attr_type(const Onnx__AttributeProto *a
 {
 	if (a->has_type && a->type)
 		return a->type;
-	return a->has_f	       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT
-	       : a->has_i      ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
-	       : a->has_s      ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING
-	       : a->t	       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR
-	       : a->g	       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH
-	       : a->n_floats   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS
-	       : a->n_ints     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS
-	       : a->n_strings  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS
-	       : a->n_tensors  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS
-	       : a->n_graphs   ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPHS
-			       : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED;
+	return a->has_f       ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT
+	       : a->has_i     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
+	       : a->has_s     ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING
+	       : a->t         ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR
+	       : a->g         ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH
+	       : a->n_floats  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS
+	       : a->n_ints    ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS
+	       : a->n_strings ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS
+	       : a->n_tensors ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSORS
+	       : a->n_graphs  ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPHS
+	                      : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED;
 }
 
 /* The attribute if the node has it, of type `want`; `out` null when absent. An empty list may come without a type. */
 static int typed(const Onnx__AttributeProto **out, const Onnx__NodeProto *node, const char *name,
-		 Onnx__AttributeProto__AttributeType want, struct err *e)
+                 Onnx__AttributeProto__AttributeType want, struct err *e)
 {
 	const Onnx__AttributeProto *a = *out = onnx_attr(node, name);
 	Onnx__AttributeProto__AttributeType got;
@@ -63,22 +63,24 @@ static int typed(const Onnx__AttributeProto **out, const Onnx__NodeProto *node, 
 		return 0;
 	if (*onnx_text(a->ref_attr_name))
 		return err_set(e, ERR_UNSUPPORTED,
-			       "attribute \"%s\" of %s stands for the attribute \"%s\" of a function, which has no value here.",
-			       name, onnx_node_describe(node, who), a->ref_attr_name);
+		               "attribute \"%s\" of %s stands for the attribute \"%s\" of a function, which has no "
+		               "value here.",
+		               name, onnx_node_describe(node, who), a->ref_attr_name);
 	got = onnx_attr_type(a);
 	if (got == want || (!got && (want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS ||
-				     want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS ||
-				     want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS)))
+	                             want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS ||
+	                             want == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS)))
 		return 0;
-	err_set(e, ERR_MODEL, "attribute \"%s\" of %s must be %s, the file has %s.", name, onnx_node_describe(node, who),
-		kind_name((int)want), kind_name((int)got));
+	err_set(e, ERR_MODEL, "attribute \"%s\" of %s must be %s, the file has %s.", name,
+	        onnx_node_describe(node, who), kind_name((int)want), kind_name((int)got));
 	return err_advise(e, "Correct the node in the program that exported the model, and export it again.");
 }
 
 static int no_value(const Onnx__NodeProto *node, const char *name, struct err *e)
 {
 	char who[ONNX_DESCRIBE];
-	return err_set(e, ERR_MODEL, "attribute \"%s\" of %s has a type, but no value.", name, onnx_node_describe(node, who));
+	return err_set(e, ERR_MODEL, "attribute \"%s\" of %s has a type, but no value.", name,
+	               onnx_node_describe(node, who));
 }
 
 int onnx_attr_int(int64_t *out, const Onnx__NodeProto *node, const char *name, int64_t fallback, struct err *e)
@@ -132,18 +134,18 @@ int onnx_attr_graph(Onnx__GraphProto **out, const Onnx__NodeProto *node, const c
 }
 
 static int text(const char **out, const ProtobufCBinaryData *s, const Onnx__NodeProto *node, const char *name,
-		struct arena *a, struct err *e)
+                struct arena *a, struct err *e)
 {
 	char who[ONNX_DESCRIBE];
 	if (s->len && memchr(s->data, 0, s->len))
 		return err_set(e, ERR_MODEL, "attribute \"%s\" of %s has a NUL inside its text.", name,
-			       onnx_node_describe(node, who));
+		               onnx_node_describe(node, who));
 	*out = arena_strndup(a, s->len ? (const char *)s->data : "", s->len);
 	return 0;
 }
 
 int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *name, const char *fallback,
-		     struct arena *a, struct err *e)
+                     struct arena *a, struct err *e)
 {
 	const Onnx__AttributeProto *at;
 	TRY(typed(&at, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING, e));
@@ -152,7 +154,7 @@ int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *
 }
 
 int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, const char *name, struct arena *a,
-		      struct err *e)
+                      struct err *e)
 {
 	const Onnx__AttributeProto *at;
 	TRY(typed(&at, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS, e));

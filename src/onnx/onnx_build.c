@@ -55,7 +55,7 @@ void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *n
 
 /* A new attribute in the place of the one of this name, or at the end. */
 static Onnx__AttributeProto *attribute(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
-				       Onnx__AttributeProto__AttributeType type)
+                                       Onnx__AttributeProto__AttributeType type)
 {
 	Onnx__AttributeProto *a = NEW(m->arena, Onnx__AttributeProto);
 	onnx__attribute_proto__init(a);
@@ -155,7 +155,7 @@ static Onnx__TensorShapeProto *shape_new(struct onnx_model *m, int rank, const i
 }
 
 Onnx__ValueInfoProto *onnx_value_info_new(struct onnx_model *m, const char *name, enum type type, int rank,
-					  const int64_t *dim, const char *const *symbol)
+                                          const int64_t *dim, const char *const *symbol)
 {
 	Onnx__ValueInfoProto *v = NEW(m->arena, Onnx__ValueInfoProto);
 	Onnx__TypeProto__Tensor *t = NEW(m->arena, Onnx__TypeProto__Tensor);

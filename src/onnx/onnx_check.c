@@ -8,7 +8,7 @@
 struct body {
 	struct onnx_model *model;
 	struct arena *scratch;
-	const char *what; /* "graph", "subgraph", "function" */
+	const char *what;                        /* "graph", "subgraph", "function" */
 	Onnx__OperatorSetIdProto *const *import; /* of the model, or of the function */
 	size_t imports;
 	struct err *e;
@@ -29,9 +29,9 @@ static int define(struct body *b, struct onnx_scope *s, const char *name, const 
 		return 0;
 	}
 	for (int i = 0; i < 2; i++)
-		text[i] = marks[i] == input_mark || marks[i] == initializer_mark ?
-				  marks[i] :
-				  onnx_node_describe(marks[i], i ? who : other);
+		text[i] = marks[i] == input_mark || marks[i] == initializer_mark
+		                  ? marks[i]
+		                  : onnx_node_describe(marks[i], i ? who : other);
 	err_set(b->e, ERR_MODEL, "the tensor \"%s\" is defined twice: by %s and by %s.", name, text[0], text[1]);
 	return err_advise(b->e, "Every tensor must have one origin: rename one of the two and what reads it.");
 }
@@ -61,7 +61,7 @@ static int check_domain(struct body *b, const Onnx__NodeProto *node)
 	if (!*domain && b->import == b->model->proto->opset_import && onnx_opset(b->model, ""))
 		return 0;
 	err_set(b->e, ERR_MODEL, "%s is of the domain \"%s\", but the %s imports no opset of this domain.",
-		onnx_node_describe(node, who), said, strcmp(b->what, "function") == 0 ? "function" : "model");
+	        onnx_node_describe(node, who), said, strcmp(b->what, "function") == 0 ? "function" : "model");
 	return err_advise(b->e, "Add an opset_import for \"%s\" with the version that the node was written for.", said);
 }
 
@@ -72,9 +72,11 @@ static int check_attributes(struct body *b, const Onnx__NodeProto *node)
 	for (size_t i = 0; i < node->n_attribute; i++) {
 		const char *name = onnx_text(node->attribute[i]->name);
 		if (!*name)
-			return err_set(b->e, ERR_MODEL, "%s has an attribute without a name.", onnx_node_describe(node, who));
+			return err_set(b->e, ERR_MODEL, "%s has an attribute without a name.",
+			               onnx_node_describe(node, who));
 		if (map_get(&seen, name))
-			return err_set(b->e, ERR_MODEL, "%s has two attributes \"%s\".", onnx_node_describe(node, who), name);
+			return err_set(b->e, ERR_MODEL, "%s has two attributes \"%s\".", onnx_node_describe(node, who),
+			               name);
 		map_put(&seen, name, b);
 	}
 	return 0;
@@ -160,8 +162,8 @@ static int check_sparse(void *arg, ProtobufCMessage *message)
 	const Onnx__SparseTensorProto *s = (const Onnx__SparseTensorProto *)message;
 	if (s->values && s->indices)
 		return 0;
-	return err_set(arg, ERR_MODEL, "the sparse tensor \"%s\" has no %s.", s->values ? onnx_text(s->values->name) : "",
-		       s->values ? "indices" : "values");
+	return err_set(arg, ERR_MODEL, "the sparse tensor \"%s\" has no %s.",
+	               s->values ? onnx_text(s->values->name) : "", s->values ? "indices" : "values");
 }
 
 static int check_versions(const Onnx__ModelProto *p, struct err *e)
@@ -179,10 +181,10 @@ static int check_versions(const Onnx__ModelProto *p, struct err *e)
 		const Onnx__OperatorSetIdProto *other = map_get(&seen, domain);
 		if (o->version <= 0)
 			rc = err_set(e, ERR_MODEL, "the opset of domain \"%s\" has version %lld.", domain,
-				     (long long)o->version);
+			             (long long)o->version);
 		else if (other && other->version != o->version)
 			rc = err_set(e, ERR_MODEL, "the domain \"%s\" is imported with two versions, %lld and %lld.",
-				     *domain ? domain : "ai.onnx", (long long)other->version, (long long)o->version);
+			             *domain ? domain : "ai.onnx", (long long)other->version, (long long)o->version);
 		map_put(&seen, domain, (void *)o);
 	}
 	arena_free(scratch);
@@ -207,11 +209,11 @@ static int check_bodies(struct body *b)
 int onnx_model_check(struct onnx_model *m, struct err *e)
 {
 	struct body b = { .model = m,
-			  .scratch = arena_new(),
-			  .what = "graph",
-			  .import = m->proto->opset_import,
-			  .imports = m->proto->n_opset_import,
-			  .e = e };
+		          .scratch = arena_new(),
+		          .what = "graph",
+		          .import = m->proto->opset_import,
+		          .imports = m->proto->n_opset_import,
+		          .e = e };
 	int rc = check_versions(m->proto, e);
 	if (rc == 0)
 		rc = onnx_visit(&m->proto->base, &onnx__tensor_proto__descriptor, check_extents, e);

@@ -4,19 +4,20 @@
 #include <string.h>
 
 static int not_convex(struct onnx_model *m, Onnx__NodeProto *const *node, const struct onnx_cycle *cycle,
-		      const Onnx__NodeProto *by, struct str *list, struct err *e)
+                      const Onnx__NodeProto *by, struct str *list, struct err *e)
 {
 	char who[ONNX_DESCRIBE];
 	for (int i = 0; i < cycle->n && list->n < 500; i++)
 		if (node[cycle->at[i]] != by)
 			str_printf(list, "%s%s", list->n ? ", " : "", onnx_node_describe(node[cycle->at[i]], who));
-	err_set(e, ERR_USAGE, "%s: these nodes cannot become one node: they need what %s computes from their own results.",
-		m->path, list->n ? str_text(list) : "the new node");
+	err_set(e, ERR_USAGE,
+	        "%s: these nodes cannot become one node: they need what %s computes from their own results.", m->path,
+	        list->n ? str_text(list) : "the new node");
 	return err_advise(e, "Select the nodes in between too, or leave out those before or after them.");
 }
 
 int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *node, int n, Onnx__NodeProto *by,
-		       struct err *e)
+                       struct err *e)
 {
 	struct arena *scratch = arena_new();
 	struct onnx_cycle cycle = { 0 };
@@ -71,7 +72,7 @@ static struct map names_read(const Onnx__GraphProto *g, struct arena *a)
 		map_put(&used, onnx_text(g->output[i]->name), a);
 	for (size_t i = 0; i < g->n_quantization_annotation; i++)
 		use_entries(&used, g->quantization_annotation[i]->quant_parameter_tensor_names,
-			    g->quantization_annotation[i]->n_quant_parameter_tensor_names);
+		            g->quantization_annotation[i]->n_quant_parameter_tensor_names);
 	return used;
 }
 
@@ -152,8 +153,8 @@ static char **copy_names(struct onnx_model *m, const char *const *name, int n)
 }
 
 Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain, const char *name,
-				       const char *const *input, int inputs, const char *const *output, int outputs,
-				       Onnx__NodeProto *const *node, int nodes)
+                                       const char *const *input, int inputs, const char *const *output, int outputs,
+                                       Onnx__NodeProto *const *node, int nodes)
 {
 	Onnx__FunctionProto *f = NEW(m->arena, Onnx__FunctionProto);
 	onnx__function_proto__init(f);
@@ -170,7 +171,7 @@ Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain,
 	for (size_t i = 0; i < m->proto->n_opset_import; i++) {
 		const Onnx__OperatorSetIdProto *o = m->proto->opset_import[i];
 		onnx_array_push(m, &f->opset_import, &f->n_opset_import,
-				onnx_opset_new(m, onnx_text(o->domain), o->version));
+		                onnx_opset_new(m, onnx_text(o->domain), o->version));
 	}
 	if (!m->proto->n_opset_import && onnx_opset(m, ""))
 		onnx_array_push(m, &f->opset_import, &f->n_opset_import, onnx_opset_new(m, "", onnx_opset(m, "")));
@@ -184,7 +185,7 @@ int onnx_model_add_function(struct onnx_model *m, Onnx__FunctionProto *f, struct
 		if (strcmp(onnx_text(other->name), onnx_text(f->name)) != 0)
 			continue;
 		err_set(e, ERR_USAGE, "%s: the model has a function \"%s\" already (domain \"%s\").", m->path,
-			onnx_text(f->name), onnx_text(other->domain));
+		        onnx_text(f->name), onnx_text(other->domain));
 		return err_advise(e, "Choose another name: an engine matches functions by name alone.");
 	}
 	onnx_ir_raise(m, 8); /* the first version that has functions */
@@ -196,7 +197,7 @@ int onnx_model_add_function(struct onnx_model *m, Onnx__FunctionProto *f, struct
 }
 
 Onnx__FunctionProto *onnx_function_find(const struct onnx_model *m, const char *domain, const char *name,
-					const char *overload)
+                                        const char *overload)
 {
 	for (size_t i = 0; i < m->proto->n_functions; i++) {
 		Onnx__FunctionProto *f = m->proto->functions[i];

@@ -53,11 +53,12 @@ static bool leaves_folder(const char *location)
 static int refuse(const char *tensor, const char *location, const char *why, struct err *e)
 {
 	err_set(e, ERR_MODEL, "%s has its data in \"%s\", which %s.", tensor, location, why);
-	return err_advise(e, "Put the data file into the model's folder, and save the model with a plain file name for it.");
+	return err_advise(
+	        e, "Put the data file into the model's folder, and save the model with a plain file name for it.");
 }
 
 static int map_file(const struct file_map **out, const char *tensor, const char *location, struct onnx_model *m,
-		    struct err *e)
+                    struct err *e)
 {
 	char folder[PATH_MAX], real[PATH_MAX];
 	size_t n;
@@ -73,11 +74,16 @@ static int map_file(const struct file_map **out, const char *tensor, const char 
 		if (errno != ENOENT)
 			return refuse(tensor, location, strerror(errno), e);
 		err_set(e, ERR_MODEL, "%s has its data in \"%s\", which is not there.", tensor, location);
-		return err_advise(e, "Put %s into the folder %s, as it was when the model was exported.", location, m->dir);
+		return err_advise(e, "Put %s into the folder %s, as it was when the model was exported.", location,
+		                  m->dir);
 	}
 	n = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
-	if (strncmp(real, folder, n) != 0 || real[n] != '/')
-		return refuse(tensor, location, "is a symbolic link that leads out of the model's folder", e);
+	if (strncmp(real, folder, n) != 0 || real[n] != '/') {
+		err_set(e, ERR_MODEL,
+		        "%s has its data in \"%s\", a symbolic link that leads out of the model's folder.", tensor,
+		        location);
+		return err_advise(e, "Put a copy of the file itself in the place of the link in %s.", m->dir);
+	}
 	struct file_map *map = NEW(m->arena, struct file_map);
 	TRY(file_map_open(map, real, e));
 	map_put(&m->external, location, map);
@@ -86,7 +92,7 @@ static int map_file(const struct file_map **out, const char *tensor, const char 
 }
 
 int onnx_external_data(const unsigned char **out, const Onnx__TensorProto *t, int64_t bytes, struct onnx_model *m,
-		       struct err *e)
+                       struct err *e)
 {
 	const struct file_map *file;
 	const char *location = onnx_external_location(t);
@@ -97,14 +103,16 @@ int onnx_external_data(const unsigned char **out, const Onnx__TensorProto *t, in
 	if (!m)
 		return refuse(tensor, location, "cannot be found because the tensor was not read from a model", e);
 	if (!entry_bytes(&offset, &has_offset, t, "offset") || !entry_bytes(&length, &has_length, t, "length"))
-		return err_set(e, ERR_MODEL, "%s has external data whose offset or length is not a number of bytes.", tensor);
+		return err_set(e, ERR_MODEL, "%s has external data whose offset or length is not a number of bytes.",
+		               tensor);
 	if (has_length && length != (uint64_t)bytes)
-		return err_set(e, ERR_MODEL, "%s needs %lld bytes for its type and extents, but its external data has %llu.",
-			       tensor, (long long)bytes, (unsigned long long)length);
+		return err_set(e, ERR_MODEL,
+		               "%s needs %lld bytes for its type and extents, but its external data has %llu.", tensor,
+		               (long long)bytes, (unsigned long long)length);
 	TRY(map_file(&file, tensor, location, m, e));
 	if (offset > file->size || (uint64_t)bytes > file->size - offset) {
 		err_set(e, ERR_MODEL, "%s has %lld bytes at offset %llu of \"%s\", which ends at %zu.", tensor,
-			(long long)bytes, (unsigned long long)offset, location, file->size);
+		        (long long)bytes, (unsigned long long)offset, location, file->size);
 		return err_advise(e, "The data file is cut off, or belongs to another model: copy it again.");
 	}
 	*out = file->size ? file->data + offset : (const unsigned char *)"";

@@ -232,7 +232,7 @@ static int not_unique(const struct onnx_index *x, const char *text, const int *w
 	char list[SAME * 16] = "";
 	for (int i = 0; i < n && i < SAME; i++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
-			 onnx_node_label(x, which[i]));
+		         onnx_node_label(x, which[i]));
 	err_set(e, ERR_USAGE, "%s: the name \"%s\" belongs to %d nodes.", x->model->path, text, n);
 	return err_advise(e, "Say which one you mean: %s%s.", list, n > SAME ? " ..." : "");
 }
@@ -243,8 +243,8 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 	struct map names = map_new(scratch);
 	const char **list, *closest;
 	int n = 0;
-	err_set(e, ERR_USAGE, "%s: there is no node \"%s\", and no node that makes a tensor of this name.", x->model->path,
-		text);
+	err_set(e, ERR_USAGE, "%s: there is no node \"%s\", and no node that makes a tensor of this name.",
+	        x->model->path, text);
 	for (size_t i = 0; i < x->graph->n_node; i++) {
 		map_put(&names, x->label[i], scratch);
 		for (size_t k = 0; k < x->graph->node[i]->n_output; k++)
@@ -254,11 +254,13 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 	for (int i = 0; i < names.n; i++)
 		if (names.entry[i].name[0])
 			list[n++] = names.entry[i].name;
-	closest = str_closest(text, list);
+	closest = *text ? str_closest(text, list) : NULL;
 	if (number_label(text) >= 0)
 		err_advise(e, "The graph's nodes are #0 to #%zu.", x->graph->n_node ? x->graph->n_node - 1 : 0);
-	else if (onnx_visit(&x->model->proto->base, &onnx__node_proto__descriptor, is_elsewhere, (void *)text) < 0)
-		err_advise(e, "\"%s\" is inside of a subgraph or a function; name the node that holds or calls it.", text);
+	else if (*text &&
+	         onnx_visit(&x->model->proto->base, &onnx__node_proto__descriptor, is_elsewhere, (void *)text) < 0)
+		err_advise(e, "\"%s\" is inside of a subgraph or a function; name the node that holds or calls it.",
+		           text);
 	else if (closest)
 		err_advise(e, "Did you mean \"%s\"?", closest);
 	arena_free(scratch);

@@ -10,7 +10,7 @@ ProtobufCAllocator onnx_wire_allocator(struct arena *a);
 /* Unpack `size` bytes as the message `kind` into `a`; raw_data of tensors is not copied but points into `data`. `name`:
  * of the file, for messages. Errors: ERR_MODEL with the byte where it goes wrong. */
 int onnx_wire_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *kind, const void *data, size_t size,
-		     const char *name, struct arena *a, struct err *e);
+                     const char *name, struct arena *a, struct err *e);
 
 /* Pack a message into an open file. */
 int onnx_wire_write(struct file_out *f, const ProtobufCMessage *message, struct err *e);
@@ -18,7 +18,7 @@ int onnx_wire_write(struct file_out *f, const ProtobufCMessage *message, struct 
 /* The bytes of a tensor whose data_location is EXTERNAL: inside a mapped file that lives as long as the model. `bytes`:
  * how many the tensor has. */
 int onnx_external_data(const unsigned char **out, const Onnx__TensorProto *t, int64_t bytes, struct onnx_model *m,
-		       struct err *e);
+                       struct err *e);
 /* The file it names; "" when it names none. */
 const char *onnx_external_location(const Onnx__TensorProto *t);
 static inline bool onnx_tensor_is_external(const Onnx__TensorProto *t)
@@ -32,8 +32,8 @@ int onnx_tensor_count(int64_t *count, const Onnx__TensorProto *t, struct err *e)
 int onnx_tensor_size(int64_t *bytes, int64_t *count, const Onnx__TensorProto *t, struct err *e);
 void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t); /* "tensor "w"" */
 
-/* Reorder nodes into the stable topological order. False when there is a cycle: `cycle` gets the indices of its nodes (in
- * the direction of data), and nothing is reordered. Memory from `a`. */
+/* Reorder nodes into the stable topological order. False when there is a cycle: `cycle` gets the indices of its nodes
+ * (in the direction of data), and nothing is reordered. Memory from `a`. */
 struct onnx_cycle {
 	VEC(int);
 };

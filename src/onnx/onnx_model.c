@@ -45,8 +45,8 @@ static int parse(struct onnx_model *m, const void *data, size_t size, struct err
 		m->proto = (Onnx__ModelProto *)message;
 		if (!m->proto->graph)
 			rc = err_set(e, ERR_MODEL,
-				     "%s: is not an ONNX model, or is cut off: there is no graph in its %zu bytes.",
-				     m->path, size);
+			             "%s: is not an ONNX model, or is cut off: there is no graph in its %zu bytes.",
+			             m->path, size);
 	}
 	if (rc < 0)
 		advise_by_content(data, size, e);
@@ -138,7 +138,7 @@ void onnx_opset_import(struct onnx_model *m, const char *domain, int64_t version
 {
 	if (!find_import(m, domain))
 		onnx_array_push(m, &m->proto->opset_import, &m->proto->n_opset_import,
-				onnx_opset_new(m, onnx_domain(domain), version));
+		                onnx_opset_new(m, onnx_domain(domain), version));
 }
 
 static void drop_placeholder_inputs(Onnx__GraphProto *g, struct arena *scratch)

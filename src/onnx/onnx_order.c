@@ -114,13 +114,16 @@ static void find_cycle(const struct order *o, struct onnx_cycle *cycle)
 			k++;
 		at = o->before.at[k];
 	}
-	cycle->n -= seen[at] - 1;
-	memmove(cycle->at, cycle->at + seen[at] - 1, sizeof(int) * (size_t)cycle->n);
-	for (int i = 0, j = cycle->n - 1; i < j; i++, j--) {
-		int x = cycle->at[i];
-		cycle->at[i] = cycle->at[j];
-		cycle->at[j] = x;
+	/* What was walked before the cycle goes, the rest is turned round, and the node that comes first in the file
+	 * leads. */
+	int n = cycle->n - (seen[at] - 1), first = 0, *turned = NEWN(o->arena, int, n);
+	for (int i = 0; i < n; i++) {
+		turned[i] = cycle->at[cycle->n - 1 - i];
+		first = turned[i] < turned[first] ? i : first;
 	}
+	for (int i = 0; i < n; i++)
+		cycle->at[i] = turned[(first + i) % n];
+	cycle->n = n;
 }
 
 bool onnx_order_nodes(Onnx__NodeProto **node, size_t n, struct onnx_cycle *cycle, struct arena *a)

@@ -38,7 +38,8 @@ int onnx_tensor_size(int64_t *bytes, int64_t *count, const Onnx__TensorProto *t,
 	if (!t->has_data_type || t->data_type <= 0)
 		return err_set(e, ERR_MODEL, "%s has no element type.", who);
 	if (type == TYPE_NONE)
-		return err_set(e, ERR_UNSUPPORTED, "%s has element type %d, which tpat does not have.", who, (int)t->data_type);
+		return err_set(e, ERR_UNSUPPORTED, "%s has element type %d, which tpat does not have.", who,
+		               (int)t->data_type);
 	TRY(onnx_tensor_count(count, t, e));
 	*bytes = type == TYPE_STRING ? 0 : type_bytes(type, *count);
 	if (*bytes < 0)
@@ -83,7 +84,8 @@ static void unpack_entries(void *to, const struct typed *from, enum type type, i
 		memcpy(to, from->data, (size_t)bytes);
 	else /* the low bytes of each entry; hosts are little-endian, as the format is */
 		for (int64_t i = 0; i < from->want; i++)
-			memcpy((char *)to + (size_t)i * width, (const char *)from->data + (size_t)i * from->size, width);
+			memcpy((char *)to + (size_t)i * width, (const char *)from->data + (size_t)i * from->size,
+			       width);
 }
 
 static int load_strings(struct tensor *out, const Onnx__TensorProto *t, int64_t count, struct arena *a, struct err *e)
@@ -92,13 +94,13 @@ static int load_strings(struct tensor *out, const Onnx__TensorProto *t, int64_t 
 	onnx_tensor_describe(who, t);
 	if ((int64_t)t->n_string_data != count)
 		return err_set(e, ERR_MODEL, "%s has %lld elements by its extents, but string_data has %zu.", who,
-			       (long long)count, t->n_string_data);
+		               (long long)count, t->n_string_data);
 	out->strings = NEWN(a, const char *, count);
 	for (int64_t i = 0; i < count; i++) {
 		const ProtobufCBinaryData *s = &t->string_data[i];
 		if (s->len && memchr(s->data, 0, s->len))
 			return err_set(e, ERR_UNSUPPORTED, "%s has a string with a NUL inside (element %lld).", who,
-				       (long long)i);
+			               (long long)i);
 		out->strings[i] = arena_strndup(a, s->len ? (const char *)s->data : "", s->len);
 	}
 	return 0;
@@ -114,7 +116,7 @@ static int load(struct tensor *out, const Onnx__TensorProto *t, struct onnx_mode
 	TRY(onnx_tensor_size(&bytes, &count, t, e));
 	if (t->n_dims > TENSOR_MAX_RANK)
 		return err_set(e, ERR_UNSUPPORTED, "%s has %zu dimensions; tpat takes %d at most.", who, t->n_dims,
-			       TENSOR_MAX_RANK);
+		               TENSOR_MAX_RANK);
 	if (t->segment)
 		return err_set(e, ERR_UNSUPPORTED, "%s is stored in segments.", who);
 	for (int i = 0; i < out->rank; i++)
@@ -126,13 +128,14 @@ static int load(struct tensor *out, const Onnx__TensorProto *t, struct onnx_mode
 	} else if (t->has_raw_data && (t->raw_data.len || !bytes)) {
 		raw = t->raw_data.data;
 		if (t->raw_data.len != (size_t)bytes)
-			return err_set(e, ERR_MODEL, "%s needs %lld bytes for its type and extents, but raw_data has %zu.",
-				       who, (long long)bytes, t->raw_data.len);
+			return err_set(e, ERR_MODEL,
+			               "%s needs %lld bytes for its type and extents, but raw_data has %zu.", who,
+			               (long long)bytes, t->raw_data.len);
 	} else {
 		struct typed from = typed_field(t, out->type, count);
 		if (from.n != (size_t)from.want)
-			return err_set(e, ERR_MODEL, "%s needs %lld entries for its type and extents, but %s has %zu.", who,
-				       (long long)from.want, from.field, from.n);
+			return err_set(e, ERR_MODEL, "%s needs %lld entries for its type and extents, but %s has %zu.",
+			               who, (long long)from.want, from.field, from.n);
 		out->data = arena_alloc(a, (size_t)bytes);
 		unpack_entries(out->data, &from, out->type, bytes);
 		return 0;
@@ -151,7 +154,7 @@ static int load(struct tensor *out, const Onnx__TensorProto *t, struct onnx_mode
 }
 
 int onnx_tensor_load(struct tensor *out, const Onnx__TensorProto *proto, struct onnx_model *model, struct arena *a,
-		     struct err *e)
+                     struct err *e)
 {
 	int rc = load(out, proto, model, a, e);
 	return rc < 0 && model ? err_where(e, "%s: ", model->path) : rc;

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-	MAX_DEPTH = 100,    /* of messages; as other protobuf readers. A subgraph takes three levels */
-	TOKEN_BYTES = 8,    /* what stands for raw_data in the slim copy */
-	RAW_DATA = 9,       /* TensorProto.raw_data */
+	MAX_DEPTH = 100, /* of messages; as other protobuf readers. A subgraph takes three levels */
+	TOKEN_BYTES = 8, /* what stands for raw_data in the slim copy */
+	RAW_DATA = 9,    /* TensorProto.raw_data */
 	MAX_MESSAGES = 1 << 30,
 	WRITE_BUFFER = 1 << 20,
 };
@@ -48,7 +48,7 @@ struct field {
 static int bad(struct scan *s, const unsigned char *at, const char *what)
 {
 	return err_set(s->e, ERR_MODEL, "%s: is not an ONNX model, or is cut off: at byte %zu of %zu, %s.", s->name,
-		       (size_t)(at - s->start), (size_t)(s->end - s->start), what);
+	               (size_t)(at - s->start), (size_t)(s->end - s->start), what);
 }
 
 /* A varint from *p on; false when it does not end before `end` or has more than 10 bytes. */
@@ -83,7 +83,7 @@ static int wire_of(ProtobufCType type)
 }
 
 static int read_field(struct scan *s, struct field *f, const ProtobufCMessageDescriptor *kind, const unsigned char *p,
-		      const unsigned char *end)
+                      const unsigned char *end)
 {
 	uint64_t key, length;
 	f->begin = p;
@@ -143,7 +143,7 @@ static size_t varint_size(uint64_t x)
 
 /* First pass: check the message, collect raw data and slim sizes. Its own slim size is s->size.at[its turn]. */
 static int measure(struct scan *s, const ProtobufCMessageDescriptor *kind, const unsigned char *p,
-		   const unsigned char *end, int depth)
+                   const unsigned char *end, int depth)
 {
 	struct field f;
 	size_t size = 0;
@@ -179,7 +179,8 @@ static void put_varint(struct scan *s, uint64_t x)
 }
 
 /* Second pass: the slim copy. What measure() accepted is not checked again. */
-static void slim(struct scan *s, const ProtobufCMessageDescriptor *kind, const unsigned char *p, const unsigned char *end)
+static void slim(struct scan *s, const ProtobufCMessageDescriptor *kind, const unsigned char *p,
+                 const unsigned char *end)
 {
 	struct field f;
 	s->next++;
@@ -234,7 +235,7 @@ ProtobufCAllocator onnx_wire_allocator(struct arena *a)
 }
 
 int onnx_wire_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *kind, const void *data, size_t size,
-		     const char *name, struct arena *a, struct err *e)
+                     const char *name, struct arena *a, struct err *e)
 {
 	struct scan s = { .start = size ? data : (const void *)"", .name = name, .scratch = arena_new(), .e = e };
 	ProtobufCAllocator allocator = onnx_wire_allocator(a);
@@ -263,7 +264,7 @@ done:
 }
 
 int onnx_visit(ProtobufCMessage *root, const ProtobufCMessageDescriptor *kind,
-	       int (*fn)(void *arg, ProtobufCMessage *message), void *arg)
+               int (*fn)(void *arg, ProtobufCMessage *message), void *arg)
 {
 	const ProtobufCMessageDescriptor *d = root->descriptor;
 	if (d == kind)

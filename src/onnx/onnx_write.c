@@ -163,8 +163,8 @@ static int move_tensors(struct writer *w)
 		TRY(onnx_visit(root, &onnx__tensor_proto__descriptor, move_if_big, w));
 	if (protobuf_c_message_get_packed_size(root) <= limit)
 		return 0;
-	err_set(w->e, ERR_MODEL, "%s: the model is larger than %llu bytes even without its tensors' data.", w->model->path,
-		(unsigned long long)limit);
+	err_set(w->e, ERR_MODEL, "%s: the model is larger than %llu bytes even without its tensors' data.",
+	        w->model->path, (unsigned long long)limit);
 	return err_advise(w->e, "No reader takes such a file; split the model, or store its weights as raw data.");
 }
 
@@ -196,8 +196,8 @@ int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_w
 	onnx_visit(&m->proto->base, &onnx__tensor_proto__descriptor, survey_tensor, &s);
 	/* A file that the model refers to must not be overwritten by the new data file: then it is copied into it. */
 	w.move_external = s.any && !same_folder(m->dir, path_dir(w.scratch, path));
-	if (s.same_name && (w.options->external || protobuf_c_message_get_packed_size(&m->proto->base) >
-							   w.options->inline_limit))
+	if (s.same_name &&
+	    (w.options->external || protobuf_c_message_get_packed_size(&m->proto->base) > w.options->inline_limit))
 		w.move_external = true;
 	rc = write_files(&w, path);
 	for (int i = w.moved.n - 1; i >= 0; i--)

@@ -120,7 +120,7 @@ static int split_sizes(struct lower *l, int axis, expr dim, expr *size)
 				  (long long)have, n);
 	chunk = l->opset < 18 ? floordiv(dim, idx(l, n)) : ceildiv(dim, idx(l, n));
 	for (int k = 0; k < n; k++)
-		size[k] = k < n - 1 || l->opset < 18 ? chunk : max_(sub(dim, muli(chunk, n - 1)), idx(l, 0));
+		size[k] = l->opset < 18 ? chunk : min_(chunk, max_(sub(dim, muli(chunk, k)), idx(l, 0)));
 	return 0;
 }
 

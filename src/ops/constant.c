@@ -49,7 +49,6 @@ static int read_value(struct lower *l, const struct tensor **out)
 static int lower_constant_node(struct lower *l)
 {
 	const struct tensor *t;
-	struct value v;
 	struct space s = { 0 };
 
 	TRY(read_value(l, &t));
@@ -62,8 +61,7 @@ static int lower_constant_node(struct lower *l)
 		lower_output(l, 0, lower_map(l, NULL, t->type, &s, element(l, t, 0)));
 		return 0;
 	}
-	v = lower_data(l, NULL, t);
-	lower_output(l, 0, v);
+	lower_output(l, 0, lower_data(l, NULL, t));
 	return 0;
 }
 
@@ -85,8 +83,8 @@ static int lower_constant_of_shape(struct lower *l)
 {
 	const struct tensor *t = lower_tensor(l, "value");
 	struct exprs shape;
-	expr y = t ? element(l, t, 0) : num(l, TYPE_F32, 0);
 	struct space s;
+	expr y;
 
 	if (t && (tensor_count(t) != 1 || !(TS_DATA & 1u << t->type)))
 		return lower_fail(l, ERR_MODEL, "the value must be one number; it is %s.",
@@ -94,6 +92,7 @@ static int lower_constant_of_shape(struct lower *l)
 	TRY(lower_known(l, 0, &shape));
 	if (shape.n > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the shape has %d axes; %d are the most.", shape.n, IR_MAX_RANK);
+	y = t ? element(l, t, 0) : num(l, TYPE_F32, 0);
 	s = space_new(l, shape.n, shape.at);
 	lower_output(l, 0, lower_map(l, NULL, y->type, &s, y));
 	return 0;

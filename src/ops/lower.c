@@ -38,18 +38,30 @@ static int slots_required(const struct op_slot *slot, int max)
 	return n;
 }
 
-/* "f32, f16 or i64" */
+/* "i32 or i64"; whole families by their name: "a float, an integer or bool". */
 static const char *types_text(struct lower *l, uint32_t types)
 {
+	static const struct {
+		uint32_t types;
+		const char *name;
+	} family[] = {
+		{ TS_FLOAT, "a float" }, { TS_INT, "an integer" }, { TS_SINT, "a signed integer" }, { TS_F8, "an 8-bit float" },
+	};
+	const char *word[TYPE_COUNT];
 	struct str s = str_new(l->program->arena);
-	int left = __builtin_popcount(types);
+	int n = 0;
 
-	for (int t = 0; t < TYPE_COUNT; t++) {
-		if (!(types & 1u << t))
+	for (size_t k = 0; k < sizeof family / sizeof family[0]; k++) {
+		if ((types & family[k].types) != family[k].types)
 			continue;
-		left--;
-		str_printf(&s, "%s%s", type_name((enum type)t), left > 1 ? ", " : left == 1 ? " or " : "");
+		word[n++] = family[k].name;
+		types &= ~family[k].types;
 	}
+	for (int t = 0; t < TYPE_COUNT; t++)
+		if (types & 1u << t)
+			word[n++] = type_name((enum type)t);
+	for (int k = 0; k < n; k++)
+		str_printf(&s, "%s%s", k == 0 ? "" : k == n - 1 ? " or " : ", ", word[k]);
 	return str_text(&s);
 }
 

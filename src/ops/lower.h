@@ -143,6 +143,9 @@ expr load(struct value v, const expr *index);        /* rank indices */
 expr load_list(struct value v, int n, ...);          /* the same, listed */
 expr at(struct value v, const struct space *s);      /* at the space's own index, broadcast (aligned right) */
 expr at_axis(struct value v, const struct space *s, int axis); /* the same, v's first axis being the space's `axis` */
+/* The first n indices of v, broadcast: its axes 0..n-1 are the space's from `axis` on. */
+void index_axes(struct value v, int n, const struct space *s, int axis, expr *index);
+expr at_first(struct value v);                       /* the only element of a scalar, or of a tensor of one element */
 expr at_flat(struct value v, expr flat);             /* at a row-major position */
 void unflatten(expr flat, int rank, const expr *dim, expr *index);
 expr flatten(struct lower *l, int rank, const expr *dim, const expr *index);

@@ -310,13 +310,27 @@ static expr broadcast_index(expr dim, expr whole, expr i)
 	return select_(eq(dim, with(dim, 1)), with(dim, 0), i);
 }
 
+void index_axes(struct value v, int n, const struct space *s, int axis, expr *index)
+{
+	ck(axis >= 0 && axis + n <= s->rank && n <= v.buf->rank);
+	for (int i = 0; i < n; i++)
+		index[i] = broadcast_index(v.buf->dim[i], s->dim[axis + i], s->at[axis + i]);
+}
+
 expr at_axis(struct value v, const struct space *s, int axis)
 {
 	expr index[IR_MAX_RANK];
 
-	ck(axis >= 0 && axis + v.buf->rank <= s->rank);
+	index_axes(v, v.buf->rank, s, axis, index);
+	return load(v, index);
+}
+
+expr at_first(struct value v)
+{
+	expr index[IR_MAX_RANK];
+
 	for (int i = 0; i < v.buf->rank; i++)
-		index[i] = broadcast_index(v.buf->dim[i], s->dim[axis + i], s->at[axis + i]);
+		index[i] = ir_index(v.pool, 0);
 	return load(v, index);
 }
 

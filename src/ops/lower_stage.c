@@ -26,8 +26,8 @@ static expr to_index(expr e)
 		return to_index(e->arg[0]);
 	if (e->op == IR_LOAD || type_is_float(e->type))
 		return NULL;
-	if (e->type == TYPE_INDEX)
-		return ir_uses(e, IR_LOAD) ? NULL : e;
+	if (e->op == IR_SYMBOL)
+		return e;
 	if (ir_const_int(e, &x))
 		return ir_index(e->pool, x);
 	if (e->op == IR_SELECT) {

@@ -117,7 +117,7 @@ const struct op_def op_pad = {
 		   ATTR_FLOAT("value", 0, "before opset 11: what stands outside in mode constant") },
 	.lower = lower,
 	.cases = { "data:f32[N,3,H,W] pads:i64[8]={0,0,1,1,0,0,1,2}",
-		   "data:f16[2,3,7] pads:i64[4]={2,-1,3,1} constant_value:f16={1.5} axes:i64[2]={1,2} opset=18",
+		   "data:f16[2,3,7] pads:i64[4]={2,-1,3,1} constant_value:f16[]={1.5} axes:i64[2]={1,2} opset=18",
 		   "data:f32[N,4,W] pads:i64[6]={0,2,1,0,1,3} mode=reflect",
 		   "data:i32[4,5] pads:i64[4]={1,7,2,0} mode=wrap opset=19" },
 };

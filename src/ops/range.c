@@ -69,5 +69,5 @@ const struct op_def op_range = {
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("stash_type", 1, "opset 27: type in which f16 and bf16 are computed (f32 here)") },
 	.lower = lower,
-	.cases = { "start:i64={3} limit:i64={30} delta:i64={4}", "start:f32={10} limit:f32={4} delta:f32={-0.5}" },
+	.cases = { "start:i64[]={3} limit:i64[]={30} delta:i64[]={4}", "start:f32[]={10} limit:f32[]={4} delta:f32[]={-0.5}" },
 };

@@ -2,6 +2,8 @@
  * Source: ONNX, operators Tile (opset 1 to 13), Expand (8, 13). */
 #include "ops/lower.h"
 
+#include <string.h>
+
 /* Repeats along every axis; opset 1 has one axis, and says which. */
 static int read_repeats(struct lower *l, int rank, struct exprs *repeats)
 {
@@ -45,41 +47,19 @@ const struct op_def op_tile = {
 	.cases = { "input:f32[N,3,W] repeats:i64[3]={1,2,3}", "input:u8[1,N] repeats:i64[2]={4,1}" },
 };
 
-/* The extent of a and b broadcast; null when they cannot be. Where nothing is known it is decided at run time. */
-static expr broadcast_extent(expr a, expr b)
-{
-	int64_t m, n;
-
-	if (a == b || ir_is_int(b, 1))
-		return a;
-	if (ir_is_int(a, 1))
-		return b;
-	if (ir_const_int(a, &m))
-		return ir_const_int(b, &n) ? NULL : a;
-	if (ir_const_int(b, &n))
-		return b;
-	return select_(eq(a, with(a, 1)), b, a);
-}
-
 static int lower_expand(struct lower *l)
 {
 	struct value x = lower_input(l, 0);
+	struct ir_buffer wanted = { .name = "shape" }; /* no buffer of the program: a shape to be broadcast with */
 	struct exprs shape;
-	struct space s = { 0 };
-	int rank;
+	struct space s;
 
 	TRY(lower_known(l, 1, &shape));
-	rank = shape.n > value_rank(x) ? shape.n : value_rank(x);
-	if (rank > IR_MAX_RANK)
-		return lower_fail(l, ERR_UNSUPPORTED, "the result has %d axes; %d are the most.", rank, IR_MAX_RANK);
-	for (int i = 0; i < rank; i++) {
-		int xi = i - (rank - value_rank(x)), si = i - (rank - shape.n);
-		expr one = idx(l, 1), extent = broadcast_extent(xi < 0 ? one : value_dim(x, xi), si < 0 ? one : shape.at[si]);
-
-		if (!extent)
-			return lower_fail(l, ERR_MODEL, "axis %d of the input cannot be broadcast to the shape.", xi);
-		space_push(l, &s, extent);
-	}
+	if (shape.n > IR_MAX_RANK)
+		return lower_fail(l, ERR_UNSUPPORTED, "the shape has %d axes; %d are the most.", shape.n, IR_MAX_RANK);
+	wanted.rank = shape.n;
+	memcpy(wanted.dim, shape.at, sizeof wanted.dim);
+	TRY(space_broadcast(l, &s, 2, (struct value[]){ x, { .buf = &wanted, .given = true } }));
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, at(x, &s)));
 	return 0;
 }

@@ -57,5 +57,5 @@ const struct op_def op_trilu = {
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("upper", 1, "1: what is above the diagonal stays; 0: what is below") },
 	.lower = lower_trilu,
-	.cases = { "input:f32[N,M,M]", "input:i64[4,5] k:i64={-1} upper=0" },
+	.cases = { "input:f32[N,M,M]", "input:i64[4,5] k:i64[]={-1} upper=0" },
 };

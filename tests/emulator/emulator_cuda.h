@@ -24,72 +24,12 @@
 #define __grid_constant__
 #define EMULATOR_RAW __attribute__((no_sanitize("thread"), noinline))
 
-/* ---- The compiler's instrumentation ---- */
-/* Constant for the thread that runs, so the compiler may keep its values; its storage is the assembler's, so that the
- * compiler cannot know them. */
+/* Constant for the thread that runs, so that the compiler may keep its values; defined elsewhere (emulator_hooks.cpp), so
+ * that it cannot know them. */
 extern "C" {
 extern const struct emulator_index emulator_here __attribute__((visibility("hidden")));
-extern struct emulator_host emulator_host __attribute__((visibility("hidden")));
+extern const struct emulator_host emulator_host __attribute__((visibility("hidden")));
 }
-#ifdef EMULATOR_MAIN
-__asm__(".hidden emulator_here\n.comm emulator_here, 64, 16\n");
-struct emulator_host emulator_host;
-
-extern "C" {
-#define EMULATOR_HOOK(bytes)                                                                                           \
-	EMULATOR_RAW void __tsan_read##bytes(void *p)                                                                  \
-	{                                                                                                              \
-		if ((uintptr_t)p - emulator_host.base < emulator_host.span)                                            \
-			emulator_host.read(p, bytes, 1);                                                               \
-	}                                                                                                              \
-	EMULATOR_RAW void __tsan_write##bytes(void *p)                                                                 \
-	{                                                                                                              \
-		if ((uintptr_t)p - emulator_host.base < emulator_host.span)                                            \
-			emulator_host.write(p, bytes, 1);                                                              \
-	}                                                                                                              \
-	EMULATOR_RAW void __tsan_unaligned_read##bytes(void *p)                                                        \
-	{                                                                                                              \
-		if ((uintptr_t)p - emulator_host.base < emulator_host.span)                                            \
-			emulator_host.read(p, bytes, 0);                                                               \
-	}                                                                                                              \
-	EMULATOR_RAW void __tsan_unaligned_write##bytes(void *p)                                                       \
-	{                                                                                                              \
-		if ((uintptr_t)p - emulator_host.base < emulator_host.span)                                            \
-			emulator_host.write(p, bytes, 0);                                                              \
-	}
-EMULATOR_HOOK(1)
-EMULATOR_HOOK(2)
-EMULATOR_HOOK(4)
-EMULATOR_HOOK(8)
-EMULATOR_HOOK(16)
-EMULATOR_RAW void __tsan_read_range(void *p, unsigned long n)
-{
-	if ((uintptr_t)p - emulator_host.base < emulator_host.span)
-		emulator_host.read(p, n, 0);
-}
-EMULATOR_RAW void __tsan_write_range(void *p, unsigned long n)
-{
-	if ((uintptr_t)p - emulator_host.base < emulator_host.span)
-		emulator_host.write(p, n, 0);
-}
-EMULATOR_RAW void *__tsan_memcpy(void *to, const void *from, unsigned long n)
-{
-	__tsan_read_range((void *)from, n);
-	__tsan_write_range(to, n);
-	return __builtin_memcpy(to, from, n);
-}
-EMULATOR_RAW void *__tsan_memset(void *to, int byte, unsigned long n)
-{
-	__tsan_write_range(to, n);
-	return __builtin_memset(to, byte, n);
-}
-EMULATOR_RAW void __tsan_init() {}
-EMULATOR_RAW void __tsan_func_entry(void *) {}
-EMULATOR_RAW void __tsan_func_exit() {}
-EMULATOR_RAW void __ubsan_handle_out_of_bounds(void *, uintptr_t) { emulator_host.fail("indexes an array of its own out of bounds"); }
-EMULATOR_RAW void __ubsan_handle_divrem_overflow(void *, uintptr_t, uintptr_t) { emulator_host.fail("divides an integer by zero"); }
-}
-#endif
 
 /* ---- Kernels and shared memory ---- */
 template <class T> static inline T *emulator_checked(T *p, int number)
@@ -287,14 +227,15 @@ static inline float cospif(float x) { return (float)cos(M_PI * fmod((double)x, 2
 static inline double sinpi(double x) { return sin(M_PI * fmod(x, 2.0)); }
 static inline double cospi(double x) { return cos(M_PI * fmod(x, 2.0)); }
 static inline float __saturatef(float x) { return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
-static inline float __expf(float x) { return expf(x); }
-static inline float __logf(float x) { return logf(x); }
-static inline float __log2f(float x) { return log2f(x); }
-static inline float __log10f(float x) { return log10f(x); }
-static inline float __sinf(float x) { return sinf(x); }
-static inline float __cosf(float x) { return cosf(x); }
-static inline float __tanf(float x) { return tanf(x); }
-static inline float __powf(float x, float y) { return powf(x, y); }
+/* The C library has functions of its own behind these names. */
+#define __expf(x) expf(x)
+#define __logf(x) logf(x)
+#define __log2f(x) log2f(x)
+#define __log10f(x) log10f(x)
+#define __sinf(x) sinf(x)
+#define __cosf(x) cosf(x)
+#define __tanf(x) tanf(x)
+#define __powf(x, y) powf(x, y)
 static inline float __fdividef(float a, float b) { return a / b; }
 static inline float __frcp_rn(float x) { return 1.0f / x; }
 static inline float __fsqrt_rn(float x) { return sqrtf(x); }

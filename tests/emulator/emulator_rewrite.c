@@ -11,7 +11,7 @@ struct rewriter {
 	const char *name, *text, *at;
 	struct str out, kernels;
 	int shared;
-	int number, fibres, fences, may_race;
+	int may_race;
 	struct arena *arena;
 	struct err *err;
 };
@@ -81,6 +81,28 @@ static const char *after_extern_c(const char *p)
 	return starts_word(p, "__global__") ? p : NULL;
 }
 
+static int mentions(const char *text, const char *const *word)
+{
+	for (; *word; word++)
+		if (strstr(text, *word))
+			return 1;
+	return 0;
+}
+
+/* Whether threads of the kernel whose arguments end at p may wait for each other, whether blocks may. A text with
+ * functions of its own is looked at as a whole. */
+static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences)
+{
+	static const char *const waiting[] = { "__sync", "__shfl", "__ballot", "__any_sync", "__all_sync", "warp_",
+					       "shuffle", "block_reduce", "block_scan", NULL };
+	static const char *const fence[] = { "__threadfence", NULL };
+	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text;
+	if (close && !strstr(r->text, "__device__") && !strstr(r->text, "#define"))
+		text = arena_strndup(r->arena, open, (size_t)(close - open));
+	*waits = mentions(text, waiting);
+	*fences = mentions(text, fence);
+}
+
 /* The name behind `__global__`, and what __launch_bounds__ says. */
 static int note_kernel(struct rewriter *r, const char *p)
 {
@@ -106,8 +128,10 @@ static int note_kernel(struct rewriter *r, const char *p)
 			continue;
 		}
 		char *name = arena_strndup(r->arena, word, (size_t)(p - word));
+		int waits, fences;
+		scan_kernel(r, close, &waits, &fences);
 		str_printf(&r->kernels, "\t{ \"%s\", \"%s\", emulator_caller<&%s>::call, %s, %d, %d, %d },\n", r->name, name,
-			   name, bounds, r->fibres, r->fences, r->may_race);
+			   name, bounds, waits, fences, r->may_race);
 		return 0;
 	}
 	return err_set(r->err, ERR_USAGE, "%s:%d: __global__ without a function behind it.", r->name, line_of(r, p));
@@ -215,21 +239,9 @@ static int rewrite_words(struct rewriter *r)
 	return 0;
 }
 
-static int mentions(const char *text, const char *const *word)
-{
-	for (; *word; word++)
-		if (strstr(text, *word))
-			return 1;
-	return 0;
-}
-
 char *emulator_rewrite(const struct emulator_text *t, int number, struct arena *a, struct err *e)
 {
-	static const char *const waits[] = { "__sync", "__shfl", "__ballot", "__any_sync", "__all_sync", "warp_",
-					     "shuffle", "block_reduce", "block_scan", NULL };
-	static const char *const fences[] = { "__threadfence", NULL };
-	struct rewriter r = { .name = t->name, .text = t->text, .out = str_new(a), .kernels = str_new(a), .number = number,
-			      .fibres = mentions(t->text, waits), .fences = mentions(t->text, fences),
+	struct rewriter r = { .name = t->name, .text = t->text, .out = str_new(a), .kernels = str_new(a),
 			      .may_race = t->may_race, .arena = a, .err = e };
 	str_printf(&r.out, "namespace emulator_text_%d {\n#line 1 \"%s\"\n", number, t->name);
 	if (rewrite_words(&r) < 0)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tpat.h: the library. Reads an ONNX model, makes CUDA kernels for chosen nodes, wraps them in a TensorRT plugin library,
+ * and writes a model that uses it. The program `tpat` is this library and its options.
+ *
+ * A context (struct tpat) belongs to one thread at a time; several contexts in several threads are independent. What a
+ * call returns lives until the next call with the same context. Every call returns 0 or a negative enum tpat_code; then
+ * tpat_error() is a complete sentence. Nothing is printed, and no file is left half-written.
+ *
+ * Options structs: start from their initialiser (TPAT_BUILD_OPTIONS ...), so that members of later versions have their
+ * defaults. Lists of strings have a count; a null pointer is an empty list. */
+#ifndef TPAT_H
+#define TPAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TPAT_VERSION "0.1.0"
+#define TPAT_API __attribute__((visibility("default")))
+
+enum tpat_code {
+	TPAT_OK = 0,
+	TPAT_DIFFER = -1,      /* results differ */
+	TPAT_USAGE = -2,       /* an option, or a path that cannot be written; or the caller interrupted */
+	TPAT_MODEL = -3,       /* the model file, or another input file, is wrong */
+	TPAT_UNSUPPORTED = -4, /* right, but nothing that tpat can take */
+	TPAT_DEVICE = -5,      /* GPU, driver, NVRTC, C compiler, memory */
+};
+
+struct tpat;
+struct tpat_strings {
+	const char *const *at;
+	int n;
+};
+
+/* Null when memory is out. */
+TPAT_API struct tpat *tpat_new(void);
+TPAT_API void tpat_free(struct tpat *t); /* null is fine */
+TPAT_API const char *tpat_version(void); /* of the library: TPAT_VERSION when it was built */
+
+/* Of the last call that failed: what is wrong; where ("net.onnx: node conv1: ", may be ""); what to do (may be ""). */
+TPAT_API const char *tpat_error(const struct tpat *t);
+TPAT_API const char *tpat_error_where(const struct tpat *t);
+TPAT_API const char *tpat_error_advice(const struct tpat *t);
+
+/* ---- What a model holds ------------------------------------------------------------------------------------------- */
+
+enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
+
+struct tpat_node {
+	int index;
+	const char *label;           /* what options call it: its name, or "#12" */
+	const char *op_type, *domain;/* domain "": ai.onnx */
+	int opset;
+	const char *inputs, *outputs;/* "f32[N,3], f32[3]" */
+	enum tpat_support tensorrt;  /* whether TensorRT takes it by itself */
+	const char *tensorrt_why;    /* a sentence, "" for yes */
+	bool taken;                  /* tpat can take it */
+	bool constant;               /* its results are known when the model is built */
+	const char *why;             /* when not taken: a sentence */
+};
+
+struct tpat_list {
+	const char *model;
+	int64_t ir_version, opset;   /* of ai.onnx */
+	struct tpat_strings inputs, outputs, warnings; /* "x: f32[N,3]" */
+	const struct tpat_node *node;
+	int nodes;
+};
+
+struct tpat_list_options {
+	int version;                 /* TPAT_LIST_VERSION */
+	const char *model;           /* path */
+	struct tpat_strings shape;   /* "x:1x3xHxW": what an input's extents are */
+};
+enum { TPAT_LIST_VERSION = 1 };
+#define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
+
+TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
+
+/* ---- Building ----------------------------------------------------------------------------------------------------- */
+
+struct tpat_progress {
+	const char *stage; /* "read", "program", "compile", "write" */
+	const char *what;  /* node, plugin or file */
+	int done, all;
+};
+
+struct tpat_build_options {
+	int version;                 /* TPAT_BUILD_VERSION */
+	const char *model;           /* path of the model; never overwritten */
+	const char *output;          /* path of the rewritten model; null: MODEL_tpat.onnx beside the model */
+	struct tpat_strings node;    /* nodes: name, "#12", or the name of an output. One plugin each */
+	struct tpat_strings type;    /* operator types: all nodes of them */
+	struct tpat_strings region;  /* "A,B,C": these nodes together become one plugin */
+	struct tpat_strings except;  /* nodes that `type` and `automatic` pass over */
+	bool automatic;              /* all nodes that TensorRT refuses and tpat can take */
+	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called */
+	const char *name_space;      /* of the plugins; null: "" */
+	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: sm_80 to sm_90 and PTX */
+	struct tpat_strings shape;   /* "x:1x3xHxW" */
+	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest; for the commands */
+	bool keep_types;             /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
+	bool any_types;              /* do not refuse types that TensorRT lacks */
+	int workers;                 /* threads; 0: one a processor */
+	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
+	bool (*progress)(void *user, const struct tpat_progress *p);
+	/* Each plugin's tensor program after each pass, as text; "cuda": its kernels. May be null. */
+	void (*dump)(void *user, const char *pass, const char *text);
+	void *user;
+};
+enum { TPAT_BUILD_VERSION = 1 };
+#define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
+
+struct tpat_plugin {
+	const char *name, *version, *name_space, *hash, *about;
+	struct tpat_strings nodes;   /* labels of the nodes or regions that it stands for */
+	int kernels;
+};
+
+struct tpat_built {
+	const char *model, *output, *library, *folder; /* paths; library and folder null when nothing needed a plugin */
+	int model_nodes;
+	int64_t opset;
+	int refused;                 /* nodes that TensorRT refuses in the original, of these types: */
+	struct tpat_strings refused_types; /* "ConvInteger 21" */
+	int nodes, regions, folded;  /* taken; regions of them; of these known at build time */
+	const struct tpat_plugin *plugin;
+	int plugins;
+	struct tpat_strings arch;    /* "sm_90", "PTX 9.0" */
+	struct tpat_strings warnings;
+	const char *deploy;          /* the command that comes next */
+};
+
+TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
+
+/* ---- Verification ------------------------------------------------------------------------------------------------- */
+
+struct tpat_verify_options {
+	int version;                 /* TPAT_VERIFY_VERSION */
+	const char *model;           /* rewritten model */
+	const char *library;         /* null: the one that the model was built with, beside it */
+	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
+	struct tpat_strings input;   /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
+	struct tpat_strings shape;   /* "tensor:4x3x64": extents of a plugin's input */
+	uint64_t seed;
+	int runs;                    /* draws of extents and values a plugin; 0: 3 */
+	const char *dump;            /* folder for the .npz of what differs; null: the current one */
+	bool (*progress)(void *user, const struct tpat_progress *p);
+	void *user;
+};
+enum { TPAT_VERIFY_VERSION = 1 };
+#define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
+
+struct tpat_check {
+	const char *plugin, *node;
+	const char *inputs, *outputs;/* "f32[4,3], f32[3]": of the worst run */
+	bool passed;
+	const char *error;           /* the plugin could not run: a sentence; else null */
+	const char *output;          /* name of the output with the worst element */
+	int64_t elements, differing;
+	double max_absolute, max_relative;
+	const char *worst;           /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
+	const char *dump;            /* path of the .npz, or null */
+};
+
+struct tpat_verified {
+	const char *library, *device;
+	const struct tpat_check *check;
+	int checks, failed;
+};
+
+/* Runs every plugin of a rewritten model through its own interface, as TensorRT would, and compares with the original
+ * nodes (the local function) in the interpreter. TPAT_DIFFER when results differ; *out is filled then, too. */
+TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
+
+/* ---- What a library holds ----------------------------------------------------------------------------------------- */
+
+struct tpat_inspected_plugin {
+	const char *name, *version, *name_space, *hash, *about;
+	struct tpat_strings inputs, outputs; /* "x: f32[.,3]" */
+	struct tpat_strings kernels;         /* "name, 256 threads" */
+	struct tpat_strings code;            /* "sm_90 12345 bytes" */
+};
+struct tpat_inspected {
+	const char *library, *model, *generator;
+	const struct tpat_inspected_plugin *plugin;
+	int plugins;
+	struct tpat_strings problems; /* sentences: what TensorRT would miss; none when it is fine */
+};
+
+/* Opens the library, which runs its constructor, and reads its tables. */
+TPAT_API int tpat_inspect(struct tpat *t, const struct tpat_inspected **out, const char *library);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

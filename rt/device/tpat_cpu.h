@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * tpat_cpu.h: what a kernel's C text uses, the twin of tpat_device.h for a processor. C has no overloading, so that types
+ * stand behind names: f16_of_f32(x), floor_div_index(a, b). Written for clarity; it runs in verification only. */
+#ifndef TPAT_CPU_H
+#define TPAT_CPU_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef int8_t i8;
+typedef uint8_t u8;
+typedef int16_t i16;
+typedef uint16_t u16;
+typedef int32_t i32;
+typedef uint32_t u32;
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef i64 index_type;
+
+typedef struct { u16 bits; } f16;
+typedef struct { u16 bits; } bf16;
+typedef struct { u8 bits; } f8e4m3fn;
+typedef struct { u8 bits; } f8e4m3fnuz;
+typedef struct { u8 bits; } f8e5m2;
+typedef struct { u8 bits; } f8e5m2fnuz;
+
+/* ---- Small floats: mantissa bits, bias, and what lies beyond the largest finite value. */
+
+enum small_kind { SMALL_IEEE, SMALL_FN, SMALL_FNUZ };
+
+static inline double small_decode(unsigned bits, int width, int mantissa, int bias, enum small_kind kind)
+{
+	unsigned sign = bits >> (width - 1) & 1, magnitude = bits & ((1u << (width - 1)) - 1);
+	unsigned exponent = magnitude >> mantissa, fraction = magnitude & ((1u << mantissa) - 1);
+	unsigned top = (1u << (width - 1 - mantissa)) - 1;
+	double x;
+	if (kind == SMALL_FNUZ && sign && !magnitude)
+		return NAN;
+	if (kind == SMALL_FN && magnitude == (1u << (width - 1)) - 1)
+		return NAN;
+	if (kind == SMALL_IEEE && exponent == top)
+		x = fraction ? NAN : INFINITY;
+	else if (exponent)
+		x = ldexp((double)(fraction | 1u << mantissa), (int)exponent - bias - mantissa);
+	else
+		x = ldexp((double)fraction, 1 - bias - mantissa);
+	return sign ? -x : x;
+}
+
+static inline unsigned small_encode(double x, int width, int mantissa, int bias, enum small_kind kind, bool saturate)
+{
+	unsigned sign = signbit(x) ? 1u << (width - 1) : 0, all = (1u << (width - 1)) - 1, top = all >> mantissa;
+	unsigned nan = kind == SMALL_FNUZ ? 1u << (width - 1) : kind == SMALL_FN ? all : (top << mantissa) | 1u << (mantissa - 1);
+	unsigned largest = kind == SMALL_IEEE ? (top << mantissa) - 1 : kind == SMALL_FN ? all - 1 : all;
+	unsigned over = saturate ? largest : kind == SMALL_IEEE ? top << mantissa : nan;
+	int exponent;
+	if (isnan(x))
+		return nan | (kind == SMALL_FNUZ ? 0 : sign);
+	x = fabs(x);
+	if (isinf(x))
+		return over == nan && kind == SMALL_FNUZ ? nan : over | sign;
+	frexp(x, &exponent); /* x = f * 2^exponent, 0.5 <= f < 1 */
+	exponent = exponent - 1 > 1 - bias ? exponent - 1 : 1 - bias;
+	double units = nearbyint(ldexp(x, mantissa - exponent)); /* of the last mantissa bit, to nearest even */
+	unsigned magnitude = units == 0 ? 0 : (unsigned)(exponent + bias - 1) * (1u << mantissa) + (unsigned)units;
+	if (units < (double)(1u << mantissa)) /* subnormal */
+		magnitude = (unsigned)units;
+	if (exponent + bias > (int)top + 1 || magnitude > largest)
+		return over == nan && kind == SMALL_FNUZ ? nan : over | sign;
+	return kind == SMALL_FNUZ && !magnitude ? 0 : magnitude | sign;
+}
+
+#define SMALL_FLOAT(T, width, mantissa, bias, kind)                                                                       \
+	static inline double f64_of_##T(T x) { return small_decode(x.bits, width, mantissa, bias, kind); }               \
+	static inline float f32_of_##T(T x) { return (float)f64_of_##T(x); }                                             \
+	static inline bool bool_of_##T(T x) { return f64_of_##T(x) != 0; }                                               \
+	static inline T T##_of_f64(double x) { T y = { small_encode(x, width, mantissa, bias, kind, false) }; return y; } \
+	static inline T T##_sat_of_f64(double x) { T y = { small_encode(x, width, mantissa, bias, kind, true) }; return y; } \
+	static inline T T##_of_f32(float x) { return T##_of_f64(x); }                                                    \
+	static inline T T##_sat_of_f32(float x) { return T##_sat_of_f64(x); }                                            \
+	static inline T T##_of_bool(bool x) { return T##_of_f64(x); }                                                    \
+	static inline T T##_of_i32(i32 x) { return T##_of_f64(x); }                                                      \
+	static inline T T##_of_u32(u32 x) { return T##_of_f64(x); }                                                      \
+	static inline T T##_of_i16(i16 x) { return T##_of_f64(x); }                                                      \
+	static inline T T##_of_u16(u16 x) { return T##_of_f64(x); }                                                      \
+	static inline T T##_of_i8(i8 x) { return T##_of_f64(x); }                                                        \
+	static inline T T##_of_u8(u8 x) { return T##_of_f64(x); }                                                        \
+	static inline T T##_of_i64(i64 x) { return T##_of_f64(odd_i64(x)); }                                             \
+	static inline T T##_of_u64(u64 x) { return T##_of_f64(odd_u64(x)); }
+
+/* A 64-bit integer as a double, rounded to odd where it does not fit: what is rounded again comes out as rounded once. */
+static inline double odd_u64(u64 x)
+{
+	if (x >> 53) {
+		int shift = 64 - 53 - __builtin_clzll(x);
+		u64 low = x & (((u64)1 << shift) - 1);
+		x = (x >> shift | (low != 0)) << shift;
+	}
+	return (double)x;
+}
+static inline double odd_i64(i64 x) { return x < 0 ? -odd_u64(0 - (u64)x) : odd_u64((u64)x); }
+
+SMALL_FLOAT(f16, 16, 10, 15, SMALL_IEEE)
+SMALL_FLOAT(bf16, 16, 7, 127, SMALL_IEEE)
+SMALL_FLOAT(f8e4m3fn, 8, 3, 7, SMALL_FN)
+SMALL_FLOAT(f8e4m3fnuz, 8, 3, 8, SMALL_FNUZ)
+SMALL_FLOAT(f8e5m2, 8, 2, 15, SMALL_IEEE)
+SMALL_FLOAT(f8e5m2fnuz, 8, 2, 16, SMALL_FNUZ)
+
+#define SMALL_TO_SMALL(T, S)                                             \
+	static inline T T##_of_##S(S x) { return T##_of_f64(f64_of_##S(x)); } \
+	static inline T T##_sat_of_##S(S x) { return T##_sat_of_f64(f64_of_##S(x)); }
+SMALL_TO_SMALL(f16, bf16)
+SMALL_TO_SMALL(bf16, f16)
+#define F8_FROM_SMALL(T) SMALL_TO_SMALL(T, f16) SMALL_TO_SMALL(T, bf16)
+#define F8_TO_SMALL(T) SMALL_TO_SMALL(f16, T) SMALL_TO_SMALL(bf16, T)
+F8_FROM_SMALL(f8e4m3fn) F8_FROM_SMALL(f8e4m3fnuz) F8_FROM_SMALL(f8e5m2) F8_FROM_SMALL(f8e5m2fnuz)
+F8_TO_SMALL(f8e4m3fn) F8_TO_SMALL(f8e4m3fnuz) F8_TO_SMALL(f8e5m2) F8_TO_SMALL(f8e5m2fnuz)
+
+static inline double f64_of_f32(float x) { return x; }
+static inline float f32_of_f64(double x) { return (float)x; }
+
+/* ---- Floats to integers: truncates; beyond the range gives its end; NaN gives 0. */
+
+#define INT_OF_FLOAT(T, low, high, S, F)                                                            \
+	static inline T T##_of_##S(F x)                                                             \
+	{                                                                                           \
+		return x != x ? 0 : x <= (double)(low) ? (low) : x >= (double)(high) ? (high) : (T)x; \
+	}
+#define INT_OF_SMALL(T, S) static inline T T##_of_##S(S x) { return T##_of_f64(f64_of_##S(x)); }
+#define INT_TYPE(T, low, high)                                                                                     \
+	INT_OF_FLOAT(T, low, high, f32, float)                                                                     \
+	INT_OF_FLOAT(T, low, high, f64, double)                                                                    \
+	INT_OF_SMALL(T, f16) INT_OF_SMALL(T, bf16) INT_OF_SMALL(T, f8e4m3fn) INT_OF_SMALL(T, f8e4m3fnuz)           \
+	INT_OF_SMALL(T, f8e5m2) INT_OF_SMALL(T, f8e5m2fnuz)
+INT_TYPE(i8, INT8_MIN, INT8_MAX)
+INT_TYPE(u8, 0, UINT8_MAX)
+INT_TYPE(i16, INT16_MIN, INT16_MAX)
+INT_TYPE(u16, 0, UINT16_MAX)
+INT_TYPE(i32, INT32_MIN, INT32_MAX)
+INT_TYPE(u32, 0, UINT32_MAX)
+INT_TYPE(i64, INT64_MIN, INT64_MAX)
+INT_TYPE(u64, 0, UINT64_MAX)
+
+/* ---- Arithmetic. */
+
+#define ARITHMETIC(name, T, U, width)                                                                              \
+	static inline T min_##name(T a, T b) { return a < b ? a : b; }                                             \
+	static inline T max_##name(T a, T b) { return a > b ? a : b; }                                             \
+	static inline T shift_left_##name(T a, T n) { return (u64)n >= width ? 0 : (T)((u64)a << n); }             \
+	static inline T shift_right_##name(T a, T n) { return (u64)n >= width ? 0 : (T)(a >> n); }                 \
+	static inline T ipow_##name(T base, T exponent)                                                            \
+	{                                                                                                          \
+		u64 result = 1;                                                                                    \
+		if ((T)-1 < 0 && exponent < 1 && exponent != 0)                                                    \
+			return base == 1 ? 1 : base == (T)-1 ? (exponent % 2 ? base : (T)1) : (T)0;                \
+		for (u64 b = (u64)base, e = (u64)exponent; e; e >>= 1, b *= b)                                     \
+			if (e & 1)                                                                                 \
+				result *= b;                                                                       \
+		return (T)result;                                                                                  \
+	}
+#define SIGNED_DIVISION(name, T, U)                                                                                \
+	static inline T trunc_div_##name(T a, T b) { return b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : a / b; }         \
+	static inline T trunc_rem_##name(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                       \
+	static inline T floor_div_##name(T a, T b)                                                                 \
+	{                                                                                                          \
+		T q = trunc_div_##name(a, b);                                                                      \
+		return q - (b != 0 && trunc_rem_##name(a, b) != 0 && (a < 0) != (b < 0));                          \
+	}                                                                                                          \
+	static inline T floor_mod_##name(T a, T b) { return (T)((U)a - (U)floor_div_##name(a, b) * (U)b); }        \
+	static inline T abs_##name(T a) { return a < 0 ? (T)(0 - (U)a) : a; }
+#define UNSIGNED_DIVISION(name, T)                                                                                 \
+	static inline T trunc_div_##name(T a, T b) { return b == 0 ? 0 : a / b; }                                  \
+	static inline T trunc_rem_##name(T a, T b) { return b == 0 ? 0 : a % b; }                                  \
+	static inline T floor_div_##name(T a, T b) { return trunc_div_##name(a, b); }                              \
+	static inline T floor_mod_##name(T a, T b) { return b == 0 ? a : a % b; }
+ARITHMETIC(i8, i8, u8, 8) ARITHMETIC(u8, u8, u8, 8) ARITHMETIC(i16, i16, u16, 16) ARITHMETIC(u16, u16, u16, 16)
+ARITHMETIC(i32, i32, u32, 32) ARITHMETIC(u32, u32, u32, 32) ARITHMETIC(i64, i64, u64, 64) ARITHMETIC(u64, u64, u64, 64)
+ARITHMETIC(index, i64, u64, 64)
+SIGNED_DIVISION(i8, i8, u8) SIGNED_DIVISION(i16, i16, u16) SIGNED_DIVISION(i32, i32, u32) SIGNED_DIVISION(i64, i64, u64)
+SIGNED_DIVISION(index, i64, u64)
+UNSIGNED_DIVISION(u8, u8) UNSIGNED_DIVISION(u16, u16) UNSIGNED_DIVISION(u32, u32) UNSIGNED_DIVISION(u64, u64)
+
+/* The larger, the smaller: NaN if one of them is. */
+static inline float nan_max_f32(float a, float b) { return a > b || a != a ? a : b; }
+static inline float nan_min_f32(float a, float b) { return a < b || a != a ? a : b; }
+static inline double nan_max_f64(double a, double b) { return a > b || a != a ? a : b; }
+static inline double nan_min_f64(double a, double b) { return a < b || a != a ? a : b; }
+
+/* The same bits as another type of the same size. */
+#define BITS(T, C, S, D) static inline C T##_bits_of_##S(D x) { C y; memcpy(&y, &x, sizeof y); return y; }
+BITS(i32, i32, f32, float) BITS(u32, u32, f32, float) BITS(f32, float, i32, i32) BITS(f32, float, u32, u32)
+BITS(i64, i64, f64, double) BITS(u64, u64, f64, double) BITS(f64, double, i64, i64) BITS(f64, double, u64, u64)
+BITS(i16, i16, f16, f16) BITS(u16, u16, f16, f16) BITS(f16, f16, i16, i16) BITS(f16, f16, u16, u16)
+BITS(i16, i16, bf16, bf16) BITS(u16, u16, bf16, bf16) BITS(bf16, bf16, i16, i16) BITS(bf16, bf16, u16, u16)
+BITS(bf16, bf16, f16, f16) BITS(f16, f16, bf16, bf16)
+BITS(i8, i8, u8, u8) BITS(u8, u8, i8, i8) BITS(i16, i16, u16, u16) BITS(u16, u16, i16, i16)
+BITS(i32, i32, u32, u32) BITS(u32, u32, i32, i32) BITS(i64, i64, u64, u64) BITS(u64, u64, i64, i64)
+
+#endif

@@ -1,0 +1,84 @@
+/* A host for plugin libraries: does toward a library what TensorRT does, call by call, without TensorRT. Opens it,
+ * builds one plugin (types, shapes, formats, workspace, serialisation), and runs it on the device that the library was
+ * given. May not know how a library was made. */
+#ifndef TPAT_CHECK_HOST_H
+#define TPAT_CHECK_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "tpat/tpat_abi.h"
+#include "tpat/tpat_rt.h"
+
+/* A tensor at the plugin's edge. `value` is set for shape inputs only: the elements, in host memory. */
+struct host_tensor {
+	int32_t type; /* ONNX */
+	int32_t rank;
+	int64_t dim[TRT_MAX_DIMS];
+	void *pointer; /* in the device's memory */
+	const int64_t *value;
+};
+
+struct host_options {
+	int32_t version;        /* which TensorRT to look like, as its getInferLibVersion; 0: 110100 */
+	bool pass_shape_inputs; /* describe shape inputs in the plugin's methods, too, and pass their pointers */
+	const struct tpat_rt_device *device; /* runs the kernels; null: CUDA, in the current context */
+};
+
+/* A library, opened as TensorRT's registry does it. The host takes its memory from `a`. One host a library at a time:
+ * device and log are the library's. Fails when the file cannot be opened or lacks what TensorRT needs. */
+struct host;
+int host_open(struct host **out, const char *path, const struct host_options *o, struct arena *a, struct err *e);
+void host_close(struct host *h); /* its engines must be gone; null is fine */
+const struct tpat_rt_library *host_library(const struct host *h);
+void *host_symbol(const struct host *h, const char *name); /* null when the library does not show it */
+/* What the plugins logged since host_log_clear: lines; never null. */
+const char *host_log(struct host *h);
+void host_log_clear(struct host *h);
+
+/* A plugin's creator (struct trt_creator behind its first word); null when there is none. Null names match all. */
+void *host_creator(struct host *h, const char *name, const char *version, const char *name_space);
+
+/* One plugin through the whole build for extents between `min` and `max` (n inputs each, shape inputs last and with
+ * their values; all three may be the same array), saved, made again from what was saved, and attached to a context:
+ * ready to run. Errors name the plugin and hold what it logged. Memory comes from `a`. */
+struct host_engine;
+int host_build(struct host_engine **out, struct host *h, const char *name, const char *version, const char *name_space,
+               const struct host_tensor *min, const struct host_tensor *opt, const struct host_tensor *max, int n,
+               struct arena *a, struct err *e);
+void host_engine_free(struct host_engine *x); /* null is fine */
+int host_outputs(const struct host_engine *x);
+size_t host_workspace(const struct host_engine *x); /* bytes that it asked for */
+/* Another execution context of the same engine: shares nothing that changes. */
+int host_engine_context(struct host_engine **out, struct host_engine *x, struct arena *a, struct err *e);
+
+/* Types and extents of the outputs for these inputs, through the plugin's symbolic shapes. */
+int host_shapes(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, struct err *e);
+/* onShapeChange; then enqueue, which only starts the work. `workspace` holds host_workspace() bytes. */
+int host_prepare(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out, struct err *e);
+int host_enqueue(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out, void *workspace,
+                 void *stream, struct err *e);
+
+/* The device's memory, for host_run. */
+struct host_memory {
+	void *user;
+	int (*alloc)(void *user, size_t bytes, void **pointer, struct err *e);
+	void (*free)(void *user, void *pointer);
+	int (*wait)(void *user, void *stream, struct err *e); /* until all work on the stream is done */
+};
+/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait. On success the pointers
+ * in `out` (host_outputs() of them) are the caller's to free; on failure nothing is left. */
+int host_run(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
+             void *stream, struct err *e);
+
+/* host_expr.c: an IExprBuilder that computes at once. Every expression is a number; inputs' extents are not constant,
+ * as in a network with dynamic shapes. Lives as long as the arena. */
+struct trt_expr *host_expr_builder(struct arena *a);
+const struct trt_expr *host_expr_new(struct trt_expr *builder, int64_t value, bool constant);
+int64_t host_expr_value(const struct trt_expr *x);
+int host_expr_count(const struct trt_expr *builder); /* operations made so far */
+
+#endif

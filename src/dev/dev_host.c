@@ -1,0 +1,66 @@
+/* Host memory for devices. See dev_host.h. */
+#include "dev/dev_host.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+/* In front of each allocation, a page apart so that the memory is aligned as a GPU's would be. */
+struct header {
+	size_t mapped;
+};
+enum { HEADER = 4096 };
+
+int dev_host_alloc(struct dev *d, void **out, size_t bytes, struct err *e)
+{
+	(void)d;
+	size_t mapped = HEADER + bytes;
+	void *p = mapped < bytes ? MAP_FAILED
+				 : mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return err_set(e, ERR_DEVICE, "There is no memory for a buffer of %zu bytes.", bytes);
+	((struct header *)p)->mapped = mapped;
+	*out = (char *)p + HEADER;
+	return 0;
+}
+
+void dev_host_free(struct dev *d, void *p)
+{
+	(void)d;
+	if (p) {
+		struct header *h = (struct header *)((char *)p - HEADER);
+		munmap(h, h->mapped);
+	}
+}
+
+int dev_host_copy(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
+{
+	(void)d;
+	(void)e;
+	if (bytes)
+		memcpy(to, from, bytes);
+	return 0;
+}
+
+int dev_host_memset(struct dev *d, void *p, int byte, size_t bytes, struct err *e)
+{
+	(void)d;
+	(void)e;
+	if (bytes)
+		memset(p, byte, bytes);
+	return 0;
+}
+
+int dev_host_synchronize(struct dev *d, struct err *e)
+{
+	(void)d;
+	(void)e;
+	return 0;
+}
+
+double dev_host_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}

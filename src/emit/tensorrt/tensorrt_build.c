@@ -1,0 +1,271 @@
+/* The folder of a library: writes its sources, compiles kernels and runtime at the same time, then the tables, and links.
+ * All commands run inside the folder with relative paths, so that the same input gives the same bytes anywhere. */
+#include "emit/tensorrt/tensorrt.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/threads.h"
+#include "dev/nvrtc.h"
+#include "gen/gen.h"
+
+#define OBJECTS "obj" /* of the compiler; not kept */
+
+static const char library_head[] =
+	"#include <stddef.h>\n"
+	"\n"
+	"#include \"tpat/tpat_rt.h\"\n"
+	"\n"
+	"/* The bytes of a file as `name` to `name`_end, and a NUL behind them. */\n"
+	"#define TPAT_FILE(name, path)                                                                  \\\n"
+	"\t__asm__(\".pushsection .rodata\\n.balign 64\\n\" #name \":\\n.incbin \\\"\" path \"\\\"\\n\" #name      \\\n"
+	"\t        \"_end:\\n.byte 0\\n.popsection\");                                                   \\\n"
+	"\textern const unsigned char name[] __attribute__((visibility(\"hidden\")));                  \\\n"
+	"\textern const unsigned char name##_end[] __attribute__((visibility(\"hidden\")))\n"
+	"\n";
+
+struct build {
+	const struct tensorrt_library *library;
+	const char *folder;
+	struct job *job;
+	int jobs;
+	struct dev_nvrtc_header *header; /* what kernels may include */
+	int headers;
+	const char **cuda; /* texts, one a plugin */
+	atomic_int done;
+	atomic_bool stop; /* a job failed, or the user asked */
+};
+
+/* One call of a compiler: `source` (C) or a plugin's kernels. */
+struct job {
+	const char *source;
+	const struct tensorrt_plugin *plugin;
+	const char *cuda;
+	const struct tensorrt_arch *arch;
+	int number;
+	struct err err;
+};
+
+static char *id_of(const struct tensorrt_plugin *p, struct arena *a)
+{
+	return str_identifier(a, p->name);
+}
+
+/* ---- Compilers. */
+
+/* Run $CC (or cc) with these arguments inside the folder. */
+static int run_cc(const char *folder, const char *const *args, int n, struct arena *a, struct err *e)
+{
+	const char **argv = NEWN(a, const char *, n + 5);
+	char *said = NULL;
+	int status = 0;
+	argv[0] = "sh";
+	argv[1] = "-c";
+	argv[2] = "cd \"$0\" && exec ${CC:-cc} \"$@\""; /* CC may hold options, as with make */
+	argv[3] = folder;
+	memcpy(argv + 4, args, sizeof *args * (size_t)n);
+	TRY(proc_run(&status, &said, argv, a, e));
+	if (status == 0)
+		return 0;
+	said[strcspn(said, "\n")] = 0;
+	err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], said);
+	return err_advise(e, "Building a plugin library needs gcc or clang: install one, or name it in the variable CC.");
+}
+
+static int compile_c(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+{
+	const char *object = arena_printf(a, OBJECTS "/%d.o", j->number);
+	const char *args[] = { "-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-Irt", "-c", "-o", object,
+			       j->source };
+	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
+}
+
+static int compile_cuda(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+{
+	struct dev_nvrtc_job nvrtc = {
+		.file = arena_printf(a, "%s.cu", id_of(j->plugin, a)),
+		.text = j->cuda,
+		.header = b->header,
+		.headers = b->headers,
+		.arch = j->arch->arch,
+		.ptx = j->arch->ptx,
+	};
+	const void *code = NULL;
+	size_t size = 0;
+	TRY(dev_nvrtc_compile(&code, &size, &nvrtc, NULL, a, e));
+	if (nvrtc.ptx) /* its NUL is added where the file is taken in */
+		size = strlen(code);
+	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
+	return file_write(path_join(a, b->folder, name), code, size, e);
+}
+
+static void run_job(void *arg, int i)
+{
+	struct build *b = arg;
+	struct job *j = &b->job[i];
+	const struct tensorrt_library *l = b->library;
+	if (atomic_load(&b->stop))
+		return;
+	struct arena *a = arena_new();
+	if (l->progress && l->progress(l->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
+		err_set(&j->err, ERR_USAGE, "Interrupted.");
+		atomic_store(&b->stop, true);
+	} else if ((j->source ? compile_c(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
+		atomic_store(&b->stop, true);
+	}
+	atomic_fetch_add(&b->done, 1);
+	arena_free(a);
+}
+
+/* Runs all jobs; the failure of the first in order counts, so that messages do not depend on timing. */
+static int run_jobs(struct build *b, struct err *e)
+{
+	threads_for(b->jobs, b->library->workers, run_job, b);
+	for (int i = 0; i < b->jobs; i++)
+		if (b->job[i].err.code) {
+			*e = b->job[i].err;
+			return e->code;
+		}
+	return 0;
+}
+
+/* ---- Sources. */
+
+static int write_text(const struct build *b, const char *name, struct str *text, struct err *e)
+{
+	return file_write(path_join(text->arena, b->folder, name), str_text(text), text->n, e);
+}
+
+/* The runtime and the headers, from what the program carries: where each goes in the folder. */
+static const char *place_of(const struct embed_file *f, struct arena *a)
+{
+	if (str_starts(f->name, "rt/device/"))
+		return arena_printf(a, "kernels/%s", path_base(f->name));
+	if (str_starts(f->name, "rt/"))
+		return f->name;
+	if (str_starts(f->name, "include/tpat/"))
+		return arena_printf(a, "rt/tpat/%s", path_base(f->name));
+	return NULL;
+}
+
+static int write_runtime(struct build *b, struct arena *a, struct err *e)
+{
+	for (const struct embed_file *f = embed_files; f->name; f++) {
+		const char *place = place_of(f, a);
+		if (!place)
+			continue;
+		TRY(file_write(path_join(a, b->folder, place), f->text, f->size, e));
+		if (str_starts(place, "kernels/"))
+			b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
+		if (str_ends(place, ".c")) {
+			b->job[b->jobs] = (struct job){ .source = place, .number = b->jobs };
+			b->jobs++;
+		}
+	}
+	return 0;
+}
+
+static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct str *rows, struct arena *a, struct err *e)
+{
+	const char *id = id_of(p, a);
+	struct str cuda = str_new(a), c = str_new(a), table = str_new(a);
+	gen_cuda(&cuda, &p->plan, 1);
+	gen_c(&c, p->plan);
+	TRY(tensorrt_table(&table, rows, b->library, p, b->folder, e));
+	TRY(write_text(b, arena_printf(a, "kernels/%s.cu", id), &cuda, e));
+	TRY(write_text(b, arena_printf(a, "kernels/%s.cpu.c", id), &c, e));
+	TRY(write_text(b, arena_printf(a, "plugins/%s.h", id), &table, e));
+	for (int i = 0; i < b->library->archs; i++) {
+		b->job[b->jobs] = (struct job){ .plugin = p, .cuda = str_text(&cuda), .arch = &b->library->arch[i],
+						.number = b->jobs };
+		b->jobs++;
+	}
+	return 0;
+}
+
+static int write_library(struct build *b, struct arena *a, struct err *e)
+{
+	const struct tensorrt_library *l = b->library;
+	struct str text = str_new(a), rows = str_new(a), readme = str_new(a), make = str_new(a), json = str_new(a);
+	str_printf(&text, "/* %s: the plugins of %s, as tables that the runtime in rt/ reads. Made by %s. */\n", l->library,
+		   l->model, l->generator);
+	str_add(&text, library_head);
+	for (int i = 0; i < l->plugins; i++) {
+		TRY(write_plugin(b, &l->plugin[i], &rows, a, e));
+		str_printf(&text, "#include \"plugins/%s.h\"\n", id_of(&l->plugin[i], a));
+	}
+	str_printf(&text, "\nstatic const struct tpat_rt_plugin plugins[] = {\n%s};\n\n", str_text(&rows));
+	str_add(&text, "const struct tpat_rt_library tpat_library = {\n\t.version = TPAT_RT_VERSION,\n");
+	str_printf(&text, "\t.model = \"%s\",\n\t.generator = \"%s\",\n", str_identifier(a, l->model), l->generator);
+	str_printf(&text, "\t.plugin = plugins,\n\t.plugins = %d,\n};\n", l->plugins);
+	TRY(write_text(b, "library.c", &text, e));
+	tensorrt_readme(&readme, l);
+	tensorrt_makefile(&make, l);
+	TRY(tensorrt_json(&json, l, e));
+	TRY(write_text(b, "README.md", &readme, e));
+	TRY(write_text(b, "Makefile", &make, e));
+	return write_text(b, "tpat.json", &json, e);
+}
+
+static int make_folders(const struct build *b, struct arena *a, struct err *e)
+{
+	static const char *const name[] = { "kernels", "plugins", "code", "data", "rt/tpat", OBJECTS };
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+		TRY(file_mkdir(path_join(a, b->folder, name[i]), e));
+	return 0;
+}
+
+/* ---- The whole. */
+
+static int link_library(const struct build *b, int objects, const char *library, struct arena *a, struct err *e)
+{
+	const char *end[] = { "-ldl", "-lpthread", "-o", library };
+	const char **args = NEWN(a, const char *, objects + 16);
+	int n = 0;
+	args[n++] = "-shared";
+	args[n++] = "-Wl,--no-undefined";
+	args[n++] = "-Wl,-z,relro";
+	args[n++] = "-s";
+	for (int i = 0; i < objects; i++)
+		args[n++] = arena_printf(a, OBJECTS "/%d.o", i);
+	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+		args[n++] = end[i];
+	return run_cc(b->folder, args, n, a, e);
+}
+
+static int compile_all(struct build *b, const char *library, int sources, struct arena *a, struct err *e)
+{
+	struct job tables = { .source = "library.c", .number = sources };
+	TRY(run_jobs(b, e));
+	TRY(compile_c(b, &tables, a, e));
+	TRY(link_library(b, sources + 1, library, a, e));
+	file_remove_tree(path_join(a, b->folder, OBJECTS));
+	return 0;
+}
+
+static int count_sources(void)
+{
+	int n = 0;
+	for (const struct embed_file *f = embed_files; f->name; f++)
+		n++;
+	return n;
+}
+
+int tensorrt_build(const struct tensorrt_library *l, const char *folder, const char *library, struct arena *a,
+		   struct err *e)
+{
+	int sources = count_sources();
+	struct build b = {
+		.library = l,
+		.folder = folder,
+		.job = NEWN(a, struct job, sources + l->plugins * l->archs),
+		.header = NEWN(a, struct dev_nvrtc_header, sources),
+	};
+	TRY(make_folders(&b, a, e));
+	TRY(write_runtime(&b, a, e));
+	sources = b.jobs;
+	TRY(write_library(&b, a, e));
+	return compile_all(&b, library, sources, a, e);
+}

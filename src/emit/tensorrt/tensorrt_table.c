@@ -1,0 +1,382 @@
+/* One plugin's tables as C text: expressions, tensors, buffers, kernels, code. The form is that of tpat_rt.h; comments
+ * say what the numbers stand for. */
+#include "emit/tensorrt/tensorrt.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+
+enum { INLINE_BYTES = 64 }; /* constants up to this size are written as numbers, larger ones to a file */
+
+struct table {
+	struct arena *arena;
+	struct tensorrt_exprs exprs;
+	const struct tensorrt_library *library;
+	const struct tensorrt_plugin *plugin;
+	const struct ir_program *program;
+	const char *id;     /* the plugin's name as an identifier: what all names of the table start with */
+	const char *folder;
+	int32_t one, *kernel_blocks, *kernel_guard; /* rows, a kernel */
+	int *buffer;                                /* a program buffer's place among the table's buffers + 1, or 0 */
+	int32_t *buffer_bytes;
+	struct {
+		VEC(const struct ir_buffer *);
+	} buffers;
+	struct str *out;
+	struct err *err;
+};
+
+/* A C string literal. */
+static void put_string(struct str *out, const char *text)
+{
+	str_add(out, "\"");
+	for (const char *c = text; *c; c++)
+		if (*c == '"' || *c == '\\')
+			str_printf(out, "\\%c", *c);
+		else if ((unsigned char)*c < ' ' || *c == 127)
+			str_printf(out, "\\%03o", (unsigned char)*c);
+		else
+			str_addn(out, c, 1);
+	str_add(out, "\"");
+}
+
+/* Text for a comment of one line: may not end it. */
+static void put_comment(struct str *out, const char *text)
+{
+	str_add(out, "/* ");
+	for (const char *c = text; *c; c++)
+		str_add(out, *c == '\n' ? " " : c[0] == '*' && c[1] == '/' ? "* " : (char[]){ *c, 0 });
+	str_add(out, " */");
+}
+
+const char *tensorrt_code_name(const struct tensorrt_plugin *p, const struct tensorrt_arch *arch, struct arena *a)
+{
+	return arena_printf(a, "%s.%s_%d.%s", str_identifier(a, p->name), arch->ptx ? "compute" : "sm", arch->arch,
+			    arch->ptx ? "ptx" : "cubin");
+}
+
+/* ---- First pass: every expression gets its row. */
+
+static int row_of(struct table *t, int32_t *row, expr x)
+{
+	return tensorrt_expr_row(row, &t->exprs, x, t->err);
+}
+
+static int add_tensor(struct table *t, const struct ir_buffer *b, const char *what)
+{
+	int32_t row;
+	if (b->rank > TPAT_RT_MAX_RANK)
+		return err_set(t->err, ERR_UNSUPPORTED, "%s %s has %d dimensions; TensorRT takes at most %d.", what, b->name,
+			       b->rank, TPAT_RT_MAX_RANK);
+	for (int k = 0; k < b->rank; k++)
+		TRY(row_of(t, &row, b->dim[k]));
+	return 0;
+}
+
+static int add_buffer(struct table *t, const struct ir_buffer *view)
+{
+	struct ir_buffer *b = t->program->buffers.at[view->id];
+	if (b->role == IR_INPUT || b->role == IR_OUTPUT || t->buffer[b->id])
+		return 0;
+	int32_t count;
+	TRY(row_of(t, &count, ir_buffer_count(t->plugin->plan->program, b)));
+	int bits = type_info(b->type)->bits;
+	if (b->role == IR_CONSTANT)
+		count = tensorrt_expr_number(&t->exprs, tensor_bytes(b->data));
+	else /* packed types get a byte an element, which is enough */
+		count = tensorrt_expr_times(&t->exprs, count, bits < 8 ? 1 : bits / 8);
+	vec_push(t->arena, &t->buffers, b);
+	t->buffer[b->id] = t->buffers.n;
+	t->buffer_bytes[b->id] = count;
+	return 0;
+}
+
+static int add_kernel(struct table *t, const struct ir_kernel *k, int i)
+{
+	int32_t row;
+	if (k->buffers.n + k->symbols.n > TPAT_RT_MAX_ARGS)
+		return err_set(t->err, ERR_UNSUPPORTED, "Kernel %s has %d arguments; a kernel takes at most %d.", k->name,
+			       k->buffers.n + k->symbols.n, TPAT_RT_MAX_ARGS);
+	vec_each(b, &k->buffers)
+		TRY(add_buffer(t, *b));
+	vec_each(name, &k->symbols)
+		TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
+	TRY(row_of(t, &t->kernel_blocks[i], k->blocks));
+	t->kernel_guard[i] = -1;
+	if (k->guard)
+		TRY(row_of(t, &t->kernel_guard[i], k->guard));
+	return 0;
+}
+
+static int add_all(struct table *t)
+{
+	int i = 0;
+	vec_each(b, &t->program->inputs)
+		TRY(add_tensor(t, *b, "Input"));
+	vec_each(b, &t->program->outputs)
+		TRY(add_tensor(t, *b, "Output"));
+	t->one = tensorrt_expr_number(&t->exprs, 1);
+	vec_each(step, &t->plugin->plan->steps)
+		for (int k = 0; k < (*step)->n; k++)
+			TRY(add_kernel(t, (*step)->at[k], i++));
+	return 0;
+}
+
+/* ---- Second pass: the text. */
+
+static void put_exprs(struct table *t)
+{
+	static const char *const op[] = {
+		[TPAT_RT_CONST] = "CONST",       [TPAT_RT_DIM] = "DIM", [TPAT_RT_VALUE] = "VALUE", [TPAT_RT_ADD] = "ADD",
+		[TPAT_RT_SUB] = "SUB",           [TPAT_RT_MUL] = "MUL", [TPAT_RT_FLOORDIV] = "FLOORDIV",
+		[TPAT_RT_CEILDIV] = "CEILDIV",   [TPAT_RT_MOD] = "MOD", [TPAT_RT_MIN] = "MIN",     [TPAT_RT_MAX] = "MAX",
+		[TPAT_RT_EQ] = "EQ",             [TPAT_RT_LT] = "LT",   [TPAT_RT_LE] = "LE",       [TPAT_RT_AND] = "AND",
+		[TPAT_RT_OR] = "OR",             [TPAT_RT_NOT] = "NOT", [TPAT_RT_SELECT] = "SELECT",
+	};
+	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis), number }. */");
+	str_line(t->out, "static const struct tpat_rt_expr %s_expr[] = {", t->id);
+	for (int i = 0; i < t->exprs.row.n; i++) {
+		const struct tpat_rt_expr *x = &t->exprs.row.at[i];
+		str_printf(t->out, "\t/* %d */ { TPAT_RT_%s, %" PRId32 ", %" PRId32 ", %" PRId32 ", ", i, op[x->op], x->a, x->b,
+			   x->c);
+		/* The least int64 has no literal. */
+		if (x->value == INT64_MIN)
+			str_add(t->out, "INT64_MIN }, ");
+		else
+			str_printf(t->out, "INT64_C(%" PRId64 ") }, ", x->value);
+		if (t->exprs.text.at[i])
+			put_comment(t->out, t->exprs.text.at[i]);
+		str_add(t->out, "\n");
+	}
+	str_line(t->out, "};");
+}
+
+/* "f32[N,768]" */
+static void put_type(struct str *out, const struct ir_buffer *b)
+{
+	str_printf(out, "%s[", type_name(b->type));
+	for (int k = 0; k < b->rank; k++) {
+		str_add(out, k ? "," : "");
+		ir_print_expr(out, b->dim[k], 0);
+	}
+	str_add(out, "]");
+}
+
+static void put_tensors(struct table *t, const char *what, struct ir_buffer *const *buffer, int n)
+{
+	int32_t row;
+	for (int i = 0; i < n; i++) {
+		if (buffer[i]->rank == 0)
+			continue;
+		str_printf(t->out, "static const int32_t %s_%s_%d[] = {", t->id, what, i);
+		for (int k = 0; k < buffer[i]->rank; k++) {
+			ck(row_of(t, &row, buffer[i]->dim[k]) == 0);
+			str_printf(t->out, "%s %" PRId32, k ? "," : "", row);
+		}
+		str_add(t->out, " };\n");
+	}
+	if (n == 0)
+		return;
+	str_printf(t->out, "static const struct tpat_rt_tensor %s_%s[] = {\n", t->id, what);
+	for (int i = 0; i < n; i++) {
+		str_add(t->out, "\t{ .name = ");
+		put_string(t->out, buffer[i]->name);
+		str_printf(t->out, ", .type = %d, .rank = %d, ", buffer[i]->type, buffer[i]->rank);
+		if (buffer[i]->rank)
+			str_printf(t->out, ".dim = %s_%s_%d ", t->id, what, i);
+		str_add(t->out, "}, /* ");
+		put_type(t->out, buffer[i]);
+		str_add(t->out, " */\n");
+	}
+	str_add(t->out, "};\n");
+}
+
+static int put_constant(struct table *t, const struct ir_buffer *b)
+{
+	int64_t n = tensor_bytes(b->data);
+	const unsigned char *byte = b->data->data;
+	str_add(t->out, "/* ");
+	put_type(t->out, b);
+	str_add(t->out, " */\n");
+	if (n <= INLINE_BYTES) {
+		str_printf(t->out, "static const unsigned char %s_%s[] __attribute__((aligned(64))) = {", t->id, b->name);
+		for (int64_t i = 0; i < n; i++)
+			str_printf(t->out, "%s%s%d", i ? "," : "", i % 16 ? " " : "\n\t", byte[i]);
+		str_printf(t->out, "%s\n};\n", n ? "" : " 0");
+		return 0;
+	}
+	const char *name = arena_printf(t->arena, "data/%s.%s.bin", t->id, b->name);
+	str_printf(t->out, "TPAT_FILE(%s_%s, \"%s\");\n", t->id, b->name, name);
+	return file_write(path_join(t->arena, t->folder, name), byte, (size_t)n, t->err);
+}
+
+static int put_buffers(struct table *t)
+{
+	vec_each(b, &t->buffers)
+		if ((*b)->role == IR_CONSTANT)
+			TRY(put_constant(t, *b));
+	if (t->buffers.n == 0)
+		return 0;
+	str_line(t->out, "/* { name, bytes (a row of the sizes), contents: null for workspace } */");
+	str_printf(t->out, "static const struct tpat_rt_buffer %s_buffer[] = {\n", t->id);
+	vec_each(pb, &t->buffers) {
+		const struct ir_buffer *b = *pb;
+		str_add(t->out, "\t{ ");
+		put_string(t->out, b->name);
+		str_printf(t->out, ", %" PRId32 ", ", t->buffer_bytes[b->id]);
+		if (b->role == IR_CONSTANT)
+			str_printf(t->out, "%s_%s }, /* ", t->id, b->name);
+		else
+			str_add(t->out, "NULL }, /* ");
+		put_type(t->out, b);
+		str_add(t->out, " */\n");
+	}
+	str_add(t->out, "};\n");
+	return 0;
+}
+
+static int place(struct ir_buffer *const *list, int n, const struct ir_buffer *b)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] == b)
+			return i;
+	return -1;
+}
+
+static void put_args(struct table *t, const struct ir_kernel *k, int step, int number)
+{
+	if (k->buffers.n + k->symbols.n == 0)
+		return;
+	str_printf(t->out, "static const struct tpat_rt_arg %s_arg_%d_%d[] = {\n", t->id, step, number);
+	vec_each(view, &k->buffers) {
+		const struct ir_buffer *b = t->program->buffers.at[(*view)->id];
+		const char *kind = b->role == IR_INPUT ? "INPUT" : b->role == IR_OUTPUT ? "OUTPUT" : "BUFFER";
+		int index = b->role == IR_INPUT    ? place(t->program->inputs.at, t->program->inputs.n, b)
+			    : b->role == IR_OUTPUT ? place(t->program->outputs.at, t->program->outputs.n, b)
+						   : t->buffer[b->id] - 1;
+		ck(index >= 0);
+		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %d }, ", kind, index);
+		put_comment(t->out, b->name);
+		str_add(t->out, "\n");
+	}
+	vec_each(name, &k->symbols) {
+		int32_t row;
+		ck(row_of(t, &row, ir_symbol(t->program->pool, *name)) == 0);
+		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %" PRId32 " }, ", k->index64 ? "LONG" : "INT", row);
+		put_comment(t->out, *name);
+		str_add(t->out, "\n");
+	}
+	str_add(t->out, "};\n");
+}
+
+static void put_steps(struct table *t)
+{
+	const struct ir_plan *plan = t->plugin->plan;
+	int i = 0;
+	for (int s = 0; s < plan->steps.n; s++)
+		for (int k = 0; k < plan->steps.at[s]->n; k++)
+			put_args(t, plan->steps.at[s]->at[k], s, k);
+	if (plan->steps.n)
+		str_line(t->out, "/* Kernels; the first of a step whose guard is not 0 is launched. */");
+	for (int s = 0; s < plan->steps.n; s++) {
+		str_printf(t->out, "static const struct tpat_rt_kernel %s_kernel_%d[] = {\n", t->id, s);
+		for (int k = 0; k < plan->steps.at[s]->n; k++, i++) {
+			const struct ir_kernel *x = plan->steps.at[s]->at[k];
+			int args = x->buffers.n + x->symbols.n;
+			str_add(t->out, "\t{ .name = ");
+			put_string(t->out, x->name);
+			if (args)
+				str_printf(t->out, ", .arg = %s_arg_%d_%d, .args = %d", t->id, s, k, args);
+			str_printf(t->out, ",\n\t  .grid = { %" PRId32 ", %" PRId32 ", %" PRId32 " }, .block = { %d, 1, 1 }",
+				   t->kernel_blocks[i], t->one, t->one, x->threads);
+			str_printf(t->out, ", .guard = %" PRId32 " },\n", t->kernel_guard[i]);
+		}
+		str_add(t->out, "};\n");
+	}
+	if (plan->steps.n == 0)
+		return;
+	str_printf(t->out, "static const struct tpat_rt_step %s_step[] = {\n", t->id);
+	for (int s = 0; s < plan->steps.n; s++)
+		str_printf(t->out, "\t{ %s_kernel_%d, %d },\n", t->id, s, plan->steps.at[s]->n);
+	str_add(t->out, "};\n");
+}
+
+static void put_images(struct table *t)
+{
+	const struct tensorrt_library *l = t->library;
+	for (int i = 0; i < l->archs; i++)
+		str_printf(t->out, "TPAT_FILE(%s_code_%d, \"code/%s\");\n", t->id, i,
+			   tensorrt_code_name(t->plugin, &l->arch[i], t->arena));
+	str_line(t->out, "/* { architecture, PTX or not, from, to (PTX: with the NUL behind it) } */");
+	str_printf(t->out, "static const struct tpat_rt_image %s_image[] = {\n", t->id);
+	for (int i = 0; i < l->archs; i++)
+		str_printf(t->out, "\t{ %d, %d, %s_code_%d, %s_code_%d_end%s },\n", l->arch[i].arch, l->arch[i].ptx, t->id, i,
+			   t->id, i, l->arch[i].ptx ? " + 1" : "");
+	str_add(t->out, "};\n");
+}
+
+/* ".input = X_input, .inputs = 2," or nothing where there are none. */
+static void put_list(struct table *t, struct str *row, const char *what, int n)
+{
+	if (n)
+		str_printf(row, "\t\t.%s = %s_%s, .%ss = %d,\n", what, t->id, what, what, n);
+}
+
+static void put_row(struct table *t, struct str *row)
+{
+	const struct tensorrt_plugin *p = t->plugin;
+	const struct {
+		const char *member, *text;
+	} texts[] = { { "name", p->name }, { "version", p->version }, { "name_space", p->name_space },
+		      { "hash", p->hash }, { "about", p->about } };
+	str_add(row, "\t{\n");
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		str_printf(row, "\t\t.%s = ", texts[i].member);
+		put_string(row, texts[i].text);
+		str_add(row, ",\n");
+	}
+	put_list(t, row, "input", t->program->inputs.n);
+	put_list(t, row, "output", t->program->outputs.n);
+	put_list(t, row, "expr", t->exprs.row.n);
+	put_list(t, row, "buffer", t->buffers.n);
+	put_list(t, row, "step", p->plan->steps.n);
+	put_list(t, row, "image", t->library->archs);
+	str_add(row, "\t},\n");
+}
+
+int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_library *l, const struct tensorrt_plugin *p,
+		   const char *folder, struct err *e)
+{
+	struct ir_program *program = p->plan->program;
+	struct arena *a = out->arena;
+	int kernels = 0;
+	vec_each(step, &p->plan->steps)
+		kernels += (*step)->n;
+	struct table t = {
+		.arena = a,
+		.exprs = tensorrt_exprs_new(program, a),
+		.library = l,
+		.plugin = p,
+		.program = program,
+		.id = str_identifier(a, p->name),
+		.folder = folder,
+		.kernel_blocks = NEWN(a, int32_t, kernels + 1),
+		.kernel_guard = NEWN(a, int32_t, kernels + 1),
+		.buffer = NEWN(a, int, program->buffers.n + 1),
+		.buffer_bytes = NEWN(a, int32_t, program->buffers.n + 1),
+		.out = out,
+		.err = e,
+	};
+	TRY(add_all(&t));
+	put_comment(out, p->about);
+	str_printf(out, "\n/* Kernels: ../kernels/%s.cu. Included once, by ../library.c. */\n", t.id);
+	put_exprs(&t);
+	put_tensors(&t, "input", program->inputs.at, program->inputs.n);
+	put_tensors(&t, "output", program->outputs.at, program->outputs.n);
+	TRY(put_buffers(&t));
+	put_steps(&t);
+	put_images(&t);
+	put_row(&t, row);
+	return 0;
+}

@@ -1,0 +1,239 @@
+/* Running a program: symbols from the inputs' extents, memory of buffers, stages in order. See eval.h. */
+#include "eval/code.h"
+
+#include <string.h>
+
+bool eval_symbol_value(void *run, const char *name, int64_t *value)
+{
+	const int64_t *known = map_get(&((struct eval_run *)run)->symbols, name);
+	if (known)
+		*value = *known;
+	return known != NULL;
+}
+
+struct unknown {
+	struct eval_run *run;
+	const char *name;
+};
+
+static void find_unknown(void *user, expr e)
+{
+	struct unknown *u = user;
+	int64_t value;
+	if (e->op == IR_SYMBOL && !u->name && !eval_symbol_value(u->run, e->name, &value))
+		u->name = e->name;
+}
+
+int eval_extent(struct eval_run *run, expr e, int64_t *out)
+{
+	struct unknown unknown = { run, NULL };
+	if (ir_eval_int(e, eval_symbol_value, run, out) && *out >= 0)
+		return 0;
+	ir_walk(e, find_unknown, &unknown);
+	if (unknown.name)
+		return err_set(run->err, ERR_MODEL, "Program %s: no input gives symbol %s a value.", run->program->name,
+			       unknown.name);
+	struct str text = str_new(run->arena);
+	ir_print_expr(&text, e, 0);
+	return err_set(run->err, ERR_MODEL, "Program %s: the extent %s is not a number of elements.", run->program->name,
+		       str_text(&text));
+}
+
+static int set_symbol(struct eval_run *run, const char *name, int64_t value, const char *source)
+{
+	int64_t known;
+	if (eval_symbol_value(run, name, &known)) {
+		if (known == value)
+			return 0;
+		return err_set(run->err, ERR_MODEL, "Program %s: symbol %s is %lld, but %s says %lld.", run->program->name,
+			       name, (long long)known, source, (long long)value);
+	}
+	int64_t *place = NEW(run->symbols.arena, int64_t);
+	*place = value;
+	map_put(&run->symbols, name, place);
+	return 0;
+}
+
+static const struct tensor *input_tensor(const struct eval_run *run, int i, const struct tensor *const *inputs)
+{
+	return inputs && inputs[i] ? inputs[i] : run->program->inputs.at[i]->data;
+}
+
+static int bind_symbols(struct eval_run *run, const struct tensor *const *inputs, const struct eval_options *opt)
+{
+	const struct ir_program *p = run->program;
+	for (int i = 0; opt && i < opt->symbols; i++)
+		TRY(set_symbol(run, opt->symbol[i].name, opt->symbol[i].value, "an option"));
+	for (int i = 0; i < p->inputs.n; i++) {
+		const struct ir_buffer *b = p->inputs.at[i];
+		const struct tensor *t = input_tensor(run, i, inputs);
+		if (!t || (!t->data && tensor_count(t) != 0))
+			return err_set(run->err, ERR_MODEL, "Program %s: input %s has no data.", p->name, b->name);
+		if (t->type != b->type || t->rank != b->rank)
+			return err_set(run->err, ERR_MODEL, "Program %s: input %s is %s of rank %d, but gets %s.", p->name,
+				       b->name, type_name(b->type), b->rank, tensor_describe(t, run->arena));
+		for (int k = 0; k < b->rank; k++)
+			if (b->dim[k]->op == IR_SYMBOL)
+				TRY(set_symbol(run, b->dim[k]->name, t->dim[k], arena_printf(run->arena, "input %s", b->name)));
+	}
+	return 0;
+}
+
+static int buffer_extents(struct eval_run *run, const struct ir_buffer *b)
+{
+	struct eval_buffer *x = &run->buffer[b->id];
+	int64_t unused;
+	x->type = b->type;
+	x->rank = b->rank;
+	x->count = 1;
+	x->last_use = -1;
+	for (int k = 0; k < b->rank; k++) {
+		TRY(eval_extent(run, b->dim[k], &x->dim[k]));
+		if (__builtin_mul_overflow(x->count, x->dim[k], &x->count))
+			return err_set(run->err, ERR_MODEL, "Program %s: buffer %s is too large.", run->program->name, b->name);
+	}
+	if (type_bytes(b->type, x->count) < 0 || __builtin_mul_overflow(x->count, 16, &unused))
+		return err_set(run->err, ERR_UNSUPPORTED, "Program %s: buffer %s of type %s cannot be interpreted.",
+			       run->program->name, b->name, type_name(b->type));
+	return 0;
+}
+
+/* Loads want elements at their own alignment: data that lie elsewhere are copied. */
+static void *aligned_data(const struct tensor *t, struct arena *a)
+{
+	size_t size = (size_t)(type_info(t->type)->bits + 7) / 8;
+	if (!t->data || tensor_count(t) == 0)
+		return arena_alloc(a, 16);
+	if (size == 0 || (uintptr_t)t->data % size == 0)
+		return t->data;
+	void *copy = arena_alloc(a, (size_t)tensor_bytes(t));
+	return memcpy(copy, t->data, (size_t)tensor_bytes(t));
+}
+
+static int take_tensor(struct eval_run *run, const struct ir_buffer *b, const struct tensor *t)
+{
+	struct eval_buffer *x = &run->buffer[b->id];
+	for (int k = 0; k < b->rank; k++)
+		if (t->rank != b->rank || t->dim[k] != x->dim[k])
+			return err_set(run->err, ERR_MODEL, "Program %s: extent %d of %s is %lld, but its tensor is %s.",
+				       run->program->name, k, b->name, (long long)x->dim[k],
+				       tensor_describe(t, run->arena));
+	x->data = aligned_data(t, run->symbols.arena);
+	return 0;
+}
+
+/* ---- Which stages read which buffer. */
+
+struct reader {
+	struct eval_run *run;
+	int stage;
+};
+
+static void note_load(void *user, expr e)
+{
+	const struct reader *r = user;
+	if (e->op == IR_LOAD && r->run->buffer[e->buf->id].last_use < r->stage)
+		r->run->buffer[e->buf->id].last_use = r->stage;
+}
+
+static void note_expr(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	if (*slot)
+		ir_walk(*slot, note_load, user);
+}
+
+static int run_stages(struct eval_run *run)
+{
+	const struct ir_program *p = run->program;
+	for (int i = p->stages.n - 1; i >= 0; i--) { /* backwards: only readers that run count */
+		const struct ir_stage *s = p->stages.at[i];
+		const struct eval_buffer *x = &run->buffer[s->out->id];
+		if (x->last_use >= 0 || x->data)
+			ir_stage_exprs(s, note_expr, &(struct reader){ run, i });
+	}
+	for (int i = 0; i < p->stages.n; i++) {
+		const struct ir_stage *s = p->stages.at[i];
+		struct eval_buffer *x = &run->buffer[s->out->id];
+		if (x->last_use < 0 && !x->data)
+			continue;
+		if (!x->data) {
+			x->arena = arena_new();
+			x->data = arena_alloc(x->arena, (size_t)type_bytes(x->type, x->count) + 16);
+		}
+		struct arena_mark mark = arena_mark(run->arena);
+		run->stage = s->out->name;
+		TRY(eval_stage(run, s));
+		arena_release(run->arena, mark);
+		for (int b = 0; b < p->buffers.n; b++) {
+			struct eval_buffer *used = &run->buffer[b];
+			used->decoded = NULL;
+			if (used->arena && used->last_use <= i) {
+				arena_free(used->arena);
+				used->arena = NULL;
+			}
+		}
+	}
+	return 0;
+}
+
+/* Stages that define an output write into its tensor. An input or a constant is copied; a buffer listed twice has one
+ * memory. */
+static int place_output(struct eval_run *run, int i, struct tensor *outputs, struct arena *a)
+{
+	const struct ir_program *p = run->program;
+	const struct ir_buffer *b = p->outputs.at[i];
+	struct eval_buffer *x = &run->buffer[b->id];
+	for (int k = 0; k < i; k++)
+		if (p->outputs.at[k] == b) {
+			outputs[i] = outputs[k];
+			return 0;
+		}
+	TRY(tensor_new(&outputs[i], b->type == TYPE_INDEX ? TYPE_I64 : b->type, b->rank, x->dim, a, run->err));
+	if (x->count == 0)
+		x->data = arena_alloc(run->symbols.arena, 16);
+	else if (x->data)
+		memcpy(outputs[i].data, x->data, (size_t)type_bytes(b->type, x->count));
+	else
+		x->data = outputs[i].data;
+	return 0;
+}
+
+static int run_program(struct eval_run *run, const struct tensor *const *inputs, struct tensor *outputs,
+		       const struct eval_options *opt, struct arena *a)
+{
+	const struct ir_program *p = run->program;
+	TRY(bind_symbols(run, inputs, opt));
+	for (int i = 0; i < p->buffers.n; i++)
+		TRY(buffer_extents(run, p->buffers.at[i]));
+	for (int i = 0; i < p->inputs.n; i++)
+		TRY(take_tensor(run, p->inputs.at[i], input_tensor(run, i, inputs)));
+	for (int i = 0; i < p->buffers.n; i++)
+		if (p->buffers.at[i]->role == IR_CONSTANT)
+			TRY(take_tensor(run, p->buffers.at[i], p->buffers.at[i]->data));
+	for (int i = 0; i < p->outputs.n; i++)
+		TRY(place_output(run, i, outputs, a));
+	return run_stages(run);
+}
+
+int eval_program(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+		 const struct eval_options *opt, struct arena *a, struct err *e)
+{
+	struct arena *job = arena_new(), *scratch = arena_new();
+	struct eval_run *run = NEW(job, struct eval_run);
+	struct arena_guard guard;
+	volatile int rc;
+	*run = (struct eval_run){ .program = p, .symbols = map_new(job), .arena = scratch, .err = e };
+	run->threads = opt ? opt->threads : 0;
+	run->buffer = NEWN(job, struct eval_buffer, p->buffers.n + 1);
+	if (setjmp(*arena_guard_push(&guard)))
+		rc = err_set(e, ERR_DEVICE, "Program %s: memory is out.", p->name);
+	else
+		rc = run_program(run, inputs, outputs, opt, a);
+	arena_guard_pop(&guard);
+	for (int i = 0; i < p->buffers.n; i++)
+		arena_free(run->buffer[i].arena);
+	arena_free(scratch);
+	arena_free(job);
+	return rc;
+}

@@ -1,0 +1,153 @@
+/* Kernels as C11 text for a processor: every block in turn, inside it every thread in turn. Kernels whose threads work
+ * together bring a serial body of their own. */
+#include "gen/text.h"
+
+#include <string.h>
+
+#include "base/embed.h"
+
+static const struct gen_target plain_c = { .c = true, .thread = "thread", .block = "block_x" };
+
+static void print_block(struct gen_text *g, const struct ir_block *b);
+
+static void begin(struct gen_text *g, const char *text)
+{
+	gen_indent(g);
+	str_add(g->out, text);
+}
+
+static void assign(struct gen_text *g, const char *name, expr at, expr value)
+{
+	begin(g, name);
+	if (at) {
+		str_add(g->out, "[");
+		gen_expr(g, at);
+		str_add(g->out, "]");
+	}
+	str_add(g->out, " = ");
+	gen_expr(g, value);
+	str_add(g->out, ";\n");
+}
+
+/* Arithmetic on an element type happens in a wider one. */
+static enum type wider(enum type t)
+{
+	if (type_is_float(t))
+		return t == TYPE_F64 ? TYPE_F64 : TYPE_F32;
+	return t != TYPE_BOOL && type_info(t)->bits < 32 ? TYPE_I32 : t;
+}
+
+static void print_update(struct gen_text *g, const struct ir_stmt *s)
+{
+	enum type t = wider(s->buf->type);
+	expr old = ir_cast(ir_load(s->at->pool, s->buf, &s->at), t);
+	expr new = ir_cast(ir_combine_expr(s->combine, old, ir_cast(s->value, t)), s->buf->type);
+	gen_lets_end(g);
+	gen_lets(g, new);
+	assign(g, s->buf->name, s->at, new);
+}
+
+static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
+{
+	const char *type = gen_type(g, s->type);
+	if (s->value)
+		gen_lets(g, s->value);
+	switch (s->kind) {
+	case IR_COMMENT: str_line(g->out, "/* %s */", s->text); break;
+	case IR_DECLARE:
+		assign(g, arena_printf(g->out->arena, "%s%s %s", s->mutable ? "" : "const ", type, s->name), NULL, s->value);
+		break;
+	case IR_ASSIGN: assign(g, s->name, NULL, s->value); break;
+	case IR_SET: assign(g, s->name, s->at, s->value); break;
+	case IR_STORE: assign(g, s->buf->name, s->at, s->value); break;
+	case IR_UPDATE: print_update(g, s); break;
+	case IR_FOR:
+		begin(g, "for (i64 ");
+		str_printf(g->out, "%s = ", s->name);
+		gen_expr(g, s->from);
+		str_printf(g->out, "; %s < ", s->name);
+		gen_expr(g, s->to);
+		str_printf(g->out, "; %s += ", s->name);
+		gen_expr(g, s->step);
+		str_add(g->out, ") {\n");
+		print_block(g, s->body);
+		str_line(g->out, "}");
+		break;
+	case IR_IF:
+	case IR_RETURN_IF:
+		begin(g, "if (");
+		gen_expr(g, s->value);
+		gen_lets_end(g);
+		str_add(g->out, s->kind == IR_IF ? ") {\n" : ")\n");
+		if (s->kind == IR_IF) {
+			print_block(g, s->body);
+			str_line(g->out, "}");
+		} else {
+			str_line(g->out, "\tcontinue;"); /* the next thread */
+		}
+		break;
+	case IR_ARRAY: str_line(g->out, "%s %s[%d];", type, s->name, s->width); break;
+	case IR_LOAD_VECTOR:
+		str_line(g->out, "%s %s[%d];", type, s->name, s->width);
+		begin(g, "memcpy(");
+		str_printf(g->out, "%s, %s + ", s->name, s->buf->name);
+		gen_expr(g, s->at);
+		str_printf(g->out, ", sizeof %s);\n", s->name);
+		break;
+	case IR_STORE_VECTOR:
+		begin(g, "memcpy(");
+		str_printf(g->out, "%s + ", s->buf->name);
+		gen_expr(g, s->at);
+		str_printf(g->out, ", %s, sizeof %s);\n", s->name, s->name);
+		break;
+	case IR_LANES_COMBINE: ck(!"a serial body has one lane"); break;
+	}
+	gen_lets_end(g);
+}
+
+static void print_block(struct gen_text *g, const struct ir_block *b)
+{
+	g->out->indent++;
+	for (int i = 0; i < b->n; i++)
+		print_stmt(g, &b->at[i]);
+	g->out->indent--;
+}
+
+static void print_kernel(struct str *out, const struct ir_kernel *k)
+{
+	struct gen_text g = { .out = out, .target = &plain_c, .kernel = k };
+	int n = 0;
+	gen_about(&g);
+	str_printf(out, "void %s(void *const *args, const uint32_t block[3])\n{\n", k->name);
+	vec_each(b, &k->buffers) {
+		const char *type = gen_type(&g, (*b)->type), *constant = *b == k->written ? "" : "const ";
+		str_printf(out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type, n++);
+	}
+	vec_each(name, &k->symbols)
+		str_printf(out, "\tconst i64 %s = *(const %s *)args[%d];\n", gen_symbol(&g, *name),
+			   k->index64 ? "i64" : "i32", n++);
+	str_add(out, "\tconst i64 block_x = block[0];\n\t(void)block_x;\n");
+	if (k->serial.n) {
+		print_block(&g, &k->serial);
+	} else {
+		str_printf(out, "\tfor (i64 thread = 0; thread < %d; thread++) {\n", k->threads);
+		out->indent++;
+		print_block(&g, &k->body);
+		out->indent--;
+		str_add(out, "\t}\n");
+	}
+	str_add(out, "}\n");
+}
+
+void gen_c(struct str *out, const struct ir_plan *plan)
+{
+	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
+	ck(header);
+	str_addn(out, header->text, header->size);
+	vec_each(step, &plan->steps) {
+		vec_each(k, *step) {
+			str_add(out, "\n");
+			print_kernel(out, *k);
+		}
+	}
+}

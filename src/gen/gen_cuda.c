@@ -1,0 +1,199 @@
+/* Kernels as CUDA C++ text. The small types, conversions and collectives it calls are in rt/device/tpat_device.h. */
+#include "gen/text.h"
+
+#include <string.h>
+
+static const struct gen_target cuda = { .c = false, .thread = "threadIdx.x", .block = "blockIdx.x" };
+
+static const char *const functor[IR_COMBINE_COUNT] = {
+	[IR_SUM] = "op_sum", [IR_PROD] = "op_prod", [IR_MAXIMUM] = "op_max", [IR_MINIMUM] = "op_min", [IR_ALL] = "op_and",
+	[IR_ANY] = "op_or", [IR_ARGMAX] = "op_argmax<false>", [IR_ARGMIN] = "op_argmin<false>",
+	[IR_ARGMAX_LAST] = "op_argmax<true>", [IR_ARGMIN_LAST] = "op_argmin<true>",
+};
+
+static const char *const atomic[IR_COMBINE_COUNT] = {
+	[IR_SUM] = "atomic_add", [IR_PROD] = "atomic_mul", [IR_MAXIMUM] = "atomic_max", [IR_MINIMUM] = "atomic_min",
+};
+
+static void print_block(struct gen_text *g, const struct ir_block *b);
+
+static void line_begin(struct gen_text *g)
+{
+	gen_indent(g);
+}
+
+/* threads' `name` becomes the combination of all `width` neighbours' */
+static void print_combine(struct gen_text *g, const struct ir_stmt *s)
+{
+	const char *type = gen_type(g, s->type);
+	if (s->name2)
+		type = arena_printf(g->out->arena, "indexed<%s, %s>", type, gen_type(g, TYPE_INDEX));
+	const char *mine = s->name2 ? arena_printf(g->out->arena, "%s{ %s, %s }", type, s->name, s->name2) : s->name;
+	const char *call = arena_printf(g->out->arena, "warp_reduce(%s, %s())", mine, functor[s->combine]);
+	if (s->width > 32) {
+		str_line(g->out, "__shared__ %s across[%d];", type, s->width / 32);
+		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), across)", s->width, mine, functor[s->combine]);
+	}
+	if (s->name2)
+		str_line(g->out, "%s = %s.index;", s->name2, call);
+	else
+		str_line(g->out, "%s = %s;", s->name, call);
+}
+
+static void print_for(struct gen_text *g, const struct ir_stmt *s)
+{
+	if (s->width)
+		str_line(g->out, "#pragma unroll");
+	line_begin(g);
+	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), s->name);
+	gen_expr(g, s->from);
+	str_printf(g->out, "; %s < ", s->name);
+	gen_expr(g, s->to);
+	if (ir_is_int(s->step, 1)) {
+		str_printf(g->out, "; %s++) {\n", s->name);
+	} else {
+		str_printf(g->out, "; %s += ", s->name);
+		gen_expr(g, s->step);
+		str_add(g->out, ") {\n");
+	}
+	print_block(g, s->body);
+	str_line(g->out, "}");
+}
+
+static void assignment(struct gen_text *g, expr at, expr value)
+{
+	if (at) {
+		str_add(g->out, "[");
+		gen_expr(g, at);
+		str_add(g->out, "]");
+	}
+	str_add(g->out, " = ");
+	gen_expr(g, value);
+	str_add(g->out, ";\n");
+}
+
+static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
+{
+	if (s->value)
+		gen_lets(g, s->value);
+	switch (s->kind) {
+	case IR_COMMENT: str_line(g->out, "// %s", s->text); break;
+	case IR_DECLARE:
+		line_begin(g);
+		str_printf(g->out, "%s%s %s", s->mutable ? "" : "const ", gen_type(g, s->type), s->name);
+		assignment(g, NULL, s->value);
+		break;
+	case IR_ASSIGN:
+		line_begin(g);
+		str_add(g->out, s->name);
+		assignment(g, NULL, s->value);
+		break;
+	case IR_FOR: print_for(g, s); break;
+	case IR_IF:
+		line_begin(g);
+		str_add(g->out, "if (");
+		gen_expr(g, s->value);
+		str_add(g->out, ") {\n");
+		gen_lets_end(g);
+		print_block(g, s->body);
+		str_line(g->out, "}");
+		break;
+	case IR_RETURN_IF:
+		line_begin(g);
+		str_add(g->out, "if (");
+		gen_expr(g, s->value);
+		str_add(g->out, ")\n");
+		str_line(g->out, "\treturn;");
+		break;
+	case IR_STORE:
+		line_begin(g);
+		str_add(g->out, s->buf->name);
+		assignment(g, s->at, s->value);
+		break;
+	case IR_SET:
+		line_begin(g);
+		str_add(g->out, s->name);
+		assignment(g, s->at, s->value);
+		break;
+	case IR_UPDATE:
+		line_begin(g);
+		str_printf(g->out, "%s(%s + (", atomic[s->combine], s->buf->name);
+		gen_expr(g, s->at);
+		str_add(g->out, "), ");
+		gen_expr(g, s->value);
+		str_add(g->out, ");\n");
+		break;
+	case IR_ARRAY: str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width); break;
+	case IR_LOAD_VECTOR:
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
+		line_begin(g);
+		str_printf(g->out, "load(%s, %s + ", s->name, s->buf->name);
+		gen_expr(g, s->at);
+		str_add(g->out, ");\n");
+		break;
+	case IR_STORE_VECTOR:
+		line_begin(g);
+		str_printf(g->out, "store(%s + ", s->buf->name);
+		gen_expr(g, s->at);
+		str_printf(g->out, ", %s);\n", s->name);
+		break;
+	case IR_LANES_COMBINE: print_combine(g, s); break;
+	}
+	gen_lets_end(g);
+}
+
+static void print_block(struct gen_text *g, const struct ir_block *b)
+{
+	g->out->indent++;
+	for (int i = 0; i < b->n; i++)
+		print_stmt(g, &b->at[i]);
+	g->out->indent--;
+}
+
+static void print_kernel(struct str *out, const struct ir_kernel *k)
+{
+	struct gen_text g = { .out = out, .target = &cuda, .kernel = k };
+	const char *separator = "";
+	gen_about(&g);
+	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d)\nvoid %s(", k->threads, k->name);
+	vec_each(b, &k->buffers) {
+		str_printf(out, "%s%s%s *__restrict__ %s", separator, *b == k->written ? "" : "const ", gen_type(&g, (*b)->type),
+			   (*b)->name);
+		separator = ", ";
+	}
+	vec_each(n, &k->symbols)
+		str_printf(out, ", %s %s", gen_type(&g, TYPE_INDEX), gen_symbol(&g, *n));
+	str_add(out, ")\n{\n");
+	print_block(&g, &k->body);
+	str_add(out, "}\n");
+}
+
+/* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
+static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64)
+{
+	vec_each(step, &plan->steps) {
+		vec_each(k, *step) {
+			if ((*k)->index64 != index64)
+				continue;
+			str_add(out, "\n");
+			print_kernel(out, *k);
+		}
+	}
+}
+
+void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
+{
+	str_add(out, "#include \"tpat_device.h\"\n");
+	for (int i = 0; i < n; i++) {
+		const char *program;
+		struct str text = str_new(out->arena);
+		ir_print_program(&text, plans[i]->program);
+		program = str_text(&text);
+		str_add(out, "\n/* ");
+		for (; *program; program++) /* no comment inside the comment */
+			str_addn(out, program, 1);
+		str_add(out, " */\n");
+		print_kernels(out, plans[i], false);
+		print_kernels(out, plans[i], true);
+	}
+}

@@ -1,0 +1,32 @@
+/* Inside src/gen/: expressions as C text. */
+#ifndef TPAT_GEN_TEXT_H
+#define TPAT_GEN_TEXT_H
+
+#include "gen/gen.h"
+
+/* A language that kernels are printed in: what differs between CUDA C++ and C. */
+struct gen_target {
+	bool c;                                  /* plain C: functions carry their types in their names */
+	const char *thread, *block;              /* the built-in variables */
+};
+
+struct gen_text {
+	struct str *out;
+	const struct gen_target *target;
+	const struct ir_kernel *kernel;
+	const char **let; /* by node id: the name of a variable that holds it, or null */
+	int lets;
+};
+
+const char *gen_type(const struct gen_text *g, enum type t);
+void gen_expr(struct gen_text *g, expr e);
+/* Declares variables for what `e` computes more than once, so that gen_expr(e) is short. They hold until gen_lets_end. */
+void gen_lets(struct gen_text *g, expr e);
+void gen_lets_end(struct gen_text *g);
+void gen_indent(struct gen_text *g);
+/* A symbol's name in this kernel: its own, unless a buffer has it. */
+const char *gen_symbol(const struct gen_text *g, const char *name);
+/* A kernel's comment: what it computes and the schedule. */
+void gen_about(struct gen_text *g);
+
+#endif

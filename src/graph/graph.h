@@ -1,0 +1,202 @@
+/* A whole model: types, extents and known values of every tensor, which nodes can be taken, the regions that become
+ * plugins, and the rewritten model. Operators are known through lower_node() alone: inference is lowering each node into
+ * a scratch program, folding is interpreting that program.
+ *
+ * All extents are expressions in one pool, over symbols that are the model's dim_param names (made identifiers) or d0, d1
+ * ... for extents without a name. Nothing here prints; what cannot be taken has a sentence. A graph belongs to one thread
+ * at a time. */
+#ifndef TPAT_GRAPH_GRAPH_H
+#define TPAT_GRAPH_GRAPH_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "ir/ir.h"
+#include "onnx/onnx.h"
+#include "ops/op.h"
+#include "tensor/tensor.h"
+
+/* ---- Building ----------------------------------------------------------------------------------------------------- */
+
+/* One extent: a symbol, or where that is null a number. */
+struct graph_dim {
+	const char *symbol;
+	int64_t value;
+};
+/* What `--shape x:Nx3xHxW` says of one input of the model. */
+struct graph_shape {
+	const char *name;
+	int rank;
+	struct graph_dim dim[IR_MAX_RANK];
+};
+/* An input of the model that is treated as a constant. The tensor must outlive the graph. */
+struct graph_bound {
+	const char *name;
+	const struct tensor *tensor;
+};
+struct graph_options {
+	int shapes, bounds;
+	const struct graph_shape *shape;
+	const struct graph_bound *bound;
+};
+
+struct graph_node;
+
+struct graph_value {
+	const char *name;
+	enum type type;                   /* TYPE_NONE: unknown, or no dense tensor */
+	int rank;                         /* -1: unknown */
+	expr dim[IR_MAX_RANK];            /* of type index, over symbols */
+	const expr *content;              /* small tensors whose elements are known expressions over symbols: integers and bool
+					   * as type index, floats in their own type; row-major. Or null */
+	int producer, output;             /* node, and which of its outputs; -1: none */
+	struct {
+		VEC(int);
+	} consumers;                      /* nodes, ascending, each once */
+	bool is_input, is_output;         /* of the model; an initializer that IR < 4 lists as input is no input */
+	bool is_constant;                 /* its value is known: graph_constant() gives it */
+	Onnx__TensorProto *initializer;   /* or null */
+	const struct tensor *constant;    /* once loaded, folded or bound; use graph_constant() */
+};
+
+struct graph_node {
+	int index;                        /* in the model's graph */
+	Onnx__NodeProto *proto;
+	const char *label;                /* see onnx_node_label() */
+	const struct op_def *op;          /* null: a local function, or unknown */
+	const Onnx__FunctionProto *function; /* a call of a local function, or null */
+	int opset;                        /* of the operator's domain */
+	bool known;                       /* tpat can take it */
+	bool folded;                      /* all its outputs are constants */
+	const char *why, *advice;         /* when not known: a sentence without the node's name; what to do, or null */
+	enum err_code code;               /* when not known: ERR_UNSUPPORTED or ERR_MODEL */
+};
+
+struct graph {
+	struct arena *arena;
+	struct onnx_model *model;
+	struct onnx_index *index;         /* of the model's main graph */
+	struct ir_pool *pool;
+	struct {
+		VEC(struct graph_node);
+	} nodes;                          /* as the model has them */
+	struct {
+		VEC(struct graph_value *);
+	} values, inputs, outputs;        /* in the model's order; inputs without initializers and bound ones */
+	struct {
+		VEC(const char *);
+	} symbols, warnings;              /* symbols of the model's inputs; sentences */
+	struct map by_name, meaning, origin, used; /* private: values; dim_param -> expr; symbol -> dim_param; names taken */
+	int fresh;                        /* private */
+};
+
+/* Types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the graph. A
+ * node that cannot be lowered stops nothing: it has a `why`, and what needs its results gets one too. Freed with
+ * graph_free(). `o` may be null. Errors: ERR_USAGE for a shape or a constant that names no input or does not fit it. */
+int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
+void graph_free(struct graph *g); /* null is fine */
+
+struct graph_value *graph_value_find(const struct graph *g, const char *name); /* null when there is none; "" too */
+/* The value of a constant (is_constant), loaded when first asked for. Errors: as onnx_tensor_load(). */
+int graph_constant(const struct tensor **out, struct graph *g, struct graph_value *v, struct err *e);
+/* "f32[N,3,H,W]", "f32[?]" of unknown rank, "?" of unknown type. */
+void graph_value_print(struct str *out, const struct graph_value *v);
+/* Fails with the node's `why`, as a whole sentence with the node's name, when it cannot be taken. */
+int graph_node_check(const struct graph *g, int node, struct err *e);
+
+/* A float or integer expression over symbols as an integer expression of type index, or null: floats that are exact
+ * rational functions of extents and then rounded (floor, ceil, cast) become divisions. Source: what PyTorch's exporter
+ * writes for interpolate(scale_factor=...). */
+expr graph_integer_of(expr e);
+
+/* ---- What TensorRT takes by itself -------------------------------------------------------------------------------- */
+
+enum graph_support { GRAPH_TRT_NO, GRAPH_TRT_PARTLY, GRAPH_TRT_YES };
+/* From a measured table (trt_support.def) and the node's element types. `reason`: a sentence, "" for yes. */
+enum graph_support graph_trt_support(struct graph *g, int node, const char **reason);
+/* Whether an element type can be a plugin's input or output; BOOL and U8 can once they are INT32 at the edge. */
+bool graph_trt_type(enum type t);
+
+/* ---- Selection ---------------------------------------------------------------------------------------------------- */
+
+struct graph_region {
+	const char *label;                /* the node's, or "first..last": for messages */
+	struct {
+		VEC(int);
+	} nodes;                          /* ascending */
+	struct {
+		VEC(struct graph_value *);
+	} inputs,   /* what a plugin reads at run time, in the order of first use: also weights of more than 64 elements */
+	outputs,  /* what is used outside, in the order of the nodes */
+	constants;/* known values of up to 64 elements, which become part of the program */
+	bool folded;                      /* all outputs are constants: becomes initializers and needs no plugin */
+};
+struct graph_regions {
+	VEC(struct graph_region *);
+};
+
+/* One `--region A,B,C`: nodes as onnx_node_find() takes them. */
+struct graph_region_names {
+	int n;
+	const char *const *name;
+};
+struct graph_selection {
+	int names, types, regions, excepts;
+	const char *const *name;          /* nodes, as onnx_node_find() takes them: one region each */
+	const char *const *type;          /* op types, "domain.Type" outside of ai.onnx: one region a node */
+	const struct graph_region_names *region;
+	const char *const *except;        /* nodes that `type` and `automatic` pass over */
+	bool automatic;                   /* nodes that TensorRT refuses and that tpat can take */
+};
+
+/* The regions of a selection, in the order of their first nodes, without a node twice. Explicit regions come first to a
+ * node that several options name. In graph's arena. Errors: ERR_USAGE for names that are not there, or a region that is
+ * not convex (says which node would mend it); ERR_UNSUPPORTED, with the reason, for a named node that cannot be taken,
+ * and when a type has no node that can. Nothing selected is no error: the caller says it. */
+int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *s, struct err *e);
+
+/* One region of these nodes (any order). Errors as above. */
+int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e);
+
+/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+
+struct graph_program_options {
+	bool any_types;                   /* do not refuse the element types that TensorRT lacks */
+	bool keep_types;                  /* BOOL and U8 stay as they are at the edge; else they become INT32 there */
+	ir_dump_fn dump;                  /* as in ir_optimise(); or null */
+	void *dump_user;
+};
+
+/* The region as one optimised program in `a`: its inputs and outputs are the region's, in their order. Symbols are those
+ * of the inputs' extents; extents that are not plain symbols and follow from no other input get names n0, n1 ... `o` may
+ * be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that TensorRT lacks, or a size that no input gives. */
+int graph_region_program(struct ir_program **out, struct graph *g, const struct graph_region *r,
+			 const struct graph_program_options *o, struct arena *a, struct err *e);
+
+/* The type at a plugin's edge of a tensor of type `t`. */
+enum type graph_edge_type(enum type t, const struct graph_program_options *o);
+
+/* ---- Rewrite ------------------------------------------------------------------------------------------------------ */
+
+/* What a region becomes. Regions with equal programs (ir_hash) may have the same name, and then share a function. */
+struct graph_plugin {
+	const char *name;                 /* op_type; of folded regions null */
+	const int *shape_input;           /* indices for tensorrt_plugin_shape_input_indices */
+	int shape_inputs;
+};
+struct graph_rewrite_options {
+	const char *version, *name_space; /* null: "1", "" */
+	bool keep_types;                  /* as in graph_program_options */
+};
+#define GRAPH_PLUGIN_DOMAIN "tpat"
+
+/* Replaces each region by one node of domain "tpat" in the graph's model, in place, with the replaced nodes as a local
+ * function; plugin[i] belongs to r->at[i]. Inputs and outputs of the model stay as they are. Constants that nothing reads
+ * any more go away. Afterwards `g` describes what was: only free it. Errors: ERR_USAGE when a name is taken or regions
+ * need each other's results both ways; then the model is unchanged. */
+int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
+		  const struct graph_rewrite_options *o, struct err *e);
+
+#endif

@@ -1,0 +1,69 @@
+/* What the files of src/graph/ share. Nobody else includes this. */
+#ifndef TPAT_GRAPH_GRAPH_INTERNAL_H
+#define TPAT_GRAPH_GRAPH_INTERNAL_H
+
+#include <stdio.h>
+
+#include "eval/eval.h"
+#include "graph/graph.h"
+#include "ops/lower.h"
+
+enum {
+	GRAPH_MAX_DEPTH = 32,      /* of local functions that call each other */
+	GRAPH_CONTENT_MAX = 256,   /* elements of a tensor whose content is followed as expressions */
+	GRAPH_SMALL = 64,          /* elements of a constant that becomes part of a program */
+	GRAPH_FOLD_MAX = 1 << 20,  /* elements of a constant that is computed or looked at when building */
+};
+
+/* Nodes being lowered one after another into one program: those of the main graph, or of a function's body. */
+struct graph_scope {
+	struct graph *g;
+	struct ir_program *program;
+	struct err *err;
+	struct map buffers;                  /* struct ir_buffer by the tensor's name */
+	const Onnx__FunctionProto *function; /* null: the main graph */
+	const struct map *attributes;        /* of the function: what the call gives, const Onnx__AttributeProto by name */
+	int depth;
+};
+struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e);
+
+/* Lower one node; its inputs are in s->buffers already, its outputs are put there. `label` names it in messages. */
+int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *label);
+/* The version of a domain's operators that a node in this scope means. */
+int graph_scope_opset(const struct graph_scope *s, const char *domain);
+
+/* The node's attributes as lower_node() wants them; those that refer to a function's attributes are resolved. */
+int graph_attributes(const struct attr_value **out, int *n, const struct graph_scope *s, const Onnx__NodeProto *node,
+		     const char *label);
+
+/* Contents of small buffers that the program's stages from number `first` on define, as far as they are known. Those that
+ * are numbers get data too, which graph_forget() takes away again. */
+int graph_note_contents(struct ir_program *p, int first, struct err *e);
+
+/* A tensor of the elements `content` (numbers, of any type); false when some are no numbers. */
+bool graph_content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
+			  struct arena *a);
+
+/* Elements by the extents; -1 when they are not all numbers, or too many. */
+int64_t graph_count(int rank, const expr *dim);
+
+/* Types and extents from what the model says (value_info); false when it says nothing. */
+bool graph_value_declare(struct graph *g, struct graph_value *v, const Onnx__ValueInfoProto *info);
+struct graph_value *graph_value_new(struct graph *g, const char *name);
+/* The symbol of a dim_param, and a symbol of its own for an extent without one. */
+expr graph_symbol(struct graph *g, const char *param);
+expr graph_symbol_fresh(struct graph *g);
+bool graph_name_reserved(const char *name);
+/* Whether the tensor of this value is small enough to be part of a program. */
+bool graph_is_small(const struct graph_value *v);
+
+/* Types, extents, contents of one node's outputs. */
+void graph_infer_node(struct graph *g, struct graph_node *n);
+
+void graph_warn(struct graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A local function that holds a region's nodes: inputs and outputs as the plugin has them. */
+Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_region *r, const char *name,
+					const struct graph_program_options *o, struct err *e);
+
+#endif

@@ -1,0 +1,154 @@
+/* Values of a graph: found by name, declared by the model, loaded, printed; and the names of symbols. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+#include "ir/axis_names.h"
+
+struct graph_value *graph_value_find(const struct graph *g, const char *name)
+{
+	return name && *name ? map_get(&g->by_name, name) : NULL;
+}
+
+struct graph_value *graph_value_new(struct graph *g, const char *name)
+{
+	struct graph_value *v = map_get(&g->by_name, name);
+
+	if (v)
+		return v;
+	v = NEW(g->arena, struct graph_value);
+	v->name = arena_strdup(g->arena, name);
+	v->rank = v->producer = v->output = -1;
+	map_put(&g->by_name, name, v);
+	vec_push(g->arena, &g->values, v);
+	return v;
+}
+
+int64_t graph_count(int rank, const expr *dim)
+{
+	int64_t n = 1, extent;
+
+	for (int i = 0; i < rank; i++)
+		if (!ir_const_int(dim[i], &extent) || extent < 0 || __builtin_mul_overflow(n, extent, &n))
+			return -1;
+	return n;
+}
+
+bool graph_is_small(const struct graph_value *v)
+{
+	int64_t n = v->is_constant ? graph_count(v->rank, v->dim) : -1;
+
+	return n >= 0 && n <= GRAPH_SMALL;
+}
+
+int graph_constant(const struct tensor **out, struct graph *g, struct graph_value *v, struct err *e)
+{
+	struct tensor *t;
+
+	ck(v->is_constant);
+	if (!v->constant) {
+		t = NEW(g->arena, struct tensor);
+		TRY(onnx_tensor_load(t, v->initializer, g->model, g->arena, e));
+		v->constant = t;
+	}
+	*out = v->constant;
+	return 0;
+}
+
+void graph_value_print(struct str *out, const struct graph_value *v)
+{
+	if (v->type == TYPE_NONE) {
+		str_add(out, "?");
+		return;
+	}
+	str_printf(out, "%s[%s", type_name(v->type), v->rank < 0 ? "?" : "");
+	for (int i = 0; i < v->rank; i++) {
+		str_add(out, i ? "," : "");
+		ir_print_expr(out, v->dim[i], 0);
+	}
+	str_add(out, "]");
+}
+
+/* ---- Symbols ------------------------------------------------------------------------------------------------------ */
+
+/* Words that programs and C give a meaning of their own. */
+bool graph_name_reserved(const char *name)
+{
+	static const char *const words[] = {
+		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+		"float", "for", "goto", "half", "if", "inline", "int", "it", "let", "long", "map", "program", "reduce",
+		"register", "restrict", "return", "scatter", "short", "signed", "sizeof", "static", "struct", "switch", "then",
+		"typedef", "union", "unsigned", "void", "volatile", "where", "while", "index", "blockIdx", "threadIdx",
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(words[i], name) == 0)
+			return true;
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		if (strcmp(ir_axis_names[i / IR_MAX_RANK][i % IR_MAX_RANK], name) == 0)
+			return true;
+	for (int i = 0; i < IR_OP_COUNT; i++)
+		if (strcmp(ir_op_info[i].text, name) == 0)
+			return true;
+	return type_from_name(name) != TYPE_NONE;
+}
+
+static expr symbol_new(struct graph *g, const char *name, const char *param)
+{
+	char *copy = arena_strdup(g->arena, name);
+
+	map_put(&g->used, name, copy);
+	if (param)
+		map_put(&g->origin, name, arena_strdup(g->arena, param));
+	vec_push(g->arena, &g->symbols, copy);
+	return ir_symbol(g->pool, name);
+}
+
+expr graph_symbol(struct graph *g, const char *param)
+{
+	expr e = map_get(&g->meaning, param);
+	char *name;
+
+	if (e)
+		return e;
+	name = str_identifier(g->arena, param);
+	while (graph_name_reserved(name) || map_get(&g->used, name))
+		name = arena_printf(g->arena, "%s_", name);
+	e = symbol_new(g, name, param);
+	map_put(&g->meaning, param, (void *)e);
+	return e;
+}
+
+expr graph_symbol_fresh(struct graph *g)
+{
+	char name[32];
+
+	do
+		snprintf(name, sizeof name, "d%d", g->fresh++);
+	while (map_get(&g->used, name));
+	return symbol_new(g, name, NULL);
+}
+
+bool graph_value_declare(struct graph *g, struct graph_value *v, const Onnx__ValueInfoProto *info)
+{
+	const Onnx__TensorShapeProto *shape;
+	enum type type;
+
+	if (!onnx_value_type(info, &type, &shape))
+		return false;
+	v->type = type;
+	v->rank = -1;
+	if (!shape || shape->n_dim > IR_MAX_RANK)
+		return true;
+	v->rank = (int)shape->n_dim;
+	for (int i = 0; i < v->rank; i++) {
+		const Onnx__TensorShapeProto__Dimension *d = shape->dim[i];
+
+		if (*onnx_text(d->dim_param))
+			v->dim[i] = graph_symbol(g, d->dim_param);
+		else if (d->has_dim_value && d->dim_value >= 0)
+			v->dim[i] = ir_index(g->pool, d->dim_value);
+		else
+			v->dim[i] = graph_symbol_fresh(g);
+	}
+	return true;
+}

@@ -1,0 +1,208 @@
+/* Which nodes TensorRT takes by itself: a measured table, and the node's element types. Knows no operator beyond its row. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+enum class { FULL, PARTLY, NEVER };
+
+static const struct row {
+	const char *domain, *op;
+	enum class class;
+	uint32_t refused;
+	const char *conditions, *note;
+} rows[] = {
+#define TRT(domain, op, class, refused, conditions, note) { domain, op, class, refused, conditions, note },
+#include "graph/trt_support.def"
+#undef TRT
+};
+
+static const struct row *row_find(const char *domain, const char *op)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(rows[i].op, op) == 0 && strcmp(rows[i].domain, domain) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+bool graph_trt_type(enum type t)
+{
+	switch (t) {
+	case TYPE_F32:
+	case TYPE_F16:
+	case TYPE_BF16:
+	case TYPE_I8:
+	case TYPE_I32:
+	case TYPE_I64:
+	case TYPE_BOOL:
+	case TYPE_U8:
+	case TYPE_F8E4M3FN:
+	case TYPE_I4:
+	case TYPE_F4E2M1: return true;
+	default: return false;
+	}
+}
+
+/* Whether `text` is one of "first|second"; the list ends with a blank or the end. */
+static bool is_listed(const char *list, const char *text, size_t n)
+{
+	for (size_t len;; list += len + 1) {
+		len = strcspn(list, "| ");
+		if (len == n && strncmp(list, text, n) == 0)
+			return true;
+		if (list[len] != '|')
+			return false;
+	}
+}
+
+static bool attribute_holds(const Onnx__NodeProto *node, const char *name, const char *values)
+{
+	const Onnx__AttributeProto *a = onnx_attr(node, name);
+	char text[32];
+
+	if (!a)
+		return true;
+	switch (onnx_attr_type(a)) {
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING: return is_listed(values, (const char *)a->s.data, a->s.len);
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
+		snprintf(text, sizeof text, "%lld", (long long)a->i);
+		return is_listed(values, text, strlen(text));
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
+		snprintf(text, sizeof text, "%g", (double)a->f);
+		return is_listed(values, text, strlen(text));
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
+		for (size_t i = 0; i < a->n_ints; i++) {
+			snprintf(text, sizeof text, "%lld", (long long)a->ints[i]);
+			if (!is_listed(values, text, strlen(text)))
+				return false;
+		}
+		return true;
+	default: return false;
+	}
+}
+
+static bool inputs_constant(const struct graph *g, const Onnx__NodeProto *node)
+{
+	for (size_t i = 1; i < node->n_input; i++) {
+		const struct graph_value *v = graph_value_find(g, node->input[i]);
+
+		if (v && !v->is_constant)
+			return false;
+	}
+	return true;
+}
+
+static bool condition_holds(const struct graph *g, const Onnx__NodeProto *node, const char *condition)
+{
+	char name[64];
+	size_t n = strcspn(condition, "= "), outputs = 0;
+
+	if (strncmp(condition, "const", n) == 0)
+		return inputs_constant(g, node);
+	if (strncmp(condition, "outputs", n) == 0) {
+		for (size_t i = 0; i < node->n_output; i++)
+			outputs += *node->output[i] != 0;
+		return outputs <= 1;
+	}
+	ck(n < sizeof name && condition[n] == '=');
+	memcpy(name, condition, n);
+	name[n] = 0;
+	return attribute_holds(node, name, condition + n + 1);
+}
+
+static bool conditions_hold(const struct graph *g, const Onnx__NodeProto *node, const char *conditions)
+{
+	for (const char *c = conditions; *c; c += strcspn(c, " "), c += *c == ' ')
+		if (!condition_holds(g, node, c))
+			return false;
+	return true;
+}
+
+/* Casts read network inputs of 8 bits; everything else inside a network refuses them. */
+static bool is_cast(const Onnx__NodeProto *node)
+{
+	return strncmp(onnx_text(node->op_type), "Cast", 4) == 0;
+}
+
+/* The first tensor of the node whose type TensorRT lacks, or null. */
+static const struct graph_value *refused_value(const struct graph *g, const Onnx__NodeProto *node)
+{
+	for (size_t i = 0; i < node->n_input + node->n_output; i++) {
+		const char *name = i < node->n_input ? node->input[i] : node->output[i - node->n_input];
+		const struct graph_value *v = graph_value_find(g, name);
+
+		if (v && v->type && (!graph_trt_type(v->type) || (v->type == TYPE_U8 && !is_cast(node))))
+			return v;
+	}
+	return NULL;
+}
+
+static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth,
+					   const char **reason);
+
+/* The parser puts a local function's nodes in the place of its call. */
+static enum graph_support support_of_function(struct graph *g, const Onnx__FunctionProto *f, int depth,
+					      const char **reason)
+{
+	enum graph_support worst = GRAPH_TRT_YES;
+
+	if (strcmp(onnx_domain(f->domain), GRAPH_PLUGIN_DOMAIN) == 0)
+		return GRAPH_TRT_YES; /* one of ours: the plugin takes it */
+	for (size_t i = 0; i < f->n_node && depth < GRAPH_MAX_DEPTH; i++) {
+		const char *why = "";
+		enum graph_support s = support_of_proto(g, f->node[i], depth + 1, &why);
+
+		if (s < worst) {
+			worst = s;
+			*reason = arena_printf(g->arena, "In the function %s: %s", onnx_text(f->name), why);
+		}
+	}
+	return worst;
+}
+
+static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth,
+					   const char **reason)
+{
+	const char *domain = onnx_domain(node->domain), *op = onnx_text(node->op_type);
+	const Onnx__FunctionProto *f = onnx_function_find(g->model, domain, op, node->overload);
+	const struct row *row = row_find(domain, op);
+	const struct graph_value *v = depth ? NULL : refused_value(g, node);
+
+	*reason = "";
+	if (v) {
+		*reason = arena_printf(g->arena, "\"%s\" is of type %s, which TensorRT refuses inside a network.", v->name,
+				       type_info(v->type)->onnx_name);
+		return GRAPH_TRT_NO;
+	}
+	if (f)
+		return support_of_function(g, f, depth, reason);
+	if (!row) {
+		*reason = arena_printf(g->arena, "TensorRT does not know %s%s%s.", domain, *domain ? "." : "", op);
+		return GRAPH_TRT_NO;
+	}
+	v = depth || !node->n_input ? NULL : graph_value_find(g, node->input[0]);
+	if (row->class == NEVER) {
+		*reason = arena_printf(g->arena, "TensorRT takes no %s: %s.", op, row->note);
+		return GRAPH_TRT_NO;
+	}
+	if (v && v->type && v->type < 32 && row->refused & 1u << v->type) {
+		*reason = arena_printf(g->arena, "TensorRT takes no %s of type %s.", op, type_info(v->type)->onnx_name);
+		return GRAPH_TRT_NO;
+	}
+	if (!depth && !conditions_hold(g, node, row->conditions)) {
+		*reason = arena_printf(g->arena, "TensorRT takes this %s only in part: %s.", op, row->note);
+		return GRAPH_TRT_NO;
+	}
+	if (row->class == PARTLY)
+		*reason = arena_printf(g->arena, "TensorRT takes %s only in part: %s.", op, row->note);
+	return row->class == PARTLY ? GRAPH_TRT_PARTLY : GRAPH_TRT_YES;
+}
+
+enum graph_support graph_trt_support(struct graph *g, int node, const char **reason)
+{
+	const struct graph_node *n = &g->nodes.at[node];
+
+	*reason = "";
+	if (n->folded) /* TensorRT folds what is constant, too: only operators that it does not know are in its way */
+		return support_of_proto(g, n->proto, 0, reason);
+	return support_of_proto(g, n->proto, 0, reason);
+}

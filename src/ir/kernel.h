@@ -1,0 +1,70 @@
+/* Kernels: what a schedule makes of stages and a printer turns into text. A kernel is a tree of statements over the
+ * expression language; loads in it have one index, the row-major position. */
+#ifndef TPAT_IR_KERNEL_H
+#define TPAT_IR_KERNEL_H
+
+#include "ir/ir.h"
+
+enum ir_stmt_kind {
+	IR_COMMENT,      /* // text */
+	IR_DECLARE,      /* const type name = value;   or, with `mutable`: type name = value; */
+	IR_ASSIGN,       /* name = value; */
+	IR_FOR,          /* for (index name = from; name < to; name += step) body;  unrolled when `width` is set */
+	IR_IF,           /* if (value) body */
+	IR_RETURN_IF,    /* if (value) return; */
+	IR_STORE,        /* buf[at] = value; */
+	IR_UPDATE,       /* buf[at] = combine(buf[at], value), atomically between threads */
+	IR_LOAD_VECTOR,  /* type name[width] = the elements from buf[at] on; at is a multiple of width */
+	IR_ARRAY,        /* type name[width]; */
+	IR_SET,          /* name[at] = value; of an array */
+	IR_STORE_VECTOR, /* buf[at...] = name[width] */
+	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index */
+};
+
+struct ir_stmt {
+	enum ir_stmt_kind kind;
+	const char *name, *name2, *text;
+	enum type type;
+	bool mutable;
+	int width;
+	enum ir_combine combine;
+	const struct ir_buffer *buf;
+	expr at, value, from, to, step;
+	struct ir_block *body;
+};
+
+struct ir_block {
+	VEC(struct ir_stmt);
+};
+
+/* Built-in variables of a kernel; printers translate them. */
+#define IR_THREAD "threadIdx.x"
+#define IR_BLOCK "blockIdx.x"
+
+struct ir_kernel {
+	const char *name;          /* of the function */
+	const char *about;         /* lines of comment: the stage's text and the schedule */
+	const char *rule, *params; /* the decision: rule name and version, parameters as text */
+	struct { VEC(const struct ir_buffer *); } buffers; /* pointer arguments, in order; flat views (rank 1) */
+	struct { VEC(const char *); } symbols;             /* then the extents that it uses, in order */
+	const struct ir_buffer *written;                   /* the one that is not const */
+	struct ir_block body;      /* for one thread of many */
+	struct ir_block serial;    /* for a whole block on one processor; empty: `body` for each thread in turn */
+	expr blocks;               /* grid size */
+	int threads;               /* of a block */
+	expr guard;                /* bool over symbols that must hold for this kernel to fit; null: always */
+	bool index64;              /* index expressions need 64 bits */
+};
+
+/* One step of a program: kernels of which the first whose guard holds is to be run. */
+struct ir_step {
+	VEC(struct ir_kernel *);
+};
+
+/* A scheduled program. */
+struct ir_plan {
+	struct ir_program *program;
+	struct { VEC(struct ir_step *); } steps;
+};
+
+#endif

@@ -1,0 +1,356 @@
+/* Building kernels: statements, axes, arguments. See build.h. */
+#include "sched/build.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind)
+{
+	struct ir_stmt s = { .kind = kind };
+	vec_push(p->arena, b, s);
+	return &b->at[b->n - 1];
+}
+
+expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
+{
+	if (value->op == IR_CONST_INT || value->op == IR_VAR)
+		return value;
+	struct ir_stmt *s = emit(p, b, IR_DECLARE);
+	s->name = name;
+	s->type = value->type;
+	s->value = value;
+	return ir_var(p->pool, value->type, name, extent);
+}
+
+struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step)
+{
+	struct ir_stmt *s = emit(p, b, IR_FOR);
+	s->name = name;
+	s->type = TYPE_INDEX;
+	s->from = from;
+	s->to = to;
+	s->step = step;
+	return s->body = NEW(p->arena, struct ir_block);
+}
+
+struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond)
+{
+	struct ir_stmt *s = emit(p, b, IR_IF);
+	s->value = cond;
+	return s->body = NEW(p->arena, struct ir_block);
+}
+
+void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond)
+{
+	if (cond->op == IR_CONST_INT && cond->i == 0)
+		return;
+	emit(p, b, IR_RETURN_IF)->value = cond;
+}
+
+void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value)
+{
+	struct ir_stmt *s = emit(p, b, IR_STORE);
+	s->buf = flat_view(p, buf);
+	s->at = at;
+	s->value = value;
+}
+
+void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	emit(p, b, IR_COMMENT)->text = arena_vprintf(p->arena, fmt, ap);
+	va_end(ap);
+}
+
+const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b)
+{
+	struct ir_buffer *own = p->buffers.at[b->id];
+	ck(own == b || own->flat == b);
+	if (!own->flat) {
+		own->flat = NEW(p->arena, struct ir_buffer);
+		*own->flat = (struct ir_buffer){ .name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP,
+						 .id = own->id };
+		own->flat->dim[0] = ir_buffer_count(p, own);
+	}
+	return own->flat;
+}
+
+/* ---- A stage's expressions as a kernel's. */
+
+struct kernel_job {
+	struct ir_program *p;
+	const struct axes *a;
+};
+
+static expr kernel_leaf(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	struct kernel_job *j = user;
+	(void)arg;
+	if (e->op == IR_AXIS) {
+		ck(j->a->value && j->a->value[e->i]);
+		return j->a->value[e->i];
+	}
+	if (e->op == IR_ACC) {
+		ck(j->a->acc);
+		return j->a->acc;
+	}
+	if (e->op != IR_LOAD)
+		return NULL;
+	expr flat = ir_flat(pool, e->buf, e->arg), at = NULL;
+	expr own = j->a->load ? j->a->load(j->a->user, e, flat) : NULL;
+	if (own)
+		return own;
+	if (j->a->same) {
+		expr difference = ir_binary(IR_SUB, flat, j->a->same);
+		if (!difference->varies)
+			at = ir_binary(IR_ADD, j->a->same_as, difference);
+	}
+	if (!at)
+		at = to_kernel(j->p, flat, j->a);
+	return ir_load(pool, flat_view(j->p, e->buf), &at);
+}
+
+expr to_kernel(struct ir_program *p, expr e, const struct axes *a)
+{
+	struct kernel_job j = { p, a };
+	return ir_copy(p->pool, e, kernel_leaf, &j);
+}
+
+static void mark_axis(void *user, expr e)
+{
+	bool *used = user;
+	if (e->op == IR_AXIS)
+		used[e->i] = true;
+}
+
+void mark_axes(expr e, bool *used)
+{
+	ir_walk(e, mark_axis, used);
+}
+
+void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
+		  const char *const *names, const bool *used, expr *value)
+{
+	expr rest = n;
+	for (int k = rank - 1; k >= 0; k--) {
+		bool first = true; /* no axis before this one is longer than 1 */
+		for (int q = 0; q < k; q++)
+			first &= ir_is_int(extent[q], 1);
+		value[k] = NULL;
+		if (ir_is_int(extent[k], 1)) {
+			value[k] = ir_index(p->pool, 0);
+			continue;
+		}
+		if (used[k]) {
+			expr x = first ? rest : ir_binary(IR_MOD, rest, extent[k]);
+			value[k] = emit_declare(p, b, names[k], x, extent[k]);
+		}
+		if (!first)
+			rest = ir_binary(IR_FLOORDIV, rest, extent[k]);
+	}
+}
+
+/* ---- Counts. */
+
+expr out_count(struct ir_program *p, const struct ir_stage *s)
+{
+	return ir_buffer_count(p, s->out);
+}
+
+expr space_count(struct ir_program *p, const struct ir_stage *s)
+{
+	expr n = s->kind == IR_SCATTER ? ir_index(p->pool, 1) : out_count(p, s);
+	for (int k = 0; k < s->space_rank; k++)
+		n = ir_binary(IR_MUL, n, s->space[k]);
+	return n;
+}
+
+static bool typical(void *user, const char *name, int64_t *value)
+{
+	(void)name;
+	*value = *(const int64_t *)user;
+	return true;
+}
+
+int64_t about(expr e, const struct sched_target *t)
+{
+	int64_t n, symbol = t->typical;
+	return ir_eval_int(e, typical, &symbol, &n) && n > 0 ? n : 1;
+}
+
+/* ---- What is surely evaluated. */
+
+struct sure {
+	void (*fn)(void *user, expr e);
+	void *user;
+	bool *seen;
+};
+
+static void walk_sure(struct sure *s, expr e)
+{
+	if (s->seen[e->id])
+		return;
+	s->seen[e->id] = true;
+	s->fn(s->user, e);
+	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
+	for (int i = 0; i < (lazy ? 1 : e->n); i++)
+		walk_sure(s, e->arg[i]);
+}
+
+void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user)
+{
+	struct arena *scratch = arena_new();
+	struct sure s = { fn, user, NEWN(scratch, bool, e->id + 1) };
+	walk_sure(&s, e);
+	arena_free(scratch);
+}
+
+/* ---- Kernels. */
+
+struct ir_step *step_new(struct ir_plan *plan)
+{
+	struct ir_step *step = NEW(plan->program->arena, struct ir_step);
+	vec_push(plan->program->arena, &plan->steps, step);
+	return step;
+}
+
+struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
+			     const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k = NEW(p->arena, struct ir_kernel);
+	struct str params = str_new(p->arena);
+	k->name = arena_printf(p->arena, "%s_%s%s", str_identifier(p->arena, p->name), s->out->name, suffix);
+	k->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
+	for (int i = 0; i < SCHED_MAX_PARAMS && c->rule->params[i]; i++)
+		str_printf(&params, "%s%s %d", i ? ", " : "", c->rule->params[i], c->param[i]);
+	k->params = str_text(&params);
+	return k;
+}
+
+struct collect {
+	struct ir_program *p;
+	struct ir_kernel *k;
+};
+
+static void add_buffer(struct collect *c, const struct ir_buffer *b)
+{
+	vec_each(have, &c->k->buffers)
+		if (*have == b)
+			return;
+	vec_push(c->p->arena, &c->k->buffers, b);
+}
+
+static void collect_node(void *user, expr e)
+{
+	struct collect *c = user;
+	if (e->op == IR_LOAD)
+		add_buffer(c, e->buf);
+	if (e->op != IR_SYMBOL)
+		return;
+	vec_each(have, &c->k->symbols)
+		if (strcmp(*have, e->name) == 0)
+			return;
+	vec_push(c->p->arena, &c->k->symbols, e->name);
+}
+
+static void collect_expr(struct collect *c, expr e)
+{
+	if (e)
+		ir_walk(e, collect_node, c);
+}
+
+static void collect_block(struct collect *c, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		collect_expr(c, s->value);
+		collect_expr(c, s->at);
+		collect_expr(c, s->from);
+		collect_expr(c, s->to);
+		collect_expr(c, s->step);
+		if (s->buf && s->kind == IR_LOAD_VECTOR)
+			add_buffer(c, s->buf);
+		if (s->body)
+			collect_block(c, s->body);
+	}
+}
+
+static const struct ir_buffer *written(const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		if (s->kind == IR_STORE || s->kind == IR_STORE_VECTOR || s->kind == IR_UPDATE)
+			return s->buf;
+		const struct ir_buffer *inner = s->body ? written(s->body) : NULL;
+		if (inner)
+			return inner;
+	}
+	return NULL;
+}
+
+static int order_buffers(const struct ir_program *p, const struct ir_buffer *b)
+{
+	enum ir_role r = p->buffers.at[b->id]->role;
+	return (r == IR_INPUT ? 0 : r == IR_CONSTANT ? 1 : r == IR_TEMP ? 2 : 3) * 4096 + b->id;
+}
+
+/* bool: every position in the kernel's buffers and its thread count fit 31 bits, with room for a last block. */
+static expr fits_int(struct ir_program *p, const struct ir_kernel *k, const struct ir_stage *s)
+{
+	expr limit = ir_index(p->pool, INT32_MAX - (1 << 20)), fits = ir_int(p->pool, TYPE_BOOL, 1);
+	vec_each(b, &k->buffers)
+		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, (*b)->dim[0], limit));
+	expr threads = ir_binary(IR_MUL, k->blocks, ir_index(p->pool, k->threads));
+	fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, threads, limit));
+	if (s->kind == IR_REDUCE) { /* the position in the reduced space */
+		expr reduced = ir_index(p->pool, 1);
+		for (int i = 0; i < s->space_rank; i++)
+			reduced = ir_binary(IR_MUL, reduced, s->space[i]);
+		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, reduced, limit));
+	}
+	return fits;
+}
+
+void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	struct ir_program *p = plan->program;
+	struct collect c = { p, k };
+	struct str text = str_new(p->arena);
+	k->written = written(&k->body);
+	collect_block(&c, &k->body);
+	collect_block(&c, &k->serial);
+	add_buffer(&c, k->written);
+	for (int i = 1; i < k->buffers.n; i++) /* inputs, constants, intermediates, outputs */
+		for (int j = i; j > 0 && order_buffers(p, k->buffers.at[j - 1]) > order_buffers(p, k->buffers.at[j]); j--) {
+			const struct ir_buffer *b = k->buffers.at[j];
+			k->buffers.at[j] = k->buffers.at[j - 1];
+			k->buffers.at[j - 1] = b;
+		}
+	for (int i = 1; i < k->symbols.n; i++)
+		for (int j = i; j > 0 && strcmp(k->symbols.at[j - 1], k->symbols.at[j]) > 0; j--) {
+			const char *n = k->symbols.at[j];
+			k->symbols.at[j] = k->symbols.at[j - 1];
+			k->symbols.at[j - 1] = n;
+		}
+	ir_print_stage(&text, s);
+	k->about = str_text(&text);
+
+	expr fits = fits_int(p, k, s);
+	bool never = fits->op == IR_CONST_INT && !fits->i, always = fits->op == IR_CONST_INT && fits->i;
+	struct ir_kernel *wide = NULL;
+	k->index64 = never;
+	if (!never && !always) {
+		if (!k->guard) {
+			wide = NEW(p->arena, struct ir_kernel);
+			*wide = *k;
+			wide->name = arena_printf(p->arena, "%s_64", k->name);
+			wide->index64 = true;
+		}
+		k->guard = k->guard ? ir_binary(IR_AND, k->guard, fits) : fits;
+	}
+	vec_push(p->arena, step, k);
+	if (wide)
+		vec_push(p->arena, step, wide);
+}

@@ -1,0 +1,55 @@
+/* Inside src/sched/: what all rules share to build kernels. */
+#ifndef TPAT_SCHED_BUILD_H
+#define TPAT_SCHED_BUILD_H
+
+#include "sched/sched.h"
+
+/* Statements. `b` is the block they are appended to; memory is the program's. */
+struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind);
+expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
+struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step);
+struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond);
+void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond);
+void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value);
+void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* How a stage's axes are called in a kernel: AXIS k -> value. Loads become flat: where a load's position is the same
+ * polynomial of axes as `same` plus something invariant, it becomes `same_as` plus that (so that an elementwise kernel
+ * reads x[n]). `vector`, when not null, may replace whole loads. */
+struct axes {
+	const expr *value;               /* by axis; null entries: not needed, must not be met */
+	expr same, same_as;              /* may be null */
+	expr (*load)(void *user, expr e, expr flat); /* null result: an ordinary load */
+	void *user;
+	expr acc;                        /* what ACC stands for */
+};
+expr to_kernel(struct ir_program *p, expr e, const struct axes *a);
+
+/* The rank-1 view of a buffer that kernels index. */
+const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b);
+
+/* Axes of a space given their position: declares i, j, k ... (those in `used`) in `b` from the flat position `n`. */
+void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent, const char *const *names,
+		  const bool *used, expr *value);
+/* Marks which axes an expression reads. */
+void mark_axes(expr e, bool *used);
+
+/* A new kernel of the step: named after the stage's buffer, with the stage's text as comment; collects arguments from the
+ * body when finished. Kernels whose positions might pass 2^31 get a twin with 64-bit indices behind a guard. */
+struct ir_step *step_new(struct ir_plan *plan);
+struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
+			     const struct sched_choice *c);
+void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
+
+/* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates. */
+expr out_count(struct ir_program *p, const struct ir_stage *s);
+expr space_count(struct ir_program *p, const struct ir_stage *s);
+/* About how many, with every symbol taken as t->typical. */
+int64_t about(expr e, const struct sched_target *t);
+
+/* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
+void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
+
+extern const struct sched_rule sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter;
+
+#endif

@@ -1,0 +1,83 @@
+/* The analytic cost model: bytes that move, how well neighbouring threads' accesses fall together, and how much of the
+ * device the threads fill. A stand-in for measurement, good enough to order choices. */
+#include "sched/build.h"
+
+#include <string.h>
+
+struct traffic {
+	struct ir_program *p;
+	const struct sched_target *t;
+	int axis;        /* along which neighbouring threads run; -1: none */
+	double bytes;
+	double points;   /* of the space: how often the load is made */
+};
+
+enum { SECTOR = 32 };
+
+static void add_load(void *user, expr e)
+{
+	struct traffic *m = user;
+	if (e->op != IR_LOAD)
+		return;
+	double size = type_info(e->type)->bits / 8.0, elements = (double)about(ir_buffer_count(m->p, e->buf), m->t);
+	expr stride = NULL;
+	if (m->axis >= 0) {
+		expr flat = ir_flat(m->p->pool, e->buf, e->arg);
+		stride = ir_stride(flat, m->axis);
+	}
+	double step = stride ? (double)about(stride, m->t) : 1e9;
+	if (stride && ir_is_int(stride, 0))
+		step = 0;
+	/* A warp's access takes whole sectors; what is read again mostly comes from the caches at a quarter of the cost. */
+	double a_load = step == 0 ? size / SECTOR : step == 1 ? size : step * size < SECTOR ? step * size : SECTOR;
+	double first = elements * size, again = m->points * a_load;
+	m->bytes += again <= first ? again : first + (again - first) / 4;
+}
+
+static int last_axis(const struct ir_buffer *b)
+{
+	for (int k = b->rank - 1; k >= 0; k--)
+		if (!ir_is_int(b->dim[k], 1))
+			return k;
+	return -1;
+}
+
+double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
+		      const struct sched_target *t)
+{
+	struct ir_program *p = (struct ir_program *)cp;
+	double outs = (double)about(out_count(p, s), t), points = (double)about(space_count(p, s), t);
+	struct traffic m = { .p = p, .t = t, .axis = last_axis(s->out), .points = points };
+	double threads = outs, overhead = 0;
+	if (c->rule == &sched_map)
+		threads = outs / c->param[0];
+	if (c->rule == &sched_reduce_lanes) {
+		m.axis = s->out->rank + s->space_rank - 1;
+		threads = outs * c->param[0];
+		double in_row = points / (outs > 0 ? outs : 1);
+		/* Steps of the exchange between lanes, and lanes that find nothing to do. */
+		overhead = outs * c->param[0] * (c->param[0] > 32 ? 12 : 6) / (t->processors * 64.0);
+		if (in_row < c->param[0])
+			threads = outs * in_row;
+	}
+	if (s->kind == IR_SCATTER)
+		threads = points;
+	ir_walk(s->value, add_load, &m);
+	if (s->init)
+		m.bytes += 2 * outs * type_info(s->out->type)->bits / 8.0;
+	m.bytes += outs * type_info(s->out->type)->bits / 8.0;
+	/* Bandwidth needs about 1024 threads a processor, or fewer with more bytes each. */
+	double vector = c->rule == &sched_map ? c->param[0] : 1, full = t->processors * 1024.0;
+	double fill = threads * (vector > 4 ? 4 : vector) / full;
+	double work = points * ir_cost(s->value) / (t->processors * 128.0 * 1.5);
+	double serial = c->rule == &sched_reduce_thread ? points / (outs > 0 ? outs : 1) * 4 : 0; /* ns of one thread */
+	double time = m.bytes / t->bytes_per_ns / (fill < 1 ? (fill > 0.002 ? fill : 0.002) : 1);
+	if (work > time)
+		time = work;
+	if (serial > time)
+		time = serial;
+	/* Wider vectors need fewer instructions for the same bytes. */
+	if (c->rule == &sched_map)
+		time *= 1 + 0.02 * (8.0 / c->param[0]);
+	return t->launch_ns + overhead + time;
+}

@@ -1,0 +1,250 @@
+/* Rule map: one thread makes `width` neighbouring elements of a map; loads that run along with them are vectors too. */
+#include "sched/build.h"
+
+#include "ir/axis_names.h"
+
+enum { THREADS = 256, MAX_WIDTH = 8 };
+
+/* The last axis that is longer than 1, or -1. */
+static int inner_axis(const struct ir_buffer *b)
+{
+	for (int k = b->rank - 1; k >= 0; k--)
+		if (!ir_is_int(b->dim[k], 1))
+			return k;
+	return -1;
+}
+
+/* ---- Which loads can be vectors: those that are surely made, run along the inner axis, and start at multiples. */
+
+struct divisible {
+	int64_t width;
+	expr symbol; /* the inner extent, known to be a multiple */
+	bool all;
+};
+
+static void check_term(void *user, int64_t c, int factors, const expr *factor)
+{
+	struct divisible *d = user;
+	bool ok = c % d->width == 0;
+	for (int i = 0; i < factors && !ok; i++)
+		ok = factor[i] == d->symbol;
+	d->all &= ok;
+}
+
+static bool runs_along(struct ir_program *p, const struct ir_stage *s, expr e, int width)
+{
+	int inner = inner_axis(s->out);
+	expr flat = ir_flat(p->pool, e->buf, e->arg), stride = ir_stride(flat, inner);
+	if (!stride || !ir_is_int(stride, 1) || type_info(e->type)->bits * width > 256)
+		return false;
+	struct divisible d = { width, s->out->dim[inner], true };
+	ir_poly_terms(ir_binary(IR_SUB, flat, ir_axis(p->pool, inner, s->out->dim[inner])), check_term, &d);
+	return d.all;
+}
+
+struct find {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int width, vectors, loads;
+	struct { VEC(expr); } found;
+};
+
+static void find_vector(void *user, expr e)
+{
+	struct find *f = user;
+	if (e->op != IR_LOAD)
+		return;
+	f->loads++;
+	if (!runs_along(f->p, f->s, e, f->width))
+		return;
+	f->vectors++;
+	vec_push(f->p->arena, &f->found, e);
+}
+
+static struct find find_vectors(struct ir_program *p, const struct ir_stage *s, int width)
+{
+	struct find f = { .p = p, .s = s, .width = width };
+	walk_unconditional(s->value, find_vector, &f);
+	return f;
+}
+
+/* ---- The rule. */
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_MAP)
+		return true;
+	*why = "the stage is no map";
+	return false;
+}
+
+static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
+		      struct sched_choice *out)
+{
+	struct ir_program *p = (struct ir_program *)cp;
+	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits;
+	(void)t;
+	for (int width = MAX_WIDTH; width > 1 && inner >= 0; width /= 2) {
+		int64_t extent;
+		if (bits * width > 128 || (ir_const_int(s->out->dim[inner], &extent) && extent % width))
+			continue;
+		struct find f = find_vectors(p, s, width);
+		if (f.vectors || !f.loads)
+			out[n++] = (struct sched_choice){ &sched_map, { width } };
+	}
+	out[n++] = (struct sched_choice){ &sched_map, { 1 } };
+	return n;
+}
+
+static expr block_count(struct ir_program *p, expr items, int a_block)
+{
+	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, items, ir_index(p->pool, a_block - 1)), ir_index(p->pool, a_block));
+}
+
+/* element = (blockIdx.x * THREADS + threadIdx.x) * width, and out when beyond the end */
+static expr declare_element(struct ir_program *p, struct ir_block *b, expr count, int width)
+{
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, block_count(p, count, THREADS * width));
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, THREADS));
+	expr first = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, THREADS * width)),
+			       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
+	first = emit_declare(p, b, "element", first, NULL);
+	emit_return_if(p, b, ir_binary(IR_LE, count, first));
+	/* From here on it is known to be inside. */
+	return ir_var(p->pool, TYPE_INDEX, "element", count);
+}
+
+static void one_element(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+			const struct sched_choice *c, const char *suffix)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
+	bool used[IR_MAX_RANK] = { false };
+	expr axis[IR_MAX_RANK], count = out_count(p, s), own[IR_MAX_RANK];
+	expr element = declare_element(p, &k->body, count, 1);
+	for (int i = 0; i < s->out->rank; i++)
+		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
+	expr same = ir_flat(p->pool, s->out, own);
+	/* Only the axes that are still met after loads at the own position became x[element]. */
+	struct axes a = { .value = own, .same = same, .same_as = element };
+	mark_axes(to_kernel(p, s->value, &a), used);
+	declare_axes(p, &k->body, element, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
+	a.value = axis;
+	for (int i = 0; i < s->out->rank; i++)
+		if (!axis[i])
+			axis[i] = ir_index(p->pool, 0); /* not met */
+	emit_store(p, &k->body, s->out, element, to_kernel(p, s->value, &a));
+	k->threads = THREADS;
+	k->blocks = block_count(p, count, THREADS);
+	kernel_finish(plan, step, k, s);
+}
+
+struct lanes {
+	struct ir_program *p;
+	struct find *f;
+	const char **name; /* of each vector */
+	expr lane;
+};
+
+static expr vector_lane(void *user, expr e, expr flat)
+{
+	struct lanes *l = user;
+	(void)flat;
+	for (int i = 0; i < l->f->found.n; i++)
+		if (l->f->found.at[i] == e)
+			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s]", l->name[i], l->lane->name),
+				      NULL);
+	return NULL;
+}
+
+static void several_elements(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+			     const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	int width = c->param[0], inner = inner_axis(s->out), rank = s->out->rank;
+	struct find f = find_vectors(p, s, width);
+	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", width), c);
+	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK];
+	bool used[IR_MAX_RANK] = { false };
+	expr element = declare_element(p, &k->body, count, width);
+	for (int i = 0; i < rank; i++)
+		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
+	expr same = ir_flat(p->pool, s->out, own);
+	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
+	struct lanes l = { p, &f, NEWN(p->arena, const char *, f.found.n + 1), lane };
+	struct axes a = { .value = own, .same = same, .same_as = ir_binary(IR_ADD, element, lane), .load = vector_lane,
+			  .user = &l };
+	for (int i = 0; i < f.found.n; i++) {
+		expr e = f.found.at[i];
+		bool again = false; /* a second vector of the same buffer gets a number */
+		for (int j = 0; j < i; j++)
+			again |= f.found.at[j]->buf == e->buf;
+		l.name[i] = again ? arena_printf(p->arena, "%s_v%d", e->buf->name, i + 1)
+				  : arena_printf(p->arena, "%s_v", e->buf->name);
+	}
+	/* Which axes are met: in the value, and in where vectors start. */
+	mark_axes(to_kernel(p, s->value, &a), used);
+	for (int i = 0; i < f.found.n; i++) {
+		expr flat = ir_flat(p->pool, f.found.at[i]->buf, f.found.at[i]->arg);
+		if (ir_binary(IR_SUB, flat, same)->varies)
+			mark_axes(flat, used);
+	}
+	declare_axes(p, &k->body, element, rank, s->out->dim, ir_axis_names[0], used, axis);
+	for (int i = 0; i < rank; i++)
+		if (!axis[i])
+			axis[i] = ir_index(p->pool, 0); /* not met */
+	/* Vectors start at lane 0. */
+	struct axes start = { .value = axis, .same = same, .same_as = element };
+	for (int i = 0; i < f.found.n; i++) {
+		expr e = f.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg);
+		expr difference = ir_binary(IR_SUB, flat, same);
+		struct ir_stmt *st = emit(p, &k->body, IR_LOAD_VECTOR);
+		st->name = l.name[i];
+		st->type = e->type;
+		st->width = width;
+		st->buf = flat_view(p, e->buf);
+		st->at = difference->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, element, difference);
+	}
+	expr lane_axis[IR_MAX_RANK];
+	for (int i = 0; i < rank; i++)
+		lane_axis[i] = i == inner ? ir_binary(IR_ADD, axis[i], lane) : axis[i];
+	a.value = lane_axis;
+	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
+	struct ir_stmt *array = emit(p, &k->body, IR_ARRAY);
+	array->name = result;
+	array->type = s->out->type;
+	array->width = width;
+	struct ir_block *loop = emit_for(p, &k->body, "v", ir_index(p->pool, 0), ir_index(p->pool, width),
+					 ir_index(p->pool, 1));
+	k->body.at[k->body.n - 1].width = width;
+	struct ir_stmt *set = emit(p, loop, IR_SET);
+	set->name = result;
+	set->at = lane;
+	set->value = to_kernel(p, s->value, &a);
+	struct ir_stmt *st = emit(p, &k->body, IR_STORE_VECTOR);
+	st->name = result;
+	st->width = width;
+	st->type = s->out->type;
+	st->buf = flat_view(p, s->out);
+	st->at = element;
+	k->threads = THREADS;
+	k->blocks = block_count(p, count, THREADS * width);
+	expr fits = ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
+	k->guard = fits->op == IR_CONST_INT ? NULL : fits;
+	kernel_finish(plan, step, k, s);
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_step *step = step_new(plan);
+	if (c->param[0] > 1)
+		several_elements(plan, step, s, c);
+	if (!step->n || step->at[step->n - 1]->guard)
+		one_element(plan, step, s, c, "");
+}
+
+const struct sched_rule sched_map = {
+	.name = "map", .version = 1, .help = "one thread makes `width` neighbouring elements", .params = { "width" },
+	.applicable = applicable, .candidates = candidates, .apply = apply,
+};

@@ -1,0 +1,285 @@
+/* Rules for reductions. reduce_thread: one thread an element of the result, which applies to every reduction.
+ * reduce_lanes: a warp or a block shares each element. */
+#include "sched/build.h"
+
+#include "ir/axis_names.h"
+
+enum { THREADS = 256, WARP = 32, WARP_BLOCK = 128 };
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_REDUCE)
+		return true;
+	*why = "the stage is no reduction";
+	return false;
+}
+
+static bool is_last(enum ir_combine c)
+{
+	return c == IR_ARGMAX_LAST || c == IR_ARGMIN_LAST;
+}
+
+/* What accumulates: `sum`, or `best` and `best_at` of an arg reduction. */
+struct accumulator {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	expr value, position; /* variables */
+	expr none;            /* the position that means "nothing yet" */
+};
+
+static expr reduced_count(struct ir_program *p, const struct ir_stage *s)
+{
+	expr n = ir_index(p->pool, 1);
+	for (int k = 0; k < s->space_rank; k++)
+		n = ir_binary(IR_MUL, n, s->space[k]);
+	return n;
+}
+
+static expr declare_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first)
+{
+	struct ir_stmt *s = emit(p, b, IR_DECLARE);
+	s->name = name;
+	s->type = first->type;
+	s->value = first;
+	s->mutable = true;
+	return ir_var(p->pool, first->type, name, NULL);
+}
+
+/* Also of what emit_declare would use as it is: built-in variables are unsigned, and only declared away from here on. */
+static expr declare_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
+{
+	struct ir_stmt *s = emit(p, b, IR_DECLARE);
+	s->name = name;
+	s->type = value->type;
+	s->value = value;
+	return ir_var(p->pool, value->type, name, extent);
+}
+
+static void assign(struct ir_program *p, struct ir_block *b, expr variable, expr value)
+{
+	struct ir_stmt *s = emit(p, b, IR_ASSIGN);
+	s->name = variable->name;
+	s->type = variable->type;
+	s->value = value;
+}
+
+static struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s)
+{
+	struct accumulator a = { .p = p, .s = s };
+	bool arg = ir_combine_is_arg(s->combine);
+	a.value = declare_variable(p, b, arg ? "best" : "sum", ir_identity(p->pool, s->combine, s->value->type));
+	if (!arg)
+		return a;
+	/* Of equals the first wins: "nothing" then lies behind all; or the last: before all. */
+	a.none = is_last(s->combine) ? ir_index(p->pool, -1) : reduced_count(p, s);
+	a.position = declare_variable(p, b, "best_at", a.none);
+	return a;
+}
+
+static void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
+{
+	enum ir_combine c = a->s->combine;
+	struct ir_program *p = a->p;
+	if (!ir_combine_is_arg(c)) {
+		assign(p, b, a->value, ir_combine_expr(c, a->value, value));
+		return;
+	}
+	struct ir_stmt *v = emit(p, b, IR_DECLARE);
+	v->name = "part";
+	v->type = value->type;
+	v->value = value;
+	expr part = ir_var(p->pool, value->type, "part", NULL), best = a->value;
+	expr low = c == IR_ARGMIN || c == IR_ARGMIN_LAST ? part : best, high = low == part ? best : part;
+	expr better = ir_binary(is_last(c) ? IR_LE : IR_LT, low, high);
+	if (type_is_float(value->type)) {
+		expr nan = ir_unary(IR_ISNAN, part);
+		if (!is_last(c))
+			nan = ir_binary(IR_AND, nan, ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
+		better = ir_binary(IR_OR, better, nan);
+	}
+	better = ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better);
+	struct ir_block *then = emit_if(p, b, better);
+	assign(p, then, best, part);
+	assign(p, then, a->position, position);
+}
+
+static expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
+{
+	const struct ir_stage *s = a->s;
+	if (ir_combine_is_arg(s->combine))
+		return ir_cast(a->position, s->out->type);
+	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = a->value };
+	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
+}
+
+/* Which of out's axes the stage reads, in its value and behind it. */
+static void axes_read(const struct ir_stage *s, bool *used)
+{
+	mark_axes(s->value, used);
+	if (s->post)
+		mark_axes(s->post, used);
+}
+
+static expr own_position(struct ir_program *p, const struct ir_stage *s)
+{
+	expr own[IR_MAX_RANK];
+	for (int i = 0; i < s->out->rank; i++)
+		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
+	return ir_flat(p->pool, s->out, own);
+}
+
+static expr ceil_div(struct ir_program *p, expr a, int b)
+{
+	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, a, ir_index(p->pool, b - 1)), ir_index(p->pool, b));
+}
+
+/* ---- reduce_thread */
+
+static int thread_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+			     struct sched_choice *out)
+{
+	(void)p;
+	(void)s;
+	(void)t;
+	out[0] = (struct sched_choice){ &sched_reduce_thread, { 0 } };
+	return 1;
+}
+
+/* The loops over the reduced axes, one inside the other. */
+static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
+{
+	struct ir_program *p = a->p;
+	const struct ir_stage *s = a->s;
+	int rank = s->out->rank;
+	expr position = ir_index(p->pool, 0);
+	for (int k = 0; k < s->space_rank; k++) {
+		const char *name = ir_axis_names[1][k];
+		if (ir_is_int(s->space[k], 1)) {
+			axis[rank + k] = ir_index(p->pool, 0);
+		} else {
+			b = emit_for(p, b, name, ir_index(p->pool, 0), s->space[k], ir_index(p->pool, 1));
+			axis[rank + k] = ir_var(p->pool, TYPE_INDEX, name, s->space[k]);
+		}
+		position = ir_binary(IR_ADD, ir_binary(IR_MUL, position, s->space[k]), axis[rank + k]);
+	}
+	struct axes in = { .value = axis };
+	accumulate(a, b, to_kernel(p, s->value, &in), position);
+}
+
+static void thread_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL }, count = out_count(p, s);
+	k->threads = THREADS;
+	k->blocks = ceil_div(p, count, THREADS);
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, THREADS));
+	expr element = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, THREADS)), thread);
+	element = emit_declare(p, &k->body, "element", element, NULL);
+	emit_return_if(p, &k->body, ir_binary(IR_LE, count, element));
+	element = ir_var(p->pool, TYPE_INDEX, "element", count);
+	axes_read(s, used);
+	declare_axes(p, &k->body, element, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
+	struct accumulator a = accumulator_begin(p, &k->body, s);
+	serial_loops(&a, &k->body, axis);
+	emit_store(p, &k->body, s->out, element, accumulator_result(&a, axis, own_position(p, s), element));
+	kernel_finish(plan, step, k, s);
+}
+
+/* ---- reduce_lanes */
+
+static int lanes_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+			    struct sched_choice *out)
+{
+	int64_t points = about(reduced_count((struct ir_program *)p, s), t);
+	int n = 0;
+	for (int lanes = 1024; lanes >= WARP; lanes /= 2)
+		if (lanes == WARP || points >= 2 * lanes)
+			out[n++] = (struct sched_choice){ &sched_reduce_lanes, { lanes } };
+	return n;
+}
+
+/* Row `row`, by `lanes` threads of which this is `lane`; serial: by one alone. */
+static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_block *b, expr row, expr lane, int lanes)
+{
+	struct ir_program *p = plan->program;
+	int rank = s->out->rank;
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s);
+	axes_read(s, used);
+	declare_axes(p, b, row, rank, s->out->dim, ir_axis_names[0], used, axis);
+	struct accumulator a = accumulator_begin(p, b, s);
+	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
+	struct ir_block *loop = emit_for(p, b, name, lane ? lane : ir_index(p->pool, 0), points,
+					 ir_index(p->pool, lane ? lanes : 1));
+	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+	if (s->space_rank == 1)
+		axis[rank] = point;
+	else
+		declare_axes(p, loop, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
+	struct axes in = { .value = axis };
+	accumulate(&a, loop, to_kernel(p, s->value, &in), point);
+	if (lane) {
+		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
+		all->name = a.value->name;
+		all->name2 = a.position ? a.position->name : NULL;
+		all->type = a.value->type;
+		all->width = lanes;
+		all->combine = s->combine;
+		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
+	}
+	emit_store(p, b, s->out, row, accumulator_result(&a, axis, own_position(p, s), row));
+}
+
+static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	expr rows = out_count(p, s);
+	k->threads = lanes * rows_a_block;
+	k->blocks = ceil_div(p, rows, rows_a_block);
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr row = block, lane = thread;
+	if (rows_a_block > 1) {
+		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
+		row = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, rows_a_block)),
+				ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
+	}
+	lane = declare_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	row = declare_constant(p, &k->body, "row", row, NULL);
+	if (rows_a_block > 1)
+		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
+	row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+	one_row(plan, s, &k->body, row, lane, lanes);
+
+	/* The same rows on one processor. */
+	struct ir_block *b = &k->serial;
+	row = block;
+	if (rows_a_block > 1) {
+		b = emit_for(p, b, "row", ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
+			     ir_binary(IR_MIN, rows,
+				       ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
+						 ir_index(p->pool, rows_a_block))),
+			     ir_index(p->pool, 1));
+		row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+	}
+	one_row(plan, s, b, row, NULL, 1);
+	kernel_finish(plan, step, k, s);
+}
+
+const struct sched_rule sched_reduce_lanes = {
+	.name = "reduce_lanes", .version = 1, .help = "a warp or a block of `lanes` threads shares each element",
+	.params = { "lanes" }, .applicable = applicable, .candidates = lanes_candidates, .apply = lanes_apply,
+};
+
+const struct sched_rule sched_reduce_thread = {
+	.name = "reduce_thread", .version = 1, .help = "one thread makes each element",
+	.applicable = applicable, .candidates = thread_candidates, .apply = thread_apply,
+};

@@ -1,0 +1,61 @@
+/* The table of rules, and the choice for each stage of a program. See sched.h. */
+#include "sched/build.h"
+
+#include <string.h>
+
+const struct sched_target sched_default_target = {
+	.arch = 90, .processors = 132, .bytes_per_ns = 3000, .launch_ns = 2500, .typical = 64,
+};
+
+const struct sched_rule *const sched_rules[] = { &sched_map, &sched_reduce_lanes, &sched_reduce_thread, &sched_scatter,
+						 NULL };
+
+const struct sched_rule *sched_find(const char *name)
+{
+	for (const struct sched_rule *const *r = sched_rules; *r; r++)
+		if (strcmp((*r)->name, name) == 0)
+			return *r;
+	return NULL;
+}
+
+int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+		  struct sched_choice *out)
+{
+	struct sched_choice one[SCHED_MAX_CHOICES];
+	double cost[SCHED_MAX_CHOICES];
+	int n = 0;
+	const char *why;
+	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
+		if (!(*r)->applicable(p, s, &why))
+			continue;
+		int found = (*r)->candidates(p, s, t, one);
+		for (int i = 0; i < found && n < SCHED_MAX_CHOICES; i++) {
+			double c = sched_estimate(p, s, &one[i], t);
+			int at = n++;
+			for (; at > 0 && cost[at - 1] > c; at--) { /* equals stay in the rule's own order */
+				cost[at] = cost[at - 1];
+				out[at] = out[at - 1];
+			}
+			cost[at] = c;
+			out[at] = one[i];
+		}
+	}
+	ck(n > 0);
+	return n;
+}
+
+struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given)
+{
+	struct ir_plan *plan = NEW(p->arena, struct ir_plan);
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	plan->program = p;
+	for (int i = 0; i < p->stages.n; i++) {
+		const struct ir_stage *s = p->stages.at[i];
+		if (given && given[i].rule)
+			choice[0] = given[i];
+		else
+			sched_choices(p, s, t ? t : &sched_default_target, choice);
+		choice[0].rule->apply(plan, s, &choice[0]);
+	}
+	return plan;
+}

@@ -1,0 +1,56 @@
+/* Schedules: stages in, kernels out. A rule knows stages and never operators; the first rule of the table that is
+ * applicable and estimates best wins, the plain rules apply to everything.
+ *
+ * Vocabulary (FFTW's): the problem is a stage, a rule is a way that may apply, a choice is a rule with parameters. */
+#ifndef TPAT_SCHED_SCHED_H
+#define TPAT_SCHED_SCHED_H
+
+#include "ir/kernel.h"
+
+enum { SCHED_MAX_PARAMS = 4, SCHED_MAX_CHOICES = 64 };
+
+/* A decision: what the tuning database stores, and all that is needed to build the kernel again. */
+struct sched_choice {
+	const struct sched_rule *rule;
+	int param[SCHED_MAX_PARAMS];
+};
+
+/* What kernels are for. Facts of the device that rules and estimates may use. */
+struct sched_target {
+	int arch;                 /* 90 for sm_90 */
+	int processors;           /* multiprocessors */
+	double bytes_per_ns, launch_ns;
+	int64_t typical;          /* the extent assumed of a symbol when nothing better is known */
+};
+extern const struct sched_target sched_default_target;
+
+struct sched_rule {
+	const char *name;
+	int version;              /* counts up when what a choice means changes: old decisions are then void */
+	const char *help;
+	const char *params[SCHED_MAX_PARAMS];
+	/* Whether the rule can run the stage; when not, *why says so (kept for reports). */
+	bool (*applicable)(const struct ir_program *p, const struct ir_stage *s, const char **why);
+	/* Fills parameter sets worth trying, the best guess first; returns their number. */
+	int (*candidates)(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+			  struct sched_choice *out);
+	/* Appends the kernels of one step (guarded ones first) for every launch that the stage needs. */
+	void (*apply)(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
+};
+
+/* All rules, in the order of preference; null ends the list. */
+extern const struct sched_rule *const sched_rules[];
+const struct sched_rule *sched_find(const char *name);
+
+/* The choices for a stage, best estimate first. Never none. */
+int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+		  struct sched_choice *out);
+
+/* The analytic cost model's estimate in nanoseconds. */
+double sched_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+		      const struct sched_target *t);
+
+/* The whole program with the best choice for each stage, or those in `given` (one a stage; a null rule: the best). */
+struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given);
+
+#endif

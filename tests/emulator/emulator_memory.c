@@ -1,0 +1,416 @@
+/* The emulator's memory: every allocation in its own slot of a large reserved range, with a shadow for each byte that
+ * knows who wrote and read it last. All reports about accesses are made here. */
+#include "emulator_state.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A slot is 4 GiB, the allocation in its middle: an index wrong by less than 2 GiB still names the right buffer. */
+enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, SHARED_BYTES = 227 << 10 };
+static const uintptr_t SLOT = (uintptr_t)1 << 32;
+
+enum {
+	BYTE_WRITTEN = 1,
+	BYTE_ATOMIC = 2,        /* the last write was */
+	BYTE_READERS = 4,       /* several threads have read since read_epoch began ... */
+	BYTE_READER_WARPS = 8,  /* ... of several warps */
+	BYTE_READER_BLOCKS = 16 /* several blocks have read in this launch */
+};
+
+/* Who touched a byte last. Threads are numbered in their block. A read or write with another launch (global) or block_id
+ * (shared) is history. */
+struct shadow {
+	uint32_t launch, block, epoch;                /* of the last write */
+	uint32_t read_launch, read_block, read_epoch; /* of the last read */
+	uint16_t thread, read_thread;
+	uint16_t warp_epoch, read_warp_epoch;
+	uint8_t flags;
+};
+
+struct region {
+	char name[64];
+	char *at; /* null: the slot is free */
+	size_t bytes, mapped, shadow_mapped;
+	struct shadow *shadow;
+	int flags;
+	bool shared;
+};
+
+static uintptr_t base, span;
+static struct region region[SLOTS];
+static int slots; /* that were ever used */
+
+static struct {
+	struct {
+		int id;
+		size_t bytes;
+		void *at;
+	} var[SHARED_MAX];
+	int vars;
+	size_t static_bytes, dynamic_bytes;
+	void *dynamic;
+} shared;
+
+/* A store of a value to where another thread stored in this launch: wrong if it turns out to change the value. */
+static struct {
+	const struct region *region;
+	size_t offset, bytes;
+	uint32_t block;
+	uint16_t thread;
+	char old[16];
+} pending;
+
+int emulator_memory_open(uintptr_t *out_base, uintptr_t *out_span, struct err *e)
+{
+	if (!base) {
+		void *p = mmap(NULL, SLOTS * SLOT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return err_set(e, ERR_DEVICE, "The emulator cannot reserve its address range of %d slots.", SLOTS);
+		base = (uintptr_t)p;
+		span = SLOTS * SLOT;
+	}
+	*out_base = base;
+	*out_span = span;
+	return 0;
+}
+
+ON_FIBRE static struct region *region_of(const void *p)
+{
+	uintptr_t offset = (uintptr_t)p - base;
+	struct region *r = offset < span ? &region[offset / SLOT] : NULL;
+	return r && r->at ? r : NULL;
+}
+
+static size_t pages(size_t bytes)
+{
+	return (bytes + 4096) & ~(size_t)4095;
+}
+
+ON_FIBRE static struct region *region_new(const char *name, size_t bytes, int flags, bool is_shared)
+{
+	struct err e = { 0 };
+	int i = 0;
+	if (emulator_memory_open(&base, &span, &e) < 0 || bytes >= SLOT / 2)
+		return NULL;
+	while (i < slots && region[i].at)
+		i++;
+	if (i == SLOTS)
+		return NULL;
+	struct region *r = &region[i];
+	char *at = (char *)base + (uintptr_t)i * SLOT + SLOT / 2;
+	r->mapped = pages(bytes);
+	r->shadow_mapped = pages((bytes + 1) * sizeof *r->shadow);
+	if (mprotect(at, r->mapped, PROT_READ | PROT_WRITE) != 0)
+		return NULL;
+	void *shadow = mmap(NULL, r->shadow_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (shadow == MAP_FAILED)
+		return NULL;
+	snprintf(r->name, sizeof r->name, "%s", name ? name : "buffer");
+	r->at = at;
+	r->bytes = bytes;
+	r->shadow = shadow;
+	r->flags = flags;
+	r->shared = is_shared;
+	if (i == slots)
+		slots++;
+	return r;
+}
+
+static void region_free(struct region *r)
+{
+	/* The range stays reserved; its pages go back, so that the next use finds zeros. */
+	madvise(r->at, r->mapped, MADV_DONTNEED);
+	mprotect(r->at, r->mapped, PROT_NONE);
+	munmap(r->shadow, r->shadow_mapped);
+	memset(r, 0, sizeof *r);
+}
+
+static void set_written(struct region *r, size_t offset, size_t n, bool written)
+{
+	for (size_t i = offset; i < offset + n && i < r->bytes; i++) {
+		memset(&r->shadow[i], 0, sizeof r->shadow[i]);
+		r->shadow[i].flags = written ? BYTE_WRITTEN : 0;
+	}
+}
+
+void *emulator_alloc(const char *name, size_t bytes, int flags)
+{
+	struct region *r = region_new(name, bytes, flags, false);
+	if (!r)
+		return NULL;
+	if (flags & EMULATOR_INITIALISED)
+		set_written(r, 0, bytes, true);
+	else
+		memset(r->at, 0xa5, bytes);
+	return r->at;
+}
+
+void emulator_free(void *p)
+{
+	struct region *r = p ? region_of(p) : NULL;
+	if (r)
+		region_free(r);
+}
+
+void emulator_mark(void *p, const char *name, int flags)
+{
+	struct region *r = region_of(p);
+	ck(r && !r->shared);
+	if (name)
+		snprintf(r->name, sizeof r->name, "%s", name);
+	r->flags = flags;
+	set_written(r, 0, r->bytes, flags & EMULATOR_INITIALISED);
+}
+
+void emulator_copy_in(void *to, const void *from, size_t bytes)
+{
+	struct region *r = region_of(to);
+	size_t offset = r ? (size_t)((char *)to - r->at) : 0;
+	ck(r && offset <= r->bytes && bytes <= r->bytes - offset);
+	memcpy(to, from, bytes);
+	set_written(r, offset, bytes, true);
+}
+
+int64_t emulator_first_unwritten(const void *p, size_t n)
+{
+	const struct region *r = region_of(p);
+	size_t offset = r ? (size_t)((const char *)p - r->at) : 0;
+	ck(r && offset <= r->bytes && n <= r->bytes - offset);
+	for (size_t i = 0; i < n; i++)
+		if (!(r->shadow[offset + i].flags & BYTE_WRITTEN))
+			return (int64_t)i;
+	return -1;
+}
+
+/* ---- Checks ---- */
+
+/* The region of an access, which lies wholly in it, at *offset. */
+ON_FIBRE static struct region *find(const void *p, size_t bytes, int aligned, const char *verb, size_t *offset)
+{
+	struct region *r = region_of(p);
+	if (!r)
+		emulator_fail("%s %zu bytes at an address that is no buffer's (freed, or far out of bounds)", verb, bytes);
+	int64_t at = (int64_t)((uintptr_t)p - (uintptr_t)r->at), unit = (int64_t)bytes;
+	if (at < 0 || at > (int64_t)r->bytes || bytes > r->bytes - (size_t)at)
+		emulator_fail("%s %s[%lld] (%zu bytes at byte %lld) out of bounds: %s has %zu bytes", verb, r->name,
+			      (long long)(at >= 0 ? at / unit : -((-at + unit - 1) / unit)), bytes, (long long)at, r->name,
+			      r->bytes);
+	if (aligned && (uintptr_t)p % bytes != 0)
+		emulator_fail("%s %zu bytes of %s misaligned, at byte %lld", verb, bytes, r->name, (long long)at);
+	*offset = (size_t)at;
+	return r;
+}
+
+/* Was an earlier access, by `thread` in this block, made before this one for sure? */
+ON_FIBRE static bool ordered(uint16_t thread, uint32_t epoch, uint16_t warp_epoch)
+{
+	const struct emulator_now *n = &emulator_now;
+	return thread == n->thread || epoch != n->epoch ||
+	       (thread / 32 == n->thread / 32 && warp_epoch != n->warp_epoch[n->thread / 32]);
+}
+
+/* Shared memory belongs to a block, global memory to a launch: what was there before is history. */
+ON_FIBRE static bool is_now(const struct region *r, uint32_t launch, uint32_t block)
+{
+	return r->shared ? block == emulator_now.block_id : launch == emulator_now.launch;
+}
+
+/* Does an access by this thread race with the one before? Different blocks are ordered by nothing but fences. */
+ON_FIBRE static bool races(const struct region *r, uint32_t block, uint16_t thread, uint32_t epoch, uint16_t warp_epoch)
+{
+	if (block != emulator_now.block_id)
+		return !r->shared && !emulator_now.kernel->fences;
+	return !ordered(thread, epoch, warp_epoch);
+}
+
+ON_FIBRE static _Noreturn void fail_race(const struct region *r, size_t offset, size_t bytes, const char *verb,
+					  const char *other_verb, uint32_t block, uint16_t thread)
+{
+	if (block == emulator_now.block_id)
+		emulator_fail("%s %s[%zu] (%zu bytes) which thread number %u %s with no barrier in between: a race", verb,
+			      r->name, offset / bytes, bytes, thread, other_verb);
+	emulator_fail("%s %s[%zu] (%zu bytes) which another block %s in this launch: a race", verb, r->name, offset / bytes,
+		      bytes, other_verb);
+}
+
+ON_FIBRE static void read_byte(const struct region *r, struct shadow *s, size_t offset, size_t bytes, bool atomic)
+{
+	const struct emulator_now *n = &emulator_now;
+	bool mine = is_now(r, s->launch, s->block);
+	if (!(s->flags & BYTE_WRITTEN) || (r->shared && !mine))
+		emulator_fail("reads %s[%zu] (%zu bytes), which nothing has written", r->name, offset / bytes, bytes);
+	if (mine && !(atomic && s->flags & BYTE_ATOMIC) && races(r, s->block, s->thread, s->epoch, s->warp_epoch) &&
+	    !(n->kernel->may_race && !r->shared))
+		fail_race(r, offset, bytes, "reads", "wrote", s->block, s->thread);
+	if (atomic)
+		return; /* its write follows and says who */
+	int flags = s->flags, readers = BYTE_READERS | BYTE_READER_WARPS;
+	if (!is_now(r, s->read_launch, s->read_block))
+		flags &= ~(readers | BYTE_READER_BLOCKS);
+	else if (s->read_block != n->block_id)
+		flags = (flags & ~readers) | BYTE_READER_BLOCKS;
+	else if (s->read_epoch != n->epoch)
+		flags &= ~readers;
+	else if (s->read_thread / 32 != n->thread / 32)
+		flags |= readers;
+	else if (s->read_warp_epoch != n->warp_epoch[n->thread / 32])
+		flags &= flags & BYTE_READER_WARPS ? ~0 : ~BYTE_READERS;
+	else if (s->read_thread != n->thread)
+		flags |= BYTE_READERS;
+	s->flags = (uint8_t)flags;
+	s->read_launch = n->launch;
+	s->read_block = n->block_id;
+	s->read_epoch = n->epoch;
+	s->read_thread = n->thread;
+	s->read_warp_epoch = n->warp_epoch[n->thread / 32];
+}
+
+ON_FIBRE static void write_byte(const struct region *r, struct shadow *s, size_t offset, size_t bytes, bool atomic)
+{
+	const struct emulator_now *n = &emulator_now;
+	if (is_now(r, s->read_launch, s->read_block) && !(n->kernel->may_race && !r->shared)) {
+		int warp = n->thread / 32;
+		bool others = s->flags & BYTE_READERS && s->read_epoch == n->epoch &&
+			      (s->flags & BYTE_READER_WARPS || s->read_thread / 32 != warp ||
+			       s->read_warp_epoch == n->warp_epoch[warp]);
+		bool blocks = s->flags & BYTE_READER_BLOCKS && !n->kernel->fences;
+		if (others || blocks || races(r, s->read_block, s->read_thread, s->read_epoch, s->read_warp_epoch))
+			fail_race(r, offset, bytes, atomic ? "updates" : "writes", "read", blocks ? 0 : s->read_block,
+				  s->read_thread);
+	}
+	if ((s->flags & BYTE_WRITTEN) && is_now(r, s->launch, s->block) && !(atomic && s->flags & BYTE_ATOMIC) &&
+	    races(r, s->block, s->thread, s->epoch, s->warp_epoch) && !(n->kernel->may_race && !r->shared)) {
+		/* Stores of one value by many to global memory are fine; that is known once this one is done. */
+		if (r->shared || atomic || s->flags & BYTE_ATOMIC || bytes > sizeof pending.old)
+			fail_race(r, offset, bytes, atomic ? "updates" : "writes", "wrote", s->block, s->thread);
+		pending.region = r;
+		pending.offset = offset;
+		pending.bytes = bytes;
+		pending.block = s->block;
+		pending.thread = s->thread;
+		memcpy(pending.old, r->at + offset, bytes);
+	}
+	s->launch = n->launch;
+	s->block = n->block_id;
+	s->epoch = n->epoch;
+	s->thread = n->thread;
+	s->warp_epoch = n->warp_epoch[n->thread / 32];
+	s->flags = (uint8_t)((s->flags & ~BYTE_ATOMIC) | BYTE_WRITTEN | (atomic ? BYTE_ATOMIC : 0));
+}
+
+ON_FIBRE void emulator_settle(void)
+{
+	const struct region *r = pending.region;
+	pending.region = NULL;
+	if (r && memcmp(pending.old, r->at + pending.offset, pending.bytes) != 0) {
+		if (pending.block == emulator_now.block_id)
+			emulator_fail("writes %s[%zu] (%zu bytes) to which thread number %u wrote another value: a race", r->name,
+				      pending.offset / pending.bytes, pending.bytes, pending.thread);
+		emulator_fail("writes %s[%zu] (%zu bytes) to which another block wrote another value: a race", r->name,
+			      pending.offset / pending.bytes, pending.bytes);
+	}
+}
+
+void emulator_unsettle(void)
+{
+	pending.region = NULL;
+}
+
+ON_FIBRE void emulator_check_read(const void *p, size_t bytes, int aligned)
+{
+	size_t offset;
+	emulator_settle();
+	struct region *r = find(p, bytes, aligned, "reads", &offset);
+	for (size_t i = 0; i < bytes; i++)
+		read_byte(r, &r->shadow[offset + i], offset, bytes, false);
+}
+
+ON_FIBRE void emulator_check_write(void *p, size_t bytes, int aligned)
+{
+	size_t offset;
+	emulator_settle();
+	struct region *r = find(p, bytes, aligned, "writes", &offset);
+	if (r->flags & EMULATOR_READ_ONLY)
+		emulator_fail("writes %s[%zu], an input", r->name, offset / bytes);
+	for (size_t i = 0; i < bytes; i++)
+		write_byte(r, &r->shadow[offset + i], offset, bytes, false);
+}
+
+ON_FIBRE void emulator_check_atomic_get(void *to, const void *p, size_t bytes)
+{
+	size_t offset;
+	emulator_settle();
+	struct region *r = find(p, bytes, 1, "updates", &offset);
+	if (r->flags & EMULATOR_READ_ONLY)
+		emulator_fail("updates %s[%zu], an input", r->name, offset / bytes);
+	for (size_t i = 0; i < bytes; i++)
+		read_byte(r, &r->shadow[offset + i], offset, bytes, true);
+	memcpy(to, p, bytes);
+}
+
+ON_FIBRE void emulator_check_atomic_put(void *p, const void *from, size_t bytes)
+{
+	size_t offset;
+	struct region *r = find(p, bytes, 1, "updates", &offset);
+	for (size_t i = 0; i < bytes; i++)
+		write_byte(r, &r->shadow[offset + i], offset, bytes, true);
+	memcpy(p, from, bytes);
+}
+
+ON_FIBRE void emulator_check_argument(const void *p, int number)
+{
+	if (p && !region_of(p))
+		emulator_fail("gets as argument %d a pointer that is no live buffer of the emulator", number);
+}
+
+/* ---- Shared memory: one region a variable ---- */
+
+void emulator_shared_begin(size_t dynamic_bytes)
+{
+	memset(&shared, 0, sizeof shared);
+	shared.dynamic_bytes = dynamic_bytes;
+}
+
+void emulator_shared_end(void)
+{
+	for (int i = 0; i < shared.vars; i++)
+		emulator_free(shared.var[i].at);
+	emulator_free(shared.dynamic);
+	memset(&shared, 0, sizeof shared);
+}
+
+ON_FIBRE static void *shared_new(const char *name, size_t bytes)
+{
+	struct region *r = region_new(name, bytes, 0, true);
+	if (!r)
+		emulator_fail("has no room in the emulator for its shared memory \"%s\"", name);
+	return r->at;
+}
+
+ON_FIBRE void *emulator_shared_memory(int id, size_t bytes, const char *name)
+{
+	for (int i = 0; i < shared.vars; i++)
+		if (shared.var[i].id == id && shared.var[i].bytes == bytes)
+			return shared.var[i].at;
+	shared.static_bytes += bytes;
+	if (shared.static_bytes > STATIC_SHARED_BYTES)
+		emulator_fail("has %zu bytes of static shared memory; %d are allowed", shared.static_bytes, STATIC_SHARED_BYTES);
+	if (shared.static_bytes + shared.dynamic_bytes > SHARED_BYTES)
+		emulator_fail("has %zu bytes of shared memory; %d are allowed", shared.static_bytes + shared.dynamic_bytes,
+			      SHARED_BYTES);
+	if (shared.vars == SHARED_MAX)
+		emulator_fail("has more than %d shared variables", SHARED_MAX);
+	void *at = shared_new(name, bytes);
+	shared.var[shared.vars].id = id;
+	shared.var[shared.vars].bytes = bytes;
+	shared.var[shared.vars++].at = at;
+	return at;
+}
+
+ON_FIBRE void *emulator_shared_dynamic(const char *name)
+{
+	if (!shared.dynamic)
+		shared.dynamic = shared_new(name, shared.dynamic_bytes);
+	return shared.dynamic;
+}

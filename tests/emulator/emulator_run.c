@@ -1,0 +1,447 @@
+/* The emulator's scheduler: blocks one after another, threads of a block as fibres that run until they wait. Threads of
+ * kernels in which nobody waits are plain calls, on one fibre. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "emulator_state.h"
+#include "emulator_switch.h"
+
+enum { THREADS = 1024, STACK = 128 << 10, GUARD = 4096 };
+enum state { READY, AT_BARRIER, AT_WARP, GONE };
+
+struct fibre {
+	void *sp;
+	enum state state;
+	const char *file; /* where it waits */
+	int line;
+	int vote;
+	/* At a warp's exchange: */
+	int kind, lane, width;
+	unsigned mask;
+	uint64_t value, result;
+};
+
+struct emulator_now emulator_now;
+
+static struct {
+	struct fibre fibre[THREADS];
+	char *stacks;
+	void *scheduler; /* its stack pointer while a fibre runs */
+	int threads, alive, waiting;
+	int votes, voters, vote_count; /* of the last barrier; of the one being reached */
+	void **args;
+	struct emulator_index *here;
+	bool failed;
+	sigjmp_buf crashed;
+	struct err *err;
+} run;
+
+/* ---- Faults ---- */
+
+static void describe(const char *text)
+{
+	const struct emulator_index *h = run.here;
+	if (!run.failed)
+		err_set(run.err, ERR_DIFFER, "%s, block (%u, %u, %u), thread (%u, %u, %u): %s.", emulator_now.kernel->name,
+			h->block.x, h->block.y, h->block.z, h->thread.x, h->thread.y, h->thread.z, text);
+	run.failed = true;
+}
+
+ON_FIBRE void emulator_fail(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	describe(text);
+	void *abandoned;
+	emulator_switch(&abandoned, run.scheduler);
+	__builtin_unreachable();
+}
+
+ON_FIBRE void emulator_fail_text(const char *what)
+{
+	emulator_fail("%s", what);
+}
+
+static void on_signal(int sig)
+{
+	describe(sig == SIGFPE ? "divides an integer by zero, or the lowest by -1" : "accesses an address that is no memory's");
+	siglongjmp(run.crashed, 1);
+}
+
+/* ---- Fibres ---- */
+
+static void set_thread(int t)
+{
+	struct emulator_index *h = run.here;
+	unsigned u = (unsigned)t;
+	emulator_now.thread = (uint16_t)t;
+	h->thread.x = u % h->block_dim.x;
+	h->thread.y = u / h->block_dim.x % h->block_dim.y;
+	h->thread.z = u / h->block_dim.x / h->block_dim.y;
+}
+
+ON_FIBRE static void suspend(void)
+{
+	emulator_switch(&run.fibre[emulator_now.thread].sp, run.scheduler);
+}
+
+static void complete_warp(int warp);
+
+/* Where every fibre begins; runs one thread of each block. */
+ON_FIBRE static void fibre_main(void)
+{
+	for (;;) {
+		emulator_now.kernel->call(run.args);
+		emulator_settle();
+		int t = emulator_now.thread;
+		run.fibre[t].state = GONE;
+		run.alive--;
+		complete_warp(t / 32);
+		suspend();
+	}
+}
+
+/* The one fibre of kernels in which nobody waits. */
+ON_FIBRE static void plain_main(void)
+{
+	for (;;) {
+		for (int t = 0; t < run.threads; t++) {
+			set_thread(t);
+			emulator_now.kernel->call(run.args);
+		}
+		emulator_settle();
+		set_thread(0);
+		run.alive = 0;
+		suspend();
+	}
+}
+
+static int make_stacks(struct err *e)
+{
+	if (run.stacks)
+		return 0;
+	size_t each = STACK + GUARD;
+	char *p = mmap(NULL, THREADS * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return err_set(e, ERR_DEVICE, "The emulator has no memory for %d stacks.", THREADS);
+	for (int t = 0; t < THREADS; t++)
+		mprotect(p + (size_t)t * each, GUARD, PROT_NONE);
+	run.stacks = p;
+	return 0;
+}
+
+static void reset_stacks(bool fibres)
+{
+	for (int t = 0; t < (fibres ? THREADS : 1); t++)
+		run.fibre[t].sp = emulator_stack_new(run.stacks + (size_t)(t + 1) * (STACK + GUARD),
+						     fibres ? fibre_main : plain_main);
+}
+
+/* ---- Barriers ---- */
+
+static void release_barrier(void)
+{
+	emulator_now.epoch++;
+	run.votes = run.vote_count;
+	run.voters = run.waiting;
+	run.vote_count = 0;
+	run.waiting = 0;
+	for (int t = 0; t < run.threads; t++)
+		if (run.fibre[t].state == AT_BARRIER)
+			run.fibre[t].state = READY;
+}
+
+ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
+{
+	struct fibre *f = &run.fibre[emulator_now.thread];
+	emulator_settle();
+	if (!emulator_now.kernel->fibres)
+		emulator_fail("waits at a barrier that the emulator did not find in its text (%s:%d)", file, line);
+	for (int t = 0; t < run.threads && run.waiting; t++) {
+		const struct fibre *other = &run.fibre[t];
+		if (other->state == AT_BARRIER && (other->line != line || strcmp(other->file, file) != 0))
+			emulator_fail("is at the barrier in %s:%d while thread number %d is at that in %s:%d", file, line, t,
+				      other->file, other->line);
+		if (other->state == AT_BARRIER)
+			break;
+	}
+	f->state = AT_BARRIER;
+	f->file = file;
+	f->line = line;
+	run.waiting++;
+	run.vote_count += value;
+	suspend();
+	return vote == EMULATOR_VOTE_COUNT ? run.votes : vote == EMULATOR_VOTE_AND ? run.votes == run.voters : run.votes != 0;
+}
+
+/* ---- Warps ---- */
+
+ON_FIBRE static unsigned live_lanes(int warp)
+{
+	unsigned live = 0;
+	for (int lane = 0; lane < 32 && warp * 32 + lane < run.threads; lane++)
+		if (run.fibre[warp * 32 + lane].state != GONE)
+			live |= 1u << lane;
+	return live;
+}
+
+ON_FIBRE static uint64_t exchange_result(int warp, int lane, unsigned group)
+{
+	const struct fibre *w = &run.fibre[warp * 32], *f = &w[lane];
+	if (f->kind == EMULATOR_BALLOT) {
+		uint64_t votes = 0;
+		for (int i = 0; i < 32; i++)
+			if (group >> i & 1 && w[i].value)
+				votes |= (uint64_t)1 << i;
+		return votes;
+	}
+	int first = lane & ~(f->width - 1), last = first + f->width - 1, from = lane;
+	switch (f->kind) {
+	case EMULATOR_SHUFFLE: from = first + (f->lane & (f->width - 1)); break;
+	case EMULATOR_SHUFFLE_UP: from = lane - f->lane < first ? lane : lane - f->lane; break;
+	case EMULATOR_SHUFFLE_DOWN: from = lane + f->lane > last ? lane : lane + f->lane; break;
+	case EMULATOR_SHUFFLE_XOR: from = (lane ^ f->lane) > last ? lane : lane ^ f->lane; break;
+	default: return 0;
+	}
+	if (!(group >> from & 1)) {
+		set_thread(warp * 32 + lane);
+		emulator_fail("takes in %s:%d the value of lane %d, which does not take part", f->file, f->line, from);
+	}
+	return w[from].value;
+}
+
+/* Lets go the group that waits with this lane, when it is all there. */
+ON_FIBRE static void complete_group(int warp, int lane, unsigned live)
+{
+	struct fibre *w = &run.fibre[warp * 32];
+	unsigned group = w[lane].mask & live;
+	for (int i = 31; i >= 0; i--) /* lanes run upward: the last is the first to be missing */
+		if (group >> i & 1 && (w[i].state != AT_WARP || w[i].mask != w[lane].mask || w[i].kind != w[lane].kind))
+			return;
+	for (int i = 0; i < 32; i++)
+		if (group >> i & 1)
+			w[i].result = exchange_result(warp, i, group);
+	if (w[lane].kind == EMULATOR_SYNC_WARP)
+		emulator_now.warp_epoch[warp]++;
+	for (int i = 0; i < 32; i++)
+		if (group >> i & 1)
+			w[i].state = READY;
+}
+
+/* After a lane has gone: the others may have waited for it alone. */
+ON_FIBRE static void complete_warp(int warp)
+{
+	unsigned live = live_lanes(warp);
+	for (int lane = 0; lane < 32; lane++)
+		if (live >> lane & 1 && run.fibre[warp * 32 + lane].state == AT_WARP)
+			complete_group(warp, lane, live);
+}
+
+ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file, int line)
+{
+	int t = emulator_now.thread;
+	struct fibre *f = &run.fibre[t];
+	emulator_settle();
+	if (!emulator_now.kernel->fibres)
+		emulator_fail("exchanges with its warp, which the emulator did not find in its text (%s:%d)", file, line);
+	if (!(mask >> (t % 32) & 1))
+		emulator_fail("is not in the mask 0x%x of its own exchange in %s:%d", mask, file, line);
+	f->kind = kind;
+	f->mask = mask;
+	f->value = value;
+	f->lane = lane;
+	f->width = width;
+	f->file = file;
+	f->line = line;
+	f->state = AT_WARP;
+	complete_group(t / 32, t % 32, live_lanes(t / 32));
+	suspend(); /* also the last one: lanes go on in their order */
+	return f->result;
+}
+
+ON_FIBRE static unsigned active_lanes(void)
+{
+	return live_lanes(emulator_now.thread / 32);
+}
+
+/* ---- Blocks ---- */
+
+/* All wait, but not for the same. */
+static void report_divergence(void)
+{
+	int first = -1;
+	for (int t = 0; t < run.threads; t++) {
+		const struct fibre *f = &run.fibre[t], *g = &run.fibre[first < 0 ? t : first];
+		if (f->state == GONE)
+			continue;
+		if (first < 0)
+			first = t;
+		if (f->state == g->state && f->line == g->line && f->mask == g->mask)
+			continue;
+		char text[512];
+		snprintf(text, sizeof text, "waits forever at the %s in %s:%d, as thread number %d is at the %s in %s:%d",
+			 f->state == AT_BARRIER ? "barrier" : "warp exchange", f->file, f->line, first,
+			 g->state == AT_BARRIER ? "barrier" : "warp exchange", g->file, g->line);
+		set_thread(t);
+		describe(text);
+		return;
+	}
+	set_thread(first < 0 ? 0 : first);
+	describe("waits forever at a warp exchange for lanes that do not come");
+}
+
+static void resume(int t)
+{
+	if (emulator_now.kernel->fibres)
+		set_thread(t);
+	emulator_switch(&run.scheduler, run.fibre[t].sp);
+}
+
+static void run_block(void)
+{
+	run.alive = run.threads;
+	run.waiting = 0;
+	run.vote_count = 0;
+	emulator_now.block_id++;
+	emulator_now.epoch++;
+	memset(emulator_now.warp_epoch, 0, sizeof emulator_now.warp_epoch);
+	if (!emulator_now.kernel->fibres) {
+		set_thread(0);
+		resume(0);
+		return;
+	}
+	for (int t = 0; t < run.threads; t++)
+		run.fibre[t].state = READY;
+	while (run.alive && !run.failed) {
+		bool ran = false;
+		for (int t = 0; t < run.threads && !run.failed; t++)
+			if (run.fibre[t].state == READY) {
+				ran = true;
+				resume(t);
+			}
+		if (run.failed)
+			return;
+		if (run.waiting && run.waiting == run.alive)
+			release_barrier();
+		else if (!ran && run.alive)
+			report_divergence();
+	}
+}
+
+static void run_grid(const uint32_t grid[3])
+{
+	struct emulator_index *h = run.here;
+	reset_stacks(emulator_now.kernel->fibres);
+	for (h->block.z = 0; h->block.z < grid[2]; h->block.z++)
+		for (h->block.y = 0; h->block.y < grid[1]; h->block.y++)
+			for (h->block.x = 0; h->block.x < grid[0]; h->block.x++) {
+				run_block();
+				if (run.failed)
+					return;
+			}
+}
+
+/* ---- Launches ---- */
+
+const struct emulator_host *emulator_host_table(struct err *e)
+{
+	static struct emulator_host host = {
+		.read = emulator_check_read,
+		.write = emulator_check_write,
+		.atomic_get = emulator_check_atomic_get,
+		.atomic_put = emulator_check_atomic_put,
+		.barrier = barrier,
+		.exchange = exchange,
+		.active_lanes = active_lanes,
+		.shared = emulator_shared_memory,
+		.dynamic_shared = emulator_shared_dynamic,
+		.argument = emulator_check_argument,
+		.fail = emulator_fail_text,
+	};
+	return emulator_memory_open(&host.base, &host.span, e) < 0 ? NULL : &host;
+}
+
+static const struct emulator_kernel *find_kernel(const struct emulator_module *m, const char *text, const char *name)
+{
+	for (const struct emulator_kernel *const *table = m->table; *table; table++)
+		for (const struct emulator_kernel *k = *table; k->name; k++)
+			if (strcmp(k->name, name) == 0 && (!text || strcmp(k->text, text) == 0))
+				return k;
+	return NULL;
+}
+
+/* What cuLaunchKernel refuses. */
+static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], const uint32_t block[3], uint32_t shared_bytes,
+		       struct err *e)
+{
+	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+	if (threads == 0 || threads > THREADS || block[0] > THREADS || block[1] > THREADS || block[2] > 64)
+		return err_set(e, ERR_USAGE, "%s: a block of %u x %u x %u threads is not possible.", k->name, block[0], block[1],
+			       block[2]);
+	if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || grid[0] > 0x7fffffff || grid[1] > 65535 || grid[2] > 65535)
+		return err_set(e, ERR_USAGE, "%s: a grid of %u x %u x %u blocks is not possible.", k->name, grid[0], grid[1],
+			       grid[2]);
+	if (k->most_threads && threads > (uint64_t)k->most_threads)
+		return err_set(e, ERR_USAGE, "%s: is launched with %d threads a block; its __launch_bounds__ allow %d.", k->name,
+			       (int)threads, k->most_threads);
+	if (shared_bytes > 227 << 10)
+		return err_set(e, ERR_USAGE, "%s: asks for %u bytes of dynamic shared memory.", k->name, shared_bytes);
+	return 0;
+}
+
+static const int signals[] = { SIGFPE, SIGSEGV, SIGBUS };
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+/* Runs the grid with faults of the processor caught. */
+static void run_caught(const uint32_t grid[3])
+{
+	static char signal_stack[64 << 10];
+	struct sigaction old[SIGNALS], new = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	stack_t old_stack, stack = { .ss_sp = signal_stack, .ss_size = sizeof signal_stack };
+	sigaltstack(&stack, &old_stack);
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &new, &old[i]);
+	if (sigsetjmp(run.crashed, 1) == 0)
+		run_grid(grid);
+	for (int i = 0; i < SIGNALS; i++)
+		sigaction(signals[i], &old[i], NULL);
+	sigaltstack(&old_stack, NULL);
+}
+
+int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
+		    const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	const struct emulator_kernel *k = find_kernel(m, text, kernel);
+	if (!k)
+		return err_set(e, ERR_USAGE, "The module has no kernel \"%s\"%s%s.", kernel, text ? " in " : "", text ? text : "");
+	TRY(check_sizes(k, grid, block, shared_bytes, e));
+	pthread_mutex_lock(&lock);
+	int rc = make_stacks(e);
+	if (rc == 0) {
+		run.here = m->here;
+		run.here->block_dim = (struct emulator_triple){ block[0], block[1], block[2] };
+		run.here->grid_dim = (struct emulator_triple){ grid[0], grid[1], grid[2] };
+		run.threads = (int)(block[0] * block[1] * block[2]);
+		run.args = args;
+		run.err = e;
+		run.failed = false;
+		emulator_now.kernel = k;
+		emulator_now.launch++;
+		emulator_shared_begin(shared_bytes);
+		run_caught(grid);
+		emulator_shared_end();
+		emulator_unsettle();
+		emulator_now.kernel = NULL;
+		rc = run.failed ? e->code : 0;
+	}
+	pthread_mutex_unlock(&lock);
+	return rc;
+}

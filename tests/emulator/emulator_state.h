@@ -1,0 +1,55 @@
+/* What the emulator's files share: the thread that runs, and how a kernel's fault ends its launch. */
+#ifndef TPAT_TESTS_EMULATOR_STATE_H
+#define TPAT_TESTS_EMULATOR_STATE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "emulator.h"
+#include "emulator_host.h"
+
+/* Functions that run on a fibre's stack: the address sanitizer knows only the program's own. */
+#define ON_FIBRE __attribute__((no_sanitize("address")))
+
+/* The launch under way. Epochs count barriers over the whole process, so that no shadow byte need ever be cleared. */
+extern struct emulator_now {
+	const struct emulator_kernel *kernel; /* null: none */
+	uint32_t launch;                      /* number of the launch, from 1 */
+	uint32_t block;                       /* its number in the grid */
+	uint32_t block_id;                    /* its number in the process, from 1 */
+	uint32_t epoch;                       /* barriers until now */
+	uint16_t thread;                      /* its number in the block */
+	uint16_t warp_epoch[32];              /* __syncwarp()s of each warp */
+} emulator_now;
+
+/* Ends the launch with "<kernel>, block (..), thread (..): <text>.". On a fibre only; does not return. */
+_Noreturn void emulator_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void emulator_fail_text(const char *what);
+
+/* ---- emulator_memory.c ---- */
+int emulator_memory_open(uintptr_t *base, uintptr_t *span, struct err *e);
+void emulator_check_read(const void *p, size_t bytes, int aligned);
+void emulator_check_write(void *p, size_t bytes, int aligned);
+void emulator_check_atomic_get(void *to, const void *p, size_t bytes);
+void emulator_check_atomic_put(void *p, const void *from, size_t bytes);
+void emulator_check_argument(const void *p, int number);
+void *emulator_shared_memory(int id, size_t bytes, const char *name);
+void *emulator_shared_dynamic(const char *name);
+void emulator_shared_begin(size_t dynamic_bytes);
+void emulator_shared_end(void);
+void emulator_settle(void);      /* reports a store whose value differs from another thread's */
+void emulator_unsettle(void);    /* forgets it */
+
+/* ---- emulator_run.c ---- */
+const struct emulator_host *emulator_host_table(struct err *e); /* null: no memory */
+
+/* ---- emulator_build.c ---- */
+struct emulator_module {
+	void *so;
+	struct emulator_index *here;
+	const struct emulator_kernel *const *table; /* one a text; ends with null; each ends with a null name */
+	struct arena *arena;
+};
+
+#endif

@@ -1,0 +1,67 @@
+// More of tpat_device.h: odd block sizes, two-dimensional blocks, vector access, votes, integer arithmetic.
+#include "tpat_device.h"
+
+extern "C" __global__ void reduce_odd(const int *x, int *y)
+{
+	__shared__ int part[32];
+	y[threadIdx.x] = block_reduce<96>(x[threadIdx.x], op_sum(), part);
+	y[96 + threadIdx.x] = warp_and(x[threadIdx.x] | 8);
+	y[192 + threadIdx.x] = warp_or(x[threadIdx.x]);
+}
+
+// Two-dimensional blocks, dynamic shared memory, an early return.
+extern "C" __global__ __launch_bounds__(256) void transpose(const float *x, float *y, int rows, int columns)
+{
+	extern __shared__ float tile[];
+	const int c = blockIdx.x * 16 + threadIdx.x, r = blockIdx.y * 16 + threadIdx.y;
+	if (r < rows && c < columns)
+		tile[threadIdx.y * 17 + threadIdx.x] = x[r * columns + c];
+	__syncthreads();
+	const int r2 = blockIdx.y * 16 + threadIdx.x, c2 = blockIdx.x * 16 + threadIdx.y;
+	if (r2 >= rows || c2 >= columns)
+		return;
+	y[c2 * rows + r2] = tile[threadIdx.x * 17 + threadIdx.y];
+}
+
+template <int N, class T> __device__ void copy_n(const T *x, T *y)
+{
+	T v[N];
+	load(v, x + threadIdx.x * N);
+	store(y + threadIdx.x * N, v);
+}
+
+extern "C" __global__ void vector_copy(const float *__restrict__ x, float *__restrict__ y, const f16 *__restrict__ h,
+				       f16 *__restrict__ g)
+{
+	copy_n<8>(x, y);
+	copy_n<8>(h, g);
+	copy_n<1>(h + 256, g + 256);
+	copy_n<2>(h + 320, g + 320);
+	copy_n<4>(h + 384, g + 384);
+	copy_n<3>(h + 512, g + 512);
+}
+
+extern "C" __global__ void votes(const int *x, int *y)
+{
+	const int v = x[threadIdx.x];
+	int *row = y + threadIdx.x * 6;
+	row[0] = (int)__ballot_sync(0xffffffff, v & 1);
+	row[1] = __any_sync(0xffffffff, v > 60);
+	row[2] = __all_sync(0xffffffff, v >= 32);
+	row[3] = __syncthreads_count(v & 1);
+	row[4] = __syncthreads_and(v < 64);
+	row[5] = __syncthreads_or(v == 100);
+}
+
+extern "C" __global__ void arithmetic(const i64 *a, const i64 *b, i64 *y, int n)
+{
+	const int i = threadIdx.x;
+	if (i >= n)
+		return;
+	y[i] = floor_div(a[i], b[i]);
+	y[n + i] = floor_mod(a[i], b[i]);
+	y[2 * n + i] = floor_div((int)a[i], (int)b[i]);
+	y[3 * n + i] = floor_mod((int)a[i], (int)b[i]);
+	y[4 * n + i] = ipow(a[i], b[i]);
+	y[5 * n + i] = nan_max(a[i], b[i]);
+}

@@ -1,0 +1,88 @@
+/* Fuzz target: a model file from memory through reading, checking, indexing, decoding of tensors, writing and reading
+ * again. Built with -fsanitize=fuzzer it is a libFuzzer target; with -DFUZZ_MAIN it runs the files that it is given. */
+#include "onnx/onnx.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct decode {
+	struct onnx_model *model;
+	struct arena *scratch;
+};
+
+static volatile uint64_t sum;
+
+static int decode(void *arg, ProtobufCMessage *message)
+{
+	struct decode *d = arg;
+	struct err e = { 0 };
+	struct tensor t;
+	if (onnx_tensor_load(&t, (const Onnx__TensorProto *)message, d->model, d->scratch, &e) == 0 && t.data)
+		sum ^= hash_bytes(0, t.data, (size_t)tensor_bytes(&t)); /* touches every byte */
+	return 0;
+}
+
+static int index_graph(void *arg, ProtobufCMessage *message)
+{
+	struct decode *d = arg;
+	Onnx__GraphProto *g = (Onnx__GraphProto *)message;
+	struct onnx_index *x = onnx_index_new(d->model, g, d->scratch);
+	struct err e = { 0 };
+	int found;
+	for (size_t i = 0; i < g->n_node && i < 50; i++) {
+		/* every label must find its own node: else a user could not say which one he means */
+		if (onnx_node_find(&found, x, onnx_node_label(x, (int)i), &e) < 0 || found != (int)i)
+			abort();
+	}
+	(void)onnx_node_find(&found, x, "no such node", &e);
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct onnx_model *m, *again;
+	struct err e = { 0 };
+	if (onnx_model_parse(&m, data, size, NULL, &e) < 0) {
+		if (!e.text[0] || m)
+			abort();
+		return 0;
+	}
+	struct decode d = { m, arena_new() };
+	onnx_visit(&m->proto->base, &onnx__tensor_proto__descriptor, decode, &d);
+	onnx_visit(&m->proto->base, &onnx__graph_proto__descriptor, index_graph, &d);
+	if (onnx_model_check(m, &e) == 0)
+		onnx_graph_drop_unused(m, m->proto->graph);
+	onnx_name_unique(m, "x");
+	size_t packed = protobuf_c_message_get_packed_size(&m->proto->base);
+	uint8_t *bytes = arena_alloc(d.scratch, packed);
+	if (protobuf_c_message_pack(&m->proto->base, bytes) != packed)
+		abort();
+	err_clear(&e);
+	if (onnx_model_parse(&again, bytes, packed, NULL, &e) < 0) /* what we write, we read */
+		abort();
+	onnx_model_free(again);
+	arena_free(d.scratch);
+	onnx_model_free(m);
+	return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct file_map f;
+		struct err e = { 0 };
+		if (file_map_open(&f, argv[i], &e) < 0) {
+			fprintf(stderr, "%s\n", e.text);
+			return 1;
+		}
+		LLVMFuzzerTestOneInput(f.data, f.size);
+		file_map_close(&f);
+	}
+	printf("%d files, no crash\n", argc - 1);
+	return 0;
+}
+#endif

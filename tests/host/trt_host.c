@@ -1,0 +1,209 @@
+/* The CPU device, the guarded memory and the registry of the tests' host. */
+#include "host/trt_host.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The device. */
+
+static bool must_fail(const struct trt_host_device *d, const char *what, char why[256])
+{
+	if (!d->fail || strcmp(d->fail, what) != 0)
+		return false;
+	snprintf(why, 256, "the test lets %s fail", what);
+	return true;
+}
+
+static int device_load(void *user, const struct tpat_rt_plugin *plugin, void **module, char why[256])
+{
+	struct trt_host_device *d = user;
+
+	if (must_fail(d, "load", why))
+		return -1;
+	for (int32_t s = 0; s < plugin->steps; s++)
+		for (int32_t k = 0; k < plugin->step[s].kernels; k++)
+			if (!dlsym(d->library, plugin->step[s].kernel[k].name)) {
+				snprintf(why, 256, "there is no kernel %s", plugin->step[s].kernel[k].name);
+				return -1;
+			}
+	__atomic_fetch_add(&d->loads, 1, __ATOMIC_RELAXED);
+	*module = d->library;
+	return 0;
+}
+
+static int device_upload(void *user, const void *data, size_t bytes, void **pointer, char why[256])
+{
+	struct trt_host_device *d = user;
+
+	if (must_fail(d, "upload", why))
+		return -1;
+	d->uploads++;
+	*pointer = malloc(bytes);
+	memcpy(*pointer, data, bytes);
+	return 0;
+}
+
+static int device_launch(void *user, void *module, const struct tpat_rt_plugin *plugin,
+                         const struct tpat_rt_kernel *kernel, const uint32_t grid[3], void **args, void *stream,
+                         char why[256])
+{
+	struct trt_host_device *d = user;
+	void (*f)(const uint32_t *, const int32_t *, void **);
+
+	(void)plugin, (void)stream;
+	if (must_fail(d, "launch", why))
+		return -1;
+	*(void **)&f = dlsym(module, kernel->name);
+	f(grid, kernel->block, args);
+	__atomic_fetch_add(&d->launches, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int device_current(void *user, char why[256])
+{
+	const struct trt_host_device *d = user;
+
+	if (d->current < 0)
+		snprintf(why, 256, "the test has no device");
+	return d->current;
+}
+
+static void device_unload(void *user, int device, void *module)
+{
+	(void)device, (void)module;
+	((struct trt_host_device *)user)->unloads++;
+}
+
+static void device_release(void *user, int device, void *pointer)
+{
+	(void)device;
+	((struct trt_host_device *)user)->releases++;
+	free(pointer);
+}
+
+struct tpat_rt_device trt_host_device(struct trt_host_device *d)
+{
+	return (struct tpat_rt_device){
+		.version = TPAT_RT_VERSION,
+		.user = d,
+		.load = device_load,
+		.upload = device_upload,
+		.launch = device_launch,
+		.current = device_current,
+		.unload = device_unload,
+		.release = device_release,
+	};
+}
+
+/* The memory: {bytes, guard, block, guard}. */
+
+enum { GUARD = 256, FILL = 0xa5, GUARD_BYTE = 0xc7 };
+
+void *trt_host_alloc(struct trt_host_memory *m, size_t bytes)
+{
+	unsigned char *raw = aligned_alloc(256, (2 * GUARD + GUARD + bytes + 255) / 256 * 256);
+
+	memcpy(raw, &bytes, sizeof bytes);
+	memset(raw + GUARD, GUARD_BYTE, GUARD);
+	memset(raw + 2 * GUARD, FILL, bytes);
+	memset(raw + 2 * GUARD + bytes, GUARD_BYTE, GUARD);
+	m->blocks++;
+	return raw + 2 * GUARD;
+}
+
+void trt_host_free(struct trt_host_memory *m, void *pointer)
+{
+	unsigned char *block = pointer;
+	size_t bytes;
+	bool damaged = false;
+
+	memcpy(&bytes, block - 2 * GUARD, sizeof bytes);
+	for (int i = 0; i < GUARD; i++)
+		damaged = damaged || block[i - GUARD] != GUARD_BYTE || block[bytes + (size_t)i] != GUARD_BYTE;
+	m->damaged += damaged;
+	m->blocks--;
+	free(block - 2 * GUARD);
+}
+
+static int memory_alloc(void *user, size_t bytes, void **pointer, struct err *e)
+{
+	(void)e;
+	*pointer = trt_host_alloc(user, bytes);
+	return 0;
+}
+
+static void memory_free(void *user, void *pointer)
+{
+	trt_host_free(user, pointer);
+}
+
+static int memory_wait(void *user, void *stream, struct err *e)
+{
+	(void)user, (void)stream, (void)e;
+	return 0; /* a launch on the CPU has run when it returns */
+}
+
+struct host_memory trt_host_memory(struct trt_host_memory *m)
+{
+	return (struct host_memory){ m, memory_alloc, memory_free, memory_wait };
+}
+
+/* The registry. */
+
+static int find(const struct trt_host_registry *r, const void *creator)
+{
+	const char *name = TRT_CALL(creator, trt_creator, name), *version = TRT_CALL(creator, trt_creator, version);
+
+	for (int i = 0; i < r->creators; i++)
+		if (strcmp(TRT_CALL(r->creator[i], trt_creator, name), name) == 0 &&
+		    strcmp(TRT_CALL(r->creator[i], trt_creator, version), version) == 0)
+			return i;
+	return -1;
+}
+
+static bool registry_add(void *self, void *creator, const char *name_space)
+{
+	struct trt_host_registry *r = self;
+
+	r->adds++;
+	if (r->creators == 32 || find(r, creator) >= 0) {
+		r->refused++;
+		return false;
+	}
+	r->creator[r->creators] = creator;
+	r->name_space[r->creators++] = name_space;
+	return true;
+}
+
+static bool registry_remove(void *self, const void *creator)
+{
+	struct trt_host_registry *r = self;
+	int i = find(r, creator);
+
+	r->removes++;
+	if (i < 0 || r->creator[i] != creator) {
+		r->refused++;
+		return false;
+	}
+	r->creator[i] = r->creator[--r->creators];
+	r->name_space[i] = r->name_space[r->creators];
+	return true;
+}
+
+/* No other slot may be called. */
+static const struct {
+	struct trt_table_head head;
+	struct trt_registry_10 t;
+} registry_10 = { .t = { .add = registry_add, .remove = registry_remove } };
+static const struct {
+	struct trt_table_head head;
+	struct trt_registry_11 t;
+} registry_11 = { .t = { .add = registry_add, .remove = registry_remove } };
+
+void trt_host_registry_init(struct trt_host_registry *r, int32_t version)
+{
+	*r = (struct trt_host_registry){ 0 };
+	r->vptr = trt_form(version) == 11 ? (const void *)&registry_11.t : &registry_10.t;
+}

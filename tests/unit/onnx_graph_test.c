@@ -1,0 +1,383 @@
+/* Looking things up in a graph, its attributes, the structural check, and edits. */
+#include "onnx/onnx.h"
+
+#include "test.h"
+
+static struct arena *scratch;
+
+/* A model from lines "name op in,in out,out" ("-": none), with graph input x and graph output `output`. */
+static struct onnx_model *graph(const char *output, const char *const *line)
+{
+	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	int64_t dim[1] = { 4 };
+	for (; *line; line++) {
+		char name[64], op[64], in[64], out[64], *save, *s;
+		sscanf(*line, "%63s %63s %63s %63s", name, op, in, out);
+		Onnx__NodeProto *node = onnx_node_new(m, "", op, strcmp(name, "-") ? name : NULL);
+		for (s = strtok_r(in, ",", &save); s && strcmp(in, "-"); s = strtok_r(NULL, ",", &save))
+			onnx_node_input(m, node, s);
+		for (s = strtok_r(out, ",", &save); s && strcmp(out, "-"); s = strtok_r(NULL, ",", &save))
+			onnx_node_output(m, node, s);
+		onnx_graph_add_node(m, m->proto->graph, node);
+	}
+	onnx_graph_add_input(m, m->proto->graph, onnx_value_info_new(m, "x", TYPE_F32, 1, dim, NULL));
+	onnx_graph_add_output(m, m->proto->graph, onnx_value_info_new(m, output, TYPE_F32, 1, dim, NULL));
+	return m;
+}
+#define GRAPH(output, ...) graph(output, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void add_weight(struct onnx_model *m, Onnx__GraphProto *g, const char *name)
+{
+	int64_t dim[1] = { 4 };
+	struct tensor t;
+	struct err e = { 0 };
+	CHECK_INT(tensor_new(&t, TYPE_F32, 1, dim, scratch, &e), 0);
+	onnx_graph_add_initializer(m, g, onnx_tensor_store(&t, name, m->arena));
+}
+
+/* The order of the nodes by their outputs: "a b c". */
+static const char *order(const Onnx__GraphProto *g)
+{
+	struct str s = str_new(scratch);
+	for (size_t i = 0; i < g->n_node; i++)
+		str_printf(&s, "%s%s", i ? " " : "", g->node[i]->output[0]);
+	return str_text(&s);
+}
+
+/* An If on "x" whose branch reads `reads` and "inner_w", an initializer of its own. */
+static Onnx__NodeProto *if_node(struct onnx_model *m, const char *reads, const char *output)
+{
+	Onnx__GraphProto *body = onnx_graph_new(m, "body");
+	Onnx__NodeProto *add = onnx_node_new(m, "", "Add", "inner_add"), *node = onnx_node_new(m, "", "If", NULL);
+	onnx_node_input(m, add, reads);
+	onnx_node_input(m, add, "inner_w");
+	onnx_node_output(m, add, "inner_y");
+	onnx_graph_add_node(m, body, add);
+	add_weight(m, body, "inner_w");
+	onnx_graph_add_output(m, body, onnx_value_info_new(m, "inner_y", TYPE_F32, -1, NULL, NULL));
+	onnx_node_input(m, node, "x");
+	onnx_node_output(m, node, output);
+	onnx_node_set_graph(m, node, "then_branch", body);
+	onnx_node_set_graph(m, node, "else_branch", body);
+	return node;
+}
+
+static void expect_find(const struct onnx_index *x, const char *text, int want, const char *advice)
+{
+	struct err e = { 0 };
+	int got = -1, rc = onnx_node_find(&got, x, text, &e);
+	CHECK_INT(got, want);
+	CHECK_INT(rc, want >= 0 ? 0 : ERR_USAGE);
+	CHECK_STR(e.advice, advice);
+}
+
+static void test_names(void)
+{
+	struct onnx_model *m =
+	        GRAPH("e", "conv1 Conv x a", "- Relu a b", "same Add a,b c", "same Add b,c d,d2", "#1 Add d e");
+	onnx_graph_add_node(m, m->proto->graph, if_node(m, "c", "f"));
+	struct onnx_index *x = onnx_index_new(m, NULL, scratch);
+	static const char *const label[] = { "conv1", "#1", "#2", "#3", "#4", "#5" };
+	for (int i = 0; i < 6; i++) {
+		CHECK_STR(onnx_node_label(x, i), label[i]);
+		expect_find(x, label[i], i, "");
+	}
+	expect_find(x, "a", 0, "");
+	expect_find(x, "d2", 3, "");
+	expect_find(x, "same", -1, "Say which one you mean: #2, #3.");
+	expect_find(x, "cnv1", -1, "Did you mean \"conv1\"?");
+	expect_find(x, "#6", -1, "The graph's nodes are #0 to #5.");
+	expect_find(x, "x", -1, "Did you mean \"a\"?");
+	expect_find(x, "inner_add", -1,
+	            "\"inner_add\" is inside of a subgraph or a function; name the node that holds or calls it.");
+	expect_find(x, "", -1, "");
+
+	struct onnx_value *v = onnx_value_find(x, "c");
+	CHECK(v && v->producer == 2 && v->output == 0 && v->readers.n == 2 && v->readers.at[0] == 3 &&
+	      v->readers.at[1] == 5);
+	v = onnx_value_find(x, "d2");
+	CHECK(v && v->producer == 3 && v->output == 1 && v->readers.n == 0);
+	v = onnx_value_find(x, "x");
+	CHECK(v && v->producer == -1 && v->is_input && !v->is_output && v->info && v->readers.n == 2);
+	v = onnx_value_find(x, "e");
+	CHECK(v && v->is_output && v->producer == 4);
+	CHECK(!onnx_value_find(x, "inner_w") && !onnx_value_find(x, "") && !onnx_value_find(x, "nothing"));
+	struct map outside = onnx_node_captures(m->proto->graph->node[5], scratch);
+	CHECK_INT(outside.n, 1);
+	CHECK_STR(outside.entry[0].name, "c");
+
+	enum type type = TYPE_NONE;
+	const Onnx__TensorShapeProto *shape = NULL;
+	CHECK(onnx_value_type(onnx_value_find(x, "e")->info, &type, &shape));
+	CHECK(type == TYPE_F32 && shape && shape->n_dim == 1 && shape->dim[0]->dim_value == 4);
+	CHECK(!onnx_value_type(onnx_value_find(x, "a")->info, &type, &shape));
+
+	CHECK_STR(onnx_name_unique(m, "fresh"), "fresh");
+	CHECK_STR(onnx_name_unique(m, "fresh"), "fresh_1");
+	CHECK_STR(onnx_name_unique(m, "inner_w"), "inner_w_1");
+	CHECK_STR(onnx_name_unique(m, "conv1"), "conv1_1");
+	onnx_node_output(m, m->proto->graph->node[0], "later");
+	CHECK_STR(onnx_name_unique(m, "later"), "later_1");
+	onnx_model_free(m);
+}
+
+static void test_attributes(void)
+{
+	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	Onnx__NodeProto *n = onnx_node_new(m, "", "Gather", NULL);
+	struct err e = { 0 };
+	int64_t i, list[2] = { 3, -4 };
+	float f, floats[1] = { 2.5f };
+	const char *s, **strings, *text[2] = { "a", "" };
+	const int64_t *ints;
+	const float *fs;
+	const Onnx__TensorProto *t;
+	Onnx__GraphProto *g;
+	int k;
+	onnx_node_output(m, n, "y");
+	onnx_node_set_int(m, n, "axis", 1);
+	onnx_node_set_int(m, n, "axis", -2); /* replaces */
+	onnx_node_set_float(m, n, "alpha", 0.5f);
+	onnx_node_set_string(m, n, "mode", "linear");
+	onnx_node_set_ints(m, n, "pads", list, 2);
+	onnx_node_set_floats(m, n, "scales", floats, 1);
+	onnx_node_set_strings(m, n, "names", text, 2);
+	onnx_node_set_ints(m, n, "none", NULL, 0);
+	CHECK_INT(n->n_attribute, 7);
+	CHECK(onnx_attr_int(&i, n, "axis", 7, &e) == 0 && i == -2);
+	CHECK(onnx_attr_int(&i, n, "absent", 7, &e) == 0 && i == 7);
+	CHECK(onnx_attr_float(&f, n, "alpha", 7, &e) == 0 && f == 0.5f);
+	CHECK(onnx_attr_float(&f, n, "absent", 7, &e) == 0 && f == 7);
+	CHECK_INT(onnx_attr_string(&s, n, "mode", "x", scratch, &e), 0);
+	CHECK_STR(s, "linear");
+	CHECK_INT(onnx_attr_string(&s, n, "absent", "x", scratch, &e), 0);
+	CHECK_STR(s, "x");
+	CHECK(onnx_attr_ints(&ints, &k, n, "pads", &e) == 0 && k == 2 && ints[1] == -4);
+	CHECK(onnx_attr_ints(&ints, &k, n, "none", &e) == 0 && k == 0);
+	CHECK(onnx_attr_ints(&ints, &k, n, "absent", &e) == 0 && k == 0 && !ints);
+	CHECK(onnx_attr_floats(&fs, &k, n, "scales", &e) == 0 && k == 1 && fs[0] == 2.5f);
+	CHECK(onnx_attr_strings(&strings, &k, n, "names", scratch, &e) == 0 && k == 2);
+	CHECK_STR(strings[0], "a");
+	CHECK_STR(strings[1], "");
+	CHECK(onnx_attr_tensor(&t, n, "absent", &e) == 0 && !t);
+	CHECK(onnx_attr_graph(&g, n, "absent", &e) == 0 && !g);
+
+	CHECK_INT(onnx_attr_int(&i, n, "mode", 0, &e), ERR_MODEL);
+	CHECK_STR(
+	        e.text,
+	        "attribute \"mode\" of the node (Gather) that makes \"y\" must be an integer, the file has a string.");
+	err_clear(&e);
+	n->name = (char *)"pick";
+	CHECK_INT(onnx_attr_ints(&ints, &k, n, "axis", &e), ERR_MODEL);
+	CHECK_STR(e.text,
+	          "attribute \"axis\" of node \"pick\" (Gather) must be a list of integers, the file has an integer.");
+	err_clear(&e);
+	n->attribute[0]->has_type = 0; /* IR version 1: the field that is there says the type */
+	CHECK(onnx_attr_int(&i, n, "axis", 7, &e) == 0 && i == -2);
+	CHECK_INT(onnx_attr_graph(&g, n, "axis", &e), ERR_MODEL);
+	err_clear(&e);
+	n->attribute[0]->has_type = 1;
+	n->attribute[0]->type = 77;
+	CHECK_INT(onnx_attr_int(&i, n, "axis", 7, &e), ERR_MODEL);
+	CHECK(strstr(e.text, "something of a later ONNX version"));
+	err_clear(&e);
+	n->attribute[0]->ref_attr_name = (char *)"outer";
+	CHECK_INT(onnx_attr_int(&i, n, "axis", 7, &e), ERR_UNSUPPORTED);
+	CHECK(strstr(e.text, "\"outer\" of a function"));
+	onnx_model_free(m);
+}
+
+static void expect_check(struct onnx_model *m, const char *words, const char *advice)
+{
+	struct err e = { 0 };
+	CHECK_INT(onnx_model_check(m, &e), *words ? ERR_MODEL : 0);
+	if (*words ? !strstr(e.text, words) : e.text[0])
+		CHECK_STR(e.text, words);
+	if (!strstr(e.advice, advice))
+		CHECK_STR(e.advice, advice);
+	CHECK(!*words || strstr(e.where, "model: "));
+	onnx_model_free(m);
+}
+
+static void test_structure(void)
+{
+	struct onnx_model *m;
+	expect_check(onnx_model_new(8, 17, "empty"), "", "");
+	expect_check(GRAPH("b", "- A x a", "- B a b"), "", "");
+	expect_check(onnx_model_new(0, 17, "g"), "no IR version", "ir_version");
+	expect_check(GRAPH("b", "- A x a", "n B aa b"), "node \"n\" (B) reads \"aa\", which no", "\"a\"");
+	expect_check(GRAPH("b", "- A x a"), "gives out \"b\"", "");
+	expect_check(GRAPH("a", "- A x a", "n B x a"),
+	             "\"a\" is defined twice: by the node (A) that makes \"a\" and by node \"n\" (B)", "rename");
+	expect_check(GRAPH("a", "- A x a", "n B x x"), "\"x\" is defined twice: by an input and by node \"n\"", "");
+	expect_check(GRAPH("c", "- A x,c a", "- B a b", "q C b c", "- D c d"),
+	             "form a cycle: #0 (A) -> #1 (B) -> q (C) -> #0", "cannot have a cycle");
+	expect_check(GRAPH("a", "self A x,a a"), "form a cycle: self (A) -> self", "");
+
+	m = GRAPH("d", "- D c d", "- B a b", "- A x a", "- C b,a c", "- E x e"); /* merely unsorted */
+	struct err e = { 0 };
+	CHECK_INT(onnx_model_check(m, &e), 0);
+	CHECK_STR(order(m->proto->graph), "a b c d e");
+	onnx_model_free(m);
+	m = GRAPH("f", "- A x a"); /* the If reads "b" inside only */
+	onnx_graph_add_node(m, m->proto->graph, if_node(m, "b", "f"));
+	Onnx__NodeProto *late = onnx_node_new(m, "", "B", NULL);
+	onnx_node_input(m, late, "a");
+	onnx_node_output(m, late, "b");
+	onnx_graph_add_node(m, m->proto->graph, late);
+	CHECK_INT(onnx_model_check(m, &e), 0);
+	CHECK_STR(order(m->proto->graph), "a b f");
+	m->proto->graph->node[2]->attribute[0]->g->node[0]->input[0] = (char *)"bb";
+	expect_check(m, "node \"inner_add\" (Add) reads \"bb\"", "");
+
+	m = GRAPH("a", "- A x a");
+	m->proto->graph->node[0]->domain = (char *)"com.other";
+	expect_check(m, "domain \"com.other\", but the model imports no opset", "Add an opset_import");
+	m = GRAPH("a", "- A x a");
+	m->proto->n_opset_import = 0;
+	expect_check(m, "domain \"ai.onnx\", but", "");
+	m = GRAPH("a", "- A x a");
+	m->proto->n_opset_import = 0;
+	m->proto->ir_version = 2;
+	expect_check(m, "", "");
+	m = GRAPH("a", "- A x a");
+	m->proto->opset_import[0]->version = 0;
+	expect_check(m, "has version 0", "");
+	m = GRAPH("a", "- A x a");
+	add_weight(m, m->proto->graph, "w");
+	m->proto->graph->initializer[0]->dims[0] = -3;
+	expect_check(m, "tensor \"w\" has the negative extent -3", "");
+	m = GRAPH("a", "- A x a");
+	add_weight(m, m->proto->graph, "x"); /* input and initializer: the input's default */
+	expect_check(m, "", "");
+	m = GRAPH("a", "n A x a");
+	m->proto->graph->node[0]->op_type = NULL;
+	expect_check(m, "has no op_type", "");
+	m = GRAPH("a", "n A x a");
+	onnx_node_set_int(m, m->proto->graph->node[0], "p", 1);
+	onnx_node_set_int(m, m->proto->graph->node[0], "q", 1);
+	m->proto->graph->node[0]->attribute[1]->name = (char *)"p";
+	expect_check(m, "has two attributes \"p\"", "");
+}
+
+static void expect_replace(struct onnx_model *m, const int *node, int n, int inputs, const char *const *input,
+                           const char *output, const char *want, const char *words)
+{
+	struct err e = { 0 };
+	const char *before = order(m->proto->graph);
+	Onnx__NodeProto *by = onnx_node_new(m, "tpat", "Fused", "fused");
+	for (int i = 0; i < inputs; i++)
+		onnx_node_input(m, by, input[i]);
+	onnx_node_output(m, by, output);
+	CHECK_INT(onnx_graph_replace(m, m->proto->graph, node, n, by, &e), *words ? ERR_USAGE : 0);
+	CHECK_STR(order(m->proto->graph), *words ? before : want);
+	if (*words && !strstr(e.text, words))
+		CHECK_STR(e.text, words);
+	onnx_model_free(m);
+}
+
+static void test_replace(void)
+{
+	/* a and d become one, which needs c: it must come after c and before e */
+	expect_replace(GRAPH("e", "- A x a", "- B x b", "- C b c", "- D a,c d", "- E d e"), (int[]){ 3, 0 }, 2, 2,
+	               (const char *[]){ "x", "c" }, "d", "b c d e", "");
+	expect_replace(GRAPH("c", "- A x a", "- B a b", "- C b c"), (int[]){ 1 }, 1, 1, (const char *[]){ "a" }, "b",
+	               "a b c", "");
+	/* a and c without b between them */
+	expect_replace(GRAPH("c", "- A x a", "mid B a b", "- C a,b c"), (int[]){ 0, 2 }, 2, 2,
+	               (const char *[]){ "x", "b" }, "a", "", "need what node \"mid\" (B) computes");
+	struct onnx_model *m = GRAPH("c", "- A x a", "- B x b", "- C b c");
+	struct err e = { 0 };
+	CHECK_INT(onnx_graph_replace(m, m->proto->graph, (int[]){ 0 }, 1, NULL, &e), 0);
+	CHECK_STR(order(m->proto->graph), "b c");
+	onnx_model_free(m);
+}
+
+static void test_drop_unused(void)
+{
+	struct onnx_model *m = GRAPH("y", "- Add x,w y");
+	Onnx__GraphProto *g = m->proto->graph;
+	int64_t dim[1] = { 4 };
+	static const char *const name[] = { "unused", "w", "captured", "given_out", "unused_input" };
+	for (int i = 0; i < 5; i++)
+		add_weight(m, g, name[i]);
+	onnx_graph_add_node(m, g, if_node(m, "captured", "z"));
+	onnx_graph_add_input(m, g, onnx_value_info_new(m, "unused_input", TYPE_F32, 1, dim, NULL));
+	onnx_graph_add_output(m, g, onnx_value_info_new(m, "given_out", TYPE_F32, 1, dim, NULL));
+	onnx_graph_add_value_info(m, g, onnx_value_info_new(m, "y", TYPE_F32, 1, dim, NULL));
+	onnx_graph_add_value_info(m, g, onnx_value_info_new(m, "long_gone", TYPE_F32, 1, dim, NULL));
+	CHECK_INT(onnx_graph_drop_unused(m, g), 2);
+	CHECK_INT(g->n_initializer, 3);
+	CHECK_STR(g->initializer[0]->name, "w");
+	CHECK_STR(g->initializer[1]->name, "captured");
+	CHECK_STR(g->initializer[2]->name, "given_out");
+	CHECK_INT(g->n_input, 1);
+	CHECK_INT(g->n_value_info, 1);
+	CHECK_INT(onnx_graph_drop_unused(m, g), 0);
+	expect_check(m, "", "");
+}
+
+static void test_functions(void)
+{
+	struct onnx_model *m = GRAPH("c", "- A x a", "- B a b", "- C b c");
+	Onnx__GraphProto *g = m->proto->graph;
+	Onnx__NodeProto *body[2] = { g->node[0], g->node[1] }, *call = onnx_node_new(m, "tpat", "AB", "call");
+	const char *input = "x", *output = "b";
+	struct err e = { 0 };
+	m->proto->ir_version = 6;
+	onnx_node_input(m, call, "x");
+	onnx_node_output(m, call, "b");
+	CHECK_INT(onnx_graph_replace(m, g, (int[]){ 0, 1 }, 2, call, &e), 0);
+	Onnx__FunctionProto *f = onnx_function_new(m, "tpat", "AB", &input, 1, &output, 1, body, 2);
+	CHECK_INT(onnx_model_add_function(m, f, &e), 0);
+	CHECK_INT(m->proto->ir_version, 8);
+	CHECK_INT(onnx_opset(m, "tpat"), 1);
+	CHECK(onnx_function_find(m, "tpat", "AB", NULL) == f && !onnx_function_find(m, "", "AB", NULL));
+	CHECK(!onnx_function_find(m, "tpat", "AB", "other"));
+	CHECK_INT(f->n_opset_import, 1);
+	CHECK_INT(f->opset_import[0]->version, 17);
+	CHECK_INT(onnx_model_check(m, &e), 0);
+	CHECK_STR(e.text, "");
+	CHECK_INT(onnx_model_add_function(m, onnx_function_new(m, "else", "AB", NULL, 0, NULL, 0, NULL, 0), &e),
+	          ERR_USAGE);
+	CHECK(strstr(e.text, "a function \"AB\" already"));
+	f->output[0] = (char *)"nothing";
+	expect_check(m, "the function gives out \"nothing\"", "");
+}
+
+/* Adding thousands of nodes must not copy the array each time, and sorting them must not be quadratic. */
+static void test_many(void)
+{
+	enum { N = 20000 };
+	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	char in[32], out[32];
+	struct err e = { 0 };
+	for (int i = 0; i < N; i++) { /* backwards: node i makes N - i from N - i - 1 */
+		Onnx__NodeProto *node = onnx_node_new(m, "", "Relu", NULL);
+		snprintf(in, sizeof in, "%d", N - i - 1);
+		snprintf(out, sizeof out, "%d", N - i);
+		onnx_node_input(m, node, in);
+		onnx_node_output(m, node, out);
+		onnx_graph_add_node(m, m->proto->graph, node);
+	}
+	onnx_graph_add_input(m, m->proto->graph, onnx_value_info_new(m, "0", TYPE_F32, -1, NULL, NULL));
+	CHECK_INT(onnx_model_check(m, &e), 0);
+	CHECK_STR(m->proto->graph->node[0]->output[0], "1");
+	CHECK_STR(m->proto->graph->node[N - 1]->output[0], "20000");
+	CHECK(arena_bytes(m->arena) < 40u << 20);
+	onnx_model_free(m);
+}
+
+int main(void)
+{
+	scratch = arena_new();
+	test_names();
+	test_attributes();
+	test_structure();
+	test_replace();
+	test_drop_unused();
+	test_functions();
+	test_many();
+	arena_free(scratch);
+	return test_done();
+}

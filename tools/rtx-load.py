@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Loads a plugin library into the real TensorRT-RTX and checks what it finds there. Needs no GPU.
+
+    pip install tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings
+    tools/rtx-load.py LIBRARY.so
+
+Every creator that the library's own table lists must be there after load_library, under its name, version and namespace;
+make a plugin that says the same; and be gone after deregister_library, so that the library loads a second time. Then, in a
+new process that only opens the library (as trtexec --staticPlugins does), the creators must be there as well, and
+load_library must work on top of that. Ends with "N passed, N failed" and exit code 1 on any difference.
+"""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+
+passed = failed = 0
+
+
+def check(holds, what):
+    global passed, failed
+    if holds:
+        passed += 1
+    else:
+        failed += 1
+        print("failed:", what)
+
+
+def load_tensorrt():
+    try:
+        import tensorrt_rtx as trt
+    except ImportError:
+        import tensorrt_rtx_bindings as trt
+    return trt
+
+
+class Table(ctypes.Structure):
+    """struct tpat_rt_library: its head."""
+
+    _fields_ = [("version", ctypes.c_uint32), ("model", ctypes.c_char_p), ("generator", ctypes.c_char_p),
+                ("plugin", ctypes.c_void_p), ("plugins", ctypes.c_int32)]
+
+
+class CreatorInterface(ctypes.Structure):
+    """A creator as C sees it: the slots of IPluginCreatorV3One."""
+
+    _fields_ = [("table", ctypes.POINTER(ctypes.c_void_p))]
+
+
+def creators_of(path):
+    """(name, version, namespace) of each creator, asked from the library itself in a process without TensorRT."""
+    library = ctypes.CDLL(path)
+    library.getCreators.restype = ctypes.POINTER(ctypes.POINTER(CreatorInterface))
+    count = ctypes.c_int32(0)
+    creators = library.getCreators(ctypes.byref(count))
+    found = []
+    for i in range(count.value):
+        texts = []
+        for slot in (6, 7, 8):
+            method = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(creators[i].contents.table[slot])
+            texts.append(method(ctypes.cast(creators[i], ctypes.c_void_p)).decode())
+        found.append(tuple(texts))
+    table = Table.in_dll(library, "tpat_library")
+    print(f"{os.path.basename(path)}: {table.plugins} plugins of {table.model.decode()}, made by {table.generator.decode()}")
+    return found, table.plugins
+
+
+def new_logger(trt):
+    class Logger(trt.ILogger):
+        def __init__(self):
+            trt.ILogger.__init__(self)
+            self.lines = []
+
+        def log(self, severity, message):
+            if severity <= trt.ILogger.WARNING:
+                self.lines.append(message)
+
+    return Logger()
+
+
+def registered(registry):
+    return {(c.name, c.plugin_version, c.plugin_namespace) for c in registry.all_creators}
+
+
+def check_plugins(trt, registry, want, logger):
+    have = registered(registry)
+    for key in want:
+        check(key in have, f"{key} is registered")
+        name, version, namespace = key
+        creator = registry.get_creator(name, version, namespace)
+        check(creator is not None, f"get_creator{key}")
+        if creator is None:
+            continue
+        plugin = creator.create_plugin(name, trt.PluginFieldCollection([]), trt.TensorRTPhase.BUILD)
+        check(plugin is not None, f"{name}: create_plugin")
+        if plugin is None:
+            continue
+        core = plugin.get_capability_interface(trt.PluginCapabilityType.CORE)
+        build = plugin.get_capability_interface(trt.PluginCapabilityType.BUILD)
+        runtime = plugin.get_capability_interface(trt.PluginCapabilityType.RUNTIME)
+        check(core and build and runtime, f"{name}: capabilities")
+        for text, value in (("plugin_name", name), ("plugin_version", version), ("plugin_namespace", namespace)):
+            if hasattr(core, text):
+                check(getattr(core, text) == value, f"{name}: {text} of the plugin is {getattr(core, text)!r}")
+    check(not logger.lines, f"no line in the log, but: {logger.lines}")
+
+
+def check_log(trt, registry, want, logger):
+    """A plugin that cannot be made says why in TensorRT's own log: here, an engine without the program's hash."""
+    for name, version, namespace in want:
+        fields = trt.PluginFieldCollection([])
+        try:
+            plugin = registry.get_creator(name, version, namespace).create_plugin(name, fields, trt.TensorRTPhase.RUNTIME)
+        except Exception:  # the bindings make an exception of null
+            plugin = None
+        said = any(f"tpat plugin {name}: createPlugin: " in line for line in logger.lines)
+        check(said == (plugin is None), f"{name}: an engine without a hash is refused with a line in the log: {logger.lines}")
+        logger.lines.clear()
+
+
+def load_twice(trt, path, want):
+    logger = new_logger(trt)
+    builder = trt.Builder(logger)  # the registry's logger is that of the first builder
+    logger.lines.clear()
+    registry = trt.get_plugin_registry()
+    before = registered(registry)
+    for _ in range(2):
+        handle = registry.load_library(path)
+        check(handle is not None, f"load_library: {logger.lines}")
+        if handle is None:
+            break
+        check_plugins(trt, registry, want, logger)
+        check_log(trt, registry, want, logger)
+        registry.deregister_library(handle)
+        check(registered(registry) == before, "deregister_library leaves what was there before")
+    del builder
+
+
+def open_only(trt, path, want):
+    """The library registers itself when it is merely opened."""
+    logger = new_logger(trt)
+    builder = trt.Builder(logger)
+    logger.lines.clear()
+    registry = trt.get_plugin_registry()
+    before = registered(registry)
+    library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    check_plugins(trt, registry, want, logger)
+    handle = registry.load_library(path)
+    check(handle is not None, f"load_library after the library registered itself: {logger.lines}")
+    if handle is not None:
+        check_plugins(trt, registry, want, logger)
+        registry.deregister_library(handle)
+    check(registered(registry) == before, "after that nothing is left")
+    check(not logger.lines, f"no line in the log, but: {logger.lines}")
+    del library, builder
+
+
+def main():
+    if len(sys.argv) not in (2, 4):
+        sys.exit(__doc__)
+    path = os.path.abspath(sys.argv[1])
+    part = sys.argv[2] if len(sys.argv) == 4 else None
+    if part is None:
+        want, plugins = creators_of(path)
+        check(len(want) == plugins and plugins > 0, f"getCreators gives {len(want)} creators for {plugins} plugins")
+        total = [passed, failed]
+        for name in ("load", "open"):
+            done = subprocess.run([sys.executable, __file__, path, name, json.dumps(want)], capture_output=True, text=True)
+            lines = done.stdout.strip().splitlines()
+            counts = lines[-1].split() if lines and lines[-1].endswith("failed") else None
+            print("\n".join(lines[:-1] if counts else lines + [done.stderr]), end="\n" if len(lines) > 1 or not counts else "")
+            if counts and done.returncode in (0, 1):
+                total = [total[0] + int(counts[0]), total[1] + int(counts[2])]
+            else:
+                print(f"failed: {name}: exit code {done.returncode}")
+                total[1] += 1
+        print(f"{total[0]} passed, {total[1]} failed")
+        sys.exit(total[1] != 0)
+    trt = load_tensorrt()
+    want = [tuple(key) for key in json.loads(sys.argv[3])]
+    (load_twice if part == "load" else open_only)(trt, path, want)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
