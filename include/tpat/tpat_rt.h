@@ -27,7 +27,8 @@
 /* One node of an expression; operands a, b, c are indices of earlier nodes of the same table. Values are int64.
  * The same table is evaluated with numbers (enqueue), with ranges (workspace) and with TensorRT's IExprBuilder (shapes).
  * A node that overflows, or whose VALUE cannot be known, has no value; nodes that use it have none either (SELECT looks
- * only at the side it takes). That is an error only where the number is needed. */
+ * only at the side it takes). That is an error only where the number is needed. In extents of outputs TensorRT computes
+ * both sides of a SELECT and all divisions itself: there, divisors that are not constant must not be able to be zero. */
 enum tpat_rt_op {
 	TPAT_RT_CONST,  /* value */
 	TPAT_RT_DIM,    /* extent b of input a */

@@ -172,7 +172,7 @@ TPAT_FN bf16 round_bf16(float x)
 	return y;
 }
 
-/* ONNX's Cast: beyond the largest finite value (LARGEST; infinity included) comes that value when `saturate`, else OVER. */
+/* ONNX's Cast: what lies beyond the LARGEST finite value (infinity too) gives that one if `saturate`, else OVER. */
 template <int MANT, int BIAS, u32 LARGEST, u32 OVER> TPAT_FN u32 round_f8(float x, bool saturate)
 {
 	const u32 m = x - x == 0 ? round_magnitude<MANT, BIAS>(x) : 0xff;
@@ -224,24 +224,22 @@ template <class T> struct limits {
 	static const T lowest = (T)(is_signed ? (u64)1 << (8 * sizeof(T) - 1) : 0);
 };
 
-template <class I, class F> TPAT_FN I truncate(F x)
+template <class I, class F> TPAT_FN I truncate_to(F x)
 {
 #if TPAT_ARCH
-	if constexpr (sizeof(I) == 4)
-		return (I)x; /* cvt.rzi saturates, NaN gives 0 */
-	if constexpr (sizeof(I) == 8)
-		return x != x ? (I)0 : (I)x;
+	if constexpr (sizeof(I) >= 4) /* cvt.rzi saturates; NaN gives 0 only from f32 to 32 bits */
+		return (sizeof(I) > 4 || sizeof(F) > 4) && x != x ? (I)0 : (I)x;
 #endif
 	const I lowest = limits<I>::lowest, highest = limits<I>::highest;
 	return x != x ? (I)0 : x <= (F)lowest ? lowest : x >= (F)highest ? highest : (I)x;
 }
 
-template <class I> TPAT_FN I to_integer(float x) { return truncate<I>(x); }
-template <class I> TPAT_FN I to_integer(double x) { return truncate<I>(x); }
+template <class I> TPAT_FN I to_integer(float x) { return truncate_to<I>(x); }
+template <class I> TPAT_FN I to_integer(double x) { return truncate_to<I>(x); }
 template <class I, class T> TPAT_FN I to_integer(T x)
 {
 	if constexpr (is_small_float<T>::value)
-		return truncate<I>(to_f32(x));
+		return truncate_to<I>(to_f32(x));
 	else
 		return (I)x;
 }
@@ -422,8 +420,8 @@ template <bool LAST> struct op_argmax {
 	{
 		const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
 		const bool same = a.value == b.value || (a_nan && b_nan);
-		const bool second = same ? (LAST ? b.index > a.index : b.index < a.index) : b_nan || (!a_nan && b.value > a.value);
-		return second ? b : a;
+		const bool later = LAST ? b.index > a.index : b.index < a.index;
+		return (same ? later : b_nan || (!a_nan && b.value > a.value)) ? b : a;
 	}
 };
 
@@ -432,8 +430,8 @@ template <bool LAST> struct op_argmin {
 	{
 		const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
 		const bool same = a.value == b.value || (a_nan && b_nan);
-		const bool second = same ? (LAST ? b.index > a.index : b.index < a.index) : b_nan || (!a_nan && b.value < a.value);
-		return second ? b : a;
+		const bool later = LAST ? b.index > a.index : b.index < a.index;
+		return (same ? later : b_nan || (!a_nan && b.value < a.value)) ? b : a;
 	}
 };
 
@@ -513,7 +511,7 @@ template <class T, class Op> TPAT_FN T warp_scan(T v, Op op)
 	return v;
 }
 
-/* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part ----------------------------------------- */
+/* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part --------------------------------------- */
 
 /* Every thread gets the result. `shared`: THREADS / 32 elements; free for other use after the next __syncthreads(). */
 template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *shared)
@@ -597,10 +595,12 @@ template <class T, class Op> TPAT_FN T atomic_update(T *p, T v, Op op)
 	return old;
 }
 
-template <class T> TPAT_FN T atomic_add(T *p, T v) { return atomic_update(p, v, op_sum()); }
-template <class T> TPAT_FN T atomic_mul(T *p, T v) { return atomic_update(p, v, op_prod()); }
-template <class T> TPAT_FN T atomic_max(T *p, T v) { return atomic_update(p, v, op_max()); }
-template <class T> TPAT_FN T atomic_min(T *p, T v) { return atomic_update(p, v, op_min()); }
+/* The value converts to the element's type, as C's arithmetic on small integers gives int. */
+template <class T> struct element { typedef T type; };
+template <class T> TPAT_FN T atomic_add(T *p, typename element<T>::type v) { return atomic_update(p, v, op_sum()); }
+template <class T> TPAT_FN T atomic_mul(T *p, typename element<T>::type v) { return atomic_update(p, v, op_prod()); }
+template <class T> TPAT_FN T atomic_max(T *p, typename element<T>::type v) { return atomic_update(p, v, op_max()); }
+template <class T> TPAT_FN T atomic_min(T *p, typename element<T>::type v) { return atomic_update(p, v, op_min()); }
 
 /* Where the GPU has the operation itself. */
 TPAT_FN int atomic_add(int *p, int v) { return atomicAdd(p, v); }

@@ -159,6 +159,36 @@ int file_temp_dir(char **out, struct arena *a, struct err *e)
 	return 0;
 }
 
+int file_temp_beside(char **out, const char *path, struct arena *a, struct err *e)
+{
+	*out = arena_printf(a, "%s.tmpXXXXXX", path);
+	if (!mkdtemp(*out)) {
+		err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(errno));
+		return err_advise(e, "Choose another place with -o, or make its folder writable.");
+	}
+	return 0;
+}
+
+char *file_absolute(struct arena *a, const char *path)
+{
+	char here[4096];
+	if (path[0] == '/' || !getcwd(here, sizeof here))
+		return arena_strdup(a, path);
+	return arena_printf(a, "%s/%s", here, path);
+}
+
+bool file_is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool file_same(const char *x, const char *y)
+{
+	struct stat a, b;
+	return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 void file_remove_tree(const char *path)
 {
 	DIR *d = opendir(path);

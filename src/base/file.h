@@ -37,6 +37,11 @@ void file_out_abandon(struct file_out *f); /* after begin failed or commit succe
 bool file_exists(const char *path);
 int file_mkdir(const char *path, struct err *e);                   /* with parents; fine when it exists */
 int file_temp_dir(char **out, struct arena *a, struct err *e);     /* a new folder under $TMPDIR or /tmp */
+/* A new folder beside `path`, so that what is made in it can be renamed to `path`. */
+int file_temp_beside(char **out, const char *path, struct arena *a, struct err *e);
+char *file_absolute(struct arena *a, const char *path); /* with the current folder in front where it is relative */
+bool file_is_folder(const char *path);
+bool file_same(const char *x, const char *y); /* both exist and are one file */
 void file_remove_tree(const char *path);                           /* best effort; for folders that tpat made */
 int file_rename(const char *from, const char *to, struct err *e);
 char *path_join(struct arena *a, const char *dir, const char *name); /* an absolute `name` stays */

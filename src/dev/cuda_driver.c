@@ -25,14 +25,16 @@ static int open_locked(struct err *e)
 	void *so = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!so) {
 		err_set(e, ERR_DEVICE, "There is no CUDA driver on this machine: %s.", dlerror());
-		return err_advise(e, "Install NVIDIA's driver, or do without a GPU: everything but tuning and verifying on one works.");
+		return err_advise(e, "Install NVIDIA's driver, or do without a GPU: everything but tuning and "
+		                     "verifying on one works.");
 	}
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
 		void *p = dlsym(so, entries[i].symbol);
 		if (!p) {
 			dlclose(so);
-			return err_set(e, ERR_DEVICE, "The CUDA driver is too old: it has no %s (CUDA 11.4 or newer is needed).",
-				       entries[i].symbol);
+			return err_set(e, ERR_DEVICE,
+			               "The CUDA driver is too old: it has no %s (CUDA 11.4 or newer is needed).",
+			               entries[i].symbol);
 		}
 		memcpy(entries[i].entry, &p, sizeof p);
 	}

@@ -1,5 +1,5 @@
-/* The CUDA driver's entries that tpat calls, by dlopen of libcuda.so.1: our own declarations of its stable C ABI, so that
- * no CUDA header is needed. */
+/* The CUDA driver's entries that tpat calls, by dlopen of libcuda.so.1: our own declarations of its stable C ABI, so
+ * that no CUDA header is needed. */
 #ifndef TPAT_DEV_CUDA_DRIVER_H
 #define TPAT_DEV_CUDA_DRIVER_H
 
@@ -47,34 +47,34 @@ enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 	X(device_get, cuDeviceGet, (int *device, int index))                                                           \
 	X(device_name, cuDeviceGetName, (char *name, int size, int device))                                            \
 	X(device_attribute, cuDeviceGetAttribute, (int *value, int attribute, int device))                             \
-	X(device_memory, cuDeviceTotalMem_v2, (size_t *bytes, int device))                                             \
-	X(context_retain, cuDevicePrimaryCtxRetain, (cu_context *c, int device))                                       \
+	X(device_memory, cuDeviceTotalMem_v2, (size_t * bytes, int device))                                            \
+	X(context_retain, cuDevicePrimaryCtxRetain, (cu_context * c, int device))                                      \
 	X(context_release, cuDevicePrimaryCtxRelease_v2, (int device))                                                 \
 	X(context_set, cuCtxSetCurrent, (cu_context c))                                                                \
-	X(stream_new, cuStreamCreate, (cu_stream *s, unsigned flags))                                                  \
+	X(stream_new, cuStreamCreate, (cu_stream * s, unsigned flags))                                                 \
 	X(stream_free, cuStreamDestroy_v2, (cu_stream s))                                                              \
 	X(stream_wait, cuStreamSynchronize, (cu_stream s))                                                             \
-	X(module_load, cuModuleLoadDataEx, (cu_module *m, const void *image, unsigned n, int *option, void **value))   \
+	X(module_load, cuModuleLoadDataEx, (cu_module * m, const void *image, unsigned n, int *option, void **value))  \
 	X(module_unload, cuModuleUnload, (cu_module m))                                                                \
-	X(module_function, cuModuleGetFunction, (cu_function *f, cu_module m, const char *name))                       \
+	X(module_function, cuModuleGetFunction, (cu_function * f, cu_module m, const char *name))                      \
 	X(function_set, cuFuncSetAttribute, (cu_function f, int attribute, int value))                                 \
 	X(function_get, cuFuncGetAttribute, (int *value, int attribute, cu_function f))                                \
 	X(launch, cuLaunchKernel,                                                                                      \
 	  (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,                \
 	   unsigned shared, cu_stream s, void **args, void **extra))                                                   \
-	X(alloc, cuMemAlloc_v2, (cu_pointer *p, size_t bytes))                                                         \
+	X(alloc, cuMemAlloc_v2, (cu_pointer * p, size_t bytes))                                                        \
 	X(free, cuMemFree_v2, (cu_pointer p))                                                                          \
 	X(copy_in, cuMemcpyHtoDAsync_v2, (cu_pointer to, const void *from, size_t bytes, cu_stream s))                 \
 	X(copy_out, cuMemcpyDtoHAsync_v2, (void *to, cu_pointer from, size_t bytes, cu_stream s))                      \
 	X(memset8, cuMemsetD8Async, (cu_pointer p, unsigned char byte, size_t bytes, cu_stream s))                     \
-	X(event_new, cuEventCreate, (cu_event *ev, unsigned flags))                                                    \
+	X(event_new, cuEventCreate, (cu_event * ev, unsigned flags))                                                   \
 	X(event_free, cuEventDestroy_v2, (cu_event ev))                                                                \
 	X(event_record, cuEventRecord, (cu_event ev, cu_stream s))                                                     \
 	X(event_wait, cuEventSynchronize, (cu_event ev))                                                               \
 	X(event_ms, cuEventElapsedTime, (float *ms, cu_event from, cu_event to))                                       \
 	X(capture_begin, cuStreamBeginCapture_v2, (cu_stream s, int mode))                                             \
-	X(capture_end, cuStreamEndCapture, (cu_stream s, cu_graph *g))                                                 \
-	X(graph_instantiate, cuGraphInstantiateWithFlags, (cu_graph_exec *x, cu_graph g, unsigned long long flags))    \
+	X(capture_end, cuStreamEndCapture, (cu_stream s, cu_graph * g))                                                \
+	X(graph_instantiate, cuGraphInstantiateWithFlags, (cu_graph_exec * x, cu_graph g, unsigned long long flags))   \
 	X(graph_launch, cuGraphLaunch, (cu_graph_exec x, cu_stream s))                                                 \
 	X(graph_exec_free, cuGraphExecDestroy, (cu_graph_exec x))                                                      \
 	X(graph_free, cuGraphDestroy, (cu_graph g))                                                                    \

@@ -14,10 +14,10 @@
 
 /* What a schedule and the cost model may ask about the device. Where a device has no such thing: 0. */
 struct dev_props {
-	char name[128];              /* "NVIDIA H100 80GB HBM3"; the processor's model; "null" */
-	int arch;                    /* 90 for sm_90; 0: no GPU */
-	int driver;                  /* CUDA version of the driver: 13000 for 13.0 */
-	int sms;                     /* multiprocessors; processors */
+	char name[128]; /* "NVIDIA H100 80GB HBM3"; the processor's model; "null" */
+	int arch;       /* 90 for sm_90; 0: no GPU */
+	int driver;     /* CUDA version of the driver: 13000 for 13.0 */
+	int sms;        /* multiprocessors; processors */
 	int threads_per_sm, threads_per_block;
 	int shared_per_sm, shared_per_block; /* bytes; per block: the most that can be asked for */
 	int registers_per_sm;
@@ -47,8 +47,8 @@ struct dev_module; /* loaded code */
 struct dev_kernel; /* a function of it */
 
 /* All functions return 0 or a negative code through `e`. Launches and copies go into one queue, in order; only
- * synchronize, copy_out and event_ns wait. `args` points at the arguments' values, as cuLaunchKernel takes them. Entries
- * marked (optional) are null where a device has no such thing. */
+ * synchronize, copy_out and event_ns wait. `args` points at the arguments' values, as cuLaunchKernel takes them.
+ * Entries marked (optional) are null where a device has no such thing. */
 struct dev {
 	const char *kind; /* "cuda", "cpu", "null" */
 	struct dev_props props;
@@ -56,17 +56,18 @@ struct dev {
 
 	/* Text to code, into `a`. Any thread. The compiler's messages become the error's sentence (whole: in *log). */
 	int (*compile)(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
-		       struct err *e);
+	               struct err *e);
 	int (*load)(struct dev *d, struct dev_module **out, const struct dev_code *code, struct err *e);
 	void (*unload)(struct dev *d, struct dev_module *m);
 	/* Kernels are owned by the module. `shared_bytes`: the dynamic shared memory it will be launched with. */
 	int (*kernel)(struct dev *d, struct dev_kernel **out, struct dev_module *m, const char *name, int shared_bytes,
-		      struct err *e);
+	              struct err *e);
 	int (*launch)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
-		      int shared_bytes, void **args, struct err *e);
+	              int shared_bytes, void **args, struct err *e);
 
-	int (*alloc)(struct dev *d, void **out, size_t bytes, struct err *e); /* at least 256-byte aligned; not zeroed */
-	void (*free)(struct dev *d, void *p);                                 /* null is fine */
+	int (*alloc)(struct dev *d, void **out, size_t bytes,
+	             struct err *e);          /* at least 256-byte aligned; not zeroed */
+	void (*free)(struct dev *d, void *p); /* null is fine */
 	int (*copy_in)(struct dev *d, void *to, const void *from_host, size_t bytes, struct err *e);
 	int (*copy_out)(struct dev *d, void *to_host, const void *from, size_t bytes, struct err *e); /* waits */
 	int (*memset)(struct dev *d, void *p, int byte, size_t bytes, struct err *e);
@@ -86,20 +87,21 @@ struct dev {
 
 	/* (optional) Registers a thread, bytes of local memory (spills) a thread, static shared bytes a block. */
 	int (*kernel_use)(struct dev *d, struct dev_kernel *k, int *registers, int *local_bytes, int *shared_bytes,
-			  struct err *e);
+	                  struct err *e);
 
 	void (*close)(struct dev *d); /* gives everything back, `d` included */
 };
 
 /* GPU number `index` through the driver; code is compiled by NVRTC. The text may include "tpat_device.h", whose text is
- * `device_header` (kept by the caller). ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC. */
+ * `device_header` (kept by the caller). ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC.
+ */
 int dev_cuda_open(struct dev **out, int index, const char *device_header, struct err *e);
 
 /* GPUs that the driver shows; 0 where there is no driver, with the reason in `why` (may be null). */
 int dev_cuda_count(char why[256]);
 
-/* The processor. The text is C11; a kernel is `void NAME(void *const *args, const uint32_t block[3])`, called once for each
- * block of the grid, by several threads at once. Compiled by $CC or cc. */
+/* The processor. The text is C11; a kernel is `void NAME(void *const *args, const uint32_t block[3])`, called once for
+ * each block of the grid, by several threads at once. Compiled by $CC or cc. */
 int dev_cpu_open(struct dev **out, struct err *e);
 
 /* Knows an architecture and allocates host memory; compiles to nothing, launches do nothing, every time is 0. */

@@ -47,15 +47,17 @@ static int compile_failed(const char *cc, const char *file, const char *output, 
 }
 
 static int compile_in(struct dev_code *out, const char *folder, const struct dev_source *s, char **log, struct arena *a,
-		      struct err *e)
+                      struct err *e)
 {
 	const char *cc = getenv("CC"), *argv[64];
 	char *c = path_join(a, folder, "kernels.c"), *so = path_join(a, folder, "kernels.so"), *output, *data;
 	int n = 0, status;
 	size_t size;
 	/* No fused multiply-add of the compiler's own: results must not depend on the processor. */
-	static const char *const option[] = { "-std=c11", "-O2", "-fPIC", "-shared", "-fwrapv", "-ffp-contract=off",
-					      "-fno-math-errno", "-fno-strict-aliasing" };
+	static const char *const option[] = { "-std=c11",        "-O2",
+		                              "-fPIC",           "-shared",
+		                              "-fwrapv",         "-ffp-contract=off",
+		                              "-fno-math-errno", "-fno-strict-aliasing" };
 	argv[n++] = cc && *cc ? cc : "cc";
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
 		argv[n++] = option[i];
@@ -81,7 +83,8 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 	return 0;
 }
 
-static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a, struct err *e)
+static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
+                   struct err *e)
 {
 	(void)d;
 	char *folder;
@@ -124,7 +127,8 @@ static void unload(struct dev *d, struct dev_module *m)
 	}
 }
 
-static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, const char *name, int shared_bytes, struct err *e)
+static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, const char *name, int shared_bytes,
+                  struct err *e)
 {
 	(void)d;
 	(void)shared_bytes;
@@ -159,16 +163,16 @@ static void run_block(void *arg, int i)
 	g->call(g->args, block);
 }
 
-static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3], int shared_bytes,
-		  void **args, struct err *e)
+static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                  int shared_bytes, void **args, struct err *e)
 {
 	(void)d;
 	(void)block;
 	(void)shared_bytes;
 	uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
 	if (blocks > INT32_MAX)
-		return err_set(e, ERR_DEVICE, "%s: a grid of %u x %u x %u blocks is too large for the device cpu.", k->name, grid[0],
-			       grid[1], grid[2]);
+		return err_set(e, ERR_DEVICE, "%s: a grid of %u x %u x %u blocks is too large for the device cpu.",
+		               k->name, grid[0], grid[1], grid[2]);
 	struct grid g = { k->call, args, grid };
 	threads_for((int)blocks, 0, run_block, &g);
 	return 0;
@@ -244,8 +248,8 @@ int dev_cpu_open(struct dev **out, struct err *e)
 	c->dev = (struct dev){
 		.kind = "cpu",
 		.props = { .sms = threads_count(),
-			   .threads_per_block = 1,
-			   .memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) },
+		           .threads_per_block = 1,
+		           .memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) },
 		.state = c,
 		.compile = compile,
 		.load = load,

@@ -62,12 +62,17 @@ static int ptx_arch(int arch, struct arena *a, struct err *e)
 	return best;
 }
 
-static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a, struct err *e)
+static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
+                   struct err *e)
 {
 	const struct gpu *g = d->state;
 	const struct dev_nvrtc_header header = { "tpat_device.h", g->device_header };
-	struct dev_nvrtc_job job = { .file = s->file, .text = s->text, .header = &header, .headers = g->device_header ? 1 : 0,
-				     .arch = d->props.arch, .option = s->option };
+	struct dev_nvrtc_job job = { .file = s->file,
+		                     .text = s->text,
+		                     .header = &header,
+		                     .headers = g->device_header ? 1 : 0,
+		                     .arch = d->props.arch,
+		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));
 	if (!dev_nvrtc_has_arch(job.arch)) {
 		job.arch = ptx_arch(d->props.arch, a, e);
@@ -90,7 +95,8 @@ static int load(struct dev *d, struct dev_module **out, const struct dev_code *c
 	int rc = cu->module_load(&module, code->data, 2, option, value);
 	if (rc != 0) {
 		char what[600];
-		snprintf(what, sizeof what, "The driver does not load code for sm_%d%s%.500s", code->arch, *log ? ": " : "", log);
+		snprintf(what, sizeof what, "The driver does not load code for sm_%d%s%.500s", code->arch,
+		         *log ? ": " : "", log);
 		return dev_driver_check(rc, what, e);
 	}
 	struct arena *a = arena_new();
@@ -110,7 +116,8 @@ static void unload(struct dev *d, struct dev_module *m)
 	}
 }
 
-static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, const char *name, int shared_bytes, struct err *e)
+static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, const char *name, int shared_bytes,
+                  struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = enter(d, &g);
@@ -134,7 +141,8 @@ static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, 
 	return 0;
 }
 
-static int kernel_use(struct dev *d, struct dev_kernel *k, int *registers, int *local_bytes, int *shared_bytes, struct err *e)
+static int kernel_use(struct dev *d, struct dev_kernel *k, int *registers, int *local_bytes, int *shared_bytes,
+                      struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = enter(d, &g);
@@ -144,18 +152,18 @@ static int kernel_use(struct dev *d, struct dev_kernel *k, int *registers, int *
 	return dev_driver_check(rc, k->name, e);
 }
 
-static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3], int shared_bytes,
-		  void **args, struct err *e)
+static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                  int shared_bytes, void **args, struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = enter(d, &g);
-	int rc = cu->launch(k->function, grid[0], grid[1], grid[2], block[0], block[1], block[2], (unsigned)shared_bytes,
-			    g->stream, args, NULL);
+	int rc = cu->launch(k->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
+	                    (unsigned)shared_bytes, g->stream, args, NULL);
 	if (rc == 0)
 		return 0;
 	char what[256];
-	snprintf(what, sizeof what, "%s cannot be launched with a grid of %u x %u x %u blocks of %u x %u x %u threads", k->name,
-		 grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+	snprintf(what, sizeof what, "%s cannot be launched with a grid of %u x %u x %u blocks of %u x %u x %u threads",
+	         k->name, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
 	return dev_driver_check(rc, what, e);
 }
 
@@ -198,7 +206,8 @@ static int copy_out(struct dev *d, void *to, const void *from, size_t bytes, str
 	struct gpu *g;
 	const struct cuda_driver *cu = enter(d, &g);
 	int rc = bytes ? cu->copy_out(to, (uintptr_t)from, bytes, g->stream) : 0;
-	return dev_driver_check(rc ? rc : cu->stream_wait(g->stream), "Copying from the GPU, or a kernel before it, failed", e);
+	return dev_driver_check(rc ? rc : cu->stream_wait(g->stream),
+	                        "Copying from the GPU, or a kernel before it, failed", e);
 }
 
 static int fill(struct dev *d, void *p, int byte, size_t bytes, struct err *e)
@@ -207,7 +216,8 @@ static int fill(struct dev *d, void *p, int byte, size_t bytes, struct err *e)
 	const struct cuda_driver *cu = enter(d, &g);
 	if (bytes == 0)
 		return 0;
-	return dev_driver_check(cu->memset8((uintptr_t)p, (unsigned char)byte, bytes, g->stream), "Filling GPU memory failed", e);
+	return dev_driver_check(cu->memset8((uintptr_t)p, (unsigned char)byte, bytes, g->stream),
+	                        "Filling GPU memory failed", e);
 }
 
 static int synchronize(struct dev *d, struct err *e)
@@ -269,7 +279,8 @@ static int capture_begin(struct dev *d, struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = enter(d, &g);
-	return dev_driver_check(cu->capture_begin(g->stream, CU_CAPTURE_THREAD_LOCAL), "Launches cannot be captured", e);
+	return dev_driver_check(cu->capture_begin(g->stream, CU_CAPTURE_THREAD_LOCAL), "Launches cannot be captured",
+	                        e);
 }
 
 static int capture_end(struct dev *d, struct dev_graph **out, struct err *e)
@@ -363,7 +374,7 @@ static int open_gpu(struct gpu *g, int index, struct err *e)
 	TRY(read_props(g, e));
 	if (g->dev.props.arch < 75)
 		return err_set(e, ERR_DEVICE, "%s is of compute capability %d.%d; kernels are made for 7.5 and newer.",
-			       g->dev.props.name, g->dev.props.arch / 10, g->dev.props.arch % 10);
+		               g->dev.props.name, g->dev.props.arch / 10, g->dev.props.arch % 10);
 	TRY(dev_driver_check(g->cu->context_retain(&g->context, g->device), "The GPU gives no context", e));
 	g->cu->context_set(g->context);
 	return dev_driver_check(g->cu->stream_new(&g->stream, CU_STREAM_NON_BLOCKING), "The GPU gives no stream", e);
@@ -417,7 +428,8 @@ int dev_cuda_count(char why[256])
 	struct err e = { 0 };
 	const struct cuda_driver *cu;
 	int n = 0;
-	if (dev_driver_open(&cu, &e) == 0 && dev_driver_check(cu->device_count(&n), "The driver does not count its GPUs", &e) == 0)
+	if (dev_driver_open(&cu, &e) == 0 &&
+	    dev_driver_check(cu->device_count(&n), "The driver does not count its GPUs", &e) == 0)
 		return n;
 	if (why)
 		snprintf(why, 256, "%.255s", e.text);

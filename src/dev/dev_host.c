@@ -16,7 +16,7 @@ int dev_host_alloc(struct dev *d, void **out, size_t bytes, struct err *e)
 	(void)d;
 	size_t mapped = HEADER + bytes;
 	void *p = mapped < bytes ? MAP_FAILED
-				 : mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	                         : mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return err_set(e, ERR_DEVICE, "There is no memory for a buffer of %zu bytes.", bytes);
 	((struct header *)p)->mapped = mapped;

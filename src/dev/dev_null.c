@@ -22,7 +22,8 @@ struct null {
 	struct dev_event event;
 };
 
-static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a, struct err *e)
+static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
+                   struct err *e)
 {
 	(void)s;
 	(void)a;
@@ -47,7 +48,8 @@ static void unload(struct dev *d, struct dev_module *m)
 	(void)m;
 }
 
-static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, const char *name, int shared_bytes, struct err *e)
+static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, const char *name, int shared_bytes,
+                  struct err *e)
 {
 	(void)m;
 	(void)name;
@@ -57,8 +59,8 @@ static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, 
 	return 0;
 }
 
-static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3], int shared_bytes,
-		  void **args, struct err *e)
+static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                  int shared_bytes, void **args, struct err *e)
 {
 	(void)d;
 	(void)k;

@@ -20,7 +20,7 @@ static struct {
 	int (*archs)(int *arch);
 	const char *(*error_string)(int rc);
 	int (*create)(program *p, const char *text, const char *name, int headers, const char *const *header_text,
-		      const char *const *header_name);
+	              const char *const *header_name);
 	int (*destroy)(program *p);
 	int (*compile)(program p, int options, const char *const *option);
 	int (*log_size)(program p, size_t *n);
@@ -157,13 +157,15 @@ static int open_locked(struct err *e)
 			return 0;
 		const char *why = S_ISDIR(st.st_mode) ? NULL : dlerror();
 		return err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which is or holds no usable NVRTC%s%s.", asked,
-			       why ? ": " : "", why ? why : "");
+		               why ? ": " : "", why ? why : "");
 	}
 	if (find_library())
 		return 0;
-	err_set(e, ERR_DEVICE, "NVRTC, the compiler of CUDA kernels, was not found (libnvrtc.so of CUDA 11.2 or newer).");
-	return err_advise(e, "Install it with \"pip install nvidia-cuda-nvrtc\" or with the CUDA toolkit; set TPAT_NVRTC to "
-			     "its path when it is in an unusual place.");
+	err_set(e, ERR_DEVICE,
+	        "NVRTC, the compiler of CUDA kernels, was not found (libnvrtc.so of CUDA 11.2 or newer).");
+	return err_advise(
+	        e, "Install it with \"pip install nvidia-cuda-nvrtc\" or with the CUDA toolkit; set TPAT_NVRTC to "
+	           "its path when it is in an unusual place.");
 }
 
 int dev_nvrtc_open(struct err *e)
@@ -226,7 +228,7 @@ static int compile_failed(const char *file, const char *log, int rc, struct err 
 }
 
 static int take(const void **out, size_t *size, program p, int (*get_size)(program, size_t *),
-		int (*get)(program, char *), struct arena *a)
+                int (*get)(program, char *), struct arena *a)
 {
 	size_t n = 0;
 	int rc = get_size(p, &n);
@@ -239,7 +241,7 @@ static int take(const void **out, size_t *size, program p, int (*get_size)(progr
 }
 
 static int compile_program(const void **out, size_t *size, const struct dev_nvrtc_job *job, program p, char **log,
-			   struct arena *a, struct err *e)
+                           struct arena *a, struct err *e)
 {
 	const char *option[40];
 	int n = 0;
@@ -258,14 +260,16 @@ static int compile_program(const void **out, size_t *size, const struct dev_nvrt
 		*log = arena_strdup(a, text);
 	if (rc != 0)
 		return compile_failed(job->file, text, rc, e);
-	rc = job->ptx ? take(out, size, p, nvrtc.ptx_size, nvrtc.ptx, a) : take(out, size, p, nvrtc.cubin_size, nvrtc.cubin, a);
+	rc = job->ptx ? take(out, size, p, nvrtc.ptx_size, nvrtc.ptx, a)
+	              : take(out, size, p, nvrtc.cubin_size, nvrtc.cubin, a);
 	if (rc != 0)
-		return err_set(e, ERR_DEVICE, "NVRTC compiled %s but gave no code: %s.", job->file, nvrtc.error_string(rc));
+		return err_set(e, ERR_DEVICE, "NVRTC compiled %s but gave no code: %s.", job->file,
+		               nvrtc.error_string(rc));
 	return 0;
 }
 
 int dev_nvrtc_compile(const void **out, size_t *size, const struct dev_nvrtc_job *job, char **log, struct arena *a,
-		      struct err *e)
+                      struct err *e)
 {
 	if (log)
 		*log = "";

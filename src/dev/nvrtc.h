@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Opens NVRTC; later calls find it open. Looked for, in this order: $TPAT_NVRTC (the library, or a folder with it or with
- * a Python installation's packages), the linker's own path, /usr/local/cuda*, PyPI's packages (nvidia-cuda-nvrtc and
- * nvidia-cuda-nvrtc-cu12) in $VIRTUAL_ENV, beside the program (../build/venv, ../venv) and in ./build/venv. ERR_DEVICE with
- * how to get one where none is found. */
+/* Opens NVRTC; later calls find it open. Looked for, in this order: $TPAT_NVRTC (the library, or a folder with it or
+ * with a Python installation's packages), the linker's own path, /usr/local/cuda*, PyPI's packages (nvidia-cuda-nvrtc
+ * and nvidia-cuda-nvrtc-cu12) in $VIRTUAL_ENV, beside the program (../build/venv, ../venv) and in ./build/venv.
+ * ERR_DEVICE with how to get one where none is found. */
 int dev_nvrtc_open(struct err *e);
 
 const char *dev_nvrtc_path(void); /* of the opened library; null before */
@@ -35,9 +35,9 @@ struct dev_nvrtc_job {
 	const char *const *option; /* more options, ends with null; may be null */
 };
 
-/* One text to one image in the arena (PTX ends with a NUL, which `size` counts). `log` (may be null) gets the compiler's
- * messages, also when it fails; the error's sentence quotes their first lines. */
+/* One text to one image in the arena (PTX ends with a NUL, which `size` counts). `log` (may be null) gets the
+ * compiler's messages, also when it fails; the error's sentence quotes their first lines. */
 int dev_nvrtc_compile(const void **out, size_t *size, const struct dev_nvrtc_job *job, char **log, struct arena *a,
-		      struct err *e);
+                      struct err *e);
 
 #endif

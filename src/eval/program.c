@@ -219,19 +219,24 @@ static int run_program(struct eval_run *run, const struct tensor *const *inputs,
 int eval_program(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
 		 const struct eval_options *opt, struct arena *a, struct err *e)
 {
-	struct arena *job = arena_new(), *scratch = arena_new();
-	struct eval_run *run = NEW(job, struct eval_run);
+	struct arena *volatile job = NULL, *volatile scratch = NULL;
+	struct eval_run *volatile run = NULL;
 	struct arena_guard guard;
 	volatile int rc;
-	*run = (struct eval_run){ .program = p, .symbols = map_new(job), .arena = scratch, .err = e };
-	run->threads = opt ? opt->threads : 0;
-	run->buffer = NEWN(job, struct eval_buffer, p->buffers.n + 1);
-	if (setjmp(*arena_guard_push(&guard)))
+	if (setjmp(*arena_guard_push(&guard))) {
 		rc = err_set(e, ERR_DEVICE, "Program %s: memory is out.", p->name);
-	else
-		rc = run_program(run, inputs, outputs, opt, a);
+	} else {
+		job = arena_new();
+		scratch = arena_new();
+		struct eval_run *r = NEW(job, struct eval_run);
+		*r = (struct eval_run){ .program = p, .symbols = map_new(job), .arena = scratch, .err = e };
+		r->threads = opt ? opt->threads : 0;
+		r->buffer = NEWN(job, struct eval_buffer, p->buffers.n + 1);
+		run = r;
+		rc = run_program(r, inputs, outputs, opt, a);
+	}
 	arena_guard_pop(&guard);
-	for (int i = 0; i < p->buffers.n; i++)
+	for (int i = 0; run && i < p->buffers.n; i++)
 		arena_free(run->buffer[i].arena);
 	arena_free(scratch);
 	arena_free(job);

@@ -116,7 +116,7 @@ static expr gelu_map(struct lower *l, const expr *x)
 		inner = unary(IR_ERF, mul(x[0], with(x[0], 0.70710678118654752440)));
 	else
 		inner = unary(IR_TANH, mul(with(x[0], 0.79788456080286535588),
-					   add(x[0], mul(with(x[0], 0.044715), mul(x[0], mul(x[0], x[0]))))));
+		                           add(x[0], mul(with(x[0], 0.044715), mul(x[0], mul(x[0], x[0]))))));
 	return mul(half, add(with(x[0], 1), inner));
 }
 
@@ -127,7 +127,8 @@ static expr shrink_map(struct lower *l, const expr *x)
 	expr lambd = attr(l, "lambd", v);
 
 	return cast(select_(lt(v, with(v, -lower_float(l, "lambd"))), add(v, bias),
-			    select_(gt(v, lambd), sub(v, bias), zero_of(v))), x[0]->type);
+	                    select_(gt(v, lambd), sub(v, bias), zero_of(v))),
+	            x[0]->type);
 }
 
 static expr prelu_map(struct lower *l, const expr *x)
@@ -167,6 +168,7 @@ static int clip_lower(struct lower *l)
 	return elementwise_lower(l);
 }
 
+/* clang-format off */
 #define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", types) }, .outputs = { OUT("y") },       \
@@ -176,7 +178,8 @@ static int clip_lower(struct lower *l)
 
 const struct op_def ops_activation[] = {
 	ROW("Sigmoid", SINCE(1, 6, 13), "y = 1 / (1 + exp(-x))", TS_FLOAT, sigmoid_map, { 0 }),
-	ROW("HardSigmoid", SINCE(1, 6, 22), "y = max(0, min(1, alpha * x + beta))", TS_FLOAT, hard_sigmoid_map, ALPHA(0.2),
+	ROW("HardSigmoid", SINCE(1, 6, 22), "y = max(0, min(1, alpha * x + beta))", TS_FLOAT, hard_sigmoid_map,
+	    ALPHA(0.2),
 	    ATTR_FLOAT("beta", 0.5, "offset")),
 	ROW("HardSwish", SINCE(14, 22), "y = x * max(0, min(1, x / 6 + 0.5))", TS_FLOAT, hard_swish_map, { 0 }),
 	ROW("Relu", SINCE(1, 6, 13, 14), "y = max(x, 0)", TS_FLOAT | TS_SINT, relu_map, { 0 }),
@@ -185,7 +188,8 @@ const struct op_def ops_activation[] = {
 	ROW("Elu", SINCE(1, 6, 22), "y = x > 0 ? x : alpha * (exp(x) - 1)", TS_FLOAT, elu_map, ALPHA(1)),
 	ROW("Selu", SINCE(1, 6, 22), "y = gamma * (x > 0 ? x : alpha * (exp(x) - 1))", TS_FLOAT, selu_map,
 	    ALPHA(1.67326319217681884765625), ATTR_FLOAT("gamma", 1.05070102214813232421875, "scale")),
-	ROW("Celu", SINCE(12, 28), "y = max(0, x) + min(0, alpha * (exp(x / alpha) - 1))", TS_FLOAT, celu_map, ALPHA(1)),
+	ROW("Celu", SINCE(12, 28), "y = max(0, x) + min(0, alpha * (exp(x / alpha) - 1))", TS_FLOAT, celu_map,
+	    ALPHA(1)),
 	ROW("Gelu", SINCE(20), "y = x / 2 * (1 + erf(x / sqrt(2)))", TS_FLOAT, gelu_map,
 	    ATTR_WORD("approximate", "none|tanh", "tanh: erf by tanh(sqrt(2/pi) * (x + 0.044715 * x^3))")),
 	ROW("Softplus", SINCE(1, 22), "y = log(1 + exp(x))", TS_FLOAT, softplus_map, { 0 }),
@@ -209,3 +213,4 @@ const struct op_def ops_activation[] = {
 	  .cases = { "x:f32[N,33] min:f32[] max:f32[]", "x:f16[N] min=-1 max=1 opset=6" } },
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -1,6 +1,6 @@
 /* ArgMax and ArgMin: y = the position along `axis` of the largest or smallest x; of equals the first, or the last.
  * Source: ONNX, operators ArgMax and ArgMin, opsets 1 to 13. */
-#include "ops/reduce.h"
+#include "ops/reduction.h"
 
 static int lower_arg(struct lower *l, enum ir_combine first, enum ir_combine last)
 {
@@ -12,8 +12,9 @@ static int lower_arg(struct lower *l, enum ir_combine first, enum ir_combine las
 	TRY(lower_axis(l, lower_int(l, "axis"), value_rank(x), false, &axis));
 	reduced[axis] = true;
 	r = reduce_space(l, x, reduced, lower_int(l, "keepdims") != 0);
-	lower_output(l, 0, lower_reduce(l, NULL, TYPE_I64, &r.s, r.rank, lower_int(l, "select_last_index") ? last : first,
-					wide(load(x, r.index)), NULL));
+	lower_output(l, 0,
+	             lower_reduce(l, NULL, TYPE_I64, &r.s, r.rank, lower_int(l, "select_last_index") ? last : first,
+	                          wide(load(x, r.index)), NULL));
 	return 0;
 }
 
@@ -27,6 +28,7 @@ static int argmin_lower(struct lower *l)
 	return lower_arg(l, IR_ARGMIN, IR_ARGMIN_LAST);
 }
 
+/* clang-format off */
 #define ROW(op, text, fn)                                                                                              \
 	{ .name = op, .since = { 1, 11, 12, 13 }, .formula = text, .inputs = { IN("data", TS_NUMBER) },                \
 	  .outputs = { OUT("reduced") },                                                                               \
@@ -40,3 +42,4 @@ const struct op_def ops_argmax[] = {
 	ROW("ArgMin", "y = the position of the smallest x along the axis", argmin_lower),
 	{ .name = NULL },
 };
+/* clang-format on */

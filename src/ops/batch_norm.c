@@ -3,8 +3,7 @@
  *   running_mean = momentum * mean + (1 - momentum) * mean of x, running_var alike.
  * Source: ONNX, operator BatchNormalization, opsets 1 to 15. Before opset 14 only inference, whatever is_test says;
  * `spatial` 0 (until 8) gives every element of a sample its own parameters. */
-#include "ops/reduce.h"
-
+#include "ops/reduction.h"
 
 /* momentum * old + (1 - momentum) * current, in old's type. */
 static struct value running(struct lower *l, const char *name, struct value old, struct value current)
@@ -14,7 +13,7 @@ static struct value running(struct lower *l, const char *name, struct value old,
 	double momentum = lower_float(l, "momentum");
 
 	return lower_map(l, name, value_type(old), &s,
-			 add(mul(before, with(now, momentum)), mul(now, with(now, 1 - momentum))));
+	                 add(mul(before, with(now, momentum)), mul(now, with(now, 1 - momentum))));
 }
 
 static int lower(struct lower *l)
@@ -28,13 +27,16 @@ static int lower(struct lower *l)
 	expr y, deviation;
 
 	for (int i = 1; i < 5; i++)
-		if (value_rank(lower_input(l, i)) < 1 || channel + value_rank(lower_input(l, i)) > (rank > 1 ? rank : 2))
-			return lower_fail(l, ERR_MODEL, "input number %d has %d axes; it must have one, the channels.", i + 1,
-					  value_rank(lower_input(l, i)));
+		if (value_rank(lower_input(l, i)) < 1 ||
+		    channel + value_rank(lower_input(l, i)) > (rank > 1 ? rank : 2))
+			return lower_fail(l, ERR_MODEL, "input number %d has %d axes; it must have one, the channels.",
+			                  i + 1, value_rank(lower_input(l, i)));
 	for (int i = 1; i < l->outputs; i++)
 		if (l->wanted[i] && !training)
-			return lower_fail(l, ERR_UNSUPPORTED, "it is used for training (output number %d); only inference and "
-							      "training_mode of opset 14 can be taken.", i + 1);
+			return lower_fail(l, ERR_UNSUPPORTED,
+			                  "it is used for training (output number %d); only inference and "
+			                  "training_mode of opset 14 can be taken.",
+			                  i + 1);
 	if (rank == 1) { /* one channel */
 		space_push(l, &s, idx(l, 1));
 		channel = 1;
@@ -75,12 +77,14 @@ const struct op_def op_batch_normalization = {
 	.since = { 1, 6, 7, 9, 14, 15 },
 	.formula = "y = (x - mean) / sqrt(var + epsilon) * scale + bias",
 	.inputs = { IN("x", TS_FLOAT), IN("scale", TS_FLOAT), IN("b", TS_FLOAT), IN("input_mean", TS_FLOAT),
-		    IN("input_var", TS_FLOAT) },
-	.outputs = { OUT("y"), OPTOUT("running_mean"), OPTOUT("running_var"), OPTOUT("saved_mean"), OPTOUT("saved_var") },
+	            IN("input_var", TS_FLOAT) },
+	.outputs = { OUT("y"), OPTOUT("running_mean"), OPTOUT("running_var"), OPTOUT("saved_mean"),
+	             OPTOUT("saved_var") },
 	.attrs = { ATTR_FLOAT("epsilon", 1e-5, "added to the variance"),
-		   ATTR_FLOAT("momentum", 0.9, "of the running statistics"),
-		   ATTR_INT("training_mode", 0, "use and update the statistics of x"), ATTR_INT("is_test", 0, "before opset 7"),
-		   ATTR_INT("spatial", 1, "before opset 9: statistics of channels, not of elements"), ATTR_CONSUMED },
+	           ATTR_FLOAT("momentum", 0.9, "of the running statistics"),
+	           ATTR_INT("training_mode", 0, "use and update the statistics of x"),
+	           ATTR_INT("is_test", 0, "before opset 7"),
+	           ATTR_INT("spatial", 1, "before opset 9: statistics of channels, not of elements"), ATTR_CONSUMED },
 	.lower = lower,
 	.cases = { "x:f32[N,32,H,W] scale:f32[32] b:f32[32] input_mean:f32[32] input_var:f32[32]" },
 };

@@ -14,7 +14,7 @@ static int cast_to(struct lower *l, int64_t to)
 		return lower_fail(l, ERR_MODEL, "%lld is not the number of an element type.", (long long)to);
 	if (!(TS_DATA & 1u << t))
 		return lower_fail(l, ERR_UNSUPPORTED, "it casts to %s; only whole-byte numbers and bool can be made.",
-				  type_name(t));
+		                  type_name(t));
 	if (TS_F8 & 1u << t)
 		e = lower_int(l, "saturate") ? ir_cast_sat(wide(e), t) : cast(wide(e), t);
 	else if (TS_F8 & 1u << x.buf->type)
@@ -33,6 +33,7 @@ static int cast_like_lower(struct lower *l)
 	return cast_to(l, value_type(lower_input(l, 1)));
 }
 
+/* clang-format off */
 #define CAST_ATTRS                                                                                                     \
 	ATTR_INT("saturate", 1, "to 8-bit floats: what is too large becomes the largest finite value"),                \
 	ATTR_WORD("round_mode", "up|down|nearest", "of float8e8m0 only")
@@ -42,9 +43,11 @@ const struct op_def ops_cast[] = {
 	  .inputs = { IN("input", TS_DATA) }, .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT_REQUIRED("to", "the type, as a number of TensorProto.DataType"), CAST_ATTRS },
 	  .lower = cast_lower,
-	  .cases = { "input:f32[N,33] to=10", "input:f16[N] to=6", "input:i64[N] to=9", "input:f32[N] to=17 opset=19" } },
+	  .cases = { "input:f32[N,33] to=10", "input:f16[N] to=6", "input:i64[N] to=9",
+	             "input:f32[N] to=17 opset=19" } },
 	{ .name = "CastLike", .since = { 15, 19, 21, 23, 24, 25 }, .formula = "output = input in target_type's type",
 	  .inputs = { IN("input", TS_DATA), IN("target_type", TS_DATA) }, .outputs = { OUT("output") },
 	  .attrs = { CAST_ATTRS }, .lower = cast_like_lower, .cases = { "input:f32[N,33] target_type:f16[1]" } },
 	{ .name = NULL },
 };
+/* clang-format on */

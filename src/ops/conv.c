@@ -1,7 +1,8 @@
 /* Conv: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g C/G + c, o stride + k dilation - pad ...] * w[m, c, k...],
  * where g is the group of output channel m, and x is 0 outside. ConvInteger: the same of x - x_zero_point and
  * w - w_zero_point, where the padding is 0 after that. QLinearConv: ConvInteger with an i32 bias, brought to 8 bits.
- * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10). One to any number of spatial axes. */
+ * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10). One to any number of spatial axes.
+ */
 #include "ops/quantize.h"
 #include "ops/window.h"
 
@@ -21,16 +22,20 @@ static int begin(struct lower *l, struct value x, struct value w, struct convolu
 	expr channel, per_group;
 
 	if (rank < 3 || value_rank(w) != rank)
-		return lower_fail(l, ERR_MODEL, "input and weights have %d and %d axes; both need the same number, three or more.",
-				  rank, value_rank(w));
+		return lower_fail(l, ERR_MODEL,
+		                  "input and weights have %d and %d axes; both need the same number, three or more.",
+		                  rank, value_rank(w));
 	if (rank + n + 1 > IR_MAX_RANK)
-		return lower_fail(l, ERR_UNSUPPORTED, "it has %d spatial axes; %d are the most.", n, (IR_MAX_RANK - 3) / 2);
+		return lower_fail(l, ERR_UNSUPPORTED, "it has %d spatial axes; %d are the most.", n,
+		                  (IR_MAX_RANK - 3) / 2);
 	if (groups < 1 || (ir_const_int(value_dim(w, 0), &out_channels) && out_channels % groups))
-		return lower_fail(l, ERR_MODEL, "the output channels cannot be split into %lld groups.", (long long)groups);
+		return lower_fail(l, ERR_MODEL, "the output channels cannot be split into %lld groups.",
+		                  (long long)groups);
 	if (ir_const_int(value_dim(x, 1), &in_channels) && ir_const_int(value_dim(w, 1), &filter) &&
 	    in_channels != filter * groups)
-		return lower_fail(l, ERR_MODEL, "the input has %lld channels; %lld groups of weights with %lld need %lld.",
-				  (long long)in_channels, (long long)groups, (long long)filter, (long long)(filter * groups));
+		return lower_fail(
+		        l, ERR_MODEL, "the input has %lld channels; %lld groups of weights with %lld need %lld.",
+		        (long long)in_channels, (long long)groups, (long long)filter, (long long)(filter * groups));
 	for (int i = 0; i < shape.n && i < n; i++)
 		if (ir_const_int(value_dim(w, 2 + i), &filter) && filter != shape.at[i])
 			return lower_fail(l, ERR_MODEL, "kernel_shape and the weights' shape differ.");
@@ -84,14 +89,15 @@ static int conv_lower(struct lower *l)
 
 /* The sum's element as i32; the zero points as ONNX allows them. */
 static int integer_sum(struct lower *l, struct value x, struct value zx, struct value w, struct value zw,
-		       struct convolution *c, expr *out)
+                       struct convolution *c, expr *out)
 {
 	expr e, f;
 
 	if (zx.given && value_rank(zx) > 0 && !ir_is_int(value_count(zx), 1))
 		return lower_fail(l, ERR_UNSUPPORTED, "the input's zero point must be one number.");
 	if (zw.given && value_rank(zw) > 1)
-		return lower_fail(l, ERR_MODEL, "the weights' zero point has %d axes; one is the most.", value_rank(zw));
+		return lower_fail(l, ERR_MODEL, "the weights' zero point has %d axes; one is the most.",
+		                  value_rank(zw));
 	TRY(begin(l, x, w, c));
 	e = cast(load(x, c->x), TYPE_I32);
 	f = cast(load(w, c->w), TYPE_I32);
@@ -121,7 +127,8 @@ static int qlinear_lower(struct lower *l)
 
 	TRY(integer_sum(l, lower_input(l, 0), lower_input(l, 2), lower_input(l, 3), lower_input(l, 5), &c, &sum));
 	if (value_rank(scale_w) > 1 || (bias.given && value_rank(bias) != 1))
-		return lower_fail(l, ERR_MODEL, "the weights' scale and the bias can have one axis, the output channels.");
+		return lower_fail(l, ERR_MODEL,
+		                  "the weights' scale and the bias can have one axis, the output channels.");
 	y = acc(l, TYPE_I32);
 	if (bias.given)
 		y = add(y, load(bias, &c.m));
@@ -131,6 +138,7 @@ static int qlinear_lower(struct lower *l)
 	return 0;
 }
 
+/* clang-format off */
 #define GROUP ATTR_INT("group", 1, "groups of channels that do not mix")
 
 const struct op_def ops_conv[] = {
@@ -140,7 +148,8 @@ const struct op_def ops_conv[] = {
 	  .cases = { "x:f32[N,3,H,W] w:f32[16,3,3,3] b:f32[16] pads=1,1,1,1",
 		     "x:f16[N,32,28,28] w:f16[32,1,3,3] group=32 strides=2,2 auto_pad=SAME_UPPER",
 		     "x:f32[N,8,L] w:f32[4,8,5] dilations=2" } },
-	{ .name = "ConvInteger", .since = { 10 }, .formula = "y = convolution of x - x_zero_point with w - w_zero_point",
+	{ .name = "ConvInteger", .since = { 10 },
+	  .formula = "y = convolution of x - x_zero_point with w - w_zero_point",
 	  .inputs = { IN("x", TS_Q8), IN("w", TS_Q8), OPT("x_zero_point", TS_Q8), OPT("w_zero_point", TS_Q8) },
 	  .outputs = { OUT("y") }, .attrs = { WINDOW_ATTRS, GROUP }, .lower = integer_lower,
 	  .cases = { "x:u8[N,64,H,W] w:i8[64,64,3,3] x_zero_point:u8[] w_zero_point:i8[] pads=1,1,1,1",
@@ -148,10 +157,12 @@ const struct op_def ops_conv[] = {
 	{ .name = "QLinearConv", .since = { 10 },
 	  .formula = "y = saturate(round((convolution + b) * x_scale * w_scale / y_scale) + y_zero_point)",
 	  .inputs = { IN("x", TS_Q8), IN("x_scale", TS(F32)), IN("x_zero_point", TS_Q8), IN("w", TS_Q8),
-		      IN("w_scale", TS(F32)), IN("w_zero_point", TS_Q8), IN("y_scale", TS(F32)), IN("y_zero_point", TS_Q8),
+		      IN("w_scale", TS(F32)), IN("w_zero_point", TS_Q8), IN("y_scale", TS(F32)), IN("y_zero_point",
+		      TS_Q8),
 		      OPT("b", TS(I32)) },
 	  .outputs = { OUT("y") }, .attrs = { WINDOW_ATTRS, GROUP }, .lower = qlinear_lower,
 	  .cases = { "x:u8[N,3,H,W] x_scale:f32[] x_zero_point:u8[] w:i8[16,3,3,3] w_scale:f32[16] w_zero_point:i8[16] "
 		     "y_scale:f32[] y_zero_point:u8[] b:i32[16]" } },
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -4,7 +4,7 @@
  * Source: ONNX, operator DynamicQuantizeLinear, opset 11; the scale of an all-zero tensor as ONNX Runtime has it. Every
  * step is one f32 operation, so that the result is bit-equal to theirs. */
 #include "ops/quantize.h"
-#include "ops/reduce.h"
+#include "ops/reduction.h"
 
 static int lower(struct lower *l)
 {
@@ -20,7 +20,8 @@ static int lower(struct lower *l)
 	low = lower_reduce(l, "low", TYPE_F32, &r.s, 0, IR_MINIMUM, load(x, r.index), min_(acc(l, TYPE_F32), e));
 
 	range = sub(at(high, &none), at(low, &none));
-	scale = lower_map(l, "y_scale", TYPE_F32, &none, select_(eq(range, e), with(e, 1), divide(range, with(e, 255))));
+	scale = lower_map(l, "y_scale", TYPE_F32, &none,
+	                  select_(eq(range, e), with(e, 1), divide(range, with(e, 255))));
 	y = clamp(sub(e, divide(at(low, &none), at(scale, &none))), e, with(e, 255));
 	zero = lower_map(l, "y_zero_point", TYPE_U8, &none, cast(unary(IR_ROUND_EVEN, y), TYPE_U8));
 

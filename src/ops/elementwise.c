@@ -23,9 +23,9 @@ int elementwise_check_types(struct lower *l)
 				continue;
 			if (value_type(l->input[i]) != value_type(l->input[k]))
 				return lower_fail(l, ERR_MODEL,
-						  "inputs number %d and %d are %s and %s; they must have one type.", k + 1,
-						  i + 1, type_name(value_type(l->input[k])),
-						  type_name(value_type(l->input[i])));
+				                  "inputs number %d and %d are %s and %s; they must have one type.",
+				                  k + 1, i + 1, type_name(value_type(l->input[k])),
+				                  type_name(value_type(l->input[i])));
 			break;
 		}
 	}

@@ -1,6 +1,6 @@
-/* Rows for elementwise operators: one line each. `map` gets the operands' elements widened to the compute type (one type
- * for all operands unless the op_def's slots say otherwise) and gives the result in that type; it is narrowed to the
- * operands' element type, or to .result when set (TYPE_BOOL for comparisons). */
+/* Rows for elementwise operators: one line each. `map` gets the operands' elements widened to the compute type (one
+ * type for all operands unless the op_def's slots say otherwise) and gives the result in that type; it is narrowed to
+ * the operands' element type, or to .result when set (TYPE_BOOL for comparisons). */
 #ifndef TPAT_OPS_ELEMENTWISE_H
 #define TPAT_OPS_ELEMENTWISE_H
 

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#define FUNCTION(fn, value)                                                   \
-	static expr fn(struct lower *l, const expr *x)                        \
-	{                                                                     \
-		(void)l;                                                      \
-		return value;                                                 \
+#define FUNCTION(fn, value)                                                                                            \
+	static expr fn(struct lower *l, const expr *x)                                                                 \
+	{                                                                                                              \
+		(void)l;                                                                                               \
+		return value;                                                                                          \
 	}
 
 FUNCTION(add_map, add(x[0], x[1]))
@@ -47,7 +47,7 @@ static expr mod_map(struct lower *l, const expr *x)
 		return mod(x[0], x[1]);
 	rest = rem_(x[0], x[1]);
 	return select_(eq(rest, zero), select_(lt(x[1], zero), num(l, x[0]->type, -0.0), zero),
-		       select_(ne(lt(rest, zero), lt(x[1], zero)), add(rest, x[1]), rest));
+	               select_(ne(lt(rest, zero), lt(x[1], zero)), add(rest, x[1]), rest));
 }
 
 /* Amounts of the width or more, and negative ones, leave nothing but the sign. */
@@ -59,7 +59,7 @@ static expr shift_map(struct lower *l, const expr *x)
 
 	if (!right)
 		return is_signed ? select_(negative, num(l, y->type, 0), ir_binary(IR_SHL, x[0], y))
-				 : ir_binary(IR_SHL, x[0], y);
+		                 : ir_binary(IR_SHL, x[0], y);
 	if (is_signed)
 		y = select_(negative, num(l, y->type, most), min_(y, num(l, y->type, most)));
 	return ir_binary(IR_SHR, x[0], y);
@@ -103,11 +103,13 @@ static int where_lower(struct lower *l)
 	TRY(elementwise_check_types(l));
 	TRY(space_broadcast(l, &s, 3, l->input));
 	c = at(l->input[0], &s);
-	lower_output(l, 0, lower_map(l, NULL, value_type(l->input[1]), &s,
-				     select_(c, at(l->input[1], &s), at(l->input[2], &s))));
+	lower_output(
+	        l, 0,
+	        lower_map(l, NULL, value_type(l->input[1]), &s, select_(c, at(l->input[1], &s), at(l->input[2], &s))));
 	return 0;
 }
 
+/* clang-format off */
 #define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("a", types), IN("b", types) },                \
@@ -123,10 +125,13 @@ static int where_lower(struct lower *l)
 	  .cases = { "data_0:f32[N,33] data_1:f32[33] data_2:f32[N,1]", "data_0:f16[N,8]" } }
 
 const struct op_def ops_binary[] = {
-	ROW("Add", SINCE(1, 6, 7, 13, 14), "c = a + b", TS_NUMBER, add_map, "a:f32[N,33] b:f32[33]", "a:f16[N,M] b:f16[N,M]"),
+	ROW("Add", SINCE(1, 6, 7, 13, 14), "c = a + b", TS_NUMBER, add_map, "a:f32[N,33] b:f32[33]",
+	    "a:f16[N,M] b:f16[N,M]"),
 	ROW("Sub", SINCE(1, 6, 7, 13, 14), "c = a - b", TS_NUMBER, sub_map, "a:f32[N,33] b:f32[33]", "a:u8[N] b:u8[N]"),
-	ROW("Mul", SINCE(1, 6, 7, 13, 14), "c = a * b", TS_NUMBER, mul_map, "a:f32[N,33] b:f32[33]", "a:f16[N,M] b:f16[N,1]"),
-	ROW("Div", SINCE(1, 6, 7, 13, 14), "c = a / b, integers toward zero", TS_NUMBER, div_map, "a:f32[N,33] b:f32[33]",
+	ROW("Mul", SINCE(1, 6, 7, 13, 14), "c = a * b", TS_NUMBER, mul_map, "a:f32[N,33] b:f32[33]",
+	    "a:f16[N,M] b:f16[N,1]"),
+	ROW("Div", SINCE(1, 6, 7, 13, 14), "c = a / b, integers toward zero", TS_NUMBER, div_map,
+	    "a:f32[N,33] b:f32[33]",
 	    "a:i32[N] b:i32[N]"),
 	ROW("And", SINCE(1, 7), "c = a and b", TS(BOOL), and_map, "a:bool[N,33] b:bool[33]"),
 	ROW("Or",  SINCE(1, 7), "c = a or b", TS(BOOL), or_map, "a:bool[N,33] b:bool[33]"),
@@ -150,7 +155,8 @@ const struct op_def ops_binary[] = {
 	  .inputs = { IN("x", TS_FLOAT | TS(I32) | TS(I64)), IN("y", TS_NUMBER) }, .outputs = { OUT("z") },
 	  .attrs = { ATTR_OLD_BROADCAST }, .lower = elementwise_lower, .map = pow_map,
 	  .cases = { "x:f32[N,33] y:f32[33]", "x:i32[N] y:i32[1]", "x:f16[N] y:i64[]" } },
-	{ .name = "Mod", .since = { 10, 13, 28 }, .formula = "c = a - floor(a / b) * b; with fmod=1: a - trunc(a / b) * b",
+	{ .name = "Mod", .since = { 10, 13, 28 },
+	  .formula = "c = a - floor(a / b) * b; with fmod=1: a - trunc(a / b) * b",
 	  .inputs = { IN("a", TS_NUMBER), IN("b", TS_NUMBER) }, .outputs = { OUT("c") },
 	  .attrs = { ATTR_INT("fmod", 0, "1: the result has the sign of a, not of b") },
 	  .lower = elementwise_lower, .map = mod_map,
@@ -162,6 +168,8 @@ const struct op_def ops_binary[] = {
 	  .cases = { "x:u8[N,33] y:u8[33] direction=LEFT", "x:u32[N] y:u32[N] direction=RIGHT" } },
 	{ .name = "Where", .since = { 9, 16 }, .formula = "output = condition ? x : y",
 	  .inputs = { IN("condition", TS(BOOL)), IN("x", TS_PLAIN), IN("y", TS_PLAIN) }, .outputs = { OUT("output") },
-	  .lower = where_lower, .cases = { "condition:bool[N,33] x:f32[33] y:f32[N,1]", "condition:bool[N] x:i64[N] y:i64[]" } },
+	  .lower = where_lower,
+	  .cases = { "condition:bool[N,33] x:f32[33] y:f32[N,1]", "condition:bool[N] x:i64[N] y:i64[]" } },
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -2,11 +2,11 @@
  * Source: ONNX, the operators of these names. Activations with attributes are in activation.c. */
 #include "ops/elementwise.h"
 
-#define FUNCTION(fn, OP)                                                      \
-	static expr fn(struct lower *l, const expr *x)                        \
-	{                                                                     \
-		(void)l;                                                      \
-		return unary(OP, x[0]);                                       \
+#define FUNCTION(fn, OP)                                                                                               \
+	static expr fn(struct lower *l, const expr *x)                                                                 \
+	{                                                                                                              \
+		(void)l;                                                                                               \
+		return unary(OP, x[0]);                                                                                \
 	}
 
 FUNCTION(neg_map, IR_NEG)
@@ -66,9 +66,10 @@ static expr isinf_map(struct lower *l, const expr *x)
 	return and_(is, negative ? lt(x[0], zero) : gt(x[0], zero));
 }
 
+/* clang-format off */
 #define SINCE(...) { __VA_ARGS__ }
-#define ROW(op, versions, text, types, fn)                                                                              \
-	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", types) }, .outputs = { OUT("y") },        \
+#define ROW(op, versions, text, types, fn)                                                                             \
+	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", types) }, .outputs = { OUT("y") },       \
 	  .attrs = { ATTR_CONSUMED }, .lower = elementwise_lower, .map = fn, .cases = { "x:f32[N,33]", "x:f16[4,N]" } }
 
 const struct op_def ops_unary[] = {
@@ -96,13 +97,14 @@ const struct op_def ops_unary[] = {
 	ROW("Neg",        SINCE(1, 6, 13), "y = -x", TS_FLOAT | TS_SINT, neg_map),
 	ROW("Sign",       SINCE(9, 13),    "y = 1, 0 or -1 as x is above, at or below 0", TS_NUMBER, sign_map),
 
-	{ .name = "Not", .since = { 1 }, .formula = "y = not x", .inputs = { IN("x", TS(BOOL)) }, .outputs = { OUT("y") },
-	  .lower = elementwise_lower, .map = not_map, .cases = { "x:bool[N,33]" } },
-	{ .name = "BitwiseNot", .since = { 18 }, .formula = "y = the bits of x, inverted", .inputs = { IN("x", TS_INT) },
-	  .outputs = { OUT("y") }, .lower = elementwise_lower, .map = bitnot_map, .cases = { "x:u8[N,33]", "x:i32[N]" } },
+	{ .name = "Not", .since = { 1 }, .formula = "y = not x", .inputs = { IN("x", TS(BOOL)) },
+	  .outputs = { OUT("y") }, .lower = elementwise_lower, .map = not_map, .cases = { "x:bool[N,33]" } },
+	{ .name = "BitwiseNot", .since = { 18 }, .formula = "y = the bits of x, inverted",
+	  .inputs = { IN("x", TS_INT) }, .outputs = { OUT("y") }, .lower = elementwise_lower, .map = bitnot_map,
+	  .cases = { "x:u8[N,33]", "x:i32[N]" } },
 	{ .name = "IsNaN", .since = { 9, 13, 20 }, .formula = "y = whether x is not a number",
-	  .inputs = { IN("x", TS_FLOAT | TS_F8) }, .outputs = { OUT("y") }, .lower = elementwise_lower, .map = isnan_map,
-	  .result = TYPE_BOOL, .cases = { "x:f32[N,33]", "x:f16[N]" } },
+	  .inputs = { IN("x", TS_FLOAT | TS_F8) }, .outputs = { OUT("y") }, .lower = elementwise_lower,
+	  .map = isnan_map, .result = TYPE_BOOL, .cases = { "x:f32[N,33]", "x:f16[N]" } },
 	{ .name = "IsInf", .since = { 10, 20 }, .formula = "y = whether x is infinite",
 	  .inputs = { IN("x", TS_FLOAT | TS_F8) }, .outputs = { OUT("y") },
 	  .attrs = { ATTR_INT("detect_negative", 1, "minus infinity counts"),
@@ -111,3 +113,4 @@ const struct op_def ops_unary[] = {
 	  .cases = { "x:f32[N,33]", "x:f32[N] detect_negative=0" } },
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -23,7 +23,8 @@ static int lower(struct lower *l)
 	int64_t x, y;
 
 	if (value_rank(a) != 2 || value_rank(b) != 2)
-		return lower_fail(l, ERR_MODEL, "a and b have %d and %d axes; both must have two.", value_rank(a), value_rank(b));
+		return lower_fail(l, ERR_MODEL, "a and b have %d and %d axes; both must have two.", value_rank(a),
+		                  value_rank(b));
 	if (c.given && value_rank(c) > 2)
 		return lower_fail(l, ERR_MODEL, "c has %d axes; it can have at most two.", value_rank(c));
 	if (value_type(a) != value_type(b) || (c.given && value_type(c) != value_type(a)))
@@ -31,8 +32,8 @@ static int lower(struct lower *l)
 	ka = value_dim(a, !ta);
 	kb = value_dim(b, tb);
 	if (ka != kb && ir_const_int(ka, &x) && ir_const_int(kb, &y))
-		return lower_fail(l, ERR_MODEL, "the inner extents are %lld and %lld; they must be equal.", (long long)x,
-				  (long long)y);
+		return lower_fail(l, ERR_MODEL, "the inner extents are %lld and %lld; they must be equal.",
+		                  (long long)x, (long long)y);
 	m = space_push(l, &s, value_dim(a, ta));
 	n = space_push(l, &s, value_dim(b, !tb));
 	post = acc(l, accumulator_type(value_type(a)));
@@ -45,7 +46,7 @@ static int lower(struct lower *l)
 	}
 	k = space_push(l, &s, ir_const_int(kb, &y) ? kb : ka);
 	sum = mul(wide(ta ? load_list(a, 2, k, m) : load_list(a, 2, m, k)),
-		  wide(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n)));
+	          wide(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n)));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(a), &s, 2, IR_SUM, sum, post));
 	return 0;
 }
@@ -59,8 +60,8 @@ const struct op_def op_gemm = {
 	.inputs = { IN("a", TYPES), IN("b", TYPES), OPT("c", TYPES) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_FLOAT("alpha", 1, "factor of the product"), ATTR_FLOAT("beta", 1, "factor of c"),
-		   ATTR_INT("transA", 0, "a is stored transposed"), ATTR_INT("transB", 0, "b is stored transposed"),
-		   ATTR_INT("broadcast", 0, "before opset 7: broadcast c") },
+	           ATTR_INT("transA", 0, "a is stored transposed"), ATTR_INT("transB", 0, "b is stored transposed"),
+	           ATTR_INT("broadcast", 0, "before opset 7: broadcast c") },
 	.lower = lower,
 	.cases = { "a:f32[M,256] b:f32[128,256] c:f32[128] transB=1", "a:f16[64,M] b:f16[64,96] transA=1 alpha=0.5" },
 };

@@ -45,7 +45,10 @@ static const char *types_text(struct lower *l, uint32_t types)
 		uint32_t types;
 		const char *name;
 	} family[] = {
-		{ TS_FLOAT, "a float" }, { TS_INT, "an integer" }, { TS_SINT, "a signed integer" }, { TS_F8, "an 8-bit float" },
+		{ TS_FLOAT, "a float" },
+		{ TS_INT, "an integer" },
+		{ TS_SINT, "a signed integer" },
+		{ TS_F8, "an 8-bit float" },
 	};
 	const char *word[TYPE_COUNT];
 	struct str s = str_new(l->program->arena);
@@ -75,17 +78,19 @@ static int check_inputs(struct lower *l)
 		bool given = i < l->inputs && l->input[i].given;
 
 		if (!s)
-			return lower_fail(l, ERR_MODEL, "it has %d inputs; the operator takes at most %d.", l->inputs, i);
+			return lower_fail(l, ERR_MODEL, "it has %d inputs; the operator takes at most %d.", l->inputs,
+			                  i);
 		if (!given && s->kind != OP_OPTIONAL)
 			return lower_fail(l, ERR_MODEL, "input \"%s\" (number %d) is missing; the operator needs it.",
-					  s->name, i + 1);
+			                  s->name, i + 1);
 		if (given && s->types && !(s->types & 1u << l->input[i].buf->type))
 			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" is %s; it must be %s.", s->name,
-					  type_name(l->input[i].buf->type), types_text(l, s->types));
+			                  type_name(l->input[i].buf->type), types_text(l, s->types));
 	}
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !slot_of(l->op->outputs, OP_MAX_OUTPUTS, i))
-			return lower_fail(l, ERR_MODEL, "it has %d outputs; the operator gives at most %d.", l->outputs, i);
+			return lower_fail(l, ERR_MODEL, "it has %d outputs; the operator gives at most %d.", l->outputs,
+			                  i);
 	return 0;
 }
 
@@ -151,9 +156,10 @@ static int check_attributes(struct lower *l)
 		if (def->kind != v->kind && !(def->kind == OP_FLOAT && v->kind == OP_INT) &&
 		    !((def->kind == OP_INTS || def->kind == OP_FLOATS) && v->kind >= OP_INTS && v->n == 0))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is %s; it must be %s.", v->name,
-					  kind_text(v->kind), kind_text(def->kind));
+			                  kind_text(v->kind), kind_text(def->kind));
 		if (def->kind == OP_INTS && v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
-			return lower_fail(l, ERR_MODEL, "attribute \"%s\" has %d elements; 64 are the most.", v->name, v->n);
+			return lower_fail(l, ERR_MODEL, "attribute \"%s\" has %d elements; 64 are the most.", v->name,
+			                  v->n);
 		if (def->kind == OP_STRING && def->text && strchr(def->text, '|') && !is_word(def->text, v->s)) {
 			lower_fail(l, ERR_MODEL, "attribute \"%s\" is \"%s\".", v->name, v->s);
 			return err_advise(l->err, "It must be one of %s.", def->text);
@@ -162,7 +168,7 @@ static int check_attributes(struct lower *l)
 	for (int i = 0; i < OP_MAX_ATTRS && l->op->attrs[i].kind; i++)
 		if (l->op->attrs[i].required && !lower_has(l, l->op->attrs[i].name))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is missing; the operator needs it.",
-					  l->op->attrs[i].name);
+			                  l->op->attrs[i].name);
 	return 0;
 }
 
@@ -170,7 +176,7 @@ int lower_node(struct lower *l)
 {
 	if (l->opset < l->op->since[0])
 		return lower_fail(l, ERR_UNSUPPORTED, "opset %d is the oldest of this operator that is supported.",
-				  l->op->since[0]);
+		                  l->op->since[0]);
 	for (int i = 0; i < l->inputs; i++)
 		l->input[i].pool = l->program->pool;
 	TRY(check_inputs(l));
@@ -178,7 +184,8 @@ int lower_node(struct lower *l)
 	TRY(l->op->lower ? l->op->lower(l) : lower_fail(l, ERR_UNSUPPORTED, "the operator has no meaning here."));
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !l->output[i].given)
-			return lower_fail(l, ERR_UNSUPPORTED, "output number %d is used, and cannot be made here.", i + 1);
+			return lower_fail(l, ERR_UNSUPPORTED, "output number %d is used, and cannot be made here.",
+			                  i + 1);
 	return 0;
 }
 
@@ -232,22 +239,24 @@ int lower_known(struct lower *l, int i, struct exprs *out)
 			goto unknown;
 		n *= extent;
 		if (n > 64)
-			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" has more than 64 elements.", input_name(l, i));
+			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" has more than 64 elements.",
+			                  input_name(l, i));
 	}
 	if (!v.buf->data && !v.buf->content && n)
 		goto unknown;
 	if (!type_is_int(v.buf->type) && v.buf->type != TYPE_BOOL && v.buf->type != TYPE_INDEX)
 		return lower_fail(l, ERR_MODEL, "input \"%s\" is %s; it must be of integers.", input_name(l, i),
-				  type_name(v.buf->type));
+		                  type_name(v.buf->type));
 	out->n = (int)n;
 	for (int k = 0; k < n; k++)
 		out->at[k] = v.buf->data ? idx(l, tensor_int(v.buf->data, k)) : v.buf->content[k];
 	return 0;
 unknown:
 	lower_fail(l, ERR_UNSUPPORTED, "the value of input \"%s\" is not known at build time, and shapes depend on it.",
-		   input_name(l, i));
-	return err_advise(l->err, "Make it a constant of the model (fix the input shapes and fold constants), or keep this "
-				  "node outside the engine.");
+	           input_name(l, i));
+	return err_advise(l->err,
+	                  "Make it a constant of the model (fix the input shapes and fold constants), or keep this "
+	                  "node outside the engine.");
 }
 
 int lower_known_ints(struct lower *l, int i, struct ints *out)
@@ -258,8 +267,9 @@ int lower_known_ints(struct lower *l, int i, struct ints *out)
 	TRY(lower_known(l, i, &e));
 	for (int k = 0; k < e.n; k++)
 		if (!ir_const_int(e.at[k], &out->at[k])) {
-			lower_fail(l, ERR_UNSUPPORTED, "the value of input \"%s\" depends on input shapes; plain numbers are needed.",
-				   input_name(l, i));
+			lower_fail(l, ERR_UNSUPPORTED,
+			           "the value of input \"%s\" depends on input shapes; plain numbers are needed.",
+			           input_name(l, i));
 			return err_advise(l->err, "Fix the model's input shapes, so that it becomes a constant.");
 		}
 	out->n = e.n;
@@ -368,7 +378,7 @@ int lower_axis(struct lower *l, int64_t axis, int rank, bool end, int *out)
 {
 	if (axis < -rank || axis > rank - !end)
 		return lower_fail(l, ERR_MODEL, "axis %lld is outside %d..%d, the axes of a tensor of rank %d.",
-				  (long long)axis, -rank, rank - !end, rank);
+		                  (long long)axis, -rank, rank - !end, rank);
 	*out = (int)(axis < 0 ? axis + rank : axis);
 	return 0;
 }

@@ -59,8 +59,8 @@ expr value_dim(struct value v, int axis);
 expr value_count(struct value v);                /* product of all extents */
 
 /* An integer input whose values decide shapes (axes, sizes, pads, repeats ...): its elements as expressions of type
- * index, from a constant, or from shape arithmetic over symbols. Fails with ERR_UNSUPPORTED and advice when they are not
- * known at build time. A scalar gives n = 1. */
+ * index, from a constant, or from shape arithmetic over symbols. Fails with ERR_UNSUPPORTED and advice when they are
+ * not known at build time. A scalar gives n = 1. */
 struct exprs {
 	int n;
 	expr at[64];
@@ -159,7 +159,8 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
 struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
 			  enum ir_combine c, expr value, expr post);
 expr acc(struct lower *l, enum type t);
-/* init over `out`; updates over s (its own axes 0..rank-1): out[at...] = combine(out, value) where `where` (or null). */
+/* init over `out`; updates over s (its own axes 0..rank-1): out[at...] = combine(out, value) where `where` holds (or
+ * null). */
 struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,
 			   const struct space *s, enum ir_combine c, const expr *at, expr value, expr where);
 /* A constant in the program. */

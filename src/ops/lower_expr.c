@@ -1,4 +1,5 @@
-/* The short names of expressions, the compute types, index spaces and elements: what operators' formulas are made of. */
+/* The short names of expressions, the compute types, index spaces and elements: what operators' formulas are made of.
+ */
 #include "ops/lower.h"
 
 #include <stdarg.h>
@@ -258,9 +259,10 @@ int space_broadcast(struct lower *l, struct space *out, int n, const struct valu
 		for (int i = pad; i < rank; i++) {
 			dim[i] = broadcast_extent(dim[i], v[k].buf->dim[i - pad]);
 			if (!dim[i])
-				return lower_fail(l, ERR_MODEL, "the shape %s of operand %d cannot be broadcast with %s%s.",
-						  shape_text(l, v[k]), k + 1, k > 1 ? "those before it, the first being " : "",
-						  shape_text(l, v[0]));
+				return lower_fail(
+				        l, ERR_MODEL, "the shape %s of operand %d cannot be broadcast with %s%s.",
+				        shape_text(l, v[k]), k + 1, k > 1 ? "those before it, the first being " : "",
+				        shape_text(l, v[0]));
 		}
 	}
 	*out = space_new(l, rank, dim);

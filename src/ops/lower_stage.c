@@ -104,7 +104,7 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
 }
 
 struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
-			  enum ir_combine c, expr value, expr post)
+                          enum ir_combine c, expr value, expr post)
 {
 	struct value out = new_buffer(l, name, t, s, rank);
 	struct ir_stage *stage = ir_stage_new(l->program, IR_REDUCE, out.buf);
@@ -125,7 +125,7 @@ expr acc(struct lower *l, enum type t)
 }
 
 struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,
-			   const struct space *s, enum ir_combine c, const expr *at, expr value, expr where)
+                           const struct space *s, enum ir_combine c, const expr *at, expr value, expr where)
 {
 	struct value v = new_buffer(l, name, t, out, out->rank);
 	struct ir_stage *stage = ir_stage_new(l->program, IR_SCATTER, v.buf);

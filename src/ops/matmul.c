@@ -1,6 +1,6 @@
-/* MatMul: y[..., m, n] = sum over k of a[..., m, k] * b[..., k, n], as numpy.matmul: batches broadcast, an operand of one
- * axis is a row on the left and a column on the right, and that axis is not in the result. Sums in f32, f64 or integers.
- * Source: ONNX, operator MatMul, opsets 1 to 13. */
+/* MatMul: y[..., m, n] = sum over k of a[..., m, k] * b[..., k, n], as numpy.matmul: batches broadcast, an operand of
+ * one axis is a row on the left and a column on the right, and that axis is not in the result. Sums in f32, f64 or
+ * integers. Source: ONNX, operator MatMul, opsets 1 to 13. */
 #include "ops/matmul.h"
 
 static int agree(struct lower *l, expr a, expr b)
@@ -8,8 +8,8 @@ static int agree(struct lower *l, expr a, expr b)
 	int64_t m, n;
 
 	if (a != b && ir_const_int(a, &m) && ir_const_int(b, &n))
-		return lower_fail(l, ERR_MODEL, "the inner extents are %lld and %lld; they must be equal.", (long long)m,
-				  (long long)n);
+		return lower_fail(l, ERR_MODEL, "the inner extents are %lld and %lld; they must be equal.",
+		                  (long long)m, (long long)n);
 	return 0;
 }
 
@@ -63,7 +63,7 @@ int product_parameter(struct lower *l, struct value v, struct value of, const ex
 	} else {
 		if (rank != value_rank(of))
 			return lower_fail(l, ERR_MODEL, "a zero point or scale has %d axes and its operand %d.", rank,
-					  value_rank(of));
+			                  value_rank(of));
 		for (int k = 0; k < rank; k++)
 			at_v[k] = ir_is_int(value_dim(v, k), 1) ? idx(l, 0) : index[k];
 		*out = load(v, at_v);
@@ -77,11 +77,12 @@ static int lower(struct lower *l)
 	struct product p;
 
 	if (value_type(a) != value_type(b))
-		return lower_fail(l, ERR_MODEL, "a is %s and b is %s; they must have one type.", type_name(value_type(a)),
-				  type_name(value_type(b)));
+		return lower_fail(l, ERR_MODEL, "a is %s and b is %s; they must have one type.",
+		                  type_name(value_type(a)), type_name(value_type(b)));
 	TRY(product_space(l, a, b, &p));
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(a), &p.s, p.rank, IR_SUM,
-					mul(wide(load(a, p.a)), wide(load(b, p.b))), NULL));
+	lower_output(l, 0,
+	             lower_reduce(l, NULL, value_type(a), &p.s, p.rank, IR_SUM,
+	                          mul(wide(load(a, p.a)), wide(load(b, p.b))), NULL));
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 /* The sum's element: both operands less their zero points, as i32. */
 static int element(struct lower *l, const struct product *p, struct value a, struct value za, struct value b,
-		   struct value zb, expr *out)
+                   struct value zb, expr *out)
 {
 	expr x = cast(load(a, p->a), TYPE_I32), y = cast(load(b, p->b), TYPE_I32), zero;
 
@@ -53,16 +53,18 @@ static int qlinear_lower(struct lower *l)
 	return 0;
 }
 
+/* clang-format off */
 #define TS_SCALE (TS(F32) | TS(F16) | TS(BF16))
 
 const struct op_def ops_matmul_integer[] = {
-	{ .name = "MatMulInteger", .since = { 10 }, .formula = "y = (a - a_zero_point) (b - b_zero_point), matrix product",
+	{ .name = "MatMulInteger", .since = { 10 },
+	  .formula = "y = (a - a_zero_point) (b - b_zero_point), matrix product",
 	  .inputs = { IN("a", TS_Q8), IN("b", TS_Q8), OPT("a_zero_point", TS_Q8), OPT("b_zero_point", TS_Q8) },
 	  .outputs = { OUT("y") }, .lower = integer_lower,
 	  .cases = { "a:u8[M,256] b:i8[256,128] a_zero_point:u8[] b_zero_point:i8[]",
 		     "a:u8[B,S,64] b:i8[64,96] a_zero_point:u8[] b_zero_point:i8[96]" } },
 	{ .name = "QLinearMatMul", .since = { 10, 21 },
-	  .formula = "y = saturate(round((a - a_zero_point) (b - b_zero_point) * a_scale * b_scale / y_scale) + y_zero_point)",
+	  .formula = "y = saturate(round((a - a_zero_point) (b - b_zero_point) a_scale b_scale / y_scale) + y_zero)",
 	  .inputs = { IN("a", TS_Q8), IN("a_scale", TS_SCALE), IN("a_zero_point", TS_Q8), IN("b", TS_Q8),
 		      IN("b_scale", TS_SCALE), IN("b_zero_point", TS_Q8), IN("y_scale", TS_SCALE),
 		      IN("y_zero_point", TS_Q8) },
@@ -71,3 +73,4 @@ const struct op_def ops_matmul_integer[] = {
 		     "y_scale:f32[] y_zero_point:u8[]" } },
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -2,7 +2,7 @@
  * (x - mean)^2. They differ in the axes of the statistics and in what scale and bias belong to. Statistics are stages
  * of their own, in the same form as ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div make them, in f32 (f64 of f64).
  * Source: ONNX, the operators of these names. BatchNormalization is in batch_norm.c. */
-#include "ops/reduce.h"
+#include "ops/reduction.h"
 
 /* The square root of (mean of squares + epsilon), with the shape of r's result. */
 static struct value deviation(struct lower *l, const struct reduction *r, struct value variance, double epsilon)
@@ -14,22 +14,19 @@ static struct value deviation(struct lower *l, const struct reduction *r, struct
 }
 
 /* A statistic as an output, in the type that the node asks for. */
-static void output_as(struct lower *l, int i, struct value v, expr (*f)(expr), enum type t)
+static void output_as(struct lower *l, int i, struct value v, enum type t)
 {
 	struct space s = space_of(l, v);
 
-	if (lower_wants(l, i))
-		lower_output(l, i, lower_map(l, l->op->outputs[i].name, t, &s, f(at(v, &s))));
+	lower_output(l, i, value_type(v) == t ? v : lower_map(l, l->op->outputs[i].name, t, &s, at(v, &s)));
 }
 
-static expr itself(expr x)
+static struct value inverse(struct lower *l, struct value v)
 {
-	return x;
-}
+	struct space s = space_of(l, v);
+	expr x = at(v, &s);
 
-static expr inverse(expr x)
-{
-	return divide(with(x, 1), x);
+	return lower_map(l, "inv_std_dev", x->type, &s, divide(with(x, 1), x));
 }
 
 /* LayerNormalization: statistics over the axes from `axis` to the last; scale and bias broadcast to x. */
@@ -58,8 +55,10 @@ static int layer_norm_lower(struct lower *l)
 	if (bias.given)
 		y = add(y, cast(at(bias, &s), c));
 	lower_output(l, 0, lower_map(l, NULL, t, &s, y));
-	output_as(l, 1, mean, itself, stash);
-	output_as(l, 2, dev, inverse, stash);
+	if (lower_wants(l, 1))
+		output_as(l, 1, mean, stash);
+	if (lower_wants(l, 2))
+		output_as(l, 2, inverse(l, dev), stash);
 	return 0;
 }
 
@@ -168,7 +167,8 @@ static int lp_norm_lower(struct lower *l)
 	r = reduce_space(l, x, reduced, true);
 	e = wide(load(x, r.index));
 	norm = p == 1 ? lower_reduce(l, "norm", e->type, &r.s, r.rank, IR_SUM, unary(IR_ABS, e), NULL)
-		      : lower_reduce(l, "norm", e->type, &r.s, r.rank, IR_SUM, mul(e, e), unary(IR_SQRT, acc(l, e->type)));
+	              : lower_reduce(l, "norm", e->type, &r.s, r.rank, IR_SUM, mul(e, e),
+	                             unary(IR_SQRT, acc(l, e->type)));
 	e = at(norm, &s);
 	e = select_(eq(e, with(e, 0)), with(e, 0), divide(wide(at(x, &s)), e));
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, e));
@@ -203,11 +203,13 @@ static int mean_variance_lower(struct lower *l)
 	return 0;
 }
 
+/* clang-format off */
 #define EPSILON ATTR_FLOAT("epsilon", 1e-5, "added to the variance")
 #define STASH ATTR_INT("stash_type", 1, "type of the statistics")
 
 const struct op_def ops_normalise[] = {
-	{ .name = "LayerNormalization", .since = { 17 }, .formula = "y = (x - mean) / sqrt(var + epsilon) * scale + bias",
+	{ .name = "LayerNormalization", .since = { 17 },
+	  .formula = "y = (x - mean) / sqrt(var + epsilon) * scale + bias",
 	  .inputs = { IN("x", TS_FLOAT), IN("scale", TS_FLOAT), OPT("bias", TS_FLOAT) },
 	  .outputs = { OUT("y"), OPTOUT("mean"), OPTOUT("inv_std_dev") },
 	  .attrs = { ATTR_INT("axis", -1, "first axis of the statistics"), EPSILON, STASH }, .lower = layer_norm_lower,
@@ -234,7 +236,9 @@ const struct op_def ops_normalise[] = {
 	  .cases = { "input:f32[N,33]", "input:f32[N,33,5] axis=1 p=1" } },
 	{ .name = "MeanVarianceNormalization", .since = { 9, 13 }, .formula = "y = (x - mean) / sqrt(var)",
 	  .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") },
-	  .attrs = { ATTR_INTS("axes", "axes of the statistics; 0, 2 and 3 when absent") }, .lower = mean_variance_lower,
+	  .attrs = { ATTR_INTS("axes", "axes of the statistics; 0, 2 and 3 when absent") },
+	  .lower = mean_variance_lower,
 	  .cases = { "x:f32[N,3,H,W]" } },
 	{ .name = NULL },
 };
+/* clang-format on */

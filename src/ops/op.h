@@ -1,5 +1,6 @@
-/* What an operator is: one struct op_def, which the attribute parser, shape inference, code generation, `tpat list`, the
- * documentation and the tests all read. A file of src/ops/ holds one operator or one family and ends in its op_def. */
+/* What an operator is: one struct op_def, which the attribute parser, shape inference, code generation, `tpat list`,
+ * the documentation and the tests all read. A file of src/ops/ holds one operator or one family and ends in its
+ * op_def. */
 #ifndef TPAT_OPS_OP_H
 #define TPAT_OPS_OP_H
 
@@ -37,7 +38,7 @@ struct op_attr {
 	const char *name;
 	enum op_attr_kind kind; /* 0 ends the list */
 	double number;          /* default of OP_INT and OP_FLOAT */
-	const char *text;       /* default of OP_STRING; the words that are allowed, separated by '|', first the default */
+	const char *text;       /* OP_STRING: the words that are allowed, with '|' between, first the default */
 	const char *help;
 	bool required;
 };
@@ -63,7 +64,7 @@ struct op_def {
 	struct op_slot inputs[OP_MAX_INPUTS], outputs[OP_MAX_OUTPUTS];
 	struct op_attr attrs[OP_MAX_ATTRS];
 	int (*lower)(struct lower *l);
-	expr (*map)(struct lower *l, const expr *x); /* elementwise rows: the formula of one element, see elementwise.h */
+	expr (*map)(struct lower *l, const expr *x); /* elementwise rows: the formula, see elementwise.h */
 	int result;                   /* elementwise rows: enum type of the result; 0: the operands' type */
 	const char *cases[OP_MAX_CASES]; /* for tests and benchmarks: "x:f16[4,768] scale:f16[768] axis=-1 opset=17" */
 };

@@ -1,6 +1,6 @@
 /* GlobalAveragePool, GlobalMaxPool, GlobalLpPool: y[n, c, 1...] = mean, max or p-norm of x over all spatial axes.
  * Source: ONNX, the operators of these names, opsets 1 to 22. */
-#include "ops/reduce.h"
+#include "ops/reduction.h"
 
 static int begin(struct lower *l, struct reduction *r, expr *x)
 {
@@ -49,6 +49,7 @@ static int lp_lower(struct lower *l)
 	return 0;
 }
 
+/* clang-format off */
 #define ROW(op, versions, text, fn, ...)                                                                               \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") },    \
 	  .attrs = { __VA_ARGS__ }, .lower = fn, .cases = { "x:f32[N,32,H,W]", "x:f16[N,C,7,7]" } }
@@ -61,3 +62,4 @@ const struct op_def ops_pool_global[] = {
 	    ATTR_FLOAT("p", 2, "of the norm")),
 	{ .name = NULL },
 };
+/* clang-format on */

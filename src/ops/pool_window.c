@@ -18,7 +18,8 @@ static int begin(struct lower *l, struct pooling *p)
 	int rank = value_rank(x), n = rank - 2;
 
 	if (rank < 3 || rank + n > IR_MAX_RANK)
-		return lower_fail(l, ERR_MODEL, "the input has %d axes; it needs batch, channels and spatial ones.", rank);
+		return lower_fail(l, ERR_MODEL, "the input has %d axes; it needs batch, channels and spatial ones.",
+		                  rank);
 	*p = (struct pooling){ .in = x, .rank = rank };
 	TRY(window_kernel(l, n, p->kernel));
 	TRY(window_read(l, x, n, p->kernel, lower_int(l, "ceil_mode") != 0, &p->w));
@@ -89,8 +90,9 @@ static int average_lower(struct lower *l)
 		count = mul(count, padding && !hangs ? p.kernel[i] : window_count(&p.w, i, p.s.at[2 + i], padding));
 	e = wide(load(p.in, p.x));
 	e = select_(p.inside, e, with(e, 0));
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(p.in), &p.s, p.rank, IR_SUM, e,
-					divide(acc(l, e->type), cast(count, e->type))));
+	lower_output(l, 0,
+	             lower_reduce(l, NULL, value_type(p.in), &p.s, p.rank, IR_SUM, e,
+	                          divide(acc(l, e->type), cast(count, e->type))));
 	return 0;
 }
 
@@ -114,11 +116,13 @@ static int lp_lower(struct lower *l)
 	TRY(begin(l, &p));
 	e = wide(load(p.in, p.x));
 	e = select_(p.inside, norm_element(e, power), with(e, 0));
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(p.in), &p.s, p.rank, IR_SUM, e,
-					norm_root(acc(l, e->type), power)));
+	lower_output(
+	        l, 0,
+	        lower_reduce(l, NULL, value_type(p.in), &p.s, p.rank, IR_SUM, e, norm_root(acc(l, e->type), power)));
 	return 0;
 }
 
+/* clang-format off */
 #define CEIL ATTR_INT("ceil_mode", 0, "the last window may hang over the end")
 
 const struct op_def ops_pool_window[] = {
@@ -126,7 +130,8 @@ const struct op_def ops_pool_window[] = {
 	  .inputs = { IN("x", TS_FLOAT | TS(I8) | TS(U8)) }, .outputs = { OUT("y"), OPTOUT("indices") },
 	  .attrs = { WINDOW_ATTRS, CEIL, ATTR_INT("storage_order", 0, "1: indices count spatial axes column-major") },
 	  .lower = max_lower,
-	  .cases = { "x:f32[N,16,H,W] kernel_shape=3,3 strides=2,2 pads=1,1,1,1", "x:u8[N,8,14,14] kernel_shape=2,2 strides=2,2",
+	  .cases = { "x:f32[N,16,H,W] kernel_shape=3,3 strides=2,2 pads=1,1,1,1",
+		     "x:u8[N,8,14,14] kernel_shape=2,2 strides=2,2",
 		     "x:f16[N,4,L] kernel_shape=3 ceil_mode=1 strides=2" } },
 	{ .name = "AveragePool", .since = { 1, 7, 10, 11, 19, 22 }, .formula = "y = the mean of x in the window",
 	  .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") },
@@ -140,3 +145,4 @@ const struct op_def ops_pool_window[] = {
 	  .cases = { "x:f32[N,8,H,W] kernel_shape=3,3 p=2" } },
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -1,6 +1,7 @@
 /* QuantizeLinear: y = saturate(round(x / scale) + zero_point), halves to even; DequantizeLinear: y = (x - zero_point) *
  * scale. Scale and zero point belong to the whole tensor, to the indices of one axis, or to blocks along it.
- * Source: ONNX, operators QuantizeLinear and DequantizeLinear, opsets 10 to 28. Types of 4 bits and less are refused. */
+ * Source: ONNX, operators QuantizeLinear and DequantizeLinear, opsets 10 to 28. Types of 4 bits and less are refused.
+ */
 #include "ops/quantize.h"
 
 expr quantize_element(expr scaled, expr zero, enum type t)
@@ -28,8 +29,10 @@ static int parameter(struct lower *l, struct value v, const struct space *s, exp
 		index[0] = s->at[axis];
 	} else {
 		if (rank != s->rank || block < 1)
-			return lower_fail(l, ERR_MODEL, "the scale has %d axes, the input %d: it must be a scalar, a list for one "
-							"axis, or with block_size have the input's axes.", rank, s->rank);
+			return lower_fail(l, ERR_MODEL,
+			                  "the scale has %d axes, the input %d: it must be a scalar, a list for one "
+			                  "axis, or with block_size have the input's axes.",
+			                  rank, s->rank);
 		for (int i = 0; i < rank; i++)
 			index[i] = i == axis ? floordiv(s->at[i], idx(l, block)) : s->at[i];
 	}
@@ -47,11 +50,13 @@ static int quantize_lower(struct lower *l)
 
 	if (zero.given && asked && asked != (int64_t)t)
 		return lower_fail(l, ERR_MODEL, "output_dtype is %s, the zero point is %s; they must agree.",
-				  type_name((enum type)asked), type_name(t));
+		                  type_name((enum type)asked), type_name(t));
 	if (t >= TYPE_COUNT || !((TS_Q8 | TS(I16) | TS(U16) | TS_F8) & 1u << t)) {
-		lower_fail(l, ERR_UNSUPPORTED, "it quantises to %s; only 8- and 16-bit integers and 8-bit floats can be made.",
-			   type_name(t));
-		return err_advise(l->err, "Keep this node outside the plugin: TensorRT's own layers take packed 4-bit types.");
+		lower_fail(l, ERR_UNSUPPORTED,
+		           "it quantises to %s; only 8- and 16-bit integers and 8-bit floats can be made.",
+		           type_name(t));
+		return err_advise(l->err,
+		                  "Keep this node outside the plugin: TensorRT's own layers take packed 4-bit types.");
 	}
 	TRY(parameter(l, scale, &s, &step));
 	if (zero.given)
@@ -86,7 +91,7 @@ static int dequantize_lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "output_dtype %lld is not a float type.", (long long)asked);
 	if (zero.given && value_type(zero) != value_type(x))
 		return lower_fail(l, ERR_MODEL, "the input is %s, its zero point %s; they must have one type.",
-				  type_name(value_type(x)), type_name(value_type(zero)));
+		                  type_name(value_type(x)), type_name(value_type(zero)));
 	TRY(parameter(l, scale, &s, &step));
 	if (zero.given) {
 		TRY(parameter(l, zero, &s, &offset));
@@ -97,6 +102,7 @@ static int dequantize_lower(struct lower *l)
 	return 0;
 }
 
+/* clang-format off */
 #define PLACE                                                                                                          \
 	ATTR_INT("axis", 1, "the axis that a list of scales belongs to"),                                              \
 	ATTR_INT("block_size", 0, "elements along the axis that share a scale, where it has the input's axes")
@@ -109,16 +115,20 @@ const struct op_def ops_quantize[] = {
 	  .inputs = { IN("x", TS_SCALE | TS(I32)), IN("y_scale", TS_SCALE | TS(I32)),
 		      OPT("y_zero_point", TS_Q8 | TS(I16) | TS(U16) | TS_F8) },
 	  .outputs = { OUT("y") },
-	  .attrs = { PLACE, TYPED, ATTR_INT("saturate", 1, "to 8-bit floats: too large becomes the largest finite value"),
+	  .attrs = { PLACE, TYPED,
+		     ATTR_INT("saturate", 1, "to 8-bit floats: too large becomes the largest finite value"),
 		     ATTR_INT("precision", 0, "type of the quotient, as a number; 0: y_scale's") },
 	  .lower = quantize_lower,
-	  .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u8[]", "x:f32[N,8,H] y_scale:f32[8] y_zero_point:i8[8] opset=13",
+	  .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u8[]",
+		     "x:f32[N,8,H] y_scale:f32[8] y_zero_point:i8[8] opset=13",
 		     "x:f16[N,64] y_scale:f16[N,2] y_zero_point:i8[N,2] block_size=32 opset=21" } },
 	{ .name = "DequantizeLinear", .since = SINCE, .formula = "y = (x - x_zero_point) * x_scale",
 	  .inputs = { IN("x", TS_Q8 | TS(I16) | TS(U16) | TS(I32) | TS_F8), IN("x_scale", TS_SCALE),
 		      OPT("x_zero_point", TS_Q8 | TS(I16) | TS(U16) | TS(I32) | TS_F8) },
 	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED }, .lower = dequantize_lower,
-	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[]", "x:i8[N,8,H] x_scale:f32[8] x_zero_point:i8[8] opset=13",
+	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[]",
+		     "x:i8[N,8,H] x_scale:f32[8] x_zero_point:i8[8] opset=13",
 		     "x:i8[N,64] x_scale:f16[N,2] block_size=32 opset=21" } },
 	{ .name = NULL },
 };
+/* clang-format on */

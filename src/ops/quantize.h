@@ -6,7 +6,7 @@
 
 #define TS_Q8 (TS(I8) | TS(U8))
 
-/* saturate(round(scaled) + zero) in type `t`; halves to even. `scaled` is f32 (f64); `zero` of an integer type, or null. */
+/* saturate(round(scaled) + zero) in type `t`; halves to even. `scaled` is f32; `zero` of an integer type, or null. */
 expr quantize_element(expr scaled, expr zero, enum type t);
 
 #endif

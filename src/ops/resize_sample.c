@@ -74,13 +74,12 @@ static bool is_filtered(const struct resize *r, const struct resize_axis *axis)
 static expr finish(struct lower *l, const struct resize *r, const struct space *s, expr y)
 {
 	enum type t = value_type(r->x);
-	expr outside = NULL;
+	expr outside = NULL, beyond;
 
 	y = interpolation_narrow(y, t);
 	for (int i = 0; i < s->rank; i++) {
 		const struct resize_axis *axis = &r->axis[i];
 		struct coordinate x;
-		expr beyond;
 
 		if (axis->same || !axis->start)
 			continue;
@@ -88,7 +87,10 @@ static expr finish(struct lower *l, const struct resize *r, const struct space *
 		beyond = coordinate_outside(&x, axis->in);
 		outside = outside ? or_(outside, beyond) : beyond;
 	}
-	return outside ? select_(outside, num(l, t, lower_float(l, "extrapolation_value")), y) : y;
+	if (!outside)
+		return y;
+	beyond = num(l, interpolation_type(t), lower_float(l, "extrapolation_value"));
+	return select_(outside, interpolation_narrow(beyond, t), y);
 }
 
 static struct space with_extent(struct lower *l, struct value x, int axis, expr extent)

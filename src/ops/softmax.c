@@ -1,7 +1,7 @@
 /* Softmax: y = exp(x - m) / sum exp(x - m) with m the largest x; LogSoftmax: y = x - m - log(sum exp(x - m));
- * Hardmax: y = 1 at the first largest x, 0 elsewhere. All over one axis, or before opset 13 over all axes from `axis` on.
- * Source: ONNX, operators Softmax, LogSoftmax, Hardmax, opsets 1 to 13. Computed in f32, of f64 in f64. */
-#include "ops/reduce.h"
+ * Hardmax: y = 1 at the first largest x, 0 elsewhere. All over one axis, or before opset 13 over all axes from `axis`
+ * on. Source: ONNX, operators Softmax, LogSoftmax, Hardmax, opsets 1 to 13. Computed in f32, of f64 in f64. */
+#include "ops/reduction.h"
 
 struct softmax {
 	struct value x;
@@ -34,7 +34,8 @@ static int softmax(struct lower *l, bool logarithm)
 	TRY(begin(l, &m));
 	x = wide(load(m.x, m.r.index));
 	top = lower_reduce(l, "largest", x->type, &m.r.s, m.r.rank, IR_MAXIMUM, x, NULL);
-	sum = lower_reduce(l, "sum", x->type, &m.r.s, m.r.rank, IR_SUM, unary(IR_EXP, sub(x, load(top, m.r.s.at))), NULL);
+	sum = lower_reduce(l, "sum", x->type, &m.r.s, m.r.rank, IR_SUM, unary(IR_EXP, sub(x, load(top, m.r.s.at))),
+	                   NULL);
 	y = sub(wide(at(m.x, &m.s)), at(top, &m.s));
 	y = logarithm ? sub(y, unary(IR_LOG, at(sum, &m.s))) : divide(unary(IR_EXP, y), at(sum, &m.s));
 	lower_output(l, 0, lower_map(l, NULL, value_type(m.x), &m.s, y));
@@ -68,6 +69,7 @@ static int hardmax_lower(struct lower *l)
 	return 0;
 }
 
+/* clang-format off */
 #define ROW(op, text, fn)                                                                                              \
 	{ .name = op, .since = { 1, 11, 13 }, .formula = text, .inputs = { IN("input", TS_FLOAT) },                    \
 	  .outputs = { OUT("output") },                                                                                \
@@ -80,3 +82,4 @@ const struct op_def ops_softmax[] = {
 	ROW("Hardmax", "y = 1 at the first largest x, else 0", hardmax_lower),
 	{ .name = NULL },
 };
+/* clang-format on */

@@ -16,7 +16,8 @@ static int steps(struct lower *l, const char *name, int n, int64_t *out)
 	for (int i = 0; i < n; i++) {
 		out[i] = v.n ? v.at[i] : 1;
 		if (out[i] < 1)
-			return lower_fail(l, ERR_MODEL, "%s has the entry %lld; all must be positive.", name, (long long)out[i]);
+			return lower_fail(l, ERR_MODEL, "%s has the entry %lld; all must be positive.", name,
+			                  (long long)out[i]);
 	}
 	return 0;
 }
@@ -30,7 +31,7 @@ int window_kernel(struct lower *l, int n, expr *kernel)
 	for (int i = 0; i < n; i++) {
 		if (v.at[i] < 1)
 			return lower_fail(l, ERR_MODEL, "kernel_shape has the entry %lld; all must be positive.",
-					  (long long)v.at[i]);
+			                  (long long)v.at[i]);
 		kernel[i] = idx(l, v.at[i]);
 	}
 	return 0;
@@ -54,7 +55,8 @@ int window_read(struct lower *l, struct value x, int n, const expr *kernel, bool
 	if (same || valid)
 		pads.n = 0;
 	if (pads.n && pads.n != 2 * n)
-		return lower_fail(l, ERR_MODEL, "pads has %d entries for %d spatial axes; it needs two for each.", pads.n, n);
+		return lower_fail(l, ERR_MODEL, "pads has %d entries for %d spatial axes; it needs two for each.",
+		                  pads.n, n);
 	for (int i = 0; i < n; i++) {
 		expr stride = idx(l, w->stride[i]), room;
 
@@ -97,7 +99,8 @@ expr window_inside(const struct window *w, const expr *position)
 
 expr window_count(const struct window *w, int i, expr o, bool padded)
 {
-	expr start = sub(muli(o, w->stride[i]), w->before[i]), zero = with(start, 0), step = with(start, (double)w->dilation[i]);
+	expr start = sub(muli(o, w->stride[i]), w->before[i]), zero = with(start, 0),
+	     step = with(start, (double)w->dilation[i]);
 	expr end = padded ? add(w->in[i], w->after[i]) : w->in[i];
 	expr first = padded ? zero : max_(ceildiv(sub(zero, start), step), zero);
 	expr behind = min_(w->kernel[i], ceildiv(sub(end, start), step));

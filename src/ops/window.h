@@ -1,5 +1,5 @@
-/* The arithmetic of sliding windows that convolutions and poolings share: extents of the result, positions in the input,
- * and which positions lie in the padding. Spatial axes are the input's axes from 2 on. */
+/* The arithmetic of sliding windows that convolutions and poolings share: extents of the result, positions in the
+ * input, and which positions lie in the padding. Spatial axes are the input's axes from 2 on. */
 #ifndef TPAT_OPS_WINDOW_H
 #define TPAT_OPS_WINDOW_H
 
@@ -13,7 +13,8 @@ struct window {
 };
 
 #define WINDOW_ATTRS                                                                                                   \
-	ATTR_INTS("kernel_shape", "extents of the window"), ATTR_INTS("strides", "steps of the window; 1 when absent"), \
+	ATTR_INTS("kernel_shape", "extents of the window"),                                           \
+	ATTR_INTS("strides", "steps of the window; 1 when absent"),                                                    \
 	ATTR_INTS("dilations", "steps inside the window; 1 when absent"),                                              \
 	ATTR_INTS("pads", "padding before each spatial axis, then after each; 0 when absent"),                         \
 	ATTR_WORD("auto_pad", "NOTSET|SAME_UPPER|SAME_LOWER|VALID",                                                    \
@@ -25,7 +26,7 @@ int window_read(struct lower *l, struct value x, int n, const expr *kernel, bool
 /* The attribute kernel_shape as extents. */
 int window_kernel(struct lower *l, int n, expr *kernel);
 
-/* The input position along spatial axis i for window `o` and place `k` in it; and whether all n positions are inside. */
+/* The input position along spatial axis i for window `o` and place `k` in it; whether all n positions are inside. */
 expr window_position(const struct window *w, int i, expr o, expr k);
 expr window_inside(const struct window *w, const expr *position);
 /* How many places of window `o` along axis i lie in the input, or with `padded` in the input and its padding. */

@@ -1,5 +1,5 @@
-/* The CUDA emulator of the tests: runs generated .cu texts, unchanged, on the processor, and reports what a GPU would let
- * pass in silence: accesses out of bounds, misaligned, of uninitialised memory; races; barriers that not all reach.
+/* The CUDA emulator of the tests: runs generated .cu texts, unchanged, on the processor, and reports what a GPU would
+ * let pass in silence: accesses out of bounds, misaligned, of uninitialised memory; races; barriers that not all reach.
  *
  * How: the text is compiled as C++ with the compiler's access instrumentation (-fsanitize=thread), whose calls end in
  * the emulator; threads of a block are fibres of one processor thread. One launch at a time in a process.
@@ -25,12 +25,12 @@ enum emulator_flags {
 	EMULATOR_INITIALISED = 2, /* all bytes count as written */
 };
 
-/* `bytes` of memory, 256-byte aligned; `name` is what reports call it ("x"; copied). Null when memory is out. The host may
- * read and write it freely; emulator_mark() says which of it counts as initialised. */
+/* `bytes` of memory, 256-byte aligned; `name` is what reports call it ("x"; copied). Null when memory is out. The host
+ * may read and write it freely; emulator_mark() says which of it counts as initialised. */
 void *emulator_alloc(const char *name, size_t bytes, int flags);
 void emulator_free(void *p); /* null is fine */
-/* Renames (null: as it is) and sets flags of the allocation that holds p; without EMULATOR_INITIALISED all of its bytes count
- * as never written. */
+/* Renames (null: as it is) and sets flags of the allocation that holds p; without EMULATOR_INITIALISED all of its bytes
+ * count as never written. */
 void emulator_mark(void *p, const char *name, int flags);
 /* Copies into an allocation and counts the bytes as initialised. */
 void emulator_copy_in(void *to, const void *from, size_t bytes);
@@ -41,14 +41,15 @@ int64_t emulator_first_unwritten(const void *p, size_t n);
 struct emulator_text {
 	const char *name; /* "softmax.cu": in the compiler's messages, and to find its kernels by */
 	const char *text;
-	bool may_race;    /* stores of different values by several threads to one element are no error (scatter of duplicates) */
+	bool may_race; /* stores of different values by several threads to one element are no error (scatter of
+	                  duplicates) */
 };
 
 /* Where the source tree is ("." by default) and where compiled headers are kept (default: build/emulator in it). */
 void emulator_configure(const char *source_root, const char *cache_folder);
 
-/* Compiles texts with $CXX (g++) into one module; each text has its own namespace, so that names may repeat. Owned by the
- * caller; freed with emulator_unload. */
+/* Compiles texts with $CXX (g++) into one module; each text has its own namespace, so that names may repeat. Owned by
+ * the caller; freed with emulator_unload. */
 struct emulator_module;
 int emulator_build(struct emulator_module **out, const struct emulator_text *text, int texts, struct err *e);
 void emulator_unload(struct emulator_module *m);
@@ -58,10 +59,10 @@ void emulator_unload(struct emulator_module *m);
 char *emulator_rewrite(const struct emulator_text *text, int number, struct arena *a, struct err *e);
 
 /* Runs one kernel. `text`: the name of its text, or null: the first that has the kernel. `args` point at the values, as
- * cuLaunchKernel takes them. Returns 0, or ERR_DIFFER with a sentence that names kernel, block, thread, buffer and index
- * where the kernel does wrong; ERR_USAGE where the launch is wrong. */
+ * cuLaunchKernel takes them. Returns 0, or ERR_DIFFER with a sentence that names kernel, block, thread, buffer and
+ * index where the kernel does wrong; ERR_USAGE where the launch is wrong. */
 int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
-		    const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e);
+                    const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e);
 
 /* ---- The plugin runtime's device ---- */
 /* The .cu text of a plugin, or null when there is none by that name. */

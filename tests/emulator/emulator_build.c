@@ -1,4 +1,5 @@
-/* Kernel texts to a loaded module, by the C++ compiler: one translation unit for all texts, a precompiled header in front. */
+/* Kernel texts to a loaded module, by the C++ compiler: one translation unit for all texts, a precompiled header in
+ * front. */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
@@ -15,18 +16,43 @@
 static char source_root[PATH_MAX] = ".";
 static char cache_folder[PATH_MAX];
 
-/* Of kernels: -O1, for compiling counts more than running; wrapping integers and no fused arithmetic of the compiler's own,
- * as results must not depend on it. The instrumentation calls emulator_hooks.cpp. */
-static const char *const flags_gcc[] = { "-std=c++17", "-O1", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off",
-					 "-fno-strict-aliasing", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
-					 "-fsanitize=thread", "-fsanitize=bounds,integer-divide-by-zero",
-					 "-fsanitize-recover=all", "--param=tsan-instrument-func-entry-exit=0", NULL };
-static const char *const flags_clang[] = { "-std=c++17", "-O1", "-w", "-fPIC", "-fwrapv", "-ffp-contract=off",
-					   "-fno-strict-aliasing", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
-					   "-fsanitize=thread", "-fsanitize=bounds,integer-divide-by-zero",
-					   "-fsanitize-recover=all", "-Xclang", "-fno-pch-timestamp", "-mllvm",
-					   "-tsan-instrument-func-entry-exit=0", "-mllvm",
-					   "-tsan-instrument-read-before-write", NULL };
+/* Of kernels: -O1, for compiling counts more than running; wrapping integers and no fused arithmetic of the compiler's
+ * own, as results must not depend on it. The instrumentation calls emulator_hooks.cpp. */
+static const char *const flags_gcc[] = { "-std=c++17",
+	                                 "-O1",
+	                                 "-w",
+	                                 "-fPIC",
+	                                 "-fwrapv",
+	                                 "-ffp-contract=off",
+	                                 "-fno-strict-aliasing",
+	                                 "-fvisibility=hidden",
+	                                 "-fno-exceptions",
+	                                 "-fno-rtti",
+	                                 "-fsanitize=thread",
+	                                 "-fsanitize=bounds,integer-divide-by-zero",
+	                                 "-fsanitize-recover=all",
+	                                 "--param=tsan-instrument-func-entry-exit=0",
+	                                 NULL };
+static const char *const flags_clang[] = { "-std=c++17",
+	                                   "-O1",
+	                                   "-w",
+	                                   "-fPIC",
+	                                   "-fwrapv",
+	                                   "-ffp-contract=off",
+	                                   "-fno-strict-aliasing",
+	                                   "-fvisibility=hidden",
+	                                   "-fno-exceptions",
+	                                   "-fno-rtti",
+	                                   "-fsanitize=thread",
+	                                   "-fsanitize=bounds,integer-divide-by-zero",
+	                                   "-fsanitize-recover=all",
+	                                   "-Xclang",
+	                                   "-fno-pch-timestamp",
+	                                   "-mllvm",
+	                                   "-tsan-instrument-func-entry-exit=0",
+	                                   "-mllvm",
+	                                   "-tsan-instrument-read-before-write",
+	                                   NULL };
 
 struct builder {
 	const char *cxx;
@@ -95,7 +121,7 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 static int prepare(struct builder *b)
 {
 	static const char *const sources[] = { "rt/device/tpat_device.h", "tests/emulator/emulator_cuda.h",
-					       "tests/emulator/emulator_host.h", "tests/emulator/emulator_hooks.cpp" };
+		                               "tests/emulator/emulator_host.h", "tests/emulator/emulator_hooks.cpp" };
 	struct arena *a = b->arena;
 	uint64_t hash = hash_str(hash_str(1, b->cxx), b->root);
 	for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
@@ -112,9 +138,11 @@ static int prepare(struct builder *b)
 	char *text = arena_printf(a, "#include \"%s/tests/emulator/emulator_cuda.h\"\n", b->root);
 	if (!file_exists(header))
 		TRY(file_write(header, text, strlen(text), b->err));
-	const char *tests = arena_printf(a, "-I%s/tests/emulator", b->root), *device = arena_printf(a, "-I%s/rt/device", b->root);
-	TRY(compile_to(b, false, hooks, (const char *[]){ "-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-c", tests,
-			path_join(a, b->root, "tests/emulator/emulator_hooks.cpp"), NULL }));
+	const char *tests = arena_printf(a, "-I%s/tests/emulator", b->root),
+	           *device = arena_printf(a, "-I%s/rt/device", b->root);
+	TRY(compile_to(b, false, hooks,
+	               (const char *[]){ "-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-c", tests,
+	                                 path_join(a, b->root, "tests/emulator/emulator_hooks.cpp"), NULL }));
 	return compile_to(b, true, gch, (const char *[]){ tests, device, "-x", "c++-header", header, NULL });
 }
 
@@ -127,8 +155,9 @@ static int write_unit(struct builder *b, const char *path, const struct emulator
 			return b->err->code;
 		str_add(&s, rewritten);
 	}
-	str_add(&s, "extern \"C\" const struct emulator_kernel *const emulator_tables[] __attribute__((visibility(\"hidden\"))) "
-		    "= {\n");
+	str_add(&s, "extern \"C\" const struct emulator_kernel *const emulator_tables[] "
+	            "__attribute__((visibility(\"hidden\"))) "
+	            "= {\n");
 	for (int i = 0; i < texts; i++)
 		str_printf(&s, "\temulator_text_%d::emulator_kernels,\n", i);
 	str_add(&s, "\tnullptr,\n};\n");
@@ -150,17 +179,20 @@ static int load(struct emulator_module *m, const char *path, struct err *e)
 	return 0;
 }
 
-static int build_in(struct builder *b, struct emulator_module *m, const char *folder, const struct emulator_text *text, int texts)
+static int build_in(struct builder *b, struct emulator_module *m, const char *folder, const struct emulator_text *text,
+                    int texts)
 {
 	struct arena *a = b->arena;
 	char *unit = path_join(a, folder, "kernels.cpp"), *object = path_join(a, folder, "kernels.o");
 	char *so = path_join(a, folder, "kernels.so");
 	TRY(write_unit(b, unit, text, texts));
-	TRY(compile(b, true, (const char *[]){ "-include", path_join(a, b->folder, "emulator_cuda.h"),
-			arena_printf(a, "-I%s/tests/emulator", b->root), arena_printf(a, "-I%s/rt/device", b->root), "-c", unit,
-			"-o", object, NULL }));
-	TRY(compile(b, false, (const char *[]){ "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", object,
-			path_join(a, b->folder, "emulator_hooks.o"), "-o", so, "-lm", NULL }));
+	TRY(compile(b, true,
+	            (const char *[]){ "-include", path_join(a, b->folder, "emulator_cuda.h"),
+	                              arena_printf(a, "-I%s/tests/emulator", b->root),
+	                              arena_printf(a, "-I%s/rt/device", b->root), "-c", unit, "-o", object, NULL }));
+	TRY(compile(b, false,
+	            (const char *[]){ "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", object,
+	                              path_join(a, b->folder, "emulator_hooks.o"), "-o", so, "-lm", NULL }));
 	return load(m, so, b->err);
 }
 
@@ -174,7 +206,8 @@ int emulator_build(struct emulator_module **out, const struct emulator_text *tex
 	m->arena = a;
 	struct builder b = { .cxx = cxx && *cxx ? cxx : "g++", .root = root, .arena = a, .err = e };
 	b.flags = strstr(b.cxx, "clang") ? flags_clang : flags_gcc;
-	int rc = realpath(source_root, root) ? 0 : err_set(e, ERR_USAGE, "There is no source tree in \"%s\".", source_root);
+	int rc = realpath(source_root, root) ? 0
+	                                     : err_set(e, ERR_USAGE, "There is no source tree in \"%s\".", source_root);
 	pthread_mutex_lock(&lock);
 	if (rc == 0)
 		rc = prepare(&b);

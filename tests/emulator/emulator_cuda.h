@@ -1,5 +1,5 @@
-/* CUDA C for a C++17 compiler: what kernel texts use of the language and its built-in functions. Compiled in front of every
- * text (as a precompiled header), together with tpat_device.h. */
+/* CUDA C for a C++17 compiler: what kernel texts use of the language and its built-in functions. Compiled in front of
+ * every text (as a precompiled header), together with tpat_device.h. */
 #ifndef TPAT_TESTS_EMULATOR_CUDA_H
 #define TPAT_TESTS_EMULATOR_CUDA_H
 
@@ -24,8 +24,8 @@
 #define __grid_constant__
 #define EMULATOR_RAW __attribute__((no_sanitize("thread"), noinline))
 
-/* Constant for the thread that runs, so that the compiler may keep its values; defined elsewhere (emulator_hooks.cpp), so
- * that it cannot know them. */
+/* Constant for the thread that runs, so that the compiler may keep its values; defined elsewhere (emulator_hooks.cpp),
+ * so that it cannot know them. */
 extern "C" {
 extern const struct emulator_index emulator_here __attribute__((visibility("hidden")));
 extern const struct emulator_host emulator_host __attribute__((visibility("hidden")));

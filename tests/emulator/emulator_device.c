@@ -11,11 +11,11 @@ struct device {
 	struct loaded {
 		struct emulator_module *module;
 		struct loaded *next;
-	} *modules;
+	} * modules;
 	struct constant {
 		void *at;
 		struct constant *next;
-	} *constants;
+	} * constants;
 };
 
 static int explain(const struct err *e, char why[256])
@@ -60,13 +60,15 @@ static int upload(void *user, const void *data, size_t bytes, void **pointer, ch
 }
 
 static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
-		  const uint32_t grid[3], void **args, void *stream, char why[256])
+                  const uint32_t grid[3], void **args, void *stream, char why[256])
 {
 	(void)user;
 	(void)stream;
 	struct err e = { 0 };
-	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1], (uint32_t)kernel->block[2] };
-	int rc = emulator_launch(module, plugin->name, kernel->name, grid, block, (uint32_t)kernel->shared_bytes, args, &e);
+	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1],
+		                    (uint32_t)kernel->block[2] };
+	int rc = emulator_launch(module, plugin->name, kernel->name, grid, block, (uint32_t)kernel->shared_bytes, args,
+	                         &e);
 	return rc < 0 ? explain(&e, why) : 0;
 }
 
@@ -84,8 +86,12 @@ void emulator_device(struct tpat_rt_device *out, emulator_lookup lookup, void *u
 	d->arena = a;
 	d->lookup = lookup;
 	d->user = user;
-	*out = (struct tpat_rt_device){ .version = TPAT_RT_VERSION, .user = d, .load = load, .upload = upload, .launch = launch,
-					.current = current };
+	*out = (struct tpat_rt_device){ .version = TPAT_RT_VERSION,
+		                        .user = d,
+		                        .load = load,
+		                        .upload = upload,
+		                        .launch = launch,
+		                        .current = current };
 }
 
 void emulator_device_close(struct tpat_rt_device *out)

@@ -1,5 +1,5 @@
-/* The calls that the compiler's instrumentation makes at each access of a kernel, and the way into the emulator. Compiled
- * once, uninstrumented, and linked to every module of kernels. */
+/* The calls that the compiler's instrumentation makes at each access of a kernel, and the way into the emulator.
+ * Compiled once, uninstrumented, and linked to every module of kernels. */
 #include "emulator_host.h"
 
 extern "C" {
@@ -7,8 +7,9 @@ struct emulator_index emulator_here __attribute__((visibility("hidden")));
 struct emulator_host emulator_host __attribute__((visibility("hidden")));
 extern const struct emulator_kernel *const emulator_tables[] __attribute__((visibility("hidden")));
 
-__attribute__((visibility("default"))) void emulator_bind(const struct emulator_host *host, struct emulator_index **here,
-							   const struct emulator_kernel *const **tables)
+__attribute__((visibility("default"))) void emulator_bind(const struct emulator_host *host,
+                                                          struct emulator_index **here,
+                                                          const struct emulator_kernel *const **tables)
 {
 	emulator_host = *host;
 	*here = &emulator_here;
@@ -64,9 +65,21 @@ void *__tsan_memset(void *to, int byte, unsigned long n)
 	__tsan_write_range(to, n);
 	return __builtin_memset(to, byte, n);
 }
-void __tsan_init() {}
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit() {}
-void __ubsan_handle_out_of_bounds(void *, uintptr_t) { emulator_host.fail("indexes an array of its own out of bounds"); }
-void __ubsan_handle_divrem_overflow(void *, uintptr_t, uintptr_t) { emulator_host.fail("divides an integer by zero"); }
+void __tsan_init()
+{
+}
+void __tsan_func_entry(void *)
+{
+}
+void __tsan_func_exit()
+{
+}
+void __ubsan_handle_out_of_bounds(void *, uintptr_t)
+{
+	emulator_host.fail("indexes an array of its own out of bounds");
+}
+void __ubsan_handle_divrem_overflow(void *, uintptr_t, uintptr_t)
+{
+	emulator_host.fail("divides an integer by zero");
+}
 }

@@ -18,8 +18,8 @@ enum {
 	BYTE_READER_BLOCKS = 16 /* several blocks have read in this launch */
 };
 
-/* Who touched a byte last. Threads are numbered in their block. A read or write with another launch (global) or block_id
- * (shared) is history. */
+/* Who touched a byte last. Threads are numbered in their block. A read or write with another launch (global) or
+ * block_id (shared) is history. */
 struct shadow {
 	uint32_t launch, block, epoch;                /* of the last write */
 	uint32_t read_launch, read_block, read_epoch; /* of the last read */
@@ -66,7 +66,8 @@ int emulator_memory_open(uintptr_t *out_base, uintptr_t *out_span, struct err *e
 	if (!base) {
 		void *p = mmap(NULL, SLOTS * SLOT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p == MAP_FAILED)
-			return err_set(e, ERR_DEVICE, "The emulator cannot reserve its address range of %d slots.", SLOTS);
+			return err_set(e, ERR_DEVICE, "The emulator cannot reserve its address range of %d slots.",
+			               SLOTS);
 		base = (uintptr_t)p;
 		span = SLOTS * SLOT;
 	}
@@ -103,7 +104,8 @@ ON_FIBRE static struct region *region_new(const char *name, size_t bytes, int fl
 	r->shadow_mapped = pages((bytes + 1) * sizeof *r->shadow);
 	if (mprotect(at, r->mapped, PROT_READ | PROT_WRITE) != 0)
 		return NULL;
-	void *shadow = mmap(NULL, r->shadow_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *shadow = mmap(NULL, r->shadow_mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	                    -1, 0);
 	if (shadow == MAP_FAILED)
 		return NULL;
 	snprintf(r->name, sizeof r->name, "%s", name ? name : "buffer");
@@ -190,12 +192,13 @@ ON_FIBRE static struct region *find(const void *p, size_t bytes, int aligned, co
 {
 	struct region *r = region_of(p);
 	if (!r)
-		emulator_fail("%s %zu bytes at an address that is no buffer's (freed, or far out of bounds)", verb, bytes);
+		emulator_fail("%s %zu bytes at an address that is no buffer's (freed, or far out of bounds)", verb,
+		              bytes);
 	int64_t at = (int64_t)((uintptr_t)p - (uintptr_t)r->at), unit = (int64_t)bytes;
 	if (at < 0 || at > (int64_t)r->bytes || bytes > r->bytes - (size_t)at)
 		emulator_fail("%s %s[%lld] (%zu bytes at byte %lld) out of bounds: %s has %zu bytes", verb, r->name,
-			      (long long)(at >= 0 ? at / unit : -((-at + unit - 1) / unit)), bytes, (long long)at, r->name,
-			      r->bytes);
+		              (long long)(at >= 0 ? at / unit : -((-at + unit - 1) / unit)), bytes, (long long)at,
+		              r->name, r->bytes);
 	if (aligned && (uintptr_t)p % bytes != 0)
 		emulator_fail("%s %zu bytes of %s misaligned, at byte %lld", verb, bytes, r->name, (long long)at);
 	*offset = (size_t)at;
@@ -225,13 +228,13 @@ ON_FIBRE static bool races(const struct region *r, uint32_t block, uint16_t thre
 }
 
 ON_FIBRE static _Noreturn void fail_race(const struct region *r, size_t offset, size_t bytes, const char *verb,
-					  const char *other_verb, uint32_t block, uint16_t thread)
+                                         const char *other_verb, uint32_t block, uint16_t thread)
 {
 	if (block == emulator_now.block_id)
-		emulator_fail("%s %s[%zu] (%zu bytes) which thread number %u %s with no barrier in between: a race", verb,
-			      r->name, offset / bytes, bytes, thread, other_verb);
-	emulator_fail("%s %s[%zu] (%zu bytes) which another block %s in this launch: a race", verb, r->name, offset / bytes,
-		      bytes, other_verb);
+		emulator_fail("%s %s[%zu] (%zu bytes) which thread number %u %s with no barrier in between: a race",
+		              verb, r->name, offset / bytes, bytes, thread, other_verb);
+	emulator_fail("%s %s[%zu] (%zu bytes) which another block %s in this launch: a race", verb, r->name,
+	              offset / bytes, bytes, other_verb);
 }
 
 ON_FIBRE static void read_byte(const struct region *r, struct shadow *s, size_t offset, size_t bytes, bool atomic)
@@ -272,12 +275,12 @@ ON_FIBRE static void write_byte(const struct region *r, struct shadow *s, size_t
 	if (is_now(r, s->read_launch, s->read_block) && !(n->kernel->may_race && !r->shared)) {
 		int warp = n->thread / 32;
 		bool others = s->flags & BYTE_READERS && s->read_epoch == n->epoch &&
-			      (s->flags & BYTE_READER_WARPS || s->read_thread / 32 != warp ||
-			       s->read_warp_epoch == n->warp_epoch[warp]);
+		              (s->flags & BYTE_READER_WARPS || s->read_thread / 32 != warp ||
+		               s->read_warp_epoch == n->warp_epoch[warp]);
 		bool blocks = s->flags & BYTE_READER_BLOCKS && !n->kernel->fences;
 		if (others || blocks || races(r, s->read_block, s->read_thread, s->read_epoch, s->read_warp_epoch))
 			fail_race(r, offset, bytes, atomic ? "updates" : "writes", "read", blocks ? 0 : s->read_block,
-				  s->read_thread);
+			          s->read_thread);
 	}
 	if ((s->flags & BYTE_WRITTEN) && is_now(r, s->launch, s->block) && !(atomic && s->flags & BYTE_ATOMIC) &&
 	    races(r, s->block, s->thread, s->epoch, s->warp_epoch) && !(n->kernel->may_race && !r->shared)) {
@@ -305,10 +308,11 @@ ON_FIBRE void emulator_settle(void)
 	pending.region = NULL;
 	if (r && memcmp(pending.old, r->at + pending.offset, pending.bytes) != 0) {
 		if (pending.block == emulator_now.block_id)
-			emulator_fail("writes %s[%zu] (%zu bytes) to which thread number %u wrote another value: a race", r->name,
-				      pending.offset / pending.bytes, pending.bytes, pending.thread);
+			emulator_fail(
+			        "writes %s[%zu] (%zu bytes) to which thread number %u wrote another value: a race",
+			        r->name, pending.offset / pending.bytes, pending.bytes, pending.thread);
 		emulator_fail("writes %s[%zu] (%zu bytes) to which another block wrote another value: a race", r->name,
-			      pending.offset / pending.bytes, pending.bytes);
+		              pending.offset / pending.bytes, pending.bytes);
 	}
 }
 
@@ -395,10 +399,11 @@ ON_FIBRE void *emulator_shared_memory(int id, size_t bytes, const char *name)
 			return shared.var[i].at;
 	shared.static_bytes += bytes;
 	if (shared.static_bytes > STATIC_SHARED_BYTES)
-		emulator_fail("has %zu bytes of static shared memory; %d are allowed", shared.static_bytes, STATIC_SHARED_BYTES);
+		emulator_fail("has %zu bytes of static shared memory; %d are allowed", shared.static_bytes,
+		              STATIC_SHARED_BYTES);
 	if (shared.static_bytes + shared.dynamic_bytes > SHARED_BYTES)
-		emulator_fail("has %zu bytes of shared memory; %d are allowed", shared.static_bytes + shared.dynamic_bytes,
-			      SHARED_BYTES);
+		emulator_fail("has %zu bytes of shared memory; %d are allowed",
+		              shared.static_bytes + shared.dynamic_bytes, SHARED_BYTES);
 	if (shared.vars == SHARED_MAX)
 		emulator_fail("has more than %d shared variables", SHARED_MAX);
 	void *at = shared_new(name, bytes);

@@ -93,8 +93,8 @@ static int mentions(const char *text, const char *const *word)
  * functions of its own is looked at as a whole. */
 static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences)
 {
-	static const char *const waiting[] = { "__sync", "__shfl", "__ballot", "__any_sync", "__all_sync", "warp_",
-					       "shuffle", "block_reduce", "block_scan", NULL };
+	static const char *const waiting[] = { "__sync", "__shfl",  "__ballot",     "__any_sync", "__all_sync",
+		                               "warp_",  "shuffle", "block_reduce", "block_scan", NULL };
 	static const char *const fence[] = { "__threadfence", NULL };
 	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text;
 	if (close && !strstr(r->text, "__device__") && !strstr(r->text, "#define"))
@@ -130,8 +130,8 @@ static int note_kernel(struct rewriter *r, const char *p)
 		char *name = arena_strndup(r->arena, word, (size_t)(p - word));
 		int waits, fences;
 		scan_kernel(r, close, &waits, &fences);
-		str_printf(&r->kernels, "\t{ \"%s\", \"%s\", emulator_caller<&%s>::call, %s, %d, %d, %d },\n", r->name, name,
-			   name, bounds, waits, fences, r->may_race);
+		str_printf(&r->kernels, "\t{ \"%s\", \"%s\", emulator_caller<&%s>::call, %s, %d, %d, %d },\n", r->name,
+		           name, name, bounds, waits, fences, r->may_race);
 		return 0;
 	}
 	return err_set(r->err, ERR_USAGE, "%s:%d: __global__ without a function behind it.", r->name, line_of(r, p));
@@ -148,11 +148,11 @@ static int declare_shared(struct rewriter *r, const char *type, const char *decl
 	int dims = (int)(n - name);
 	const char *d = decl + name;
 	if (dynamic)
-		str_printf(&r->out, "%s *%.*s = (%s *)emulator_dynamic_shared(\"%.*s\"); ", type, (int)name, decl, type, (int)name,
-			   decl);
+		str_printf(&r->out, "%s *%.*s = (%s *)emulator_dynamic_shared(\"%.*s\"); ", type, (int)name, decl, type,
+		           (int)name, decl);
 	else
-		str_printf(&r->out, "%s (&%.*s)%.*s = *(%s (*)%.*s)emulator_shared(%d, sizeof(%s %.*s), \"%.*s\"); ", type,
-			   (int)name, decl, dims, d, type, dims, d, r->shared++, type, dims, d, (int)name, decl);
+		str_printf(&r->out, "%s (&%.*s)%.*s = *(%s (*)%.*s)emulator_shared(%d, sizeof(%s %.*s), \"%.*s\"); ",
+		           type, (int)name, decl, dims, d, type, dims, d, r->shared++, type, dims, d, (int)name, decl);
 	return 0;
 }
 
@@ -241,12 +241,19 @@ static int rewrite_words(struct rewriter *r)
 
 char *emulator_rewrite(const struct emulator_text *t, int number, struct arena *a, struct err *e)
 {
-	struct rewriter r = { .name = t->name, .text = t->text, .out = str_new(a), .kernels = str_new(a),
-			      .may_race = t->may_race, .arena = a, .err = e };
+	struct rewriter r = { .name = t->name,
+		              .text = t->text,
+		              .out = str_new(a),
+		              .kernels = str_new(a),
+		              .may_race = t->may_race,
+		              .arena = a,
+		              .err = e };
 	str_printf(&r.out, "namespace emulator_text_%d {\n#line 1 \"%s\"\n", number, t->name);
 	if (rewrite_words(&r) < 0)
 		return NULL;
-	str_printf(&r.out, "\n#line 1 \"kernels of %s\"\nstatic const struct emulator_kernel emulator_kernels[] = {\n%s"
-			   "\t{},\n};\n}\n", t->name, str_text(&r.kernels));
+	str_printf(&r.out,
+	           "\n#line 1 \"kernels of %s\"\nstatic const struct emulator_kernel emulator_kernels[] = {\n%s"
+	           "\t{},\n};\n}\n",
+	           t->name, str_text(&r.kernels));
 	return (char *)str_text(&r.out);
 }

@@ -46,8 +46,9 @@ static void describe(const char *text)
 {
 	const struct emulator_index *h = run.here;
 	if (!run.failed)
-		err_set(run.err, ERR_DIFFER, "%s, block (%u, %u, %u), thread (%u, %u, %u): %s.", emulator_now.kernel->name,
-			h->block.x, h->block.y, h->block.z, h->thread.x, h->thread.y, h->thread.z, text);
+		err_set(run.err, ERR_DIFFER, "%s, block (%u, %u, %u), thread (%u, %u, %u): %s.",
+		        emulator_now.kernel->name, h->block.x, h->block.y, h->block.z, h->thread.x, h->thread.y,
+		        h->thread.z, text);
 	run.failed = true;
 }
 
@@ -71,7 +72,8 @@ ON_FIBRE void emulator_fail_text(const char *what)
 
 static void on_signal(int sig)
 {
-	describe(sig == SIGFPE ? "divides an integer by zero, or the lowest by -1" : "accesses an address that is no memory's");
+	describe(sig == SIGFPE ? "divides an integer by zero, or the lowest by -1"
+	                       : "accesses an address that is no memory's");
 	siglongjmp(run.crashed, 1);
 }
 
@@ -128,7 +130,8 @@ static int make_stacks(struct err *e)
 	if (run.stacks)
 		return 0;
 	size_t each = STACK + GUARD;
-	char *p = mmap(NULL, THREADS * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *p =
+	        mmap(NULL, THREADS * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return err_set(e, ERR_DEVICE, "The emulator has no memory for %d stacks.", THREADS);
 	for (int t = 0; t < THREADS; t++)
@@ -141,7 +144,7 @@ static void reset_stacks(bool fibres)
 {
 	for (int t = 0; t < (fibres ? THREADS : 1); t++)
 		run.fibre[t].sp = emulator_stack_new(run.stacks + (size_t)(t + 1) * (STACK + GUARD),
-						     fibres ? fibre_main : plain_main);
+		                                     fibres ? fibre_main : plain_main);
 }
 
 /* ---- Barriers ---- */
@@ -167,8 +170,8 @@ ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
 	for (int t = 0; t < run.threads && run.waiting; t++) {
 		const struct fibre *other = &run.fibre[t];
 		if (other->state == AT_BARRIER && (other->line != line || strcmp(other->file, file) != 0))
-			emulator_fail("is at the barrier in %s:%d while thread number %d is at that in %s:%d", file, line, t,
-				      other->file, other->line);
+			emulator_fail("is at the barrier in %s:%d while thread number %d is at that in %s:%d", file,
+			              line, t, other->file, other->line);
 		if (other->state == AT_BARRIER)
 			break;
 	}
@@ -178,7 +181,9 @@ ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
 	run.waiting++;
 	run.vote_count += value;
 	suspend();
-	return vote == EMULATOR_VOTE_COUNT ? run.votes : vote == EMULATOR_VOTE_AND ? run.votes == run.voters : run.votes != 0;
+	return vote == EMULATOR_VOTE_COUNT ? run.votes
+	       : vote == EMULATOR_VOTE_AND ? run.votes == run.voters
+	                                   : run.votes != 0;
 }
 
 /* ---- Warps ---- */
@@ -244,13 +249,15 @@ ON_FIBRE static void complete_warp(int warp)
 			complete_group(warp, lane, live);
 }
 
-ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file, int line)
+ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file,
+                                  int line)
 {
 	int t = emulator_now.thread;
 	struct fibre *f = &run.fibre[t];
 	emulator_settle();
 	if (!emulator_now.kernel->fibres)
-		emulator_fail("exchanges with its warp, which the emulator did not find in its text (%s:%d)", file, line);
+		emulator_fail("exchanges with its warp, which the emulator did not find in its text (%s:%d)", file,
+		              line);
 	if (!(mask >> (t % 32) & 1))
 		emulator_fail("is not in the mask 0x%x of its own exchange in %s:%d", mask, file, line);
 	f->kind = kind;
@@ -286,9 +293,10 @@ static void report_divergence(void)
 		if (f->state == g->state && f->line == g->line && f->mask == g->mask)
 			continue;
 		char text[512];
-		snprintf(text, sizeof text, "waits forever at the %s in %s:%d, as thread number %d is at the %s in %s:%d",
-			 f->state == AT_BARRIER ? "barrier" : "warp exchange", f->file, f->line, first,
-			 g->state == AT_BARRIER ? "barrier" : "warp exchange", g->file, g->line);
+		snprintf(text, sizeof text,
+		         "waits forever at the %s in %s:%d, as thread number %d is at the %s in %s:%d",
+		         f->state == AT_BARRIER ? "barrier" : "warp exchange", f->file, f->line, first,
+		         g->state == AT_BARRIER ? "barrier" : "warp exchange", g->file, g->line);
 		set_thread(t);
 		describe(text);
 		return;
@@ -378,19 +386,19 @@ static const struct emulator_kernel *find_kernel(const struct emulator_module *m
 }
 
 /* What cuLaunchKernel refuses. */
-static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], const uint32_t block[3], uint32_t shared_bytes,
-		       struct err *e)
+static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                       uint32_t shared_bytes, struct err *e)
 {
 	uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
 	if (threads == 0 || threads > THREADS || block[0] > THREADS || block[1] > THREADS || block[2] > 64)
-		return err_set(e, ERR_USAGE, "%s: a block of %u x %u x %u threads is not possible.", k->name, block[0], block[1],
-			       block[2]);
+		return err_set(e, ERR_USAGE, "%s: a block of %u x %u x %u threads is not possible.", k->name, block[0],
+		               block[1], block[2]);
 	if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || grid[0] > 0x7fffffff || grid[1] > 65535 || grid[2] > 65535)
-		return err_set(e, ERR_USAGE, "%s: a grid of %u x %u x %u blocks is not possible.", k->name, grid[0], grid[1],
-			       grid[2]);
+		return err_set(e, ERR_USAGE, "%s: a grid of %u x %u x %u blocks is not possible.", k->name, grid[0],
+		               grid[1], grid[2]);
 	if (k->most_threads && threads > (uint64_t)k->most_threads)
-		return err_set(e, ERR_USAGE, "%s: is launched with %d threads a block; its __launch_bounds__ allow %d.", k->name,
-			       (int)threads, k->most_threads);
+		return err_set(e, ERR_USAGE, "%s: is launched with %d threads a block; its __launch_bounds__ allow %d.",
+		               k->name, (int)threads, k->most_threads);
 	if (shared_bytes > 227 << 10)
 		return err_set(e, ERR_USAGE, "%s: asks for %u bytes of dynamic shared memory.", k->name, shared_bytes);
 	return 0;
@@ -416,12 +424,13 @@ static void run_caught(const uint32_t grid[3])
 }
 
 int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
-		    const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e)
+                    const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	const struct emulator_kernel *k = find_kernel(m, text, kernel);
 	if (!k)
-		return err_set(e, ERR_USAGE, "The module has no kernel \"%s\"%s%s.", kernel, text ? " in " : "", text ? text : "");
+		return err_set(e, ERR_USAGE, "The module has no kernel \"%s\"%s%s.", kernel, text ? " in " : "",
+		               text ? text : "");
 	TRY(check_sizes(k, grid, block, shared_bytes, e));
 	pthread_mutex_lock(&lock);
 	int rc = make_stacks(e);

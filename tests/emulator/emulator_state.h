@@ -38,8 +38,8 @@ void *emulator_shared_memory(int id, size_t bytes, const char *name);
 void *emulator_shared_dynamic(const char *name);
 void emulator_shared_begin(size_t dynamic_bytes);
 void emulator_shared_end(void);
-void emulator_settle(void);      /* reports a store whose value differs from another thread's */
-void emulator_unsettle(void);    /* forgets it */
+void emulator_settle(void);   /* reports a store whose value differs from another thread's */
+void emulator_unsettle(void); /* forgets it */
 
 /* ---- emulator_run.c ---- */
 const struct emulator_host *emulator_host_table(struct err *e); /* null: no memory */

@@ -99,13 +99,14 @@ KERNEL(row_statistics)
 
 KERNEL(row_normalize)
 {
+	const float *x = ARG(0, const float *), *largest = ARG(1, const float *), *sum = ARG(2, const float *);
+	float *y = ARG(3, float *);
 	int h = ARG(4, int32_t);
 
 	(void)block;
 	for (int64_t n = 0; n < grid[0]; n++)
 		for (int i = 0; i < h; i++)
-			ARG(3, float *)
-	[n * h + i] = expf(ARG(0, const float *)[n * h + i] - ARG(1, const float *)[n]) / ARG(2, const float *)[n];
+			y[n * h + i] = expf(x[n * h + i] - largest[n]) / sum[n];
 }
 
 /* AddTable: y[N,4] = x[N,4] + table[4]; a guard picks the kernel for even N. */

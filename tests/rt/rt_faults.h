@@ -42,8 +42,8 @@ static void test_faults(void)
 	struct host_options o = { .device = &d };
 	struct host *h = NULL;
 	struct trt_desc x = desc(TRT_FLOAT, TRT_LINEAR, 2, 3, 4).desc;
-	int n = 0, silent = 0;
-	bool worked = false;
+	int n = 0, silent = 0, survived = 0;
+	bool worked, reached;
 
 	fake_version = 0; /* the log of the device: it allocates nothing */
 	device = (struct trt_host_device){ 0 };
@@ -52,15 +52,19 @@ static void test_faults(void)
 	device.library = dlopen(library_path, RTLD_NOW | RTLD_NOLOAD);
 	dlclose(device.library);
 	void *creator = host_creator(h, "RowSoftmax", NULL, NULL);
-	while (COUNTS_ALLOCATIONS && !worked && n < 100) {
+	do {
 		fault_lines = 0;
 		fail_at = ++n;
 		worked = live(creator, &x);
-		silent += !worked && fault_lines == 0;
+		reached = fail_at == 0;
 		fail_at = 0;
-	}
-	printf("n %d\n", n);
-	CHECK(!COUNTS_ALLOCATIONS || (worked && n > 8 && n < 100));
+		/* Without memory for its timing cache ID a plugin has none, which is no failure. */
+		survived += reached && worked;
+		silent += !worked && fault_lines == 0;
+	} while (reached && n < 100);
+	CHECK(worked);
+	CHECK(!COUNTS_ALLOCATIONS || (n > 8 && n < 100));
+	CHECK(survived <= 2);
 	CHECK_INT(silent, 0);
 	CHECK(live(creator, &x));
 	close_all(h);

@@ -50,7 +50,7 @@ static void test_range(void)
 				known++;
 				disordered += low[i] > high[i];
 				lost += value[i] == RT_NONE;
-				if (value[i] != RT_NONE && (value[i] < low[i] || value[i] > high[i])) printf("op %d a %d [%ld,%ld] b [%ld,%ld] v %ld in [%ld,%ld]\n", e[i].op, e[i].a, (long)low[e[i].a], (long)high[e[i].a], (long)low[e[i].b<0?0:e[i].b], (long)high[e[i].b<0?0:e[i].b], (long)value[i], (long)low[i], (long)high[i]); outside += value[i] != RT_NONE && (value[i] < low[i] || value[i] > high[i]);
+				outside += value[i] != RT_NONE && (value[i] < low[i] || value[i] > high[i]);
 			}
 		}
 	}

@@ -103,12 +103,14 @@ static void test_cpu(void)
 	char *log;
 	CHECK_INT(dev_open(&d, "cpu", NULL, &e), 0);
 	CHECK(d->props.name[0] && d->props.sms > 0 && d->props.memory_bytes > 0);
-	struct dev_source s = { .file = "fill.c",
-				.text = "#include <stdint.h>\n"
-					"void fill(void *const *args, const uint32_t block[3])\n{\n"
-					"\tint *x = *(int **)args[0], offset = *(int *)args[1], n = *(int *)args[2];\n"
-					"\tfor (int i = (int)block[0] * 64; i < n && i < (int)block[0] * 64 + 64; i++)\n"
-					"\t\tx[i] = i + offset;\n}\n" };
+	struct dev_source s = {
+		.file = "fill.c",
+		.text = "#include <stdint.h>\n"
+		        "void fill(void *const *args, const uint32_t block[3])\n{\n"
+		        "\tint *x = *(int **)args[0], offset = *(int *)args[1], n = *(int *)args[2];\n"
+		        "\tfor (int i = (int)block[0] * 64; i < n && i < (int)block[0] * 64 + 64; i++)\n"
+		        "\t\tx[i] = i + offset;\n}\n"
+	};
 	CHECK_INT(d->compile(d, &code, &s, &log, arena, &e), 0);
 	CHECK_INT(d->load(d, &m, &code, &e), 0);
 	CHECK_INT(d->kernel(d, &k, m, "missing", 0, &e), ERR_DEVICE);
@@ -125,9 +127,9 @@ static void test_cpu(void)
 }
 
 static const char fill_cu[] = "#include \"tpat_device.h\"\n"
-			      "extern \"C\" __global__ void fill(int *x, int offset, int n)\n{\n"
-			      "\tconst int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-			      "\tif (i < n)\n\t\tx[i] = to_i32(to_f32(to_bf16(1.0f))) * i + offset;\n}\n";
+                              "extern \"C\" __global__ void fill(int *x, int offset, int n)\n{\n"
+                              "\tconst int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+                              "\tif (i < n)\n\t\tx[i] = to_i32(to_f32(to_bf16(1.0f))) * i + offset;\n}\n";
 
 struct parallel {
 	int arch[16];
@@ -140,13 +142,14 @@ static void compile_one(void *arg, int i)
 	struct arena *a = arena_new();
 	struct err e = { 0 };
 	struct dev_nvrtc_header header = { "tpat_device.h", device_header };
-	struct dev_nvrtc_job job = { .file = "fill.cu", .text = fill_cu, .header = &header, .headers = 1, .arch = p->arch[i],
-				     .ptx = i % 2 };
+	struct dev_nvrtc_job job = {
+		.file = "fill.cu", .text = fill_cu, .header = &header, .headers = 1, .arch = p->arch[i], .ptx = i % 2
+	};
 	const void *code = NULL;
 	size_t size = 0;
 	char *log;
 	p->right[i] = dev_nvrtc_compile(&code, &size, &job, &log, a, &e) == 0 && size > 100 && !*log &&
-		      (i % 2 ? strstr(code, ".entry fill") != NULL : memcmp(code, "\177ELF", 4) == 0);
+	              (i % 2 ? strstr(code, ".entry fill") != NULL : memcmp(code, "\177ELF", 4) == 0);
 	if (!p->right[i])
 		printf("sm_%d: %s %s\n", job.arch, e.text, log);
 	arena_free(a);
@@ -183,8 +186,9 @@ static void test_nvrtc(void)
 	for (int i = 0; i < 16; i++)
 		CHECK(p.right[i]);
 
-	struct dev_nvrtc_job job = { .file = "bad.cu", .text = "extern \"C\" __global__ void f(int *x)\n{\n\t*x = missing;\n}\n",
-				     .arch = arch[0] };
+	struct dev_nvrtc_job job = { .file = "bad.cu",
+		                     .text = "extern \"C\" __global__ void f(int *x)\n{\n\t*x = missing;\n}\n",
+		                     .arch = arch[0] };
 	const void *code;
 	size_t size;
 	char *log;
@@ -213,10 +217,12 @@ static void test_cuda(void)
 	CHECK(strstr(e.text, "There is no GPU number 99"));
 	err_clear(&e);
 	CHECK_INT(dev_open(&d, "cuda", device_header, &e), 0);
-	CHECK(d->props.arch >= 75 && d->props.sms > 0 && d->props.memory_bytes > 0 && d->props.shared_per_block >= 48 << 10);
-	printf("%s: sm_%d, driver %d, %d multiprocessors, %d bytes shared, L2 %d bytes, %d kHz, memory %d bits at %d kHz\n",
-	       d->props.name, d->props.arch, d->props.driver, d->props.sms, d->props.shared_per_block, d->props.l2_bytes,
-	       d->props.clock_khz, d->props.memory_bus_bits, d->props.memory_clock_khz);
+	CHECK(d->props.arch >= 75 && d->props.sms > 0 && d->props.memory_bytes > 0 &&
+	      d->props.shared_per_block >= 48 << 10);
+	printf("%s: sm_%d, driver %d, %d multiprocessors, %d bytes shared, L2 %d bytes, %d kHz, memory %d bits at %d "
+	       "kHz\n",
+	       d->props.name, d->props.arch, d->props.driver, d->props.sms, d->props.shared_per_block,
+	       d->props.l2_bytes, d->props.clock_khz, d->props.memory_bus_bits, d->props.memory_clock_khz);
 	struct dev_source s = { .file = "fill.cu", .text = fill_cu };
 	struct dev_code code;
 	struct dev_module *m;
@@ -247,7 +253,9 @@ int main(void)
 	struct err e = { 0 };
 	const char *root = getenv("TPAT_SOURCE");
 	arena = arena_new();
-	CHECK_INT(file_read(&device_header, NULL, path_join(arena, root ? root : ".", "rt/device/tpat_device.h"), arena, &e), 0);
+	CHECK_INT(file_read(&device_header, NULL, path_join(arena, root ? root : ".", "rt/device/tpat_device.h"), arena,
+	                    &e),
+	          0);
 	test_names();
 	test_cpu();
 	test_nvrtc();

@@ -1,5 +1,5 @@
-/* Lowering: what a node's checks say, broadcasting of known and unknown extents, shape arithmetic, the operator list, and
- * that an operator and the nodes it is often spelled with become one program. */
+/* Lowering: what a node's checks say, broadcasting of known and unknown extents, shape arithmetic, the operator list,
+ * and that an operator and the nodes it is often spelled with become one program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,30 +30,53 @@ static struct value input(const char *name, enum type t, const char *dims)
 	return (struct value){ .buf = ir_buffer_new(program, name, t, rank, dim, IR_INPUT), .given = true };
 }
 
-#define INT(what, x) { .name = what, .kind = OP_INT, .i = x }
-#define FLOAT(what, x) { .name = what, .kind = OP_FLOAT, .f = x }
-#define WORD(what, x) { .name = what, .kind = OP_STRING, .s = x }
-#define INTS(what, ...) \
-	{ .name = what, .kind = OP_INTS, .n = sizeof((int64_t[]){ __VA_ARGS__ }) / 8, .ints = (int64_t[]){ __VA_ARGS__ } }
+#define INT(what, x)                                                                                                   \
+	{                                                                                                              \
+		.name = what, .kind = OP_INT, .i = x                                                                   \
+	}
+#define FLOAT(what, x)                                                                                                 \
+	{                                                                                                              \
+		.name = what, .kind = OP_FLOAT, .f = x                                                                 \
+	}
+#define WORD(what, x)                                                                                                  \
+	{                                                                                                              \
+		.name = what, .kind = OP_STRING, .s = x                                                                \
+	}
+#define INTS(what, ...)                                                                                                \
+	{                                                                                                              \
+		.name = what, .kind = OP_INTS, .n = sizeof((int64_t[]){ __VA_ARGS__ }) / 8, .ints = (int64_t[])        \
+		{                                                                                                      \
+			__VA_ARGS__                                                                                    \
+		}                                                                                                      \
+	}
 
 static struct lower node;
 
 static int run(const char *op, int opset, int inputs, const struct value *in, int attrs, const struct attr_value *attr)
 {
 	memset(&node, 0, sizeof node);
-	node = (struct lower){ .program = program, .err = &failure, .op = op_find("", op), .opset = opset, .label = "n",
-			       .inputs = inputs, .outputs = 1, .attrs = attrs, .attr = attr };
+	node = (struct lower){ .program = program,
+		               .err = &failure,
+		               .op = op_find("", op),
+		               .opset = opset,
+		               .label = "n",
+		               .inputs = inputs,
+		               .outputs = 1,
+		               .attrs = attrs,
+		               .attr = attr };
 	for (int i = 0; i < inputs; i++)
 		node.input[i] = in[i];
 	node.wanted[0] = true;
 	return lower_node(&node);
 }
 
-#define RUN(op, opset, ...) run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value), \
-				(struct value[]){ __VA_ARGS__ }, 0, NULL)
+#define RUN(op, opset, ...)                                                                                            \
+	run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value),                                 \
+	    (struct value[]){ __VA_ARGS__ }, 0, NULL)
 /* The first output of a node with the inputs `...` and the attributes in the array `a`. */
-#define RUN_WITH(op, opset, a, ...) run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value), \
-					(struct value[]){ __VA_ARGS__ }, sizeof(a) / sizeof((a)[0]), a)
+#define RUN_WITH(op, opset, a, ...)                                                                                    \
+	run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value),                                 \
+	    (struct value[]){ __VA_ARGS__ }, sizeof(a) / sizeof((a)[0]), a)
 
 static const char *shape(void)
 {
@@ -69,7 +92,8 @@ static const char *shape(void)
 static void test_failures(void)
 {
 	const struct attr_value unknown[] = { INT("axes_", 1) }, word[] = { WORD("approximate", "sigmoid") };
-	const struct attr_value note[] = { INT("_private", 1) }, kind[] = { FLOAT("axis", 1) }, axis[] = { INT("axis", 2) };
+	const struct attr_value note[] = { INT("_private", 1) }, kind[] = { FLOAT("axis", 1) },
+	                        axis[] = { INT("axis", 2) };
 
 	begin();
 	CHECK_INT(RUN("Add", 13, input("a", TYPE_F32, "4")), ERR_MODEL);
@@ -79,8 +103,9 @@ static void test_failures(void)
 	CHECK_STR(failure.text, "node n (Not, opset 13): input \"x\" is f32; it must be bool.");
 	begin();
 	CHECK_INT(RUN("Cast", 13, input("x", TYPE_U4, "4")), ERR_UNSUPPORTED);
-	CHECK_STR(failure.text, "node n (Cast, opset 13): input \"input\" is u4; it must be a float, an integer, an 8-bit "
-				"float or bool.");
+	CHECK_STR(failure.text,
+	          "node n (Cast, opset 13): input \"input\" is u4; it must be a float, an integer, an 8-bit "
+	          "float or bool.");
 	begin();
 	CHECK_INT(RUN("Cast", 13, input("x", TYPE_F32, "4")), ERR_MODEL);
 	CHECK_STR(failure.text, "node n (Cast, opset 13): attribute \"to\" is missing; the operator needs it.");
@@ -89,7 +114,8 @@ static void test_failures(void)
 	CHECK_STR(failure.text, "node n (Relu, opset 13): it has 2 inputs; the operator takes at most 1.");
 	begin();
 	CHECK_INT(RUN("Mul", 13, input("a", TYPE_F32, "4"), input("b", TYPE_F16, "4")), ERR_MODEL);
-	CHECK_STR(failure.text, "node n (Mul, opset 13): inputs number 1 and 2 are f32 and f16; they must have one type.");
+	CHECK_STR(failure.text,
+	          "node n (Mul, opset 13): inputs number 1 and 2 are f32 and f16; they must have one type.");
 	begin();
 	CHECK_INT(RUN("Gelu", 13, input("x", TYPE_F32, "4")), ERR_UNSUPPORTED);
 	CHECK_STR(failure.text, "node n (Gelu, opset 13): opset 20 is the oldest of this operator that is supported.");
@@ -100,7 +126,7 @@ static void test_failures(void)
 	begin();
 	CHECK_INT(RUN_WITH("ReduceSum", 11, unknown, input("x", TYPE_F32, "4")), ERR_MODEL);
 	CHECK_STR(failure.text, "node n (ReduceSum, opset 11): attribute \"axes_\" is not known in any version of the "
-				"operator.");
+	                        "operator.");
 	CHECK_STR(failure.advice, "Did the exporter mean \"axes\"?");
 	begin();
 	CHECK_INT(RUN_WITH("Relu", 13, note, input("x", TYPE_F32, "4")), 0);
@@ -115,8 +141,9 @@ static void test_failures(void)
 	CHECK_STR(failure.text, "node n (MatMul, opset 13): the inner extents are 5 and 6; they must be equal.");
 	begin();
 	CHECK_INT(RUN("ReduceSum", 13, input("x", TYPE_F32, "4 5"), input("axes", TYPE_I64, "1")), ERR_UNSUPPORTED);
-	CHECK_STR(failure.text, "node n (ReduceSum, opset 13): the value of input \"axes\" is not known at build time, and "
-				"shapes depend on it.");
+	CHECK_STR(failure.text,
+	          "node n (ReduceSum, opset 13): the value of input \"axes\" is not known at build time, and "
+	          "shapes depend on it.");
 }
 
 static void test_broadcast(void)
@@ -141,7 +168,8 @@ static void test_broadcast(void)
 /* Before opset 7: b's axes lie from `axis` on. */
 static void test_old_broadcast(void)
 {
-	const struct attr_value axis[] = { INT("axis", 1), INT("broadcast", 1) }, far[] = { INT("axis", 2), INT("broadcast", 1) };
+	const struct attr_value axis[] = { INT("axis", 1), INT("broadcast", 1) },
+	                        far[] = { INT("axis", 2), INT("broadcast", 1) };
 	expr value;
 
 	begin();

@@ -7,5 +7,5 @@ extern "C" __global__ void atomics(const TYPE *x, const TYPE *factor, TYPE *y)
 	atomic_add(&y[0], x[i]);
 	atomic_mul(&y[1], factor[i]);
 	atomic_max(&y[2], x[i]);
-	atomic_min(&y[3], x[i]);
+	atomic_min(y + 3, x[i]);
 }

@@ -1,6 +1,6 @@
 /* ReduceSum and its family: y = f(x over the reduced axes). Sums are made in f32 (f16, bf16), or in the integer type.
  * Source: ONNX, operators Reduce*, opsets 1 to 28: axes as an attribute, since 13 (ReduceSum) or 18 as an input. */
-#include "ops/reduce.h"
+#include "ops/reduction.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ struct value reduce_mean(struct lower *l, const char *name, enum type t, const s
 }
 
 struct value reduce_variance(struct lower *l, const char *name, enum type t, const struct reduction *r, struct value x,
-			     struct value mean)
+                             struct value mean)
 {
 	expr d = sub(cast(load(x, r->index), mean.buf->type), load(mean, r->s.at));
 
@@ -198,6 +198,7 @@ static int min_lower(struct lower *l)
 	return extreme_lower(l, IR_MINIMUM, IR_ALL);
 }
 
+/* clang-format off */
 #define SINCE(...) { __VA_ARGS__ }
 #define TS_SUMMED (TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64))
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
@@ -213,13 +214,15 @@ const struct op_def ops_reduce[] = {
 	    "data:f16[N,770] axes=1 opset=12", "data:f32[N,C,49] axes=2 keepdims=0 opset=12"),
 	ROW("ReduceMean", SINCE(1, 11, 13, 18), "y = sum of x / count", TS_SUMMED, mean_lower,
 	    "data:f32[N,768] axes=-1 opset=17", "data:f16[N,C,7,7] axes=2,3 opset=17"),
-	ROW("ReduceMax", SINCE(1, 11, 12, 13, 18, 20), "y = the largest x", TS_SUMMED | TS(U8) | TS(I8) | TS(BOOL), max_lower,
-	    "data:f32[N,33] axes=1 opset=17", "data:i8[N,33] axes=0 opset=17"),
-	ROW("ReduceMin", SINCE(1, 11, 12, 13, 18, 20), "y = the smallest x", TS_SUMMED | TS(U8) | TS(I8) | TS(BOOL), min_lower,
-	    "data:f32[N,33] axes=1 opset=17"),
-	ROW("ReduceProd", SINCE(1, 11, 13, 18), "y = product of x", TS_SUMMED, prod_lower, "data:f32[N,7] axes=1 opset=17"),
+	ROW("ReduceMax", SINCE(1, 11, 12, 13, 18, 20), "y = the largest x", TS_SUMMED | TS(U8) | TS(I8) | TS(BOOL),
+	    max_lower, "data:f32[N,33] axes=1 opset=17", "data:i8[N,33] axes=0 opset=17"),
+	ROW("ReduceMin", SINCE(1, 11, 12, 13, 18, 20), "y = the smallest x", TS_SUMMED | TS(U8) | TS(I8) | TS(BOOL),
+	    min_lower, "data:f32[N,33] axes=1 opset=17"),
+	ROW("ReduceProd", SINCE(1, 11, 13, 18), "y = product of x", TS_SUMMED, prod_lower,
+	    "data:f32[N,7] axes=1 opset=17"),
 	ROW("ReduceL1", SINCE(1, 11, 13, 18), "y = sum of |x|", TS_SUMMED, l1_lower, "data:f32[N,33] axes=1 opset=17"),
-	ROW("ReduceL2", SINCE(1, 11, 13, 18), "y = sqrt(sum of x^2)", TS_SUMMED, l2_lower, "data:f32[N,33] axes=1 opset=17"),
+	ROW("ReduceL2", SINCE(1, 11, 13, 18), "y = sqrt(sum of x^2)", TS_SUMMED, l2_lower,
+	    "data:f32[N,33] axes=1 opset=17"),
 	ROW("ReduceSumSquare", SINCE(1, 11, 13, 18), "y = sum of x^2", TS_SUMMED, sum_square_lower,
 	    "data:f32[N,33] axes=1 opset=17"),
 	ROW("ReduceLogSum", SINCE(1, 11, 13, 18, 28), "y = log(sum of x)", TS_SUMMED, log_sum_lower,
@@ -228,3 +231,4 @@ const struct op_def ops_reduce[] = {
 	    "data:f32[N,33] axes=1 opset=17"),
 	{ .name = NULL },
 };
+/* clang-format on */

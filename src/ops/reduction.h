@@ -1,6 +1,6 @@
-/* Reductions of one tensor over some of its axes: the spaces that reduce.c, normalise.c and softmax.c share. */
-#ifndef TPAT_OPS_REDUCE_H
-#define TPAT_OPS_REDUCE_H
+/* Reductions of one tensor over some of its axes: the spaces that reduction.c, normalise.c and softmax.c share. */
+#ifndef TPAT_OPS_REDUCTION_H
+#define TPAT_OPS_REDUCTION_H
 
 #include "ops/lower.h"
 

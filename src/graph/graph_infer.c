@@ -1,0 +1,292 @@
+/* Inference, one node at a time: the node alone in a scratch program; types and extents are what its output buffers have,
+ * known elements become contents, and nodes of constants are run. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+enum { FOLD_WORK = 1 << 28 }; /* elements times reduced elements: beyond it a node of constants is not run */
+
+void graph_warn(struct graph *g, const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = arena_vprintf(g->arena, fmt, ap);
+	va_end(ap);
+	vec_push(g->arena, &g->warnings, text);
+}
+
+/* ---- Inputs ------------------------------------------------------------------------------------------------------- */
+
+static int shape_unknown(struct graph *g, const struct graph_value *v, struct err *e)
+{
+	char who[ONNX_DESCRIBE];
+	const char *name = v->name;
+
+	if (v->producer >= 0) {
+		err_set(e, ERR_UNSUPPORTED, "the shape of its input \"%s\" is not known: %s before it cannot be taken.", name,
+			onnx_node_describe(g->nodes.at[v->producer].proto, who));
+		return err_advise(e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
+	}
+	if (v->type == TYPE_NONE)
+		return err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is no dense tensor.", name);
+	err_set(e, ERR_UNSUPPORTED, "the rank of the model's input \"%s\" is not known.", name);
+	return err_advise(e, "Say it: --shape %s:Nx3x224x224 (names or numbers).", name);
+}
+
+static const char *slot_name(const struct op_def *op, size_t i)
+{
+	size_t k = 0;
+
+	while (k < i && k + 1 < OP_MAX_INPUTS && op->inputs[k + 1].kind)
+		k++;
+	return op->inputs[k].kind ? op->inputs[k].name : "?";
+}
+
+static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, size_t i, struct err *e)
+{
+	if (!op || !op->inputs[0].types) /* what takes any type does not look at the elements */
+		return 0;
+	err_set(e, ERR_UNSUPPORTED,
+		"input \"%s\" (\"%s\") is a string tensor; TensorRT has no strings, so no plugin can take it.",
+		slot_name(op, i), node->input[i]);
+	return err_advise(e, "Keep this node outside the engine, or convert the strings to indices before the model.");
+}
+
+static int add_input(struct graph_scope *s, struct graph_value *v)
+{
+	struct ir_program *p = s->program;
+	struct ir_buffer *b;
+	expr dim[IR_MAX_RANK], *content;
+	int64_t n = graph_count(v->rank, v->dim);
+
+	for (int i = 0; i < v->rank; i++)
+		dim[i] = ir_copy(p->pool, v->dim[i], NULL, NULL);
+	b = ir_buffer_new(p, v->name, v->type, v->rank, dim, IR_INPUT);
+	if (v->content) {
+		b->content = content = NEWN(p->arena, expr, n + 1);
+		for (int64_t k = 0; k < n; k++)
+			content[k] = ir_copy(p->pool, v->content[k], NULL, NULL);
+	}
+	if (v->is_constant && n <= GRAPH_FOLD_MAX)
+		TRY(graph_constant(&b->data, s->g, v, s->err));
+	map_put(&s->buffers, v->name, b);
+	return 0;
+}
+
+static int add_inputs(struct graph_scope *s, const struct graph_node *n)
+{
+	for (size_t i = 0; i < n->proto->n_input; i++) {
+		struct graph_value *v = graph_value_find(s->g, n->proto->input[i]);
+
+		if (!v || map_get(&s->buffers, v->name))
+			continue;
+		if (v->type == TYPE_STRING)
+			TRY(refuse_strings(n->op, n->proto, i, s->err));
+		if (v->type == TYPE_NONE || v->rank < 0)
+			return shape_unknown(s->g, v, s->err);
+		TRY(add_input(s, v));
+	}
+	return 0;
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------------ */
+
+static void check_declared(struct graph *g, const struct graph_node *n, const struct graph_value *v)
+{
+	const struct onnx_value *known = onnx_value_find(g->index, v->name);
+	const Onnx__TensorShapeProto *shape;
+	enum type type;
+	int64_t extent;
+
+	if (!known || !onnx_value_type(known->info, &type, &shape))
+		return;
+	if (type && type != v->type)
+		graph_warn(g, "The model says that \"%s\" is %s; node %s makes %s of it.", v->name, type_name(type), n->label,
+			   type_name(v->type));
+	if (shape && (int)shape->n_dim != v->rank)
+		graph_warn(g, "The model says that \"%s\" has %zu axes; node %s makes %d.", v->name, shape->n_dim, n->label,
+			   v->rank);
+	for (int i = 0; shape && (int)shape->n_dim == v->rank && i < v->rank; i++)
+		if (shape->dim[i]->has_dim_value && ir_const_int(v->dim[i], &extent) && extent != shape->dim[i]->dim_value)
+			graph_warn(g, "The model says that axis %d of \"%s\" has extent %lld; node %s makes %lld of it.", i, v->name,
+				   (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
+}
+
+static int take_output(struct graph *g, struct graph_value *v, const struct ir_buffer *b, struct err *e)
+{
+	int64_t n = graph_count(b->rank, b->dim);
+	expr *content;
+
+	for (int i = 0; i < b->rank; i++)
+		if (b->dim[i]->varies)
+			return err_set(e, ERR_UNSUPPORTED, "the size of \"%s\" depends on values that are not known at build time.",
+				       v->name);
+	v->type = b->type;
+	v->rank = b->rank;
+	for (int i = 0; i < b->rank; i++)
+		v->dim[i] = ir_copy(g->pool, b->dim[i], NULL, NULL);
+	if (b->data && n <= GRAPH_FOLD_MAX && b->role != IR_INPUT) {
+		struct tensor *t = NEW(g->arena, struct tensor);
+
+		TRY(tensor_new(t, b->type, b->data->rank, b->data->dim, g->arena, e));
+		if (n)
+			memcpy(t->data, b->data->data, (size_t)tensor_bytes(t));
+		v->constant = t;
+		v->is_constant = true;
+	} else if (b->content && n >= 0) {
+		v->content = content = NEWN(g->arena, expr, n + 1);
+		for (int64_t k = 0; k < n; k++)
+			content[k] = ir_copy(g->pool, b->content[k], NULL, NULL);
+	}
+	return 0;
+}
+
+/* ---- Folding ------------------------------------------------------------------------------------------------------ */
+
+/* Whether all that the node reads is known, and running it is no great work. */
+static bool can_fold(const struct ir_program *p)
+{
+	int64_t work;
+
+	vec_each(b, &p->inputs)
+		if (!(*b)->data)
+			return false;
+	vec_each(ps, &p->stages) {
+		const struct ir_stage *s = *ps;
+
+		work = graph_count(s->out->rank, s->out->dim);
+		if (work < 0 || work > GRAPH_FOLD_MAX)
+			return false;
+		if (s->kind != IR_MAP) {
+			int64_t n = graph_count(s->space_rank, s->space);
+
+			if (n < 0 || __builtin_mul_overflow(work ? work : 1, n, &work) || work > FOLD_WORK)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Runs the node's program; what it makes become constants. A program that cannot be run is simply not folded. */
+static void fold(struct graph *g, const struct graph_node *n, struct graph_scope *s)
+{
+	struct ir_program *p = s->program;
+	struct eval_options options = { .threads = 1 };
+	struct err ignored = { 0 };
+	const struct tensor **in = NEWN(p->arena, const struct tensor *, p->inputs.n + 1);
+	struct tensor *out = NEWN(p->arena, struct tensor, n->proto->n_output + 1);
+	struct {
+		VEC(struct graph_value *);
+	} values = { 0 };
+
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
+		struct ir_buffer *b = v ? map_get(&s->buffers, v->name) : NULL;
+
+		if (!v || v->is_constant)
+			continue;
+		if (b->role != IR_TEMP)
+			return; /* a function that hands an input on */
+		b->role = IR_OUTPUT;
+		vec_push(p->arena, &p->outputs, b);
+		vec_push(p->arena, &values, v);
+	}
+	for (int i = 0; i < p->inputs.n; i++)
+		in[i] = p->inputs.at[i]->data;
+	if (!values.n || ir_optimise(p, NULL, NULL, &ignored) < 0 ||
+	    eval_program(p, in, out, &options, g->arena, &ignored) < 0)
+		return;
+	for (int i = 0; i < values.n; i++) {
+		struct tensor *t = NEW(g->arena, struct tensor);
+
+		*t = out[i];
+		values.at[i]->constant = t;
+		values.at[i]->is_constant = true;
+		values.at[i]->content = NULL;
+	}
+}
+
+/* ---- The node ----------------------------------------------------------------------------------------------------- */
+
+static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, struct err *e)
+{
+	struct ir_program *p = ir_program_new(scratch, "node");
+	struct graph_scope s = graph_scope_new(g, p, e);
+
+	if (!n->op && !n->function) {
+		const char *domain = onnx_domain(n->proto->domain);
+
+		err_set(e, ERR_UNSUPPORTED, "tpat does not have the operator %s%s%s.", domain, *domain ? "." : "",
+			onnx_text(n->proto->op_type));
+		return err_advise(e, "Keep this node outside of the selection.");
+	}
+	TRY(add_inputs(&s, n));
+	TRY(graph_lower(&s, n->proto, n->label));
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
+
+		if (v) {
+			TRY(take_output(g, v, map_get(&s.buffers, v->name), e));
+			check_declared(g, n, v);
+		}
+	}
+	if (can_fold(p))
+		fold(g, n, &s);
+	return 0;
+}
+
+/* The sentence without "node NAME (Op, opset N): " in front. */
+static const char *without_node(struct graph *g, const struct graph_node *n, const char *text)
+{
+	const char *start = arena_printf(g->arena, "node %s (%s, opset %d): ", n->label, onnx_text(n->proto->op_type), n->opset);
+	const char *plain = arena_printf(g->arena, "node %s (%s): ", n->label, onnx_text(n->proto->op_type));
+
+	if (str_starts(text, start))
+		text += strlen(start);
+	else if (str_starts(text, plain))
+		text += strlen(plain);
+	return arena_strdup(g->arena, text);
+}
+
+void graph_infer_node(struct graph *g, struct graph_node *n)
+{
+	struct arena *scratch = arena_new();
+	struct err e = { 0 };
+
+	n->folded = n->proto->n_output > 0;
+	n->known = infer(g, n, scratch, &e) == 0;
+	if (!n->known) {
+		n->code = e.code;
+		n->why = without_node(g, n, e.text);
+		n->advice = e.advice[0] ? arena_strdup(g->arena, e.advice) : NULL;
+	}
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
+		const struct onnx_value *declared = v ? onnx_value_find(g->index, v->name) : NULL;
+
+		if (v && !n->known) {
+			v->is_constant = false;
+			v->content = NULL;
+			v->type = TYPE_NONE;
+			v->rank = -1;
+			if (declared && declared->info)
+				graph_value_declare(g, v, declared->info);
+		}
+		n->folded &= !v || v->is_constant;
+	}
+	arena_free(scratch);
+}
+
+int graph_node_check(const struct graph *g, int node, struct err *e)
+{
+	const struct graph_node *n = &g->nodes.at[node];
+
+	if (n->known)
+		return 0;
+	err_set(e, n->code, "%s: node %s (%s, opset %d): %s", g->model->path, n->label, onnx_text(n->proto->op_type), n->opset,
+		n->why);
+	return n->advice ? err_advise(e, "%s", n->advice) : n->code;
+}

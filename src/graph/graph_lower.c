@@ -1,0 +1,233 @@
+/* One node of the model lowered into a program: an operator by lower_node(), a local function by lowering its body; and
+ * the contents of small buffers that follow from it. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e)
+{
+	return (struct graph_scope){ .g = g, .program = p, .err = e, .buffers = map_new(p->arena) };
+}
+
+int graph_scope_opset(const struct graph_scope *s, const char *domain)
+{
+	const Onnx__FunctionProto *f = s->function;
+
+	for (size_t i = 0; f && i < f->n_opset_import; i++)
+		if (strcmp(onnx_domain(f->opset_import[i]->domain), onnx_domain(domain)) == 0)
+			return (int)f->opset_import[i]->version;
+	return (int)onnx_opset(s->g->model, domain);
+}
+
+/* ---- Contents ----------------------------------------------------------------------------------------------------- */
+
+bool graph_content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
+			  struct arena *a)
+{
+	int64_t extent[IR_MAX_RANK], n = graph_count(rank, dim);
+	struct err ignored = { 0 };
+
+	for (int64_t k = 0; k < n; k++)
+		if (content[k]->op != IR_CONST_INT && content[k]->op != IR_CONST_FLOAT)
+			return false;
+	for (int i = 0; i < rank; i++)
+		ir_const_int(dim[i], &extent[i]);
+	if (n < 0 || tensor_new(out, t, rank, extent, a, &ignored) < 0)
+		return false;
+	for (int64_t k = 0; k < n; k++) {
+		if (content[k]->op == IR_CONST_INT)
+			tensor_set_int(out, k, content[k]->i);
+		else
+			tensor_set_float(out, k, content[k]->f);
+	}
+	return true;
+}
+
+static void check_load(void *user, expr e)
+{
+	bool *known = user;
+
+	if (e->op == IR_LOAD)
+		*known &= e->buf->content || e->buf->data;
+}
+
+/* Whether all that the stage reads has contents: if not, no element can be known. */
+static bool reads_known(const struct ir_stage *s)
+{
+	bool known = true;
+
+	ir_walk(s->value, check_load, &known);
+	return known;
+}
+
+/* The form in which elements of type `t` are kept; null when `e` reads something unknown. */
+static expr content_of(expr e, enum type t)
+{
+	if (!e || e->varies)
+		return NULL;
+	if (type_is_float(t))
+		return e->op == IR_CONST_FLOAT || t == TYPE_F32 || t == TYPE_F64 ? e : NULL;
+	e = graph_integer_of(e);
+	/* Only the types that shapes come in do not wrap. */
+	return e && (e->op == IR_CONST_INT || t == TYPE_I64 || t == TYPE_I32 || t == TYPE_BOOL) ? e : NULL;
+}
+
+static const expr *stage_content(struct ir_program *p, const struct ir_stage *s, int64_t n)
+{
+	const struct ir_buffer *b = s->out;
+	int64_t at[IR_MAX_RANK] = { 0 }, extent = 0;
+	expr *content = NEWN(p->arena, expr, n + 1);
+
+	for (int64_t k = 0; k < n; k++) {
+		content[k] = content_of(ir_element(p, s, at), b->type);
+		if (!content[k])
+			return NULL;
+		for (int i = b->rank - 1; i >= 0; i--) {
+			ir_const_int(b->dim[i], &extent);
+			if (++at[i] < extent)
+				break;
+			at[i] = 0;
+		}
+	}
+	return content;
+}
+
+int graph_note_contents(struct ir_program *p, int first, struct err *e)
+{
+	(void)e;
+	for (int i = first; i < p->stages.n; i++) {
+		const struct ir_stage *s = p->stages.at[i];
+		struct ir_buffer *b = s->out;
+		struct tensor t;
+		int64_t n = graph_count(b->rank, b->dim);
+
+		if (n < 0 || n > GRAPH_CONTENT_MAX || b->data || s->kind == IR_SCATTER || type_info(b->type)->bits < 8)
+			continue;
+		if (!b->content && reads_known(s))
+			b->content = stage_content(p, s, n);
+		if (b->content && graph_content_tensor(&t, b->type, b->rank, b->dim, b->content, p->arena)) {
+			struct tensor *data = NEW(p->arena, struct tensor);
+
+			*data = t;
+			b->data = data;
+		}
+	}
+	return 0;
+}
+
+/* ---- Operators ---------------------------------------------------------------------------------------------------- */
+
+static bool is_parameter(const struct graph_scope *s, const char *name)
+{
+	for (size_t i = 0; s->function && i < s->function->n_input; i++)
+		if (strcmp(s->function->input[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* The buffer of an input; null when it is not given: no name, or a parameter that the function's caller leaves out. */
+static int find_input(struct ir_buffer **out, const struct graph_scope *s, const char *name, const char *label)
+{
+	*out = *name ? map_get(&s->buffers, name) : NULL;
+	if (!*out && *name && !is_parameter(s, name))
+		return err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
+	return 0;
+}
+
+static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, const struct op_def *op, const char *label)
+{
+	struct lower *l = NEW(s->program->arena, struct lower);
+	const size_t max = sizeof l->input / sizeof *l->input;
+	int first = s->program->stages.n;
+
+	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label };
+	l->opset = graph_scope_opset(s, node->domain);
+	if (!l->opset && op->domain)
+		l->opset = 1; /* domains of other vendors are often not imported */
+	if (node->n_input > max || node->n_output > max)
+		return lower_fail(l, ERR_UNSUPPORTED, "it has more than %zu inputs or outputs.", max);
+	l->inputs = (int)node->n_input;
+	l->outputs = (int)node->n_output;
+	for (int i = 0; i < l->inputs; i++) {
+		TRY(find_input(&l->input[i].buf, s, node->input[i], label));
+		l->input[i].given = l->input[i].buf != NULL;
+	}
+	for (int i = 0; i < l->outputs; i++)
+		l->wanted[i] = *node->output[i] != 0;
+	TRY(graph_attributes(&l->attr, &l->attrs, s, node, label));
+	TRY(lower_node(l));
+	for (int i = 0; i < l->outputs; i++)
+		if (l->wanted[i])
+			map_put(&s->buffers, node->output[i], l->output[i].buf);
+	return graph_note_contents(s->program, first, s->err);
+}
+
+/* ---- Local functions ---------------------------------------------------------------------------------------------- */
+
+/* What the function's attributes are in this call: defaults, and what the call says. */
+static void bind_attributes(struct map *out, const struct graph_scope *s, const Onnx__NodeProto *call,
+			    const Onnx__FunctionProto *f)
+{
+	for (size_t i = 0; i < f->n_attribute_proto; i++)
+		map_put(out, onnx_text(f->attribute_proto[i]->name), f->attribute_proto[i]);
+	for (size_t i = 0; i < call->n_attribute; i++) {
+		Onnx__AttributeProto *a = call->attribute[i];
+
+		if (*onnx_text(a->ref_attr_name))
+			a = s->attributes ? map_get(s->attributes, a->ref_attr_name) : NULL;
+		if (a)
+			map_put(out, onnx_text(call->attribute[i]->name), a);
+	}
+}
+
+static int lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const Onnx__FunctionProto *f,
+		      const char *label)
+{
+	struct arena *a = s->program->arena;
+	struct map attributes = map_new(a);
+	struct graph_scope inner = { s->g, s->program, s->err, map_new(a), f, &attributes, s->depth + 1 };
+	struct ir_buffer *b;
+
+	if (inner.depth > GRAPH_MAX_DEPTH)
+		return err_set(s->err, ERR_MODEL, "node %s (%s): functions call each other more than %d deep.", label,
+			       onnx_text(f->name), GRAPH_MAX_DEPTH);
+	bind_attributes(&attributes, s, call, f);
+	for (size_t i = 0; i < call->n_input && i < f->n_input; i++) {
+		TRY(find_input(&b, s, call->input[i], label));
+		if (b)
+			map_put(&inner.buffers, f->input[i], b);
+	}
+	for (size_t i = 0; i < f->n_node; i++) {
+		const Onnx__NodeProto *node = f->node[i];
+
+		TRY(graph_lower(&inner, node,
+				*onnx_text(node->name) ? arena_printf(a, "%s/%s", label, node->name)
+						       : arena_printf(a, "%s/#%zu", label, i)));
+	}
+	for (size_t i = 0; i < call->n_output; i++) {
+		if (!*call->output[i])
+			continue;
+		b = i < f->n_output ? map_get(&inner.buffers, f->output[i]) : NULL;
+		if (!b)
+			return err_set(s->err, ERR_MODEL, "node %s (%s): its output number %zu is made by nothing in the function.",
+				       label, onnx_text(f->name), i + 1);
+		map_put(&s->buffers, call->output[i], b);
+	}
+	return 0;
+}
+
+int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *label)
+{
+	const char *domain = onnx_domain(node->domain), *type = onnx_text(node->op_type);
+	const Onnx__FunctionProto *f = onnx_function_find(s->g->model, domain, type, node->overload);
+	const struct op_def *op = f ? NULL : op_find(domain, type);
+
+	if (f)
+		return lower_call(s, node, f, label);
+	if (!op) {
+		err_set(s->err, ERR_UNSUPPORTED, "node %s (%s): tpat does not have the operator %s%s%s.", label, type, domain,
+			*domain ? "." : "", type);
+		return err_advise(s->err, "Keep this node outside of the selection.");
+	}
+	return lower_operator(s, node, op, label);
+}

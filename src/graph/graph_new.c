@@ -1,0 +1,259 @@
+/* A graph from a model: options, inputs, initializers, then all nodes in order. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+static Onnx__ValueInfoProto *input_find(const struct graph *g, const char *name)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+
+	for (size_t i = 0; i < p->n_input; i++)
+		if (strcmp(onnx_text(p->input[i]->name), name) == 0)
+			return p->input[i];
+	return NULL;
+}
+
+static int no_input(const struct graph *g, const char *option, const char *name, struct err *e)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+	const char **names = NEWN(g->arena, const char *, p->n_input + 1), *closest;
+	struct str list = str_new(g->arena);
+
+	for (size_t i = 0; i < p->n_input; i++) {
+		names[i] = onnx_text(p->input[i]->name);
+		str_printf(&list, "%s%s", i ? ", " : "", names[i]);
+	}
+	closest = str_closest(name, names);
+	err_set(e, ERR_USAGE, "%s: %s \"%s\": the model has no input of this name.", g->model->path, option, name);
+	return closest ? err_advise(e, "Did you mean \"%s\"?", closest)
+		       : err_advise(e, "The model's inputs are %s.", str_text(&list));
+}
+
+/* ---- Shapes that the caller gives --------------------------------------------------------------------------------- */
+
+static expr dim_expr(struct graph *g, const struct graph_dim *d)
+{
+	return d->symbol ? graph_symbol(g, d->symbol) : ir_index(g->pool, d->value);
+}
+
+/* A dim_param of the model gets the meaning that the caller gives to it, everywhere. */
+static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, const char *param, struct err *e)
+{
+	expr old = map_get(&g->meaning, param), now;
+
+	if (s->dim[axis].symbol && strcmp(s->dim[axis].symbol, param) == 0)
+		return 0;
+	now = dim_expr(g, &s->dim[axis]);
+	if (old && old != now)
+		return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
+			       g->model->path, axis, s->name, param);
+	map_put(&g->meaning, param, (void *)now);
+	return 0;
+}
+
+static int take_shape(struct graph *g, const struct graph_shape *s, struct err *e)
+{
+	const Onnx__ValueInfoProto *info = input_find(g, s->name);
+	const Onnx__TensorShapeProto *shape = NULL;
+	enum type type;
+
+	if (!info)
+		return no_input(g, "shape of", s->name, e);
+	if (!onnx_value_type(info, &type, &shape))
+		return err_set(e, ERR_USAGE, "%s: input \"%s\" is no tensor, so it has no shape.", g->model->path, s->name);
+	if (shape && (int)shape->n_dim != s->rank)
+		return err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" has %d extents; the input has %zu.", g->model->path,
+			       s->name, s->rank, shape->n_dim);
+	for (int i = 0; i < s->rank; i++) {
+		const Onnx__TensorShapeProto__Dimension *d = shape ? shape->dim[i] : NULL;
+
+		if (!s->dim[i].symbol && s->dim[i].value < 0)
+			return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\": an extent cannot be %lld.", g->model->path, i, s->name,
+				       (long long)s->dim[i].value);
+		if (d && *onnx_text(d->dim_param))
+			TRY(set_meaning(g, s, i, d->dim_param, e));
+		else if (d && d->has_dim_value && d->dim_value >= 0 && (s->dim[i].symbol || s->dim[i].value != d->dim_value))
+			return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\" has the extent %lld in the model; it cannot be changed.",
+				       g->model->path, i, s->name, (long long)d->dim_value);
+	}
+	return 0;
+}
+
+static void apply_shape(struct graph *g, const struct graph_shape *s)
+{
+	struct graph_value *v = graph_value_find(g, s->name);
+
+	if (!v)
+		return;
+	v->rank = s->rank;
+	for (int i = 0; i < s->rank; i++)
+		v->dim[i] = dim_expr(g, &s->dim[i]);
+}
+
+/* ---- Inputs and initializers -------------------------------------------------------------------------------------- */
+
+static void set_constant(struct graph *g, struct graph_value *v, enum type t, int rank, const int64_t *dim)
+{
+	v->is_constant = true;
+	v->type = t;
+	v->rank = rank;
+	for (int i = 0; i < rank; i++)
+		v->dim[i] = ir_index(g->pool, dim[i]);
+}
+
+static void take_initializer(struct graph *g, Onnx__TensorProto *t)
+{
+	struct graph_value *v = graph_value_new(g, onnx_text(t->name));
+
+	/* From IR 4 on an initializer that is an input too is only the input's default. */
+	if (v->initializer || v->constant || v->is_input)
+		return;
+	if (t->n_dims > IR_MAX_RANK) {
+		v->type = onnx_elem_type(t->data_type);
+		return;
+	}
+	v->initializer = t;
+	set_constant(g, v, onnx_elem_type(t->data_type), (int)t->n_dims, t->dims);
+	if (v->type == TYPE_STRING)
+		v->is_constant = false;
+}
+
+static int take_bound(struct graph *g, const struct graph_bound *b, struct err *e)
+{
+	const Onnx__ValueInfoProto *info = input_find(g, b->name);
+	const Onnx__TensorShapeProto *shape;
+	enum type type;
+	struct graph_value *v;
+
+	if (!info)
+		return no_input(g, "constant", b->name, e);
+	if (onnx_value_type(info, &type, &shape) && type && type != b->tensor->type)
+		return err_set(e, ERR_USAGE, "%s: the constant for \"%s\" is %s; the input is %s.", g->model->path, b->name,
+			       type_name(b->tensor->type), type_name(type));
+	v = graph_value_new(g, b->name);
+	v->constant = b->tensor;
+	set_constant(g, v, b->tensor->type, b->tensor->rank, b->tensor->dim);
+	return 0;
+}
+
+static bool is_placeholder(const struct graph *g, const char *name)
+{
+	const struct onnx_value *v = onnx_value_find(g->index, name);
+
+	return v && v->initializer && g->model->proto->ir_version < 4;
+}
+
+static int take_inputs(struct graph *g, const struct graph_options *o, struct err *e)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+
+	for (int i = 0; i < o->shapes; i++)
+		TRY(take_shape(g, &o->shape[i], e));
+	for (int i = 0; i < o->bounds; i++)
+		TRY(take_bound(g, &o->bound[i], e));
+	for (size_t i = 0; i < p->n_input; i++) {
+		const char *name = onnx_text(p->input[i]->name);
+		struct graph_value *v;
+
+		if (!*name || is_placeholder(g, name) || graph_value_find(g, name))
+			continue;
+		v = graph_value_new(g, name);
+		v->is_input = true;
+		graph_value_declare(g, v, p->input[i]);
+		vec_push(g->arena, &g->inputs, v);
+	}
+	for (int i = 0; i < o->shapes; i++)
+		apply_shape(g, &o->shape[i]);
+	for (size_t i = 0; i < p->n_initializer; i++)
+		if (*onnx_text(p->initializer[i]->name))
+			take_initializer(g, p->initializer[i]);
+	for (size_t i = 0; i < p->n_sparse_initializer; i++)
+		if (p->sparse_initializer[i]->values)
+			graph_value_new(g, onnx_text(p->sparse_initializer[i]->values->name));
+	return 0;
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+
+static void add_nodes(struct graph *g)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+	struct graph_scope scope = { .g = g };
+
+	for (size_t i = 0; i < p->n_node; i++) {
+		Onnx__NodeProto *proto = p->node[i];
+		const char *domain = onnx_domain(proto->domain), *type = onnx_text(proto->op_type);
+		struct graph_node n = { .index = (int)i, .proto = proto, .label = onnx_node_label(g->index, (int)i) };
+
+		n.function = onnx_function_find(g->model, domain, type, proto->overload);
+		n.op = n.function ? NULL : op_find(domain, type);
+		n.opset = graph_scope_opset(&scope, domain);
+		vec_push(g->arena, &g->nodes, n);
+		for (size_t k = 0; k < proto->n_output; k++) {
+			struct graph_value *v = *proto->output[k] ? graph_value_new(g, proto->output[k]) : NULL;
+
+			if (v && v->producer < 0 && !v->is_input && !v->is_constant) {
+				v->producer = (int)i;
+				v->output = (int)k;
+			}
+		}
+	}
+}
+
+static void add_consumers(struct graph *g)
+{
+	vec_each(pv, &g->values) {
+		const struct onnx_value *x = onnx_value_find(g->index, (*pv)->name);
+
+		for (int i = 0; x && i < x->readers.n; i++)
+			vec_push(g->arena, &(*pv)->consumers, x->readers.at[i]);
+	}
+}
+
+static int build(struct graph *g, const struct graph_options *o, struct err *e)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+
+	TRY(take_inputs(g, o, e));
+	add_nodes(g);
+	add_consumers(g);
+	vec_each(n, &g->nodes)
+		graph_infer_node(g, n);
+	for (size_t i = 0; i < p->n_output; i++) {
+		struct graph_value *v = graph_value_find(g, onnx_text(p->output[i]->name));
+
+		if (v && !v->is_output) {
+			v->is_output = true;
+			vec_push(g->arena, &g->outputs, v);
+		}
+	}
+	return 0;
+}
+
+int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e)
+{
+	static const struct graph_options none;
+	struct arena *a = arena_new();
+	struct graph *g = NEW(a, struct graph);
+	int rc;
+
+	g->arena = a;
+	g->model = m;
+	g->pool = ir_pool_new(a);
+	g->by_name = map_new(a);
+	g->meaning = map_new(a);
+	g->origin = map_new(a);
+	g->used = map_new(a);
+	g->index = onnx_index_new(m, NULL, a);
+	rc = build(g, o ? o : &none, e);
+	*out = rc < 0 ? NULL : g;
+	if (rc < 0)
+		graph_free(g);
+	return rc;
+}
+
+void graph_free(struct graph *g)
+{
+	if (g)
+		arena_free(g->arena);
+}

@@ -1,0 +1,77 @@
+/* The library's context: errors, memory, and what every call does first. The pipeline is in tpat_build.c. */
+#include "lib/tpat_inside.h"
+
+#include <setjmp.h>
+
+struct tpat *tpat_new(void)
+{
+	struct arena_guard guard;
+	if (setjmp(*arena_guard_push(&guard))) {
+		arena_guard_pop(&guard);
+		return NULL;
+	}
+	struct arena *own = arena_new();
+	struct tpat *t = NEW(own, struct tpat);
+	t->own = own;
+	arena_guard_pop(&guard);
+	return t;
+}
+
+void tpat_free(struct tpat *t)
+{
+	if (!t)
+		return;
+	arena_free(t->arena);
+	arena_free(t->own);
+}
+
+const char *tpat_version(void)
+{
+	return TPAT_VERSION;
+}
+
+const char *tpat_error(const struct tpat *t)
+{
+	return t->err.text;
+}
+
+const char *tpat_error_where(const struct tpat *t)
+{
+	return t->err.where;
+}
+
+const char *tpat_error_advice(const struct tpat *t)
+{
+	return t->err.advice;
+}
+
+int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
+{
+	struct arena_guard guard;
+	arena_free(t->arena);
+	t->arena = NULL;
+	t->cleanup = NULL;
+	err_clear(&t->err);
+	if (setjmp(*arena_guard_push(&guard))) {
+		err_set(&t->err, ERR_DEVICE, "Memory is out.");
+	} else {
+		t->arena = arena_new();
+		ck((fn(t, arg) < 0) == (t->err.code != 0));
+	}
+	arena_guard_pop(&guard);
+	if (t->cleanup)
+		t->cleanup(t->cleanup_arg);
+	return t->err.code;
+}
+
+int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
+	      struct arena *a, struct err *e)
+{
+	struct graph_shape *shapes = NEWN(a, struct graph_shape, shape->n + 1);
+	struct graph_options o = { .shapes = shape->n, .shape = shapes };
+	for (int i = 0; i < shape->n; i++)
+		TRY(tpat_parse_shape(&shapes[i], shape->at[i], a, e));
+	TRY(onnx_model_read(model, path, e));
+	TRY(onnx_model_check(*model, e));
+	return graph_new(graph, *model, &o, e);
+}

@@ -1,0 +1,396 @@
+/* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model() first. */
+#include "lib/tpat_inside.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "gen/gen.h"
+#include "sched/sched.h"
+
+enum { NAME_MAX_BYTES = 64 };
+
+/* One plugin: all regions with this program (and this name, where the user gave one). */
+struct made {
+	char *name;
+	char hash[33];
+	struct ir_plan *plan;
+	struct tpat_texts nodes; /* labels of its regions */
+};
+
+struct build {
+	const struct tpat_build_options *o;
+	struct tpat_built *result;
+	struct tpat_output out;
+	struct onnx_model *model;
+	struct graph *graph;
+	struct graph_regions regions;
+	struct graph_plugin *call; /* one a region */
+	struct {
+		VEC(struct made *);
+	} plugins;
+	const char *deploy;
+	struct arena *arena;
+	struct err *err;
+};
+
+static int select_regions(struct build *b);
+static int make_plugins(struct build *b);
+static int package(struct build *b);
+static int rewrite(struct build *b);
+static void describe(struct build *b);
+
+static int build_model(struct build *b)
+{
+	const struct tpat_build_options *o = b->o;
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
+	TRY(select_regions(b));                                                      /* which nodes become one plugin each */
+	TRY(make_plugins(b));                                                        /* region -> program -> kernels */
+	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
+	TRY(package(b));                                                             /* kernels -> library and its folder */
+	describe(b);
+	TRY(rewrite(b));                                                             /* model -> rewritten model */
+	return b->plugins.n ? tpat_output_commit(&b->out, b->err) : 0;
+}
+
+/* ---- Progress. */
+
+static int step(struct build *b, const char *stage, const char *what, int done, int all)
+{
+	struct tpat_progress p = { stage, what, done, all };
+	if (b->o->progress && b->o->progress(b->o->user, &p))
+		return err_set(b->err, ERR_USAGE, "Interrupted.");
+	return 0;
+}
+
+static bool compiling(void *user, int done, int all, const char *what)
+{
+	const struct build *b = user;
+	struct tpat_progress p = { "compile", what, done, all };
+	return b->o->progress && b->o->progress(b->o->user, &p);
+}
+
+static void dump_program(void *user, const char *pass, const struct ir_program *p)
+{
+	const struct build *b = user;
+	struct str text = str_new(b->arena);
+	ir_print_program(&text, p);
+	b->o->dump(b->o->user, pass, str_text(&text));
+}
+
+/* ---- Selection. */
+
+/* "A,B,C" as names; a node's own name may not hold a comma here. */
+static struct graph_region_names split_names(const char *text, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (const char *p = text; p;) {
+		size_t n = strcspn(p, ",");
+		if (n)
+			vec_push(a, &list, arena_strndup(a, p, n));
+		p = p[n] ? p + n + 1 : NULL;
+	}
+	return (struct graph_region_names){ list.n, list.at };
+}
+
+static int select_regions(struct build *b)
+{
+	const struct tpat_build_options *o = b->o;
+	struct graph_region_names *region = NEWN(b->arena, struct graph_region_names, o->region.n + 1);
+	for (int i = 0; i < o->region.n; i++)
+		region[i] = split_names(o->region.at[i], b->arena);
+	struct graph_selection s = {
+		.names = o->node.n,
+		.name = o->node.at,
+		.types = o->type.n,
+		.type = o->type.at,
+		.regions = o->region.n,
+		.region = region,
+		.excepts = o->except.n,
+		.except = o->except.at,
+		.automatic = o->automatic,
+	};
+	if (!s.names && !s.types && !s.regions && !s.automatic) {
+		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
+		return err_advise(b->err, "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT refuses (tpat list "
+					  "%s shows the nodes).", b->model->path);
+	}
+	TRY(graph_select(&b->regions, b->graph, &s, b->err));
+	if (b->regions.n == 0) {
+		err_set(b->err, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.", b->model->path);
+		return err_advise(b->err, "tpat list %s shows each node, and why.", b->model->path);
+	}
+	return 0;
+}
+
+/* ---- Plugins. */
+
+/* "tpat_ConvInteger_1a2b3c4d": the program's name and the start of its hash. */
+static char *default_name(const struct build *b, const struct ir_program *p, const char *hash)
+{
+	char *base = str_identifier(b->arena, p->name);
+	if (strlen(base) > NAME_MAX_BYTES - 14)
+		base[NAME_MAX_BYTES - 14] = 0;
+	return arena_printf(b->arena, "tpat_%s_%.8s", base, hash);
+}
+
+/* The name that the user gave to a region's plugin, or null. */
+static int given_name(const struct build *b, const char *label, const char **name)
+{
+	size_t n = strlen(label);
+	*name = NULL;
+	for (int i = 0; i < b->o->name.n; i++) {
+		const char *text = b->o->name.at[i];
+		if (strncmp(text, label, n) != 0 || text[n] != '=')
+			continue;
+		*name = text + n + 1;
+		bool fine = isalpha((unsigned char)**name) || **name == '_';
+		for (const char *c = *name; *c; c++)
+			fine &= isalnum((unsigned char)*c) || *c == '_';
+		if (!fine || strlen(*name) > NAME_MAX_BYTES)
+			return err_set(b->err, ERR_USAGE, "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",
+				       *name, NAME_MAX_BYTES);
+		if (op_find("", *name)) {
+			err_set(b->err, ERR_USAGE, "\"%s\" is an ONNX operator; a plugin of this name would hide it.", *name);
+			return err_advise(b->err, "Give the plugin another name, for example My%s.", *name);
+		}
+	}
+	return 0;
+}
+
+/* Every --name must mean a region that there is. */
+static int check_names(const struct build *b)
+{
+	for (int i = 0; i < b->o->name.n; i++) {
+		bool used = false;
+		vec_each(r, &b->regions) {
+			size_t n = strlen((*r)->label);
+			used |= strncmp(b->o->name.at[i], (*r)->label, n) == 0 && b->o->name.at[i][n] == '=';
+		}
+		if (!used) {
+			err_set(b->err, ERR_USAGE, "--name %s names no selected node.", b->o->name.at[i]);
+			return err_advise(b->err, "Write it as NODE=PLUGIN, with a node that -n, -t, --region or --auto selects.");
+		}
+	}
+	return 0;
+}
+
+static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
+{
+	struct graph_program_options options = {
+		.any_types = b->o->any_types,
+		.keep_types = b->o->keep_types,
+		.dump = b->o->dump ? dump_program : NULL,
+		.dump_user = b,
+	};
+	struct ir_program *program;
+	char hash[33];
+	const char *name;
+	TRY(graph_region_program(&program, b->graph, r, &options, b->arena, b->err));
+	TRY(given_name(b, r->label, &name));
+	ir_hash(program, hash);
+	vec_each(have, &b->plugins)
+		if (strcmp((*have)->hash, hash) == 0 && (!name || strcmp((*have)->name, name) == 0)) {
+			*out = *have;
+			return 0;
+		} else if (name && strcmp((*have)->name, name) == 0) {
+			return err_set(b->err, ERR_USAGE, "Two plugins with different programs are called %s.", name);
+		}
+	struct made *m = NEW(b->arena, struct made);
+	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
+	memcpy(m->hash, hash, sizeof hash);
+	m->plan = sched_program(program, &sched_default_target, NULL);
+	if (b->o->dump) {
+		struct str text = str_new(b->arena);
+		const struct ir_plan *plan = m->plan;
+		gen_cuda(&text, &plan, 1);
+		b->o->dump(b->o->user, "cuda", str_text(&text));
+	}
+	vec_push(b->arena, &b->plugins, m);
+	*out = m;
+	return 0;
+}
+
+static int make_plugins(struct build *b)
+{
+	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
+	TRY(check_names(b));
+	for (int i = 0; i < b->regions.n; i++) {
+		struct graph_region *r = b->regions.at[i];
+		struct made *m = NULL;
+		TRY(step(b, "program", r->label, i, b->regions.n));
+		if (r->folded)
+			continue;
+		TRY(make_plugin(b, r, &m));
+		b->call[i].name = m->name;
+		vec_push(b->arena, &m->nodes, r->label);
+	}
+	return 0;
+}
+
+/* ---- The library. */
+
+/* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */
+static const char *about(const struct ir_program *p, struct arena *a)
+{
+	struct str s = str_new(a);
+	ir_print_program(&s, p);
+	const char *text = str_text(&s);
+	if (str_starts(text, "program "))
+		text += strlen("program ");
+	return arena_strndup(a, text, strcspn(text, "\n"));
+}
+
+static int package(struct build *b)
+{
+	struct tensorrt_plugin *plugin = NEWN(b->arena, struct tensorrt_plugin, b->plugins.n + 1);
+	struct tensorrt_arch *arch;
+	int archs;
+	TRY(tpat_deploy_text(&b->deploy, b->graph, &b->out, b->plugins.n > 0, &b->o->profile, b->arena, b->err));
+	if (b->plugins.n == 0)
+		return 0;
+	TRY(tpat_parse_archs(&arch, &archs, &b->o->arch, b->arena, b->err));
+	for (int i = 0; i < b->plugins.n; i++) {
+		const struct made *m = b->plugins.at[i];
+		plugin[i] = (struct tensorrt_plugin){
+			.name = m->name,
+			.version = "1",
+			.name_space = b->o->name_space ? b->o->name_space : "",
+			.hash = m->hash,
+			.about = about(m->plan->program, b->arena),
+			.plan = m->plan,
+			.node = m->nodes.at,
+			.nodes = m->nodes.n,
+		};
+	}
+	struct tensorrt_library l = {
+		.generator = "tpat " TPAT_VERSION,
+		.model = path_base(b->o->model),
+		.rewritten = path_base(b->out.model),
+		.library = path_base(b->out.library),
+		.deploy = b->deploy,
+		.plugin = plugin,
+		.plugins = b->plugins.n,
+		.arch = arch,
+		.archs = archs,
+		.workers = b->o->workers,
+		.progress = compiling,
+		.user = b,
+	};
+	struct tpat_texts names = { 0 };
+	for (int i = 0; i < archs; i++)
+		vec_push(b->arena, &names, arena_printf(b->arena, arch[i].ptx ? "PTX (compute_%d)" : "sm_%d", arch[i].arch));
+	b->result->arch = tpat_strings_of(&names);
+	return tensorrt_build(&l, b->out.temporary_folder, file_absolute(b->arena, b->out.temporary_library), b->arena, b->err);
+}
+
+/* ---- The model. */
+
+static int rewrite(struct build *b)
+{
+	struct graph_rewrite_options o = {
+		.version = "1",
+		.name_space = b->o->name_space ? b->o->name_space : "",
+		.keep_types = b->o->keep_types,
+	};
+	TRY(step(b, "write", b->out.model, 0, 1));
+	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
+	return onnx_model_write(b->model, b->out.model, NULL, b->err);
+}
+
+/* ---- What was done. */
+
+static void count_refused(struct build *b)
+{
+	struct map count = map_new(b->arena);
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < b->graph->nodes.n; i++) {
+		const char *reason, *type = onnx_text(b->graph->nodes.at[i].proto->op_type);
+		if (graph_trt_support(b->graph, i, &reason) != GRAPH_TRT_NO)
+			continue;
+		map_put(&count, type, (void *)((uintptr_t)map_get(&count, type) + 1));
+		b->result->refused++;
+	}
+	for (int i = 0; i < count.n; i++)
+		vec_push(b->arena, &list, arena_printf(b->arena, "%s %d", count.entry[i].name, (int)(uintptr_t)count.entry[i].value));
+	b->result->refused_types = tpat_strings_of(&list);
+}
+
+static void describe(struct build *b)
+{
+	struct tpat_built *r = b->result;
+	struct tpat_plugin *plugin = NEWN(b->arena, struct tpat_plugin, b->plugins.n + 1);
+	struct tpat_texts warnings = { 0 };
+	r->model = arena_strdup(b->arena, b->o->model);
+	r->output = b->out.model;
+	r->library = b->plugins.n ? b->out.library : NULL;
+	r->folder = b->plugins.n ? b->out.folder : NULL;
+	r->model_nodes = b->graph->nodes.n;
+	r->opset = onnx_opset(b->model, "");
+	r->regions = b->regions.n;
+	vec_each(region, &b->regions) {
+		r->nodes += (*region)->nodes.n;
+		r->folded += (*region)->folded;
+	}
+	count_refused(b);
+	for (int i = 0; i < b->plugins.n; i++) {
+		struct made *m = b->plugins.at[i];
+		plugin[i] = (struct tpat_plugin){ .name = m->name,
+						  .version = "1",
+						  .name_space = b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
+						  .hash = m->hash,
+						  .about = about(m->plan->program, b->arena),
+						  .nodes = tpat_strings_of(&m->nodes) };
+		vec_each(s, &m->plan->steps)
+			plugin[i].kernels += (*s)->n;
+	}
+	r->plugin = plugin;
+	r->plugins = b->plugins.n;
+	vec_each(w, &b->graph->warnings)
+		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
+	r->warnings = tpat_strings_of(&warnings);
+	r->deploy = b->deploy;
+}
+
+/* Labels of nodes are the graph's, and the result outlives it. */
+static void keep_labels(struct build *b)
+{
+	vec_each(m, &b->plugins)
+		vec_each(label, &(*m)->nodes)
+			*label = arena_strdup(b->arena, *label);
+}
+
+static void clean_up(void *arg)
+{
+	struct build *b = arg;
+	tpat_output_abandon(&b->out);
+	graph_free(b->graph);
+	onnx_model_free(b->model);
+}
+
+struct build_call {
+	const struct tpat_build_options *o;
+	const struct tpat_built **out;
+};
+
+static int run(struct tpat *t, void *arg)
+{
+	struct build_call *c = arg;
+	struct build *b = NEW(t->arena, struct build);
+	*b = (struct build){ .o = c->o, .result = NEW(t->arena, struct tpat_built), .arena = t->arena, .err = &t->err };
+	if (c->o->version != TPAT_BUILD_VERSION || !c->o->model)
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_build have another version, or no model.");
+	t->cleanup = clean_up;
+	t->cleanup_arg = b;
+	TRY(build_model(b));
+	keep_labels(b);
+	*c->out = b->result;
+	return 0;
+}
+
+int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o)
+{
+	struct build_call c = { o, out };
+	*out = NULL;
+	return tpat_call(t, run, &c);
+}

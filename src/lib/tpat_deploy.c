@@ -1,0 +1,140 @@
+/* The command that builds an engine of a rewritten model. */
+#include "lib/tpat_inside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+
+enum { SMALLEST = 1, USUAL = 8, LARGEST = 32 }; /* stand for extents that nobody named */
+
+struct extent_of {
+	struct graph *g;
+	int64_t other; /* of symbols that no profile names */
+};
+
+static bool symbol_value(void *user, const char *name, int64_t *value)
+{
+	(void)name;
+	*value = ((struct extent_of *)user)->other;
+	return true;
+}
+
+static bool is_dynamic(const struct graph_value *v)
+{
+	int64_t n;
+	for (int k = 0; k < v->rank; k++)
+		if (!ir_const_int(v->dim[k], &n))
+			return true;
+	return false;
+}
+
+/* "1x3x32x32" with every symbol taken as `other`. */
+static void put_shape(struct str *out, struct graph *g, const struct graph_value *v, int64_t other)
+{
+	struct extent_of x = { g, other };
+	str_printf(out, "%s:", v->name);
+	for (int k = 0; k < v->rank; k++) {
+		int64_t n = other;
+		ir_eval_int(v->dim[k], symbol_value, &x, &n);
+		str_printf(out, "%s%" PRId64, k ? "x" : "", n);
+	}
+}
+
+/* The profile of an input: three shapes; null when there is none. */
+static const char *profile_of(const struct tpat_strings *profile, const char *name)
+{
+	size_t n = strlen(name);
+	for (int i = 0; i < profile->n; i++)
+		if (strncmp(profile->at[i], name, n) == 0 && profile->at[i][n] == ':' && !strchr(profile->at[i] + n + 1, ':'))
+			return profile->at[i] + n + 1;
+	return NULL;
+}
+
+static int check_profiles(struct graph *g, const struct tpat_strings *profile, struct arena *a, struct err *e)
+{
+	for (int i = 0; i < profile->n; i++) {
+		const char *colon = strrchr(profile->at[i], ':');
+		const char *name = arena_strndup(a, profile->at[i], colon ? (size_t)(colon - profile->at[i]) : 0);
+		struct graph_value *v = graph_value_find(g, name);
+		if (!v || !v->is_input) {
+			err_set(e, ERR_USAGE, "The profile \"%s\" names no input of the model.", profile->at[i]);
+			return err_advise(e, "Write it as NAME:1x3x32,8x3x64,32x3x128: smallest, usual, largest.");
+		}
+		int shapes = 0;
+		for (const char *p = colon + 1; p; shapes++) {
+			size_t n = strcspn(p, ",");
+			struct graph_shape s;
+			bool numbers = n > 0;
+			TRY(tpat_parse_shape(&s, arena_printf(a, "%s:%.*s", name, (int)n, p), a, e));
+			for (int k = 0; k < s.rank; k++)
+				numbers &= s.dim[k].symbol == NULL;
+			if (!numbers || (v->rank >= 0 && s.rank != v->rank))
+				return err_set(e, ERR_USAGE, "The profile \"%s\" does not fit input %s, which has %d dimensions.",
+					       profile->at[i], name, v->rank);
+			p = p[n] ? p + n + 1 : NULL;
+		}
+		if (shapes != 3)
+			return err_set(e, ERR_USAGE, "The profile \"%s\" has %d shapes; it needs three: smallest, usual, largest.",
+				       profile->at[i], shapes);
+	}
+	return 0;
+}
+
+/* " --minShapes=x:1x4,y:1x4" */
+static void put_shapes(struct str *out, struct graph *g, const char *option, int which, const struct tpat_strings *profile)
+{
+	static const int64_t other[] = { SMALLEST, USUAL, LARGEST };
+	const char *separator = "";
+	str_printf(out, " --%s=", option);
+	vec_each(pv, &g->inputs) {
+		const struct graph_value *v = *pv;
+		if (!is_dynamic(v))
+			continue;
+		str_add(out, separator);
+		separator = ",";
+		const char *p = profile_of(profile, v->name);
+		if (!p) {
+			put_shape(out, g, v, other[which]);
+			continue;
+		}
+		for (int i = 0; i < which; i++)
+			p += strcspn(p, ",") + 1;
+		str_printf(out, "%s:%.*s", v->name, (int)strcspn(p, ","), p);
+	}
+}
+
+/* A path as a command names it: with "./" where there is no folder. */
+static const char *here(const char *path, struct arena *a)
+{
+	return strchr(path, '/') ? path : arena_printf(a, "./%s", path);
+}
+
+int tpat_deploy_text(const char **out, struct graph *g, const struct tpat_output *o, bool library,
+		     const struct tpat_strings *profile, struct arena *a, struct err *e)
+{
+	struct str s = str_new(a);
+	bool dynamic = false, guessed = false;
+	const char *stem = path_stem(a, o->model);
+	TRY(check_profiles(g, profile, a, e));
+	if (str_ends(stem, "_tpat") && strlen(stem) > 5)
+		stem = arena_strndup(a, stem, strlen(stem) - 5);
+	vec_each(v, &g->inputs) {
+		dynamic |= is_dynamic(*v);
+		guessed |= is_dynamic(*v) && !profile_of(profile, (*v)->name);
+	}
+	str_printf(&s, "trtexec --onnx=%s", o->model);
+	if (library)
+		str_printf(&s, " --dynamicPlugins=%s --setPluginsToSerialize=%s", here(o->library, a), here(o->library, a));
+	str_printf(&s, " --saveEngine=%s.plan \\\n       ", stem);
+	if (dynamic) {
+		put_shapes(&s, g, "minShapes", 0, profile);
+		put_shapes(&s, g, "optShapes", 1, profile);
+		put_shapes(&s, g, "maxShapes", 2, profile);
+	}
+	str_printf(&s, " --timingCacheFile=%s.cache", stem);
+	if (guessed)
+		str_add(&s, "\n(the extents are examples: put your own, or build with --profile INPUT:MIN,USUAL,MAX)");
+	*out = str_text(&s);
+	return 0;
+}

@@ -1,0 +1,147 @@
+/* What a plugin library holds, from its own tables. */
+#include "lib/tpat_inside.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+
+struct inspect {
+	void *handle;
+	struct arena *arena;
+	struct tpat_texts problems;
+};
+
+static void clean_up(void *arg)
+{
+	struct inspect *x = arg;
+	if (x->handle)
+		dlclose(x->handle);
+}
+
+/* "x: f32[n0,3]": an extent that is a number, or where it comes from. */
+static struct tpat_strings tensors(const struct tpat_rt_plugin *p, const struct tpat_rt_tensor *tensor, int n, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < n; i++) {
+		struct str s = str_new(a);
+		str_printf(&s, "%s: %s[", tensor[i].name, type_name((enum type)tensor[i].type));
+		for (int k = 0; k < tensor[i].rank; k++) {
+			const struct tpat_rt_expr *x = &p->expr[tensor[i].dim[k]];
+			if (x->op == TPAT_RT_CONST)
+				str_printf(&s, "%s%" PRId64, k ? "," : "", x->value);
+			else
+				str_printf(&s, "%s?", k ? "," : "");
+		}
+		str_add(&s, "]");
+		vec_push(a, &list, str_text(&s));
+	}
+	return tpat_strings_of(&list);
+}
+
+static struct tpat_strings kernels(const struct tpat_rt_plugin *p, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < p->steps; i++)
+		for (int k = 0; k < p->step[i].kernels; k++) {
+			const struct tpat_rt_kernel *x = &p->step[i].kernel[k];
+			vec_push(a, &list, arena_printf(a, "%s, %d threads%s", x->name, (int)(x->block[0] * x->block[1] * x->block[2]),
+							x->guard >= 0 ? ", where its guard holds" : ""));
+		}
+	return tpat_strings_of(&list);
+}
+
+static struct tpat_strings code(const struct tpat_rt_plugin *p, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < p->images; i++)
+		vec_push(a, &list, arena_printf(a, p->image[i].ptx ? "PTX (compute_%d), %zu bytes" : "sm_%d, %zu bytes",
+						(int)p->image[i].arch,
+						(size_t)((const char *)p->image[i].end - (const char *)p->image[i].data)));
+	return tpat_strings_of(&list);
+}
+
+static void describe_plugin(struct tpat_inspected_plugin *out, const struct tpat_rt_plugin *p, struct arena *a)
+{
+	*out = (struct tpat_inspected_plugin){
+		.name = arena_strdup(a, p->name),
+		.version = arena_strdup(a, p->version),
+		.name_space = arena_strdup(a, p->name_space),
+		.hash = arena_strdup(a, p->hash),
+		.about = arena_strdup(a, p->about),
+		.inputs = tensors(p, p->input, p->inputs, a),
+		.outputs = tensors(p, p->output, p->outputs, a),
+		.kernels = kernels(p, a),
+		.code = code(p, a),
+	};
+}
+
+/* What TensorRT looks up; and no name twice, which its registry refuses. */
+static void find_problems(struct inspect *x, const struct tpat_rt_library *l)
+{
+	static const char *const entry[] = { "getCreators", "setLoggerFinder" };
+	for (size_t i = 0; i < sizeof entry / sizeof *entry; i++)
+		if (!dlsym(x->handle, entry[i]))
+			vec_push(x->arena, &x->problems,
+				 arena_printf(x->arena, "The library does not export %s, which TensorRT calls.", entry[i]));
+	for (int i = 0; i < l->plugins; i++) {
+		if (l->plugin[i].images == 0)
+			vec_push(x->arena, &x->problems,
+				 arena_printf(x->arena, "Plugin %s has no compiled code.", l->plugin[i].name));
+		for (int k = 0; k < i; k++)
+			if (strcmp(l->plugin[i].name, l->plugin[k].name) == 0)
+				vec_push(x->arena, &x->problems,
+					 arena_printf(x->arena, "Two plugins are called %s.", l->plugin[i].name));
+	}
+}
+
+struct inspect_call {
+	const char *library;
+	const struct tpat_inspected **out;
+};
+
+static int run(struct tpat *t, void *arg)
+{
+	struct inspect_call *c = arg;
+	struct arena *a = t->arena;
+	struct inspect *x = NEW(a, struct inspect);
+	x->arena = a;
+	t->cleanup = clean_up;
+	t->cleanup_arg = x;
+	if (!file_exists(c->library))
+		return err_set(&t->err, ERR_MODEL, "%s: there is no such file.", c->library);
+	x->handle = dlopen(file_absolute(a, c->library), RTLD_NOW | RTLD_LOCAL);
+	if (!x->handle)
+		return err_set(&t->err, ERR_MODEL, "%s cannot be opened as a library: %s.", c->library, dlerror());
+	const struct tpat_rt_library *l = dlsym(x->handle, "tpat_library");
+	if (!l) {
+		err_set(&t->err, ERR_MODEL, "%s is no library that tpat made: it has no tpat_library.", c->library);
+		return err_advise(&t->err, "tpat build writes one beside the rewritten model: libtpat_<model>.so.");
+	}
+	if (l->version != TPAT_RT_VERSION)
+		return err_set(&t->err, ERR_MODEL, "%s has tables of version %u; this tpat reads version %d.", c->library,
+			       (unsigned)l->version, TPAT_RT_VERSION);
+	struct tpat_inspected_plugin *plugin = NEWN(a, struct tpat_inspected_plugin, l->plugins + 1);
+	for (int i = 0; i < l->plugins; i++)
+		describe_plugin(&plugin[i], &l->plugin[i], a);
+	find_problems(x, l);
+	struct tpat_inspected *result = NEW(a, struct tpat_inspected);
+	*result = (struct tpat_inspected){
+		.library = arena_strdup(a, c->library),
+		.model = arena_strdup(a, l->model),
+		.generator = arena_strdup(a, l->generator),
+		.plugin = plugin,
+		.plugins = l->plugins,
+		.problems = tpat_strings_of(&x->problems),
+	};
+	*c->out = result;
+	return 0;
+}
+
+int tpat_inspect(struct tpat *t, const struct tpat_inspected **out, const char *library)
+{
+	struct inspect_call c = { library, out };
+	*out = NULL;
+	return tpat_call(t, run, &c);
+}

@@ -1,0 +1,94 @@
+/* What a model holds: each node, its types, and who can take it. */
+#include "lib/tpat_inside.h"
+
+struct list {
+	struct onnx_model *model;
+	struct graph *graph;
+};
+
+static void clean_up(void *arg)
+{
+	struct list *l = arg;
+	graph_free(l->graph);
+	onnx_model_free(l->model);
+}
+
+/* "x: f32[N,3]" */
+static struct tpat_strings edge(struct graph_value *const *value, int n, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < n; i++) {
+		struct str s = str_new(a);
+		str_printf(&s, "%s: ", value[i]->name);
+		graph_value_print(&s, value[i]);
+		vec_push(a, &list, str_text(&s));
+	}
+	return tpat_strings_of(&list);
+}
+
+static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)
+{
+	static const enum tpat_support support[] = {
+		[GRAPH_TRT_NO] = TPAT_TRT_NO, [GRAPH_TRT_PARTLY] = TPAT_TRT_PARTLY, [GRAPH_TRT_YES] = TPAT_TRT_YES
+	};
+	const struct graph_node *n = &g->nodes.at[i];
+	const char *reason = "";
+	enum graph_support s = graph_trt_support(g, i, &reason);
+	*out = (struct tpat_node){
+		.index = i,
+		.label = arena_strdup(a, n->label),
+		.op_type = arena_strdup(a, onnx_text(n->proto->op_type)),
+		.domain = arena_strdup(a, onnx_domain(n->proto->domain)),
+		.opset = n->opset,
+		.inputs = tpat_types_text(g, n->proto->input, n->proto->n_input, a),
+		.outputs = tpat_types_text(g, n->proto->output, n->proto->n_output, a),
+		.tensorrt = support[s],
+		.tensorrt_why = arena_strdup(a, reason ? reason : ""),
+		.taken = n->known,
+		.constant = n->folded,
+		.why = n->known ? "" : arena_strdup(a, n->why ? n->why : ""),
+	};
+}
+
+struct list_call {
+	const struct tpat_list_options *o;
+	const struct tpat_list **out;
+};
+
+static int run(struct tpat *t, void *arg)
+{
+	struct list_call *c = arg;
+	struct arena *a = t->arena;
+	struct list *l = NEW(a, struct list);
+	if (c->o->version != TPAT_LIST_VERSION || !c->o->model)
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_list have another version, or no model.");
+	t->cleanup = clean_up;
+	t->cleanup_arg = l;
+	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, a, &t->err));
+	struct tpat_node *node = NEWN(a, struct tpat_node, l->graph->nodes.n + 1);
+	for (int i = 0; i < l->graph->nodes.n; i++)
+		describe_node(&node[i], l->graph, i, a);
+	struct tpat_texts warnings = { 0 };
+	vec_each(w, &l->graph->warnings)
+		vec_push(a, &warnings, arena_strdup(a, *w));
+	struct tpat_list *list = NEW(a, struct tpat_list);
+	*list = (struct tpat_list){
+		.model = arena_strdup(a, c->o->model),
+		.ir_version = l->model->proto->ir_version,
+		.opset = onnx_opset(l->model, ""),
+		.inputs = edge(l->graph->inputs.at, l->graph->inputs.n, a),
+		.outputs = edge(l->graph->outputs.at, l->graph->outputs.n, a),
+		.warnings = tpat_strings_of(&warnings),
+		.node = node,
+		.nodes = l->graph->nodes.n,
+	};
+	*c->out = list;
+	return 0;
+}
+
+int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o)
+{
+	struct list_call c = { o, out };
+	*out = NULL;
+	return tpat_call(t, run, &c);
+}

@@ -1,0 +1,67 @@
+/* Names and places of what a build gives. Everything is made in one temporary folder beside its place; putting it there
+ * is a few renames at the end, so that a failure or an interrupt leaves what was there before. */
+#include "lib/tpat_inside.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+static int refuse_input(const char *input, const char *model, struct err *e)
+{
+	if (!file_same(input, model))
+		return 0;
+	err_set(e, ERR_USAGE, "The output %s is the model itself, which is never overwritten.", model);
+	return err_advise(e, "Give the output another name: -o NAME.");
+}
+
+/* A folder of that name that tpat did not make is not replaced. */
+static int refuse_foreign(const char *folder, struct arena *a, struct err *e)
+{
+	if (!file_exists(folder) || file_exists(path_join(a, folder, "tpat.json")))
+		return 0;
+	err_set(e, ERR_USAGE, "%s exists and was not made by tpat; it is not replaced.", folder);
+	return err_advise(e, "Move it away, or give the output another name: -o NAME.");
+}
+
+int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e)
+{
+	const char *dir = path_dir(a, model ? model : input);
+	const char *stem = path_stem(a, model ? model : input);
+	memset(out, 0, sizeof *out);
+	if (!model) {
+		model = path_join(a, dir, arena_printf(a, "%s_tpat.onnx", stem));
+		stem = arena_printf(a, "%s_tpat", stem);
+	}
+	if (file_is_folder(model))
+		return err_set(e, ERR_USAGE, "The output %s is a folder.", model);
+	TRY(refuse_input(input, model, e));
+	/* ocr_tpat.onnx: libtpat_ocr.so, ocr_tpat.tpat */
+	const char *base = str_ends(stem, "_tpat") && strlen(stem) > 5 ? arena_strndup(a, stem, strlen(stem) - 5) : stem;
+	out->model = model;
+	out->library = path_join(a, dir, arena_printf(a, "libtpat_%s.so", base));
+	out->folder = path_join(a, dir, arena_printf(a, "%s.tpat", stem));
+	TRY(refuse_foreign(out->folder, a, e));
+	char *temporary;
+	TRY(file_temp_beside(&temporary, model, a, e));
+	out->temporary = temporary;
+	out->temporary_library = path_join(a, temporary, "library.so");
+	out->temporary_folder = path_join(a, temporary, "folder");
+	out->replaced_folder = path_join(a, temporary, "replaced");
+	return file_mkdir(out->temporary_folder, e);
+}
+
+int tpat_output_commit(struct tpat_output *o, struct err *e)
+{
+	TRY(file_rename(o->temporary_library, o->library, e));
+	if (file_exists(o->folder))
+		TRY(file_rename(o->folder, o->replaced_folder, e));
+	TRY(file_rename(o->temporary_folder, o->folder, e));
+	return 0;
+}
+
+void tpat_output_abandon(struct tpat_output *o)
+{
+	if (o->temporary)
+		file_remove_tree(o->temporary);
+	o->temporary = NULL;
+}

@@ -1,0 +1,147 @@
+/* Options that are texts: shapes and architectures. */
+#include "lib/tpat_inside.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "dev/dev.h"
+#include "dev/nvrtc.h"
+
+/* One extent: a number or a symbol. */
+static bool parse_dim(struct graph_dim *out, const char *text, size_t n, struct arena *a)
+{
+	bool digits = n > 0, word = n > 0 && !isdigit((unsigned char)text[0]);
+	for (size_t i = 0; i < n; i++) {
+		digits &= isdigit((unsigned char)text[i]) != 0;
+		word &= isalnum((unsigned char)text[i]) || text[i] == '_';
+	}
+	if (digits && n < 18)
+		*out = (struct graph_dim){ .value = strtoll(text, NULL, 10) };
+	else if (word)
+		*out = (struct graph_dim){ .symbol = arena_strndup(a, text, n) };
+	return (digits && n < 18) || word;
+}
+
+int tpat_parse_shape(struct graph_shape *out, const char *text, struct arena *a, struct err *e)
+{
+	/* Tensor names may hold colons: the extents follow the last one. */
+	const char *colon = strrchr(text, ':'), *p = colon ? colon + 1 : NULL;
+	const char *separator = p && strchr(p, ',') ? "," : "x";
+	if (!colon || colon == text) {
+		err_set(e, ERR_USAGE, "The shape \"%s\" names no tensor.", text);
+		return err_advise(e, "Write it as NAME:1x3xHxW: numbers, or names for extents known at run time.");
+	}
+	*out = (struct graph_shape){ .name = arena_strndup(a, text, (size_t)(colon - text)) };
+	for (bool more = *p != 0; more;) {
+		size_t n = strcspn(p, separator);
+		if (out->rank == IR_MAX_RANK || !parse_dim(&out->dim[out->rank++], p, n, a)) {
+			err_set(e, ERR_USAGE, "The shape \"%s\" has no extent in \"%.*s\".", text, (int)n, p);
+			return err_advise(e, "Write it as NAME:1x3xHxW: numbers, or names for extents known at run time.");
+		}
+		more = p[n] != 0;
+		p += n + 1;
+	}
+	return 0;
+}
+
+/* ---- Architectures. */
+
+struct archs {
+	VEC(struct tensorrt_arch);
+};
+
+static void add_arch(struct archs *list, int arch, bool ptx, struct arena *a)
+{
+	struct tensorrt_arch x = { arch, ptx };
+	vec_each(have, list)
+		if (have->arch == arch && have->ptx == ptx)
+			return;
+	vec_push(a, list, x);
+}
+
+static int add_all(struct archs *list, struct arena *a, struct err *e)
+{
+	int *arch, n;
+	TRY(dev_nvrtc_archs(&arch, &n, a, e));
+	for (int i = 0; i < n; i++)
+		add_arch(list, arch[i], false, a);
+	add_arch(list, arch[n - 1], true, a);
+	return 0;
+}
+
+static int add_native(struct archs *list, struct arena *a, struct err *e)
+{
+	struct dev *d;
+	if (dev_open(&d, "cuda", "", e) < 0)
+		return err_advise(e, "Name the architecture instead: --arch sm_90 (sm_80 for A100, sm_89 for L4 and RTX 40, sm_90 "
+				     "for H100).");
+	add_arch(list, d->props.arch, false, a);
+	d->close(d);
+	return 0;
+}
+
+static int add_named(struct archs *list, const char *text, struct arena *a, struct err *e)
+{
+	bool ptx = str_starts(text, "compute_");
+	const char *number = text + (ptx ? 8 : str_starts(text, "sm_") ? 3 : 0);
+	char *end;
+	long arch = strtol(number, &end, 10);
+	if (end == number || *end || arch < 10 || arch > 9999) {
+		err_set(e, ERR_USAGE, "\"%s\" is no architecture.", text);
+		return err_advise(e, "Write sm_90 for compiled code, compute_90 for PTX, all, or native.");
+	}
+	if (!dev_nvrtc_has_arch((int)arch)) {
+		int *known, n;
+		struct str s = str_new(a);
+		TRY(dev_nvrtc_archs(&known, &n, a, e));
+		for (int i = 0; i < n; i++)
+			str_printf(&s, "%ssm_%d", i ? ", " : "", known[i]);
+		err_set(e, ERR_USAGE, "NVRTC %d.%d (%s) does not know the architecture %s.", dev_nvrtc_version() / 1000,
+			dev_nvrtc_version() % 1000 / 10, dev_nvrtc_path(), text);
+		return err_advise(e, "It knows %s.", str_text(&s));
+	}
+	add_arch(list, (int)arch, ptx, a);
+	return 0;
+}
+
+int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a, struct err *e)
+{
+	static const int usual[] = { 80, 86, 89, 90 };
+	struct archs list = { 0 };
+	TRY(dev_nvrtc_open(e));
+	for (int i = 0; i < asked->n; i++) {
+		if (strcmp(asked->at[i], "all") == 0)
+			TRY(add_all(&list, a, e));
+		else if (strcmp(asked->at[i], "native") == 0)
+			TRY(add_native(&list, a, e));
+		else
+			TRY(add_named(&list, asked->at[i], a, e));
+	}
+	/* Compiled for what is in wide use; what comes later takes the PTX. */
+	for (size_t i = 0; asked->n == 0 && i < sizeof usual / sizeof *usual; i++)
+		if (dev_nvrtc_has_arch(usual[i]))
+			add_arch(&list, usual[i], false, a);
+	if (asked->n == 0 && list.n)
+		add_arch(&list, list.at[list.n - 1].arch, true, a);
+	if (list.n == 0)
+		TRY(add_all(&list, a, e));
+	*out = list.at;
+	*n = list.n;
+	return 0;
+}
+
+const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct arena *a)
+{
+	struct str s = str_new(a);
+	for (size_t i = 0; i < n; i++) {
+		struct graph_value *v = graph_value_find(g, onnx_text(name[i]));
+		str_add(&s, i ? ", " : "");
+		if (v)
+			graph_value_print(&s, v);
+		else
+			str_add(&s, "-");
+	}
+	return str_text(&s);
+}
