@@ -43,6 +43,15 @@ $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*.h include/tpat
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
 
+# The page of operators, written from their definitions.
+$(B)/tools/operators: tools/operators.c $(B)/libtpat.a $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $< -o $@ $(B)/libtpat.a $(LIBS)
+.PHONY: docs
+docs: $(B)/tools/operators
+	$(B)/tools/operators >docs/operators.md.new && mv docs/operators.md.new docs/operators.md
+
 # From a model as published to a verified rewritten one. ddddocr is an OCR package; its quantised model holds operators
 # that TensorRT refuses.
 DEMO      := build/demo

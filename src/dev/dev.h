@@ -53,6 +53,7 @@ struct dev {
 	const char *kind; /* "cuda", "cpu", "null" */
 	struct dev_props props;
 	void *state; /* the implementation's own */
+	void *queue; /* cuda: the CUstream of launches and copies, for code that launches into it itself; else null */
 
 	/* Text to code, into `a`. Any thread. The compiler's messages become the error's sentence (whole: in *log). */
 	int (*compile)(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,

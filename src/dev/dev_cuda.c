@@ -377,7 +377,9 @@ static int open_gpu(struct gpu *g, int index, struct err *e)
 		               g->dev.props.name, g->dev.props.arch / 10, g->dev.props.arch % 10);
 	TRY(dev_driver_check(g->cu->context_retain(&g->context, g->device), "The GPU gives no context", e));
 	g->cu->context_set(g->context);
-	return dev_driver_check(g->cu->stream_new(&g->stream, CU_STREAM_NON_BLOCKING), "The GPU gives no stream", e);
+	TRY(dev_driver_check(g->cu->stream_new(&g->stream, CU_STREAM_NON_BLOCKING), "The GPU gives no stream", e));
+	g->dev.queue = g->stream;
+	return 0;
 }
 
 int dev_cuda_open(struct dev **out, int index, const char *device_header, struct err *e)

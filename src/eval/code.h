@@ -162,6 +162,8 @@ struct range {
 };
 struct range eval_range(struct code *c, expr e);
 void eval_linear(struct code *c, expr e, struct linear *out);
+/* As ir_walk, with its memory in the run's arena: an arena of its own would be lost when memory is out. */
+void eval_walk(struct arena *a, expr e, void (*fn)(void *user, expr e), void *user);
 void eval_linear_add(struct code *c, struct linear *l, int64_t k, const struct linear *x); /* l += k * x */
 
 /* access.c: positions in buffers and their bounds. */

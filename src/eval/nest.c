@@ -231,8 +231,8 @@ int nest_run(struct nest *n, int workers)
 		eval_frame_init(&w->body, &n->body, w->axis, n->run->arena);
 		if (n->has_post)
 			eval_frame_init(&w->post, &n->post, w->axis, n->run->arena);
-		if (n->has_post && n->post.acc >= 0)
-			w->post.r[n->post.acc] = w->body.r[n->acc];
+		if (n->has_post)
+			w->post.r[n->post_acc] = w->body.r[n->acc];
 	}
 	threads_for(workers, workers, work, &s);
 	struct nest_worker *first = NULL;

@@ -27,7 +27,7 @@ struct nest {
 	struct code body, post;
 	struct eval_space post_space; /* without lanes where they are inside */
 	bool has_post;
-	int acc;                      /* the register of the body that `post` sees as its ACC */
+	int acc, post_acc;            /* the body's register of what was accumulated, and `post`'s */
 	/* One unit. The instructions of levels from `first` to `outer` are due, in body and post. False on a fault. */
 	bool (*unit)(const struct nest *n, struct nest_worker *w, int64_t unit, int first);
 	const void *stage; /* for `unit` */

@@ -29,7 +29,7 @@ int eval_extent(struct eval_run *run, expr e, int64_t *out)
 	struct unknown unknown = { run, NULL };
 	if (ir_eval_int(e, eval_symbol_value, run, out) && *out >= 0)
 		return 0;
-	ir_walk(e, find_unknown, &unknown);
+	eval_walk(run->arena, e, find_unknown, &unknown);
 	if (unknown.name)
 		return err_set(run->err, ERR_MODEL, "Program %s: no input gives symbol %s a value.", run->program->name,
 			       unknown.name);
@@ -140,7 +140,7 @@ static void note_expr(void *user, expr *slot, const char *role)
 {
 	(void)role;
 	if (*slot)
-		ir_walk(*slot, note_load, user);
+		eval_walk(((struct reader *)user)->run->arena, *slot, note_load, user);
 }
 
 static int run_stages(struct eval_run *run)

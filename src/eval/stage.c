@@ -143,7 +143,7 @@ static void add_load(void *user, expr e)
 		eval_linear(c->code, e->arg[k], &l);
 		vec_each(t, &l) {
 			if (t->axis < 0)
-				ir_walk(t->atom, find_axis, c);
+				eval_walk(c->code->arena, t->atom, find_axis, c);
 			else if (t->axis == c->axis)
 				step += (uint64_t)stride * (uint64_t)t->coefficient;
 		}
@@ -161,7 +161,7 @@ static double cost_of_lanes(struct eval_run *run, const struct eval_space *s, ex
 	while (c.axis > s->lane_low && s->extent[c.axis] == 1)
 		c.axis--;
 	eval_code_init(&probe, run, s, run->arena);
-	ir_walk(value, add_load, &c);
+	eval_walk(run->arena, value, add_load, &c);
 	return c.cost + 40.0 * (c.loads + 2) / s->lanes;
 }
 
@@ -262,11 +262,10 @@ static int compile_post(struct nest *n, struct reduce_stage *s, const struct ir_
 	n->has_post = true;
 	eval_code_init(c, n->run, &n->post_space, n->run->arena);
 	uint32_t axes = (uint32_t)((UINT64_C(1) << out_rank) - 1);
-	c->acc = eval_reg_new(c, arg ? KIND_I64 : s->kind, !n->lanes_inside && n->space.lane_count > 1, axes);
+	n->post_acc = eval_reg_new(c, arg ? KIND_I64 : s->kind, !n->lanes_inside && n->space.lane_count > 1, axes);
 	n->acc = arg ? s->best : s->acc;
+	c->acc = type_is_float(acc_type) ? n->post_acc : eval_wrap(c, n->post_acc, acc_type);
 	s->result = c->acc;
-	if (!arg && !type_is_float(acc_type))
-		c->acc = s->result = eval_wrap(c, c->acc, acc_type);
 	if (stage->post)
 		TRY(eval_compile(c, stage->post, -1, &s->result));
 	s->result = eval_convert(c, s->result, stage->post ? stage->post->type : acc_type, s->out->type, false);

@@ -128,7 +128,7 @@ static int take_output(struct graph *g, struct graph_value *v, const struct ir_b
 	v->rank = b->rank;
 	for (int i = 0; i < b->rank; i++)
 		v->dim[i] = ir_copy(g->pool, b->dim[i], NULL, NULL);
-	if (b->data && n <= GRAPH_FOLD_MAX && b->role != IR_INPUT) {
+	if (b->data && n <= GRAPH_FOLD_MAX) {
 		struct tensor *t = NEW(g->arena, struct tensor);
 
 		TRY(tensor_new(t, b->type, b->data->rank, b->data->dim, g->arena, e));

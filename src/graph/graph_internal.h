@@ -65,5 +65,7 @@ void graph_warn(struct graph *g, const char *fmt, ...) __attribute__((format(pri
 /* A local function that holds a region's nodes: inputs and outputs as the plugin has them. */
 Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_region *r, const char *name,
 					const struct graph_program_options *o, struct err *e);
+/* A Cast node for the model's opset; not yet in a graph. */
+Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t);
 
 #endif

@@ -85,7 +85,7 @@ static bool inputs_constant(const struct graph *g, const Onnx__NodeProto *node)
 	for (size_t i = 1; i < node->n_input; i++) {
 		const struct graph_value *v = graph_value_find(g, node->input[i]);
 
-		if (v && !v->is_constant)
+		if (v && !v->is_constant && !v->content) /* shape tensors are as good */
 			return false;
 	}
 	return true;
@@ -202,7 +202,5 @@ enum graph_support graph_trt_support(struct graph *g, int node, const char **rea
 	const struct graph_node *n = &g->nodes.at[node];
 
 	*reason = "";
-	if (n->folded) /* TensorRT folds what is constant, too: only operators that it does not know are in its way */
-		return support_of_proto(g, n->proto, 0, reason);
 	return support_of_proto(g, n->proto, 0, reason);
 }

@@ -1,7 +1,6 @@
-/* CenterCropPad: y has the asked extents; along each axis x is cropped or padded with zeros evenly on both sides, an odd
- * rest falling behind.
- *   y[i...] = x[i + first ...], first = floor((n - m) / 2) to crop n to m, -floor((m - n) / 2) to pad
- * Source: ONNX, operator CenterCropPad, opset 18. */
+/* CenterCropPad: y has the asked extents; along each axis x is cropped or padded with zeros evenly on both sides, an
+ * odd rest falling behind. y[i...] = x[i + first ...], first = floor((n - m) / 2) to crop n to m, -floor((m - n) / 2)
+ * to pad Source: ONNX, operator CenterCropPad, opset 18. */
 #include "ops/lower.h"
 
 static int lower(struct lower *l)
@@ -36,8 +35,8 @@ static int lower(struct lower *l)
 		index[i] = add(s.at[i], first);
 		inside = and_(inside, and_(ge(index[i], zero), lt(index[i], n)));
 	}
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s,
-				     select_(inside, load(x, index), num(l, value_type(x), 0))));
+	lower_output(l, 0,
+	             lower_map(l, NULL, value_type(x), &s, select_(inside, load(x, index), num(l, value_type(x), 0))));
 	return 0;
 }
 

@@ -1,7 +1,6 @@
-/* Col2Im: blocks (columns) summed back into the image that they were cut from. For each image position, over the block's
- * offsets k: the column whose element k lies there, when there is one.
- *   y[n, c, i..] = sum over k.. of x[n, c * prod(block) + flat(k), flat(j)],  j * stride = i + pad - k * dilation
- * Source: ONNX, operator Col2Im, opset 18. */
+/* Col2Im: blocks (columns) summed back into the image that they were cut from. For each image position, over the
+ * block's offsets k: the column whose element k lies there, when there is one. y[n, c, i..] = sum over k.. of x[n, c *
+ * prod(block) + flat(k), flat(j)],  j * stride = i + pad - k * dilation Source: ONNX, operator Col2Im, opset 18. */
 #include "ops/lower.h"
 
 struct windows {
@@ -25,8 +24,10 @@ static int read_windows(struct lower *l, struct windows *w)
 	if (!lower_has(l, "pads"))
 		w->pads.n = 2 * w->rank;
 	if (w->block.n != w->rank || w->strides.n != w->rank || w->dilations.n != w->rank || w->pads.n != 2 * w->rank)
-		return lower_fail(l, ERR_MODEL, "image_shape, block_shape, strides, dilations and pads have %d, %d, %d, %d and "
-						"%d elements.", w->rank, w->block.n, w->strides.n, w->dilations.n, w->pads.n);
+		return lower_fail(l, ERR_MODEL,
+		                  "image_shape, block_shape, strides, dilations and pads have %d, %d, %d, %d and "
+		                  "%d elements.",
+		                  w->rank, w->block.n, w->strides.n, w->dilations.n, w->pads.n);
 	if (2 + 2 * w->rank > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "images of %d axes are too many.", w->rank);
 	for (int i = 0; i < w->rank; i++)
@@ -40,14 +41,16 @@ static int lower(struct lower *l)
 	struct value x = lower_input(l, 0);
 	struct windows w = { 0 };
 	struct space s = { 0 };
-	expr columns[IR_MAX_RANK], j[IR_MAX_RANK], k[IR_MAX_RANK], block[IR_MAX_RANK], one = idx(l, 1), size = one, c, y;
+	expr columns[IR_MAX_RANK], j[IR_MAX_RANK], k[IR_MAX_RANK], block[IR_MAX_RANK], one = idx(l, 1), size = one, c,
+	                                                                               y;
 	expr inside = ir_int(l->program->pool, TYPE_BOOL, 1);
 	enum type t = value_type(x), a = accumulator_type(t);
 
 	TRY(read_windows(l, &w));
 	if (value_rank(x) != 3)
-		return lower_fail(l, ERR_MODEL, "the input has rank %d; the operator takes [batch, channels * block, columns].",
-				  value_rank(x));
+		return lower_fail(l, ERR_MODEL,
+		                  "the input has rank %d; the operator takes [batch, channels * block, columns].",
+		                  value_rank(x));
 	for (int i = 0; i < w.rank; i++) {
 		block[i] = idx(l, w.block.at[i]);
 		size = mul(size, block[i]);
@@ -61,14 +64,16 @@ static int lower(struct lower *l)
 
 		k[i] = space_push(l, &s, block[i]);
 		columns[i] = add(one, floordiv(addi(w.image.at[i], w.pads.at[i] + w.pads.at[w.rank + i] -
-								   w.dilations.at[i] * (w.block.at[i] - 1) - 1), stride));
+		                                                           w.dilations.at[i] * (w.block.at[i] - 1) - 1),
+		                               stride));
 		at = addi(sub(s.at[2 + i], muli(k[i], w.dilations.at[i])), w.pads.at[i]);
 		j[i] = floordiv(at, stride);
 		inside = and_(inside, eq(mod(at, stride), idx(l, 0)));
 		inside = and_(inside, and_(ge(j[i], idx(l, 0)), lt(j[i], columns[i])));
 	}
 	y = cast(load_list(x, 3, s.at[0], add(mul(c, size), flatten(l, w.rank, block, k)),
-			   flatten(l, w.rank, columns, j)), a);
+	                   flatten(l, w.rank, columns, j)),
+	         a);
 	lower_output(l, 0, lower_reduce(l, NULL, t, &s, 2 + w.rank, IR_SUM, select_(inside, y, num(l, a, 0)), NULL));
 	return 0;
 }
@@ -80,9 +85,9 @@ const struct op_def op_col2im = {
 	.inputs = { IN("input", TS_NUMBER), IN("image_shape", TS(I64)), IN("block_shape", TS(I64)) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INTS("strides", "between blocks, along each axis; 1"),
-		   ATTR_INTS("pads", "around the image: begins, then ends; 0"),
-		   ATTR_INTS("dilations", "between a block's elements; 1") },
+	           ATTR_INTS("pads", "around the image: begins, then ends; 0"),
+	           ATTR_INTS("dilations", "between a block's elements; 1") },
 	.lower = lower,
 	.cases = { "input:f32[N,27,16] image_shape:i64[2]={6,6} block_shape:i64[2]={3,3}",
-		   "input:f16[1,8,9] image_shape:i64[2]={5,5} block_shape:i64[2]={2,2} strides=2,2 pads=0,0,1,1" },
+	           "input:f16[1,8,9] image_shape:i64[2]={5,5} block_shape:i64[2]={2,2} strides=2,2 pads=0,0,1,1" },
 };

@@ -36,7 +36,7 @@ static int common_extent(struct lower *l, const struct value *x, int axis, expr 
 			continue;
 		if (ir_const_int(*extent, &m) && m != n)
 			return lower_fail(l, ERR_MODEL, "extents %lld and %lld of axis %d differ between the inputs.",
-					  (long long)m, (long long)n, axis);
+			                  (long long)m, (long long)n, axis);
 		*extent = value_dim(x[k], axis);
 	}
 	return 0;
@@ -56,7 +56,8 @@ static int lower_concat(struct lower *l)
 	for (int k = 0; k < l->inputs; k++) {
 		if (value_rank(x[k]) != rank || value_type(x[k]) != value_type(x[0]))
 			return lower_fail(l, ERR_MODEL, "input %d is %s of rank %d, the first is %s of rank %d.", k + 1,
-					  type_name(value_type(x[k])), value_rank(x[k]), type_name(value_type(x[0])), rank);
+			                  type_name(value_type(x[k])), value_rank(x[k]), type_name(value_type(x[0])),
+			                  rank);
 		start[k + 1] = add(start[k], value_dim(x[k], axis));
 	}
 	for (int i = 0; i < rank; i++)
@@ -64,8 +65,9 @@ static int lower_concat(struct lower *l)
 			TRY(common_extent(l, x, i, &dim[i]));
 	dim[axis] = start[l->inputs];
 	s = space_new(l, rank, dim);
-	lower_output(l, 0, lower_map(l, NULL, value_type(x[0]), &s,
-				     pick(&(struct concat){ x, start, axis, &s }, 0, l->inputs)));
+	lower_output(
+	        l, 0,
+	        lower_map(l, NULL, value_type(x[0]), &s, pick(&(struct concat){ x, start, axis, &s }, 0, l->inputs)));
 	return 0;
 }
 
@@ -102,7 +104,7 @@ static int split_sizes(struct lower *l, int axis, expr dim, expr *size)
 		return lower_fail(l, ERR_MODEL, "split has %d elements for %d outputs.", listed.n, n);
 	if (lower_has(l, "num_outputs") && lower_int(l, "num_outputs") != n)
 		return lower_fail(l, ERR_MODEL, "num_outputs is %lld, the node has %d outputs.",
-				  (long long)lower_int(l, "num_outputs"), n);
+		                  (long long)lower_int(l, "num_outputs"), n);
 
 	if (given) {
 		for (int k = 0; k < n; k++) {
@@ -112,12 +114,12 @@ static int split_sizes(struct lower *l, int axis, expr dim, expr *size)
 		}
 		if (sum_known && ir_const_int(dim, &have) && have != sum)
 			return lower_fail(l, ERR_MODEL, "the parts have %lld elements together, axis %d has %lld.",
-					  (long long)sum, axis, (long long)have);
+			                  (long long)sum, axis, (long long)have);
 		return 0;
 	}
 	if (l->opset < 18 && ir_const_int(dim, &have) && have % n)
 		return lower_fail(l, ERR_MODEL, "axis %d, of extent %lld, cannot be split into %d equal parts.", axis,
-				  (long long)have, n);
+		                  (long long)have, n);
 	chunk = l->opset < 18 ? floordiv(dim, idx(l, n)) : ceildiv(dim, idx(l, n));
 	for (int k = 0; k < n; k++)
 		size[k] = l->opset < 18 ? chunk : min_(chunk, max_(sub(dim, muli(chunk, k)), idx(l, 0)));
@@ -154,8 +156,8 @@ const struct op_def op_split = {
 	.inputs = { IN("input", TS_DATA), OPT("split", TS(I64) | TS_FLOAT) },
 	.outputs = { MANY("outputs", 0) },
 	.attrs = { ATTR_INT("axis", 0, "the axis"), ATTR_INTS("split", "before opset 13: the parts' extents"),
-		   ATTR_INT("num_outputs", 0, "opset 18: parts when split is not given") },
+	           ATTR_INT("num_outputs", 0, "opset 18: parts when split is not given") },
 	.lower = lower_split,
 	.cases = { "input:f32[N,6,W] outputs=3 axis=1 opset=13", "input:f16[7,N] outputs=4 num_outputs=4 opset=18",
-		   "input:f32[N,6] split:i64[2]={2,4} outputs=2 axis=1 opset=13" },
+	           "input:f32[N,6] split:i64[2]={2,4} outputs=2 axis=1 opset=13" },
 };

@@ -6,7 +6,7 @@
 static expr element(struct lower *l, const struct tensor *t, int64_t i)
 {
 	return type_is_float(t->type) ? num(l, t->type, tensor_float(t, i))
-				      : ir_int(l->program->pool, t->type, tensor_int(t, i));
+	                              : ir_int(l->program->pool, t->type, tensor_int(t, i));
 }
 
 static int new_tensor(struct lower *l, struct tensor **out, enum type type, int rank, int64_t n)
@@ -30,8 +30,14 @@ static int read_value(struct lower *l, const struct tensor **out)
 	}
 	switch (v->kind) {
 	case OP_TENSOR: *out = v->tensor; return 0;
-	case OP_INT: TRY(new_tensor(l, &t, TYPE_I64, 0, 1)); tensor_set_int(t, 0, v->i); break;
-	case OP_FLOAT: TRY(new_tensor(l, &t, TYPE_F32, 0, 1)); tensor_set_float(t, 0, v->f); break;
+	case OP_INT:
+		TRY(new_tensor(l, &t, TYPE_I64, 0, 1));
+		tensor_set_int(t, 0, v->i);
+		break;
+	case OP_FLOAT:
+		TRY(new_tensor(l, &t, TYPE_F32, 0, 1));
+		tensor_set_float(t, 0, v->f);
+		break;
 	case OP_INTS:
 		TRY(new_tensor(l, &t, TYPE_I64, 1, v->n));
 		for (int i = 0; i < v->n; i++)
@@ -48,13 +54,13 @@ static int read_value(struct lower *l, const struct tensor **out)
 
 static int lower_constant_node(struct lower *l)
 {
-	const struct tensor *t;
+	const struct tensor *t = NULL;
 	struct space s = { 0 };
 
 	TRY(read_value(l, &t));
 	if (!(TS_DATA & 1u << t->type))
 		return lower_fail(l, ERR_UNSUPPORTED, "its value is %s, a type that cannot be computed with.",
-				  type_name(t->type));
+		                  type_name(t->type));
 	for (int i = 0; i < t->rank; i++)
 		space_push(l, &s, idx(l, t->dim[i]));
 	if (tensor_count(t) == 1) {
@@ -70,11 +76,13 @@ const struct op_def op_constant = {
 	.since = { 1, 9, 11, 12, 13, 19, 21, 23, 24, 25 },
 	.formula = "y = value",
 	.outputs = { OUT("output") },
-	.attrs = { ATTR_TENSOR("value", "a tensor"), { "value_int", OP_INT, 0, NULL, "an i64 scalar", false },
-		   ATTR_INTS("value_ints", "an i64 vector"), ATTR_FLOAT("value_float", 0, "an f32 scalar"),
-		   ATTR_FLOATS("value_floats", "an f32 vector"),
-		   { "value_string", OP_STRING, 0, NULL, "a string: refused", false },
-		   { "value_strings", OP_STRINGS, 0, NULL, "strings: refused", false } },
+	.attrs = { ATTR_TENSOR("value", "a tensor"),
+	           { "value_int", OP_INT, 0, NULL, "an i64 scalar", false },
+	           ATTR_INTS("value_ints", "an i64 vector"),
+	           ATTR_FLOAT("value_float", 0, "an f32 scalar"),
+	           ATTR_FLOATS("value_floats", "an f32 vector"),
+	           { "value_string", OP_STRING, 0, NULL, "a string: refused", false },
+	           { "value_strings", OP_STRINGS, 0, NULL, "strings: refused", false } },
 	.lower = lower_constant_node,
 	.cases = { "value_ints=3,1,2 opset=12", "value_float=2.5 opset=12" },
 };
@@ -88,7 +96,7 @@ static int lower_constant_of_shape(struct lower *l)
 
 	if (t && (tensor_count(t) != 1 || !(TS_DATA & 1u << t->type)))
 		return lower_fail(l, ERR_MODEL, "the value must be one number; it is %s.",
-				  tensor_describe(t, l->program->arena));
+		                  tensor_describe(t, l->program->arena));
 	TRY(lower_known(l, 0, &shape));
 	if (shape.n > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the shape has %d axes; %d are the most.", shape.n, IR_MAX_RANK);

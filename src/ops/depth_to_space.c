@@ -1,7 +1,7 @@
-/* DepthToSpace: channels become blocks of b x b pixels. SpaceToDepth: the reverse. With c' channels where pixels are wide:
- *   DCR: wide[n, c, h*b + p, w*b + q] = deep[n, (p*b + q)*c' + c, h, w]
- *   CRD: wide[n, c, h*b + p, w*b + q] = deep[n, c*b*b + p*b + q, h, w]
- * Source: ONNX, operators DepthToSpace (opset 1 to 28), SpaceToDepth (1 to 28; the mode from 28). */
+/* DepthToSpace: channels become blocks of b x b pixels. SpaceToDepth: the reverse. With c' channels where pixels are
+ * wide: DCR: wide[n, c, h*b + p, w*b + q] = deep[n, (p*b + q)*c' + c, h, w] CRD: wide[n, c, h*b + p, w*b + q] = deep[n,
+ * c*b*b + p*b + q, h, w] Source: ONNX, operators DepthToSpace (opset 1 to 28), SpaceToDepth (1 to 28; the mode from
+ * 28). */
 #include "ops/lower.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static int check_divides(struct lower *l, int axis, int64_t n)
 
 	if (ir_const_int(value_dim(lower_input(l, 0), axis), &extent) && extent % n)
 		return lower_fail(l, ERR_MODEL, "axis %d has extent %lld, which is no multiple of %lld.", axis,
-				  (long long)extent, (long long)n);
+		                  (long long)extent, (long long)n);
 	return 0;
 }
 
@@ -51,8 +51,8 @@ static int lower_depth_to_space(struct lower *l)
 	w = space_push(l, &s, mul(value_dim(k.x, 3), b));
 	pixel = add(mul(mod(h, b), b), mod(w, b));
 	c = k.depth_first ? add(mul(pixel, channels), c) : add(mul(c, mul(b, b)), pixel);
-	lower_output(l, 0, lower_map(l, NULL, value_type(k.x), &s,
-				     load_list(k.x, 4, n, c, floordiv(h, b), floordiv(w, b))));
+	lower_output(l, 0,
+	             lower_map(l, NULL, value_type(k.x), &s, load_list(k.x, 4, n, c, floordiv(h, b), floordiv(w, b))));
 	return 0;
 }
 
@@ -63,7 +63,7 @@ const struct op_def op_depth_to_space = {
 	.inputs = { IN("input", TS_DATA) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT_REQUIRED("blocksize", "b: pixels a side of a block"),
-		   ATTR_WORD("mode", "DCR|CRD", "order in the channels: block position first, or channel first") },
+	           ATTR_WORD("mode", "DCR|CRD", "order in the channels: block position first, or channel first") },
 	.lower = lower_depth_to_space,
 	.cases = { "input:f32[N,8,H,W] blocksize=2", "input:f16[1,18,4,5] blocksize=3 mode=CRD" },
 };
@@ -85,9 +85,10 @@ static int lower_space_to_depth(struct lower *l)
 	w = space_push(l, &s, floordiv(value_dim(k.x, 3), b));
 	pixel = k.depth_first ? floordiv(deep, channels) : mod(deep, mul(b, b));
 	c = k.depth_first ? mod(deep, channels) : floordiv(deep, mul(b, b));
-	lower_output(l, 0, lower_map(l, NULL, value_type(k.x), &s,
-				     load_list(k.x, 4, n, c, add(mul(h, b), floordiv(pixel, b)),
-					       add(mul(w, b), mod(pixel, b)))));
+	lower_output(
+	        l, 0,
+	        lower_map(l, NULL, value_type(k.x), &s,
+	                  load_list(k.x, 4, n, c, add(mul(h, b), floordiv(pixel, b)), add(mul(w, b), mod(pixel, b)))));
 	return 0;
 }
 
@@ -98,7 +99,7 @@ const struct op_def op_space_to_depth = {
 	.inputs = { IN("input", TS_DATA) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT_REQUIRED("blocksize", "b: pixels a side of a block"),
-		   ATTR_WORD("mode", "DCR|CRD", "order in the channels: block position first, or channel first") },
+	           ATTR_WORD("mode", "DCR|CRD", "order in the channels: block position first, or channel first") },
 	.lower = lower_space_to_depth,
 	.cases = { "input:f32[N,2,4,6] blocksize=2", "input:f16[1,C,6,9] blocksize=3" },
 };

@@ -1,9 +1,8 @@
-/* Gather, GatherElements, GatherND: elements of x at indices that are data. Negative indices count from the end; indices
- * outside are held inside, so that bad data never faults.
- *   Gather:          y[a.., i.., b..] = x[a.., indices[i..], b..]
- *   GatherElements:  y[.., i, ..] = x[.., indices[.., i, ..], ..]
- *   GatherND:        y[b.., i.., j..] = x[b.., indices[b.., i.., 0], indices[b.., i.., 1] .., j..]
- * Source: ONNX, operators Gather (opset 1 to 13), GatherElements (11, 13), GatherND (11 to 13). */
+/* Gather, GatherElements, GatherND: elements of x at indices that are data. Negative indices count from the end;
+ * indices outside are held inside, so that bad data never faults. Gather:          y[a.., i.., b..] = x[a..,
+ * indices[i..], b..] GatherElements:  y[.., i, ..] = x[.., indices[.., i, ..], ..] GatherND:        y[b.., i.., j..] =
+ * x[b.., indices[b.., i.., 0], indices[b.., i.., 1] .., j..] Source: ONNX, operators Gather (opset 1 to 13),
+ * GatherElements (11, 13), GatherND (11 to 13). */
 #include "ops/lower.h"
 
 #include <string.h>
@@ -38,7 +37,7 @@ const struct op_def op_gather = {
 	.attrs = { ATTR_INT("axis", 0, "the axis that indices are of") },
 	.lower = lower_gather,
 	.cases = { "data:f32[1000,64] indices:i64[N,7]", "data:f16[N,8,5] indices:i32[3] axis=1",
-		   "data:f32[N,8] indices:i64[] axis=-1" },
+	           "data:f32[N,8] indices:i64[] axis=-1" },
 };
 
 static int lower_gather_elements(struct lower *l)
@@ -50,7 +49,8 @@ static int lower_gather_elements(struct lower *l)
 
 	TRY(lower_axis(l, lower_int(l, "axis"), value_rank(x), false, &axis));
 	if (value_rank(indices) != value_rank(x))
-		return lower_fail(l, ERR_MODEL, "indices have rank %d, the data have %d.", value_rank(indices), value_rank(x));
+		return lower_fail(l, ERR_MODEL, "indices have rank %d, the data have %d.", value_rank(indices),
+		                  value_rank(x));
 	memcpy(index, s.at, sizeof index);
 	index[axis] = wrap_index(at(indices, &s), value_dim(x, axis));
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
@@ -77,15 +77,15 @@ static int lower_gather_nd(struct lower *l)
 	expr at[IR_MAX_RANK], index[IR_MAX_RANK];
 
 	if (listed < 0 || batch < 0 || batch > listed || batch >= rank)
-		return lower_fail(l, ERR_MODEL, "batch_dims is %lld; data have rank %d, indices %d.", (long long)batch, rank,
-				  listed + 1);
+		return lower_fail(l, ERR_MODEL, "batch_dims is %lld; data have rank %d, indices %d.", (long long)batch,
+		                  rank, listed + 1);
 	if (!ir_const_int(value_dim(indices, listed), &named)) {
 		lower_fail(l, ERR_UNSUPPORTED, "the last extent of indices is not known at build time.");
 		return err_advise(l->err, "Fix the shape of the indices: it decides the rank of the result.");
 	}
 	if (named < 0 || batch + named > rank)
 		return lower_fail(l, ERR_MODEL, "indices name %lld axes behind the first %lld; data have rank %d.",
-				  (long long)named, (long long)batch, rank);
+		                  (long long)named, (long long)batch, rank);
 	n = (int)(batch + named);
 	if (listed + rank - n > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the result has more than %d axes.", IR_MAX_RANK);

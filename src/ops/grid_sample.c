@@ -1,7 +1,6 @@
-/* GridSample: y[n, c, i..] = x[n, c, ..] interpolated at the position grid[n, i.., :], whose coordinates run from -1 to 1
- * over x, the last axis first.
- *   zeros: elements outside count as zero; border: as the nearest one; reflection: mirrored at the borders
- * Source: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number). */
+/* GridSample: y[n, c, i..] = x[n, c, ..] interpolated at the position grid[n, i.., :], whose coordinates run from -1 to
+ * 1 over x, the last axis first. zeros: elements outside count as zero; border: as the nearest one; reflection:
+ * mirrored at the borders Source: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number). */
 #include "ops/interpolate.h"
 
 #include <string.h>
@@ -57,7 +56,7 @@ static expr bring_inside(const struct sampling *s, expr x, expr extent, bool cub
 	else if (s->padding == BORDER && !cubic)
 		x = select_(outside, clamp(x, zero, last), x);
 	return s->padding == REFLECTION ? clamp(x, with(x, -0x1p24), with(x, 0x1p24))
-					: clamp(x, with(x, -8), add(last, with(x, 8)));
+	                                : clamp(x, with(x, -8), add(last, with(x, 8)));
 }
 
 /* The index that stands for tap index i, and for zeros whether it is inside. i is at most a few elements outside. */
@@ -111,10 +110,12 @@ static int lower(struct lower *l)
 	int64_t coordinates;
 
 	if (spatial < 1 || value_rank(grid) != rank)
-		return lower_fail(l, ERR_MODEL, "the input has rank %d, the grid %d; they must be equal, and at least 3.", rank,
-				  value_rank(grid));
+		return lower_fail(l, ERR_MODEL,
+		                  "the input has rank %d, the grid %d; they must be equal, and at least 3.", rank,
+		                  value_rank(grid));
 	if (ir_const_int(value_dim(grid, rank - 1), &coordinates) && coordinates != spatial)
-		return lower_fail(l, ERR_MODEL, "the grid's last extent must be %d, one coordinate a spatial axis.", spatial);
+		return lower_fail(l, ERR_MODEL, "the grid's last extent must be %d, one coordinate a spatial axis.",
+		                  spatial);
 	s.padding = !strcmp(padding, "border") ? BORDER : !strcmp(padding, "reflection") ? REFLECTION : ZEROS;
 
 	at[0] = space_push(l, &out, value_dim(x, 0));
@@ -137,10 +138,11 @@ const struct op_def op_grid_sample = {
 	.inputs = { IN("x", TS_PLAIN), IN("grid", TS_FLOAT) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_WORD("mode", "linear|bilinear|nearest|cubic|bicubic", "interpolation"),
-		   ATTR_WORD("padding_mode", "zeros|border|reflection", "what lies outside"),
-		   ATTR_INT("align_corners", 0, "1: -1 and 1 are the centres of the outer elements; 0: their outer edges") },
+	           ATTR_WORD("padding_mode", "zeros|border|reflection", "what lies outside"),
+	           ATTR_INT("align_corners", 0,
+	                    "1: -1 and 1 are the centres of the outer elements; 0: their outer edges") },
 	.lower = lower,
 	.cases = { "x:f32[N,3,H,W] grid:f32[N,5,6,2] opset=16",
-		   "x:f16[N,2,4,5] grid:f32[N,7,3,2] mode=cubic padding_mode=border opset=20",
-		   "x:f32[1,2,3,4,5] grid:f32[1,2,3,4,3] padding_mode=reflection align_corners=1 opset=20" },
+	           "x:f16[N,2,4,5] grid:f32[N,7,3,2] mode=cubic padding_mode=border opset=20",
+	           "x:f32[1,2,3,4,5] grid:f32[1,2,3,4,3] padding_mode=reflection align_corners=1 opset=20" },
 };

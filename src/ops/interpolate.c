@@ -41,7 +41,7 @@ struct taps taps_cubic(expr floor, expr fraction, double a)
 		.n = 4,
 		.index = { addi(floor, -1), floor, addi(floor, 1), addi(floor, 2) },
 		.weight = { far_piece(addi(fraction, 1), a), near_piece(fraction, a), near_piece(rest, a),
-			    far_piece(addi(rest, 1), a) },
+		            far_piece(addi(rest, 1), a) },
 	};
 }
 
@@ -62,7 +62,9 @@ expr interpolation_narrow(expr y, enum type t)
 		return narrow(unary(IR_ROUND_EVEN, y), t);
 	/* The greatest 64-bit integers are no doubles: those just below are. */
 	low = with(y, (double)type_min(t));
-	high = with(y, t == TYPE_I64 ? 0x1.fffffffffffffp62 : t == TYPE_U64 ? 0x1.fffffffffffffp63 : (double)type_max(t));
+	high = with(y, t == TYPE_I64   ? 0x1.fffffffffffffp62
+	               : t == TYPE_U64 ? 0x1.fffffffffffffp63
+	                               : (double)type_max(t));
 	return narrow(clamp(unary(IR_ROUND_EVEN, y), low, high), t);
 }
 

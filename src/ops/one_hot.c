@@ -24,7 +24,7 @@ static int lower(struct lower *l)
 {
 	struct value indices = lower_input(l, 0), values = lower_input(l, 2);
 	struct space s = { 0 };
-	expr depth, i, j = NULL, from[IR_MAX_RANK];
+	expr depth = NULL, i, j = NULL, from[IR_MAX_RANK];
 	int rank = value_rank(indices) + 1, axis;
 
 	if (rank > IR_MAX_RANK)
@@ -38,9 +38,10 @@ static int lower(struct lower *l)
 			from[k - (k > axis)] = space_push(l, &s, value_dim(indices, k - (k > axis)));
 	}
 	i = cast(cast(load(indices, from), TYPE_I64), TYPE_INDEX);
-	lower_output(l, 0, lower_map(l, NULL, value_type(values), &s,
-				     select_(or_(eq(i, j), eq(i, sub(j, depth))), load_list(values, 1, idx(l, 1)),
-					     load_list(values, 1, idx(l, 0)))));
+	lower_output(l, 0,
+	             lower_map(l, NULL, value_type(values), &s,
+	                       select_(or_(eq(i, j), eq(i, sub(j, depth))), load_list(values, 1, idx(l, 1)),
+	                               load_list(values, 1, idx(l, 0)))));
 	return 0;
 }
 
@@ -52,5 +53,6 @@ const struct op_def op_one_hot = {
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("axis", -1, "where the new axis is in the result") },
 	.lower = lower,
-	.cases = { "indices:i64[N,5] depth:i64[]={10} values:f32[2]", "indices:f32[N] depth:f32[]={6} values:i32[2] axis=0" },
+	.cases = { "indices:i64[N,5] depth:i64[]={10} values:f32[2]",
+	           "indices:f32[N] depth:f32[]={6} values:i32[2] axis=0" },
 };

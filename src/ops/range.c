@@ -5,6 +5,16 @@
 
 #include <math.h>
 
+/* ceil((limit - start) / delta), for either sign of delta. */
+static expr steps(expr start, expr limit, expr delta)
+{
+	int64_t d;
+
+	if (ir_const_int(delta, &d) && d > 0)
+		return ceildiv(sub(limit, start), delta);
+	return sub(with(start, 0), floordiv(sub(start, limit), delta)); /* ceil(a / b) is -floor(-a / b) */
+}
+
 /* Start, limit and delta as index expressions: exact, and symbolic where the model is. */
 static int integers(struct lower *l, enum type t)
 {
@@ -17,8 +27,7 @@ static int integers(struct lower *l, enum type t)
 	TRY(lower_known(l, 2, &delta));
 	if (ir_is_int(delta.at[0], 0))
 		return lower_fail(l, ERR_MODEL, "delta is 0.");
-	/* ceil(a / b) is -floor(-a / b), for both signs of b. */
-	i = space_push(l, &s, max_(idx(l, 0), muli(floordiv(sub(start.at[0], limit.at[0]), delta.at[0]), -1)));
+	i = space_push(l, &s, max_(idx(l, 0), steps(start.at[0], limit.at[0], delta.at[0])));
 	lower_output(l, 0, lower_map(l, NULL, t, &s, add(start.at[0], mul(i, delta.at[0]))));
 	return 0;
 }
@@ -34,9 +43,12 @@ static int floats(struct lower *l, enum type t)
 		const struct tensor *v = lower_constant(l, k);
 
 		if (!v) {
-			lower_fail(l, ERR_UNSUPPORTED, "the value of input \"%s\" is not known at build time, and the shape of "
-						       "the result depends on it.", l->op->inputs[k].name);
-			return err_advise(l->err, "Make it a constant of the model, or keep this node outside the engine.");
+			lower_fail(l, ERR_UNSUPPORTED,
+			           "the value of input \"%s\" is not known at build time, and the shape of "
+			           "the result depends on it.",
+			           l->op->inputs[k].name);
+			return err_advise(l->err,
+			                  "Make it a constant of the model, or keep this node outside the engine.");
 		}
 		x[k] = tensor_float(v, 0);
 	}
@@ -69,5 +81,6 @@ const struct op_def op_range = {
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("stash_type", 1, "opset 27: type in which f16 and bf16 are computed (f32 here)") },
 	.lower = lower,
-	.cases = { "start:i64[]={3} limit:i64[]={30} delta:i64[]={4}", "start:f32[]={10} limit:f32[]={4} delta:f32[]={-0.5}" },
+	.cases = { "start:i64[]={3} limit:i64[]={30} delta:i64[]={4}",
+	           "start:f32[]={10} limit:f32[]={4} delta:f32[]={-0.5}" },
 };

@@ -35,7 +35,7 @@ static int same_order(struct lower *l, struct value x, int rank, const expr *dim
 
 	if (ir_const_int(value_count(x), &have) && ir_const_int(product(l, rank, dim), &want) && have != want)
 		return lower_fail(l, ERR_MODEL, "the input has %lld elements, the new shape %lld.", (long long)have,
-				  (long long)want);
+		                  (long long)want);
 	for (; n > 0 && m > 0 && xdim[n - 1] == dim[m - 1]; n--, m--)
 		index[n - 1] = s.at[m - 1];
 	for (int i = 0, j = 0; i < n; i += xs, j += ys) {
@@ -65,7 +65,8 @@ static int lower_reshape(struct lower *l)
 	else if (!lower_has(l, "shape"))
 		return lower_fail(l, ERR_MODEL, "attribute \"shape\" is missing; the operator needs it.");
 	if (shape.n > IR_MAX_RANK)
-		return lower_fail(l, ERR_UNSUPPORTED, "the new shape has %d axes; %d are the most.", shape.n, IR_MAX_RANK);
+		return lower_fail(l, ERR_UNSUPPORTED, "the new shape has %d axes; %d are the most.", shape.n,
+		                  IR_MAX_RANK);
 
 	/* Copied extents stand on both sides: left out of both products, [0, -1] is right for empty tensors too. */
 	for (int i = 0; i < value_rank(x); i++)
@@ -78,9 +79,11 @@ static int lower_reshape(struct lower *l)
 			inferred = i;
 		} else if (zero_copies && ir_is_int(shape.at[i], 0)) {
 			if (i >= value_rank(x))
-				return lower_fail(l, ERR_MODEL,
-						  "extent %d of the new shape is 0: it copies an axis that the input, of "
-						  "rank %d, does not have.", i, value_rank(x));
+				return lower_fail(
+				        l, ERR_MODEL,
+				        "extent %d of the new shape is 0: it copies an axis that the input, of "
+				        "rank %d, does not have.",
+				        i, value_rank(x));
 			shape.at[i] = value_dim(x, i);
 		} else {
 			known = mul(known, shape.at[i]);
@@ -88,10 +91,11 @@ static int lower_reshape(struct lower *l)
 	}
 	if (inferred >= 0) {
 		if (ir_is_int(known, 0))
-			return lower_fail(l, ERR_MODEL, "the new shape has both an extent 0 and -1, which leaves -1 open.");
+			return lower_fail(l, ERR_MODEL,
+			                  "the new shape has both an extent 0 and -1, which leaves -1 open.");
 		if (ir_const_int(total, &have) && ir_const_int(known, &want) && have % want)
-			return lower_fail(l, ERR_MODEL, "%lld elements cannot be divided into rows of %lld.", (long long)have,
-					  (long long)want);
+			return lower_fail(l, ERR_MODEL, "%lld elements cannot be divided into rows of %lld.",
+			                  (long long)have, (long long)want);
 		shape.at[inferred] = floordiv(total, known);
 	}
 	return same_order(l, x, shape.n, shape.at);
@@ -104,11 +108,11 @@ const struct op_def op_reshape = {
 	.inputs = { IN("data", TS_DATA), OPT("shape", TS(I64)) },
 	.outputs = { OUT("reshaped") },
 	.attrs = { ATTR_INTS("shape", "opset 1: the new extents; 0 copies, -1 is what is left"),
-		   ATTR_INT("allowzero", 0, "1: an extent 0 means 0; 0: it copies the input's"),
-		   ATTR_INTS("consumed_inputs", "opset 1: a note for old optimizers, without meaning") },
+	           ATTR_INT("allowzero", 0, "1: an extent 0 means 0; 0: it copies the input's"),
+	           ATTR_INTS("consumed_inputs", "opset 1: a note for old optimizers, without meaning") },
 	.lower = lower_reshape,
 	.cases = { "data:f32[N,768] shape:i64[3]={0,12,64}", "data:f16[2,3,H,W] shape:i64[2]={-1,6}",
-		   "data:f32[4,6] shape=8,3 opset=1" },
+	           "data:f32[4,6] shape=8,3 opset=1" },
 };
 
 /* ---- Squeeze and Unsqueeze: axes of extent 1 leave and come. ----------------------------------------------------- */
@@ -142,8 +146,8 @@ static int lower_squeeze(struct lower *l)
 		bool known = ir_const_int(value_dim(x, i), &extent);
 
 		if (leaves[i] && known && extent != 1)
-			return lower_fail(l, ERR_MODEL, "axis %d has extent %lld; only an extent of 1 can be squeezed.", i,
-					  (long long)extent);
+			return lower_fail(l, ERR_MODEL, "axis %d has extent %lld; only an extent of 1 can be squeezed.",
+			                  i, (long long)extent);
 		if (!given && !known) {
 			lower_fail(l, ERR_UNSUPPORTED, "which axes have extent 1 is not known at build time.");
 			return err_advise(l->err, "Name the axes to squeeze, or fix the model's input shapes.");

@@ -1,10 +1,10 @@
 /* Resize, Upsample: y[i...] is interpolated between the elements of x around the coordinate of i along each axis.
  *   nearest: the element there; linear, cubic: the sum of 2 or 4 elements an axis, times their weights
  *   antialias, where an axis shrinks: the kernel is stretched by 1 / scale, and its weights divided by their sum
- * Indices beyond the edge mean the edge, or nothing with exclude_outside. Here is what the node asks for; the coordinates
- * are in resize_coordinate.c, the sums in resize_sample.c.
- * Source: ONNX, operators Resize (opset 10 to 19), Upsample (1, 7, 9). Before opset 11 coordinates are asymmetric and
- * nearest is floor (ceil where the axis shrinks, as ONNX's test data of opset 10 and ONNX Runtime have it). */
+ * Indices beyond the edge mean the edge, or nothing with exclude_outside. Here is what the node asks for; the
+ * coordinates are in resize_coordinate.c, the sums in resize_sample.c. Source: ONNX, operators Resize (opset 10 to 19),
+ * Upsample (1, 7, 9). Before opset 11 coordinates are asymmetric and nearest is floor (ceil where the axis shrinks, as
+ * ONNX's test data of opset 10 and ONNX Runtime have it). */
 #include "ops/resize.h"
 
 #include <string.h>
@@ -14,10 +14,12 @@
 static int unknown_scales(struct lower *l)
 {
 	lower_fail(l, ERR_UNSUPPORTED, "the scales are not known at build time.");
-	return err_advise(l->err, "Make them a constant of the model, or give sizes, which may follow from input shapes.");
+	return err_advise(l->err,
+	                  "Make them a constant of the model, or give sizes, which may follow from input shapes.");
 }
 
-/* The scale of one axis and the extent that it gives: floor(in * scale), in f32 as ONNX's shape inference computes it. */
+/* The scale of one axis and the extent that it gives: floor(in * scale), in f32 as ONNX's shape inference computes it.
+ */
 static int set_scale(struct lower *l, struct resize_axis *axis, double scale)
 {
 	int64_t p, q, in;
@@ -27,7 +29,7 @@ static int set_scale(struct lower *l, struct resize_axis *axis, double scale)
 	axis->p = idx(l, p);
 	axis->q = idx(l, q);
 	axis->out = ir_const_int(axis->in, &in) ? idx(l, (int64_t)((float)in * (float)scale))
-						: floordiv(mul(axis->in, axis->p), axis->q);
+	                                        : floordiv(mul(axis->in, axis->p), axis->q);
 	return 0;
 }
 
@@ -38,6 +40,24 @@ static int set_scales(struct lower *l, struct resize *r, const struct ints *axes
 	for (int k = 0; k < n; k++)
 		TRY(set_scale(l, &r->axis[axes->at[k]], scale[k]));
 	return 0;
+}
+
+/* p / q in lower terms where one divides the other: 2 W / W is 2. */
+static void cancel(struct lower *l, expr *p, expr *q)
+{
+	expr quotient, rest;
+
+	ir_split(*p, *q, &quotient, &rest);
+	if (quotient && ir_is_int(rest, 0)) {
+		*p = quotient;
+		*q = idx(l, 1);
+		return;
+	}
+	ir_split(*q, *p, &quotient, &rest);
+	if (quotient && ir_is_int(rest, 0)) {
+		*p = idx(l, 1);
+		*q = quotient;
+	}
 }
 
 /* Sizes, or with a policy the one scale that keeps the ratio and fits all of them. */
@@ -55,11 +75,15 @@ static int set_sizes(struct lower *l, struct resize *r, const struct ints *axes,
 		axis->out = axis->p = size->at[k];
 		axis->q = axis->in;
 	}
-	if (!strcmp(policy, "stretch") || !size->n)
+	if (!strcmp(policy, "stretch") || !size->n) {
+		for (int k = 0; k < size->n; k++)
+			cancel(l, &r->axis[axes->at[k]].p, &r->axis[axes->at[k]].q);
 		return 0;
+	}
 	q = r->axis[axes->at[0]].in;
 	for (int k = 1; k < size->n; k++) {
-		expr in = r->axis[axes->at[k]].in, a = mul(size->at[k], q), b = mul(p, in), better = least ? lt(a, b) : lt(b, a);
+		expr in = r->axis[axes->at[k]].in, a = mul(size->at[k], q), b = mul(p, in),
+		     better = least ? lt(a, b) : lt(b, a);
 
 		p = select_(better, size->at[k], p);
 		q = select_(better, in, q);
@@ -88,7 +112,7 @@ static int set_region(struct lower *l, struct resize *r, const struct ints *axes
 		for (int end = 0; end < 2; end++) {
 			int at = k + end * axes->n;
 			expr x = known ? num(l, TYPE_F32, tensor_float(known, at))
-				       : cast(load_list(roi, 1, idx(l, at)), TYPE_F32);
+			               : cast(load_list(roi, 1, idx(l, at)), TYPE_F32);
 
 			*(end ? &axis->end : &axis->start) = x;
 		}
@@ -166,7 +190,8 @@ static int read_resize(struct lower *l, struct resize *r)
 	return strcmp(r->coordinate, "tf_crop_and_resize") ? 0 : set_region(l, r, &axes);
 }
 
-/* ---- The operators -------------------------------------------------------------------------------------------------- */
+/* ---- The operators --------------------------------------------------------------------------------------------------
+ */
 
 static int lower_resize(struct lower *l)
 {
@@ -184,22 +209,24 @@ const struct op_def op_resize = {
 	.inputs = { IN("x", TS_PLAIN), OPT("roi", TS_FLOAT), OPT("scales", TS(F32)), OPT("sizes", TS(I64)) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_WORD("mode", "nearest|linear|cubic", "interpolation"),
-		   ATTR_WORD("coordinate_transformation_mode",
-			     "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|"
-			     "tf_half_pixel_for_nn|tf_crop_and_resize", "from output index to input coordinate"),
-		   ATTR_WORD("nearest_mode", "round_prefer_floor|round_prefer_ceil|floor|ceil", "from coordinate to index"),
-		   ATTR_FLOAT("cubic_coeff_a", -0.75, "parameter of the cubic kernel"),
-		   ATTR_INT("exclude_outside", 0, "1: elements outside have no weight; 0: they are the edge"),
-		   ATTR_FLOAT("extrapolation_value", 0, "tf_crop_and_resize: what lies outside the input"),
-		   ATTR_INT("antialias", 0, "1: stretch the kernel where an axis shrinks"),
-		   ATTR_INTS("axes", "the axes that roi, scales and sizes are about; without it all"),
-		   ATTR_WORD("keep_aspect_ratio_policy", "stretch|not_larger|not_smaller", "how sizes are meant") },
+	           ATTR_WORD("coordinate_transformation_mode",
+	                     "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|"
+	                     "tf_half_pixel_for_nn|tf_crop_and_resize",
+	                     "from output index to input coordinate"),
+	           ATTR_WORD("nearest_mode", "round_prefer_floor|round_prefer_ceil|floor|ceil",
+	                     "from coordinate to index"),
+	           ATTR_FLOAT("cubic_coeff_a", -0.75, "parameter of the cubic kernel"),
+	           ATTR_INT("exclude_outside", 0, "1: elements outside have no weight; 0: they are the edge"),
+	           ATTR_FLOAT("extrapolation_value", 0, "tf_crop_and_resize: what lies outside the input"),
+	           ATTR_INT("antialias", 0, "1: stretch the kernel where an axis shrinks"),
+	           ATTR_INTS("axes", "the axes that roi, scales and sizes are about; without it all"),
+	           ATTR_WORD("keep_aspect_ratio_policy", "stretch|not_larger|not_smaller", "how sizes are meant") },
 	.lower = lower_resize,
 	.cases = { "x:f32[N,3,H,W] scales:f32[4]={1,1,2,2} mode=nearest coordinate_transformation_mode=asymmetric "
-		   "nearest_mode=floor",
-		   "x:f16[N,8,7,9] sizes:i64[4]={1,8,14,13} mode=linear coordinate_transformation_mode=align_corners",
-		   "x:f32[1,3,H,W] scales:f32[4]={1,1,1.5,0.6} mode=cubic",
-		   "x:u8[2,40,60,3] sizes:i64[2]={13,17} axes=1,2 mode=linear antialias=1 opset=18" },
+	           "nearest_mode=floor",
+	           "x:f16[2,8,7,9] sizes:i64[4]={2,8,14,13} mode=linear coordinate_transformation_mode=align_corners",
+	           "x:f32[1,3,H,W] scales:f32[4]={1,1,1.5,0.6} mode=cubic",
+	           "x:u8[2,40,60,3] sizes:i64[2]={13,17} axes=1,2 mode=linear antialias=1 opset=18" },
 };
 
 /* ---- Upsample ---------------------------------------------------------------------------------------------------- */
@@ -238,9 +265,9 @@ const struct op_def op_upsample = {
 	.inputs = { IN("x", TS_PLAIN), OPT("scales", TS(F32)) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_WORD("mode", "nearest|linear|bilinear", "interpolation; bilinear in opset 1 only"),
-		   ATTR_FLOATS("scales", "opset 7: one an axis"), ATTR_FLOAT("height_scale", 1, "opset 1: of axis 2"),
-		   ATTR_FLOAT("width_scale", 1, "opset 1: of axis 3") },
+	           ATTR_FLOATS("scales", "opset 7: one an axis"), ATTR_FLOAT("height_scale", 1, "opset 1: of axis 2"),
+	           ATTR_FLOAT("width_scale", 1, "opset 1: of axis 3") },
 	.lower = lower_upsample,
 	.cases = { "x:f32[N,3,H,W] scales:f32[4]={1,1,2,2} opset=9",
-		   "x:f32[1,2,3,4] scales=1,1,2,3 mode=linear opset=7" },
+	           "x:f32[1,2,3,4] scales=1,1,2,3 mode=linear opset=7" },
 };

@@ -33,11 +33,11 @@ struct coordinate {
 /* The coordinate of output index i. `mode` is Resize's coordinate_transformation_mode. */
 struct coordinate resize_coordinate(const struct resize_axis *axis, const char *mode, expr i);
 
-expr coordinate_floor(const struct coordinate *c);                   /* as an index */
-expr coordinate_fraction(const struct coordinate *c, enum type t);   /* c - floor, of float type t */
+expr coordinate_floor(const struct coordinate *c);                 /* as an index */
+expr coordinate_fraction(const struct coordinate *c, enum type t); /* c - floor, of float type t */
 expr coordinate_nearest(const struct coordinate *c, const char *nearest_mode);
 expr coordinate_distance(const struct coordinate *c, expr index, enum type t); /* index - c */
-expr coordinate_outside(const struct coordinate *c, expr extent);    /* c < 0 or c > extent - 1, of an f32 coordinate */
+expr coordinate_outside(const struct coordinate *c, expr extent); /* c < 0 or c > extent - 1, of an f32 coordinate */
 
 /* The simplest fraction that rounds to the f32 `scale`; false when there is none of moderate size. */
 bool scale_fraction(double scale, int64_t *p, int64_t *q);

@@ -43,7 +43,8 @@ static struct coordinate line(expr a, expr b, expr d, expr i)
 
 static struct coordinate crop(const struct resize_axis *axis, expr i)
 {
-	expr one = with(axis->in, 1), last = cast(sub(axis->in, one), TYPE_F32), steps = cast(sub(axis->out, one), TYPE_F32);
+	expr one = with(axis->in, 1), last = cast(sub(axis->in, one), TYPE_F32),
+	     steps = cast(sub(axis->out, one), TYPE_F32);
 	expr whole = mul(sub(axis->end, axis->start), last);
 	expr middle = mul(mul(add(axis->start, axis->end), last), with(last, 0.5));
 	expr x = add(mul(axis->start, last), divide(mul(cast(i, TYPE_F32), whole), steps));
@@ -114,7 +115,7 @@ expr coordinate_nearest(const struct coordinate *c, const char *nearest_mode)
 		return c->x ? cast(unary(IR_CEIL, c->x), TYPE_INDEX) : ceildiv(c->num, c->den);
 	if (!strcmp(nearest_mode, "round_prefer_ceil"))
 		return c->x ? cast(unary(IR_FLOOR, add(c->x, with(c->x, 0.5))), TYPE_INDEX)
-			    : floordiv(add(n2, c->den), d2);
+		            : floordiv(add(n2, c->den), d2);
 	/* round_prefer_floor */
 	return c->x ? cast(unary(IR_CEIL, sub(c->x, with(c->x, 0.5))), TYPE_INDEX) : ceildiv(sub(n2, c->den), d2);
 }

@@ -104,8 +104,8 @@ static struct space with_extent(struct lower *l, struct value x, int axis, expr 
 
 /* The weight of the k-th element under the stretched kernel, which covers 2 * reach elements around the coordinate; and
  * its index, not held yet. */
-static expr filter_weight(const struct resize *r, const struct resize_axis *axis, expr i, expr k, expr reach, enum type c,
-			  expr *index)
+static expr filter_weight(const struct resize *r, const struct resize_axis *axis, expr i, expr k, expr reach,
+                          enum type c, expr *index)
 {
 	struct coordinate x = resize_coordinate(axis, r->coordinate, i);
 	expr scale = divide(cast(min_(axis->p, axis->q), c), cast(axis->q, c)), distance, weight;
@@ -113,7 +113,7 @@ static expr filter_weight(const struct resize *r, const struct resize_axis *axis
 	*index = add(addi(sub(coordinate_floor(&x), reach), 1), k);
 	distance = unary(IR_ABS, mul(coordinate_distance(&x, *index, c), scale));
 	weight = !strcmp(r->mode, "cubic") ? cubic_kernel(distance, r->cubic_a)
-					   : max_(sub(with(distance, 1), distance), with(distance, 0));
+	                                   : max_(sub(with(distance, 1), distance), with(distance, 0));
 	if (r->exclude_outside)
 		weight = select_(and_(ge(*index, with(*index, 0)), lt(*index, axis->in)), weight, with(weight, 0));
 	return weight;
@@ -166,11 +166,15 @@ static struct value tap_axes(struct lower *l, const struct resize *r, struct val
 	return lower_map(l, NULL, last ? value_type(r->x) : y->type, &s, last ? finish(l, r, &s, y) : y);
 }
 
-/* Stretched kernels first, one axis a pass: there the data becomes less. Then all other axes at once, or in groups where
- * that would sum too many elements. */
+/* Stretched kernels first, one axis a pass: there the data becomes less. Then all other axes at once, or in groups
+ * where that would sum too many elements. */
 int resize_sample(struct lower *l, struct resize *r)
 {
-	int rank = value_rank(r->x), taps = !strcmp(r->mode, "nearest") ? 1 : !strcmp(r->mode, "linear") ? 2 : 4, left = 0;
+	int rank = value_rank(r->x),
+	    taps = !strcmp(r->mode, "nearest")  ? 1
+	           : !strcmp(r->mode, "linear") ? 2
+	                                        : 4,
+	    left = 0;
 	bool done[IR_MAX_RANK] = { false };
 	struct value y = r->x;
 

@@ -13,8 +13,10 @@ static int lower(struct lower *l)
 	expr index[IR_MAX_RANK], n, t;
 
 	if (value_rank(x) < 2 || time < 0 || time > 1 || batch < 0 || batch > 1 || time == batch)
-		return lower_fail(l, ERR_MODEL, "time_axis is %lld and batch_axis %lld of an input of rank %d; they must be 0 "
-						"and 1, or 1 and 0.", (long long)time, (long long)batch, value_rank(x));
+		return lower_fail(l, ERR_MODEL,
+		                  "time_axis is %lld and batch_axis %lld of an input of rank %d; they must be 0 "
+		                  "and 1, or 1 and 0.",
+		                  (long long)time, (long long)batch, value_rank(x));
 	t = s.at[time];
 	n = min_(cast(load_list(lens, 1, s.at[batch]), TYPE_INDEX), s.dim[time]);
 	memcpy(index, s.at, sizeof index);
@@ -29,8 +31,9 @@ const struct op_def op_reverse_sequence = {
 	.formula = "y[t, b, ..] = x[t < lens[b] ? lens[b] - 1 - t : t, b, ..]",
 	.inputs = { IN("input", TS_DATA), IN("sequence_lens", TS(I64)) },
 	.outputs = { OUT("y") },
-	.attrs = { ATTR_INT("time_axis", 0, "the axis of the sequences"), ATTR_INT("batch_axis", 1, "the axis of their lengths") },
+	.attrs = { ATTR_INT("time_axis", 0, "the axis of the sequences"),
+	           ATTR_INT("batch_axis", 1, "the axis of their lengths") },
 	.lower = lower,
 	.cases = { "input:f32[12,N,7] sequence_lens:i64[N]",
-		   "input:f16[N,T] sequence_lens:i64[N] time_axis=1 batch_axis=0" },
+	           "input:f16[N,T] sequence_lens:i64[N] time_axis=1 batch_axis=0" },
 };

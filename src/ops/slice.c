@@ -42,7 +42,8 @@ static void backward(expr start, expr end, int64_t step, expr dim, expr *count, 
 {
 	expr zero = with(dim, 0), last = addi(dim, -1);
 	expr s = is_far(start, true) ? last : is_far(start, false) ? zero : min_(max_(wrap(start, dim), zero), last);
-	expr e = is_far(end, true) || is_far(end, false) ? with(dim, -1) : min_(max_(wrap(end, dim), with(dim, -1)), last);
+	expr e = is_far(end, true) || is_far(end, false) ? with(dim, -1)
+	                                                 : min_(max_(wrap(end, dim), with(dim, -1)), last);
 
 	*first = s;
 	*count = ceildiv(max_(sub(s, e), zero), with(dim, -(double)step));
@@ -87,8 +88,10 @@ static int lower(struct lower *l)
 
 	TRY(l->opset < 10 ? from_attributes(l, &c) : from_inputs(l, &c));
 	if (c.end.n != c.start.n || (c.axis.n && c.axis.n != c.start.n) || (c.step.n && c.step.n != c.start.n))
-		return lower_fail(l, ERR_MODEL, "starts, ends, axes and steps have %d, %d, %d and %d elements; one number is "
-						"needed.", c.start.n, c.end.n, c.axis.n, c.step.n);
+		return lower_fail(l, ERR_MODEL,
+		                  "starts, ends, axes and steps have %d, %d, %d and %d elements; one number is "
+		                  "needed.",
+		                  c.start.n, c.end.n, c.axis.n, c.step.n);
 	for (int i = 0; i < rank; i++) {
 		dim[i] = value_dim(x, i);
 		first[i] = idx(l, 0);
@@ -118,13 +121,13 @@ const struct op_def op_slice = {
 	.since = { 1, 10, 11, 13 },
 	.formula = "y[i...] = x[start + i * step ...]",
 	.inputs = { IN("data", TS_DATA), OPT("starts", TS(I32) | TS(I64)), OPT("ends", TS(I32) | TS(I64)),
-		    OPT("axes", TS(I32) | TS(I64)), OPT("steps", TS(I32) | TS(I64)) },
+	            OPT("axes", TS(I32) | TS(I64)), OPT("steps", TS(I32) | TS(I64)) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INTS("starts", "opset 1: first index along each of the axes"),
-		   ATTR_INTS("ends", "opset 1: index behind the last"),
-		   ATTR_INTS("axes", "opset 1: the axes; without them the first ones") },
+	           ATTR_INTS("ends", "opset 1: index behind the last"),
+	           ATTR_INTS("axes", "opset 1: the axes; without them the first ones") },
 	.lower = lower,
 	.cases = { "data:f32[N,3,H,W] starts:i64[2]={1,-4} ends:i64[2]={2147483647,-1} axes:i64[2]={2,3}",
-		   "data:f16[8,10] starts:i64[1]={-1} ends:i64[1]={-100} axes:i64[1]={1} steps:i64[1]={-2}",
-		   "data:f32[8,10] starts=1,2 ends=-1,100 opset=1" },
+	           "data:f16[8,10] starts:i64[1]={-1} ends:i64[1]={-100} axes:i64[1]={1} steps:i64[1]={-2}",
+	           "data:f32[8,10] starts=1,2 ends=-1,100 opset=1" },
 };

@@ -4,33 +4,31 @@
 
 #include <string.h>
 
-/* Repeats along every axis; opset 1 has one axis, and says which. */
-static int read_repeats(struct lower *l, int rank, struct exprs *repeats)
+/* Opset 1: how many tiles along which axis, numbers of the data's type. */
+static int read_tiles(struct lower *l, int rank, struct exprs *repeats)
 {
-	struct ints axis_input;
-	struct exprs tiles;
+	const struct tensor *tiles = lower_constant(l, 1), *axis_input = lower_constant(l, 2);
 	int axis;
 
-	if (l->opset >= 6)
-		return lower_known(l, 1, repeats);
-	TRY(lower_known(l, 1, &tiles));
-	TRY(lower_known_ints(l, 2, &axis_input));
-	TRY(lower_axis(l, axis_input.at[0], rank, false, &axis));
+	if (!tiles || !axis_input || tensor_count(tiles) != 1 || tensor_count(axis_input) != 1)
+		return lower_fail(l, ERR_UNSUPPORTED, "tiles and axis must each be one constant number.");
+	TRY(lower_axis(l, (int64_t)tensor_float(axis_input, 0), rank, false, &axis));
 	for (repeats->n = 0; repeats->n < rank; repeats->n++)
-		repeats->at[repeats->n] = repeats->n == axis ? tiles.at[0] : idx(l, 1);
+		repeats->at[repeats->n] = idx(l, repeats->n == axis ? (int64_t)tensor_float(tiles, 0) : 1);
 	return 0;
 }
 
 static int lower_tile(struct lower *l)
 {
 	struct value x = lower_input(l, 0);
-	struct exprs repeats;
+	struct exprs repeats = { 0 };
 	struct space s = { 0 };
 	expr index[IR_MAX_RANK];
 
-	TRY(read_repeats(l, value_rank(x), &repeats));
+	TRY(l->opset < 6 ? read_tiles(l, value_rank(x), &repeats) : lower_known(l, 1, &repeats));
 	if (repeats.n != value_rank(x))
-		return lower_fail(l, ERR_MODEL, "repeats has %d elements, the input has rank %d.", repeats.n, value_rank(x));
+		return lower_fail(l, ERR_MODEL, "repeats has %d elements, the input has rank %d.", repeats.n,
+		                  value_rank(x));
 	for (int i = 0; i < value_rank(x); i++)
 		index[i] = mod(space_push(l, &s, mul(value_dim(x, i), repeats.at[i])), value_dim(x, i));
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));

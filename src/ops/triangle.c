@@ -13,8 +13,9 @@ static int lower_eye_like(struct lower *l)
 	if (t <= TYPE_NONE || t >= TYPE_COUNT || !(TS_PLAIN & 1u << t))
 		return lower_fail(l, ERR_UNSUPPORTED, "the result's type (ONNX type %d) cannot be computed with.", t);
 	s = space_of(l, x);
-	lower_output(l, 0, lower_map(l, NULL, t, &s,
-				     select_(eq(s.at[1], addi(s.at[0], lower_int(l, "k"))), num(l, t, 1), num(l, t, 0))));
+	lower_output(l, 0,
+	             lower_map(l, NULL, t, &s,
+	                       select_(eq(s.at[1], addi(s.at[0], lower_int(l, "k"))), num(l, t, 1), num(l, t, 0))));
 	return 0;
 }
 
@@ -25,7 +26,7 @@ const struct op_def op_eye_like = {
 	.inputs = { IN("input", TS_PLAIN) },
 	.outputs = { OUT("output") },
 	.attrs = { { "dtype", OP_INT, 0, NULL, "element type of the result; without it the input's", false },
-		   ATTR_INT("k", 0, "which diagonal: 0 the main one, above it positive") },
+	           ATTR_INT("k", 0, "which diagonal: 0 the main one, above it positive") },
 	.lower = lower_eye_like,
 	.cases = { "input:f32[N,M]", "input:i32[4,5] k=-1 dtype=11" },
 };

@@ -267,7 +267,7 @@ static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, cons
 		}
 		y = oracle_cast(y, made, out->type, false);
 		if (type_is_float(out->type))
-			tensor_set_float(out, n, y.f);
+			type_store_float(out->type, out->data, n, y.f, false);
 		else
 			tensor_set_int(out, n, y.i);
 	}

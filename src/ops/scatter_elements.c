@@ -18,7 +18,7 @@ static int read_reduction(struct lower *l, enum type t, enum ir_combine *c)
 	     : !strcmp(word, "mul") ? IR_PROD
 	     : !strcmp(word, "max") ? IR_MAXIMUM
 	     : !strcmp(word, "min") ? IR_MINIMUM
-				    : IR_NONE;
+	                            : IR_NONE;
 	if (*c == IR_NONE || TS_NUMBER & 1u << t)
 		return 0;
 	if (t != TYPE_BOOL)
@@ -51,12 +51,13 @@ static int lower_elements(struct lower *l)
 	TRY(lower_axis(l, lower_int(l, "axis"), value_rank(x), false, &axis));
 	TRY(read_reduction(l, t, &combine));
 	if (value_rank(indices) != value_rank(x) || value_rank(updates) != value_rank(x))
-		return lower_fail(l, ERR_MODEL, "data, indices and updates have ranks %d, %d and %d; one rank is needed.",
-				  value_rank(x), value_rank(indices), value_rank(updates));
+		return lower_fail(l, ERR_MODEL,
+		                  "data, indices and updates have ranks %d, %d and %d; one rank is needed.",
+		                  value_rank(x), value_rank(indices), value_rank(updates));
 	memcpy(index, s.at, sizeof index);
 	index[axis] = target(at(indices, &s), value_dim(x, axis), &inside);
-	lower_output(l, 0, lower_scatter(l, NULL, t, &out, at(x, &out), &s, combine, index, load(updates, s.at),
-					 inside));
+	lower_output(l, 0,
+	             lower_scatter(l, NULL, t, &out, at(x, &out), &s, combine, index, load(updates, s.at), inside));
 	return 0;
 }
 
@@ -73,7 +74,7 @@ const struct op_def op_scatter_elements = {
 	.since = { 11, 13, 16, 18 },
 	SCATTER_ELEMENTS,
 	.cases = { "data:f32[N,33] indices:i64[N,5] updates:f32[N,5] axis=1",
-		   "data:f16[9,4] indices:i32[3,4] updates:f16[3,4] reduction=add opset=18" },
+	           "data:f16[9,4] indices:i32[3,4] updates:f16[3,4] reduction=add opset=18" },
 };
 
 const struct op_def op_scatter = {
@@ -102,7 +103,7 @@ static int lower_nd(struct lower *l)
 	}
 	if (named < 0 || named > rank || value_rank(updates) != listed + rank - named)
 		return lower_fail(l, ERR_MODEL, "indices name %lld axes of data of rank %d, and updates have rank %d.",
-				  (long long)named, rank, value_rank(updates));
+		                  (long long)named, rank, value_rank(updates));
 	for (int i = 0; i < listed; i++)
 		from[i] = space_push(l, &s, value_dim(indices, i));
 	for (int i = 0; i < named; i++) {
@@ -111,8 +112,8 @@ static int lower_nd(struct lower *l)
 	}
 	for (int i = (int)named; i < rank; i++)
 		index[i] = space_push(l, &s, value_dim(x, i));
-	lower_output(l, 0, lower_scatter(l, NULL, t, &out, at(x, &out), &s, combine, index, load(updates, s.at),
-					 inside));
+	lower_output(l, 0,
+	             lower_scatter(l, NULL, t, &out, at(x, &out), &s, combine, index, load(updates, s.at), inside));
 	return 0;
 }
 
@@ -125,5 +126,5 @@ const struct op_def op_scatter_nd = {
 	.attrs = { ATTR_WORD("reduction", "none|add|mul|max|min", "opset 16: how an update meets what is there") },
 	.lower = lower_nd,
 	.cases = { "data:f32[20,30,8] indices:i64[N,2] updates:f32[N,8]",
-		   "data:f32[H,W] indices:i64[5,1] updates:f32[5,W] reduction=max opset=18" },
+	           "data:f32[H,W] indices:i64[5,1] updates:f32[5,W] reduction=max opset=18" },
 };

@@ -1,0 +1,299 @@
+/* A plugin against a program: runs both, compares, and tells the worst. See verify.h. */
+#include "check/verify.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/npy.h"
+
+struct verify {
+	struct dev *dev;
+	struct host *host;
+	struct tpat_rt_device device;
+};
+
+int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
+		struct err *e)
+{
+	struct verify *v = NEW(a, struct verify);
+	struct host_options o = { .version = 0 };
+	*out = v; /* verify_close() gives back what was opened before a failure */
+	TRY(dev_open(&v->dev, device, NULL, e));
+	if (strcmp(v->dev->kind, "cuda") != 0) {
+		verify_rt_device(&v->device, v->dev, folder, a);
+		o.device = &v->device;
+	}
+	return host_open(&v->host, library, &o, a, e);
+}
+
+void verify_close(struct verify *v)
+{
+	if (!v)
+		return;
+	host_close(v->host);
+	if (v->dev)
+		v->dev->close(v->dev);
+	v->host = NULL;
+	v->dev = NULL;
+}
+
+const char *verify_device_name(const struct verify *v)
+{
+	return v->dev->props.name;
+}
+
+const struct tpat_rt_plugin *verify_plugin(const struct verify *v, const char *name)
+{
+	const struct tpat_rt_library *l = host_library(v->host);
+	for (int i = 0; l && i < l->plugins; i++)
+		if (strcmp(l->plugin[i].name, name) == 0)
+			return &l->plugin[i];
+	return NULL;
+}
+
+/* ---- One run of a case. */
+
+struct run {
+	struct tensor *in, *want, *got; /* of all inputs; of all outputs */
+	struct host_tensor *edge;       /* the inputs, on the device */
+};
+
+struct job {
+	struct verify *v;
+	const struct verify_case *c;
+	struct verify_result *result;
+	struct host_engine *engine;
+	struct run *run;
+	int inputs, outputs;
+	double worst; /* how far the worst element so far is beyond what it should be */
+	struct arena *arena;
+	struct err *err;
+};
+
+static struct host_tensor edge_of(const struct tensor *t)
+{
+	struct host_tensor x = { .type = (int32_t)t->type, .rank = t->rank };
+	for (int k = 0; k < t->rank && k < TRT_MAX_DIMS; k++)
+		x.dim[k] = t->dim[k];
+	return x;
+}
+
+/* The plugin built for all extents that the runs use. */
+static int build_engine(struct job *j, struct err *e)
+{
+	struct host_tensor *min = NEWN(j->arena, struct host_tensor, j->inputs + 1);
+	struct host_tensor *max = NEWN(j->arena, struct host_tensor, j->inputs + 1);
+	for (int i = 0; i < j->inputs; i++) {
+		min[i] = max[i] = j->run[0].edge[i];
+		for (int r = 1; r < j->c->runs; r++)
+			for (int k = 0; k < min[i].rank; k++) {
+				int64_t n = j->run[r].edge[i].dim[k];
+				min[i].dim[k] = n < min[i].dim[k] ? n : min[i].dim[k];
+				max[i].dim[k] = n > max[i].dim[k] ? n : max[i].dim[k];
+			}
+	}
+	return host_build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min, j->run[0].edge, max,
+			  j->inputs, j->arena, e);
+}
+
+static int upload_inputs(struct job *j, struct run *r, struct err *e)
+{
+	struct dev *d = j->v->dev;
+	for (int i = 0; i < j->inputs; i++) {
+		int64_t bytes = tensor_bytes(&r->in[i]);
+		TRY(d->alloc(d, &r->edge[i].pointer, bytes ? (size_t)bytes : 1, e));
+		if (bytes)
+			TRY(d->copy_in(d, r->edge[i].pointer, r->in[i].data, (size_t)bytes, e));
+	}
+	return 0;
+}
+
+static int download(struct job *j, struct run *r, const struct host_tensor *out, struct err *e)
+{
+	struct dev *d = j->v->dev;
+	for (int o = 0; o < j->outputs; o++) {
+		TRY(tensor_new(&r->got[o], (enum type)out[o].type, out[o].rank, out[o].dim, j->arena, e));
+		if (tensor_bytes(&r->got[o]))
+			TRY(d->copy_out(d, r->got[o].data, out[o].pointer, (size_t)tensor_bytes(&r->got[o]), e));
+	}
+	return 0;
+}
+
+static int run_plugin(struct job *j, struct run *r, struct err *e)
+{
+	struct dev *d = j->v->dev;
+	struct host_memory memory = verify_memory(d);
+	struct host_tensor *out = NEWN(j->arena, struct host_tensor, host_outputs(j->engine) + 1);
+	if (host_outputs(j->engine) != j->outputs)
+		return err_set(e, ERR_DIFFER, "The plugin has %d outputs; the original nodes have %d.", host_outputs(j->engine),
+			       j->outputs);
+	int rc = upload_inputs(j, r, e);
+	if (rc == 0)
+		rc = host_run(j->engine, r->edge, out, &memory, d->queue, e);
+	if (rc == 0)
+		rc = download(j, r, out, e);
+	for (int o = 0; o < j->outputs; o++)
+		if (out[o].pointer)
+			d->free(d, out[o].pointer);
+	for (int i = 0; i < j->inputs; i++) {
+		d->free(d, r->edge[i].pointer);
+		r->edge[i].pointer = NULL;
+	}
+	return rc;
+}
+
+/* ---- Comparison. */
+
+static char *describe(const struct tensor *t, int n, struct arena *a)
+{
+	struct str s = str_new(a);
+	for (int i = 0; i < n; i++)
+		str_printf(&s, "%s%s", i ? ", " : "", tensor_describe(&t[i], a));
+	return arena_strdup(a, str_text(&s));
+}
+
+static bool has_float_input(const struct job *j)
+{
+	vec_each(b, &j->c->reference->inputs)
+		if (type_is_float((*b)->type))
+			return true;
+	return false;
+}
+
+/* What a result may differ by. The rounding of sums is relative to what was added up, for which the root of the mean
+ * square of the result stands; integers made from floats may round the other way. */
+static struct tensor_tolerance tolerance_of(const struct job *j, const struct tensor *want)
+{
+	struct tensor_tolerance t = tensor_tolerance_of(want->type);
+	int64_t n = tensor_count(want);
+	double square = 0, count = 0;
+	if (!type_is_float(want->type)) {
+		t.absolute = type_is_int(want->type) && has_float_input(j) ? 1 : 0;
+		return t;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		double x = tensor_float(want, i);
+		if (isfinite(x)) {
+			square += x * x;
+			count++;
+		}
+	}
+	t.absolute += count > 0 ? t.relative * sqrt(square / count) : 0;
+	return t;
+}
+
+/* "[2,1]: got 1.5, want 1.25" */
+static char *worst_text(const struct tensor *t, const struct tensor_difference *d, struct arena *a)
+{
+	struct str s = str_new(a);
+	int64_t at[TENSOR_MAX_RANK], rest = d->worst;
+	for (int k = t->rank - 1; k >= 0; k--) {
+		at[k] = rest % t->dim[k];
+		rest /= t->dim[k];
+	}
+	str_add(&s, "[");
+	for (int k = 0; k < t->rank; k++)
+		str_printf(&s, "%s%" PRId64, k ? "," : "", at[k]);
+	str_printf(&s, "]: got %.9g, want %.9g", d->worst_got, d->worst_want);
+	return arena_strdup(a, str_text(&s));
+}
+
+static int dump(struct job *j, const struct run *r)
+{
+	const struct ir_program *p = j->c->reference;
+	struct npz_entry *entry = NEWN(j->arena, struct npz_entry, j->inputs + 2 * j->outputs);
+	int n = 0;
+	for (int i = 0; i < j->inputs; i++)
+		entry[n++] = (struct npz_entry){ .name = p->inputs.at[i]->name, .tensor = r->in[i] };
+	for (int o = 0; o < j->outputs; o++) {
+		const char *name = p->outputs.at[o]->name;
+		entry[n++] = (struct npz_entry){ .name = arena_printf(j->arena, "got_%s", name), .tensor = r->got[o] };
+		entry[n++] = (struct npz_entry){ .name = arena_printf(j->arena, "want_%s", name), .tensor = r->want[o] };
+	}
+	j->result->dumped = true;
+	return npz_write(j->c->dump, entry, n, j->err);
+}
+
+/* Adds one run's outputs to the result; the run with the worst element is the one that is told of and dumped. */
+static int compare(struct job *j, const struct run *r)
+{
+	struct verify_result *x = j->result;
+	bool worst_here = false;
+	for (int o = 0; o < j->outputs; o++) {
+		struct tensor_difference d;
+		struct tensor_tolerance t = tolerance_of(j, &r->want[o]);
+		if (!tensor_compare(&d, &r->got[o], &r->want[o], t)) {
+			x->passed = false;
+			return err_set(&x->failure, ERR_DIFFER, "Output %s is %s; it must be %s.", j->c->reference->outputs.at[o]->name,
+				       tensor_describe(&r->got[o], j->arena), tensor_describe(&r->want[o], j->arena));
+		}
+		x->elements += d.count;
+		x->differing += d.differing;
+		x->passed &= d.differing == 0;
+		x->max_absolute = fmax(x->max_absolute, d.max_absolute);
+		x->max_relative = fmax(x->max_relative, d.max_relative);
+		double bad = d.worst < 0 ? 0 : fabs(d.worst_got - d.worst_want) / (t.absolute + t.relative * fabs(d.worst_want));
+		if (d.worst >= 0 && (isnan(bad) || bad > j->worst)) {
+			j->worst = isnan(bad) ? INFINITY : bad;
+			worst_here = true;
+			x->output = arena_strdup(j->arena, j->c->reference->outputs.at[o]->name);
+			x->worst = worst_text(&r->want[o], &d, j->arena);
+		}
+	}
+	if (!worst_here)
+		return 0;
+	x->inputs = describe(r->in, j->inputs, j->arena);
+	x->outputs = describe(r->want, j->outputs, j->arena);
+	return x->passed || !j->c->dump ? 0 : dump(j, r);
+}
+
+/* ---- The case. */
+
+static int draw_runs(struct job *j)
+{
+	j->run = NEWN(j->arena, struct run, j->c->runs);
+	for (int r = 0; r < j->c->runs; r++) {
+		struct run *run = &j->run[r];
+		run->in = NEWN(j->arena, struct tensor, j->inputs + 1);
+		run->want = NEWN(j->arena, struct tensor, j->outputs + 1);
+		run->got = NEWN(j->arena, struct tensor, j->outputs + 1);
+		run->edge = NEWN(j->arena, struct host_tensor, j->inputs + 1);
+		TRY(verify_draw(run->in, run->want, j->c, r, j->arena, j->err));
+		for (int i = 0; i < j->inputs; i++)
+			run->edge[i] = edge_of(&run->in[i]);
+	}
+	return 0;
+}
+
+static int run_all(struct job *j)
+{
+	struct err *failure = &j->result->failure;
+	TRY(draw_runs(j));
+	j->result->inputs = describe(j->run[0].in, j->inputs, j->arena);
+	j->result->outputs = describe(j->run[0].want, j->outputs, j->arena);
+	if (build_engine(j, failure) < 0)
+		return 0;
+	for (int r = 0; r < j->c->runs && !failure->code; r++)
+		if (run_plugin(j, &j->run[r], failure) == 0)
+			TRY(compare(j, &j->run[r]) == ERR_DIFFER ? 0 : j->err->code);
+	return 0;
+}
+
+int verify_run(struct verify_result *out, struct verify *v, const struct verify_case *c, struct arena *a, struct err *e)
+{
+	struct job j = { .v = v,
+			 .c = c,
+			 .result = out,
+			 .inputs = c->reference->inputs.n,
+			 .outputs = c->reference->outputs.n,
+			 .arena = a,
+			 .err = e };
+	*out = (struct verify_result){ .passed = true, .worst = "", .output = "" };
+	host_log_clear(v->host);
+	int rc = run_all(&j);
+	host_engine_free(j.engine);
+	out->passed &= out->failure.code == 0;
+	return rc;
+}

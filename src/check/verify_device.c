@@ -1,0 +1,131 @@
+/* The runtime's device on top of a struct dev: where the kernels of `tpat verify --device cpu` run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "check/verify.h"
+
+/* What the callbacks' `user` is. Lives as long as the device. */
+struct state {
+	struct dev *dev;
+	const char *folder;
+};
+
+static int tell(char why[256], const struct err *e)
+{
+	snprintf(why, 256, "%.255s", e->text);
+	return -1;
+}
+
+/* The plugin's C text, compiled and loaded. */
+static int load_text(struct state *s, const struct tpat_rt_plugin *p, struct dev_module **out, struct arena *a,
+		     struct err *e)
+{
+	char *text;
+	size_t size;
+	struct dev_code code;
+	const char *name = arena_printf(a, "%s.cpu.c", str_identifier(a, p->name));
+	const char *path = path_join(a, path_join(a, s->folder, "kernels"), name);
+	TRY(file_read(&text, &size, path, a, e));
+	struct dev_source source = { .file = name, .text = text };
+	TRY(s->dev->compile(s->dev, &code, &source, NULL, a, e));
+	return s->dev->load(s->dev, out, &code, e);
+}
+
+static int load(void *user, const struct tpat_rt_plugin *p, void **module, char why[256])
+{
+	struct err e = { 0 };
+	struct arena *a = arena_new();
+	struct dev_module *m = NULL;
+	int rc = load_text(user, p, &m, a, &e);
+	*module = m;
+	arena_free(a);
+	return rc < 0 ? tell(why, &e) : 0;
+}
+
+static int upload(void *user, const void *data, size_t bytes, void **pointer, char why[256])
+{
+	struct dev *d = ((struct state *)user)->dev;
+	struct err e = { 0 };
+	int rc = d->alloc(d, pointer, bytes ? bytes : 1, &e);
+	if (rc == 0)
+		rc = d->copy_in(d, *pointer, data, bytes, &e);
+	return rc < 0 ? tell(why, &e) : 0;
+}
+
+static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
+		  const uint32_t grid[3], void **args, void *stream, char why[256])
+{
+	struct dev *d = ((struct state *)user)->dev;
+	struct err e = { 0 };
+	struct dev_kernel *k;
+	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1], (uint32_t)kernel->block[2] };
+	(void)plugin, (void)stream;
+	int rc = d->kernel(d, &k, module, kernel->name, kernel->shared_bytes, &e);
+	if (rc == 0)
+		rc = d->launch(d, k, grid, block, kernel->shared_bytes, args, &e);
+	return rc < 0 ? tell(why, &e) : 0;
+}
+
+static int current(void *user, char why[256])
+{
+	(void)user, (void)why;
+	return 0;
+}
+
+static void unload(void *user, int device, void *module)
+{
+	struct dev *d = ((struct state *)user)->dev;
+	(void)device;
+	d->unload(d, module);
+}
+
+static void release(void *user, int device, void *pointer)
+{
+	struct dev *d = ((struct state *)user)->dev;
+	(void)device;
+	d->free(d, pointer);
+}
+
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct arena *a)
+{
+	struct state *s = NEW(a, struct state);
+	*s = (struct state){ d, folder };
+	*out = (struct tpat_rt_device){
+		.version = TPAT_RT_VERSION,
+		.user = s,
+		.load = load,
+		.upload = upload,
+		.launch = launch,
+		.current = current,
+		.unload = unload,
+		.release = release,
+	};
+}
+
+/* ---- The host's memory. */
+
+static int memory_alloc(void *user, size_t bytes, void **pointer, struct err *e)
+{
+	struct dev *d = user;
+	return d->alloc(d, pointer, bytes ? bytes : 1, e);
+}
+
+static void memory_free(void *user, void *pointer)
+{
+	struct dev *d = user;
+	d->free(d, pointer);
+}
+
+/* The plugin ran on the device's own queue. */
+static int memory_wait(void *user, void *stream, struct err *e)
+{
+	struct dev *d = user;
+	(void)stream;
+	return d->synchronize(d, e);
+}
+
+struct host_memory verify_memory(struct dev *d)
+{
+	return (struct host_memory){ d, memory_alloc, memory_free, memory_wait };
+}

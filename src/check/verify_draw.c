@@ -1,0 +1,202 @@
+/* Extents and values for a tensor program that nobody gave: drawn until the program takes them. */
+#include "check/verify.h"
+
+#include <string.h>
+
+#include "eval/eval.h"
+
+enum {
+	ATTEMPTS = 24,             /* to find extents that the program takes */
+	ELEMENTS_MAX = 1 << 22,    /* of one drawn tensor */
+	INDEX_VALUES = 4,          /* values of inputs that index, where nothing bounds them */
+};
+
+struct draw {
+	const struct verify_case *c;
+	struct map symbols; /* name -> value + 1 */
+	struct arena *arena;
+	uint64_t state;
+	int run, attempt;
+	struct err *err;
+};
+
+static uint64_t draw_next(struct draw *d)
+{
+	return d->state = hash_u64(d->state, 0x9e3779b97f4a7c15u);
+}
+
+/* A new symbol's value. Small and odd sizes, and some beyond a warp or a block's tile; later attempts are larger, and
+ * every other one makes all extents equal, for programs that want that. */
+static int64_t draw_extent(struct draw *d)
+{
+	static const int range[][2] = { { 5, 16 }, { 1, 8 }, { 17, 40 } };
+	int which = d->run % 3, scale = 1 << (d->attempt / 4 < 6 ? d->attempt / 4 : 6);
+	uint64_t random = d->attempt % 2 ? hash_u64(d->c->seed, (uint64_t)(d->run * 64 + d->attempt)) : draw_next(d);
+	int width = range[which][1] - range[which][0] + 1;
+	return (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale;
+}
+
+static bool symbol_value(void *user, const char *name, int64_t *value)
+{
+	struct draw *d = user;
+	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
+	if (!known) {
+		known = (uintptr_t)draw_extent(d) + 1;
+		map_put(&d->symbols, name, (void *)known);
+	}
+	*value = (int64_t)(known - 1);
+	return true;
+}
+
+/* Extents that are given decide the symbols that are such an extent alone. */
+static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const int64_t *dim)
+{
+	if (rank != b->rank)
+		return err_set(d->err, ERR_USAGE, "Input %s of plugin %s has %d dimensions, not %d.", b->name, d->c->plugin, b->rank,
+			       rank);
+	for (int k = 0; k < rank; k++) {
+		int64_t fixed;
+		if (ir_const_int(b->dim[k], &fixed) && fixed != dim[k])
+			return err_set(d->err, ERR_USAGE, "Input %s of plugin %s has extent %lld at dimension %d, not %lld.", b->name,
+				       d->c->plugin, (long long)fixed, k, (long long)dim[k]);
+		if (b->dim[k]->op == IR_SYMBOL)
+			map_put(&d->symbols, b->dim[k]->name, (void *)((uintptr_t)dim[k] + 1));
+	}
+	return 0;
+}
+
+static int take_all_given(struct draw *d)
+{
+	const struct ir_program *p = d->c->reference;
+	for (int i = 0; i < p->inputs.n; i++) {
+		const struct verify_input *in = &d->c->input[i];
+		if (in->tensor)
+			TRY(take_given(d, p->inputs.at[i], in->tensor->rank, in->tensor->dim));
+		else if (in->rank >= 0)
+			TRY(take_given(d, p->inputs.at[i], in->rank, in->dim));
+	}
+	return 0;
+}
+
+/* ---- Values. */
+
+struct index_use {
+	bool *indexes; /* by buffer id */
+};
+
+static void note_load(void *user, expr e)
+{
+	struct index_use *u = user;
+	if (e->op == IR_LOAD)
+		u->indexes[e->buf->id] = true;
+}
+
+static void note_index(void *user, expr e)
+{
+	struct index_use *u = user;
+	for (int i = 0; e->op == IR_LOAD && i < e->n; i++)
+		ir_walk(e->arg[i], note_load, u);
+}
+
+static void note_slot(void *user, expr *slot, const char *role)
+{
+	if (role && strcmp(role, "at") == 0)
+		ir_walk(*slot, note_load, user);
+	ir_walk(*slot, note_index, user);
+}
+
+/* Which buffers hold positions in other buffers. */
+static bool *find_indexes(const struct ir_program *p, struct arena *a)
+{
+	struct index_use u = { .indexes = NEWN(a, bool, p->buffers.n + 1) };
+	vec_each(s, &p->stages)
+		ir_stage_exprs(*s, note_slot, &u);
+	return u.indexes;
+}
+
+static void draw_values(struct draw *d, struct tensor *t, bool index, int64_t smallest)
+{
+	uint64_t seed = draw_next(d);
+	if (index && type_is_int(t->type))
+		tensor_random(t, seed, 0, smallest > 0 ? (double)(smallest - 1) : INDEX_VALUES);
+	else if (type_is_float(t->type))
+		tensor_random(t, seed, -2, 2);
+	else if (type_is_int(t->type)) /* what 8-bit values are, also where they are carried in 32 bits */
+		tensor_random(t, seed, type_is_signed(t->type) ? -128 : 0, 127);
+	else
+		tensor_random(t, seed, 0, 1);
+}
+
+static int draw_inputs(struct draw *d, struct tensor *inputs)
+{
+	const struct ir_program *p = d->c->reference;
+	const bool *index = find_indexes(p, d->arena);
+	int64_t smallest = INT64_MAX;
+	for (int i = 0; i < p->inputs.n; i++) {
+		const struct ir_buffer *b = p->inputs.at[i];
+		int64_t dim[IR_MAX_RANK];
+		if (d->c->input[i].tensor) {
+			inputs[i] = *d->c->input[i].tensor;
+			if (inputs[i].type != b->type)
+				return err_set(d->err, ERR_USAGE, "Input %s of plugin %s is %s, not %s.", b->name, d->c->plugin,
+					       type_name(b->type), type_name(inputs[i].type));
+		}
+		for (int k = 0; k < b->rank; k++) {
+			if (!ir_eval_int(b->dim[k], symbol_value, d, &dim[k]) || dim[k] < 0)
+				return err_set(d->err, ERR_MODEL, "Extent %d of input %s cannot be computed.", k, b->name);
+			if (!index[b->id] && dim[k] < smallest)
+				smallest = dim[k];
+		}
+		if (inputs[i].data || d->c->input[i].tensor)
+			continue;
+		TRY(tensor_new(&inputs[i], b->type, b->rank, dim, d->arena, d->err));
+		if (tensor_count(&inputs[i]) > ELEMENTS_MAX && d->c->input[i].rank < 0 && d->attempt)
+			return err_set(d->err, ERR_MODEL, "Input %s becomes too large.", b->name);
+	}
+	for (int i = 0; i < p->inputs.n; i++)
+		if (!d->c->input[i].tensor)
+			draw_values(d, &inputs[i], index[p->inputs.at[i]->id], smallest == INT64_MAX ? 0 : smallest);
+	return 0;
+}
+
+static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want)
+{
+	const struct ir_program *p = d->c->reference;
+	const struct tensor **in = NEWN(d->arena, const struct tensor *, p->inputs.n + 1);
+	memset(inputs, 0, sizeof *inputs * (size_t)p->inputs.n);
+	d->symbols = map_new(d->arena);
+	TRY(take_all_given(d));
+	TRY(draw_inputs(d, inputs));
+	for (int i = 0; i < p->inputs.n; i++)
+		in[i] = &inputs[i];
+	return eval_program(p, in, want, NULL, d->arena, d->err);
+}
+
+static bool is_dynamic(const struct ir_program *p)
+{
+	int64_t n;
+	vec_each(b, &p->inputs)
+		for (int k = 0; k < (*b)->rank; k++)
+			if (!ir_const_int((*b)->dim[k], &n))
+				return true;
+	return false;
+}
+
+int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
+		struct err *e)
+{
+	struct draw d = { .c = c, .arena = a, .run = run, .err = e };
+	int attempts = is_dynamic(c->reference) ? ATTEMPTS : 1, rc;
+	do {
+		struct arena_mark mark = arena_mark(a);
+		d.state = hash_u64(hash_str(c->seed, c->plugin), (uint64_t)(run * ATTEMPTS + d.attempt));
+		rc = try_once(&d, inputs, want);
+		if (rc != ERR_MODEL || d.attempt + 1 == attempts)
+			break;
+		arena_release(a, mark);
+		err_clear(e);
+	} while (++d.attempt < attempts);
+	if (rc == ERR_MODEL && attempts > 1)
+		err_advise(e, "No extents that fit were found in %d attempts; give them with --shape NAME:1x3x64x64.", attempts);
+	return rc;
+}

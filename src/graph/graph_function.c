@@ -1,0 +1,93 @@
+/* The replaced nodes of a region as a local function: casts at its edges, its constants, the nodes as they were. */
+#include <ctype.h>
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+struct names {
+	VEC(const char *);
+};
+struct body {
+	VEC(Onnx__NodeProto *);
+};
+
+static Onnx__NodeProto *node_new(struct onnx_model *m, const char *type, const char *in, const char *out)
+{
+	Onnx__NodeProto *n = onnx_node_new(m, "", type, NULL);
+
+	if (in)
+		onnx_node_input(m, n, in);
+	onnx_node_output(m, n, out);
+	return n;
+}
+
+Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t)
+{
+	Onnx__NodeProto *n = node_new(m, "Cast", in, out);
+	char *name = arena_strdup(m->arena, type_info(t)->onnx_name);
+
+	if (onnx_opset(m, "") >= 6) {
+		onnx_node_set_int(m, n, "to", t);
+		return n;
+	}
+	for (char *c = name; *c; c++) /* then it was a word */
+		*c = (char)toupper((unsigned char)*c);
+	onnx_node_set_string(m, n, "to", name);
+	return n;
+}
+
+/* Before opset 9 a Constant has floats only: other numbers are cast from double, which holds them exactly. */
+static int add_constant(struct graph *g, struct body *body, struct graph_value *v, struct err *e)
+{
+	struct onnx_model *m = g->model;
+	const struct tensor *t;
+	struct tensor wide;
+	Onnx__NodeProto *n;
+	bool cast = onnx_opset(m, "") < 9 && v->type != TYPE_F32 && v->type != TYPE_F16 && v->type != TYPE_F64;
+	const char *name = cast ? onnx_name_unique(m, arena_printf(m->arena, "%s_double", v->name)) : v->name;
+
+	TRY(graph_constant(&t, g, v, e));
+	if (cast) {
+		TRY(tensor_convert(&wide, t, TYPE_F64, m->arena, e));
+		t = &wide;
+	}
+	n = node_new(m, "Constant", NULL, name);
+	onnx_node_set_tensor(m, n, "value", onnx_tensor_store(t, name, m->arena));
+	vec_push(g->arena, body, n);
+	if (cast)
+		vec_push(g->arena, body, graph_cast_new(m, name, v->name, v->type));
+	return 0;
+}
+
+Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_region *r, const char *name,
+					const struct graph_program_options *o, struct err *e)
+{
+	struct onnx_model *m = g->model;
+	struct names in = { 0 }, out = { 0 };
+	struct body body = { 0 };
+
+	vec_each(v, &r->inputs) {
+		const char *edge = (*v)->name;
+
+		if (graph_edge_type((*v)->type, o) != (*v)->type) {
+			edge = onnx_name_unique(m, arena_printf(m->arena, "%s_int32", edge));
+			vec_push(g->arena, &body, graph_cast_new(m, edge, (*v)->name, (*v)->type));
+		}
+		vec_push(g->arena, &in, edge);
+	}
+	vec_each(v, &r->constants)
+		if (add_constant(g, &body, *v, e) < 0)
+			return NULL;
+	vec_each(i, &r->nodes)
+		vec_push(g->arena, &body, g->nodes.at[*i].proto);
+	vec_each(v, &r->outputs) {
+		const char *edge = (*v)->name;
+
+		if (graph_edge_type((*v)->type, o) != (*v)->type) {
+			edge = onnx_name_unique(m, arena_printf(m->arena, "%s_int32", edge));
+			vec_push(g->arena, &body, graph_cast_new(m, (*v)->name, edge, TYPE_I32));
+		}
+		vec_push(g->arena, &out, edge);
+	}
+	return onnx_function_new(m, GRAPH_PLUGIN_DOMAIN, name, in.at, in.n, out.at, out.n, body.at, body.n);
+}

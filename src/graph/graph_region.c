@@ -1,0 +1,178 @@
+/* Regions: what goes in, what comes out, and whether the nodes can become one node at all. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+static int compare_ints(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static const char *node_text(struct graph *g, int i)
+{
+	const struct graph_node *n = &g->nodes.at[i];
+
+	return arena_printf(g->arena, "%s (%s)", n->label, onnx_text(n->proto->op_type));
+}
+
+/* ---- Convex: no path leaves the region and comes back ------------------------------------------------------------- */
+
+static void mark_consumers(const struct graph *g, const struct graph_node *n, const bool *in, bool *after)
+{
+	for (size_t k = 0; k < n->proto->n_output; k++) {
+		const struct graph_value *v = graph_value_find(g, n->proto->output[k]);
+
+		for (int i = 0; v && i < v->consumers.n; i++)
+			if (!in[v->consumers.at[i]])
+				after[v->consumers.at[i]] = true;
+	}
+}
+
+static bool feeds(const struct graph *g, const struct graph_node *n, const bool *set)
+{
+	for (size_t k = 0; k < n->proto->n_output; k++) {
+		const struct graph_value *v = graph_value_find(g, n->proto->output[k]);
+
+		for (int i = 0; v && i < v->consumers.n; i++)
+			if (set[v->consumers.at[i]])
+				return true;
+	}
+	return false;
+}
+
+static int not_convex(struct graph *g, const struct graph_region *r, const bool *between, struct err *e)
+{
+	struct str list = str_new(g->arena);
+	int n = 0, blocked = -1, first = -1;
+
+	for (int i = 0; i < g->nodes.n; i++) {
+		if (!between[i])
+			continue;
+		if (n++ < 8)
+			str_printf(&list, "%s%s", list.n ? ", " : "", g->nodes.at[i].label);
+		first = first < 0 ? i : first;
+		if (!g->nodes.at[i].known && blocked < 0)
+			blocked = i;
+	}
+	err_set(e, ERR_USAGE,
+		"%s: region %s: node %s reads what the region computes, and the region needs what follows from it; so these "
+		"nodes cannot become one node.",
+		g->model->path, r->label, node_text(g, first));
+	if (blocked >= 0)
+		return err_advise(e, "Make two regions, one on each side of %s, which tpat cannot take: %s",
+				  g->nodes.at[blocked].label, g->nodes.at[blocked].why);
+	return err_advise(e, "Add %s%s to the region.", str_text(&list), n > 8 ? " ..." : "");
+}
+
+static int check_convex(struct graph *g, const struct graph_region *r, const bool *in, struct arena *scratch,
+			struct err *e)
+{
+	bool *after = NEWN(scratch, bool, g->nodes.n + 1), *before = NEWN(scratch, bool, g->nodes.n + 1);
+	bool *between = NEWN(scratch, bool, g->nodes.n + 1), *set = NEWN(scratch, bool, g->nodes.n + 1), any = false;
+
+	for (int i = 0; i < g->nodes.n; i++)
+		if (in[i] || after[i])
+			mark_consumers(g, &g->nodes.at[i], in, after);
+	for (int i = g->nodes.n - 1; i >= 0; i--) {
+		set[i] = in[i];
+		if (!in[i] && feeds(g, &g->nodes.at[i], set))
+			set[i] = before[i] = true;
+		between[i] = before[i] && after[i];
+		any |= between[i];
+	}
+	return any ? not_convex(g, r, between, e) : 0;
+}
+
+/* ---- Edges -------------------------------------------------------------------------------------------------------- */
+
+static void take_input(struct graph *g, struct graph_region *r, struct graph_value *v)
+{
+	bool constant = graph_is_small(v);
+
+	vec_each(c, &r->constants)
+		if (*c == v)
+			return;
+	vec_each(c, &r->inputs)
+		if (*c == v)
+			return;
+	if (constant)
+		vec_push(g->arena, &r->constants, v);
+	else
+		vec_push(g->arena, &r->inputs, v);
+}
+
+static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
+{
+	vec_each(i, &r->nodes) {
+		const Onnx__NodeProto *p = g->nodes.at[*i].proto;
+
+		for (size_t k = 0; k < p->n_input; k++) {
+			struct graph_value *v = graph_value_find(g, p->input[k]);
+
+			if (v && (v->producer < 0 || !in[v->producer]))
+				take_input(g, r, v);
+		}
+		for (size_t k = 0; k < p->n_output; k++) {
+			struct graph_value *v = graph_value_find(g, p->output[k]);
+			bool used = v && v->is_output;
+
+			for (int c = 0; v && c < v->consumers.n; c++)
+				used |= !in[v->consumers.at[c]];
+			if (used)
+				vec_push(g->arena, &r->outputs, v);
+		}
+	}
+}
+
+static int build(struct graph *g, struct graph_region *r, struct arena *scratch, struct err *e)
+{
+	bool *in = NEWN(scratch, bool, g->nodes.n + 1);
+
+	r->folded = true;
+	vec_each(i, &r->nodes) {
+		TRY(graph_node_check(g, *i, e));
+		r->folded &= g->nodes.at[*i].folded;
+	}
+	/* Nodes of constants stay outside: what they give is known, and TensorRT need not compute it either. */
+	if (!r->folded) {
+		int n = 0;
+
+		for (int i = 0; i < r->nodes.n; i++)
+			if (!g->nodes.at[r->nodes.at[i]].folded)
+				r->nodes.at[n++] = r->nodes.at[i];
+		r->nodes.n = n;
+	}
+	vec_each(i, &r->nodes)
+		in[*i] = true;
+	TRY(check_convex(g, r, in, scratch, e));
+	find_edges(g, r, in);
+	if (!r->outputs.n) {
+		err_set(e, ERR_USAGE, "%s: region %s: nothing uses its results.", g->model->path, r->label);
+		return err_advise(e, "Remove the node from the model.");
+	}
+	return 0;
+}
+
+int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e)
+{
+	struct graph_region *r = NEW(g->arena, struct graph_region);
+	struct arena *scratch = arena_new();
+	int rc;
+
+	ck(n > 0);
+	for (int i = 0; i < n; i++)
+		vec_push(g->arena, &r->nodes, node[i]);
+	qsort(r->nodes.at, (size_t)n, sizeof r->nodes.at[0], compare_ints);
+	r->nodes.n = 1;
+	for (int i = 1; i < n; i++)
+		if (r->nodes.at[i] != r->nodes.at[r->nodes.n - 1])
+			r->nodes.at[r->nodes.n++] = r->nodes.at[i];
+	r->label = g->nodes.at[r->nodes.at[0]].label;
+	if (r->nodes.n > 1)
+		r->label = arena_printf(g->arena, "%s..%s", r->label, g->nodes.at[r->nodes.at[r->nodes.n - 1]].label);
+	rc = build(g, r, scratch, e);
+	arena_free(scratch);
+	*out = rc < 0 ? NULL : r;
+	return rc;
+}

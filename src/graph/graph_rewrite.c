@@ -1,0 +1,294 @@
+/* The rewritten model: each region one node of domain "tpat", with its nodes as a local function; casts where a plugin's
+ * edge has another type; and what nothing reads any more taken away. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+struct nodes {
+	VEC(Onnx__NodeProto *);
+};
+
+struct rewrite {
+	struct graph *g;
+	struct onnx_model *m;
+	const struct graph_regions *r;
+	const struct graph_plugin *plugin;
+	const struct graph_rewrite_options *o;
+	struct graph_program_options edges;
+	struct err *err;
+	int *owner;         /* by node: its region, or -1 */
+	struct map edge;    /* tensor name -> name of its INT32 form outside */
+	struct map made;    /* the INT32 forms that plugins make */
+	struct nodes nodes; /* of the new graph */
+	struct {
+		VEC(Onnx__FunctionProto *);
+	} functions;
+	struct map names;   /* of plugins, to their functions */
+};
+
+static bool has_edge(const struct rewrite *w, const struct graph_value *v)
+{
+	return graph_edge_type(v->type, &w->edges) != v->type;
+}
+
+/* The name under which a plugin reads or makes `v`. */
+static const char *edge_of(struct rewrite *w, const struct graph_value *v)
+{
+	char *name;
+
+	if (!has_edge(w, v))
+		return v->name;
+	name = map_get(&w->edge, v->name);
+	if (!name) {
+		name = onnx_name_unique(w->m, arena_printf(w->g->arena, "%s_int32", v->name));
+		map_put(&w->edge, v->name, name);
+	}
+	return name;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------------------------------- */
+
+static int check_names(struct rewrite *w)
+{
+	for (int i = 0; i < w->r->n; i++) {
+		const char *name = w->plugin[i].name;
+
+		if (w->r->at[i]->folded)
+			continue;
+		ck(name && *name);
+		for (size_t k = 0; k < w->m->proto->n_functions; k++)
+			if (strcmp(onnx_text(w->m->proto->functions[k]->name), name) == 0) {
+				err_set(w->err, ERR_USAGE, "%s: the model has a function \"%s\" already.", w->m->path, name);
+				return err_advise(w->err, "Choose another name: an engine matches functions by name alone.");
+			}
+	}
+	return 0;
+}
+
+static int make_functions(struct rewrite *w)
+{
+	for (int i = 0; i < w->r->n; i++) {
+		const char *name = w->plugin[i].name;
+		Onnx__FunctionProto *f;
+
+		if (w->r->at[i]->folded || map_get(&w->names, name))
+			continue;
+		f = graph_function_new(w->g, w->r->at[i], name, &w->edges, w->err);
+		if (!f)
+			return w->err->code;
+		map_put(&w->names, name, f);
+		vec_push(w->g->arena, &w->functions, f);
+	}
+	return 0;
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+
+static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
+{
+	const struct graph_region *r = w->r->at[i];
+	const struct graph_plugin *p = &w->plugin[i];
+	const char *name = onnx_text(w->g->nodes.at[r->nodes.at[0]].proto->name);
+	Onnx__NodeProto *n;
+
+	if (r->nodes.n > 1 || !*name)
+		name = onnx_name_unique(w->m, p->name);
+	n = onnx_node_new(w->m, GRAPH_PLUGIN_DOMAIN, p->name, name);
+	vec_each(v, &r->inputs)
+		onnx_node_input(w->m, n, edge_of(w, *v));
+	vec_each(v, &r->outputs)
+		onnx_node_output(w->m, n, edge_of(w, *v));
+	onnx_node_set_string(w->m, n, "plugin_version", w->o->version ? w->o->version : "1");
+	onnx_node_set_string(w->m, n, "plugin_namespace", w->o->name_space ? w->o->name_space : "");
+	if (p->shape_inputs) {
+		int64_t *index = NEWN(w->g->arena, int64_t, p->shape_inputs);
+
+		for (int k = 0; k < p->shape_inputs; k++)
+			index[k] = p->shape_input[k];
+		onnx_node_set_ints(w->m, n, "tensorrt_plugin_shape_input_indices", index, p->shape_inputs);
+	}
+	return n;
+}
+
+/* Whether the tensor is read in its own type by something that is no plugin. */
+static bool read_outside(const struct rewrite *w, const struct graph_value *v)
+{
+	bool used = v->is_output;
+
+	for (int i = 0; i < v->consumers.n; i++) {
+		int owner = w->owner[v->consumers.at[i]];
+
+		used |= owner < 0 || w->r->at[owner]->folded;
+	}
+	return used;
+}
+
+static void add_plugin(struct rewrite *w, int i)
+{
+	const struct graph_region *r = w->r->at[i];
+	struct arena *a = w->g->arena;
+
+	vec_each(v, &r->inputs) {
+		int from = (*v)->producer < 0 ? -1 : w->owner[(*v)->producer];
+		bool made = from >= 0 && !w->r->at[from]->folded; /* by a plugin, in the edge's type */
+
+		if (has_edge(w, *v) && !made && !map_get(&w->made, (*v)->name)) {
+			vec_push(a, &w->nodes, graph_cast_new(w->m, (*v)->name, edge_of(w, *v), TYPE_I32));
+			map_put(&w->made, (*v)->name, w->g);
+		}
+	}
+	vec_push(a, &w->nodes, plugin_node(w, i));
+	vec_each(v, &r->outputs)
+		if (has_edge(w, *v) && read_outside(w, *v))
+			vec_push(a, &w->nodes, graph_cast_new(w->m, edge_of(w, *v), (*v)->name, (*v)->type));
+}
+
+static void make_nodes(struct rewrite *w)
+{
+	struct arena *a = w->g->arena;
+	bool *done = NEWN(a, bool, w->r->n + 1);
+
+	vec_each(n, &w->g->nodes) {
+		int owner = w->owner[n->index];
+
+		if (owner < 0) {
+			vec_push(a, &w->nodes, n->proto);
+		} else if (!done[owner]) {
+			done[owner] = true;
+			if (!w->r->at[owner]->folded)
+				add_plugin(w, owner);
+		}
+	}
+}
+
+/* ---- What nothing reads ------------------------------------------------------------------------------------------- */
+
+static bool is_read(const struct map *used, const Onnx__NodeProto *n)
+{
+	for (size_t k = 0; k < n->n_output; k++)
+		if (map_get(used, n->output[k]))
+			return true;
+	return false;
+}
+
+/* Whether something read the node's results before; what was dead in the given model is left alone. */
+static bool was_read(const struct graph *g, const Onnx__NodeProto *n)
+{
+	for (size_t k = 0; k < n->n_output; k++) {
+		const struct graph_value *v = graph_value_find(g, n->output[k]);
+
+		if (v && v->consumers.n)
+			return true;
+	}
+	return false;
+}
+
+static void drop_dead_nodes(struct rewrite *w)
+{
+	Onnx__GraphProto *p = w->m->proto->graph;
+	struct map used = map_new(w->g->arena);
+	size_t kept = p->n_node;
+
+	for (size_t i = 0; i < p->n_output; i++)
+		map_put(&used, onnx_text(p->output[i]->name), w);
+	for (size_t i = p->n_node; i-- > 0;) { /* in topological order */
+		Onnx__NodeProto *n = p->node[i];
+		struct map inner;
+
+		if (!is_read(&used, n) && was_read(w->g, n))
+			continue;
+		inner = onnx_node_captures(n, w->g->arena);
+		for (size_t k = 0; k < n->n_input; k++)
+			map_put(&used, n->input[k], w);
+		for (int k = 0; k < inner.n; k++)
+			map_put(&used, inner.entry[k].name, w);
+		p->node[--kept] = n;
+	}
+	memmove(p->node, p->node + kept, (p->n_node - kept) * sizeof *p->node);
+	p->n_node -= kept;
+}
+
+/* ---- The model ---------------------------------------------------------------------------------------------------- */
+
+static int add_initializers(struct rewrite *w)
+{
+	for (int i = 0; i < w->r->n; i++) {
+		if (!w->r->at[i]->folded)
+			continue;
+		vec_each(v, &w->r->at[i]->outputs) {
+			const struct tensor *t;
+
+			TRY(graph_constant(&t, w->g, *v, w->err));
+			onnx_graph_add_initializer(w->m, w->m->proto->graph, onnx_tensor_store(t, (*v)->name, w->m->arena));
+		}
+	}
+	return 0;
+}
+
+static void add_value_infos(struct rewrite *w)
+{
+	for (int i = 0; i < w->edge.n; i++) {
+		const struct graph_value *v = graph_value_find(w->g, w->edge.entry[i].name);
+		int64_t dim[IR_MAX_RANK];
+		const char *symbol[IR_MAX_RANK];
+
+		for (int k = 0; k < v->rank; k++) {
+			symbol[k] = NULL;
+			if (ir_const_int(v->dim[k], &dim[k]))
+				continue;
+			dim[k] = -1;
+			if (v->dim[k]->op == IR_SYMBOL)
+				symbol[k] = map_get(&w->g->origin, v->dim[k]->name);
+		}
+		onnx_graph_add_value_info(w->m, w->m->proto->graph,
+					  onnx_value_info_new(w->m, w->edge.entry[i].value, TYPE_I32, v->rank, dim, symbol));
+	}
+}
+
+static int rewrite(struct rewrite *w)
+{
+	Onnx__GraphProto *p = w->m->proto->graph;
+	Onnx__NodeProto **old = p->node;
+	size_t n_old = p->n_node;
+
+	TRY(check_names(w));
+	TRY(make_functions(w));
+	make_nodes(w);
+	p->node = NEWN(w->m->arena, Onnx__NodeProto *, w->nodes.n + 1);
+	p->n_node = (size_t)w->nodes.n;
+	for (int i = 0; i < w->nodes.n; i++)
+		p->node[i] = w->nodes.at[i];
+	if (onnx_graph_sort(w->m, p, w->err) < 0) {
+		p->node = old;
+		p->n_node = n_old;
+		err_where(w->err, "%s: the regions need each other's results both ways: ", w->m->path);
+		return w->err->code = ERR_USAGE;
+	}
+	onnx_ir_raise(w->m, 8); /* also: from 4 on an initializer need not be an input */
+	vec_each(f, &w->functions)
+		TRY(onnx_model_add_function(w->m, *f, w->err));
+	TRY(add_initializers(w));
+	drop_dead_nodes(w);
+	onnx_graph_drop_unused(w->m, p);
+	add_value_infos(w);
+	return 0;
+}
+
+int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
+		  const struct graph_rewrite_options *o, struct err *e)
+{
+	static const struct graph_rewrite_options none;
+	struct rewrite w = { .g = g, .m = g->model, .r = r, .plugin = plugin, .o = o ? o : &none, .err = e };
+
+	w.edges.keep_types = w.o->keep_types;
+	w.owner = NEWN(g->arena, int, g->nodes.n + 1);
+	w.edge = map_new(g->arena);
+	w.made = map_new(g->arena);
+	w.names = map_new(g->arena);
+	for (int i = 0; i < g->nodes.n; i++)
+		w.owner[i] = -1;
+	for (int i = 0; i < r->n; i++)
+		vec_each(n, &r->at[i]->nodes)
+			w.owner[*n] = i;
+	return rewrite(&w);
+}

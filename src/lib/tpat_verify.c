@@ -1,0 +1,289 @@
+/* Verification of a rewritten model: every plugin against the local function that its node carries. */
+#include "lib/tpat_inside.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "check/verify.h"
+#include "tensor/npy.h"
+
+enum { RUNS = 3 };
+
+struct named_tensor {
+	const char *name;
+	struct tensor tensor;
+	bool used;
+};
+
+struct verification {
+	const struct tpat_verify_options *o;
+	struct onnx_model *model;
+	struct graph *graph;
+	const char *library, *folder;
+	struct verify *verify;
+	struct {
+		VEC(struct named_tensor);
+	} tensors; /* that the user gives */
+	struct {
+		VEC(struct graph_shape);
+	} shapes;
+	bool *shape_used;
+	struct {
+		VEC(struct tpat_check);
+	} checks;
+	struct arena *arena;
+	struct err *err;
+};
+
+static void clean_up(void *arg)
+{
+	struct verification *v = arg;
+	verify_close(v->verify);
+	graph_free(v->graph);
+	onnx_model_free(v->model);
+}
+
+/* ---- What the user gives. */
+
+static int read_tensor(struct tensor *out, const char *name, const char *path, struct arena *a, struct err *e)
+{
+	struct npz_entry *entry;
+	int n;
+	if (str_ends(path, ".pb"))
+		return onnx_tensor_read_file(out, NULL, path, a, e);
+	if (!str_ends(path, ".npz"))
+		return npy_read(out, path, TYPE_NONE, a, e);
+	TRY(npz_read(&entry, &n, path, a, e));
+	for (int i = 0; i < n; i++)
+		if (n == 1 || strcmp(entry[i].name, name) == 0) {
+			*out = entry[i].tensor;
+			return 0;
+		}
+	return err_set(e, ERR_MODEL, "%s holds no array called %s.", path, name);
+}
+
+static int read_given(struct verification *v)
+{
+	for (int i = 0; i < v->o->input.n; i++) {
+		const char *text = v->o->input.at[i], *equal = strchr(text, '=');
+		struct named_tensor t = { 0 };
+		if (!equal || equal == text) {
+			err_set(v->err, ERR_USAGE, "\"%s\" names no tensor and file.", text);
+			return err_advise(v->err, "Write it as --input TENSOR=FILE.npy (or .npz, .pb).");
+		}
+		t.name = arena_strndup(v->arena, text, (size_t)(equal - text));
+		TRY(read_tensor(&t.tensor, t.name, equal + 1, v->arena, v->err));
+		vec_push(v->arena, &v->tensors, t);
+	}
+	for (int i = 0; i < v->o->shape.n; i++) {
+		struct graph_shape s;
+		TRY(tpat_parse_shape(&s, v->o->shape.at[i], v->arena, v->err));
+		for (int k = 0; k < s.rank; k++)
+			if (s.dim[k].symbol)
+				return err_set(v->err, ERR_USAGE, "The shape \"%s\" must have numbers only here.", v->o->shape.at[i]);
+		vec_push(v->arena, &v->shapes, s);
+	}
+	v->shape_used = NEWN(v->arena, bool, v->shapes.n + 1);
+	return 0;
+}
+
+static int check_used(const struct verification *v)
+{
+	const char *unused = NULL;
+	vec_each(t, &v->tensors)
+		if (!t->used)
+			unused = t->name;
+	for (int i = 0; i < v->shapes.n; i++)
+		if (!v->shape_used[i])
+			unused = v->shapes.at[i].name;
+	if (!unused)
+		return 0;
+	err_set(v->err, ERR_USAGE, "No plugin of %s has an input \"%s\".", v->o->model, unused);
+	return err_advise(v->err, "tpat list %s shows the nodes; inputs of nodes of the domain tpat can be given.", v->o->model);
+}
+
+/* ---- The library that belongs to the model. */
+
+static int find_library(struct verification *v)
+{
+	struct arena *a = v->arena;
+	const char *dir = path_dir(a, v->o->model);
+	v->folder = path_join(a, dir, arena_printf(a, "%s.tpat", path_stem(a, v->o->model)));
+	v->library = v->o->library;
+	if (v->library)
+		return 0;
+	const char *path = path_join(a, v->folder, "tpat.json");
+	json_t *json = json_load_file(path, 0, NULL);
+	const char *name = json_string_value(json_object_get(json, "library"));
+	if (name && !strchr(name, '/'))
+		v->library = path_join(a, dir, name);
+	json_decref(json);
+	if (!v->library) {
+		err_set(v->err, ERR_USAGE, "The plugin library of %s is not known: %s cannot be read.", v->o->model, path);
+		return err_advise(v->err, "Name it with --lib LIBRARY.so, and keep the folder %s beside the model.", v->folder);
+	}
+	return 0;
+}
+
+static int open_device(struct verification *v)
+{
+	const char *device = v->o->device;
+	if (!file_exists(v->library)) {
+		err_set(v->err, ERR_USAGE, "The plugin library %s is not there.", v->library);
+		return err_advise(v->err, "Name it with --lib LIBRARY.so, or build it again.");
+	}
+	if (!device)
+		device = dev_cuda_count(NULL) > 0 ? "cuda" : "cpu";
+	return verify_open(&v->verify, file_absolute(v->arena, v->library), device, v->folder, v->arena, v->err);
+}
+
+/* ---- One plugin. */
+
+static const char *attribute(const Onnx__NodeProto *node, const char *name, struct arena *a, const char *fallback)
+{
+	struct err ignored = { 0 };
+	const char *text = fallback;
+	return onnx_attr_string(&text, node, name, fallback, a, &ignored) < 0 ? fallback : text;
+}
+
+/* The program of the node's function, with inputs in the node's order. */
+static int reference_of(struct ir_program **out, struct verification *v, const struct graph_node *n)
+{
+	struct graph_region *r;
+	struct graph_program_options o = { .any_types = true, .keep_types = true };
+	TRY(graph_region_new(&r, v->graph, &n->index, 1, v->err));
+	TRY(graph_region_program(out, v->graph, r, &o, v->arena, v->err));
+	bool same = (size_t)r->inputs.n == n->proto->n_input;
+	for (int i = 0; same && i < r->inputs.n; i++)
+		same = strcmp(r->inputs.at[i]->name, n->proto->input[i]) == 0;
+	if (!same)
+		return err_set(v->err, ERR_MODEL, "%s: node %s and its local function do not have the same inputs.", v->o->model,
+			       n->label);
+	return 0;
+}
+
+static int describe_input(struct verify_input *out, struct verification *v, const char *name)
+{
+	struct graph_value *value = graph_value_find(v->graph, name);
+	*out = (struct verify_input){ .rank = -1 };
+	vec_each(t, &v->tensors)
+		if (strcmp(t->name, name) == 0) {
+			out->tensor = &t->tensor;
+			t->used = true;
+		}
+	for (int i = 0; i < v->shapes.n; i++) {
+		const struct graph_shape *s = &v->shapes.at[i];
+		if (strcmp(s->name, name) != 0)
+			continue;
+		v->shape_used[i] = true;
+		out->rank = s->rank;
+		for (int k = 0; k < s->rank; k++)
+			out->dim[k] = s->dim[k].value;
+	}
+	if (!out->tensor && value && value->is_constant) /* a weight: its own values */
+		TRY(graph_constant(&out->tensor, v->graph, value, v->err));
+	return 0;
+}
+
+static int check_plugin(struct verification *v, const struct graph_node *n)
+{
+	struct arena *a = v->arena;
+	struct verify_result r;
+	struct ir_program *program;
+	struct verify_input *input = NEWN(a, struct verify_input, n->proto->n_input + 1);
+	const char *name = arena_strdup(a, n->proto->op_type);
+	TRY(reference_of(&program, v, n));
+	for (size_t i = 0; i < n->proto->n_input; i++)
+		TRY(describe_input(&input[i], v, n->proto->input[i]));
+	struct verify_case c = {
+		.plugin = name,
+		.version = attribute(n->proto, "plugin_version", a, "1"),
+		.name_space = attribute(n->proto, "plugin_namespace", a, ""),
+		.reference = program,
+		.input = input,
+		.seed = v->o->seed,
+		.runs = v->o->runs > 0 ? v->o->runs : RUNS,
+		.dump = path_join(a, v->o->dump ? v->o->dump : ".", arena_printf(a, "%s.npz", name)),
+	};
+	if (verify_run(&r, v->verify, &c, a, v->err) < 0)
+		return err_where(v->err, "%s: node %s: ", v->o->model, n->label);
+	struct tpat_check check = {
+		.plugin = name,
+		.node = arena_strdup(a, n->label),
+		.inputs = r.inputs,
+		.outputs = r.outputs,
+		.passed = r.passed,
+		.error = r.failure.code ? arena_printf(a, "%s%s", r.failure.where, r.failure.text) : NULL,
+		.output = r.output,
+		.elements = r.elements,
+		.differing = r.differing,
+		.max_absolute = r.max_absolute,
+		.max_relative = r.max_relative,
+		.worst = r.worst,
+		.dump = r.dumped ? c.dump : NULL,
+	};
+	vec_push(a, &v->checks, check);
+	return 0;
+}
+
+static int check_all(struct verification *v)
+{
+	struct map seen = map_new(v->arena);
+	for (int i = 0; i < v->graph->nodes.n; i++) {
+		const struct graph_node *n = &v->graph->nodes.at[i];
+		if (strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) != 0 || map_get(&seen, n->proto->op_type))
+			continue;
+		struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, 0 };
+		if (v->o->progress && v->o->progress(v->o->user, &p))
+			return err_set(v->err, ERR_USAGE, "Interrupted.");
+		map_put(&seen, n->proto->op_type, v);
+		TRY(check_plugin(v, n));
+	}
+	if (v->checks.n == 0) {
+		err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
+		return err_advise(v->err, "Name the rewritten model, which tpat build wrote.");
+	}
+	return check_used(v);
+}
+
+struct verify_call {
+	const struct tpat_verify_options *o;
+	const struct tpat_verified **out;
+};
+
+static int run(struct tpat *t, void *arg)
+{
+	struct verify_call *c = arg;
+	struct verification *v = NEW(t->arena, struct verification);
+	const struct tpat_strings none = { 0 };
+	*v = (struct verification){ .o = c->o, .arena = t->arena, .err = &t->err };
+	if (c->o->version != TPAT_VERIFY_VERSION || !c->o->model)
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_verify have another version, or no model.");
+	t->cleanup = clean_up;
+	t->cleanup_arg = v;
+	TRY(read_given(v));
+	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, t->arena, &t->err));
+	TRY(find_library(v));
+	TRY(open_device(v));
+	TRY(check_all(v));
+	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
+	*r = (struct tpat_verified){ .library = arena_strdup(t->arena, v->library),
+				     .device = arena_strdup(t->arena, verify_device_name(v->verify)),
+				     .check = v->checks.at,
+				     .checks = v->checks.n };
+	vec_each(x, &v->checks)
+		r->failed += !x->passed;
+	*c->out = r;
+	if (r->failed)
+		return err_set(&t->err, ERR_DIFFER, "%d of %d plugins of %s differ from the original nodes.", r->failed, r->checks,
+			       c->o->model);
+	return 0;
+}
+
+int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o)
+{
+	struct verify_call c = { o, out };
+	*out = NULL;
+	return tpat_call(t, run, &c);
+}
