@@ -7,7 +7,7 @@
 static uint64_t uniform_part(const struct frame *f, const struct linear *l)
 {
 	uint64_t sum = (uint64_t)l->constant;
-	vec_each(t, l)
+	vec_each (t, l)
 		if (!t->varying)
 			sum += (uint64_t)t->coefficient * *(const uint64_t *)f->r[t->reg];
 	return sum;
@@ -16,7 +16,7 @@ static uint64_t uniform_part(const struct frame *f, const struct linear *l)
 /* d += the varying terms of `l` */
 static void add_varying(const struct frame *f, const struct linear *l, uint64_t *restrict d, int n)
 {
-	vec_each(t, l) {
+	vec_each (t, l) {
 		if (!t->varying)
 			continue;
 		const uint64_t *restrict x = f->r[t->reg];
@@ -74,7 +74,7 @@ static void check_index(struct frame *f, const struct insn *i)
 /* Registers for the axes in `l` too (atoms have theirs), and what the sum depends on. */
 static void materialise(struct code *c, struct linear *l, uint32_t *axes, bool *varying)
 {
-	vec_each(t, l) {
+	vec_each (t, l) {
 		if (t->reg < 0 && t->axis >= 0)
 			t->reg = eval_axis_reg(c, t->axis);
 		t->varying = c->regs.at[t->reg].varying;
@@ -97,7 +97,7 @@ static bool has_step(const struct eval_space *s, const struct linear *lanes, int
 		int64_t k = 0;
 		if (s->extent[axis] == 1)
 			continue;
-		vec_each(t, lanes)
+		vec_each (t, lanes)
 			if (t->axis == axis)
 				k = t->coefficient;
 		if (first)
@@ -107,7 +107,7 @@ static bool has_step(const struct eval_space *s, const struct linear *lanes, int
 			return false;
 		inner *= s->extent[axis];
 	}
-	vec_each(t, lanes)
+	vec_each (t, lanes)
 		if (t->axis < 0)
 			return false;
 	return !first;
@@ -124,7 +124,7 @@ static void split_position(struct code *c, struct access *x)
 	}
 	x->base.constant = flat.constant;
 	bool atoms_vary = false;
-	vec_each(t, &flat) {
+	vec_each (t, &flat) {
 		bool varies = false;
 		if (t->axis >= 0) {
 			varies = is_lane_axis(c->space, t->axis);
@@ -166,15 +166,16 @@ static void choose_data(struct code *c, struct access *x, struct eval_buffer *b)
 	if (!b->decoded) {
 		b->decoded = arena_alloc(c->arena, (size_t)type_bytes(t, b->count) + 16);
 		for (int64_t at = 0; at < b->count; at += EVAL_LANES)
-			eval_run_load(b->type, b->data, at, b->count - at < EVAL_LANES ? (int)(b->count - at) : EVAL_LANES,
-				      (char *)b->decoded + 4 * at);
+			eval_run_load(b->type, b->data, at,
+			              b->count - at < EVAL_LANES ? (int)(b->count - at) : EVAL_LANES,
+			              (char *)b->decoded + 4 * at);
 	}
 	x->type = t;
 	x->data = b->decoded;
 }
 
 int eval_access_new(struct code *c, const struct ir_buffer *buf, const expr *index, int guard, bool writes,
-		    struct access **out)
+                    struct access **out)
 {
 	struct eval_buffer *b = &c->run->buffer[buf->id];
 	struct access *x = NEW(c->arena, struct access);
@@ -188,7 +189,7 @@ int eval_access_new(struct code *c, const struct ir_buffer *buf, const expr *ind
 	for (int k = 0; k < x->rank; k++) {
 		x->dim[k] = b->dim[k];
 		eval_linear(c, index[k], &x->index[k]);
-		vec_each(t, &x->index[k])
+		vec_each (t, &x->index[k])
 			if (t->axis < 0)
 				TRY(eval_compile(c, t->atom, guard, &t->reg));
 		struct range r = eval_range(c, index[k]);
@@ -219,10 +220,11 @@ static bool value_at(const struct frame *f, const struct linear *l, int lane, in
 {
 	const struct eval_space *s = f->code->space;
 	uint64_t sum = (uint64_t)l->constant;
-	vec_each(t, l) {
+	vec_each (t, l) {
 		uint64_t x;
 		if (t->axis >= 0)
-			x = (uint64_t)(is_lane_axis(s, t->axis) ? eval_lane_axis(s, t->axis, f->lane + lane) : f->axis[t->axis]);
+			x = (uint64_t)(is_lane_axis(s, t->axis) ? eval_lane_axis(s, t->axis, f->lane + lane)
+			                                        : f->axis[t->axis]);
 		else if (t->reg < 0 || f->code->regs.at[t->reg].level > level)
 			return false;
 		else

@@ -1,9 +1,9 @@
 /* Inside src/eval/ only: the compiled form of a stage's expressions, and what runs it.
  *
  * A stage's index space is a nest of loops around a chunk of *lanes*: up to EVAL_LANES neighbouring positions of some
- * trailing axes, flattened. Expressions become a linear list of instructions over registers; a *varying* register has one
- * element a lane, a *uniform* one a single element. Every instruction has a level: it runs when the loop of that level
- * moves on, so that nothing is computed again in an inner loop that does not depend on it. */
+ * trailing axes, flattened. Expressions become a linear list of instructions over registers; a *varying* register has
+ * one element a lane, a *uniform* one a single element. Every instruction has a level: it runs when the loop of that
+ * level moves on, so that nothing is computed again in an inner loop that does not depend on it. */
 #ifndef TPAT_EVAL_CODE_H
 #define TPAT_EVAL_CODE_H
 
@@ -25,7 +25,7 @@ typedef void (*insn_fn)(struct frame *f, const struct insn *i);
 struct reg {
 	enum kind kind;
 	bool varying;
-	uint32_t axes;      /* a bit for each axis that it depends on */
+	uint32_t axes; /* a bit for each axis that it depends on */
 	int level;
 	const void *preset; /* where a constant is */
 	int axis;           /* whose value it is, or -1 */
@@ -34,10 +34,10 @@ struct reg {
 
 struct insn {
 	insn_fn fn;
-	int d, a, b, c;   /* registers: result and operands */
-	bool varying;     /* over all lanes */
+	int d, a, b, c; /* registers: result and operands */
+	bool varying;   /* over all lanes */
 	int level;
-	enum type type;   /* of the result: to what to convert or to wrap */
+	enum type type; /* of the result: to what to convert or to wrap */
 	int64_t imm;
 	const struct access *access;
 };
@@ -47,7 +47,7 @@ struct linear_term {
 	int64_t coefficient;
 	int axis; /* or -1: atom */
 	expr atom;
-	int reg;  /* its register of KIND_I64; -1 where none was needed (axes only) */
+	int reg; /* its register of KIND_I64; -1 where none was needed (axes only) */
 	bool varying;
 };
 struct linear {
@@ -59,7 +59,7 @@ struct linear {
  * base + offset[l]. */
 struct access {
 	const struct ir_buffer *buf;
-	enum type type;   /* of the data: the buffer's, or what it was decoded to */
+	enum type type; /* of the data: the buffer's, or what it was decoded to */
 	const void *data;
 	int rank;
 	int64_t dim[IR_MAX_RANK], count;
@@ -68,10 +68,10 @@ struct access {
 	struct linear lanes;              /* the part that is not */
 	bool varying;
 	int64_t step;
-	int offset;          /* register, or -1; behind the lanes: see OFFSET_* */
-	int guard;           /* register: the lanes that are to be touched; -1: all */
+	int offset; /* register, or -1; behind the lanes: see OFFSET_* */
+	int guard;  /* register: the lanes that are to be touched; -1: all */
 	bool guard_varying, writes;
-	uint32_t axes;       /* that the position and the guard depend on */
+	uint32_t axes; /* that the position and the guard depend on */
 };
 
 /* Behind the offsets of a chunk: the least and greatest; whether they have one step, and which. */
@@ -93,9 +93,9 @@ struct eval_run {
 	struct eval_buffer *buffer; /* by id */
 	struct map symbols;         /* name -> int64_t */
 	int threads;
-	struct arena *arena;        /* scratch: released after each stage */
+	struct arena *arena; /* scratch: released after each stage */
 	struct err *err;
-	const char *stage;          /* its buffer's name, for messages */
+	const char *stage; /* its buffer's name, for messages */
 };
 bool eval_symbol_value(void *run, const char *name, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
@@ -113,22 +113,26 @@ struct code {
 	struct eval_run *run;
 	const struct eval_space *space;
 	struct arena *arena;
-	struct { VEC(struct reg); } regs;
-	struct { VEC(struct insn); } insns; /* sorted by level once eval_code_finish ran */
-	int *begin;                         /* begin[l] .. begin[l + 1]: the instructions of level l */
+	struct {
+		VEC(struct reg);
+	} regs;
+	struct {
+		VEC(struct insn);
+	} insns;    /* sorted by level once eval_code_finish ran */
+	int *begin; /* begin[l] .. begin[l + 1]: the instructions of level l */
 	int levels;
-	int acc;                            /* the register that ACC means, or -1 */
-	int axis_reg[EVAL_AXES];            /* + 1; 0: none yet */
-	struct map ranges;                  /* of index.c, by expression */
-	struct compiler *compiler;          /* memo of compile.c */
+	int acc;                   /* the register that ACC means, or -1 */
+	int axis_reg[EVAL_AXES];   /* + 1; 0: none yet */
+	struct map ranges;         /* of index.c, by expression */
+	struct compiler *compiler; /* memo of compile.c */
 };
 
 struct frame {
 	const struct code *code;
-	void **r, **own; /* registers; their own memory (a load may point into the buffer instead) */
-	int n;           /* lanes in work */
-	int64_t lane;    /* position of the first in the lane space */
-	int64_t *axis;   /* values of the axes that are loops */
+	void **r, **own;          /* registers; their own memory (a load may point into the buffer instead) */
+	int n;                    /* lanes in work */
+	int64_t lane;             /* position of the first in the lane space */
+	int64_t *axis;            /* values of the axes that are loops */
 	const struct insn *fault; /* the instruction that found an index outside its buffer */
 	int fault_lane;
 };
@@ -147,7 +151,7 @@ int eval_emit(struct code *c, insn_fn fn, enum kind kind, int a, int b, int thir
 struct insn *eval_emit_raw(struct code *c, insn_fn fn, int d); /* the caller fills the rest */
 int eval_constant(struct code *c, enum kind kind, double f, int64_t i);
 int eval_axis_reg(struct code *c, int axis);
-int eval_splat(struct code *c, int reg);                              /* itself when it varies */
+int eval_splat(struct code *c, int reg); /* itself when it varies */
 int eval_convert(struct code *c, int reg, enum type from, enum type to, bool saturate);
 int eval_wrap(struct code *c, int reg, enum type t);
 /* Gives every instruction its level and sorts them: level_of[axis] for loops and lanes; `levels` in all. */
@@ -168,7 +172,7 @@ void eval_linear_add(struct code *c, struct linear *l, int64_t k, const struct l
 
 /* access.c: positions in buffers and their bounds. */
 int eval_access_new(struct code *c, const struct ir_buffer *buf, const expr *index, int guard, bool writes,
-		    struct access **out);
+                    struct access **out);
 int64_t eval_lane_axis(const struct eval_space *s, int axis, int64_t position);
 /* "reads x[3,7] outside f32[3,5]", of a fault. */
 void eval_fault_describe(struct str *out, const struct frame *f);
@@ -181,7 +185,7 @@ void eval_positions(const struct frame *f, const struct access *x, int64_t *at);
 void eval_run_load(enum type t, const void *data, int64_t at, int n, void *reg);
 void eval_run_store(enum type t, void *data, int64_t at, int n, const void *reg);
 
-/* kernels.c, convert.c, reduce.c: null where the operation has no meaning for the variant. */
+/* kernels.c, eval_convert.c, reduce.c: null where the operation has no meaning for the variant. */
 insn_fn eval_kernel(enum ir_op op, int variant);
 insn_fn eval_select_kernel(enum kind k, bool uniform_condition);
 insn_fn eval_splat_kernel(enum kind k);
@@ -194,7 +198,7 @@ insn_fn eval_multiply_add_kernel(enum kind k, bool uniform); /* d += a * b; unif
 void eval_accumulator_init(enum ir_combine c, enum kind k, enum type t, void *acc, int64_t *position, int n);
 void eval_accumulator_fold(enum ir_combine c, enum kind k, bool u64, void *acc, int64_t *position, int n);
 
-/* stage.c, scatter.c: run a stage into its buffer, which has its memory. */
+/* stage.c, eval_scatter.c: run a stage into its buffer, which has its memory. */
 int eval_stage(struct eval_run *run, const struct ir_stage *s);
 int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value);
 int eval_scatter(struct eval_run *run, const struct ir_stage *s);

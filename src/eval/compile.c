@@ -7,13 +7,13 @@
 
 struct node {
 	expr e;
-	int index;       /* in compiler.nodes: operands have lower ones */
-	bool loads;      /* it or an operand is a load */
-	uint64_t *must;  /* the nodes that are evaluated whenever this one is */
+	int index;      /* in compiler.nodes: operands have lower ones */
+	bool loads;     /* it or an operand is a load */
+	uint64_t *must; /* the nodes that are evaluated whenever this one is */
 	struct memo {
 		int guard, reg;
 		struct memo *next;
-	} *memo;
+	} * memo;
 };
 
 struct guard {
@@ -24,8 +24,12 @@ struct guard {
 
 struct compiler {
 	struct map by_id;
-	struct { VEC(struct node *); } nodes;
-	struct { VEC(struct guard); } guards;
+	struct {
+		VEC(struct node *);
+	} nodes;
+	struct {
+		VEC(struct guard);
+	} guards;
 };
 
 void eval_code_init(struct code *c, struct eval_run *run, const struct eval_space *space, struct arena *a)
@@ -38,7 +42,7 @@ void eval_code_init(struct code *c, struct eval_run *run, const struct eval_spac
 static int unsupported(struct code *c, const char *what, const char *name)
 {
 	return err_set(c->run->err, ERR_UNSUPPORTED, "program %s, stage %s: %s %s cannot be interpreted.",
-		       c->run->program->name, c->run->stage, what, name);
+	               c->run->program->name, c->run->stage, what, name);
 }
 
 static bool is_constant(struct code *c, expr e, int64_t *value)
@@ -73,13 +77,15 @@ static struct node *visit(struct code *c, expr e)
 	n = NEW(c->arena, struct node);
 	n->e = e;
 	n->loads = e->op == IR_LOAD;
-	struct { VEC(struct node *); } always = { 0 };
+	struct {
+		VEC(struct node *);
+	} always = { 0 };
 	if (is_constant(c, e, &value) || e->op == IR_AXIS) {
 	} else if (e->op == IR_LOAD) {
 		for (int k = 0; k < e->n; k++) {
 			struct linear l;
 			eval_linear(c, e->arg[k], &l);
-			vec_each(t, &l)
+			vec_each (t, &l)
 				if (t->axis < 0)
 					vec_push(c->arena, &always, visit(c, t->atom));
 		}
@@ -96,7 +102,7 @@ static struct node *visit(struct code *c, expr e)
 	vec_push(c->arena, &p->nodes, n);
 	map_put_u64(&p->by_id, e->id, n);
 	n->must = NEWN(c->arena, uint64_t, n->index / 64 + 1);
-	vec_each(o, &always) {
+	vec_each (o, &always) {
 		n->loads |= (*o)->loads;
 		set_bits(n->must, (*o)->must, (*o)->index);
 	}
@@ -114,7 +120,7 @@ static struct node *visit(struct code *c, expr e)
 
 static int parent_of(const struct compiler *p, int guard)
 {
-	vec_each(g, &p->guards)
+	vec_each (g, &p->guards)
 		if (g->reg == guard)
 			return g->parent;
 	return -1;
@@ -131,7 +137,7 @@ static bool is_within(const struct compiler *p, int inner, int outer)
 /* The lanes of `parent` in which the condition holds (or does not). */
 static int narrow(struct code *c, int parent, int condition, bool holds)
 {
-	vec_each(g, &c->compiler->guards)
+	vec_each (g, &c->compiler->guards)
 		if (g->parent == parent && g->condition == condition && g->holds == holds)
 			return g->reg;
 	int reg = condition;
@@ -183,8 +189,8 @@ static int to_kind(struct code *c, int reg, enum kind k)
 {
 	if (c->regs.at[reg].kind == k)
 		return reg;
-	return eval_emit(c, eval_convert_kernel((int)c->regs.at[reg].kind, k == KIND_F64 ? TYPE_F64 : TYPE_F32), k, reg, -1,
-			 -1);
+	return eval_emit(c, eval_convert_kernel((int)c->regs.at[reg].kind, k == KIND_F64 ? TYPE_F64 : TYPE_F32), k, reg,
+	                 -1, -1);
 }
 
 /* Whether a result can lie outside its type though the operands do not. */

@@ -159,7 +159,7 @@ void eval_code_finish(struct code *c, const int *level_of, int levels)
 {
 	c->levels = levels;
 	c->begin = NEWN(c->arena, int, levels + 1);
-	vec_each(r, &c->regs)
+	vec_each (r, &c->regs)
 		for (int axis = 0; axis < EVAL_AXES; axis++)
 			if (r->axes >> axis & 1 && level_of[axis] > r->level)
 				r->level = level_of[axis];
@@ -167,7 +167,7 @@ void eval_code_finish(struct code *c, const int *level_of, int levels)
 	int n = 0;
 	for (int level = 0; level < levels; level++) {
 		c->begin[level] = n;
-		vec_each(i, &c->insns) {
+		vec_each (i, &c->insns) {
 			i->level = c->regs.at[i->d].level;
 			if (i->level == level)
 				sorted[n++] = *i;

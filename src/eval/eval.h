@@ -11,8 +11,8 @@ struct eval_symbol {
 };
 
 struct eval_options {
-	int threads;                      /* 0: one a processor */
-	int symbols;                      /* values of symbols that no input's extents give */
+	int threads; /* 0: one a processor */
+	int symbols; /* values of symbols that no input's extents give */
 	const struct eval_symbol *symbol;
 };
 
@@ -21,14 +21,14 @@ struct eval_options {
  * for each of p->outputs, filled; their data are in `a`. `opt` may be null.
  *
  * Arithmetic: every operation of a float type rounds to its type, so that f32 is IEEE f32 (functions such as exp: the
- * double's result, rounded). Sums and products of floats accumulate in double; `post` sees the unrounded value. Integers
- * wrap to their type; division by zero gives zero. Casts of floats to integers truncate, saturate, and make zero of NaN,
- * as a GPU does. The same program and inputs give the same bits on any number of threads.
+ * double's result, rounded). Sums and products of floats accumulate in double; `post` sees the unrounded value.
+ * Integers wrap to their type; division by zero gives zero. Casts of floats to integers truncate, saturate, and make
+ * zero of NaN, as a GPU does. The same program and inputs give the same bits on any number of threads.
  *
  * Errors: ERR_MODEL for inputs that do not fit; ERR_DIFFER for a load or a scattered element outside its buffer (the
- * program is wrong: the message names stage, buffer, index); ERR_UNSUPPORTED for types without arithmetic; ERR_DEVICE when
- * memory is out. */
+ * program is wrong: the message names stage, buffer, index); ERR_UNSUPPORTED for types without arithmetic; ERR_DEVICE
+ * when memory is out. */
 int eval_program(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-		 const struct eval_options *opt, struct arena *a, struct err *e);
+                 const struct eval_options *opt, struct arena *a, struct err *e);
 
 #endif

@@ -52,14 +52,14 @@ static struct range range_of_node(struct code *c, expr e)
 	switch ((int)e->op) {
 	case IR_CONST_INT: return (struct range){ e->i, e->i };
 	case IR_SYMBOL: return eval_symbol_value(c->run, e->name, &x) ? (struct range){ x, x } : all;
-	case IR_AXIS:
-		x = c->space->extent[e->i];
-		return (struct range){ 0, x > 0 ? x - 1 : 0 };
+	case IR_AXIS: x = c->space->extent[e->i]; return (struct range){ 0, x > 0 ? x - 1 : 0 };
 	case IR_CAST:
 		if (!type_is_int(e->arg[0]->type) && e->arg[0]->type != TYPE_BOOL)
 			return all;
 		a = eval_range(c, e->arg[0]);
-		return e->type != TYPE_BOOL && e->arg[0]->type != TYPE_U64 && a.low >= all.low && a.high <= all.high ? a : all;
+		return e->type != TYPE_BOOL && e->arg[0]->type != TYPE_U64 && a.low >= all.low && a.high <= all.high
+		               ? a
+		               : all;
 	case IR_SELECT:
 		a = eval_range(c, e->arg[1]), b = eval_range(c, e->arg[2]);
 		return (struct range){ a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high };
@@ -80,14 +80,16 @@ static struct range range_of_node(struct code *c, expr e)
 	int64_t p[4];
 	switch ((int)e->op) {
 	case IR_ADD:
-		known = !__builtin_add_overflow(a.low, b.low, &r.low) && !__builtin_add_overflow(a.high, b.high, &r.high);
+		known = !__builtin_add_overflow(a.low, b.low, &r.low) &&
+		        !__builtin_add_overflow(a.high, b.high, &r.high);
 		break;
 	case IR_SUB:
-		known = !__builtin_sub_overflow(a.low, b.high, &r.low) && !__builtin_sub_overflow(a.high, b.low, &r.high);
+		known = !__builtin_sub_overflow(a.low, b.high, &r.low) &&
+		        !__builtin_sub_overflow(a.high, b.low, &r.high);
 		break;
 	case IR_MUL:
 		known = !__builtin_mul_overflow(a.low, b.low, &p[0]) && !__builtin_mul_overflow(a.low, b.high, &p[1]) &&
-			!__builtin_mul_overflow(a.high, b.low, &p[2]) && !__builtin_mul_overflow(a.high, b.high, &p[3]);
+		        !__builtin_mul_overflow(a.high, b.low, &p[2]) && !__builtin_mul_overflow(a.high, b.high, &p[3]);
 		if (known)
 			r = hull(p[0], p[1], p[2], p[3]);
 		break;

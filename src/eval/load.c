@@ -148,7 +148,7 @@ void eval_positions(const struct frame *f, const struct access *x, int64_t *at)
 {
 	const int64_t *offset = x->offset >= 0 ? f->r[x->offset] : NULL;
 	uint64_t first = (uint64_t)x->base.constant;
-	vec_each(t, &x->base)
+	vec_each (t, &x->base)
 		first += (uint64_t)t->coefficient * *(const uint64_t *)f->r[t->reg];
 	for (int l = 0; l < f->n; l++)
 		at[l] = (int64_t)(first + (offset ? (uint64_t)offset[l] : (uint64_t)x->step * (uint64_t)(f->lane + l)));

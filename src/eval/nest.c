@@ -64,7 +64,7 @@ static double cost_of_order(const struct nest *n, const struct nest_loop *loop, 
 {
 	const struct code *c = &n->body;
 	double total = 0;
-	vec_each(i, &c->insns) {
+	vec_each (i, &c->insns) {
 		double cost = i->varying ? 20 + 0.5 * n->space.lanes : 6, times = 1, inside = 1;
 		for (int k = 0; k < count; k++) {
 			inside *= (double)loop[k].extent;
@@ -210,8 +210,9 @@ static int report(struct nest *n, const struct nest_worker *w)
 {
 	struct str text = str_new(n->run->arena);
 	eval_fault_describe(&text, w->body.fault ? &w->body : &w->post);
-	return err_set(n->run->err, ERR_DIFFER, "Program %s, stage %s: %s.", n->run->program->name, n->run->stage,
-		       str_text(&text));
+	err_set(n->run->err, ERR_DIFFER, "Program %s, stage %s: %s.", n->run->program->name, n->run->stage,
+	        str_text(&text));
+	return err_advise(n->run->err, "This is a bug in tpat; please report it with the model.");
 }
 
 int nest_run(struct nest *n, int workers)

@@ -12,8 +12,8 @@ struct nest_worker {
 };
 
 /* Loops, outermost first. The first `outer` ones make the *units*, which are independent and shared out to threads; the
- * others run inside a unit. One loop runs over the chunks of lanes: the last of the outer ones (lanes are results), or the
- * first of the inner ones (lanes are parts of one reduction). */
+ * others run inside a unit. One loop runs over the chunks of lanes: the last of the outer ones (lanes are results), or
+ * the first of the inner ones (lanes are parts of one reduction). */
 struct nest {
 	struct eval_run *run;
 	struct eval_space space;
@@ -27,7 +27,7 @@ struct nest {
 	struct code body, post;
 	struct eval_space post_space; /* without lanes where they are inside */
 	bool has_post;
-	int acc, post_acc;            /* the body's register of what was accumulated, and `post`'s */
+	int acc, post_acc; /* the body's register of what was accumulated, and `post`'s */
 	/* One unit. The instructions of levels from `first` to `outer` are due, in body and post. False on a fault. */
 	bool (*unit)(const struct nest *n, struct nest_worker *w, int64_t unit, int first);
 	const void *stage; /* for `unit` */
@@ -36,10 +36,12 @@ struct nest {
 
 /* The trailing axes of low .. high - 1 that make lanes. */
 void nest_lanes(struct eval_space *s, int low, int high);
-/* Loops over the axes 0 .. outer_rank - 1 but lanes, then the chunks where lanes are results; inner ones are added after. */
+/* Loops over the axes 0 .. outer_rank - 1 but lanes, then the chunks where lanes are results; inner ones are added
+ * after. */
 void nest_loops(struct nest *n, int outer_rank);
 void nest_add_loop(struct nest *n, int axis, int64_t extent);
-/* The inner loops over axes low .. high - 1 but lanes; `reorder`: so that most instructions move out of the inner ones. */
+/* The inner loops over axes low .. high - 1 but lanes; `reorder`: so that most instructions move out of the inner ones.
+ */
 void nest_inner_loops(struct nest *n, int low, int high, bool reorder);
 /* Levels of the codes, once all loops are known. */
 void nest_finish(struct nest *n);

@@ -1,5 +1,5 @@
-/* Accumulators of reductions. Floats accumulate in double, integers in their kind (they wrap in the end); arg reductions
- * keep the best value and its position. A chunk's lanes are either different results or parts of one. */
+/* Accumulators of reductions. Floats accumulate in double, integers in their kind (they wrap in the end); arg
+ * reductions keep the best value and its position. A chunk's lanes are either different results or parts of one. */
 #include <math.h>
 
 #include "eval/code.h"
@@ -34,7 +34,7 @@ ACCUMULATE_FLOAT(f64, double)
 ACCUMULATE_INT(i32, int32_t, uint32_t)
 ACCUMULATE_INT(i64, int64_t, uint64_t)
 ACCUMULATE_INT(u64, uint64_t, uint64_t)
-ACCUMULATE(bool_all, int32_t, int32_t, y & (x != 0))
+ACCUMULATE(bool_all, int32_t, int32_t, y &(x != 0))
 ACCUMULATE(bool_any, int32_t, int32_t, y | (x != 0))
 
 /* b: the value's position (uniform where imm is 0), c: the position of the best, -1 before the first. BETTER and SAME

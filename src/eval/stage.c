@@ -59,12 +59,12 @@ int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value)
 struct reduce_stage {
 	const struct eval_buffer *out;
 	enum ir_combine combine;
-	enum type type;   /* of the values */
-	enum kind kind;   /* of the accumulator */
-	bool empty;       /* nothing is reduced */
-	int acc, best;    /* registers of the body; best: the position, -1 */
-	int result;       /* of the post code */
-	int lanes;        /* accumulators in use */
+	enum type type; /* of the values */
+	enum kind kind; /* of the accumulator */
+	bool empty;     /* nothing is reduced */
+	int acc, best;  /* registers of the body; best: the position, -1 */
+	int result;     /* of the post code */
+	int lanes;      /* accumulators in use */
 	struct insn accumulate;
 };
 
@@ -141,7 +141,7 @@ static void add_load(void *user, expr e)
 	for (int k = e->n - 1; k >= 0; k--) {
 		struct linear l;
 		eval_linear(c->code, e->arg[k], &l);
-		vec_each(t, &l) {
+		vec_each (t, &l) {
 			if (t->axis < 0)
 				eval_walk(c->code->arena, t->atom, find_axis, c);
 			else if (t->axis == c->axis)
@@ -229,7 +229,7 @@ static int compile_accumulate(struct code *c, struct reduce_stage *s, expr value
 	s->lanes = c->space->lanes;
 	if (!eval_type_known(value->type))
 		return err_set(c->run->err, ERR_UNSUPPORTED, "Program %s, stage %s: type %s cannot be interpreted.",
-			       c->run->program->name, c->run->stage, type_name(value->type));
+		               c->run->program->name, c->run->stage, type_name(value->type));
 	TRY(compile_multiply_add(c, s, value, &done));
 	if (done)
 		return 0;
@@ -237,14 +237,15 @@ static int compile_accumulate(struct code *c, struct reduce_stage *s, expr value
 	TRY(eval_compile(c, value, -1, &reg));
 	s->accumulate.a = lanes ? eval_splat(c, reg) : reg;
 	s->accumulate.fn = eval_accumulate_kernel(s->combine, value->type == TYPE_U64 ? (int)VARIANT_U64
-									      : (int)c->regs.at[reg].kind);
+	                                                                              : (int)c->regs.at[reg].kind);
 	if (s->best >= 0) {
 		s->accumulate.b = compile_position(c, out_rank);
 		s->accumulate.imm = c->regs.at[s->accumulate.b].varying;
 	}
 	if (!s->accumulate.fn)
 		return err_set(c->run->err, ERR_UNSUPPORTED, "Program %s, stage %s: %s of %s cannot be interpreted.",
-			       c->run->program->name, c->run->stage, ir_combine_name[s->combine], type_name(value->type));
+		               c->run->program->name, c->run->stage, ir_combine_name[s->combine],
+		               type_name(value->type));
 	return 0;
 }
 
@@ -275,7 +276,9 @@ static int compile_post(struct nest *n, struct reduce_stage *s, const struct ir_
 
 static int reduce(struct eval_run *run, const struct ir_stage *stage)
 {
-	struct reduce_stage s = { .out = &run->buffer[stage->out->id], .combine = stage->combine, .type = stage->value->type };
+	struct reduce_stage s = { .out = &run->buffer[stage->out->id],
+		                  .combine = stage->combine,
+		                  .type = stage->value->type };
 	struct nest *n = NEW(run->arena, struct nest);
 	int out_rank = s.out->rank;
 	int64_t reduced = 1;

@@ -1,4 +1,4 @@
-/* Included first by the files of kernels: their loops are to be vectorised also where -O2 of GCC would not. */
+/* Included last by the files of kernels: their loops are to be vectorised also where -O2 of GCC would not. */
 #ifndef TPAT_EVAL_VECTORISE_H
 #define TPAT_EVAL_VECTORISE_H
 

@@ -105,6 +105,8 @@ int graph_constant(const struct tensor **out, struct graph *g, struct graph_valu
 void graph_value_print(struct str *out, const struct graph_value *v);
 /* Fails with the node's `why`, as a whole sentence with the node's name, when it cannot be taken. */
 int graph_node_check(const struct graph *g, int node, struct err *e);
+/* Whether anything needs what the node makes: an output of the model, or a node whose results are not constants. */
+bool graph_node_used(const struct graph *g, int node);
 
 /* A float or integer expression over symbols as an integer expression of type index, or null: floats that are exact
  * rational functions of extents and then rounded (floor, ceil, cast) become divisions. Source: what PyTorch's exporter

@@ -18,13 +18,35 @@ static const char *node_text(struct graph *g, int i)
 
 /* ---- Convex: no path leaves the region and comes back ------------------------------------------------------------- */
 
+/* A node of constants needs nobody: where it looks at a region's extents (Shape), it is replaced by what it gives. */
+static bool is_reader(const struct graph *g, int node)
+{
+	return !g->nodes.at[node].folded;
+}
+
+bool graph_node_used(const struct graph *g, int node)
+{
+	const struct graph_node *n = &g->nodes.at[node];
+
+	for (size_t k = 0; k < n->proto->n_output; k++) {
+		const struct graph_value *v = graph_value_find(g, n->proto->output[k]);
+
+		for (int i = 0; v && i < v->consumers.n; i++)
+			if (n->folded || is_reader(g, v->consumers.at[i]))
+				return true;
+		if (v && v->is_output)
+			return true;
+	}
+	return false;
+}
+
 static void mark_consumers(const struct graph *g, const struct graph_node *n, const bool *in, bool *after)
 {
 	for (size_t k = 0; k < n->proto->n_output; k++) {
 		const struct graph_value *v = graph_value_find(g, n->proto->output[k]);
 
 		for (int i = 0; v && i < v->consumers.n; i++)
-			if (!in[v->consumers.at[i]])
+			if (!in[v->consumers.at[i]] && is_reader(g, v->consumers.at[i]))
 				after[v->consumers.at[i]] = true;
 	}
 }
@@ -35,7 +57,7 @@ static bool feeds(const struct graph *g, const struct graph_node *n, const bool 
 		const struct graph_value *v = graph_value_find(g, n->proto->output[k]);
 
 		for (int i = 0; v && i < v->consumers.n; i++)
-			if (set[v->consumers.at[i]])
+			if (set[v->consumers.at[i]] && is_reader(g, v->consumers.at[i]))
 				return true;
 	}
 	return false;
@@ -118,7 +140,7 @@ static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 			bool used = v && v->is_output;
 
 			for (int c = 0; v && c < v->consumers.n; c++)
-				used |= !in[v->consumers.at[c]];
+				used |= !in[v->consumers.at[c]] && (r->folded || is_reader(g, v->consumers.at[c]));
 			if (used)
 				vec_push(g->arena, &r->outputs, v);
 		}

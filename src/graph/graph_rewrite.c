@@ -23,6 +23,9 @@ struct rewrite {
 	struct {
 		VEC(Onnx__FunctionProto *);
 	} functions;
+	struct {
+		VEC(Onnx__TensorProto *);
+	} initializers;
 	struct map names;   /* of plugins, to their functions */
 };
 
@@ -116,14 +119,32 @@ static bool read_outside(const struct rewrite *w, const struct graph_value *v)
 	bool used = v->is_output;
 
 	for (int i = 0; i < v->consumers.n; i++) {
-		int owner = w->owner[v->consumers.at[i]];
+		int node = v->consumers.at[i];
 
-		used |= owner < 0 || w->r->at[owner]->folded;
+		used |= w->owner[node] < 0 && !w->g->nodes.at[node].folded;
 	}
 	return used;
 }
 
-static void add_plugin(struct rewrite *w, int i)
+/* The INT32 form of what a plugin reads, from outside: a constant is converted now, since TensorRT takes no weights of
+ * these types; anything else at run time. */
+static int add_edge(struct rewrite *w, struct graph_value *v)
+{
+	const struct tensor *t;
+	struct tensor converted;
+
+	map_put(&w->made, v->name, w->g);
+	if (!v->is_constant) {
+		vec_push(w->g->arena, &w->nodes, graph_cast_new(w->m, v->name, edge_of(w, v), TYPE_I32));
+		return 0;
+	}
+	TRY(graph_constant(&t, w->g, v, w->err));
+	TRY(tensor_convert(&converted, t, TYPE_I32, w->g->arena, w->err));
+	vec_push(w->g->arena, &w->initializers, onnx_tensor_store(&converted, edge_of(w, v), w->m->arena));
+	return 0;
+}
+
+static int add_plugin(struct rewrite *w, int i)
 {
 	const struct graph_region *r = w->r->at[i];
 	struct arena *a = w->g->arena;
@@ -132,18 +153,44 @@ static void add_plugin(struct rewrite *w, int i)
 		int from = (*v)->producer < 0 ? -1 : w->owner[(*v)->producer];
 		bool made = from >= 0 && !w->r->at[from]->folded; /* by a plugin, in the edge's type */
 
-		if (has_edge(w, *v) && !made && !map_get(&w->made, (*v)->name)) {
-			vec_push(a, &w->nodes, graph_cast_new(w->m, (*v)->name, edge_of(w, *v), TYPE_I32));
-			map_put(&w->made, (*v)->name, w->g);
-		}
+		if (has_edge(w, *v) && !made && !map_get(&w->made, (*v)->name))
+			TRY(add_edge(w, *v));
 	}
 	vec_push(a, &w->nodes, plugin_node(w, i));
 	vec_each(v, &r->outputs)
 		if (has_edge(w, *v) && read_outside(w, *v))
 			vec_push(a, &w->nodes, graph_cast_new(w->m, edge_of(w, *v), (*v)->name, (*v)->type));
+	return 0;
 }
 
-static void make_nodes(struct rewrite *w)
+/* Whether the node of constants reads what is inside of a plugin now. */
+static bool reads_region(const struct rewrite *w, const struct graph_node *n)
+{
+	for (size_t k = 0; k < n->proto->n_input; k++) {
+		const struct graph_value *v = graph_value_find(w->g, n->proto->input[k]);
+
+		if (v && v->producer >= 0 && w->owner[v->producer] >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* The node's results as initializers in its place. */
+static int fold_node(struct rewrite *w, const struct graph_node *n)
+{
+	for (size_t k = 0; k < n->proto->n_output; k++) {
+		struct graph_value *v = graph_value_find(w->g, n->proto->output[k]);
+		const struct tensor *t;
+
+		if (!v)
+			continue;
+		TRY(graph_constant(&t, w->g, v, w->err));
+		vec_push(w->g->arena, &w->initializers, onnx_tensor_store(t, v->name, w->m->arena));
+	}
+	return 0;
+}
+
+static int make_nodes(struct rewrite *w)
 {
 	struct arena *a = w->g->arena;
 	bool *done = NEWN(a, bool, w->r->n + 1);
@@ -151,14 +198,16 @@ static void make_nodes(struct rewrite *w)
 	vec_each(n, &w->g->nodes) {
 		int owner = w->owner[n->index];
 
-		if (owner < 0) {
+		if (n->folded && (owner >= 0 || reads_region(w, n))) {
+			TRY(fold_node(w, n));
+		} else if (owner < 0) {
 			vec_push(a, &w->nodes, n->proto);
 		} else if (!done[owner]) {
 			done[owner] = true;
-			if (!w->r->at[owner]->folded)
-				add_plugin(w, owner);
+			TRY(add_plugin(w, owner));
 		}
 	}
+	return 0;
 }
 
 /* ---- What nothing reads ------------------------------------------------------------------------------------------- */
@@ -210,21 +259,6 @@ static void drop_dead_nodes(struct rewrite *w)
 
 /* ---- The model ---------------------------------------------------------------------------------------------------- */
 
-static int add_initializers(struct rewrite *w)
-{
-	for (int i = 0; i < w->r->n; i++) {
-		if (!w->r->at[i]->folded)
-			continue;
-		vec_each(v, &w->r->at[i]->outputs) {
-			const struct tensor *t;
-
-			TRY(graph_constant(&t, w->g, *v, w->err));
-			onnx_graph_add_initializer(w->m, w->m->proto->graph, onnx_tensor_store(t, (*v)->name, w->m->arena));
-		}
-	}
-	return 0;
-}
-
 static void add_value_infos(struct rewrite *w)
 {
 	for (int i = 0; i < w->edge.n; i++) {
@@ -253,7 +287,7 @@ static int rewrite(struct rewrite *w)
 
 	TRY(check_names(w));
 	TRY(make_functions(w));
-	make_nodes(w);
+	TRY(make_nodes(w));
 	p->node = NEWN(w->m->arena, Onnx__NodeProto *, w->nodes.n + 1);
 	p->n_node = (size_t)w->nodes.n;
 	for (int i = 0; i < w->nodes.n; i++)
@@ -267,7 +301,8 @@ static int rewrite(struct rewrite *w)
 	onnx_ir_raise(w->m, 8); /* also: from 4 on an initializer need not be an input */
 	vec_each(f, &w->functions)
 		TRY(onnx_model_add_function(w->m, *f, w->err));
-	TRY(add_initializers(w));
+	vec_each(t, &w->initializers)
+		onnx_graph_add_initializer(w->m, p, *t);
 	drop_dead_nodes(w);
 	onnx_graph_drop_unused(w->m, p);
 	add_value_infos(w);

@@ -72,18 +72,6 @@ static bool is_type(const struct graph_node *n, const char *type)
 	return len && strncmp(type, domain, len) == 0 && type[len] == '.' && strcmp(type + len + 1, op) == 0;
 }
 
-/* Whether something reads what the node makes: others need no plugin. */
-static bool is_used(const struct graph *g, const struct graph_node *n)
-{
-	for (size_t k = 0; k < n->proto->n_output; k++) {
-		const struct graph_value *v = graph_value_find(g, n->proto->output[k]);
-
-		if (v && (v->is_output || v->consumers.n))
-			return true;
-	}
-	return false;
-}
-
 static int no_type(struct select *s, const char *type)
 {
 	struct graph *g = s->g;
@@ -115,7 +103,7 @@ static int select_type(struct select *s, const char *type)
 		known += n->known;
 		if (!n->known && refused < 0)
 			refused = n->index;
-		if (n->known && !s->taken[n->index] && !s->excepted[n->index] && is_used(s->g, n))
+		if (n->known && !s->taken[n->index] && !s->excepted[n->index] && graph_node_used(s->g, n->index))
 			TRY(add_region(s, &n->index, 1));
 	}
 	if (!found)
@@ -142,7 +130,7 @@ static int select_refused(struct select *s)
 	const char *reason;
 
 	vec_each(n, &s->g->nodes) {
-		if (!n->known || s->taken[n->index] || s->excepted[n->index] || !is_used(s->g, n) || !has_types(s->g, n))
+		if (!n->known || s->taken[n->index] || s->excepted[n->index] || !graph_node_used(s->g, n->index) || !has_types(s->g, n))
 			continue;
 		if (graph_trt_support(s->g, n->index, &reason) == GRAPH_TRT_NO)
 			TRY(add_region(s, &n->index, 1));

@@ -48,6 +48,8 @@ struct tpat_output {
 	const char *temporary;                           /* a folder beside them */
 	const char *temporary_library, *temporary_folder, *replaced_folder; /* in it */
 };
+/* What belongs to the rewritten model `model`: its library and folder, by name. */
+void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a);
 /* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Errors: ERR_USAGE
  * for a place that cannot be written, or that would overwrite what tpat did not make. */
 int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e);

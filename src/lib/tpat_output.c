@@ -23,23 +23,25 @@ static int refuse_foreign(const char *folder, struct arena *a, struct err *e)
 	return err_advise(e, "Move it away, or give the output another name: -o NAME.");
 }
 
-int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e)
+void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a)
 {
-	const char *dir = path_dir(a, model ? model : input);
-	const char *stem = path_stem(a, model ? model : input);
-	memset(out, 0, sizeof *out);
-	if (!model) {
-		model = path_join(a, dir, arena_printf(a, "%s_tpat.onnx", stem));
-		stem = arena_printf(a, "%s_tpat", stem);
-	}
-	if (file_is_folder(model))
-		return err_set(e, ERR_USAGE, "The output %s is a folder.", model);
-	TRY(refuse_input(input, model, e));
+	const char *dir = path_dir(a, model), *stem = path_stem(a, model);
 	/* ocr_tpat.onnx: libtpat_ocr.so, ocr_tpat.tpat */
 	const char *base = str_ends(stem, "_tpat") && strlen(stem) > 5 ? arena_strndup(a, stem, strlen(stem) - 5) : stem;
 	out->model = model;
 	out->library = path_join(a, dir, arena_printf(a, "libtpat_%s.so", base));
 	out->folder = path_join(a, dir, arena_printf(a, "%s.tpat", stem));
+}
+
+int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e)
+{
+	memset(out, 0, sizeof *out);
+	if (!model)
+		model = path_join(a, path_dir(a, input), arena_printf(a, "%s_tpat.onnx", path_stem(a, input)));
+	if (file_is_folder(model))
+		return err_set(e, ERR_USAGE, "The output %s is a folder.", model);
+	TRY(refuse_input(input, model, e));
+	tpat_output_names(out, model, a);
 	TRY(refuse_foreign(out->folder, a, e));
 	char *temporary;
 	TRY(file_temp_beside(&temporary, model, a, e));

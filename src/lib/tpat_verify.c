@@ -1,7 +1,6 @@
 /* Verification of a rewritten model: every plugin against the local function that its node carries. */
 #include "lib/tpat_inside.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -103,32 +102,15 @@ static int check_used(const struct verification *v)
 	return err_advise(v->err, "tpat list %s shows the nodes; inputs of nodes of the domain tpat can be given.", v->o->model);
 }
 
-/* ---- The library that belongs to the model. */
-
-static int find_library(struct verification *v)
-{
-	struct arena *a = v->arena;
-	const char *dir = path_dir(a, v->o->model);
-	v->folder = path_join(a, dir, arena_printf(a, "%s.tpat", path_stem(a, v->o->model)));
-	v->library = v->o->library;
-	if (v->library)
-		return 0;
-	const char *path = path_join(a, v->folder, "tpat.json");
-	json_t *json = json_load_file(path, 0, NULL);
-	const char *name = json_string_value(json_object_get(json, "library"));
-	if (name && !strchr(name, '/'))
-		v->library = path_join(a, dir, name);
-	json_decref(json);
-	if (!v->library) {
-		err_set(v->err, ERR_USAGE, "The plugin library of %s is not known: %s cannot be read.", v->o->model, path);
-		return err_advise(v->err, "Name it with --lib LIBRARY.so, and keep the folder %s beside the model.", v->folder);
-	}
-	return 0;
-}
+/* ---- The library. */
 
 static int open_device(struct verification *v)
 {
 	const char *device = v->o->device;
+	struct tpat_output names;
+	tpat_output_names(&names, v->o->model, v->arena);
+	v->folder = names.folder;
+	v->library = v->o->library ? v->o->library : names.library;
 	if (!file_exists(v->library)) {
 		err_set(v->err, ERR_USAGE, "The plugin library %s is not there.", v->library);
 		return err_advise(v->err, "Name it with --lib LIBRARY.so, or build it again.");
@@ -264,7 +246,6 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup_arg = v;
 	TRY(read_given(v));
 	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, t->arena, &t->err));
-	TRY(find_library(v));
 	TRY(open_device(v));
 	TRY(check_all(v));
 	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);

@@ -110,7 +110,8 @@ static int split_sizes(struct lower *l, int axis, expr dim, expr *size)
 		for (int k = 0; k < n; k++) {
 			size[k] = listed.at[k];
 			sum_known &= ir_const_int(size[k], &part);
-			sum += sum_known ? part : 0;
+			if (sum_known && (part < 0 || __builtin_add_overflow(sum, part, &sum)))
+				return lower_fail(l, ERR_MODEL, "part %d has extent %lld.", k, (long long)part);
 		}
 		if (sum_known && ir_const_int(dim, &have) && have != sum)
 			return lower_fail(l, ERR_MODEL, "the parts have %lld elements together, axis %d has %lld.",

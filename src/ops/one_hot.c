@@ -10,7 +10,11 @@ static int read_depth(struct lower *l, expr *depth)
 	struct exprs known;
 
 	if (t && tensor_count(t) == 1) {
-		*depth = idx(l, type_is_float(t->type) ? (int64_t)tensor_float(t, 0) : tensor_int(t, 0));
+		double x = tensor_float(t, 0);
+
+		if (!(x >= 0 && x <= INT32_MAX))
+			return lower_fail(l, ERR_MODEL, "depth is %g.", x);
+		*depth = idx(l, (int64_t)x);
 		return 0;
 	}
 	TRY(lower_known(l, 1, &known));
@@ -29,6 +33,8 @@ static int lower(struct lower *l)
 
 	if (rank > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the result has more than %d axes.", IR_MAX_RANK);
+	if (value_rank(values) != 1)
+		return lower_fail(l, ERR_MODEL, "values have rank %d; they must be two numbers.", value_rank(values));
 	TRY(lower_axis(l, lower_int(l, "axis"), rank, false, &axis));
 	TRY(read_depth(l, &depth));
 	for (int k = 0; k < rank; k++) {

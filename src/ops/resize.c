@@ -28,8 +28,13 @@ static int set_scale(struct lower *l, struct resize_axis *axis, double scale)
 		return lower_fail(l, ERR_MODEL, "a scale is %g.", scale);
 	axis->p = idx(l, p);
 	axis->q = idx(l, q);
-	axis->out = ir_const_int(axis->in, &in) ? idx(l, (int64_t)((float)in * (float)scale))
-	                                        : floordiv(mul(axis->in, axis->p), axis->q);
+	if (!ir_const_int(axis->in, &in)) {
+		axis->out = floordiv(mul(axis->in, axis->p), axis->q);
+		return 0;
+	}
+	if (in > INT32_MAX)
+		return lower_fail(l, ERR_UNSUPPORTED, "extents of %lld cannot be resized.", (long long)in);
+	axis->out = idx(l, (int64_t)((float)in * (float)scale));
 	return 0;
 }
 
@@ -104,7 +109,7 @@ static int set_region(struct lower *l, struct resize *r, const struct ints *axes
 	struct value roi = lower_input(l, 1);
 	const struct tensor *known = lower_constant(l, 1);
 
-	if (!roi.given || !ir_is_int(value_count(roi), 2 * axes->n))
+	if (!roi.given || value_rank(roi) != 1 || !ir_is_int(value_count(roi), 2 * axes->n))
 		return lower_fail(l, ERR_MODEL, "tf_crop_and_resize needs a roi of %d elements.", 2 * axes->n);
 	for (int k = 0; k < axes->n; k++) {
 		struct resize_axis *axis = &r->axis[axes->at[k]];

@@ -17,6 +17,8 @@ static int lower(struct lower *l)
 		                  "time_axis is %lld and batch_axis %lld of an input of rank %d; they must be 0 "
 		                  "and 1, or 1 and 0.",
 		                  (long long)time, (long long)batch, value_rank(x));
+	if (value_rank(lens) != 1)
+		return lower_fail(l, ERR_MODEL, "sequence_lens has rank %d; it must be a list.", value_rank(lens));
 	t = s.at[time];
 	n = min_(cast(load_list(lens, 1, s.at[batch]), TYPE_INDEX), s.dim[time]);
 	memcpy(index, s.at, sizeof index);

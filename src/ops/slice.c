@@ -102,6 +102,8 @@ static int lower(struct lower *l)
 
 		TRY(lower_axis(l, c.axis.n ? c.axis.at[i] : i, rank, false, &axis));
 		step[axis] = c.step.n ? c.step.at[i] : 1;
+		if (step[axis] < -INT32_MAX || step[axis] > INT32_MAX) /* one element, as any step beyond the extent */
+			step[axis] = step[axis] < 0 ? -INT32_MAX : INT32_MAX;
 		if (!step[axis])
 			return lower_fail(l, ERR_MODEL, "the step along axis %d is 0.", axis);
 		if (step[axis] > 0)

@@ -7,14 +7,21 @@
 /* Opset 1: how many tiles along which axis, numbers of the data's type. */
 static int read_tiles(struct lower *l, int rank, struct exprs *repeats)
 {
-	const struct tensor *tiles = lower_constant(l, 1), *axis_input = lower_constant(l, 2);
+	double number[2];
 	int axis;
 
-	if (!tiles || !axis_input || tensor_count(tiles) != 1 || tensor_count(axis_input) != 1)
-		return lower_fail(l, ERR_UNSUPPORTED, "tiles and axis must each be one constant number.");
-	TRY(lower_axis(l, (int64_t)tensor_float(axis_input, 0), rank, false, &axis));
+	for (int i = 0; i < 2; i++) {
+		const struct tensor *t = lower_constant(l, 1 + i);
+
+		if (!t || tensor_count(t) != 1)
+			return lower_fail(l, ERR_UNSUPPORTED, "tiles and axis must each be one constant number.");
+		number[i] = tensor_float(t, 0);
+		if (!(number[i] >= -rank && number[i] <= INT32_MAX))
+			return lower_fail(l, ERR_MODEL, "tiles or axis is %g.", number[i]);
+	}
+	TRY(lower_axis(l, (int64_t)number[1], rank, false, &axis));
 	for (repeats->n = 0; repeats->n < rank; repeats->n++)
-		repeats->at[repeats->n] = idx(l, repeats->n == axis ? (int64_t)tensor_float(tiles, 0) : 1);
+		repeats->at[repeats->n] = idx(l, repeats->n == axis ? (int64_t)number[0] : 1);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
-/* A second interpreter of tensor programs for tests: one element at a time, straight from the definition of the language.
- * It shares no code with src/eval/. */
+/* A second interpreter of tensor programs for tests: one element at a time, straight from the definition of the
+ * language. It shares no code with src/eval/. */
 #ifndef TPAT_TESTS_UNIT_EVAL_ORACLE_H
 #define TPAT_TESTS_UNIT_EVAL_ORACLE_H
 
@@ -127,8 +127,10 @@ static inline struct oracle_value oracle_cast(struct oracle_value x, enum type f
 	} else if (type_is_float(from)) {
 		__int128 low = type_min(to), high = oracle_exact(to, type_max(to));
 		double whole = trunc(x.f);
-		y.i = isnan(x.f) ? 0 : whole <= (double)low ? (int64_t)low : whole >= (double)high ? (int64_t)high
-												    : (int64_t)(__int128)whole;
+		y.i = isnan(x.f)              ? 0
+		      : whole <= (double)low  ? (int64_t)low
+		      : whole >= (double)high ? (int64_t)high
+		                              : (int64_t)(__int128)whole;
 	} else {
 		y.i = oracle_wrap(to, oracle_exact(from, x.i));
 	}
@@ -198,7 +200,7 @@ static inline struct oracle_value oracle_eval(struct oracle *o, expr e)
 
 /* One reduction over `count` positions of the axes from `rank` on; `extent` of all axes. */
 static inline struct oracle_value oracle_reduce(struct oracle *o, const struct ir_stage *s, int64_t *axis,
-						const int64_t *extent)
+                                                const int64_t *extent)
 {
 	int rank = s->out->rank;
 	enum type t = s->value->type;
@@ -227,7 +229,9 @@ static inline struct oracle_value oracle_reduce(struct oracle *o, const struct i
 		bool take = false;
 		switch (s->combine) {
 		case IR_SUM: y.f += v.f, y.i = oracle_wrap(t, a + b); break;
-		case IR_PROD: y.f *= v.f, y.i = oracle_wrap(t, (__int128)((unsigned __int128)a * (unsigned __int128)b)); break;
+		case IR_PROD:
+			y.f *= v.f, y.i = oracle_wrap(t, (__int128)((unsigned __int128)a * (unsigned __int128)b));
+			break;
 		case IR_MAXIMUM: take = more; break;
 		case IR_MINIMUM: take = less; break;
 		case IR_ALL: y.i = y.i && v.i; break;
@@ -259,7 +263,8 @@ static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, cons
 			axis[k] = rest % out->dim[k];
 			rest /= out->dim[k];
 		}
-		struct oracle_value y = s->kind == IR_MAP ? oracle_eval(o, s->value) : oracle_reduce(o, s, axis, extent);
+		struct oracle_value y =
+		        s->kind == IR_MAP ? oracle_eval(o, s->value) : oracle_reduce(o, s, axis, extent);
 		if (s->post) {
 			o->acc = y;
 			y = oracle_eval(o, s->post);

@@ -80,6 +80,6 @@ const char *tensorrt_code_name(const struct tensorrt_plugin *p, const struct ten
 /* tensorrt_text.c: README.md, Makefile, tpat.json. */
 void tensorrt_readme(struct str *out, const struct tensorrt_library *l);
 void tensorrt_makefile(struct str *out, const struct tensorrt_library *l);
-int tensorrt_json(struct str *out, const struct tensorrt_library *l, struct err *e);
+void tensorrt_json(struct str *out, const struct tensorrt_library *l);
 
 #endif

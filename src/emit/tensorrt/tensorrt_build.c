@@ -203,7 +203,7 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 	TRY(write_text(b, "library.c", &text, e));
 	tensorrt_readme(&readme, l);
 	tensorrt_makefile(&make, l);
-	TRY(tensorrt_json(&json, l, e));
+	tensorrt_json(&json, l);
 	TRY(write_text(b, "README.md", &readme, e));
 	TRY(write_text(b, "Makefile", &make, e));
 	return write_text(b, "tpat.json", &json, e);

@@ -1,10 +1,6 @@
 /* What a library's folder says of itself: README.md for people, Makefile to build again, tpat.json for machines. */
 #include "emit/tensorrt/tensorrt.h"
 
-#include <jansson.h>
-
-#include "base/embed.h"
-#include "base/file.h"
 
 static const char *arch_name(const struct tensorrt_arch *x, struct arena *a)
 {
@@ -69,80 +65,115 @@ void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
 	str_add(out, "clean:\n\trm -f $(LIBRARY)\n");
 }
 
-/* ---- tpat.json */
+/* ---- tpat.json: members in lines of their own, values written as they come. */
 
-static json_t *text_list(const char *const *text, int n)
+static void put_json(struct str *out, const char *text)
 {
-	json_t *list = json_array();
-	for (int i = 0; i < n; i++)
-		json_array_append_new(list, json_string(text[i]));
-	return list;
+	str_add(out, "\"");
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		if (*c == '"' || *c == '\\')
+			str_printf(out, "\\%c", *c);
+		else if (*c < ' ')
+			str_printf(out, "\\u%04x", *c);
+		else
+			str_addn(out, (const char *)c, 1);
+	str_add(out, "\"");
 }
 
-static json_t *tensors(struct ir_buffer *const *buffer, int n, struct arena *a)
+/* `"name": "text",` */
+static void put_member(struct str *out, const char *name, const char *text)
 {
-	json_t *list = json_array();
+	str_printf(out, "\"%s\": ", name);
+	put_json(out, text);
+	str_add(out, ", ");
+}
+
+static void put_tensors(struct str *out, const char *what, struct ir_buffer *const *buffer, int n)
+{
+	str_printf(out, "   \"%s\": [", what);
 	for (int i = 0; i < n; i++) {
-		json_t *shape = json_array();
+		str_add(out, i ? ",\n    { " : "\n    { ");
+		put_member(out, "name", buffer[i]->name);
+		put_member(out, "type", type_name(buffer[i]->type));
+		str_add(out, "\"shape\": [");
 		for (int k = 0; k < buffer[i]->rank; k++) {
-			struct str s = str_new(a);
+			struct str extent = str_new(out->arena);
 			int64_t number;
-			ir_print_expr(&s, buffer[i]->dim[k], 0);
-			json_array_append_new(shape, ir_const_int(buffer[i]->dim[k], &number) ? json_integer(number)
-												: json_string(str_text(&s)));
+			ir_print_expr(&extent, buffer[i]->dim[k], 0);
+			str_add(out, k ? ", " : "");
+			if (ir_const_int(buffer[i]->dim[k], &number))
+				str_add(out, str_text(&extent));
+			else
+				put_json(out, str_text(&extent));
 		}
-		json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", buffer[i]->name, "type",
-						      type_name(buffer[i]->type), "shape", shape));
+		str_add(out, "] }");
 	}
-	return list;
+	str_add(out, "],\n");
 }
 
-static json_t *steps(const struct ir_plan *plan)
+static void put_steps(struct str *out, const struct ir_plan *plan)
 {
-	json_t *list = json_array();
-	vec_each(step, &plan->steps) {
-		json_t *kernels = json_array();
-		vec_each(k, *step)
-			json_array_append_new(kernels, json_pack("{s:s, s:s, s:s, s:i}", "name", (*k)->name, "rule", (*k)->rule,
-								 "parameters", (*k)->params, "threads", (*k)->threads));
-		json_array_append_new(list, kernels);
+	str_add(out, "   \"steps\": [");
+	for (int s = 0; s < plan->steps.n; s++) {
+		str_add(out, s ? ",\n    [" : "\n    [");
+		for (int i = 0; i < plan->steps.at[s]->n; i++) {
+			const struct ir_kernel *k = plan->steps.at[s]->at[i];
+			str_add(out, i ? ",\n     { " : "{ ");
+			put_member(out, "name", k->name);
+			put_member(out, "rule", k->rule);
+			put_member(out, "parameters", k->params);
+			str_printf(out, "\"threads\": %d }", k->threads);
+		}
+		str_add(out, "]");
 	}
-	return list;
+	str_add(out, "]\n");
 }
 
-static json_t *plugin_json(const struct tensorrt_plugin *p, struct arena *a)
+static void put_plugin(struct str *out, const struct tensorrt_plugin *p)
 {
 	const struct ir_program *program = p->plan->program;
-	const char *id = str_identifier(a, p->name);
-	json_t *x = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", p->name, "version", p->version, "namespace", p->name_space,
-			      "hash", p->hash, "about", p->about);
-	json_object_set_new(x, "nodes", text_list(p->node, p->nodes));
-	json_object_set_new(x, "inputs", tensors(program->inputs.at, program->inputs.n, a));
-	json_object_set_new(x, "outputs", tensors(program->outputs.at, program->outputs.n, a));
-	json_object_set_new(x, "steps", steps(p->plan));
-	json_object_set_new(x, "cuda", json_string(arena_printf(a, "kernels/%s.cu", id)));
-	json_object_set_new(x, "cpu", json_string(arena_printf(a, "kernels/%s.cpu.c", id)));
-	return x;
+	const char *id = str_identifier(out->arena, p->name);
+	str_add(out, "  { ");
+	put_member(out, "name", p->name);
+	put_member(out, "version", p->version);
+	put_member(out, "namespace", p->name_space);
+	put_member(out, "hash", p->hash);
+	str_add(out, "\n   ");
+	put_member(out, "about", p->about);
+	str_add(out, "\n   ");
+	put_member(out, "cuda", arena_printf(out->arena, "kernels/%s.cu", id));
+	put_member(out, "cpu", arena_printf(out->arena, "kernels/%s.cpu.c", id));
+	str_add(out, "\n   \"nodes\": [");
+	for (int i = 0; i < p->nodes; i++) {
+		str_add(out, i ? ", " : "");
+		put_json(out, p->node[i]);
+	}
+	str_add(out, "],\n");
+	put_tensors(out, "inputs", program->inputs.at, program->inputs.n);
+	put_tensors(out, "outputs", program->outputs.at, program->outputs.n);
+	put_steps(out, p->plan);
+	str_add(out, "  }");
 }
 
-int tensorrt_json(struct str *out, const struct tensorrt_library *l, struct err *e)
+void tensorrt_json(struct str *out, const struct tensorrt_library *l)
 {
-	json_t *archs = json_array(), *plugins = json_array();
-	for (int i = 0; i < l->archs; i++)
-		json_array_append_new(archs, json_string(arch_name(&l->arch[i], out->arena)));
-	for (int i = 0; i < l->plugins; i++)
-		json_array_append_new(plugins, plugin_json(&l->plugin[i], out->arena));
-	json_t *x = json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o}", "version", 1, "generator", l->generator, "model", l->model,
-			      "rewritten", l->rewritten, "library", l->library, "architectures", archs, "plugins", plugins);
-	size_t n = x ? json_dumpb(x, NULL, 0, JSON_INDENT(1)) : 0;
-	if (n == 0) {
-		json_decref(x);
-		return err_set(e, ERR_MODEL, "tpat.json cannot be written: a name in the model is no UTF-8 text.");
+	const char *const text[][2] = { { "generator", l->generator }, { "model", l->model }, { "rewritten", l->rewritten },
+					{ "library", l->library } };
+	str_add(out, "{ \"version\": 1,\n");
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		str_add(out, "  ");
+		put_member(out, text[i][0], text[i][1]);
+		str_add(out, "\n");
 	}
-	char *text = arena_alloc(out->arena, n + 1);
-	json_dumpb(x, text, n, JSON_INDENT(1));
-	json_decref(x);
-	str_addn(out, text, n);
-	str_add(out, "\n");
-	return 0;
+	str_add(out, "  \"architectures\": [");
+	for (int i = 0; i < l->archs; i++) {
+		str_add(out, i ? ", " : "");
+		put_json(out, arch_name(&l->arch[i], out->arena));
+	}
+	str_add(out, "],\n  \"plugins\": [\n");
+	for (int i = 0; i < l->plugins; i++) {
+		str_add(out, i ? ",\n" : "");
+		put_plugin(out, &l->plugin[i]);
+	}
+	str_add(out, "]\n}\n");
 }

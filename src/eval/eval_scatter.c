@@ -5,7 +5,7 @@
 struct scatter_stage {
 	const struct eval_buffer *out;
 	enum ir_combine combine;
-	enum type type;  /* of the values, as they come */
+	enum type type;   /* of the values, as they come */
 	int value, where; /* registers; where: -1 for always */
 	struct access *at;
 };
@@ -92,7 +92,8 @@ int eval_scatter(struct eval_run *run, const struct ir_stage *stage)
 	TRY(eval_access_new(c, stage->out, stage->at, s.where, true, &s.at));
 	TRY(eval_compile(c, stage->value, s.where, &s.value));
 	s.type = stage->value->type;
-	if (type_is_float(s.type) != type_is_float(s.out->type) || (s.type == TYPE_BOOL) != (s.out->type == TYPE_BOOL)) {
+	if (type_is_float(s.type) != type_is_float(s.out->type) ||
+	    (s.type == TYPE_BOOL) != (s.out->type == TYPE_BOOL)) {
 		s.value = eval_convert(c, s.value, s.type, s.out->type, false);
 		s.type = s.out->type;
 	}

@@ -32,11 +32,11 @@ int eval_extent(struct eval_run *run, expr e, int64_t *out)
 	eval_walk(run->arena, e, find_unknown, &unknown);
 	if (unknown.name)
 		return err_set(run->err, ERR_MODEL, "Program %s: no input gives symbol %s a value.", run->program->name,
-			       unknown.name);
+		               unknown.name);
 	struct str text = str_new(run->arena);
 	ir_print_expr(&text, e, 0);
-	return err_set(run->err, ERR_MODEL, "Program %s: the extent %s is not a number of elements.", run->program->name,
-		       str_text(&text));
+	return err_set(run->err, ERR_MODEL, "Program %s: the extent %s is not a number of elements.",
+	               run->program->name, str_text(&text));
 }
 
 static int set_symbol(struct eval_run *run, const char *name, int64_t value, const char *source)
@@ -45,8 +45,8 @@ static int set_symbol(struct eval_run *run, const char *name, int64_t value, con
 	if (eval_symbol_value(run, name, &known)) {
 		if (known == value)
 			return 0;
-		return err_set(run->err, ERR_MODEL, "Program %s: symbol %s is %lld, but %s says %lld.", run->program->name,
-			       name, (long long)known, source, (long long)value);
+		return err_set(run->err, ERR_MODEL, "Program %s: symbol %s is %lld, but %s says %lld.",
+		               run->program->name, name, (long long)known, source, (long long)value);
 	}
 	int64_t *place = NEW(run->symbols.arena, int64_t);
 	*place = value;
@@ -70,11 +70,12 @@ static int bind_symbols(struct eval_run *run, const struct tensor *const *inputs
 		if (!t || (!t->data && tensor_count(t) != 0))
 			return err_set(run->err, ERR_MODEL, "Program %s: input %s has no data.", p->name, b->name);
 		if (t->type != b->type || t->rank != b->rank)
-			return err_set(run->err, ERR_MODEL, "Program %s: input %s is %s of rank %d, but gets %s.", p->name,
-				       b->name, type_name(b->type), b->rank, tensor_describe(t, run->arena));
+			return err_set(run->err, ERR_MODEL, "Program %s: input %s is %s of rank %d, but gets %s.",
+			               p->name, b->name, type_name(b->type), b->rank, tensor_describe(t, run->arena));
 		for (int k = 0; k < b->rank; k++)
 			if (b->dim[k]->op == IR_SYMBOL)
-				TRY(set_symbol(run, b->dim[k]->name, t->dim[k], arena_printf(run->arena, "input %s", b->name)));
+				TRY(set_symbol(run, b->dim[k]->name, t->dim[k],
+				               arena_printf(run->arena, "input %s", b->name)));
 	}
 	return 0;
 }
@@ -90,11 +91,12 @@ static int buffer_extents(struct eval_run *run, const struct ir_buffer *b)
 	for (int k = 0; k < b->rank; k++) {
 		TRY(eval_extent(run, b->dim[k], &x->dim[k]));
 		if (__builtin_mul_overflow(x->count, x->dim[k], &x->count))
-			return err_set(run->err, ERR_MODEL, "Program %s: buffer %s is too large.", run->program->name, b->name);
+			return err_set(run->err, ERR_MODEL, "Program %s: buffer %s is too large.", run->program->name,
+			               b->name);
 	}
 	if (type_bytes(b->type, x->count) < 0 || __builtin_mul_overflow(x->count, 16, &unused))
 		return err_set(run->err, ERR_UNSUPPORTED, "Program %s: buffer %s of type %s cannot be interpreted.",
-			       run->program->name, b->name, type_name(b->type));
+		               run->program->name, b->name, type_name(b->type));
 	return 0;
 }
 
@@ -115,9 +117,9 @@ static int take_tensor(struct eval_run *run, const struct ir_buffer *b, const st
 	struct eval_buffer *x = &run->buffer[b->id];
 	for (int k = 0; k < b->rank; k++)
 		if (t->rank != b->rank || t->dim[k] != x->dim[k])
-			return err_set(run->err, ERR_MODEL, "Program %s: extent %d of %s is %lld, but its tensor is %s.",
-				       run->program->name, k, b->name, (long long)x->dim[k],
-				       tensor_describe(t, run->arena));
+			return err_set(run->err, ERR_MODEL,
+			               "Program %s: extent %d of %s is %lld, but its tensor is %s.", run->program->name,
+			               k, b->name, (long long)x->dim[k], tensor_describe(t, run->arena));
 	x->data = aligned_data(t, run->symbols.arena);
 	return 0;
 }
@@ -200,7 +202,7 @@ static int place_output(struct eval_run *run, int i, struct tensor *outputs, str
 }
 
 static int run_program(struct eval_run *run, const struct tensor *const *inputs, struct tensor *outputs,
-		       const struct eval_options *opt, struct arena *a)
+                       const struct eval_options *opt, struct arena *a)
 {
 	const struct ir_program *p = run->program;
 	TRY(bind_symbols(run, inputs, opt));
@@ -217,7 +219,7 @@ static int run_program(struct eval_run *run, const struct tensor *const *inputs,
 }
 
 int eval_program(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-		 const struct eval_options *opt, struct arena *a, struct err *e)
+                 const struct eval_options *opt, struct arena *a, struct err *e)
 {
 	struct arena *volatile job = NULL, *volatile scratch = NULL;
 	struct eval_run *volatile run = NULL;

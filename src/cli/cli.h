@@ -1,0 +1,70 @@
+/* The program: commands, their options, and what they print. Data go to standard output, talk to standard error. Only
+ * this folder prints or exits, and it knows the library by its public header alone. */
+#ifndef TPAT_CLI_CLI_H
+#define TPAT_CLI_CLI_H
+
+#include <jansson.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "tpat/tpat.h"
+
+/* Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device; 130: interrupted. */
+enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+struct cli;
+
+struct cli_list {
+	VEC(const char *);
+};
+
+/* One option of a command. The table is what parses, and what --help prints. */
+struct cli_option {
+	const char *name;  /* "output": --output; null ends the table */
+	char letter;       /* 'o': -o; 0: none */
+	enum { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_LIST, CLI_SPLIT } kind; /* CLI_SPLIT: a list, split at commas too */
+	void *target;      /* bool, const char *, long long, struct cli_list */
+	const char *value; /* what --help calls its value: "FILE" */
+	const char *help;  /* null: an alias that --help does not show */
+};
+
+struct cli_command {
+	const char *name;
+	const char *arguments; /* "MODEL", for --help */
+	const char *help;      /* one line */
+	int (*run)(struct cli *c, int argc, char **argv); /* argv[0]: the command; gives the exit status */
+};
+extern const struct cli_command cli_commands[]; /* ends with a null name */
+
+/* What a command has at hand. */
+struct cli {
+	struct arena *arena;
+	struct tpat *tpat;
+	const struct cli_command *command;
+};
+
+/* Parses argv into the options' targets and at most `most` arguments, at least `least`. Returns -1 to go on, else the exit
+ * status: 0 after --help, EXIT_USAGE after a mistake that has been told. */
+int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
+	      int most);
+
+/* Tells the context's error; gives the exit status. */
+int cli_fail(const struct cli *c, int code);
+/* A mistake in the command line: "tpat: TEXT", advice on the next line (null: none). Gives EXIT_USAGE. */
+int cli_usage(const char *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+struct tpat_strings cli_strings(const struct cli_list *list);
+json_t *cli_json_list(const struct tpat_strings *list);
+void cli_print_json(json_t *x); /* and forgets it */
+
+/* A progress line on standard error where that is a terminal; true after an interrupt. For the library's options. */
+bool cli_progress(void *user, const struct tpat_progress *p);
+void cli_progress_end(void);
+bool cli_interrupted(void);
+
+int cli_build(struct cli *c, int argc, char **argv);
+int cli_list(struct cli *c, int argc, char **argv);
+int cli_verify(struct cli *c, int argc, char **argv);
+int cli_inspect(struct cli *c, int argc, char **argv);
+
+#endif

@@ -1,0 +1,154 @@
+/* tpat build: options, and the report of what was made. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+struct dump {
+	const char *pass; /* wanted; "all": every one */
+	bool found;
+};
+
+static void print_dump(void *user, const char *pass, const char *text)
+{
+	struct dump *d = user;
+	if (strcmp(d->pass, pass) != 0 && strcmp(d->pass, "all") != 0)
+		return;
+	d->found = true;
+	cli_progress_end();
+	printf("-- %s\n%s\n", pass, text);
+}
+
+static const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static void print_counts(const struct tpat_built *r)
+{
+	printf("%s: %d nodes, opset %lld. TensorRT 11 refuses %d", base(r->model), r->model_nodes, (long long)r->opset,
+	       r->refused);
+	for (int i = 0; i < r->refused_types.n; i++)
+		printf("%s%s", i ? ", " : " (", r->refused_types.at[i]);
+	printf("%s\n", r->refused_types.n ? ")" : "");
+	printf("  %d node%s -> %d region%s -> %d distinct plugin%s", r->nodes, r->nodes == 1 ? "" : "s", r->regions,
+	       r->regions == 1 ? "" : "s", r->plugins, r->plugins == 1 ? "" : "s");
+	if (r->folded)
+		printf(", %d known at build time", r->folded);
+	printf("\n");
+}
+
+static void print_plugins(const struct tpat_built *r)
+{
+	for (int i = 0; i < r->plugins; i++) {
+		const struct tpat_plugin *p = &r->plugin[i];
+		printf("  %s  %s\n", p->name, p->about);
+		for (int n = 0; n < p->nodes.n; n++)
+			printf("    %s\n", p->nodes.at[n]);
+	}
+}
+
+static void print_files(const struct tpat_built *r)
+{
+	printf("wrote %-20s still a plain ONNX model: the plugins' nodes carry the original operators\n", r->output);
+	if (r->library) {
+		printf("      %-20s %d plugin%s,", r->library, r->plugins, r->plugins == 1 ? "" : "s");
+		for (int i = 0; i < r->arch.n; i++)
+			printf(" %s", r->arch.at[i]);
+		printf(", TensorRT 10 and 11\n");
+		char folder[4096];
+		snprintf(folder, sizeof folder, "%s/", r->folder);
+		printf("      %-20s kernels to read; rebuild with make\n", folder);
+	}
+	printf("next: %s\n", r->deploy);
+}
+
+static void print_json(const struct tpat_built *r)
+{
+	json_t *plugins = json_array();
+	for (int i = 0; i < r->plugins; i++) {
+		const struct tpat_plugin *p = &r->plugin[i];
+		json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "name", p->name, "version",
+							 p->version, "namespace", p->name_space, "hash", p->hash, "about",
+							 p->about, "kernels", p->kernels, "nodes", cli_json_list(&p->nodes)));
+	}
+	cli_print_json(json_pack("{s:s, s:s, s:s?, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s}", "model", r->model,
+				 "output", r->output, "library", r->library, "folder", r->folder, "model_nodes", r->model_nodes,
+				 "opset", (json_int_t)r->opset, "refused", r->refused, "refused_types",
+				 cli_json_list(&r->refused_types), "nodes", r->nodes, "regions", r->regions, "folded", r->folded,
+				 "plugins", plugins, "architectures", cli_json_list(&r->arch), "warnings",
+				 cli_json_list(&r->warnings), "deploy", r->deploy));
+}
+
+int cli_build(struct cli *c, int argc, char **argv)
+{
+	struct tpat_build_options o = TPAT_BUILD_OPTIONS;
+	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, name = { 0 }, arch = { 0 }, shape = { 0 },
+			profile = { 0 };
+	struct dump dump = { 0 };
+	bool json = false, verbose = false;
+	long long jobs = 0;
+	const struct cli_option option[] = {
+		{ "output", 'o', CLI_TEXT, &o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
+		{ "node", 'n', CLI_SPLIT, &node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
+		{ "type", 't', CLI_SPLIT, &type, "TYPE,...", "all nodes of these operator types" },
+		{ "auto", 'a', CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
+		{ "region", 'r', CLI_LIST, &region, "A,B,C", "these nodes together as one plugin; may be repeated" },
+		{ "except", 0, CLI_SPLIT, &except, "NODE,...", "nodes that --type and --auto pass over" },
+		{ "name", 'p', CLI_LIST, &name, "NODE=PLUGIN", "what a node's plugin is called" },
+		{ "namespace", 0, CLI_TEXT, &o.name_space, "TEXT", "namespace of the plugins (none)" },
+		{ "arch", 0, CLI_SPLIT, &arch, "ARCH,...",
+		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), all, native;\nby default sm_80 to sm_90 and PTX for later "
+		  "ones" },
+		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
+		  "an input's smallest, usual and largest extents, for the\ncommand that is printed: x:1x3x32,8x3x64,32x3x128" },
+		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
+		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },
+		{ "dump", 0, CLI_TEXT, &dump.pass, "PASS", "print each plugin's program after a pass: lower, ..., all; cuda" },
+		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "threads (one a processor)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "the report for machines" },
+		{ "verbose", 'v', CLI_FLAG, &verbose, NULL, "name every plugin and its nodes" },
+		{ "input", 'i', CLI_TEXT, &o.model, "FILE", NULL },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct tpat_built *r;
+	int status = cli_parse(c, option, argc, argv, &o.model, 0, 1);
+	if (status >= 0)
+		return status;
+	if (!o.model)
+		return cli_usage("usage: tpat build MODEL [OPTION ...]; tpat build --help shows the options.",
+				 "tpat build needs a model.");
+	if (jobs < 0)
+		return cli_usage(NULL, "--jobs needs a number of threads, not %lld.", jobs);
+	o.node = cli_strings(&node);
+	o.type = cli_strings(&type);
+	o.region = cli_strings(&region);
+	o.except = cli_strings(&except);
+	o.name = cli_strings(&name);
+	o.arch = cli_strings(&arch);
+	o.shape = cli_strings(&shape);
+	o.profile = cli_strings(&profile);
+	o.workers = (int)(jobs < 1024 ? jobs : 1024);
+	o.progress = cli_progress;
+	o.dump = dump.pass ? print_dump : NULL;
+	o.user = &dump;
+	int rc = tpat_build(c->tpat, &r, &o);
+	if (rc < 0)
+		return cli_fail(c, rc);
+	cli_progress_end();
+	if (dump.pass && !dump.found)
+		fprintf(stderr, "tpat: There is no pass \"%s\" to dump; --dump all shows them.\n", dump.pass);
+	for (int i = 0; i < r->warnings.n; i++)
+		fprintf(stderr, "tpat: %s\n", r->warnings.at[i]);
+	if (json) {
+		print_json(r);
+		return 0;
+	}
+	print_counts(r);
+	if (verbose)
+		print_plugins(r);
+	print_files(r);
+	return 0;
+}

@@ -1,0 +1,95 @@
+/* tpat list: a model's nodes as a table, or for machines. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static const char *const support[] = { [TPAT_TRT_NO] = "no", [TPAT_TRT_PARTLY] = "partly", [TPAT_TRT_YES] = "yes" };
+
+static const char *op_name(const struct cli *c, const struct tpat_node *n)
+{
+	return *n->domain ? arena_printf(c->arena, "%s.%s", n->domain, n->op_type) : n->op_type;
+}
+
+static int wider(int width, const char *text)
+{
+	int n = (int)strlen(text);
+	return n > width ? n : width;
+}
+
+static void print_edges(const char *what, const struct tpat_strings *list)
+{
+	for (int i = 0; i < list->n; i++)
+		printf("  %-8s %s\n", i ? "" : what, list->at[i]);
+}
+
+static void print_table(const struct cli *c, const struct tpat_list *l)
+{
+	int label = 4, op = 8, refused = 0, both = 0;
+	for (int i = 0; i < l->nodes; i++) {
+		label = wider(label, l->node[i].label);
+		op = wider(op, op_name(c, &l->node[i]));
+		refused += l->node[i].tensorrt == TPAT_TRT_NO;
+		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
+	}
+	label = label > 48 ? 48 : label;
+	printf("%s: %d node%s, opset %lld, IR version %lld\n", l->model, l->nodes, l->nodes == 1 ? "" : "s", (long long)l->opset,
+	       (long long)l->ir_version);
+	print_edges("inputs", &l->inputs);
+	print_edges("outputs", &l->outputs);
+	if (l->nodes)
+		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", label, "node", op, "operator");
+	for (int i = 0; i < l->nodes; i++) {
+		const struct tpat_node *n = &l->node[i];
+		printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", label, n->label, op, op_name(c, n), support[n->tensorrt],
+		       n->constant ? "folds" : n->taken ? "yes" : "no", n->inputs, n->outputs);
+		if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why)
+			printf("  %*s  TensorRT: %s\n", label, "", n->tensorrt_why);
+		if (!n->taken && *n->why)
+			printf("  %*s  tpat: %s\n", label, "", n->why);
+	}
+	printf("\nTensorRT 11 refuses %d of %d nodes; tpat can take %d of these.\n", refused, l->nodes, both);
+}
+
+static void print_json(const struct tpat_list *l)
+{
+	json_t *nodes = json_array();
+	for (int i = 0; i < l->nodes; i++) {
+		const struct tpat_node *n = &l->node[i];
+		json_array_append_new(nodes, json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s}", "index", n->index,
+						       "label", n->label, "op_type", n->op_type, "domain", n->domain, "opset",
+						       n->opset, "inputs", n->inputs, "outputs", n->outputs, "tensorrt",
+						       support[n->tensorrt], "tensorrt_why", n->tensorrt_why, "taken", n->taken,
+						       "constant", n->constant, "why", n->why));
+	}
+	cli_print_json(json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version", (json_int_t)l->ir_version,
+				 "opset", (json_int_t)l->opset, "inputs", cli_json_list(&l->inputs), "outputs",
+				 cli_json_list(&l->outputs), "warnings", cli_json_list(&l->warnings), "nodes", nodes));
+}
+
+int cli_list(struct cli *c, int argc, char **argv)
+{
+	struct tpat_list_options o = TPAT_LIST_OPTIONS;
+	struct cli_list shape = { 0 };
+	bool json = false;
+	const struct cli_option option[] = {
+		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct tpat_list *l;
+	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
+	if (status >= 0)
+		return status;
+	o.shape = cli_strings(&shape);
+	int rc = tpat_list(c->tpat, &l, &o);
+	if (rc < 0)
+		return cli_fail(c, rc);
+	for (int i = 0; i < l->warnings.n; i++)
+		fprintf(stderr, "tpat: %s\n", l->warnings.at[i]);
+	if (json)
+		print_json(l);
+	else
+		print_table(c, l);
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* tpat verify: one line a plugin, and a last line as trtexec has it. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+static void print_check(const struct tpat_check *k)
+{
+	printf("  %-4s %s  node %s\n", k->passed ? "ok" : "FAIL", k->plugin, k->node);
+	if (k->inputs)
+		printf("       %s -> %s", k->inputs, k->outputs);
+	if (!k->error)
+		printf(": max absolute error %.3g, relative %.3g", k->max_absolute, k->max_relative);
+	printf("\n");
+	if (k->error)
+		printf("       %s\n", k->error);
+	if (!k->error && !k->passed)
+		printf("       %lld of %lld elements differ; the worst: %s%s\n", (long long)k->differing, (long long)k->elements,
+		       k->output, k->worst);
+	if (k->dump)
+		printf("       wrote %s: inputs, got_ and want_ of each output\n", k->dump);
+}
+
+static void print_json(const struct tpat_verified *r)
+{
+	json_t *checks = json_array();
+	for (int i = 0; i < r->checks; i++) {
+		const struct tpat_check *k = &r->check[i];
+		json_array_append_new(checks,
+				      json_pack("{s:s, s:s, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, s:s?}", "plugin",
+						k->plugin, "node", k->node, "inputs", k->inputs, "outputs", k->outputs, "passed",
+						k->passed, "error", k->error, "output", k->output, "elements",
+						(json_int_t)k->elements, "differing", (json_int_t)k->differing, "max_absolute",
+						k->max_absolute, "max_relative", k->max_relative, "worst", k->worst, "dump",
+						k->dump));
+	}
+	cli_print_json(json_pack("{s:s, s:s, s:i, s:o}", "library", r->library, "device", r->device, "failed", r->failed, "checks",
+				 checks));
+}
+
+int cli_verify(struct cli *c, int argc, char **argv)
+{
+	struct tpat_verify_options o = TPAT_VERIFY_OPTIONS;
+	struct cli_list input = { 0 }, shape = { 0 };
+	long long seed = 1, runs = 0;
+	bool json = false;
+	const struct cli_option option[] = {
+		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY", "the plugin library (the one that was built with the model)" },
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
+		{ "input", 'i', CLI_LIST, &input, "TENSOR=FILE", "a plugin's input from a .npy, .npz or .pb file" },
+		{ "shape", 's', CLI_LIST, &shape, "TENSOR:4x3x64", "extents of a plugin's input" },
+		{ "seed", 0, CLI_NUMBER, &seed, "N", "of the random extents and values (1)" },
+		{ "runs", 0, CLI_NUMBER, &runs, "N", "draws of extents and values a plugin (3)" },
+		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER", "where .npz files of what differs go (here)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct tpat_verified *r;
+	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
+	if (status >= 0)
+		return status;
+	if (runs < 0 || runs > 1000)
+		return cli_usage(NULL, "--runs needs a number from 1 to 1000, not %lld.", runs);
+	o.input = cli_strings(&input);
+	o.shape = cli_strings(&shape);
+	o.seed = (uint64_t)seed;
+	o.runs = (int)runs;
+	o.progress = cli_progress;
+	int rc = tpat_verify(c->tpat, &r, &o);
+	cli_progress_end();
+	if (!r) {
+		cli_fail(c, rc);
+		if (!json)
+			printf("&&&& FAILED tpat verify %s\n", o.model);
+		return cli_interrupted() ? EXIT_INTERRUPTED : -rc;
+	}
+	if (json) {
+		print_json(r);
+		return -rc;
+	}
+	printf("%s with %s on %s\n", o.model, r->library, r->device);
+	for (int i = 0; i < r->checks; i++)
+		print_check(&r->check[i]);
+	printf("&&&& %s tpat verify %s: %d of %d plugins agree with the original nodes\n", r->failed ? "FAILED" : "PASSED", o.model,
+	       r->checks - r->failed, r->checks);
+	return -rc;
+}

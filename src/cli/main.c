@@ -1,0 +1,174 @@
+/* The program `tpat`: finds the command and runs it. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+
+static int help(struct cli *c, int argc, char **argv);
+static int version(struct cli *c, int argc, char **argv);
+
+const struct cli_command cli_commands[] = {
+	{ "build", "MODEL", "make plugins for chosen nodes, and the model that uses them", cli_build },
+	{ "list", "MODEL", "show a model's nodes: their types, what TensorRT and tpat can take", cli_list },
+	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
+	{ "inspect", "LIBRARY", "show what a plugin library holds", cli_inspect },
+	{ "help", "[COMMAND]", "this text, or a command's options", help },
+	{ "version", "", "tpat's version", version },
+	{ NULL, NULL, NULL, NULL },
+};
+
+static const struct cli_command *find(const char *name)
+{
+	for (const struct cli_command *k = cli_commands; k->name; k++)
+		if (strcmp(k->name, name) == 0)
+			return k;
+	return NULL;
+}
+
+static void print_help(FILE *to)
+{
+	fprintf(to, "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
+	for (const struct cli_command *k = cli_commands; k->name; k++)
+		fprintf(to, "  %-8s %-10s %s\n", k->name, k->arguments, k->help);
+	fprintf(to, "\ntpat COMMAND --help shows the options.\n"
+		    "Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device.\n");
+}
+
+static int unknown(const char *name)
+{
+	const char *names[16] = { NULL };
+	for (int i = 0; cli_commands[i].name; i++)
+		names[i] = cli_commands[i].name;
+	const char *closest = str_closest(name, names);
+	char advice[128];
+	snprintf(advice, sizeof advice, closest ? "Did you mean \"%s\"?" : "tpat --help shows the commands.", closest);
+	return cli_usage(advice, "There is no command \"%s\".", name);
+}
+
+static int help(struct cli *c, int argc, char **argv)
+{
+	static char option[] = "--help";
+	const struct cli_command *k = argc > 1 && strcmp(argv[1], "--help") != 0 ? find(argv[1]) : NULL;
+	if (argc > 1 && !k && strcmp(argv[1], "--help") != 0)
+		return unknown(argv[1]);
+	if (k && k->run != help && k->run != version) {
+		c->command = k;
+		return k->run(c, 2, (char *[]){ argv[1], option, NULL });
+	}
+	print_help(stdout);
+	return 0;
+}
+
+static int version(struct cli *c, int argc, char **argv)
+{
+	(void)c, (void)argc, (void)argv;
+	printf("tpat %s\n", tpat_version());
+	return 0;
+}
+
+/* ---- Mistakes and failures. */
+
+static void tell(const char *where, const char *text, const char *advice)
+{
+	fprintf(stderr, "tpat: %s%s\n", where, text);
+	if (advice && *advice)
+		fprintf(stderr, "  %s\n", advice);
+}
+
+int cli_usage(const char *advice, const char *format, ...)
+{
+	char text[1024];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	tell("", text, advice);
+	return EXIT_USAGE;
+}
+
+int cli_fail(const struct cli *c, int code)
+{
+	cli_progress_end();
+	tell(tpat_error_where(c->tpat), tpat_error(c->tpat), tpat_error_advice(c->tpat));
+	return cli_interrupted() ? EXIT_INTERRUPTED : -code;
+}
+
+/* ---- Progress and interrupts. */
+
+static volatile sig_atomic_t interrupted;
+static bool line_is_open;
+
+static void on_signal(int number)
+{
+	(void)number;
+	interrupted = 1;
+}
+
+bool cli_interrupted(void)
+{
+	return interrupted;
+}
+
+bool cli_progress(void *user, const struct tpat_progress *p)
+{
+	static int terminal = -1;
+	(void)user;
+	if (terminal < 0)
+		terminal = isatty(2);
+	if (terminal) {
+		char bar[25] = "########################";
+		int full = p->all > 0 ? p->done * 24 / p->all : 0;
+		for (int i = full; i < 24; i++)
+			bar[i] = '-';
+		fprintf(stderr, "\r\033[K  [%s] %s %.60s", bar, p->stage, p->what);
+		line_is_open = true;
+	}
+	return interrupted;
+}
+
+void cli_progress_end(void)
+{
+	if (line_is_open)
+		fprintf(stderr, "\r\033[K");
+	line_is_open = false;
+}
+
+/* The first Ctrl-C lets the library stop and remove what it made; the second ends the program at once. */
+static void watch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_DFL);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return EXIT_USAGE;
+	}
+	const char *name = argv[1];
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	if (strcmp(name, "--version") == 0)
+		name = "version";
+	const struct cli_command *k = find(name);
+	if (!k)
+		return unknown(name);
+	struct cli c = { .arena = arena_new(), .tpat = tpat_new(), .command = k };
+	if (!c.tpat)
+		return cli_usage(NULL, "Memory is out."), 5;
+	watch_signals();
+	int status = k->run(&c, argc - 1, argv + 1);
+	cli_progress_end();
+	if (fflush(stdout) != 0 && status == 0)
+		status = cli_usage(NULL, "Standard output cannot be written.");
+	tpat_free(c.tpat);
+	arena_free(c.arena);
+	return status;
+}

@@ -1,0 +1,407 @@
+/* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes a program of
+ * its own, which a backend runs; the results are compared.
+ *
+ *   node_test [--device interp] [--whole] [--filter PATTERN] [--jobs N] [--verbose] FOLDER/index.tsv
+ *
+ * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
+ * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are not
+ * there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end. */
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/threads.h"
+#include "eval/eval.h"
+#include "graph/graph.h"
+
+enum { BIND_MAX = 1024 }; /* elements of inputs that are made constants when a value has to be known */
+
+/* ---- Backends ----------------------------------------------------------------------------------------------------- */
+
+/* Runs a program: one tensor for each of its inputs, its outputs filled with data in `a`. */
+typedef int (*backend_fn)(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+			  struct arena *a, struct err *e);
+
+static int run_interp(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+		      struct arena *a, struct err *e)
+{
+	struct eval_options options = { .threads = 1 };
+
+	return eval_program(p, inputs, outputs, &options, a, e);
+}
+
+static const struct backend {
+	const char *name;
+	backend_fn run;
+} backends[] = {
+	{ "interp", run_interp },
+};
+
+/* ---- One model ---------------------------------------------------------------------------------------------------- */
+
+static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, backend_fn run, struct arena *a,
+		      struct err *e)
+{
+	struct graph_program_options options = { .any_types = true, .keep_types = true };
+	const struct tensor **in = NEWN(a, const struct tensor *, r->inputs.n + 1);
+	struct tensor *out = NEWN(a, struct tensor, r->outputs.n + 1);
+	struct ir_program *p;
+
+	TRY(graph_region_program(&p, g, r, &options, a, e));
+	for (int i = 0; i < r->inputs.n; i++) {
+		struct graph_value *v = r->inputs.at[i];
+
+		in[i] = map_get(tensors, v->name);
+		if (!in[i] && v->is_constant)
+			TRY(graph_constant(&in[i], g, v, e));
+		if (!in[i])
+			return err_set(e, ERR_MODEL, "\"%s\" has no value.", v->name);
+	}
+	TRY(run(p, in, out, a, e));
+	for (int i = 0; i < r->outputs.n; i++)
+		map_put(tensors, r->outputs.at[i]->name, &out[i]);
+	return 0;
+}
+
+static int run_whole(struct graph *g, struct map *tensors, backend_fn run, struct arena *a, struct err *e)
+{
+	int *node = NEWN(a, int, g->nodes.n + 1), n = 0;
+	struct graph_region *r;
+
+	for (int i = 0; i < g->nodes.n; i++) {
+		TRY(graph_node_check(g, i, e));
+		if (!g->nodes.at[i].folded)
+			node[n++] = i;
+	}
+	if (!n)
+		return 0;
+	TRY(graph_region_new(&r, g, node, n, e));
+	return run_region(g, r, tensors, run, a, e);
+}
+
+/* Values of all tensors of the graph, by name, from those of its inputs; every node by itself. */
+static int run_model(struct graph *g, struct map *tensors, backend_fn run, struct arena *a, struct err *e)
+{
+	vec_each(n, &g->nodes) {
+		struct graph_region *r;
+
+		TRY(graph_node_check(g, n->index, e));
+		if (n->folded || !graph_node_used(g, n->index))
+			continue;
+		TRY(graph_region_new(&r, g, &n->index, 1, e));
+		TRY(run_region(g, r, tensors, run, a, e));
+	}
+	return 0;
+}
+
+/* ---- One data set ------------------------------------------------------------------------------------------------- */
+
+struct data {
+	int inputs, outputs;
+	struct tensor *input, *output;
+	const char **input_name, **output_name;
+};
+
+static int read_data(struct data *d, const struct onnx_model *m, const char *dir, struct arena *a, struct err *e)
+{
+	const Onnx__GraphProto *g = m->proto->graph;
+	const char *ignored;
+
+	*d = (struct data){ .input = NEWN(a, struct tensor, g->n_input + 1), .output = NEWN(a, struct tensor, g->n_output + 1),
+			    .input_name = NEWN(a, const char *, g->n_input + 1),
+			    .output_name = NEWN(a, const char *, g->n_output + 1) };
+	for (size_t i = 0; i < g->n_input; i++) {
+		char *path = arena_printf(a, "%s/input_%zu.pb", dir, i);
+
+		if (!file_exists(path))
+			continue;
+		TRY(onnx_tensor_read_file(&d->input[d->inputs], &ignored, path, a, e));
+		d->input_name[d->inputs++] = g->input[i]->name;
+	}
+	for (size_t i = 0; i < g->n_output; i++) {
+		TRY(onnx_tensor_read_file(&d->output[i], &ignored, arena_printf(a, "%s/output_%zu.pb", dir, i), a, e));
+		d->output_name[d->outputs++] = g->output[i]->name;
+	}
+	return 0;
+}
+
+static const struct graph_node *unknown_node(const struct graph *g)
+{
+	vec_each(n, &g->nodes)
+		if (!n->known)
+			return n;
+	return NULL;
+}
+
+/* The graph with the model's inputs as variables; when a value has to be known that is not, with the small ones of the
+ * data set as constants. */
+static int new_graph(struct graph **g, struct onnx_model *m, const struct data *d, struct arena *a, struct err *e)
+{
+	struct graph_bound *bound = NEWN(a, struct graph_bound, d->inputs + 1);
+	struct graph_options options = { .bound = bound };
+
+	TRY(graph_new(g, m, NULL, e));
+	if (!unknown_node(*g))
+		return 0;
+	for (int i = 0; i < d->inputs; i++) {
+		const struct tensor *t = &d->input[i];
+		int64_t n = tensor_count(t);
+
+		if (n >= 0 && n <= (type_is_int(t->type) || t->type == TYPE_BOOL || t->rank < 2 ? BIND_MAX : 1))
+			bound[options.bounds++] = (struct graph_bound){ d->input_name[i], t };
+	}
+	if (!options.bounds)
+		return 0;
+	graph_free(*g);
+	*g = NULL;
+	return graph_new(g, m, &options, e);
+}
+
+static int compare_output(const struct tensor *got, const struct tensor *want, const char *name,
+			  struct tensor_tolerance tolerance, struct arena *a, struct err *e)
+{
+	struct tensor_difference d;
+
+	if (!tensor_compare(&d, got, want, tolerance))
+		return err_set(e, ERR_DIFFER, "output \"%s\" is %s; it should be %s.", name, tensor_describe(got, a),
+			       tensor_describe(want, a));
+	if (!d.differing)
+		return 0;
+	return err_set(e, ERR_DIFFER, "output \"%s\" (%s): %lld of %lld elements differ; element %lld is %.9g, not %.9g.", name,
+		       tensor_describe(want, a), (long long)d.differing, (long long)d.count, (long long)d.worst, d.worst_got,
+		       d.worst_want);
+}
+
+static int compare_outputs(struct graph *g, const struct data *d, struct map *tensors, struct tensor_tolerance tolerance,
+			   struct arena *a, struct err *e)
+{
+	for (int i = 0; i < d->outputs; i++) {
+		struct graph_value *v = graph_value_find(g, d->output_name[i]);
+		const struct tensor *got = map_get(tensors, d->output_name[i]);
+
+		if (!got && v && v->is_constant)
+			TRY(graph_constant(&got, g, v, e));
+		if (!got)
+			return err_set(e, ERR_DIFFER, "output \"%s\" has no value.", d->output_name[i]);
+		/* Narrow floats are rounded after every node: more than one operator's tolerance gathers. */
+		if (g->nodes.n > 1 && (got->type == TYPE_F16 || got->type == TYPE_BF16))
+			tolerance = tensor_tolerance_of(got->type);
+		TRY(compare_output(got, &d->output[i], d->output_name[i], tolerance, a, e));
+	}
+	return 0;
+}
+
+/* ---- One case ----------------------------------------------------------------------------------------------------- */
+
+enum verdict { PASSED, FAILED, REFUSED, SKIPPED };
+
+struct test {
+	const char *name, *dir;
+	const char *types;            /* of inputs and outputs, as the index has them */
+	struct tensor_tolerance tolerance;
+	int sets;
+	enum verdict verdict;
+	char text[1400];              /* why it is not passed */
+	const char *missing;          /* operator that is not there */
+};
+
+struct suite {
+	struct arena *arena;
+	backend_fn run;
+	bool whole;
+	struct {
+		VEC(struct test);
+	} tests;
+	char (*missing)[128];         /* by test: the operator, or "" */
+};
+
+static void note(struct test *t, enum verdict verdict, const struct err *e)
+{
+	t->verdict = verdict;
+	snprintf(t->text, sizeof t->text, "%s%s", e->where, e->text);
+}
+
+static int run_set(struct test *t, struct onnx_model *m, const char *dir, const struct suite *s, char missing[128],
+		   struct arena *a, struct err *e)
+{
+	struct graph *g = NULL;
+	struct map tensors = map_new(a);
+	struct data d;
+	int rc;
+
+	TRY(read_data(&d, m, dir, a, e));
+	TRY(new_graph(&g, m, &d, a, e));
+	vec_each(n, &g->nodes) {
+		if (n->op || n->function)
+			continue;
+		snprintf(missing, 128, "%s%s%s", onnx_domain(n->proto->domain), *onnx_domain(n->proto->domain) ? "." : "",
+			 onnx_text(n->proto->op_type));
+		t->verdict = SKIPPED;
+		graph_free(g);
+		return 0;
+	}
+	for (int i = 0; i < d.inputs; i++)
+		map_put(&tensors, d.input_name[i], &d.input[i]);
+	rc = s->whole ? run_whole(g, &tensors, s->run, a, e) : run_model(g, &tensors, s->run, a, e);
+	if (rc == 0)
+		rc = compare_outputs(g, &d, &tensors, t->tolerance, a, e);
+	graph_free(g);
+	return rc;
+}
+
+/* Types that are packed, or no numbers to compute with. */
+static bool has_narrow_types(const char *types)
+{
+	static const char *const narrow[] = { "u4", "i4", "u2", "i2", "f4e2m1", "f8e8m0" };
+
+	for (const char *t = types; *t; t += strcspn(t, ", "), t += *t != 0)
+		for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
+			if (strcspn(t, ", ") == strlen(narrow[i]) && strncmp(t, narrow[i], strlen(narrow[i])) == 0)
+				return true;
+	return false;
+}
+
+static void run_test(struct test *t, const struct suite *s, char missing[128])
+{
+	struct arena *a = arena_new();
+	struct onnx_model *m = NULL;
+	struct err e = { 0 };
+
+	if (strpbrk(t->types, "()") || strstr(t->types, "string")) { /* sequences, optional values, text */
+		t->verdict = SKIPPED;
+		snprintf(missing, 128, "(sequences, optional values, strings)");
+	} else if (onnx_model_read(&m, arena_printf(a, "%s/model.onnx", t->dir), &e) < 0 || onnx_model_check(m, &e) < 0) {
+		note(t, FAILED, &e);
+	}
+	for (int i = 0; i < t->sets && t->verdict == PASSED; i++)
+		if (run_set(t, m, arena_printf(a, "%s/test_data_set_%d", t->dir, i), s, missing, a, &e) < 0)
+			note(t, e.code == ERR_UNSUPPORTED ? REFUSED : FAILED, &e);
+	if (t->verdict == REFUSED && has_narrow_types(t->types)) {
+		t->verdict = SKIPPED;
+		snprintf(missing, 128, "(types narrower than a byte)");
+	}
+	onnx_model_free(m);
+	arena_free(a);
+}
+
+static void run_job(void *arg, int i)
+{
+	struct suite *s = arg;
+
+	run_test(&s->tests.at[i], s, s->missing[i]);
+}
+
+/* ---- The index ---------------------------------------------------------------------------------------------------- */
+
+/* The next of the tab-separated columns. */
+static char *column(char **line)
+{
+	char *start = *line, *end = start + strcspn(start, "\t");
+
+	*line = *end ? end + 1 : end;
+	*end = 0;
+	return start;
+}
+
+static void add_test(struct suite *s, const char *folder, char *line, const char *filter)
+{
+	struct test t = { .name = column(&line) };
+	char *inputs, *outputs;
+
+	if (filter && fnmatch(filter, t.name, 0) != 0 && !strstr(t.name, filter))
+		return;
+	column(&line);
+	column(&line);
+	inputs = column(&line);
+	outputs = column(&line);
+	t.types = arena_printf(s->arena, "%s %s", inputs, outputs);
+	t.tolerance.relative = strtod(column(&line), NULL);
+	t.tolerance.absolute = strtod(column(&line), NULL);
+	t.sets = atoi(column(&line));
+	t.dir = path_join(s->arena, folder, t.name);
+	vec_push(s->arena, &s->tests, t);
+}
+
+static int read_index(struct suite *s, const char *path, const char *filter, struct err *e)
+{
+	char *text, *folder = path_dir(s->arena, path);
+
+	TRY(file_read(&text, NULL, path, s->arena, e));
+	for (char *line = text, *next; *line; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = 0;
+		if (*line && *line != '#')
+			add_test(s, folder, line, filter);
+	}
+	return 0;
+}
+
+static int report(const struct suite *s, int verbose)
+{
+	int count[4] = { 0 };
+	struct map missing = map_new(s->arena);
+
+	for (int i = 0; i < s->tests.n; i++) {
+		const struct test *t = &s->tests.at[i];
+		const char *op = s->missing[i];
+
+		count[t->verdict]++;
+		if (t->verdict == FAILED)
+			printf("FAIL %s: %s\n", t->name, t->text);
+		if (t->verdict == REFUSED)
+			printf("REFUSED %s: %s\n", t->name, t->text);
+		if (t->verdict == PASSED && verbose)
+			printf("ok %s\n", t->name);
+		if (t->verdict == SKIPPED)
+			map_put(&missing, op, (char *)map_get(&missing, op) + 1);
+	}
+	for (int i = 0; i < missing.n; i++)
+		printf("skipped for %s: %d\n", missing.entry[i].name, (int)(intptr_t)missing.entry[i].value);
+	printf("%d passed, %d failed, %d skipped\n", count[PASSED], count[FAILED] + count[REFUSED], count[SKIPPED]);
+	return count[FAILED] + count[REFUSED] > 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct suite s = { .arena = arena_new(), .run = run_interp };
+	const char *path = NULL, *filter = NULL;
+	int jobs = 0, verbose = 0, rc;
+	struct err e = { 0 };
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--verbose") == 0) {
+			verbose = 1;
+		} else if (strcmp(argv[i], "--whole") == 0) {
+			s.whole = true;
+		} else if (i + 1 < argc && strcmp(argv[i], "--filter") == 0) {
+			filter = argv[++i];
+		} else if (i + 1 < argc && strcmp(argv[i], "--jobs") == 0) {
+			jobs = atoi(argv[++i]);
+		} else if (i + 1 < argc && strcmp(argv[i], "--device") == 0) {
+			s.run = NULL;
+			i++;
+			for (size_t k = 0; k < sizeof backends / sizeof *backends; k++)
+				if (strcmp(backends[k].name, argv[i]) == 0)
+					s.run = backends[k].run;
+		} else {
+			path = argv[i];
+		}
+	}
+	if (!path || !s.run) {
+		fprintf(stderr, "usage: node_test [--device interp] [--whole] [--filter PATTERN] [--jobs N] [--verbose] FOLDER/index.tsv\n");
+		return 2;
+	}
+	if (read_index(&s, path, filter, &e) < 0) {
+		fprintf(stderr, "node_test: %s\n", e.text);
+		return 3;
+	}
+	s.missing = arena_alloc(s.arena, sizeof *s.missing * (size_t)(s.tests.n + 1));
+	threads_for(s.tests.n, jobs, run_job, &s);
+	rc = report(&s, verbose);
+	arena_free(s.arena);
+	return rc;
+}
