@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tpat.h: the library. Reads an ONNX model, makes CUDA kernels for chosen nodes, wraps them in a TensorRT plugin library,
- * and writes a model that uses it. The program `tpat` is this library and its options.
+/* tpat.h: the library. Reads an ONNX model, makes CUDA kernels for chosen nodes, wraps them in a TensorRT plugin
+ * library, and writes a model that uses it. The program `tpat` is this library and its options.
  *
  * A context (struct tpat) belongs to one thread at a time; several contexts in several threads are independent. What a
  * call returns lives until the next call with the same context. Every call returns 0 or a negative enum tpat_code; then
@@ -47,42 +47,44 @@ TPAT_API const char *tpat_error(const struct tpat *t);
 TPAT_API const char *tpat_error_where(const struct tpat *t);
 TPAT_API const char *tpat_error_advice(const struct tpat *t);
 
-/* ---- What a model holds ------------------------------------------------------------------------------------------- */
+/* ---- What a model holds -------------------------------------------------------------------------------------------
+ */
 
 enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
 
 struct tpat_node {
 	int index;
-	const char *label;           /* what options call it: its name, or "#12" */
-	const char *op_type, *domain;/* domain "": ai.onnx */
+	const char *label;            /* what options call it: its name, or "#12" */
+	const char *op_type, *domain; /* domain "": ai.onnx */
 	int opset;
-	const char *inputs, *outputs;/* "f32[N,3], f32[3]" */
-	enum tpat_support tensorrt;  /* whether TensorRT takes it by itself */
-	const char *tensorrt_why;    /* a sentence, "" for yes */
-	bool taken;                  /* tpat can take it */
-	bool constant;               /* its results are known when the model is built */
-	const char *why;             /* when not taken: a sentence */
+	const char *inputs, *outputs; /* "f32[N,3], f32[3]" */
+	enum tpat_support tensorrt;   /* whether TensorRT takes it by itself */
+	const char *tensorrt_why;     /* a sentence, "" for yes */
+	bool taken;                   /* tpat can take it */
+	bool constant;                /* its results are known when the model is built */
+	const char *why;              /* when not taken: a sentence */
 };
 
 struct tpat_list {
 	const char *model;
-	int64_t ir_version, opset;   /* of ai.onnx */
+	int64_t ir_version, opset;                     /* of ai.onnx */
 	struct tpat_strings inputs, outputs, warnings; /* "x: f32[N,3]" */
 	const struct tpat_node *node;
 	int nodes;
 };
 
 struct tpat_list_options {
-	int version;                 /* TPAT_LIST_VERSION */
-	const char *model;           /* path */
-	struct tpat_strings shape;   /* "x:1x3xHxW": what an input's extents are */
+	int version;               /* TPAT_LIST_VERSION */
+	const char *model;         /* path */
+	struct tpat_strings shape; /* "x:1x3xHxW": what an input's extents are */
 };
 enum { TPAT_LIST_VERSION = 1 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
 
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
 
-/* ---- Building ----------------------------------------------------------------------------------------------------- */
+/* ---- Building -----------------------------------------------------------------------------------------------------
+ */
 
 struct tpat_progress {
 	const char *stage; /* "read", "program", "compile", "write" */
@@ -104,9 +106,9 @@ struct tpat_build_options {
 	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: sm_80 to sm_90 and PTX */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest; for the commands */
-	bool keep_types;             /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
-	bool any_types;              /* do not refuse types that TensorRT lacks */
-	int workers;                 /* threads; 0: one a processor */
+	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
+	bool any_types;  /* do not refuse types that TensorRT lacks */
+	int workers;     /* threads; 0: one a processor */
 	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	/* Each plugin's tensor program after each pass, as text; "cuda": its kernels. May be null. */
@@ -118,7 +120,7 @@ enum { TPAT_BUILD_VERSION = 1 };
 
 struct tpat_plugin {
 	const char *name, *version, *name_space, *hash, *about;
-	struct tpat_strings nodes;   /* labels of the nodes or regions that it stands for */
+	struct tpat_strings nodes; /* labels of the nodes or regions that it stands for */
 	int kernels;
 };
 
@@ -126,30 +128,31 @@ struct tpat_built {
 	const char *model, *output, *library, *folder; /* paths; library and folder null when nothing needed a plugin */
 	int model_nodes;
 	int64_t opset;
-	int refused;                 /* nodes that TensorRT refuses in the original, of these types: */
+	int refused;                       /* nodes that TensorRT refuses in the original, of these types: */
 	struct tpat_strings refused_types; /* "ConvInteger 21" */
-	int nodes, regions, folded;  /* taken; regions of them; of these known at build time */
+	int nodes, regions, folded;        /* taken; regions of them; of these known at build time */
 	const struct tpat_plugin *plugin;
 	int plugins;
-	struct tpat_strings arch;    /* "sm_90", "PTX 9.0" */
+	struct tpat_strings arch; /* "sm_90", "PTX 9.0" */
 	struct tpat_strings warnings;
-	const char *deploy;          /* the command that comes next */
+	const char *deploy; /* the command that comes next */
 };
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
 
-/* ---- Verification ------------------------------------------------------------------------------------------------- */
+/* ---- Verification -------------------------------------------------------------------------------------------------
+ */
 
 struct tpat_verify_options {
-	int version;                 /* TPAT_VERIFY_VERSION */
-	const char *model;           /* rewritten model */
-	const char *library;         /* null: the one that the model was built with, beside it */
-	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
-	struct tpat_strings input;   /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
-	struct tpat_strings shape;   /* "tensor:4x3x64": extents of a plugin's input */
+	int version;               /* TPAT_VERIFY_VERSION */
+	const char *model;         /* rewritten model */
+	const char *library;       /* null: the one that the model was built with, beside it */
+	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
+	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
+	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
 	uint64_t seed;
-	int runs;                    /* draws of extents and values a plugin; 0: 3 */
-	const char *dump;            /* folder for the .npz of what differs; null: the current one */
+	int runs;         /* draws of extents and values a plugin; 0: 3 */
+	const char *dump; /* folder for the .npz of what differs; null: the current one */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
@@ -158,14 +161,14 @@ enum { TPAT_VERIFY_VERSION = 1 };
 
 struct tpat_check {
 	const char *plugin, *node;
-	const char *inputs, *outputs;/* "f32[4,3], f32[3]": of the worst run */
+	const char *inputs, *outputs; /* "f32[4,3], f32[3]": of the worst run */
 	bool passed;
-	const char *error;           /* the plugin could not run: a sentence; else null */
-	const char *output;          /* name of the output with the worst element */
+	const char *error;  /* the plugin could not run: a sentence; else null */
+	const char *output; /* name of the output with the worst element */
 	int64_t elements, differing;
 	double max_absolute, max_relative;
-	const char *worst;           /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
-	const char *dump;            /* path of the .npz, or null */
+	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
+	const char *dump;  /* path of the .npz, or null */
 };
 
 struct tpat_verified {
@@ -178,7 +181,8 @@ struct tpat_verified {
  * nodes (the local function) in the interpreter. TPAT_DIFFER when results differ; *out is filled then, too. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
-/* ---- What a library holds ----------------------------------------------------------------------------------------- */
+/* ---- What a library holds -----------------------------------------------------------------------------------------
+ */
 
 struct tpat_inspected_plugin {
 	const char *name, *version, *name_space, *hash, *about;

@@ -15,7 +15,7 @@ struct verify {
 };
 
 int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
-		struct err *e)
+                struct err *e)
 {
 	struct verify *v = NEW(a, struct verify);
 	struct host_options o = { .version = 0 };
@@ -94,8 +94,8 @@ static int build_engine(struct job *j, struct err *e)
 				max[i].dim[k] = n > max[i].dim[k] ? n : max[i].dim[k];
 			}
 	}
-	return host_build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min, j->run[0].edge, max,
-			  j->inputs, j->arena, e);
+	return host_build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min, j->run[0].edge,
+	                  max, j->inputs, j->arena, e);
 }
 
 static int upload_inputs(struct job *j, struct run *r, struct err *e)
@@ -127,8 +127,8 @@ static int run_plugin(struct job *j, struct run *r, struct err *e)
 	struct host_memory memory = verify_memory(d);
 	struct host_tensor *out = NEWN(j->arena, struct host_tensor, host_outputs(j->engine) + 1);
 	if (host_outputs(j->engine) != j->outputs)
-		return err_set(e, ERR_DIFFER, "The plugin has %d outputs; the original nodes have %d.", host_outputs(j->engine),
-			       j->outputs);
+		return err_set(e, ERR_DIFFER, "The plugin has %d outputs; the original nodes have %d.",
+		               host_outputs(j->engine), j->outputs);
 	int rc = upload_inputs(j, r, e);
 	if (rc == 0)
 		rc = host_run(j->engine, r->edge, out, &memory, d->queue, e);
@@ -156,7 +156,7 @@ static char *describe(const struct tensor *t, int n, struct arena *a)
 
 static bool has_float_input(const struct job *j)
 {
-	vec_each(b, &j->c->reference->inputs)
+	vec_each (b, &j->c->reference->inputs)
 		if (type_is_float((*b)->type))
 			return true;
 	return false;
@@ -210,7 +210,8 @@ static int dump(struct job *j, const struct run *r)
 	for (int o = 0; o < j->outputs; o++) {
 		const char *name = p->outputs.at[o]->name;
 		entry[n++] = (struct npz_entry){ .name = arena_printf(j->arena, "got_%s", name), .tensor = r->got[o] };
-		entry[n++] = (struct npz_entry){ .name = arena_printf(j->arena, "want_%s", name), .tensor = r->want[o] };
+		entry[n++] =
+		        (struct npz_entry){ .name = arena_printf(j->arena, "want_%s", name), .tensor = r->want[o] };
 	}
 	j->result->dumped = true;
 	return npz_write(j->c->dump, entry, n, j->err);
@@ -226,15 +227,18 @@ static int compare(struct job *j, const struct run *r)
 		struct tensor_tolerance t = tolerance_of(j, &r->want[o]);
 		if (!tensor_compare(&d, &r->got[o], &r->want[o], t)) {
 			x->passed = false;
-			return err_set(&x->failure, ERR_DIFFER, "Output %s is %s; it must be %s.", j->c->reference->outputs.at[o]->name,
-				       tensor_describe(&r->got[o], j->arena), tensor_describe(&r->want[o], j->arena));
+			return err_set(&x->failure, ERR_DIFFER, "Output %s is %s; it must be %s.",
+			               j->c->reference->outputs.at[o]->name, tensor_describe(&r->got[o], j->arena),
+			               tensor_describe(&r->want[o], j->arena));
 		}
 		x->elements += d.count;
 		x->differing += d.differing;
 		x->passed &= d.differing == 0;
 		x->max_absolute = fmax(x->max_absolute, d.max_absolute);
 		x->max_relative = fmax(x->max_relative, d.max_relative);
-		double bad = d.worst < 0 ? 0 : fabs(d.worst_got - d.worst_want) / (t.absolute + t.relative * fabs(d.worst_want));
+		double bad =
+		        d.worst < 0 ? 0
+		                    : fabs(d.worst_got - d.worst_want) / (t.absolute + t.relative * fabs(d.worst_want));
 		if (d.worst >= 0 && (isnan(bad) || bad > j->worst)) {
 			j->worst = isnan(bad) ? INFINITY : bad;
 			worst_here = true;
@@ -284,12 +288,12 @@ static int run_all(struct job *j)
 int verify_run(struct verify_result *out, struct verify *v, const struct verify_case *c, struct arena *a, struct err *e)
 {
 	struct job j = { .v = v,
-			 .c = c,
-			 .result = out,
-			 .inputs = c->reference->inputs.n,
-			 .outputs = c->reference->outputs.n,
-			 .arena = a,
-			 .err = e };
+		         .c = c,
+		         .result = out,
+		         .inputs = c->reference->inputs.n,
+		         .outputs = c->reference->outputs.n,
+		         .arena = a,
+		         .err = e };
 	*out = (struct verify_result){ .passed = true, .worst = "", .output = "" };
 	host_log_clear(v->host);
 	int rc = run_all(&j);

@@ -11,10 +11,10 @@
  * `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and dev_open(). */
 struct verify;
 int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
-		struct err *e);
-void verify_close(struct verify *v); /* null is fine */
+                struct err *e);
+void verify_close(struct verify *v);                                                  /* null is fine */
 const struct tpat_rt_plugin *verify_plugin(const struct verify *v, const char *name); /* null: not in the library */
-const char *verify_device_name(const struct verify *v); /* "NVIDIA H100 80GB HBM3" */
+const char *verify_device_name(const struct verify *v);                               /* "NVIDIA H100 80GB HBM3" */
 
 /* What to know of one of the program's inputs; all zero: everything is drawn. */
 struct verify_input {
@@ -28,33 +28,35 @@ struct verify_case {
 	const struct ir_program *reference;
 	const struct verify_input *input; /* one for each of the program's inputs */
 	uint64_t seed;
-	int runs;                         /* draws */
-	const char *dump;                 /* path of the .npz that is written when results differ */
+	int runs;         /* draws */
+	const char *dump; /* path of the .npz that is written when results differ */
 };
 
 struct verify_result {
 	bool passed;
-	struct err failure;          /* the plugin could not run; code 0: it ran */
-	const char *inputs, *outputs;/* "f32[4,3], f32[3]": of the run that is told of, the worst one */
-	const char *output;          /* name of the output with the worst element */
-	int64_t elements, differing; /* of all runs and outputs */
+	struct err failure;           /* the plugin could not run; code 0: it ran */
+	const char *inputs, *outputs; /* "f32[4,3], f32[3]": of the run that is told of, the worst one */
+	const char *output;           /* name of the output with the worst element */
+	int64_t elements, differing;  /* of all runs and outputs */
 	double max_absolute, max_relative;
-	const char *worst;           /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
+	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
 	bool dumped;
 };
 
-/* Runs the case; texts are in `a`. A plugin that fails or differs is a result, not an error. Errors: ERR_USAGE where given
- * tensors do not fit the program or no extents that fit could be drawn; ERR_DEVICE, ERR_USAGE for files. */
-int verify_run(struct verify_result *out, struct verify *v, const struct verify_case *c, struct arena *a, struct err *e);
+/* Runs the case; texts are in `a`. A plugin that fails or differs is a result, not an error. Errors: ERR_USAGE where
+ * given tensors do not fit the program or no extents that fit could be drawn; ERR_DEVICE, ERR_USAGE for files. */
+int verify_run(struct verify_result *out, struct verify *v, const struct verify_case *c, struct arena *a,
+               struct err *e);
 
 /* ---- Inside: drawing (verify_draw.c). */
 
-/* Inputs of run `run` for the program, and what it gives for them. Extents that nothing gives are drawn until the program
- * takes them. Errors: as verify_run(). */
+/* Inputs of run `run` for the program, and what it gives for them. Extents that nothing gives are drawn until the
+ * program takes them. Errors: as verify_run(). */
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
-		struct err *e);
+                struct err *e);
 
-/* verify_device.c: the runtime's device as a struct dev, with the plugins' C texts; and a struct dev as the host's memory. */
+/* verify_device.c: the runtime's device as a struct dev, with the plugins' C texts; and a struct dev as the host's
+ * memory. */
 void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct arena *a);
 struct host_memory verify_memory(struct dev *d);
 

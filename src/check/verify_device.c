@@ -19,7 +19,7 @@ static int tell(char why[256], const struct err *e)
 
 /* The plugin's C text, compiled and loaded. */
 static int load_text(struct state *s, const struct tpat_rt_plugin *p, struct dev_module **out, struct arena *a,
-		     struct err *e)
+                     struct err *e)
 {
 	char *text;
 	size_t size;
@@ -54,12 +54,13 @@ static int upload(void *user, const void *data, size_t bytes, void **pointer, ch
 }
 
 static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
-		  const uint32_t grid[3], void **args, void *stream, char why[256])
+                  const uint32_t grid[3], void **args, void *stream, char why[256])
 {
 	struct dev *d = ((struct state *)user)->dev;
 	struct err e = { 0 };
 	struct dev_kernel *k;
-	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1], (uint32_t)kernel->block[2] };
+	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1],
+		                    (uint32_t)kernel->block[2] };
 	(void)plugin, (void)stream;
 	int rc = d->kernel(d, &k, module, kernel->name, kernel->shared_bytes, &e);
 	if (rc == 0)

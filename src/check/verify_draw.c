@@ -6,9 +6,9 @@
 #include "eval/eval.h"
 
 enum {
-	ATTEMPTS = 24,             /* to find extents that the program takes */
-	ELEMENTS_MAX = 1 << 22,    /* of one drawn tensor */
-	INDEX_VALUES = 4,          /* values of inputs that index, where nothing bounds them */
+	ATTEMPTS = 24,          /* to find extents that the program takes */
+	ELEMENTS_MAX = 1 << 22, /* of one drawn tensor */
+	INDEX_VALUES = 4,       /* values of inputs that index, where nothing bounds them */
 };
 
 struct draw {
@@ -52,13 +52,14 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const int64_t *dim)
 {
 	if (rank != b->rank)
-		return err_set(d->err, ERR_USAGE, "Input %s of plugin %s has %d dimensions, not %d.", b->name, d->c->plugin, b->rank,
-			       rank);
+		return err_set(d->err, ERR_USAGE, "Input %s of plugin %s has %d dimensions, not %d.", b->name,
+		               d->c->plugin, b->rank, rank);
 	for (int k = 0; k < rank; k++) {
 		int64_t fixed;
 		if (ir_const_int(b->dim[k], &fixed) && fixed != dim[k])
-			return err_set(d->err, ERR_USAGE, "Input %s of plugin %s has extent %lld at dimension %d, not %lld.", b->name,
-				       d->c->plugin, (long long)fixed, k, (long long)dim[k]);
+			return err_set(d->err, ERR_USAGE,
+			               "Input %s of plugin %s has extent %lld at dimension %d, not %lld.", b->name,
+			               d->c->plugin, (long long)fixed, k, (long long)dim[k]);
 		if (b->dim[k]->op == IR_SYMBOL)
 			map_put(&d->symbols, b->dim[k]->name, (void *)((uintptr_t)dim[k] + 1));
 	}
@@ -109,7 +110,7 @@ static void note_slot(void *user, expr *slot, const char *role)
 static bool *find_indexes(const struct ir_program *p, struct arena *a)
 {
 	struct index_use u = { .indexes = NEWN(a, bool, p->buffers.n + 1) };
-	vec_each(s, &p->stages)
+	vec_each (s, &p->stages)
 		ir_stage_exprs(*s, note_slot, &u);
 	return u.indexes;
 }
@@ -138,12 +139,13 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 		if (d->c->input[i].tensor) {
 			inputs[i] = *d->c->input[i].tensor;
 			if (inputs[i].type != b->type)
-				return err_set(d->err, ERR_USAGE, "Input %s of plugin %s is %s, not %s.", b->name, d->c->plugin,
-					       type_name(b->type), type_name(inputs[i].type));
+				return err_set(d->err, ERR_USAGE, "Input %s of plugin %s is %s, not %s.", b->name,
+				               d->c->plugin, type_name(b->type), type_name(inputs[i].type));
 		}
 		for (int k = 0; k < b->rank; k++) {
 			if (!ir_eval_int(b->dim[k], symbol_value, d, &dim[k]) || dim[k] < 0)
-				return err_set(d->err, ERR_MODEL, "Extent %d of input %s cannot be computed.", k, b->name);
+				return err_set(d->err, ERR_MODEL, "Extent %d of input %s cannot be computed.", k,
+				               b->name);
 			if (!index[b->id] && dim[k] < smallest)
 				smallest = dim[k];
 		}
@@ -175,7 +177,7 @@ static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want)
 static bool is_dynamic(const struct ir_program *p)
 {
 	int64_t n;
-	vec_each(b, &p->inputs)
+	vec_each (b, &p->inputs)
 		for (int k = 0; k < (*b)->rank; k++)
 			if (!ir_const_int((*b)->dim[k], &n))
 				return true;
@@ -183,7 +185,7 @@ static bool is_dynamic(const struct ir_program *p)
 }
 
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
-		struct err *e)
+                struct err *e)
 {
 	struct draw d = { .c = c, .arena = a, .run = run, .err = e };
 	int attempts = is_dynamic(c->reference) ? ATTEMPTS : 1, rc;
@@ -197,6 +199,7 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
 		err_clear(e);
 	} while (++d.attempt < attempts);
 	if (rc == ERR_MODEL && attempts > 1)
-		err_advise(e, "No extents that fit were found in %d attempts; give them with --shape NAME:1x3x64x64.", attempts);
+		err_advise(e, "No extents that fit were found in %d attempts; give them with --shape NAME:1x3x64x64.",
+		           attempts);
 	return rc;
 }

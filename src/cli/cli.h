@@ -20,8 +20,8 @@ struct cli_list {
 
 /* One option of a command. The table is what parses, and what --help prints. */
 struct cli_option {
-	const char *name;  /* "output": --output; null ends the table */
-	char letter;       /* 'o': -o; 0: none */
+	const char *name;                                                  /* "output": --output; null ends the table */
+	char letter;                                                       /* 'o': -o; 0: none */
 	enum { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_LIST, CLI_SPLIT } kind; /* CLI_SPLIT: a list, split at commas too */
 	void *target;      /* bool, const char *, long long, struct cli_list */
 	const char *value; /* what --help calls its value: "FILE" */
@@ -30,8 +30,8 @@ struct cli_option {
 
 struct cli_command {
 	const char *name;
-	const char *arguments; /* "MODEL", for --help */
-	const char *help;      /* one line */
+	const char *arguments;                            /* "MODEL", for --help */
+	const char *help;                                 /* one line */
 	int (*run)(struct cli *c, int argc, char **argv); /* argv[0]: the command; gives the exit status */
 };
 extern const struct cli_command cli_commands[]; /* ends with a null name */
@@ -43,10 +43,10 @@ struct cli {
 	const struct cli_command *command;
 };
 
-/* Parses argv into the options' targets and at most `most` arguments, at least `least`. Returns -1 to go on, else the exit
- * status: 0 after --help, EXIT_USAGE after a mistake that has been told. */
+/* Parses argv into the options' targets and at most `most` arguments, at least `least`. Returns -1 to go on, else the
+ * exit status: 0 after --help, EXIT_USAGE after a mistake that has been told. */
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
-	      int most);
+              int most);
 
 /* Tells the context's error; gives the exit status. */
 int cli_fail(const struct cli *c, int code);

@@ -69,23 +69,24 @@ static void print_json(const struct tpat_built *r)
 	json_t *plugins = json_array();
 	for (int i = 0; i < r->plugins; i++) {
 		const struct tpat_plugin *p = &r->plugin[i];
-		json_array_append_new(plugins, json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "name", p->name, "version",
-							 p->version, "namespace", p->name_space, "hash", p->hash, "about",
-							 p->about, "kernels", p->kernels, "nodes", cli_json_list(&p->nodes)));
+		json_array_append_new(plugins,
+		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "name", p->name, "version",
+		                                p->version, "namespace", p->name_space, "hash", p->hash, "about",
+		                                p->about, "kernels", p->kernels, "nodes", cli_json_list(&p->nodes)));
 	}
-	cli_print_json(json_pack("{s:s, s:s, s:s?, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s}", "model", r->model,
-				 "output", r->output, "library", r->library, "folder", r->folder, "model_nodes", r->model_nodes,
-				 "opset", (json_int_t)r->opset, "refused", r->refused, "refused_types",
-				 cli_json_list(&r->refused_types), "nodes", r->nodes, "regions", r->regions, "folded", r->folded,
-				 "plugins", plugins, "architectures", cli_json_list(&r->arch), "warnings",
-				 cli_json_list(&r->warnings), "deploy", r->deploy));
+	cli_print_json(json_pack(
+	        "{s:s, s:s, s:s?, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s}", "model", r->model,
+	        "output", r->output, "library", r->library, "folder", r->folder, "model_nodes", r->model_nodes, "opset",
+	        (json_int_t)r->opset, "refused", r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes",
+	        r->nodes, "regions", r->regions, "folded", r->folded, "plugins", plugins, "architectures",
+	        cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "deploy", r->deploy));
 }
 
 int cli_build(struct cli *c, int argc, char **argv)
 {
 	struct tpat_build_options o = TPAT_BUILD_OPTIONS;
-	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, name = { 0 }, arch = { 0 }, shape = { 0 },
-			profile = { 0 };
+	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, name = { 0 }, arch = { 0 },
+	                shape = { 0 }, profile = { 0 };
 	struct dump dump = { 0 };
 	bool json = false, verbose = false;
 	long long jobs = 0;
@@ -99,14 +100,18 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "name", 'p', CLI_LIST, &name, "NODE=PLUGIN", "what a node's plugin is called" },
 		{ "namespace", 0, CLI_TEXT, &o.name_space, "TEXT", "namespace of the plugins (none)" },
 		{ "arch", 0, CLI_SPLIT, &arch, "ARCH,...",
-		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), all, native;\nby default sm_80 to sm_90 and PTX for later "
+		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), all, native;\nby default sm_80 to sm_90 and "
+		  "PTX for later "
 		  "ones" },
 		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
-		  "an input's smallest, usual and largest extents, for the\ncommand that is printed: x:1x3x32,8x3x64,32x3x128" },
-		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
+		  "an input's smallest, usual and largest extents, for the\ncommand that is printed: "
+		  "x:1x3x32,8x3x64,32x3x128" },
+		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
+		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },
-		{ "dump", 0, CLI_TEXT, &dump.pass, "PASS", "print each plugin's program after a pass: lower, ..., all; cuda" },
+		{ "dump", 0, CLI_TEXT, &dump.pass, "PASS",
+		  "print each plugin's program after a pass: lower, ..., all; cuda" },
 		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "threads (one a processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "the report for machines" },
 		{ "verbose", 'v', CLI_FLAG, &verbose, NULL, "name every plugin and its nodes" },
@@ -119,7 +124,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		return status;
 	if (!o.model)
 		return cli_usage("usage: tpat build MODEL [OPTION ...]; tpat build --help shows the options.",
-				 "tpat build needs a model.");
+		                 "tpat build needs a model.");
 	if (jobs < 0)
 		return cli_usage(NULL, "--jobs needs a number of threads, not %lld.", jobs);
 	o.node = cli_strings(&node);

@@ -24,14 +24,14 @@ static void print_json(const struct tpat_inspected *x)
 	json_t *plugins = json_array();
 	for (int i = 0; i < x->plugins; i++) {
 		const struct tpat_inspected_plugin *p = &x->plugin[i];
-		json_array_append_new(plugins,
-				      json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", p->name, "version", p->version,
-						"namespace", p->name_space, "hash", p->hash, "about", p->about, "inputs",
-						cli_json_list(&p->inputs), "outputs", cli_json_list(&p->outputs), "kernels",
-						cli_json_list(&p->kernels), "code", cli_json_list(&p->code)));
+		json_array_append_new(
+		        plugins, json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", p->name, "version",
+		                           p->version, "namespace", p->name_space, "hash", p->hash, "about", p->about,
+		                           "inputs", cli_json_list(&p->inputs), "outputs", cli_json_list(&p->outputs),
+		                           "kernels", cli_json_list(&p->kernels), "code", cli_json_list(&p->code)));
 	}
-	cli_print_json(json_pack("{s:s, s:s, s:s, s:o, s:o}", "library", x->library, "model", x->model, "generator", x->generator,
-				 "plugins", plugins, "problems", cli_json_list(&x->problems)));
+	cli_print_json(json_pack("{s:s, s:s, s:s, s:o, s:o}", "library", x->library, "model", x->model, "generator",
+	                         x->generator, "plugins", plugins, "problems", cli_json_list(&x->problems)));
 }
 
 int cli_inspect(struct cli *c, int argc, char **argv)
@@ -53,7 +53,8 @@ int cli_inspect(struct cli *c, int argc, char **argv)
 		print_json(x);
 		return x->problems.n ? -TPAT_MODEL : 0;
 	}
-	printf("%s: %d plugin%s of %s, made by %s\n", x->library, x->plugins, x->plugins == 1 ? "" : "s", x->model, x->generator);
+	printf("%s: %d plugin%s of %s, made by %s\n", x->library, x->plugins, x->plugins == 1 ? "" : "s", x->model,
+	       x->generator);
 	for (int i = 0; i < x->plugins; i++)
 		print_plugin(&x->plugin[i]);
 	for (int i = 0; i < x->problems.n; i++)

@@ -33,8 +33,8 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
 	}
 	label = label > 48 ? 48 : label;
-	printf("%s: %d node%s, opset %lld, IR version %lld\n", l->model, l->nodes, l->nodes == 1 ? "" : "s", (long long)l->opset,
-	       (long long)l->ir_version);
+	printf("%s: %d node%s, opset %lld, IR version %lld\n", l->model, l->nodes, l->nodes == 1 ? "" : "s",
+	       (long long)l->opset, (long long)l->ir_version);
 	print_edges("inputs", &l->inputs);
 	print_edges("outputs", &l->outputs);
 	if (l->nodes)
@@ -42,7 +42,10 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
 		printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", label, n->label, op, op_name(c, n), support[n->tensorrt],
-		       n->constant ? "folds" : n->taken ? "yes" : "no", n->inputs, n->outputs);
+		       n->constant ? "folds"
+		       : n->taken  ? "yes"
+		                   : "no",
+		       n->inputs, n->outputs);
 		if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why)
 			printf("  %*s  TensorRT: %s\n", label, "", n->tensorrt_why);
 		if (!n->taken && *n->why)
@@ -56,15 +59,17 @@ static void print_json(const struct tpat_list *l)
 	json_t *nodes = json_array();
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
-		json_array_append_new(nodes, json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s}", "index", n->index,
-						       "label", n->label, "op_type", n->op_type, "domain", n->domain, "opset",
-						       n->opset, "inputs", n->inputs, "outputs", n->outputs, "tensorrt",
-						       support[n->tensorrt], "tensorrt_why", n->tensorrt_why, "taken", n->taken,
-						       "constant", n->constant, "why", n->why));
+		json_array_append_new(nodes,
+		                      json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s}", "index",
+		                                n->index, "label", n->label, "op_type", n->op_type, "domain", n->domain,
+		                                "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
+		                                "tensorrt", support[n->tensorrt], "tensorrt_why", n->tensorrt_why,
+		                                "taken", n->taken, "constant", n->constant, "why", n->why));
 	}
-	cli_print_json(json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version", (json_int_t)l->ir_version,
-				 "opset", (json_int_t)l->opset, "inputs", cli_json_list(&l->inputs), "outputs",
-				 cli_json_list(&l->outputs), "warnings", cli_json_list(&l->warnings), "nodes", nodes));
+	cli_print_json(json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
+	                         (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
+	                         cli_json_list(&l->inputs), "outputs", cli_json_list(&l->outputs), "warnings",
+	                         cli_json_list(&l->warnings), "nodes", nodes));
 }
 
 int cli_list(struct cli *c, int argc, char **argv)

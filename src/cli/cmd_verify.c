@@ -14,8 +14,8 @@ static void print_check(const struct tpat_check *k)
 	if (k->error)
 		printf("       %s\n", k->error);
 	if (!k->error && !k->passed)
-		printf("       %lld of %lld elements differ; the worst: %s%s\n", (long long)k->differing, (long long)k->elements,
-		       k->output, k->worst);
+		printf("       %lld of %lld elements differ; the worst: %s%s\n", (long long)k->differing,
+		       (long long)k->elements, k->output, k->worst);
 	if (k->dump)
 		printf("       wrote %s: inputs, got_ and want_ of each output\n", k->dump);
 }
@@ -26,15 +26,15 @@ static void print_json(const struct tpat_verified *r)
 	for (int i = 0; i < r->checks; i++) {
 		const struct tpat_check *k = &r->check[i];
 		json_array_append_new(checks,
-				      json_pack("{s:s, s:s, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, s:s?}", "plugin",
-						k->plugin, "node", k->node, "inputs", k->inputs, "outputs", k->outputs, "passed",
-						k->passed, "error", k->error, "output", k->output, "elements",
-						(json_int_t)k->elements, "differing", (json_int_t)k->differing, "max_absolute",
-						k->max_absolute, "max_relative", k->max_relative, "worst", k->worst, "dump",
-						k->dump));
+		                      json_pack("{s:s, s:s, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, s:s?}",
+		                                "plugin", k->plugin, "node", k->node, "inputs", k->inputs, "outputs",
+		                                k->outputs, "passed", k->passed, "error", k->error, "output", k->output,
+		                                "elements", (json_int_t)k->elements, "differing",
+		                                (json_int_t)k->differing, "max_absolute", k->max_absolute,
+		                                "max_relative", k->max_relative, "worst", k->worst, "dump", k->dump));
 	}
-	cli_print_json(json_pack("{s:s, s:s, s:i, s:o}", "library", r->library, "device", r->device, "failed", r->failed, "checks",
-				 checks));
+	cli_print_json(json_pack("{s:s, s:s, s:i, s:o}", "library", r->library, "device", r->device, "failed",
+	                         r->failed, "checks", checks));
 }
 
 int cli_verify(struct cli *c, int argc, char **argv)
@@ -44,7 +44,8 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	long long seed = 1, runs = 0;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY", "the plugin library (the one that was built with the model)" },
+		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
+		  "the plugin library (the one that was built with the model)" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
 		{ "input", 'i', CLI_LIST, &input, "TENSOR=FILE", "a plugin's input from a .npy, .npz or .pb file" },
 		{ "shape", 's', CLI_LIST, &shape, "TENSOR:4x3x64", "extents of a plugin's input" },
@@ -80,7 +81,7 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	printf("%s with %s on %s\n", o.model, r->library, r->device);
 	for (int i = 0; i < r->checks; i++)
 		print_check(&r->check[i]);
-	printf("&&&& %s tpat verify %s: %d of %d plugins agree with the original nodes\n", r->failed ? "FAILED" : "PASSED", o.model,
-	       r->checks - r->failed, r->checks);
+	printf("&&&& %s tpat verify %s: %d of %d plugins agree with the original nodes\n",
+	       r->failed ? "FAILED" : "PASSED", o.model, r->checks - r->failed, r->checks);
 	return -rc;
 }

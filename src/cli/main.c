@@ -31,11 +31,12 @@ static const struct cli_command *find(const char *name)
 
 static void print_help(FILE *to)
 {
-	fprintf(to, "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
+	fprintf(to,
+	        "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
 		fprintf(to, "  %-8s %-10s %s\n", k->name, k->arguments, k->help);
 	fprintf(to, "\ntpat COMMAND --help shows the options.\n"
-		    "Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device.\n");
+	            "Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device.\n");
 }
 
 static int unknown(const char *name)

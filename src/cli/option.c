@@ -10,8 +10,8 @@ enum { MAX_OPTIONS = 48 };
 
 static void print_help(const struct cli *c, const struct cli_option *option)
 {
-	printf("tpat %s: %s\n\nusage: tpat %s %s [OPTION ...]\n\n", c->command->name, c->command->help, c->command->name,
-	       c->command->arguments);
+	printf("tpat %s: %s\n\nusage: tpat %s %s [OPTION ...]\n\n", c->command->name, c->command->help,
+	       c->command->name, c->command->arguments);
 	for (const struct cli_option *o = option; o->name; o++) {
 		char names[64], letter[8] = "    ";
 		if (!o->help)
@@ -19,7 +19,7 @@ static void print_help(const struct cli *c, const struct cli_option *option)
 		if (o->letter)
 			snprintf(letter, sizeof letter, "-%c, ", o->letter);
 		snprintf(names, sizeof names, "%s--%s%s%s", letter, o->name, o->kind == CLI_FLAG ? "" : " ",
-			 o->kind == CLI_FLAG ? "" : o->value);
+		         o->kind == CLI_FLAG ? "" : o->value);
 		printf("  %-30s ", names);
 		for (const char *h = o->help; *h; h++)
 			if (*h == '\n') /* further lines begin below the first */
@@ -82,13 +82,14 @@ static const struct cli_option *find(const struct cli_option *option, const char
 	bool is_long = text[1] == '-';
 	size_t n = is_long ? strcspn(text + 2, "=") : 0;
 	for (const struct cli_option *o = option; o->name; o++)
-		if (is_long ? strlen(o->name) == n && strncmp(o->name, text + 2, n) == 0 : o->letter && o->letter == text[1])
+		if (is_long ? strlen(o->name) == n && strncmp(o->name, text + 2, n) == 0
+		            : o->letter && o->letter == text[1])
 			return o;
 	return NULL;
 }
 
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
-	      int most)
+              int most)
 {
 	int arguments = 0;
 	bool options = true;
@@ -96,8 +97,8 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 		const char *text = argv[i], *value = NULL;
 		if (!options || text[0] != '-' || !text[1]) {
 			if (arguments == most)
-				return cli_usage(NULL, "\"%s\" is one argument too many: tpat %s %s.", text, c->command->name,
-						 c->command->arguments);
+				return cli_usage(NULL, "\"%s\" is one argument too many: tpat %s %s.", text,
+				                 c->command->name, c->command->arguments);
 			argument[arguments++] = text;
 			continue;
 		}
@@ -132,9 +133,9 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 	if (arguments < least) {
 		char advice[160];
 		snprintf(advice, sizeof advice, "usage: tpat %s %s [OPTION ...]; tpat %s --help shows the options.",
-			 c->command->name, c->command->arguments, c->command->name);
+		         c->command->name, c->command->arguments, c->command->name);
 		return cli_usage(advice, "tpat %s needs a %s.", c->command->name,
-				 strcmp(c->command->arguments, "LIBRARY") == 0 ? "library" : "model");
+		                 strcmp(c->command->arguments, "LIBRARY") == 0 ? "library" : "model");
 	}
 	return -1;
 }

@@ -18,7 +18,7 @@
 #include "ops/op.h"
 #include "tensor/tensor.h"
 
-/* ---- Building ----------------------------------------------------------------------------------------------------- */
+/* ---- Building ---------------------------------------------------------------------------------------------------- */
 
 /* One extent: a symbol, or where that is null a number. */
 struct graph_dim {
@@ -113,7 +113,7 @@ bool graph_node_used(const struct graph *g, int node);
  * writes for interpolate(scale_factor=...). */
 expr graph_integer_of(expr e);
 
-/* ---- What TensorRT takes by itself -------------------------------------------------------------------------------- */
+/* ---- What TensorRT takes by itself ------------------------------------------------------------------------------- */
 
 enum graph_support { GRAPH_TRT_NO, GRAPH_TRT_PARTLY, GRAPH_TRT_YES };
 /* From a measured table (trt_support.def) and the node's element types. `reason`: a sentence, "" for yes. */
@@ -121,7 +121,7 @@ enum graph_support graph_trt_support(struct graph *g, int node, const char **rea
 /* Whether an element type can be a plugin's input or output; BOOL and U8 can once they are INT32 at the edge. */
 bool graph_trt_type(enum type t);
 
-/* ---- Selection ---------------------------------------------------------------------------------------------------- */
+/* ---- Selection --------------------------------------------------------------------------------------------------- */
 
 struct graph_region {
 	const char *label;                /* the node's, or "first..last": for messages */
@@ -162,7 +162,7 @@ int graph_select(struct graph_regions *out, struct graph *g, const struct graph_
 /* One region of these nodes (any order). Errors as above. */
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e);
 
-/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
 
 struct graph_program_options {
 	bool any_types;                   /* do not refuse the element types that TensorRT lacks */
@@ -180,7 +180,7 @@ int graph_region_program(struct ir_program **out, struct graph *g, const struct 
 /* The type at a plugin's edge of a tensor of type `t`. */
 enum type graph_edge_type(enum type t, const struct graph_program_options *o);
 
-/* ---- Rewrite ------------------------------------------------------------------------------------------------------ */
+/* ---- Rewrite ----------------------------------------------------------------------------------------------------- */
 
 /* What a region becomes. Regions with equal programs (ir_hash) may have the same name, and then share a function. */
 struct graph_plugin {

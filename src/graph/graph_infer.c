@@ -18,7 +18,7 @@ void graph_warn(struct graph *g, const char *fmt, ...)
 	vec_push(g->arena, &g->warnings, text);
 }
 
-/* ---- Inputs ------------------------------------------------------------------------------------------------------- */
+/* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 
 static int shape_unknown(struct graph *g, const struct graph_value *v, struct err *e)
 {
@@ -92,7 +92,7 @@ static int add_inputs(struct graph_scope *s, const struct graph_node *n)
 	return 0;
 }
 
-/* ---- Outputs ------------------------------------------------------------------------------------------------------ */
+/* ---- Outputs ----------------------------------------------------------------------------------------------------- */
 
 static void check_declared(struct graph *g, const struct graph_node *n, const struct graph_value *v)
 {
@@ -104,15 +104,16 @@ static void check_declared(struct graph *g, const struct graph_node *n, const st
 	if (!known || !onnx_value_type(known->info, &type, &shape))
 		return;
 	if (type && type != v->type)
-		graph_warn(g, "The model says that \"%s\" is %s; node %s makes %s of it.", v->name, type_name(type), n->label,
-			   type_name(v->type));
+		graph_warn(g, "The model says that \"%s\" is %s; node %s makes %s of it.", v->name, type_name(type),
+			   n->label, type_name(v->type));
 	if (shape && (int)shape->n_dim != v->rank)
 		graph_warn(g, "The model says that \"%s\" has %zu axes; node %s makes %d.", v->name, shape->n_dim, n->label,
 			   v->rank);
 	for (int i = 0; shape && (int)shape->n_dim == v->rank && i < v->rank; i++)
-		if (shape->dim[i]->has_dim_value && ir_const_int(v->dim[i], &extent) && extent != shape->dim[i]->dim_value)
-			graph_warn(g, "The model says that axis %d of \"%s\" has extent %lld; node %s makes %lld of it.", i, v->name,
-				   (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
+		if (shape->dim[i]->has_dim_value && ir_const_int(v->dim[i], &extent) &&
+		    extent != shape->dim[i]->dim_value)
+			graph_warn(g, "The model says that axis %d of \"%s\" has extent %lld; node %s makes %lld of it.", i,
+				   v->name, (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
 }
 
 static int take_output(struct graph *g, struct graph_value *v, const struct ir_buffer *b, struct err *e)
@@ -144,7 +145,7 @@ static int take_output(struct graph *g, struct graph_value *v, const struct ir_b
 	return 0;
 }
 
-/* ---- Folding ------------------------------------------------------------------------------------------------------ */
+/* ---- Folding ----------------------------------------------------------------------------------------------------- */
 
 /* Whether all that the node reads is known, and running it is no great work. */
 static bool can_fold(const struct ir_program *p)
@@ -209,7 +210,7 @@ static void fold(struct graph *g, const struct graph_node *n, struct graph_scope
 	}
 }
 
-/* ---- The node ----------------------------------------------------------------------------------------------------- */
+/* ---- The node ---------------------------------------------------------------------------------------------------- */
 
 static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, struct err *e)
 {

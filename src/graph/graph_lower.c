@@ -19,7 +19,7 @@ int graph_scope_opset(const struct graph_scope *s, const char *domain)
 	return (int)onnx_opset(s->g->model, domain);
 }
 
-/* ---- Contents ----------------------------------------------------------------------------------------------------- */
+/* ---- Contents ---------------------------------------------------------------------------------------------------- */
 
 bool graph_content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
 			  struct arena *a)
@@ -115,7 +115,7 @@ int graph_note_contents(struct ir_program *p, int first, struct err *e)
 	return 0;
 }
 
-/* ---- Operators ---------------------------------------------------------------------------------------------------- */
+/* ---- Operators --------------------------------------------------------------------------------------------------- */
 
 static bool is_parameter(const struct graph_scope *s, const char *name)
 {
@@ -162,7 +162,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	return graph_note_contents(s->program, first, s->err);
 }
 
-/* ---- Local functions ---------------------------------------------------------------------------------------------- */
+/* ---- Local functions --------------------------------------------------------------------------------------------- */
 
 /* What the function's attributes are in this call: defaults, and what the call says. */
 static void bind_attributes(struct map *out, const struct graph_scope *s, const Onnx__NodeProto *call,

@@ -29,7 +29,7 @@ static int no_input(const struct graph *g, const char *option, const char *name,
 		       : err_advise(e, "The model's inputs are %s.", str_text(&list));
 }
 
-/* ---- Shapes that the caller gives --------------------------------------------------------------------------------- */
+/* ---- Shapes that the caller gives -------------------------------------------------------------------------------- */
 
 static expr dim_expr(struct graph *g, const struct graph_dim *d)
 {
@@ -45,7 +45,8 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 		return 0;
 	now = dim_expr(g, &s->dim[axis]);
 	if (old && old != now)
-		return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
+		return err_set(e, ERR_USAGE,
+			       "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
 			       g->model->path, axis, s->name, param);
 	map_put(&g->meaning, param, (void *)now);
 	return 0;
@@ -72,8 +73,10 @@ static int take_shape(struct graph *g, const struct graph_shape *s, struct err *
 				       (long long)s->dim[i].value);
 		if (d && *onnx_text(d->dim_param))
 			TRY(set_meaning(g, s, i, d->dim_param, e));
-		else if (d && d->has_dim_value && d->dim_value >= 0 && (s->dim[i].symbol || s->dim[i].value != d->dim_value))
-			return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\" has the extent %lld in the model; it cannot be changed.",
+		else if (d && d->has_dim_value && d->dim_value >= 0 &&
+			 (s->dim[i].symbol || s->dim[i].value != d->dim_value))
+			return err_set(e, ERR_USAGE,
+				       "%s: axis %d of \"%s\" has the extent %lld in the model; it cannot be changed.",
 				       g->model->path, i, s->name, (long long)d->dim_value);
 	}
 	return 0;
@@ -90,7 +93,7 @@ static void apply_shape(struct graph *g, const struct graph_shape *s)
 		v->dim[i] = dim_expr(g, &s->dim[i]);
 }
 
-/* ---- Inputs and initializers -------------------------------------------------------------------------------------- */
+/* ---- Inputs and initializers ------------------------------------------------------------------------------------- */
 
 static void set_constant(struct graph *g, struct graph_value *v, enum type t, int rank, const int64_t *dim)
 {
@@ -173,7 +176,7 @@ static int take_inputs(struct graph *g, const struct graph_options *o, struct er
 	return 0;
 }
 
-/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
 
 static void add_nodes(struct graph *g)
 {

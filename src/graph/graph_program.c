@@ -30,7 +30,7 @@ enum type graph_edge_type(enum type t, const struct graph_program_options *o)
 	return (o && o->keep_types) || (t != TYPE_BOOL && t != TYPE_U8) ? t : TYPE_I32;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------------------------- */
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
 static int check_edge(const struct build *b, const struct graph_value *v, const char *what)
 {
@@ -39,10 +39,11 @@ static int check_edge(const struct build *b, const struct graph_value *v, const 
 
 	if (!graph_trt_type(v->type)) {
 		err_set(b->scope.err, ERR_UNSUPPORTED,
-			"node %s (%s, opset %d): %s \"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.", n->label,
-			onnx_text(n->proto->op_type), n->opset, what, v->name, type, type);
-		return err_advise(b->scope.err, "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, "
-						"int64), or keep this node outside the engine.");
+			"node %s (%s, opset %d): %s \"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.",
+			n->label, onnx_text(n->proto->op_type), n->opset, what, v->name, type, type);
+		return err_advise(b->scope.err,
+				  "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64), "
+				  "or keep this node outside the engine.");
 	}
 	if (v->rank > TRT_MAX_RANK)
 		return err_set(b->scope.err, ERR_UNSUPPORTED,
@@ -62,7 +63,7 @@ static int check_edges(const struct build *b)
 	return 0;
 }
 
-/* ---- Symbols ------------------------------------------------------------------------------------------------------ */
+/* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 
 static expr extent_find(const struct build *b, expr e)
 {
@@ -140,7 +141,7 @@ static void define_symbols(struct build *b)
 	b->missing = NULL;
 }
 
-/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 
 /* "LayerNormalization" -> "layer_normalization", "LSTM" -> "lstm", "MatMul" -> "mat_mul" */
 static char *snake(struct arena *a, const char *name)
@@ -231,7 +232,7 @@ static void rename_buffer(struct build *b, struct ir_buffer *buf, const char *na
 	buf->name = name;
 }
 
-/* ---- Inputs ------------------------------------------------------------------------------------------------------- */
+/* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 
 /* The elements of an input in the program's symbols; null when not all of them can be said. */
 static const expr *content_of(struct build *b, const struct graph_value *v)
@@ -310,7 +311,7 @@ static int add_constant(struct build *b, struct graph_value *v)
 	return 0;
 }
 
-/* ---- Outputs ------------------------------------------------------------------------------------------------------ */
+/* ---- Outputs ----------------------------------------------------------------------------------------------------- */
 
 static int add_output(struct build *b, struct graph_value *v)
 {

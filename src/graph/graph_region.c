@@ -16,7 +16,7 @@ static const char *node_text(struct graph *g, int i)
 	return arena_printf(g->arena, "%s (%s)", n->label, onnx_text(n->proto->op_type));
 }
 
-/* ---- Convex: no path leaves the region and comes back ------------------------------------------------------------- */
+/* ---- Convex: no path leaves the region and comes back ------------------------------------------------------------ */
 
 /* A node of constants needs nobody: where it looks at a region's extents (Shape), it is replaced by what it gives. */
 static bool is_reader(const struct graph *g, int node)
@@ -106,7 +106,7 @@ static int check_convex(struct graph *g, const struct graph_region *r, const boo
 	return any ? not_convex(g, r, between, e) : 0;
 }
 
-/* ---- Edges -------------------------------------------------------------------------------------------------------- */
+/* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
 static void take_input(struct graph *g, struct graph_region *r, struct graph_value *v)
 {

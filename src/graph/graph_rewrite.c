@@ -49,7 +49,7 @@ static const char *edge_of(struct rewrite *w, const struct graph_value *v)
 	return name;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------------------------------- */
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
 static int check_names(struct rewrite *w)
 {
@@ -85,7 +85,7 @@ static int make_functions(struct rewrite *w)
 	return 0;
 }
 
-/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
 
 static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
 {
@@ -210,7 +210,7 @@ static int make_nodes(struct rewrite *w)
 	return 0;
 }
 
-/* ---- What nothing reads ------------------------------------------------------------------------------------------- */
+/* ---- What nothing reads ------------------------------------------------------------------------------------------ */
 
 static bool is_read(const struct map *used, const Onnx__NodeProto *n)
 {
@@ -257,7 +257,7 @@ static void drop_dead_nodes(struct rewrite *w)
 	p->n_node -= kept;
 }
 
-/* ---- The model ---------------------------------------------------------------------------------------------------- */
+/* ---- The model --------------------------------------------------------------------------------------------------- */
 
 static void add_value_infos(struct rewrite *w)
 {
@@ -286,8 +286,8 @@ static int rewrite(struct rewrite *w)
 	size_t n_old = p->n_node;
 
 	TRY(check_names(w));
-	TRY(make_functions(w));
 	TRY(make_nodes(w));
+	TRY(make_functions(w));
 	p->node = NEWN(w->m->arena, Onnx__NodeProto *, w->nodes.n + 1);
 	p->n_node = (size_t)w->nodes.n;
 	for (int i = 0; i < w->nodes.n; i++)

@@ -130,7 +130,8 @@ static int select_refused(struct select *s)
 	const char *reason;
 
 	vec_each(n, &s->g->nodes) {
-		if (!n->known || s->taken[n->index] || s->excepted[n->index] || !graph_node_used(s->g, n->index) || !has_types(s->g, n))
+		if (!n->known || s->taken[n->index] || s->excepted[n->index] || !graph_node_used(s->g, n->index) ||
+		    !has_types(s->g, n))
 			continue;
 		if (graph_trt_support(s->g, n->index, &reason) == GRAPH_TRT_NO)
 			TRY(add_region(s, &n->index, 1));

@@ -68,7 +68,7 @@ void graph_value_print(struct str *out, const struct graph_value *v)
 	str_add(out, "]");
 }
 
-/* ---- Symbols ------------------------------------------------------------------------------------------------------ */
+/* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 
 /* Words that programs and C give a meaning of their own. */
 bool graph_name_reserved(const char *name)

@@ -153,6 +153,7 @@ static struct ir_bounds bounds_of(expr e)
 		*slot_of(e->pool, e) = (struct ir_bounds){ .known = true };
 		compute(e, &b.low, &b.high);
 		b.known = true;
+		b.nonnegative = 0; /* what was said meanwhile knew less */
 		*slot_of(e->pool, e) = b;
 	}
 	return b;
@@ -180,7 +181,9 @@ static bool atom_nonnegative(expr e)
 	case IR_MIN: return ir_nonnegative(e->arg[0]) && ir_nonnegative(e->arg[1]);
 	case IR_MAX: return ir_nonnegative(e->arg[0]) || ir_nonnegative(e->arg[1]);
 	case IR_SELECT: return ir_nonnegative(e->arg[1]) && ir_nonnegative(e->arg[2]);
-	case IR_CAST: return e->arg[0]->type == TYPE_BOOL || type_info(e->arg[0]->type)->class == CLASS_UINT;
+	case IR_CAST:
+		return e->arg[0]->type == TYPE_BOOL ||
+		       (type_info(e->arg[0]->type)->class == CLASS_UINT && type_info(e->arg[0]->type)->bits < 64);
 	default: return false;
 	}
 }
@@ -197,14 +200,18 @@ static void check_term(void *user, int64_t c, int n, const expr *factor)
 
 bool ir_nonnegative(expr e)
 {
-	expr low = e->op == IR_CONST_INT || e->op == IR_SYMBOL ? e : ir_lower_bound(e);
-	if (!low)
-		return false;
-	bool ok = true;
-	if (low->op == IR_ADD || low->op == IR_SUB || low->op == IR_MUL)
+	if (e->op == IR_CONST_INT || e->op == IR_SYMBOL)
+		return e->op == IR_SYMBOL || e->i >= 0;
+	signed char known = slot_of(e->pool, e)->nonnegative;
+	if (known)
+		return known > 0;
+	expr low = ir_lower_bound(e);
+	bool ok = low != NULL;
+	if (low && (low->op == IR_ADD || low->op == IR_SUB || low->op == IR_MUL))
 		ir_poly_terms(low, check_term, &ok);
-	else
+	else if (low)
 		ok = !low->varies && atom_nonnegative(low);
+	slot_of(e->pool, e)->nonnegative = ok ? 1 : -1;
 	return ok;
 }
 

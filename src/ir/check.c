@@ -42,7 +42,7 @@ static void check_node(void *user, expr e)
 {
 	struct checker *c = user;
 	const struct ir_op_info *info = &ir_op_info[e->op];
-	bool shift = e->op == IR_SHL || e->op == IR_SHR;
+	const char *fault;
 	if (c->rc)
 		return;
 	if (e->pool != c->p->pool)
@@ -70,19 +70,9 @@ static void check_node(void *user, expr e)
 			if (e->arg[i]->type != TYPE_INDEX)
 				complain(c, "an index that is not of type index, into", e->buf->name);
 		break;
-	case IR_SELECT:
-		if (e->arg[0]->type != TYPE_BOOL || e->arg[1]->type != e->type || e->arg[2]->type != e->type)
-			complain(c, "types of a select", "");
-		break;
-	case IR_AND:
-	case IR_OR:
-	case IR_NOT:
-		if (e->arg[0]->type != TYPE_BOOL)
-			complain(c, "an operand that is not bool, of", info->text);
-		break;
 	default:
-		if (e->n == 2 && e->arg[0]->type != e->arg[1]->type && !shift)
-			complain(c, "operands of two types, of", info->text);
+		if (ir_op_info[e->op].arity > 0 && (fault = ir_operand_fault(e->op, e->type, e->n, e->arg)))
+			complain(c, fault, info->text);
 		break;
 	}
 }
@@ -91,8 +81,22 @@ static void check_slot(void *user, expr *slot, const char *role)
 {
 	struct checker *c = user;
 	c->role = role;
+	if (!c->rc && ((*slot)->depth > IR_MAX_DEPTH || (*slot)->size > IR_MAX_SIZE))
+		complain(c, "an expression that is too deep or too large", "");
 	if (!c->rc)
 		ir_walk(*slot, check_node, c);
+}
+
+static void check_extents(struct checker *c, int n, const expr *extent)
+{
+	const struct ir_stage *stage = c->stage;
+	c->stage = NULL; /* no axes, no loads */
+	for (int k = 0; k < n; k++) {
+		check_slot(c, (expr *)&extent[k], "extent");
+		if (!c->rc && (extent[k]->type != TYPE_INDEX || extent[k]->varies))
+			complain(c, "an extent that is no index, or not the same everywhere", "");
+	}
+	c->stage = stage;
 }
 
 static void check_stage(struct checker *c)
@@ -100,19 +104,24 @@ static void check_stage(struct checker *c)
 	const struct ir_stage *s = c->stage;
 	enum type made = s->kind == IR_REDUCE && s->post ? s->post->type : s->value->type;
 	bool arg = ir_combine_is_arg(s->combine);
+	const char *fault = ir_combine_fault(s->kind, s->combine, s->value->type);
 	c->role = "value";
 	if (s->kind != IR_SCATTER && !(s->kind == IR_REDUCE && !s->post) && made != s->out->type)
 		complain(c, "its type is not that of its buffer:", type_info(made)->name);
 	if (s->kind == IR_SCATTER && (s->value->type != s->out->type || s->init->type != s->out->type))
 		complain(c, "a scatter's value or init has another type than its buffer", "");
-	if (s->kind == IR_SCATTER && arg)
-		complain(c, "a scatter cannot combine by", ir_combine_name[s->combine]);
+	if (fault)
+		complain(c, fault, ir_combine_name[s->combine]);
 	if (s->kind == IR_REDUCE && arg && s->post)
 		complain(c, "an arg reduction has no post expression", "");
-	if (s->kind == IR_REDUCE && s->combine == IR_NONE)
-		complain(c, "a reduction without a combine", "");
 	if (s->out->role == IR_INPUT || s->out->role == IR_CONSTANT)
 		complain(c, "defines an input or a constant", "");
+	if (s->where && s->where->type != TYPE_BOOL)
+		complain(c, "a condition that is not bool", "");
+	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
+		if (s->at[k]->type != TYPE_INDEX)
+			complain(c, "scatters to what is no index", "");
+	check_extents(c, s->space_rank, s->space);
 	ir_stage_exprs(s, check_slot, c);
 }
 
@@ -126,8 +135,7 @@ int ir_check(const struct ir_program *p, struct err *e)
 		if (b->id != i)
 			complain(&c, "buffers are not numbered in order", b->name);
 		defined[i] = b->role == IR_INPUT || b->role == IR_CONSTANT;
-		for (int k = 0; k < b->rank; k++)
-			check_slot(&c, (expr *)&b->dim[k], "extent");
+		check_extents(&c, b->rank, b->dim);
 	}
 	vec_each(s, &p->stages) {
 		c.stage = *s;

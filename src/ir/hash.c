@@ -22,11 +22,60 @@ static uint64_t symbol_number(struct hasher *h, const char *name)
 	return n;
 }
 
+static uint64_t hash_expr(struct hasher *h, expr e);
+
+/* The order of terms, factors and symmetric operands depends on names (ir_order): what is added here does not. */
+struct sum_hash {
+	struct hasher *h;
+	expr whole;
+	uint64_t x;
+	bool failed; /* no polynomial */
+};
+
+static void add_term(void *user, int64_t c, int factors, const expr *factor)
+{
+	struct sum_hash *s = user;
+	uint64_t product = 0;
+	if (factors == 1 && factor[0] == s->whole) {
+		s->failed = true;
+		return;
+	}
+	for (int i = 0; i < factors; i++)
+		product += hash_u64(s->h->seed, hash_expr(s->h, factor[i]));
+	s->x += hash_u64((uint64_t)c, product);
+}
+
+static uint64_t hash_unordered(struct hasher *h, expr e)
+{
+	struct sum_hash s = { h, e, 0, true };
+	if (e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL) {
+		s.failed = false;
+		ir_poly_terms(e, add_term, &s);
+	}
+	if (!s.failed)
+		return s.x;
+	for (int i = 0; i < e->n; i++)
+		s.x += hash_u64(h->seed + (e->op == IR_SUB ? (uint64_t)i : 0), hash_expr(h, e->arg[i]));
+	return s.x;
+}
+
+static bool unordered(expr e)
+{
+	return e->n == 2 && e->arg[0]->type == TYPE_INDEX &&
+	       (e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL || e->op == IR_MIN || e->op == IR_MAX || e->op == IR_EQ);
+}
+
 static uint64_t hash_expr(struct hasher *h, expr e)
 {
 	if (h->done[e->id])
 		return h->memo[e->id];
-	uint64_t x = hash_u64(h->seed + (uint64_t)e->op * 64, (uint64_t)e->type);
+	bool sum = e->type == TYPE_INDEX && (e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL);
+	uint64_t x = hash_u64(h->seed + (uint64_t)(sum ? IR_ADD : e->op) * 64, (uint64_t)e->type);
+	if (unordered(e)) {
+		x = hash_u64(x, hash_unordered(h, e));
+		h->done[e->id] = true;
+		return h->memo[e->id] = x;
+	}
 	switch (e->op) {
 	case IR_CONST_INT:
 	case IR_AXIS: x = hash_u64(x, (uint64_t)e->i); break;
@@ -58,6 +107,10 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 	uint32_t n = ir_pool_size(p->pool);
 	struct hasher h = { seed, map_new(scratch), scratch, NEWN(scratch, uint64_t, n), NEWN(scratch, bool, n) };
 	uint64_t x = hash_u64(seed, (uint64_t)p->inputs.n * 65536 + (uint64_t)p->outputs.n);
+	vec_each(in, &p->inputs) /* every symbol is some input's extent */
+		for (int k = 0; k < (*in)->rank; k++)
+			if ((*in)->dim[k]->op == IR_SYMBOL)
+				symbol_number(&h, (*in)->dim[k]->name);
 	vec_each(pb, &p->buffers) {
 		const struct ir_buffer *b = *pb;
 		x = hash_u64(x, (uint64_t)b->role * 4096 + (uint64_t)b->type * 64 + (uint64_t)b->rank);

@@ -10,7 +10,12 @@
 #include "base/vec.h"
 #include "tensor/tensor.h"
 
-enum { IR_MAX_RANK = 16 };
+enum {
+	IR_MAX_RANK = 16,
+	/* Of expressions in programs, so that what walks them by recursion, and what writes them out, has an end. */
+	IR_MAX_DEPTH = 1000,
+	IR_MAX_SIZE = 1 << 17,
+};
 
 enum ir_op {
 #define IR_OP(name, text, arity, kind, ctext) IR_##name,
@@ -36,6 +41,8 @@ struct ir_expr {
 	enum type type;
 	bool varies;   /* holds an AXIS, VAR, LOAD or ACC: not the same everywhere in a program */
 	int n;         /* operands */
+	int depth;     /* of the longest way down to a leaf */
+	uint32_t size; /* nodes when written out as a tree; stops counting at UINT32_MAX */
 	uint32_t id;   /* of creation, dense from 0: index for memo tables */
 	uint64_t hash; /* of the structure; the same in every pool */
 	struct ir_pool *pool;

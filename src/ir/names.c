@@ -19,11 +19,29 @@ static const char *const words[] = {
 	NULL,
 };
 
+/* `prefix` and digits: tmp0 of kernels, _0 of programs. */
+static bool numbered(const char *name, const char *prefix)
+{
+	size_t n = strlen(prefix), digits = strncmp(name, prefix, n) == 0 ? strspn(name + n, "0123456789") : 0;
+	return digits > 0 && !name[n + digits];
+}
+
+/* What ends with _v, or _v and digits: vectors in kernels. */
+static bool vector_of(const char *name)
+{
+	const char *end = name + strlen(name);
+	while (end > name && end[-1] >= '0' && end[-1] <= '9')
+		end--;
+	return end - name > 2 && end[-1] == 'v' && end[-2] == '_';
+}
+
 bool ir_name_reserved(const char *name)
 {
 	for (const char *const *w = words; *w; w++)
 		if (strcmp(*w, name) == 0)
 			return true;
+	if (numbered(name, "tmp") || numbered(name, "_") || vector_of(name))
+		return true;
 	for (int i = 0; i < IR_MAX_RANK; i++)
 		if (strcmp(name, ir_axis_names[0][i]) == 0 || strcmp(name, ir_axis_names[1][i]) == 0)
 			return true;

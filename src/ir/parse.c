@@ -10,10 +10,10 @@
 
 #include "ir/axis_names.h"
 
-enum { MAX_DEPTH = 200, MAX_NODES = 1 << 20 };
+enum { MAX_DEPTH = 200, MAX_NODES = 1 << 20, MAX_EXTENT = 4096 };
 
 struct let {
-	char name[32];
+	const char *name;
 	expr value;
 };
 
@@ -67,23 +67,22 @@ static bool take(struct parser *s, const char *token)
 
 static int expect(struct parser *s, const char *token)
 {
-	char text[64];
+	char message[64];
 	if (take(s, token))
 		return 0;
-	snprintf(text, sizeof text, "\"%s\" expected", token);
-	return fail(s, text);
+	snprintf(message, sizeof message, "\"%s\" expected", token);
+	return fail(s, message);
 }
 
-static int name(struct parser *s, char out[64])
+static int name(struct parser *s, const char **out)
 {
 	skip(s);
-	int n = 0;
+	size_t n = 0;
 	while (isalnum((unsigned char)s->at[n]) || s->at[n] == '_')
 		n++;
-	if (n == 0 || n > 60 || isdigit((unsigned char)*s->at))
+	if (n == 0 || isdigit((unsigned char)*s->at))
 		return fail(s, "a name expected");
-	memcpy(out, s->at, (size_t)n);
-	out[n] = 0;
+	*out = arena_strndup(s->arena, s->at, n);
 	s->at += n;
 	return 0;
 }
@@ -145,6 +144,13 @@ static int arguments(struct parser *s, const char *close, expr *arg, int *n)
 	return expect(s, close);
 }
 
+/* Whatever walks an expression by recursion, or writes it out, must come to an end. */
+static int limited(struct parser *s, expr e)
+{
+	uint32_t size = s->shapes ? MAX_EXTENT : IR_MAX_SIZE;
+	return e->depth > IR_MAX_DEPTH || e->size > size ? fail(s, "the expression is too deep or too large") : 0;
+}
+
 static int load(struct parser *s, const char *buffer, expr *out)
 {
 	expr arg[IR_MAX_RANK];
@@ -162,46 +168,32 @@ static int load(struct parser *s, const char *buffer, expr *out)
 		if (arg[i]->type != TYPE_INDEX)
 			return fail(s, "an index must be of type index");
 	*out = ir_load(s->p->pool, b, arg);
-	return 0;
+	return limited(s, *out);
 }
 
-static bool numeric(enum type t)
-{
-	return t == TYPE_INDEX || type_is_float(t) || type_is_int(t);
-}
-
-/* Checks types so that no text reaches the constructors' own checks. */
+/* Types are checked here, so that no text reaches the constructors' own checks. */
 static int apply(struct parser *s, enum ir_op op, expr *arg, int n, expr *out)
 {
-	bool shift = op == IR_SHL || op == IR_SHR, bits = shift || op == IR_BITAND || op == IR_BITOR || op == IR_BITXOR;
-	bool logic = op == IR_AND || op == IR_OR || op == IR_NOT;
-	if (n != ir_op_info[op].arity)
-		return fail(s, "wrong number of operands");
-	if (op == IR_SELECT) {
-		if (arg[0]->type != TYPE_BOOL || arg[1]->type != arg[2]->type)
-			return fail(s, "a select takes bool and two operands of one type");
-		*out = ir_select(arg[0], arg[1], arg[2]);
-		return 0;
-	}
-	for (int i = 0; i < n; i++) {
-		enum type t = arg[i]->type;
-		if (logic ? t != TYPE_BOOL : !(numeric(t) || (op == IR_EQ && t == TYPE_BOOL) || (bits && t == TYPE_BOOL)))
-			return fail(s, "an operand of a type that the operation does not take");
-		if ((bits || op == IR_BITNOT) && type_is_float(t))
-			return fail(s, "an operand of a type that the operation does not take");
-		if (ir_op_info[op].kind == IR_CALL && !type_is_float(t))
-			return fail(s, "an operand that is no float");
-		if (t == TYPE_INDEX && (op == IR_DIV || op == IR_REM || op == IR_POW))
-			return fail(s, "an operand of a type that the operation does not take");
-	}
-	if ((op == IR_ISNAN || op == IR_ISINF) && !type_is_float(arg[0]->type))
-		return fail(s, "an operand that is no float");
-	if ((op == IR_FLOORDIV || op == IR_MOD) && type_is_float(arg[0]->type))
-		return fail(s, "an operand that is no integer");
-	if (n == 2 && arg[0]->type != arg[1]->type && !shift)
-		return fail(s, "operands of two types");
-	*out = n == 1 ? ir_unary(op, arg[0]) : ir_binary(op, arg[0], arg[1]);
-	return 0;
+	const char *fault = ir_operand_fault(op, n == 3 ? arg[1]->type : TYPE_NONE, n, arg);
+	if (fault)
+		return fail(s, fault);
+	*out = n == 3 ? ir_select(arg[0], arg[1], arg[2]) : n == 1 ? ir_unary(op, arg[0]) : ir_binary(op, arg[0], arg[1]);
+	return limited(s, *out);
+}
+
+/* Whether a number and ")" is all that is left: a constant of type `t` and no cast. An integer type takes integers:
+ * i32(1e20) is a cast. */
+static bool whole_number(struct parser *s, enum type t)
+{
+	if (!starts_number(s))
+		return false;
+	const char *c = s->at + (*s->at == '-');
+	bool real = !isdigit((unsigned char)*c);
+	for (; isalnum((unsigned char)*c) || *c == '.' || ((*c == '-' || *c == '+') && c[-1] == 'e'); c++)
+		real |= *c == '.' || *c == 'e';
+	while (isspace((unsigned char)*c))
+		c++;
+	return *c == ')' && (type_is_float(t) || !real);
 }
 
 static int call(struct parser *s, const char *function, expr *out)
@@ -211,23 +203,21 @@ static int call(struct parser *s, const char *function, expr *out)
 	bool sat = str_starts(function, "sat_"), bitcast = str_starts(function, "bitcast_");
 	enum type t = type_of_name(function + (sat ? 4 : bitcast ? 8 : 0));
 	if (t != TYPE_NONE && t != TYPE_STRING && t != TYPE_C64 && t != TYPE_C128) {
-		const char *start = s->at;
-		if (!sat && !bitcast && t != TYPE_INDEX && starts_number(s)) { /* a constant, when that is all */
+		if (!sat && !bitcast && t != TYPE_INDEX && whole_number(s, t)) {
 			TRY(number(s, t == TYPE_BOOL ? TYPE_I64 : t, out));
-			if (take(s, ")"))
-				return 0;
-			s->at = start;
+			if (t == TYPE_BOOL)
+				*out = ir_cast(*out, t);
+			return expect(s, ")");
 		}
 		TRY(arguments(s, ")", arg, &n));
 		if (n != 1)
 			return fail(s, "a cast has one operand");
-		if (sat && !type_is_float(arg[0]->type))
-			return fail(s, "an operand that is no float");
-		if (bitcast && (t == TYPE_INDEX || arg[0]->type == TYPE_INDEX ||
-				type_info(t)->bits != type_info(arg[0]->type)->bits))
-			return fail(s, "a bitcast between types of two widths");
+		enum ir_op op = sat ? IR_CAST_SAT : bitcast ? IR_BITCAST : IR_CAST;
+		const char *fault = ir_operand_fault(op, t, n, arg);
+		if (fault)
+			return fail(s, fault);
 		*out = sat ? ir_cast_sat(arg[0], t) : bitcast ? ir_bitcast(arg[0], t) : ir_cast(arg[0], t);
-		return 0;
+		return limited(s, *out);
 	}
 	for (enum ir_op op = IR_ADD; op < IR_OP_COUNT; op++) {
 		if (strcmp(ir_op_info[op].text, function) == 0 && op != IR_CAST && op != IR_CAST_SAT && op != IR_BITCAST) {
@@ -251,14 +241,14 @@ static int axis_number(const struct parser *s, const char *text)
 
 static int atom(struct parser *s, expr *out)
 {
-	char text[64];
+	const char *text;
 	if (take(s, "(")) {
 		TRY(expression(s, out));
 		return expect(s, ")");
 	}
 	if (starts_number(s))
 		return number(s, TYPE_NONE, out);
-	TRY(name(s, text));
+	TRY(name(s, &text));
 	if (*s->at == '[') {
 		s->at++;
 		return load(s, text, out);
@@ -286,6 +276,8 @@ static int atom(struct parser *s, expr *out)
 	int k = axis_number(s, text);
 	if (k >= 0)
 		*out = ir_axis(s->p->pool, k, k < s->out_rank ? s->out_dim[k] : s->space[k - s->out_rank]);
+	else if (ir_name_reserved(text))
+		return fail(s, "not a name that an extent can have");
 	else
 		*out = ir_symbol(s->p->pool, text);
 	return 0;
@@ -341,9 +333,8 @@ static int with_lets(struct parser *s, expr *out)
 	if (take(s, "let")) {
 		do {
 			struct let l;
-			char text[64];
-			TRY(name(s, text));
-			snprintf(l.name, sizeof l.name, "%.31s", text);
+			const char *text;
+			TRY(name(s, &l.name));
 			TRY(expect(s, "="));
 			TRY(expression(s, &l.value));
 			vec_push(s->arena, &s->lets, l);
@@ -357,8 +348,8 @@ static int with_lets(struct parser *s, expr *out)
 
 static int shape(struct parser *s, enum type *t, int *rank, expr *dim)
 {
-	char text[64];
-	TRY(name(s, text));
+	const char *text;
+	TRY(name(s, &text));
 	*t = type_from_name(text);
 	if (*t == TYPE_NONE || *t == TYPE_STRING)
 		return fail(s, "no such element type");
@@ -376,11 +367,11 @@ static int shape(struct parser *s, enum type *t, int *rank, expr *dim)
 
 static int declaration(struct parser *s, enum ir_role role, struct ir_buffer **out)
 {
-	char text[64];
+	const char *text;
 	enum type t;
 	int rank;
 	expr dim[IR_MAX_RANK];
-	TRY(name(s, text));
+	TRY(name(s, &text));
 	TRY(expect(s, ":"));
 	TRY(shape(s, &t, &rank, dim));
 	vec_each(b, &s->p->buffers)
@@ -424,12 +415,12 @@ static int constant(struct parser *s)
 
 static int axis_list(struct parser *s, const struct ir_buffer *out, int *space_rank, expr *space)
 {
-	char text[64];
+	const char *text;
 	TRY(expect(s, "("));
 	for (int k = 0; k < out->rank; k++) {
 		if (k)
 			TRY(expect(s, ","));
-		TRY(name(s, text));
+		TRY(name(s, &text));
 		if (strcmp(text, ir_axis_names[0][k]) != 0)
 			return fail(s, "axes are called i, j, k, l, m, n, i6 ...");
 	}
@@ -440,7 +431,7 @@ static int axis_list(struct parser *s, const struct ir_buffer *out, int *space_r
 		do {
 			if (*space_rank == IR_MAX_RANK || *space_rank + out->rank >= IR_MAX_RANK)
 				return fail(s, "too many axes");
-			TRY(name(s, text));
+			TRY(name(s, &text));
 			if (strcmp(text, ir_axis_names[1][*space_rank]) != 0)
 				return fail(s, "these axes are called r, s, t, u, v, w, r6 ...");
 			TRY(expect(s, "<"));
@@ -477,11 +468,11 @@ static int stage(struct parser *s)
 {
 	struct ir_stage st = { 0 };
 	struct ir_buffer *out = NULL;
-	char text[64];
+	const char *text;
 	enum type t;
-	int rank, n;
+	int rank;
 	expr dim[IR_MAX_RANK];
-	TRY(name(s, text));
+	TRY(name(s, &text));
 	if (ir_name_reserved(text))
 		return fail(s, "a buffer cannot have this name");
 	TRY(expect(s, ":"));
@@ -499,10 +490,8 @@ static int stage(struct parser *s)
 	st.kind = take(s, "map") ? IR_MAP : take(s, "scatter") ? IR_SCATTER : IR_REDUCE;
 	if (st.kind != IR_MAP)
 		TRY(combine(s, &st.combine));
-	if (ir_combine_is_arg(st.combine) ? st.kind == IR_SCATTER : st.kind == IR_REDUCE && st.combine == IR_NONE)
-		return fail(s, "not a combine of this kind of stage");
 	TRY(axis_list(s, &fresh, &st.space_rank, st.space));
-	if ((st.kind == IR_MAP) != (st.space_rank == 0) && st.kind != IR_REDUCE && st.kind != IR_SCATTER)
+	if (st.kind == IR_MAP && st.space_rank > 0)
 		return fail(s, "a map has no further axes");
 	if (st.kind == IR_SCATTER) {
 		see(s, &fresh, 0, NULL);
@@ -511,12 +500,13 @@ static int stage(struct parser *s)
 		TRY(expect(s, "at"));
 		TRY(expect(s, "["));
 		see(s, NULL, st.space_rank, st.space);
-		TRY(arguments(s, "]", st.at, &n));
-		if (n != rank)
-			return fail(s, "a scatter needs an index for each axis");
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < rank; i++) {
+			TRY(i ? expect(s, ",") : 0);
+			TRY(with_lets(s, &st.at[i]));
 			if (st.at[i]->type != TYPE_INDEX)
 				return fail(s, "an index must be of type index");
+		}
+		TRY(expect(s, "]"));
 		TRY(expect(s, "value"));
 		TRY(with_lets(s, &st.value));
 		if (take(s, "where"))
@@ -533,9 +523,12 @@ static int stage(struct parser *s)
 		}
 		if (!(st.kind == IR_REDUCE && !st.post) && (st.post ? st.post : st.value)->type != t)
 			return fail(s, "the expression's type is not the buffer's");
-		if ((st.combine == IR_ALL || st.combine == IR_ANY) && st.value->type != TYPE_BOOL)
-			return fail(s, "all and any are of bool");
 	}
+	const char *fault = ir_combine_fault(st.kind, st.combine, st.value->type);
+	if (fault)
+		return fail(s, fault);
+	if (st.post && ir_combine_is_arg(st.combine))
+		return fail(s, "an arg reduction has nothing behind \"then\"");
 	if (!out)
 		out = ir_buffer_new(s->p, text, t, rank, dim, IR_TEMP);
 	struct ir_stage *made = ir_stage_new(s->p, st.kind, out);
@@ -559,11 +552,9 @@ static int declarations(struct parser *s, enum ir_role role)
 int ir_parse_program(struct ir_program **out, const char *text, struct arena *a, struct err *e)
 {
 	struct parser s = { .text = text, .at = text, .arena = a, .err = e };
-	char title[64];
 	s.p = ir_program_new(a, "");
 	TRY(expect(&s, "program"));
-	TRY(name(&s, title));
-	s.p->name = arena_strdup(a, title);
+	TRY(name(&s, &s.p->name));
 	TRY(declarations(&s, IR_INPUT));
 	TRY(expect(&s, "->"));
 	TRY(declarations(&s, IR_OUTPUT));

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MAX_FACTORS = 12, MAX_TERMS = 64 };
+enum { MAX_FACTORS = 12, MAX_TERMS = 64, SMALL_DIVISOR = 1 << 16 };
 
 struct term {
 	int64_t c;
@@ -218,7 +218,7 @@ void ir_poly_terms(expr e, void (*fn)(void *user, int64_t c, int factors, const 
 /* t / d when every factor of d is in t and the coefficient divides. */
 static bool divide_term(const struct term *t, const struct term *d, struct term *out)
 {
-	if (t->c % d->c)
+	if (d->c == -1 ? t->c == INT64_MIN : t->c % d->c != 0)
 		return false;
 	*out = (struct term){ .c = t->c / d->c };
 	int j = 0;
@@ -289,6 +289,8 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 static int64_t gcd(int64_t a, int64_t b)
 {
+	if (a == INT64_MIN || b == INT64_MIN)
+		return 1;
 	a = a < 0 ? -a : a;
 	b = b < 0 ? -b : b;
 	while (b) {
@@ -368,18 +370,22 @@ expr ir_poly_mod(expr a, expr b)
 		return ir_index(p, 0);
 	if (constant && ir_const_int(a, &x))
 		return ir_index(p, x - floor_div(x, d) * d);
-	if (within(a, b))
+	if (ir_is_int(a, 0) || within(a, b))
 		return a;
 	expr q, r;
 	ir_split(a, b, &q, &r);
 	if (q)
 		return ir_poly_mod(r, b);
 	if (constant && d > 0) {
-		/* Coefficients modulo d; a remainder of a multiple of d is as good as its operand. */
+		/* Coefficients modulo d, none of them growing: sums must not leave 32 bits because of it. The constant
+		 * may become positive, as that helps to prove the whole so. A remainder of a multiple of d is as good as
+		 * its operand. */
 		struct poly pa = { 0 }, reduced = { 0 };
 		collect(&pa, a, 1);
 		for (int i = 0; i < pa.n && !pa.failed; i++) {
-			pa.term[i].c -= floor_div(pa.term[i].c, d) * d;
+			pa.term[i].c %= d;
+			if (pa.term[i].n == 0 && pa.term[i].c < 0 && d <= SMALL_DIVISOR)
+				pa.term[i].c += d;
 			add_term(&reduced, &pa.term[i]);
 		}
 		expr e = pa.failed || reduced.failed ? a : build(p, &reduced);

@@ -91,9 +91,14 @@ expr ir_node(struct ir_pool *p, const struct ir_expr *proto, int n, const expr *
 	e->pool = p;
 	e->id = p->count++;
 	e->varies = e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD || e->op == IR_ACC;
+	e->depth = 0;
+	e->size = 1;
 	for (int i = 0; i < n; i++) {
 		e->arg[i] = arg[i];
 		e->varies |= arg[i]->varies;
+		e->depth = arg[i]->depth < e->depth ? e->depth : arg[i]->depth + 1;
+		if (__builtin_add_overflow(e->size, arg[i]->size, &e->size))
+			e->size = UINT32_MAX;
 	}
 	if (e->op == IR_SYMBOL || e->op == IR_VAR)
 		e->name = arena_strdup(p->arena, e->name);
@@ -108,8 +113,7 @@ expr ir_node_op(enum ir_op op, enum type t, int n, const expr *arg)
 	return ir_node(arg[0]->pool, &(struct ir_expr){ .op = op, .type = t }, n, arg);
 }
 
-/* An integer brought into the range of its type, as it wraps. */
-static int64_t wrap(enum type t, int64_t x)
+int64_t ir_wrap(enum type t, int64_t x)
 {
 	switch (t) {
 	case TYPE_BOOL: return x != 0;
@@ -125,7 +129,7 @@ static int64_t wrap(enum type t, int64_t x)
 
 expr ir_int(struct ir_pool *p, enum type t, int64_t x)
 {
-	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_INT, .type = t, .i = wrap(t, x) }, 0, NULL);
+	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_INT, .type = t, .i = ir_wrap(t, x) }, 0, NULL);
 }
 
 expr ir_float(struct ir_pool *p, enum type t, double x)

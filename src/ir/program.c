@@ -189,8 +189,7 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 	for (int k = 0; s->kind == IR_REDUCE && k < s->space_rank; k++) {
 		if (!ir_const_int(s->space[k], &extent[k]))
 			return NULL;
-		count *= extent[k];
-		if (count > 64)
+		if (extent[k] > 64 || (count *= extent[k]) > 64)
 			return NULL;
 	}
 	if (s->kind == IR_MAP)

@@ -130,7 +130,7 @@ static expr float_binary(enum ir_op op, enum type t, expr a, expr b)
 		return a;
 	int exponent;
 	if (op == IR_DIV && b->op == IR_CONST_FLOAT && isfinite(b->f) && fabs(frexp(b->f, &exponent)) == 0.5 &&
-	    exponent > -60 && exponent < 60) /* by a power of two: exact either way */
+	    exponent > -60 && exponent < 60 && type_info(t)->bits >= 32) /* by a power of two: exact either way */
 		return ir_binary(IR_MUL, a, ir_float(a->pool, t, 1 / b->f));
 	if ((op == IR_ADD || op == IR_MUL) && ir_order(a, b) > 0 && is_const(a))
 		return unchanged(op, t, b, a, NULL);
@@ -236,8 +236,10 @@ expr ir_cast(expr a, enum type to)
 		return folded;
 	if (a->op == IR_CAST) {
 		expr x = a->arg[0];
-		if (widens(x->type, a->type))
-			return ir_cast(x, to); /* nothing was lost between */
+		/* Nothing was lost between; but from floats, integers saturate, and from integers they wrap. */
+		bool saturates = type_is_int(x->type) && type_is_float(a->type) && is_int_class(to);
+		if (widens(x->type, a->type) && (!saturates || widens(x->type, to)))
+			return ir_cast(x, to);
 		if (is_int_class(x->type) && (a->type == TYPE_I64 || a->type == TYPE_INDEX) &&
 		    (to == TYPE_INDEX || to == TYPE_I64))
 			return ir_cast(x, to); /* index and i64 hold the same numbers */

@@ -129,42 +129,74 @@ static int64_t floor_div(int64_t a, int64_t b)
 	return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
-bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out)
+/* Steps are counted, since shared nodes are evaluated again: an expression too large for them has no value. */
+struct evaluation {
+	ir_symbol_fn symbol;
+	void *user;
+	int steps;
+};
+
+/* Operations of u64 that read the sign bit as a number. */
+static bool misread(expr e, int64_t a, int64_t b)
 {
-	int64_t a = 0, b = 0, c = 0;
-	if (e->op == IR_SYMBOL)
-		return symbol && symbol(user, e->name, out);
-	if (ir_const_int(e, out))
-		return true;
-	if (e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD || e->op == IR_ACC || type_is_float(e->type))
-		return false;
-	if (e->op == IR_SELECT) {
-		if (!ir_eval_int(e->arg[0], symbol, user, &c))
-			return false;
-		return ir_eval_int(e->arg[c ? 1 : 2], symbol, user, out);
-	}
-	if ((e->n > 0 && !ir_eval_int(e->arg[0], symbol, user, &a)) ||
-	    (e->n > 1 && !ir_eval_int(e->arg[1], symbol, user, &b)))
+	return e->n > 0 && e->arg[0]->type == TYPE_U64 && (a < 0 || b < 0) && e->op != IR_ADD && e->op != IR_SUB &&
+	       e->op != IR_MUL && e->op != IR_EQ;
+}
+
+static bool evaluate(struct evaluation *v, expr e, int64_t *out);
+
+static bool operation(expr e, int64_t a, int64_t b, int64_t *out)
+{
+	bool overflows = a == INT64_MIN && (e->n == 1 || b == -1);
+	if (misread(e, a, b))
 		return false;
 	switch (e->op) {
 	case IR_ADD: return !__builtin_add_overflow(a, b, out);
 	case IR_SUB: return !__builtin_sub_overflow(a, b, out);
 	case IR_MUL: return !__builtin_mul_overflow(a, b, out);
-	case IR_DIV: *out = b == 0 || (a == INT64_MIN && b == -1) ? 0 : a / b; return true;
-	case IR_FLOORDIV: *out = b == 0 || (a == INT64_MIN && b == -1) ? 0 : floor_div(a, b); return true;
+	case IR_DIV: *out = b == 0 || overflows ? 0 : a / b; return !overflows;
+	case IR_FLOORDIV: *out = b == 0 || overflows ? 0 : floor_div(a, b); return !overflows;
 	case IR_REM: *out = b == 0 || b == -1 ? 0 : a % b; return true;
-	case IR_MOD: *out = b == 0 || b == -1 ? (b ? 0 : a) : a - floor_div(a, b) * b; return true;
+	case IR_MOD: *out = b == 0 ? a : b == -1 ? 0 : a - floor_div(a, b) * b; return true;
 	case IR_MIN: *out = a < b ? a : b; return true;
 	case IR_MAX: *out = a > b ? a : b; return true;
 	case IR_EQ: *out = a == b; return true;
 	case IR_LT: *out = a < b; return true;
 	case IR_LE: *out = a <= b; return true;
-	case IR_AND: *out = a && b; return true;
-	case IR_OR: *out = a || b; return true;
 	case IR_NOT: *out = !a; return true;
-	case IR_NEG: return !__builtin_sub_overflow((int64_t)0, a, out);
-	case IR_ABS: *out = a < 0 ? -a : a; return true;
+	case IR_NEG: *out = overflows ? 0 : -a; return !overflows;
+	case IR_ABS: *out = overflows ? 0 : a < 0 ? -a : a; return !overflows;
 	case IR_CAST: *out = a; return true;
 	default: return false;
 	}
+}
+
+static bool evaluate(struct evaluation *v, expr e, int64_t *out)
+{
+	int64_t a = 0, b = 0;
+	if (e->op == IR_SYMBOL)
+		return v->symbol && v->symbol(v->user, e->name, out);
+	if (ir_const_int(e, out))
+		return true;
+	if (e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD || e->op == IR_ACC || type_is_float(e->type) ||
+	    --v->steps < 0)
+		return false;
+	if (e->n > 0 && !evaluate(v, e->arg[0], &a))
+		return false;
+	if (e->op == IR_SELECT)
+		return evaluate(v, e->arg[a ? 1 : 2], out);
+	if (e->op == IR_AND || e->op == IR_OR) {
+		*out = a;
+		return (e->op == IR_AND) == !a || evaluate(v, e->arg[1], out);
+	}
+	if ((e->n > 1 && !evaluate(v, e->arg[1], &b)) || !operation(e, a, b, out))
+		return false;
+	*out = ir_wrap(e->type, *out);
+	return true;
+}
+
+bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out)
+{
+	struct evaluation v = { symbol, user, 1 << 20 };
+	return evaluate(&v, e, out);
 }

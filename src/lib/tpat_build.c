@@ -1,4 +1,5 @@
-/* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model() first. */
+/* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model() first.
+ */
 #include "lib/tpat_inside.h"
 
 #include <ctype.h>
@@ -44,12 +45,12 @@ static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
-	TRY(select_regions(b));                                                      /* which nodes become one plugin each */
-	TRY(make_plugins(b));                                                        /* region -> program -> kernels */
+	TRY(select_regions(b)); /* which nodes become one plugin each */
+	TRY(make_plugins(b));   /* region -> program -> kernels */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
-	TRY(package(b));                                                             /* kernels -> library and its folder */
+	TRY(package(b)); /* kernels -> library and its folder */
 	describe(b);
-	TRY(rewrite(b));                                                             /* model -> rewritten model */
+	TRY(rewrite(b)); /* model -> rewritten model */
 	return b->plugins.n ? tpat_output_commit(&b->out, b->err) : 0;
 }
 
@@ -112,12 +113,16 @@ static int select_regions(struct build *b)
 	};
 	if (!s.names && !s.types && !s.regions && !s.automatic) {
 		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
-		return err_advise(b->err, "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT refuses (tpat list "
-					  "%s shows the nodes).", b->model->path);
+		return err_advise(b->err,
+		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT "
+		                  "refuses (tpat list "
+		                  "%s shows the nodes).",
+		                  b->model->path);
 	}
 	TRY(graph_select(&b->regions, b->graph, &s, b->err));
 	if (b->regions.n == 0) {
-		err_set(b->err, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.", b->model->path);
+		err_set(b->err, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.",
+		        b->model->path);
 		return err_advise(b->err, "tpat list %s shows each node, and why.", b->model->path);
 	}
 	return 0;
@@ -148,10 +153,12 @@ static int given_name(const struct build *b, const char *label, const char **nam
 		for (const char *c = *name; *c; c++)
 			fine &= isalnum((unsigned char)*c) || *c == '_';
 		if (!fine || strlen(*name) > NAME_MAX_BYTES)
-			return err_set(b->err, ERR_USAGE, "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",
-				       *name, NAME_MAX_BYTES);
+			return err_set(b->err, ERR_USAGE,
+			               "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",
+			               *name, NAME_MAX_BYTES);
 		if (op_find("", *name)) {
-			err_set(b->err, ERR_USAGE, "\"%s\" is an ONNX operator; a plugin of this name would hide it.", *name);
+			err_set(b->err, ERR_USAGE, "\"%s\" is an ONNX operator; a plugin of this name would hide it.",
+			        *name);
 			return err_advise(b->err, "Give the plugin another name, for example My%s.", *name);
 		}
 	}
@@ -163,13 +170,15 @@ static int check_names(const struct build *b)
 {
 	for (int i = 0; i < b->o->name.n; i++) {
 		bool used = false;
-		vec_each(r, &b->regions) {
+		vec_each (r, &b->regions) {
 			size_t n = strlen((*r)->label);
 			used |= strncmp(b->o->name.at[i], (*r)->label, n) == 0 && b->o->name.at[i][n] == '=';
 		}
 		if (!used) {
 			err_set(b->err, ERR_USAGE, "--name %s names no selected node.", b->o->name.at[i]);
-			return err_advise(b->err, "Write it as NODE=PLUGIN, with a node that -n, -t, --region or --auto selects.");
+			return err_advise(
+			        b->err,
+			        "Write it as NODE=PLUGIN, with a node that -n, -t, --region or --auto selects.");
 		}
 	}
 	return 0;
@@ -189,7 +198,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	TRY(graph_region_program(&program, b->graph, r, &options, b->arena, b->err));
 	TRY(given_name(b, r->label, &name));
 	ir_hash(program, hash);
-	vec_each(have, &b->plugins)
+	vec_each (have, &b->plugins)
 		if (strcmp((*have)->hash, hash) == 0 && (!name || strcmp((*have)->name, name) == 0)) {
 			*out = *have;
 			return 0;
@@ -279,9 +288,11 @@ static int package(struct build *b)
 	};
 	struct tpat_texts names = { 0 };
 	for (int i = 0; i < archs; i++)
-		vec_push(b->arena, &names, arena_printf(b->arena, arch[i].ptx ? "PTX (compute_%d)" : "sm_%d", arch[i].arch));
+		vec_push(b->arena, &names,
+		         arena_printf(b->arena, arch[i].ptx ? "PTX (compute_%d)" : "sm_%d", arch[i].arch));
 	b->result->arch = tpat_strings_of(&names);
-	return tensorrt_build(&l, b->out.temporary_folder, file_absolute(b->arena, b->out.temporary_library), b->arena, b->err);
+	return tensorrt_build(&l, b->out.temporary_folder, file_absolute(b->arena, b->out.temporary_library), b->arena,
+	                      b->err);
 }
 
 /* ---- The model. */
@@ -312,7 +323,8 @@ static void count_refused(struct build *b)
 		b->result->refused++;
 	}
 	for (int i = 0; i < count.n; i++)
-		vec_push(b->arena, &list, arena_printf(b->arena, "%s %d", count.entry[i].name, (int)(uintptr_t)count.entry[i].value));
+		vec_push(b->arena, &list,
+		         arena_printf(b->arena, "%s %d", count.entry[i].name, (int)(uintptr_t)count.entry[i].value));
 	b->result->refused_types = tpat_strings_of(&list);
 }
 
@@ -328,25 +340,27 @@ static void describe(struct build *b)
 	r->model_nodes = b->graph->nodes.n;
 	r->opset = onnx_opset(b->model, "");
 	r->regions = b->regions.n;
-	vec_each(region, &b->regions) {
+	vec_each (region, &b->regions) {
 		r->nodes += (*region)->nodes.n;
 		r->folded += (*region)->folded;
 	}
 	count_refused(b);
 	for (int i = 0; i < b->plugins.n; i++) {
 		struct made *m = b->plugins.at[i];
-		plugin[i] = (struct tpat_plugin){ .name = m->name,
-						  .version = "1",
-						  .name_space = b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
-						  .hash = m->hash,
-						  .about = about(m->plan->program, b->arena),
-						  .nodes = tpat_strings_of(&m->nodes) };
-		vec_each(s, &m->plan->steps)
+		plugin[i] =
+		        (struct tpat_plugin){ .name = m->name,
+			                      .version = "1",
+			                      .name_space =
+			                              b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
+			                      .hash = m->hash,
+			                      .about = about(m->plan->program, b->arena),
+			                      .nodes = tpat_strings_of(&m->nodes) };
+		vec_each (s, &m->plan->steps)
 			plugin[i].kernels += (*s)->n;
 	}
 	r->plugin = plugin;
 	r->plugins = b->plugins.n;
-	vec_each(w, &b->graph->warnings)
+	vec_each (w, &b->graph->warnings)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
 	r->warnings = tpat_strings_of(&warnings);
 	r->deploy = b->deploy;
@@ -355,8 +369,8 @@ static void describe(struct build *b)
 /* Labels of nodes are the graph's, and the result outlives it. */
 static void keep_labels(struct build *b)
 {
-	vec_each(m, &b->plugins)
-		vec_each(label, &(*m)->nodes)
+	vec_each (m, &b->plugins)
+		vec_each (label, &(*m)->nodes)
 			*label = arena_strdup(b->arena, *label);
 }
 

@@ -46,7 +46,8 @@ static const char *profile_of(const struct tpat_strings *profile, const char *na
 {
 	size_t n = strlen(name);
 	for (int i = 0; i < profile->n; i++)
-		if (strncmp(profile->at[i], name, n) == 0 && profile->at[i][n] == ':' && !strchr(profile->at[i] + n + 1, ':'))
+		if (strncmp(profile->at[i], name, n) == 0 && profile->at[i][n] == ':' &&
+		    !strchr(profile->at[i] + n + 1, ':'))
 			return profile->at[i] + n + 1;
 	return NULL;
 }
@@ -70,24 +71,27 @@ static int check_profiles(struct graph *g, const struct tpat_strings *profile, s
 			for (int k = 0; k < s.rank; k++)
 				numbers &= s.dim[k].symbol == NULL;
 			if (!numbers || (v->rank >= 0 && s.rank != v->rank))
-				return err_set(e, ERR_USAGE, "The profile \"%s\" does not fit input %s, which has %d dimensions.",
-					       profile->at[i], name, v->rank);
+				return err_set(e, ERR_USAGE,
+				               "The profile \"%s\" does not fit input %s, which has %d dimensions.",
+				               profile->at[i], name, v->rank);
 			p = p[n] ? p + n + 1 : NULL;
 		}
 		if (shapes != 3)
-			return err_set(e, ERR_USAGE, "The profile \"%s\" has %d shapes; it needs three: smallest, usual, largest.",
-				       profile->at[i], shapes);
+			return err_set(e, ERR_USAGE,
+			               "The profile \"%s\" has %d shapes; it needs three: smallest, usual, largest.",
+			               profile->at[i], shapes);
 	}
 	return 0;
 }
 
 /* " --minShapes=x:1x4,y:1x4" */
-static void put_shapes(struct str *out, struct graph *g, const char *option, int which, const struct tpat_strings *profile)
+static void put_shapes(struct str *out, struct graph *g, const char *option, int which,
+                       const struct tpat_strings *profile)
 {
 	static const int64_t other[] = { SMALLEST, USUAL, LARGEST };
 	const char *separator = "";
 	str_printf(out, " --%s=", option);
-	vec_each(pv, &g->inputs) {
+	vec_each (pv, &g->inputs) {
 		const struct graph_value *v = *pv;
 		if (!is_dynamic(v))
 			continue;
@@ -111,7 +115,7 @@ static const char *here(const char *path, struct arena *a)
 }
 
 int tpat_deploy_text(const char **out, struct graph *g, const struct tpat_output *o, bool library,
-		     const struct tpat_strings *profile, struct arena *a, struct err *e)
+                     const struct tpat_strings *profile, struct arena *a, struct err *e)
 {
 	struct str s = str_new(a);
 	bool dynamic = false, guessed = false;
@@ -119,13 +123,14 @@ int tpat_deploy_text(const char **out, struct graph *g, const struct tpat_output
 	TRY(check_profiles(g, profile, a, e));
 	if (str_ends(stem, "_tpat") && strlen(stem) > 5)
 		stem = arena_strndup(a, stem, strlen(stem) - 5);
-	vec_each(v, &g->inputs) {
+	vec_each (v, &g->inputs) {
 		dynamic |= is_dynamic(*v);
 		guessed |= is_dynamic(*v) && !profile_of(profile, (*v)->name);
 	}
 	str_printf(&s, "trtexec --onnx=%s", o->model);
 	if (library)
-		str_printf(&s, " --dynamicPlugins=%s --setPluginsToSerialize=%s", here(o->library, a), here(o->library, a));
+		str_printf(&s, " --dynamicPlugins=%s --setPluginsToSerialize=%s", here(o->library, a),
+		           here(o->library, a));
 	str_printf(&s, " --saveEngine=%s.plan \\\n       ", stem);
 	if (dynamic) {
 		put_shapes(&s, g, "minShapes", 0, profile);

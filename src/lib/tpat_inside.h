@@ -31,34 +31,35 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 
 /* A model, read and checked, with types and shapes. Both freed by the caller, also after a failure. */
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
-	      struct arena *a, struct err *e);
+              struct arena *a, struct err *e);
 
 /* ---- tpat_text.c: options that are texts. */
 
 /* "x:1x3xHxW" or "x:N,3,H,W". */
 int tpat_parse_shape(struct graph_shape *out, const char *text, struct arena *a, struct err *e);
 /* The architectures that `asked` names; needs NVRTC, and a GPU for "native". */
-int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a, struct err *e);
+int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
+                     struct err *e);
 /* "types of these values", for messages and lists: "f32[N,3], f32[3]". */
 const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct arena *a);
 
 /* ---- tpat_output.c: where a build's results go. They are made under temporary names and put in place together. */
 struct tpat_output {
-	const char *model, *library, *folder;            /* their places */
-	const char *temporary;                           /* a folder beside them */
+	const char *model, *library, *folder;                               /* their places */
+	const char *temporary;                                              /* a folder beside them */
 	const char *temporary_library, *temporary_folder, *replaced_folder; /* in it */
 };
 /* What belongs to the rewritten model `model`: its library and folder, by name. */
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a);
-/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Errors: ERR_USAGE
- * for a place that cannot be written, or that would overwrite what tpat did not make. */
+/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Errors:
+ * ERR_USAGE for a place that cannot be written, or that would overwrite what tpat did not make. */
 int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e);
 int tpat_output_commit(struct tpat_output *o, struct err *e);
 void tpat_output_abandon(struct tpat_output *o);
 
-/* tpat_deploy.c: the trtexec command for a rewritten model whose inputs are the graph's; `library` null: none. Also checks
- * `profile` ("x:1x4,8x4,32x4"). */
+/* tpat_deploy.c: the trtexec command for a rewritten model whose inputs are the graph's; `library` null: none. Also
+ * checks `profile` ("x:1x4,8x4,32x4"). */
 int tpat_deploy_text(const char **out, struct graph *g, const struct tpat_output *o, bool library,
-		     const struct tpat_strings *profile, struct arena *a, struct err *e);
+                     const struct tpat_strings *profile, struct arena *a, struct err *e);
 
 #endif

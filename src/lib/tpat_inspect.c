@@ -21,7 +21,8 @@ static void clean_up(void *arg)
 }
 
 /* "x: f32[n0,3]": an extent that is a number, or where it comes from. */
-static struct tpat_strings tensors(const struct tpat_rt_plugin *p, const struct tpat_rt_tensor *tensor, int n, struct arena *a)
+static struct tpat_strings tensors(const struct tpat_rt_plugin *p, const struct tpat_rt_tensor *tensor, int n,
+                                   struct arena *a)
 {
 	struct tpat_texts list = { 0 };
 	for (int i = 0; i < n; i++) {
@@ -46,8 +47,10 @@ static struct tpat_strings kernels(const struct tpat_rt_plugin *p, struct arena 
 	for (int i = 0; i < p->steps; i++)
 		for (int k = 0; k < p->step[i].kernels; k++) {
 			const struct tpat_rt_kernel *x = &p->step[i].kernel[k];
-			vec_push(a, &list, arena_printf(a, "%s, %d threads%s", x->name, (int)(x->block[0] * x->block[1] * x->block[2]),
-							x->guard >= 0 ? ", where its guard holds" : ""));
+			vec_push(a, &list,
+			         arena_printf(a, "%s, %d threads%s", x->name,
+			                      (int)(x->block[0] * x->block[1] * x->block[2]),
+			                      x->guard >= 0 ? ", where its guard holds" : ""));
 		}
 	return tpat_strings_of(&list);
 }
@@ -56,9 +59,10 @@ static struct tpat_strings code(const struct tpat_rt_plugin *p, struct arena *a)
 {
 	struct tpat_texts list = { 0 };
 	for (int i = 0; i < p->images; i++)
-		vec_push(a, &list, arena_printf(a, p->image[i].ptx ? "PTX (compute_%d), %zu bytes" : "sm_%d, %zu bytes",
-						(int)p->image[i].arch,
-						(size_t)((const char *)p->image[i].end - (const char *)p->image[i].data)));
+		vec_push(a, &list,
+		         arena_printf(a, p->image[i].ptx ? "PTX (compute_%d), %zu bytes" : "sm_%d, %zu bytes",
+		                      (int)p->image[i].arch,
+		                      (size_t)((const char *)p->image[i].end - (const char *)p->image[i].data)));
 	return tpat_strings_of(&list);
 }
 
@@ -84,15 +88,16 @@ static void find_problems(struct inspect *x, const struct tpat_rt_library *l)
 	for (size_t i = 0; i < sizeof entry / sizeof *entry; i++)
 		if (!dlsym(x->handle, entry[i]))
 			vec_push(x->arena, &x->problems,
-				 arena_printf(x->arena, "The library does not export %s, which TensorRT calls.", entry[i]));
+			         arena_printf(x->arena, "The library does not export %s, which TensorRT calls.",
+			                      entry[i]));
 	for (int i = 0; i < l->plugins; i++) {
 		if (l->plugin[i].images == 0)
 			vec_push(x->arena, &x->problems,
-				 arena_printf(x->arena, "Plugin %s has no compiled code.", l->plugin[i].name));
+			         arena_printf(x->arena, "Plugin %s has no compiled code.", l->plugin[i].name));
 		for (int k = 0; k < i; k++)
 			if (strcmp(l->plugin[i].name, l->plugin[k].name) == 0)
 				vec_push(x->arena, &x->problems,
-					 arena_printf(x->arena, "Two plugins are called %s.", l->plugin[i].name));
+				         arena_printf(x->arena, "Two plugins are called %s.", l->plugin[i].name));
 	}
 }
 
@@ -120,8 +125,8 @@ static int run(struct tpat *t, void *arg)
 		return err_advise(&t->err, "tpat build writes one beside the rewritten model: libtpat_<model>.so.");
 	}
 	if (l->version != TPAT_RT_VERSION)
-		return err_set(&t->err, ERR_MODEL, "%s has tables of version %u; this tpat reads version %d.", c->library,
-			       (unsigned)l->version, TPAT_RT_VERSION);
+		return err_set(&t->err, ERR_MODEL, "%s has tables of version %u; this tpat reads version %d.",
+		               c->library, (unsigned)l->version, TPAT_RT_VERSION);
 	struct tpat_inspected_plugin *plugin = NEWN(a, struct tpat_inspected_plugin, l->plugins + 1);
 	for (int i = 0; i < l->plugins; i++)
 		describe_plugin(&plugin[i], &l->plugin[i], a);

@@ -69,7 +69,7 @@ static int run(struct tpat *t, void *arg)
 	for (int i = 0; i < l->graph->nodes.n; i++)
 		describe_node(&node[i], l->graph, i, a);
 	struct tpat_texts warnings = { 0 };
-	vec_each(w, &l->graph->warnings)
+	vec_each (w, &l->graph->warnings)
 		vec_push(a, &warnings, arena_strdup(a, *w));
 	struct tpat_list *list = NEW(a, struct tpat_list);
 	*list = (struct tpat_list){

@@ -27,7 +27,8 @@ void tpat_output_names(struct tpat_output *out, const char *model, struct arena 
 {
 	const char *dir = path_dir(a, model), *stem = path_stem(a, model);
 	/* ocr_tpat.onnx: libtpat_ocr.so, ocr_tpat.tpat */
-	const char *base = str_ends(stem, "_tpat") && strlen(stem) > 5 ? arena_strndup(a, stem, strlen(stem) - 5) : stem;
+	const char *base =
+	        str_ends(stem, "_tpat") && strlen(stem) > 5 ? arena_strndup(a, stem, strlen(stem) - 5) : stem;
 	out->model = model;
 	out->library = path_join(a, dir, arena_printf(a, "libtpat_%s.so", base));
 	out->folder = path_join(a, dir, arena_printf(a, "%s.tpat", stem));

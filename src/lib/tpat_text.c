@@ -38,7 +38,8 @@ int tpat_parse_shape(struct graph_shape *out, const char *text, struct arena *a,
 		size_t n = strcspn(p, separator);
 		if (out->rank == IR_MAX_RANK || !parse_dim(&out->dim[out->rank++], p, n, a)) {
 			err_set(e, ERR_USAGE, "The shape \"%s\" has no extent in \"%.*s\".", text, (int)n, p);
-			return err_advise(e, "Write it as NAME:1x3xHxW: numbers, or names for extents known at run time.");
+			return err_advise(e,
+			                  "Write it as NAME:1x3xHxW: numbers, or names for extents known at run time.");
 		}
 		more = p[n] != 0;
 		p += n + 1;
@@ -55,7 +56,7 @@ struct archs {
 static void add_arch(struct archs *list, int arch, bool ptx, struct arena *a)
 {
 	struct tensorrt_arch x = { arch, ptx };
-	vec_each(have, list)
+	vec_each (have, list)
 		if (have->arch == arch && have->ptx == ptx)
 			return;
 	vec_push(a, list, x);
@@ -74,9 +75,12 @@ static int add_all(struct archs *list, struct arena *a, struct err *e)
 static int add_native(struct archs *list, struct arena *a, struct err *e)
 {
 	struct dev *d;
-	if (dev_open(&d, "cuda", "", e) < 0)
-		return err_advise(e, "Name the architecture instead: --arch sm_90 (sm_80 for A100, sm_89 for L4 and RTX 40, sm_90 "
-				     "for H100).");
+	struct err why = { 0 };
+	if (dev_open(&d, "cuda", "", &why) < 0) {
+		err_set(e, ERR_DEVICE, "The architecture \"native\" needs this machine's GPU. %s", why.text);
+		return err_advise(
+		        e, "Name the architecture instead: sm_80 for A100, sm_89 for L4 and RTX 40, sm_90 for H100.");
+	}
 	add_arch(list, d->props.arch, false, a);
 	d->close(d);
 	return 0;
@@ -99,14 +103,15 @@ static int add_named(struct archs *list, const char *text, struct arena *a, stru
 		for (int i = 0; i < n; i++)
 			str_printf(&s, "%ssm_%d", i ? ", " : "", known[i]);
 		err_set(e, ERR_USAGE, "NVRTC %d.%d (%s) does not know the architecture %s.", dev_nvrtc_version() / 1000,
-			dev_nvrtc_version() % 1000 / 10, dev_nvrtc_path(), text);
+		        dev_nvrtc_version() % 1000 / 10, dev_nvrtc_path(), text);
 		return err_advise(e, "It knows %s.", str_text(&s));
 	}
 	add_arch(list, (int)arch, ptx, a);
 	return 0;
 }
 
-int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a, struct err *e)
+int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
+                     struct err *e)
 {
 	static const int usual[] = { 80, 86, 89, 90 };
 	struct archs list = { 0 };

@@ -80,7 +80,8 @@ static int read_given(struct verification *v)
 		TRY(tpat_parse_shape(&s, v->o->shape.at[i], v->arena, v->err));
 		for (int k = 0; k < s.rank; k++)
 			if (s.dim[k].symbol)
-				return err_set(v->err, ERR_USAGE, "The shape \"%s\" must have numbers only here.", v->o->shape.at[i]);
+				return err_set(v->err, ERR_USAGE, "The shape \"%s\" must have numbers only here.",
+				               v->o->shape.at[i]);
 		vec_push(v->arena, &v->shapes, s);
 	}
 	v->shape_used = NEWN(v->arena, bool, v->shapes.n + 1);
@@ -90,7 +91,7 @@ static int read_given(struct verification *v)
 static int check_used(const struct verification *v)
 {
 	const char *unused = NULL;
-	vec_each(t, &v->tensors)
+	vec_each (t, &v->tensors)
 		if (!t->used)
 			unused = t->name;
 	for (int i = 0; i < v->shapes.n; i++)
@@ -99,7 +100,8 @@ static int check_used(const struct verification *v)
 	if (!unused)
 		return 0;
 	err_set(v->err, ERR_USAGE, "No plugin of %s has an input \"%s\".", v->o->model, unused);
-	return err_advise(v->err, "tpat list %s shows the nodes; inputs of nodes of the domain tpat can be given.", v->o->model);
+	return err_advise(v->err, "tpat list %s shows the nodes; inputs of nodes of the domain tpat can be given.",
+	                  v->o->model);
 }
 
 /* ---- The library. */
@@ -140,8 +142,8 @@ static int reference_of(struct ir_program **out, struct verification *v, const s
 	for (int i = 0; same && i < r->inputs.n; i++)
 		same = strcmp(r->inputs.at[i]->name, n->proto->input[i]) == 0;
 	if (!same)
-		return err_set(v->err, ERR_MODEL, "%s: node %s and its local function do not have the same inputs.", v->o->model,
-			       n->label);
+		return err_set(v->err, ERR_MODEL, "%s: node %s and its local function do not have the same inputs.",
+		               v->o->model, n->label);
 	return 0;
 }
 
@@ -149,7 +151,7 @@ static int describe_input(struct verify_input *out, struct verification *v, cons
 {
 	struct graph_value *value = graph_value_find(v->graph, name);
 	*out = (struct verify_input){ .rank = -1 };
-	vec_each(t, &v->tensors)
+	vec_each (t, &v->tensors)
 		if (strcmp(t->name, name) == 0) {
 			out->tensor = &t->tensor;
 			t->used = true;
@@ -209,22 +211,33 @@ static int check_plugin(struct verification *v, const struct graph_node *n)
 	return 0;
 }
 
+static bool is_plugin(const struct graph_node *n)
+{
+	return strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) == 0;
+}
+
+/* The model must be a rewritten one. */
+static int find_plugins(const struct verification *v)
+{
+	vec_each (n, &v->graph->nodes)
+		if (is_plugin(n))
+			return 0;
+	err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
+	return err_advise(v->err, "Name the rewritten model, which tpat build wrote.");
+}
+
 static int check_all(struct verification *v)
 {
 	struct map seen = map_new(v->arena);
 	for (int i = 0; i < v->graph->nodes.n; i++) {
 		const struct graph_node *n = &v->graph->nodes.at[i];
-		if (strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) != 0 || map_get(&seen, n->proto->op_type))
+		if (!is_plugin(n) || map_get(&seen, n->proto->op_type))
 			continue;
 		struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, 0 };
 		if (v->o->progress && v->o->progress(v->o->user, &p))
 			return err_set(v->err, ERR_USAGE, "Interrupted.");
 		map_put(&seen, n->proto->op_type, v);
 		TRY(check_plugin(v, n));
-	}
-	if (v->checks.n == 0) {
-		err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
-		return err_advise(v->err, "Name the rewritten model, which tpat build wrote.");
 	}
 	return check_used(v);
 }
@@ -246,19 +259,20 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup_arg = v;
 	TRY(read_given(v));
 	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, t->arena, &t->err));
+	TRY(find_plugins(v));
 	TRY(open_device(v));
 	TRY(check_all(v));
 	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
 	*r = (struct tpat_verified){ .library = arena_strdup(t->arena, v->library),
-				     .device = arena_strdup(t->arena, verify_device_name(v->verify)),
-				     .check = v->checks.at,
-				     .checks = v->checks.n };
-	vec_each(x, &v->checks)
+		                     .device = arena_strdup(t->arena, verify_device_name(v->verify)),
+		                     .check = v->checks.at,
+		                     .checks = v->checks.n };
+	vec_each (x, &v->checks)
 		r->failed += !x->passed;
 	*c->out = r;
 	if (r->failed)
-		return err_set(&t->err, ERR_DIFFER, "%d of %d plugins of %s differ from the original nodes.", r->failed, r->checks,
-			       c->o->model);
+		return err_set(&t->err, ERR_DIFFER, "%d of %d plugins of %s differ from the original nodes.", r->failed,
+		               r->checks, c->o->model);
 	return 0;
 }
 

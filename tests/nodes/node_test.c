@@ -1,8 +1,11 @@
 /* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes a program of
  * its own, which a backend runs; the results are compared.
  *
- *   node_test [--device interp] [--whole] [--filter PATTERN] [--jobs N] [--verbose] FOLDER/index.tsv
+ *   node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
+ *             FOLDER/index.tsv
  *
+ * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its kernels
+ * as C or on a GPU. Cases run in worker processes, so that a crash fails one of them. --every N: each N-th case only.
  * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
  * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are not
  * there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end. */
@@ -11,21 +14,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/threads.h"
 #include "eval/eval.h"
 #include "graph/graph.h"
+#include "sched/sched.h"
+#include "tests/nodes/plan_run.h"
+#include "tests/nodes/plugin_run.h"
 
 enum { BIND_MAX = 1024 }; /* elements of inputs that are made constants when a value has to be known */
 
 /* ---- Backends ----------------------------------------------------------------------------------------------------- */
 
 /* Runs a program: one tensor for each of its inputs, its outputs filled with data in `a`. */
-typedef int (*backend_fn)(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+typedef int (*backend_fn)(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
 			  struct arena *a, struct err *e);
 
-static int run_interp(const struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+static int run_interp(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
 		      struct arena *a, struct err *e)
 {
 	struct eval_options options = { .threads = 1 };
@@ -33,11 +42,32 @@ static int run_interp(const struct ir_program *p, const struct tensor *const *in
 	return eval_program(p, inputs, outputs, &options, a, e);
 }
 
+static int run_emulator(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+			struct arena *a, struct err *e)
+{
+	return plan_run_emulated(sched_program(p, NULL, NULL), inputs, outputs, a, e);
+}
+
+static int run_cpu(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
+		   struct err *e)
+{
+	return plugin_run("cpu", p, inputs, outputs, a, e);
+}
+
+static int run_cuda(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
+		    struct err *e)
+{
+	return plugin_run("cuda", p, inputs, outputs, a, e);
+}
+
 static const struct backend {
 	const char *name;
 	backend_fn run;
 } backends[] = {
 	{ "interp", run_interp },
+	{ "emulator", run_emulator },
+	{ "cpu", run_cpu },
+	{ "cuda", run_cuda },
 };
 
 /* ---- One model ---------------------------------------------------------------------------------------------------- */
@@ -198,33 +228,39 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 
 enum verdict { PASSED, FAILED, REFUSED, SKIPPED };
 
+/* What a worker process tells of a case; in memory that all share. */
+struct result {
+	bool done;
+	enum verdict verdict;
+	char text[1400];              /* why it is not passed */
+	char missing[128];            /* skipped: the operator that is not there, or another reason */
+};
+
 struct test {
 	const char *name, *dir;
 	const char *types;            /* of inputs and outputs, as the index has them */
 	struct tensor_tolerance tolerance;
 	int sets;
-	enum verdict verdict;
-	char text[1400];              /* why it is not passed */
-	const char *missing;          /* operator that is not there */
 };
 
 struct suite {
 	struct arena *arena;
 	backend_fn run;
 	bool whole;
+	int every, seen;
 	struct {
 		VEC(struct test);
 	} tests;
-	char (*missing)[128];         /* by test: the operator, or "" */
+	struct result *result;        /* by test */
 };
 
-static void note(struct test *t, enum verdict verdict, const struct err *e)
+static void note(struct result *r, enum verdict verdict, const struct err *e)
 {
-	t->verdict = verdict;
-	snprintf(t->text, sizeof t->text, "%s%s", e->where, e->text);
+	r->verdict = verdict;
+	snprintf(r->text, sizeof r->text, "%s%s", e->where, e->text);
 }
 
-static int run_set(struct test *t, struct onnx_model *m, const char *dir, const struct suite *s, char missing[128],
+static int run_set(const struct test *t, struct result *r, struct onnx_model *m, const char *dir, const struct suite *s,
 		   struct arena *a, struct err *e)
 {
 	struct graph *g = NULL;
@@ -237,9 +273,9 @@ static int run_set(struct test *t, struct onnx_model *m, const char *dir, const 
 	vec_each(n, &g->nodes) {
 		if (n->op || n->function)
 			continue;
-		snprintf(missing, 128, "%s%s%s", onnx_domain(n->proto->domain), *onnx_domain(n->proto->domain) ? "." : "",
-			 onnx_text(n->proto->op_type));
-		t->verdict = SKIPPED;
+		snprintf(r->missing, sizeof r->missing, "%s%s%s", onnx_domain(n->proto->domain),
+			 *onnx_domain(n->proto->domain) ? "." : "", onnx_text(n->proto->op_type));
+		r->verdict = SKIPPED;
 		graph_free(g);
 		return 0;
 	}
@@ -264,34 +300,79 @@ static bool has_narrow_types(const char *types)
 	return false;
 }
 
-static void run_test(struct test *t, const struct suite *s, char missing[128])
+static void run_test(const struct test *t, const struct suite *s, struct result *r)
 {
 	struct arena *a = arena_new();
 	struct onnx_model *m = NULL;
 	struct err e = { 0 };
 
 	if (strpbrk(t->types, "()") || strstr(t->types, "string")) { /* sequences, optional values, text */
-		t->verdict = SKIPPED;
-		snprintf(missing, 128, "(sequences, optional values, strings)");
+		r->verdict = SKIPPED;
+		snprintf(r->missing, sizeof r->missing, "(sequences, optional values, strings)");
 	} else if (onnx_model_read(&m, arena_printf(a, "%s/model.onnx", t->dir), &e) < 0 || onnx_model_check(m, &e) < 0) {
-		note(t, FAILED, &e);
+		note(r, FAILED, &e);
 	}
-	for (int i = 0; i < t->sets && t->verdict == PASSED; i++)
-		if (run_set(t, m, arena_printf(a, "%s/test_data_set_%d", t->dir, i), s, missing, a, &e) < 0)
-			note(t, e.code == ERR_UNSUPPORTED ? REFUSED : FAILED, &e);
-	if (t->verdict == REFUSED && has_narrow_types(t->types)) {
-		t->verdict = SKIPPED;
-		snprintf(missing, 128, "(types narrower than a byte)");
+	for (int i = 0; i < t->sets && r->verdict == PASSED; i++)
+		if (run_set(t, r, m, arena_printf(a, "%s/test_data_set_%d", t->dir, i), s, a, &e) < 0)
+			note(r, e.code == ERR_UNSUPPORTED ? REFUSED : FAILED, &e);
+	if (r->verdict == REFUSED && has_narrow_types(t->types)) {
+		r->verdict = SKIPPED;
+		snprintf(r->missing, sizeof r->missing, "(types narrower than a byte)");
 	}
 	onnx_model_free(m);
 	arena_free(a);
+	r->done = true;
 }
 
-static void run_job(void *arg, int i)
+/* Worker w of n: every n-th case. One that dies is started again behind the case that killed it. */
+static void work(const struct suite *s, int w, int n)
 {
-	struct suite *s = arg;
+	for (int i = w; i < s->tests.n; i += n)
+		if (!s->result[i].done)
+			run_test(&s->tests.at[i], s, &s->result[i]);
+}
 
-	run_test(&s->tests.at[i], s, s->missing[i]);
+static pid_t start_worker(const struct suite *s, int w, int n)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		work(s, w, n);
+		fflush(stdout);
+		_exit(0);
+	}
+	return pid;
+}
+
+static void run_all(const struct suite *s, int jobs)
+{
+	pid_t worker[256];
+	int running = 0, status;
+
+	jobs = jobs < 1 ? threads_count() : jobs > 256 ? 256 : jobs;
+	for (int w = 0; w < jobs; w++, running++)
+		worker[w] = start_worker(s, w, jobs);
+	while (running > 0) {
+		pid_t pid = wait(&status);
+
+		for (int w = 0; w < jobs; w++) {
+			if (worker[w] != pid)
+				continue;
+			running--;
+			int i = w;
+			while (i < s->tests.n && s->result[i].done)
+				i += jobs;
+			if (i >= s->tests.n)
+				continue;
+			s->result[i].done = true;
+			s->result[i].verdict = FAILED;
+			snprintf(s->result[i].text, sizeof s->result[i].text, "the test died: %s %d.",
+				 WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+			worker[w] = start_worker(s, w, jobs);
+			running++;
+		}
+	}
 }
 
 /* ---- The index ---------------------------------------------------------------------------------------------------- */
@@ -312,6 +393,8 @@ static void add_test(struct suite *s, const char *folder, char *line, const char
 	char *inputs, *outputs;
 
 	if (filter && fnmatch(filter, t.name, 0) != 0 && !strstr(t.name, filter))
+		return;
+	if (s->seen++ % s->every)
 		return;
 	column(&line);
 	column(&line);
@@ -347,17 +430,17 @@ static int report(const struct suite *s, int verbose)
 
 	for (int i = 0; i < s->tests.n; i++) {
 		const struct test *t = &s->tests.at[i];
-		const char *op = s->missing[i];
+		const struct result *r = &s->result[i];
 
-		count[t->verdict]++;
-		if (t->verdict == FAILED)
-			printf("FAIL %s: %s\n", t->name, t->text);
-		if (t->verdict == REFUSED)
-			printf("REFUSED %s: %s\n", t->name, t->text);
-		if (t->verdict == PASSED && verbose)
+		count[r->verdict]++;
+		if (r->verdict == FAILED)
+			printf("FAIL %s: %s\n", t->name, r->text);
+		if (r->verdict == REFUSED)
+			printf("REFUSED %s: %s\n", t->name, r->text);
+		if (r->verdict == PASSED && verbose)
 			printf("ok %s\n", t->name);
-		if (t->verdict == SKIPPED)
-			map_put(&missing, op, (char *)map_get(&missing, op) + 1);
+		if (r->verdict == SKIPPED)
+			map_put(&missing, r->missing, (char *)map_get(&missing, r->missing) + 1);
 	}
 	for (int i = 0; i < missing.n; i++)
 		printf("skipped for %s: %d\n", missing.entry[i].name, (int)(intptr_t)missing.entry[i].value);
@@ -367,7 +450,7 @@ static int report(const struct suite *s, int verbose)
 
 int main(int argc, char **argv)
 {
-	struct suite s = { .arena = arena_new(), .run = run_interp };
+	struct suite s = { .arena = arena_new(), .run = run_interp, .every = 1 };
 	const char *path = NULL, *filter = NULL;
 	int jobs = 0, verbose = 0, rc;
 	struct err e = { 0 };
@@ -381,6 +464,8 @@ int main(int argc, char **argv)
 			filter = argv[++i];
 		} else if (i + 1 < argc && strcmp(argv[i], "--jobs") == 0) {
 			jobs = atoi(argv[++i]);
+		} else if (i + 1 < argc && strcmp(argv[i], "--every") == 0) {
+			s.every = atoi(argv[++i]);
 		} else if (i + 1 < argc && strcmp(argv[i], "--device") == 0) {
 			s.run = NULL;
 			i++;
@@ -391,16 +476,21 @@ int main(int argc, char **argv)
 			path = argv[i];
 		}
 	}
-	if (!path || !s.run) {
-		fprintf(stderr, "usage: node_test [--device interp] [--whole] [--filter PATTERN] [--jobs N] [--verbose] FOLDER/index.tsv\n");
+	if (!path || !s.run || s.every < 1) {
+		fprintf(stderr, "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] "
+				"[--jobs N] [--verbose] FOLDER/index.tsv\n");
 		return 2;
 	}
 	if (read_index(&s, path, filter, &e) < 0) {
 		fprintf(stderr, "node_test: %s\n", e.text);
 		return 3;
 	}
-	s.missing = arena_alloc(s.arena, sizeof *s.missing * (size_t)(s.tests.n + 1));
-	threads_for(s.tests.n, jobs, run_job, &s);
+	s.result = mmap(NULL, sizeof *s.result * (size_t)(s.tests.n + 1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s.result == MAP_FAILED) {
+		perror("node_test");
+		return 5;
+	}
+	run_all(&s, jobs);
 	rc = report(&s, verbose);
 	arena_free(s.arena);
 	return rc;

@@ -45,10 +45,10 @@ struct tensorrt_library {
 
 /* Write all sources into `folder` (which exists and is empty), compile the kernels with NVRTC and the library with $CC
  * or cc, to `library`, a path that is the caller's to rename. Errors: ERR_UNSUPPORTED for what TensorRT has no place
- * for (names the tensor); ERR_DEVICE where NVRTC or the C compiler is missing or fails; ERR_USAGE for files that cannot be
- * written. */
+ * for (names the tensor); ERR_DEVICE where NVRTC or the C compiler is missing or fails; ERR_USAGE for files that cannot
+ * be written. */
 int tensorrt_build(const struct tensorrt_library *l, const char *folder, const char *library, struct arena *a,
-		   struct err *e);
+                   struct err *e);
 
 /* ---- Inside the folder: the parts of a build. */
 
@@ -71,10 +71,11 @@ int32_t tensorrt_expr_number(struct tensorrt_exprs *t, int64_t value);
 int32_t tensorrt_expr_extent(struct tensorrt_exprs *t, int input, int axis);
 int32_t tensorrt_expr_times(struct tensorrt_exprs *t, int32_t row, int64_t by);
 
-/* tensorrt_table.c: plugins/<plugin>.h, and the plugin's row of library.c. Constants of more than a few bytes are written
- * to `folder`/data. */
-int tensorrt_table(struct str *table, struct str *row, const struct tensorrt_library *l, const struct tensorrt_plugin *p,
-		   const char *folder, struct err *e);
+/* tensorrt_table.c: plugins/<plugin>.h, and the plugin's row of library.c. Constants of more than a few bytes are
+ * written to `folder`/data. */
+int tensorrt_table(struct str *table, struct str *row, const struct tensorrt_library *l,
+                   const struct tensorrt_plugin *p, const char *folder, struct err *e);
+void tensorrt_string(struct str *out, const char *text); /* a C string literal */
 const char *tensorrt_code_name(const struct tensorrt_plugin *p, const struct tensorrt_arch *arch, struct arena *a);
 
 /* tensorrt_text.c: README.md, Makefile, tpat.json. */

@@ -1,5 +1,6 @@
-/* The folder of a library: writes its sources, compiles kernels and runtime at the same time, then the tables, and links.
- * All commands run inside the folder with relative paths, so that the same input gives the same bytes anywhere. */
+/* The folder of a library: writes its sources, compiles kernels and runtime at the same time, then the tables, and
+ * links. All commands run inside the folder with relative paths, so that the same input gives the same bytes anywhere.
+ */
 #include "emit/tensorrt/tensorrt.h"
 
 #include <stdatomic.h>
@@ -14,17 +15,17 @@
 #define OBJECTS "obj" /* of the compiler; not kept */
 
 static const char library_head[] =
-	"#include <stddef.h>\n"
-	"\n"
-	"#include \"tpat/tpat_rt.h\"\n"
-	"\n"
-	"/* The bytes of a file as `name` to `name`_end, and a NUL behind them. */\n"
-	"#define TPAT_FILE(name, path)                                                                  \\\n"
-	"\t__asm__(\".pushsection .rodata\\n.balign 64\\n\" #name \":\\n.incbin \\\"\" path \"\\\"\\n\" #name      \\\n"
-	"\t        \"_end:\\n.byte 0\\n.popsection\");                                                   \\\n"
-	"\textern const unsigned char name[] __attribute__((visibility(\"hidden\")));                  \\\n"
-	"\textern const unsigned char name##_end[] __attribute__((visibility(\"hidden\")))\n"
-	"\n";
+        "#include <stddef.h>\n"
+        "\n"
+        "#include \"tpat/tpat_rt.h\"\n"
+        "\n"
+        "/* The bytes of a file as `name` to `name`_end, and a NUL behind them. */\n"
+        "#define TPAT_FILE(name, path)                                                                  \\\n"
+        "\t__asm__(\".pushsection .rodata\\n.balign 64\\n\" #name \":\\n.incbin \\\"\" path \"\\\"\\n\" #name      \\\n"
+        "\t        \"_end:\\n.byte 0\\n.popsection\");                                                   \\\n"
+        "\textern const unsigned char name[] __attribute__((visibility(\"hidden\")));                  \\\n"
+        "\textern const unsigned char name##_end[] __attribute__((visibility(\"hidden\")))\n"
+        "\n";
 
 struct build {
 	const struct tensorrt_library *library;
@@ -33,7 +34,6 @@ struct build {
 	int jobs;
 	struct dev_nvrtc_header *header; /* what kernels may include */
 	int headers;
-	const char **cuda; /* texts, one a plugin */
 	atomic_int done;
 	atomic_bool stop; /* a job failed, or the user asked */
 };
@@ -69,16 +69,25 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 	TRY(proc_run(&status, &said, argv, a, e));
 	if (status == 0)
 		return 0;
-	said[strcspn(said, "\n")] = 0;
-	err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], said);
-	return err_advise(e, "Building a plugin library needs gcc or clang: install one, or name it in the variable CC.");
+	/* The line that says what is wrong, or the first. */
+	char *at = strstr(said, "error");
+	while (at && at > said && at[-1] != '\n')
+		at--;
+	at = at ? at : said;
+	at[strcspn(at, "\n")] = 0;
+	if (status == 127)
+		err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
+	else
+		err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
+	return err_advise(e,
+	                  "Building a plugin library needs gcc or clang: install one, or name it in the variable CC.");
 }
 
 static int compile_c(const struct build *b, const struct job *j, struct arena *a, struct err *e)
 {
 	const char *object = arena_printf(a, OBJECTS "/%d.o", j->number);
-	const char *args[] = { "-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-Irt", "-c", "-o", object,
-			       j->source };
+	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC",  "-fvisibility=hidden", "-pthread", "-Irt", "-c",
+		               "-o",         object, j->source };
 	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
 }
 
@@ -109,7 +118,8 @@ static void run_job(void *arg, int i)
 	if (atomic_load(&b->stop))
 		return;
 	struct arena *a = arena_new();
-	if (l->progress && l->progress(l->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
+	if (l->progress &&
+	    l->progress(l->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
 		err_set(&j->err, ERR_USAGE, "Interrupted.");
 		atomic_store(&b->stop, true);
 	} else if ((j->source ? compile_c(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
@@ -138,12 +148,12 @@ static int write_text(const struct build *b, const char *name, struct str *text,
 	return file_write(path_join(text->arena, b->folder, name), str_text(text), text->n, e);
 }
 
-/* The runtime and the headers, from what the program carries: where each goes in the folder. */
+/* The runtime and the headers, from what the program carries: where each goes in the folder; null: nowhere. */
 static const char *place_of(const struct embed_file *f, struct arena *a)
 {
-	if (str_starts(f->name, "rt/device/"))
-		return arena_printf(a, "kernels/%s", path_base(f->name));
-	if (str_starts(f->name, "rt/"))
+	if (strcmp(f->name, "rt/device/tpat_device.h") == 0)
+		return "kernels/tpat_device.h";
+	if (str_starts(f->name, "rt/") && !str_starts(f->name, "rt/device/"))
 		return f->name;
 	if (str_starts(f->name, "include/tpat/"))
 		return arena_printf(a, "rt/tpat/%s", path_base(f->name));
@@ -167,7 +177,8 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 	return 0;
 }
 
-static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct str *rows, struct arena *a, struct err *e)
+static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct str *rows, struct arena *a,
+                        struct err *e)
 {
 	const char *id = id_of(p, a);
 	struct str cuda = str_new(a), c = str_new(a), table = str_new(a);
@@ -178,8 +189,9 @@ static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct
 	TRY(write_text(b, arena_printf(a, "kernels/%s.cpu.c", id), &c, e));
 	TRY(write_text(b, arena_printf(a, "plugins/%s.h", id), &table, e));
 	for (int i = 0; i < b->library->archs; i++) {
-		b->job[b->jobs] = (struct job){ .plugin = p, .cuda = str_text(&cuda), .arch = &b->library->arch[i],
-						.number = b->jobs };
+		b->job[b->jobs] = (struct job){
+			.plugin = p, .cuda = str_text(&cuda), .arch = &b->library->arch[i], .number = b->jobs
+		};
 		b->jobs++;
 	}
 	return 0;
@@ -189,8 +201,8 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 {
 	const struct tensorrt_library *l = b->library;
 	struct str text = str_new(a), rows = str_new(a), readme = str_new(a), make = str_new(a), json = str_new(a);
-	str_printf(&text, "/* %s: the plugins of %s, as tables that the runtime in rt/ reads. Made by %s. */\n", l->library,
-		   l->model, l->generator);
+	str_printf(&text, "/* The plugins of a model, as tables that the runtime in rt/ reads. Made by %s. */\n",
+	           l->generator);
 	str_add(&text, library_head);
 	for (int i = 0; i < l->plugins; i++) {
 		TRY(write_plugin(b, &l->plugin[i], &rows, a, e));
@@ -198,7 +210,9 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 	}
 	str_printf(&text, "\nstatic const struct tpat_rt_plugin plugins[] = {\n%s};\n\n", str_text(&rows));
 	str_add(&text, "const struct tpat_rt_library tpat_library = {\n\t.version = TPAT_RT_VERSION,\n");
-	str_printf(&text, "\t.model = \"%s\",\n\t.generator = \"%s\",\n", str_identifier(a, l->model), l->generator);
+	str_add(&text, "\t.model = ");
+	tensorrt_string(&text, l->model);
+	str_printf(&text, ",\n\t.generator = \"%s\",\n", l->generator);
 	str_printf(&text, "\t.plugin = plugins,\n\t.plugins = %d,\n};\n", l->plugins);
 	TRY(write_text(b, "library.c", &text, e));
 	tensorrt_readme(&readme, l);
@@ -254,7 +268,7 @@ static int count_sources(void)
 }
 
 int tensorrt_build(const struct tensorrt_library *l, const char *folder, const char *library, struct arena *a,
-		   struct err *e)
+                   struct err *e)
 {
 	int sources = count_sources();
 	struct build b = {

@@ -44,8 +44,8 @@ static int no_place(const struct tensorrt_exprs *t, expr x, const char *why, str
 {
 	struct str s = str_new(t->arena);
 	ir_print_expr(&s, x, 0);
-	return err_set(e, ERR_UNSUPPORTED, "The plugin of %s needs the size %s at run time, %s.", t->program->name, str_text(&s),
-		       why);
+	return err_set(e, ERR_UNSUPPORTED, "The plugin of %s needs the size %s at run time, %s.", t->program->name,
+	               str_text(&s), why);
 }
 
 /* The operations that the table shares with the language, or -1. */

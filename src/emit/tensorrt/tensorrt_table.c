@@ -15,7 +15,7 @@ struct table {
 	const struct tensorrt_library *library;
 	const struct tensorrt_plugin *plugin;
 	const struct ir_program *program;
-	const char *id;     /* the plugin's name as an identifier: what all names of the table start with */
+	const char *id; /* the plugin's name as an identifier: what all names of the table start with */
 	const char *folder;
 	int32_t one, *kernel_blocks, *kernel_guard; /* rows, a kernel */
 	int *buffer;                                /* a program buffer's place among the table's buffers + 1, or 0 */
@@ -27,8 +27,7 @@ struct table {
 	struct err *err;
 };
 
-/* A C string literal. */
-static void put_string(struct str *out, const char *text)
+void tensorrt_string(struct str *out, const char *text)
 {
 	str_add(out, "\"");
 	for (const char *c = text; *c; c++)
@@ -53,7 +52,7 @@ static void put_comment(struct str *out, const char *text)
 const char *tensorrt_code_name(const struct tensorrt_plugin *p, const struct tensorrt_arch *arch, struct arena *a)
 {
 	return arena_printf(a, "%s.%s_%d.%s", str_identifier(a, p->name), arch->ptx ? "compute" : "sm", arch->arch,
-			    arch->ptx ? "ptx" : "cubin");
+	                    arch->ptx ? "ptx" : "cubin");
 }
 
 /* ---- First pass: every expression gets its row. */
@@ -67,8 +66,8 @@ static int add_tensor(struct table *t, const struct ir_buffer *b, const char *wh
 {
 	int32_t row;
 	if (b->rank > TPAT_RT_MAX_RANK)
-		return err_set(t->err, ERR_UNSUPPORTED, "%s %s has %d dimensions; TensorRT takes at most %d.", what, b->name,
-			       b->rank, TPAT_RT_MAX_RANK);
+		return err_set(t->err, ERR_UNSUPPORTED, "%s %s has %d dimensions; TensorRT takes at most %d.", what,
+		               b->name, b->rank, TPAT_RT_MAX_RANK);
 	for (int k = 0; k < b->rank; k++)
 		TRY(row_of(t, &row, b->dim[k]));
 	return 0;
@@ -96,11 +95,11 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int i)
 {
 	int32_t row;
 	if (k->buffers.n + k->symbols.n > TPAT_RT_MAX_ARGS)
-		return err_set(t->err, ERR_UNSUPPORTED, "Kernel %s has %d arguments; a kernel takes at most %d.", k->name,
-			       k->buffers.n + k->symbols.n, TPAT_RT_MAX_ARGS);
-	vec_each(b, &k->buffers)
+		return err_set(t->err, ERR_UNSUPPORTED, "Kernel %s has %d arguments; a kernel takes at most %d.",
+		               k->name, k->buffers.n + k->symbols.n, TPAT_RT_MAX_ARGS);
+	vec_each (b, &k->buffers)
 		TRY(add_buffer(t, *b));
-	vec_each(name, &k->symbols)
+	vec_each (name, &k->symbols)
 		TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
 	TRY(row_of(t, &t->kernel_blocks[i], k->blocks));
 	t->kernel_guard[i] = -1;
@@ -112,12 +111,12 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int i)
 static int add_all(struct table *t)
 {
 	int i = 0;
-	vec_each(b, &t->program->inputs)
+	vec_each (b, &t->program->inputs)
 		TRY(add_tensor(t, *b, "Input"));
-	vec_each(b, &t->program->outputs)
+	vec_each (b, &t->program->outputs)
 		TRY(add_tensor(t, *b, "Output"));
 	t->one = tensorrt_expr_number(&t->exprs, 1);
-	vec_each(step, &t->plugin->plan->steps)
+	vec_each (step, &t->plugin->plan->steps)
 		for (int k = 0; k < (*step)->n; k++)
 			TRY(add_kernel(t, (*step)->at[k], i++));
 	return 0;
@@ -128,25 +127,40 @@ static int add_all(struct table *t)
 static void put_exprs(struct table *t)
 {
 	static const char *const op[] = {
-		[TPAT_RT_CONST] = "CONST",       [TPAT_RT_DIM] = "DIM", [TPAT_RT_VALUE] = "VALUE", [TPAT_RT_ADD] = "ADD",
-		[TPAT_RT_SUB] = "SUB",           [TPAT_RT_MUL] = "MUL", [TPAT_RT_FLOORDIV] = "FLOORDIV",
-		[TPAT_RT_CEILDIV] = "CEILDIV",   [TPAT_RT_MOD] = "MOD", [TPAT_RT_MIN] = "MIN",     [TPAT_RT_MAX] = "MAX",
-		[TPAT_RT_EQ] = "EQ",             [TPAT_RT_LT] = "LT",   [TPAT_RT_LE] = "LE",       [TPAT_RT_AND] = "AND",
-		[TPAT_RT_OR] = "OR",             [TPAT_RT_NOT] = "NOT", [TPAT_RT_SELECT] = "SELECT",
+		[TPAT_RT_CONST] = "CONST",
+		[TPAT_RT_DIM] = "DIM",
+		[TPAT_RT_VALUE] = "VALUE",
+		[TPAT_RT_ADD] = "ADD",
+		[TPAT_RT_SUB] = "SUB",
+		[TPAT_RT_MUL] = "MUL",
+		[TPAT_RT_FLOORDIV] = "FLOORDIV",
+		[TPAT_RT_CEILDIV] = "CEILDIV",
+		[TPAT_RT_MOD] = "MOD",
+		[TPAT_RT_MIN] = "MIN",
+		[TPAT_RT_MAX] = "MAX",
+		[TPAT_RT_EQ] = "EQ",
+		[TPAT_RT_LT] = "LT",
+		[TPAT_RT_LE] = "LE",
+		[TPAT_RT_AND] = "AND",
+		[TPAT_RT_OR] = "OR",
+		[TPAT_RT_NOT] = "NOT",
+		[TPAT_RT_SELECT] = "SELECT",
 	};
 	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis), number }. */");
 	str_line(t->out, "static const struct tpat_rt_expr %s_expr[] = {", t->id);
 	for (int i = 0; i < t->exprs.row.n; i++) {
 		const struct tpat_rt_expr *x = &t->exprs.row.at[i];
-		str_printf(t->out, "\t/* %d */ { TPAT_RT_%s, %" PRId32 ", %" PRId32 ", %" PRId32 ", ", i, op[x->op], x->a, x->b,
-			   x->c);
+		str_printf(t->out, "\t/* %d */ { TPAT_RT_%s, %" PRId32 ", %" PRId32 ", %" PRId32 ", ", i, op[x->op],
+		           x->a, x->b, x->c);
 		/* The least int64 has no literal. */
 		if (x->value == INT64_MIN)
-			str_add(t->out, "INT64_MIN }, ");
+			str_add(t->out, "INT64_MIN },");
 		else
-			str_printf(t->out, "INT64_C(%" PRId64 ") }, ", x->value);
-		if (t->exprs.text.at[i])
+			str_printf(t->out, "INT64_C(%" PRId64 ") },", x->value);
+		if (t->exprs.text.at[i]) {
+			str_add(t->out, " ");
 			put_comment(t->out, t->exprs.text.at[i]);
+		}
 		str_add(t->out, "\n");
 	}
 	str_line(t->out, "};");
@@ -181,7 +195,7 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 	str_printf(t->out, "static const struct tpat_rt_tensor %s_%s[] = {\n", t->id, what);
 	for (int i = 0; i < n; i++) {
 		str_add(t->out, "\t{ .name = ");
-		put_string(t->out, buffer[i]->name);
+		tensorrt_string(t->out, buffer[i]->name);
 		str_printf(t->out, ", .type = %d, .rank = %d, ", buffer[i]->type, buffer[i]->rank);
 		if (buffer[i]->rank)
 			str_printf(t->out, ".dim = %s_%s_%d ", t->id, what, i);
@@ -200,7 +214,8 @@ static int put_constant(struct table *t, const struct ir_buffer *b)
 	put_type(t->out, b);
 	str_add(t->out, " */\n");
 	if (n <= INLINE_BYTES) {
-		str_printf(t->out, "static const unsigned char %s_%s[] __attribute__((aligned(64))) = {", t->id, b->name);
+		str_printf(t->out, "static const unsigned char %s_%s[] __attribute__((aligned(64))) = {", t->id,
+		           b->name);
 		for (int64_t i = 0; i < n; i++)
 			str_printf(t->out, "%s%s%d", i ? "," : "", i % 16 ? " " : "\n\t", byte[i]);
 		str_printf(t->out, "%s\n};\n", n ? "" : " 0");
@@ -213,17 +228,17 @@ static int put_constant(struct table *t, const struct ir_buffer *b)
 
 static int put_buffers(struct table *t)
 {
-	vec_each(b, &t->buffers)
+	vec_each (b, &t->buffers)
 		if ((*b)->role == IR_CONSTANT)
 			TRY(put_constant(t, *b));
 	if (t->buffers.n == 0)
 		return 0;
 	str_line(t->out, "/* { name, bytes (a row of the sizes), contents: null for workspace } */");
 	str_printf(t->out, "static const struct tpat_rt_buffer %s_buffer[] = {\n", t->id);
-	vec_each(pb, &t->buffers) {
+	vec_each (pb, &t->buffers) {
 		const struct ir_buffer *b = *pb;
 		str_add(t->out, "\t{ ");
-		put_string(t->out, b->name);
+		tensorrt_string(t->out, b->name);
 		str_printf(t->out, ", %" PRId32 ", ", t->buffer_bytes[b->id]);
 		if (b->role == IR_CONSTANT)
 			str_printf(t->out, "%s_%s }, /* ", t->id, b->name);
@@ -249,18 +264,18 @@ static void put_args(struct table *t, const struct ir_kernel *k, int step, int n
 	if (k->buffers.n + k->symbols.n == 0)
 		return;
 	str_printf(t->out, "static const struct tpat_rt_arg %s_arg_%d_%d[] = {\n", t->id, step, number);
-	vec_each(view, &k->buffers) {
+	vec_each (view, &k->buffers) {
 		const struct ir_buffer *b = t->program->buffers.at[(*view)->id];
 		const char *kind = b->role == IR_INPUT ? "INPUT" : b->role == IR_OUTPUT ? "OUTPUT" : "BUFFER";
 		int index = b->role == IR_INPUT    ? place(t->program->inputs.at, t->program->inputs.n, b)
-			    : b->role == IR_OUTPUT ? place(t->program->outputs.at, t->program->outputs.n, b)
-						   : t->buffer[b->id] - 1;
+		            : b->role == IR_OUTPUT ? place(t->program->outputs.at, t->program->outputs.n, b)
+		                                   : t->buffer[b->id] - 1;
 		ck(index >= 0);
 		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %d }, ", kind, index);
 		put_comment(t->out, b->name);
 		str_add(t->out, "\n");
 	}
-	vec_each(name, &k->symbols) {
+	vec_each (name, &k->symbols) {
 		int32_t row;
 		ck(row_of(t, &row, ir_symbol(t->program->pool, *name)) == 0);
 		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %" PRId32 " }, ", k->index64 ? "LONG" : "INT", row);
@@ -285,11 +300,12 @@ static void put_steps(struct table *t)
 			const struct ir_kernel *x = plan->steps.at[s]->at[k];
 			int args = x->buffers.n + x->symbols.n;
 			str_add(t->out, "\t{ .name = ");
-			put_string(t->out, x->name);
+			tensorrt_string(t->out, x->name);
 			if (args)
 				str_printf(t->out, ", .arg = %s_arg_%d_%d, .args = %d", t->id, s, k, args);
-			str_printf(t->out, ",\n\t  .grid = { %" PRId32 ", %" PRId32 ", %" PRId32 " }, .block = { %d, 1, 1 }",
-				   t->kernel_blocks[i], t->one, t->one, x->threads);
+			str_printf(t->out,
+			           ",\n\t  .grid = { %" PRId32 ", %" PRId32 ", %" PRId32 " }, .block = { %d, 1, 1 }",
+			           t->kernel_blocks[i], t->one, t->one, x->threads);
 			str_printf(t->out, ", .guard = %" PRId32 " },\n", t->kernel_guard[i]);
 		}
 		str_add(t->out, "};\n");
@@ -307,12 +323,12 @@ static void put_images(struct table *t)
 	const struct tensorrt_library *l = t->library;
 	for (int i = 0; i < l->archs; i++)
 		str_printf(t->out, "TPAT_FILE(%s_code_%d, \"code/%s\");\n", t->id, i,
-			   tensorrt_code_name(t->plugin, &l->arch[i], t->arena));
+		           tensorrt_code_name(t->plugin, &l->arch[i], t->arena));
 	str_line(t->out, "/* { architecture, PTX or not, from, to (PTX: with the NUL behind it) } */");
 	str_printf(t->out, "static const struct tpat_rt_image %s_image[] = {\n", t->id);
 	for (int i = 0; i < l->archs; i++)
-		str_printf(t->out, "\t{ %d, %d, %s_code_%d, %s_code_%d_end%s },\n", l->arch[i].arch, l->arch[i].ptx, t->id, i,
-			   t->id, i, l->arch[i].ptx ? " + 1" : "");
+		str_printf(t->out, "\t{ %d, %d, %s_code_%d, %s_code_%d_end%s },\n", l->arch[i].arch, l->arch[i].ptx,
+		           t->id, i, t->id, i, l->arch[i].ptx ? " + 1" : "");
 	str_add(t->out, "};\n");
 }
 
@@ -328,12 +344,15 @@ static void put_row(struct table *t, struct str *row)
 	const struct tensorrt_plugin *p = t->plugin;
 	const struct {
 		const char *member, *text;
-	} texts[] = { { "name", p->name }, { "version", p->version }, { "name_space", p->name_space },
-		      { "hash", p->hash }, { "about", p->about } };
+	} texts[] = { { "name", p->name },
+		      { "version", p->version },
+		      { "name_space", p->name_space },
+		      { "hash", p->hash },
+		      { "about", p->about } };
 	str_add(row, "\t{\n");
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		str_printf(row, "\t\t.%s = ", texts[i].member);
-		put_string(row, texts[i].text);
+		tensorrt_string(row, texts[i].text);
 		str_add(row, ",\n");
 	}
 	put_list(t, row, "input", t->program->inputs.n);
@@ -346,12 +365,12 @@ static void put_row(struct table *t, struct str *row)
 }
 
 int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_library *l, const struct tensorrt_plugin *p,
-		   const char *folder, struct err *e)
+                   const char *folder, struct err *e)
 {
 	struct ir_program *program = p->plan->program;
 	struct arena *a = out->arena;
 	int kernels = 0;
-	vec_each(step, &p->plan->steps)
+	vec_each (step, &p->plan->steps)
 		kernels += (*step)->n;
 	struct table t = {
 		.arena = a,
@@ -370,7 +389,7 @@ int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_libra
 	};
 	TRY(add_all(&t));
 	put_comment(out, p->about);
-	str_printf(out, "\n/* Kernels: ../kernels/%s.cu. Included once, by ../library.c. */\n", t.id);
+	str_printf(out, "\n/* Kernels: ../kernels/%s.cu. Included once, by ../library.c. */\n\n", t.id);
 	put_exprs(&t);
 	put_tensors(&t, "input", program->inputs.at, program->inputs.n);
 	put_tensors(&t, "output", program->outputs.at, program->outputs.n);

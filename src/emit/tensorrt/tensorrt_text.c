@@ -1,7 +1,6 @@
 /* What a library's folder says of itself: README.md for people, Makefile to build again, tpat.json for machines. */
 #include "emit/tensorrt/tensorrt.h"
 
-
 static const char *arch_name(const struct tensorrt_arch *x, struct arena *a)
 {
 	return arena_printf(a, x->ptx ? "compute_%d" : "sm_%d", x->arch);
@@ -10,8 +9,8 @@ static const char *arch_name(const struct tensorrt_arch *x, struct arena *a)
 void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 {
 	str_printf(out, "# %s\n\n", l->library);
-	str_printf(out, "TensorRT plugins for `%s`, which takes them from the library `%s`. Made by %s from `%s`.\n\n", l->rewritten,
-		   l->library, l->generator, l->model);
+	str_printf(out, "TensorRT plugins for `%s`, which takes them from the library `%s`. Made by %s from `%s`.\n\n",
+	           l->rewritten, l->library, l->generator, l->model);
 	str_add(out, "| plugin | what it computes | nodes |\n|---|---|---|\n");
 	for (int i = 0; i < l->plugins; i++) {
 		const struct tensorrt_plugin *p = &l->plugin[i];
@@ -23,42 +22,53 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 		str_add(out, " |\n");
 	}
 	str_printf(out, "\n## Use\n\n```\n%s\n```\n\n", l->deploy);
-	str_printf(out, "Without the plugins `%s` is still a plain ONNX model: the nodes carry the original operators as local\n"
-			"functions, so that any ONNX engine runs it.\n\n", l->rewritten);
-	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. When a program loads engines itself:\n"
-		     "load the library first (`dlopen`, `ctypes.CDLL` or the plugin registry's `loadLibrary`), then the engine.\n\n");
-	str_add(out, "## What is here\n\n"
-		     "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for a processor\n"
-		     "- `plugins/*.h`, `library.c`: what each plugin takes, gives and launches, as tables\n"
-		     "- `code/`: the compiled kernels; `data/`: constants\n"
-		     "- `rt/`: the runtime, C11, the same in every library: it reads the tables and is the TensorRT plugin\n"
-		     "- `tpat.json`: all this for machines\n\n");
+	str_printf(out,
+	           "Without the plugins `%s` is still a plain ONNX model: the nodes carry the original operators as "
+	           "local\n"
+	           "functions, so that any ONNX engine runs it.\n\n",
+	           l->rewritten);
+	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. When a program loads engines "
+	             "itself:\n"
+	             "load the library first (`dlopen`, `ctypes.CDLL` or the plugin registry's `loadLibrary`), then "
+	             "the engine.\n\n");
+	str_add(out,
+	        "## What is here\n\n"
+	        "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for a "
+	        "processor\n"
+	        "- `plugins/*.h`, `library.c`: what each plugin takes, gives and launches, as tables\n"
+	        "- `code/`: the compiled kernels; `data/`: constants\n"
+	        "- `rt/`: the runtime, C11, the same in every library: it reads the tables and is the TensorRT plugin\n"
+	        "- `tpat.json`: all this for machines\n\n");
 	str_add(out, "## Build again\n\n"
-		     "`make` builds the library here with a C compiler alone; `make kernels` compiles `kernels/*.cu` anew with\n"
-		     "nvcc, for example after a change; then `make` takes them in.\n");
+	             "`make` builds the library here with a C compiler alone; `make kernels` compiles `kernels/*.cu` "
+	             "anew with\n"
+	             "nvcc, for example after a change; then `make` takes them in.\n");
 }
 
 /* Rules that compile every plugin's kernels for one architecture. */
 static void put_kernel_rule(struct str *out, const struct tensorrt_arch *x)
 {
 	str_printf(out, "code/%%.%s_%d.%s: kernels/%%.cu kernels/tpat_device.h\n", x->ptx ? "compute" : "sm", x->arch,
-		   x->ptx ? "ptx" : "cubin");
+	           x->ptx ? "ptx" : "cubin");
 	str_printf(out, "\t$(NVCC) -std=c++17 -Ikernels %s -arch=%s_%d -o $@ $<\n\n", x->ptx ? "-ptx" : "-cubin",
-		   x->ptx ? "compute" : "sm", x->arch);
+	           x->ptx ? "compute" : "sm", x->arch);
 }
 
 void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
 {
-	str_printf(out, "# %s from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See README.md.\n", l->library);
+	str_printf(out, "# %s from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See README.md.\n",
+	           l->library);
 	str_printf(out, "LIBRARY := %s\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n", l->library);
 	str_add(out, "SOURCES := library.c $(wildcard rt/*.c)\n\n");
 	str_add(out, "$(LIBRARY): $(SOURCES) $(wildcard plugins/* rt/*.h rt/*/*.h code/* data/*)\n"
-		     "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o $@ $(SOURCES) "
-		     "-ldl -lpthread\n\n");
+	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o $@ "
+	             "$(SOURCES) "
+	             "-ldl -lpthread\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
 		for (int k = 0; k < l->archs; k++)
-			str_printf(out, "CODE += code/%s\n", tensorrt_code_name(&l->plugin[i], &l->arch[k], out->arena));
+			str_printf(out, "CODE += code/%s\n",
+			           tensorrt_code_name(&l->plugin[i], &l->arch[k], out->arena));
 	str_add(out, "\n.PHONY: kernels clean\nkernels: $(CODE)\n\n");
 	for (int k = 0; k < l->archs; k++)
 		put_kernel_rule(out, &l->arch[k]);
@@ -80,22 +90,22 @@ static void put_json(struct str *out, const char *text)
 	str_add(out, "\"");
 }
 
-/* `"name": "text",` */
+/* ` "name": "text",` */
 static void put_member(struct str *out, const char *name, const char *text)
 {
-	str_printf(out, "\"%s\": ", name);
+	str_printf(out, " \"%s\": ", name);
 	put_json(out, text);
-	str_add(out, ", ");
+	str_add(out, ",");
 }
 
 static void put_tensors(struct str *out, const char *what, struct ir_buffer *const *buffer, int n)
 {
 	str_printf(out, "   \"%s\": [", what);
 	for (int i = 0; i < n; i++) {
-		str_add(out, i ? ",\n    { " : "\n    { ");
+		str_add(out, i ? ",\n    {" : "\n    {");
 		put_member(out, "name", buffer[i]->name);
 		put_member(out, "type", type_name(buffer[i]->type));
-		str_add(out, "\"shape\": [");
+		str_add(out, " \"shape\": [");
 		for (int k = 0; k < buffer[i]->rank; k++) {
 			struct str extent = str_new(out->arena);
 			int64_t number;
@@ -118,11 +128,11 @@ static void put_steps(struct str *out, const struct ir_plan *plan)
 		str_add(out, s ? ",\n    [" : "\n    [");
 		for (int i = 0; i < plan->steps.at[s]->n; i++) {
 			const struct ir_kernel *k = plan->steps.at[s]->at[i];
-			str_add(out, i ? ",\n     { " : "{ ");
+			str_add(out, i ? ",\n     {" : "{");
 			put_member(out, "name", k->name);
 			put_member(out, "rule", k->rule);
 			put_member(out, "parameters", k->params);
-			str_printf(out, "\"threads\": %d }", k->threads);
+			str_printf(out, " \"threads\": %d }", k->threads);
 		}
 		str_add(out, "]");
 	}
@@ -133,14 +143,14 @@ static void put_plugin(struct str *out, const struct tensorrt_plugin *p)
 {
 	const struct ir_program *program = p->plan->program;
 	const char *id = str_identifier(out->arena, p->name);
-	str_add(out, "  { ");
+	str_add(out, "  {");
 	put_member(out, "name", p->name);
 	put_member(out, "version", p->version);
 	put_member(out, "namespace", p->name_space);
 	put_member(out, "hash", p->hash);
-	str_add(out, "\n   ");
+	str_add(out, "\n  ");
 	put_member(out, "about", p->about);
-	str_add(out, "\n   ");
+	str_add(out, "\n  ");
 	put_member(out, "cuda", arena_printf(out->arena, "kernels/%s.cu", id));
 	put_member(out, "cpu", arena_printf(out->arena, "kernels/%s.cpu.c", id));
 	str_add(out, "\n   \"nodes\": [");
@@ -157,11 +167,13 @@ static void put_plugin(struct str *out, const struct tensorrt_plugin *p)
 
 void tensorrt_json(struct str *out, const struct tensorrt_library *l)
 {
-	const char *const text[][2] = { { "generator", l->generator }, { "model", l->model }, { "rewritten", l->rewritten },
-					{ "library", l->library } };
+	const char *const text[][2] = { { "generator", l->generator },
+		                        { "model", l->model },
+		                        { "rewritten", l->rewritten },
+		                        { "library", l->library } };
 	str_add(out, "{ \"version\": 1,\n");
 	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
-		str_add(out, "  ");
+		str_add(out, " ");
 		put_member(out, text[i][0], text[i][1]);
 		str_add(out, "\n");
 	}

@@ -1,0 +1,118 @@
+/* A program as a plugin library, built in a temporary folder and run once. See plugin_run.h. */
+#include "tests/nodes/plugin_run.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "check/verify.h"
+#include "emit/tensorrt/tensorrt.h"
+#include "sched/sched.h"
+
+enum { POISON = 0xa5 };
+
+struct plugin_job {
+	struct dev *dev;
+	struct host *host;
+	struct host_engine *engine;
+	struct ir_program *p;
+	const char *folder;
+	struct host_tensor in[256], out[64];
+	struct arena *a;
+};
+
+static int build(struct plugin_job *j, const char *library, struct err *e)
+{
+	char hash[33];
+	bool gpu = strcmp(j->dev->kind, "cuda") == 0;
+	struct tensorrt_arch arch = { gpu ? j->dev->props.arch : 90, false };
+	ir_hash(j->p, hash);
+	struct tensorrt_plugin plugin = { .name = "node", .version = "1", .name_space = "", .hash = hash, .about = "a test",
+					  .plan = sched_program(j->p, NULL, NULL) };
+	struct tensorrt_library l = { .generator = "tests", .model = "node.onnx", .rewritten = "node_tpat.onnx",
+				      .library = "libtpat_node.so", .deploy = "", .plugin = &plugin, .plugins = 1,
+				      .arch = &arch, .archs = 1, .workers = 1 };
+	return tensorrt_build(&l, j->folder, library, j->a, e);
+}
+
+static int upload(struct plugin_job *j, const struct tensor *const *inputs, struct err *e)
+{
+	for (int i = 0; i < j->p->inputs.n; i++) {
+		const struct tensor *t = inputs[i];
+		size_t bytes = (size_t)tensor_bytes(t);
+		j->in[i] = (struct host_tensor){ .type = (int32_t)t->type, .rank = t->rank };
+		for (int k = 0; k < t->rank && k < TRT_MAX_DIMS; k++)
+			j->in[i].dim[k] = t->dim[k];
+		TRY(j->dev->alloc(j->dev, &j->in[i].pointer, bytes ? bytes : 1, e));
+		if (bytes)
+			TRY(j->dev->copy_in(j->dev, j->in[i].pointer, t->data, bytes, e));
+	}
+	return 0;
+}
+
+/* Outputs start as poison, so that what a kernel leaves out cannot look right. */
+static int enqueue(struct plugin_job *j, struct tensor *outputs, struct err *e)
+{
+	struct dev *d = j->dev;
+	void *workspace = NULL;
+	int n = host_outputs(j->engine), rc = 0;
+	ck(n == j->p->outputs.n && n <= 64);
+	TRY(host_shapes(j->engine, j->in, j->out, e));
+	for (int i = 0; i < n; i++) {
+		TRY(tensor_new(&outputs[i], (enum type)j->out[i].type, j->out[i].rank, j->out[i].dim, j->a, e));
+		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
+		TRY(d->alloc(d, &j->out[i].pointer, bytes ? bytes : 1, e));
+		TRY(d->memset(d, j->out[i].pointer, POISON, bytes ? bytes : 1, e));
+	}
+	size_t bytes = host_workspace(j->engine);
+	TRY(d->alloc(d, &workspace, bytes ? bytes : 1, e));
+	rc = d->memset(d, workspace, POISON, bytes ? bytes : 1, e);
+	if (rc == 0)
+		rc = host_prepare(j->engine, j->in, j->out, e);
+	if (rc == 0)
+		rc = host_enqueue(j->engine, j->in, j->out, workspace, NULL, e);
+	if (rc == 0)
+		rc = d->synchronize(d, e);
+	for (int i = 0; i < n && rc == 0; i++)
+		if (tensor_bytes(&outputs[i]))
+			rc = d->copy_out(d, outputs[i].data, j->out[i].pointer, (size_t)tensor_bytes(&outputs[i]), e);
+	d->free(d, workspace);
+	return rc;
+}
+
+static int run(struct plugin_job *j, const struct tensor *const *inputs, struct tensor *outputs, struct err *e)
+{
+	const char *library = path_join(j->a, j->folder, "libtpat_node.so");
+	struct tpat_rt_device device;
+	struct host_options o = { .version = 0 };
+	TRY(build(j, library, e));
+	if (strcmp(j->dev->kind, "cuda") != 0) {
+		verify_rt_device(&device, j->dev, j->folder, j->a);
+		o.device = &device;
+	}
+	TRY(host_open(&j->host, library, &o, j->a, e));
+	TRY(upload(j, inputs, e));
+	TRY(host_build(&j->engine, j->host, "node", "1", "", j->in, j->in, j->in, j->p->inputs.n, j->a, e));
+	return enqueue(j, outputs, e);
+}
+
+int plugin_run(const char *device, struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+	       struct arena *a, struct err *e)
+{
+	static struct dev *dev;
+	struct plugin_job *j = NEW(a, struct plugin_job);
+	char *folder;
+	if (!dev)
+		TRY(dev_open(&dev, device, NULL, e));
+	ck(p->inputs.n <= 256);
+	TRY(file_temp_dir(&folder, a, e));
+	*j = (struct plugin_job){ .dev = dev, .p = p, .folder = folder, .a = a };
+	int rc = run(j, inputs, outputs, e);
+	host_engine_free(j->engine);
+	host_close(j->host);
+	for (int i = 0; i < p->inputs.n; i++)
+		dev->free(dev, j->in[i].pointer);
+	for (int i = 0; i < p->outputs.n && i < 64; i++)
+		dev->free(dev, j->out[i].pointer);
+	file_remove_tree(folder);
+	return rc;
+}

@@ -1,0 +1,732 @@
+/* Types and shapes over whole models, constants, regions, programs of regions, and the rewritten model. */
+#include <stdlib.h>
+
+#include "eval/eval.h"
+#include "graph/graph.h"
+#include "test.h"
+
+static struct arena *arena;
+
+/* ---- Small models ------------------------------------------------------------------------------------------------ */
+
+static struct onnx_model *model(int64_t ir_version, int64_t opset)
+{
+	return onnx_model_new(ir_version, opset, "test");
+}
+
+/* A value of shape "N 3 H ?": numbers, names, and ? for an extent without name. */
+static Onnx__ValueInfoProto *info(struct onnx_model *m, const char *name, enum type t, const char *shape)
+{
+	int64_t dim[8];
+	const char *symbol[8] = { NULL };
+	int rank = 0;
+
+	for (const char *s = shape; *s; s += strspn(s, " ")) {
+		size_t n = strcspn(s, " ");
+
+		dim[rank] = -1;
+		if (*s >= '0' && *s <= '9')
+			dim[rank] = atoi(s);
+		else if (*s != '?')
+			symbol[rank] = arena_strndup(arena, s, n);
+		rank++;
+		s += n;
+	}
+	return onnx_value_info_new(m, name, t, rank, dim, symbol);
+}
+
+static void input(struct onnx_model *m, const char *name, enum type t, const char *shape)
+{
+	onnx_graph_add_input(m, m->proto->graph, info(m, name, t, shape));
+}
+
+static void output(struct onnx_model *m, const char *name, enum type t, const char *shape)
+{
+	onnx_graph_add_output(m, m->proto->graph, info(m, name, t, shape));
+}
+
+static void add_names(struct onnx_model *m, Onnx__NodeProto *n, const char *names,
+		      void (*add)(struct onnx_model *, Onnx__NodeProto *, const char *))
+{
+	for (const char *s = names; *s; s += strspn(s, " ")) {
+		size_t len = strcspn(s, " ");
+
+		add(m, n, len == 1 && *s == '-' ? "" : arena_strndup(arena, s, len));
+		s += len;
+	}
+}
+
+/* Names separated by blanks; "-": not given. The node is named after its first output. */
+static Onnx__NodeProto *make(struct onnx_model *m, const char *type, const char *in, const char *out)
+{
+	Onnx__NodeProto *n = onnx_node_new(m, "", type, arena_strndup(arena, out, strcspn(out, " ")));
+
+	add_names(m, n, in, onnx_node_input);
+	add_names(m, n, out, onnx_node_output);
+	return n;
+}
+
+static Onnx__NodeProto *node(struct onnx_model *m, const char *type, const char *in, const char *out)
+{
+	Onnx__NodeProto *n = make(m, type, in, out);
+
+	onnx_graph_add_node(m, m->proto->graph, n);
+	return n;
+}
+
+static void constant(struct onnx_model *m, const char *name, enum type t, int rank, const int64_t *dim,
+		     const double *value)
+{
+	struct tensor x;
+	struct err e = { 0 };
+
+	CHECK(tensor_new(&x, t, rank, dim, arena, &e) == 0);
+	for (int64_t i = 0; i < tensor_count(&x); i++) {
+		if (type_is_float(t))
+			tensor_set_float(&x, i, value[i]);
+		else
+			tensor_set_int(&x, i, (int64_t)value[i]);
+	}
+	onnx_graph_add_initializer(m, m->proto->graph, onnx_tensor_store(&x, name, m->arena));
+}
+
+/* A vector of i64. */
+static void ints(struct onnx_model *m, const char *name, int64_t n, const double *value)
+{
+	constant(m, name, TYPE_I64, 1, &n, value);
+}
+
+static struct graph *graph_of(struct onnx_model *m, const struct graph_options *o)
+{
+	struct graph *g = NULL;
+	struct err e = { 0 };
+
+	CHECK(onnx_model_check(m, &e) == 0);
+	CHECK(graph_new(&g, m, o, &e) == 0);
+	if (!g)
+		printf("  %s\n", e.text);
+	return g;
+}
+
+static const char *type_of(const struct graph *g, const char *name)
+{
+	struct str s = str_new(arena);
+	const struct graph_value *v = graph_value_find(g, name);
+
+	if (!v)
+		return NULL;
+	graph_value_print(&s, v);
+	return str_text(&s);
+}
+
+static const char *program_text(struct graph *g, const char *const *names, int n, const struct graph_program_options *o)
+{
+	int index[8];
+	struct graph_region *r;
+	struct ir_program *p;
+	struct err e = { 0 };
+	struct str s = str_new(arena);
+
+	for (int i = 0; i < n; i++)
+		if (onnx_node_find(&index[i], g->index, names[i], &e) < 0)
+			return arena_strdup(arena, e.text);
+	if (graph_region_new(&r, g, index, n, &e) < 0 || graph_region_program(&p, g, r, o, arena, &e) < 0)
+		return arena_strdup(arena, e.text);
+	ir_print_program(&s, p);
+	return str_text(&s);
+}
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
+
+/* view(x.size(0), -1), as PyTorch exports it. */
+static void reshape_of_shape(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N 3 H W");
+	output(m, "y", TYPE_F32, "N ?");
+	constant(m, "zero", TYPE_I64, 0, NULL, (double[]){ 0 });
+	ints(m, "axis", 1, (double[]){ 0 });
+	ints(m, "rest", 1, (double[]){ -1 });
+	node(m, "Shape", "x", "shape");
+	onnx_node_set_int(m, node(m, "Gather", "shape zero", "n"), "axis", 0);
+	node(m, "Unsqueeze", "n axis", "n1");
+	onnx_node_set_int(m, node(m, "Concat", "n1 rest", "to"), "axis", 0);
+	node(m, "Reshape", "x to", "y");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "shape"), "i64[4]");
+	CHECK_STR(type_of(g, "n"), "i64[]");
+	CHECK_STR(type_of(g, "to"), "i64[2]");
+	CHECK_STR(type_of(g, "y"), "f32[N,H * W * 3]");
+	CHECK_INT(g->warnings.n, 0);
+	for (int i = 0; i < g->nodes.n; i++)
+		CHECK(g->nodes.at[i].known && !g->nodes.at[i].folded);
+	CHECK(!graph_value_find(g, "to")->is_constant && graph_value_find(g, "to")->content);
+	/* The shape is an input that nothing reads; its content is known from x. */
+	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
+		  "program reshape(data: f32[N,3,H,W], shape: i64[2]) -> (reshaped: f32[N,H * W * 3])\n"
+		  "  reshaped: f32[N,H * W * 3] = map (i, j) data[i, floordiv(floordiv(j, W), H), mod(floordiv(j, W), H), mod(j, "
+		  "W)]\n");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* interpolate(x, scale_factor=0.5), as PyTorch exports it. */
+static void scale_through_floats(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+	int64_t two = 2;
+
+	input(m, "x", TYPE_F32, "N 3 H W");
+	output(m, "y", TYPE_F32, "N 3 ? ?");
+	ints(m, "zero", 1, (double[]){ 0 });
+	ints(m, "two", 1, (double[]){ 2 });
+	ints(m, "four", 1, (double[]){ 4 });
+	constant(m, "half", TYPE_F32, 1, &two, (double[]){ 0.5, 1.5 });
+	node(m, "Shape", "x", "shape");
+	node(m, "Slice", "shape zero two zero", "front");
+	node(m, "Slice", "shape two four zero", "back");
+	onnx_node_set_int(m, node(m, "Cast", "back", "float"), "to", TYPE_F32);
+	node(m, "Mul", "float half", "scaled");
+	node(m, "Floor", "scaled", "floor");
+	onnx_node_set_int(m, node(m, "Cast", "floor", "int"), "to", TYPE_I64);
+	onnx_node_set_int(m, node(m, "Concat", "front int", "sizes"), "axis", 0);
+	onnx_node_set_string(m, node(m, "Resize", "x - - sizes", "y"), "mode", "nearest");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "y"), "f32[N,3,floordiv(H, 2),floordiv(W * 3, 2)]");
+	CHECK(g->nodes.at[8].known);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+static const char *integer_text(expr e)
+{
+	struct str s = str_new(arena);
+	expr x = graph_integer_of(e);
+
+	if (!x)
+		return "none";
+	ir_print_expr(&s, x, 0);
+	return str_text(&s);
+}
+
+static bool symbol_value(void *user, const char *name, int64_t *value)
+{
+	*value = *(const int64_t *)user;
+	return strcmp(name, "N") == 0;
+}
+
+static void integers_of_floats(void)
+{
+	struct ir_pool *p = ir_pool_new(arena);
+	expr n = ir_symbol(p, "N"), f = ir_cast(ir_cast(n, TYPE_I64), TYPE_F32), half, third, up;
+	int64_t got;
+
+	half = ir_binary(IR_MUL, f, ir_float(p, TYPE_F32, 0.5));
+	third = ir_binary(IR_DIV, f, ir_float(p, TYPE_F32, 3));
+	CHECK_STR(integer_text(ir_cast(ir_unary(IR_FLOOR, half), TYPE_I64)), "floordiv(N, 2)");
+	CHECK_STR(integer_text(ir_cast(half, TYPE_I32)), "floordiv(N, 2)");
+	CHECK_STR(integer_text(ir_cast(ir_binary(IR_MUL, half, ir_float(p, TYPE_F32, 4)), TYPE_I64)), "N * 2");
+	CHECK_STR(integer_text(ir_cast(ir_unary(IR_FLOOR, third), TYPE_I64)), "floordiv(N, 3)");
+	CHECK_STR(integer_text(ir_cast(ir_binary(IR_MUL, f, ir_float(p, TYPE_F32, 0.1)), TYPE_I64)), "none");
+	CHECK_STR(integer_text(ir_cast(ir_unary(IR_SQRT, f), TYPE_I64)), "none");
+	CHECK_STR(integer_text(ir_select(ir_binary(IR_LT, half, ir_float(p, TYPE_F32, 8)), ir_int(p, TYPE_I64, 1),
+					 ir_int(p, TYPE_I64, 2))),
+		  integer_text(ir_select(ir_binary(IR_LT, n, ir_index(p, 16)), ir_index(p, 1), ir_index(p, 2))));
+	/* Rounded up, checked by its values. */
+	up = graph_integer_of(ir_cast(ir_unary(IR_CEIL, half), TYPE_I64));
+	CHECK(up != NULL);
+	for (int64_t i = 0; up && i < 5; i++) {
+		CHECK(ir_eval_int(up, symbol_value, &i, &got));
+		CHECK_INT(got, (i + 1) / 2);
+	}
+}
+
+static void symbols(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+	struct graph_shape shape = { "x", 3, { { "B", 0 }, { NULL, 5 }, { NULL, 7 } } };
+	struct graph_options o = { .shapes = 1, .shape = &shape };
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "i ? batch/2");
+	input(m, "z", TYPE_F32, "i 7");
+	output(m, "y", TYPE_F32, "i ? ?");
+	node(m, "Relu", "x", "y");
+	node(m, "Relu", "z", "w");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "y"), "f32[i_,d0,batch_2]"); /* i is the name of an axis */
+	CHECK_STR(type_of(g, "w"), "f32[i_,7]");
+	CHECK_INT(g->symbols.n, 3);
+	graph_free(g);
+	g = graph_of(m, &o); /* what is said of one input holds for the names of all */
+	CHECK_STR(type_of(g, "y"), "f32[B,5,7]");
+	CHECK_STR(type_of(g, "w"), "f32[B,7]");
+	graph_free(g);
+	shape.name = "q";
+	CHECK_INT(graph_new(&g, m, &o, &e), ERR_USAGE);
+	CHECK(!g && strstr(e.text, "no input"));
+	err_clear(&e);
+	shape = (struct graph_shape){ "z", 2, { { NULL, 1 }, { NULL, 8 } } };
+	CHECK_INT(graph_new(&g, m, &o, &e), ERR_USAGE);
+	CHECK(strstr(e.text, "has the extent 7") != NULL);
+	onnx_model_free(m);
+}
+
+static void failures_stop_nothing(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "N 4");
+	output(m, "b", TYPE_F32, "N 4");
+	output(m, "c", TYPE_F32, "N 5");
+	onnx_graph_add_value_info(m, m->proto->graph, info(m, "u", TYPE_F32, "N 4"));
+	node(m, "NoSuchOperator", "x", "u v");
+	node(m, "Relu", "u", "a");
+	node(m, "Relu", "v", "b");
+	node(m, "Relu", "x", "c");
+	g = graph_of(m, NULL);
+	CHECK(!g->nodes.at[0].known && g->nodes.at[1].known && !g->nodes.at[2].known && g->nodes.at[3].known);
+	CHECK_STR(g->nodes.at[0].why, "tpat does not have the operator NoSuchOperator.");
+	CHECK_STR(type_of(g, "a"), "f32[N,4]"); /* from value_info */
+	CHECK_STR(type_of(g, "v"), "?");
+	CHECK_STR(type_of(g, "b"), "f32[N,4]"); /* from the model's output */
+	CHECK_STR(g->nodes.at[2].why,
+		  "the shape of its input \"v\" is not known: node \"u\" (NoSuchOperator) before it cannot be taken.");
+	CHECK_INT(graph_node_check(g, 2, &e), ERR_UNSUPPORTED);
+	CHECK(strstr(e.text, "node b (Relu, opset 13): the shape of") != NULL);
+	CHECK_INT(g->warnings.n, 1); /* c is f32[N,4] */
+	CHECK_STR(type_of(g, "c"), "f32[N,4]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+static void strings_are_refused(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "4 4");
+	input(m, "idx", TYPE_STRING, "3");
+	output(m, "y", TYPE_F32, "3 4");
+	node(m, "Gather", "x idx", "y");
+	g = graph_of(m, NULL);
+	CHECK(!g->nodes.at[0].known);
+	CHECK(g->nodes.at[0].why && strstr(g->nodes.at[0].why, "TensorRT has no strings") != NULL);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- Constants --------------------------------------------------------------------------------------------------- */
+
+static void folding(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct tensor bound;
+	struct graph_bound b = { "k", &bound };
+	struct graph_options o = { .bounds = 1, .bound = &b };
+	const struct tensor *t;
+	struct graph *g;
+	struct err e = { 0 };
+	int64_t one = 1, three = 3;
+
+	input(m, "x", TYPE_F32, "2 3");
+	input(m, "k", TYPE_I64, "1");
+	output(m, "y", TYPE_F32, "2 3");
+	output(m, "z", TYPE_F32, "?");
+	constant(m, "c", TYPE_F32, 1, &three, (double[]){ 1, 2, 4 });
+	node(m, "Neg", "c", "negative");
+	node(m, "Mul", "negative negative", "square");
+	node(m, "Add", "x square", "y");
+	node(m, "Tile", "c k", "z");
+	g = graph_of(m, NULL);
+	CHECK(g->nodes.at[0].folded && g->nodes.at[1].folded && !g->nodes.at[2].folded);
+	CHECK(!g->nodes.at[3].known && strstr(g->nodes.at[3].why, "not known at build time"));
+	CHECK(graph_constant(&t, g, graph_value_find(g, "square"), &e) == 0);
+	CHECK(tensor_float(t, 2) == 16);
+	graph_free(g);
+	CHECK(tensor_new(&bound, TYPE_I64, 1, &one, arena, &e) == 0);
+	tensor_set_int(&bound, 0, 2);
+	g = graph_of(m, &o);
+	CHECK(g->nodes.at[3].known && g->nodes.at[3].folded);
+	CHECK_STR(type_of(g, "z"), "f32[6]");
+	CHECK_INT(g->inputs.n, 1);
+	/* The constant is part of the program. */
+	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL), "program add(a: f32[2,3]) -> (c: f32[2,3])\n"
+								     "  const b: f32[3] = {1.0, 4.0, 16.0}\n"
+								     "  c: f32[2,3] = map (i, j) a[i, j] + b[j]\n");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- Regions ----------------------------------------------------------------------------------------------------- */
+
+static void convexity(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph_selection s = { 0 };
+	struct graph_region_names names = { 2, (const char *[]){ "a", "c" } };
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "N 4");
+	output(m, "c", TYPE_F32, "N 4");
+	node(m, "Relu", "x", "a");
+	node(m, "Exp", "a", "b");
+	node(m, "Add", "a b", "c");
+	g = graph_of(m, NULL);
+	s.regions = 1;
+	s.region = &names;
+	CHECK_INT(graph_select(&r, g, &s, &e), ERR_USAGE);
+	CHECK(strstr(e.text, "node b (Exp)") != NULL);
+	CHECK_STR(e.advice, "Add b to the region.");
+	err_clear(&e);
+	names = (struct graph_region_names){ 3, (const char *[]){ "c", "a", "b" } };
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK(r.n == 1 && r.at[0]->nodes.n == 3 && r.at[0]->inputs.n == 1 && r.at[0]->outputs.n == 1);
+	CHECK_STR(program_text(g, names.name, 3, NULL),
+		  "program region_relu_add(x: f32[N,4]) -> (c: f32[N,4])\n"
+		  "  c: f32[N,4] = map (i, j) let _0 = max(x[i, j], 0.0); _0 + exp(_0)\n");
+	s = (struct graph_selection){ .types = 1, .type = (const char *[]){ "Reluu" } };
+	CHECK_INT(graph_select(&r, g, &s, &e), ERR_USAGE);
+	CHECK_STR(e.advice, "Did you mean Relu?");
+	err_clear(&e);
+	s = (struct graph_selection){ .names = 1, .name = (const char *[]){ "#1" }, .types = 1,
+				      .type = (const char *[]){ "Exp" } };
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK_INT(r.n, 1); /* named twice, taken once */
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Extents that are no plain symbols get symbols of their own; sizes from outside are said in them, or refused. */
+static void symbol_translation(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+	const char *text;
+
+	input(m, "x", TYPE_F32, "N H");
+	input(m, "w", TYPE_F32, "1");
+	output(m, "r", TYPE_F32, "? ?");
+	output(m, "s", TYPE_F32, "? ?");
+	ints(m, "zero", 1, (double[]){ 0 });
+	ints(m, "big", 1, (double[]){ 9999999 });
+	ints(m, "step", 1, (double[]){ 2 });
+	ints(m, "axis", 1, (double[]){ 1 });
+	node(m, "Slice", "x zero big axis step", "half"); /* N, ceil(H/2) */
+	node(m, "Neg", "half", "n");
+	node(m, "Shape", "half", "shape");
+	node(m, "Expand", "n shape", "r");
+	node(m, "Expand", "w shape", "s");
+	g = graph_of(m, NULL);
+	CHECK_STR(program_text(g, (const char *[]){ "n" }, 1, NULL), "program neg(x: f32[N,n0]) -> (y: f32[N,n0])\n"
+								     "  y: f32[N,n0] = map (i, j) neg(x[i, j])\n");
+	CHECK_STR(program_text(g, (const char *[]){ "r" }, 1, NULL),
+		  "program expand(input: f32[N,n0], shape: i64[2]) -> (output: f32[N,n0])\n"
+		  "  output: f32[N,n0] = map (i, j) input[i, j]\n");
+	text = program_text(g, (const char *[]){ "s" }, 1, NULL);
+	CHECK(strstr(text, "depends on") && strstr(text, "no input of the region carries"));
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- TensorRT ---------------------------------------------------------------------------------------------------- */
+
+static void what_tensorrt_takes(void)
+{
+	struct onnx_model *m = model(8, 18);
+	struct graph_selection s = { .automatic = true };
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+	const char *why;
+
+	input(m, "x", TYPE_F32, "4 4");
+	input(m, "d", TYPE_F64, "4 4");
+	input(m, "at", TYPE_I64, "2 1");
+	input(m, "u", TYPE_F32, "2 4");
+	output(m, "a", TYPE_F32, "4 4");
+	output(m, "b", TYPE_F32, "4 4");
+	output(m, "c", TYPE_F32, "4 4");
+	output(m, "f", TYPE_F64, "4 4");
+	output(m, "q", TYPE_U8, "4 4");
+	node(m, "Relu", "x", "a");
+	onnx_node_set_string(m, node(m, "ScatterND", "x at u", "b"), "reduction", "add");
+	onnx_node_set_string(m, node(m, "ScatterND", "x at u", "c"), "reduction", "none");
+	node(m, "Relu", "d", "f");
+	node(m, "DynamicQuantizeLinear", "x", "q qs qz");
+	g = graph_of(m, NULL);
+	CHECK_INT(graph_trt_support(g, 0, &why), GRAPH_TRT_YES);
+	CHECK_INT(graph_trt_support(g, 1, &why), GRAPH_TRT_NO);
+	CHECK(strstr(why, "no reduction") != NULL);
+	CHECK_INT(graph_trt_support(g, 2, &why), GRAPH_TRT_YES);
+	CHECK_INT(graph_trt_support(g, 3, &why), GRAPH_TRT_NO);
+	CHECK(strstr(why, "double") != NULL);
+	CHECK_INT(graph_trt_support(g, 4, &why), GRAPH_TRT_NO);
+	CHECK(graph_select(&r, g, &s, &e) == 0); /* a plugin has no doubles either */
+	CHECK_INT(r.n, 2);
+	CHECK_STR(r.at[0]->label, "b");
+	CHECK_STR(r.at[1]->label, "q");
+	CHECK(strstr(program_text(g, (const char *[]){ "f" }, 1, NULL), "TensorRT has no double") != NULL);
+	CHECK(strstr(program_text(g, (const char *[]){ "f" }, 1, &(struct graph_program_options){ .any_types = true }),
+		     "f64[4,4]") != NULL);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- Local functions --------------------------------------------------------------------------------------------- */
+
+static void local_functions(void)
+{
+	struct onnx_model *m = model(8, 13);
+	Onnx__NodeProto *leaky = make(m, "LeakyRelu", "p", "q"), *call;
+	Onnx__FunctionProto *f;
+	Onnx__AttributeProto *a;
+	struct graph *g;
+	struct err e = { 0 };
+
+	onnx_node_set_float(m, leaky, "alpha", 0);
+	a = leaky->attribute[0];
+	a->has_f = 0;
+	a->ref_attr_name = arena_strdup(m->arena, "slope");
+	f = onnx_function_new(m, "my", "Slope", (const char *[]){ "p" }, 1, (const char *[]){ "q" }, 1, &leaky, 1);
+	f->attribute = NEWN(m->arena, char *, 1);
+	f->attribute[0] = arena_strdup(m->arena, "slope");
+	f->n_attribute = 1;
+	CHECK(onnx_model_add_function(m, f, &e) == 0);
+	input(m, "x", TYPE_F32, "N");
+	output(m, "y", TYPE_F32, "N");
+	call = onnx_node_new(m, "my", "Slope", "y");
+	onnx_node_input(m, call, "x");
+	onnx_node_output(m, call, "y");
+	onnx_node_set_float(m, call, "slope", 0.25f);
+	onnx_graph_add_node(m, m->proto->graph, call);
+	g = graph_of(m, NULL);
+	CHECK(g->nodes.at[0].known && g->nodes.at[0].function);
+	CHECK_STR(type_of(g, "y"), "f32[N]");
+	CHECK(strstr(program_text(g, (const char *[]){ "y" }, 1, NULL), "0.25") != NULL);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- Rewrite ----------------------------------------------------------------------------------------------------- */
+
+static int count_type(const struct onnx_model *m, const char *type)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < m->proto->graph->n_node; i++)
+		n += strcmp(m->proto->graph->node[i]->op_type, type) == 0;
+	return n;
+}
+
+/* Two plugins with a bool tensor between them: no cast there, one behind. */
+static void rewrite_edges(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph_selection s = { .names = 3, .name = (const char *[]){ "b", "c", "d" } };
+	struct graph_plugin plugin[] = { { "plugin_and", NULL, 0 }, { "plugin_not", NULL, 0 }, { "plugin_not", NULL, 0 } };
+	struct ir_program *p[3];
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+	const Onnx__NodeProto *n;
+	char hash[3][33];
+
+	input(m, "x", TYPE_BOOL, "N 4");
+	input(m, "y", TYPE_BOOL, "N 4");
+	output(m, "d", TYPE_BOOL, "N 4");
+	node(m, "And", "x y", "b");
+	node(m, "Not", "b", "c");
+	node(m, "Not", "c", "d");
+	g = graph_of(m, NULL);
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK_INT(r.n, 3);
+	for (int i = 0; i < r.n; i++) {
+		CHECK(graph_region_program(&p[i], g, r.at[i], NULL, arena, &e) == 0);
+		ir_hash(p[i], hash[i]);
+	}
+	CHECK_STR(hash[1], hash[2]);
+	CHECK(p[0]->inputs.at[0]->type == TYPE_I32 && p[0]->outputs.at[0]->type == TYPE_I32);
+	CHECK(graph_rewrite(g, &r, plugin, NULL, &e) == 0);
+	graph_free(g);
+	CHECK(onnx_model_check(m, &e) == 0);
+	CHECK_INT(count_type(m, "Cast"), 3);
+	CHECK_INT(count_type(m, "plugin_not"), 2);
+	CHECK_INT(m->proto->n_functions, 2); /* equal programs share one */
+	CHECK_INT(onnx_opset(m, "tpat"), 1);
+	n = m->proto->graph->node[2];
+	CHECK_STR(n->op_type, "plugin_and");
+	CHECK_STR(n->name, "b");
+	CHECK_STR(n->domain, "tpat");
+	CHECK_STR(n->input[0], "x_int32");
+	CHECK(onnx_attr(n, "plugin_version") && onnx_attr(n, "plugin_namespace"));
+	/* What was rewritten can be read as a model again: the functions say what the plugins compute. */
+	g = graph_of(m, NULL);
+	for (int i = 0; i < g->nodes.n; i++)
+		CHECK(g->nodes.at[i].known);
+	CHECK_STR(type_of(g, "d"), "bool[N,4]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* A file of IR 3: initializers are inputs too; constants move into the function, shapes of constants into the model. */
+static void rewrite_old(void)
+{
+	struct onnx_model *m = model(3, 8);
+	struct graph_selection s = { .names = 1, .name = (const char *[]){ "y" } };
+	struct graph_plugin plugin = { "plugin_reshape", (int[]){ 0 }, 1 };
+	struct graph_rewrite_options o = { .name_space = "mine" };
+	struct graph_regions r;
+	const Onnx__FunctionProto *f;
+	const char *text;
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "2 3");
+	input(m, "to", TYPE_I64, "1");
+	output(m, "y", TYPE_F32, "6");
+	ints(m, "to", 1, (double[]){ 6 });
+	node(m, "Reshape", "x to", "y");
+	g = graph_of(m, NULL);
+	CHECK_INT(g->inputs.n, 1);
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK(r.at[0]->inputs.n == 1 && r.at[0]->constants.n == 1);
+	CHECK(graph_rewrite(g, &r, &plugin, &o, &e) == 0);
+	graph_free(g);
+	CHECK(onnx_model_check(m, &e) == 0);
+	CHECK_INT(m->proto->ir_version, 8);
+	CHECK_INT(m->proto->graph->n_input, 1);
+	CHECK_INT(m->proto->graph->n_initializer, 0);
+	CHECK_INT(m->proto->graph->n_node, 1);
+	CHECK(onnx_attr_string(&text, m->proto->graph->node[0], "plugin_namespace", NULL, arena, &e) == 0);
+	CHECK_STR(text, "mine");
+	CHECK(onnx_attr(m->proto->graph->node[0], "tensorrt_plugin_shape_input_indices") != NULL);
+	f = onnx_function_find(m, "tpat", "plugin_reshape", NULL);
+	CHECK(f && f->n_node == 3); /* before opset 9 integers are constants of doubles, cast */
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "y"), "f32[6]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Nodes of constants that look into a region become what they give; selected ones become initializers. */
+static void rewrite_folded(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph_region_names names = { 2, (const char *[]){ "a", "y" } };
+	struct graph_selection s = { .regions = 1, .region = &names, .names = 1, .name = (const char *[]){ "n" } };
+	struct graph_plugin plugin[2] = { { "plugin_region", NULL, 0 }, { NULL, NULL, 0 } };
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+	int64_t three = 3;
+
+	input(m, "x", TYPE_F32, "2 3");
+	output(m, "y", TYPE_F32, "2 3");
+	output(m, "z", TYPE_I64, "2");
+	output(m, "n", TYPE_F32, "3");
+	constant(m, "c", TYPE_F32, 1, &three, (double[]){ 1, 2, 3 });
+	node(m, "Relu", "x", "a");
+	node(m, "Shape", "a", "shape");
+	node(m, "Identity", "shape", "z");
+	node(m, "Exp", "a", "y");
+	node(m, "Neg", "c", "n");
+	g = graph_of(m, NULL);
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK(r.n == 2 && !r.at[0]->folded && r.at[1]->folded);
+	CHECK(graph_rewrite(g, &r, plugin, NULL, &e) == 0);
+	graph_free(g);
+	CHECK(onnx_model_check(m, &e) == 0);
+	CHECK_INT(count_type(m, "Shape"), 0);
+	CHECK_INT(count_type(m, "Neg"), 0);
+	CHECK_INT(count_type(m, "Identity"), 1);
+	CHECK_INT(m->proto->graph->n_initializer, 2); /* shape and n; c is read no more */
+	graph_free(graph_of(m, NULL));
+	onnx_model_free(m);
+}
+
+/* Each region is convex, but they need each other both ways: refused, and the model stays as it is. */
+static void rewrite_cycle(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph_region_names names[2] = { { 2, (const char *[]){ "a", "d" } }, { 2, (const char *[]){ "b", "c" } } };
+	struct graph_selection s = { .regions = 2, .region = names };
+	struct graph_plugin plugin[2] = { { "one", NULL, 0 }, { "two", NULL, 0 } };
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "4");
+	output(m, "d", TYPE_F32, "4");
+	output(m, "b", TYPE_F32, "4");
+	node(m, "Relu", "x", "a");
+	node(m, "Exp", "a", "b");
+	node(m, "Neg", "x", "c");
+	node(m, "Abs", "c", "d");
+	g = graph_of(m, NULL);
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK_INT(graph_rewrite(g, &r, plugin, NULL, &e), ERR_USAGE);
+	CHECK_INT(m->proto->graph->n_node, 4);
+	CHECK_INT(m->proto->n_functions, 0);
+	CHECK_STR(m->proto->graph->node[0]->op_type, "Relu");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- What a region computes -------------------------------------------------------------------------------------- */
+
+static void region_runs(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph_region *r;
+	struct ir_program *p;
+	struct tensor x, y;
+	const struct tensor *in[1] = { &x };
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "N 3");
+	output(m, "y", TYPE_F32, "N 3");
+	onnx_node_set_int(m, node(m, "Softmax", "x", "a"), "axis", -1);
+	node(m, "Mul", "a a", "y");
+	g = graph_of(m, NULL);
+	CHECK(graph_region_new(&r, g, (int[]){ 1, 0 }, 2, &e) == 0);
+	CHECK(graph_region_program(&p, g, r, NULL, arena, &e) == 0);
+	CHECK(tensor_new(&x, TYPE_F32, 2, (int64_t[]){ 2, 3 }, arena, &e) == 0);
+	CHECK(eval_program(p, in, &y, NULL, arena, &e) == 0);
+	CHECK(y.rank == 2 && y.dim[0] == 2 && y.dim[1] == 3);
+	CHECK(tensor_float(&y, 4) > 0.1111 && tensor_float(&y, 4) < 0.1112);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+int main(void)
+{
+	arena = arena_new();
+	reshape_of_shape();
+	scale_through_floats();
+	integers_of_floats();
+	symbols();
+	failures_stop_nothing();
+	strings_are_refused();
+	folding();
+	convexity();
+	symbol_translation();
+	what_tensorrt_takes();
+	local_functions();
+	rewrite_edges();
+	rewrite_old();
+	rewrite_folded();
+	rewrite_cycle();
+	region_runs();
+	arena_free(arena);
+	return test_done();
+}
