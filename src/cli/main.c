@@ -94,8 +94,12 @@ int cli_usage(const char *advice, const char *format, ...)
 int cli_fail(const struct cli *c, int code)
 {
 	cli_progress_end();
+	if (cli_interrupted()) {
+		tell("", "Interrupted; nothing was written.", NULL);
+		return EXIT_INTERRUPTED;
+	}
 	tell(tpat_error_where(c->tpat), tpat_error(c->tpat), tpat_error_advice(c->tpat));
-	return cli_interrupted() ? EXIT_INTERRUPTED : -code;
+	return -code;
 }
 
 /* ---- Progress and interrupts. */

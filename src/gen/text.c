@@ -82,6 +82,9 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 	for (int i = 0; i < n; i++) {
 		if (i)
 			str_add(g->out, ", ");
+		/* Overloads are chosen by type: a plain number among 64-bit positions is one, too. */
+		if (arg[i]->type == TYPE_INDEX && arg[i]->op == IR_CONST_INT && g->kernel->index64 && !g->target->c)
+			str_add(g->out, "(i64)");
 		print(g, arg[i], 0);
 	}
 	str_add(g->out, ")");

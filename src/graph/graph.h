@@ -130,7 +130,8 @@ struct graph_region {
 	} nodes;                          /* ascending */
 	struct {
 		VEC(struct graph_value *);
-	} inputs,   /* what a plugin reads at run time, in the order of first use: also weights of more than 64 elements */
+	} inputs,   /* what a plugin reads at run time, in the order of first use: also weights of more than 64 elements; then
+		     * tensors that only have an extent which sizes inside depend on */
 	outputs,  /* what is used outside, in the order of the nodes */
 	constants;/* known values of up to 64 elements, which become part of the program */
 	bool folded;                      /* all outputs are constants: becomes initializers and needs no plugin */

@@ -1,11 +1,9 @@
 /* Inference, one node at a time: the node alone in a scratch program; types and extents are what its output buffers have,
- * known elements become contents, and nodes of constants are run. */
+ * known elements become contents, and nodes of constants are folded. */
 #include <stdarg.h>
 #include <string.h>
 
 #include "graph/graph_internal.h"
-
-enum { FOLD_WORK = 1 << 28 }; /* elements times reduced elements: beyond it a node of constants is not run */
 
 void graph_warn(struct graph *g, const char *fmt, ...)
 {
@@ -55,7 +53,7 @@ static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, 
 	return err_advise(e, "Keep this node outside the engine, or convert the strings to indices before the model.");
 }
 
-static int add_input(struct graph_scope *s, struct graph_value *v)
+static int add_input(struct graph_scope *s, struct graph_value *v, int64_t data_max)
 {
 	struct ir_program *p = s->program;
 	struct ir_buffer *b;
@@ -70,13 +68,13 @@ static int add_input(struct graph_scope *s, struct graph_value *v)
 		for (int64_t k = 0; k < n; k++)
 			content[k] = ir_copy(p->pool, v->content[k], NULL, NULL);
 	}
-	if (v->is_constant && n <= GRAPH_FOLD_MAX)
+	if (v->is_constant && n >= 0 && n <= data_max)
 		TRY(graph_constant(&b->data, s->g, v, s->err));
 	map_put(&s->buffers, v->name, b);
 	return 0;
 }
 
-static int add_inputs(struct graph_scope *s, const struct graph_node *n)
+int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t data_max)
 {
 	for (size_t i = 0; i < n->proto->n_input; i++) {
 		struct graph_value *v = graph_value_find(s->g, n->proto->input[i]);
@@ -87,7 +85,7 @@ static int add_inputs(struct graph_scope *s, const struct graph_node *n)
 			TRY(refuse_strings(n->op, n->proto, i, s->err));
 		if (v->type == TYPE_NONE || v->rank < 0)
 			return shape_unknown(s->g, v, s->err);
-		TRY(add_input(s, v));
+		TRY(add_input(s, v, data_max));
 	}
 	return 0;
 }
@@ -145,71 +143,6 @@ static int take_output(struct graph *g, struct graph_value *v, const struct ir_b
 	return 0;
 }
 
-/* ---- Folding ----------------------------------------------------------------------------------------------------- */
-
-/* Whether all that the node reads is known, and running it is no great work. */
-static bool can_fold(const struct ir_program *p)
-{
-	int64_t work;
-
-	vec_each(b, &p->inputs)
-		if (!(*b)->data)
-			return false;
-	vec_each(ps, &p->stages) {
-		const struct ir_stage *s = *ps;
-
-		work = graph_count(s->out->rank, s->out->dim);
-		if (work < 0 || work > GRAPH_FOLD_MAX)
-			return false;
-		if (s->kind != IR_MAP) {
-			int64_t n = graph_count(s->space_rank, s->space);
-
-			if (n < 0 || __builtin_mul_overflow(work ? work : 1, n, &work) || work > FOLD_WORK)
-				return false;
-		}
-	}
-	return true;
-}
-
-/* Runs the node's program; what it makes become constants. A program that cannot be run is simply not folded. */
-static void fold(struct graph *g, const struct graph_node *n, struct graph_scope *s)
-{
-	struct ir_program *p = s->program;
-	struct eval_options options = { .threads = 1 };
-	struct err ignored = { 0 };
-	const struct tensor **in = NEWN(p->arena, const struct tensor *, p->inputs.n + 1);
-	struct tensor *out = NEWN(p->arena, struct tensor, n->proto->n_output + 1);
-	struct {
-		VEC(struct graph_value *);
-	} values = { 0 };
-
-	for (size_t i = 0; i < n->proto->n_output; i++) {
-		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
-		struct ir_buffer *b = v ? map_get(&s->buffers, v->name) : NULL;
-
-		if (!v || v->is_constant)
-			continue;
-		if (b->role != IR_TEMP)
-			return; /* a function that hands an input on */
-		b->role = IR_OUTPUT;
-		vec_push(p->arena, &p->outputs, b);
-		vec_push(p->arena, &values, v);
-	}
-	for (int i = 0; i < p->inputs.n; i++)
-		in[i] = p->inputs.at[i]->data;
-	if (!values.n || ir_optimise(p, NULL, NULL, &ignored) < 0 ||
-	    eval_program(p, in, out, &options, g->arena, &ignored) < 0)
-		return;
-	for (int i = 0; i < values.n; i++) {
-		struct tensor *t = NEW(g->arena, struct tensor);
-
-		*t = out[i];
-		values.at[i]->constant = t;
-		values.at[i]->is_constant = true;
-		values.at[i]->content = NULL;
-	}
-}
-
 /* ---- The node ---------------------------------------------------------------------------------------------------- */
 
 static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, struct err *e)
@@ -224,7 +157,7 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 			onnx_text(n->proto->op_type));
 		return err_advise(e, "Keep this node outside of the selection.");
 	}
-	TRY(add_inputs(&s, n));
+	TRY(graph_add_inputs(&s, n, GRAPH_DATA_MAX));
 	TRY(graph_lower(&s, n->proto, n->label));
 	for (size_t i = 0; i < n->proto->n_output; i++) {
 		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
@@ -234,8 +167,7 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 			check_declared(g, n, v);
 		}
 	}
-	if (can_fold(p))
-		fold(g, n, &s);
+	graph_fold(&s, n);
 	return 0;
 }
 

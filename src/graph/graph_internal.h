@@ -12,7 +12,8 @@ enum {
 	GRAPH_MAX_DEPTH = 32,      /* of local functions that call each other */
 	GRAPH_CONTENT_MAX = 256,   /* elements of a tensor whose content is followed as expressions */
 	GRAPH_SMALL = 64,          /* elements of a constant that becomes part of a program */
-	GRAPH_FOLD_MAX = 1 << 20,  /* elements of a constant that is computed or looked at when building */
+	GRAPH_DATA_MAX = 4096,     /* elements of a constant whose value operators can look at, and that is computed at once */
+	GRAPH_FOLD_MAX = 1 << 20,  /* elements of a constant that is computed at all */
 };
 
 /* Nodes being lowered one after another into one program: those of the main graph, or of a function's body. */
@@ -36,9 +37,9 @@ int graph_scope_opset(const struct graph_scope *s, const char *domain);
 int graph_attributes(const struct attr_value **out, int *n, const struct graph_scope *s, const Onnx__NodeProto *node,
 		     const char *label);
 
-/* Contents of small buffers that the program's stages from number `first` on define, as far as they are known. Those that
- * are numbers get data too, which graph_forget() takes away again. */
-int graph_note_contents(struct ir_program *p, int first, struct err *e);
+/* Contents of small buffers that the program's stages from number `first` on define, as far as they are known. Those
+ * that are numbers get data too; both serve lowering alone. */
+void graph_note_contents(struct ir_program *p, int first);
 
 /* A tensor of the elements `content` (numbers, of any type); false when some are no numbers. */
 bool graph_content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
@@ -59,6 +60,16 @@ bool graph_is_small(const struct graph_value *v);
 
 /* Types, extents, contents of one node's outputs. */
 void graph_infer_node(struct graph *g, struct graph_node *n);
+
+/* Input buffers of a node that is alone in its program; constants of up to `data_max` elements get their data. */
+int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t data_max);
+/* The node has been lowered in `s`: when all that it reads is known, its outputs become constants. Large ones are computed
+ * by graph_fold_run(), when graph_constant() needs them. */
+void graph_fold(struct graph_scope *s, const struct graph_node *n);
+int graph_fold_run(struct graph *g, int node, struct err *e);
+
+/* The extent that a size inside of the region depends on and that none of its inputs has, or null. */
+const char *graph_region_missing(struct graph *g, const struct graph_region *r);
 
 void graph_warn(struct graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -92,9 +92,8 @@ static const expr *stage_content(struct ir_program *p, const struct ir_stage *s,
 	return content;
 }
 
-int graph_note_contents(struct ir_program *p, int first, struct err *e)
+void graph_note_contents(struct ir_program *p, int first)
 {
-	(void)e;
 	for (int i = first; i < p->stages.n; i++) {
 		const struct ir_stage *s = p->stages.at[i];
 		struct ir_buffer *b = s->out;
@@ -112,7 +111,6 @@ int graph_note_contents(struct ir_program *p, int first, struct err *e)
 			b->data = data;
 		}
 	}
-	return 0;
 }
 
 /* ---- Operators --------------------------------------------------------------------------------------------------- */
@@ -159,7 +157,8 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i])
 			map_put(&s->buffers, node->output[i], l->output[i].buf);
-	return graph_note_contents(s->program, first, s->err);
+	graph_note_contents(s->program, first);
+	return 0;
 }
 
 /* ---- Local functions --------------------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ struct build {
 	struct map symbols;        /* names taken */
 	const char *missing;       /* symbol that no input's extent gives, when one was needed */
 	const struct graph_value *missed; /* the input whose elements need it */
+	bool failed;               /* because of that */
 };
 
 enum type graph_edge_type(enum type t, const struct graph_program_options *o)
@@ -279,7 +280,7 @@ static int add_input(struct build *b, struct graph_value *v)
 		inner = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_%s", buf->name, type_name(v->type)), v->type, IR_TEMP);
 	if (v->content)
 		inner->content = content_of(b, v);
-	if (v->is_constant && graph_count(v->rank, v->dim) <= GRAPH_FOLD_MAX)
+	if (v->is_constant && graph_count(v->rank, v->dim) <= GRAPH_DATA_MAX)
 		TRY(graph_constant(&inner->data, b->g, v, b->scope.err));
 	map_put(&b->scope.buffers, v->name, inner);
 	return 0;
@@ -349,6 +350,7 @@ static int missing_size(struct build *b)
 
 	if (!b->missing || !b->missed || e->code != ERR_UNSUPPORTED)
 		return e->code;
+	b->failed = true;
 	err_clear(e);
 	err_set(e, ERR_UNSUPPORTED,
 		"region %s: a size, given by its input \"%s\", depends on %s, which no input of the region carries.", b->r->label,
@@ -366,7 +368,7 @@ static int build_program(struct build *b)
 		TRY(add_input(b, *v));
 	vec_each(v, &b->r->constants)
 		TRY(add_constant(b, *v));
-	TRY(graph_note_contents(b->p, 0, b->scope.err));
+	graph_note_contents(b->p, 0);
 	vec_each(i, &b->r->nodes) {
 		const struct graph_node *n = &b->g->nodes.at[*i];
 
@@ -377,6 +379,36 @@ static int build_program(struct build *b)
 		TRY(add_output(b, *v));
 	forget(b->p);
 	return ir_optimise(b->p, b->o->dump, b->o->dump_user, b->scope.err);
+}
+
+static bool contents_known(struct build *b)
+{
+	vec_each(v, &b->r->inputs)
+		if ((*v)->content && !content_of(b, *v))
+			return false;
+	return true;
+}
+
+const char *graph_region_missing(struct graph *g, const struct graph_region *r)
+{
+	static const struct graph_program_options any = { .any_types = true, .keep_types = true };
+	struct arena *scratch = arena_new();
+	struct build first = { .g = g, .r = r, .o = &any, .symbols = map_new(scratch) }, b;
+	struct err ignored = { 0 };
+	const char *missing = NULL;
+
+	first.p = ir_program_new(scratch, "region");
+	b = first;
+	define_symbols(&first);
+	if (!contents_known(&first)) { /* not every content matters: lowering tells */
+		b.p = ir_program_new(scratch, "region");
+		b.symbols = map_new(scratch);
+		b.scope = graph_scope_new(g, b.p, &ignored);
+		if (build_program(&b) < 0 && b.failed)
+			missing = arena_strdup(g->arena, b.missing);
+	}
+	arena_free(scratch);
+	return missing;
 }
 
 int graph_region_program(struct ir_program **out, struct graph *g, const struct graph_region *r,

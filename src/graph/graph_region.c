@@ -147,6 +147,39 @@ static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 	}
 }
 
+/* A tensor that is there before the region and has the extent `symbol`, or null. */
+static struct graph_value *find_carrier(const struct graph *g, const struct graph_region *r, const char *symbol)
+{
+	vec_each(pv, &g->values) {
+		struct graph_value *v = *pv;
+		bool before = v->is_input || (v->producer >= 0 && v->producer < r->nodes.at[0]);
+
+		if (!before || v->is_constant || v->rank < 1 || v->rank > 8 || !graph_trt_type(v->type) ||
+		    graph_edge_type(v->type, NULL) != v->type)
+			continue;
+		for (int i = 0; i < v->rank; i++)
+			if (v->dim[i]->op == IR_SYMBOL && strcmp(v->dim[i]->name, symbol) == 0)
+				return v;
+	}
+	return NULL;
+}
+
+/* Sizes that come from outside as the elements of a shape tensor cannot be read when a plugin's shapes are asked for: the
+ * plugin gets a tensor that has these extents as one more input, of which it reads nothing else. */
+static void add_carriers(struct graph *g, struct graph_region *r)
+{
+	const char *symbol, *last = "";
+
+	while ((symbol = graph_region_missing(g, r)) && strcmp(symbol, last) != 0) {
+		struct graph_value *v = find_carrier(g, r, symbol);
+
+		if (!v)
+			return;
+		vec_push(g->arena, &r->inputs, v);
+		last = symbol;
+	}
+}
+
 static int build(struct graph *g, struct graph_region *r, struct arena *scratch, struct err *e)
 {
 	bool *in = NEWN(scratch, bool, g->nodes.n + 1);
@@ -169,6 +202,8 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 		in[*i] = true;
 	TRY(check_convex(g, r, in, scratch, e));
 	find_edges(g, r, in);
+	if (!r->folded)
+		add_carriers(g, r);
 	if (!r->outputs.n) {
 		err_set(e, ERR_USAGE, "%s: region %s: nothing uses its results.", g->model->path, r->label);
 		return err_advise(e, "Remove the node from the model.");

@@ -45,6 +45,8 @@ int graph_constant(const struct tensor **out, struct graph *g, struct graph_valu
 	struct tensor *t;
 
 	ck(v->is_constant);
+	if (!v->constant && !v->initializer && v->producer >= 0)
+		TRY(graph_fold_run(g, v->producer, e));
 	if (!v->constant) {
 		t = NEW(g->arena, struct tensor);
 		TRY(onnx_tensor_load(t, v->initializer, g->model, g->arena, e));

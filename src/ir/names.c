@@ -11,19 +11,46 @@ static const char *const words[] = {
 	"switch", "template", "this", "true", "typedef", "typename", "union", "unsigned", "using", "virtual", "void",
 	"volatile", "while", "asm", "abs", "log", "exp", "pow", "gamma", "warpSize", "main",
 	/* the device header */
-	"load", "store", "limits", "apply", "indexed", "words", "vector_part",
+	"load", "store", "limits", "apply", "indexed", "words", "vector_part", "as_bits", "as_float", "atomic_add",
+	"atomic_max", "atomic_min", "atomic_mul", "atomic_update", "bit_cast_to", "block_reduce", "block_scan",
+	"block_thread", "copy_vector", "floor_div", "floor_mod", "ipow", "nan_max", "nan_min", "odd_float", "op_and",
+	"op_argmax", "op_argmin", "op_max", "op_min", "op_or", "op_prod", "op_sum", "op_xor", "shift_left", "shift_right",
+	"shuffle", "shuffle_down", "shuffle_up", "shuffle_xor", "to_bf16", "to_bool", "to_f16", "to_f32", "to_f64",
+	"to_f8e4m3fn", "to_f8e4m3fn_sat", "to_f8e4m3fnuz", "to_f8e4m3fnuz_sat", "to_f8e5m2", "to_f8e5m2_sat",
+	"to_f8e5m2fnuz", "to_f8e5m2fnuz_sat", "to_i16", "to_i32", "to_i64", "to_i8", "to_integer", "to_u16", "to_u32",
+	"to_u64", "to_u8", "trunc_div", "trunc_rem", "warp_lane", "warp_reduce", "warp_scan", "uint2", "uint4",
+	/* libc and CUDA */
+	"min", "max", "fabs", "fabsf", "fmod", "fmodf", "powf", "memcpy", "NAN", "INFINITY", "threadIdx", "blockIdx",
+	"blockDim", "gridDim",
 	/* programs */
 	"it", "let", "map", "index", "program", "where", "then", "value", "init", "at",
 	/* kernels' own variables */
-	"element", "lane", "row", "sum", "best", "best_at", "part", "thread", "block", "args", "v",
+	"element", "lane", "row", "sum", "best", "best_at", "part", "point", "across", "thread", "block", "block_x", "args",
+	"v",
 	NULL,
 };
 
-/* `prefix` and digits: tmp0 of kernels, _0 of programs. */
-static bool numbered(const char *name, const char *prefix)
+static bool is_word(const char *name, size_t n)
 {
-	size_t n = strlen(prefix), digits = strncmp(name, prefix, n) == 0 ? strspn(name + n, "0123456789") : 0;
-	return digits > 0 && !name[n + digits];
+	for (const char *const *w = words; *w; w++)
+		if (strncmp(*w, name, n) == 0 && !(*w)[n])
+			return true;
+	return false;
+}
+
+/* C text has the type behind a function's name: floor_div_i32, f16_of_f32. */
+static bool typed_function(const char *name)
+{
+	const char *type = strrchr(name, '_');
+	if (!type || (strcmp(type, "_index") != 0 && type_from_name(type + 1) == TYPE_NONE))
+		return false;
+	return is_word(name, (size_t)(type - name)) || (type - name > 3 && strncmp(type - 3, "_of", 3) == 0);
+}
+
+/* tmp0 and the like. */
+static bool numbered_tmp(const char *name)
+{
+	return strncmp(name, "tmp", 3) == 0 && name[3] && !name[3 + strspn(name + 3, "0123456789")];
 }
 
 /* What ends with _v, or _v and digits: vectors in kernels. */
@@ -37,17 +64,20 @@ static bool vector_of(const char *name)
 
 bool ir_name_reserved(const char *name)
 {
-	for (const char *const *w = words; *w; w++)
-		if (strcmp(*w, name) == 0)
-			return true;
-	if (numbered(name, "tmp") || numbered(name, "_") || vector_of(name))
+	size_t n = strlen(name);
+	if (is_word(name, n) || typed_function(name) || numbered_tmp(name) || vector_of(name))
 		return true;
 	for (int i = 0; i < IR_MAX_RANK; i++)
 		if (strcmp(name, ir_axis_names[0][i]) == 0 || strcmp(name, ir_axis_names[1][i]) == 0)
 			return true;
-	for (enum ir_op op = 0; op < IR_OP_COUNT; op++)
+	for (enum ir_op op = IR_ADD; op < IR_OP_COUNT; op++) {
+		const char *c = ir_op_info[op].ctext;
+		size_t k = strlen(c);
 		if (strcmp(name, ir_op_info[op].text) == 0)
 			return true;
+		if (k && strncmp(name, c, k) == 0 && (n == k || (name[k] == 'f' && n == k + 1))) /* exp, expf */
+			return true;
+	}
 	for (enum type t = TYPE_F32; t < TYPE_COUNT; t++)
 		if (strcmp(name, type_name(t)) == 0)
 			return true;

@@ -333,7 +333,6 @@ static int with_lets(struct parser *s, expr *out)
 	if (take(s, "let")) {
 		do {
 			struct let l;
-			const char *text;
 			TRY(name(s, &l.name));
 			TRY(expect(s, "="));
 			TRY(expression(s, &l.value));

@@ -159,38 +159,45 @@ struct share {
 	int *uses;
 	struct { VEC(expr); } order;
 	struct arena *scratch;
+	int lets; /* the next free number: no symbol is called so */
 };
 
 static void count_uses(void *user, expr e)
 {
 	struct share *s = user;
 	vec_push(s->scratch, &s->order, e);
-	for (int i = 0; i < e->n; i++)
+	for (int i = 0; i < e->n && e->op != IR_AXIS; i++)
 		s->uses[e->arg[i]->id]++;
+	if (e->op == IR_SYMBOL && e->name[0] == '_' && strlen(e->name) < 10) {
+		int number = atoi(e->name + 1);
+		s->lets = number >= s->lets ? number + 1 : s->lets;
+	}
 }
 
+/* Real work; and whatever is long, as texts must not grow with every use. */
 static bool nameable(expr e)
 {
-	return e->n > 0 && e->op != IR_AXIS && e->op != IR_VAR && ir_cost(e) > 2;
+	return e->n > 0 && e->op != IR_AXIS && e->op != IR_VAR && (e->size > 40 || ir_cost(e) > 2);
 }
 
 /* The text of one expression of a stage with its lets. */
 static void print_with_lets(struct str *out, expr e, int out_rank)
 {
 	struct arena *scratch = arena_new();
-	struct share s = { NEWN(scratch, int, e->id + 1), { 0 }, scratch };
+	struct share s = { NEWN(scratch, int, e->id + 1), { 0 }, scratch, 0 };
 	struct printer p = { out, out_rank, NEWN(scratch, const char *, e->id + 1) };
-	int lets = 0;
+	const char *separator = "let ";
 	ir_walk(e, count_uses, &s);
 	for (int i = 0; i < s.order.n; i++) {
 		expr x = s.order.at[i];
 		if (x == e || s.uses[x->id] < 2 || !nameable(x))
 			continue;
-		str_printf(out, "%s_%d = ", lets ? ", " : "let ", lets);
+		str_printf(out, "%s_%d = ", separator, s.lets);
 		print(&p, x, 0);
-		p.let[x->id] = arena_printf(scratch, "_%d", lets++);
+		p.let[x->id] = arena_printf(scratch, "_%d", s.lets++);
+		separator = ", ";
 	}
-	if (lets)
+	if (separator[0] == ',')
 		str_add(out, "; ");
 	print(&p, e, 0);
 	arena_free(scratch);
@@ -255,7 +262,7 @@ void ir_print_stage(struct str *out, const struct ir_stage *s)
 		for (int k = 0; k < rank; k++) {
 			if (k)
 				str_add(out, ", ");
-			ir_print_expr(out, s->at[k], inner_rank);
+			print_with_lets(out, s->at[k], inner_rank);
 		}
 		str_add(out, "] value ");
 	}

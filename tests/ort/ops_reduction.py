@@ -13,7 +13,9 @@ def product(values):
 def reduction(d):
     shape = d.shape(0, 4)
     axes, attrs = d.axes(len(shape), least=1), {}
-    x = d.array(d.dtype(), shape, 1 if d.op == "ReduceLogSum" else -2, 3)
+    # Logarithms of integers are left open by ONNX.
+    types = (numpy.float32, numpy.float64, numpy.float16) if d.op.startswith("ReduceLog") else None
+    x = d.array(d.dtype(among=types) if types else d.dtype(), shape, 1 if d.op == "ReduceLogSum" else -2, 3)
     if d.chance(0.7):
         attrs["keepdims"] = d.integer(0, 1)
     inputs, constant = [x], ()
@@ -91,7 +93,9 @@ def group_normalization(d):
     shape[1] = groups * d.integer(1, 3)
     affine = [shape[1] if d.opset >= 21 else groups]
     return Case([d.array(dtype, shape), d.array(dtype, affine), d.array(dtype, affine)],
-                {"num_groups": groups, "epsilon": d.choice([1e-3, 1e-5])}, depth=32)
+                {"num_groups": groups, "epsilon": d.choice([1e-3, 1e-5])}, depth=32,
+                # The statistics are float32 by definition (stash_type), whatever the type of x.
+                **({"tolerance": (1e-5, 1e-5)} if dtype == numpy.float64 else {}))
 
 
 @operator("BatchNormalization")

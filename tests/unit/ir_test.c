@@ -13,15 +13,15 @@ static const char layer_norm[] =
 
 /* The same in the ten nodes of an older exporter. */
 static const char layer_norm_spelled[] =
-	"program spelled(a: f16[B,768], s: f16[768], b: f16[768]) -> (out: f16[B,768])\n"
-	"  m: f32[B,1] = sum (i, j | r<768) f32(a[i, r]) then it / 768.0\n"
-	"  d: f32[B,768] = map (i, j) f32(a[i, j]) - m[i, 0]\n"
+	"program spelled(a: f16[B,768], scale: f16[768], b: f16[768]) -> (out: f16[B,768])\n"
+	"  mean: f32[B,1] = sum (i, j | r<768) f32(a[i, r]) then it / 768.0\n"
+	"  d: f32[B,768] = map (i, j) f32(a[i, j]) - mean[i, 0]\n"
 	"  sq: f32[B,768] = map (i, j) pow(d[i, j], 2.0)\n"
-	"  v: f32[B,1] = sum (i, j | r<768) sq[i, r] then it / 768.0\n"
-	"  e: f32[B,1] = map (i, j) v[i, 0] + 1e-05\n"
-	"  t: f32[B,1] = map (i, j) sqrt(e[i, 0])\n"
-	"  q: f32[B,768] = map (i, j) d[i, j] / t[i, 0]\n"
-	"  g: f32[B,768] = map (i, j) q[i, j] * f32(s[j])\n"
+	"  var: f32[B,1] = sum (i, j | r<768) sq[i, r] then it / 768.0\n"
+	"  e: f32[B,1] = map (i, j) var[i, 0] + 1e-05\n"
+	"  root: f32[B,1] = map (i, j) sqrt(e[i, 0])\n"
+	"  q: f32[B,768] = map (i, j) d[i, j] / root[i, 0]\n"
+	"  g: f32[B,768] = map (i, j) q[i, j] * f32(scale[j])\n"
 	"  out: f16[B,768] = map (i, j) f16(g[i, j] + f32(b[j]))\n";
 
 static struct ir_program *parse(struct arena *a, const char *text)
@@ -48,10 +48,10 @@ static void round_trip(struct arena *a)
 	CHECK_STR(print(a, parse(a, once)), once);
 	CHECK_STR(once, layer_norm);
 	static const char scatter[] =
-		"program S(x: f32[5,N], n: i64[3], u: f32[3,N]) -> (y: f32[5,N])\n"
+		"program S(x: f32[5,N], at_row: i64[3], upd: f32[3,N]) -> (y: f32[5,N])\n"
 		"  const c: i64[2] = {4, -2}\n"
-		"  y: f32[5,N] = scatter sum (i, j | r<3, s<N) init x[i, j] at [index(n[r]), s] value u[r, s] where "
-		"and(0 <= index(n[r]), index(n[r]) < index(c[mod(r, 2)]))\n";
+		"  y: f32[5,N] = scatter sum (i, j | r<3, s<N) init x[i, j] at [index(at_row[r]), s] value upd[r, s] where "
+		"and(0 <= index(at_row[r]), index(at_row[r]) < index(c[mod(r, 2)]))\n";
 	const char *text = print(a, parse(a, scatter));
 	CHECK_STR(print(a, parse(a, text)), text);
 }

@@ -1,0 +1,125 @@
+/* Constant folding: a node whose inputs are all known is run by the interpreter; at once when its results are small, and
+ * when somebody asks for them (graph_constant) where they are large. */
+#include "graph/graph_internal.h"
+
+enum { FOLD_WORK = 1 << 28 }; /* elements times reduced elements: beyond it a node of constants is not run */
+
+static bool inputs_constant(const struct graph *g, const struct graph_node *n)
+{
+	for (size_t i = 0; i < n->proto->n_input; i++) {
+		const struct graph_value *v = graph_value_find(g, n->proto->input[i]);
+
+		if (v && !v->is_constant)
+			return false;
+	}
+	return true;
+}
+
+/* Whether running the program is no great work. */
+static bool is_light(const struct ir_program *p)
+{
+	vec_each(ps, &p->stages) {
+		const struct ir_stage *s = *ps;
+		int64_t work = graph_count(s->out->rank, s->out->dim), n = 1;
+
+		if (work < 0 || work > GRAPH_FOLD_MAX)
+			return false;
+		if (s->kind != IR_MAP)
+			n = graph_count(s->space_rank, s->space);
+		if (n < 0 || __builtin_mul_overflow(work ? work : 1, n, &work) || work > FOLD_WORK)
+			return false;
+	}
+	return true;
+}
+
+/* Runs the node's program, lowered in `s`: its results become constants. */
+static int run(struct graph_scope *s, const struct graph_node *n)
+{
+	struct graph *g = s->g;
+	struct ir_program *p = s->program;
+	struct eval_options options = { .threads = 1 };
+	const struct tensor **in = NEWN(p->arena, const struct tensor *, p->inputs.n + 1);
+	struct tensor *out = NEWN(p->arena, struct tensor, n->proto->n_output + 1);
+	struct {
+		VEC(struct graph_value *);
+	} values = { 0 };
+
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
+		struct ir_buffer *b = v ? map_get(&s->buffers, v->name) : NULL;
+
+		if (!v || v->constant)
+			continue;
+		b->role = IR_OUTPUT;
+		vec_push(p->arena, &p->outputs, b);
+		vec_push(p->arena, &values, v);
+	}
+	for (int i = 0; i < p->inputs.n; i++)
+		in[i] = p->inputs.at[i]->data;
+	TRY(ir_optimise(p, NULL, NULL, s->err));
+	TRY(eval_program(p, in, out, &options, g->arena, s->err));
+	for (int i = 0; i < values.n; i++) {
+		struct tensor *t = NEW(g->arena, struct tensor);
+
+		*t = out[i];
+		values.at[i]->constant = t;
+		values.at[i]->is_constant = true;
+		values.at[i]->content = NULL;
+	}
+	return 0;
+}
+
+/* Whether the node's results are buffers of its own: a function may hand an input on. */
+static bool has_own_outputs(const struct graph_scope *s, const struct graph_node *n)
+{
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		struct ir_buffer *b = *n->proto->output[i] ? map_get(&s->buffers, n->proto->output[i]) : NULL;
+
+		if (b && b->role != IR_TEMP)
+			return false;
+	}
+	return true;
+}
+
+void graph_fold(struct graph_scope *s, const struct graph_node *n)
+{
+	struct err ignored = { 0 }, *outer = s->err;
+	bool small = true;
+
+	if (!inputs_constant(s->g, n) || !is_light(s->program) || !has_own_outputs(s, n))
+		return;
+	vec_each(b, &s->program->inputs)
+		small &= (*b)->data != NULL;
+	vec_each(ps, &s->program->stages)
+		small &= graph_count((*ps)->out->rank, (*ps)->out->dim) <= GRAPH_DATA_MAX;
+	if (small) {
+		s->err = &ignored; /* what cannot be run is simply not folded */
+		run(s, n);
+		s->err = outer;
+		return;
+	}
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		struct graph_value *v = graph_value_find(s->g, n->proto->output[i]);
+
+		if (v) {
+			v->is_constant = true;
+			v->content = NULL;
+		}
+	}
+}
+
+int graph_fold_run(struct graph *g, int node, struct err *e)
+{
+	const struct graph_node *n = &g->nodes.at[node];
+	struct arena *scratch = arena_new();
+	struct ir_program *p = ir_program_new(scratch, "node");
+	struct graph_scope s = graph_scope_new(g, p, e);
+	int rc = graph_add_inputs(&s, n, INT64_MAX);
+
+	if (rc == 0)
+		rc = graph_lower(&s, n->proto, n->label);
+	if (rc == 0)
+		rc = run(&s, n);
+	arena_free(scratch);
+	return rc;
+}

@@ -1,0 +1,151 @@
+/* The library as a program uses it: only tpat.h, and a model made here. */
+#include "tpat/tpat.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "onnx/onnx.h"
+#include "test.h"
+
+static struct arena *arena;
+static char *folder;
+
+static const char *place(const char *name)
+{
+	return path_join(arena, folder, name);
+}
+
+/* y = Softmax(Relu(x)), x: f32[N,5] */
+static void write_model(const char *path)
+{
+	struct err e = { 0 };
+	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	const char *const symbol[] = { "N", NULL };
+	const int64_t dim[] = { -1, 5 };
+	Onnx__NodeProto *relu = onnx_node_new(m, "", "Relu", "first"),
+	                *softmax = onnx_node_new(m, "", "Softmax", "second");
+	onnx_node_input(m, relu, "x");
+	onnx_node_output(m, relu, "h");
+	onnx_node_input(m, softmax, "h");
+	onnx_node_output(m, softmax, "y");
+	onnx_graph_add_node(m, m->proto->graph, relu);
+	onnx_graph_add_node(m, m->proto->graph, softmax);
+	onnx_graph_add_input(m, m->proto->graph, onnx_value_info_new(m, "x", TYPE_F32, 2, dim, symbol));
+	onnx_graph_add_output(m, m->proto->graph, onnx_value_info_new(m, "y", TYPE_F32, 2, dim, symbol));
+	CHECK_INT(onnx_model_write(m, path, NULL, &e), 0);
+	onnx_model_free(m);
+}
+
+static void test_list(struct tpat *t)
+{
+	const struct tpat_list *l;
+	struct tpat_list_options o = TPAT_LIST_OPTIONS;
+	o.model = place("model.onnx");
+	CHECK_INT(tpat_list(t, &l, &o), TPAT_OK);
+	CHECK_INT(l->nodes, 2);
+	CHECK_STR(l->node[1].label, "second");
+	CHECK_STR(l->node[1].op_type, "Softmax");
+	CHECK_STR(l->node[1].inputs, "f32[N,5]");
+	CHECK(l->node[1].taken);
+	CHECK_STR(l->inputs.at[0], "x: f32[N,5]");
+	o.version = 0;
+	CHECK_INT(tpat_list(t, &l, &o), TPAT_USAGE);
+	CHECK(l == NULL);
+}
+
+struct seen {
+	int programs, steps;
+	bool stop;
+};
+
+static bool progress(void *user, const struct tpat_progress *p)
+{
+	struct seen *s = user;
+	(void)p;
+	__atomic_fetch_add(&s->steps, 1, __ATOMIC_RELAXED);
+	return s->stop;
+}
+
+static void dump(void *user, const char *pass, const char *text)
+{
+	struct seen *s = user;
+	s->programs += strcmp(pass, "lower") == 0 && strncmp(text, "program ", 8) == 0;
+}
+
+static void test_stop(struct tpat *t)
+{
+	const struct tpat_built *b;
+	struct seen seen = { .stop = true };
+	const char *const type[] = { "Softmax" };
+	struct tpat_build_options o = TPAT_BUILD_OPTIONS;
+	o.model = place("model.onnx");
+	o.output = place("stopped.onnx");
+	o.type = (struct tpat_strings){ type, 1 };
+	o.progress = progress;
+	o.user = &seen;
+	CHECK_INT(tpat_build(t, &b, &o), TPAT_USAGE);
+	CHECK_STR(tpat_error(t), "Interrupted.");
+	CHECK(!file_exists(o.output) && !file_exists(place("libtpat_stopped.so")) &&
+	      !file_exists(place("stopped.tpat")));
+}
+
+/* Where there is NVRTC: build, look inside, verify. Where there is none: the failure says so and leaves nothing. */
+static void test_build(struct tpat *t)
+{
+	const struct tpat_built *b;
+	const struct tpat_inspected *i;
+	const struct tpat_verified *v;
+	struct seen seen = { 0 };
+	const char *const region[] = { "first,second" }, *const name[] = { "first..second=Both" },
+	                  *const arch[] = { "sm_90" };
+	struct tpat_build_options o = TPAT_BUILD_OPTIONS;
+	struct tpat_verify_options vo = TPAT_VERIFY_OPTIONS;
+	o.model = place("model.onnx");
+	o.region = (struct tpat_strings){ region, 1 };
+	o.name = (struct tpat_strings){ name, 1 };
+	o.arch = (struct tpat_strings){ arch, 1 };
+	o.progress = progress;
+	o.dump = dump;
+	o.user = &seen;
+	int rc = tpat_build(t, &b, &o);
+	CHECK_INT(seen.programs, 1);
+	if (rc == TPAT_DEVICE) {
+		CHECK(*tpat_error(t) && !file_exists(place("model_tpat.onnx")));
+		return;
+	}
+	CHECK_INT(rc, TPAT_OK);
+	CHECK_INT(b->nodes, 2);
+	CHECK_INT(b->plugins, 1);
+	CHECK_STR(b->plugin[0].name, "Both");
+	CHECK_STR(b->plugin[0].nodes.at[0], "first..second");
+	CHECK_STR(b->library, place("libtpat_model.so"));
+	CHECK(seen.steps > 2);
+	CHECK_INT(tpat_inspect(t, &i, place("libtpat_model.so")), TPAT_OK);
+	CHECK_INT(i->plugins, 1);
+	CHECK_INT(i->problems.n, 0);
+	CHECK(strncmp(i->plugin[0].code.at[0], "sm_90, ", 7) == 0);
+	vo.model = place("model_tpat.onnx");
+	vo.device = "cpu";
+	CHECK_INT(tpat_verify(t, &v, &vo), TPAT_OK);
+	CHECK(v && v->checks == 1 && v->check[0].passed && v->failed == 0);
+}
+
+int main(void)
+{
+	struct err e = { 0 };
+	struct tpat *t = tpat_new();
+	arena = arena_new();
+	CHECK(t != NULL);
+	CHECK_STR(tpat_version(), TPAT_VERSION);
+	CHECK_INT(file_temp_dir(&folder, arena, &e), 0);
+	write_model(place("model.onnx"));
+	test_list(t);
+	test_stop(t);
+	test_build(t);
+	file_remove_tree(folder);
+	tpat_free(t);
+	tpat_free(NULL);
+	arena_free(arena);
+	return test_done();
+}
