@@ -106,6 +106,7 @@ struct tpat_build_options {
 	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: sm_80 to sm_90 and PTX */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest; for the commands */
+	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
 	bool any_types;  /* do not refuse types that TensorRT lacks */
 	int workers;     /* threads; 0: one a processor */
@@ -125,7 +126,8 @@ struct tpat_plugin {
 };
 
 struct tpat_built {
-	const char *model, *output, *library, *folder; /* paths; library and folder null when nothing needed a plugin */
+	const char *model, *output, *folder; /* paths; folder null when nothing needed a plugin */
+	struct tpat_strings libraries; /* paths: one, or with `split` one a plugin; none when nothing needed one */
 	int model_nodes;
 	int64_t opset;
 	int refused;                       /* nodes that TensorRT refuses in the original, of these types: */

@@ -118,6 +118,9 @@ SMALL_TO_SMALL(bf16, f16)
 #define F8_FROM_SMALL(T) SMALL_TO_SMALL(T, f16) SMALL_TO_SMALL(T, bf16)
 #define F8_TO_SMALL(T) SMALL_TO_SMALL(f16, T) SMALL_TO_SMALL(bf16, T)
 F8_FROM_SMALL(f8e4m3fn) F8_FROM_SMALL(f8e4m3fnuz) F8_FROM_SMALL(f8e5m2) F8_FROM_SMALL(f8e5m2fnuz)
+#define F8_FROM_F8(T, A, B, C) SMALL_TO_SMALL(T, A) SMALL_TO_SMALL(T, B) SMALL_TO_SMALL(T, C)
+F8_FROM_F8(f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz) F8_FROM_F8(f8e4m3fnuz, f8e4m3fn, f8e5m2, f8e5m2fnuz)
+F8_FROM_F8(f8e5m2, f8e4m3fn, f8e4m3fnuz, f8e5m2fnuz) F8_FROM_F8(f8e5m2fnuz, f8e4m3fn, f8e4m3fnuz, f8e5m2)
 F8_TO_SMALL(f8e4m3fn) F8_TO_SMALL(f8e4m3fnuz) F8_TO_SMALL(f8e5m2) F8_TO_SMALL(f8e5m2fnuz)
 
 static inline double f64_of_f32(float x) { return x; }
@@ -150,8 +153,8 @@ INT_TYPE(u64, 0, UINT64_MAX)
 #define ARITHMETIC(name, T, U, width)                                                                              \
 	static inline T min_##name(T a, T b) { return a < b ? a : b; }                                             \
 	static inline T max_##name(T a, T b) { return a > b ? a : b; }                                             \
-	static inline T shift_left_##name(T a, T n) { return (u64)n >= width ? 0 : (T)((u64)a << n); }             \
-	static inline T shift_right_##name(T a, T n) { return (u64)n >= width ? 0 : (T)(a >> n); }                 \
+	static inline T shift_left_##name(T a, u64 n) { return n >= width ? 0 : (T)((u64)a << n); }                \
+	static inline T shift_right_##name(T a, u64 n) { return n >= width ? 0 : (T)(a >> n); }                    \
 	static inline T ipow_##name(T base, T exponent)                                                            \
 	{                                                                                                          \
 		u64 result = 1;                                                                                    \
@@ -197,6 +200,8 @@ BITS(i64, i64, f64, double) BITS(u64, u64, f64, double) BITS(f64, double, i64, i
 BITS(i16, i16, f16, f16) BITS(u16, u16, f16, f16) BITS(f16, f16, i16, i16) BITS(f16, f16, u16, u16)
 BITS(i16, i16, bf16, bf16) BITS(u16, u16, bf16, bf16) BITS(bf16, bf16, i16, i16) BITS(bf16, bf16, u16, u16)
 BITS(bf16, bf16, f16, f16) BITS(f16, f16, bf16, bf16)
+#define BITS_F8(T) BITS(i8, i8, T, T) BITS(u8, u8, T, T) BITS(T, T, i8, i8) BITS(T, T, u8, u8)
+BITS_F8(f8e4m3fn) BITS_F8(f8e4m3fnuz) BITS_F8(f8e5m2) BITS_F8(f8e5m2fnuz) BITS(u8, u8, bool, bool) BITS(i8, i8, bool, bool)
 BITS(i8, i8, u8, u8) BITS(u8, u8, i8, i8) BITS(i16, i16, u16, u16) BITS(u16, u16, i16, i16)
 BITS(i32, i32, u32, u32) BITS(u32, u32, i32, i32) BITS(i64, i64, u64, u64) BITS(u64, u64, i64, i64)
 

@@ -52,11 +52,14 @@ static void print_plugins(const struct tpat_built *r)
 static void print_files(const struct tpat_built *r)
 {
 	printf("wrote %-20s still a plain ONNX model: the plugins' nodes carry the original operators\n", r->output);
-	if (r->library) {
-		printf("      %-20s %d plugin%s,", r->library, r->plugins, r->plugins == 1 ? "" : "s");
-		for (int i = 0; i < r->arch.n; i++)
-			printf(" %s", r->arch.at[i]);
+	for (int i = 0; i < r->libraries.n; i++) {
+		int plugins = r->libraries.n > 1 ? 1 : r->plugins;
+		printf("      %-20s %d plugin%s", r->libraries.at[i], plugins, plugins == 1 ? "" : "s");
+		for (int k = 0; k < r->arch.n; k++)
+			printf("%s %s", k ? "" : ",", r->arch.at[k]);
 		printf(", TensorRT 10 and 11\n");
+	}
+	if (r->folder) {
 		char folder[4096];
 		snprintf(folder, sizeof folder, "%s/", r->folder);
 		printf("      %-20s kernels to read; rebuild with make\n", folder);
@@ -74,12 +77,13 @@ static void print_json(const struct tpat_built *r)
 		                                p->version, "namespace", p->name_space, "hash", p->hash, "about",
 		                                p->about, "kernels", p->kernels, "nodes", cli_json_list(&p->nodes)));
 	}
-	cli_print_json(json_pack(
-	        "{s:s, s:s, s:s?, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s}", "model", r->model,
-	        "output", r->output, "library", r->library, "folder", r->folder, "model_nodes", r->model_nodes, "opset",
-	        (json_int_t)r->opset, "refused", r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes",
-	        r->nodes, "regions", r->regions, "folded", r->folded, "plugins", plugins, "architectures",
-	        cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "deploy", r->deploy));
+	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s}",
+	                         "model", r->model, "output", r->output, "libraries", cli_json_list(&r->libraries),
+	                         "folder", r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset,
+	                         "refused", r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes",
+	                         r->nodes, "regions", r->regions, "folded", r->folded, "plugins", plugins,
+	                         "architectures", cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings),
+	                         "deploy", r->deploy));
 }
 
 int cli_build(struct cli *c, int argc, char **argv)
@@ -107,6 +111,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents, for the\ncommand that is printed: "
 		  "x:1x3x32,8x3x64,32x3x128" },
+		{ "split", 0, CLI_FLAG, &o.split, NULL, "each plugin in a library of its own" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -107,9 +108,19 @@ int cli_fail(const struct cli *c, int code)
 static volatile sig_atomic_t interrupted;
 static bool line_is_open;
 
+static time_t interrupted_at;
+
+/* The first Ctrl-C lets the library stop and remove what it made; one more a while later ends the program at once. */
 static void on_signal(int number)
 {
-	(void)number;
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (interrupted && now.tv_sec - interrupted_at > 1) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	if (!interrupted)
+		interrupted_at = now.tv_sec;
 	interrupted = 1;
 }
 
@@ -142,10 +153,9 @@ void cli_progress_end(void)
 	line_is_open = false;
 }
 
-/* The first Ctrl-C lets the library stop and remove what it made; the second ends the program at once. */
 static void watch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction action = { .sa_handler = on_signal };
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	signal(SIGPIPE, SIG_DFL);

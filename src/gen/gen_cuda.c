@@ -13,6 +13,7 @@ static const char *const functor[IR_COMBINE_COUNT] = {
 
 static const char *const atomic[IR_COMBINE_COUNT] = {
 	[IR_SUM] = "atomic_add", [IR_PROD] = "atomic_mul", [IR_MAXIMUM] = "atomic_max", [IR_MINIMUM] = "atomic_min",
+	[IR_ALL] = "atomic_min", [IR_ANY] = "atomic_max", /* of bool: the smaller is "and", the larger "or" */
 };
 
 static void print_block(struct gen_text *g, const struct ir_block *b);

@@ -6,8 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FAR_OUTSIDE = 0x7ff00000 };
 enum { PREC_COND = 1, PREC_OR, PREC_AND, PREC_BITOR, PREC_BITXOR, PREC_BITAND, PREC_EQ, PREC_LT, PREC_SHIFT, PREC_ADD,
        PREC_MUL, PREC_UNARY, PREC_ATOM };
+
+/* Index arithmetic of a CUDA kernel in 32 or 64 bits. */
+static bool narrow_index(const struct gen_text *g)
+{
+	return !g->target->c && !g->kernel->index64;
+}
 
 const char *gen_type(const struct gen_text *g, enum type t)
 {
@@ -15,17 +22,23 @@ const char *gen_type(const struct gen_text *g, enum type t)
 	case TYPE_F32: return "float";
 	case TYPE_F64: return "double";
 	case TYPE_I32: return "int";
-	case TYPE_INDEX: return g->target->c || g->kernel->index64 ? "i64" : "int";
+	case TYPE_INDEX: return narrow_index(g) ? "int" : "i64";
 	default: return type_name(t);
 	}
 }
 
 const char *gen_symbol(const struct gen_text *g, const char *name)
 {
+	bool taken = ir_name_reserved(name);
 	vec_each(b, &g->kernel->buffers)
-		if (strcmp((*b)->name, name) == 0)
-			return arena_printf(g->out->arena, "%s_extent", name);
-	return ir_name_reserved(name) ? arena_printf(g->out->arena, "%s_extent", name) : name;
+		taken |= strcmp((*b)->name, name) == 0;
+	if (!taken)
+		return name;
+	name = arena_printf(g->out->arena, "%s_extent", name);
+	vec_each(s, &g->kernel->symbols) /* ..._extent may be a name itself */
+		if (strcmp(*s, name) == 0)
+			name = arena_printf(g->out->arena, "%s_", name);
+	return gen_symbol(g, name);
 }
 
 static void add_float(struct str *out, double x, bool f32)
@@ -55,6 +68,13 @@ static void add_int(struct gen_text *g, enum type t, int64_t x)
 			str_printf(g->out, "%d", (int)x);
 		break;
 	case TYPE_U32: str_printf(g->out, "%uu", (unsigned)x); break;
+	case TYPE_INDEX:
+		/* Where positions have 64 bits, a plain number would make calls such as min(i, 5) ambiguous. */
+		if (x >= -INT32_MAX && x <= INT32_MAX && (g->target->c || !g->kernel->index64)) {
+			str_printf(g->out, "%d", (int)x);
+			break;
+		}
+		/* fall through */
 	case TYPE_I64:
 		if (x == INT64_MIN)
 			str_add(g->out, "(-9223372036854775807LL - 1)");
@@ -62,9 +82,6 @@ static void add_int(struct gen_text *g, enum type t, int64_t x)
 			str_printf(g->out, "%lldLL", (long long)x);
 		break;
 	case TYPE_U64: str_printf(g->out, "%lluull", (unsigned long long)x); break;
-	case TYPE_INDEX:
-		str_printf(g->out, x > INT32_MAX || x < -INT32_MAX ? "%lldLL" : "%lld", (long long)x);
-		break;
 	default: str_printf(g->out, "(%s)%lld", type_name(t), (long long)x);
 	}
 }
@@ -90,12 +107,23 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 	str_add(g->out, ")");
 }
 
-/* A function that C++ overloads; in C the type is behind its name. */
-static void call_typed(struct gen_text *g, const char *function, expr e)
+/* Integers narrower than int: C computes with them as int. */
+static bool promoted(enum type t)
+{
+	return type_is_int(t) && type_info(t)->bits < 32;
+}
+
+/* A function that C++ overloads, or a template over its first operand's type; in C the type is behind its name. */
+static void call_typed(struct gen_text *g, const char *function, bool is_template, expr e)
 {
 	char name[64];
 	enum type t = e->arg[0]->type;
-	snprintf(name, sizeof name, g->target->c ? "%s_%s" : "%s", function, type_name(t));
+	if (g->target->c)
+		snprintf(name, sizeof name, "%s_%s", function, type_name(t));
+	else if (is_template && promoted(t))
+		snprintf(name, sizeof name, "%s<%s>", function, type_name(t));
+	else
+		snprintf(name, sizeof name, "%s", function);
 	call(g, name, e->n, e->arg);
 }
 
@@ -118,8 +146,20 @@ static void print_cast(struct gen_text *g, expr e)
 	const char *sat = e->op == IR_CAST_SAT ? "_sat" : "";
 	char name[64];
 	bool to_int = type_is_int(to) || to == TYPE_INDEX, from_int = type_is_int(from) || from == TYPE_INDEX;
-	if (to == TYPE_INDEX && type_is_float(from)) {
-		str_printf(g->out, "(%s)", gen_type(g, to));
+	if (to == TYPE_INDEX && narrow_index(g) && (type_is_float(from) || type_info(from)->bits == 64 || from == TYPE_U32)) {
+		/* What no int holds becomes an index far outside, from which some distance does not wrap around. */
+		const char *kind = from == TYPE_I64 ? "LL" : from == TYPE_U64 ? "ull" : from == TYPE_U32 ? "u" : "";
+		bool is_unsigned = from == TYPE_U64 || from == TYPE_U32;
+		str_add(g->out, is_unsigned || from == TYPE_I64 ? "(int)min(" : "min(");
+		str_add(g->out, is_unsigned ? "" : "max(");
+		if (type_is_float(from))
+			call(g, "to_i32", 1, e->arg);
+		else
+			print(g, e->arg[0], 0);
+		if (!is_unsigned)
+			str_printf(g->out, ", -%d%s)", FAR_OUTSIDE, kind);
+		str_printf(g->out, ", %d%s)", FAR_OUTSIDE, kind);
+	} else if (to == TYPE_INDEX && type_is_float(from)) {
 		snprintf(name, sizeof name, g->target->c ? "i64_of_%s" : "to_i64", type_name(from));
 		call(g, name, 1, e->arg);
 	} else if ((from == TYPE_BOOL || from_int) && (to_int || to == TYPE_F32 || to == TYPE_F64)) {
@@ -197,7 +237,7 @@ static void print_division(struct gen_text *g, expr e)
 		infix(g, e, divide ? "/" : "%", PREC_MUL);
 	} else {
 		bool floors = e->op == IR_FLOORDIV || e->op == IR_MOD;
-		call_typed(g, function[2 * floors + divide], e);
+		call_typed(g, function[2 * floors + divide], !floors, e);
 	}
 }
 
@@ -253,19 +293,24 @@ static void print_node(struct gen_text *g, expr e)
 			infix(g, e, info->ctext, PREC_LT);
 		}
 		break;
+	case IR_EQ: /* of comparisons: compilers ask for brackets */
+		print(g, e->arg[0], PREC_LT + 1);
+		str_add(g->out, " == ");
+		print(g, e->arg[1], PREC_LT + 1);
+		break;
 	case IR_MIN:
 	case IR_MAX:
 		snprintf(name, sizeof name, "%s%s", type_is_float(t) ? "nan_" : "", info->text);
-		call_typed(g, name, e);
+		call_typed(g, name, false, e);
 		break;
 	case IR_POW:
 		if (type_is_float(t))
 			call(g, t == TYPE_F32 ? "powf" : "pow", 2, e->arg);
 		else
-			call_typed(g, "ipow", e);
+			call_typed(g, "ipow", true, e);
 		break;
-	case IR_SHL: call_typed(g, "shift_left", e); break;
-	case IR_SHR: call_typed(g, "shift_right", e); break;
+	case IR_SHL: call_typed(g, "shift_left", true, e); break;
+	case IR_SHR: call_typed(g, "shift_right", true, e); break;
 	case IR_NEG:
 	case IR_NOT:
 	case IR_BITNOT: prefix(g, info->ctext, e->arg[0]); break;
@@ -275,7 +320,7 @@ static void print_node(struct gen_text *g, expr e)
 		else if (type_info(t)->class == CLASS_UINT)
 			print(g, e->arg[0], PREC_ATOM);
 		else
-			call_typed(g, "abs", e);
+			call_typed(g, "abs", false, e);
 		break;
 	case IR_ISNAN:
 	case IR_ISINF: call(g, info->ctext, 1, e->arg); break;
@@ -296,10 +341,32 @@ static void print_node(struct gen_text *g, expr e)
 	}
 }
 
+/* Of a narrow integer type, but int with bits above it when C has computed it. */
+static bool must_wrap(expr e)
+{
+	switch (e->op) {
+	case IR_ADD:
+	case IR_SUB:
+	case IR_MUL:
+	case IR_NEG:
+	case IR_ABS:
+	case IR_BITNOT:
+	case IR_FLOORDIV:
+	case IR_MOD: return promoted(e->type);
+	default: return false;
+	}
+}
+
 static void print(struct gen_text *g, expr e, int outer)
 {
-	if (g->let && g->let[e->id]) {
+	if (g->let && e->id < g->let_n && g->let[e->id]) {
 		str_add(g->out, g->let[e->id]);
+		return;
+	}
+	if (must_wrap(e)) {
+		str_printf(g->out, outer == PREC_ATOM ? "((%s)(" : "(%s)(", type_name(e->type));
+		print_node(g, e);
+		str_add(g->out, outer == PREC_ATOM ? "))" : ")");
 		return;
 	}
 	bool negative = (e->op == IR_CONST_INT && e->i < 0) || (e->op == IR_CONST_FLOAT && signbit(e->f));
@@ -324,16 +391,24 @@ void gen_expr(struct gen_text *g, expr e)
 struct share {
 	int *uses;
 	bool *sure; /* evaluated whenever the whole is: may be computed in front of it */
+	bool *safe; /* may be computed anywhere: reads no memory, divides by nothing that may be zero */
 	struct { VEC(expr); } order;
 	struct arena *scratch;
 };
 
-static void count_uses(void *user, expr e)
+/* Operands first. A variable's operand is its extent, which is not printed. */
+static void count_uses(struct share *s, expr e)
 {
-	struct share *s = user;
+	if (s->uses[e->id]++)
+		return;
+	bool divides = e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD;
+	bool safe = e->op != IR_LOAD && !(divides && plain_division(e) && e->arg[1]->op != IR_CONST_INT);
+	for (int i = 0; i < e->n && e->op != IR_VAR; i++) {
+		count_uses(s, e->arg[i]);
+		safe &= s->safe[e->arg[i]->id];
+	}
+	s->safe[e->id] = safe;
 	vec_push(s->scratch, &s->order, e);
-	for (int i = 0; i < e->n; i++)
-		s->uses[e->arg[i]->id]++;
 }
 
 static void mark_sure(struct share *s, expr e)
@@ -344,6 +419,14 @@ static void mark_sure(struct share *s, expr e)
 	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
 	for (int i = 0; i < (lazy ? 1 : e->n); i++)
 		mark_sure(s, e->arg[i]);
+}
+
+/* What only some branches evaluate is computed in front of all when it is index arithmetic, or long: texts must not grow
+ * with every use. */
+static bool in_front(const struct share *s, expr e)
+{
+	enum { LONG = 40 };
+	return s->sure[e->id] || (s->safe[e->id] && (e->type == TYPE_INDEX || e->size > LONG));
 }
 
 /* Whether a name makes it shorter: loads and real work; of index arithmetic only what divides or has several operations. */
@@ -362,13 +445,15 @@ static bool nameable(expr e)
 void gen_lets(struct gen_text *g, expr e)
 {
 	struct arena *scratch = arena_new();
-	struct share s = { NEWN(scratch, int, e->id + 1), NEWN(scratch, bool, e->id + 1), { 0 }, scratch };
-	g->let = NEWN(g->out->arena, const char *, e->id + 1);
-	ir_walk(e, count_uses, &s);
+	uint32_t n = e->id + 1; /* operands are older */
+	struct share s = { NEWN(scratch, int, n), NEWN(scratch, bool, n), NEWN(scratch, bool, n), { 0 }, scratch };
+	g->let = NEWN(g->out->arena, const char *, n);
+	g->let_n = n;
+	count_uses(&s, e);
 	mark_sure(&s, e);
 	for (int i = 0; i < s.order.n; i++) {
 		expr x = s.order.at[i];
-		if (x == e || s.uses[x->id] < 2 || !s.sure[x->id] || !nameable(x))
+		if (x == e || s.uses[x->id] < 2 || !in_front(&s, x) || !nameable(x))
 			continue;
 		const char *name = arena_printf(g->out->arena, "tmp%d", g->lets++);
 		gen_indent(g);

@@ -15,6 +15,7 @@ struct gen_text {
 	const struct gen_target *target;
 	const struct ir_kernel *kernel;
 	const char **let; /* by node id: the name of a variable that holds it, or null */
+	uint32_t let_n;   /* ids that `let` has room for */
 	int lets;
 };
 

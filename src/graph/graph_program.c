@@ -331,6 +331,14 @@ static int add_output(struct build *b, struct graph_value *v)
 	return 0;
 }
 
+/* Operators name their temporaries without knowing the program's symbols. */
+static void clear_temporaries(struct build *b)
+{
+	vec_each(x, &b->p->buffers)
+		if ((*x)->role == IR_TEMP && (map_get(&b->symbols, (*x)->name) || graph_name_reserved((*x)->name)))
+			rename_buffer(b, *x, clear_name(b, (*x)->name));
+}
+
 /* What only served lowering goes away; inputs keep the elements that follow from extents. */
 static void forget(struct ir_program *p)
 {
@@ -377,6 +385,7 @@ static int build_program(struct build *b)
 	}
 	vec_each(v, &b->r->outputs)
 		TRY(add_output(b, *v));
+	clear_temporaries(b);
 	forget(b->p);
 	return ir_optimise(b->p, b->o->dump, b->o->dump_user, b->scope.err);
 }

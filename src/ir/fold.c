@@ -63,7 +63,7 @@ static expr fold_int(struct ir_pool *p, enum ir_op op, enum type t, const expr *
 	case IR_DIV: return ir_int(p, t, a / b);
 	case IR_REM: return ir_int(p, t, a % b);
 	case IR_FLOORDIV: return ir_int(p, t, floor_div(a, b));
-	case IR_MOD: return ir_int(p, t, a - floor_div(a, b) * b);
+	case IR_MOD: return ir_int(p, t, (int64_t)(ua - (uint64_t)floor_div(a, b) * ub));
 	case IR_MIN: return ir_int(p, t, (wide_unsigned ? ua < ub : a < b) ? a : b);
 	case IR_MAX: return ir_int(p, t, (wide_unsigned ? ua > ub : a > b) ? a : b);
 	case IR_BITAND: return ir_int(p, t, a & b);

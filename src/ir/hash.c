@@ -10,6 +10,8 @@ struct hasher {
 	struct arena *scratch;
 	uint64_t *memo;
 	bool *done;
+	int *number; /* of buffers, by id: as they would be numbered when read from text */
+	struct { VEC(const struct ir_buffer *); } order;
 };
 
 static uint64_t symbol_number(struct hasher *h, const char *name)
@@ -81,7 +83,7 @@ static uint64_t hash_expr(struct hasher *h, expr e)
 	case IR_AXIS: x = hash_u64(x, (uint64_t)e->i); break;
 	case IR_CONST_FLOAT: x = hash_bytes(x, &e->f, sizeof e->f); break;
 	case IR_SYMBOL: x = hash_u64(x, symbol_number(h, e->name)); break;
-	case IR_LOAD: x = hash_u64(x, (uint64_t)e->buf->id); break;
+	case IR_LOAD: x = hash_u64(x, (uint64_t)h->number[e->buf->id]); break;
 	default: break;
 	}
 	for (int i = 0; i < e->n; i++)
@@ -101,17 +103,42 @@ static void hash_slot(void *user, expr *slot, const char *role)
 	s->x = hash_u64(hash_str(s->x, role), hash_expr(s->h, *slot));
 }
 
+static void number_buffer(struct hasher *h, const struct ir_buffer *b)
+{
+	if (h->number[b->id])
+		return;
+	vec_push(h->scratch, &h->order, b);
+	h->number[b->id] = h->order.n;
+}
+
+/* Inputs, outputs, constants, then what stages make, in their order. */
+static void number_buffers(struct hasher *h, const struct ir_program *p)
+{
+	h->number = NEWN(h->scratch, int, p->buffers.n + 1);
+	vec_each(b, &p->inputs)
+		number_buffer(h, *b);
+	vec_each(b, &p->outputs)
+		number_buffer(h, *b);
+	vec_each(b, &p->buffers)
+		if ((*b)->role == IR_CONSTANT)
+			number_buffer(h, *b);
+	vec_each(s, &p->stages)
+		number_buffer(h, (*s)->out);
+}
+
 static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 {
 	struct arena *scratch = arena_new();
 	uint32_t n = ir_pool_size(p->pool);
-	struct hasher h = { seed, map_new(scratch), scratch, NEWN(scratch, uint64_t, n), NEWN(scratch, bool, n) };
+	struct hasher h = { .seed = seed, .symbols = map_new(scratch), .scratch = scratch, .memo = NEWN(scratch, uint64_t, n),
+			    .done = NEWN(scratch, bool, n) };
+	number_buffers(&h, p);
 	uint64_t x = hash_u64(seed, (uint64_t)p->inputs.n * 65536 + (uint64_t)p->outputs.n);
 	vec_each(in, &p->inputs) /* every symbol is some input's extent */
 		for (int k = 0; k < (*in)->rank; k++)
 			if ((*in)->dim[k]->op == IR_SYMBOL)
 				symbol_number(&h, (*in)->dim[k]->name);
-	vec_each(pb, &p->buffers) {
+	vec_each(pb, &h.order) {
 		const struct ir_buffer *b = *pb;
 		x = hash_u64(x, (uint64_t)b->role * 4096 + (uint64_t)b->type * 64 + (uint64_t)b->rank);
 		for (int k = 0; k < b->rank; k++)
@@ -119,12 +146,10 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		if (b->role == IR_CONSTANT && b->data->data)
 			x = hash_bytes(x, b->data->data, (size_t)tensor_bytes(b->data));
 	}
-	vec_each(out, &p->outputs)
-		x = hash_u64(x, (uint64_t)(*out)->id);
 	vec_each(ps, &p->stages) {
 		const struct ir_stage *s = *ps;
 		struct stage_hash sh = { &h, hash_u64(x, (uint64_t)s->kind * 64 + (uint64_t)s->combine) };
-		sh.x = hash_u64(sh.x, (uint64_t)s->out->id);
+		sh.x = hash_u64(sh.x, (uint64_t)h.number[s->out->id]);
 		for (int k = 0; k < s->space_rank; k++)
 			sh.x = hash_u64(sh.x, hash_expr(&h, s->space[k]));
 		ir_stage_exprs(s, hash_slot, &sh);

@@ -95,13 +95,47 @@ static expr substitute_load(void *user, struct ir_pool *p, expr e, const expr *a
 struct slot_job {
 	struct ir_program *p;
 	struct inline_map map;
+	struct arena *scratch;
+	struct { VEC(expr); } made; /* what the slots will hold, in their order */
+	int next;
+	bool large;
 };
+
+static bool too_large(expr e)
+{
+	return e->depth > IR_MAX_DEPTH || e->size > IR_MAX_SIZE;
+}
 
 static void substitute_slot(void *user, expr *slot, const char *role)
 {
 	struct slot_job *j = user;
 	(void)role;
-	*slot = ir_copy(j->p->pool, *slot, substitute_load, &j->map);
+	if (j->large)
+		return;
+	expr x = ir_copy(j->p->pool, *slot, substitute_load, &j->map);
+	j->large |= too_large(x);
+	vec_push(j->scratch, &j->made, x);
+}
+
+static void store_slot(void *user, expr *slot, const char *role)
+{
+	struct slot_job *j = user;
+	(void)role;
+	*slot = j->made.at[j->next++];
+}
+
+/* The map at index i moves into all its readers, unless one of them would become too large. */
+static bool substitute(struct ir_program *p, int i)
+{
+	struct slot_job job = { .p = p, .map = { p->stages.at[i] }, .scratch = arena_new() };
+	for (int k = i + 1; k < p->stages.n; k++)
+		ir_stage_exprs(p->stages.at[k], substitute_slot, &job);
+	for (int k = i + 1; k < p->stages.n && !job.large; k++)
+		ir_stage_exprs(p->stages.at[k], store_slot, &job);
+	arena_free(job.scratch);
+	if (!job.large)
+		remove_stage(p, i);
+	return !job.large;
 }
 
 static bool worth_inlining(struct ir_program *p, const struct ir_stage *s)
@@ -180,7 +214,10 @@ static bool absorb_map(struct ir_program *p, int i)
 		if (!job.plain)
 			return false;
 		job.acc = s->post ? s->post : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
-		s->post = ir_copy(p->pool, m->value, to_acc, &job);
+		expr post = ir_copy(p->pool, m->value, to_acc, &job);
+		if (too_large(post))
+			return false;
+		s->post = post;
 		s->out = m->out;
 		for (int k = i; k < j - 1; k++)
 			p->stages.at[k] = p->stages.at[k + 1];
@@ -202,12 +239,9 @@ int ir_pass_inline(struct ir_program *p, struct err *e)
 				again = true;
 				continue;
 			}
-			if (!worth_inlining(p, s))
+			if (!worth_inlining(p, s) || !substitute(p, i))
 				continue;
-			struct slot_job job = { p, { s } };
-			for (int k = i + 1; k < p->stages.n; k++)
-				ir_stage_exprs(p->stages.at[k], substitute_slot, &job);
-			remove_stage(p, i--);
+			i--;
 			again = true;
 		}
 	}

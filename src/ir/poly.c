@@ -369,7 +369,7 @@ expr ir_poly_mod(expr a, expr b)
 	if (constant && (d == 1 || d == -1))
 		return ir_index(p, 0);
 	if (constant && ir_const_int(a, &x))
-		return ir_index(p, x - floor_div(x, d) * d);
+		return ir_index(p, (int64_t)((uint64_t)x - (uint64_t)floor_div(x, d) * (uint64_t)d));
 	if (ir_is_int(a, 0) || within(a, b))
 		return a;
 	expr q, r;

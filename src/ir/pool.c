@@ -134,7 +134,9 @@ expr ir_int(struct ir_pool *p, enum type t, int64_t x)
 
 expr ir_float(struct ir_pool *p, enum type t, double x)
 {
-	double rounded = isnan(x) ? NAN : type_round(t, x, false);
+	double rounded = isnan(x) ? x : type_round(t, x, false);
+	if (isnan(rounded))
+		rounded = NAN; /* one NaN, also where infinity became it */
 	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_FLOAT, .type = t, .f = rounded }, 0, NULL);
 }
 

@@ -81,11 +81,13 @@ const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum ty
 	bool logic = c == IR_ALL || c == IR_ANY, small = t == TYPE_F16 || t == TYPE_BF16; /* atomics have these two */
 	if (kind == IR_MAP)
 		return c == IR_NONE ? NULL : "a map combines nothing";
-	if (kind == IR_REDUCE ? c == IR_NONE : ir_combine_is_arg(c) || logic)
+	if (kind == IR_REDUCE ? c == IR_NONE : ir_combine_is_arg(c))
 		return "not a combine of this kind of stage";
 	if (c == IR_NONE || (logic && t == TYPE_BOOL))
 		return NULL;
 	if (logic)
 		return "all and any are of bool";
+	if (kind == IR_SCATTER && type_is_int(t))
+		return NULL; /* atomics have all integers */
 	return (computes(t) && t != TYPE_INDEX) || (small && kind == IR_SCATTER) ? NULL : "a type that cannot be combined so";
 }

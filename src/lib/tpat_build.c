@@ -30,6 +30,8 @@ struct build {
 	struct {
 		VEC(struct made *);
 	} plugins;
+	struct tensorrt_arch *arch;
+	int archs;
 	const char *deploy;
 	struct arena *arena;
 	struct err *err;
@@ -250,15 +252,58 @@ static const char *about(const struct ir_program *p, struct arena *a)
 	return arena_strndup(a, text, strcspn(text, "\n"));
 }
 
+/* One library of `n` plugins, with its folder. */
+static int build_library(struct build *b, const struct tensorrt_plugin *plugin, int n, const char *place,
+                         const char *folder)
+{
+	/* The README is read beside the files. */
+	const char *deploy, *name = path_base(place);
+	const struct tpat_texts near = { .at = &name, .n = 1 };
+	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, b->arena, b->err));
+	struct tensorrt_library l = {
+		.generator = "tpat " TPAT_VERSION,
+		.model = path_base(b->o->model),
+		.rewritten = path_base(b->out.model),
+		.library = name,
+		.deploy = deploy,
+		.plugin = plugin,
+		.plugins = n,
+		.arch = b->arch,
+		.archs = b->archs,
+		.workers = b->o->workers,
+		.progress = compiling,
+		.user = b,
+	};
+	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place, b->arena), b->arena, b->err);
+}
+
+/* Each plugin in a library and a folder of its own, inside the model's folder. */
+static int build_split(struct build *b, const struct tensorrt_plugin *plugin)
+{
+	struct str json = str_new(b->arena);
+	str_printf(&json, "{ \"version\": 1, \"generator\": \"tpat %s\", \"libraries\": %d }\n", TPAT_VERSION,
+	           b->plugins.n);
+	for (int i = 0; i < b->plugins.n; i++) {
+		const char *id = str_identifier(b->arena, plugin[i].name);
+		const char *folder = path_join(b->arena, b->out.temporary_folder, id);
+		TRY(file_mkdir(folder, b->err));
+		TRY(build_library(b, &plugin[i], 1, tpat_output_split(&b->out, plugin[i].name, b->arena), folder));
+	}
+	return file_write(path_join(b->arena, b->out.temporary_folder, "tpat.json"), str_text(&json), json.n, b->err);
+}
+
+static void name_archs(struct build *b)
+{
+	struct tpat_texts names = { 0 };
+	for (int i = 0; i < b->archs; i++)
+		vec_push(b->arena, &names,
+		         arena_printf(b->arena, b->arch[i].ptx ? "PTX (compute_%d)" : "sm_%d", b->arch[i].arch));
+	b->result->arch = tpat_strings_of(&names);
+}
+
 static int package(struct build *b)
 {
 	struct tensorrt_plugin *plugin = NEWN(b->arena, struct tensorrt_plugin, b->plugins.n + 1);
-	struct tensorrt_arch *arch;
-	int archs;
-	TRY(tpat_deploy_text(&b->deploy, b->graph, &b->out, b->plugins.n > 0, &b->o->profile, b->arena, b->err));
-	if (b->plugins.n == 0)
-		return 0;
-	TRY(tpat_parse_archs(&arch, &archs, &b->o->arch, b->arena, b->err));
 	for (int i = 0; i < b->plugins.n; i++) {
 		const struct made *m = b->plugins.at[i];
 		plugin[i] = (struct tensorrt_plugin){
@@ -272,27 +317,16 @@ static int package(struct build *b)
 			.nodes = m->nodes.n,
 		};
 	}
-	struct tensorrt_library l = {
-		.generator = "tpat " TPAT_VERSION,
-		.model = path_base(b->o->model),
-		.rewritten = path_base(b->out.model),
-		.library = path_base(b->out.library),
-		.deploy = b->deploy,
-		.plugin = plugin,
-		.plugins = b->plugins.n,
-		.arch = arch,
-		.archs = archs,
-		.workers = b->o->workers,
-		.progress = compiling,
-		.user = b,
-	};
-	struct tpat_texts names = { 0 };
-	for (int i = 0; i < archs; i++)
-		vec_push(b->arena, &names,
-		         arena_printf(b->arena, arch[i].ptx ? "PTX (compute_%d)" : "sm_%d", arch[i].arch));
-	b->result->arch = tpat_strings_of(&names);
-	return tensorrt_build(&l, b->out.temporary_folder, file_absolute(b->arena, b->out.temporary_library), b->arena,
-	                      b->err);
+	if (b->plugins.n) {
+		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->arena, b->err));
+		name_archs(b);
+		if (b->o->split)
+			TRY(build_split(b, plugin));
+		else
+			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder));
+	}
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, b->arena,
+	                        b->err);
 }
 
 /* ---- The model. */
@@ -335,7 +369,7 @@ static void describe(struct build *b)
 	struct tpat_texts warnings = { 0 };
 	r->model = arena_strdup(b->arena, b->o->model);
 	r->output = b->out.model;
-	r->library = b->plugins.n ? b->out.library : NULL;
+	r->libraries = tpat_strings_of(&b->out.libraries);
 	r->folder = b->plugins.n ? b->out.folder : NULL;
 	r->model_nodes = b->graph->nodes.n;
 	r->opset = onnx_opset(b->model, "");

@@ -114,12 +114,12 @@ static const char *here(const char *path, struct arena *a)
 	return strchr(path, '/') ? path : arena_printf(a, "./%s", path);
 }
 
-int tpat_deploy_text(const char **out, struct graph *g, const struct tpat_output *o, bool library,
+int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
                      const struct tpat_strings *profile, struct arena *a, struct err *e)
 {
 	struct str s = str_new(a);
 	bool dynamic = false, guessed = false;
-	const char *stem = path_stem(a, o->model);
+	const char *stem = path_stem(a, model);
 	TRY(check_profiles(g, profile, a, e));
 	if (str_ends(stem, "_tpat") && strlen(stem) > 5)
 		stem = arena_strndup(a, stem, strlen(stem) - 5);
@@ -127,10 +127,10 @@ int tpat_deploy_text(const char **out, struct graph *g, const struct tpat_output
 		dynamic |= is_dynamic(*v);
 		guessed |= is_dynamic(*v) && !profile_of(profile, (*v)->name);
 	}
-	str_printf(&s, "trtexec --onnx=%s", o->model);
-	if (library)
-		str_printf(&s, " --dynamicPlugins=%s --setPluginsToSerialize=%s", here(o->library, a),
-		           here(o->library, a));
+	str_printf(&s, "trtexec --onnx=%s", model);
+	for (int i = 0; i < libraries->n; i++)
+		str_printf(&s, "%s --dynamicPlugins=%s --setPluginsToSerialize=%s", i ? " \\\n       " : "",
+		           here(libraries->at[i], a), here(libraries->at[i], a));
 	str_printf(&s, " --saveEngine=%s.plan \\\n       ", stem);
 	if (dynamic) {
 		put_shapes(&s, g, "minShapes", 0, profile);

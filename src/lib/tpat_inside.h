@@ -45,21 +45,26 @@ const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct
 
 /* ---- tpat_output.c: where a build's results go. They are made under temporary names and put in place together. */
 struct tpat_output {
-	const char *model, *library, *folder;                               /* their places */
-	const char *temporary;                                              /* a folder beside them */
-	const char *temporary_library, *temporary_folder, *replaced_folder; /* in it */
+	const char *model, *library, *folder; /* their places; `library` without a plugin's own name */
+	const char *temporary;                /* a folder beside them, which holds what is being made: */
+	const char *temporary_folder, *replaced_folder;
+	struct tpat_texts libraries, made; /* places of the libraries, and where each is made */
 };
 /* What belongs to the rewritten model `model`: its library and folder, by name. */
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a);
+/* The place of one plugin's library, where each has its own. */
+const char *tpat_output_split(const struct tpat_output *o, const char *plugin, struct arena *a);
 /* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Errors:
  * ERR_USAGE for a place that cannot be written, or that would overwrite what tpat did not make. */
 int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e);
+/* One more library that goes to `place`; returns the absolute path where to make it. */
+const char *tpat_output_library(struct tpat_output *o, const char *place, struct arena *a);
 int tpat_output_commit(struct tpat_output *o, struct err *e);
 void tpat_output_abandon(struct tpat_output *o);
 
-/* tpat_deploy.c: the trtexec command for a rewritten model whose inputs are the graph's; `library` null: none. Also
- * checks `profile` ("x:1x4,8x4,32x4"). */
-int tpat_deploy_text(const char **out, struct graph *g, const struct tpat_output *o, bool library,
+/* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
+ * libraries. Also checks `profile` ("x:1x4,8x4,32x4"). */
+int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
                      const struct tpat_strings *profile, struct arena *a, struct err *e);
 
 #endif

@@ -47,15 +47,29 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	char *temporary;
 	TRY(file_temp_beside(&temporary, model, a, e));
 	out->temporary = temporary;
-	out->temporary_library = path_join(a, temporary, "library.so");
 	out->temporary_folder = path_join(a, temporary, "folder");
 	out->replaced_folder = path_join(a, temporary, "replaced");
 	return file_mkdir(out->temporary_folder, e);
 }
 
+const char *tpat_output_split(const struct tpat_output *o, const char *plugin, struct arena *a)
+{
+	const char *stem = arena_strndup(a, o->library, strlen(o->library) - strlen(".so"));
+	return arena_printf(a, "%s_%s.so", stem, str_identifier(a, plugin));
+}
+
+const char *tpat_output_library(struct tpat_output *o, const char *place, struct arena *a)
+{
+	const char *made = path_join(a, o->temporary, path_base(place));
+	vec_push(a, &o->libraries, place);
+	vec_push(a, &o->made, made);
+	return file_absolute(a, made);
+}
+
 int tpat_output_commit(struct tpat_output *o, struct err *e)
 {
-	TRY(file_rename(o->temporary_library, o->library, e));
+	for (int i = 0; i < o->libraries.n; i++)
+		TRY(file_rename(o->made.at[i], o->libraries.at[i], e));
 	if (file_exists(o->folder))
 		TRY(file_rename(o->folder, o->replaced_folder, e));
 	TRY(file_rename(o->temporary_folder, o->folder, e));

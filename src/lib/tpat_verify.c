@@ -19,7 +19,7 @@ struct verification {
 	const struct tpat_verify_options *o;
 	struct onnx_model *model;
 	struct graph *graph;
-	const char *library, *folder;
+	const char *library, *device; /* that is open; its name */
 	struct verify *verify;
 	struct {
 		VEC(struct named_tensor);
@@ -106,20 +106,36 @@ static int check_used(const struct verification *v)
 
 /* ---- The library. */
 
-static int open_device(struct verification *v)
+/* Opens the library that holds the plugin: the user's, the model's, or where each has its own, the plugin's. One that
+ * is open already stays. */
+static int open_library(struct verification *v, const char *plugin)
 {
+	struct arena *a = v->arena;
 	const char *device = v->o->device;
 	struct tpat_output names;
-	tpat_output_names(&names, v->o->model, v->arena);
-	v->folder = names.folder;
-	v->library = v->o->library ? v->o->library : names.library;
-	if (!file_exists(v->library)) {
-		err_set(v->err, ERR_USAGE, "The plugin library %s is not there.", v->library);
+	tpat_output_names(&names, v->o->model, a);
+	const char *folder = names.folder, *library = names.library;
+	const char *own = path_join(a, folder, str_identifier(a, plugin));
+	if (file_is_folder(own)) {
+		folder = own;
+		library = tpat_output_split(&names, plugin, a);
+	}
+	if (v->o->library)
+		library = v->o->library;
+	if (v->library && strcmp(v->library, library) == 0)
+		return 0;
+	if (!file_exists(library)) {
+		err_set(v->err, ERR_USAGE, "The plugin library %s is not there.", library);
 		return err_advise(v->err, "Name it with --lib LIBRARY.so, or build it again.");
 	}
+	verify_close(v->verify);
+	v->verify = NULL;
+	v->library = library;
 	if (!device)
 		device = dev_cuda_count(NULL) > 0 ? "cuda" : "cpu";
-	return verify_open(&v->verify, file_absolute(v->arena, v->library), device, v->folder, v->arena, v->err);
+	TRY(verify_open(&v->verify, file_absolute(a, library), device, folder, a, v->err));
+	v->device = arena_strdup(a, verify_device_name(v->verify));
+	return 0;
 }
 
 /* ---- One plugin. */
@@ -237,6 +253,7 @@ static int check_all(struct verification *v)
 		if (v->o->progress && v->o->progress(v->o->user, &p))
 			return err_set(v->err, ERR_USAGE, "Interrupted.");
 		map_put(&seen, n->proto->op_type, v);
+		TRY(open_library(v, n->proto->op_type));
 		TRY(check_plugin(v, n));
 	}
 	return check_used(v);
@@ -260,11 +277,10 @@ static int run(struct tpat *t, void *arg)
 	TRY(read_given(v));
 	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, t->arena, &t->err));
 	TRY(find_plugins(v));
-	TRY(open_device(v));
 	TRY(check_all(v));
 	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
 	*r = (struct tpat_verified){ .library = arena_strdup(t->arena, v->library),
-		                     .device = arena_strdup(t->arena, verify_device_name(v->verify)),
+		                     .device = v->device,
 		                     .check = v->checks.at,
 		                     .checks = v->checks.n };
 	vec_each (x, &v->checks)

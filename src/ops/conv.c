@@ -3,6 +3,7 @@
  * w - w_zero_point, where the padding is 0 after that. QLinearConv: ConvInteger with an i32 bias, brought to 8 bits.
  * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10). One to any number of spatial axes.
  */
+#include "ops/fused.h"
 #include "ops/quantize.h"
 #include "ops/window.h"
 
@@ -69,10 +70,11 @@ static expr of_channel(struct value v, expr m)
 	return value_rank(v) == 0 || ir_is_int(value_dim(v, 0), 1) ? at_first(v) : load(v, &m);
 }
 
-static int conv_lower(struct lower *l)
+int convolution_fused(struct lower *l, fused_finish finish)
 {
 	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2);
 	struct convolution c;
+	struct space out;
 	expr sum, post = NULL;
 
 	if (value_type(x) != value_type(w) || (bias.given && value_type(bias) != value_type(x)))
@@ -83,8 +85,18 @@ static int conv_lower(struct lower *l)
 	sum = mul(zero_outside(&c, wide(load(x, c.x))), wide(load(w, c.w)));
 	if (bias.given)
 		post = add(acc(l, sum->type), wide(load(bias, &c.m)));
+	if (finish) {
+		out = c.s;
+		out.rank = c.rank;
+		TRY(finish(l, &out, post ? post : acc(l, sum->type), &post));
+	}
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(x), &c.s, c.rank, IR_SUM, sum, post));
 	return 0;
+}
+
+static int conv_lower(struct lower *l)
+{
+	return convolution_fused(l, NULL);
 }
 
 /* The sum's element as i32; the zero points as ONNX allows them. */

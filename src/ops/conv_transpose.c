@@ -79,7 +79,7 @@ static int64_t inverse(int64_t a, int64_t m)
 	return 0;
 }
 
-/* Along axis i the output `o` and its t-th tap, of which there are taps(): the place in the kernel, that in the input, and
+/* Along axis i the output `o` and its t-th tap: the place in the kernel, that in the input, and
  * whether both exist (null: always so in the kernel). */
 struct tap {
 	expr k, i, where;

@@ -1,7 +1,7 @@
 /* Gemm: y[m, n] = alpha * sum over k of a'[m, k] * b'[k, n] + beta * c, where a' and b' are a and b or, with transA and
  * transB, their transposes, and c broadcasts to the result.
  * Source: ONNX, operator Gemm, opsets 1 to 13. c is optional since 11. */
-#include "ops/lower.h"
+#include "ops/fused.h"
 
 /* A factor attribute times x; of integers the factor must be whole. */
 static int scaled(struct lower *l, const char *attr, expr x, expr *out)
@@ -14,7 +14,7 @@ static int scaled(struct lower *l, const char *attr, expr x, expr *out)
 	return 0;
 }
 
-static int lower(struct lower *l)
+int gemm_fused(struct lower *l, fused_finish finish)
 {
 	struct value a = lower_input(l, 0), b = lower_input(l, 1), c = lower_input(l, 2);
 	bool ta = lower_int(l, "transA") != 0, tb = lower_int(l, "transB") != 0;
@@ -44,11 +44,18 @@ static int lower(struct lower *l)
 		TRY(scaled(l, "beta", wide(at(c, &s)), &e));
 		post = add(post, e);
 	}
+	if (finish)
+		TRY(finish(l, &s, post, &post));
 	k = space_push(l, &s, ir_const_int(kb, &y) ? kb : ka);
 	sum = mul(wide(ta ? load_list(a, 2, k, m) : load_list(a, 2, m, k)),
 	          wide(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n)));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(a), &s, 2, IR_SUM, sum, post));
 	return 0;
+}
+
+static int lower(struct lower *l)
+{
+	return gemm_fused(l, NULL);
 }
 
 #define TYPES (TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64))

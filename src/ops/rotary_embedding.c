@@ -49,7 +49,7 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 {
 	struct value x = lower_input(l, 0);
 	struct space out = space_of(l, x);
-	int64_t heads = lower_int(l, "num_heads"), size = lower_int(l, "rotary_embedding_dim"), hidden, pairs;
+	int64_t heads = lower_int(l, "num_heads"), size = lower_int(l, "rotary_embedding_dim"), pairs;
 	struct rotary r = { .interleaved = lower_int(l, "interleaved") != 0 };
 	struct rotary_pair p;
 	struct heads h;
@@ -59,11 +59,12 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 		return lower_fail(l, ERR_MODEL, "cos_cache and sin_cache must both have two or three axes.");
 	if (position.given && value_rank(position) > 2)
 		return lower_fail(l, ERR_MODEL, "position_ids has %d axes; two are the most.", value_rank(position));
-	if (!heads && value_rank(x) == 3 && !size) /* the caches say how large a head is */
-		if (ir_const_int(value_dim(x, 2), &hidden) &&
-		    ir_const_int(value_dim(cosine, value_rank(cosine) - 1), &pairs) && pairs > 0)
-			heads = hidden / (2 * pairs);
-	TRY(heads_read(l, x, heads, "the input", &h));
+	if (!heads && value_rank(x) == 3 && !size) { /* the caches say how large a head is */
+		TRY(heads_read(l, x, 1, "the input", &h));
+		h.size = muli(value_dim(cosine, value_rank(cosine) - 1), 2);
+	} else {
+		TRY(heads_read(l, x, heads, "the input", &h));
+	}
 	r.size = size ? idx(l, size) : h.size;
 	if (ir_const_int(r.size, &size) && ir_const_int(value_dim(cosine, value_rank(cosine) - 1), &pairs) &&
 	    (size % 2 || pairs != size / 2))

@@ -86,7 +86,6 @@ struct kernel_job {
 static expr kernel_leaf(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	struct kernel_job *j = user;
-	(void)arg;
 	if (e->op == IR_AXIS) {
 		ck(j->a->value && j->a->value[e->i]);
 		return j->a->value[e->i];
@@ -106,8 +105,8 @@ static expr kernel_leaf(void *user, struct ir_pool *pool, expr e, const expr *ar
 		if (!difference->varies)
 			at = ir_binary(IR_ADD, j->a->same_as, difference);
 	}
-	if (!at)
-		at = to_kernel(j->p, flat, j->a);
+	if (!at) /* the operands are copied already: not once more, as indices may hold loads in turn */
+		at = ir_flat(pool, e->buf, arg);
 	return ir_load(pool, flat_view(j->p, e->buf), &at);
 }
 
@@ -296,21 +295,74 @@ static int order_buffers(const struct ir_program *p, const struct ir_buffer *b)
 	return (r == IR_INPUT ? 0 : r == IR_CONSTANT ? 1 : r == IR_TEMP ? 2 : 3) * 4096 + b->id;
 }
 
-/* bool: every position in the kernel's buffers and its thread count fit 31 bits, with room for a last block. */
-static expr fits_int(struct ir_program *p, const struct ir_kernel *k, const struct ir_stage *s)
+/* ---- Whether 32 bits are enough. */
+
+struct fit {
+	struct ir_program *p;
+	expr limit, fits;              /* bool over symbols */
+	struct { VEC(expr); } checked; /* bounds that `fits` says are within the limit */
+};
+
+static void must_fit(struct fit *f, expr bound)
 {
-	expr limit = ir_index(p->pool, INT32_MAX - (1 << 20)), fits = ir_int(p->pool, TYPE_BOOL, 1);
-	vec_each(b, &k->buffers)
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, (*b)->dim[0], limit));
-	expr threads = ir_binary(IR_MUL, k->blocks, ir_index(p->pool, k->threads));
-	fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, threads, limit));
-	if (s->kind == IR_REDUCE) { /* the position in the reduced space */
-		expr reduced = ir_index(p->pool, 1);
-		for (int i = 0; i < s->space_rank; i++)
-			reduced = ir_binary(IR_MUL, reduced, s->space[i]);
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, reduced, limit));
+	vec_each(c, &f->checked)
+		if (ir_nonnegative(ir_binary(IR_SUB, *c, bound)))
+			return;
+	vec_push(f->p->arena, &f->checked, bound);
+	f->fits = ir_binary(IR_AND, f->fits, ir_binary(IR_LE, bound, f->limit));
+}
+
+/* Steps on the way to a position may be larger than all positions: i * in / out of a resize. */
+static void fit_node(void *user, expr e)
+{
+	struct fit *f = user;
+	if (e->type != TYPE_INDEX || e->op == IR_CONST_INT)
+		return;
+	expr low = ir_lower_bound(e), high = ir_upper_bound(e);
+	if (high)
+		must_fit(f, high);
+	if (low && !ir_nonnegative(low))
+		must_fit(f, ir_binary(IR_SUB, ir_index(f->p->pool, 0), low));
+}
+
+static void fit_block(struct fit *f, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		const expr own[] = { s->value, s->at, s->from, s->to, s->step };
+		for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+			if (own[k])
+				ir_walk(own[k], fit_node, f);
+		if (s->body)
+			fit_block(f, s->body);
 	}
-	return fits;
+}
+
+/* bool: every position in the kernel's buffers, its thread count, and what is computed on the way fit 31 bits, with room
+ * for a last block. */
+static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
+{
+	struct fit f = { p, ir_index(p->pool, INT32_MAX - (1 << 20)), ir_int(p->pool, TYPE_BOOL, 1), { 0 } };
+	vec_each(b, &k->buffers)
+		must_fit(&f, (*b)->dim[0]);
+	must_fit(&f, ir_binary(IR_MUL, k->blocks, ir_index(p->pool, k->threads)));
+	fit_block(&f, &k->body);
+	return f.fits;
+}
+
+/* A name of its own among the plan's kernels. */
+static const char *unique_name(const struct ir_plan *plan, const char *name)
+{
+	const char *unique = name;
+	for (int number = 2;; number++) {
+		bool taken = false;
+		vec_each(step, &plan->steps)
+			vec_each(k, *step)
+				taken |= strcmp((*k)->name, unique) == 0;
+		if (!taken)
+			return unique;
+		unique = arena_printf(plan->program->arena, "%s_%d", name, number);
+	}
 }
 
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
@@ -337,7 +389,8 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	ir_print_stage(&text, s);
 	k->about = str_text(&text);
 
-	expr fits = fits_int(p, k, s);
+	k->name = unique_name(plan, k->name);
+	expr fits = fits_int(p, k);
 	bool never = fits->op == IR_CONST_INT && !fits->i, always = fits->op == IR_CONST_INT && fits->i;
 	struct ir_kernel *wide = NULL;
 	k->index64 = never;
@@ -345,7 +398,7 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 		if (!k->guard) {
 			wide = NEW(p->arena, struct ir_kernel);
 			*wide = *k;
-			wide->name = arena_printf(p->arena, "%s_64", k->name);
+			wide->name = unique_name(plan, arena_printf(p->arena, "%s_64", k->name));
 			wide->index64 = true;
 		}
 		k->guard = k->guard ? ir_binary(IR_AND, k->guard, fits) : fits;

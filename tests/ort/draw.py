@@ -1,7 +1,8 @@
 """Random choices for test cases, and the table of generators: one function a family of operators.
 
-A generator is `def softmax(d): ... return Case(...)`, registered with @operator("Softmax"). It reads d.op and d.opset and
-draws everything else from `d`. It need not avoid what ONNX or ONNX Runtime refuse: such a draw is repeated."""
+A generator is `def softmax(d): ... return Case(...)`, registered with @operator("Softmax"), or with a domain in front
+("com.microsoft.Gelu"). It reads d.op and d.opset and draws everything else from `d`. It need not avoid what ONNX or ONNX
+Runtime refuse: such a draw is repeated. ONNX Runtime's own operators have no schema here: d.schema is None."""
 import dataclasses
 
 import numpy
@@ -25,6 +26,11 @@ class Case:
     tolerance: tuple = None      # (rtol, atol) where the usual ones do not fit
 
 
+def has_schema(op):
+    """Whether ONNX itself has the operator, named with its domain."""
+    return "." not in op and onnx.defs.has(op)
+
+
 def operator(*names):
     def register(generate):
         for name in names:
@@ -35,9 +41,10 @@ def operator(*names):
 
 class Draw:
     def __init__(self, op, opset, seed):
-        self.op, self.opset = op, opset
+        self.domain, _, self.op = op.rpartition(".")
+        self.opset = opset
         self.rng = numpy.random.default_rng(seed)
-        self.schema = onnx.defs.get_schema(op, opset, "")
+        self.schema = onnx.defs.get_schema(self.op, opset, "") if has_schema(op) else None
 
     def integer(self, low, high):
         """Uniform in [low, high]."""

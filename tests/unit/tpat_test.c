@@ -119,7 +119,7 @@ static void test_build(struct tpat *t)
 	CHECK_INT(b->plugins, 1);
 	CHECK_STR(b->plugin[0].name, "Both");
 	CHECK_STR(b->plugin[0].nodes.at[0], "first..second");
-	CHECK_STR(b->library, place("libtpat_model.so"));
+	CHECK_STR(b->libraries.at[0], place("libtpat_model.so"));
 	CHECK(seen.steps > 2);
 	CHECK_INT(tpat_inspect(t, &i, place("libtpat_model.so")), TPAT_OK);
 	CHECK_INT(i->plugins, 1);
