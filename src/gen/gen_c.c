@@ -43,15 +43,15 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 	expr old = ir_cast(ir_load(s->at->pool, s->buf, &s->at), t);
 	expr new = ir_cast(ir_combine_expr(s->combine, old, ir_cast(s->value, t)), s->buf->type);
 	gen_lets_end(g);
-	gen_lets(g, new);
+	gen_lets(g, new, s->at);
 	assign(g, s->buf->name, s->at, new);
 }
 
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *type = gen_type(g, s->type);
-	if (s->value)
-		gen_lets(g, s->value);
+	if (s->value || s->at)
+		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);
 	switch (s->kind) {
 	case IR_COMMENT: str_line(g->out, "/* %s */", s->text); break;
 	case IR_DECLARE:

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FAR_OUTSIDE = 0x7ff00000 };
 enum { PREC_COND = 1, PREC_OR, PREC_AND, PREC_BITOR, PREC_BITXOR, PREC_BITAND, PREC_EQ, PREC_LT, PREC_SHIFT, PREC_ADD,
        PREC_MUL, PREC_UNARY, PREC_ATOM };
 
@@ -69,8 +68,7 @@ static void add_int(struct gen_text *g, enum type t, int64_t x)
 		break;
 	case TYPE_U32: str_printf(g->out, "%uu", (unsigned)x); break;
 	case TYPE_INDEX:
-		/* Where positions have 64 bits, a plain number would make calls such as min(i, 5) ambiguous. */
-		if (x >= -INT32_MAX && x <= INT32_MAX && (g->target->c || !g->kernel->index64)) {
+		if (x >= -INT32_MAX && x <= INT32_MAX) {
 			str_printf(g->out, "%d", (int)x);
 			break;
 		}
@@ -93,6 +91,15 @@ static bool small_float(enum type t)
 
 static void print(struct gen_text *g, expr e, int outer);
 
+/* Of type i64 in a kernel with 64-bit positions: not made of numbers alone. */
+static bool is_wide(expr e)
+{
+	bool wide = e->op != IR_CONST_INT && (e->n == 0 || e->op == IR_VAR || e->op == IR_CAST);
+	for (int i = e->op == IR_SELECT; i < e->n && !wide; i++)
+		wide = is_wide(e->arg[i]);
+	return wide;
+}
+
 static void call(struct gen_text *g, const char *function, int n, const expr *arg)
 {
 	str_printf(g->out, "%s(", function);
@@ -100,9 +107,10 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 		if (i)
 			str_add(g->out, ", ");
 		/* Overloads are chosen by type: a plain number among 64-bit positions is one, too. */
-		if (arg[i]->type == TYPE_INDEX && arg[i]->op == IR_CONST_INT && g->kernel->index64 && !g->target->c)
+		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->c && !is_wide(arg[i]);
+		if (widen)
 			str_add(g->out, "(i64)");
-		print(g, arg[i], 0);
+		print(g, arg[i], widen ? PREC_UNARY : 0);
 	}
 	str_add(g->out, ")");
 }
@@ -146,19 +154,12 @@ static void print_cast(struct gen_text *g, expr e)
 	const char *sat = e->op == IR_CAST_SAT ? "_sat" : "";
 	char name[64];
 	bool to_int = type_is_int(to) || to == TYPE_INDEX, from_int = type_is_int(from) || from == TYPE_INDEX;
-	if (to == TYPE_INDEX && narrow_index(g) && (type_is_float(from) || type_info(from)->bits == 64 || from == TYPE_U32)) {
-		/* What no int holds becomes an index far outside, from which some distance does not wrap around. */
-		const char *kind = from == TYPE_I64 ? "LL" : from == TYPE_U64 ? "ull" : from == TYPE_U32 ? "u" : "";
-		bool is_unsigned = from == TYPE_U64 || from == TYPE_U32;
-		str_add(g->out, is_unsigned || from == TYPE_I64 ? "(int)min(" : "min(");
-		str_add(g->out, is_unsigned ? "" : "max(");
-		if (type_is_float(from))
-			call(g, "to_i32", 1, e->arg);
-		else
-			print(g, e->arg[0], 0);
-		if (!is_unsigned)
-			str_printf(g->out, ", -%d%s)", FAR_OUTSIDE, kind);
-		str_printf(g->out, ", %d%s)", FAR_OUTSIDE, kind);
+	if (strcmp(gen_type(g, to), gen_type(g, from)) == 0) {
+		print(g, e->arg[0], PREC_UNARY); /* an i64 as a 64-bit position */
+	} else if (to == TYPE_INDEX && narrow_index(g) && (type_info(from)->bits == 64 || from == TYPE_U32) && !type_is_float(from)) {
+		call(g, "to_index", 1, e->arg);
+	} else if (to == TYPE_INDEX && narrow_index(g) && type_is_float(from)) {
+		call(g, "to_i32", 1, e->arg);
 	} else if (to == TYPE_INDEX && type_is_float(from)) {
 		snprintf(name, sizeof name, g->target->c ? "i64_of_%s" : "to_i64", type_name(from));
 		call(g, name, 1, e->arg);
@@ -220,8 +221,8 @@ static bool plain_division(expr e)
 	bool constant = ir_const_int(e->arg[1], &d) && d > 0;
 	if (e->op == IR_DIV || e->op == IR_REM)
 		return constant;
-	if (e->type == TYPE_INDEX)
-		return (constant || e->arg[1]->op == IR_SYMBOL) && ir_nonnegative(e->arg[0]);
+	if (e->type == TYPE_INDEX) /* an extent: where it is zero, there are no elements to compute */
+		return (constant || (!e->arg[1]->varies && ir_nonnegative(e->arg[1]))) && ir_nonnegative(e->arg[0]);
 	return constant && type_info(e->type)->class == CLASS_UINT;
 }
 
@@ -277,7 +278,13 @@ static void print_node(struct gen_text *g, expr e)
 	case IR_BITCAST:
 		snprintf(name, sizeof name, g->target->c ? "%s_bits_of_%s" : "bit_cast_to<%s>",
 			 g->target->c ? type_name(t) : gen_type(g, t), type_name(e->arg[0]->type));
-		call(g, name, 1, e->arg);
+		if (type_info(e->arg[0]->type)->bits < 32 && ir_op_info[e->arg[0]->op].kind >= IR_INFIX) { /* it may be int by now */
+			str_printf(g->out, "%s((%s)(", name, type_name(e->arg[0]->type));
+			print(g, e->arg[0], 0);
+			str_add(g->out, "))");
+		} else {
+			call(g, name, 1, e->arg);
+		}
 		break;
 	case IR_DIV:
 	case IR_REM:
@@ -437,23 +444,27 @@ static bool nameable(expr e)
 	if (e->type != TYPE_INDEX)
 		return !(e->op == IR_CAST && e->arg[0]->n == 0);
 	int operations = 0;
-	for (expr x = e; x->n; x = x->arg[0])
+	for (expr x = e; x->n && x->op != IR_VAR; x = x->arg[0])
 		operations += x->op == IR_FLOORDIV || x->op == IR_MOD || x->op == IR_LOAD || x->op == IR_SELECT ? 3 : 1;
 	return operations >= 3;
 }
 
-void gen_lets(struct gen_text *g, expr e)
+void gen_lets(struct gen_text *g, expr e, expr also)
 {
 	struct arena *scratch = arena_new();
-	uint32_t n = e->id + 1; /* operands are older */
+	uint32_t n = (also && also->id > e->id ? also->id : e->id) + 1; /* operands are older */
 	struct share s = { NEWN(scratch, int, n), NEWN(scratch, bool, n), NEWN(scratch, bool, n), { 0 }, scratch };
 	g->let = NEWN(g->out->arena, const char *, n);
 	g->let_n = n;
 	count_uses(&s, e);
 	mark_sure(&s, e);
+	if (also) {
+		count_uses(&s, also);
+		mark_sure(&s, also);
+	}
 	for (int i = 0; i < s.order.n; i++) {
 		expr x = s.order.at[i];
-		if (x == e || s.uses[x->id] < 2 || !in_front(&s, x) || !nameable(x))
+		if (s.uses[x->id] < 2 || !in_front(&s, x) || !nameable(x))
 			continue;
 		const char *name = arena_printf(g->out->arena, "tmp%d", g->lets++);
 		gen_indent(g);

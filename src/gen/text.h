@@ -21,8 +21,9 @@ struct gen_text {
 
 const char *gen_type(const struct gen_text *g, enum type t);
 void gen_expr(struct gen_text *g, expr e);
-/* Declares variables for what `e` computes more than once, so that gen_expr(e) is short. They hold until gen_lets_end. */
-void gen_lets(struct gen_text *g, expr e);
+/* Declares variables for what `e` and `also` (may be null), both surely evaluated, compute more than once, so that their
+ * texts are short. They hold until gen_lets_end. */
+void gen_lets(struct gen_text *g, expr e, expr also);
 void gen_lets_end(struct gen_text *g);
 void gen_indent(struct gen_text *g);
 /* A symbol's name in this kernel: its own, unless a buffer has it. */

@@ -202,6 +202,8 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 void ir_print_expr(struct str *out, expr e, int out_rank); /* axes from out_rank on are named r, s, t ... */
 void ir_print_stage(struct str *out, const struct ir_stage *s); /* one line, indented by two */
 void ir_print_program(struct str *out, const struct ir_program *p);
+/* The same for people: of a long constant only the beginning. It does not parse back then. */
+void ir_print_summary(struct str *out, const struct ir_program *p);
 int ir_parse_program(struct ir_program **out, const char *text, struct arena *a, struct err *e);
 
 /* Every rule of the language: types, ranks, extents of axes, order of stages. A failure is a bug in the pass before. */

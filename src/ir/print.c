@@ -224,7 +224,7 @@ static void print_buffers(struct str *out, int n, struct ir_buffer *const *b)
 	str_add(out, ")");
 }
 
-static void print_constant(struct str *out, const struct ir_buffer *b)
+static void print_constant(struct str *out, const struct ir_buffer *b, int64_t most)
 {
 	int64_t n = tensor_count(b->data);
 	str_printf(out, "  const %s: ", b->name);
@@ -233,6 +233,10 @@ static void print_constant(struct str *out, const struct ir_buffer *b)
 	for (int64_t i = 0; i < n; i++) {
 		if (i)
 			str_add(out, ", ");
+		if (i == most) {
+			str_add(out, "...");
+			break;
+		}
 		if (type_is_float(b->type))
 			print_float(out, tensor_float(b->data, i), b->type);
 		else
@@ -278,7 +282,7 @@ void ir_print_stage(struct str *out, const struct ir_stage *s)
 	str_add(out, "\n");
 }
 
-void ir_print_program(struct str *out, const struct ir_program *p)
+static void print_program(struct str *out, const struct ir_program *p, int64_t most)
 {
 	str_printf(out, "program %s", str_identifier(p->arena, p->name));
 	print_buffers(out, p->inputs.n, p->inputs.at);
@@ -287,7 +291,18 @@ void ir_print_program(struct str *out, const struct ir_program *p)
 	str_add(out, "\n");
 	vec_each(b, &p->buffers)
 		if ((*b)->role == IR_CONSTANT)
-			print_constant(out, *b);
+			print_constant(out, *b, most);
 	vec_each(s, &p->stages)
 		ir_print_stage(out, *s);
+}
+
+void ir_print_program(struct str *out, const struct ir_program *p)
+{
+	print_program(out, p, INT64_MAX);
+}
+
+void ir_print_summary(struct str *out, const struct ir_program *p)
+{
+	enum { FEW = 16 };
+	print_program(out, p, FEW);
 }

@@ -6,10 +6,10 @@
 #include "ops/attention.h"
 
 struct rules {
-	struct value mask, valid;  /* valid: nonpad_kv_seqlen */
-	expr past;                 /* keys before; null without a cache */
+	struct value mask, valid; /* valid: nonpad_kv_seqlen */
+	expr past;                /* keys before; null without a cache */
 	bool causal;
-	int64_t left, right;       /* -1: unbounded */
+	int64_t left, right; /* -1: unbounded */
 	expr queries, keys;
 };
 
@@ -63,9 +63,12 @@ static expr allow(struct lower *l, const struct attention *a, const struct space
 
 static int read_rules(struct lower *l, const struct attention *a, struct value past, struct rules *r)
 {
-	*r = (struct rules){ .mask = lower_input(l, 3), .valid = lower_input(l, 6),
-		             .causal = lower_int(l, "is_causal") != 0, .left = lower_int(l, "left_window_size"),
-		             .right = lower_int(l, "right_window_size"), .queries = a->q.length,
+	*r = (struct rules){ .mask = lower_input(l, 3),
+		             .valid = lower_input(l, 6),
+		             .causal = lower_int(l, "is_causal") != 0,
+		             .left = lower_int(l, "left_window_size"),
+		             .right = lower_int(l, "right_window_size"),
+		             .queries = a->q.length,
 		             .keys = a->k.length };
 	if (r->left < -1 || r->right < -1)
 		return lower_fail(l, ERR_MODEL, "a window size is below -1.");

@@ -17,7 +17,7 @@ struct heads {
 	struct value v;
 	enum heads_layout layout;
 	expr offset;                        /* null: 0 */
-	struct value bias;                  /* one number an element of heads * size from bias_offset on, or not given */
+	struct value bias;                  /* one number an element of heads * size, or not given */
 	expr bias_offset;                   /* null: 0 */
 	expr batch, heads, length, size;    /* extents */
 };
@@ -37,7 +37,7 @@ struct attention {
 	bool f64;                           /* the softmax in f64 */
 	expr (*bias)(struct lower *l, const struct attention *a, const struct space *s, expr score); /* or null */
 	const void *user;
-	expr extra;                         /* null, or a term of every row's sum as exp(extra - largest), over b, h, i */
+	expr extra;                         /* null, or a score without a value in every row, over b, h, i */
 	enum attention_stage keep;          /* which scores are wanted beside the result */
 	struct value kept;                  /* and these, [b,h,i,j] in the compute type (set by attention_lower) */
 };

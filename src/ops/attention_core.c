@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* ---- Heads ------------------------------------------------------------------------------------------------------- */
+/* ---- Heads -------------------------------------------------------------------------------------------------------
+ * */
 
 expr heads_at(const struct heads *x, expr b, expr h, expr s, expr d)
 {
@@ -23,8 +24,12 @@ expr heads_at(const struct heads *x, expr b, expr h, expr s, expr d)
 
 struct heads heads_of(struct value v)
 {
-	return (struct heads){ .v = v, .layout = HEADS_BNSH, .batch = value_dim(v, 0), .heads = value_dim(v, 1),
-	                       .length = value_dim(v, 2), .size = value_dim(v, 3) };
+	return (struct heads){ .v = v,
+		               .layout = HEADS_BNSH,
+		               .batch = value_dim(v, 0),
+		               .heads = value_dim(v, 1),
+		               .length = value_dim(v, 2),
+		               .size = value_dim(v, 3) };
 }
 
 int heads_read(struct lower *l, struct value v, int64_t heads, const char *what, struct heads *out)
@@ -40,8 +45,12 @@ int heads_read(struct lower *l, struct value v, int64_t heads, const char *what,
 	if (heads < 1 || (ir_const_int(value_dim(v, 2), &hidden) && hidden % heads))
 		return lower_fail(l, ERR_MODEL, "the last axis of %s cannot be split into %lld heads.", what,
 		                  (long long)heads);
-	*out = (struct heads){ .v = v, .layout = HEADS_BSD, .batch = value_dim(v, 0), .heads = idx(l, heads),
-	                       .length = value_dim(v, 1), .size = floordiv(value_dim(v, 2), idx(l, heads)) };
+	*out = (struct heads){ .v = v,
+		               .layout = HEADS_BSD,
+		               .batch = value_dim(v, 0),
+		               .heads = idx(l, heads),
+		               .length = value_dim(v, 1),
+		               .size = floordiv(value_dim(v, 2), idx(l, heads)) };
 	return 0;
 }
 
@@ -61,7 +70,8 @@ struct value heads_join(struct lower *l, const char *name, const struct heads *x
 	return lower_map(l, name, value_type(x->v), &s, e);
 }
 
-/* ---- Attention --------------------------------------------------------------------------------------------------- */
+/* ---- Attention ---------------------------------------------------------------------------------------------------
+ * */
 
 expr attention_masked(expr score)
 {
@@ -85,7 +95,8 @@ static expr key_head(const struct attention *a, expr h)
 
 static expr cap(const struct attention *a, expr score)
 {
-	return a->softcap ? mul(with(score, a->softcap), unary(IR_TANH, divide(score, with(score, a->softcap)))) : score;
+	return a->softcap ? mul(with(score, a->softcap), unary(IR_TANH, divide(score, with(score, a->softcap))))
+	                  : score;
 }
 
 /* Scores as they go into the softmax. What is wanted of them earlier becomes a stage of its own. */
@@ -158,6 +169,5 @@ struct value attention_lower(struct lower *l, struct attention *a, enum type t, 
 	j = space_push(l, &y, a->k.length);
 	e = exponential(score, largest, b, h, i, j);
 	e = mul(e, cast(heads_at(&a->v, b, key_head(a, h), j, d), soft));
-	return lower_reduce(l, NULL, t, &y, y.rank - 1, IR_SUM, e,
-	                    divide(acc(l, soft), load_list(sum, 3, b, h, i)));
+	return lower_reduce(l, NULL, t, &y, y.rank - 1, IR_SUM, e, divide(acc(l, soft), load_list(sum, 3, b, h, i)));
 }

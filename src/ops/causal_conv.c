@@ -1,5 +1,6 @@
-/* CausalConvWithState: y[n, c, t] = b[c] + sum over k of p[n, c, t + k] * w[c, 0, k], where p is the past state (zeros
- * when it is not given) followed by x; then y * sigmoid(y) if asked for. present_state is the last k - 1 places of p.
+/* CausalConvWithState: y[n, c, t] = b[c] + sum over k of p[n, c, t + k] * w[c, 0, k], where p is the past state
+ * (zeros when it is not given) followed by x; then y * sigmoid(y) if asked for. present_state is the last k - 1
+ * places of p.
  * Source: ONNX, operator CausalConvWithState, opset 27. */
 #include "ops/lower.h"
 

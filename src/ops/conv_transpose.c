@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct transposed {
-	int n;                                  /* spatial axes */
+	int n; /* spatial axes */
 	expr in[IR_MAX_RANK], kernel[IR_MAX_RANK], out[IR_MAX_RANK], before[IR_MAX_RANK];
 	int64_t stride[IR_MAX_RANK], dilation[IR_MAX_RANK];
 };
@@ -100,8 +100,7 @@ static struct tap tap_of(const struct transposed *t, int i, expr o, expr tap)
 	            with(at, (double)inverse(t->dilation[i] / common % apart, apart)));
 	first = mod(first, with(at, (double)apart));
 	out.k = add(first, muli(tap, apart));
-	out.i = t->dilation[i] == 1 ? floordiv(at, stride)
-	                            : floordiv(sub(at, muli(first, t->dilation[i])), stride);
+	out.i = t->dilation[i] == 1 ? floordiv(at, stride) : floordiv(sub(at, muli(first, t->dilation[i])), stride);
 	out.i = sub(out.i, muli(tap, t->dilation[i] / common));
 	out.where = and_(ge(out.i, with(at, 0)), lt(out.i, t->in[i]));
 	if (common > 1)
@@ -122,8 +121,10 @@ static int lower(struct lower *l)
 	struct space s = { 0 };
 
 	if (rank < 3 || value_rank(w) != rank || rank + n + 1 > IR_MAX_RANK)
-		return lower_fail(l, ERR_MODEL, "input and weights have %d and %d axes; both need the same number, three "
-		                  "or more.", rank, value_rank(w));
+		return lower_fail(l, ERR_MODEL,
+		                  "input and weights have %d and %d axes; both need the same number, three "
+		                  "or more.",
+		                  rank, value_rank(w));
 	if (value_type(x) != value_type(w) || (bias.given && value_type(bias) != value_type(x)))
 		return lower_fail(l, ERR_MODEL, "input, weights and bias must have one type.");
 	if (bias.given && value_rank(bias) != 1)
@@ -148,8 +149,8 @@ static int lower(struct lower *l)
 	xi[1] = wi[0] = groups == 1 ? c : add(mul(group, per_group), c);
 	wi[1] = groups == 1 ? m : mod(m, value_dim(w, 1));
 	for (int i = 0; i < n; i++) {
-		struct tap tap = tap_of(&t, i, s.at[2 + i],
-		                        space_push(l, &s, ceildiv(t.kernel[i], idx(l, taps_apart(&t, i)))));
+		struct tap tap =
+		        tap_of(&t, i, s.at[2 + i], space_push(l, &s, ceildiv(t.kernel[i], idx(l, taps_apart(&t, i)))));
 
 		xi[2 + i] = tap.i;
 		wi[2 + i] = tap.k;

@@ -15,8 +15,9 @@ static int check(struct lower *l)
 		return 0;
 	if (training && tensor_count(training) == 1 && !tensor_int(training, 0))
 		return 0;
-	lower_fail(l, ERR_UNSUPPORTED, training ? "training_mode is true: it drops elements at random."
-	                                        : "training_mode is not known at build time.");
+	lower_fail(l, ERR_UNSUPPORTED,
+	           training ? "training_mode is true: it drops elements at random."
+	                    : "training_mode is not known at build time.");
 	return err_advise(l->err, "Export the model for inference.");
 }
 

@@ -14,10 +14,10 @@ enum {
 };
 
 struct term {
-	int n;                  /* axes */
+	int n; /* axes */
 	int label[IR_MAX_RANK];
-	int letters;            /* of them letters */
-	int dots;               /* where "..." is among the letters; -1: nowhere */
+	int letters; /* of them letters */
+	int dots;    /* where "..." is among the letters; -1: nowhere */
 };
 
 struct operand {
@@ -25,7 +25,8 @@ struct operand {
 	struct term term;
 };
 
-/* ---- The equation ------------------------------------------------------------------------------------------------ */
+/* ---- The equation ------------------------------------------------------------------------------------------------
+ * */
 
 /* One term, up to ',' or "->" or the end; letters only, "..." is marked. */
 static int parse_term(struct lower *l, const char **text, struct term *out)
@@ -126,16 +127,17 @@ static int parse(struct lower *l, struct operand *x, struct term *result)
 	for (int i = 0; i < result->n; i++)
 		for (int k = 0; k < i; k++)
 			if (result->label[k] == result->label[i])
-				return lower_fail(l, ERR_MODEL, "the result of the equation \"%s\" names an axis twice.",
-				                  equation);
+				return lower_fail(l, ERR_MODEL,
+				                  "the result of the equation \"%s\" names an axis twice.", equation);
 	for (int i = 0; i < result->n; i++)
 		if (!count(x, n, result->label[i]))
-			return lower_fail(l, ERR_MODEL, "the result of the equation \"%s\" names an axis of no operand.",
-			                  equation);
+			return lower_fail(l, ERR_MODEL,
+			                  "the result of the equation \"%s\" names an axis of no operand.", equation);
 	return 0;
 }
 
-/* ---- Extents and elements ---------------------------------------------------------------------------------------- */
+/* ---- Extents and elements ----------------------------------------------------------------------------------------
+ * */
 
 /* A value of one axis, which stands for axis i of v where extents broadcast. */
 static struct value one_axis(struct lower *l, struct value v, int i)
@@ -246,6 +248,6 @@ const struct op_def op_einsum = {
 	.attrs = { { "equation", OP_STRING, 0, "", "\"ij,jk->ik\"", true } },
 	.lower = lower,
 	.cases = { "a:f32[M,64] b:f32[64,33] equation=ij,jk->ik",
-	           "a:f16[B,12,S,64] b:f16[B,12,T,64] equation=bhqd,bhkd->bhqk",
-	           "a:f32[N,33] equation=...ij->...ji", "a:f32[7,7] equation=ii->i" },
+	           "a:f16[B,12,S,64] b:f16[B,12,T,64] equation=bhqd,bhkd->bhqk", "a:f32[N,33] equation=...ij->...ji",
+	           "a:f32[7,7] equation=ii->i" },
 };

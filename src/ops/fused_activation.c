@@ -11,9 +11,15 @@ struct activation {
 	double parameter[2]; /* where the node says nothing */
 };
 static const struct activation activations[] = {
-	{ "", 0, { 0 } },         { "Relu", 0, { 0 } },    { "Tanh", 0, { 0 } },  { "Sigmoid", 0, { 0 } },
-	{ "LeakyRelu", 1, { 0.01 } }, { "Clip", 2, { 0, 6 } }, { "HardSigmoid", 2, { 0.2, 0.5 } },
-	{ "Softsign", 0, { 0 } }, { "Elu", 1, { 1 } },
+	{ "", 0, { 0 } },
+	{ "Relu", 0, { 0 } },
+	{ "Tanh", 0, { 0 } },
+	{ "Sigmoid", 0, { 0 } },
+	{ "LeakyRelu", 1, { 0.01 } },
+	{ "Clip", 2, { 0, 6 } },
+	{ "HardSigmoid", 2, { 0.2, 0.5 } },
+	{ "Softsign", 0, { 0 } },
+	{ "Elu", 1, { 1 } },
 };
 
 static int activate(struct lower *l, const double *p, int given, expr x, expr *out)

@@ -1,5 +1,5 @@
-/* FusedMatMul: y = alpha * a' b', where a' is a with its last two axes exchanged (transA), or with its first axis moved
- * behind the batch axes (transBatchA), or both, in that reverse order; b' alike.
+/* FusedMatMul: y = alpha * a' b', where a' is a with its last two axes exchanged (transA), or with its first axis
+ * moved behind the batch axes (transBatchA), or both, in that reverse order; b' alike.
  * Source: ONNX Runtime, com.microsoft.FusedMatMul (and TransposeMatMul, its name before). */
 #include "ops/matmul.h"
 
@@ -59,19 +59,19 @@ static int lower(struct lower *l)
 }
 
 /* clang-format off */
-#define ROW(op)                                                                                                        \
+#define ROW(op, ...)                                                                                                   \
 	{ .name = op, .domain = "com.microsoft", .since = { 1 }, .formula = "y = alpha * a' b'",                       \
 	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .outputs = { OUT("y") },                                 \
 	  .attrs = { ATTR_FLOAT("alpha", 1, "factor of the product"), ATTR_INT("transA", 0, "a's last axes exchanged"),\
 		     ATTR_INT("transB", 0, "b's last axes exchanged"),                                                 \
 		     ATTR_INT("transBatchA", 0, "a's first axis is behind the batch"),                                 \
 		     ATTR_INT("transBatchB", 0, "b's first axis is behind the batch") },                               \
-	  .lower = lower, .cases = { "a:f32[B,S,64] b:f32[B,33,64] transB=1 alpha=0.125",                              \
-				     "a:f16[S,B,64] b:f16[B,64,33] transBatchA=1" } }
+	  .lower = lower, .cases = { __VA_ARGS__ } }
 
 const struct op_def ops_fused_matmul[] = {
-	ROW("FusedMatMul"),
-	ROW("TransposeMatMul"),
+	ROW("FusedMatMul", "a:f32[B,S,64] b:f32[B,33,64] transB=1 alpha=0.125",
+	    "a:f16[S,B,64] b:f16[B,64,33] transBatchA=1"),
+	ROW("TransposeMatMul", "a:f32[B,S,64] b:f32[B,33,64] transB=1 alpha=0.125"),
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* GroupQueryAttention: causal attention of an autoregressive model over a cache that is longer than what it holds.
- *   total[b] = seqlens_k[b] + 1 keys count; before this call there were past[b] = total[b] - S of them, none when S is
+ *   total[b] = seqlens_k[b] + 1 keys count; before there were past[b] = total[b] - S, or none when S is
  *   total_sequence_length. present holds past[b] old keys, then the S new ones, then zeros.
  *   query i is at position p = past[b] + i and attends keys j <= p, j < total[b], and p - j < local_window_size
  * Queries and keys may be turned by their position first (do_rotary). A sink adds a term to every row's sum.
@@ -43,7 +43,8 @@ static expr turned(const struct cached *c, const struct heads *x, expr b, expr h
 	if (!c->turned)
 		return e;
 	p = rotary_pair(&c->rotary, d);
-	return rotary_turn(&p, e, wide(heads_at(x, b, h, s, p.partner)), cast(angle(c, c->cosine, b, s, p.number), e->type),
+	return rotary_turn(&p, e, wide(heads_at(x, b, h, s, p.partner)),
+	                   cast(angle(c, c->cosine, b, s, p.number), e->type),
 	                   cast(angle(c, c->sine, b, s, p.number), e->type));
 }
 
@@ -53,8 +54,7 @@ static struct heads turn_queries(struct lower *l, const struct cached *c, const 
 	expr dim[4] = { q->batch, q->heads, q->length, q->size };
 	struct space s = space_new(l, 4, dim);
 
-	return heads_of(lower_map(l, "turned", value_type(q->v), &s,
-	                          turned(c, q, s.at[0], s.at[1], s.at[2], s.at[3])));
+	return heads_of(lower_map(l, "turned", value_type(q->v), &s, turned(c, q, s.at[0], s.at[1], s.at[2], s.at[3])));
 }
 
 /* The cache after this call: `extent` places. */
@@ -121,10 +121,16 @@ static int read_heads(struct lower *l, struct attention *a)
 
 static int read_cached(struct lower *l, const struct attention *a, expr total, struct cached *c)
 {
-	*c = (struct cached){ .seqlens = lower_input(l, 5), .cosine = lower_input(l, 7), .sine = lower_input(l, 8),
-		              .positions = lower_input(l, 9), .bias = lower_input(l, 10), .sink = lower_input(l, 11),
-		              .turned = lower_int(l, "do_rotary") != 0, .smooth = lower_int(l, "smooth_softmax") == 1,
-		              .window = lower_int(l, "local_window_size"), .queries = a->q.length,
+	*c = (struct cached){ .seqlens = lower_input(l, 5),
+		              .cosine = lower_input(l, 7),
+		              .sine = lower_input(l, 8),
+		              .positions = lower_input(l, 9),
+		              .bias = lower_input(l, 10),
+		              .sink = lower_input(l, 11),
+		              .turned = lower_int(l, "do_rotary") != 0,
+		              .smooth = lower_int(l, "smooth_softmax") == 1,
+		              .window = lower_int(l, "local_window_size"),
+		              .queries = a->q.length,
 		              .prompt = eq(a->q.length, total) };
 	if (c->turned && (!c->cosine.given || !c->sine.given || value_rank(c->cosine) != 2 || value_rank(c->sine) != 2))
 		return lower_fail(l, ERR_MODEL, "do_rotary needs cos_cache and sin_cache with two axes.");
@@ -189,7 +195,8 @@ const struct op_def op_group_query_attention = {
 	            OPT("cos_cache", TS_FLOAT), OPT("sin_cache", TS_FLOAT), OPT("position_ids", TS(I64)),
 	            OPT("attention_bias", TS_FLOAT), OPT("head_sink", TS_FLOAT) },
 	.outputs = { OUT("output"), OPTOUT("present_key"), OPTOUT("present_value") },
-	.attrs = { ATTR_INT_REQUIRED("num_heads", "of queries"), ATTR_INT_REQUIRED("kv_num_heads", "of keys and values"),
+	.attrs = { ATTR_INT_REQUIRED("num_heads", "of queries"),
+	           ATTR_INT_REQUIRED("kv_num_heads", "of keys and values"),
 	           ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)"),
 	           ATTR_FLOAT("softcap", 0, "c: scores become c tanh(score / c)"),
 	           ATTR_INT("local_window_size", -1, "keys that a query attends, its own the last; -1: all"),

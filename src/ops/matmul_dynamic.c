@@ -1,6 +1,6 @@
-/* MatMulIntegerToFloat: y = (a - a_zero) (b - b_zero) * a_scale * b_scale + bias, the product in i32, the rest in f32.
- * DynamicQuantizeMatMul: the same for an f32 a that is brought to u8 first, with scale and zero point of its own range as
- * DynamicQuantizeLinear has them. b's scale and zero point are single numbers or one a column.
+/* MatMulIntegerToFloat: y = (a - a_zero) (b - b_zero) * a_scale * b_scale + bias, the product in i32, the rest in
+ * f32. DynamicQuantizeMatMul: the same for an f32 a that is brought to u8 first, with scale and zero point of its
+ * own range as DynamicQuantizeLinear has them. b's scale and zero point are single numbers or one a column.
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/matmul.h"
 #include "ops/quantize.h"

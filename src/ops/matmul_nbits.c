@@ -1,6 +1,6 @@
-/* MatMulNBits: y[.., n] = sum over k of a[.., k] * (b(n, k) - zero) * scale + bias[n], where b holds numbers of 2, 4 or 8
- * bits, packed low bits first: [N, blocks, bytes a block]; scale and zero point belong to blocks of block_size along k.
- * Zero points are packed like b, [N, bytes of a row of blocks], or floats; without them 2^(bits - 1).
+/* MatMulNBits: y[.., n] = sum over k of a[.., k] * (b(n, k) - zero) * scale + bias[n], where b holds numbers of 2, 4
+ * or 8 bits, packed low bits first: [N, blocks, bytes a block]; scale and zero point belong to blocks of block_size
+ * along k. Zero points are packed like b, [N, bytes of a row of blocks], or floats; without them 2^(bits - 1).
  * Source: ONNX Runtime, com.microsoft.MatMulNBits. */
 #include "ops/lower.h"
 
@@ -36,7 +36,9 @@ static expr zero_point(const struct packed *p, struct value zero, expr n, expr b
 static int lower(struct lower *l)
 {
 	struct value a = lower_input(l, 0), b = lower_input(l, 1), scale = lower_input(l, 2), bias = lower_input(l, 5);
-	struct packed p = { .bits = lower_int(l, "bits"), .block = lower_int(l, "block_size"), .rows = lower_int(l, "N"),
+	struct packed p = { .bits = lower_int(l, "bits"),
+		            .block = lower_int(l, "block_size"),
+		            .rows = lower_int(l, "N"),
 		            .k = lower_int(l, "K") };
 	int rank = value_rank(a);
 	enum type c = compute_type(value_type(a));
@@ -79,7 +81,8 @@ const struct op_def op_matmul_nbits = {
 	            OPT("g_idx", TS(I32)), OPT("bias", TS_FLOAT) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_INT_REQUIRED("K", "columns of w"), ATTR_INT_REQUIRED("N", "rows of w"),
-	           ATTR_INT("bits", 4, "of a number: 2, 4 or 8"), ATTR_INT_REQUIRED("block_size", "numbers that share a scale"),
+	           ATTR_INT("bits", 4, "of a number: 2, 4 or 8"),
+	           ATTR_INT_REQUIRED("block_size", "numbers that share a scale"),
 	           ATTR_INT("accuracy_level", 0, "has no effect: sums are in f32"),
 	           ATTR_INT("weight_prepacked", 0, "has no effect") },
 	.lower = lower,

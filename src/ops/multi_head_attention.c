@@ -1,14 +1,14 @@
-/* MultiHeadAttention and Attention of ONNX Runtime: attention of projected queries, keys and values, with masks of padding
- * that add mask_filter_value, an attention bias, and a cache. Attention projects its input itself, by one matrix for all
- * three. Masks say which keys take part: their number in each sample, or 0 and 1 for each key.
+/* MultiHeadAttention and Attention of ONNX Runtime: attention of projected queries, keys and values, with masks of
+ * padding that add mask_filter_value, an attention bias, and a cache. Attention projects its input itself, by one
+ * matrix for all three. Masks say which keys take part: their number in each sample, or 0 and 1 for each key.
  * Source: ONNX Runtime, com.microsoft operators MultiHeadAttention and Attention. */
 #include "ops/attention.h"
 
 struct rules {
 	struct value mask, bias;
-	expr past;            /* keys before; null without a cache */
+	expr past; /* keys before; null without a cache */
 	bool causal;
-	double filter;        /* added where the mask forbids */
+	double filter; /* added where the mask forbids */
 	expr batch;
 };
 
@@ -76,13 +76,19 @@ static int finish(struct lower *l, struct attention *a, struct rules *r, enum ty
 	return 0;
 }
 
-/* ---- MultiHeadAttention ------------------------------------------------------------------------------------------ */
+/* ---- MultiHeadAttention ------------------------------------------------------------------------------------------
+ * */
 
 /* One of the parts that lie beside each other in [b, s, heads, parts, size]. */
 static struct heads packed(struct lower *l, struct value v, int part)
 {
-	return (struct heads){ .v = v, .layout = HEADS_PACKED, .offset = idx(l, part), .batch = value_dim(v, 0),
-		               .heads = value_dim(v, 2), .length = value_dim(v, 1), .size = value_dim(v, 4) };
+	return (struct heads){ .v = v,
+		               .layout = HEADS_PACKED,
+		               .offset = idx(l, part),
+		               .batch = value_dim(v, 0),
+		               .heads = value_dim(v, 2),
+		               .length = value_dim(v, 1),
+		               .size = value_dim(v, 4) };
 }
 
 static int read_heads(struct lower *l, struct attention *a)
@@ -132,7 +138,8 @@ static int multi_head_lower(struct lower *l)
 	enum type t = value_type(lower_input(l, 0));
 
 	if (lower_input(l, 8).given || lower_input(l, 9).given)
-		return lower_fail(l, ERR_UNSUPPORTED, "a cache that is longer than what it holds (past_sequence_length, "
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "a cache that is longer than what it holds (past_sequence_length, "
 		                  "cache_indirection) is not supported.");
 	if (past_key.given != past_value.given || (past_key.given && value_rank(past_key) != 4))
 		return lower_fail(l, ERR_MODEL, "past_key and past_value must be given together, with four axes.");
@@ -154,13 +161,18 @@ static int multi_head_lower(struct lower *l)
 	return finish(l, &a, &r, t);
 }
 
-/* ---- Attention --------------------------------------------------------------------------------------------------- */
+/* ---- Attention ---------------------------------------------------------------------------------------------------
+ * */
 
 /* The part of the projection that starts at `from` and has `width` columns, as heads. */
 static struct heads part_of(struct lower *l, struct value all, int64_t heads, expr from, expr width)
 {
-	return (struct heads){ .v = all, .layout = HEADS_BSD, .offset = from, .batch = value_dim(all, 0),
-		               .heads = idx(l, heads), .length = value_dim(all, 1),
+	return (struct heads){ .v = all,
+		               .layout = HEADS_BSD,
+		               .offset = from,
+		               .batch = value_dim(all, 0),
+		               .heads = idx(l, heads),
+		               .length = value_dim(all, 1),
 		               .size = floordiv(width, idx(l, heads)) };
 }
 
@@ -187,7 +199,8 @@ static void output_present(struct lower *l, const struct attention *a)
 
 static int attention_lower_projected(struct lower *l)
 {
-	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2), past = lower_input(l, 4), all;
+	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2), past = lower_input(l, 4),
+	             all;
 	struct ints sizes = lower_ints(l, "qkv_hidden_sizes");
 	int64_t heads = lower_int(l, "num_heads"), hidden;
 	struct attention a = { .keep = ATTENTION_NOTHING };

@@ -1,4 +1,4 @@
-/* Elementwise operators on 8-bit numbers: y = saturate(round(f(x) / y_scale) + y_zero), where x is (q - zero) * scale.
+/* Elementwise operators on 8-bit numbers: y = saturate(round(f(x) / y_scale) + y_zero), x = (q - zero) * scale.
  *   QLinearAdd, QLinearMul, QLinearSigmoid, QLinearLeakyRelu; QLinearConcat: each input with its own scale;
  *   QLinearSoftmax along one axis; QLinearWhere
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
@@ -72,9 +72,9 @@ static int map(struct lower *l, expr (*f)(struct lower *l, expr x))
 	struct value x = lower_input(l, 0);
 	struct space s = space_of(l, x);
 
-	lower_output(l, 0,
-	             lower_map(l, NULL, value_type(x), &s,
-	                       quantized(l, f(l, real(l, at(x, &s), 1)), 3, value_type(x))));
+	lower_output(
+	        l, 0,
+	        lower_map(l, NULL, value_type(x), &s, quantized(l, f(l, real(l, at(x, &s), 1)), 3, value_type(x))));
 	return 0;
 }
 
@@ -102,8 +102,8 @@ static int where_lower(struct lower *l)
 	return 0;
 }
 
-/* exp(x - largest) / sum along the axis; before opset 13 along all axes from it on. The scale of x is positive, and its
- * zero point does not matter. */
+/* exp(x - largest) / sum along the axis; before opset 13 along all axes from it on. The scale of x is positive, and
+ * its zero point does not matter. */
 static int softmax_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), top, sum;
@@ -184,12 +184,12 @@ static int checked_mul(struct lower *l)
 const struct op_def ops_qlinear_elementwise[] = {
 	{ .name = "QLinearAdd", MICROSOFT, .formula = "y = quantized(a + b)",
 	  .inputs = { QUANTIZED("a"), QUANTIZED("b"), RESULT }, .lower = checked_add,
-	  .cases = { "a:u8[N,33] a_scale:f32[] a_zero_point:u8[] b:u8[33] b_scale:f32[] b_zero_point:u8[] y_scale:f32[] "
-		     "y_zero_point:u8[]" } },
+	  .cases = { "a:u8[N,33] a_scale:f32[] a_zero_point:u8[] b:u8[33] b_scale:f32[] b_zero_point:u8[] "
+		     "y_scale:f32[] y_zero_point:u8[]" } },
 	{ .name = "QLinearMul", MICROSOFT, .formula = "y = quantized(a * b)",
 	  .inputs = { QUANTIZED("a"), QUANTIZED("b"), RESULT }, .lower = checked_mul,
-	  .cases = { "a:i8[N,33] a_scale:f32[] a_zero_point:i8[] b:i8[N,1] b_scale:f32[] b_zero_point:i8[] y_scale:f32[] "
-		     "y_zero_point:i8[]" } },
+	  .cases = { "a:i8[N,33] a_scale:f32[] a_zero_point:i8[] b:i8[N,1] b_scale:f32[] b_zero_point:i8[] "
+		     "y_scale:f32[] y_zero_point:i8[]" } },
 	{ .name = "QLinearSigmoid", MICROSOFT, .formula = "y = quantized(1 / (1 + exp(-x)))",
 	  .inputs = { QUANTIZED("x"), RESULT }, .lower = sigmoid_lower,
 	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[] y_scale:f32[] y_zero_point:u8[]" } },

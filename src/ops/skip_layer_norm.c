@@ -7,7 +7,8 @@
 #include "ops/reduction.h"
 
 struct normal {
-	struct value y, mean, inverse; /* inverse: one over the standard deviation, or the root of the mean of squares */
+	struct value y, mean,
+	        inverse; /* inverse: one over the standard deviation, or the root of the mean of squares */
 };
 
 /* `x` over the axes from `axis` on, in type t. Without `centred` the mean counts as zero. */
@@ -53,7 +54,8 @@ static int check_vector(struct lower *l, struct value v, const char *name)
 static int skip(struct lower *l, bool centred)
 {
 	struct value x = lower_input(l, 0), more = lower_input(l, 1), gamma = lower_input(l, 2),
-		     beta = centred ? lower_input(l, 3) : (struct value){ 0 }, bias = lower_input(l, centred ? 4 : 3), sum;
+	             beta = centred ? lower_input(l, 3) : (struct value){ 0 }, bias = lower_input(l, centred ? 4 : 3),
+	             sum;
 	struct space s = space_of(l, x);
 	enum type t = value_type(x);
 	struct normal n;
@@ -132,7 +134,7 @@ static struct value mask_lengths(struct lower *l, struct value ids, struct value
 static int embed_lower(struct lower *l)
 {
 	struct value ids = lower_input(l, 0), segments = lower_input(l, 1), words = lower_input(l, 2),
-		     places = lower_input(l, 3), segment = lower_input(l, 4), mask = lower_input(l, 7), sum;
+	             places = lower_input(l, 3), segment = lower_input(l, 4), mask = lower_input(l, 7), sum;
 	struct space s = { 0 };
 	enum type t = value_type(words);
 	expr e;

@@ -339,8 +339,7 @@ static pid_t start_worker(const struct suite *s, int w, int n)
 
 	if (pid == 0) {
 		work(s, w, n);
-		fflush(stdout);
-		_exit(0);
+		exit(0);
 	}
 	return pid;
 }

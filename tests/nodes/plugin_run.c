@@ -1,6 +1,8 @@
 /* A program as a plugin library, built in a temporary folder and run once. See plugin_run.h. */
 #include "tests/nodes/plugin_run.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -15,7 +17,7 @@ struct plugin_job {
 	struct host *host;
 	struct host_engine *engine;
 	struct ir_program *p;
-	const char *folder;
+	const char *folder, *keep;
 	struct host_tensor in[256], out[64];
 	struct arena *a;
 };
@@ -30,7 +32,7 @@ static int build(struct plugin_job *j, const char *library, struct err *e)
 					  .plan = sched_program(j->p, NULL, NULL) };
 	struct tensorrt_library l = { .generator = "tests", .model = "node.onnx", .rewritten = "node_tpat.onnx",
 				      .library = "libtpat_node.so", .deploy = "", .plugin = &plugin, .plugins = 1,
-				      .arch = &arch, .archs = 1, .workers = 1 };
+				      .arch = &arch, .archs = 1, .keep = j->keep, .workers = 1 };
 	return tensorrt_build(&l, j->folder, library, j->a, e);
 }
 
@@ -95,6 +97,13 @@ static int run(struct plugin_job *j, const struct tensor *const *inputs, struct 
 	return enqueue(j, outputs, e);
 }
 
+static char keep[4096]; /* the runtime is compiled once a process */
+
+static void remove_kept(void)
+{
+	file_remove_tree(keep);
+}
+
 int plugin_run(const char *device, struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
 	       struct arena *a, struct err *e)
 {
@@ -103,9 +112,14 @@ int plugin_run(const char *device, struct ir_program *p, const struct tensor *co
 	char *folder;
 	if (!dev)
 		TRY(dev_open(&dev, device, NULL, e));
+	if (!keep[0]) {
+		TRY(file_temp_dir(&folder, a, e));
+		snprintf(keep, sizeof keep, "%s", folder);
+		atexit(remove_kept);
+	}
 	ck(p->inputs.n <= 256);
 	TRY(file_temp_dir(&folder, a, e));
-	*j = (struct plugin_job){ .dev = dev, .p = p, .folder = folder, .a = a };
+	*j = (struct plugin_job){ .dev = dev, .p = p, .folder = folder, .keep = keep, .a = a };
 	int rc = run(j, inputs, outputs, e);
 	host_engine_free(j->engine);
 	host_close(j->host);

@@ -23,9 +23,12 @@ import draw  # noqa: E402
 import ops_contrib  # noqa: E402, F401
 import ops_elementwise  # noqa: E402, F401
 import ops_linear  # noqa: E402, F401
+import ops_ml  # noqa: E402, F401
 import ops_movement  # noqa: E402, F401
 import ops_quantize  # noqa: E402, F401
 import ops_reduction  # noqa: E402, F401
+import ops_signal  # noqa: E402, F401
+import ops_vision  # noqa: E402, F401
 
 FIRST_OPSET = 7  # what ONNX Runtime promises to run
 CONTRIB_OPSET = 17  # of ai.onnx, in models of ONNX Runtime's own operators
@@ -156,7 +159,7 @@ def main():
     numpy.seterr(all="ignore")
     index.begin()
     only = args.only.split(",") if args.only else list(draw.GENERATORS)
-    wanted = [op for op in draw.GENERATORS if op in only and (draw.has_schema(op) or op in ops_contrib.NAMES)]
+    wanted = [op for op in draw.GENERATORS if op in only and (draw.has_schema(op) or op in ops_contrib.NAMES | ops_ml.NAMES)]
     without = [op for op in wanted if not generate(index, op, args.count, args.seed, args.verbose)]
     index.close()
     print(f"{args.folder}: {len(index.rows)} cases of {len(wanted)} operators")

@@ -83,9 +83,20 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 	                  "Building a plugin library needs gcc or clang: install one, or name it in the variable CC.");
 }
 
+/* The runtime's objects may be kept from one build to the next; the tables' never. */
+static char *object_of(const struct build *b, int number, bool runtime, struct arena *a)
+{
+	if (runtime && b->library->keep)
+		return arena_printf(a, "%s/%d.o", b->library->keep, number);
+	return arena_printf(a, OBJECTS "/%d.o", number);
+}
+
 static int compile_c(const struct build *b, const struct job *j, struct arena *a, struct err *e)
 {
-	const char *object = arena_printf(a, OBJECTS "/%d.o", j->number);
+	bool runtime = str_starts(j->source, "rt/");
+	const char *object = object_of(b, j->number, runtime, a);
+	if (runtime && b->library->keep && file_exists(object))
+		return 0;
 	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC",  "-fvisibility=hidden", "-pthread", "-Irt", "-c",
 		               "-o",         object, j->source };
 	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
@@ -243,7 +254,7 @@ static int link_library(const struct build *b, int objects, const char *library,
 	args[n++] = "-Wl,-z,relro";
 	args[n++] = "-s";
 	for (int i = 0; i < objects; i++)
-		args[n++] = arena_printf(a, OBJECTS "/%d.o", i);
+		args[n++] = object_of(b, i, i < objects - 1, a);
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		args[n++] = end[i];
 	return run_cc(b->folder, args, n, a, e);

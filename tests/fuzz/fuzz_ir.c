@@ -1,0 +1,99 @@
+/* Fuzz target: the text of a tensor program through parser, checker, passes, schedules and both printers. Whatever the
+ * parser takes must survive the rest, and its print must parse to the same program. Built with -fsanitize=fuzzer it is a
+ * libFuzzer target; with -DFUZZ_MAIN it runs the files that it is given. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "gen/gen.h"
+#include "sched/sched.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MAX_TEXT = 4096 };
+
+static void bug(const char *what, const struct err *e)
+{
+	fprintf(stderr, "%s: %s\n", what, e->text);
+	abort();
+}
+
+static const char *print(struct arena *a, const struct ir_program *p)
+{
+	struct str s = str_new(a);
+	ir_print_program(&s, p);
+	return str_text(&s);
+}
+
+/* Every choice of every stage, as text. */
+static void schedule(struct ir_program *p, struct arena *a)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES], *given = NEWN(a, struct sched_choice, p->stages.n + 1);
+	int most = 1;
+	for (int round = 0; round < most && round < 4; round++) {
+		for (int i = 0; i < p->stages.n; i++) {
+			int n = sched_choices(p, p->stages.at[i], &sched_default_target, choice);
+			most = n > most ? n : most;
+			given[i] = choice[round < n ? round : n - 1];
+		}
+		const struct ir_plan *plan = sched_program(p, NULL, given);
+		struct str cuda = str_new(a), c = str_new(a);
+		gen_cuda(&cuda, &plan, 1);
+		gen_c(&c, plan);
+	}
+}
+
+static void run(const char *text, struct arena *a)
+{
+	struct ir_program *p, *again;
+	struct err e = { 0 };
+	char hash[33], other[33];
+	if (ir_parse_program(&p, text, a, &e) < 0) {
+		if (!e.text[0])
+			bug("no sentence", &e);
+		return;
+	}
+	const char *once = print(a, p);
+	ir_hash(p, hash);
+	if (ir_parse_program(&again, once, a, &e) < 0)
+		bug("what is printed cannot be read", &e);
+	ir_hash(again, other);
+	if (strcmp(hash, other) != 0)
+		bug("read again it is another program", &e);
+	if (ir_optimise(p, NULL, NULL, &e) < 0)
+		bug("the passes", &e);
+	if (p->stages.n <= 16)
+		schedule(p, a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct arena *a = arena_new();
+	struct arena_guard guard;
+	if (size <= MAX_TEXT) {
+		if (setjmp(*arena_guard_push(&guard)) == 0)
+			run(arena_strndup(a, (const char *)data, size), a);
+		arena_guard_pop(&guard);
+	}
+	arena_free(a);
+	return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct file_map f;
+		struct err e = { 0 };
+		if (file_map_open(&f, argv[i], &e) < 0) {
+			fprintf(stderr, "%s\n", e.text);
+			return 1;
+		}
+		LLVMFuzzerTestOneInput(f.data, f.size);
+		file_map_close(&f);
+	}
+	printf("%d files, no crash\n", argc - 1);
+	return 0;
+}
+#endif

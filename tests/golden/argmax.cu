@@ -1,0 +1,53 @@
+#include "tpat_device.h"
+
+/* program ArgMax(x: f16[N,V]) -> (token: i64[N,1])
+  token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
+ */
+
+// token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
+// Schedule: reduce_lanes 1, lanes 32; 128 threads a block.
+extern "C" __global__ __launch_bounds__(128)
+void ArgMax_token(const f16 *__restrict__ x, i64 *__restrict__ token, int N, int V)
+{
+	const int lane = threadIdx.x % 32;
+	const int row = blockIdx.x * 4 + threadIdx.x / 32;
+	if (row >= N)
+		return;
+	float best = -INFINITY;
+	int best_at = V;
+	for (int r = lane; r < V; r += 32) {
+		const float part = to_f32(x[r + row * V]);
+		if (best_at == V || (best < part || (isnan(part) && !isnan(best)))) {
+			best = part;
+			best_at = r;
+		}
+	}
+	best_at = warp_reduce(indexed<float, int>{ best, best_at }, op_argmax<false>()).index;
+	if (lane == 0) {
+		token[row] = (i64)best_at;
+	}
+}
+
+// token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
+// Schedule: reduce_lanes 1, lanes 32; 128 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(128)
+void ArgMax_token_64(const f16 *__restrict__ x, i64 *__restrict__ token, i64 N, i64 V)
+{
+	const i64 lane = (i64)threadIdx.x % 32;
+	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
+	if (row >= N)
+		return;
+	float best = -INFINITY;
+	i64 best_at = V;
+	for (i64 r = lane; r < V; r += 32) {
+		const float part = to_f32(x[r + row * V]);
+		if (best_at == V || (best < part || (isnan(part) && !isnan(best)))) {
+			best = part;
+			best_at = r;
+		}
+	}
+	best_at = warp_reduce(indexed<float, i64>{ best, best_at }, op_argmax<false>()).index;
+	if (lane == 0) {
+		token[row] = best_at;
+	}
+}

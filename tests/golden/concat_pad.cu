@@ -1,0 +1,49 @@
+#include "tpat_device.h"
+
+/* program ConcatPad(a: f32[N,4], b: f32[N,K]) -> (y: f32[N + 2,K + 4])
+  y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
+ */
+
+// y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
+// Schedule: map 1, width 4; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void ConcatPad_y_x4(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ y, int K, int N)
+{
+	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	if (element >= K * N + K * 2 + N * 4 + 8)
+		return;
+	const int j = element % (K + 4);
+	const int i = element / (K + 4);
+	float y_v[4];
+	#pragma unroll
+	for (int v = 0; v < 4; v++) {
+		y_v[v] = (i >= 1 && i - 1 < N) ? j + v < 4 ? a[i * 4 + j + v - 4] : b[i * K + j + v - K - 4] : 0.0f;
+	}
+	store(y + element, y_v);
+}
+
+// y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
+// Schedule: map 1, width 4; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void ConcatPad_y(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ y, int K, int N)
+{
+	const int element = blockIdx.x * 256 + threadIdx.x;
+	if (element >= K * N + K * 2 + N * 4 + 8)
+		return;
+	const int j = element % (K + 4);
+	const int i = element / (K + 4);
+	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[i * 4 + j - 4] : b[i * K + j - K - 4] : 0.0f;
+}
+
+// y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
+// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void ConcatPad_y_64(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ y, i64 K, i64 N)
+{
+	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	if (element >= K * N + K * 2 + N * 4 + 8)
+		return;
+	const i64 j = element % (K + 4);
+	const i64 i = element / (K + 4);
+	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[i * 4 + j - 4] : b[i * K + j - K - 4] : 0.0f;
+}

@@ -1,0 +1,60 @@
+#include "tpat_device.h"
+
+/* A tensor's value as a 32-bit position; what is too large stays so. */
+__device__ __forceinline__ int to_index(i64 x) { return (int)min(max(x, -2147483647LL), 2147483647LL); }
+__device__ __forceinline__ int to_index(u64 x) { return (int)min(x, 2147483647ull); }
+__device__ __forceinline__ int to_index(u32 x) { return (int)min(x, 2147483647u); }
+
+/* program Embedding(table: f16[30522,768], ids: i64[B,S], positions: f16[512,768]) -> (y: f16[B,S,768])
+  y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i, j])), k]) + f32(positions[j, k]))
+ */
+
+// y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i,
+// j])), k]) + f32(positions[j, k]))
+// Schedule: map 1, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void Embedding_y_x8(const f16 *__restrict__ table, const i64 *__restrict__ ids, const f16 *__restrict__ positions, f16 *__restrict__ y, int B, int S)
+{
+	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	if (element >= B * S * 768)
+		return;
+	const int k = element % 768;
+	const int j = element / 768 % S;
+	const int i = element / 768 / S;
+	const int tmp0 = to_index(ids[i * S + j]);
+	f16 table_v[8];
+	load(table_v, table + k + (tmp0 < 0 ? tmp0 + 30522 : tmp0) * 768);
+	f16 positions_v[8];
+	load(positions_v, positions + j * 768 + k);
+	f16 y_v[8];
+	#pragma unroll
+	for (int v = 0; v < 8; v++) {
+		y_v[v] = to_f16(to_f32(table_v[v]) + to_f32(positions_v[v]));
+	}
+	store(y + element, y_v);
+}
+
+// y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i,
+// j])), k]) + f32(positions[j, k]))
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void Embedding_y_x8_64(const f16 *__restrict__ table, const i64 *__restrict__ ids, const f16 *__restrict__ positions, f16 *__restrict__ y, i64 B, i64 S)
+{
+	const i64 element = (i64)blockIdx.x * 2048 + (i64)threadIdx.x * 8;
+	if (element >= B * S * 768)
+		return;
+	const i64 k = element % 768;
+	const i64 j = element / 768 % S;
+	const i64 i = element / 768 / S;
+	const i64 tmp0 = ids[i * S + j];
+	f16 table_v[8];
+	load(table_v, table + k + (tmp0 < 0 ? tmp0 + 30522 : tmp0) * 768);
+	f16 positions_v[8];
+	load(positions_v, positions + j * 768 + k);
+	f16 y_v[8];
+	#pragma unroll
+	for (i64 v = 0; v < 8; v++) {
+		y_v[v] = to_f16(to_f32(table_v[v]) + to_f32(positions_v[v]));
+	}
+	store(y + element, y_v);
+}

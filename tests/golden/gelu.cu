@@ -1,0 +1,41 @@
+#include "tpat_device.h"
+
+/* program Gelu(x: f32[N,3072]) -> (y: f32[N,3072])
+  y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
+ */
+
+// y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
+// Schedule: map 1, width 4; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void Gelu_y_x4(const float *__restrict__ x, float *__restrict__ y, int N)
+{
+	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	if (element >= N * 3072)
+		return;
+	float x_v[4];
+	load(x_v, x + element);
+	float y_v[4];
+	#pragma unroll
+	for (int v = 0; v < 4; v++) {
+		y_v[v] = x_v[v] * (erff(x_v[v] / 1.4142135f) + 1.0f) * 0.5f;
+	}
+	store(y + element, y_v);
+}
+
+// y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
+// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void Gelu_y_x4_64(const float *__restrict__ x, float *__restrict__ y, i64 N)
+{
+	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
+	if (element >= N * 3072)
+		return;
+	float x_v[4];
+	load(x_v, x + element);
+	float y_v[4];
+	#pragma unroll
+	for (i64 v = 0; v < 4; v++) {
+		y_v[v] = x_v[v] * (erff(x_v[v] / 1.4142135f) + 1.0f) * 0.5f;
+	}
+	store(y + element, y_v);
+}

@@ -1,0 +1,80 @@
+#include "tpat_device.h"
+
+/* A tensor's value as a 32-bit position; what is too large stays so. */
+__device__ __forceinline__ int to_index(i64 x) { return (int)min(max(x, -2147483647LL), 2147483647LL); }
+__device__ __forceinline__ int to_index(u64 x) { return (int)min(x, 2147483647ull); }
+__device__ __forceinline__ int to_index(u32 x) { return (int)min(x, 2147483647u); }
+
+/* program ScatterND(x: f16[V,K], at_rows: i64[M,1], updates: f16[M,K]) -> (y: f16[V,K])
+  y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) + V, index(at_rows[r, 0])), s] value updates[r, s]
+ */
+
+// y: f16[V,K] = map (i, j) x[i, j]
+// Schedule: map 1, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void ScatterND_y_x8(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
+{
+	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	if (element >= K * V)
+		return;
+	f16 x_v[8];
+	load(x_v, x + element);
+	f16 y_v[8];
+	#pragma unroll
+	for (int v = 0; v < 8; v++) {
+		y_v[v] = x_v[v];
+	}
+	store(y + element, y_v);
+}
+
+// y: f16[V,K] = map (i, j) x[i, j]
+// Schedule: map 1, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void ScatterND_y(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
+{
+	const int element = blockIdx.x * 256 + threadIdx.x;
+	if (element >= K * V)
+		return;
+	y[element] = x[element];
+}
+
+// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
+// V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter 1; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void ScatterND_y_update(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, int K, int M, int V)
+{
+	const int element = blockIdx.x * 256 + threadIdx.x;
+	if (element >= K * M)
+		return;
+	const int s = element % K;
+	const int r = element / K;
+	const int tmp0 = to_index(at_rows[r]);
+	atomic_add(y + (s + (tmp0 < 0 ? tmp0 + V : tmp0) * K), updates[r * K + s]);
+}
+
+// y: f16[V,K] = map (i, j) x[i, j]
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void ScatterND_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 K, i64 V)
+{
+	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	if (element >= K * V)
+		return;
+	y[element] = x[element];
+}
+
+// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
+// V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter 1; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void ScatterND_y_update_64(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
+{
+	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	if (element >= K * M)
+		return;
+	const i64 s = element % K;
+	const i64 r = element / K;
+	const i64 tmp0 = at_rows[r];
+	atomic_add(y + (s + (tmp0 < 0 ? tmp0 + V : tmp0) * K), updates[r * K + s]);
+}

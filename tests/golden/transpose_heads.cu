@@ -1,0 +1,53 @@
+#include "tpat_device.h"
+
+/* program Heads(x: f16[B,S,768], bias: f16[768]) -> (q: f16[B,12,S,64])
+  q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
+ */
+
+// q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
+// Schedule: map 1, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void Heads_q_x8(const f16 *__restrict__ x, const f16 *__restrict__ bias, f16 *__restrict__ q, int B, int S)
+{
+	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	if (element >= B * S * 768)
+		return;
+	const int l = element % 64;
+	const int k = element / 64 % S;
+	const int j = element / 64 / S % 12;
+	const int i = element / 64 / S / 12;
+	f16 x_v[8];
+	load(x_v, x + i * S * 768 + j * 64 + k * 768 + l);
+	f16 bias_v[8];
+	load(bias_v, bias + j * 64 + l);
+	f16 q_v[8];
+	#pragma unroll
+	for (int v = 0; v < 8; v++) {
+		q_v[v] = to_f16(to_f32(x_v[v]) + to_f32(bias_v[v]));
+	}
+	store(q + element, q_v);
+}
+
+// q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void Heads_q_x8_64(const f16 *__restrict__ x, const f16 *__restrict__ bias, f16 *__restrict__ q, i64 B, i64 S)
+{
+	const i64 element = (i64)blockIdx.x * 2048 + (i64)threadIdx.x * 8;
+	if (element >= B * S * 768)
+		return;
+	const i64 l = element % 64;
+	const i64 k = element / 64 % S;
+	const i64 j = element / 64 / S % 12;
+	const i64 i = element / 64 / S / 12;
+	f16 x_v[8];
+	load(x_v, x + i * S * 768 + j * 64 + k * 768 + l);
+	f16 bias_v[8];
+	load(bias_v, bias + j * 64 + l);
+	f16 q_v[8];
+	#pragma unroll
+	for (i64 v = 0; v < 8; v++) {
+		q_v[v] = to_f16(to_f32(x_v[v]) + to_f32(bias_v[v]));
+	}
+	store(q + element, q_v);
+}

@@ -1,0 +1,404 @@
+/* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, each also with 64-bit
+ * positions, against the interpreter.
+ *   schedule_test [-c | -e] [-o FILE] [case ...]   only C, only the emulator; FILE gets the CUDA texts */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "dev/dev.h"
+#include "eval/eval.h"
+#include "gen/gen.h"
+#include "sched/sched.h"
+#include "tests/emulator/emulator.h"
+#include "tests/schedule/schedule_cases.h"
+#include "tests/unit/test.h"
+
+enum { MAX_VARIANTS = 128, MAX_SHAPES = 6, MAX_BUFFERS = 32 };
+
+/* One way to run a case's program. */
+struct variant {
+	const char *name;
+	struct ir_plan *plan;
+	bool may_race;
+};
+
+struct shapes {
+	int n;
+	const char *name[16];
+	int64_t value[16];
+};
+
+struct job {
+	const struct schedule_case *c;
+	struct arena *arena;
+	struct variant variant[MAX_VARIANTS];
+	int variants;
+	struct emulator_module *emulated;
+	struct dev *dev;
+	struct dev_module *module;
+};
+
+static bool run_c = true, run_emulator = true;
+static struct str all_cuda;
+
+static bool symbol_value(void *user, const char *name, int64_t *value)
+{
+	const struct shapes *s = user;
+	for (int i = 0; i < s->n; i++)
+		if (strcmp(s->name[i], name) == 0) {
+			*value = s->value[i];
+			return true;
+		}
+	return false;
+}
+
+static void read_shapes(struct shapes *s, const char *text, struct arena *a)
+{
+	s->n = 0;
+	while (*text) {
+		size_t n = strcspn(text, "=");
+		char *end;
+		s->name[s->n] = arena_strndup(a, text, n);
+		s->value[s->n++] = strtoll(text + n + 1, &end, 10);
+		text = end + (*end == ' ');
+	}
+}
+
+static int64_t evaluate(expr e, struct shapes *s)
+{
+	int64_t x = -1;
+	if (!test_check(ir_eval_int(e, symbol_value, s, &x), __FILE__, __LINE__, "an extent of the plan has a value"))
+		x = 0;
+	return x;
+}
+
+static struct ir_program *parse(struct arena *a, const char *name, const char *text)
+{
+	struct err e = { 0 };
+	struct ir_program *p = NULL;
+	if (ir_parse_program(&p, arena_printf(a, "program %s%s", name, text), a, &e) < 0) {
+		printf("%s: %s\n", name, e.text);
+		CHECK(!"the case can be read");
+		return NULL;
+	}
+	return p;
+}
+
+/* ---- Variants. */
+
+static void add_variant(struct job *j, int stage, const struct sched_choice *choice, bool wide)
+{
+	ck(j->variants < MAX_VARIANTS);
+	struct variant *v = &j->variant[j->variants];
+	v->name = arena_printf(j->arena, "%s_%d", j->c->name, j->variants++);
+	struct ir_program *p = parse(j->arena, v->name, j->c->program);
+	struct sched_choice given[16] = { { 0 } };
+	ck(p->stages.n <= 16);
+	if (stage >= 0)
+		given[stage] = *choice;
+	v->plan = sched_program(p, NULL, given);
+	vec_each(s, &p->stages)
+		v->may_race |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
+	if (!wide)
+		return;
+	vec_each(step, &v->plan->steps)
+		vec_each(k, *step)
+			(*k)->index64 = true;
+}
+
+static void make_variants(struct job *j)
+{
+	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	if (!p)
+		return;
+	add_variant(j, -1, NULL, false);
+	for (int i = 0; i < p->stages.n; i++) {
+		int n = sched_choices(p, p->stages.at[i], &sched_default_target, choice);
+		for (int k = 0; k < n; k++) {
+			if (k > 0) /* the first is what the default takes */
+				add_variant(j, i, &choice[k], false);
+			add_variant(j, i, &choice[k], true);
+		}
+	}
+}
+
+/* ---- Inputs. */
+
+static void fill_input(struct tensor *t, const char *name, uint64_t seed)
+{
+	int64_t n = tensor_count(t);
+	bool real = type_is_float(t->type), ties = strncmp(name, "t_", 2) == 0;
+	int range = ties ? 3 : real ? 2 : type_is_signed(t->type) ? 1000000 : 200;
+	if (strncmp(name, "n_", 2) == 0)
+		range = 6;
+	if (!real && type_info(t->type)->bits <= 16 && range > 100)
+		range = type_info(t->type)->bits == 8 ? 100 : 30000;
+	tensor_random(t, seed, type_is_signed(t->type) || real ? -range : 0, range);
+	for (int64_t i = 0; i < n && ties && real; i++) {
+		uint64_t x = hash_u64(seed, (uint64_t)i);
+		tensor_set_float(t, i, x % 50 == 0 ? NAN : x % 51 == 1 ? INFINITY : (double)(int64_t)(x % 7) - 3);
+	}
+}
+
+static void make_inputs(struct job *j, const struct ir_program *p, struct shapes *s, struct tensor *in, uint64_t seed,
+			struct arena *a)
+{
+	struct err e = { 0 };
+	(void)j;
+	for (int i = 0; i < p->inputs.n; i++) {
+		const struct ir_buffer *b = p->inputs.at[i];
+		int64_t dim[IR_MAX_RANK];
+		for (int k = 0; k < b->rank; k++)
+			dim[k] = evaluate(b->dim[k], s);
+		ck(tensor_new(&in[i], b->type, b->rank, dim, a, &e) == 0);
+		fill_input(&in[i], b->name, seed + (uint64_t)i);
+	}
+}
+
+/* ---- Runs. */
+
+struct run {
+	struct job *job;
+	const struct variant *v;
+	struct shapes *shapes;
+	const struct tensor *in;
+	void *memory[MAX_BUFFERS];
+	bool emulated;
+	struct err err;
+};
+
+static int allocate(struct run *r)
+{
+	const struct ir_program *p = r->v->plan->program;
+	ck(p->buffers.n <= MAX_BUFFERS);
+	for (int i = 0; i < p->buffers.n; i++) {
+		const struct ir_buffer *b = p->buffers.at[i];
+		int64_t n = evaluate(ir_buffer_count((struct ir_program *)p, b), r->shapes);
+		size_t bytes = (size_t)type_bytes(b->type, n);
+		const struct tensor *t = b->role == IR_CONSTANT ? b->data : NULL;
+		for (int k = 0; k < p->inputs.n; k++)
+			if (p->inputs.at[k] == b)
+				t = &r->in[k];
+		if (r->emulated)
+			r->memory[i] = emulator_alloc(b->name, bytes, 0);
+		else if (r->job->dev->alloc(r->job->dev, &r->memory[i], bytes ? bytes : 1, &r->err) < 0)
+			return r->err.code;
+		if (!r->emulated && bytes)
+			memset(r->memory[i], 0xa5, bytes);
+		if (t && bytes && r->emulated)
+			emulator_copy_in(r->memory[i], t->data, bytes);
+		else if (t && bytes)
+			memcpy(r->memory[i], t->data, bytes);
+		if (t && r->emulated)
+			emulator_mark(r->memory[i], NULL, EMULATOR_READ_ONLY | EMULATOR_INITIALISED);
+	}
+	return 0;
+}
+
+static int launch(struct run *r, const struct ir_kernel *k)
+{
+	void *args[64], *pointers[64];
+	int64_t values[64];
+	int32_t narrow[64];
+	int n = 0;
+	vec_each(b, &k->buffers) {
+		pointers[n] = r->memory[(*b)->id];
+		args[n] = &pointers[n];
+		n++;
+	}
+	vec_each(s, &k->symbols) {
+		CHECK(symbol_value(r->shapes, *s, &values[n]));
+		narrow[n] = (int32_t)values[n];
+		args[n] = k->index64 ? (void *)&values[n] : (void *)&narrow[n];
+		n++;
+	}
+	int64_t blocks = evaluate(k->blocks, r->shapes);
+	if (blocks == 0)
+		return 0;
+	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
+	if (r->emulated)
+		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, 0, args, &r->err);
+	struct dev_kernel *kernel;
+	struct dev *d = r->job->dev;
+	TRY(d->kernel(d, &kernel, r->job->module, k->name, 0, &r->err));
+	return d->launch(d, kernel, grid, block, 0, args, &r->err);
+}
+
+static int run_steps(struct run *r)
+{
+	vec_each(step, &r->v->plan->steps) {
+		const struct ir_kernel *chosen = NULL;
+		for (int i = 0; i < (*step)->n && !chosen; i++)
+			if (!(*step)->at[i]->guard || evaluate((*step)->at[i]->guard, r->shapes))
+				chosen = (*step)->at[i];
+		if (!chosen)
+			return err_set(&r->err, ERR_DIFFER, "a step has no kernel that fits.");
+		TRY(launch(r, chosen));
+	}
+	return 0;
+}
+
+static void compare(struct run *r, const struct tensor *want)
+{
+	const struct ir_program *p = r->v->plan->program;
+	for (int i = 0; i < p->outputs.n; i++) {
+		const struct ir_buffer *b = p->outputs.at[i];
+		struct tensor got = want[i];
+		struct tensor_difference d;
+		size_t bytes = (size_t)tensor_bytes(&got);
+		got.data = r->memory[b->id];
+		int64_t missing = bytes && r->emulated ? emulator_first_unwritten(got.data, bytes) : -1;
+		bool same = missing < 0 && tensor_compare(&d, &got, &want[i], tensor_tolerance_of(b->type)) && d.differing == 0;
+		if (test_check(same, __FILE__, __LINE__, "same as the interpreter"))
+			continue;
+		const struct ir_kernel *k = r->v->plan->steps.at[0]->at[0];
+		printf("  %s (first kernel: %s, %s%s), %s: %s", r->v->name, k->rule, k->params, k->index64 ? ", 64 bits" : "",
+		       r->emulated ? "emulator" : "C", b->name);
+		for (int s = 0; s < r->shapes->n; s++)
+			printf(" %s=%" PRId64, r->shapes->name[s], r->shapes->value[s]);
+		if (missing >= 0)
+			printf(": byte %" PRId64 " was never written\n", missing);
+		else
+			printf(": %" PRId64 " of %" PRId64 " differ, at %" PRId64 " got %.9g, want %.9g\n", d.differing, d.count, d.worst,
+			       d.worst_got, d.worst_want);
+	}
+}
+
+static void run_variant(struct job *j, const struct variant *v, struct shapes *s, const struct tensor *in,
+			const struct tensor *want, bool emulated)
+{
+	struct run r = { .job = j, .v = v, .shapes = s, .in = in, .emulated = emulated };
+	int rc = allocate(&r);
+	if (rc == 0)
+		rc = run_steps(&r);
+	if (test_check(rc == 0, __FILE__, __LINE__, "runs"))
+		compare(&r, want);
+	else
+		printf("  %s: %s\n", v->name, r.err.text);
+	for (int i = 0; i < v->plan->program->buffers.n; i++) {
+		if (emulated)
+			emulator_free(r.memory[i]);
+		else
+			j->dev->free(j->dev, r.memory[i]);
+	}
+}
+
+static void run_shapes(struct job *j, const char *text, uint64_t seed)
+{
+	struct arena *a = arena_new();
+	struct shapes s;
+	struct tensor in[MAX_BUFFERS] = { { 0 } }, want[MAX_BUFFERS] = { { 0 } };
+	const struct tensor *inputs[MAX_BUFFERS];
+	const struct ir_program *p = j->variant[0].plan->program;
+	struct err e = { 0 };
+	read_shapes(&s, text, a);
+	make_inputs(j, p, &s, in, seed, a);
+	for (int i = 0; i < p->inputs.n; i++)
+		inputs[i] = &in[i];
+	if (test_check(eval_program(p, inputs, want, NULL, a, &e) == 0, __FILE__, __LINE__, "can be interpreted")) {
+		for (int v = 0; v < j->variants && test_failed < 40; v++) {
+			if (j->emulated)
+				run_variant(j, &j->variant[v], &s, in, want, true);
+			if (j->module)
+				run_variant(j, &j->variant[v], &s, in, want, false);
+		}
+	} else {
+		printf("  %s: %s\n", j->c->name, e.text);
+	}
+	arena_free(a);
+}
+
+/* ---- Texts to code: one module a case. */
+
+static void build_emulated(struct job *j)
+{
+	struct emulator_text *text = NEWN(j->arena, struct emulator_text, j->variants);
+	struct err e = { 0 };
+	for (int i = 0; i < j->variants; i++) {
+		struct str s = str_new(j->arena);
+		const struct ir_plan *plan = j->variant[i].plan;
+		gen_cuda(&s, &plan, 1);
+		text[i] = (struct emulator_text){ j->variant[i].name, str_text(&s), j->variant[i].may_race };
+		if (all_cuda.arena)
+			str_add(&all_cuda, str_text(&s));
+	}
+	if (!run_emulator)
+		return;
+	if (!test_check(emulator_build(&j->emulated, text, j->variants, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
+		printf("  %s: %s\n", j->c->name, e.text);
+}
+
+static void build_c(struct job *j)
+{
+	struct str s = str_new(j->arena);
+	struct dev_code code;
+	struct err e = { 0 };
+	char *log = NULL;
+	for (int i = 0; i < j->variants; i++)
+		gen_c(&s, j->variant[i].plan);
+	static const char *const options[] = { "-O1", "-Wall", "-Wno-unused", NULL };
+	struct dev_source source = { "kernels.c", str_text(&s), options };
+	int rc = dev_cpu_open(&j->dev, &e);
+	if (rc == 0)
+		rc = j->dev->compile(j->dev, &code, &source, &log, j->arena, &e);
+	if (rc == 0)
+		rc = j->dev->load(j->dev, &j->module, &code, &e);
+	if (!test_check(rc == 0, __FILE__, __LINE__, "compiles as C"))
+		printf("  %s: %s\n", j->c->name, e.text);
+	if (rc == 0 && !test_check(!*log, __FILE__, __LINE__, "compiles without a warning"))
+		printf("%s\n", log);
+}
+
+static void run_case(const struct schedule_case *c)
+{
+	struct job j = { .c = c, .arena = arena_new() };
+	make_variants(&j);
+	if (j.variants) {
+		build_emulated(&j);
+		if (run_c)
+			build_c(&j);
+		for (int i = 0; i < MAX_SHAPES && c->shapes[i]; i++)
+			run_shapes(&j, c->shapes[i], (uint64_t)i * 100 + 7);
+	}
+	emulator_unload(j.emulated);
+	if (j.module)
+		j.dev->unload(j.dev, j.module);
+	if (j.dev)
+		j.dev->close(j.dev);
+	arena_free(j.arena);
+}
+
+int main(int argc, char **argv)
+{
+	struct arena *a = arena_new();
+	const char *file = NULL;
+	int names = 0;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "-c") == 0)
+			run_emulator = false;
+		else if (strcmp(argv[i], "-e") == 0)
+			run_c = false;
+		else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
+			file = argv[++i];
+		else
+			argv[++names] = argv[i];
+	}
+	if (file)
+		all_cuda = str_new(a);
+	for (size_t i = 0; i < sizeof schedule_cases / sizeof *schedule_cases && test_failed < 40; i++) {
+		bool chosen = names == 0;
+		for (int k = 1; k <= names; k++)
+			chosen |= strcmp(argv[k], schedule_cases[i].name) == 0;
+		if (chosen)
+			run_case(&schedule_cases[i]);
+	}
+	struct err e = { 0 };
+	if (file && file_write(file, str_text(&all_cuda), strlen(str_text(&all_cuda)), &e) < 0)
+		printf("%s\n", e.text);
+	arena_free(a);
+	return test_done();
+}
