@@ -1,7 +1,7 @@
-/* MultiHeadAttention and Attention of ONNX Runtime: attention of projected queries, keys and values, with masks of
- * padding that add mask_filter_value, an attention bias, and a cache. Attention projects its input itself, by one
- * matrix for all three. Masks say which keys take part: their number in each sample, or 0 and 1 for each key.
- * Source: ONNX Runtime, com.microsoft operators MultiHeadAttention and Attention. */
+/* MultiHeadAttention, Attention, QAttention of ONNX Runtime: attention of projected queries, keys and values, with
+ * masks of padding that add mask_filter_value, an attention bias, and a cache. Attention projects its input itself, by
+ * one matrix for all three; QAttention does it in 8 bits. Masks say which keys take part: their number in each sample,
+ * or 0 and 1 for each key. Source: ONNX Runtime, com.microsoft operators MultiHeadAttention, Attention, QAttention. */
 #include "ops/attention.h"
 
 struct rules {
@@ -197,40 +197,27 @@ static void output_present(struct lower *l, const struct attention *a)
 	lower_output(l, 1, lower_map(l, "present", k->type, &s, select_(eq(s.at[0], idx(l, 0)), k, v)));
 }
 
-static int attention_lower_projected(struct lower *l)
+/* Attention of the three parts of `all`, [b, s, columns]. */
+static int attend_projected(struct lower *l, struct value all, struct value mask, struct value past, struct value bias)
 {
-	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2), past = lower_input(l, 4),
-	             all;
-	struct ints sizes = lower_ints(l, "qkv_hidden_sizes");
+	struct ints sizes = { 0 };
 	int64_t heads = lower_int(l, "num_heads"), hidden;
 	struct attention a = { .keep = ATTENTION_NOTHING };
-	struct rules r = { .mask = lower_input(l, 3), .bias = lower_input(l, 5) };
-	struct space s = { 0 };
-	expr e, y, i, part[3];
+	struct rules r = { .mask = mask, .bias = bias };
+	expr part[3];
 
-	if (value_rank(x) != 3 || value_rank(w) != 2 || (bias.given && value_rank(bias) != 1))
-		return lower_fail(l, ERR_MODEL, "the input must have three axes, the weights two, the bias one.");
-	if (lower_int(l, "do_rotary") || lower_int(l, "past_present_share_buffer") || lower_input(l, 6).given)
+	if (lower_attr(l, "qkv_hidden_sizes"))
+		sizes = lower_ints(l, "qkv_hidden_sizes");
+	if (lower_int(l, "do_rotary") || lower_int(l, "past_present_share_buffer"))
 		return lower_fail(l, ERR_UNSUPPORTED, "rotary embedding and shared caches are not supported here.");
 	if (heads < 1 || (sizes.n && sizes.n != 3) ||
-	    (!sizes.n && ir_const_int(value_dim(w, 1), &hidden) && hidden % (3 * heads)))
+	    (!sizes.n && ir_const_int(value_dim(all, 2), &hidden) && hidden % (3 * heads)))
 		return lower_fail(l, ERR_MODEL, "the projection cannot be split into three times %lld heads.",
 		                  (long long)heads);
 	if (past.given && value_rank(past) != 5)
 		return lower_fail(l, ERR_MODEL, "the past has %d axes; it must have five.", value_rank(past));
 	for (int k = 0; k < 3; k++)
-		part[k] = sizes.n ? idx(l, sizes.at[k]) : floordiv(value_dim(w, 1), idx(l, 3));
-
-	space_push(l, &s, value_dim(x, 0));
-	space_push(l, &s, value_dim(x, 1));
-	space_push(l, &s, value_dim(w, 1));
-	i = space_push(l, &s, value_dim(w, 0));
-	e = mul(wide(load_list(x, 3, s.at[0], s.at[1], i)), wide(load_list(w, 2, i, s.at[2])));
-	y = acc(l, e->type);
-	if (bias.given)
-		y = add(y, wide(load_list(bias, 1, s.at[2])));
-	all = lower_reduce(l, "projected", value_type(x), &s, 3, IR_SUM, e, y);
-
+		part[k] = sizes.n ? idx(l, sizes.at[k]) : floordiv(value_dim(all, 2), idx(l, 3));
 	a.q = part_of(l, all, heads, NULL, part[0]);
 	a.k = part_of(l, all, heads, part[0], part[1]);
 	a.v = part_of(l, all, heads, add(part[0], part[1]), part[2]);
@@ -241,7 +228,67 @@ static int attention_lower_projected(struct lower *l)
 	}
 	if (lower_wants(l, 1))
 		output_present(l, &a);
-	return finish(l, &a, &r, value_type(x));
+	return finish(l, &a, &r, value_type(all));
+}
+
+/* The space of x w, over [b, s, columns], then the inner axis; x, w and bias are the first inputs. */
+static int projection_space(struct lower *l, struct space *s)
+{
+	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2);
+
+	if (value_rank(x) != 3 || value_rank(w) != 2 || (bias.given && value_rank(bias) != 1))
+		return lower_fail(l, ERR_MODEL, "the input must have three axes, the weights two, the bias one.");
+	*s = (struct space){ 0 };
+	space_push(l, s, value_dim(x, 0));
+	space_push(l, s, value_dim(x, 1));
+	space_push(l, s, value_dim(w, 1));
+	space_push(l, s, value_dim(w, 0));
+	return 0;
+}
+
+static int float_lower(struct lower *l)
+{
+	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2), all;
+	struct space s;
+	expr e, y;
+
+	if (lower_input(l, 6).given)
+		return lower_fail(l, ERR_UNSUPPORTED, "past_sequence_length, of shared caches, is not supported.");
+	TRY(projection_space(l, &s));
+	e = mul(wide(load_list(x, 3, s.at[0], s.at[1], s.at[3])), wide(load_list(w, 2, s.at[3], s.at[2])));
+	y = acc(l, e->type);
+	if (bias.given)
+		y = add(y, wide(load_list(bias, 1, s.at[2])));
+	all = lower_reduce(l, "projected", value_type(x), &s, 3, IR_SUM, e, y);
+	return attend_projected(l, all, lower_input(l, 3), lower_input(l, 4), lower_input(l, 5));
+}
+
+/* One number for the weights, or one a column. */
+static expr of_column(struct value v, expr column)
+{
+	return value_rank(v) == 0 || ir_is_int(value_count(v), 1) ? at_first(v) : load(v, &column);
+}
+
+static int quantized_lower(struct lower *l)
+{
+	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2), scale = lower_input(l, 3),
+	             scale_w = lower_input(l, 4), zero = lower_input(l, 6), zero_w = lower_input(l, 7), all;
+	struct space s;
+	expr e, f, y;
+
+	TRY(projection_space(l, &s));
+	if (value_rank(scale_w) > 1 || (zero_w.given && value_rank(zero_w) > 1))
+		return lower_fail(l, ERR_MODEL, "the weights' scale and zero point can have one axis, the columns.");
+	e = cast(load_list(x, 3, s.at[0], s.at[1], s.at[3]), TYPE_I32);
+	f = cast(load_list(w, 2, s.at[3], s.at[2]), TYPE_I32);
+	if (zero.given)
+		e = sub(e, cast(at_first(zero), TYPE_I32));
+	if (zero_w.given)
+		f = sub(f, cast(of_column(zero_w, s.at[2]), TYPE_I32));
+	y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(wide(at_first(scale)), wide(of_column(scale_w, s.at[2]))));
+	y = add(y, wide(load_list(bias, 1, s.at[2])));
+	all = lower_reduce(l, "projected", value_type(bias), &s, 3, IR_SUM, mul(e, f), y);
+	return attend_projected(l, all, lower_input(l, 5), lower_input(l, 8), (struct value){ .given = false });
 }
 
 /* clang-format off */
@@ -271,8 +318,20 @@ const struct op_def ops_multi_head_attention[] = {
 	  .attrs = { COMMON_ATTRS, ATTR_INTS("qkv_hidden_sizes", "columns of queries, keys and values"),
 		     ATTR_INT("do_rotary", 0, "must be 0"), ATTR_INT("rotary_embedding_dim", 0, "has no effect"),
 		     ATTR_INT("past_present_share_buffer", 0, "must be 0") },
-	  .lower = attention_lower_projected,
+	  .lower = float_lower,
 	  .cases = { "input:f32[B,S,64] weights:f32[64,192] bias:f32[192] mask_index:i32[B] num_heads=4" } },
+	{ .name = "QAttention", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = softmax(scale * q k' + mask) v, for each head; q, k, v = dequantized(input weights) + bias",
+	  .inputs = { IN("input", TS(I8) | TS(U8)), IN("weight", TS(I8) | TS(U8)), IN("bias", TS_FLOAT),
+		      IN("input_scale", TS_FLOAT), IN("weight_scale", TS_FLOAT), OPT("mask_index", TS_MASK),
+		      OPT("input_zero_point", TS(I8) | TS(U8)), OPT("weight_zero_point", TS(I8) | TS(U8)),
+		      OPT("past", TS_FLOAT) },
+	  .outputs = { OUT("output"), OPTOUT("present") },
+	  .attrs = { COMMON_ATTRS, ATTR_INT("do_rotary", 0, "must be 0"),
+		     ATTR_INT("past_present_share_buffer", 0, "must be 0") },
+	  .lower = quantized_lower,
+	  .cases = { "input:u8[B,S,64] weight:i8[64,192] bias:f32[192] input_scale:f32[] weight_scale:f32[192] "
+		     "mask_index:i32[B] input_zero_point:u8[] weight_zero_point:i8[192] num_heads=4" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -129,6 +129,19 @@ const struct op_def ops_quantize[] = {
 	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[]",
 		     "x:i8[N,8,H] x_scale:f32[8] x_zero_point:i8[8] opset=13",
 		     "x:i8[N,64] x_scale:f16[N,2] block_size=32 opset=21" } },
+	/* ONNX Runtime's own, from before ONNX had 16 bits. */
+	{ .name = "QuantizeLinear", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
+	  .inputs = { IN("x", TS_SCALE), IN("y_scale", TS_SCALE), OPT("y_zero_point", TS_Q8 | TS(I16) | TS(U16)) },
+	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED, ATTR_INT("saturate", 1, "of 8-bit floats"),
+		     ATTR_INT("precision", 0, "has no effect") },
+	  .lower = quantize_lower, .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u16[]" } },
+	{ .name = "DequantizeLinear", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = (x - x_zero_point) * x_scale",
+	  .inputs = { IN("x", TS_Q8 | TS(I16) | TS(U16) | TS(I32)), IN("x_scale", TS_SCALE),
+		      OPT("x_zero_point", TS_Q8 | TS(I16) | TS(U16) | TS(I32)) },
+	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED }, .lower = dequantize_lower,
+	  .cases = { "x:u16[N,33] x_scale:f32[] x_zero_point:u16[]" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -157,6 +157,31 @@ def matmul_nbits(d):
 # ---- 8-bit
 
 
+@microsoft("QGemm")
+def qgemm(d):
+    m, k, n, ta, tb = d.extent(6), d.extent(9), d.extent(6), numpy.uint8, d.choice(Q8)
+    attrs = {"transA": d.integer(0, 1), "transB": d.integer(0, 1), "alpha": d.choice([1.0, 0.5])}
+    column = [n] if d.chance(0.5) else []
+    inputs = [d.full_range(ta, [k, m] if attrs["transA"] else [m, k]), scale(d), d.full_range(ta, []),
+              d.full_range(tb, [n, k] if attrs["transB"] else [k, n]), d.array(numpy.float32, column, 0.01, 0.1),
+              d.full_range(tb, column)]
+    quantizes = d.chance(0.5)
+    if quantizes or d.chance(0.5):
+        inputs.append(d.array(numpy.int32, [n], -1000, 1000) if d.chance(0.7) else None)
+    if quantizes:
+        inputs += [numpy.array(d.real(0.5, 2), numpy.float32), d.full_range(ta, [])]
+    return Case(inputs, attrs, tolerance=(0, 1) if quantizes else (1e-4, 1e-3))
+
+
+@microsoft("QuantizeLinear", "DequantizeLinear")
+def quantize(d):
+    dtype, shape = d.choice([numpy.uint8, numpy.int8, numpy.uint16, numpy.int16]), d.shape(2, 3, empty=0)
+    axis = d.axis(len(shape))
+    one = [shape[axis]] if d.chance(0.5) else []
+    x = d.array(numpy.float32, shape) if d.op == "QuantizeLinear" else d.full_range(dtype, shape)
+    return Case([x, d.array(numpy.float32, one, 0.01, 0.1), d.full_range(dtype, one)], {"axis": axis})
+
+
 @microsoft("QLinearAdd", "QLinearMul")
 def qlinear_binary(d):
     dtype, shape = d.choice(Q8), d.shape(1, 3)
@@ -283,6 +308,19 @@ def attention(d):
     if d.chance(0.3):
         attrs["unidirectional"] = 1
     return Case(inputs, attrs, outputs=2 if past else 1, tolerance=MASKED)
+
+
+@microsoft("QAttention")
+def qattention(d):
+    batch, length, heads, size, width = d.extent(3), d.extent(4), d.integer(1, 3), d.integer(1, 4), d.integer(1, 5)
+    columns, tw = 3 * heads * size, d.choice(Q8)
+    each = [columns] if d.chance(0.4) else []
+    inputs = [d.full_range(numpy.uint8, [batch, length, width]), d.full_range(tw, [width, columns]),
+              d.array(numpy.float32, [columns]), numpy.array(0.01, numpy.float32),
+              d.array(numpy.float32, each, 0.01, 0.02), d.array(numpy.int32, [batch], 1, length) if d.chance(0.5) else None,
+              d.full_range(numpy.uint8, []), d.full_range(tw, each)]
+    attrs = {"num_heads": heads, "unidirectional": d.integer(0, 1)}
+    return Case(inputs, attrs, constant=(1, 3, 4, 6, 7), tolerance=MASKED)
 
 
 @microsoft("GroupQueryAttention")
