@@ -10,6 +10,7 @@
  * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are not
  * there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end. */
 #include <fnmatch.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,6 +206,21 @@ static int compare_output(const struct tensor *got, const struct tensor *want, c
 		       d.worst_want);
 }
 
+/* Expected values carry the rounding of whoever computed them: one step of a narrow float, which is more than the tests'
+ * 1e-3 of bf16, and for f32 a few units in the last place of the largest element (an inverse transform's zeros). */
+static struct tensor_tolerance at_least_rounding(struct tensor_tolerance t, const struct tensor *want)
+{
+	double step = want->type == TYPE_BF16 ? 0x1p-7 : want->type == TYPE_F16 ? 0x1p-10 : 0, largest = 0;
+
+	if (want->type == TYPE_F32)
+		for (int64_t i = 0; i < tensor_count(want); i++)
+			if (isfinite(tensor_float(want, i)))
+				largest = fmax(largest, fabs(tensor_float(want, i)));
+	t.relative = fmax(t.relative, step);
+	t.absolute = fmax(t.absolute, 0x1p-21 * largest);
+	return t;
+}
+
 static int compare_outputs(struct graph *g, const struct data *d, struct map *tensors, struct tensor_tolerance tolerance,
 			   struct arena *a, struct err *e)
 {
@@ -216,9 +232,7 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 			TRY(graph_constant(&got, g, v, e));
 		if (!got)
 			return err_set(e, ERR_DIFFER, "output \"%s\" has no value.", d->output_name[i]);
-		/* Narrow floats are rounded after every node: more than one operator's tolerance gathers. */
-		if (g->nodes.n > 1 && (got->type == TYPE_F16 || got->type == TYPE_BF16))
-			tolerance = tensor_tolerance_of(got->type);
+		tolerance = at_least_rounding(tolerance, &d->output[i]);
 		TRY(compare_output(got, &d->output[i], d->output_name[i], tolerance, a, e));
 	}
 	return 0;
@@ -306,7 +320,10 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	struct onnx_model *m = NULL;
 	struct err e = { 0 };
 
-	if (strpbrk(t->types, "()") || strstr(t->types, "string")) { /* sequences, optional values, text */
+	if (strstr(t->name, "training_dropout")) {
+		r->verdict = SKIPPED;
+		snprintf(r->missing, sizeof r->missing, "(elements drawn by NumPy's generator)");
+	} else if (strpbrk(t->types, "()") || strstr(t->types, "string")) { /* sequences, optional values, text */
 		r->verdict = SKIPPED;
 		snprintf(r->missing, sizeof r->missing, "(sequences, optional values, strings)");
 	} else if (onnx_model_read(&m, arena_printf(a, "%s/model.onnx", t->dir), &e) < 0 || onnx_model_check(m, &e) < 0) {

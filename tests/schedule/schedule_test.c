@@ -1,6 +1,7 @@
 /* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, each also with 64-bit
  * positions, against the interpreter.
- *   schedule_test [-c | -e] [-o FILE] [case ...]   only C, only the emulator; FILE gets the CUDA texts */
+ *   schedule_test [-c | -e] [-o FOLDER] [case ...]   only C, only the emulator; FOLDER gets the CUDA texts, to try a real
+ *                                                    compiler on */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ struct job {
 };
 
 static bool run_c = true, run_emulator = true;
-static struct str all_cuda;
+static const char *texts_folder;
 
 static bool symbol_value(void *user, const char *name, int64_t *value)
 {
@@ -314,6 +315,19 @@ static void run_shapes(struct job *j, const char *text, uint64_t seed)
 
 /* ---- Texts to code: one module a case. */
 
+static void write_texts(struct job *j)
+{
+	const struct ir_plan *plan[MAX_VARIANTS];
+	struct str s = str_new(j->arena);
+	struct err e = { 0 };
+	for (int i = 0; i < j->variants; i++)
+		plan[i] = j->variant[i].plan;
+	gen_cuda(&s, plan, j->variants);
+	char *path = path_join(j->arena, texts_folder, arena_printf(j->arena, "%s.cu", j->c->name));
+	if (!test_check(file_write(path, str_text(&s), strlen(str_text(&s)), &e) == 0, __FILE__, __LINE__, "written"))
+		printf("  %s\n", e.text);
+}
+
 static void build_emulated(struct job *j)
 {
 	struct emulator_text *text = NEWN(j->arena, struct emulator_text, j->variants);
@@ -323,9 +337,9 @@ static void build_emulated(struct job *j)
 		const struct ir_plan *plan = j->variant[i].plan;
 		gen_cuda(&s, &plan, 1);
 		text[i] = (struct emulator_text){ j->variant[i].name, str_text(&s), j->variant[i].may_race };
-		if (all_cuda.arena)
-			str_add(&all_cuda, str_text(&s));
 	}
+	if (texts_folder)
+		write_texts(j);
 	if (!run_emulator)
 		return;
 	if (!test_check(emulator_build(&j->emulated, text, j->variants, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
@@ -372,10 +386,50 @@ static void run_case(const struct schedule_case *c)
 	arena_free(j.arena);
 }
 
+/* ---- Which kernel is taken: one with 64-bit positions where 32 bits do not hold them, or a step on the way. */
+
+static void positions(void)
+{
+	static const struct {
+		const char *program, *shapes;
+		bool wide;
+	} cases[] = {
+		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[i]\n", "N=2100000000", false },
+		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[i]\n", "N=2147483647", true },
+		{ "(x: u8[N,K]) -> (y: u8[N,K])\n  y: u8[N,K] = map (i, j) x[i, j]\n", "N=65536 K=65536", true },
+		{ "(x: u8[N]) -> (y: u8[K])\n  y: u8[K] = map (i) x[floordiv(i * N, K)]\n", "N=40000 K=40000", false },
+		{ "(x: u8[N]) -> (y: u8[K])\n  y: u8[K] = map (i) x[floordiv(i * N, K)]\n", "N=60000 K=60000", true },
+		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[floordiv(i * 5000, 5001)]\n", "N=400000", false },
+		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[floordiv(i * 5000, 5001)]\n", "N=500000", true },
+		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[mod(N - i * 7000, N)]\n", "N=300000", false },
+		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[mod(N - i * 7000, N)]\n", "N=400000", true },
+		{ "(x: u8[N], k: i32[K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) k[r] + i32(i * K)\n", "N=60000 K=60000", true },
+		{ "(x: u8[N], k: i32[K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) k[r]\n", "N=60000 K=60000", false },
+		{ "(x: u8[N], d: u8[K]) -> (y: u8[N])\n"
+		  "  y: u8[N] = scatter sum (i | r<K, s<5) init x[i] at [mod(r, N)] value d[r]\n", "N=6 K=500000000", true },
+		{ "(x: u8[70000,70000]) -> (y: u8[70000])\n  y: u8[70000] = map (i) x[i, 3]\n", "", true },
+		{ "(x: u8[7000,7000]) -> (y: u8[7000])\n  y: u8[7000] = map (i) x[i, 3]\n", "", false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct arena *a = arena_new();
+		struct shapes s;
+		struct ir_program *p = parse(a, "positions", cases[i].program);
+		const struct ir_kernel *last = NULL;
+		read_shapes(&s, cases[i].shapes, a);
+		if (p) {
+			const struct ir_plan *plan = sched_program(p, NULL, NULL);
+			vec_each(k, plan->steps.at[plan->steps.n - 1])
+				if (!last && (!(*k)->guard || evaluate((*k)->guard, &s)))
+					last = *k;
+			if (!test_check(last && last->index64 == cases[i].wide, __FILE__, __LINE__, "width of positions"))
+				printf("  %s %s\n", cases[i].shapes, cases[i].program);
+		}
+		arena_free(a);
+	}
+}
+
 int main(int argc, char **argv)
 {
-	struct arena *a = arena_new();
-	const char *file = NULL;
 	int names = 0;
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "-c") == 0)
@@ -383,12 +437,10 @@ int main(int argc, char **argv)
 		else if (strcmp(argv[i], "-e") == 0)
 			run_c = false;
 		else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
-			file = argv[++i];
+			texts_folder = argv[++i];
 		else
 			argv[++names] = argv[i];
 	}
-	if (file)
-		all_cuda = str_new(a);
 	for (size_t i = 0; i < sizeof schedule_cases / sizeof *schedule_cases && test_failed < 40; i++) {
 		bool chosen = names == 0;
 		for (int k = 1; k <= names; k++)
@@ -396,9 +448,7 @@ int main(int argc, char **argv)
 		if (chosen)
 			run_case(&schedule_cases[i]);
 	}
-	struct err e = { 0 };
-	if (file && file_write(file, str_text(&all_cuda), strlen(str_text(&all_cuda)), &e) < 0)
-		printf("%s\n", e.text);
-	arena_free(a);
+	if (names == 0)
+		positions();
 	return test_done();
 }
