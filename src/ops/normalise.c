@@ -208,7 +208,7 @@ static int mean_variance_lower(struct lower *l)
 #define STASH ATTR_INT("stash_type", 1, "type of the statistics")
 
 const struct op_def ops_normalise[] = {
-	{ .name = "LayerNormalization", .since = { 17 },
+	{ .name = "LayerNormalization", .since = { 1, 17 }, /* before 17: as ONNX Runtime writes it into older models */
 	  .formula = "y = (x - mean) / sqrt(var + epsilon) * scale + bias",
 	  .inputs = { IN("x", TS_FLOAT), IN("scale", TS_FLOAT), OPT("bias", TS_FLOAT) },
 	  .outputs = { OUT("y"), OPTOUT("mean"), OPTOUT("inv_std_dev") },
