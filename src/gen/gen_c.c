@@ -66,9 +66,9 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		str_printf(g->out, "%s = ", s->name);
 		gen_expr(g, s->from);
 		str_printf(g->out, "; %s < ", s->name);
-		gen_expr(g, s->to);
+		gen_operand(g, s->to);
 		str_printf(g->out, "; %s += ", s->name);
-		gen_expr(g, s->step);
+		gen_operand(g, s->step);
 		str_add(g->out, ") {\n");
 		print_block(g, s->body);
 		str_line(g->out, "}");
@@ -91,13 +91,13 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		str_line(g->out, "%s %s[%d];", type, s->name, s->width);
 		begin(g, "memcpy(");
 		str_printf(g->out, "%s, %s + ", s->name, s->buf->name);
-		gen_expr(g, s->at);
+		gen_operand(g, s->at);
 		str_printf(g->out, ", sizeof %s);\n", s->name);
 		break;
 	case IR_STORE_VECTOR:
 		begin(g, "memcpy(");
 		str_printf(g->out, "%s + ", s->buf->name);
-		gen_expr(g, s->at);
+		gen_operand(g, s->at);
 		str_printf(g->out, ", %s, sizeof %s);\n", s->name, s->name);
 		break;
 	case IR_LANES_COMBINE: ck(!"a serial body has one lane"); break;

@@ -49,12 +49,12 @@ static void print_for(struct gen_text *g, const struct ir_stmt *s)
 	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), s->name);
 	gen_expr(g, s->from);
 	str_printf(g->out, "; %s < ", s->name);
-	gen_expr(g, s->to);
+	gen_operand(g, s->to);
 	if (ir_is_int(s->step, 1)) {
 		str_printf(g->out, "; %s++) {\n", s->name);
 	} else {
 		str_printf(g->out, "; %s += ", s->name);
-		gen_expr(g, s->step);
+		gen_operand(g, s->step);
 		str_add(g->out, ") {\n");
 	}
 	print_block(g, s->body);
@@ -118,9 +118,9 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		break;
 	case IR_UPDATE:
 		line_begin(g);
-		str_printf(g->out, "%s(%s + (", atomic[s->combine], s->buf->name);
-		gen_expr(g, s->at);
-		str_add(g->out, "), ");
+		str_printf(g->out, "%s(%s + ", atomic[s->combine], s->buf->name);
+		gen_operand(g, s->at);
+		str_add(g->out, ", ");
 		gen_expr(g, s->value);
 		str_add(g->out, ");\n");
 		break;
@@ -129,13 +129,13 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
 		line_begin(g);
 		str_printf(g->out, "load(%s, %s + ", s->name, s->buf->name);
-		gen_expr(g, s->at);
+		gen_operand(g, s->at);
 		str_add(g->out, ");\n");
 		break;
 	case IR_STORE_VECTOR:
 		line_begin(g);
 		str_printf(g->out, "store(%s + ", s->buf->name);
-		gen_expr(g, s->at);
+		gen_operand(g, s->at);
 		str_printf(g->out, ", %s);\n", s->name);
 		break;
 	case IR_LANES_COMBINE: print_combine(g, s); break;

@@ -393,6 +393,11 @@ void gen_expr(struct gen_text *g, expr e)
 	print(g, e, 0);
 }
 
+void gen_operand(struct gen_text *g, expr e)
+{
+	print(g, e, PREC_ADD);
+}
+
 /* ---- What is computed more than once gets a variable. */
 
 struct share {

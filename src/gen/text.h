@@ -21,6 +21,8 @@ struct gen_text {
 
 const char *gen_type(const struct gen_text *g, enum type t);
 void gen_expr(struct gen_text *g, expr e);
+/* As the right operand of +, < or =: bracketed where it would fall apart. */
+void gen_operand(struct gen_text *g, expr e);
 /* Declares variables for what `e` and `also` (may be null), both surely evaluated, compute more than once, so that their
  * texts are short. They hold until gen_lets_end. */
 void gen_lets(struct gen_text *g, expr e, expr also);
