@@ -43,6 +43,12 @@ $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*.h include/tpat
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
 
+# Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects.
+build/fuzz/%: tests/fuzz/%.c FORCE
+	@mkdir -p $(@D)
+	$(MAKE) --no-print-directory CC=clang B=build/fuzz/lib CFLAGS="-O1 -fsanitize=address,undefined,fuzzer-no-link" build/fuzz/lib/libtpat.a
+	clang $(FLAGS) -I. -O1 -fsanitize=address,undefined,fuzzer $< -o $@ build/fuzz/lib/libtpat.a $(LIBS)
+
 # The page of operators, written from their definitions.
 $(B)/tools/operators: tools/operators.c $(B)/libtpat.a $(B)/flags
 	@mkdir -p $(@D)

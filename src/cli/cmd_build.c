@@ -104,9 +104,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "name", 'p', CLI_LIST, &name, "NODE=PLUGIN", "what a node's plugin is called" },
 		{ "namespace", 0, CLI_TEXT, &o.name_space, "TEXT", "namespace of the plugins (none)" },
 		{ "arch", 0, CLI_SPLIT, &arch, "ARCH,...",
-		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), all, native;\nby default sm_80 to sm_90 and "
-		  "PTX for later "
-		  "ones" },
+		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default all that NVRTC knows, "
+		  "and PTX for later ones" },
 		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents, for the\ncommand that is printed: "

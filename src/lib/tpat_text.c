@@ -113,7 +113,6 @@ static int add_named(struct archs *list, const char *text, struct arena *a, stru
 int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
                      struct err *e)
 {
-	static const int usual[] = { 80, 86, 89, 90 };
 	struct archs list = { 0 };
 	TRY(dev_nvrtc_open(e));
 	for (int i = 0; i < asked->n; i++) {
@@ -124,13 +123,7 @@ int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strin
 		else
 			TRY(add_named(&list, asked->at[i], a, e));
 	}
-	/* Compiled for what is in wide use; what comes later takes the PTX. */
-	for (size_t i = 0; asked->n == 0 && i < sizeof usual / sizeof *usual; i++)
-		if (dev_nvrtc_has_arch(usual[i]))
-			add_arch(&list, usual[i], false, a);
-	if (asked->n == 0 && list.n)
-		add_arch(&list, list.at[list.n - 1].arch, true, a);
-	if (list.n == 0)
+	if (asked->n == 0)
 		TRY(add_all(&list, a, e));
 	*out = list.at;
 	*n = list.n;

@@ -303,8 +303,20 @@ struct fit {
 	struct { VEC(expr); } checked; /* bounds that `fits` says are within the limit */
 };
 
+/* What a guard cannot compute at run time: all but index arithmetic. */
+static void find_other(void *user, expr e)
+{
+	bool *other = user;
+	bool divides = e->op == IR_DIV || e->op == IR_REM || e->op == IR_POW, bits = e->op >= IR_BITAND && e->op <= IR_SHR;
+	*other |= type_is_float(e->type) || divides || bits || e->op == IR_BITCAST || e->op == IR_BITNOT;
+}
+
 static void must_fit(struct fit *f, expr bound)
 {
+	bool other = false;
+	ir_walk(bound, find_other, &other);
+	if (other)
+		return;
 	vec_each(c, &f->checked)
 		if (ir_nonnegative(ir_binary(IR_SUB, *c, bound)))
 			return;

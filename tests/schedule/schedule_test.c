@@ -408,6 +408,8 @@ static void positions(void)
 		{ "(x: u8[N], d: u8[K]) -> (y: u8[N])\n"
 		  "  y: u8[N] = scatter sum (i | r<K, s<5) init x[i] at [mod(r, N)] value d[r]\n", "N=6 K=500000000", true },
 		{ "(x: u8[70000,70000]) -> (y: u8[70000])\n  y: u8[70000] = map (i) x[i, 3]\n", "", true },
+		{ "(x: u8[N]) -> (y: u8[N])\n" /* a float is for no guard */
+		  "  y: u8[N] = map (i) x[min(i + index(floor(f32(N) * 0.5)), N - 1)]\n", "N=70000", false },
 		{ "(x: u8[7000,7000]) -> (y: u8[7000])\n  y: u8[7000] = map (i) x[i, 3]\n", "", false },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

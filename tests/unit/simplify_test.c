@@ -336,15 +336,29 @@ static const struct recipe *grow_leaf(struct world *w, enum type t)
 	if (!type_is_float(t))
 		return integer(w, t, pick(4) ? pick(5) - 1 : extreme[pick(8)]);
 	struct recipe *r = NEW(w->arena, struct recipe);
-	*r = (struct recipe){ .op = IR_CONST_FLOAT, .type = t, .f = element(t, pick(100)).f };
+	*r = (struct recipe){ .op = IR_CONST_FLOAT, .type = t, .f = pick(3) ? element(t, pick(100)).f : pick(2) ? -0.0 : pick(3) };
 	return r;
+}
+
+/* A few atoms times small numbers, plus a number: what divisions take apart. */
+static const struct recipe *affine(struct world *w)
+{
+	const struct recipe *sum = integer(w, TYPE_INDEX, pick(25) - 12);
+	for (int n = 1 + pick(3); n > 0; n--) {
+		const struct recipe *atom = numbered(w, pick(3) ? IR_AXIS : IR_SYMBOL, pick(SYMBOLS));
+		const struct recipe *times = integer(w, TYPE_INDEX, pick(25) - 8);
+		sum = recipe(w, IR_ADD, TYPE_INDEX, sum, recipe(w, IR_MUL, TYPE_INDEX, atom, times, NULL), NULL);
+	}
+	return recipe(w, pick(2) ? IR_FLOORDIV : IR_MOD, TYPE_INDEX, sum, integer(w, TYPE_INDEX, 1 + pick(12)), NULL);
 }
 
 /* Index arithmetic as operators make it: mostly sums and products, divisors mostly positive. */
 static const struct recipe *grow_index(struct world *w, int depth)
 {
 	static const enum ir_op sums[] = { IR_ADD, IR_ADD, IR_SUB, IR_MUL, IR_MIN, IR_MAX };
-	int what = pick(20);
+	int what = pick(22);
+	if (what >= 20)
+		return affine(w);
 	if (what < 11)
 		return recipe(w, sums[pick(6)], TYPE_INDEX, grow(w, TYPE_INDEX, depth - 1), grow(w, TYPE_INDEX, depth - 1), NULL);
 	if (what < 16) {
@@ -541,6 +555,7 @@ static void check_stride(struct world *w, expr e, const struct point *p, union v
 		expr stride = p->axis[k] + 1 < p->extent[k] ? ir_stride(e, k) : NULL;
 		if (!stride)
 			continue;
+		CHECK(!stride->varies);
 		next.axis[k]++;
 		w->undefined = false;
 		union value s = evaluate_expr(w, stride, p), n = evaluate_expr(w, e, &next);
