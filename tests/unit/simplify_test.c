@@ -701,8 +701,10 @@ static const char *rename_word(struct arena *a, const char *text, const char *fr
 
 static void random_programs(int count)
 {
-	static const char *const names[][2] = { { "A", "Zeta" }, { "M", "A0" }, { "y", "w_out" }, { "x_f32", "a_in" }, { "B", "b" },
-						{ "x_i64", "zz" }, { "random", "other" } };
+	static const char *const names[][2] = {
+		{ "A", "Zeta" }, { "M", "A0" }, { "y", "w_out" }, { "x_f32", "a_in" }, { "B", "b" }, { "x_i64", "zz" },
+		{ "random", "other" },
+	};
 	for (int i = 0; i < count && test_failed < 10; i++) {
 		struct arena *a = arena_new();
 		struct ir_program *p = random_program(a);
@@ -745,11 +747,20 @@ static void hashes(struct arena *a)
 				   "  const c: f32[2] = {1.0, 2.5}\n"
 				   "  y: f32[N] = sum (i | r<K) x[i, r] * wt[r] + c[mod(r, 2)] then it * 0.5\n";
 	static const char *const change[][2] = {
-		{ "0.5", "0.25" }, { "sum", "prod" }, { "mod(r, 2)", "mod(r + 1, 2)" }, { "2.5", "3.5" }, { "wt[r]", "x[i, r]" },
-		{ " + ", " - " }, { "wt: f32[K]", "wt: f32[N]" }, { "f32[2] = {1.0, 2.5}", "f32[2] = {1.0, -2.5}" }, { " then it * 0.5", "" }, { "x[i, r]", "f32(i)" },
+		{ "0.5", "0.25" },
+		{ "sum", "prod" },
+		{ "mod(r, 2)", "mod(r + 1, 2)" },
+		{ "2.5", "3.5" },
+		{ "wt[r]", "x[i, r]" },
+		{ " + ", " - " },
+		{ "wt: f32[K]", "wt: f32[N]" },
+		{ "f32[2] = {1.0, 2.5}", "f32[2] = {1.0, -2.5}" },
+		{ " then it * 0.5", "" },
+		{ "x[i, r]", "f32(i)" },
 	};
-	static const char *const renames[][2] = { { "N", "A" }, { "K", "B" }, { "K", "Z" }, { "x", "zzz" }, { "wt", "a" }, { "y", "b" },
-						  { "c", "zz" } };
+	static const char *const renames[][2] = {
+		{ "N", "A" }, { "K", "B" }, { "K", "Z" }, { "x", "zzz" }, { "wt", "a" }, { "y", "b" }, { "c", "zz" },
+	};
 	char hash[33], other[33];
 	ir_hash(parse(a, base), hash);
 	for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
