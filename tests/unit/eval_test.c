@@ -330,7 +330,7 @@ static void indices(void)
 	        &h, NULL, NULL);
 	struct tensor q = random_of(TYPE_I4, 1, (int64_t[]){ 1001 }, -8, 7);
 	compare(parse("program p(q: i4[1001]) -> (y: i4[1001], z: u2[1001], s0: i32[13])\n"
-	              "  y: i4[1001] = map (i) q[1000 - i] + i4(3)\n"
+	              "  y: i4[1001] = map (i) i4(i32(q[1000 - i]) + i32(3))\n"
 	              "  z: u2[1001] = map (i) u2(q[i])\n"
 	              "  s0: i32[13] = sum (i | r<77) i32(q[i * 77 + r])\n"),
 	        &q, NULL, NULL);
