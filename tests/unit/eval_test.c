@@ -70,7 +70,9 @@ static void check_op(enum ir_op op, enum type t)
 	expr e = rank == 1 ? ir_unary(op, a) : ir_binary(op, a, b);
 	struct ir_stage *s = ir_stage_new(p, IR_MAP, ir_buffer_new(p, "y", e->type, rank, dim, IR_OUTPUT));
 	s->value = e;
-	CHECK_INT(ir_check(p, &error), 0);
+	if (ir_check(p, &error) < 0)
+		printf("%s of %s: %s\n", ir_op_info[op].text, type_name(t), error.text);
+	CHECK_INT(error.code, 0);
 	compare(p, &x, NULL, NULL);
 }
 
@@ -81,7 +83,7 @@ static bool takes(enum ir_op op, enum type t)
 	case IR_ADD:
 	case IR_SUB:
 	case IR_MUL:
-	case IR_DIV: return t != TYPE_F8E4M3FNUZ;
+	case IR_DIV:
 	case IR_NEG:
 	case IR_ABS:
 	case IR_MIN:
@@ -116,7 +118,7 @@ static void operations(void)
 		for (int k = 0; k < COUNT(INTS); k++)
 			if (takes(op, INTS[k]))
 				check_op(op, INTS[k]), checked++;
-		for (int k = 0; k < 4; k++)
+		for (int k = 0; k < 2; k++) /* f32 and f64: the others have no arithmetic */
 			if (takes(op, FLOATS[k]))
 				check_op(op, FLOATS[k]), checked++;
 		CHECK(checked > before);
