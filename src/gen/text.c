@@ -156,7 +156,7 @@ static void print_cast(struct gen_text *g, expr e)
 	bool to_int = type_is_int(to) || to == TYPE_INDEX, from_int = type_is_int(from) || from == TYPE_INDEX;
 	if (strcmp(gen_type(g, to), gen_type(g, from)) == 0) {
 		print(g, e->arg[0], PREC_UNARY); /* an i64 as a 64-bit position */
-	} else if (to == TYPE_INDEX && narrow_index(g) && (type_info(from)->bits == 64 || from == TYPE_U32) && !type_is_float(from)) {
+	} else if (to == TYPE_INDEX && narrow_index(g) && (from == TYPE_I64 || from == TYPE_U64 || from == TYPE_U32)) {
 		call(g, "to_index", 1, e->arg);
 	} else if (to == TYPE_INDEX && narrow_index(g) && type_is_float(from)) {
 		call(g, "to_i32", 1, e->arg);
@@ -278,7 +278,8 @@ static void print_node(struct gen_text *g, expr e)
 	case IR_BITCAST:
 		snprintf(name, sizeof name, g->target->c ? "%s_bits_of_%s" : "bit_cast_to<%s>",
 			 g->target->c ? type_name(t) : gen_type(g, t), type_name(e->arg[0]->type));
-		if (type_info(e->arg[0]->type)->bits < 32 && ir_op_info[e->arg[0]->op].kind >= IR_INFIX) { /* it may be int by now */
+		/* C computes narrow types as int. */
+		if (type_info(e->arg[0]->type)->bits < 32 && ir_op_info[e->arg[0]->op].kind >= IR_INFIX) {
 			str_printf(g->out, "%s((%s)(", name, type_name(e->arg[0]->type));
 			print(g, e->arg[0], 0);
 			str_add(g->out, "))");

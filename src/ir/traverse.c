@@ -157,7 +157,9 @@ static bool operation(expr e, int64_t a, int64_t b, int64_t *out)
 	case IR_DIV: *out = b == 0 || overflows ? 0 : a / b; return !overflows;
 	case IR_FLOORDIV: *out = b == 0 || overflows ? 0 : floor_div(a, b); return !overflows;
 	case IR_REM: *out = b == 0 || b == -1 ? 0 : a % b; return true;
-	case IR_MOD: *out = b == 0 ? a : b == -1 ? 0 : (int64_t)((uint64_t)a - (uint64_t)floor_div(a, b) * (uint64_t)b); return true;
+	case IR_MOD:
+		*out = b == 0 ? a : b == -1 ? 0 : (int64_t)((uint64_t)a - (uint64_t)floor_div(a, b) * (uint64_t)b);
+		return true;
 	case IR_MIN: *out = a < b ? a : b; return true;
 	case IR_MAX: *out = a > b ? a : b; return true;
 	case IR_EQ: *out = a == b; return true;

@@ -5,7 +5,8 @@
  *             FOLDER/index.tsv
  *
  * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its kernels
- * as C or on a GPU. Cases run in worker processes, so that a crash fails one of them. --every N: each N-th case only.
+ * as C or on a GPU. Cases run in worker processes, so that a crash, or a
+ * case that never ends, fails alone. --every N: each N-th case only.
  * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
  * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are not
  * there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end. */
@@ -27,6 +28,7 @@
 #include "tests/nodes/plan_run.h"
 #include "tests/nodes/plugin_run.h"
 
+enum { CASE_SECONDS = 120 };
 enum { BIND_MAX = 1024 }; /* elements of inputs that are made constants when a value has to be known */
 
 /* ---- Backends ----------------------------------------------------------------------------------------------------- */
@@ -346,9 +348,12 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 /* Worker w of n: every n-th case. One that dies is started again behind the case that killed it. */
 static void work(const struct suite *s, int w, int n)
 {
-	for (int i = w; i < s->tests.n; i += n)
+	for (int i = w; i < s->tests.n; i += n) {
+		alarm(CASE_SECONDS);
 		if (!s->result[i].done)
 			run_test(&s->tests.at[i], s, &s->result[i]);
+	}
+	alarm(0);
 }
 
 static pid_t start_worker(const struct suite *s, int w, int n)

@@ -71,7 +71,7 @@ static int enqueue(struct plugin_job *j, struct tensor *outputs, struct err *e)
 	if (rc == 0)
 		rc = host_prepare(j->engine, j->in, j->out, e);
 	if (rc == 0)
-		rc = host_enqueue(j->engine, j->in, j->out, workspace, NULL, e);
+		rc = host_enqueue(j->engine, j->in, j->out, workspace, d->queue, e);
 	if (rc == 0)
 		rc = d->synchronize(d, e);
 	for (int i = 0; i < n && rc == 0; i++)

@@ -24,31 +24,37 @@ static const struct schedule_case schedule_cases[] = {
 	{ "reshape_transpose", "(x: f16[B,S,768]) -> (y: f16[B,12,S,64])\n"
 			       "  y: f16[B,12,S,64] = map (i, j, k, l) x[i, k, j * 64 + l]\n", { "B=2 S=3", "B=1 S=1" } },
 	{ "slice", "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[i, j + 5]\n", { "N=4", "N=1", "N=0" } },
-	{ "slice_aligned", "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[N - 1 - i, j + 4]\n", { "N=4", "N=1" } },
+	{ "slice_aligned", "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[N - 1 - i, j + "
+	  "4]\n", { "N=4", "N=1" } },
 	{ "slice_steps", "(x: u8[N,20]) -> (y: u8[N,7])\n  y: u8[N,7] = map (i, j) x[i, 19 - 3 * j]\n", { "N=4", "N=1" } },
 	{ "pad", "(x: f32[N,K]) -> (y: f32[N + 3,K + 4])\n"
-		 "  y: f32[N + 3,K + 4] = map (i, j) select(and(and(1 <= i, i - 1 < N), and(2 <= j, j - 2 < K)), x[i - 1, j - 2], "
+		 "  y: f32[N + 3,K + 4] = map (i, j) select(and(and(1 <= i, i - 1 < N), and(2 <= j, j - 2 < K)), x[i "
+		 "- 1, j - 2], "
 		 "-1.5)\n",
 	  { "N=5 K=8", "N=1 K=1", "N=0 K=4", "N=2 K=0" } },
 	{ "pad_reflect", "(x: f32[N]) -> (y: f32[N + 6])\n"
-			 "  y: f32[N + 6] = map (i) x[select(i < 3, 3 - i, select(N + 3 <= i, 2 * N + 1 - i, i - 3))]\n", { "N=5", "N=9" } },
+			 "  y: f32[N + 6] = map (i) x[select(i < 3, 3 - i, select(N + 3 <= i, 2 * N + 1 - i, i - "
+			 "3))]\n", { "N=5", "N=9" } },
 	{ "concat", "(a: f32[N,4], b: f32[N,K], c: f32[N,3]) -> (y: f32[N,K + 7])\n"
 		    "  y: f32[N,K + 7] = map (i, j) select(j < 4, a[i, j], select(j - 4 < K, b[i, j - 4], c[i, j - 4 - K]))\n",
 	  { "N=3 K=5", "N=1 K=0", "N=2 K=1" } },
 	{ "gather", "(x: f32[V,K], n_at: i64[N]) -> (y: f32[N,K])\n"
-		    "  y: f32[N,K] = map (i, j) let a = index(n_at[i]), c = select(a < 0, a + V, a); x[min(max(c, 0), V - 1), j]\n",
+		    "  y: f32[N,K] = map (i, j) let a = index(n_at[i]), c = select(a < 0, a + V, a); x[min(max(c, 0), "
+		    "V - 1), j]\n",
 	  { "V=9 K=8 N=5", "V=1 K=3 N=4", "V=3 K=1 N=1" } },
 	{ "gather_twice", "(x: f32[V,K], n_at: i32[N], n_of: i64[M]) -> (y: f32[M,K])\n"
 			  "  y: f32[M,K] = map (i, j) x[mod(index(n_at[mod(index(n_of[i]), N)]), V), j]\n",
 	  { "V=9 K=8 N=5 M=6", "V=2 K=3 N=4 M=1" } },
 	{ "one_hot", "(n_at: i64[N], x: f32[2], d: f32[D]) -> (y: f32[N,D])\n"
-		     "  y: f32[N,D] = map (i, j) select(or(index(n_at[i]) == j, index(n_at[i] + i64(4294967296)) == j), x[1], x[0])\n",
+		     "  y: f32[N,D] = map (i, j) select(or(index(n_at[i]) == j, index(n_at[i] + i64(4294967296)) == "
+		     "j), x[1], x[0])\n",
 	  { "N=5 D=4", "N=3 D=1" } },
 	{ "resize", "(x: f32[2,P]) -> (y: f32[2,3 * P])\n"
 		    "  y: f32[2,3 * P] = map (i, j) let a = (f32(j) + 0.5) / 3.0 - 0.5, f = floor(a), d = a - f, "
 		    "b = index(f); x[i, min(max(b, 0), P - 1)] * (1.0 - d) + x[i, min(max(b + 1, 0), P - 1)] * d\n",
 	  { "P=5", "P=1", "P=40" } },
-	{ "casts", "(x: f32[N], n_k: i64[N], h: f16[N]) -> (a: u8[N], b: i8[N], c: f8e4m3fn[N], d: f8e5m2[N], e: bf16[N], f: bool[N], "
+	{ "casts", "(x: f32[N], n_k: i64[N], h: f16[N]) -> (a: u8[N], b: i8[N], c: f8e4m3fn[N], d: f8e5m2[N], e: "
+	  "bf16[N], f: bool[N], "
 		   "g: i32[N], o: u64[N], q: f64[N])\n"
 		   "  a: u8[N] = map (i) u8(x[i] * 100.0)\n"
 		   "  b: i8[N] = map (i) i8(n_k[i] * i64(77))\n"
@@ -66,7 +72,8 @@ static const struct schedule_case schedule_cases[] = {
 		  "  c: f16[N] = map (i) bitcast_f16(bitand(bitcast_u16(h[i]), u16(65280)))\n"
 		  "  d: i8[N] = map (i) shr(bitcast_i8(y8[i]), i8(3))\n",
 	  { "N=40" } },
-	{ "narrow_integers", "(x: u8[N], y: u8[N], n_a: i8[N], n_b: i8[N], p: u16[N], z: i16[N]) -> (o1: u8[N], o2: bool[N], o3: i8[N], "
+	{ "narrow_integers", "(x: u8[N], y: u8[N], n_a: i8[N], n_b: i8[N], p: u16[N], z: i16[N]) -> (o1: u8[N], o2: "
+	  "bool[N], o3: i8[N], "
 			     "o4: i32[N], o5: i8[N], o6: u16[N], o7: i16[N], o8: u8[N], o9: i8[N])\n"
 			     "  o1: u8[N] = map (i) (x[i] + y[i]) / u8(2)\n"
 			     "  o2: bool[N] = map (i) x[i] + y[i] < y[i]\n"
@@ -75,25 +82,32 @@ static const struct schedule_case schedule_cases[] = {
 			     "  o5: i8[N] = map (i) abs(min(n_a[i] * i8(64), n_b[i])) / (n_b[i] - i8(7))\n"
 			     "  o6: u16[N] = map (i) shr(p[i] + u16(60000), u16(3)) + rem(p[i] * u16(7), p[i] + u16(9))\n"
 			     "  o7: i16[N] = map (i) pow(z[i], i16(3)) - neg(z[i] * i16(300))\n"
-			     "  o8: u8[N] = map (i) shl(select(x[i] < y[i], x[i] + u8(1), y[i]), select(n_a[i] < i8(0), u8(9), u8(2)))\n"
-			     "  o9: i8[N] = map (i) rem(neg(n_a[i] - i8(127)), select(n_b[i] == i8(0), i8(3), n_b[i])) + bitnot(n_a[i])\n",
+			     "  o8: u8[N] = map (i) shl(select(x[i] < y[i], x[i] + u8(1), y[i]), select(n_a[i] < "
+			     "i8(0), u8(9), u8(2)))\n"
+			     "  o9: i8[N] = map (i) rem(neg(n_a[i] - i8(127)), select(n_b[i] == i8(0), i8(3), "
+			     "n_b[i])) + bitnot(n_a[i])\n",
 	  { "N=50" } },
-	{ "wide_integers", "(x: i32[N], y: i32[N], n_a: i64[N], n_b: i64[N], p: u32[N], z: u64[N]) -> (o1: i32[N], o2: i64[N], o3: u32[N], "
+	{ "wide_integers", "(x: i32[N], y: i32[N], n_a: i64[N], n_b: i64[N], p: u32[N], z: u64[N]) -> (o1: i32[N], "
+	  "o2: i64[N], o3: u32[N], "
 			   "o4: u64[N], o5: i64[N], o6: bool[N])\n"
 			   "  o1: i32[N] = map (i) x[i] * y[i] + rem(x[i], y[i]) + i32(-2147483648)\n"
-			   "  o2: i64[N] = map (i) floordiv(n_a[i], n_b[i]) + mod(n_a[i], n_b[i] + i64(7)) - i64(-9223372036854775808)\n"
+			   "  o2: i64[N] = map (i) floordiv(n_a[i], n_b[i]) + mod(n_a[i], n_b[i] + i64(7)) - "
+			   "i64(-9223372036854775808)\n"
 			   "  o3: u32[N] = map (i) max(p[i], u32(5)) / u32(7) - min(p[i], u32(3000000000))\n"
 			   "  o4: u64[N] = map (i) mod(z[i], u64(18446744073709551615)) + z[i] / u64(3) + shr(z[i], u64(70))\n"
 			   "  o5: i64[N] = map (i) pow(n_a[i], n_b[i]) + abs(n_a[i]) + n_b[i] / n_a[i]\n"
 			   "  o6: bool[N] = map (i) or(z[i] < u64(9), and(not(x[i] == y[i]), i64(x[i]) <= n_a[i]))\n",
 	  { "N=50" } },
 	{ "functions", "(x: f32[N], d: f64[N]) -> (y: f32[N], e: f64[N])\n"
-		       "  y: f32[N] = map (i) exp(x[i]) + tanh(x[i]) * erf(x[i]) + log1p(abs(x[i])) - rem(x[i], 0.7) + max(x[i], -0.5) + "
+		       "  y: f32[N] = map (i) exp(x[i]) + tanh(x[i]) * erf(x[i]) + log1p(abs(x[i])) - rem(x[i], 0.7) "
+		       "+ max(x[i], -0.5) + "
 		       "pow(abs(x[i]), 1.5) + rint(x[i] * 3.0)\n"
-		       "  e: f64[N] = map (i) sqrt(abs(d[i])) + sin(d[i]) * f64(0.1) + select(isnan(d[i]), f64(nan), neg(d[i])) - min(d[i], f64(inf))\n",
+		       "  e: f64[N] = map (i) sqrt(abs(d[i])) + sin(d[i]) * f64(0.1) + select(isnan(d[i]), f64(nan), "
+		       "neg(d[i])) - min(d[i], f64(inf))\n",
 	  { "N=33" } },
 	{ "mod_chain", "(x: f32[N,12]) -> (y: f32[12,N])\n"
-		       "  y: f32[12,N] = map (i, j) x[mod(j + 1, N), floordiv(i * 5 + 3, 6)] + f32(mod(7 - i - j, 5)) + f32(floordiv(j - i, 3))\n",
+		       "  y: f32[12,N] = map (i, j) x[mod(j + 1, N), floordiv(i * 5 + 3, 6)] + f32(mod(7 - i - j, 5)) "
+		       "+ f32(floordiv(j - i, 3))\n",
 	  { "N=7", "N=1" } },
 	{ "shared_branches", "(x: f32[N], n_k: i64[N]) -> (y: f32[N])\n"
 			     "  y: f32[N] = map (i) let a = select(i < 3, 0.5, x[i - 3] * x[i - 3]), c = a * a + a, "
@@ -109,7 +123,8 @@ static const struct schedule_case schedule_cases[] = {
 	{ "sum_two_axes", "(x: f32[A,B,C,D]) -> (y: f32[B,D])\n"
 			  "  y: f32[B,D] = sum (i, j | r<A, s<C) let a = x[r, i, s, j]; a * a then sqrt(it) + f32(j)\n",
 	  { "A=2 B=3 C=20 D=2", "A=1 B=1 C=1 D=1", "A=5 B=2 C=1 D=3", "A=0 B=2 C=3 D=3" } },
-	{ "sum_all", "(x: f64[A,B]) -> (y: f64[])\n  y: f64[] = sum ( | r<A, s<B) x[r, s]\n", { "A=30 B=11", "A=1 B=1", "A=0 B=3" } },
+	{ "sum_all", "(x: f64[A,B]) -> (y: f64[])\n  y: f64[] = sum ( | r<A, s<B) x[r, s]\n", { "A=30 B=11", "A=1 "
+	  "B=1", "A=0 B=3" } },
 	{ "sum_none", "(x: f32[A]) -> (y: f32[A])\n  y: f32[A] = sum (i) x[i] then it * 2.0\n", { "A=5", "A=0" } },
 	{ "max_min", "(t_x: f32[N,K], z: i32[N,K]) -> (y: f32[N], o: i32[N])\n"
 		     "  y: f32[N] = max (i | r<K) t_x[i, r]\n"
@@ -144,7 +159,8 @@ static const struct schedule_case schedule_cases[] = {
 	  { "A=3 K=17 C=5", "A=1 K=1 C=1", "A=2 K=0 C=3" } },
 	{ "conv", "(x: u8[1,2,H,H], c: i8[3,2,3,3]) -> (y: i32[1,3,H,H])\n"
 		  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; "
-		  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, t]), i32(0))\n",
+		  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, "
+		  "t]), i32(0))\n",
 	  { "H=6", "H=1" } },
 	{ "softmax", "(x: f32[N,K]) -> (y: f32[N,K])\n"
 		     "  a: f32[N] = max (i | r<K) x[i, r]\n"
@@ -155,15 +171,18 @@ static const struct schedule_case schedule_cases[] = {
 			     "  y: f32[N,K] = scatter replace (i, j | r<3, s<K) init x[i, j] at [r * 2, s] value u0[r, s]\n",
 	  { "N=6 K=5", "N=5 K=1", "N=7 K=0" } },
 	{ "scatter_sum", "(x: f32[N,K], n_at: i64[M], u0: f32[M,K]) -> (y: f32[N,K])\n"
-			 "  y: f32[N,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [mod(index(n_at[r]), N), s] value u0[r, s]\n",
+			 "  y: f32[N,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [mod(index(n_at[r]), N), s] "
+			 "value u0[r, s]\n",
 	  { "N=6 K=8 M=20", "N=1 K=1 M=300", "N=3 K=4 M=0" } },
 	{ "scatter_i32", "(x: i32[N], n_at: i64[M], u0: i32[M]) -> (a: i32[N], b: i32[N], c: i32[N], d: i32[N])\n"
 			 "  a: i32[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
-			 "  b: i32[N] = scatter prod (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] where u0[r] < i32(2000000)\n"
+			 "  b: i32[N] = scatter prod (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] "
+			 "where u0[r] < i32(2000000)\n"
 			 "  c: i32[N] = scatter max (i | r<M) init i32(-7) at [mod(index(n_at[r]), N)] value u0[r]\n"
 			 "  d: i32[N] = scatter min (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n",
 	  { "N=6 M=20", "N=1 M=30" } },
-	{ "scatter_narrow", "(x: u8[N], n_at: i64[M], u0: u8[M], n_x: i8[N], n_u: i8[M], h: f16[N], hu: f16[M], q: i16[N]) -> (a: u8[N], "
+	{ "scatter_narrow", "(x: u8[N], n_at: i64[M], u0: u8[M], n_x: i8[N], n_u: i8[M], h: f16[N], hu: f16[M], q: "
+	  "i16[N]) -> (a: u8[N], "
 			    "b: u8[N], c: i8[N], d: i8[N], e: f16[N], f: f16[N], g: i16[N])\n"
 			    "  a: u8[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
 			    "  b: u8[N] = scatter max (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] + u8(200)\n"
@@ -171,10 +190,12 @@ static const struct schedule_case schedule_cases[] = {
 			    "  d: i8[N] = scatter min (i | r<M) init n_x[i] at [mod(index(n_at[r]), N)] value n_u[r] * i8(60)\n"
 			    "  e: f16[N] = scatter max (i | r<M) init h[i] at [mod(index(n_at[r]), N)] value hu[r]\n"
 			    "  f: f16[N] = scatter sum (i | r<M) init h[i] at [r] value hu[r] where r < N\n"
-			    "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value i16(n_u[r]) * i16(9000)\n",
+			    "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value "
+			    "i16(n_u[r]) * i16(9000)\n",
 	  { "N=6 M=20", "N=5 M=5" } },
 	{ "scatter_where", "(x: f64[N], n_at: i32[M], u0: f64[M]) -> (y: f64[N])\n"
-			   "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 <= index(n_at[r]), "
+			   "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 "
+			   "<= index(n_at[r]), "
 			   "index(n_at[r]) < N)\n",
 	  { "N=6 M=20", "N=2 M=7", "N=0 M=3" } },
 	/* ---- constants, names */
@@ -186,10 +207,12 @@ static const struct schedule_case schedule_cases[] = {
 	{ "iota", "(x: f32[N,K]) -> (y: i64[N,K], o: f32[N])\n"
 		  "  y: i64[N,K] = map (i, j) i64(i * K + j) * i64(1000000007)\n"
 		  "  o: f32[N] = map (i) f32(K - i)\n", { "N=3 K=5", "N=1 K=1", "N=0 K=2" } },
-	{ "names_collide", "(N: f32[N,K], K: f32[K], y_extent: f32[N_extent]) -> (y: f32[N,K], y_update: f32[K], y_x4: f32[N_extent,4])\n"
+	{ "names_collide", "(N: f32[N,K], K: f32[K], y_extent: f32[N_extent]) -> (y: f32[N,K], y_update: f32[K], "
+	  "y_x4: f32[N_extent,4])\n"
 			   "  y: f32[N,K] = map (i, j) N[i, j] * f32(N) + K[j] * f32(K)\n"
 			   "  y_update: f32[K] = scatter sum (i | r<N) init K[i] at [mod(r, K)] value N[r, 0] + f32(N_extent)\n"
-			   "  y_x4: f32[N_extent,4] = map (i, j) y_extent[i] + f32(j)\n", { "N=3 K=5 N_extent=2", "N=1 K=1 N_extent=3" } },
+			   "  y_x4: f32[N_extent,4] = map (i, j) y_extent[i] + f32(j)\n", { "N=3 K=5 "
+			   "N_extent=2", "N=1 K=1 N_extent=3" } },
 };
 
 #endif

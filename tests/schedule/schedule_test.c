@@ -264,8 +264,8 @@ static void compare(struct run *r, const struct tensor *want)
 		if (missing >= 0)
 			printf(": byte %" PRId64 " was never written\n", missing);
 		else
-			printf(": %" PRId64 " of %" PRId64 " differ, at %" PRId64 " got %.9g, want %.9g\n", d.differing, d.count, d.worst,
-			       d.worst_got, d.worst_want);
+			printf(": %" PRId64 " of %" PRId64 " differ, at %" PRId64 " got %.9g, want %.9g\n", d.differing, d.count,
+			       d.worst, d.worst_got, d.worst_want);
 	}
 }
 
@@ -403,7 +403,8 @@ static void positions(void)
 		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[floordiv(i * 5000, 5001)]\n", "N=500000", true },
 		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[mod(N - i * 7000, N)]\n", "N=300000", false },
 		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[mod(N - i * 7000, N)]\n", "N=400000", true },
-		{ "(x: u8[N], q: i32[K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) q[r] + i32(i * K)\n", "N=60000 K=60000", true },
+		{ "(x: u8[N], q: i32[K]) -> (y: i32[N])\n"
+		  "  y: i32[N] = sum (i | r<K) q[r] + i32(i * K)\n", "N=60000 K=60000", true },
 		{ "(x: u8[N], q: i32[K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) q[r]\n", "N=60000 K=60000", false },
 		{ "(x: u8[N], d: u8[K]) -> (y: u8[N])\n"
 		  "  y: u8[N] = scatter sum (i | r<K, s<5) init x[i] at [mod(r, N)] value d[r]\n", "N=6 K=500000000", true },

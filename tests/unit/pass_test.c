@@ -85,7 +85,8 @@ static void stage(struct text *t, bool output)
 	int s = pick(SHAPES), kind = pick(8), b = t->n;
 	bool has_i = s != 2 && s != 4 && s != 6, has_j = s != 1 && s != 3 && s != 6;
 	/* N runs on the first axis of all shapes but K and [K,N]; what the shape lacks is reduced, or zero. */
-	const char *i = s == 2 || s == 4 || s == 6 ? NULL : s == 5 ? "j" : "i", *j = s == 2 || s == 5 ? "i" : s == 0 || s == 4 ? "j" : NULL;
+	const char *i = s == 2 || s == 4 || s == 6 ? NULL : s == 5 ? "j" : "i";
+	const char *j = s == 2 || s == 5 ? "i" : s == 0 || s == 4 ? "j" : NULL;
 	snprintf(t->name[b], sizeof t->name[b], "b%d", b);
 	t->shape[b] = s;
 	struct str *o = &t->body;
