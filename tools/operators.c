@@ -69,7 +69,9 @@ static void print_operator(const struct op_def *op)
 	for (int i = 0; i < OP_MAX_INPUTS && op->inputs[i].kind; i++) {
 		const struct op_slot *in = &op->inputs[i];
 		printf("%s%s%s: ", i ? "; " : "", in->name,
-		       in->kind == OP_OPTIONAL ? "?" : in->kind == OP_VARIADIC ? "…" : "");
+		       in->kind == OP_OPTIONAL   ? "?"
+		       : in->kind == OP_VARIADIC ? "…"
+		                                 : "");
 		print_types(in->types);
 	}
 	printf(" | ");
@@ -87,10 +89,13 @@ int main(void)
 	}
 	printf("# Operators\n\n"
 	       "Written by `make docs` from the operators' own definitions in `src/ops/`; do not edit.\n\n"
-	       "%d operators stand, of which TensorRT refuses %d altogether or in part (measured with TensorRT-RTX 1.7, of the\n"
-	       "TensorRT 11 family). Each is taken at every opset version from its first on, with all attributes listed; `tpat list\n"
+	       "%d operators stand, of which TensorRT refuses %d altogether or in part (measured with TensorRT-RTX "
+	       "1.7, of the\n"
+	       "TensorRT 11 family). Each is taken at every opset version from its first on, with all attributes "
+	       "listed; `tpat list\n"
 	       "MODEL` says for each node of a model whether it is taken and why not.\n\n"
-	       "Types: *floats* f16 bf16 f32 f64; *fp8* the four kinds of f8; *signed* and *unsigned* integers of 8 to 64 bits. `?`\n"
+	       "Types: *floats* f16 bf16 f32 f64; *fp8* the four kinds of f8; *signed* and *unsigned* integers of 8 to "
+	       "64 bits. `?`\n"
 	       "marks inputs that may be absent, `…` those that repeat.\n\n"
 	       "| operator | versions | inputs | attributes | TensorRT itself |\n|---|---|---|---|---|\n",
 	       total, refused);

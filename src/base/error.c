@@ -48,7 +48,8 @@ void err_clear(struct err *e)
 
 _Noreturn void err_bug(const char *file, int line, const char *what)
 {
-	fprintf(stderr, "tpat: a bug in tpat at %s:%d: %s does not hold. Please report it with the model and the command.\n", file,
-		line, what);
+	fprintf(stderr,
+	        "tpat: a bug in tpat at %s:%d: %s does not hold. Please report it with the model and the command.\n",
+	        file, line, what);
 	abort();
 }

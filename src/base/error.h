@@ -39,11 +39,11 @@ int err_where(struct err *e, const char *fmt, ...) __attribute__((format(printf,
 void err_clear(struct err *e);
 
 /* Forward a failure: every internal function returns 0 or a negative code. */
-#define TRY(call)                          \
-	do {                               \
-		int try_rc_ = (call);      \
-		if (try_rc_ < 0)           \
-			return try_rc_;    \
+#define TRY(call)                                                                                                      \
+	do {                                                                                                           \
+		int try_rc_ = (call);                                                                                  \
+		if (try_rc_ < 0)                                                                                       \
+			return try_rc_;                                                                                \
 	} while (0)
 
 /* A bug in tpat: says where and aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */

@@ -1,4 +1,5 @@
-/* Files, folders and child processes. Outputs go to a temporary name beside their place and are renamed when complete. */
+/* Files, folders and child processes. Outputs go to a temporary name beside their place and are renamed when complete.
+ */
 #ifndef TPAT_BASE_FILE_H
 #define TPAT_BASE_FILE_H
 
@@ -35,22 +36,22 @@ int file_out_commit(struct file_out *f, struct err *e);
 void file_out_abandon(struct file_out *f); /* after begin failed or commit succeeded: nothing */
 
 bool file_exists(const char *path);
-int file_mkdir(const char *path, struct err *e);                   /* with parents; fine when it exists */
-int file_temp_dir(char **out, struct arena *a, struct err *e);     /* a new folder under $TMPDIR or /tmp */
+int file_mkdir(const char *path, struct err *e);               /* with parents; fine when it exists */
+int file_temp_dir(char **out, struct arena *a, struct err *e); /* a new folder under $TMPDIR or /tmp */
 /* A new folder beside `path`, so that what is made in it can be renamed to `path`. */
 int file_temp_beside(char **out, const char *path, struct arena *a, struct err *e);
 char *file_absolute(struct arena *a, const char *path); /* with the current folder in front where it is relative */
 bool file_is_folder(const char *path);
 bool file_same(const char *x, const char *y); /* both exist and are one file */
-void file_remove_tree(const char *path);                           /* best effort; for folders that tpat made */
+void file_remove_tree(const char *path);      /* best effort; for folders that tpat made */
 int file_rename(const char *from, const char *to, struct err *e);
 char *path_join(struct arena *a, const char *dir, const char *name); /* an absolute `name` stays */
 char *path_dir(struct arena *a, const char *path);                   /* "." when there is no slash */
 const char *path_base(const char *path);                             /* what follows the last slash */
 char *path_stem(struct arena *a, const char *path);                  /* base without its last extension */
 
-/* Run a program (searched in PATH), wait, and give its exit status (128 + signal when killed) and all that it printed on
- * stdout and stderr. argv ends with null. */
+/* Run a program (searched in PATH), wait, and give its exit status (128 + signal when killed) and all that it printed
+ * on stdout and stderr. argv ends with null. */
 int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e);
 
 #endif

@@ -12,7 +12,7 @@ struct str {
 	struct arena *arena;
 	char *at; /* always ends with a NUL; null until something was written */
 	size_t n, cap;
-	int indent;     /* tabs that str_line puts in front */
+	int indent; /* tabs that str_line puts in front */
 };
 
 struct str str_new(struct arena *a);

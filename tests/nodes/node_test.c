@@ -1,15 +1,15 @@
-/* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes a program of
- * its own, which a backend runs; the results are compared.
+/* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes a
+ * program of its own, which a backend runs; the results are compared.
  *
  *   node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
  *             FOLDER/index.tsv
  *
- * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its kernels
- * as C or on a GPU. Cases run in worker processes, so that a crash, or a
- * case that never ends, fails alone. --every N: each N-th case only.
+ * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its
+ * kernels as C or on a GPU. Cases run in worker processes, so that a crash, or a case that never ends, fails alone.
+ * --every N: each N-th case only.
  * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
- * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are not
- * there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end. */
+ * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are
+ * not there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
@@ -31,14 +31,15 @@
 enum { CASE_SECONDS = 120 };
 enum { BIND_MAX = 1024 }; /* elements of inputs that are made constants when a value has to be known */
 
-/* ---- Backends ----------------------------------------------------------------------------------------------------- */
+/* ---- Backends -----------------------------------------------------------------------------------------------------
+ */
 
 /* Runs a program: one tensor for each of its inputs, its outputs filled with data in `a`. */
 typedef int (*backend_fn)(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-			  struct arena *a, struct err *e);
+                          struct arena *a, struct err *e);
 
-static int run_interp(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-		      struct arena *a, struct err *e)
+static int run_interp(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
+                      struct err *e)
 {
 	struct eval_options options = { .threads = 1 };
 
@@ -46,19 +47,19 @@ static int run_interp(struct ir_program *p, const struct tensor *const *inputs, 
 }
 
 static int run_emulator(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-			struct arena *a, struct err *e)
+                        struct arena *a, struct err *e)
 {
 	return plan_run_emulated(sched_program(p, NULL, NULL), inputs, outputs, a, e);
 }
 
 static int run_cpu(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
-		   struct err *e)
+                   struct err *e)
 {
 	return plugin_run("cpu", p, inputs, outputs, a, e);
 }
 
 static int run_cuda(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
-		    struct err *e)
+                    struct err *e)
 {
 	return plugin_run("cuda", p, inputs, outputs, a, e);
 }
@@ -73,10 +74,11 @@ static const struct backend {
 	{ "cuda", run_cuda },
 };
 
-/* ---- One model ---------------------------------------------------------------------------------------------------- */
+/* ---- One model ----------------------------------------------------------------------------------------------------
+ */
 
 static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, backend_fn run, struct arena *a,
-		      struct err *e)
+                      struct err *e)
 {
 	struct graph_program_options options = { .any_types = true, .keep_types = true };
 	const struct tensor **in = NEWN(a, const struct tensor *, r->inputs.n + 1);
@@ -118,7 +120,7 @@ static int run_whole(struct graph *g, struct map *tensors, backend_fn run, struc
 /* Values of all tensors of the graph, by name, from those of its inputs; every node by itself. */
 static int run_model(struct graph *g, struct map *tensors, backend_fn run, struct arena *a, struct err *e)
 {
-	vec_each(n, &g->nodes) {
+	vec_each (n, &g->nodes) {
 		struct graph_region *r;
 
 		TRY(graph_node_check(g, n->index, e));
@@ -130,7 +132,8 @@ static int run_model(struct graph *g, struct map *tensors, backend_fn run, struc
 	return 0;
 }
 
-/* ---- One data set ------------------------------------------------------------------------------------------------- */
+/* ---- One data set -------------------------------------------------------------------------------------------------
+ */
 
 struct data {
 	int inputs, outputs;
@@ -143,9 +146,10 @@ static int read_data(struct data *d, const struct onnx_model *m, const char *dir
 	const Onnx__GraphProto *g = m->proto->graph;
 	const char *ignored;
 
-	*d = (struct data){ .input = NEWN(a, struct tensor, g->n_input + 1), .output = NEWN(a, struct tensor, g->n_output + 1),
-			    .input_name = NEWN(a, const char *, g->n_input + 1),
-			    .output_name = NEWN(a, const char *, g->n_output + 1) };
+	*d = (struct data){ .input = NEWN(a, struct tensor, g->n_input + 1),
+		            .output = NEWN(a, struct tensor, g->n_output + 1),
+		            .input_name = NEWN(a, const char *, g->n_input + 1),
+		            .output_name = NEWN(a, const char *, g->n_output + 1) };
 	for (size_t i = 0; i < g->n_input; i++) {
 		char *path = arena_printf(a, "%s/input_%zu.pb", dir, i);
 
@@ -163,7 +167,7 @@ static int read_data(struct data *d, const struct onnx_model *m, const char *dir
 
 static const struct graph_node *unknown_node(const struct graph *g)
 {
-	vec_each(n, &g->nodes)
+	vec_each (n, &g->nodes)
 		if (!n->known)
 			return n;
 	return NULL;
@@ -194,22 +198,24 @@ static int new_graph(struct graph **g, struct onnx_model *m, const struct data *
 }
 
 static int compare_output(const struct tensor *got, const struct tensor *want, const char *name,
-			  struct tensor_tolerance tolerance, struct arena *a, struct err *e)
+                          struct tensor_tolerance tolerance, struct arena *a, struct err *e)
 {
 	struct tensor_difference d;
 
 	if (!tensor_compare(&d, got, want, tolerance))
 		return err_set(e, ERR_DIFFER, "output \"%s\" is %s; it should be %s.", name, tensor_describe(got, a),
-			       tensor_describe(want, a));
+		               tensor_describe(want, a));
 	if (!d.differing)
 		return 0;
-	return err_set(e, ERR_DIFFER, "output \"%s\" (%s): %lld of %lld elements differ; element %lld is %.9g, not %.9g.", name,
-		       tensor_describe(want, a), (long long)d.differing, (long long)d.count, (long long)d.worst, d.worst_got,
-		       d.worst_want);
+	return err_set(e, ERR_DIFFER,
+	               "output \"%s\" (%s): %lld of %lld elements differ; element %lld is %.9g, not %.9g.", name,
+	               tensor_describe(want, a), (long long)d.differing, (long long)d.count, (long long)d.worst,
+	               d.worst_got, d.worst_want);
 }
 
-/* Expected values carry the rounding of whoever computed them: for narrow floats the library's own tolerance, since one step
- * of bf16 alone is more than the tests' 1e-3; and for f32 a few units in the last place of the largest element (an inverse transform's zeros). */
+/* Expected values carry the rounding of whoever computed them: for narrow floats the library's own tolerance, since one
+ * step of bf16 alone is more than the tests' 1e-3; and for f32 a few units in the last place of the largest element (an
+ * inverse transform's zeros). */
 static struct tensor_tolerance at_least_rounding(struct tensor_tolerance t, const struct tensor *want)
 {
 	bool narrow = want->type == TYPE_BF16 || want->type == TYPE_F16;
@@ -225,8 +231,8 @@ static struct tensor_tolerance at_least_rounding(struct tensor_tolerance t, cons
 	return t;
 }
 
-static int compare_outputs(struct graph *g, const struct data *d, struct map *tensors, struct tensor_tolerance tolerance,
-			   struct arena *a, struct err *e)
+static int compare_outputs(struct graph *g, const struct data *d, struct map *tensors,
+                           struct tensor_tolerance tolerance, struct arena *a, struct err *e)
 {
 	for (int i = 0; i < d->outputs; i++) {
 		struct graph_value *v = graph_value_find(g, d->output_name[i]);
@@ -242,7 +248,8 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 	return 0;
 }
 
-/* ---- One case ----------------------------------------------------------------------------------------------------- */
+/* ---- One case -----------------------------------------------------------------------------------------------------
+ */
 
 enum verdict { PASSED, FAILED, REFUSED, SKIPPED };
 
@@ -250,13 +257,13 @@ enum verdict { PASSED, FAILED, REFUSED, SKIPPED };
 struct result {
 	bool done;
 	enum verdict verdict;
-	char text[1400];              /* why it is not passed */
-	char missing[128];            /* skipped: the operator that is not there, or another reason */
+	char text[1400];   /* why it is not passed */
+	char missing[128]; /* skipped: the operator that is not there, or another reason */
 };
 
 struct test {
 	const char *name, *dir;
-	const char *types;            /* of inputs and outputs, as the index has them */
+	const char *types; /* of inputs and outputs, as the index has them */
 	struct tensor_tolerance tolerance;
 	int sets;
 };
@@ -269,7 +276,7 @@ struct suite {
 	struct {
 		VEC(struct test);
 	} tests;
-	struct result *result;        /* by test */
+	struct result *result; /* by test */
 };
 
 static void note(struct result *r, enum verdict verdict, const struct err *e)
@@ -279,7 +286,7 @@ static void note(struct result *r, enum verdict verdict, const struct err *e)
 }
 
 static int run_set(const struct test *t, struct result *r, struct onnx_model *m, const char *dir, const struct suite *s,
-		   struct arena *a, struct err *e)
+                   struct arena *a, struct err *e)
 {
 	struct graph *g = NULL;
 	struct map tensors = map_new(a);
@@ -288,11 +295,11 @@ static int run_set(const struct test *t, struct result *r, struct onnx_model *m,
 
 	TRY(read_data(&d, m, dir, a, e));
 	TRY(new_graph(&g, m, &d, a, e));
-	vec_each(n, &g->nodes) {
+	vec_each (n, &g->nodes) {
 		if (n->op || n->function)
 			continue;
 		snprintf(r->missing, sizeof r->missing, "%s%s%s", onnx_domain(n->proto->domain),
-			 *onnx_domain(n->proto->domain) ? "." : "", onnx_text(n->proto->op_type));
+		         *onnx_domain(n->proto->domain) ? "." : "", onnx_text(n->proto->op_type));
 		r->verdict = SKIPPED;
 		graph_free(g);
 		return 0;
@@ -330,7 +337,8 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	} else if (strpbrk(t->types, "()") || strstr(t->types, "string")) { /* sequences, optional values, text */
 		r->verdict = SKIPPED;
 		snprintf(r->missing, sizeof r->missing, "(sequences, optional values, strings)");
-	} else if (onnx_model_read(&m, arena_printf(a, "%s/model.onnx", t->dir), &e) < 0 || onnx_model_check(m, &e) < 0) {
+	} else if (onnx_model_read(&m, arena_printf(a, "%s/model.onnx", t->dir), &e) < 0 ||
+	           onnx_model_check(m, &e) < 0) {
 		note(r, FAILED, &e);
 	}
 	for (int i = 0; i < t->sets && r->verdict == PASSED; i++)
@@ -391,14 +399,16 @@ static void run_all(const struct suite *s, int jobs)
 			s->result[i].done = true;
 			s->result[i].verdict = FAILED;
 			snprintf(s->result[i].text, sizeof s->result[i].text, "the test died: %s %d.",
-				 WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+			         WIFSIGNALED(status) ? "signal" : "exit",
+			         WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 			worker[w] = start_worker(s, w, jobs);
 			running++;
 		}
 	}
 }
 
-/* ---- The index ---------------------------------------------------------------------------------------------------- */
+/* ---- The index ----------------------------------------------------------------------------------------------------
+ */
 
 /* The next of the tab-separated columns. */
 static char *column(char **line)
@@ -500,15 +510,17 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!path || !s.run || s.every < 1) {
-		fprintf(stderr, "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] "
-				"[--jobs N] [--verbose] FOLDER/index.tsv\n");
+		fprintf(stderr,
+		        "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] "
+		        "[--jobs N] [--verbose] FOLDER/index.tsv\n");
 		return 2;
 	}
 	if (read_index(&s, path, filter, &e) < 0) {
 		fprintf(stderr, "node_test: %s\n", e.text);
 		return 3;
 	}
-	s.result = mmap(NULL, sizeof *s.result * (size_t)(s.tests.n + 1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s.result = mmap(NULL, sizeof *s.result * (size_t)(s.tests.n + 1), PROT_READ | PROT_WRITE,
+	                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s.result == MAP_FAILED) {
 		perror("node_test");
 		return 5;

@@ -51,7 +51,7 @@ static int allocate(struct run *r)
 			continue;
 		if (tensor_count(t) != n)
 			return err_set(r->err, ERR_DIFFER, "%s has %lld elements, the program wants %lld.", b->name,
-				       (long long)tensor_count(t), (long long)n);
+			               (long long)tensor_count(t), (long long)n);
 		if (bytes)
 			emulator_copy_in(r->memory[i], t->data, bytes);
 		emulator_mark(r->memory[i], NULL, EMULATOR_READ_ONLY | EMULATOR_INITIALISED);
@@ -66,12 +66,12 @@ static int launch(struct run *r, const struct ir_kernel *k)
 	int32_t narrow[64];
 	int n = 0;
 	ck(k->buffers.n + k->symbols.n <= 64);
-	vec_each(b, &k->buffers) {
+	vec_each (b, &k->buffers) {
 		pointers[n] = r->memory[(*b)->id];
 		args[n] = &pointers[n];
 		n++;
 	}
-	vec_each(s, &k->symbols) {
+	vec_each (s, &k->symbols) {
 		if (!symbol_value(r, *s, &values[n]))
 			return err_set(r->err, ERR_DIFFER, "symbol %s has no source.", *s);
 		narrow[n] = (int32_t)values[n];
@@ -87,7 +87,7 @@ static int launch(struct run *r, const struct ir_kernel *k)
 
 static int run_steps(struct run *r)
 {
-	vec_each(step, &r->plan->steps) {
+	vec_each (step, &r->plan->steps) {
 		const struct ir_kernel *chosen = NULL;
 		for (int i = 0; i < (*step)->n && !chosen; i++) {
 			int64_t fits = 1;
@@ -114,7 +114,8 @@ static int take_outputs(struct run *r, struct tensor *outputs)
 		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
 		int64_t missing = bytes ? emulator_first_unwritten(r->memory[b->id], bytes) : -1;
 		if (missing >= 0)
-			return err_set(r->err, ERR_DIFFER, "byte %lld of output %s was never written.", (long long)missing, b->name);
+			return err_set(r->err, ERR_DIFFER, "byte %lld of output %s was never written.",
+			               (long long)missing, b->name);
 		if (bytes)
 			memcpy(outputs[i].data, r->memory[b->id], bytes);
 	}
@@ -122,12 +123,12 @@ static int take_outputs(struct run *r, struct tensor *outputs)
 }
 
 int plan_run_emulated(const struct ir_plan *plan, const struct tensor *const *inputs, struct tensor *outputs,
-		      struct arena *a, struct err *e)
+                      struct arena *a, struct err *e)
 {
 	struct run r = { plan, inputs, NEWN(a, void *, plan->program->buffers.n + 1), NULL, a, e };
 	struct str text = str_new(a);
 	bool replaces = false;
-	vec_each(s, &plan->program->stages)
+	vec_each (s, &plan->program->stages)
 		replaces |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
 	gen_cuda(&text, &plan, 1);
 	struct emulator_text source = { "plan.cu", str_text(&text), replaces };

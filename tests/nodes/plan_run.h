@@ -7,6 +7,6 @@
 /* `inputs`: one a program's input. `outputs`: filled, memory in `a`. Every launch is checked by the emulator, and every
  * element of the outputs must have been written. Errors: ERR_DIFFER with the emulator's report. */
 int plan_run_emulated(const struct ir_plan *plan, const struct tensor *const *inputs, struct tensor *outputs,
-		      struct arena *a, struct err *e);
+                      struct arena *a, struct err *e);
 
 #endif

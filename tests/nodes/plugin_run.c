@@ -28,11 +28,23 @@ static int build(struct plugin_job *j, const char *library, struct err *e)
 	bool gpu = strcmp(j->dev->kind, "cuda") == 0;
 	struct tensorrt_arch arch = { gpu ? j->dev->props.arch : 90, false };
 	ir_hash(j->p, hash);
-	struct tensorrt_plugin plugin = { .name = "node", .version = "1", .name_space = "", .hash = hash, .about = "a test",
-					  .plan = sched_program(j->p, NULL, NULL) };
-	struct tensorrt_library l = { .generator = "tests", .model = "node.onnx", .rewritten = "node_tpat.onnx",
-				      .library = "libtpat_node.so", .deploy = "", .plugin = &plugin, .plugins = 1,
-				      .arch = &arch, .archs = 1, .keep = j->keep, .workers = 1 };
+	struct tensorrt_plugin plugin = { .name = "node",
+		                          .version = "1",
+		                          .name_space = "",
+		                          .hash = hash,
+		                          .about = "a test",
+		                          .plan = sched_program(j->p, NULL, NULL) };
+	struct tensorrt_library l = { .generator = "tests",
+		                      .model = "node.onnx",
+		                      .rewritten = "node_tpat.onnx",
+		                      .library = "libtpat_node.so",
+		                      .deploy = "",
+		                      .plugin = &plugin,
+		                      .plugins = 1,
+		                      .arch = &arch,
+		                      .archs = 1,
+		                      .keep = j->keep,
+		                      .workers = 1 };
 	return tensorrt_build(&l, j->folder, library, j->a, e);
 }
 
@@ -105,7 +117,7 @@ static void remove_kept(void)
 }
 
 int plugin_run(const char *device, struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-	       struct arena *a, struct err *e)
+               struct arena *a, struct err *e)
 {
 	static struct dev *dev;
 	struct plugin_job *j = NEW(a, struct plugin_job);

@@ -6,6 +6,6 @@
 
 /* On device "cuda" or "cpu", which is opened at the first call and kept. Everything else as plan_run_emulated(). */
 int plugin_run(const char *device, struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-	       struct arena *a, struct err *e);
+               struct arena *a, struct err *e);
 
 #endif
