@@ -313,6 +313,11 @@ TPAT_FN i64 floor_mod(i64 a, i64 b) { return (i64)((u64)a - (u64)floor_div(a, b)
 TPAT_FN i64 floor_mod(i64 a, int b) { return floor_mod(a, (i64)b); }
 TPAT_FN i64 floor_mod(int a, i64 b) { return floor_mod((i64)a, b); }
 
+/* A tensor's value as a 32-bit position: one that no int holds must not become a valid one. */
+TPAT_FN int to_index(i64 x) { return (int)(x < -2147483647LL ? -2147483647LL : x > 2147483647LL ? 2147483647LL : x); }
+TPAT_FN int to_index(u64 x) { return (int)(x > 2147483647ull ? 2147483647ull : x); }
+TPAT_FN int to_index(u32 x) { return (int)(x > 2147483647u ? 2147483647u : x); }
+
 /* Toward zero; by zero gives 0. */
 template <class T> TPAT_FN T trunc_div(T a, T b)
 {

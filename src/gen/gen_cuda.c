@@ -182,25 +182,14 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 	}
 }
 
-/* In the texts of kernels that index with 64-bit values of tensors: one that no int holds must not become a valid one. */
-static const char to_index[] =
-	"\n/* A tensor's value as a 32-bit position; what is too large stays so. */\n"
-	"__device__ __forceinline__ int to_index(i64 x) { return (int)min(max(x, -2147483647LL), 2147483647LL); }\n"
-	"__device__ __forceinline__ int to_index(u64 x) { return (int)min(x, 2147483647ull); }\n"
-	"__device__ __forceinline__ int to_index(u32 x) { return (int)min(x, 2147483647u); }\n";
-
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 {
-	struct str text = str_new(out->arena);
-	for (int i = 0; i < n; i++) {
-		str_add(&text, "\n/* ");
-		ir_print_summary(&text, plans[i]->program);
-		str_add(&text, " */\n");
-		print_kernels(&text, plans[i], false);
-		print_kernels(&text, plans[i], true);
-	}
 	str_add(out, "#include \"tpat_device.h\"\n");
-	if (strstr(str_text(&text), "to_index("))
-		str_add(out, to_index);
-	str_add(out, str_text(&text));
+	for (int i = 0; i < n; i++) {
+		str_add(out, "\n/* ");
+		ir_print_summary(out, plans[i]->program);
+		str_add(out, " */\n");
+		print_kernels(out, plans[i], false);
+		print_kernels(out, plans[i], true);
+	}
 }

@@ -1,10 +1,5 @@
 #include "tpat_device.h"
 
-/* A tensor's value as a 32-bit position; what is too large stays so. */
-__device__ __forceinline__ int to_index(i64 x) { return (int)min(max(x, -2147483647LL), 2147483647LL); }
-__device__ __forceinline__ int to_index(u64 x) { return (int)min(x, 2147483647ull); }
-__device__ __forceinline__ int to_index(u32 x) { return (int)min(x, 2147483647u); }
-
 /* program Embedding(table: f16[30522,768], ids: i64[B,S], positions: f16[512,768]) -> (y: f16[B,S,768])
   y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i, j])), k]) + f32(positions[j, k]))
  */

@@ -1,10 +1,5 @@
 #include "tpat_device.h"
 
-/* A tensor's value as a 32-bit position; what is too large stays so. */
-__device__ __forceinline__ int to_index(i64 x) { return (int)min(max(x, -2147483647LL), 2147483647LL); }
-__device__ __forceinline__ int to_index(u64 x) { return (int)min(x, 2147483647ull); }
-__device__ __forceinline__ int to_index(u32 x) { return (int)min(x, 2147483647u); }
-
 /* program ScatterND(x: f16[V,K], at_rows: i64[M,1], updates: f16[M,K]) -> (y: f16[V,K])
   y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) + V, index(at_rows[r, 0])), s] value updates[r, s]
  */

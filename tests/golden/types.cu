@@ -1,10 +1,5 @@
 #include "tpat_device.h"
 
-/* A tensor's value as a 32-bit position; what is too large stays so. */
-__device__ __forceinline__ int to_index(i64 x) { return (int)min(max(x, -2147483647LL), 2147483647LL); }
-__device__ __forceinline__ int to_index(u64 x) { return (int)min(x, 2147483647ull); }
-__device__ __forceinline__ int to_index(u32 x) { return (int)min(x, 2147483647u); }
-
 /* program Types(x: f32[N], count: i64[N], small: u8[N]) -> (quantised: f8e4m3fn[N], wrapped: u8[N], flags: bool[N], table_at: f32[N])
   const table: f32[4] = {0.5, -inf, nan, 1e-40}
   const lowest: i64[2] = {-9223372036854775808, -1}
