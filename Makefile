@@ -76,7 +76,7 @@ $(B)/tpat: $(CLI_OBJ) $(B)/libtpat.a
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
 
 # The compiler, its flags and the set of objects are inputs too: these files change only when what they say does.
-$(B)/flags: FORCE
+$(B)/flags: FORCE | $(SETUP)
 	@$(call save,$(shell command -v $(CC)) $(FLAGS) $(CFLAGS))
 $(B)/objects: FORCE
 	@$(call save,$(LIB_OBJ) $(LDFLAGS))

@@ -3,7 +3,7 @@
 .PHONY: test test-long demo
 
 SETUP_TEST := build/setup-test
-$(SETUP_TEST): tools/setup
+$(SETUP_TEST): tools/setup | $(SETUP)
 	tools/setup test
 	@mkdir -p $(@D) && touch $@
 
@@ -11,6 +11,7 @@ $(SETUP_TEST): tools/setup
 test: $(SETUP_TEST)
 	+@tests/run $(GROUP)
 test-long: $(SETUP_TEST)
+	tools/setup long
 	+@LONG=1 tests/run $(GROUP)
 export DEV
 

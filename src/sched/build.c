@@ -76,6 +76,25 @@ const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *
 	return own->flat;
 }
 
+expr ceil_div(struct ir_program *p, expr a, int b)
+{
+	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, a, ir_index(p->pool, b - 1)), ir_index(p->pool, b));
+}
+
+expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int threads, int width)
+{
+	k->threads = threads;
+	k->blocks = ceil_div(p, count, threads * width);
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, threads));
+	expr first = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, threads * width)),
+			       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
+	first = emit_declare(p, &k->body, "element", first, NULL);
+	emit_return_if(p, &k->body, ir_binary(IR_LE, count, first));
+	/* From here on it is known to be inside. */
+	return ir_var(p->pool, TYPE_INDEX, "element", count);
+}
+
 /* ---- A stage's expressions as a kernel's. */
 
 struct kernel_job {

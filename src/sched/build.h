@@ -13,6 +13,12 @@ void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond);
 void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value);
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* a / b, rounded up, for a that is not negative. */
+expr ceil_div(struct ir_program *p, expr a, int b);
+/* A kernel of `threads` a block in which each thread has `width` of `count` elements from `element` on: sets its launch
+ * sizes, declares `element`, and lets threads beyond the end return. */
+expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int threads, int width);
+
 /* How a stage's axes are called in a kernel: AXIS k -> value. Loads become flat: where a load's position is the same
  * polynomial of axes as `same` plus something invariant, it becomes `same_as` plus that (so that an elementwise kernel
  * reads x[n]). `vector`, when not null, may replace whole loads. */

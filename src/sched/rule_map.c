@@ -97,24 +97,6 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 	return n;
 }
 
-static expr block_count(struct ir_program *p, expr items, int a_block)
-{
-	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, items, ir_index(p->pool, a_block - 1)), ir_index(p->pool, a_block));
-}
-
-/* element = (blockIdx.x * THREADS + threadIdx.x) * width, and out when beyond the end */
-static expr declare_element(struct ir_program *p, struct ir_block *b, expr count, int width)
-{
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, block_count(p, count, THREADS * width));
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, THREADS));
-	expr first = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, THREADS * width)),
-			       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
-	first = emit_declare(p, b, "element", first, NULL);
-	emit_return_if(p, b, ir_binary(IR_LE, count, first));
-	/* From here on it is known to be inside. */
-	return ir_var(p->pool, TYPE_INDEX, "element", count);
-}
-
 static void one_element(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
 			const struct sched_choice *c, const char *suffix)
 {
@@ -122,7 +104,7 @@ static void one_element(struct ir_plan *plan, struct ir_step *step, const struct
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	bool used[IR_MAX_RANK] = { false };
 	expr axis[IR_MAX_RANK], count = out_count(p, s), own[IR_MAX_RANK];
-	expr element = declare_element(p, &k->body, count, 1);
+	expr element = declare_element(p, k, count, THREADS, 1);
 	for (int i = 0; i < s->out->rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
 	expr same = ir_flat(p->pool, s->out, own);
@@ -135,8 +117,6 @@ static void one_element(struct ir_plan *plan, struct ir_step *step, const struct
 		if (!axis[i])
 			axis[i] = ir_index(p->pool, 0); /* not met */
 	emit_store(p, &k->body, s->out, element, to_kernel(p, s->value, &a));
-	k->threads = THREADS;
-	k->blocks = block_count(p, count, THREADS);
 	kernel_finish(plan, step, k, s);
 }
 
@@ -167,7 +147,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", width), c);
 	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false };
-	expr element = declare_element(p, &k->body, count, width);
+	expr element = declare_element(p, k, count, THREADS, width);
 	for (int i = 0; i < rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
 	expr same = ir_flat(p->pool, s->out, own);
@@ -228,8 +208,6 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	st->type = s->out->type;
 	st->buf = flat_view(p, s->out);
 	st->at = element;
-	k->threads = THREADS;
-	k->blocks = block_count(p, count, THREADS * width);
 	expr fits = ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
 	k->guard = fits->op == IR_CONST_INT ? NULL : fits;
 	kernel_finish(plan, step, k, s);

@@ -129,11 +129,6 @@ static expr own_position(struct ir_program *p, const struct ir_stage *s)
 	return ir_flat(p->pool, s->out, own);
 }
 
-static expr ceil_div(struct ir_program *p, expr a, int b)
-{
-	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, a, ir_index(p->pool, b - 1)), ir_index(p->pool, b));
-}
-
 /* ---- reduce_thread */
 
 static int thread_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
@@ -174,14 +169,7 @@ static void thread_apply(struct ir_plan *plan, const struct ir_stage *s, const s
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	bool used[2 * IR_MAX_RANK] = { false };
 	expr axis[2 * IR_MAX_RANK] = { NULL }, count = out_count(p, s);
-	k->threads = THREADS;
-	k->blocks = ceil_div(p, count, THREADS);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, THREADS));
-	expr element = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, THREADS)), thread);
-	element = emit_declare(p, &k->body, "element", element, NULL);
-	emit_return_if(p, &k->body, ir_binary(IR_LE, count, element));
-	element = ir_var(p->pool, TYPE_INDEX, "element", count);
+	expr element = declare_element(p, k, count, THREADS, 1);
 	axes_read(s, used);
 	declare_axes(p, &k->body, element, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
 	struct accumulator a = accumulator_begin(p, &k->body, s);

@@ -59,15 +59,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_kernel *k = kernel_new(plan, s, "_update", c);
 	bool used[IR_MAX_RANK] = { false };
 	expr axis[IR_MAX_RANK] = { NULL }, count = space_count(p, s);
-	k->threads = THREADS;
-	k->blocks = ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, count, ir_index(p->pool, THREADS - 1)),
-			      ir_index(p->pool, THREADS));
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, THREADS));
-	expr element = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, THREADS)), thread);
-	element = emit_declare(p, &k->body, "element", element, NULL);
-	emit_return_if(p, &k->body, ir_binary(IR_LE, count, element));
-	element = ir_var(p->pool, TYPE_INDEX, "element", count);
+	expr element = declare_element(p, k, count, THREADS, 1);
 	mark_axes(s->value, used);
 	if (s->where)
 		mark_axes(s->where, used);
@@ -77,6 +69,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	emit_update(p, &k->body, s, axis);
 
 	/* On one processor all updates belong to the first block, in their order. */
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
 	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, ir_index(p->pool, 0)));
 	for (int i = 0; i < s->space_rank; i++) {
 		axis[i] = ir_index(p->pool, 0);

@@ -242,8 +242,8 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 			TRY(graph_constant(&got, g, v, e));
 		if (!got)
 			return err_set(e, ERR_DIFFER, "output \"%s\" has no value.", d->output_name[i]);
-		tolerance = at_least_rounding(tolerance, &d->output[i]);
-		TRY(compare_output(got, &d->output[i], d->output_name[i], tolerance, a, e));
+		TRY(compare_output(got, &d->output[i], d->output_name[i],
+		                   at_least_rounding(tolerance, &d->output[i]), a, e));
 	}
 	return 0;
 }
