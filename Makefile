@@ -92,6 +92,7 @@ install: all
 	ln -sf libtpat.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtpat.so
 	install -m 644 include/tpat/*.h $(DESTDIR)$(PREFIX)/include/tpat
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tpat.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tpat.pc
+	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
 
 size:
 	@tools/size.sh
