@@ -141,7 +141,7 @@ static inline uint64_t u64_rest(uint64_t x, uint64_t y)
 	BINARY(P##_div, T, T, P##_quotient(x, y))                                                                      \
 	BINARY(P##_rem, T, T, P##_rest(x, y))                                                                          \
 	BINARY(P##_floordiv, T, T, P##_floor_quotient(x, y))                                                           \
-	BINARY(P##_mod, T, T, P##_floor_rest(x, y))                                                                    \
+	BINARY(P##_mod, T, T, y == 0 ? x : P##_floor_rest(x, y))                                                       \
 	BINARY(P##_min, T, T, x < y ? x : y)                                                                           \
 	BINARY(P##_max, T, T, x > y ? x : y)                                                                           \
 	BINARY(P##_pow, T, T, P##_power(x, y))                                                                         \

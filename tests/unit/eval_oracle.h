@@ -87,7 +87,7 @@ static inline __int128 oracle_int(enum ir_op op, enum type t, __int128 a, __int1
 	case IR_DIV: return b == 0 ? 0 : a / b;
 	case IR_REM: return b == 0 ? 0 : a % b;
 	case IR_FLOORDIV: return b == 0 ? 0 : a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-	case IR_MOD: return b == 0 ? 0 : a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+	case IR_MOD: return b == 0 ? a : a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
 	case IR_MIN: return a < b ? a : b;
 	case IR_MAX: return a > b ? a : b;
 	case IR_POW: {

@@ -1,0 +1,95 @@
+/* Every operator's own cases: lowered, checked, run in the interpreter before and after the passes, and as generated CUDA
+ * on the emulator; all must agree. `case_test [OPERATOR]`. */
+#include <math.h>
+#include <string.h>
+
+#include "eval/eval.h"
+#include "ops/op_case.h"
+#include "sched/sched.h"
+#include "tests/nodes/plan_run.h"
+#include "tests/unit/test.h"
+
+enum { EXTENT = 12 }; /* of every symbol: 2, 3, 4 and 6 divide it */
+
+static bool symbol_value(void *user, const char *name, int64_t *value)
+{
+	(void)user;
+	(void)name;
+	*value = EXTENT;
+	return true;
+}
+
+/* Small whole numbers for integers, since they may be indices; floats on both sides of zero. */
+static int draw(struct tensor *out, const struct ir_buffer *b, uint64_t seed, struct arena *a, struct err *e)
+{
+	int64_t dim[IR_MAX_RANK];
+	if (b->data) {
+		*out = *b->data;
+		return 0;
+	}
+	for (int k = 0; k < b->rank; k++)
+		if (!ir_eval_int(b->dim[k], symbol_value, NULL, &dim[k]))
+			return err_set(e, ERR_DIFFER, "an extent of %s is no number.", b->name);
+	TRY(tensor_new(out, b->type, b->rank, dim, a, e));
+	bool floats = type_is_float(b->type);
+	tensor_random(out, seed, floats ? -2 : 0, floats ? 2 : 1);
+	return 0;
+}
+
+static int same(const struct ir_program *p, const struct tensor *got, const struct tensor *want, const char *what,
+                struct err *e)
+{
+	for (int i = 0; i < p->outputs.n; i++) {
+		struct tensor_difference d;
+		struct tensor_tolerance t = tensor_tolerance_of(want[i].type);
+		double largest = 0; /* a sum's rounding goes with its largest terms, not with what is left of them */
+		for (int64_t k = 0; type_is_float(want[i].type) && k < tensor_count(&want[i]); k++)
+			largest = fmax(largest, isfinite(tensor_float(&want[i], k)) ? fabs(tensor_float(&want[i], k)) : 0);
+		t.absolute += t.relative * largest;
+		if (!tensor_compare(&d, &got[i], &want[i], t))
+			return err_set(e, ERR_DIFFER, "%s: output %d has another type or shape.", what, i);
+		if (d.differing)
+			return err_set(e, ERR_DIFFER, "%s: %lld of %lld elements of output %d differ; element %lld is %g, not %g.",
+			               what, (long long)d.differing, (long long)d.count, i, (long long)d.worst, d.worst_got,
+			               d.worst_want);
+	}
+	return 0;
+}
+
+static int run_case(const struct op_def *op, const char *text, struct arena *a, struct err *e)
+{
+	struct ir_program *lowered, *optimised;
+	TRY(op_case_program(&lowered, op, text, a, e));
+	TRY(ir_check(lowered, e));
+	TRY(op_case_program(&optimised, op, text, a, e));
+	TRY(ir_optimise(optimised, NULL, NULL, e));
+	int n = lowered->inputs.n;
+	struct tensor *value = NEWN(a, struct tensor, n + 1), out[3][OP_MAX_OUTPUTS];
+	const struct tensor **in = NEWN(a, const struct tensor *, n + 1);
+	for (int i = 0; i < n; i++) {
+		TRY(draw(&value[i], lowered->inputs.at[i], (uint64_t)i + 1, a, e));
+		in[i] = &value[i];
+	}
+	TRY(eval_program(lowered, in, out[0], NULL, a, e));
+	TRY(eval_program(optimised, in, out[1], NULL, a, e));
+	TRY(same(lowered, out[1], out[0], "after the passes", e));
+	TRY(plan_run_emulated(sched_program(optimised, NULL, NULL), in, out[2], a, e));
+	return same(lowered, out[2], out[0], "on the emulator", e);
+}
+
+int main(int argc, char **argv)
+{
+	for (const struct op_def *const *op = op_all(); *op; op++) {
+		if (argc > 1 && strcmp(argv[1], (*op)->name) != 0)
+			continue;
+		for (int i = 0; i < OP_MAX_CASES && (*op)->cases[i]; i++) {
+			struct arena *a = arena_new();
+			struct err e = { 0 };
+			if (run_case(*op, (*op)->cases[i], a, &e) < 0)
+				printf("%s, case \"%s\": %s%s\n", (*op)->name, (*op)->cases[i], e.where, e.text);
+			CHECK(e.code == 0);
+			arena_free(a);
+		}
+	}
+	return test_done();
+}
