@@ -63,6 +63,8 @@ int file_out_begin(struct file_out *f, const char *path, struct err *e)
 		return err_set(e, ERR_USAGE, "%s: the path is too long.", path);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return err_set(e, ERR_USAGE, "%s: is a folder, not a file that can be written.", path);
+	if (file_is_special(path)) /* the rename at the end would put a file in place of /dev/null itself */
+		return err_set(e, ERR_USAGE, "%s: is a device, pipe or socket, not a file that can be written.", path);
 	snprintf(f->path, sizeof f->path, "%s", path);
 	snprintf(f->temporary, sizeof f->temporary, "%.4000s.tmpXXXXXX", path);
 	f->fd = mkstemp(f->temporary);
@@ -181,6 +183,12 @@ bool file_is_folder(const char *path)
 {
 	struct stat st;
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool file_is_special(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
 bool file_same(const char *x, const char *y)

@@ -94,7 +94,7 @@ void *host_symbol(const struct host *h, const char *name)
 
 static int lacks(const struct host *h, const char *name, struct err *e)
 {
-	return err_set(e, ERR_USAGE, "%s is no TensorRT plugin library: it has no %s.", h->path, name);
+	return err_set(e, ERR_MODEL, "%s is no TensorRT plugin library: it has no %s.", h->path, name);
 }
 
 static int open_library(struct host *h, const struct host_options *o, struct err *e)
@@ -105,7 +105,7 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 
 	h->handle = dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
 	if (!h->handle)
-		return err_set(e, ERR_USAGE, "Cannot open the plugin library: %s.", dlerror());
+		return err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());
 	*(void **)&set_finder = host_symbol(h, "setLoggerFinder");
 	*(void **)&h->get_creators = host_symbol(h, "getCreators");
 	*(void **)&set_device = host_symbol(h, "tpat_rt_set_device");
@@ -127,7 +127,7 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 	set_finder(&h->finder);
 	h->creator = h->get_creators(&h->creators);
 	if (h->creators < 1 || !h->creator)
-		return err_set(e, ERR_USAGE, "%s offers no plugin. %s", h->path, host_log(h));
+		return err_set(e, ERR_MODEL, "%s offers no plugin. %s", h->path, host_log(h));
 	return 0;
 }
 

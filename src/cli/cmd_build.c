@@ -2,21 +2,52 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/cli.h"
 
 struct dump {
-	const char *pass; /* wanted; "all": every one */
+	struct arena *arena;
+	FILE *out;
+	const char *pass; /* wanted; null: none; "all": every one */
 	bool found;
+	struct cli_list passes; /* that there were, once each */
 };
 
 static void print_dump(void *user, const char *pass, const char *text)
 {
 	struct dump *d = user;
+	bool known = false;
+	vec_each (have, &d->passes)
+		known |= strcmp(*have, pass) == 0;
+	if (!known)
+		vec_push(d->arena, &d->passes, arena_strdup(d->arena, pass));
 	if (strcmp(d->pass, pass) != 0 && strcmp(d->pass, "all") != 0)
 		return;
 	d->found = true;
 	cli_progress_end();
-	printf("-- %s\n%s\n", pass, text);
+	fprintf(d->out, "-- %s\n%s\n", pass, text);
+}
+
+/* A pass that is none ends the build before anything is compiled or written. */
+static bool is_wrong(const struct dump *d)
+{
+	return d->pass && !d->found && d->passes.n > 0;
+}
+
+static bool progress(void *user, const struct tpat_progress *p)
+{
+	bool made = strcmp(p->stage, "compile") == 0 || strcmp(p->stage, "write") == 0;
+	return cli_progress(user, p) || (made && is_wrong(user));
+}
+
+static int no_such_pass(const struct dump *d)
+{
+	struct str list = str_new(d->arena);
+	cli_progress_end();
+	vec_each (pass, &d->passes)
+		str_printf(&list, "%s, ", *pass);
+	str_printf(&list, "and all for every one.");
+	return cli_usage(arena_printf(d->arena, "There are %s", str_text(&list)), "There is no pass \"%s\" to dump.", d->pass);
 }
 
 static const char *base(const char *path)
@@ -49,20 +80,30 @@ static void print_plugins(const struct tpat_built *r)
 	}
 }
 
+static int wider(int width, const char *path)
+{
+	int n = (int)strlen(path);
+	return n > width ? n : width;
+}
+
 static void print_files(const struct tpat_built *r)
 {
-	printf("wrote %-20s still a plain ONNX model: the plugins' nodes carry the original operators\n", r->output);
+	int width = wider(20, r->output);
+	for (int i = 0; i < r->libraries.n; i++)
+		width = wider(width, r->libraries.at[i]);
+	if (r->folder)
+		width = wider(width - 1, r->folder) + 1; /* and its slash */
+	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n", width, r->output);
 	for (int i = 0; i < r->libraries.n; i++) {
 		int plugins = r->libraries.n > 1 ? 1 : r->plugins;
-		printf("      %-20s %d plugin%s", r->libraries.at[i], plugins, plugins == 1 ? "" : "s");
+		printf("      %-*s %d plugin%s", width, r->libraries.at[i], plugins, plugins == 1 ? "" : "s");
 		for (int k = 0; k < r->arch.n; k++)
 			printf("%s %s", k ? "" : ",", r->arch.at[k]);
 		printf(", TensorRT 10 and 11\n");
 	}
 	if (r->folder) {
-		char folder[4096];
-		snprintf(folder, sizeof folder, "%s/", r->folder);
-		printf("      %-20s kernels to read; rebuild with make\n", folder);
+		int slash = width - (int)strlen(r->folder);
+		printf("      %s%-*s kernels to read; rebuild with make\n", r->folder, slash, "/");
 	}
 	printf("next: %s\n", r->deploy);
 }
@@ -91,7 +132,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 	struct tpat_build_options o = TPAT_BUILD_OPTIONS;
 	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, name = { 0 }, arch = { 0 },
 	                shape = { 0 }, profile = { 0 };
-	struct dump dump = { 0 };
+	struct dump dump = { .arena = c->arena, .out = stdout };
 	bool json = false, verbose = false;
 	long long jobs = 0;
 	const struct cli_option option[] = {
@@ -115,7 +156,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },
 		{ "dump", 0, CLI_TEXT, &dump.pass, "PASS",
-		  "print each plugin's program after a pass: lower, ..., all; cuda" },
+		  "print each plugin's program after a pass: lower, simplify, merge,\ninline, prune; its kernels: cuda; or all of them" },
 		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "threads (one a processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "the report for machines" },
 		{ "verbose", 'v', CLI_FLAG, &verbose, NULL, "name every plugin and its nodes" },
@@ -140,15 +181,14 @@ int cli_build(struct cli *c, int argc, char **argv)
 	o.shape = cli_strings(&shape);
 	o.profile = cli_strings(&profile);
 	o.workers = (int)(jobs < 1024 ? jobs : 1024);
-	o.progress = cli_progress;
+	o.progress = progress;
 	o.dump = dump.pass ? print_dump : NULL;
 	o.user = &dump;
+	dump.out = json ? stderr : stdout; /* what goes to machines is the report alone */
 	int rc = tpat_build(c->tpat, &r, &o);
 	if (rc < 0)
-		return cli_fail(c, rc);
+		return is_wrong(&dump) && !cli_interrupted() ? no_such_pass(&dump) : cli_fail(c, rc);
 	cli_progress_end();
-	if (dump.pass && !dump.found)
-		fprintf(stderr, "tpat: There is no pass \"%s\" to dump; --dump all shows them.\n", dump.pass);
 	for (int i = 0; i < r->warnings.n; i++)
 		fprintf(stderr, "tpat: %s\n", r->warnings.at[i]);
 	if (json) {

@@ -41,7 +41,7 @@ int cli_verify(struct cli *c, int argc, char **argv)
 {
 	struct tpat_verify_options o = TPAT_VERIFY_OPTIONS;
 	struct cli_list input = { 0 }, shape = { 0 };
-	long long seed = 1, runs = 0;
+	long long seed = 1, runs = 3;
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
@@ -59,7 +59,7 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
 	if (status >= 0)
 		return status;
-	if (runs < 0 || runs > 1000)
+	if (runs < 1 || runs > 1000)
 		return cli_usage(NULL, "--runs needs a number from 1 to 1000, not %lld.", runs);
 	o.input = cli_strings(&input);
 	o.shape = cli_strings(&shape);

@@ -123,7 +123,7 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 			return cli_usage(NULL, "--%s takes no value.", o->name);
 		if (o->kind != CLI_FLAG && !value) {
 			if (i + 1 == argc)
-				return cli_usage(NULL, "%s needs a value: %s.", text, o->value);
+				return cli_usage(NULL, "%s needs a value (%s).", text, o->value);
 			value = argv[++i];
 		}
 		int status = store(c, o, value);

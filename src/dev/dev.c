@@ -31,6 +31,5 @@ int dev_open(struct dev **out, const char *name, const char *device_header, stru
 	if (strcmp(name, "cpu") == 0)
 		return dev_cpu_open(out, e);
 	err_set(e, ERR_USAGE, "There is no device \"%s\".", name);
-	return err_advise(
-	        e, "Devices are cuda, cuda:1, cpu, null and null:90 (the number: which GPU; which architecture).");
+	return err_advise(e, "Devices are cuda (the first GPU), cuda:1 (the second), and cpu.");
 }

@@ -151,13 +151,17 @@ static int open_locked(struct err *e)
 	const char *asked = getenv("TPAT_NVRTC");
 	if (asked && *asked) { /* what the user names is taken or refused, never replaced */
 		struct stat st;
-		if (stat(asked, &st) != 0)
-			return err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which does not exist.", asked);
-		if (S_ISDIR(st.st_mode) ? try_folder(asked) : try_library(asked))
+		bool there = stat(asked, &st) == 0, folder = there && S_ISDIR(st.st_mode);
+		if (there && (folder ? try_folder(asked) : try_library(asked)))
 			return 0;
-		const char *why = S_ISDIR(st.st_mode) ? NULL : dlerror();
-		return err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which is or holds no usable NVRTC%s%s.", asked,
-		               why ? ": " : "", why ? why : "");
+		const char *why = there && !folder ? dlerror() : NULL;
+		if (there)
+			err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which is or holds no usable NVRTC%s%s.", asked,
+			        why ? ": " : "", why ? why : "");
+		else
+			err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which does not exist.", asked);
+		return err_advise(e, "Set it to libnvrtc.so or to a folder that holds it (a CUDA toolkit, a Python "
+		                     "environment), or unset it: tpat then searches the usual places.");
 	}
 	if (find_library())
 		return 0;

@@ -63,7 +63,7 @@ static int take_shape(struct graph *g, const struct graph_shape *s, struct err *
 	if (!onnx_value_type(info, &type, &shape))
 		return err_set(e, ERR_USAGE, "%s: input \"%s\" is no tensor, so it has no shape.", g->model->path, s->name);
 	if (shape && (int)shape->n_dim != s->rank)
-		return err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" has %d extents; the input has %zu.", g->model->path,
+		return err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" is of rank %d; the input is of rank %zu.", g->model->path,
 			       s->name, s->rank, shape->n_dim);
 	for (int i = 0; i < s->rank; i++) {
 		const Onnx__TensorShapeProto__Dimension *d = shape ? shape->dim[i] : NULL;
@@ -71,7 +71,7 @@ static int take_shape(struct graph *g, const struct graph_shape *s, struct err *
 		if (!s->dim[i].symbol && s->dim[i].value < 0)
 			return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\": an extent cannot be %lld.", g->model->path, i, s->name,
 				       (long long)s->dim[i].value);
-		if (d && *onnx_text(d->dim_param))
+		if (d && graph_dim_name(d))
 			TRY(set_meaning(g, s, i, d->dim_param, e));
 		else if (d && d->has_dim_value && d->dim_value >= 0 &&
 			 (s->dim[i].symbol || s->dim[i].value != d->dim_value))

@@ -111,27 +111,13 @@ static int select_type(struct select *s, const char *type)
 	return known ? 0 : graph_node_check(s->g, refused, s->err);
 }
 
-/* Whether a plugin of the node alone could have its tensors. */
-static bool has_types(const struct graph *g, const struct graph_node *n)
-{
-	for (size_t i = 0; i < n->proto->n_input + n->proto->n_output; i++) {
-		size_t k = i - n->proto->n_input;
-		const struct graph_value *v =
-			graph_value_find(g, i < n->proto->n_input ? n->proto->input[i] : n->proto->output[k]);
-
-		if (v && !v->is_constant && !graph_trt_type(v->type))
-			return false;
-	}
-	return true;
-}
-
 static int select_refused(struct select *s)
 {
 	const char *reason;
 
 	vec_each(n, &s->g->nodes) {
 		if (!n->known || s->taken[n->index] || s->excepted[n->index] || !graph_node_used(s->g, n->index) ||
-		    !has_types(s->g, n))
+		    graph_trt_misfit(s->g, n->index))
 			continue;
 		if (graph_trt_support(s->g, n->index, &reason) == GRAPH_TRT_NO)
 			TRY(add_region(s, &n->index, 1));

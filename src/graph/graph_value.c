@@ -1,4 +1,5 @@
 /* Values of a graph: found by name, declared by the model, loaded, printed; and the names of symbols. */
+#include <ctype.h>
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -130,6 +131,14 @@ expr graph_symbol_fresh(struct graph *g)
 	return symbol_new(g, name, NULL);
 }
 
+const char *graph_dim_name(const Onnx__TensorShapeProto__Dimension *d)
+{
+	for (const char *c = onnx_text(d->dim_param); *c; c++)
+		if (isalnum((unsigned char)*c))
+			return d->dim_param;
+	return NULL;
+}
+
 bool graph_value_declare(struct graph *g, struct graph_value *v, const Onnx__ValueInfoProto *info)
 {
 	const Onnx__TensorShapeProto *shape;
@@ -145,7 +154,7 @@ bool graph_value_declare(struct graph *g, struct graph_value *v, const Onnx__Val
 	for (int i = 0; i < v->rank; i++) {
 		const Onnx__TensorShapeProto__Dimension *d = shape->dim[i];
 
-		if (*onnx_text(d->dim_param))
+		if (graph_dim_name(d))
 			v->dim[i] = graph_symbol(g, d->dim_param);
 		else if (d->has_dim_value && d->dim_value >= 0)
 			v->dim[i] = ir_index(g->pool, d->dim_value);

@@ -117,6 +117,20 @@ static bool conditions_hold(const struct graph *g, const Onnx__NodeProto *node, 
 	return true;
 }
 
+const struct graph_value *graph_trt_misfit(const struct graph *g, int node)
+{
+	const Onnx__NodeProto *proto = g->nodes.at[node].proto;
+
+	for (size_t i = 0; i < proto->n_input + proto->n_output; i++) {
+		const char *name = i < proto->n_input ? proto->input[i] : proto->output[i - proto->n_input];
+		const struct graph_value *v = graph_value_find(g, name);
+
+		if (v && !v->is_constant && !graph_trt_type(v->type))
+			return v;
+	}
+	return NULL;
+}
+
 /* Casts read network inputs of 8 bits; everything else inside a network refuses them. */
 static bool is_cast(const Onnx__NodeProto *node)
 {

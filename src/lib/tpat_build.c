@@ -96,6 +96,15 @@ static struct graph_region_names split_names(const char *text, struct arena *a)
 	return (struct graph_region_names){ list.n, list.at };
 }
 
+/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the answer. */
+static int check_model(struct build *b)
+{
+	vec_each (n, &b->graph->nodes)
+		if (!n->known && n->code == ERR_MODEL)
+			return graph_node_check(b->graph, n->index, b->err);
+	return 0;
+}
+
 static int select_regions(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
@@ -123,6 +132,7 @@ static int select_regions(struct build *b)
 	}
 	TRY(graph_select(&b->regions, b->graph, &s, b->err));
 	if (b->regions.n == 0) {
+		TRY(check_model(b));
 		err_set(b->err, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.",
 		        b->model->path);
 		return err_advise(b->err, "tpat list %s shows each node, and why.", b->model->path);

@@ -26,13 +26,25 @@ static struct tpat_strings edge(struct graph_value *const *value, int n, struct 
 	return tpat_strings_of(&list);
 }
 
+/* Why tpat does not take a node; null when it does. What is known at build time needs no plugin. */
+static const char *why_not(const struct graph *g, const struct graph_node *n, struct arena *a)
+{
+	const struct graph_value *v;
+	if (!n->known)
+		return arena_strdup(a, n->why ? n->why : "");
+	if (n->folded || !(v = graph_trt_misfit(g, n->index)))
+		return NULL;
+	const char *type = type_info(v->type)->onnx_name;
+	return arena_printf(a, "\"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.", v->name, type, type);
+}
+
 static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)
 {
 	static const enum tpat_support support[] = {
 		[GRAPH_TRT_NO] = TPAT_TRT_NO, [GRAPH_TRT_PARTLY] = TPAT_TRT_PARTLY, [GRAPH_TRT_YES] = TPAT_TRT_YES
 	};
 	const struct graph_node *n = &g->nodes.at[i];
-	const char *reason = "";
+	const char *reason = "", *why = why_not(g, n, a);
 	enum graph_support s = graph_trt_support(g, i, &reason);
 	*out = (struct tpat_node){
 		.index = i,
@@ -44,9 +56,9 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 		.outputs = tpat_types_text(g, n->proto->output, n->proto->n_output, a),
 		.tensorrt = support[s],
 		.tensorrt_why = arena_strdup(a, reason ? reason : ""),
-		.taken = n->known,
+		.taken = !why,
 		.constant = n->folded,
-		.why = n->known ? "" : arena_strdup(a, n->why ? n->why : ""),
+		.why = why ? why : "",
 	};
 }
 

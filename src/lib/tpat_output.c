@@ -14,6 +14,15 @@ static int refuse_input(const char *input, const char *model, struct err *e)
 	return err_advise(e, "Give the output another name: -o NAME.");
 }
 
+/* Putting a result in place is a rename, which would remove a device's name for good. */
+static int refuse_special(const char *path, struct err *e)
+{
+	if (!file_is_special(path))
+		return 0;
+	err_set(e, ERR_USAGE, "The output %s is a device, pipe or socket; it is not replaced.", path);
+	return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
+}
+
 /* A folder of that name that tpat did not make is not replaced. */
 static int refuse_foreign(const char *folder, struct arena *a, struct err *e)
 {
@@ -43,6 +52,8 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 		return err_set(e, ERR_USAGE, "The output %s is a folder.", model);
 	TRY(refuse_input(input, model, e));
 	tpat_output_names(out, model, a);
+	TRY(refuse_special(model, e));
+	TRY(refuse_special(out->library, e));
 	TRY(refuse_foreign(out->folder, a, e));
 	char *temporary;
 	TRY(file_temp_beside(&temporary, model, a, e));

@@ -125,7 +125,7 @@ static int open_library(struct verification *v, const char *plugin)
 	if (v->library && strcmp(v->library, library) == 0)
 		return 0;
 	if (!file_exists(library)) {
-		err_set(v->err, ERR_USAGE, "The plugin library %s is not there.", library);
+		err_set(v->err, ERR_MODEL, "The plugin library %s is not there.", library);
 		return err_advise(v->err, "Name it with --lib LIBRARY.so, or build it again.");
 	}
 	verify_close(v->verify);
@@ -133,6 +133,10 @@ static int open_library(struct verification *v, const char *plugin)
 	v->library = library;
 	if (!device)
 		device = dev_cuda_count(NULL) > 0 ? "cuda" : "cpu";
+	if (str_starts(device, "null")) {
+		err_set(v->err, ERR_USAGE, "The device \"%s\" runs nothing, so that nothing can be compared.", device);
+		return err_advise(v->err, "Name one that runs kernels: cuda, cuda:1 or cpu.");
+	}
 	TRY(verify_open(&v->verify, file_absolute(a, library), device, folder, a, v->err));
 	v->device = arena_strdup(a, verify_device_name(v->verify));
 	return 0;
@@ -214,7 +218,9 @@ static int check_plugin(struct verification *v, const struct graph_node *n)
 		.inputs = r.inputs,
 		.outputs = r.outputs,
 		.passed = r.passed,
-		.error = r.failure.code ? arena_printf(a, "%s%s", r.failure.where, r.failure.text) : NULL,
+		.error = r.failure.code ? arena_printf(a, "%s%s%s%s", r.failure.where, r.failure.text,
+		                                       *r.failure.advice ? " " : "", r.failure.advice)
+		                        : NULL,
 		.output = r.output,
 		.elements = r.elements,
 		.differing = r.differing,

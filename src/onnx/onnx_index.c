@@ -263,6 +263,8 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 		           text);
 	else if (closest)
 		err_advise(e, "Did you mean \"%s\"?", closest);
+	else
+		err_advise(e, "tpat list %s shows the nodes.", x->model->path);
 	arena_free(scratch);
 	return e->code;
 }

@@ -1,4 +1,4 @@
-/* NumPy's .npy: header parser, element conversion (byte order, Fortran order, Unicode), writer. See npy.h. */
+/* NumPy's .npy: header parser, element conversion (byte order, Fortran order, Unicode). See npy.h. */
 #include "tensor/npy.h"
 
 #include <ctype.h>
