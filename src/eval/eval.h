@@ -22,7 +22,8 @@ struct eval_options {
  *
  * Arithmetic: every operation of a float type rounds to its type, so that f32 is IEEE f32 (functions such as exp: the
  * double's result, rounded). Sums and products of floats accumulate in double; `post` sees the unrounded value.
- * Integers wrap to their type; division by zero gives zero (MOD: the dividend). Casts of floats to integers truncate, saturate, and make
+ * Integers wrap to their type; division by zero gives zero
+ * (MOD: the dividend). Casts of floats to integers truncate, saturate, and make
  * zero of NaN, as a GPU does. The same program and inputs give the same bits on any number of threads.
  *
  * Errors: ERR_MODEL for inputs that do not fit; ERR_DIFFER for a load or a scattered element outside its buffer (the

@@ -55,7 +55,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	switch (s->kind) {
 	case IR_COMMENT: str_line(g->out, "/* %s */", s->text); break;
 	case IR_DECLARE:
-		assign(g, arena_printf(g->out->arena, "%s%s %s", s->mutable ? "" : "const ", type, s->name), NULL, s->value);
+		assign(g, arena_printf(g->out->arena, "%s%s %s", s->mutable ? "" : "const ", type, s->name), NULL,
+		       s->value);
 		break;
 	case IR_ASSIGN: assign(g, s->name, NULL, s->value); break;
 	case IR_SET: assign(g, s->name, s->at, s->value); break;
@@ -119,13 +120,14 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	int n = 0;
 	gen_about(&g);
 	str_printf(out, "void %s(void *const *args, const uint32_t block[3])\n{\n", k->name);
-	vec_each(b, &k->buffers) {
+	vec_each (b, &k->buffers) {
 		const char *type = gen_type(&g, (*b)->type), *constant = *b == k->written ? "" : "const ";
-		str_printf(out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type, n++);
+		str_printf(out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type,
+		           n++);
 	}
-	vec_each(name, &k->symbols)
+	vec_each (name, &k->symbols)
 		str_printf(out, "\tconst i64 %s = *(const %s *)args[%d];\n", gen_symbol(&g, *name),
-			   k->index64 ? "i64" : "i32", n++);
+		           k->index64 ? "i64" : "i32", n++);
 	str_add(out, "\tconst i64 block_x = block[0];\n\t(void)block_x;\n");
 	if (k->serial.n) {
 		print_block(&g, &k->serial);
@@ -144,8 +146,8 @@ void gen_c(struct str *out, const struct ir_plan *plan)
 	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
 	ck(header);
 	str_addn(out, header->text, header->size);
-	vec_each(step, &plan->steps) {
-		vec_each(k, *step) {
+	vec_each (step, &plan->steps) {
+		vec_each (k, *step) {
 			str_add(out, "\n");
 			print_kernel(out, *k);
 		}

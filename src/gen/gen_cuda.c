@@ -6,9 +6,16 @@
 static const struct gen_target cuda = { .c = false, .thread = "threadIdx.x", .block = "blockIdx.x" };
 
 static const char *const functor[IR_COMBINE_COUNT] = {
-	[IR_SUM] = "op_sum", [IR_PROD] = "op_prod", [IR_MAXIMUM] = "op_max", [IR_MINIMUM] = "op_min", [IR_ALL] = "op_and",
-	[IR_ANY] = "op_or", [IR_ARGMAX] = "op_argmax<false>", [IR_ARGMIN] = "op_argmin<false>",
-	[IR_ARGMAX_LAST] = "op_argmax<true>", [IR_ARGMIN_LAST] = "op_argmin<true>",
+	[IR_SUM] = "op_sum",
+	[IR_PROD] = "op_prod",
+	[IR_MAXIMUM] = "op_max",
+	[IR_MINIMUM] = "op_min",
+	[IR_ALL] = "op_and",
+	[IR_ANY] = "op_or",
+	[IR_ARGMAX] = "op_argmax<false>",
+	[IR_ARGMIN] = "op_argmin<false>",
+	[IR_ARGMAX_LAST] = "op_argmax<true>",
+	[IR_ARGMIN_LAST] = "op_argmin<true>",
 };
 
 static const char *const atomic[IR_COMBINE_COUNT] = {
@@ -33,7 +40,8 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 	const char *call = arena_printf(g->out->arena, "warp_reduce(%s, %s())", mine, functor[s->combine]);
 	if (s->width > 32) {
 		str_line(g->out, "__shared__ %s across[%d];", type, s->width / 32);
-		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), across)", s->width, mine, functor[s->combine]);
+		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), across)", s->width, mine,
+		                    functor[s->combine]);
 	}
 	if (s->name2)
 		str_line(g->out, "%s = %s.index;", s->name2, call);
@@ -157,12 +165,12 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	const char *separator = "";
 	gen_about(&g);
 	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d)\nvoid %s(", k->threads, k->name);
-	vec_each(b, &k->buffers) {
-		str_printf(out, "%s%s%s *__restrict__ %s", separator, *b == k->written ? "" : "const ", gen_type(&g, (*b)->type),
-			   (*b)->name);
+	vec_each (b, &k->buffers) {
+		str_printf(out, "%s%s%s *__restrict__ %s", separator, *b == k->written ? "" : "const ",
+		           gen_type(&g, (*b)->type), (*b)->name);
 		separator = ", ";
 	}
-	vec_each(n, &k->symbols)
+	vec_each (n, &k->symbols)
 		str_printf(out, ", %s %s", gen_type(&g, TYPE_INDEX), gen_symbol(&g, *n));
 	str_add(out, ")\n{\n");
 	print_block(&g, &k->body);
@@ -172,8 +180,8 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 /* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
 static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64)
 {
-	vec_each(step, &plan->steps) {
-		vec_each(k, *step) {
+	vec_each (step, &plan->steps) {
+		vec_each (k, *step) {
 			if ((*k)->index64 != index64)
 				continue;
 			str_add(out, "\n");

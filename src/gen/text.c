@@ -6,8 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREC_COND = 1, PREC_OR, PREC_AND, PREC_BITOR, PREC_BITXOR, PREC_BITAND, PREC_EQ, PREC_LT, PREC_SHIFT, PREC_ADD,
-       PREC_MUL, PREC_UNARY, PREC_ATOM };
+enum {
+	PREC_COND = 1,
+	PREC_OR,
+	PREC_AND,
+	PREC_BITOR,
+	PREC_BITXOR,
+	PREC_BITAND,
+	PREC_EQ,
+	PREC_LT,
+	PREC_SHIFT,
+	PREC_ADD,
+	PREC_MUL,
+	PREC_UNARY,
+	PREC_ATOM
+};
 
 /* Index arithmetic of a CUDA kernel in 32 or 64 bits. */
 static bool narrow_index(const struct gen_text *g)
@@ -29,12 +42,12 @@ const char *gen_type(const struct gen_text *g, enum type t)
 const char *gen_symbol(const struct gen_text *g, const char *name)
 {
 	bool taken = ir_name_reserved(name);
-	vec_each(b, &g->kernel->buffers)
+	vec_each (b, &g->kernel->buffers)
 		taken |= strcmp((*b)->name, name) == 0;
 	if (!taken)
 		return name;
 	name = arena_printf(g->out->arena, "%s_extent", name);
-	vec_each(s, &g->kernel->symbols) /* ..._extent may be a name itself */
+	vec_each (s, &g->kernel->symbols) /* ..._extent may be a name itself */
 		if (strcmp(*s, name) == 0)
 			name = arena_printf(g->out->arena, "%s_", name);
 	return gen_symbol(g, name);
@@ -171,7 +184,8 @@ static void print_cast(struct gen_text *g, expr e)
 		print(g, e->arg[0], PREC_EQ + 1);
 		str_add(g->out, " != 0)");
 	} else if (g->target->c) {
-		snprintf(name, sizeof name, "%s%s_of_%s", type_name(to), sat, type_name(from == TYPE_INDEX ? TYPE_I64 : from));
+		snprintf(name, sizeof name, "%s%s_of_%s", type_name(to), sat,
+		         type_name(from == TYPE_INDEX ? TYPE_I64 : from));
 		call(g, name, 1, e->arg);
 	} else {
 		snprintf(name, sizeof name, "to_%s%s", type_name(to), sat);
@@ -262,9 +276,11 @@ static void print_node(struct gen_text *g, expr e)
 	case IR_SYMBOL: str_add(g->out, gen_symbol(g, e->name)); break;
 	case IR_VAR:
 		if (strcmp(e->name, IR_THREAD) == 0)
-			str_printf(g->out, "%s%s", g->kernel->index64 && !g->target->c ? "(i64)" : "", g->target->thread);
+			str_printf(g->out, "%s%s", g->kernel->index64 && !g->target->c ? "(i64)" : "",
+			           g->target->thread);
 		else if (strcmp(e->name, IR_BLOCK) == 0)
-			str_printf(g->out, "%s%s", g->kernel->index64 && !g->target->c ? "(i64)" : "", g->target->block);
+			str_printf(g->out, "%s%s", g->kernel->index64 && !g->target->c ? "(i64)" : "",
+			           g->target->block);
 		else
 			str_add(g->out, e->name);
 		break;
@@ -277,7 +293,7 @@ static void print_node(struct gen_text *g, expr e)
 	case IR_CAST_SAT: print_cast(g, e); break;
 	case IR_BITCAST:
 		snprintf(name, sizeof name, g->target->c ? "%s_bits_of_%s" : "bit_cast_to<%s>",
-			 g->target->c ? type_name(t) : gen_type(g, t), type_name(e->arg[0]->type));
+		         g->target->c ? type_name(t) : gen_type(g, t), type_name(e->arg[0]->type));
 		/* C computes narrow types as int. */
 		if (type_info(e->arg[0]->type)->bits < 32 && ir_op_info[e->arg[0]->op].kind >= IR_INFIX) {
 			str_printf(g->out, "%s((%s)(", name, type_name(e->arg[0]->type));
@@ -293,7 +309,8 @@ static void print_node(struct gen_text *g, expr e)
 	case IR_MOD: print_division(g, e); break;
 	case IR_LT:
 	case IR_LE:
-		if (e->arg[1]->op == IR_VAR && e->arg[0]->op != IR_VAR) { /* "element >= 35" reads better than "35 <= element" */
+		if (e->arg[1]->op == IR_VAR &&
+		    e->arg[0]->op != IR_VAR) { /* "element >= 35" reads better than "35 <= element" */
 			print(g, e->arg[1], PREC_LT);
 			str_add(g->out, e->op == IR_LT ? " > " : " >= ");
 			print(g, e->arg[0], PREC_LT + 1);
@@ -405,7 +422,9 @@ struct share {
 	int *uses;
 	bool *sure; /* evaluated whenever the whole is: may be computed in front of it */
 	bool *safe; /* may be computed anywhere: reads no memory, divides by nothing that may be zero */
-	struct { VEC(expr); } order;
+	struct {
+		VEC(expr);
+	} order;
 	struct arena *scratch;
 };
 
@@ -434,15 +453,16 @@ static void mark_sure(struct share *s, expr e)
 		mark_sure(s, e->arg[i]);
 }
 
-/* What only some branches evaluate is computed in front of all when it is index arithmetic, or long: texts must not grow
- * with every use. */
+/* What only some branches evaluate is computed in front of all when it is index arithmetic, or long: texts must not
+ * grow with every use. */
 static bool in_front(const struct share *s, expr e)
 {
 	enum { LONG = 40 };
 	return s->sure[e->id] || (s->safe[e->id] && (e->type == TYPE_INDEX || e->size > LONG));
 }
 
-/* Whether a name makes it shorter: loads and real work; of index arithmetic only what divides or has several operations. */
+/* Whether a name makes it shorter: loads and real work; of index arithmetic only what divides or has several
+ * operations. */
 static bool nameable(expr e)
 {
 	if (e->n == 0 || e->op == IR_VAR || e->op == IR_AXIS)
@@ -517,6 +537,6 @@ void gen_about(struct gen_text *g)
 {
 	const struct ir_kernel *k = g->kernel;
 	comment(g->out, k->about);
-	str_printf(g->out, "// Schedule: %s%s%s; %d threads a block%s.\n", k->rule, *k->params ? ", " : "", k->params, k->threads,
-		   k->index64 ? "; 64-bit positions" : "");
+	str_printf(g->out, "// Schedule: %s%s%s; %d threads a block%s.\n", k->rule, *k->params ? ", " : "", k->params,
+	           k->threads, k->index64 ? "; 64-bit positions" : "");
 }

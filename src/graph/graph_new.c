@@ -26,7 +26,7 @@ static int no_input(const struct graph *g, const char *option, const char *name,
 	closest = str_closest(name, names);
 	err_set(e, ERR_USAGE, "%s: %s \"%s\": the model has no input of this name.", g->model->path, option, name);
 	return closest ? err_advise(e, "Did you mean \"%s\"?", closest)
-		       : err_advise(e, "The model's inputs are %s.", str_text(&list));
+	               : err_advise(e, "The model's inputs are %s.", str_text(&list));
 }
 
 /* ---- Shapes that the caller gives -------------------------------------------------------------------------------- */
@@ -45,9 +45,10 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 		return 0;
 	now = dim_expr(g, &s->dim[axis]);
 	if (old && old != now)
-		return err_set(e, ERR_USAGE,
-			       "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
-			       g->model->path, axis, s->name, param);
+		return err_set(
+		        e, ERR_USAGE,
+		        "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
+		        g->model->path, axis, s->name, param);
 	map_put(&g->meaning, param, (void *)now);
 	return 0;
 }
@@ -61,23 +62,24 @@ static int take_shape(struct graph *g, const struct graph_shape *s, struct err *
 	if (!info)
 		return no_input(g, "shape of", s->name, e);
 	if (!onnx_value_type(info, &type, &shape))
-		return err_set(e, ERR_USAGE, "%s: input \"%s\" is no tensor, so it has no shape.", g->model->path, s->name);
+		return err_set(e, ERR_USAGE, "%s: input \"%s\" is no tensor, so it has no shape.", g->model->path,
+		               s->name);
 	if (shape && (int)shape->n_dim != s->rank)
-		return err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" is of rank %d; the input is of rank %zu.", g->model->path,
-			       s->name, s->rank, shape->n_dim);
+		return err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" is of rank %d; the input is of rank %zu.",
+		               g->model->path, s->name, s->rank, shape->n_dim);
 	for (int i = 0; i < s->rank; i++) {
 		const Onnx__TensorShapeProto__Dimension *d = shape ? shape->dim[i] : NULL;
 
 		if (!s->dim[i].symbol && s->dim[i].value < 0)
-			return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\": an extent cannot be %lld.", g->model->path, i, s->name,
-				       (long long)s->dim[i].value);
+			return err_set(e, ERR_USAGE, "%s: axis %d of \"%s\": an extent cannot be %lld.", g->model->path,
+			               i, s->name, (long long)s->dim[i].value);
 		if (d && graph_dim_name(d))
 			TRY(set_meaning(g, s, i, d->dim_param, e));
 		else if (d && d->has_dim_value && d->dim_value >= 0 &&
-			 (s->dim[i].symbol || s->dim[i].value != d->dim_value))
+		         (s->dim[i].symbol || s->dim[i].value != d->dim_value))
 			return err_set(e, ERR_USAGE,
-				       "%s: axis %d of \"%s\" has the extent %lld in the model; it cannot be changed.",
-				       g->model->path, i, s->name, (long long)d->dim_value);
+			               "%s: axis %d of \"%s\" has the extent %lld in the model; it cannot be changed.",
+			               g->model->path, i, s->name, (long long)d->dim_value);
 	}
 	return 0;
 }
@@ -131,8 +133,8 @@ static int take_bound(struct graph *g, const struct graph_bound *b, struct err *
 	if (!info)
 		return no_input(g, "constant", b->name, e);
 	if (onnx_value_type(info, &type, &shape) && type && type != b->tensor->type)
-		return err_set(e, ERR_USAGE, "%s: the constant for \"%s\" is %s; the input is %s.", g->model->path, b->name,
-			       type_name(b->tensor->type), type_name(type));
+		return err_set(e, ERR_USAGE, "%s: the constant for \"%s\" is %s; the input is %s.", g->model->path,
+		               b->name, type_name(b->tensor->type), type_name(type));
 	v = graph_value_new(g, b->name);
 	v->constant = b->tensor;
 	set_constant(g, v, b->tensor->type, b->tensor->rank, b->tensor->dim);
@@ -205,7 +207,7 @@ static void add_nodes(struct graph *g)
 
 static void add_consumers(struct graph *g)
 {
-	vec_each(pv, &g->values) {
+	vec_each (pv, &g->values) {
 		const struct onnx_value *x = onnx_value_find(g->index, (*pv)->name);
 
 		for (int i = 0; x && i < x->readers.n; i++)
@@ -220,7 +222,7 @@ static int build(struct graph *g, const struct graph_options *o, struct err *e)
 	TRY(take_inputs(g, o, e));
 	add_nodes(g);
 	add_consumers(g);
-	vec_each(n, &g->nodes)
+	vec_each (n, &g->nodes)
 		graph_infer_node(g, n);
 	for (size_t i = 0; i < p->n_output; i++) {
 		struct graph_value *v = graph_value_find(g, onnx_text(p->output[i]->name));

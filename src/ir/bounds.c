@@ -121,8 +121,9 @@ static void compute(expr e, expr *low, expr *high)
 			*low = l ? l : al && bl && ir_nonnegative(al) && ir_nonnegative(bl) ? ir_index(p, 0) : NULL;
 		} else {
 			*low = l ? l : al && bl && ir_const_int(bl, &x) ? bl : al ? al : bl;
-			*high = h ? h : ah && bh && ir_nonnegative(ah) && ir_nonnegative(bh)
-					? ir_poly_binary(IR_ADD, ah, bh) : NULL;
+			*high = h                                                      ? h
+			        : ah && bh && ir_nonnegative(ah) && ir_nonnegative(bh) ? ir_poly_binary(IR_ADD, ah, bh)
+			                                                               : NULL;
 		}
 		break;
 	}
@@ -133,13 +134,13 @@ static void compute(expr e, expr *low, expr *high)
 		*high = pick(ir_upper_bound(b), ir_upper_bound(e->arg[2]), false);
 		break;
 	case IR_CAST:
-		if (a->type == TYPE_BOOL || (type_info(a->type)->class == CLASS_UINT && type_info(a->type)->bits < 64)) {
+		if (a->type == TYPE_BOOL ||
+		    (type_info(a->type)->class == CLASS_UINT && type_info(a->type)->bits < 64)) {
 			*low = ir_index(p, 0);
 			*high = ir_index(p, a->type == TYPE_BOOL ? 1 : type_max(a->type));
 		}
 		break;
-	default:
-		break;
+	default: break;
 	}
 	if (constants(*low, *high, &x, &y) && x > y) /* an empty axis: nothing is ever evaluated there */
 		*high = *low;

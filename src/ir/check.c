@@ -15,7 +15,7 @@ struct checker {
 static void complain(struct checker *c, const char *what, const char *name)
 {
 	c->rc = err_set(c->err, ERR_DIFFER, "program %s, stage %s, %s: %s%s%s.", c->p->name,
-			c->stage ? c->stage->out->name : "-", c->role, what, *name ? " " : "", name);
+	                c->stage ? c->stage->out->name : "-", c->role, what, *name ? " " : "", name);
 	err_advise(c->err, "This is a bug in tpat; please report it with the model.");
 }
 
@@ -137,7 +137,7 @@ int ir_check(const struct ir_program *p, struct err *e)
 		defined[i] = b->role == IR_INPUT || b->role == IR_CONSTANT;
 		check_extents(&c, b->rank, b->dim);
 	}
-	vec_each(s, &p->stages) {
+	vec_each (s, &p->stages) {
 		c.stage = *s;
 		if (!c.rc)
 			check_stage(&c);
@@ -146,7 +146,7 @@ int ir_check(const struct ir_program *p, struct err *e)
 		defined[(*s)->out->id] = true;
 	}
 	c.stage = NULL;
-	vec_each(out, &p->outputs)
+	vec_each (out, &p->outputs)
 		if (!c.rc && !defined[(*out)->id])
 			complain(&c, "an output is never defined:", (*out)->name);
 	arena_free(scratch);

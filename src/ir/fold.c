@@ -94,11 +94,12 @@ static expr fold_cast(struct ir_pool *p, enum ir_op op, enum type t, expr a)
 	if (t == TYPE_BOOL)
 		return ir_int(p, t, a->f != 0);
 	/* Beyond 2^53 the edge cases of saturation are left to the machine that runs it. */
-	return fabs(a->f) < 9e15 && (t == TYPE_INDEX || t == TYPE_I64 || t == TYPE_U64 ||
-				     (a->f > (double)type_min(t) - 1 && a->f < (double)type_max(t) + 1)) &&
-			       !(a->f <= -1 && type_info(t)->class == CLASS_UINT)
-		       ? ir_int(p, t, (int64_t)a->f)
-		       : NULL;
+	return fabs(a->f) < 9e15 &&
+	                       (t == TYPE_INDEX || t == TYPE_I64 || t == TYPE_U64 ||
+	                        (a->f > (double)type_min(t) - 1 && a->f < (double)type_max(t) + 1)) &&
+	                       !(a->f <= -1 && type_info(t)->class == CLASS_UINT)
+	               ? ir_int(p, t, (int64_t)a->f)
+	               : NULL;
 }
 
 expr ir_fold(struct ir_pool *p, enum ir_op op, enum type t, int n, const expr *arg)

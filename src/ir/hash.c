@@ -11,7 +11,9 @@ struct hasher {
 	uint64_t *memo;
 	bool *done;
 	int *number; /* of buffers, by id: as they would be numbered when read from text */
-	struct { VEC(const struct ir_buffer *); } order;
+	struct {
+		VEC(const struct ir_buffer *);
+	} order;
 };
 
 static uint64_t symbol_number(struct hasher *h, const char *name)
@@ -64,7 +66,8 @@ static uint64_t hash_unordered(struct hasher *h, expr e)
 static bool unordered(expr e)
 {
 	return e->n == 2 && e->arg[0]->type == TYPE_INDEX &&
-	       (e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL || e->op == IR_MIN || e->op == IR_MAX || e->op == IR_EQ);
+	       (e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL || e->op == IR_MIN || e->op == IR_MAX ||
+	        e->op == IR_EQ);
 }
 
 static uint64_t hash_expr(struct hasher *h, expr e)
@@ -115,14 +118,14 @@ static void number_buffer(struct hasher *h, const struct ir_buffer *b)
 static void number_buffers(struct hasher *h, const struct ir_program *p)
 {
 	h->number = NEWN(h->scratch, int, p->buffers.n + 1);
-	vec_each(b, &p->inputs)
+	vec_each (b, &p->inputs)
 		number_buffer(h, *b);
-	vec_each(b, &p->outputs)
+	vec_each (b, &p->outputs)
 		number_buffer(h, *b);
-	vec_each(b, &p->buffers)
+	vec_each (b, &p->buffers)
 		if ((*b)->role == IR_CONSTANT)
 			number_buffer(h, *b);
-	vec_each(s, &p->stages)
+	vec_each (s, &p->stages)
 		number_buffer(h, (*s)->out);
 }
 
@@ -130,15 +133,18 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 {
 	struct arena *scratch = arena_new();
 	uint32_t n = ir_pool_size(p->pool);
-	struct hasher h = { .seed = seed, .symbols = map_new(scratch), .scratch = scratch, .memo = NEWN(scratch, uint64_t, n),
-			    .done = NEWN(scratch, bool, n) };
+	struct hasher h = { .seed = seed,
+		            .symbols = map_new(scratch),
+		            .scratch = scratch,
+		            .memo = NEWN(scratch, uint64_t, n),
+		            .done = NEWN(scratch, bool, n) };
 	number_buffers(&h, p);
 	uint64_t x = hash_u64(seed, (uint64_t)p->inputs.n * 65536 + (uint64_t)p->outputs.n);
-	vec_each(in, &p->inputs) /* every symbol is some input's extent */
+	vec_each (in, &p->inputs) /* every symbol is some input's extent */
 		for (int k = 0; k < (*in)->rank; k++)
 			if ((*in)->dim[k]->op == IR_SYMBOL)
 				symbol_number(&h, (*in)->dim[k]->name);
-	vec_each(pb, &h.order) {
+	vec_each (pb, &h.order) {
 		const struct ir_buffer *b = *pb;
 		x = hash_u64(x, (uint64_t)b->role * 4096 + (uint64_t)b->type * 64 + (uint64_t)b->rank);
 		for (int k = 0; k < b->rank; k++)
@@ -146,7 +152,7 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		if (b->role == IR_CONSTANT && b->data->data)
 			x = hash_bytes(x, b->data->data, (size_t)tensor_bytes(b->data));
 	}
-	vec_each(ps, &p->stages) {
+	vec_each (ps, &p->stages) {
 		const struct ir_stage *s = *ps;
 		struct stage_hash sh = { &h, hash_u64(x, (uint64_t)s->kind * 64 + (uint64_t)s->combine) };
 		sh.x = hash_u64(sh.x, (uint64_t)h.number[s->out->id]);

@@ -1,4 +1,5 @@
-/* Reads the text form that print.c writes. Any text gives a program or an error sentence with its line, never a crash. */
+/* Reads the text form that print.c writes. Any text gives a program or an error sentence with its line, never a crash.
+ */
 #include "ir/pool.h"
 
 #include <ctype.h>
@@ -24,13 +25,15 @@ struct parser {
 	struct err *err;
 	int depth;
 	/* What the expression being read may use. */
-	int out_rank;              /* axes i, j, k ... */
+	int out_rank; /* axes i, j, k ... */
 	const expr *out_dim;
 	int space_rank;
 	const expr *space;
-	enum type acc;             /* TYPE_NONE: no `it` here */
-	bool shapes;               /* only symbols and integers */
-	struct { VEC(struct let); } lets;
+	enum type acc; /* TYPE_NONE: no `it` here */
+	bool shapes;   /* only symbols and integers */
+	struct {
+		VEC(struct let);
+	} lets;
 };
 
 static int fail(struct parser *s, const char *what)
@@ -156,7 +159,7 @@ static int load(struct parser *s, const char *buffer, expr *out)
 	expr arg[IR_MAX_RANK];
 	int n;
 	const struct ir_buffer *b = NULL;
-	vec_each(pb, &s->p->buffers)
+	vec_each (pb, &s->p->buffers)
 		if (strcmp((*pb)->name, buffer) == 0)
 			b = *pb;
 	if (!b || s->shapes)
@@ -177,7 +180,9 @@ static int apply(struct parser *s, enum ir_op op, expr *arg, int n, expr *out)
 	const char *fault = ir_operand_fault(op, n == 3 ? arg[1]->type : TYPE_NONE, n, arg);
 	if (fault)
 		return fail(s, fault);
-	*out = n == 3 ? ir_select(arg[0], arg[1], arg[2]) : n == 1 ? ir_unary(op, arg[0]) : ir_binary(op, arg[0], arg[1]);
+	*out = n == 3   ? ir_select(arg[0], arg[1], arg[2])
+	       : n == 1 ? ir_unary(op, arg[0])
+	                : ir_binary(op, arg[0], arg[1]);
 	return limited(s, *out);
 }
 
@@ -220,7 +225,8 @@ static int call(struct parser *s, const char *function, expr *out)
 		return limited(s, *out);
 	}
 	for (enum ir_op op = IR_ADD; op < IR_OP_COUNT; op++) {
-		if (strcmp(ir_op_info[op].text, function) == 0 && op != IR_CAST && op != IR_CAST_SAT && op != IR_BITCAST) {
+		if (strcmp(ir_op_info[op].text, function) == 0 && op != IR_CAST && op != IR_CAST_SAT &&
+		    op != IR_BITCAST) {
 			TRY(arguments(s, ")", arg, &n));
 			return apply(s, op, arg, n, out);
 		}
@@ -373,7 +379,7 @@ static int declaration(struct parser *s, enum ir_role role, struct ir_buffer **o
 	TRY(name(s, &text));
 	TRY(expect(s, ":"));
 	TRY(shape(s, &t, &rank, dim));
-	vec_each(b, &s->p->buffers)
+	vec_each (b, &s->p->buffers)
 		if (strcmp((*b)->name, text) == 0)
 			return fail(s, "two buffers of one name");
 	if (ir_name_reserved(text))
@@ -476,11 +482,11 @@ static int stage(struct parser *s)
 		return fail(s, "a buffer cannot have this name");
 	TRY(expect(s, ":"));
 	TRY(shape(s, &t, &rank, dim));
-	vec_each(b, &s->p->buffers)
+	vec_each (b, &s->p->buffers)
 		if (strcmp((*b)->name, text) == 0)
 			out = *b;
 	if (out && (out->role != IR_OUTPUT || ir_stage_of(s->p, out) || out->type != t || out->rank != rank ||
-		    (rank && memcmp(out->dim, dim, sizeof dim[0] * (size_t)rank) != 0)))
+	            (rank && memcmp(out->dim, dim, sizeof dim[0] * (size_t)rank) != 0)))
 		return fail(s, "a stage makes a new buffer, or an output as it was declared");
 	/* A new one becomes visible only when its stage is read: no stage reads what it makes. */
 	struct ir_buffer fresh = { .type = t, .rank = rank };

@@ -13,7 +13,7 @@ static void rebuild(void *user, expr *slot, const char *role)
 int ir_pass_simplify(struct ir_program *p, struct err *e)
 {
 	(void)e;
-	vec_each(s, &p->stages)
+	vec_each (s, &p->stages)
 		ir_stage_exprs(*s, rebuild, p);
 	return 0;
 }
@@ -62,7 +62,7 @@ int ir_pass_merge(struct ir_program *p, struct err *e)
 				continue;
 			struct replace_in x = { p, { b->out, a->out } };
 			memmove(&p->stages.at[j], &p->stages.at[j + 1],
-				sizeof p->stages.at[0] * (size_t)(--p->stages.n - j));
+			        sizeof p->stages.at[0] * (size_t)(--p->stages.n - j));
 			for (int k = j--; k < p->stages.n; k++)
 				ir_stage_exprs(p->stages.at[k], replace_slot, &x);
 		}

@@ -3,8 +3,8 @@
 #include "ir/passes.h"
 
 enum {
-	CHEAP = 6,       /* a map of at most this cost is recomputed wherever it is read */
-	MODERATE = 40,   /* up to this cost it may be recomputed a few times, once an element and reader */
+	CHEAP = 6,     /* a map of at most this cost is recomputed wherever it is read */
+	MODERATE = 40, /* up to this cost it may be recomputed a few times, once an element and reader */
 	FEW_SITES = 3,
 	MAX_BODY = 2000, /* no stage grows beyond this cost */
 };
@@ -18,9 +18,9 @@ static void remove_stage(struct ir_program *p, int i)
 /* Readers of a buffer. */
 struct readers {
 	const struct ir_buffer *buf;
-	int stages, sites;            /* reading stages; distinct loads in them, summed over stages */
-	bool wider;                   /* some reader's space has more points than the buffer has elements */
-	bool loops;                   /* some reader is a reduction */
+	int stages, sites; /* reading stages; distinct loads in them, summed over stages */
+	bool wider;        /* some reader's space has more points than the buffer has elements */
+	bool loops;        /* some reader is a reduction */
 	int in_stage;
 };
 
@@ -50,7 +50,7 @@ static struct readers readers_of(struct ir_program *p, const struct ir_buffer *b
 {
 	struct readers r = { .buf = b };
 	expr own = ir_buffer_count(p, b);
-	vec_each(ps, &p->stages) {
+	vec_each (ps, &p->stages) {
 		struct ir_stage *s = *ps;
 		r.in_stage = 0;
 		ir_stage_exprs(s, count_slot, &r);
@@ -96,7 +96,9 @@ struct slot_job {
 	struct ir_program *p;
 	struct inline_map map;
 	struct arena *scratch;
-	struct { VEC(expr); } made; /* what the slots will hold, in their order */
+	struct {
+		VEC(expr);
+	} made; /* what the slots will hold, in their order */
 	int next;
 	bool large;
 };
@@ -158,7 +160,8 @@ static bool worth_inlining(struct ir_program *p, const struct ir_stage *s)
 struct post_job {
 	const struct ir_buffer *buf;
 	const struct ir_stage *reduce;
-	bool plain; /* every load of buf is at the space's own index, and nothing else is indexed in a way that post cannot */
+	bool plain; /* every load of buf is at the space's own index, and nothing else is indexed in a way that post
+	               cannot */
 	expr acc;
 };
 

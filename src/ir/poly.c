@@ -121,7 +121,8 @@ static void collect(struct poly *p, expr e, int64_t scale)
 			}
 			f = f->arg[0];
 		}
-		if (t.n == MAX_FACTORS || f->op == IR_ADD || f->op == IR_SUB || f->op == IR_MUL || f->op == IR_CONST_INT) {
+		if (t.n == MAX_FACTORS || f->op == IR_ADD || f->op == IR_SUB || f->op == IR_MUL ||
+		    f->op == IR_CONST_INT) {
 			struct arena_mark m = arena_mark(e->pool->arena);
 			collect_product(p, e, scale);
 			arena_release(e->pool->arena, m);
@@ -378,8 +379,8 @@ expr ir_poly_mod(expr a, expr b)
 		return ir_poly_mod(r, b);
 	if (constant && d > 0) {
 		/* Coefficients modulo d, none of them growing: sums must not leave 32 bits because of it. The constant
-		 * may become positive, as that helps to prove the whole so. A remainder of a multiple of d is as good as
-		 * its operand. */
+		 * may become positive, as that helps to prove the whole so. A remainder of a multiple of d is as good
+		 * as its operand. */
 		struct poly pa = { 0 }, reduced = { 0 };
 		collect(&pa, a, 1);
 		for (int i = 0; i < pa.n && !pa.failed; i++) {

@@ -157,7 +157,9 @@ void ir_print_expr(struct str *out, expr e, int out_rank)
 
 struct share {
 	int *uses;
-	struct { VEC(expr); } order;
+	struct {
+		VEC(expr);
+	} order;
 	struct arena *scratch;
 	int lets; /* the next free number: no symbol is called so */
 };
@@ -250,8 +252,11 @@ void ir_print_stage(struct str *out, const struct ir_stage *s)
 	int rank = s->out->rank, inner_rank = s->kind == IR_SCATTER ? 0 : rank;
 	str_printf(out, "  %s: ", s->out->name);
 	print_shape(out, s->out);
-	str_printf(out, " = %s%s (", s->kind == IR_MAP ? "map" : s->kind == IR_SCATTER ? "scatter " : "",
-		   s->kind == IR_MAP ? "" : ir_combine_name[s->combine]);
+	str_printf(out, " = %s%s (",
+	           s->kind == IR_MAP       ? "map"
+	           : s->kind == IR_SCATTER ? "scatter "
+	                                   : "",
+	           s->kind == IR_MAP ? "" : ir_combine_name[s->combine]);
 	for (int k = 0; k < rank; k++)
 		str_printf(out, "%s%s", k ? ", " : "", ir_axis_names[0][k]);
 	for (int k = 0; k < s->space_rank; k++) {
@@ -289,10 +294,10 @@ static void print_program(struct str *out, const struct ir_program *p, int64_t m
 	str_add(out, " -> ");
 	print_buffers(out, p->outputs.n, p->outputs.at);
 	str_add(out, "\n");
-	vec_each(b, &p->buffers)
+	vec_each (b, &p->buffers)
 		if ((*b)->role == IR_CONSTANT)
 			print_constant(out, *b, most);
-	vec_each(s, &p->stages)
+	vec_each (s, &p->stages)
 		ir_print_stage(out, *s);
 }
 

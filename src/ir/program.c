@@ -58,14 +58,14 @@ static bool taken(const struct ir_program *p, const char *name)
 {
 	if (ir_name_reserved(name))
 		return true;
-	vec_each(b, &p->buffers)
+	vec_each (b, &p->buffers)
 		if (strcmp((*b)->name, name) == 0)
 			return true;
 	return false;
 }
 
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
-				enum ir_role role)
+                                enum ir_role role)
 {
 	ck(rank <= IR_MAX_RANK);
 	struct ir_buffer *b = NEW(p->arena, struct ir_buffer);
@@ -94,7 +94,7 @@ struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, str
 
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b)
 {
-	vec_each(s, &p->stages)
+	vec_each (s, &p->stages)
 		if ((*s)->out == b)
 			return *s;
 	return NULL;
@@ -149,8 +149,8 @@ bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input
 /* ---- Contents of small integer buffers, see ir_element. */
 
 struct element {
-	const int64_t *at;         /* of the output's axes */
-	const int64_t *reduced;    /* of the reduced axes */
+	const int64_t *at;      /* of the output's axes */
+	const int64_t *reduced; /* of the reduced axes */
 	int rank;
 	bool failed;
 };

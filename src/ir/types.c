@@ -57,7 +57,8 @@ static const char *fault_of_cast(enum ir_op op, enum type to, enum type from)
 		return "a cast of such a type";
 	if (op == IR_CAST_SAT && (!type_is_float(from) || !type_is_float(to) || to_bits > 8))
 		return "a saturating cast is of floats to 8-bit floats";
-	if (op == IR_BITCAST && (to == TYPE_INDEX || from == TYPE_INDEX || to == TYPE_BOOL || from_bits != to_bits || to_bits < 8))
+	if (op == IR_BITCAST &&
+	    (to == TYPE_INDEX || from == TYPE_INDEX || to == TYPE_BOOL || from_bits != to_bits || to_bits < 8))
 		return "a bitcast between types of two widths";
 	return NULL;
 }
@@ -68,7 +69,8 @@ const char *ir_operand_fault(enum ir_op op, enum type t, int n, const expr *arg)
 		return "wrong number of operands";
 	if (op == IR_SELECT)
 		return arg[0]->type == TYPE_BOOL && arg[1]->type == arg[2]->type && arg[1]->type == t
-			       ? NULL : "a select takes bool and two operands of one type";
+		               ? NULL
+		               : "a select takes bool and two operands of one type";
 	if (op == IR_CAST || op == IR_CAST_SAT || op == IR_BITCAST)
 		return fault_of_cast(op, t, arg[0]->type);
 	if (n == 2 && arg[0]->type != arg[1]->type)
@@ -89,5 +91,6 @@ const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum ty
 		return "all and any are of bool";
 	if (kind == IR_SCATTER && type_is_int(t))
 		return NULL; /* atomics have all integers */
-	return (computes(t) && t != TYPE_INDEX) || (small && kind == IR_SCATTER) ? NULL : "a type that cannot be combined so";
+	return (computes(t) && t != TYPE_INDEX) || (small && kind == IR_SCATTER) ? NULL
+	                                                                         : "a type that cannot be combined so";
 }

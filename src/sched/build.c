@@ -69,8 +69,9 @@ const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *
 	ck(own == b || own->flat == b);
 	if (!own->flat) {
 		own->flat = NEW(p->arena, struct ir_buffer);
-		*own->flat = (struct ir_buffer){ .name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP,
-						 .id = own->id };
+		*own->flat = (struct ir_buffer){
+			.name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP, .id = own->id
+		};
 		own->flat->dim[0] = ir_buffer_count(p, own);
 	}
 	return own->flat;
@@ -88,7 +89,7 @@ expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int 
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
 	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, threads));
 	expr first = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, threads * width)),
-			       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
+	                       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
 	first = emit_declare(p, &k->body, "element", first, NULL);
 	emit_return_if(p, &k->body, ir_binary(IR_LE, count, first));
 	/* From here on it is known to be inside. */
@@ -148,7 +149,7 @@ void mark_axes(expr e, bool *used)
 }
 
 void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
-		  const char *const *names, const bool *used, expr *value)
+                  const char *const *names, const bool *used, expr *value)
 {
 	expr rest = n;
 	for (int k = rank - 1; k >= 0; k--) {
@@ -234,7 +235,7 @@ struct ir_step *step_new(struct ir_plan *plan)
 }
 
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
-			     const struct sched_choice *c)
+                             const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = NEW(p->arena, struct ir_kernel);
@@ -254,7 +255,7 @@ struct collect {
 
 static void add_buffer(struct collect *c, const struct ir_buffer *b)
 {
-	vec_each(have, &c->k->buffers)
+	vec_each (have, &c->k->buffers)
 		if (*have == b)
 			return;
 	vec_push(c->p->arena, &c->k->buffers, b);
@@ -267,7 +268,7 @@ static void collect_node(void *user, expr e)
 		add_buffer(c, e->buf);
 	if (e->op != IR_SYMBOL)
 		return;
-	vec_each(have, &c->k->symbols)
+	vec_each (have, &c->k->symbols)
 		if (strcmp(*have, e->name) == 0)
 			return;
 	vec_push(c->p->arena, &c->k->symbols, e->name);
@@ -318,15 +319,18 @@ static int order_buffers(const struct ir_program *p, const struct ir_buffer *b)
 
 struct fit {
 	struct ir_program *p;
-	expr limit, fits;              /* bool over symbols */
-	struct { VEC(expr); } checked; /* bounds that `fits` says are within the limit */
+	expr limit, fits; /* bool over symbols */
+	struct {
+		VEC(expr);
+	} checked; /* bounds that `fits` says are within the limit */
 };
 
 /* What a guard cannot compute at run time: all but index arithmetic. */
 static void find_other(void *user, expr e)
 {
 	bool *other = user;
-	bool divides = e->op == IR_DIV || e->op == IR_REM || e->op == IR_POW, bits = e->op >= IR_BITAND && e->op <= IR_SHR;
+	bool divides = e->op == IR_DIV || e->op == IR_REM || e->op == IR_POW,
+	     bits = e->op >= IR_BITAND && e->op <= IR_SHR;
 	*other |= type_is_float(e->type) || divides || bits || e->op == IR_BITCAST || e->op == IR_BITNOT;
 }
 
@@ -336,7 +340,7 @@ static void must_fit(struct fit *f, expr bound)
 	ir_walk(bound, find_other, &other);
 	if (other)
 		return;
-	vec_each(c, &f->checked)
+	vec_each (c, &f->checked)
 		if (ir_nonnegative(ir_binary(IR_SUB, *c, bound)))
 			return;
 	vec_push(f->p->arena, &f->checked, bound);
@@ -369,12 +373,12 @@ static void fit_block(struct fit *f, const struct ir_block *b)
 	}
 }
 
-/* bool: every position in the kernel's buffers, its thread count, and what is computed on the way fit 31 bits, with room
- * for a last block. */
+/* bool: every position in the kernel's buffers, its thread count, and what is computed on the way fit 31 bits, with
+ * room for a last block. */
 static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 {
 	struct fit f = { p, ir_index(p->pool, INT32_MAX - (1 << 20)), ir_int(p->pool, TYPE_BOOL, 1), { 0 } };
-	vec_each(b, &k->buffers)
+	vec_each (b, &k->buffers)
 		must_fit(&f, (*b)->dim[0]);
 	must_fit(&f, ir_binary(IR_MUL, k->blocks, ir_index(p->pool, k->threads)));
 	fit_block(&f, &k->body);
@@ -387,8 +391,8 @@ static const char *unique_name(const struct ir_plan *plan, const char *name)
 	const char *unique = name;
 	for (int number = 2;; number++) {
 		bool taken = false;
-		vec_each(step, &plan->steps)
-			vec_each(k, *step)
+		vec_each (step, &plan->steps)
+			vec_each (k, *step)
 				taken |= strcmp((*k)->name, unique) == 0;
 		if (!taken)
 			return unique;
@@ -406,7 +410,8 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	collect_block(&c, &k->serial);
 	add_buffer(&c, k->written);
 	for (int i = 1; i < k->buffers.n; i++) /* inputs, constants, intermediates, outputs */
-		for (int j = i; j > 0 && order_buffers(p, k->buffers.at[j - 1]) > order_buffers(p, k->buffers.at[j]); j--) {
+		for (int j = i; j > 0 && order_buffers(p, k->buffers.at[j - 1]) > order_buffers(p, k->buffers.at[j]);
+		     j--) {
 			const struct ir_buffer *b = k->buffers.at[j];
 			k->buffers.at[j] = k->buffers.at[j - 1];
 			k->buffers.at[j - 1] = b;

@@ -7,9 +7,9 @@
 struct traffic {
 	struct ir_program *p;
 	const struct sched_target *t;
-	int axis;        /* along which neighbouring threads run; -1: none */
+	int axis; /* along which neighbouring threads run; -1: none */
 	double bytes;
-	double points;   /* of the space: how often the load is made */
+	double points; /* of the space: how often the load is made */
 };
 
 enum { SECTOR = 32 };
@@ -28,7 +28,8 @@ static void add_load(void *user, expr e)
 	double step = stride ? (double)about(stride, m->t) : 1e9;
 	if (stride && ir_is_int(stride, 0))
 		step = 0;
-	/* A warp's access takes whole sectors; what is read again mostly comes from the caches at a quarter of the cost. */
+	/* A warp's access takes whole sectors; what is read again mostly comes from the caches at a quarter of the
+	 * cost. */
 	double a_load = step == 0 ? size / SECTOR : step == 1 ? size : step * size < SECTOR ? step * size : SECTOR;
 	double first = elements * size, again = m->points * a_load;
 	m->bytes += again <= first ? again : first + (again - first) / 4;
@@ -43,7 +44,7 @@ static int last_axis(const struct ir_buffer *b)
 }
 
 double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-		      const struct sched_target *t)
+                      const struct sched_target *t)
 {
 	struct ir_program *p = (struct ir_program *)cp;
 	double outs = (double)about(out_count(p, s), t), points = (double)about(space_count(p, s), t);

@@ -46,7 +46,9 @@ struct find {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int width, vectors, loads;
-	struct { VEC(expr); } found;
+	struct {
+		VEC(expr);
+	} found;
 };
 
 static void find_vector(void *user, expr e)
@@ -80,7 +82,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 }
 
 static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
-		      struct sched_choice *out)
+                      struct sched_choice *out)
 {
 	struct ir_program *p = (struct ir_program *)cp;
 	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits;
@@ -98,7 +100,7 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 }
 
 static void one_element(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-			const struct sched_choice *c, const char *suffix)
+                        const struct sched_choice *c, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
@@ -133,13 +135,13 @@ static expr vector_lane(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < l->f->found.n; i++)
 		if (l->f->found.at[i] == e)
-			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s]", l->name[i], l->lane->name),
-				      NULL);
+			return ir_var(l->p->pool, e->type,
+			              arena_printf(l->p->arena, "%s[%s]", l->name[i], l->lane->name), NULL);
 	return NULL;
 }
 
 static void several_elements(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-			     const struct sched_choice *c)
+                             const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	int width = c->param[0], inner = inner_axis(s->out), rank = s->out->rank;
@@ -153,15 +155,16 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	expr same = ir_flat(p->pool, s->out, own);
 	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
 	struct lanes l = { p, &f, NEWN(p->arena, const char *, f.found.n + 1), lane };
-	struct axes a = { .value = own, .same = same, .same_as = ir_binary(IR_ADD, element, lane), .load = vector_lane,
-			  .user = &l };
+	struct axes a = {
+		.value = own, .same = same, .same_as = ir_binary(IR_ADD, element, lane), .load = vector_lane, .user = &l
+	};
 	for (int i = 0; i < f.found.n; i++) {
 		expr e = f.found.at[i];
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= f.found.at[j]->buf == e->buf;
 		l.name[i] = again ? arena_printf(p->arena, "%s_v%d", e->buf->name, i + 1)
-				  : arena_printf(p->arena, "%s_v", e->buf->name);
+		                  : arena_printf(p->arena, "%s_v", e->buf->name);
 	}
 	/* Which axes are met: in the value, and in where vectors start. */
 	mark_axes(to_kernel(p, s->value, &a), used);
@@ -195,8 +198,8 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	array->name = result;
 	array->type = s->out->type;
 	array->width = width;
-	struct ir_block *loop = emit_for(p, &k->body, "v", ir_index(p->pool, 0), ir_index(p->pool, width),
-					 ir_index(p->pool, 1));
+	struct ir_block *loop =
+	        emit_for(p, &k->body, "v", ir_index(p->pool, 0), ir_index(p->pool, width), ir_index(p->pool, 1));
 	k->body.at[k->body.n - 1].width = width;
 	struct ir_stmt *set = emit(p, loop, IR_SET);
 	set->name = result;
@@ -208,7 +211,8 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	st->type = s->out->type;
 	st->buf = flat_view(p, s->out);
 	st->at = element;
-	expr fits = ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
+	expr fits =
+	        ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
 	k->guard = fits->op == IR_CONST_INT ? NULL : fits;
 	kernel_finish(plan, step, k, s);
 }
@@ -223,6 +227,11 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 }
 
 const struct sched_rule sched_map = {
-	.name = "map", .version = 1, .help = "one thread makes `width` neighbouring elements", .params = { "width" },
-	.applicable = applicable, .candidates = candidates, .apply = apply,
+	.name = "map",
+	.version = 1,
+	.help = "one thread makes `width` neighbouring elements",
+	.params = { "width" },
+	.applicable = applicable,
+	.candidates = candidates,
+	.apply = apply,
 };

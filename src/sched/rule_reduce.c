@@ -46,7 +46,8 @@ static expr declare_variable(struct ir_program *p, struct ir_block *b, const cha
 	return ir_var(p->pool, first->type, name, NULL);
 }
 
-/* Also of what emit_declare would use as it is: built-in variables are unsigned, and only declared away from here on. */
+/* Also of what emit_declare would use as it is: built-in variables are unsigned, and only declared away from here on.
+ */
 static expr declare_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
 {
 	struct ir_stmt *s = emit(p, b, IR_DECLARE);
@@ -132,7 +133,7 @@ static expr own_position(struct ir_program *p, const struct ir_stage *s)
 /* ---- reduce_thread */
 
 static int thread_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-			     struct sched_choice *out)
+                             struct sched_choice *out)
 {
 	(void)p;
 	(void)s;
@@ -181,7 +182,7 @@ static void thread_apply(struct ir_plan *plan, const struct ir_stage *s, const s
 /* ---- reduce_lanes */
 
 static int lanes_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-			    struct sched_choice *out)
+                            struct sched_choice *out)
 {
 	int64_t points = about(reduced_count((struct ir_program *)p, s), t);
 	int n = 0;
@@ -202,8 +203,8 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 	declare_axes(p, b, row, rank, s->out->dim, ir_axis_names[0], used, axis);
 	struct accumulator a = accumulator_begin(p, b, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct ir_block *loop = emit_for(p, b, name, lane ? lane : ir_index(p->pool, 0), points,
-					 ir_index(p->pool, lane ? lanes : 1));
+	struct ir_block *loop =
+	        emit_for(p, b, name, lane ? lane : ir_index(p->pool, 0), points, ir_index(p->pool, lane ? lanes : 1));
 	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
 	if (s->space_rank == 1)
 		axis[rank] = point;
@@ -238,7 +239,7 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 	if (rows_a_block > 1) {
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
 		row = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, rows_a_block)),
-				ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
+		                ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
 	}
 	lane = declare_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
 	row = declare_constant(p, &k->body, "row", row, NULL);
@@ -252,10 +253,10 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 	row = block;
 	if (rows_a_block > 1) {
 		b = emit_for(p, b, "row", ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
-			     ir_binary(IR_MIN, rows,
-				       ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
-						 ir_index(p->pool, rows_a_block))),
-			     ir_index(p->pool, 1));
+		             ir_binary(IR_MIN, rows,
+		                       ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
+		                                 ir_index(p->pool, rows_a_block))),
+		             ir_index(p->pool, 1));
 		row = ir_var(p->pool, TYPE_INDEX, "row", rows);
 	}
 	one_row(plan, s, b, row, NULL, 1);
@@ -263,11 +264,20 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 }
 
 const struct sched_rule sched_reduce_lanes = {
-	.name = "reduce_lanes", .version = 1, .help = "a warp or a block of `lanes` threads shares each element",
-	.params = { "lanes" }, .applicable = applicable, .candidates = lanes_candidates, .apply = lanes_apply,
+	.name = "reduce_lanes",
+	.version = 1,
+	.help = "a warp or a block of `lanes` threads shares each element",
+	.params = { "lanes" },
+	.applicable = applicable,
+	.candidates = lanes_candidates,
+	.apply = lanes_apply,
 };
 
 const struct sched_rule sched_reduce_thread = {
-	.name = "reduce_thread", .version = 1, .help = "one thread makes each element",
-	.applicable = applicable, .candidates = thread_candidates, .apply = thread_apply,
+	.name = "reduce_thread",
+	.version = 1,
+	.help = "one thread makes each element",
+	.applicable = applicable,
+	.candidates = thread_candidates,
+	.apply = thread_apply,
 };

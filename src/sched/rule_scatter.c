@@ -1,4 +1,5 @@
-/* Rule scatter: one kernel fills the result, a second applies the updates, one thread each, atomically where two may meet. */
+/* Rule scatter: one kernel fills the result, a second applies the updates, one thread each, atomically where two may
+ * meet. */
 #include "sched/build.h"
 
 #include "ir/axis_names.h"
@@ -15,7 +16,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 }
 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-		      struct sched_choice *out)
+                      struct sched_choice *out)
 {
 	(void)p;
 	(void)s;
@@ -83,6 +84,10 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 }
 
 const struct sched_rule sched_scatter = {
-	.name = "scatter", .version = 1, .help = "fill, then one thread an update",
-	.applicable = applicable, .candidates = candidates, .apply = apply,
+	.name = "scatter",
+	.version = 1,
+	.help = "fill, then one thread an update",
+	.applicable = applicable,
+	.candidates = candidates,
+	.apply = apply,
 };

@@ -4,11 +4,15 @@
 #include <string.h>
 
 const struct sched_target sched_default_target = {
-	.arch = 90, .processors = 132, .bytes_per_ns = 3000, .launch_ns = 2500, .typical = 64,
+	.arch = 90,
+	.processors = 132,
+	.bytes_per_ns = 3000,
+	.launch_ns = 2500,
+	.typical = 64,
 };
 
 const struct sched_rule *const sched_rules[] = { &sched_map, &sched_reduce_lanes, &sched_reduce_thread, &sched_scatter,
-						 NULL };
+	                                         NULL };
 
 const struct sched_rule *sched_find(const char *name)
 {
@@ -19,7 +23,7 @@ const struct sched_rule *sched_find(const char *name)
 }
 
 int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-		  struct sched_choice *out)
+                  struct sched_choice *out)
 {
 	struct sched_choice one[SCHED_MAX_CHOICES];
 	double cost[SCHED_MAX_CHOICES];
