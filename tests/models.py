@@ -80,6 +80,7 @@ write("bad_attribute.onnx", model([one("Softmax", axis=7)], X, Y))
 write("bad_broadcast.onnx", model([one("Add", ("x", "w"))], X, Y, [weights()]))
 write("missing_input.onnx", model([one("MatMul", ("x",))], X, Y))
 write("string_tensor.onnx", model([one("Identity")], [info("x", [2], TensorProto.STRING)], [info("y", [2], TensorProto.STRING)]))
+write("double_tensor.onnx", model([one("Erf")], [info("x", [2], TensorProto.DOUBLE)], [info("y", [2], TensorProto.DOUBLE)]))
 write("huge_dimensions.onnx", model([one("Relu")], [info("x", [2**40, 2**40])], [info("y", [2**40, 2**40])]))
 short = weights()
 short.raw_data = short.raw_data[:20]

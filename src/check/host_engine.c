@@ -273,7 +273,8 @@ int host_build(struct host_engine **out, struct host *h, const char *name, const
 	if (!creator) {
 		err_set(e, ERR_MODEL, "%s has no plugin %s, version \"%s\", namespace \"%s\".", h->path, name,
 		        version ? version : "", name_space ? name_space : "");
-		return err_advise(e, "Is it the library that was built with this model? tpat inspect shows what it holds.");
+		return err_advise(
+		        e, "Is it the library that was built with this model? tpat inspect shows what it holds.");
 	}
 	*x = (struct host_engine){ .host = h, .arena = a, .name = arena_strdup(a, name), .inputs = n };
 	for (int i = 0; i < n; i++)

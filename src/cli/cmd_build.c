@@ -47,7 +47,8 @@ static int no_such_pass(const struct dump *d)
 	vec_each (pass, &d->passes)
 		str_printf(&list, "%s, ", *pass);
 	str_printf(&list, "and all for every one.");
-	return cli_usage(arena_printf(d->arena, "There are %s", str_text(&list)), "There is no pass \"%s\" to dump.", d->pass);
+	return cli_usage(arena_printf(d->arena, "There are %s", str_text(&list)), "There is no pass \"%s\" to dump.",
+	                 d->pass);
 }
 
 static const char *base(const char *path)
@@ -58,8 +59,8 @@ static const char *base(const char *path)
 
 static void print_counts(const struct tpat_built *r)
 {
-	printf("%s: %d nodes, opset %lld. TensorRT 11 refuses %d", base(r->model), r->model_nodes, (long long)r->opset,
-	       r->refused);
+	printf("%s: %d node%s, opset %lld. TensorRT 11 refuses %d", base(r->model), r->model_nodes,
+	       r->model_nodes == 1 ? "" : "s", (long long)r->opset, r->refused);
 	for (int i = 0; i < r->refused_types.n; i++)
 		printf("%s%s", i ? ", " : " (", r->refused_types.at[i]);
 	printf("%s\n", r->refused_types.n ? ")" : "");
@@ -93,7 +94,8 @@ static void print_files(const struct tpat_built *r)
 		width = wider(width, r->libraries.at[i]);
 	if (r->folder)
 		width = wider(width - 1, r->folder) + 1; /* and its slash */
-	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n", width, r->output);
+	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n", width,
+	       r->output);
 	for (int i = 0; i < r->libraries.n; i++) {
 		int plugins = r->libraries.n > 1 ? 1 : r->plugins;
 		printf("      %-*s %d plugin%s", width, r->libraries.at[i], plugins, plugins == 1 ? "" : "s");
@@ -145,7 +147,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "name", 'p', CLI_LIST, &name, "NODE=PLUGIN", "what a node's plugin is called" },
 		{ "namespace", 0, CLI_TEXT, &o.name_space, "TEXT", "namespace of the plugins (none)" },
 		{ "arch", 0, CLI_SPLIT, &arch, "ARCH,...",
-		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default all that NVRTC knows, "
+		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default all that NVRTC "
+		  "knows, "
 		  "and PTX for later ones" },
 		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
@@ -156,7 +159,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },
 		{ "dump", 0, CLI_TEXT, &dump.pass, "PASS",
-		  "print each plugin's program after a pass: lower, simplify, merge,\ninline, prune; its kernels: cuda; or all of them" },
+		  "print each plugin's program after a pass: lower, simplify, merge,\n"
+		  "inline, prune; its kernels: cuda; or all of them" },
 		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "threads (one a processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "the report for machines" },
 		{ "verbose", 'v', CLI_FLAG, &verbose, NULL, "name every plugin and its nodes" },

@@ -96,7 +96,8 @@ static struct graph_region_names split_names(const char *text, struct arena *a)
 	return (struct graph_region_names){ list.n, list.at };
 }
 
-/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the answer. */
+/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the answer.
+ */
 static int check_model(struct build *b)
 {
 	vec_each (n, &b->graph->nodes)

@@ -104,8 +104,9 @@ static int check_profile(struct graph *g, const char *profile, struct arena *a, 
 		p = p[n] ? p + n + 1 : NULL;
 	}
 	if (shapes != 3)
-		return err_set(e, ERR_USAGE, "The profile \"%s\" has %d shape%s; it needs three: smallest, usual, largest.",
-		               profile, shapes, shapes == 1 ? "" : "s");
+		return err_set(e, ERR_USAGE,
+		               "The profile \"%s\" has %d shape%s; it needs three: smallest, usual, largest.", profile,
+		               shapes, shapes == 1 ? "" : "s");
 	return check_extents(shape, profile, v, e);
 }
 

@@ -35,7 +35,8 @@ static const char *why_not(const struct graph *g, const struct graph_node *n, st
 	if (n->folded || !(v = graph_trt_misfit(g, n->index)))
 		return NULL;
 	const char *type = type_info(v->type)->onnx_name;
-	return arena_printf(a, "\"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.", v->name, type, type);
+	return arena_printf(a, "\"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.", v->name, type,
+	                    type);
 }
 
 static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)

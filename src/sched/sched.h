@@ -1,5 +1,5 @@
-/* Schedules: stages in, kernels out. A rule knows stages and never operators; the first rule of the table that is
- * applicable and estimates best wins, the plain rules apply to everything.
+/* Schedules: stages in, kernels out. A rule knows stages and never operators; of all choices of the rules that apply the
+ * one with the best estimate wins, of equals the first in the table. Some rule applies to every stage.
  *
  * Vocabulary (FFTW's): the problem is a stage, a rule is a way that may apply, a choice is a rule with parameters. */
 #ifndef TPAT_SCHED_SCHED_H
@@ -9,7 +9,7 @@
 
 enum { SCHED_MAX_PARAMS = 4, SCHED_MAX_CHOICES = 64 };
 
-/* A decision: what the tuning database stores, and all that is needed to build the kernel again. */
+/* A decision: all that is needed to build the kernel again. */
 struct sched_choice {
 	const struct sched_rule *rule;
 	int param[SCHED_MAX_PARAMS];

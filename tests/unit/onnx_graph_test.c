@@ -90,7 +90,7 @@ static void test_names(void)
 	expect_find(x, "x", -1, "Did you mean \"a\"?");
 	expect_find(x, "inner_add", -1,
 	            "\"inner_add\" is inside of a subgraph or a function; name the node that holds or calls it.");
-	expect_find(x, "", -1, "");
+	expect_find(x, "", -1, "tpat list model shows the nodes.");
 
 	struct onnx_value *v = onnx_value_find(x, "c");
 	CHECK(v && v->producer == 2 && v->output == 0 && v->readers.n == 2 && v->readers.at[0] == 3 &&
