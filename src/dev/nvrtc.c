@@ -57,6 +57,22 @@ static char library_path[4096];
 static int version;
 static int arch[MAX_ARCHS], archs;
 
+/* NVRTC opens a second library by its bare name, which is not found beside it unless it is loaded already. */
+static void open_builtins(const char *path)
+{
+	char pattern[4096];
+	glob_t g;
+	const char *slash = strrchr(path, '/');
+	if (!slash || (size_t)snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", (int)(slash - path), path) >=
+	                      sizeof pattern)
+		return;
+	if (glob(pattern, 0, NULL, &g) != 0)
+		return;
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		dlopen(g.gl_pathv[i], RTLD_LAZY | RTLD_LOCAL);
+	globfree(&g);
+}
+
 /* Opens one library; false when it is not there or too old. */
 static bool try_library(const char *path)
 {
@@ -81,6 +97,7 @@ static bool try_library(const char *path)
 	void *p = dlsym(so, "nvrtcVersion");
 	Dl_info info;
 	snprintf(library_path, sizeof library_path, "%s", dladdr(p, &info) && info.dli_fname ? info.dli_fname : path);
+	open_builtins(library_path);
 	library = so;
 	return true;
 }
