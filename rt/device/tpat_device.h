@@ -516,6 +516,14 @@ template <class T, class Op> TPAT_FN T warp_scan(T v, Op op)
 	return v;
 }
 
+/* The same, going on from `carry`, which becomes the last lane's. */
+template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
+{
+	v = op(carry, warp_scan(v, op));
+	carry = shuffle(v, 31);
+	return v;
+}
+
 /* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part --------------------------------------- */
 
 /* Every thread gets the result. `shared`: THREADS / 32 elements; free for other use after the next __syncthreads(). */
@@ -559,6 +567,16 @@ template <int THREADS, class T, class Op> TPAT_FN T block_scan(T v, Op op, T *sh
 			v = op(before, v);
 		}
 	}
+	return v;
+}
+
+/* The same, going on from `carry`, which becomes what all threads make of it. */
+template <int THREADS, class T, class Op> TPAT_FN T block_scan_on(T v, Op op, T *shared, T &carry)
+{
+	static_assert(THREADS > 32, "one warp shares nothing");
+	v = op(carry, block_scan<THREADS>(v, op, shared));
+	for (int i = 0; i < THREADS / 32; i++)
+		carry = op(carry, shared[i]);
 	return v;
 }
 

@@ -198,9 +198,14 @@ insn_fn eval_multiply_add_kernel(enum kind k, bool uniform); /* d += a * b; unif
 void eval_accumulator_init(enum ir_combine c, enum kind k, enum type t, void *acc, int64_t *position, int n);
 void eval_accumulator_fold(enum ir_combine c, enum kind k, bool u64, void *acc, int64_t *position, int n);
 
-/* stage.c, eval_scatter.c: run a stage into its buffer, which has its memory. */
+/* stage.c, eval_scatter.c, eval_scan.c: run a stage into its buffer, which has its memory. */
 int eval_stage(struct eval_run *run, const struct ir_stage *s);
 int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value);
+int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value);
 int eval_scatter(struct eval_run *run, const struct ir_stage *s);
+int eval_scan(struct eval_run *run, const struct ir_stage *s);
+/* x combined with y, element by element; the caller wraps integers into their type. */
+double eval_combine_floats(enum ir_combine c, double x, double y);
+int64_t eval_combine_ints(enum ir_combine c, bool u64, int64_t x, int64_t y);
 
 #endif

@@ -10,7 +10,7 @@ struct scatter_stage {
 	struct access *at;
 };
 
-static double combine_floats(enum ir_combine c, double x, double y)
+double eval_combine_floats(enum ir_combine c, double x, double y)
 {
 	switch (c) {
 	case IR_SUM: return x + y;
@@ -21,7 +21,7 @@ static double combine_floats(enum ir_combine c, double x, double y)
 	}
 }
 
-static int64_t combine_ints(enum ir_combine c, bool u64, int64_t x, int64_t y)
+int64_t eval_combine_ints(enum ir_combine c, bool u64, int64_t x, int64_t y)
 {
 	bool less = u64 ? (uint64_t)x < (uint64_t)y : x < y;
 	switch (c) {
@@ -41,12 +41,12 @@ static void update(const struct scatter_stage *s, enum kind kind, int64_t at, co
 	if (type_is_float(s->type)) {
 		double y = kind == KIND_F32 ? (double)((const float *)value)[lane] : ((const double *)value)[lane];
 		if (s->combine != IR_NONE)
-			y = combine_floats(s->combine, type_load_float(o->type, o->data, at), y);
+			y = eval_combine_floats(s->combine, type_load_float(o->type, o->data, at), y);
 		type_store_float(o->type, o->data, at, y, false);
 	} else {
 		int64_t y = kind == KIND_I32 ? ((const int32_t *)value)[lane] : ((const int64_t *)value)[lane];
 		if (s->combine != IR_NONE)
-			y = combine_ints(s->combine, o->type == TYPE_U64, type_load_int(o->type, o->data, at), y);
+			y = eval_combine_ints(s->combine, o->type == TYPE_U64, type_load_int(o->type, o->data, at), y);
 		type_store_int(o->type, o->data, at, y);
 	}
 }

@@ -49,6 +49,10 @@ void nest_finish(struct nest *n);
 void nest_set(const struct nest *n, struct nest_worker *w, int k);
 /* Runs all units; `workers`: at most, 0: as the run says. */
 int nest_run(struct nest *n, int workers);
+/* Threads must not share a byte of packed elements: how many may write `out`, as nest_run wants it. */
+int nest_workers_for(const struct eval_buffer *out);
+/* The space of a buffer's own axes, without lanes yet. */
+void nest_space_of(struct eval_space *s, const struct eval_buffer *b);
 /* The first element of a unit's results in the stage's buffer. */
 int64_t nest_position(const struct nest *n, int64_t unit);
 

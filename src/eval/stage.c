@@ -18,12 +18,12 @@ static bool map_unit(const struct nest *n, struct nest_worker *w, int64_t unit, 
 }
 
 /* Threads must not share a byte of packed elements. */
-static int workers_for(const struct eval_buffer *out)
+int nest_workers_for(const struct eval_buffer *out)
 {
 	return type_info(out->type)->bits < 8 ? 1 : 0;
 }
 
-static void space_of_buffer(struct eval_space *s, const struct eval_buffer *b)
+void nest_space_of(struct eval_space *s, const struct eval_buffer *b)
 {
 	*s = (struct eval_space){ .rank = b->rank };
 	for (int k = 0; k < b->rank; k++)
@@ -35,23 +35,28 @@ static int splat_if_lanes(struct code *c, int reg)
 	return c->space->lane_count > 1 ? eval_splat(c, reg) : reg;
 }
 
-int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value)
+int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value)
 {
-	struct map_stage s = { .out = &run->buffer[out->id] };
+	struct map_stage s = { .out = out };
 	struct nest *n = NEW(run->arena, struct nest);
 	n->run = run;
 	n->unit = map_unit;
 	n->stage = &s;
 	if (s.out->count == 0)
 		return 0;
-	space_of_buffer(&n->space, s.out);
+	nest_space_of(&n->space, s.out);
 	nest_lanes(&n->space, 0, n->space.rank);
 	eval_code_init(&n->body, run, &n->space, run->arena);
 	TRY(eval_compile(&n->body, value, -1, &s.value));
 	s.value = splat_if_lanes(&n->body, eval_convert(&n->body, s.value, value->type, s.out->type, false));
 	nest_loops(n, n->space.rank);
 	nest_finish(n);
-	return nest_run(n, workers_for(s.out));
+	return nest_run(n, nest_workers_for(s.out));
+}
+
+int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value)
+{
+	return eval_map_into(run, &run->buffer[out->id], value);
 }
 
 /* ---- Reductions. */
@@ -287,7 +292,7 @@ static int reduce(struct eval_run *run, const struct ir_stage *stage)
 	n->stage = &s;
 	if (s.out->count == 0)
 		return 0;
-	space_of_buffer(&n->space, s.out);
+	nest_space_of(&n->space, s.out);
 	for (int k = 0; k < stage->space_rank; k++) {
 		TRY(eval_extent(run, stage->space[k], &n->space.extent[out_rank + k]));
 		reduced *= n->space.extent[out_rank + k];
@@ -304,7 +309,7 @@ static int reduce(struct eval_run *run, const struct ir_stage *stage)
 	TRY(compile_post(n, &s, stage, out_rank));
 	nest_inner_loops(n, out_rank, n->space.rank, s.best < 0);
 	nest_finish(n);
-	return nest_run(n, workers_for(s.out));
+	return nest_run(n, nest_workers_for(s.out));
 }
 
 int eval_stage(struct eval_run *run, const struct ir_stage *s)
@@ -313,6 +318,7 @@ int eval_stage(struct eval_run *run, const struct ir_stage *s)
 	case IR_MAP: return eval_map(run, s->out, s->value);
 	case IR_REDUCE: return reduce(run, s);
 	case IR_SCATTER: return eval_scatter(run, s);
+	case IR_SCAN: return eval_scan(run, s);
 	}
 	return 0;
 }

@@ -101,7 +101,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		gen_operand(g, s->at);
 		str_printf(g->out, ", %s, sizeof %s);\n", s->name, s->name);
 		break;
-	case IR_LANES_COMBINE: ck(!"a serial body has one lane"); break;
+	case IR_LANES_COMBINE:
+	case IR_LANES_SCAN: ck(!"a serial body has one lane"); break;
 	}
 	gen_lets_end(g);
 }

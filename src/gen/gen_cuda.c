@@ -49,6 +49,18 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 		str_line(g->out, "%s = %s;", s->name, call);
 }
 
+/* threads' `name` becomes the running combination of `name2` and theirs, `name2` the last one's */
+static void print_scan(struct gen_text *g, const struct ir_stmt *s)
+{
+	if (s->width > 32) {
+		str_line(g->out, "__shared__ %s across[%d];", gen_type(g, s->type), s->width / 32);
+		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), across, %s);", s->name, s->width, s->name,
+		         functor[s->combine], s->name2);
+	} else {
+		str_line(g->out, "%s = warp_scan_on(%s, %s(), %s);", s->name, s->name, functor[s->combine], s->name2);
+	}
+}
+
 static void print_for(struct gen_text *g, const struct ir_stmt *s)
 {
 	if (s->width)
@@ -147,6 +159,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		str_printf(g->out, ", %s);\n", s->name);
 		break;
 	case IR_LANES_COMBINE: print_combine(g, s); break;
+	case IR_LANES_SCAN: print_scan(g, s); break;
 	}
 	gen_lets_end(g);
 }

@@ -79,8 +79,8 @@ bool graph_name_reserved(const char *name)
 	static const char *const words[] = {
 		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
 		"float", "for", "goto", "half", "if", "inline", "int", "it", "let", "long", "map", "program", "reduce",
-		"register", "restrict", "return", "scatter", "short", "signed", "sizeof", "static", "struct", "switch", "then",
-		"typedef", "union", "unsigned", "void", "volatile", "where", "while", "index", "blockIdx", "threadIdx",
+		"register", "restrict", "return", "scan", "scatter", "short", "signed", "sizeof", "static", "struct", "switch",
+		"then", "typedef", "union", "unsigned", "void", "volatile", "where", "while", "index", "blockIdx", "threadIdx",
 	};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -102,17 +102,21 @@ static void check_extents(struct checker *c, int n, const expr *extent)
 static void check_stage(struct checker *c)
 {
 	const struct ir_stage *s = c->stage;
-	enum type made = s->kind == IR_REDUCE && s->post ? s->post->type : s->value->type;
+	enum type made = s->post ? s->post->type : s->value->type;
 	bool arg = ir_combine_is_arg(s->combine);
 	const char *fault = ir_combine_fault(s->kind, s->combine, s->value->type);
 	c->role = "value";
-	if (s->kind != IR_SCATTER && !(s->kind == IR_REDUCE && !s->post) && made != s->out->type)
+	if (s->kind != IR_SCATTER && !(ir_accumulates(s) && !s->post) && made != s->out->type)
 		complain(c, "its type is not that of its buffer:", type_info(made)->name);
 	if (s->kind == IR_SCATTER && (s->value->type != s->out->type || s->init->type != s->out->type))
 		complain(c, "a scatter's value or init has another type than its buffer", "");
 	if (fault)
 		complain(c, fault, ir_combine_name[s->combine]);
-	if (s->kind == IR_REDUCE && arg && s->post)
+	if (s->kind == IR_SCAN && (s->axis < 0 || s->axis >= s->out->rank || s->space_rank))
+		complain(c, "scans along an axis that it does not have, or over further ones", "");
+	if (!ir_accumulates(s) && s->post)
+		complain(c, "a post expression of what accumulates nothing", "");
+	if (arg && s->post)
 		complain(c, "an arg reduction has no post expression", "");
 	if (s->out->role == IR_INPUT || s->out->role == IR_CONSTANT)
 		complain(c, "defines an input or a constant", "");

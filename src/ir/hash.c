@@ -158,6 +158,9 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		sh.x = hash_u64(sh.x, (uint64_t)h.number[s->out->id]);
 		for (int k = 0; k < s->space_rank; k++)
 			sh.x = hash_u64(sh.x, hash_expr(&h, s->space[k]));
+		if (s->kind == IR_SCAN)
+			sh.x = hash_u64(sh.x,
+			                (uint64_t)s->axis * 4 + (uint64_t)s->exclusive * 2 + (uint64_t)s->reverse);
 		ir_stage_exprs(s, hash_slot, &sh);
 		x = sh.x;
 	}

@@ -130,8 +130,10 @@ struct ir_buffer {
  * reduce:  out[i...] = post(combine over r... of value); axes rank.. of the space are the reduced ones
  * scatter: out[i...] = init (a space of out's rank); then for every u... of the update space where `where` holds:
  *          out[at...] = combine(out[at...], value). Two updates of one element without a combine: either wins.
- * scan, sort, compact and loop will follow here. */
-enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER };
+ * scan:    out[i...] = post(combine of value at all positions along `axis` up to this one, or before it when exclusive;
+ *          reverse: from this one, or from behind it, to the end)
+ * sort, compact and loop will follow here. */
+enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN };
 
 enum ir_combine {
 	IR_NONE, /* scatter: replace */
@@ -157,14 +159,16 @@ expr ir_combine_expr(enum ir_combine c, expr a, expr b);
 struct ir_stage {
 	enum ir_stage_kind kind;
 	struct ir_buffer *out;
-	expr value;             /* map, reduce: over the space; scatter: the update */
+	expr value;             /* map, scan: over out's axes; reduce: over the space; scatter: the update */
 	enum ir_combine combine;
 	int space_rank;         /* reduce: reduced axes; scatter: axes of the update space */
 	expr space[IR_MAX_RANK];/* their extents */
-	expr post;              /* reduce: over out's axes and ACC; null: what was accumulated, cast to out's type */
+	expr post;              /* reduce, scan: over out's axes and ACC; null: what was accumulated, cast to out's type */
 	expr init;              /* scatter */
 	expr at[IR_MAX_RANK];   /* scatter: out->rank indices */
 	expr where;             /* scatter: bool, or null: always */
+	int axis;               /* scan */
+	bool exclusive, reverse;/* scan */
 };
 
 struct ir_program {
@@ -179,6 +183,8 @@ struct ir_program *ir_program_new(struct arena *a, const char *name);
 /* A new buffer; a name already taken gets a number behind it. Inputs and outputs are appended to their lists. */
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
 				enum ir_role role);
+/* Whether what a stage makes is accumulated: a reduction or a scan, with its post expression. */
+bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
 expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b); /* elements */
 /* Whether a name means something else in programs or kernels (axes, C and CUDA keywords, the device header's names). */
@@ -194,7 +200,7 @@ struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer 
 bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis);
 
 /* The element of `s->out` at constant index `at` as an expression over symbols, from the contents of what the stage
- * reads; null when it is not known. Maps, and reductions over at most 64 elements. */
+ * reads; null when it is not known. Maps, and reductions and scans over at most 64 elements. */
 expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at);
 
 /* ---- Text, check, hash, passes ------------------------------------------------------------------------------------ */

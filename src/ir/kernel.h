@@ -19,6 +19,8 @@ enum ir_stmt_kind {
 	IR_SET,          /* name[at] = value; of an array */
 	IR_STORE_VECTOR, /* buf[at...] = name[width] */
 	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index */
+	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
+			  * up to the last of them */
 };
 
 struct ir_stmt {

@@ -81,6 +81,7 @@ static const char *const words[] = {
 	"bit_cast_to",
 	"block_reduce",
 	"block_scan",
+	"block_scan_on",
 	"block_thread",
 	"copy_vector",
 	"floor_div",
@@ -131,6 +132,7 @@ static const char *const words[] = {
 	"warp_lane",
 	"warp_reduce",
 	"warp_scan",
+	"warp_scan_on",
 	"uint2",
 	"uint4",
 	/* libc and CUDA */
@@ -159,6 +161,10 @@ static const char *const words[] = {
 	"value",
 	"init",
 	"at",
+	"scan",
+	"along",
+	"exclusive",
+	"reverse",
 	/* kernels' own variables */
 	"element",
 	"lane",
@@ -174,6 +180,11 @@ static const char *const words[] = {
 	"block_x",
 	"args",
 	"v",
+	"chunk",
+	"step",
+	"before",
+	"outer",
+	"inner",
 	NULL,
 };
 

@@ -457,7 +457,22 @@ static int combine(struct parser *s, enum ir_combine *out)
 			return 0;
 		}
 	}
-	return fail(s, "map, scatter or a reduction expected");
+	return fail(s, "map, scan, scatter or a reduction expected");
+}
+
+/* along j [exclusive] [reverse] */
+static int scan_axis(struct parser *s, const struct ir_buffer *out, struct ir_stage *st)
+{
+	const char *text;
+	TRY(expect(s, "along"));
+	TRY(name(s, &text));
+	while (st->axis < out->rank && strcmp(text, ir_axis_names[0][st->axis]) != 0)
+		st->axis++;
+	if (st->axis == out->rank)
+		return fail(s, "a scan is along one of its axes");
+	st->exclusive = take(s, "exclusive");
+	st->reverse = take(s, "reverse");
+	return 0;
 }
 
 static void see(struct parser *s, const struct ir_buffer *out, int space_rank, const expr *space)
@@ -492,12 +507,14 @@ static int stage(struct parser *s)
 	struct ir_buffer fresh = { .type = t, .rank = rank };
 	memcpy(fresh.dim, dim, sizeof dim[0] * (size_t)rank);
 	TRY(expect(s, "="));
-	st.kind = take(s, "map") ? IR_MAP : take(s, "scatter") ? IR_SCATTER : IR_REDUCE;
+	st.kind = take(s, "map") ? IR_MAP : take(s, "scatter") ? IR_SCATTER : take(s, "scan") ? IR_SCAN : IR_REDUCE;
 	if (st.kind != IR_MAP)
 		TRY(combine(s, &st.combine));
+	if (st.kind == IR_SCAN)
+		TRY(scan_axis(s, &fresh, &st));
 	TRY(axis_list(s, &fresh, &st.space_rank, st.space));
-	if (st.kind == IR_MAP && st.space_rank > 0)
-		return fail(s, "a map has no further axes");
+	if ((st.kind == IR_MAP || st.kind == IR_SCAN) && st.space_rank > 0)
+		return fail(s, "a map and a scan have no further axes");
 	if (st.kind == IR_SCATTER) {
 		see(s, &fresh, 0, NULL);
 		TRY(expect(s, "init"));
@@ -521,12 +538,12 @@ static int stage(struct parser *s)
 	} else {
 		see(s, &fresh, st.space_rank, st.space);
 		TRY(with_lets(s, &st.value));
-		if (st.kind == IR_REDUCE && take(s, "then")) {
+		if (ir_accumulates(&st) && take(s, "then")) {
 			see(s, &fresh, 0, NULL);
 			s->acc = st.value->type;
 			TRY(with_lets(s, &st.post));
 		}
-		if (!(st.kind == IR_REDUCE && !st.post) && (st.post ? st.post : st.value)->type != t)
+		if (!(ir_accumulates(&st) && !st.post) && (st.post ? st.post : st.value)->type != t)
 			return fail(s, "the expression's type is not the buffer's");
 	}
 	const char *fault = ir_combine_fault(st.kind, st.combine, st.value->type);

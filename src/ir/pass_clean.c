@@ -45,8 +45,9 @@ static void replace_slot(void *user, expr *slot, const char *role)
 static bool same_stage(const struct ir_stage *a, const struct ir_stage *b)
 {
 	if (a->kind != b->kind || a->value != b->value || a->combine != b->combine || a->post != b->post ||
-	    a->init != b->init || a->where != b->where || a->space_rank != b->space_rank ||
-	    a->out->type != b->out->type || a->out->rank != b->out->rank)
+	    a->init != b->init || a->where != b->where || a->space_rank != b->space_rank || a->axis != b->axis ||
+	    a->exclusive != b->exclusive || a->reverse != b->reverse || a->out->type != b->out->type ||
+	    a->out->rank != b->out->rank)
 		return false;
 	return memcmp(a->space, b->space, sizeof a->space) == 0 && memcmp(a->at, b->at, sizeof a->at) == 0 &&
 	       memcmp(a->out->dim, b->out->dim, sizeof a->out->dim) == 0;

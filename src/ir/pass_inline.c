@@ -1,4 +1,4 @@
-/* Inlining: a map moves into the stages that read it; a map over exactly what a reduction made becomes the reduction's
+/* Inlining: a map moves into the stages that read it; a map over exactly what a reduction or a scan made becomes its
  * post expression. This is all of fusion: what remains are the stages that must be stored. */
 #include "ir/passes.h"
 
@@ -155,11 +155,10 @@ static bool worth_inlining(struct ir_program *p, const struct ir_stage *s)
 	return (r.sites == 1 || (r.sites <= FEW_SITES && cost <= MODERATE));
 }
 
-/* ---- A map over a reduction's result becomes its post expression. */
+/* ---- A map over a reduction's or a scan's result becomes its post expression. */
 
 struct post_job {
 	const struct ir_buffer *buf;
-	const struct ir_stage *reduce;
 	bool plain; /* every load of buf is at the space's own index, and nothing else is indexed in a way that post
 	               cannot */
 	expr acc;
@@ -194,19 +193,19 @@ static bool same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
 	return true;
 }
 
-/* `reduce` is at index i; its only reader is a map at index j over the same extents. The reduction moves to j's place,
+/* What accumulates is at index i; its only reader is a map at index j over the same extents. It moves to j's place,
  * since the map may read what was defined between. */
 static bool absorb_map(struct ir_program *p, int i)
 {
 	struct ir_stage *s = p->stages.at[i];
-	if (s->kind != IR_REDUCE || s->out->role != IR_TEMP || ir_combine_is_arg(s->combine))
+	if (!ir_accumulates(s) || s->out->role != IR_TEMP || ir_combine_is_arg(s->combine))
 		return false;
 	struct readers r = readers_of(p, s->out);
 	if (r.stages != 1)
 		return false;
 	for (int j = i + 1; j < p->stages.n; j++) {
 		struct ir_stage *m = p->stages.at[j];
-		struct post_job job = { .buf = s->out, .reduce = s, .plain = true };
+		struct post_job job = { .buf = s->out, .plain = true };
 		struct readers in = { .buf = s->out };
 		ir_stage_exprs(m, count_slot, &in);
 		if (!in.in_stage)

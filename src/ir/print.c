@@ -252,11 +252,14 @@ void ir_print_stage(struct str *out, const struct ir_stage *s)
 	int rank = s->out->rank, inner_rank = s->kind == IR_SCATTER ? 0 : rank;
 	str_printf(out, "  %s: ", s->out->name);
 	print_shape(out, s->out);
-	str_printf(out, " = %s%s (",
-	           s->kind == IR_MAP       ? "map"
-	           : s->kind == IR_SCATTER ? "scatter "
-	                                   : "",
-	           s->kind == IR_MAP ? "" : ir_combine_name[s->combine]);
+	static const char *const kind[] = {
+		[IR_MAP] = "map", [IR_REDUCE] = "", [IR_SCATTER] = "scatter ", [IR_SCAN] = "scan "
+	};
+	str_printf(out, " = %s%s ", kind[s->kind], s->kind == IR_MAP ? "" : ir_combine_name[s->combine]);
+	if (s->kind == IR_SCAN)
+		str_printf(out, "along %s %s%s", ir_axis_names[0][s->axis], s->exclusive ? "exclusive " : "",
+		           s->reverse ? "reverse " : "");
+	str_add(out, "(");
 	for (int k = 0; k < rank; k++)
 		str_printf(out, "%s%s", k ? ", " : "", ir_axis_names[0][k]);
 	for (int k = 0; k < s->space_rank; k++) {

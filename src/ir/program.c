@@ -92,6 +92,11 @@ struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, str
 	return s;
 }
 
+bool ir_accumulates(const struct ir_stage *s)
+{
+	return s->kind == IR_REDUCE || s->kind == IR_SCAN;
+}
+
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b)
 {
 	vec_each (s, &p->stages)
@@ -180,6 +185,23 @@ static expr element_leaf(void *user, struct ir_pool *p, expr e, const expr *arg)
 	return NULL; /* stays a load: only a failure when the result still holds it */
 }
 
+/* A scan: the positions along its axis that come before `at`, and that one. */
+static expr scan_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
+{
+	int64_t here[IR_MAX_RANK], extent, end = at[s->axis];
+	struct element c = { here, NULL, s->out->rank, false };
+	expr sum = ir_identity(p->pool, s->combine, s->value->type);
+	if (!ir_const_int(s->out->dim[s->axis], &extent) || extent > 64)
+		return NULL;
+	memcpy(here, at, sizeof here[0] * (size_t)s->out->rank);
+	for (int64_t k = s->reverse ? extent - 1 : 0; s->reverse ? k >= end : k <= end; k += s->reverse ? -1 : 1) {
+		here[s->axis] = k;
+		if (k != end || !s->exclusive)
+			sum = ir_combine_expr(s->combine, sum, ir_copy(p->pool, s->value, element_leaf, &c));
+	}
+	return sum;
+}
+
 expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
 {
 	int64_t extent[IR_MAX_RANK], reduced[IR_MAX_RANK] = { 0 }, count = 1;
@@ -194,8 +216,10 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 	}
 	if (s->kind == IR_MAP)
 		return ir_copy(p->pool, s->value, element_leaf, &c);
-	expr sum = ir_identity(p->pool, s->combine, s->value->type);
-	for (int64_t i = 0; i < count; i++) {
+	expr sum = s->kind == IR_SCAN ? scan_element(p, s, at) : ir_identity(p->pool, s->combine, s->value->type);
+	if (!sum)
+		return NULL;
+	for (int64_t i = 0; s->kind == IR_REDUCE && i < count; i++) {
 		int64_t rest = i;
 		for (int k = s->space_rank - 1; k >= 0; k--) {
 			reduced[k] = rest % extent[k];

@@ -85,6 +85,8 @@ const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum ty
 		return c == IR_NONE ? NULL : "a map combines nothing";
 	if (kind == IR_REDUCE ? c == IR_NONE : ir_combine_is_arg(c))
 		return "not a combine of this kind of stage";
+	if (kind == IR_SCAN && (c == IR_NONE || logic))
+		return "not a combine of this kind of stage";
 	if (c == IR_NONE || (logic && t == TYPE_BOOL))
 		return NULL;
 	if (logic)

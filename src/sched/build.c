@@ -22,6 +22,33 @@ expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, ex
 	return ir_var(p->pool, value->type, name, extent);
 }
 
+expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first)
+{
+	struct ir_stmt *s = emit(p, b, IR_DECLARE);
+	s->name = name;
+	s->type = first->type;
+	s->value = first;
+	s->mutable = true;
+	return ir_var(p->pool, first->type, name, NULL);
+}
+
+expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
+{
+	struct ir_stmt *s = emit(p, b, IR_DECLARE);
+	s->name = name;
+	s->type = value->type;
+	s->value = value;
+	return ir_var(p->pool, value->type, name, extent);
+}
+
+void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value)
+{
+	struct ir_stmt *s = emit(p, b, IR_ASSIGN);
+	s->name = variable->name;
+	s->type = variable->type;
+	s->value = value;
+}
+
 struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step)
 {
 	struct ir_stmt *s = emit(p, b, IR_FOR);

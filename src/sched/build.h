@@ -7,6 +7,12 @@
 /* Statements. `b` is the block they are appended to; memory is the program's. */
 struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind);
 expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
+/* One that is assigned to later. */
+expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first);
+/* As emit_declare, also of what that would use as it is: built-in variables are unsigned, and only declared away from here
+ * on. */
+expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
+void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value);
 struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step);
 struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond);
 void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond);
@@ -56,6 +62,7 @@ int64_t about(expr e, const struct sched_target *t);
 /* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
-extern const struct sched_rule sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter;
+extern const struct sched_rule sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter, sched_scan_thread,
+	sched_scan_lanes;
 
 #endif

@@ -2,7 +2,7 @@
  * device the threads fill. A stand-in for measurement, good enough to order choices. */
 #include "sched/build.h"
 
-#include <string.h>
+#include <math.h>
 
 struct traffic {
 	struct ir_program *p;
@@ -43,15 +43,40 @@ static int last_axis(const struct ir_buffer *b)
 	return -1;
 }
 
+/* A thread a row reads and writes at the stride between rows; lanes run along the row, chunk after chunk. */
+static void scan_traffic(struct traffic *m, const struct ir_stage *s, const struct sched_choice *c, double *threads,
+                         double *serial)
+{
+	double extent = (double)about(s->out->dim[s->axis], m->t), rows = m->points / extent;
+	double size = type_info(s->out->type)->bits / 8.0, step = 1;
+	int lanes = c->param[0];
+	if (c->rule == &sched_scan_lanes) {
+		m->axis = s->axis;
+		*threads = rows * (extent < lanes ? extent : lanes);
+		*serial = ceil(extent / lanes) * (lanes > 32 ? 60 + lanes / 16.0 : 30);
+	} else {
+		for (m->axis = s->out->rank - 1; m->axis >= 0; m->axis--)
+			if (m->axis != s->axis && !ir_is_int(s->out->dim[m->axis], 1))
+				break;
+		*threads = rows;
+		*serial = extent * 6;
+	}
+	for (int k = s->out->rank - 1; k > m->axis; k--)
+		step *= (double)about(s->out->dim[k], m->t);
+	m->bytes += m->points * ((step * size < SECTOR ? step * size : SECTOR) - size);
+}
+
 double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
                       const struct sched_target *t)
 {
 	struct ir_program *p = (struct ir_program *)cp;
 	double outs = (double)about(out_count(p, s), t), points = (double)about(space_count(p, s), t);
 	struct traffic m = { .p = p, .t = t, .axis = last_axis(s->out), .points = points };
-	double threads = outs, overhead = 0;
+	double threads = outs, overhead = 0, serial = 0; /* serial: ns of one thread */
 	if (c->rule == &sched_map)
 		threads = outs / c->param[0];
+	if (c->rule == &sched_reduce_thread)
+		serial = points / (outs > 0 ? outs : 1) * 4;
 	if (c->rule == &sched_reduce_lanes) {
 		m.axis = s->out->rank + s->space_rank - 1;
 		threads = outs * c->param[0];
@@ -63,6 +88,8 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	}
 	if (s->kind == IR_SCATTER)
 		threads = points;
+	if (s->kind == IR_SCAN)
+		scan_traffic(&m, s, c, &threads, &serial);
 	ir_walk(s->value, add_load, &m);
 	if (s->init)
 		m.bytes += 2 * outs * type_info(s->out->type)->bits / 8.0;
@@ -71,7 +98,6 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	double vector = c->rule == &sched_map ? c->param[0] : 1, full = t->processors * 1024.0;
 	double fill = threads * (vector > 4 ? 4 : vector) / full;
 	double work = points * ir_cost(s->value) / (t->processors * 128.0 * 1.5);
-	double serial = c->rule == &sched_reduce_thread ? points / (outs > 0 ? outs : 1) * 4 : 0; /* ns of one thread */
 	double time = m.bytes / t->bytes_per_ns / (fill < 1 ? (fill > 0.002 ? fill : 0.002) : 1);
 	if (work > time)
 		time = work;

@@ -36,45 +36,16 @@ static expr reduced_count(struct ir_program *p, const struct ir_stage *s)
 	return n;
 }
 
-static expr declare_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first)
-{
-	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name;
-	s->type = first->type;
-	s->value = first;
-	s->mutable = true;
-	return ir_var(p->pool, first->type, name, NULL);
-}
-
-/* Also of what emit_declare would use as it is: built-in variables are unsigned, and only declared away from here on.
- */
-static expr declare_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
-{
-	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name;
-	s->type = value->type;
-	s->value = value;
-	return ir_var(p->pool, value->type, name, extent);
-}
-
-static void assign(struct ir_program *p, struct ir_block *b, expr variable, expr value)
-{
-	struct ir_stmt *s = emit(p, b, IR_ASSIGN);
-	s->name = variable->name;
-	s->type = variable->type;
-	s->value = value;
-}
-
 static struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s)
 {
 	struct accumulator a = { .p = p, .s = s };
 	bool arg = ir_combine_is_arg(s->combine);
-	a.value = declare_variable(p, b, arg ? "best" : "sum", ir_identity(p->pool, s->combine, s->value->type));
+	a.value = emit_variable(p, b, arg ? "best" : "sum", ir_identity(p->pool, s->combine, s->value->type));
 	if (!arg)
 		return a;
 	/* Of equals the first wins: "nothing" then lies behind all; or the last: before all. */
 	a.none = is_last(s->combine) ? ir_index(p->pool, -1) : reduced_count(p, s);
-	a.position = declare_variable(p, b, "best_at", a.none);
+	a.position = emit_variable(p, b, "best_at", a.none);
 	return a;
 }
 
@@ -83,7 +54,7 @@ static void accumulate(struct accumulator *a, struct ir_block *b, expr value, ex
 	enum ir_combine c = a->s->combine;
 	struct ir_program *p = a->p;
 	if (!ir_combine_is_arg(c)) {
-		assign(p, b, a->value, ir_combine_expr(c, a->value, value));
+		emit_assign(p, b, a->value, ir_combine_expr(c, a->value, value));
 		return;
 	}
 	struct ir_stmt *v = emit(p, b, IR_DECLARE);
@@ -101,8 +72,8 @@ static void accumulate(struct accumulator *a, struct ir_block *b, expr value, ex
 	}
 	better = ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better);
 	struct ir_block *then = emit_if(p, b, better);
-	assign(p, then, best, part);
-	assign(p, then, a->position, position);
+	emit_assign(p, then, best, part);
+	emit_assign(p, then, a->position, position);
 }
 
 static expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
@@ -241,8 +212,8 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 		row = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, rows_a_block)),
 		                ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
 	}
-	lane = declare_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
-	row = declare_constant(p, &k->body, "row", row, NULL);
+	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	row = emit_constant(p, &k->body, "row", row, NULL);
 	if (rows_a_block > 1)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
 	row = ir_var(p->pool, TYPE_INDEX, "row", rows);

@@ -11,8 +11,10 @@ const struct sched_target sched_default_target = {
 	.typical = 64,
 };
 
-const struct sched_rule *const sched_rules[] = { &sched_map, &sched_reduce_lanes, &sched_reduce_thread, &sched_scatter,
-	                                         NULL };
+const struct sched_rule *const sched_rules[] = {
+	&sched_map, &sched_reduce_lanes, &sched_reduce_thread, &sched_scatter, &sched_scan_lanes, &sched_scan_thread,
+	NULL
+};
 
 const struct sched_rule *sched_find(const char *name)
 {

@@ -240,18 +240,18 @@ static void test_to_integers(void)
 
 static void check_reduce(int number, enum type t, const double *x)
 {
-	enum { N = 256 };
+	enum { N = 256, ROWS = 13 };
 	size_t size = (size_t)type_info(t)->bits / 8;
-	uint64_t in[N], out[9 * N];
+	uint64_t in[N], out[ROWS * N];
 	for (int i = 0; i < N; i++)
 		if (type_is_float(t))
 			type_store_float(t, in, i, x[i], false);
 		else
 			type_store_int(t, in, i, (int64_t)x[i]);
-	struct buffer b[] = { { "x", in, N * size, false, false }, { "y", out, 9 * N * size, true, false } };
+	struct buffer b[] = { { "x", in, N * size, false, false }, { "y", out, ROWS * N * size, true, false } };
 	call(number, "reduce", 1, N, b, 2, 0);
-	double y[9][N], want[9][N], sum = 0, most = x[0], least = x[0];
-	for (int r = 0; r < 9; r++)
+	double y[ROWS][N], want[ROWS][N], sum = 0, most = x[0], least = x[0];
+	for (int r = 0; r < ROWS; r++)
 		for (int i = 0; i < N; i++)
 			y[r][i] = type_is_float(t) ? type_load_float(t, out, r * N + i)
 			                           : (double)type_load_int(t, out, r * N + i);
@@ -280,10 +280,16 @@ static void check_reduce(int number, enum type t, const double *x)
 		want[6][i] = x[i / 8 * 8];
 		for (int j = i / 8 * 8; j < i / 8 * 8 + 8; j++)
 			want[6][i] = isnan(want[6][i]) || isnan(x[j]) ? NAN : fmax(want[6][i], x[j]);
+		want[9][i] = 3;
+		for (int j = first; j <= i; j++)
+			want[9][i] += x[j];
+		want[10][i] = 3 + want[5][i];
+		want[11][i] = 3 + sum + want[4][i];
+		want[12][i] = 3 + sum + sum;
 		want[7][i] = largest;
 		want[8][i] = smallest;
 	}
-	for (int r = 0; r < 9; r++) {
+	for (int r = 0; r < ROWS; r++) {
 		int wrong = 0;
 		for (int i = 0; i < N; i++)
 			wrong += !(y[r][i] == want[r][i] || (isnan(y[r][i]) && isnan(want[r][i])));

@@ -166,6 +166,33 @@ static const struct schedule_case schedule_cases[] = {
 		     "  a: f32[N] = max (i | r<K) x[i, r]\n"
 		     "  b: f32[N] = sum (i | r<K) exp(x[i, r] - a[i])\n"
 		     "  y: f32[N,K] = map (i, j) exp(x[i, j] - a[i]) / b[i]\n", { "N=5 K=12", "N=2 K=1" } },
+	/* ---- scans */
+	{ "scan_last", "(x: f32[N,K]) -> (y: f32[N,K])\n  y: f32[N,K] = scan sum along j (i, j) x[i, j]\n",
+	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=2500", "N=9 K=33" } },
+	{ "scan_directions", "(x: i32[N,K]) -> (a: i32[N,K], b: i32[N,K], c: i32[N,K])\n"
+			     "  a: i32[N,K] = scan sum along j exclusive (i, j) x[i, j]\n"
+			     "  b: i32[N,K] = scan sum along j reverse (i, j) x[i, j]\n"
+			     "  c: i32[N,K] = scan sum along j exclusive reverse (i, j) x[i, j]\n",
+	  { "N=3 K=70", "N=4 K=1", "N=2 K=1100", "N=2 K=0", "N=5 K=32", "N=1 K=33" } },
+	{ "scan_first", "(x: f16[N,K]) -> (y: f16[N,K], o: f32[N,K])\n"
+			"  y: f16[N,K] = scan sum along i (i, j) f32(x[i, j])\n"
+			"  o: f32[N,K] = scan sum along i exclusive reverse (i, j) f32(x[i, j]) then it * f32(i) + f32(j)\n",
+	  { "N=70 K=5", "N=1 K=3", "N=0 K=3", "N=3 K=0", "N=40 K=300" } },
+	{ "scan_middle", "(x: f64[A,B,C,D], y0: i32[B]) -> (y: f64[A,B,C,D])\n"
+			 "  y: f64[A,B,C,D] = scan sum along k exclusive (i, j, k, l) x[i, j, k, l] * f64(y0[j]) + f64(l)\n",
+	  { "A=2 B=3 C=40 D=5", "A=1 B=1 C=7 D=1", "A=3 B=2 C=2 D=0" } },
+	{ "scan_combines", "(t_x: f32[N,70], n_x: i64[N,70], q: u8[N,70]) -> (a: f32[N,70], b: f32[N,70], c: i64[N,70], d: "
+	  "u8[N,70], e: u8[N,70])\n"
+			   "  a: f32[N,70] = scan max along j (i, j) t_x[i, j]\n"
+			   "  b: f32[N,70] = scan min along j exclusive (i, j) t_x[i, j]\n"
+			   "  c: i64[N,70] = scan prod along j reverse (i, j) n_x[i, j] * i64(3) + i64(1)\n"
+			   "  d: u8[N,70] = scan sum along j (i, j) q[i, j] + u8(200)\n"
+			   "  e: u8[N,70] = scan max along i exclusive (i, j) q[i, j]\n",
+	  { "N=4", "N=1" } },
+	{ "scan_shifted", "(x: f32[K,N]) -> (y: f32[N,K], o: i64[N])\n"
+			  "  y: f32[N,K] = scan sum along j reverse (i, j) select(j < 2, 1.0, x[j - 2, i]) then it / f32(K - j)\n"
+			  "  o: i64[N] = scan sum along i (i) i64(i * i)\n",
+	  { "N=3 K=50", "N=1 K=1", "N=2 K=700" } },
 	/* ---- scatters */
 	{ "scatter_replace", "(x: f32[N,K], u0: f32[3,K]) -> (y: f32[N,K])\n"
 			     "  y: f32[N,K] = scatter replace (i, j | r<3, s<K) init x[i, j] at [r * 2, s] value u0[r, s]\n",

@@ -198,6 +198,52 @@ static inline struct oracle_value oracle_eval(struct oracle *o, expr e)
 	return y;
 }
 
+static inline void oracle_combine(const struct ir_stage *s, struct oracle_value *y, struct oracle_value v)
+{
+	enum type t = s->value->type;
+	__int128 a = oracle_exact(t, y->i), b = oracle_exact(t, v.i);
+	bool f = type_is_float(t);
+	switch (s->combine) {
+	case IR_SUM: y->f += v.f, y->i = oracle_wrap(t, a + b); break;
+	case IR_PROD:
+		y->f *= v.f, y->i = oracle_wrap(t, (__int128)((unsigned __int128)a * (unsigned __int128)b));
+		break;
+	case IR_MAXIMUM: *y = (f ? v.f > y->f || isnan(v.f) : b > a) ? v : *y; break;
+	case IR_MINIMUM: *y = (f ? v.f < y->f || isnan(v.f) : b < a) ? v : *y; break;
+	default: abort();
+	}
+}
+
+static inline struct oracle_value oracle_neutral(const struct ir_stage *s)
+{
+	enum type t = s->value->type;
+	switch (s->combine) {
+	case IR_PROD:
+	case IR_ALL: return (struct oracle_value){ 1, 1 };
+	case IR_MAXIMUM: return (struct oracle_value){ -(double)INFINITY, type_min(t) };
+	case IR_MINIMUM: return (struct oracle_value){ (double)INFINITY, type_max(t) };
+	default: return (struct oracle_value){ 0, 0 };
+	}
+}
+
+/* The element at `axis` of a scan, from all that come before it: by definition, and slow. */
+static inline struct oracle_value oracle_scan(struct oracle *o, const struct ir_stage *s, int64_t *axis, int64_t extent)
+{
+	struct oracle_value y = oracle_neutral(s);
+	int64_t here = axis[s->axis];
+	for (int64_t n = 0; n < extent; n++) {
+		int64_t k = s->reverse ? extent - 1 - n : n;
+		if (k == here && s->exclusive)
+			break;
+		axis[s->axis] = k;
+		oracle_combine(s, &y, oracle_eval(o, s->value));
+		if (k == here)
+			break;
+	}
+	axis[s->axis] = here;
+	return y;
+}
+
 /* One reduction over `count` positions of the axes from `rank` on; `extent` of all axes. */
 static inline struct oracle_value oracle_reduce(struct oracle *o, const struct ir_stage *s, int64_t *axis,
                                                 const int64_t *extent)
@@ -205,15 +251,9 @@ static inline struct oracle_value oracle_reduce(struct oracle *o, const struct i
 	int rank = s->out->rank;
 	enum type t = s->value->type;
 	int64_t count = 1, best = -1;
-	struct oracle_value y = { 0 }, v;
+	struct oracle_value y = oracle_neutral(s), v;
 	for (int k = 0; k < s->space_rank; k++)
 		count *= extent[rank + k];
-	if (s->combine == IR_PROD || s->combine == IR_ALL)
-		y = (struct oracle_value){ 1, 1 };
-	if (s->combine == IR_MAXIMUM)
-		y = (struct oracle_value){ -(double)INFINITY, type_min(t) };
-	if (s->combine == IR_MINIMUM)
-		y = (struct oracle_value){ (double)INFINITY, type_max(t) };
 	for (int64_t n = 0; n < count; n++) {
 		int64_t rest = n;
 		for (int k = s->space_rank - 1; k >= 0; k--) {
@@ -228,12 +268,10 @@ static inline struct oracle_value oracle_reduce(struct oracle *o, const struct i
 		bool same = f ? v.f == y.f || (isnan(v.f) && isnan(y.f)) : a == b;
 		bool take = false;
 		switch (s->combine) {
-		case IR_SUM: y.f += v.f, y.i = oracle_wrap(t, a + b); break;
+		case IR_SUM:
 		case IR_PROD:
-			y.f *= v.f, y.i = oracle_wrap(t, (__int128)((unsigned __int128)a * (unsigned __int128)b));
-			break;
-		case IR_MAXIMUM: take = more; break;
-		case IR_MINIMUM: take = less; break;
+		case IR_MAXIMUM:
+		case IR_MINIMUM: oracle_combine(s, &y, v); break;
 		case IR_ALL: y.i = y.i && v.i; break;
 		case IR_ANY: y.i = y.i || v.i; break;
 		case IR_ARGMAX: take = best < 0 || more; break;
@@ -250,7 +288,7 @@ static inline struct oracle_value oracle_reduce(struct oracle *o, const struct i
 	return y;
 }
 
-/* A map's or a reduction's buffer, element by element. */
+/* A map's, a reduction's or a scan's buffer, element by element. */
 static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, const int64_t *extent)
 {
 	struct tensor *out = &o->buffer[s->out->id];
@@ -263,8 +301,9 @@ static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, cons
 			axis[k] = rest % out->dim[k];
 			rest /= out->dim[k];
 		}
-		struct oracle_value y =
-		        s->kind == IR_MAP ? oracle_eval(o, s->value) : oracle_reduce(o, s, axis, extent);
+		struct oracle_value y = s->kind == IR_MAP    ? oracle_eval(o, s->value)
+		                        : s->kind == IR_SCAN ? oracle_scan(o, s, axis, out->dim[s->axis])
+		                                             : oracle_reduce(o, s, axis, extent);
 		if (s->post) {
 			o->acc = y;
 			y = oracle_eval(o, s->post);

@@ -75,6 +75,53 @@ static void nan_reductions(void)
 	        &none, NULL, NULL);
 }
 
+/* ---- Scans. */
+
+static void scans(void)
+{
+	static const char *const combine[] = { "sum", "prod", "max", "min" };
+	static const char *const direction[] = { "", "exclusive ", "reverse ", "exclusive reverse " };
+	static const int64_t shape[][3] = { { 3, 5, 70 }, { 70, 6, 5 }, { 2, 300, 3 }, { 1, 1, 130 }, { 4, 1, 1 } };
+	static const enum type types[] = { TYPE_F32, TYPE_F64, TYPE_I8,  TYPE_U8,
+		                           TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64 };
+	for (int s = 0; s < COUNT(shape); s++) {
+		int a = (int)shape[s][0], b = (int)shape[s][1], c = (int)shape[s][2];
+		for (int t = 0; t < COUNT(types); t++) {
+			struct tensor x = random_of(types[t], 3, shape[s], type_is_signed(types[t]) ? -3 : 0, 3);
+			for (int k = 0; k < COUNT(combine) * COUNT(direction); k++) {
+				const char *n = type_name(types[t]), *o = combine[k % 4], *d = direction[k / 4];
+				const char *y = arena_printf(arena, "%s[%d,%d,%d]", n, a, b, c);
+				for (int64_t i = 0; k % 4 == 1 && type_is_float(types[t]) && i < tensor_count(&x); i++)
+					tensor_set_float(&x, i, i % 3 == 0 ? -1 : i % 7 == 0 ? 2 : i % 11 == 0 ? 0.5 : 1);
+				compare(parse(arena_printf(arena,
+				                           "program p(x: %s) -> (u0: %s, v0: %s, w0: %s)\n"
+				                           "  u0: %s = scan %s along i %s(i, j, k) x[i, j, k]\n"
+				                           "  v0: %s = scan %s along j %s(i, j, k) x[i, j, k] then it + %s(k)\n"
+				                           "  w0: %s = scan %s along k %s(i, j, k) x[i, j, k]\n",
+				                           y, y, y, y, y, o, d, y, o, d, n, y, o, d)),
+				        &x, NULL, NULL);
+			}
+		}
+	}
+	/* As the definition says: of nothing the neutral element; a NaN stays from where it is met. */
+	struct tensor x = vector(TYPE_F32, 4, (double[]){ 1, 5, (double)NAN, 7 });
+	struct tensor y = run("program p(x: f32[4]) -> (y: f32[4])\n  y: f32[4] = scan max along i exclusive (i) x[i]\n", &x,
+	                      NULL, NULL);
+	CHECK(isinf(tensor_float(&y, 0)) && tensor_float(&y, 0) < 0 && tensor_float(&y, 2) == 5);
+	CHECK(isnan(tensor_float(&y, 3)));
+	y = run("program p(x: f32[4]) -> (y: f32[4])\n  y: f32[4] = scan sum along i reverse (i) x[i]\n", &x, NULL, NULL);
+	CHECK(tensor_float(&y, 3) == 7 && isnan(tensor_float(&y, 2)) && isnan(tensor_float(&y, 0)));
+	/* Kept in double: 2^24 + 1 + 1 is lost in f32 when each step is rounded. */
+	x = vector(TYPE_F32, 3, (double[]){ 16777216, 1, 1 });
+	y = run("program p(x: f32[3]) -> (y: f32[3])\n  y: f32[3] = scan sum along i (i) x[i]\n", &x, NULL, NULL);
+	CHECK(tensor_float(&y, 2) == 16777218);
+	struct tensor none = tensor_of(TYPE_F32, 2, (int64_t[]){ 3, 0 });
+	compare(parse("program p(x: f32[3,0]) -> (a: f32[3,0], b: f32[3,0])\n"
+	              "  a: f32[3,0] = scan sum along i (i, j) x[i, j]\n"
+	              "  b: f32[3,0] = scan sum along j (i, j) x[i, j]\n"),
+	        &none, NULL, NULL);
+}
+
 /* Sums are kept in double and rounded once, where `post` takes them. */
 static void accumulation(void)
 {
@@ -318,7 +365,7 @@ static void memory(void)
 
 int main(void)
 {
-	static void (*const test[])(void) = { reductions,   nan_reductions, accumulation, products, scatters,
+	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products, scatters,
 		                              half_scatter, symbols,        programs,     memory };
 	return run_tests(COUNT(test), test);
 }

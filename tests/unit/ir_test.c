@@ -54,6 +54,13 @@ static void round_trip(struct arena *a)
 		"and(0 <= index(at_row[r]), index(at_row[r]) < index(c[mod(r, 2)]))\n";
 	const char *text = print(a, parse(a, scatter));
 	CHECK_STR(print(a, parse(a, text)), text);
+	static const char scan[] =
+		"program S(x: f16[5,N]) -> (y: f16[5,N], z: f32[5,N], u0: f32[5,N], w0: f32[5,N])\n"
+		"  y: f16[5,N] = scan sum along j (i, j) f32(x[i, j])\n"
+		"  z: f32[5,N] = scan max along i exclusive (i, j) f32(x[i, j]) then it * 2.0 + f32(j)\n"
+		"  u0: f32[5,N] = scan prod along j reverse (i, j) f32(x[i, j]) * 0.5\n"
+		"  w0: f32[5,N] = scan min along j exclusive reverse (i, j) f32(x[i, j])\n";
+	CHECK_STR(print(a, parse(a, scan)), scan);
 }
 
 static const char *show(struct arena *a, expr e)
@@ -110,6 +117,44 @@ static void fusion(struct arena *a)
 	printf("%s%s", print(a, p), print(a, q));
 }
 
+/* What is scanned, in which direction and along which axis is part of a program; maps move into and behind scans. */
+static void scans(struct arena *a)
+{
+	static const char *const along[] = { "i", "j", "i exclusive", "i reverse", "i exclusive reverse" };
+	char hash[5][33];
+	struct err e = { 0 };
+	for (int k = 0; k < 5; k++) {
+		ir_hash(parse(a, arena_printf(a, "program p(x: f32[N,N]) -> (y: f32[N,N])\n"
+						 "  y: f32[N,N] = scan sum along %s (i, j) x[i, j]\n", along[k])), hash[k]);
+		for (int q = 0; q < k; q++)
+			CHECK(strcmp(hash[q], hash[k]) != 0);
+	}
+	struct ir_program *p = parse(a, "program p(x: f16[N,K]) -> (y: f16[N,K], z: f32[N])\n"
+					"  a: f32[N,K] = map (i, j) exp(f32(x[i, j]))\n"
+					"  b: f32[N,K] = scan sum along j (i, j) a[i, j]\n"
+					"  c: f32[N,K] = scan sum along j (i, j) a[i, j]\n"
+					"  d: f32[N,K] = scan sum along j reverse (i, j) a[i, j]\n"
+					"  y: f16[N,K] = map (i, j) f16(b[i, j] * c[i, j])\n"
+					"  z: f32[N] = sum (i | r<K) d[i, r]\n");
+	CHECK_INT(ir_optimise(p, NULL, NULL, &e), 0);
+	CHECK_STR(print(a, p), "program p(x: f16[N,K]) -> (y: f16[N,K], z: f32[N])\n"
+			       "  d: f32[N,K] = scan sum along j reverse (i, j) exp(f32(x[i, j]))\n"
+			       "  y: f16[N,K] = scan sum along j (i, j) exp(f32(x[i, j])) then f16(it * it)\n"
+			       "  z: f32[N] = sum (i | r<K) d[i, r]\n");
+	/* Read elsewhere than at the own index, it stays. */
+	p = parse(a, "program p(x: f32[N]) -> (y: f32[N])\n"
+		     "  b: f32[N] = scan sum along i (i) x[i]\n"
+		     "  y: f32[N] = map (i) b[N - 1 - i]\n");
+	CHECK_INT(ir_optimise(p, NULL, NULL, &e), 0);
+	CHECK_INT(p->stages.n, 2);
+	/* Shape arithmetic. */
+	p = parse(a, "program p(x: f32[N,K]) -> (y: i64[4], z: i64[4])\n"
+		     "  y: i64[4] = scan sum along i (i) i64(i) * i64(N)\n"
+		     "  z: i64[4] = scan sum along i exclusive reverse (i) i64(i + 1)\n");
+	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 2 })), "i64(N) + i64(2) * i64(N)");
+	CHECK_STR(show(a, ir_element(p, p->stages.at[1], &(int64_t){ 1 })), "i64(7)");
+}
+
 static void mistakes(struct arena *a)
 {
 	static const char *const bad[] = {
@@ -121,6 +166,14 @@ static void mistakes(struct arena *a)
 		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) y[i]\n",
 		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) it\n",
 		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) select(1, x[i], x[i])\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = scan sum along j (i) x[i]\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = scan sum (i) x[i]\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = scan argmax along i (i) x[i]\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = scan replace along i (i) x[i]\n",
+		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = scan sum along i (i | r<3) x[i]\n",
+		"program p(x: f32[]) -> (y: f32[])\n y: f32[] = scan sum along i () x[]\n",
+		"program p(x: f16[N]) -> (y: f16[N])\n y: f16[N] = scan sum along i (i) x[i]\n",
+		"program p(x: f32[N]) -> (y: f16[N])\n y: f16[N] = scan sum along i (i) x[i] then it\n",
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct err e = { 0 };
@@ -138,6 +191,7 @@ int main(void)
 	round_trip(a);
 	index_arithmetic(a);
 	fusion(a);
+	scans(a);
 	mistakes(a);
 	arena_free(a);
 	return test_done();

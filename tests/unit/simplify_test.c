@@ -222,22 +222,27 @@ static struct ir_program *random_program(struct arena *a)
 	for (int k = 0; k < AXES; k++)
 		dim[k] = build(w, w->extent[k]);
 	for (int k = 0, stages = 1 + pick(4); k < stages; k++) {
-		int split = pick(AXES), kind = pick(3); /* axes up to `split` are the result's, or all */
+		int split = pick(AXES), kind = pick(4); /* axes up to `split` are the result's, or all */
 		enum type type = any_type(true);
 		if (type == TYPE_INDEX)
 			type = TYPE_F32;
 		enum ir_role role = k + 1 == stages || pick(2) ? IR_OUTPUT : IR_TEMP;
 		int rank = kind == 0 ? AXES : kind == 1 ? split : AXES;
 		struct ir_buffer *out = ir_buffer_new(p, "y", type, rank, dim, role);
-		struct ir_stage *s = ir_stage_new(p, kind == 0 ? IR_MAP : kind == 1 ? IR_REDUCE : IR_SCATTER, out);
+		struct ir_stage *s = ir_stage_new(p, (enum ir_stage_kind[]){ IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN }[kind], out);
 		s->value = value_of(w, type, 4);
-		if (kind > 0) {
+		if (kind == 3) {
+			s->combine = IR_SUM + pick(4);
+			s->axis = pick(AXES);
+			s->exclusive = pick(2);
+			s->reverse = pick(2);
+		} else if (kind > 0) {
 			s->combine = kind == 1 ? IR_SUM + pick(4) : pick(5);
 			s->space_rank = kind == 1 ? AXES - split : AXES;
 			for (int q = 0; q < s->space_rank; q++)
 				s->space[q] = dim[AXES - s->space_rank + q];
 		}
-		if (kind == 1 && pick(2)) {
+		if ((kind == 1 || kind == 3) && pick(2)) {
 			at = ir_index(p->pool, pick(7));
 			s->post = ir_binary(IR_MUL, ir_acc(p->pool, type), ir_load(p->pool, w->buffer[type], &at));
 		}

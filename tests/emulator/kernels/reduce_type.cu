@@ -15,4 +15,11 @@ extern "C" __global__ __launch_bounds__(256) void reduce(const TYPE *x, TYPE *y)
 	y[1536 + i] = warp_max<8>(v);
 	y[1792 + i] = warp_argmax(v, i, false).index;
 	y[2048 + i] = warp_argmin(v, i, true).index;
+	TYPE carry = 3;
+	y[2304 + i] = warp_scan_on(v, op_sum(), carry);
+	y[2560 + i] = carry;
+	carry = 3;
+	block_scan_on<256>(v, op_sum(), part, carry); /* a first chunk, then a second one behind it */
+	y[2816 + i] = block_scan_on<256>(v, op_sum(), part, carry);
+	y[3072 + i] = carry;
 }
