@@ -159,6 +159,10 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
 struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
 			  enum ir_combine c, expr value, expr post);
 expr acc(struct lower *l, enum type t);
+/* Running c of value along `axis`, over s: up to each position, that one included unless `exclusive`; `reverse`: from the
+ * end. `post` is over s and the accumulator, of value's type; null: cast to t. */
+struct value lower_scan(struct lower *l, const char *name, enum type t, const struct space *s, int axis, enum ir_combine c,
+			bool exclusive, bool reverse, expr value, expr post);
 /* init over `out`; updates over s (its own axes 0..rank-1): out[at...] = combine(out, value) where `where` holds (or
  * null). */
 struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,

@@ -1,4 +1,4 @@
-/* Stages of an operator: maps, reductions, scatters, constants, and what becomes the node's output. */
+/* Stages of an operator: maps, reductions, scans, scatters, constants, and what becomes the node's output. */
 #include "ops/lower.h"
 
 enum { KNOWN_MAX = 64 }; /* elements of the largest integer buffer whose content is followed as expressions */
@@ -122,6 +122,22 @@ struct value lower_reduce(struct lower *l, const char *name, enum type t, const 
 expr acc(struct lower *l, enum type t)
 {
 	return ir_acc(l->program->pool, t);
+}
+
+struct value lower_scan(struct lower *l, const char *name, enum type t, const struct space *s, int axis, enum ir_combine c,
+                        bool exclusive, bool reverse, expr value, expr post)
+{
+	struct value out = new_buffer(l, name, t, s, s->rank);
+	struct ir_stage *stage = ir_stage_new(l->program, IR_SCAN, out.buf);
+
+	stage->value = value;
+	stage->combine = c;
+	stage->axis = axis;
+	stage->exclusive = exclusive;
+	stage->reverse = reverse;
+	stage->post = post ? cast(post, t) : NULL;
+	note_content(l, stage);
+	return out;
 }
 
 struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,
