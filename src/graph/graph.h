@@ -68,6 +68,9 @@ struct graph_node {
 	const struct op_def *op;          /* null: a local function, or unknown */
 	const Onnx__FunctionProto *function; /* a call of a local function, or null */
 	int opset;                        /* of the operator's domain */
+	struct {
+		VEC(struct graph_value *);
+	} reads;                          /* its inputs, and then what the graphs in its attributes take from outside: each once */
 	bool known;                       /* tpat can take it */
 	bool folded;                      /* all its outputs are constants */
 	const char *why, *advice;         /* when not known: a sentence without the node's name; what to do, or null */

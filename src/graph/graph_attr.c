@@ -3,12 +3,15 @@
 
 #include "graph/graph_internal.h"
 
-/* What the attribute stands for: itself, or an attribute of the function's call, or null where the call gives none. */
-static const Onnx__AttributeProto *resolve(const struct graph_scope *s, const Onnx__AttributeProto *a)
+/* What the attribute stands for: itself, or an attribute of the function's call; a null proto where the call gives none. */
+struct graph_bound_attr graph_attr_resolve(const struct graph_scope *s, const Onnx__AttributeProto *a)
 {
+	const struct graph_bound_attr *given;
+
 	if (!*onnx_text(a->ref_attr_name))
-		return a;
-	return s->attributes ? map_get(s->attributes, a->ref_attr_name) : NULL;
+		return (struct graph_bound_attr){ a, s };
+	given = s->attributes ? map_get(s->attributes, a->ref_attr_name) : NULL;
+	return given ? *given : (struct graph_bound_attr){ 0 };
 }
 
 static int text_of(const char **out, const ProtobufCBinaryData *s, struct arena *a)
@@ -17,9 +20,11 @@ static int text_of(const char **out, const ProtobufCBinaryData *s, struct arena 
 	return 0;
 }
 
-static int value_of(struct attr_value *v, const struct graph_scope *s, const Onnx__AttributeProto *a)
+static int value_of(struct attr_value *v, const struct graph_scope *s, const struct graph_bound_attr *bound)
 {
+	const Onnx__AttributeProto *a = bound->proto;
 	struct arena *arena = s->program->arena;
+	struct graph_body *body;
 	const char **strings;
 	struct tensor *t;
 	double *floats;
@@ -62,7 +67,10 @@ static int value_of(struct attr_value *v, const struct graph_scope *s, const Onn
 		return onnx_tensor_load(t, a->t, s->g->model, arena, s->err);
 	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH:
 		v->kind = OP_GRAPH;
-		v->graph = a->g;
+		if (!a->g)
+			return err_set(s->err, ERR_MODEL, "attribute \"%s\" has a type, but no value.", v->name);
+		v->graph = body = NEW(arena, struct graph_body);
+		*body = (struct graph_body){ a->g, bound->scope };
 		return 0;
 	default:
 		return err_set(s->err, ERR_UNSUPPORTED,
@@ -79,12 +87,12 @@ int graph_attributes(const struct attr_value **out, int *n, const struct graph_s
 	*n = 0;
 	*out = list;
 	for (size_t i = 0; i < node->n_attribute; i++) {
-		const Onnx__AttributeProto *a = resolve(s, node->attribute[i]);
+		struct graph_bound_attr a = graph_attr_resolve(s, node->attribute[i]);
 
-		if (!a)
+		if (!a.proto)
 			continue; /* the function's caller leaves it to the default */
 		list[*n] = (struct attr_value){ .name = onnx_text(node->attribute[i]->name) };
-		if (value_of(&list[*n], s, a) < 0)
+		if (value_of(&list[*n], s, &a) < 0)
 			return err_where(s->err, "node %s (%s): ", label, onnx_text(node->op_type));
 		++*n;
 	}

@@ -4,14 +4,11 @@
 
 enum { FOLD_WORK = 1 << 28 }; /* elements times reduced elements: beyond it a node of constants is not run */
 
-static bool inputs_constant(const struct graph *g, const struct graph_node *n)
+static bool inputs_constant(const struct graph_node *n)
 {
-	for (size_t i = 0; i < n->proto->n_input; i++) {
-		const struct graph_value *v = graph_value_find(g, n->proto->input[i]);
-
-		if (v && !v->is_constant)
+	vec_each(v, &n->reads)
+		if (!(*v)->is_constant)
 			return false;
-	}
 	return true;
 }
 
@@ -69,7 +66,8 @@ static int run(struct graph_scope *s, const struct graph_node *n)
 	return 0;
 }
 
-/* Whether the node's results are buffers of its own: a function may hand an input on. */
+/* Whether the node's results are buffers of its own: a function or a body graph may hand an input on, or give one result
+ * twice. */
 static bool has_own_outputs(const struct graph_scope *s, const struct graph_node *n)
 {
 	for (size_t i = 0; i < n->proto->n_output; i++) {
@@ -77,6 +75,9 @@ static bool has_own_outputs(const struct graph_scope *s, const struct graph_node
 
 		if (b && b->role != IR_TEMP)
 			return false;
+		for (size_t k = 0; b && k < i; k++)
+			if (*n->proto->output[k] && map_get(&s->buffers, n->proto->output[k]) == b)
+				return false;
 	}
 	return true;
 }
@@ -86,7 +87,7 @@ void graph_fold(struct graph_scope *s, const struct graph_node *n)
 	struct err ignored = { 0 }, *outer = s->err;
 	bool small = true;
 
-	if (!inputs_constant(s->g, n) || !is_light(s->program) || !has_own_outputs(s, n))
+	if (!inputs_constant(n) || !is_light(s->program) || !has_own_outputs(s, n))
 		return;
 	vec_each(b, &s->program->inputs)
 		small &= (*b)->data != NULL;

@@ -18,7 +18,7 @@ void graph_warn(struct graph *g, const char *fmt, ...)
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 
-static int shape_unknown(struct graph *g, const struct graph_value *v, struct err *e)
+int graph_shape_unknown(const struct graph *g, const struct graph_value *v, struct err *e)
 {
 	char who[ONNX_DESCRIBE];
 	const char *name = v->name;
@@ -43,8 +43,20 @@ static const char *slot_name(const struct op_def *op, size_t i)
 	return op->inputs[k].kind ? op->inputs[k].name : "?";
 }
 
-static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, size_t i, struct err *e)
+static bool is_listed(const Onnx__NodeProto *node, const char *name)
 {
+	for (size_t i = 0; i < node->n_input; i++)
+		if (strcmp(node->input[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, const char *name, struct err *e)
+{
+	size_t i = 0;
+
+	while (strcmp(node->input[i], name) != 0)
+		i++;
 	if (!op || !op->inputs[0].types) /* what takes any type does not look at the elements */
 		return 0;
 	err_set(e, ERR_UNSUPPORTED,
@@ -76,16 +88,16 @@ static int add_input(struct graph_scope *s, struct graph_value *v, int64_t data_
 
 int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t data_max)
 {
-	for (size_t i = 0; i < n->proto->n_input; i++) {
-		struct graph_value *v = graph_value_find(s->g, n->proto->input[i]);
+	vec_each(pv, &n->reads) {
+		struct graph_value *v = *pv;
+		bool listed = is_listed(n->proto, v->name);
 
-		if (!v || map_get(&s->buffers, v->name))
-			continue;
-		if (v->type == TYPE_STRING)
-			TRY(refuse_strings(n->op, n->proto, i, s->err));
-		if (v->type == TYPE_NONE || v->rank < 0)
-			return shape_unknown(s->g, v, s->err);
-		TRY(add_input(s, v, data_max));
+		if (v->type == TYPE_STRING && listed)
+			TRY(refuse_strings(n->op, n->proto, v->name, s->err));
+		if (v->type != TYPE_NONE && v->rank >= 0)
+			TRY(add_input(s, v, data_max));
+		else if (listed)
+			return graph_shape_unknown(s->g, v, s->err);
 	}
 	return 0;
 }

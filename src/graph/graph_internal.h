@@ -16,17 +16,41 @@ enum {
 	GRAPH_FOLD_MAX = 1 << 20,  /* elements of a constant that is computed at all */
 };
 
-/* Nodes being lowered one after another into one program: those of the main graph, or of a function's body. */
+/* Nodes being lowered one after another into one program: those of the main graph, of a function's body, or of a body
+ * graph that is an attribute. */
 struct graph_scope {
 	struct graph *g;
 	struct ir_program *program;
 	struct err *err;
 	struct map buffers;                  /* struct ir_buffer by the tensor's name */
-	const Onnx__FunctionProto *function; /* null: the main graph */
-	const struct map *attributes;        /* of the function: what the call gives, const Onnx__AttributeProto by name */
+	const Onnx__FunctionProto *function; /* whose nodes these are, also those of body graphs inside; null: the model's */
+	const struct map *attributes;        /* of the function: what the call gives, struct graph_bound_attr by name */
 	int depth;
+	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
+	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
 };
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e);
+
+/* An attribute, and the scope that the names in its graph belong to: a function's call may hand a graph in. */
+struct graph_bound_attr {
+	const Onnx__AttributeProto *proto; /* null: not given */
+	const struct graph_scope *scope;
+};
+struct graph_bound_attr graph_attr_resolve(const struct graph_scope *s, const Onnx__AttributeProto *a);
+/* What attr_value.graph points to. */
+struct graph_body {
+	const Onnx__GraphProto *graph;
+	const struct graph_scope *scope;
+};
+extern const struct lower_bodies graph_bodies;
+
+/* The buffer of a name in this scope or those around it; null when it is not given: no name, or a parameter that the
+ * caller leaves out. */
+int graph_find_buffer(struct ir_buffer **out, const struct graph_scope *s, const char *name, const char *label);
+/* Lower a call of a local function: its body in place of the node. */
+int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const Onnx__FunctionProto *f, const char *label);
+/* A constant buffer of the program with this tensor's elements, which must live as long as the program. */
+struct ir_buffer *graph_constant_buffer(struct ir_program *p, const char *name, const struct tensor *t);
 
 /* Lower one node; its inputs are in s->buffers already, its outputs are put there. `label` names it in messages. */
 int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *label);
@@ -63,8 +87,12 @@ bool graph_is_small(const struct graph_value *v);
 /* Types, extents, contents of one node's outputs. */
 void graph_infer_node(struct graph *g, struct graph_node *n);
 
-/* Input buffers of a node that is alone in its program; constants of up to `data_max` elements get their data. */
+/* Input buffers of a node that is alone in its program, also for what its graphs take from outside; constants of up to
+ * `data_max` elements get their data. What has no known shape gets a buffer nowhere: it may be that no graph that is lowered
+ * reads it. */
 int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t data_max);
+/* Fails with why there is no buffer for this value. */
+int graph_shape_unknown(const struct graph *g, const struct graph_value *v, struct err *e);
 /* The node has been lowered in `s`: when all that it reads is known, its outputs become constants. Large ones are computed
  * by graph_fold_run(), when graph_constant() needs them. */
 void graph_fold(struct graph_scope *s, const struct graph_node *n);

@@ -1,5 +1,5 @@
-/* One node of the model lowered into a program: an operator by lower_node(), a local function by lowering its body; and
- * the contents of small buffers that follow from it. */
+/* One node of the model lowered into a program: an operator by lower_node(), a local function by graph_body.c; and the
+ * contents of small buffers that follow from it. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -115,21 +115,52 @@ void graph_note_contents(struct ir_program *p, int first)
 
 /* ---- Operators --------------------------------------------------------------------------------------------------- */
 
+/* Whether the scope's caller may leave this name without a value: a parameter of a function or of a body. */
 static bool is_parameter(const struct graph_scope *s, const char *name)
 {
-	for (size_t i = 0; s->function && i < s->function->n_input; i++)
+	for (size_t i = 0; s->body && i < s->body->n_input; i++)
+		if (strcmp(onnx_text(s->body->input[i]->name), name) == 0)
+			return true;
+	for (size_t i = 0; !s->body && s->function && i < s->function->n_input; i++)
 		if (strcmp(s->function->input[i], name) == 0)
 			return true;
 	return false;
 }
 
-/* The buffer of an input; null when it is not given: no name, or a parameter that the function's caller leaves out. */
-static int find_input(struct ir_buffer **out, const struct graph_scope *s, const char *name, const char *label)
+/* A body's initializer that no buffer could be made of. */
+static bool is_odd_initializer(const struct graph_scope *s, const char *name)
 {
-	*out = *name ? map_get(&s->buffers, name) : NULL;
-	if (!*out && *name && !is_parameter(s, name))
-		return err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
-	return 0;
+	const Onnx__GraphProto *b = s->body;
+
+	for (size_t i = 0; b && i < b->n_initializer; i++)
+		if (strcmp(onnx_text(b->initializer[i]->name), name) == 0)
+			return true;
+	for (size_t i = 0; b && i < b->n_sparse_initializer; i++)
+		if (b->sparse_initializer[i]->values && strcmp(onnx_text(b->sparse_initializer[i]->values->name), name) == 0)
+			return true;
+	return false;
+}
+
+int graph_find_buffer(struct ir_buffer **out, const struct graph_scope *s, const char *name, const char *label)
+{
+	const struct graph_value *v;
+
+	*out = NULL;
+	for (const struct graph_scope *x = s; x && *name; x = x->outer) {
+		*out = map_get(&x->buffers, name);
+		if (*out || is_parameter(x, name))
+			return 0;
+		if (is_odd_initializer(x, name))
+			return err_set(s->err, ERR_UNSUPPORTED,
+				       "node %s: \"%s\", an initializer of a subgraph, is of strings, sparse, or of too many axes.",
+				       label, name);
+		v = x->outer || x->function ? NULL : graph_value_find(x->g, name);
+		if (v && (v->type == TYPE_NONE || v->rank < 0))
+			return graph_shape_unknown(x->g, v, s->err);
+	}
+	if (!*name)
+		return 0;
+	return err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
 }
 
 static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, const struct op_def *op, const char *label)
@@ -138,7 +169,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	const size_t max = sizeof l->input / sizeof *l->input;
 	int first = s->program->stages.n;
 
-	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label };
+	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies };
 	l->opset = graph_scope_opset(s, node->domain);
 	if (!l->opset && op->domain)
 		l->opset = 1; /* domains of other vendors are often not imported */
@@ -147,7 +178,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	l->inputs = (int)node->n_input;
 	l->outputs = (int)node->n_output;
 	for (int i = 0; i < l->inputs; i++) {
-		TRY(find_input(&l->input[i].buf, s, node->input[i], label));
+		TRY(graph_find_buffer(&l->input[i].buf, s, node->input[i], label));
 		l->input[i].given = l->input[i].buf != NULL;
 	}
 	for (int i = 0; i < l->outputs; i++)
@@ -161,60 +192,6 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	return 0;
 }
 
-/* ---- Local functions --------------------------------------------------------------------------------------------- */
-
-/* What the function's attributes are in this call: defaults, and what the call says. */
-static void bind_attributes(struct map *out, const struct graph_scope *s, const Onnx__NodeProto *call,
-			    const Onnx__FunctionProto *f)
-{
-	for (size_t i = 0; i < f->n_attribute_proto; i++)
-		map_put(out, onnx_text(f->attribute_proto[i]->name), f->attribute_proto[i]);
-	for (size_t i = 0; i < call->n_attribute; i++) {
-		Onnx__AttributeProto *a = call->attribute[i];
-
-		if (*onnx_text(a->ref_attr_name))
-			a = s->attributes ? map_get(s->attributes, a->ref_attr_name) : NULL;
-		if (a)
-			map_put(out, onnx_text(call->attribute[i]->name), a);
-	}
-}
-
-static int lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const Onnx__FunctionProto *f,
-		      const char *label)
-{
-	struct arena *a = s->program->arena;
-	struct map attributes = map_new(a);
-	struct graph_scope inner = { s->g, s->program, s->err, map_new(a), f, &attributes, s->depth + 1 };
-	struct ir_buffer *b;
-
-	if (inner.depth > GRAPH_MAX_DEPTH)
-		return err_set(s->err, ERR_MODEL, "node %s (%s): functions call each other more than %d deep.", label,
-			       onnx_text(f->name), GRAPH_MAX_DEPTH);
-	bind_attributes(&attributes, s, call, f);
-	for (size_t i = 0; i < call->n_input && i < f->n_input; i++) {
-		TRY(find_input(&b, s, call->input[i], label));
-		if (b)
-			map_put(&inner.buffers, f->input[i], b);
-	}
-	for (size_t i = 0; i < f->n_node; i++) {
-		const Onnx__NodeProto *node = f->node[i];
-
-		TRY(graph_lower(&inner, node,
-				*onnx_text(node->name) ? arena_printf(a, "%s/%s", label, node->name)
-						       : arena_printf(a, "%s/#%zu", label, i)));
-	}
-	for (size_t i = 0; i < call->n_output; i++) {
-		if (!*call->output[i])
-			continue;
-		b = i < f->n_output ? map_get(&inner.buffers, f->output[i]) : NULL;
-		if (!b)
-			return err_set(s->err, ERR_MODEL, "node %s (%s): its output number %zu is made by nothing in the function.",
-				       label, onnx_text(f->name), i + 1);
-		map_put(&s->buffers, call->output[i], b);
-	}
-	return 0;
-}
-
 int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *label)
 {
 	const char *domain = onnx_domain(node->domain), *type = onnx_text(node->op_type);
@@ -222,7 +199,7 @@ int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *
 	const struct op_def *op = f ? NULL : op_find(domain, type);
 
 	if (f)
-		return lower_call(s, node, f, label);
+		return graph_lower_call(s, node, f, label);
 	if (!op) {
 		err_set(s->err, ERR_UNSUPPORTED, "node %s (%s): tpat does not have the operator %s%s%s.", label, type, domain,
 			*domain ? "." : "", type);

@@ -215,6 +215,29 @@ static void add_consumers(struct graph *g)
 	}
 }
 
+static void add_read(struct graph *g, struct graph_node *n, const char *name)
+{
+	struct graph_value *v = graph_value_find(g, name);
+
+	for (int i = 0; i < n->reads.n; i++)
+		if (n->reads.at[i] == v)
+			return;
+	if (v)
+		vec_push(g->arena, &n->reads, v);
+}
+
+static void add_reads(struct graph *g)
+{
+	vec_each (n, &g->nodes) {
+		struct map captured = onnx_node_captures(n->proto, g->arena);
+
+		for (size_t i = 0; i < n->proto->n_input; i++)
+			add_read(g, n, n->proto->input[i]);
+		for (int i = 0; i < captured.n; i++)
+			add_read(g, n, captured.entry[i].name);
+	}
+}
+
 static int build(struct graph *g, const struct graph_options *o, struct err *e)
 {
 	const Onnx__GraphProto *p = g->index->graph;
@@ -222,6 +245,7 @@ static int build(struct graph *g, const struct graph_options *o, struct err *e)
 	TRY(take_inputs(g, o, e));
 	add_nodes(g);
 	add_consumers(g);
+	add_reads(g);
 	vec_each (n, &g->nodes)
 		graph_infer_node(g, n);
 	for (size_t i = 0; i < p->n_output; i++) {

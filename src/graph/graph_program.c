@@ -290,25 +290,12 @@ static int add_constant(struct build *b, struct graph_value *v)
 {
 	const struct tensor *t;
 	struct tensor *copy = NEW(b->p->arena, struct tensor);
-	expr dim[IR_MAX_RANK], *content;
-	struct ir_buffer *buf;
-	int64_t n;
 
 	TRY(graph_constant(&t, b->g, v, b->scope.err));
 	TRY(tensor_new(copy, t->type, t->rank, t->dim, b->p->arena, b->scope.err));
-	n = tensor_count(t);
-	if (n)
+	if (tensor_count(t))
 		memcpy(copy->data, t->data, (size_t)tensor_bytes(t));
-	for (int i = 0; i < t->rank; i++)
-		dim[i] = ir_index(b->p->pool, t->dim[i]);
-	buf = ir_buffer_new(b->p, edge_name(b, v), t->type, t->rank, dim, IR_CONSTANT);
-	buf->data = copy;
-	if (type_is_int(t->type) && n) {
-		buf->content = content = NEWN(b->p->arena, expr, n);
-		for (int64_t k = 0; k < n; k++)
-			content[k] = ir_index(b->p->pool, tensor_int(t, k));
-	}
-	map_put(&b->scope.buffers, v->name, buf);
+	map_put(&b->scope.buffers, v->name, graph_constant_buffer(b->p, edge_name(b, v), copy));
 	return 0;
 }
 

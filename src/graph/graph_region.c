@@ -129,12 +129,9 @@ static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 	vec_each(i, &r->nodes) {
 		const Onnx__NodeProto *p = g->nodes.at[*i].proto;
 
-		for (size_t k = 0; k < p->n_input; k++) {
-			struct graph_value *v = graph_value_find(g, p->input[k]);
-
-			if (v && (v->producer < 0 || !in[v->producer]))
-				take_input(g, r, v);
-		}
+		vec_each(v, &g->nodes.at[*i].reads)
+			if ((*v)->producer < 0 || !in[(*v)->producer])
+				take_input(g, r, *v);
 		for (size_t k = 0; k < p->n_output; k++) {
 			struct graph_value *v = graph_value_find(g, p->output[k]);
 			bool used = v && v->is_output;
@@ -202,6 +199,11 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 		in[*i] = true;
 	TRY(check_convex(g, r, in, scratch, e));
 	find_edges(g, r, in);
+	vec_each(v, &r->inputs) /* a graph inside may take it from outside, even where nothing reads it */
+		if ((*v)->type == TYPE_NONE || (*v)->rank < 0) {
+			graph_shape_unknown(g, *v, e);
+			return err_where(e, "%s: region %s: ", g->model->path, r->label);
+		}
 	if (!r->folded)
 		add_carriers(g, r);
 	if (!r->outputs.n) {

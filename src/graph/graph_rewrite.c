@@ -166,12 +166,9 @@ static int add_plugin(struct rewrite *w, int i)
 /* Whether the node of constants reads what is inside of a plugin now. */
 static bool reads_region(const struct rewrite *w, const struct graph_node *n)
 {
-	for (size_t k = 0; k < n->proto->n_input; k++) {
-		const struct graph_value *v = graph_value_find(w->g, n->proto->input[k]);
-
-		if (v && v->producer >= 0 && w->owner[v->producer] >= 0)
+	vec_each(v, &n->reads)
+		if ((*v)->producer >= 0 && w->owner[(*v)->producer] >= 0)
 			return true;
-	}
 	return false;
 }
 

@@ -119,11 +119,13 @@ static bool conditions_hold(const struct graph *g, const Onnx__NodeProto *node, 
 
 const struct graph_value *graph_trt_misfit(const struct graph *g, int node)
 {
-	const Onnx__NodeProto *proto = g->nodes.at[node].proto;
+	const struct graph_node *n = &g->nodes.at[node];
 
-	for (size_t i = 0; i < proto->n_input + proto->n_output; i++) {
-		const char *name = i < proto->n_input ? proto->input[i] : proto->output[i - proto->n_input];
-		const struct graph_value *v = graph_value_find(g, name);
+	vec_each(v, &n->reads)
+		if (!(*v)->is_constant && !graph_trt_type((*v)->type))
+			return *v;
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		const struct graph_value *v = graph_value_find(g, n->proto->output[i]);
 
 		if (v && !v->is_constant && !graph_trt_type(v->type))
 			return v;

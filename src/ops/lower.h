@@ -20,13 +20,24 @@ struct attr_value {
 	const double *floats;
 	const char *const *strings;
 	const struct tensor *tensor;
-	const void *graph;       /* OP_GRAPH: the caller's own */
+	const void *graph;       /* OP_GRAPH: the caller's own; see lower_graph() */
 };
 
 struct value {
 	struct ir_buffer *buf; /* null when not given */
 	bool given;
 	struct ir_pool *pool;  /* filled by lower_node() */
+};
+
+/* The graph that an OP_GRAPH attribute holds: how many formal inputs and outputs it has, and their names in the model. */
+struct lower_body {
+	int inputs, outputs;
+	const char *const *input, *const *output;
+};
+/* What whoever knows the model does for operators with graphs; see lower_graph(). */
+struct lower_bodies {
+	void (*describe)(struct lower_body *out, struct lower *l, const struct attr_value *v);
+	int (*lower)(struct lower *l, const struct attr_value *v, const struct value *in, struct value *out);
 };
 
 /* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
@@ -41,6 +52,7 @@ struct lower {
 	bool wanted[256];               /* outputs that have a name */
 	int attrs;
 	const struct attr_value *attr;
+	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	struct value output[256];       /* results */
 };
 
@@ -89,6 +101,15 @@ const struct attr_value *lower_attr(struct lower *l, const char *name); /* null 
 int lower_ints_or_input(struct lower *l, const char *attr, int i, struct ints *out, bool *given);
 /* A negative axis counts from the end. Fails when outside -rank..rank-1 (rank itself is allowed with `end`). */
 int lower_axis(struct lower *l, int64_t axis, int rank, bool end, int *out);
+
+/* ---- Graphs, the attributes of kind OP_GRAPH. */
+/* What `attr` takes and gives. Fails when the node does not have it. */
+int lower_body(struct lower *l, const char *attr, struct lower_body *out);
+/* Lowers the nodes of the graph into l->program, at this place, with in[i] as its formal input number i (any buffers of the
+ * program; not given: the input has no value). Names that the graph takes from around it are bound already. out[i] is
+ * output number i: a buffer that the graph made, or one that it handed on. The numbers must be the graph's own; else it is
+ * an error of the model. May be called several times: every call lowers the nodes again. */
+int lower_graph(struct lower *l, const char *attr, int inputs, const struct value *in, int outputs, struct value *out);
 
 /* ---- Constants and expressions. Short names: operator files are formulas. */
 expr num(struct lower *l, enum type t, double x);      /* of type t, float or integer */

@@ -1,0 +1,154 @@
+/* Nodes lowered in the place of the one that stands for them: a local function's for its call, and a body graph's, which is
+ * an attribute, when the operator asks for them. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+struct ir_buffer *graph_constant_buffer(struct ir_program *p, const char *name, const struct tensor *t)
+{
+	int64_t n = tensor_count(t);
+	expr dim[IR_MAX_RANK], *content;
+	struct ir_buffer *b;
+
+	for (int i = 0; i < t->rank; i++)
+		dim[i] = ir_index(p->pool, t->dim[i]);
+	b = ir_buffer_new(p, name, t->type, t->rank, dim, IR_CONSTANT);
+	b->data = t;
+	if (type_is_int(t->type) && n && n <= GRAPH_CONTENT_MAX) {
+		b->content = content = NEWN(p->arena, expr, n);
+		for (int64_t k = 0; k < n; k++)
+			content[k] = ir_index(p->pool, tensor_int(t, k));
+	}
+	return b;
+}
+
+static int lower_nodes(struct graph_scope *s, Onnx__NodeProto *const *node, size_t n, const char *label)
+{
+	struct arena *a = s->program->arena;
+
+	for (size_t i = 0; i < n; i++)
+		TRY(graph_lower(s, node[i],
+				*onnx_text(node[i]->name) ? arena_printf(a, "%s/%s", label, node[i]->name)
+							  : arena_printf(a, "%s/#%zu", label, i)));
+	return 0;
+}
+
+/* ---- Local functions --------------------------------------------------------------------------------------------- */
+
+static void bind_attribute(struct map *out, const struct graph_scope *s, const Onnx__AttributeProto *a)
+{
+	struct graph_bound_attr *bound = NEW(out->arena, struct graph_bound_attr);
+
+	*bound = graph_attr_resolve(s, a);
+	if (bound->proto)
+		map_put(out, onnx_text(a->name), bound);
+}
+
+/* What the function's attributes are in this call: defaults, and what the call says. */
+static void bind_attributes(struct map *out, const struct graph_scope *s, const Onnx__NodeProto *call,
+			    const Onnx__FunctionProto *f)
+{
+	for (size_t i = 0; i < f->n_attribute_proto; i++)
+		bind_attribute(out, s, f->attribute_proto[i]);
+	for (size_t i = 0; i < call->n_attribute; i++)
+		bind_attribute(out, s, call->attribute[i]);
+}
+
+static int too_deep(const struct graph_scope *s, const char *label)
+{
+	return err_set(s->err, ERR_MODEL, "node %s: functions and graphs are inside each other more than %d deep.", label,
+		       GRAPH_MAX_DEPTH);
+}
+
+int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const Onnx__FunctionProto *f, const char *label)
+{
+	struct arena *a = s->program->arena;
+	struct map attributes = map_new(a);
+	struct graph_scope inner = { .g = s->g, .program = s->program, .err = s->err, .buffers = map_new(a), .function = f,
+				     .attributes = &attributes, .depth = s->depth + 1 };
+	struct ir_buffer *b;
+
+	if (inner.depth > GRAPH_MAX_DEPTH)
+		return too_deep(s, label);
+	bind_attributes(&attributes, s, call, f);
+	for (size_t i = 0; i < call->n_input && i < f->n_input; i++) {
+		TRY(graph_find_buffer(&b, s, call->input[i], label));
+		if (b)
+			map_put(&inner.buffers, f->input[i], b);
+	}
+	TRY(lower_nodes(&inner, f->node, f->n_node, label));
+	for (size_t i = 0; i < call->n_output; i++) {
+		if (!*call->output[i])
+			continue;
+		b = i < f->n_output ? map_get(&inner.buffers, f->output[i]) : NULL;
+		if (!b)
+			return err_set(s->err, ERR_MODEL, "node %s (%s): its output number %zu is made by nothing in the function.",
+				       label, onnx_text(f->name), i + 1);
+		map_put(&s->buffers, call->output[i], b);
+	}
+	return 0;
+}
+
+/* ---- Body graphs ------------------------------------------------------------------------------------------------- */
+
+static void describe_body(struct lower_body *out, struct lower *l, const struct attr_value *v)
+{
+	const Onnx__GraphProto *g = ((const struct graph_body *)v->graph)->graph;
+	const char **input = NEWN(l->program->arena, const char *, g->n_input + 1);
+	const char **output = NEWN(l->program->arena, const char *, g->n_output + 1);
+
+	for (size_t i = 0; i < g->n_input; i++)
+		input[i] = onnx_text(g->input[i]->name);
+	for (size_t i = 0; i < g->n_output; i++)
+		output[i] = onnx_text(g->output[i]->name);
+	*out = (struct lower_body){ (int)g->n_input, (int)g->n_output, input, output };
+}
+
+static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto, const char *label)
+{
+	const char *name = onnx_text(proto->name);
+	struct arena *a = s->program->arena;
+	struct tensor *t = NEW(a, struct tensor);
+	enum type type = onnx_elem_type(proto->data_type);
+
+	if (map_get(&s->buffers, name) || type == TYPE_NONE || type == TYPE_STRING || proto->n_dims > IR_MAX_RANK)
+		return 0; /* a parameter that is given; what cannot be a buffer is refused where it is read */
+	if (onnx_tensor_load(t, proto, s->g->model, a, s->err) < 0)
+		return err_where(s->err, "node %s: ", label);
+	map_put(&s->buffers, name, graph_constant_buffer(s->program, name, t));
+	return 0;
+}
+
+static int lower_body_graph(struct lower *l, const struct attr_value *v, const struct value *in, struct value *out)
+{
+	const struct graph_body *body = v->graph;
+	const Onnx__GraphProto *g = body->graph;
+	const struct graph_scope *around = body->scope;
+	const char *label = arena_printf(l->program->arena, "%s/%s", l->label, v->name);
+	struct graph_scope s = *around;
+	struct ir_buffer *b;
+
+	s.program = l->program;
+	s.buffers = map_new(l->program->arena);
+	s.body = g;
+	s.outer = around;
+	s.depth = around->depth + 1;
+	if (s.depth > GRAPH_MAX_DEPTH)
+		return too_deep(&s, label);
+	for (size_t i = 0; i < g->n_input; i++)
+		if (in[i].given)
+			map_put(&s.buffers, onnx_text(g->input[i]->name), in[i].buf);
+	for (size_t i = 0; i < g->n_initializer; i++)
+		TRY(add_initializer(&s, g->initializer[i], label));
+	TRY(lower_nodes(&s, g->node, g->n_node, label));
+	for (size_t i = 0; i < g->n_output; i++) {
+		TRY(graph_find_buffer(&b, &s, onnx_text(g->output[i]->name), label));
+		if (!b)
+			return err_set(s.err, ERR_MODEL, "node %s: nothing in the graph defines its output \"%s\".", label,
+				       onnx_text(g->output[i]->name));
+		out[i] = (struct value){ .buf = b, .given = true };
+	}
+	return 0;
+}
+
+const struct lower_bodies graph_bodies = { describe_body, lower_body_graph };
