@@ -319,6 +319,10 @@ int eval_stage(struct eval_run *run, const struct ir_stage *s)
 	case IR_REDUCE: return reduce(run, s);
 	case IR_SCATTER: return eval_scatter(run, s);
 	case IR_SCAN: return eval_scan(run, s);
+	case IR_SORT:
+	case IR_COMPACT:
+	case IR_LOOP: break;
 	}
-	return 0;
+	return err_set(run->err, ERR_UNSUPPORTED, "Program %s, stage %s: such a stage cannot be interpreted.",
+	               run->program->name, run->stage);
 }

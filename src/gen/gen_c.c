@@ -101,6 +101,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		gen_operand(g, s->at);
 		str_printf(g->out, ", %s, sizeof %s);\n", s->name, s->name);
 		break;
+	case IR_SYNC:
 	case IR_LANES_COMBINE:
 	case IR_LANES_SCAN: ck(!"a serial body has one lane"); break;
 	}
@@ -122,7 +123,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	gen_about(&g);
 	str_printf(out, "void %s(void *const *args, const uint32_t block[3])\n{\n", k->name);
 	vec_each (b, &k->buffers) {
-		const char *type = gen_type(&g, (*b)->type), *constant = *b == k->written ? "" : "const ";
+		const char *type = gen_type(&g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
 		str_printf(out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type,
 		           n++);
 	}

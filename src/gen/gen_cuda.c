@@ -158,6 +158,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		gen_operand(g, s->at);
 		str_printf(g->out, ", %s);\n", s->name);
 		break;
+	case IR_SYNC: str_line(g->out, "__syncthreads();"); break;
 	case IR_LANES_COMBINE: print_combine(g, s); break;
 	case IR_LANES_SCAN: print_scan(g, s); break;
 	}
@@ -179,7 +180,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	gen_about(&g);
 	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d)\nvoid %s(", k->threads, k->name);
 	vec_each (b, &k->buffers) {
-		str_printf(out, "%s%s%s *__restrict__ %s", separator, *b == k->written ? "" : "const ",
+		str_printf(out, "%s%s%s *__restrict__ %s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
 		           gen_type(&g, (*b)->type), (*b)->name);
 		separator = ", ";
 	}

@@ -7,7 +7,9 @@ struct checker {
 	const struct ir_program *p;
 	const struct ir_stage *stage; /* null: extents of buffers */
 	struct err *err;
-	const bool *defined; /* buffers by id */
+	bool *defined;              /* buffers by id */
+	const struct ir_loop *loop[IR_MAX_LOOPS]; /* those around the stage */
+	int loops;
 	const char *role;
 	int rc;
 };
@@ -15,27 +17,43 @@ struct checker {
 static void complain(struct checker *c, const char *what, const char *name)
 {
 	c->rc = err_set(c->err, ERR_DIFFER, "program %s, stage %s, %s: %s%s%s.", c->p->name,
-	                c->stage ? c->stage->out->name : "-", c->role, what, *name ? " " : "", name);
+	                c->stage && c->stage->out ? c->stage->out->name : "-", c->role, what, *name ? " " : "", name);
 	err_advise(c->err, "This is a bug in tpat; please report it with the model.");
 }
 
 static void check_axis(struct checker *c, expr e)
 {
 	const struct ir_stage *s = c->stage;
-	int out_rank = s ? s->out->rank : 0, k = (int)e->i;
-	bool update = s && s->kind == IR_SCATTER && strcmp(c->role, "init") != 0;
-	bool post = strcmp(c->role, "post") == 0;
+	int out_rank = s && s->out ? s->out->rank : 0, k = (int)e->i;
+	bool update = s && ((s->kind == IR_SCATTER && strcmp(c->role, "init") != 0) || s->kind == IR_COMPACT);
+	bool post = strcmp(c->role, "post") == 0, sort = s && s->kind == IR_SORT;
 	expr extent = NULL;
 	if (s && update)
 		extent = k < s->space_rank ? s->space[k] : NULL;
-	else if (s && k < out_rank)
+	else if (s && k < out_rank && s->kind != IR_LOOP && !(sort && k == s->axis))
 		extent = s->out->dim[k];
-	else if (s && s->kind == IR_REDUCE && !post && k - out_rank < s->space_rank)
+	else if (s && (s->kind == IR_REDUCE || sort) && !post && k - out_rank < s->space_rank)
 		extent = s->space[k - out_rank];
 	if (!extent)
 		complain(c, "uses an axis that its space does not have", "");
 	else if (extent != e->arg[0])
 		complain(c, "an axis has another extent than its space", "");
+}
+
+/* An extent of an input, or a size whose number is made before. */
+static bool symbol_known(const struct checker *c, const char *name)
+{
+	const struct ir_size *size = ir_size_find(c->p, name);
+	int unused;
+	return size ? !c->stage || c->defined[size->count->id] : ir_symbol_source(c->p, name, &unused, &unused);
+}
+
+static bool inside_loop(const struct checker *c, expr index)
+{
+	for (int i = 0; i < c->loops; i++)
+		if (c->loop[i]->index == index)
+			return true;
+	return false;
 }
 
 static void check_node(void *user, expr e)
@@ -52,10 +70,13 @@ static void check_node(void *user, expr e)
 	switch (e->op) {
 	case IR_AXIS: check_axis(c, e); break;
 	case IR_SYMBOL:
-		if (!ir_symbol_source(c->p, e->name, &(int){ 0 }, &(int){ 0 }))
-			complain(c, "a symbol that is no input's extent:", e->name);
+		if (!symbol_known(c, e->name))
+			complain(c, "a symbol that is no input's extent, nor a size known before:", e->name);
 		break;
-	case IR_VAR: complain(c, "a kernel's variable in a program:", e->name); break;
+	case IR_VAR:
+		if (!inside_loop(c, e))
+			complain(c, "a variable that is the index of no loop around it:", e->name);
+		break;
 	case IR_ACC:
 		if (strcmp(c->role, "post") != 0 || e->type != c->stage->value->type)
 			complain(c, "the accumulator outside a post expression, or of another type", "");
@@ -99,14 +120,55 @@ static void check_extents(struct checker *c, int n, const expr *extent)
 	c->stage = stage;
 }
 
+/* A sort gives places along its axis; a compaction the size that its extent is. */
+static void check_positions(struct checker *c)
+{
+	const struct ir_stage *s = c->stage;
+	const struct ir_buffer *out = s->out;
+	if (s->kind == IR_SORT && (out->type != TYPE_I64 && out->type != TYPE_I32))
+		complain(c, "a sort gives positions, of type i32 or i64", "");
+	if (s->kind == IR_SORT && (s->axis < 0 || s->axis >= out->rank || s->space_rank != 1))
+		complain(c, "sorts along an axis that it does not have, or over several", "");
+	if (s->kind != IR_COMPACT)
+		return;
+	const struct ir_size *size = out->rank == 1 && out->dim[0]->op == IR_SYMBOL ? ir_size_find(c->p, out->dim[0]->name)
+	                                                                           : NULL;
+	if (!s->where || !s->count || s->count->rank != 0 || s->count->type != TYPE_I64)
+		complain(c, "a compaction needs a condition, and a scalar i64 for what it counts", "");
+	else if (!size || size->count != s->count)
+		complain(c, "a compaction's extent is the size that it finds out", "");
+}
+
+static void check_loop(struct checker *c);
+
+/* Sizes in the extents of what the stage makes are known by then; a compaction finds out its own. */
+static void check_made(struct checker *c)
+{
+	struct ir_buffer *b;
+	for (int i = 0; (b = ir_stage_made(c->stage, i)) && !c->rc; i++) {
+		c->role = "extent";
+		for (int k = 0; k < b->rank && c->stage->kind != IR_COMPACT; k++)
+			ir_walk(b->dim[k], check_node, c);
+		if (b->role == IR_INPUT || b->role == IR_CONSTANT)
+			complain(c, "defines an input or a constant", "");
+		else if (!c->rc && c->defined[b->id])
+			complain(c, "a buffer is defined twice", "");
+	}
+}
+
 static void check_stage(struct checker *c)
 {
 	const struct ir_stage *s = c->stage;
+	check_made(c);
+	if (s->kind == IR_LOOP) {
+		check_loop(c);
+		return;
+	}
 	enum type made = s->post ? s->post->type : s->value->type;
 	bool arg = ir_combine_is_arg(s->combine);
 	const char *fault = ir_combine_fault(s->kind, s->combine, s->value->type);
 	c->role = "value";
-	if (s->kind != IR_SCATTER && !(ir_accumulates(s) && !s->post) && made != s->out->type)
+	if (s->kind != IR_SCATTER && s->kind != IR_SORT && !(ir_accumulates(s) && !s->post) && made != s->out->type)
 		complain(c, "its type is not that of its buffer:", type_info(made)->name);
 	if (s->kind == IR_SCATTER && (s->value->type != s->out->type || s->init->type != s->out->type))
 		complain(c, "a scatter's value or init has another type than its buffer", "");
@@ -118,8 +180,7 @@ static void check_stage(struct checker *c)
 		complain(c, "a post expression of what accumulates nothing", "");
 	if (arg && s->post)
 		complain(c, "an arg reduction has no post expression", "");
-	if (s->out->role == IR_INPUT || s->out->role == IR_CONSTANT)
-		complain(c, "defines an input or a constant", "");
+	check_positions(c);
 	if (s->where && s->where->type != TYPE_BOOL)
 		complain(c, "a condition that is not bool", "");
 	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
@@ -127,6 +188,94 @@ static void check_stage(struct checker *c)
 			complain(c, "scatters to what is no index", "");
 	check_extents(c, s->space_rank, s->space);
 	ir_stage_exprs(s, check_slot, c);
+}
+
+static void define(struct checker *c, const struct ir_stage *s)
+{
+	struct ir_buffer *made;
+	for (int i = 0; (made = ir_stage_made(s, i)); i++)
+		c->defined[made->id] = true;
+}
+
+/* An expression of the loop itself, as if `out` were made of it. */
+static void check_inside(struct checker *c, struct ir_buffer *out, expr e, const char *role, enum type t)
+{
+	const struct ir_stage *outer = c->stage;
+	struct ir_stage map = { .kind = IR_MAP, .out = out, .value = e };
+	c->stage = &map;
+	check_slot(c, &e, role);
+	if (!c->rc && e->type != t)
+		complain(c, "an expression of another type than it must have", "");
+	c->stage = outer;
+}
+
+static bool same_extents(const struct ir_buffer *a, int skip, const struct ir_buffer *b)
+{
+	bool same = a->type == b->type && a->rank == b->rank + skip;
+	for (int k = 0; same && k < b->rank; k++)
+		same = a->dim[k + skip] == b->dim[k];
+	return same;
+}
+
+static void check_turn(struct checker *c, struct ir_loop *l, struct ir_buffer *nowhere)
+{
+	const struct ir_stage *outer = c->stage;
+	if (outer->where)
+		check_inside(c, nowhere, outer->where, "where", TYPE_BOOL);
+	vec_each (s, &l->body) {
+		c->stage = *s;
+		if (!c->rc)
+			check_stage(c);
+		define(c, *s);
+	}
+	c->stage = outer;
+	vec_each (x, &l->carries)
+		if (!c->rc && (!c->defined[x->next->id] || !same_extents(x->state, 0, x->next)))
+			complain(c, "the next value of a state is not defined, or of another type or extents:", x->state->name);
+	vec_each (x, &l->collects) {
+		if (!c->rc && (!c->defined[x->from->id] || !same_extents(x->out, 1, x->from)))
+			complain(c, "what is collected is not defined, or of another type or extents:", x->out->name);
+		if (!c->rc)
+			check_inside(c, nowhere, x->at, "at", TYPE_INDEX);
+	}
+}
+
+static void check_loop(struct checker *c)
+{
+	struct ir_loop *l = c->stage->loop;
+	struct ir_buffer nowhere = { .name = c->stage->out ? c->stage->out->name : "-" };
+	struct ir_buffer *made;
+	c->role = "loop";
+	if (!l || !c->stage->out || c->stage->out != ir_stage_made(c->stage, 0) || c->loops == IR_MAX_LOOPS ||
+	    l->index->op != IR_VAR || l->index->arg[0] != l->trip) {
+		complain(c, "a loop that makes nothing, is too deep in others, or has another index than its own", "");
+		return;
+	}
+	check_extents(c, 1, &l->trip);
+	vec_each (x, &l->carries)
+		if (!c->rc)
+			check_inside(c, x->state, x->init, "carry", x->state->type);
+	if (c->rc)
+		return;
+	vec_each (x, &l->carries)
+		c->defined[x->state->id] = true;
+	c->loop[c->loops++] = l;
+	check_turn(c, l, &nowhere);
+	c->loops--;
+	vec_each (s, &l->body)
+		for (int i = 0; (made = ir_stage_made(*s, i)); i++)
+			c->defined[made->id] = false; /* the body's own */
+	for (int i = 0; (made = ir_stage_made(c->stage, i)); i++)
+		c->defined[made->id] = false; /* until the caller says so */
+}
+
+static void check_sizes(struct checker *c)
+{
+	vec_each (s, &c->p->sizes) {
+		if (!c->rc && (s->count->rank != 0 || s->count->type != TYPE_I64))
+			complain(c, "a size that is no scalar i64:", s->symbol);
+		check_extents(c, 1, &s->limit);
+	}
 }
 
 int ir_check(const struct ir_program *p, struct err *e)
@@ -141,13 +290,12 @@ int ir_check(const struct ir_program *p, struct err *e)
 		defined[i] = b->role == IR_INPUT || b->role == IR_CONSTANT;
 		check_extents(&c, b->rank, b->dim);
 	}
+	check_sizes(&c);
 	vec_each (s, &p->stages) {
 		c.stage = *s;
 		if (!c.rc)
 			check_stage(&c);
-		if (!c.rc && defined[(*s)->out->id])
-			complain(&c, "a buffer is defined twice", "");
-		defined[(*s)->out->id] = true;
+		define(&c, *s);
 	}
 	c.stage = NULL;
 	vec_each (out, &p->outputs)

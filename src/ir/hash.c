@@ -85,7 +85,8 @@ static uint64_t hash_expr(struct hasher *h, expr e)
 	case IR_CONST_INT:
 	case IR_AXIS: x = hash_u64(x, (uint64_t)e->i); break;
 	case IR_CONST_FLOAT: x = hash_bytes(x, &e->f, sizeof e->f); break;
-	case IR_SYMBOL: x = hash_u64(x, symbol_number(h, e->name)); break;
+	case IR_SYMBOL:
+	case IR_VAR: x = hash_u64(x, symbol_number(h, e->name)); break; /* of a loop */
 	case IR_LOAD: x = hash_u64(x, (uint64_t)h->number[e->buf->id]); break;
 	default: break;
 	}
@@ -114,6 +115,16 @@ static void number_buffer(struct hasher *h, const struct ir_buffer *b)
 	h->number[b->id] = h->order.n;
 }
 
+static void number_stage(struct hasher *h, const struct ir_stage *s)
+{
+	struct ir_buffer *made;
+	for (int i = 0; (made = ir_stage_made(s, i)); i++)
+		number_buffer(h, made);
+	if (s->loop)
+		vec_each (b, &s->loop->body)
+			number_stage(h, *b);
+}
+
 /* Inputs, outputs, constants, then what stages make, in their order. */
 static void number_buffers(struct hasher *h, const struct ir_program *p)
 {
@@ -126,7 +137,39 @@ static void number_buffers(struct hasher *h, const struct ir_program *p)
 		if ((*b)->role == IR_CONSTANT)
 			number_buffer(h, *b);
 	vec_each (s, &p->stages)
-		number_buffer(h, (*s)->out);
+		number_stage(h, *s);
+}
+
+static uint64_t hash_stage(struct hasher *h, const struct ir_stage *s, uint64_t x);
+
+/* What joins a loop's buffers; its expressions are hashed as every stage's. */
+static uint64_t hash_loop(struct hasher *h, const struct ir_loop *l, uint64_t x)
+{
+	x = hash_u64(hash_u64(x, hash_expr(h, l->trip)), hash_expr(h, l->index));
+	x = hash_u64(x, (uint64_t)l->carries.n * 65536 + (uint64_t)l->collects.n);
+	vec_each (s, &l->body)
+		x = hash_stage(h, *s, x);
+	vec_each (c, &l->carries)
+		x = hash_u64(hash_u64(x, (uint64_t)h->number[c->state->id]), (uint64_t)h->number[c->next->id]);
+	vec_each (c, &l->collects)
+		x = hash_u64(hash_u64(x, (uint64_t)h->number[c->out->id]), (uint64_t)h->number[c->from->id]);
+	return x;
+}
+
+static uint64_t hash_stage(struct hasher *h, const struct ir_stage *s, uint64_t x)
+{
+	struct stage_hash sh = { h, hash_u64(x, (uint64_t)s->kind * 64 + (uint64_t)s->combine) };
+	struct ir_buffer *made;
+	for (int i = 0; (made = ir_stage_made(s, i)); i++)
+		sh.x = hash_u64(sh.x, (uint64_t)h->number[made->id]);
+	for (int k = 0; k < s->space_rank; k++)
+		sh.x = hash_u64(sh.x, hash_expr(h, s->space[k]));
+	if (s->kind == IR_SCAN || s->kind == IR_SORT)
+		sh.x = hash_u64(sh.x, (uint64_t)s->axis * 4 + (uint64_t)s->exclusive * 2 + (uint64_t)s->reverse);
+	if (s->loop)
+		sh.x = hash_loop(h, s->loop, sh.x);
+	ir_stage_exprs(s, hash_slot, &sh);
+	return sh.x;
 }
 
 static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
@@ -140,7 +183,7 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		            .done = NEWN(scratch, bool, n) };
 	number_buffers(&h, p);
 	uint64_t x = hash_u64(seed, (uint64_t)p->inputs.n * 65536 + (uint64_t)p->outputs.n);
-	vec_each (in, &p->inputs) /* every symbol is some input's extent */
+	vec_each (in, &p->inputs) /* every symbol is some input's extent, or a size */
 		for (int k = 0; k < (*in)->rank; k++)
 			if ((*in)->dim[k]->op == IR_SYMBOL)
 				symbol_number(&h, (*in)->dim[k]->name);
@@ -152,18 +195,11 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		if (b->role == IR_CONSTANT && b->data->data)
 			x = hash_bytes(x, b->data->data, (size_t)tensor_bytes(b->data));
 	}
-	vec_each (ps, &p->stages) {
-		const struct ir_stage *s = *ps;
-		struct stage_hash sh = { &h, hash_u64(x, (uint64_t)s->kind * 64 + (uint64_t)s->combine) };
-		sh.x = hash_u64(sh.x, (uint64_t)h.number[s->out->id]);
-		for (int k = 0; k < s->space_rank; k++)
-			sh.x = hash_u64(sh.x, hash_expr(&h, s->space[k]));
-		if (s->kind == IR_SCAN)
-			sh.x = hash_u64(sh.x,
-			                (uint64_t)s->axis * 4 + (uint64_t)s->exclusive * 2 + (uint64_t)s->reverse);
-		ir_stage_exprs(s, hash_slot, &sh);
-		x = sh.x;
-	}
+	vec_each (z, &p->sizes)
+		x = hash_u64(hash_u64(x, symbol_number(&h, z->symbol) * 65536 + (uint64_t)h.number[z->count->id]),
+		             hash_expr(&h, z->limit));
+	vec_each (s, &p->stages)
+		x = hash_stage(&h, *s, x);
 	arena_free(scratch);
 	return x;
 }

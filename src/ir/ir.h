@@ -15,6 +15,7 @@ enum {
 	/* Of expressions in programs, so that what walks them by recursion, and what writes them out, has an end. */
 	IR_MAX_DEPTH = 1000,
 	IR_MAX_SIZE = 1 << 17,
+	IR_MAX_LOOPS = 8, /* in each other */
 };
 
 enum ir_op {
@@ -126,14 +127,27 @@ struct ir_buffer {
 	const expr *content;       /* small integer buffers whose elements are known as expressions of extents; or null */
 };
 
+/* A size that is known only when the program runs: the symbol `symbol` stands in extents for the number in `count`, a scalar
+ * of type i64 that some stage makes; 0 <= count <= limit, which is over the inputs' symbols. */
+struct ir_size {
+	const char *symbol;
+	struct ir_buffer *count;
+	expr limit;
+};
+
 /* map:     out[i...] = value
  * reduce:  out[i...] = post(combine over r... of value); axes rank.. of the space are the reduced ones
  * scatter: out[i...] = init (a space of out's rank); then for every u... of the update space where `where` holds:
  *          out[at...] = combine(out[at...], value). Two updates of one element without a combine: either wins.
  * scan:    out[i...] = post(combine of value at all positions along `axis` up to this one, or before it when exclusive;
  *          reverse: from this one, or from behind it, to the end)
- * sort, compact and loop will follow here. */
-enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN };
+ * sort:    out[i...] = where along `axis` the element is found that comes at this place in the stable ascending order of
+ *          value; reverse: descending, stable too (of equals the first comes first). value is over out's axes but `axis`,
+ *          and the axis behind them, of extent space[0] >= out's extent along `axis`. A NaN is larger than all numbers
+ * compact: out[k] = value at the k-th point of the space, in row-major order, where `where` holds; count[] = how many
+ *          there are: the size that is out's extent
+ * loop:    see struct ir_loop */
+enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN, IR_SORT, IR_COMPACT, IR_LOOP };
 
 enum ir_combine {
 	IR_NONE, /* scatter: replace */
@@ -167,8 +181,34 @@ struct ir_stage {
 	expr init;              /* scatter */
 	expr at[IR_MAX_RANK];   /* scatter: out->rank indices */
 	expr where;             /* scatter: bool, or null: always */
-	int axis;               /* scan */
-	bool exclusive, reverse;/* scan */
+	int axis;               /* scan, sort */
+	bool exclusive, reverse;/* scan; sort: reverse */
+	struct ir_buffer *count;/* compact */
+	struct ir_loop *loop;   /* loop; it has no value, and `out` is the first buffer that it makes */
+};
+
+/* For t = 0 .. trip - 1, as long as the stage's `where` holds (a bool without axes, looked at before each turn; null:
+ * always): the stages of the body run in their order. What they make is the body's own and is made anew in each turn.
+ * A carried state is `init` before the first turn, and becomes `next` (of the same type and extents) behind each one, all
+ * states at once. A collected buffer gets `from` at position `at` of its first axis in each turn; what no turn wrote is
+ * not defined. Bodies read everything that is defined before the loop; behind it, its states and collected buffers are
+ * there to be read. */
+struct ir_carry {
+	struct ir_buffer *state;
+	expr init; /* over state's axes */
+	const struct ir_buffer *next;
+};
+struct ir_collect {
+	struct ir_buffer *out;
+	expr at; /* over the loop's index */
+	const struct ir_buffer *from;
+};
+struct ir_loop {
+	expr index; /* VAR t, its extent `trip` */
+	expr trip;
+	struct { VEC(struct ir_stage *); } body;
+	struct { VEC(struct ir_carry); } carries;
+	struct { VEC(struct ir_collect); } collects;
 };
 
 struct ir_program {
@@ -177,12 +217,25 @@ struct ir_program {
 	struct ir_pool *pool;
 	struct { VEC(struct ir_buffer *); } inputs, outputs, buffers; /* buffers: all of them, by id */
 	struct { VEC(struct ir_stage *); } stages;                    /* in an order in which they can run */
+	struct { VEC(struct ir_size); } sizes;
+	int loops; /* made so far: their indices have names of their own */
 };
 
 struct ir_program *ir_program_new(struct arena *a, const char *name);
 /* A new buffer; a name already taken gets a number behind it. Inputs and outputs are appended to their lists. */
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
 				enum ir_role role);
+/* The symbol of a new size; `name` gets a number behind it when it is taken. */
+expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count, expr limit);
+const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
+/* The most that e, over symbols, can be whatever the sizes turn out to be. */
+expr ir_size_limit(struct ir_program *p, expr e);
+/* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */
+struct ir_stage *ir_loop_new(struct ir_program *p, expr trip);
+/* Moves the stages of p from index `first` on, which stand behind the loop, into its body. */
+void ir_loop_take(struct ir_program *p, struct ir_stage *loop, int first);
+/* The i-th buffer that a stage makes for others to read, or null: out; count; states, then collected ones. */
+struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i);
 /* Whether what a stage makes is accumulated: a reduction or a scan, with its post expression. */
 bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
@@ -191,7 +244,8 @@ expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b); /* elemen
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
-/* Every expression of a stage, in a fixed order; `role` is null-terminated text for messages. */
+/* Every expression of a stage, in a fixed order; `role` is null-terminated text for messages. Of a loop: the conditions,
+ * the states' first values (role "carry"), positions of what is collected, then all of the body's. */
 void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user);
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* that defines b, or null */
 

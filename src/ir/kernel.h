@@ -18,6 +18,7 @@ enum ir_stmt_kind {
 	IR_ARRAY,        /* type name[width]; */
 	IR_SET,          /* name[at] = value; of an array */
 	IR_STORE_VECTOR, /* buf[at...] = name[width] */
+	IR_SYNC,         /* the threads of a block wait for each other, and see what the others stored */
 	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index */
 	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
 			  * up to the last of them */
@@ -49,7 +50,7 @@ struct ir_kernel {
 	const char *rule, *params; /* the decision: rule name and version, parameters as text */
 	struct { VEC(const struct ir_buffer *); } buffers; /* pointer arguments, in order; flat views (rank 1) */
 	struct { VEC(const char *); } symbols;             /* then the extents that it uses, in order */
-	const struct ir_buffer *written;                   /* the one that is not const */
+	struct { VEC(const struct ir_buffer *); } written; /* those that are not const */
 	struct ir_block body;      /* for one thread of many */
 	struct ir_block serial;    /* for a whole block on one processor; empty: `body` for each thread in turn */
 	expr blocks;               /* grid size */
@@ -62,6 +63,9 @@ struct ir_kernel {
 struct ir_step {
 	VEC(struct ir_kernel *);
 };
+
+/* Whether the kernel writes to the buffer. */
+bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 
 /* A scheduled program. */
 struct ir_plan {

@@ -44,6 +44,8 @@ static void replace_slot(void *user, expr *slot, const char *role)
 
 static bool same_stage(const struct ir_stage *a, const struct ir_stage *b)
 {
+	if (a->kind == IR_COMPACT || a->kind == IR_LOOP) /* they make several buffers */
+		return false;
 	if (a->kind != b->kind || a->value != b->value || a->combine != b->combine || a->post != b->post ||
 	    a->init != b->init || a->where != b->where || a->space_rank != b->space_rank || a->axis != b->axis ||
 	    a->exclusive != b->exclusive || a->reverse != b->reverse || a->out->type != b->out->type ||
@@ -90,24 +92,65 @@ static void mark_slot(void *user, expr *slot, const char *role)
 	ir_walk(*slot, mark_load, user);
 }
 
+static bool wanted(const struct uses *u, const struct ir_stage *s)
+{
+	const struct ir_buffer *made;
+	for (int i = 0; (made = ir_stage_made(s, i)); i++)
+		if (made->role == IR_OUTPUT || u->used[made->id])
+			return true;
+	return false;
+}
+
+static void mark_made(struct uses *u, const struct ir_stage *s)
+{
+	const struct ir_buffer *made;
+	for (int i = 0; (made = ir_stage_made(s, i)); i++)
+		u->used[made->id] = true;
+}
+
+static void prune_loop(struct uses *u, struct ir_stage *s);
+
+/* Drops the stages of a list, in an order in which they can run, that nothing reads; marks what the others read. */
+static int prune_stages(struct uses *u, int n, struct ir_stage **at)
+{
+	int kept = 0;
+	for (int i = n - 1; i >= 0; i--) {
+		struct ir_stage *s = at[i];
+		if (!wanted(u, s)) {
+			at[i] = NULL;
+			continue;
+		}
+		mark_made(u, s);
+		if (s->loop)
+			prune_loop(u, s);
+		ir_stage_exprs(s, mark_slot, u);
+	}
+	for (int i = 0; i < n; i++)
+		if (at[i])
+			at[kept++] = at[i];
+	return kept;
+}
+
+/* The body's stages that neither its states nor what is collected need go. */
+static void prune_loop(struct uses *u, struct ir_stage *s)
+{
+	struct ir_loop *l = s->loop;
+	vec_each (c, &l->carries)
+		u->used[c->next->id] = true;
+	vec_each (c, &l->collects)
+		u->used[c->from->id] = true;
+	l->body.n = prune_stages(u, l->body.n, l->body.at);
+}
+
 int ir_pass_prune(struct ir_program *p, struct err *e)
 {
 	(void)e;
 	struct arena *scratch = arena_new();
 	struct uses u = { NEWN(scratch, bool, p->buffers.n + 1) };
 	int n = 0;
-	for (int i = p->stages.n - 1; i >= 0; i--) {
-		struct ir_stage *s = p->stages.at[i];
-		if (s->out->role == IR_OUTPUT || u.used[s->out->id])
-			ir_stage_exprs(s, mark_slot, &u);
-		else
-			p->stages.at[i] = NULL;
-	}
-	for (int i = 0; i < p->stages.n; i++)
-		if (p->stages.at[i])
-			p->stages.at[n++] = p->stages.at[i];
-	p->stages.n = n;
-	n = 0;
+	vec_each (size, &p->sizes) /* extents mention it without reading it */
+		u.used[size->count->id] = true;
+	p->stages.n = prune_stages(&u, p->stages.n, p->stages.at);
 	for (int i = 0; i < p->buffers.n; i++) {
 		struct ir_buffer *b = p->buffers.at[i];
 		if (b->role == IR_INPUT || b->role == IR_OUTPUT || u.used[b->id]) {

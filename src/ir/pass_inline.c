@@ -39,7 +39,8 @@ static void count_slot(void *user, expr *slot, const char *role)
 
 static expr space_count(struct ir_program *p, const struct ir_stage *s)
 {
-	expr n = s->kind == IR_SCATTER ? ir_index(p->pool, 1) : ir_buffer_count(p, s->out);
+	bool own = s->kind != IR_SCATTER && s->kind != IR_COMPACT;
+	expr n = own ? ir_buffer_count(p, s->out) : ir_index(p->pool, 1);
 	if (s->kind != IR_MAP)
 		for (int k = 0; k < s->space_rank; k++)
 			n = ir_binary(IR_MUL, n, s->space[k]);
@@ -58,9 +59,10 @@ static struct readers readers_of(struct ir_program *p, const struct ir_buffer *b
 			continue;
 		r.stages++;
 		r.sites += r.in_stage;
+		r.wider |= s->kind == IR_LOOP; /* it reads in every turn */
 		r.loops |= s->kind == IR_REDUCE;
 		/* own >= readers' space, provably */
-		r.wider |= !ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s)));
+		r.wider |= s->kind != IR_LOOP && !ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s)));
 	}
 	return r;
 }

@@ -4,7 +4,15 @@
  *     const c: i64[2] = {1, 2}
  *     m: f32[N] = sum (i | r<768) x[i,r] then it * 0.5
  *     y: f32[N,768] = map (i, j) let a = x[i,j]; a - m[i]
- *     z: f32[N,768] = scatter sum (i, j | r<5) init y[i,j] at [index(n[r]), 0] value x[0,r] where 0 <= r */
+ *     z: f32[N,768] = scatter sum (i, j | r<5) init y[i,j] at [index(n[r]), 0] value x[0,r] where 0 <= r
+ *     s: i64[N,5] = sort descending along j (i, j | r<768) x[i,r]
+ *     k: i64[K] = compact count (| r<N) r where 0.0 < m[r]        with "size K = count <= N" in the head
+ *     loop turn<N while 0.0 < h[0] {
+ *       carry h: f32[768] (i) 0.0
+ *       g: f32[768] = map (i) h[i] + x[turn,i]
+ *       next h = g
+ *       collect y: f32[N,768] at turn = g
+ *     } */
 #include "ir/pool.h"
 
 #include <math.h>
@@ -247,26 +255,83 @@ static void print_constant(struct str *out, const struct ir_buffer *b, int64_t m
 	str_add(out, "}\n");
 }
 
-void ir_print_stage(struct str *out, const struct ir_stage *s)
+/* "(i, j | r<N) " */
+static void print_axes(struct str *out, int rank, int space_rank, const expr *space)
 {
-	int rank = s->out->rank, inner_rank = s->kind == IR_SCATTER ? 0 : rank;
-	str_printf(out, "  %s: ", s->out->name);
-	print_shape(out, s->out);
-	static const char *const kind[] = {
-		[IR_MAP] = "map", [IR_REDUCE] = "", [IR_SCATTER] = "scatter ", [IR_SCAN] = "scan "
-	};
-	str_printf(out, " = %s%s ", kind[s->kind], s->kind == IR_MAP ? "" : ir_combine_name[s->combine]);
-	if (s->kind == IR_SCAN)
-		str_printf(out, "along %s %s%s", ir_axis_names[0][s->axis], s->exclusive ? "exclusive " : "",
-		           s->reverse ? "reverse " : "");
 	str_add(out, "(");
 	for (int k = 0; k < rank; k++)
 		str_printf(out, "%s%s", k ? ", " : "", ir_axis_names[0][k]);
-	for (int k = 0; k < s->space_rank; k++) {
-		str_printf(out, "%s%s<", k ? ", " : " | ", ir_axis_names[1][k]);
-		ir_print_expr(out, s->space[k], 0);
+	for (int k = 0; k < space_rank; k++) {
+		str_printf(out, "%s%s<", k ? ", " : rank ? " | " : "| ", ir_axis_names[1][k]);
+		ir_print_expr(out, space[k], 0);
 	}
 	str_add(out, ") ");
+}
+
+static void print_stage(struct str *out, const struct ir_stage *s, int indent);
+
+static void print_loop(struct str *out, const struct ir_stage *s, int indent)
+{
+	const struct ir_loop *l = s->loop;
+	str_printf(out, "%*sloop %s<", indent, "", l->index->name);
+	ir_print_expr(out, l->trip, 0);
+	if (s->where) {
+		str_add(out, " while ");
+		print_with_lets(out, s->where, 0);
+	}
+	str_add(out, " {\n");
+	vec_each (c, &l->carries) {
+		str_printf(out, "%*scarry %s: ", indent + 2, "", c->state->name);
+		print_shape(out, c->state);
+		str_add(out, " ");
+		print_axes(out, c->state->rank, 0, NULL);
+		print_with_lets(out, c->init, c->state->rank);
+		str_add(out, "\n");
+	}
+	vec_each (b, &l->body)
+		print_stage(out, *b, indent + 2);
+	vec_each (c, &l->carries)
+		str_printf(out, "%*snext %s = %s\n", indent + 2, "", c->state->name, c->next->name);
+	vec_each (c, &l->collects) {
+		str_printf(out, "%*scollect %s: ", indent + 2, "", c->out->name);
+		print_shape(out, c->out);
+		str_add(out, " at ");
+		ir_print_expr(out, c->at, 0);
+		str_printf(out, " = %s\n", c->from->name);
+	}
+	str_printf(out, "%*s}\n", indent, "");
+}
+
+static const char *stage_word(const struct ir_stage *s)
+{
+	switch (s->kind) {
+	case IR_MAP: return "map";
+	case IR_SCATTER: return "scatter ";
+	case IR_SCAN: return "scan ";
+	case IR_SORT: return s->reverse ? "sort descending" : "sort";
+	case IR_COMPACT: return "compact ";
+	default: return "";
+	}
+}
+
+static void print_stage(struct str *out, const struct ir_stage *s, int indent)
+{
+	if (s->kind == IR_LOOP) {
+		print_loop(out, s, indent);
+		return;
+	}
+	int rank = s->out->rank, inner_rank = s->kind == IR_SCATTER || s->kind == IR_COMPACT ? 0 : rank;
+	bool combines = s->kind == IR_REDUCE || s->kind == IR_SCATTER || s->kind == IR_SCAN;
+	str_printf(out, "%*s%s: ", indent, "", s->out->name);
+	print_shape(out, s->out);
+	str_printf(out, " = %s%s ", stage_word(s),
+	           combines ? ir_combine_name[s->combine] : s->kind == IR_COMPACT ? s->count->name : "");
+	if (s->kind == IR_SCAN)
+		str_printf(out, "along %s %s%s", ir_axis_names[0][s->axis], s->exclusive ? "exclusive " : "",
+		           s->reverse ? "reverse " : "");
+	if (s->kind == IR_SORT)
+		str_printf(out, "along %s ", ir_axis_names[0][s->axis]);
+	print_axes(out, s->kind == IR_COMPACT ? 0 : rank, s->space_rank, s->space);
 	if (s->kind == IR_SCATTER) {
 		str_add(out, "init ");
 		print_with_lets(out, s->init, rank);
@@ -290,6 +355,11 @@ void ir_print_stage(struct str *out, const struct ir_stage *s)
 	str_add(out, "\n");
 }
 
+void ir_print_stage(struct str *out, const struct ir_stage *s)
+{
+	print_stage(out, s, 2);
+}
+
 static void print_program(struct str *out, const struct ir_program *p, int64_t most)
 {
 	str_printf(out, "program %s", str_identifier(p->arena, p->name));
@@ -300,6 +370,11 @@ static void print_program(struct str *out, const struct ir_program *p, int64_t m
 	vec_each (b, &p->buffers)
 		if ((*b)->role == IR_CONSTANT)
 			print_constant(out, *b, most);
+	vec_each (s, &p->sizes) {
+		str_printf(out, "  size %s = %s <= ", s->symbol, s->count->name);
+		ir_print_expr(out, s->limit, 0);
+		str_add(out, "\n");
+	}
 	vec_each (s, &p->stages)
 		ir_print_stage(out, *s);
 }

@@ -97,11 +97,24 @@ bool ir_accumulates(const struct ir_stage *s)
 	return s->kind == IR_REDUCE || s->kind == IR_SCAN;
 }
 
+struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i)
+{
+	const struct ir_loop *l = s->loop;
+	if (!l)
+		return i == 0 ? s->out : i == 1 ? s->count : NULL;
+	if (i < l->carries.n)
+		return l->carries.at[i].state;
+	i -= l->carries.n;
+	return i < l->collects.n ? l->collects.at[i].out : NULL;
+}
+
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b)
 {
+	struct ir_buffer *made;
 	vec_each (s, &p->stages)
-		if ((*s)->out == b)
-			return *s;
+		for (int i = 0; (made = ir_stage_made(*s, i)); i++)
+			if (made == b)
+				return *s;
 	return NULL;
 }
 
@@ -131,9 +144,18 @@ void ir_stage_exprs(const struct ir_stage *cs, void (*fn)(void *user, expr *slot
 			fn(user, &s->at[i], "at");
 	if (s->where)
 		fn(user, &s->where, "where");
-	fn(user, &s->value, "value");
+	if (s->value)
+		fn(user, &s->value, "value");
 	if (s->post)
 		fn(user, &s->post, "post");
+	if (!s->loop)
+		return;
+	vec_each (c, &s->loop->carries)
+		fn(user, &c->init, "carry");
+	vec_each (c, &s->loop->collects)
+		fn(user, &c->at, "collect");
+	vec_each (b, &s->loop->body)
+		ir_stage_exprs(*b, fn, user);
 }
 
 bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis)
@@ -206,7 +228,8 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 {
 	int64_t extent[IR_MAX_RANK], reduced[IR_MAX_RANK] = { 0 }, count = 1;
 	struct element c = { at, reduced, s->out->rank, false };
-	if (s->kind == IR_SCATTER || (s->kind == IR_REDUCE && ir_combine_is_arg(s->combine)))
+	bool follows = s->kind == IR_MAP || s->kind == IR_SCAN || (s->kind == IR_REDUCE && !ir_combine_is_arg(s->combine));
+	if (!follows)
 		return NULL;
 	for (int k = 0; s->kind == IR_REDUCE && k < s->space_rank; k++) {
 		if (!ir_const_int(s->space[k], &extent[k]))

@@ -81,8 +81,12 @@ const char *ir_operand_fault(enum ir_op op, enum type t, int n, const expr *arg)
 const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum type t)
 {
 	bool logic = c == IR_ALL || c == IR_ANY, small = t == TYPE_F16 || t == TYPE_BF16; /* atomics have these two */
-	if (kind == IR_MAP)
-		return c == IR_NONE ? NULL : "a map combines nothing";
+	if (kind == IR_SORT)
+		return c != IR_NONE ? "a sort combines nothing"
+		       : (computes(t) || t == TYPE_BOOL) && t != TYPE_INDEX ? NULL
+		                                                            : "a type that cannot be sorted by";
+	if (kind == IR_MAP || kind == IR_COMPACT || kind == IR_LOOP)
+		return c == IR_NONE ? NULL : "this kind of stage combines nothing";
 	if (kind == IR_REDUCE ? c == IR_NONE : ir_combine_is_arg(c))
 		return "not a combine of this kind of stage";
 	if (kind == IR_SCAN && (c == IR_NONE || logic))

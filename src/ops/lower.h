@@ -188,6 +188,41 @@ struct value lower_scan(struct lower *l, const char *name, enum type t, const st
  * null). */
 struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,
 			   const struct space *s, enum ir_combine c, const expr *at, expr value, expr where);
+/* Where along `axis` the element is found that comes at each place of the stable order of value, ascending or descending:
+ * t is i32 or i64. `s` has the result's axes, and behind them the axis that value runs over along `axis`. */
+struct value lower_sort(struct lower *l, const char *name, enum type t, const struct space *s, int axis, bool descending,
+			expr value);
+/* The values at those points of s, in row-major order, where `where` holds: one axis, whose extent is a new size, known only
+ * at run time; *count, when asked for, is that number, a scalar i64. */
+struct value lower_compact(struct lower *l, const char *name, enum type t, const struct space *s, expr value, expr where,
+			   struct value *count);
+
+/* A loop of `trip` turns. Between begin and end, what is lowered is its body; there `turn` is the index of the turn.
+ *   struct lower_loop loop = lower_loop_begin(l, steps);
+ *   struct value h = lower_carry(l, &loop, "h", TYPE_F32, &space, at(h0, &space));
+ *   struct value g = lower_map(l, "g", ... at(h, &space) ... loop.turn ...);
+ *   lower_next(l, &loop, h, g);
+ *   struct value y = lower_collect(l, &loop, NULL, loop.turn, steps, g);
+ *   lower_loop_end(l, &loop);
+ * Behind it, h is the last state, and y is there to be read. Loops may stand in each other. */
+struct lower_loop {
+	struct ir_stage *stage;
+	int first; /* stage of the body */
+	expr turn;
+};
+struct lower_loop lower_loop_begin(struct lower *l, expr trip);
+/* A state, over s, that is `init` before the first turn. States come before what is lowered with them. */
+struct value lower_carry(struct lower *l, struct lower_loop *loop, const char *name, enum type t, const struct space *s,
+			 expr init);
+/* The state of the next turn: of the same type and extents. */
+void lower_next(struct lower *l, struct lower_loop *loop, struct value state, struct value next);
+/* `from` of each turn, one behind the other along a first axis of `extent`: at position `at`. */
+struct value lower_collect(struct lower *l, struct lower_loop *loop, const char *name, expr at, expr extent,
+			   struct value from);
+/* Turns go on only while `cond` holds: a bool without axes, of states. */
+void lower_while(struct lower *l, struct lower_loop *loop, expr cond);
+void lower_loop_end(struct lower *l, struct lower_loop *loop);
+
 /* A constant in the program. */
 struct value lower_data(struct lower *l, const char *name, const struct tensor *t);
 

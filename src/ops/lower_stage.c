@@ -158,6 +158,46 @@ struct value lower_scatter(struct lower *l, const char *name, enum type t, const
 	return v;
 }
 
+struct value lower_sort(struct lower *l, const char *name, enum type t, const struct space *s, int axis, bool descending,
+                        expr value)
+{
+	struct value out = new_buffer(l, name, t, s, s->rank - 1);
+	struct ir_stage *stage = ir_stage_new(l->program, IR_SORT, out.buf);
+
+	stage->value = value;
+	stage->axis = axis;
+	stage->reverse = descending;
+	stage->space_rank = 1;
+	stage->space[0] = s->dim[s->rank - 1];
+	return out;
+}
+
+struct value lower_compact(struct lower *l, const char *name, enum type t, const struct space *s, expr value, expr where,
+                           struct value *count)
+{
+	struct space one = { .rank = 1 };
+	expr points = idx(l, 1);
+	struct value found = new_buffer(l, arena_printf(l->program->arena, "%s_count", default_name(l, name)), TYPE_I64, s, 0);
+	struct value out;
+
+	for (int i = 0; i < s->rank; i++)
+		points = mul(points, s->dim[i]);
+	one.dim[0] = ir_size_new(l->program, arena_printf(l->program->arena, "%s_size", default_name(l, name)), found.buf,
+	                         points);
+	out = new_buffer(l, name, t, &one, 1);
+	struct ir_stage *stage = ir_stage_new(l->program, IR_COMPACT, out.buf);
+
+	stage->value = cast(value, t);
+	stage->where = where;
+	stage->count = found.buf;
+	stage->space_rank = s->rank;
+	for (int i = 0; i < s->rank; i++)
+		stage->space[i] = s->dim[i];
+	if (count)
+		*count = found;
+	return out;
+}
+
 struct value lower_data(struct lower *l, const char *name, const struct tensor *t)
 {
 	struct space s = { .rank = t->rank };

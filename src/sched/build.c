@@ -293,7 +293,7 @@ static void collect_node(void *user, expr e)
 	struct collect *c = user;
 	if (e->op == IR_LOAD)
 		add_buffer(c, e->buf);
-	if (e->op != IR_SYMBOL)
+	if (e->op != IR_SYMBOL || ir_size_find(c->p, e->name))
 		return;
 	vec_each (have, &c->k->symbols)
 		if (strcmp(*have, e->name) == 0)
@@ -323,17 +323,18 @@ static void collect_block(struct collect *c, const struct ir_block *b)
 	}
 }
 
-static const struct ir_buffer *written(const struct ir_block *b)
+static void collect_written(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		if (s->kind == IR_STORE || s->kind == IR_STORE_VECTOR || s->kind == IR_UPDATE)
-			return s->buf;
-		const struct ir_buffer *inner = s->body ? written(s->body) : NULL;
-		if (inner)
-			return inner;
+		bool stores = s->kind == IR_STORE || s->kind == IR_STORE_VECTOR || s->kind == IR_UPDATE;
+		if (stores && !ir_kernel_writes(c->k, s->buf)) {
+			vec_push(c->p->arena, &c->k->written, s->buf);
+			add_buffer(c, s->buf);
+		}
+		if (s->body)
+			collect_written(c, s->body);
 	}
-	return NULL;
 }
 
 static int order_buffers(const struct ir_program *p, const struct ir_buffer *b)
@@ -364,6 +365,7 @@ static void find_other(void *user, expr e)
 static void must_fit(struct fit *f, expr bound)
 {
 	bool other = false;
+	bound = ir_size_limit(f->p, bound);
 	ir_walk(bound, find_other, &other);
 	if (other)
 		return;
@@ -406,10 +408,63 @@ static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 {
 	struct fit f = { p, ir_index(p->pool, INT32_MAX - (1 << 20)), ir_int(p->pool, TYPE_BOOL, 1), { 0 } };
 	vec_each (b, &k->buffers)
-		must_fit(&f, (*b)->dim[0]);
+		must_fit(&f, ir_size_limit(p, (*b)->dim[0]));
 	must_fit(&f, ir_binary(IR_MUL, k->blocks, ir_index(p->pool, k->threads)));
 	fit_block(&f, &k->body);
 	return f.fits;
+}
+
+/* ---- Sizes that are known only when the kernel runs. */
+
+struct size_use {
+	struct ir_program *p;
+	const struct ir_size *found[SCHED_MAX_SIZES];
+	int n;
+};
+
+static void find_size(void *user, expr e)
+{
+	struct size_use *u = user;
+	const struct ir_size *size = e->op == IR_SYMBOL ? ir_size_find(u->p, e->name) : NULL;
+	for (int i = 0; i < u->n; i++)
+		if (size == u->found[i])
+			return;
+	if (!size)
+		return;
+	ck(u->n < SCHED_MAX_SIZES);
+	u->found[u->n++] = size;
+}
+
+static void find_sizes(struct size_use *u, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		const expr own[] = { s->value, s->at, s->from, s->to, s->step };
+		for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+			if (own[k])
+				ir_walk(own[k], find_size, u);
+		if (s->body)
+			find_sizes(u, s->body);
+	}
+}
+
+/* Each size that a body mentions is read from where it was counted, under the symbol's name: blocks are launched for the
+ * most that it can be. */
+static void sizes_here(struct collect *c, struct ir_block *b)
+{
+	struct size_use u = { .p = c->p };
+	struct ir_block head = { 0 };
+	find_sizes(&u, b);
+	if (!u.n)
+		return;
+	for (int i = 0; i < u.n; i++) {
+		const struct ir_buffer *count = flat_view(c->p, u.found[i]->count);
+		expr zero = ir_index(c->p->pool, 0);
+		emit_constant(c->p, &head, u.found[i]->symbol, ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
+	}
+	for (int i = 0; i < b->n; i++)
+		vec_push(c->p->arena, &head, b->at[i]);
+	*b = head;
 }
 
 /* A name of its own among the plan's kernels. */
@@ -432,10 +487,14 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	struct ir_program *p = plan->program;
 	struct collect c = { p, k };
 	struct str text = str_new(p->arena);
-	k->written = written(&k->body);
+	collect_written(&c, &k->body);
+	collect_written(&c, &k->serial);
+	sizes_here(&c, &k->body);
+	if (k->serial.n)
+		sizes_here(&c, &k->serial);
+	k->blocks = ir_size_limit(p, k->blocks);
 	collect_block(&c, &k->body);
 	collect_block(&c, &k->serial);
-	add_buffer(&c, k->written);
 	for (int i = 1; i < k->buffers.n; i++) /* inputs, constants, intermediates, outputs */
 		for (int j = i; j > 0 && order_buffers(p, k->buffers.at[j - 1]) > order_buffers(p, k->buffers.at[j]);
 		     j--) {

@@ -7,7 +7,7 @@
 
 #include "ir/kernel.h"
 
-enum { SCHED_MAX_PARAMS = 4, SCHED_MAX_CHOICES = 64 };
+enum { SCHED_MAX_PARAMS = 4, SCHED_MAX_CHOICES = 64, SCHED_MAX_SIZES = 16 };
 
 /* A decision: all that is needed to build the kernel again. */
 struct sched_choice {

@@ -61,6 +61,54 @@ static void round_trip(struct arena *a)
 		"  u0: f32[5,N] = scan prod along j reverse (i, j) f32(x[i, j]) * 0.5\n"
 		"  w0: f32[5,N] = scan min along j exclusive reverse (i, j) f32(x[i, j])\n";
 	CHECK_STR(print(a, parse(a, scan)), scan);
+	static const char sort[] =
+		"program K(x: f32[5,N]) -> (y: f32[5,3], at0: i64[5,3])\n"
+		"  at0: i64[5,3] = sort descending along j (i, j | r<N) x[i, r]\n"
+		"  y: f32[5,3] = map (i, j) x[i, index(at0[i, j])]\n";
+	CHECK_STR(print(a, parse(a, sort)), sort);
+	static const char compact[] =
+		"program C(x: f32[N,4]) -> (y: i64[K], found: i64[])\n"
+		"  size K = found <= N * 4\n"
+		"  y: i64[K] = compact found (| r<N, s<4) i64(r * 4 + s) where x[r, s] < 0.0\n";
+	CHECK_STR(print(a, parse(a, compact)), compact);
+	static const char loop[] =
+		"program L(x: f32[T,8], h0: f32[8]) -> (h: f32[8], y: f32[T,8])\n"
+		"  loop turn<T while h[0] < 1.5 {\n"
+		"    carry h: f32[8] (i) h0[i]\n"
+		"    sum_0: f32[] = sum (| r<8) h[r]\n"
+		"    g: f32[8] = map (i) x[turn, i] + sum_0[]\n"
+		"    next h = g\n"
+		"    collect y: f32[T,8] at T - turn - 1 = g\n"
+		"  }\n";
+	CHECK_STR(print(a, parse(a, loop)), loop);
+	struct ir_program *p0 = parse(a, loop);
+	struct err e = { 0 };
+	CHECK_INT(ir_optimise(p0, NULL, NULL, &e), 0);
+	CHECK_STR(print(a, p0), loop);
+}
+
+/* What the new kinds of stages must not do. */
+static void wrong_stages(struct arena *a)
+{
+	static const char *const wrong[] = {
+		"program K(x: f32[5]) -> (y: f32[5])\n  y: f32[5] = sort along i (i | r<5) x[r]\n",
+		"program K(x: f32[5]) -> (y: i64[5])\n  y: i64[5] = sort along i (i | r<5) x[i]\n",
+		"program K(x: f32[5]) -> (y: i64[5])\n  y: i64[5] = compact n0 (| r<5) r where x[r] < 0.0\n",
+		"program K(x: f32[5]) -> (y: f32[5])\n  y: f32[5] = map (i) x[i] + f32(turn)\n",
+		"program K(x: f32[5]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n next y = x\n g: f32[turn] = map "
+		"(i) 0.0\n }\n",
+		"program K(x: f32[5]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n }\n",
+		"program K(x: f32[5], z: f32[4]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n next y = z\n }\n",
+		"program K(x: f32[5]) -> (y: f32[5], u0: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n g: f32[5] = map (i) "
+		"y[i]\n next y = g\n }\n  u0: f32[5] = map (i) g[i]\n",
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct err e = { 0 };
+		struct ir_program *p = NULL;
+		if (ir_parse_program(&p, wrong[i], a, &e) == 0)
+			printf("taken: %s", wrong[i]);
+		CHECK(e.code != 0);
+	}
 }
 
 static const char *show(struct arena *a, expr e)
@@ -189,6 +237,7 @@ int main(void)
 {
 	struct arena *a = arena_new();
 	round_trip(a);
+	wrong_stages(a);
 	index_arithmetic(a);
 	fusion(a);
 	scans(a);

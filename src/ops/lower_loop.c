@@ -1,0 +1,62 @@
+/* Loops of an operator: states, what is collected, and the stages between begin and end. See lower.h. */
+#include "ops/lower.h"
+
+struct lower_loop lower_loop_begin(struct lower *l, expr trip)
+{
+	struct ir_stage *stage = ir_loop_new(l->program, trip);
+
+	return (struct lower_loop){ .stage = stage, .first = l->program->stages.n, .turn = stage->loop->index };
+}
+
+static struct value new_buffer(struct lower *l, const char *name, enum type t, int rank, const expr *dim)
+{
+	const char *own = name ? name : l->op->outputs[0].name ? l->op->outputs[0].name : "y";
+	struct ir_buffer *b = ir_buffer_new(l->program, own, t, rank, dim, IR_TEMP);
+
+	return (struct value){ .buf = b, .given = true, .pool = l->program->pool };
+}
+
+struct value lower_carry(struct lower *l, struct lower_loop *loop, const char *name, enum type t, const struct space *s,
+                         expr init)
+{
+	struct value state = new_buffer(l, name, t, s->rank, s->dim);
+	struct ir_carry carry = { .state = state.buf, .init = cast(init, t) };
+
+	vec_push(l->program->arena, &loop->stage->loop->carries, carry);
+	return state;
+}
+
+void lower_next(struct lower *l, struct lower_loop *loop, struct value state, struct value next)
+{
+	(void)l;
+	vec_each (c, &loop->stage->loop->carries)
+		if (c->state == state.buf)
+			c->next = next.buf;
+}
+
+struct value lower_collect(struct lower *l, struct lower_loop *loop, const char *name, expr at, expr extent,
+                           struct value from)
+{
+	expr dim[IR_MAX_RANK] = { extent };
+	int rank = value_rank(from);
+
+	for (int i = 0; i < rank; i++)
+		dim[i + 1] = value_dim(from, i);
+	struct value out = new_buffer(l, name, value_type(from), rank + 1, dim);
+	struct ir_collect collect = { .out = out.buf, .at = at, .from = from.buf };
+
+	vec_push(l->program->arena, &loop->stage->loop->collects, collect);
+	return out;
+}
+
+void lower_while(struct lower *l, struct lower_loop *loop, expr cond)
+{
+	(void)l;
+	loop->stage->where = cond;
+}
+
+void lower_loop_end(struct lower *l, struct lower_loop *loop)
+{
+	ir_loop_take(l->program, loop->stage, loop->first);
+	loop->stage->out = ir_stage_made(loop->stage, 0);
+}
