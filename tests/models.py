@@ -81,6 +81,37 @@ write("bad_broadcast.onnx", model([one("Add", ("x", "w"))], X, Y, [weights()]))
 write("missing_input.onnx", model([one("MatMul", ("x",))], X, Y))
 write("string_tensor.onnx", model([one("Identity")], [info("x", [2], TensorProto.STRING)], [info("y", [2], TensorProto.STRING)]))
 write("double_tensor.onnx", model([one("Erf")], [info("x", [2], TensorProto.DOUBLE)], [info("y", [2], TensorProto.DOUBLE)]))
+
+
+def refused():
+    """Nodes that no plugin can be, and some that only stand behind them."""
+    string, u8 = TensorProto.STRING, TensorProto.UINT8
+    tensor = helper.make_tensor_type_proto(F32, [2, 4])
+    tensors = helper.make_sequence_type_proto(tensor)
+    nodes = [helper.make_node(op, inputs, outputs, name=name, domain=domain, **attrs) for name, op, domain, inputs, outputs, attrs in (
+        ("split_words", "StringSplit", "", ["text"], ["words", "counts"], {}),
+        ("copy_text", "Identity", "", ["text"], ["text2"], {}),
+        ("bundle", "SequenceConstruct", "", ["x", "x"], ["bundled"], {}),
+        ("join", "ConcatFromSequence", "", ["bundled"], ["joined"], {"axis": 0}),
+        ("behind", "Relu", "", ["joined"], ["joined2"], {}),
+        ("copy_parts", "Identity", "", ["parts"], ["parts2"], {}),
+        ("cut", "SplitToSequence", "", ["x"], ["halves"], {"axis": 1}),
+        ("half", "SequenceAt", "", ["halves", "zero"], ["half0"], {}),
+        ("present", "OptionalHasElement", "", ["perhaps"], ["is_there"], {}),
+        ("copy_perhaps", "Identity", "", ["perhaps"], ["perhaps2"], {}),
+        ("decode", "ImageDecoder", "", ["file"], ["pixels"], {}),
+        ("names", "ZipMap", "ai.onnx.ml", ["x"], ["maps"], {"classlabels_int64s": [1, 2, 3, 4]}),
+        ("step", "Adam", "ai.onnx.preview.training", ["zero", "zero", "x", "x", "x", "x"], ["x2", "v2", "h2"], {}),
+        ("compare", "BifurcationDetector", "com.microsoft", ["ids", "ids", "zero"], ["tokens", "match"], {}))]
+    inputs = [info("x", [2, 4]), info("text", [3], string), info("file", ["bytes"], u8), info("ids", [5], TensorProto.INT64),
+              helper.make_value_info("parts", tensors),
+              helper.make_value_info("perhaps", helper.make_optional_type_proto(tensor))]
+    outputs = [info("joined2", None), info("counts", [3], TensorProto.INT64)]
+    zero = numpy_helper.from_array(numpy.array(0, numpy.int64), "zero")
+    return model(nodes, inputs, outputs, [zero], opset=20, domains=["ai.onnx.ml", "ai.onnx.preview.training", "com.microsoft"])
+
+
+write("refused.onnx", refused())
 write("huge_dimensions.onnx", model([one("Relu")], [info("x", [2**40, 2**40])], [info("y", [2**40, 2**40])]))
 short = weights()
 short.raw_data = short.raw_data[:20]

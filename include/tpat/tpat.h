@@ -63,6 +63,7 @@ struct tpat_node {
 	bool taken;                   /* tpat can take it */
 	bool constant;                /* its results are known when the model is built */
 	const char *why;              /* when not taken: a sentence */
+	const char *advice;           /* when not taken: what to do, or "" */
 };
 
 struct tpat_list {

@@ -126,6 +126,27 @@ bool graph_trt_type(enum type t);
 /* The first input or output of a node that is of a type that no plugin can have, or null. Constants travel inside. */
 const struct graph_value *graph_trt_misfit(const struct graph *g, int node);
 
+/* ---- What no plugin can be --------------------------------------------------------------------------------------- */
+
+/* Strings, sequences, optional values, maps ...: refused.def is the list. */
+enum graph_refusal_kind {
+#define KIND(kind, title, reason) GRAPH_REFUSED_##kind,
+#define REFUSED(domain, op, kind, what, way_out)
+#include "graph/refused.def"
+#undef KIND
+#undef REFUSED
+};
+struct graph_refusal {
+	const char *domain, *op;          /* domain "": ai.onnx */
+	enum graph_refusal_kind kind;
+	const char *what;                 /* "it makes a sequence" */
+	const char *way_out;              /* sentences */
+};
+const struct graph_refusal *graph_refusals(void);                                      /* op null ends the list */
+const struct graph_refusal *graph_refusal_find(const char *domain, const char *op);    /* or null */
+const char *graph_refusal_title(enum graph_refusal_kind kind);                         /* "Sequences" */
+const char *graph_refusal_reason(enum graph_refusal_kind kind);                        /* "TensorRT has no ..." */
+
 /* ---- Selection --------------------------------------------------------------------------------------------------- */
 
 struct graph_region {

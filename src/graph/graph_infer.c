@@ -23,9 +23,14 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	char who[ONNX_DESCRIBE];
 	const char *name = v->name;
 
+	TRY(graph_refuse_value(g, name, e));
 	if (v->producer >= 0) {
+		const struct graph_node *before = &g->nodes.at[v->producer];
+
 		err_set(e, ERR_UNSUPPORTED, "the shape of its input \"%s\" is not known: %s before it cannot be taken.", name,
-			onnx_node_describe(g->nodes.at[v->producer].proto, who));
+			onnx_node_describe(before->proto, who));
+		if (graph_refusal_find(onnx_domain(before->proto->domain), onnx_text(before->proto->op_type)))
+			return err_advise(e, "%s", before->advice);
 		return err_advise(e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
 	}
 	if (v->type == TYPE_NONE)
@@ -162,13 +167,8 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 	struct ir_program *p = ir_program_new(scratch, "node");
 	struct graph_scope s = graph_scope_new(g, p, e);
 
-	if (!n->op && !n->function) {
-		const char *domain = onnx_domain(n->proto->domain);
-
-		err_set(e, ERR_UNSUPPORTED, "tpat does not have the operator %s%s%s.", domain, *domain ? "." : "",
-			onnx_text(n->proto->op_type));
-		return err_advise(e, "Keep this node outside of the selection.");
-	}
+	if (!n->op && !n->function)
+		return graph_refuse_operator(n->proto, n->label, e);
 	TRY(graph_add_inputs(&s, n, GRAPH_DATA_MAX));
 	TRY(graph_lower(&s, n->proto, n->label));
 	for (size_t i = 0; i < n->proto->n_output; i++) {

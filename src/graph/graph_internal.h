@@ -101,6 +101,11 @@ int graph_fold_run(struct graph *g, int node, struct err *e);
 /* The extent that a size inside of the region depends on and that none of its inputs has, or null. */
 const char *graph_region_missing(struct graph *g, const struct graph_region *r);
 
+/* Fails, with what to do: of an operator that is not there, with the reason when no plugin can be it. */
+int graph_refuse_operator(const Onnx__NodeProto *node, const char *label, struct err *e);
+/* Fails, with what to do, when the model declares that the value is no dense tensor. */
+int graph_refuse_value(const struct graph *g, const char *name, struct err *e);
+
 void graph_warn(struct graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A local function that holds a region's nodes: inputs and outputs as the plugin has them. */

@@ -200,10 +200,7 @@ int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *
 
 	if (f)
 		return graph_lower_call(s, node, f, label);
-	if (!op) {
-		err_set(s->err, ERR_UNSUPPORTED, "node %s (%s): tpat does not have the operator %s%s%s.", label, type, domain,
-			*domain ? "." : "", type);
-		return err_advise(s->err, "Keep this node outside of the selection.");
-	}
+	if (!op)
+		return graph_refuse_operator(node, label, s->err);
 	return lower_operator(s, node, op, label);
 }

@@ -26,15 +26,19 @@ static struct tpat_strings edge(struct graph_value *const *value, int n, struct 
 	return tpat_strings_of(&list);
 }
 
-/* Why tpat does not take a node; null when it does. What is known at build time needs no plugin. */
-static const char *why_not(const struct graph *g, const struct graph_node *n, struct arena *a)
+/* Why tpat does not take a node, and what to do; null when it does. What is known at build time needs no plugin. */
+static const char *why_not(const char **advice, const struct graph *g, const struct graph_node *n, struct arena *a)
 {
 	const struct graph_value *v;
-	if (!n->known)
+	*advice = "";
+	if (!n->known) {
+		*advice = arena_strdup(a, n->advice ? n->advice : "");
 		return arena_strdup(a, n->why ? n->why : "");
+	}
 	if (n->folded || !(v = graph_trt_misfit(g, n->index)))
 		return NULL;
 	const char *type = type_info(v->type)->onnx_name;
+	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool).";
 	return arena_printf(a, "\"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.", v->name, type,
 	                    type);
 }
@@ -45,7 +49,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 		[GRAPH_TRT_NO] = TPAT_TRT_NO, [GRAPH_TRT_PARTLY] = TPAT_TRT_PARTLY, [GRAPH_TRT_YES] = TPAT_TRT_YES
 	};
 	const struct graph_node *n = &g->nodes.at[i];
-	const char *reason = "", *why = why_not(g, n, a);
+	const char *reason = "", *advice, *why = why_not(&advice, g, n, a);
 	enum graph_support s = graph_trt_support(g, i, &reason);
 	*out = (struct tpat_node){
 		.index = i,
@@ -60,6 +64,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 		.taken = !why,
 		.constant = n->folded,
 		.why = why ? why : "",
+		.advice = advice,
 	};
 }
 

@@ -188,6 +188,29 @@ static void strings_are_refused(void)
 	onnx_model_free(m);
 }
 
+/* An operator is in the list of what no plugin can be, or it stands, never both; and each row has its words. */
+static void refused_operators(void)
+{
+	struct onnx_model *m = model(8, 17);
+	struct graph *g;
+
+	for (const struct graph_refusal *r = graph_refusals(); r->op; r++) {
+		CHECK(op_find(r->domain, r->op) == NULL);
+		CHECK(graph_refusal_find(r->domain, r->op) == r);
+		CHECK(*r->what && *r->way_out && *graph_refusal_title(r->kind) && *graph_refusal_reason(r->kind));
+	}
+	CHECK(graph_refusal_find("", "Relu") == NULL && graph_refusal_find("", "ZipMap") == NULL);
+	input(m, "x", TYPE_F32, "4 4");
+	output(m, "y", TYPE_F32, "?");
+	node(m, "SequenceConstruct", "x x", "s");
+	node(m, "ConcatFromSequence", "s", "y");
+	g = graph_of(m, NULL);
+	CHECK_STR(g->nodes.at[0].why, "it makes a sequence; TensorRT has no sequences, so no plugin can take it.");
+	CHECK(strstr(g->nodes.at[1].advice, "one Concat") != NULL);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 /* ---- Constants --------------------------------------------------------------------------------------------------- */
 
 static void folding(void)
@@ -484,6 +507,7 @@ int main(void)
 	symbols();
 	failures_stop_nothing();
 	strings_are_refused();
+	refused_operators();
 	folding();
 	folding_later();
 	convexity();

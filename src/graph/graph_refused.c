@@ -1,0 +1,96 @@
+/* What no plugin can be: operators and kinds of values that are no dense tensors of numbers, with what to do about them.
+ * The rows are refused.def. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+static const struct graph_refusal rows[] = {
+#define KIND(kind, title, reason)
+#define REFUSED(domain, op, kind, what, way_out) { domain, op, GRAPH_REFUSED_##kind, what, way_out },
+#include "graph/refused.def"
+#undef KIND
+#undef REFUSED
+	{ .op = NULL },
+};
+
+static const struct kind {
+	const char *title, *reason;
+} kinds[] = {
+#define KIND(kind, title, reason) { title, reason },
+#define REFUSED(domain, op, kind, what, way_out)
+#include "graph/refused.def"
+#undef KIND
+#undef REFUSED
+};
+
+const struct graph_refusal *graph_refusals(void)
+{
+	return rows;
+}
+
+const char *graph_refusal_title(enum graph_refusal_kind kind)
+{
+	return kinds[kind].title;
+}
+
+const char *graph_refusal_reason(enum graph_refusal_kind kind)
+{
+	return kinds[kind].reason;
+}
+
+const struct graph_refusal *graph_refusal_find(const char *domain, const char *op)
+{
+	for (const struct graph_refusal *r = rows; r->op; r++)
+		if (strcmp(r->op, op) == 0 && strcmp(r->domain, domain) == 0)
+			return r;
+	return NULL;
+}
+
+/* Values that are no dense tensors: a word for them, and what to do. */
+static const struct form {
+	enum graph_refusal_kind kind;
+	const char *name, *way_out;
+} forms[] = {
+	{ GRAPH_REFUSED_SEQUENCES, "a sequence", "Give the node the sequence's tensors, one by one or as one tensor." },
+	{ GRAPH_REFUSED_OPTIONALS, "an optional value", "Simplify the model for the case that it is used in." },
+	{ GRAPH_REFUSED_MAPS, "a map", "Fill a tensor on the processor, before the engine runs." },
+	{ GRAPH_REFUSED_SPARSE, "a sparse tensor", "Make it a dense one." },
+};
+
+/* The form that the model declares for a value, or null. */
+static const struct form *form_of(const struct graph *g, const char *name)
+{
+	const struct onnx_value *v = onnx_value_find(g->index, name);
+	const Onnx__TypeProto *t = v && v->info ? v->info->type : NULL;
+	const bool found[] = { t && t->sequence_type, t && t->optional_type, t && t->map_type,
+			       (t && t->sparse_tensor_type) || (v && v->sparse) };
+
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (found[i])
+			return &forms[i];
+	return NULL;
+}
+
+int graph_refuse_operator(const Onnx__NodeProto *node, const char *label, struct err *e)
+{
+	const char *domain = onnx_domain(node->domain), *op = onnx_text(node->op_type);
+	const struct graph_refusal *r = graph_refusal_find(domain, op);
+
+	if (r) {
+		err_set(e, ERR_UNSUPPORTED, "node %s (%s): %s; %s.", label, op, r->what, kinds[r->kind].reason);
+		return err_advise(e, "%s", r->way_out);
+	}
+	err_set(e, ERR_UNSUPPORTED, "node %s (%s): tpat does not have the operator %s%s%s.", label, op, domain,
+		*domain ? "." : "", op);
+	return err_advise(e, "Keep this node outside of the selection.");
+}
+
+int graph_refuse_value(const struct graph *g, const char *name, struct err *e)
+{
+	const struct form *f = form_of(g, name);
+
+	if (!f)
+		return 0;
+	err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is %s; %s.", name, f->name, kinds[f->kind].reason);
+	return err_advise(e, "%s", f->way_out);
+}
