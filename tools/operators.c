@@ -31,7 +31,7 @@ static const char *trt_word(const struct op_def *op)
 {
 	const struct trt_row *row = trt_find(op);
 	if (!row)
-		return "no";
+		return op_any_domain(op) ? "plugin" : "no";
 	return strcmp(row->class, "FULL") == 0 ? "yes" : strcmp(row->class, "PARTLY") == 0 ? "partly" : "no";
 }
 
@@ -62,10 +62,11 @@ static void print_types(uint32_t types)
 
 static void print_operator(const struct op_def *op)
 {
-	printf("| %s%s%s | ", domain_of(op), *domain_of(op) ? "." : "", op->name);
-	for (int i = 0; i < OP_MAX_VERSIONS && op->since[i]; i++)
+	bool named = op_any_domain(op);
+	printf("| %s%s%s | ", named ? "" : domain_of(op), named || !*domain_of(op) ? "" : ".", op->name);
+	for (int i = 0; !named && i < OP_MAX_VERSIONS && op->since[i]; i++)
 		printf("%s%d", i ? ", " : "", op->since[i]);
-	printf(" | ");
+	printf(named ? "" : " | ");
 	for (int i = 0; i < OP_MAX_INPUTS && op->inputs[i].kind; i++) {
 		const struct op_slot *in = &op->inputs[i];
 		printf("%s%s%s: ", i ? "; " : "", in->name,
@@ -82,8 +83,11 @@ static void print_operator(const struct op_def *op)
 
 int main(void)
 {
-	int total = 0, refused = 0;
+	int total = 0, refused = 0, plugins = 0;
 	for (const struct op_def *const *op = op_all(); *op; op++) {
+		plugins += op_any_domain(*op);
+		if (op_any_domain(*op))
+			continue;
 		total++;
 		refused += strcmp(trt_word(*op), "yes") != 0;
 	}
@@ -100,6 +104,22 @@ int main(void)
 	       "| operator | versions | inputs | attributes | TensorRT itself |\n|---|---|---|---|---|\n",
 	       total, refused);
 	for (const struct op_def *const *op = op_all(); *op; op++)
-		print_operator(*op);
+		if (!op_any_domain(*op))
+			print_operator(*op);
+	printf("\n## Plugins' names\n\n"
+	       "%d names that exporters write for plugins of TensorRT and of its users. They are found by name alone, "
+	       "whatever\n"
+	       "domain the node is in (TensorRT's parser does the same); `plugin_version` and `plugin_namespace` are "
+	       "not looked at,\n"
+	       "and an attribute may be a number or a list of one. TensorRT itself runs those marked *partly* where "
+	       "NVIDIA's own\n"
+	       "plugin library is loaded, and the others with the library that brings them. `--auto` leaves the former "
+	       "to it; name\n"
+	       "them with `-t` to have them generated.\n\n"
+	       "| name | inputs | attributes | TensorRT itself |\n|---|---|---|---|\n",
+	       plugins);
+	for (const struct op_def *const *op = op_all(); *op; op++)
+		if (op_any_domain(*op))
+			print_operator(*op);
 	return 0;
 }

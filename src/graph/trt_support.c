@@ -180,7 +180,9 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 {
 	const char *domain = onnx_domain(node->domain), *op = onnx_text(node->op_type);
 	const Onnx__FunctionProto *f = onnx_function_find(g->model, domain, op, node->overload);
-	const struct row *row = row_find(domain, op);
+	const struct op_def *def = f ? NULL : op_find(domain, op);
+	bool plugin = def && op_any_domain(def);
+	const struct row *row = row_find(plugin ? OP_ANY_DOMAIN : domain, op);
 	const struct graph_value *v = depth ? NULL : refused_value(g, node);
 
 	*reason = "";
@@ -191,6 +193,10 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 	}
 	if (f)
 		return support_of_function(g, f, depth, reason);
+	if (!row && plugin) {
+		*reason = arena_printf(g->arena, "TensorRT takes %s only from a plugin library that has it.", op);
+		return GRAPH_TRT_NO;
+	}
 	if (!row) {
 		*reason = arena_printf(g->arena, "TensorRT does not know %s%s%s.", domain, *domain ? "." : "", op);
 		return GRAPH_TRT_NO;

@@ -169,7 +169,8 @@ static int given_name(const struct build *b, const char *label, const char **nam
 			return err_set(b->err, ERR_USAGE,
 			               "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",
 			               *name, NAME_MAX_BYTES);
-		if (op_find("", *name)) {
+		const struct op_def *op = op_find("", *name);
+		if (op && !op_any_domain(op)) {
 			err_set(b->err, ERR_USAGE, "\"%s\" is an ONNX operator; a plugin of this name would hide it.",
 			        *name);
 			return err_advise(b->err, "Give the plugin another name, for example My%s.", *name);

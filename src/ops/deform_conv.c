@@ -3,8 +3,12 @@
  *   p = o * stride + k * dilation - pad + offset[n, k, :, o...]
  * where x between its elements is interpolated linearly, and zero outside. Channels of one offset group share
  * offsets. What is read of x is a stage of its own: every output channel uses it.
- * Source: ONNX, operator DeformConv, opsets 19 and 22. */
+ * The plugins of the same meaning have their inputs in another order, and strides, padding and dilations by other names.
+ * Sources: ONNX, operator DeformConv, opsets 19 and 22; the READMEs of TensorRT's modulatedDeformConvPlugin and of
+ * mmdeploy's TensorRT and ONNX Runtime operators; mmcv's symbolic function of DeformConv2d. */
 #include "ops/window.h"
+
+#include <string.h>
 
 struct deformed {
 	struct value x, w, offset, mask;
@@ -107,55 +111,162 @@ static int check(struct lower *l, const struct deformed *d)
 	return 0;
 }
 
+/* The node's output, once `d` is filled in but for the window, which `read` makes. */
+static int convolve(struct lower *l, struct deformed *d, struct value bias, int (*read)(struct lower *l, struct deformed *d))
+{
+	expr from[IR_MAX_RANK], w[IR_MAX_RANK], m, c, e, post = NULL;
+	struct space s = { 0 };
+	struct value places;
+
+	d->n = value_rank(d->x) - 2;
+	TRY(check(l, d));
+	for (int i = 0; i < d->n; i++)
+		d->kernel[i] = value_dim(d->w, 2 + i);
+	TRY(read(l, d));
+	places = read_places(l, d);
+
+	from[0] = space_push(l, &s, value_dim(d->x, 0));
+	m = w[0] = space_push(l, &s, value_dim(d->w, 0));
+	for (int i = 0; i < d->n; i++)
+		from[2 + d->n + i] = space_push(l, &s, d->win.out[i]);
+	c = w[1] = space_push(l, &s, value_dim(d->w, 1));
+	for (int i = 0; i < d->n; i++)
+		from[2 + i] = w[2 + i] = space_push(l, &s, d->kernel[i]);
+	from[1] = d->groups == 1
+	                  ? c
+	                  : add(mul(floordiv(m, floordiv(value_dim(d->w, 0), idx(l, d->groups))), value_dim(d->w, 1)), c);
+	e = mul(load(places, from), wide(load(d->w, w)));
+	if (bias.given)
+		post = add(acc(l, e->type), wide(load(bias, &m)));
+	lower_output(l, 0, lower_reduce(l, NULL, value_type(d->x), &s, 2 + d->n, IR_SUM, e, post));
+	return 0;
+}
+
+static int onnx_window(struct lower *l, struct deformed *d)
+{
+	return window_read(l, d->x, d->n, d->kernel, false, &d->win);
+}
+
 static int lower(struct lower *l)
 {
-	struct value bias = lower_input(l, 3), places;
 	struct deformed d = { .x = lower_input(l, 0),
 		              .w = lower_input(l, 1),
 		              .offset = lower_input(l, 2),
 		              .mask = lower_input(l, 4),
 		              .groups = lower_int(l, "group"),
 		              .offset_groups = lower_int(l, "offset_group") };
-	expr from[IR_MAX_RANK], w[IR_MAX_RANK], m, c, e, post = NULL;
-	struct space s = { 0 };
 
-	d.n = value_rank(d.x) - 2;
-	TRY(check(l, &d));
-	for (int i = 0; i < d.n; i++)
-		d.kernel[i] = value_dim(d.w, 2 + i);
-	TRY(window_read(l, d.x, d.n, d.kernel, false, &d.win));
-	places = read_places(l, &d);
+	return convolve(l, &d, lower_input(l, 3), onnx_window);
+}
 
-	from[0] = space_push(l, &s, value_dim(d.x, 0));
-	m = w[0] = space_push(l, &s, value_dim(d.w, 0));
-	for (int i = 0; i < d.n; i++)
-		from[2 + d.n + i] = space_push(l, &s, d.win.out[i]);
-	c = w[1] = space_push(l, &s, value_dim(d.w, 1));
-	for (int i = 0; i < d.n; i++)
-		from[2 + i] = w[2 + i] = space_push(l, &s, d.kernel[i]);
-	from[1] = d.groups == 1
-	                  ? c
-	                  : add(mul(floordiv(m, floordiv(value_dim(d.w, 0), idx(l, d.groups))), value_dim(d.w, 1)), c);
-	e = mul(load(places, from), wide(load(d.w, w)));
-	if (bias.given)
-		post = add(acc(l, e->type), wide(load(bias, &m)));
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(d.x), &s, 2 + d.n, IR_SUM, e, post));
+/* ---- Plugins: one entry for both axes, or one for each; padding also as before and after of each. */
+
+static int plugin_entry(struct lower *l, const char *name, int i, int64_t otherwise, int64_t least, int64_t *out)
+{
+	struct ints v = lower_ints(l, name);
+
+	if (v.n != 0 && v.n != 1 && v.n != 2 && !(v.n == 4 && !strcmp(name, "padding")))
+		return lower_fail(l, ERR_MODEL, "%s has %d entries; it needs one for each of two axes.", name, v.n);
+	*out = !v.n ? otherwise : v.at[i * v.n / 2];
+	if (*out < least)
+		return lower_fail(l, ERR_MODEL, "%s has the entry %lld; %lld is the least.", name, (long long)*out,
+		                  (long long)least);
 	return 0;
 }
 
-const struct op_def op_deform_conv = {
-	.name = "DeformConv",
-	.since = { 19, 22 },
-	.formula = "y = convolution of x, read at places moved by offset, with w, + b",
-	.inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), IN("offset", TS_FLOAT), OPT("b", TS_FLOAT),
-	            OPT("mask", TS_FLOAT) },
-	.outputs = { OUT("y") },
-	.attrs = { ATTR_INTS("kernel_shape", "extents of the window"), ATTR_INTS("strides", "steps of the window"),
-	           ATTR_INTS("dilations", "steps inside the window"),
-	           ATTR_INTS("pads", "padding before each spatial axis, then after each"),
-	           ATTR_WORD("auto_pad", "NOTSET", "must be NOTSET"),
-	           ATTR_INT("group", 1, "groups of channels that do not mix"),
-	           ATTR_INT("offset_group", 1, "groups of channels that share offsets") },
-	.lower = lower,
-	.cases = { "x:f32[N,4,H,W] w:f32[8,4,3,3] offset:f32[N,18,H,W] mask:f32[N,9,H,W] pads=1,1,1,1 opset=19" },
+static int plugin_window(struct lower *l, struct deformed *d)
+{
+	struct window *w = &d->win;
+	int64_t padding;
+	expr reach;
+
+	if (d->n != 2)
+		return lower_fail(l, ERR_MODEL, "the input has %d spatial axes; it must have two.", d->n);
+	w->n = d->n;
+	for (int i = 0; i < d->n; i++) {
+		TRY(plugin_entry(l, "stride", i, 1, 1, &w->stride[i]));
+		TRY(plugin_entry(l, "dilation", i, 1, 1, &w->dilation[i]));
+		TRY(plugin_entry(l, "padding", i, 0, 0, &padding));
+		w->in[i] = value_dim(d->x, 2 + i);
+		w->kernel[i] = d->kernel[i];
+		w->before[i] = w->after[i] = idx(l, padding);
+		reach = addi(muli(addi(w->kernel[i], -1), w->dilation[i]), 1);
+		w->out[i] = addi(floordiv(sub(addi(w->in[i], 2 * padding), reach), idx(l, w->stride[i])), 1);
+	}
+	return 0;
+}
+
+/* The number of groups, under whichever of two names it comes. */
+static int64_t either(struct lower *l, const char *name, const char *other)
+{
+	return lower_int(l, lower_has(l, name) ? name : other);
+}
+
+static int plugin_convolve(struct lower *l, struct value mask, struct value w, struct value bias)
+{
+	struct deformed d = { .x = lower_input(l, 0),
+		              .w = w,
+		              .offset = lower_input(l, 1),
+		              .mask = mask,
+		              .groups = either(l, "group", "groups"),
+		              .offset_groups = either(l, "deformable_group", "deform_groups") };
+
+	return convolve(l, &d, bias, plugin_window);
+}
+
+static int modulated_lower(struct lower *l)
+{
+	return plugin_convolve(l, lower_input(l, 2), lower_input(l, 3), lower_input(l, 4));
+}
+
+static int plain_lower(struct lower *l)
+{
+	return plugin_convolve(l, lower_input(l, 3), lower_input(l, 2), lower_input(l, 4));
+}
+
+/* clang-format off */
+#define PLUGIN                                                                                                         \
+	.domain = OP_ANY_DOMAIN, .since = { 1 }, .formula = "y = convolution of x, read at places moved by offset, with w, + b"
+#define PLUGIN_ATTRS                                                                                                   \
+	ATTR_INTS("stride", "steps of the window"), ATTR_INTS("padding", "padding on both sides of each axis"),        \
+	ATTR_INTS("dilation", "steps inside the window"), ATTR_INT("group", 1, "groups of channels that do not mix"),  \
+	ATTR_INT("groups", 1, "the same"),                                                                             \
+	ATTR_INT("deformable_group", 1, "groups of channels that share offsets"),                                      \
+	ATTR_INT("deform_groups", 1, "the same")
+#define MODULATED                                                                                                      \
+	PLUGIN,                                                                                                        \
+	.inputs = { IN("x", TS_FLOAT), IN("offset", TS_FLOAT), IN("mask", TS_FLOAT), IN("w", TS_FLOAT),                \
+		    OPT("b", TS_FLOAT) },                                                                              \
+	.outputs = { OUT("y") }, .attrs = { PLUGIN_ATTRS }, .lower = modulated_lower
+
+const struct op_def ops_deform_conv[] = {
+	{ .name = "DeformConv", .since = { 19, 22 },
+	  .formula = "y = convolution of x, read at places moved by offset, with w, + b",
+	  .inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), IN("offset", TS_FLOAT), OPT("b", TS_FLOAT),
+		      OPT("mask", TS_FLOAT) },
+	  .outputs = { OUT("y") },
+	  .attrs = { ATTR_INTS("kernel_shape", "extents of the window"), ATTR_INTS("strides", "steps of the window"),
+		     ATTR_INTS("dilations", "steps inside the window"),
+		     ATTR_INTS("pads", "padding before each spatial axis, then after each"),
+		     ATTR_WORD("auto_pad", "NOTSET", "must be NOTSET"),
+		     ATTR_INT("group", 1, "groups of channels that do not mix"),
+		     ATTR_INT("offset_group", 1, "groups of channels that share offsets") },
+	  .lower = lower,
+	  .cases = { "x:f32[N,4,H,W] w:f32[8,4,3,3] offset:f32[N,18,H,W] mask:f32[N,9,H,W] pads=1,1,1,1 opset=19" } },
+	{ .name = "ModulatedDeformConv2d", MODULATED,
+	  .cases = { "x:f32[N,4,H,W] offset:f32[N,18,H,W] mask:f32[N,9,H,W] w:f32[8,4,3,3] b:f32[8] stride=1,1 "
+		     "padding=1,1 dilation=1,1 group=1 deformable_group=1" } },
+	{ .name = "MMCVModulatedDeformConv2d", MODULATED,
+	  .cases = { "x:f16[N,4,H,W] offset:f16[N,36,H,W] mask:f16[N,18,H,W] w:f16[8,2,3,3] padding=1 groups=2 "
+		     "deform_groups=2" } },
+	{ .name = "MMCVDeformConv2d", PLUGIN,
+	  .inputs = { IN("x", TS_FLOAT), IN("offset", TS_FLOAT), IN("w", TS_FLOAT), OPT("mask", TS_FLOAT),
+		      OPT("b", TS_FLOAT) },
+	  .outputs = { OUT("y") },
+	  .attrs = { PLUGIN_ATTRS, ATTR_INT("bias", 0, "no meaning"), ATTR_INT("im2col_step", 32, "no meaning") },
+	  .lower = plain_lower,
+	  .cases = { "x:f32[N,4,H,W] offset:f32[N,18,5,5] w:f32[8,4,3,3] stride=2,2 padding=0,0,0,0 dilation=1,1 "
+		     "groups=1 deform_groups=1" } },
+	{ .name = NULL },
 };
+/* clang-format on */

@@ -1,6 +1,8 @@
 /* GridSample: y[n, c, i..] = x[n, c, ..] interpolated at the position grid[n, i.., :], whose coordinates run from -1 to
  * 1 over x, the last axis first. zeros: elements outside count as zero; border: as the nearest one; reflection:
- * mirrored at the borders Source: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number). */
+ * mirrored at the borders.
+ * Sources: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number); grid_sampler: mmdeploy's
+ * TensorRT operators, whose modes are the numbers that PyTorch's aten::grid_sampler has. */
 #include "ops/interpolate.h"
 
 #include <string.h>
@@ -97,11 +99,10 @@ static struct taps axis_taps(const struct sampling *s, const char *mode, expr g,
 	return t;
 }
 
-static int lower(struct lower *l)
+static int sample(struct lower *l, const char *mode, enum padding padding)
 {
 	struct value x = lower_input(l, 0), grid = lower_input(l, 1);
-	const char *mode = lower_word(l, "mode"), *padding = lower_word(l, "padding_mode");
-	struct sampling s = { .align_corners = lower_int(l, "align_corners") };
+	struct sampling s = { padding, .align_corners = lower_int(l, "align_corners") };
 	enum type t = value_type(x), c = interpolation_type(t);
 	struct taps tap[IR_MAX_RANK];
 	struct space out = { 0 };
@@ -116,8 +117,6 @@ static int lower(struct lower *l)
 	if (ir_const_int(value_dim(grid, rank - 1), &coordinates) && coordinates != spatial)
 		return lower_fail(l, ERR_MODEL, "the grid's last extent must be %d, one coordinate a spatial axis.",
 		                  spatial);
-	s.padding = !strcmp(padding, "border") ? BORDER : !strcmp(padding, "reflection") ? REFLECTION : ZEROS;
-
 	at[0] = space_push(l, &out, value_dim(x, 0));
 	tap[0] = taps_nearest(at[0]);
 	tap[1] = taps_nearest(space_push(l, &out, value_dim(x, 1)));
@@ -131,18 +130,48 @@ static int lower(struct lower *l)
 	return 0;
 }
 
-const struct op_def op_grid_sample = {
-	.name = "GridSample",
-	.since = { 16, 20, 22 },
-	.formula = "y[n, c, i..] = x[n, c, ..] interpolated at grid[n, i.., :]",
-	.inputs = { IN("x", TS_PLAIN), IN("grid", TS_FLOAT) },
-	.outputs = { OUT("y") },
-	.attrs = { ATTR_WORD("mode", "linear|bilinear|nearest|cubic|bicubic", "interpolation"),
-	           ATTR_WORD("padding_mode", "zeros|border|reflection", "what lies outside"),
-	           ATTR_INT("align_corners", 0,
-	                    "1: -1 and 1 are the centres of the outer elements; 0: their outer edges") },
-	.lower = lower,
-	.cases = { "x:f32[N,3,H,W] grid:f32[N,5,6,2] opset=16",
-	           "x:f16[N,2,4,5] grid:f32[N,7,3,2] mode=cubic padding_mode=border opset=20",
-	           "x:f32[1,2,3,4,5] grid:f32[1,2,3,4,3] padding_mode=reflection align_corners=1 opset=20" },
+static int lower(struct lower *l)
+{
+	const char *padding = lower_word(l, "padding_mode");
+
+	return sample(l, lower_word(l, "mode"),
+	              !strcmp(padding, "border")       ? BORDER
+	              : !strcmp(padding, "reflection") ? REFLECTION
+	                                               : ZEROS);
+}
+
+static int numbered_lower(struct lower *l)
+{
+	static const char *const modes[] = { "linear", "nearest", "cubic" };
+	int64_t mode = lower_int(l, "interpolation_mode"), padding = lower_int(l, "padding_mode");
+
+	if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
+		return lower_fail(l, ERR_MODEL, "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2.",
+		                  (long long)mode, (long long)padding);
+	return sample(l, modes[mode], (enum padding)padding);
+}
+
+/* clang-format off */
+#define CORNERS ATTR_INT("align_corners", 0, "1: -1 and 1 are the centres of the outer elements; 0: their outer edges")
+
+const struct op_def ops_grid_sample[] = {
+	{ .name = "GridSample", .since = { 16, 20, 22 },
+	  .formula = "y[n, c, i..] = x[n, c, ..] interpolated at grid[n, i.., :]",
+	  .inputs = { IN("x", TS_PLAIN), IN("grid", TS_FLOAT) }, .outputs = { OUT("y") },
+	  .attrs = { ATTR_WORD("mode", "linear|bilinear|nearest|cubic|bicubic", "interpolation"),
+		     ATTR_WORD("padding_mode", "zeros|border|reflection", "what lies outside"), CORNERS },
+	  .lower = lower,
+	  .cases = { "x:f32[N,3,H,W] grid:f32[N,5,6,2] opset=16",
+		     "x:f16[N,2,4,5] grid:f32[N,7,3,2] mode=cubic padding_mode=border opset=20",
+		     "x:f32[1,2,3,4,5] grid:f32[1,2,3,4,3] padding_mode=reflection align_corners=1 opset=20" } },
+	{ .name = "grid_sampler", .domain = OP_ANY_DOMAIN, .since = { 1 },
+	  .formula = "y[n, c, i..] = x[n, c, ..] interpolated at grid[n, i.., :]",
+	  .inputs = { IN("x", TS_FLOAT), IN("grid", TS_FLOAT) }, .outputs = { OUT("y") },
+	  .attrs = { ATTR_INT("interpolation_mode", 0, "0: linear, 1: nearest, 2: cubic"),
+		     ATTR_INT("padding_mode", 0, "what lies outside; 0: zeros, 1: border, 2: reflection"), CORNERS },
+	  .lower = numbered_lower,
+	  .cases = { "x:f32[N,3,H,W] grid:f32[N,5,6,2]",
+		     "x:f16[N,2,4,5] grid:f16[N,7,3,2] interpolation_mode=1 padding_mode=1 align_corners=1" } },
+	{ .name = NULL },
 };
+/* clang-format on */

@@ -143,18 +143,43 @@ static int unknown_attribute(struct lower *l, const char *name)
 	return ERR_MODEL;
 }
 
+/* Exporters' private notes, and what TensorRT's parser reads of every plugin's node. */
+static bool is_note(const char *name)
+{
+	return name[0] == '_' || !strcmp(name, "plugin_version") || !strcmp(name, "plugin_namespace");
+}
+
+/* Whether a value can be read as the kind that the operator asks for; plugins' attributes have no kind of their own. */
+static bool kind_fits(const struct op_def *op, enum op_attr_kind want, const struct attr_value *v)
+{
+	bool listed = v->kind == OP_INTS || v->kind == OP_FLOATS || v->kind == OP_STRINGS;
+
+	if (want == v->kind || (want == OP_FLOAT && v->kind == OP_INT))
+		return true;
+	if ((want == OP_INTS || want == OP_FLOATS) && listed && v->n == 0)
+		return true;
+	if (!op_any_domain(op))
+		return false;
+	switch (want) {
+	case OP_INT: return v->kind == OP_INTS && v->n == 1;
+	case OP_FLOAT: return (v->kind == OP_FLOATS || v->kind == OP_INTS) && v->n == 1;
+	case OP_INTS: return v->kind == OP_INT;
+	case OP_FLOATS: return v->kind == OP_FLOAT || v->kind == OP_INT || v->kind == OP_INTS;
+	default: return false;
+	}
+}
+
 static int check_attributes(struct lower *l)
 {
 	for (int i = 0; i < l->attrs; i++) {
 		const struct attr_value *v = &l->attr[i];
 		const struct op_attr *def = attr_def(l->op, v->name);
 
-		if (!def && v->name[0] == '_') /* exporters' private notes */
+		if (!def && is_note(v->name))
 			continue;
 		if (!def)
 			return unknown_attribute(l, v->name);
-		if (def->kind != v->kind && !(def->kind == OP_FLOAT && v->kind == OP_INT) &&
-		    !((def->kind == OP_INTS || def->kind == OP_FLOATS) && v->kind >= OP_INTS && v->n == 0))
+		if (!kind_fits(l->op, def->kind, v))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is %s; it must be %s.", v->name,
 			                  kind_text(v->kind), kind_text(def->kind));
 		if (def->kind == OP_INTS && v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
@@ -305,7 +330,9 @@ int64_t lower_int(struct lower *l, const char *name)
 	const struct op_attr *def = default_of(l, name);
 	const struct attr_value *v = lower_attr(l, name);
 
-	return v ? v->i : (int64_t)def->number;
+	if (!v)
+		return (int64_t)def->number;
+	return v->kind == OP_INTS ? v->ints[0] : v->i;
 }
 
 double lower_float(struct lower *l, const char *name)
@@ -315,7 +342,12 @@ double lower_float(struct lower *l, const char *name)
 
 	if (!v)
 		return (float)def->number; /* as the node would hold it: attributes are f32 */
-	return v->kind == OP_INT ? (double)v->i : v->f;
+	switch (v->kind) {
+	case OP_INT: return (double)v->i;
+	case OP_INTS: return (double)v->ints[0];
+	case OP_FLOATS: return v->floats[0];
+	default: return v->f;
+	}
 }
 
 const char *lower_word(struct lower *l, const char *name)
@@ -334,6 +366,8 @@ struct ints lower_ints(struct lower *l, const char *name)
 	const struct attr_value *v = lower_attr(l, name);
 
 	default_of(l, name);
+	if (v && v->kind == OP_INT)
+		return (struct ints){ .n = 1, .at = { v->i } };
 	for (int i = 0; v && i < v->n; i++)
 		out.at[i] = v->ints[i];
 	out.n = v ? v->n : 0;
@@ -343,10 +377,17 @@ struct ints lower_ints(struct lower *l, const char *name)
 int lower_floats(struct lower *l, const char *name, const double **at)
 {
 	const struct attr_value *v = lower_attr(l, name);
+	int n = !v ? 0 : v->kind == OP_FLOAT || v->kind == OP_INT ? 1 : v->n;
+	double *copy;
 
 	default_of(l, name);
-	*at = v ? v->floats : NULL;
-	return v ? v->n : 0;
+	*at = v && v->kind == OP_FLOATS ? v->floats : NULL;
+	if (*at || !n)
+		return n;
+	*at = copy = NEWN(l->program->arena, double, n);
+	for (int i = 0; i < n; i++)
+		copy[i] = v->kind == OP_FLOAT ? v->f : (double)(v->kind == OP_INT ? v->i : v->ints[i]);
+	return n;
 }
 
 const struct tensor *lower_tensor(struct lower *l, const char *name)

@@ -60,14 +60,16 @@ const struct op_def *const *op_all(void)
 	return list;
 }
 
-const struct op_def *op_find(const char *domain, const char *name)
+bool op_any_domain(const struct op_def *op)
 {
-	int low = 0, high;
+	return op->domain && !strcmp(op->domain, OP_ANY_DOMAIN);
+}
 
-	pthread_once(&once, make_list);
-	if (!domain || !strcmp(domain, "ai.onnx"))
-		domain = "";
-	for (high = count; low < high;) {
+static const struct op_def *find(const char *domain, const char *name)
+{
+	int low = 0, high = count;
+
+	while (low < high) {
 		int middle = (low + high) / 2, order = compare(domain, name, list[middle]);
 
 		if (!order)
@@ -78,4 +80,13 @@ const struct op_def *op_find(const char *domain, const char *name)
 			low = middle + 1;
 	}
 	return NULL;
+}
+
+const struct op_def *op_find(const char *domain, const char *name)
+{
+	const struct op_def *op;
+
+	pthread_once(&once, make_list);
+	op = find(!domain || !strcmp(domain, "ai.onnx") ? "" : domain, name);
+	return op ? op : find(OP_ANY_DOMAIN, name);
 }

@@ -56,9 +56,13 @@ struct op_attr {
 	ATTR_INT("broadcast", 0, "before opset 7: broadcast b to a"), \
 	ATTR_INT("axis", 0, "before opset 7: the axis of a where b's axes start")
 
+/* TensorRT looks plugins up by name alone. Exporters put their nodes into ONNX's own domain, into that of the framework,
+ * or into one of their own; their attributes come as numbers or as lists of one number. */
+#define OP_ANY_DOMAIN "*"
+
 struct op_def {
 	const char *name;
-	const char *domain;           /* null: ai.onnx */
+	const char *domain;           /* null: ai.onnx; OP_ANY_DOMAIN: known by its name alone */
 	int since[OP_MAX_VERSIONS];   /* opset versions that changed it, ascending; 0 ends the list */
 	const char *formula;          /* one line for the documentation and the kernel's head: "y = max(x, 0)" */
 	struct op_slot inputs[OP_MAX_INPUTS], outputs[OP_MAX_OUTPUTS];
@@ -69,8 +73,9 @@ struct op_def {
 	const char *cases[OP_MAX_CASES]; /* for tests and benchmarks: "x:f16[4,768] scale:f16[768] axis=-1 opset=17" */
 };
 
-/* The operator, or null. `domain` "" is ai.onnx. */
+/* The operator, or null. `domain` "" is ai.onnx. One that is known by its name alone is found last. */
 const struct op_def *op_find(const char *domain, const char *name);
+bool op_any_domain(const struct op_def *op);
 /* All operators, by domain and name; null ends the list. */
 const struct op_def *const *op_all(void);
 

@@ -24,6 +24,8 @@ class Case:
     constant: tuple = ()         # inputs that are initializers
     depth: int = 1               # how many terms an output element sums: widens the tolerance
     tolerance: tuple = None      # (rtol, atol) where the usual ones do not fit
+    results: list = None         # the wanted outputs, of operators that ONNX Runtime lacks
+    domain: str = None           # of the node, where it is not that in the operator's name
 
 
 def has_schema(op):

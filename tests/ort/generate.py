@@ -4,7 +4,8 @@ For each operator in the tables of ops_*.py, N models with random shapes, types,
 same form as ONNX's node tests (tests/cases.py). A draw that ONNX's checker or ONNX Runtime refuses is repeated. The kind in
 the index is "ort", or "disputed" where ONNX's own reference implementation gives something else; those looked at so far
 were errors of the reference (old versions of Softmax, ranks other than 4 in GlobalMaxPool, LRN over batches), so they are
-tests like the others. The same N and seed give the same cases."""
+tests like the others. Operators that ONNX Runtime lacks (ops_plugins.py) come with results of their own, from NumPy; their
+kind is "numpy". The same N and seed give the same cases."""
 import argparse
 import os
 import sys
@@ -25,11 +26,13 @@ import ops_elementwise  # noqa: E402, F401
 import ops_linear  # noqa: E402, F401
 import ops_ml  # noqa: E402, F401
 import ops_movement  # noqa: E402, F401
+import ops_plugins  # noqa: E402, F401
 import ops_quantize  # noqa: E402, F401
 import ops_reduction  # noqa: E402, F401
 import ops_signal  # noqa: E402, F401
 import ops_vision  # noqa: E402, F401
 
+NAMES = ops_contrib.NAMES | ops_ml.NAMES | ops_plugins.NAMES  # that have no schema
 FIRST_OPSET = 7  # what ONNX Runtime promises to run
 CONTRIB_OPSET = 17  # of ai.onnx, in models of ONNX Runtime's own operators
 ATTEMPTS = 30
@@ -53,7 +56,8 @@ def model_of(d, case):
     while names and not names[-1]:
         names.pop()
     outputs = [f"y{i}" for i in range(case.outputs)]
-    node = onnx.helper.make_node(d.op, names, outputs, name=d.op, domain=d.domain, **case.attrs)
+    domain = d.domain if case.domain is None else case.domain
+    node = onnx.helper.make_node(d.op, names, outputs, name=d.op, domain=domain, **case.attrs)
     symbolic = d.chance(0.25)  # extents by name, known only with the data
     infos, initializers = [], []
     for i, (name, value) in enumerate(zip(names, case.inputs)):
@@ -66,7 +70,7 @@ def model_of(d, case):
         infos.append(onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), shape))
     graph = onnx.helper.make_graph([node], d.op, infos, [onnx.ValueInfoProto(name=name) for name in outputs], initializers)
     opset = onnx.helper.make_opsetid("", d.opset)
-    opsets = [opset] + ([onnx.helper.make_opsetid(d.domain, 1)] if d.domain else [])
+    opsets = [opset] + ([onnx.helper.make_opsetid(domain, 1)] if domain else [])
     model = onnx.helper.make_model(graph, opset_imports=opsets, producer_name="tpat")
     model.ir_version = max(8, onnx.helper.find_min_ir_version_for([opset]))
     return model, {info.name: case.inputs[int(info.name[1:])] for info in infos}, symbolic
@@ -97,18 +101,22 @@ def agrees(model, feeds, results, rtol, atol):
     return True
 
 
+def run(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
 def attempt(op, opset, seed):
     """One case as (model, inputs, results, tolerance, kind), or the reason why this draw is none."""
     d = draw.Draw(op, opset, seed)
     case = draw.GENERATORS[op](d)
     try:
         model, feeds, symbolic = model_of(d, case)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        options.intra_op_num_threads = 1
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        results = session.run(None, feeds)
+        results = case.results or run(model, feeds)
         for info, result in zip(model.graph.output, results):
             shape = [None] * result.ndim if symbolic else result.shape
             dtype = onnx.helper.np_dtype_to_tensor_dtype(result.dtype)
@@ -118,7 +126,7 @@ def attempt(op, opset, seed):
     except Exception as error:  # ONNX Runtime's and the checker's have no common base
         return str(error)
     tolerance = tolerance_of(case, results)
-    kind = "ort" if agrees(model, feeds, results, *tolerance) else "disputed"
+    kind = "numpy" if case.results else "ort" if agrees(model, feeds, results, *tolerance) else "disputed"
     return model, list(feeds.values()), results, tolerance, kind
 
 
@@ -159,7 +167,7 @@ def main():
     numpy.seterr(all="ignore")
     index.begin()
     only = args.only.split(",") if args.only else list(draw.GENERATORS)
-    wanted = [op for op in draw.GENERATORS if op in only and (draw.has_schema(op) or op in ops_contrib.NAMES | ops_ml.NAMES)]
+    wanted = [op for op in draw.GENERATORS if op in only and (draw.has_schema(op) or op in NAMES)]
     without = [op for op in wanted if not generate(index, op, args.count, args.seed, args.verbose)]
     index.close()
     print(f"{args.folder}: {len(index.rows)} cases of {len(wanted)} operators")

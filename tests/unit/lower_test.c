@@ -262,6 +262,9 @@ static void test_list(void)
 	CHECK(n > 100);
 	CHECK(op_find("ai.onnx", "Add") && op_find("", "Add") == op_find("ai.onnx", "Add"));
 	CHECK(!op_find("", "NoSuchOperator") && !op_find("other", "Add"));
+	/* plugins are found by name alone */
+	CHECK(op_find("", "grid_sampler") && op_any_domain(op_find("", "grid_sampler")));
+	CHECK(op_find("", "grid_sampler") == op_find("mmdeploy", "grid_sampler") && !op_any_domain(op_find("", "Add")));
 }
 
 static struct value scalar(const char *name, double x)

@@ -1,0 +1,87 @@
+"""Generators of what exporters write for plugins of TensorRT, mmcv and mmdeploy. ONNX Runtime has none of them: the wanted
+results are computed here with NumPy, in double precision, from the operators' definitions."""
+import numpy
+
+import draw
+import plugins_vision as vision
+from draw import Case
+
+NAMES = set()
+DOMAINS = ("", "", "TRT", "trt.plugins", "mmdeploy", "mmcv")
+
+
+def plugin(*names):
+    NAMES.update(names)
+    return draw.operator(*names)
+
+
+def case(d, inputs, attrs, results, **more):
+    """Numbers may come as lists of one, and every plugin's node may have a version and a namespace."""
+    if d.chance(0.3):
+        attrs["plugin_version"] = "1"
+        attrs["plugin_namespace"] = ""
+    for name, value in attrs.items():
+        if isinstance(value, (int, float)) and d.chance(0.1):
+            attrs[name] = [value]
+    dtype = next(value.dtype for value in inputs if value is not None and value.dtype.kind == "f")
+    results = [numpy.asarray(r, dtype if numpy.asarray(r).dtype.kind == "f" else None) for r in results]
+    if dtype == numpy.float16:
+        more["tolerance"] = (4e-3, 4e-3)
+    return Case(inputs, attrs, results=results, outputs=len(results), domain=d.choice(DOMAINS), **more)
+
+
+def floating(d):
+    return d.choice([numpy.float32, numpy.float32, numpy.float16])
+
+
+@plugin("MultiscaleDeformableAttnPlugin_TRT", "MMCVMultiScaleDeformableAttention", "MultiScaleDeformableAttention")
+def deformable_attention(d):
+    dtype, levels = floating(d), d.integer(1, 4)
+    n, queries, heads, channels, points = d.integer(1, 2), d.extent(5), d.integer(1, 3), d.integer(1, 5), d.integer(1, 4)
+    shapes = d.array(d.choice([numpy.int32, numpy.int64]), [levels, 2], 1, 6)
+    areas = shapes[:, 0] * shapes[:, 1]
+    start = (numpy.cumsum(areas) - areas).astype(shapes.dtype)
+    value = d.array(dtype, [n, int(areas.sum()), heads, channels])
+    places = d.array(dtype, [n, queries, heads, levels, points, 2], -0.4, 1.4)
+    weights = d.array(dtype, [n, queries, heads, levels, points], 0, 1)
+    result = vision.deformable_attention(value, shapes, start, places, weights)
+    if d.op != "MultiscaleDeformableAttnPlugin_TRT":
+        result = result.reshape(n, queries, heads * channels)
+    attrs = {"im2col_step": 64} if d.op == "MultiScaleDeformableAttention" else {}
+    return case(d, [value, shapes, start, places, weights], attrs, [result], constant=(1, 2) if d.chance(0.5) else (),
+                tolerance=(1e-4, 1e-4))
+
+
+@plugin("ModulatedDeformConv2d", "MMCVModulatedDeformConv2d", "MMCVDeformConv2d")
+def deformable_convolution(d):
+    kernel, stride, dilation, pads, size = d.some(1, 3, 2), d.some(1, 2, 2), d.some(1, 2, 2), d.some(0, 2, 2), d.some(5, 8, 2)
+    groups, shared, dtype, n = d.choice([1, 2]), d.choice([1, 2]), floating(d), d.integer(1, 2)
+    out = [(size[i] + 2 * pads[i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
+    places = shared * kernel[0] * kernel[1]
+    x, w = d.array(dtype, [n, 4, *size], -1, 1), d.array(dtype, [6, 4 // groups, *kernel], -1, 1)
+    offset = d.array(dtype, [n, 2 * places, *out], -3, 3)
+    mask, bias = d.array(dtype, [n, places, *out], 0, 1), d.array(dtype, [6]) if d.chance(0.5) else None
+    attrs = {"stride": stride, "padding": pads, "dilation": dilation}
+    if d.op == "MMCVDeformConv2d":
+        mask, bias, inputs = None, None, [x, offset, w]
+        attrs |= {"groups": groups, "deform_groups": shared}
+        if d.chance(0.5):
+            attrs["padding"] = [pads[0], pads[0], pads[1], pads[1]]
+        if d.chance(0.5):
+            attrs |= {"bias": 0, "im2col_step": 32}
+    else:
+        inputs = [x, offset, mask, w, bias]
+        names = ("group", "deformable_group") if d.op == "ModulatedDeformConv2d" else ("groups", "deform_groups")
+        attrs |= dict(zip(names, (groups, shared)))
+    result = vision.deformable_convolution(x, w, offset, mask, bias, stride, pads, dilation, groups, shared)
+    return case(d, inputs, attrs, [result], tolerance=(1e-4, 1e-4))
+
+
+@plugin("grid_sampler")
+def grid_sampler(d):
+    dtype, n, size = floating(d), d.integer(1, 2), d.some(2, 6, 2)
+    x = d.array(dtype, [n, 2, *size])
+    grid = d.array(dtype, [n, d.extent(5), d.extent(5), 2], -1.5, 1.5)
+    attrs = {"interpolation_mode": d.integer(0, 1), "padding_mode": d.integer(0, 2), "align_corners": d.integer(0, 1)}
+    result = vision.grid_sampler(x, grid, **attrs)
+    return case(d, [x, grid], attrs, [result], tolerance=(1e-3, 1e-3))
