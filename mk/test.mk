@@ -50,14 +50,18 @@ build/fuzz/%: tests/fuzz/%.c FORCE
 	$(MAKE) --no-print-directory CC=clang B=build/fuzz/lib CFLAGS="-O1 -fsanitize=address,undefined,fuzzer-no-link" build/fuzz/lib/libtpat.a
 	clang $(FLAGS) -I. -O1 -fsanitize=address,undefined,fuzzer $< -o $@ build/fuzz/lib/libtpat.a $(LIBS)
 
-# The page of operators, written from their definitions.
-$(B)/tools/operators: tools/operators.c $(B)/libtpat.a $(B)/flags
+# The page of operators, written from their definitions and from the results of ONNX's node tests.
+$(B)/tools/operators: tools/operators.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $< -o $@ $(B)/libtpat.a $(LIBS)
+	$(Q)$(CC) $(FLAGS) -I. $(CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
+-include $(wildcard $(B)/tools/*.d)
 .PHONY: docs
-docs: $(B)/tools/operators
-	$(B)/tools/operators >docs/operators.md.new && mv docs/operators.md.new docs/operators.md
+docs: $(B)/tools/operators $(B)/tests/nodes/node_test | $(SETUP_TEST)
+	$(Q)build/venv/bin/python tests/nodes/export.py build/nodes
+	-$(Q)$(B)/tests/nodes/node_test --table $(B)/tests/docs.tsv build/nodes/index.tsv >/dev/null
+	$(Q)$(B)/tools/operators $(B)/tests/docs.tsv build/nodes/operators.tsv tests/nodes/not_in_cuda.tsv >docs/operators.md.new
+	$(Q)mv docs/operators.md.new docs/operators.md
 
 # From a model as published to a verified rewritten one. ddddocr is an OCR package; its quantised model holds operators
 # that TensorRT refuses.

@@ -1,9 +1,19 @@
-/* Writes docs/operators.md from the operators' own structs: which operators, versions, types and attributes stand, and
- * what TensorRT takes by itself (measured). `make docs` runs it; the tests check that the page is up to date. */
+/* Writes docs/operators.md from the operators' own structs, the tables of what TensorRT takes (measured) and of what no
+ * plugin can be, and the results of ONNX's node tests. `make docs` runs it; the tests check that the page is up to date.
+ *
+ *   operators RESULTS ONNX_OPERATORS NOT_IN_CUDA     the page; fails when a node test has a wrong result
+ *   operators --names                                the operators that stand, one a line, domains in front */
 #include <stdio.h>
 #include <string.h>
 
+#include "graph/graph.h"
 #include "ops/op.h"
+#include "tests/nodes/result_table.h"
+
+static struct arena *arena;
+static struct result_table results, known, not_in_cuda;
+
+/* ---- TensorRT ---------------------------------------------------------------------------------------------------- */
 
 struct trt_row {
 	const char *domain, *op, *class, *note;
@@ -14,26 +24,104 @@ static const struct trt_row trt_rows[] = {
 #undef TRT
 };
 
+static const struct trt_row *trt_find(const char *domain, const char *op)
+{
+	for (size_t i = 0; i < sizeof trt_rows / sizeof *trt_rows; i++)
+		if (strcmp(trt_rows[i].op, op) == 0 && strcmp(trt_rows[i].domain, domain) == 0)
+			return &trt_rows[i];
+	return NULL;
+}
+
+static bool trt_is(const char *domain, const char *op, const char *class)
+{
+	const struct trt_row *row = trt_find(domain, op);
+	return row && strcmp(row->class, class) == 0;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
 static const char *domain_of(const struct op_def *op)
 {
 	return op->domain ? op->domain : "";
 }
 
-static const struct trt_row *trt_find(const struct op_def *op)
+/* "Relu", "com.microsoft.Gelu"; plugins' names are known in any domain */
+static const char *full_name(const char *domain, const char *op)
 {
-	for (size_t i = 0; i < sizeof trt_rows / sizeof *trt_rows; i++)
-		if (strcmp(trt_rows[i].op, op->name) == 0 && strcmp(trt_rows[i].domain, domain_of(op)) == 0)
-			return &trt_rows[i];
-	return NULL;
+	return *domain ? arena_printf(arena, "%s.%s", domain, op) : op;
 }
 
-static const char *trt_word(const struct op_def *op)
+/* Whether the operator stands in this very domain. */
+static bool stands(const char *domain, const char *op)
 {
-	const struct trt_row *row = trt_find(op);
-	if (!row)
-		return op_any_domain(op) ? "plugin" : "no";
-	return strcmp(row->class, "FULL") == 0 ? "yes" : strcmp(row->class, "PARTLY") == 0 ? "partly" : "no";
+	const struct op_def *found = op_find(domain, op);
+	return found && !op_any_domain(found);
 }
+
+/* Rows of operators.tsv, in the columns of a result table: domain, name, "deprecated", who defines it. */
+static bool is_known(const char *domain, const char *op)
+{
+	vec_each (row, &known)
+		if (strcmp(row->name, domain) == 0 && strcmp(row->operators, op) == 0)
+			return true;
+	return false;
+}
+
+/* ---- Node tests -------------------------------------------------------------------------------------------------- */
+
+static bool holds(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+	for (; *list; list += strcspn(list, ","), list += *list == ',')
+		if (strcspn(list, ",") == n && strncmp(list, name, n) == 0)
+			return true;
+	return false;
+}
+
+static bool passed(const struct result_row *row)
+{
+	return strcmp(row->verdict, "passed") == 0;
+}
+
+static bool of_numbers(const struct result_row *row)
+{
+	return strcmp(row->values, "numbers") == 0;
+}
+
+/* Whether one of the names is of the domain. */
+static bool holds_domain(const char *list, const char *domain)
+{
+	for (; *list; list += strcspn(list, ","), list += *list == ',') {
+		size_t n = strcspn(list, ","), dot = n;
+		while (dot && list[dot - 1] != '.')
+			dot--;
+		dot -= dot > 0;
+		if (dot == strlen(domain) && strncmp(list, domain, dot) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The tests of numbers that hold the operator, or one of the domain (null: any): all of them, those that pass, those that
+ * pass as CUDA. */
+struct count {
+	int all, interpreter, cuda;
+};
+static struct count count_tests(const char *name, const char *domain)
+{
+	struct count c = { 0 };
+	vec_each (row, &results) {
+		if (!of_numbers(row) || (name && !holds(row->operators, name)) ||
+		    (domain && !holds_domain(row->operators, domain)))
+			continue;
+		c.all++;
+		c.interpreter += passed(row);
+		c.cuda += passed(row) && !result_table_find(&not_in_cuda, row->name);
+	}
+	return c;
+}
+
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 /* Names of sets come first, then what is left over. */
 static void print_types(uint32_t types)
@@ -60,13 +148,35 @@ static void print_types(uint32_t types)
 	}
 }
 
+static void print_tests(int ok, int all, int cases)
+{
+	if (all)
+		printf("%d/%d", ok, all);
+	if (cases)
+		printf("%s+%d", all ? " " : "", cases);
+	printf(" | ");
+}
+
+static void print_trt(const struct op_def *op)
+{
+	const struct trt_row *trt = trt_find(domain_of(op), op->name);
+	if (!trt || strcmp(trt->class, "NEVER") == 0)
+		printf("%s |\n", op_any_domain(op) && !trt ? "plugin" : "no");
+	else
+		printf("%s%s%s |\n", strcmp(trt->class, "FULL") == 0 ? "yes" : "in part", *trt->note ? "; " : "", trt->note);
+}
+
 static void print_operator(const struct op_def *op)
 {
-	bool named = op_any_domain(op);
-	printf("| %s%s%s | ", named ? "" : domain_of(op), named || !*domain_of(op) ? "" : ".", op->name);
-	for (int i = 0; !named && i < OP_MAX_VERSIONS && op->since[i]; i++)
+	const char *name = op_any_domain(op) ? op->name : full_name(domain_of(op), op->name);
+	struct count tests = count_tests(name, NULL);
+	int cases = 0;
+	while (cases < OP_MAX_CASES && op->cases[cases])
+		cases++;
+	printf("| %s | ", name);
+	for (int i = 0; !op_any_domain(op) && i < OP_MAX_VERSIONS && op->since[i]; i++)
 		printf("%s%d", i ? ", " : "", op->since[i]);
-	printf(named ? "" : " | ");
+	printf(op_any_domain(op) ? "" : " | ");
 	for (int i = 0; i < OP_MAX_INPUTS && op->inputs[i].kind; i++) {
 		const struct op_slot *in = &op->inputs[i];
 		printf("%s%s%s: ", i ? "; " : "", in->name,
@@ -78,48 +188,207 @@ static void print_operator(const struct op_def *op)
 	printf(" | ");
 	for (int i = 0, n = 0; i < OP_MAX_ATTRS && op->attrs[i].kind; i++)
 		printf("%s%s", n++ ? ", " : "", op->attrs[i].name);
-	printf(" | %s |\n", trt_word(op));
+	printf(" | ");
+	print_tests(tests.interpreter, tests.all, cases);
+	print_tests(tests.cuda, tests.all, cases);
+	print_trt(op);
 }
 
-int main(void)
+static void print_operators(void)
 {
-	int total = 0, refused = 0, plugins = 0;
-	for (const struct op_def *const *op = op_all(); *op; op++) {
-		plugins += op_any_domain(*op);
-		if (op_any_domain(*op))
-			continue;
-		total++;
-		refused += strcmp(trt_word(*op), "yes") != 0;
-	}
-	printf("# Operators\n\n"
-	       "Written by `make docs` from the operators' own definitions in `src/ops/`; do not edit.\n\n"
-	       "%d operators stand, of which TensorRT refuses %d altogether or in part (measured with TensorRT-RTX "
-	       "1.7, of the\n"
-	       "TensorRT 11 family). Each is taken at every opset version from its first on, with all attributes "
-	       "listed; `tpat list\n"
-	       "MODEL` says for each node of a model whether it is taken and why not.\n\n"
-	       "Types: *floats* f16 bf16 f32 f64; *fp8* the four kinds of f8; *signed* and *unsigned* integers of 8 to "
-	       "64 bits. `?`\n"
-	       "marks inputs that may be absent, `…` those that repeat.\n\n"
-	       "| operator | versions | inputs | attributes | TensorRT itself |\n|---|---|---|---|---|\n",
-	       total, refused);
+	printf("## The operators that stand\n\n"
+	       "Each is taken at every opset version from its first on, with all attributes listed. Types: *floats* f16 "
+	       "bf16 f32\n"
+	       "f64; *fp8* the four kinds of f8; *signed* and *unsigned* integers of 8 to 64 bits. `?` marks inputs that "
+	       "may be absent, `…`\n"
+	       "those that repeat. What a plugin cannot have at its edge (f64, unsigned integers of more than 8 bits ...) "
+	       "can be inside of it.\n\n"
+	       "*Interpreter* and *CUDA*: `14/15 +3` says that 14 of ONNX's 15 node tests of numbers that hold the "
+	       "operator pass, and its\n"
+	       "own three cases (test group `op_cases`). The generated CUDA runs on the emulator of the tests (group "
+	       "`emulated`), and on a\n"
+	       "GPU with `DEV=cuda`. Random models against ONNX Runtime (group `ort`) come on top.\n\n"
+	       "| operator | opsets | inputs | attributes | interpreter | CUDA | TensorRT itself |\n"
+	       "|---|---|---|---|---|---|---|\n");
 	for (const struct op_def *const *op = op_all(); *op; op++)
 		if (!op_any_domain(*op))
 			print_operator(*op);
+}
+
+static void print_plugin_names(void)
+{
+	int n = 0;
+	for (const struct op_def *const *op = op_all(); *op; op++)
+		n += op_any_domain(*op);
 	printf("\n## Plugins' names\n\n"
 	       "%d names that exporters write for plugins of TensorRT and of its users. They are found by name alone, "
 	       "whatever\n"
-	       "domain the node is in (TensorRT's parser does the same); `plugin_version` and `plugin_namespace` are "
-	       "not looked at,\n"
-	       "and an attribute may be a number or a list of one. TensorRT itself runs those marked *partly* where "
+	       "domain the node is in (TensorRT's parser does the same); `plugin_version` and `plugin_namespace` are not "
+	       "looked at,\n"
+	       "and an attribute may be a number or a list of one. TensorRT itself runs those marked *in part* where "
 	       "NVIDIA's own\n"
-	       "plugin library is loaded, and the others with the library that brings them. `--auto` leaves the former "
-	       "to it; name\n"
+	       "plugin library is loaded, and the others with the library that brings them. `--auto` leaves the former to "
+	       "it; name\n"
 	       "them with `-t` to have them generated.\n\n"
-	       "| name | inputs | attributes | TensorRT itself |\n|---|---|---|---|\n",
-	       plugins);
+	       "| name | inputs | attributes | interpreter | CUDA | TensorRT itself |\n|---|---|---|---|---|---|\n",
+	       n);
 	for (const struct op_def *const *op = op_all(); *op; op++)
 		if (op_any_domain(*op))
 			print_operator(*op);
+}
+
+/* ---- Counts ------------------------------------------------------------------------------------------------------ */
+
+static const struct domain {
+	const char *name, *title;
+} domains[] = {
+	{ "", "ai.onnx" },
+	{ "ai.onnx.ml", "ai.onnx.ml" },
+	{ "ai.onnx.preview", "ai.onnx.preview" },
+	{ "ai.onnx.preview.training", "ai.onnx.preview.training" },
+	{ "com.microsoft", "com.microsoft, of ONNX Runtime" },
+};
+
+/* ONNX Runtime adds old experiments to ai.onnx, which are no operators of ONNX. */
+static bool is_counted(const struct result_row *row, const char *domain)
+{
+	return strcmp(row->name, domain) == 0 && (*domain || strcmp(row->verdict, "onnx") == 0);
+}
+
+static void print_domain(const struct domain *d)
+{
+	int all = 0, stand = 0, full = 0, partly = 0, refused = 0;
+	vec_each (row, &known) {
+		if (!is_counted(row, d->name))
+			continue;
+		all++;
+		stand += stands(d->name, row->operators);
+		full += trt_is(d->name, row->operators, "FULL");
+		partly += trt_is(d->name, row->operators, "PARTLY");
+		refused += graph_refusal_find(d->name, row->operators) != NULL;
+	}
+	struct count tests = count_tests(NULL, d->name);
+	printf("| %s | %d | %d | %d | %d | %d | %d | %d/%d |\n", d->title, all, stand, refused, all - stand - refused, full,
+	       partly, tests.interpreter, tests.all);
+}
+
+static void print_missing(const struct domain *d)
+{
+	int n = 0;
+	vec_each (row, &known)
+		if (is_counted(row, d->name) && !stands(d->name, row->operators) &&
+		    !graph_refusal_find(d->name, row->operators))
+			printf("%s%s", n++ ? ", " : arena_printf(arena, "*%s:* ", d->title), row->operators);
+	if (n)
+		printf(".\n\n");
+}
+
+static void print_counts(void)
+{
+	struct count tests = count_tests(NULL, NULL);
+	int others = 0;
+	for (const struct op_def *const *op = op_all(); *op; op++)
+		others += !op_any_domain(*op) && !is_known(domain_of(*op), (*op)->name);
+	printf("| domain | operators | stand | no plugin can be | missing | TensorRT takes itself | in part | node tests |\n"
+	       "|---|---|---|---|---|---|---|---|\n");
+	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+		print_domain(&domains[i]);
+	if (others)
+		printf("\n%d more stand that neither ONNX nor ONNX Runtime defines now.\n", others);
+	printf("\nOf ONNX's %d node tests %d have inputs and outputs that are all tensors of numbers. Of these %d pass in "
+	       "the interpreter,\n"
+	       "and %d as generated CUDA; [the others](#what-does-not-pass) are refused with a reason, never answered "
+	       "wrongly. What TensorRT\n"
+	       "takes was measured with TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` says for each node "
+	       "of a model whether\n"
+	       "it is taken, and if not why, and what can be done.\n\n",
+	       results.n, tests.all, tests.interpreter, tests.cuda);
+	printf("Missing, which a plugin could be:\n\n");
+	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+		print_missing(&domains[i]);
+}
+
+/* ---- What does not pass ------------------------------------------------------------------------------------------ */
+
+static void print_not_passed(void)
+{
+	struct map reasons = map_new(arena);
+	printf("\n## What does not pass\n\n"
+	       "ONNX's node tests of numbers that do not pass, by reason.\n\n| why | tests |\n|---|---|\n");
+	vec_each (row, &results)
+		if (of_numbers(row) && !passed(row))
+			map_put(&reasons, row->reason, &reasons);
+	for (int i = 0; i < reasons.n; i++) {
+		const char *separator = "";
+		printf("| %s | ", reasons.entry[i].name);
+		vec_each (row, &results) {
+			if (of_numbers(row) && !passed(row) && strcmp(row->reason, reasons.entry[i].name) == 0) {
+				printf("%s%s", separator, row->name);
+				separator = ", ";
+			}
+		}
+		printf(" |\n");
+	}
+	vec_each (row, &not_in_cuda)
+		printf("| in CUDA only: %s | %s |\n", row->operators, row->name);
+}
+
+static void print_refused(void)
+{
+	printf("\n## What no plugin can be\n\n| operator | what it does | why | way out |\n|---|---|---|---|\n");
+	for (const struct graph_refusal *r = graph_refusals(); r->op; r++)
+		printf("| %s | %s | %s: %s | %s |\n", full_name(r->domain, r->op), r->what, graph_refusal_title(r->kind),
+		       graph_refusal_reason(r->kind), r->way_out);
+}
+
+/* Wrong results, and operators that stand and are in the list of what no plugin can be. */
+static int count_wrong(void)
+{
+	int wrong = 0;
+	vec_each (row, &results) {
+		if (strcmp(row->verdict, "failed") == 0) {
+			fprintf(stderr, "operators: the node test %s fails: %s\n", row->name, row->reason);
+			wrong++;
+		}
+	}
+	for (const struct graph_refusal *r = graph_refusals(); r->op; r++) {
+		if (stands(r->domain, r->op)) {
+			fprintf(stderr, "operators: %s stands: take its row out of src/graph/refused.def.\n", r->op);
+			wrong++;
+		}
+	}
+	return wrong;
+}
+
+int main(int argc, char **argv)
+{
+	struct err e = { 0 };
+	arena = arena_new();
+	if (argc == 2 && strcmp(argv[1], "--names") == 0) {
+		for (const struct op_def *const *op = op_all(); *op; op++)
+			if (!op_any_domain(*op))
+				printf("%s\n", full_name(domain_of(*op), (*op)->name));
+		return 0;
+	}
+	if (argc != 4) {
+		fprintf(stderr, "usage: operators RESULTS ONNX_OPERATORS NOT_IN_CUDA | operators --names\n");
+		return 2;
+	}
+	if (result_table_read(&results, argv[1], arena, &e) < 0 || result_table_read(&known, argv[2], arena, &e) < 0 ||
+	    result_table_read(&not_in_cuda, argv[3], arena, &e) < 0) {
+		fprintf(stderr, "operators: %s\n", e.text);
+		return 3;
+	}
+	if (count_wrong())
+		return 1;
+	printf("# Operators\n\n"
+	       "Written by `make docs` from the operators' own definitions in `src/ops/`, from `src/graph/*.def` and from "
+	       "the node tests'\n"
+	       "results; do not edit.\n\n");
+	print_counts();
+	print_operators();
+	print_plugin_names();
+	print_not_passed();
+	print_refused();
 	return 0;
 }

@@ -1,4 +1,5 @@
-"""Writes ONNX's own node tests as folders: export.py FOLDER. Does nothing when this version's are there."""
+"""Writes ONNX's own node tests as folders: export.py FOLDER. Does nothing when this version's are there. And
+FOLDER/operators.tsv, all operators of ONNX and of ONNX Runtime: domain, name, "deprecated" or "", who defines it."""
 import os
 import sys
 import warnings
@@ -8,9 +9,25 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import onnx  # noqa: E402
 from onnx.backend.test.loader import load_node_model_tests  # noqa: E402
 
+import onnxruntime  # noqa: E402
+from onnxruntime.capi import onnxruntime_pybind11_state  # noqa: E402
+
 import cases  # noqa: E402
 
-index = cases.Index(sys.argv[1], f"onnx {onnx.__version__}", [__file__])
+
+
+def write_operators(path):
+    """ONNX's operators in their newest version, and those that ONNX Runtime adds in domains for models."""
+    rows = {(s.domain, s.name): ("deprecated" if s.deprecated else "", "onnx") for s in onnx.defs.get_all_schemas()}
+    for s in onnxruntime_pybind11_state.get_all_operator_schema():
+        if s.domain in ("", "com.microsoft"):
+            rows.setdefault((s.domain, s.name), ("deprecated" if s.deprecated else "", "onnxruntime"))
+    with open(path, "w", encoding="utf-8") as file:
+        for key in sorted(rows):
+            file.write("\t".join(key + rows[key]) + "\n")
+
+
+index = cases.Index(sys.argv[1], f"onnx {onnx.__version__} onnxruntime {onnxruntime.__version__}", [__file__])
 if index.current():
     sys.exit(0)
 warnings.simplefilter("ignore")  # numpy's, about overflow in its own reference results
@@ -18,5 +35,6 @@ index.begin()
 for case in load_node_model_tests():
     kind = "expanded" if "_expanded" in case.name else "node"
     index.add(case.name, case.model, case.data_sets, kind, case.rtol, case.atol)
+write_operators(os.path.join(sys.argv[1], "operators.tsv"))
 index.close()
 print(f"{sys.argv[1]}: {len(index.rows)} cases of onnx {onnx.__version__}")

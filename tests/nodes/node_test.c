@@ -2,14 +2,16 @@
  * program of its own, which a backend runs; the results are compared.
  *
  *   node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
- *             FOLDER/index.tsv
+ *             [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv
  *
  * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its
  * kernels as C or on a GPU. Cases run in worker processes, so that a crash, or a case that never ends, fails alone.
  * --every N: each N-th case only.
  * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
  * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are
- * not there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end. */
+ * not there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end.
+ * --table FILE: write the results (result_table.h). --like FILE: what passed in that table must pass here too, but for
+ * the tests that the file behind --but names, which must not pass. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
@@ -27,6 +29,7 @@
 #include "sched/sched.h"
 #include "tests/nodes/plan_run.h"
 #include "tests/nodes/plugin_run.h"
+#include "tests/nodes/result_table.h"
 
 enum { CASE_SECONDS = 120 };
 enum { BIND_MAX = 1024 }; /* elements of inputs that are made constants when a value has to be known */
@@ -262,7 +265,7 @@ struct result {
 };
 
 struct test {
-	const char *name, *dir;
+	const char *name, *dir, *operators;
 	const char *types; /* of inputs and outputs, as the index has them */
 	struct tensor_tolerance tolerance;
 	int sets;
@@ -277,6 +280,8 @@ struct suite {
 		VEC(struct test);
 	} tests;
 	struct result *result; /* by test */
+	const char *table;     /* --table, or null */
+	struct result_table like, but;
 };
 
 static void note(struct result *r, enum verdict verdict, const struct err *e)
@@ -301,6 +306,7 @@ static int run_set(const struct test *t, struct result *r, struct onnx_model *m,
 		snprintf(r->missing, sizeof r->missing, "%s%s%s", onnx_domain(n->proto->domain),
 		         *onnx_domain(n->proto->domain) ? "." : "", onnx_text(n->proto->op_type));
 		r->verdict = SKIPPED;
+		snprintf(r->text, sizeof r->text, "%s", n->why);
 		graph_free(g);
 		return 0;
 	}
@@ -325,6 +331,19 @@ static bool has_narrow_types(const char *types)
 	return false;
 }
 
+/* Sequences, optional values, text. */
+static bool has_other_values(const struct test *t)
+{
+	return strpbrk(t->types, "()") || strstr(t->types, "string");
+}
+
+static void skip(struct result *r, const char *why)
+{
+	r->verdict = SKIPPED;
+	snprintf(r->missing, sizeof r->missing, "(%s)", why);
+	snprintf(r->text, sizeof r->text, "%s", why);
+}
+
 static void run_test(const struct test *t, const struct suite *s, struct result *r)
 {
 	struct arena *a = arena_new();
@@ -332,11 +351,9 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	struct err e = { 0 };
 
 	if (strstr(t->name, "training_dropout")) {
-		r->verdict = SKIPPED;
-		snprintf(r->missing, sizeof r->missing, "(elements drawn by NumPy's generator)");
-	} else if (strpbrk(t->types, "()") || strstr(t->types, "string")) { /* sequences, optional values, text */
-		r->verdict = SKIPPED;
-		snprintf(r->missing, sizeof r->missing, "(sequences, optional values, strings)");
+		skip(r, "elements drawn by NumPy's generator");
+	} else if (has_other_values(t)) {
+		skip(r, "sequences, optional values, strings");
 	} else if (onnx_model_read(&m, arena_printf(a, "%s/model.onnx", t->dir), &e) < 0 ||
 	           onnx_model_check(m, &e) < 0) {
 		note(r, FAILED, &e);
@@ -344,10 +361,8 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	for (int i = 0; i < t->sets && r->verdict == PASSED; i++)
 		if (run_set(t, r, m, arena_printf(a, "%s/test_data_set_%d", t->dir, i), s, a, &e) < 0)
 			note(r, e.code == ERR_UNSUPPORTED ? REFUSED : FAILED, &e);
-	if (r->verdict == REFUSED && has_narrow_types(t->types)) {
-		r->verdict = SKIPPED;
-		snprintf(r->missing, sizeof r->missing, "(types narrower than a byte)");
-	}
+	if (r->verdict == REFUSED && has_narrow_types(t->types))
+		skip(r, "types narrower than a byte");
 	onnx_model_free(m);
 	arena_free(a);
 	r->done = true;
@@ -429,7 +444,7 @@ static void add_test(struct suite *s, const char *folder, char *line, const char
 		return;
 	if (s->seen++ % s->every)
 		return;
-	column(&line);
+	t.operators = column(&line);
 	column(&line);
 	inputs = column(&line);
 	outputs = column(&line);
@@ -454,6 +469,47 @@ static int read_index(struct suite *s, const char *path, const char *filter, str
 			add_test(s, folder, line, filter);
 	}
 	return 0;
+}
+
+static int write_table(const struct suite *s, struct err *e)
+{
+	static const char *const verdict[] = {
+		[PASSED] = "passed", [FAILED] = "failed", [REFUSED] = "refused", [SKIPPED] = "skipped"
+	};
+	FILE *file = fopen(s->table, "w");
+
+	if (!file)
+		return err_set(e, ERR_USAGE, "%s cannot be written.", s->table);
+	result_table_head(file);
+	for (int i = 0; i < s->tests.n; i++) {
+		const struct test *t = &s->tests.at[i];
+		const struct result *r = &s->result[i];
+
+		result_table_write(file, &(struct result_row){ t->name, t->operators, has_other_values(t) ? "other" : "numbers",
+		                                               verdict[r->verdict], r->text });
+	}
+	fclose(file);
+	return 0;
+}
+
+/* --like: a test that passes elsewhere fails here unless it passes, or is named as one that does not pass. */
+static void compare_with(const struct suite *s)
+{
+	for (int i = 0; i < s->tests.n; i++) {
+		const struct result_row *row = result_table_find(&s->like, s->tests.at[i].name);
+		bool named = result_table_find(&s->but, s->tests.at[i].name) != NULL;
+		struct result *r = &s->result[i];
+
+		if (!row || strcmp(row->verdict, "passed") != 0)
+			continue;
+		if (named && r->verdict == PASSED) {
+			snprintf(r->text, sizeof r->text, "it passes, and is named as one that does not: take it out.");
+			r->verdict = FAILED;
+		} else if (r->verdict != PASSED) {
+			r->verdict = named ? SKIPPED : r->verdict == SKIPPED ? REFUSED : r->verdict;
+			snprintf(r->missing, sizeof r->missing, "(not on this device)");
+		}
+	}
 }
 
 static int report(const struct suite *s, int verbose)
@@ -484,7 +540,7 @@ static int report(const struct suite *s, int verbose)
 int main(int argc, char **argv)
 {
 	struct suite s = { .arena = arena_new(), .run = run_interp, .every = 1 };
-	const char *path = NULL, *filter = NULL;
+	const char *path = NULL, *filter = NULL, *like = NULL, *but = NULL;
 	int jobs = 0, verbose = 0, rc;
 	struct err e = { 0 };
 
@@ -493,6 +549,12 @@ int main(int argc, char **argv)
 			verbose = 1;
 		} else if (strcmp(argv[i], "--whole") == 0) {
 			s.whole = true;
+		} else if (i + 1 < argc && strcmp(argv[i], "--table") == 0) {
+			s.table = argv[++i];
+		} else if (i + 1 < argc && strcmp(argv[i], "--like") == 0) {
+			like = argv[++i];
+		} else if (i + 1 < argc && strcmp(argv[i], "--but") == 0) {
+			but = argv[++i];
 		} else if (i + 1 < argc && strcmp(argv[i], "--filter") == 0) {
 			filter = argv[++i];
 		} else if (i + 1 < argc && strcmp(argv[i], "--jobs") == 0) {
@@ -512,10 +574,12 @@ int main(int argc, char **argv)
 	if (!path || !s.run || s.every < 1) {
 		fprintf(stderr,
 		        "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] "
-		        "[--jobs N] [--verbose] FOLDER/index.tsv\n");
+		        "[--jobs N] [--verbose] [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv\n");
 		return 2;
 	}
-	if (read_index(&s, path, filter, &e) < 0) {
+	s.like.by_name = s.but.by_name = map_new(s.arena);
+	if (read_index(&s, path, filter, &e) < 0 || (like && result_table_read(&s.like, like, s.arena, &e) < 0) ||
+	    (but && result_table_read(&s.but, but, s.arena, &e) < 0)) {
 		fprintf(stderr, "node_test: %s\n", e.text);
 		return 3;
 	}
@@ -526,6 +590,11 @@ int main(int argc, char **argv)
 		return 5;
 	}
 	run_all(&s, jobs);
+	compare_with(&s);
+	if (s.table && write_table(&s, &e) < 0) {
+		fprintf(stderr, "node_test: %s\n", e.text);
+		return 3;
+	}
 	rc = report(&s, verbose);
 	arena_free(s.arena);
 	return rc;
