@@ -184,6 +184,46 @@ struct tpat_verified {
  * nodes (the local function) in the interpreter. TPAT_DIFFER when results differ; *out is filled then, too. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
+/* ---- Measuring ----------------------------------------------------------------------------------------------------
+ */
+
+struct tpat_bench_options {
+	int version;                                    /* TPAT_BENCH_VERSION */
+	const char *model;                              /* an ONNX model */
+	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
+	bool automatic;
+	struct tpat_strings shape; /* "x:1x3x224x224"; extents that nothing gives are drawn */
+	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
+	int repeats;               /* samples of a time, of which the median counts; 0: 25 */
+	bool unchecked;            /* do not compare results with the interpreter's, which takes its time at large shapes */
+	bool (*progress)(void *user, const struct tpat_progress *p);
+	void *user;
+};
+enum { TPAT_BENCH_VERSION = 1 };
+#define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
+
+struct tpat_timing {
+	const char *node;             /* label of the node or region */
+	const char *inputs, *outputs; /* "f32[4,3], f32[3]" */
+	const char *schedule;         /* "reduce_lanes 1: lanes 256; map 1: width 4": of each kernel */
+	int kernels;                  /* launches of one run */
+	double ns, spread;            /* median of one run; (third quartile - first) / median */
+	double bytes;                 /* each input read once, each output written once */
+	const char *wrong;            /* what differs from the interpreter's results, or null */
+	const char *error;            /* it could not run: a sentence; or null */
+};
+
+struct tpat_benched {
+	const char *device;
+	double bytes_per_ns; /* the device's best rate of a few copy kernels */
+	const struct tpat_timing *timing;
+	int timings, failed;
+};
+
+/* Times every node's or region's kernels: inputs and outputs rotate over more memory than the cache holds, launches are
+ * recorded in a graph. TPAT_DIFFER when results are wrong; *out is filled then, too. */
+TPAT_API int tpat_bench(struct tpat *t, const struct tpat_benched **out, const struct tpat_bench_options *o);
+
 /* ---- What a library holds -----------------------------------------------------------------------------------------
  */
 

@@ -62,6 +62,7 @@ bool cli_progress(void *user, const struct tpat_progress *p);
 void cli_progress_end(void);
 bool cli_interrupted(void);
 
+int cli_bench(struct cli *c, int argc, char **argv);
 int cli_build(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
 int cli_verify(struct cli *c, int argc, char **argv);

@@ -16,6 +16,7 @@ const struct cli_command cli_commands[] = {
 	{ "build", "MODEL", "make plugins for chosen nodes, and the model that uses them", cli_build },
 	{ "list", "MODEL", "show a model's nodes: their types, what TensorRT and tpat can take", cli_list },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
+	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
 	{ "inspect", "LIBRARY", "show what a plugin library holds", cli_inspect },
 	{ "help", "[COMMAND]", "this text, or a command's options", help },
 	{ "version", "", "tpat's version", version },

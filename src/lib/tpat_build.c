@@ -83,47 +83,11 @@ static void dump_program(void *user, const char *pass, const struct ir_program *
 
 /* ---- Selection. */
 
-/* "A,B,C" as names; a node's own name may not hold a comma here. */
-static struct graph_region_names split_names(const char *text, struct arena *a)
-{
-	struct tpat_texts list = { 0 };
-	for (const char *p = text; p;) {
-		size_t n = strcspn(p, ",");
-		if (n)
-			vec_push(a, &list, arena_strndup(a, p, n));
-		p = p[n] ? p + n + 1 : NULL;
-	}
-	return (struct graph_region_names){ list.n, list.at };
-}
-
-/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the answer.
- */
-static int check_model(struct build *b)
-{
-	vec_each (n, &b->graph->nodes)
-		if (!n->known && n->code == ERR_MODEL)
-			return graph_node_check(b->graph, n->index, b->err);
-	return 0;
-}
-
 static int select_regions(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	struct graph_region_names *region = NEWN(b->arena, struct graph_region_names, o->region.n + 1);
-	for (int i = 0; i < o->region.n; i++)
-		region[i] = split_names(o->region.at[i], b->arena);
-	struct graph_selection s = {
-		.names = o->node.n,
-		.name = o->node.at,
-		.types = o->type.n,
-		.type = o->type.at,
-		.regions = o->region.n,
-		.region = region,
-		.excepts = o->except.n,
-		.except = o->except.at,
-		.automatic = o->automatic,
-	};
-	if (!s.names && !s.types && !s.regions && !s.automatic) {
+	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
+	if (!tpat_chooses(&c)) {
 		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
 		return err_advise(b->err,
 		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT "
@@ -131,14 +95,7 @@ static int select_regions(struct build *b)
 		                  "%s shows the nodes).",
 		                  b->model->path);
 	}
-	TRY(graph_select(&b->regions, b->graph, &s, b->err));
-	if (b->regions.n == 0) {
-		TRY(check_model(b));
-		err_set(b->err, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.",
-		        b->model->path);
-		return err_advise(b->err, "tpat list %s shows each node, and why.", b->model->path);
-	}
-	return 0;
+	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);
 }
 
 /* ---- Plugins. */

@@ -33,6 +33,16 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
               struct arena *a, struct err *e);
 
+/* ---- tpat_choose.c: the nodes that options name, as tpat_build_options says. */
+struct tpat_choice {
+	const struct tpat_strings *node, *type, *region, *except;
+	bool automatic;
+};
+bool tpat_chooses(const struct tpat_choice *c); /* whether anything is named */
+int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e);
+/* Every node that tpat can take and whose result is not known beforehand, each as a region of its own. */
+int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
+
 /* ---- tpat_text.c: options that are texts. */
 
 /* "x:1x3xHxW" or "x:N,3,H,W". */

@@ -1,0 +1,86 @@
+/* tpat bench: how long each node's kernels take, beside what the bytes alone would. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+static double floor_ns(const struct tpat_benched *r, const struct tpat_timing *t)
+{
+	return r->bytes_per_ns > 0 ? t->bytes / r->bytes_per_ns : 0;
+}
+
+static void print_timing(const struct tpat_benched *r, const struct tpat_timing *t)
+{
+	double lowest = floor_ns(r, t);
+	printf("  %s  %s -> %s\n", t->node, t->inputs, t->outputs);
+	if (t->error) {
+		printf("    FAIL %s\n", t->error);
+		return;
+	}
+	printf("    %10.2f us (spread %.1f %%)  %8.1f GB/s", t->ns / 1e3, t->spread * 100, t->ns > 0 ? t->bytes / t->ns : 0);
+	if (lowest > 0)
+		printf("  %.2f x floor", t->ns / lowest);
+	printf("  %d kernel%s: %s\n", t->kernels, t->kernels == 1 ? "" : "s", t->schedule);
+	if (t->wrong)
+		printf("    FAIL %s\n", t->wrong);
+}
+
+static void print_json(const struct tpat_benched *r)
+{
+	json_t *timings = json_array();
+	for (int i = 0; i < r->timings; i++) {
+		const struct tpat_timing *t = &r->timing[i];
+		json_array_append_new(timings,
+		                      json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:s?, s:s?}", "node", t->node,
+		                                "inputs", t->inputs, "outputs", t->outputs, "schedule", t->schedule,
+		                                "kernels", t->kernels, "ns", t->ns, "spread", t->spread, "bytes", t->bytes,
+		                                "floor_ns", floor_ns(r, t), "wrong", t->wrong, "error", t->error));
+	}
+	cli_print_json(json_pack("{s:s, s:f, s:i, s:o}", "device", r->device, "bytes_per_ns", r->bytes_per_ns, "failed",
+	                         r->failed, "timings", timings));
+}
+
+int cli_bench(struct cli *c, int argc, char **argv)
+{
+	struct tpat_bench_options o = TPAT_BENCH_OPTIONS;
+	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 };
+	long long repeats = 25;
+	bool json = false;
+	const struct cli_option option[] = {
+		{ "node", 'n', CLI_LIST, &node, "NODE", "this node: its name, #index, or an output's name" },
+		{ "type", 't', CLI_SPLIT, &type, "TYPE", "all nodes of this operator type" },
+		{ "region", 0, CLI_LIST, &region, "A,B,C", "these nodes together" },
+		{ "auto", 0, CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
+		{ "except", 0, CLI_SPLIT, &except, "NODE", "a node that --type and --auto pass over" },
+		{ "shape", 's', CLI_LIST, &shape, "INPUT:1x3xHxW", "extents of a model's input" },
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
+		{ "repeats", 0, CLI_NUMBER, &repeats, "N", "samples of a time, of which the median counts (25)" },
+		{ "unchecked", 0, CLI_FLAG, &o.unchecked, NULL, "do not compare the results with the interpreter's" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct tpat_benched *r;
+	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
+	if (status >= 0)
+		return status;
+	if (repeats < 1 || repeats > 10000)
+		return cli_usage(NULL, "--repeats is a number from 1 to 10000.");
+	o.node = cli_strings(&node);
+	o.type = cli_strings(&type);
+	o.region = cli_strings(&region);
+	o.except = cli_strings(&except);
+	o.shape = cli_strings(&shape);
+	o.repeats = (int)repeats;
+	o.progress = cli_progress;
+	int rc = tpat_bench(c->tpat, &r, &o);
+	cli_progress_end();
+	if (!r)
+		return cli_fail(c, rc);
+	if (json) {
+		print_json(r);
+		return rc ? 1 : 0;
+	}
+	printf("%s, %.0f GB/s copied at best\n", r->device, r->bytes_per_ns);
+	for (int i = 0; i < r->timings; i++)
+		print_timing(r, &r->timing[i]);
+	return rc ? cli_fail(c, rc) : 0;
+}

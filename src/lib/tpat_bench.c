@@ -1,0 +1,175 @@
+/* Measuring a model's nodes on a device. */
+#include "lib/tpat_inside.h"
+
+#include <string.h>
+
+#include "base/embed.h"
+#include "check/verify.h"
+#include "sched/sched.h"
+#include "tune/tune.h"
+
+enum { REPEATS = 25, MEGABYTE = 1 << 20 };
+
+struct bench {
+	const struct tpat_bench_options *o;
+	struct tpat_benched *result;
+	struct onnx_model *model;
+	struct graph *graph;
+	struct graph_regions regions;
+	struct dev *dev;
+	struct arena *arena;
+	struct err *err;
+};
+
+static void clean_up(void *arg)
+{
+	struct bench *b = arg;
+	if (b->dev)
+		b->dev->close(b->dev);
+	graph_free(b->graph);
+	onnx_model_free(b->model);
+}
+
+static const char *tensors_text(const struct tensor *t, int n, struct arena *a)
+{
+	struct str s = str_new(a);
+	for (int i = 0; i < n; i++)
+		str_printf(&s, "%s%s", i ? ", " : "", tensor_describe(&t[i], a));
+	return str_text(&s);
+}
+
+static const char *schedule_text(const struct ir_plan *plan, struct arena *a)
+{
+	struct str s = str_new(a);
+	vec_each (step, &plan->steps) {
+		const struct ir_kernel *k = (*step)->at[0];
+		str_printf(&s, "%s%s%s%s", s.n ? "; " : "", k->rule, *k->params ? ": " : "", k->params);
+	}
+	return str_text(&s);
+}
+
+/* More than any cache holds; the processor is there to try things out. */
+static size_t rotated(const struct bench *b)
+{
+	return (size_t)(b->dev->props.arch ? 256 : 32) * MEGABYTE;
+}
+
+static int measure(struct bench *b, struct tpat_timing *t, const struct ir_program *p, const struct tensor *in,
+                   const struct tensor *want, struct tune_runner **r, struct arena *scratch, struct err *e)
+{
+	const struct ir_plan *plan = sched_program((struct ir_program *)p, NULL, NULL);
+	const struct tensor **inputs = NEWN(scratch, const struct tensor *, p->inputs.n + 1);
+	struct tensor *got = NEWN(scratch, struct tensor, p->outputs.n + 1);
+	const char *worst;
+	for (int i = 0; i < p->inputs.n; i++)
+		inputs[i] = &in[i];
+	TRY(tune_runner_new(r, b->dev, plan, inputs, rotated(b), scratch, e));
+	t->schedule = schedule_text(plan, b->arena);
+	t->kernels = tune_runner_kernels(*r);
+	t->bytes = tune_runner_bytes(*r);
+	TRY(tune_runner_outputs(*r, got, scratch, e));
+	if (want && !tune_same(got, want, p->outputs.n, &worst, b->arena))
+		t->wrong = worst;
+	return tune_runner_time(*r, &t->ns, &t->spread, b->o->repeats > 0 ? b->o->repeats : REPEATS, e);
+}
+
+static int bench_region(struct bench *b, const struct graph_region *region, struct tpat_timing *t, struct arena *scratch,
+                        struct err *e)
+{
+	struct graph_program_options options = { .any_types = true, .keep_types = true };
+	struct ir_program *p;
+	TRY(graph_region_program(&p, b->graph, region, &options, scratch, e));
+	struct verify_input *input = NEWN(scratch, struct verify_input, p->inputs.n + 1);
+	struct tensor *in = NEWN(scratch, struct tensor, p->inputs.n + 1);
+	struct tensor *want = NEWN(scratch, struct tensor, p->outputs.n + 1);
+	struct verify_case c = { .plugin = region->label, .reference = p, .input = input, .seed = 1 };
+	struct tune_runner *r = NULL;
+	for (int i = 0; i < p->inputs.n; i++) {
+		input[i].rank = -1;
+		if (region->inputs.at[i]->is_constant)
+			TRY(graph_constant(&input[i].tensor, b->graph, region->inputs.at[i], e));
+	}
+	TRY(verify_draw(in, want, &c, 0, scratch, e));
+	t->inputs = tensors_text(in, p->inputs.n, b->arena);
+	t->outputs = tensors_text(want, p->outputs.n, b->arena);
+	int rc = measure(b, t, p, in, b->o->unchecked ? NULL : want, &r, scratch, e);
+	tune_runner_free(r);
+	return rc;
+}
+
+static int bench_all(struct bench *b)
+{
+	struct tpat_benched *out = b->result;
+	struct tpat_timing *timing = NEWN(b->arena, struct tpat_timing, b->regions.n + 1);
+	out->timing = timing;
+	for (int i = 0; i < b->regions.n; i++) {
+		const struct graph_region *region = b->regions.at[i];
+		struct tpat_progress progress = { "bench", region->label, i, b->regions.n };
+		struct tpat_timing *t = &timing[out->timings];
+		struct err e = { 0 };
+		if (region->folded)
+			continue;
+		if (b->o->progress && b->o->progress(b->o->user, &progress))
+			return err_set(b->err, ERR_USAGE, "Interrupted.");
+		struct arena *scratch = arena_new();
+		t->node = arena_strdup(b->arena, region->label);
+		t->inputs = t->outputs = t->schedule = "";
+		if (bench_region(b, region, t, scratch, &e) < 0)
+			t->error = arena_printf(b->arena, "%s%s", e.where, e.text);
+		out->failed += t->error || t->wrong;
+		out->timings++;
+		arena_free(scratch);
+	}
+	return out->failed ? err_set(b->err, ERR_DIFFER, "%d of %d could not run, or gave other results than the interpreter.",
+	                             out->failed, out->timings)
+	                   : 0;
+}
+
+static int bench_model(struct bench *b)
+{
+	const struct tpat_bench_options *o = b->o;
+	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
+	const struct embed_file *header = embed_find("rt/device/tpat_device.h");
+	char why[256];
+	ck(header);
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err));
+	if (tpat_chooses(&c))
+		TRY(tpat_choose(&b->regions, b->graph, &c, b->arena, b->err));
+	else
+		TRY(tpat_choose_all(&b->regions, b->graph, b->arena, b->err));
+	const char *device = o->device ? o->device : dev_cuda_count(why) > 0 ? "cuda" : "cpu";
+	TRY(dev_open(&b->dev, device, header->text, b->err));
+	b->result->device = arena_strdup(b->arena, b->dev->props.name);
+	struct arena *scratch = arena_new();
+	int rc = tune_copy_rate(b->dev, &b->result->bytes_per_ns, rotated(b) / 2, scratch, b->err);
+	arena_free(scratch);
+	TRY(rc);
+	return bench_all(b);
+}
+
+struct bench_call {
+	const struct tpat_bench_options *o;
+	const struct tpat_benched **out;
+};
+
+static int run(struct tpat *t, void *arg)
+{
+	struct bench_call *c = arg;
+	struct bench *b = NEW(t->arena, struct bench);
+	*b = (struct bench){ .o = c->o, .result = NEW(t->arena, struct tpat_benched), .arena = t->arena, .err = &t->err };
+	if (c->o->version != TPAT_BENCH_VERSION || !c->o->model)
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_bench have another version, or no model.");
+	t->cleanup = clean_up;
+	t->cleanup_arg = b;
+	int rc = bench_model(b);
+	if (rc == 0 || b->result->timings)
+		*c->out = b->result;
+	return rc;
+}
+
+int tpat_bench(struct tpat *t, const struct tpat_benched **out, const struct tpat_bench_options *o)
+{
+	struct bench_call c = { o, out };
+	*out = NULL;
+	return tpat_call(t, run, &c);
+}

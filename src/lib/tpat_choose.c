@@ -1,0 +1,72 @@
+/* Which nodes of a model a command is about: options as a selection of regions. */
+#include "lib/tpat_inside.h"
+
+#include <string.h>
+
+/* "A,B,C" as names; a node's own name may not hold a comma here. */
+static struct graph_region_names split_names(const char *text, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (const char *p = text; p;) {
+		size_t n = strcspn(p, ",");
+		if (n)
+			vec_push(a, &list, arena_strndup(a, p, n));
+		p = p[n] ? p + n + 1 : NULL;
+	}
+	return (struct graph_region_names){ list.n, list.at };
+}
+
+/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the answer.
+ */
+static int check_nodes(struct graph *g, struct err *e)
+{
+	vec_each (n, &g->nodes)
+		if (!n->known && n->code == ERR_MODEL)
+			return graph_node_check(g, n->index, e);
+	return 0;
+}
+
+bool tpat_chooses(const struct tpat_choice *c)
+{
+	return c->node->n || c->type->n || c->region->n || c->automatic;
+}
+
+int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e)
+{
+	const char *path = g->model->path;
+	struct graph_region_names *region = NEWN(a, struct graph_region_names, c->region->n + 1);
+	for (int i = 0; i < c->region->n; i++)
+		region[i] = split_names(c->region->at[i], a);
+	struct graph_selection s = {
+		.names = c->node->n,
+		.name = c->node->at,
+		.types = c->type->n,
+		.type = c->type->at,
+		.regions = c->region->n,
+		.region = region,
+		.excepts = c->except->n,
+		.except = c->except->at,
+		.automatic = c->automatic,
+	};
+	TRY(graph_select(out, g, &s, e));
+	if (out->n)
+		return 0;
+	TRY(check_nodes(g, e));
+	err_set(e, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.", path);
+	return err_advise(e, "tpat list %s shows each node, and why.", path);
+}
+
+int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e)
+{
+	vec_each (n, &g->nodes) {
+		struct graph_region *r;
+		if (!n->known || n->folded || !graph_node_used(g, n->index))
+			continue;
+		TRY(graph_region_new(&r, g, &n->index, 1, e));
+		vec_push(a, out, r);
+	}
+	if (out->n)
+		return 0;
+	TRY(check_nodes(g, e));
+	return err_set(e, ERR_UNSUPPORTED, "%s has no node that tpat can take.", g->model->path);
+}

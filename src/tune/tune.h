@@ -1,0 +1,37 @@
+/* Measuring scheduled programs on a device: a plan made ready to run, checked against the reference, and timed. */
+#ifndef TPAT_TUNE_TUNE_H
+#define TPAT_TUNE_TUNE_H
+
+#include "dev/dev.h"
+#include "ir/kernel.h"
+
+/* A plan loaded on a device, with memory for its buffers. Inputs and outputs stand there several times: launches take
+ * them in turn, so that nothing of one launch is in the cache for the next. */
+struct tune_runner;
+
+/* `inputs`: one tensor for each of the program's inputs (copied); they decide the symbols. `rotate`: bytes that the copies
+ * of inputs and outputs shall span together; 0: one copy. Errors: ERR_DEVICE from the compiler, the driver, or when memory
+ * is out; ERR_MODEL for extents that no kernel fits. To be freed with tune_runner_free(), also after a failure. */
+int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_plan *plan, const struct tensor *const *inputs,
+		    size_t rotate, struct arena *a, struct err *e);
+void tune_runner_free(struct tune_runner *r); /* null is fine */
+
+/* The bytes that must move: each input read once, each output written once. */
+double tune_runner_bytes(const struct tune_runner *r);
+int tune_runner_kernels(const struct tune_runner *r); /* launches of one run */
+
+/* Runs once with the first copy, whose outputs are poisoned before, and fetches the outputs into `a`. */
+int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct arena *a, struct err *e);
+
+/* Nanoseconds of one run: the median of `repeats` replays of a recorded graph that runs through all copies; *spread is
+ * (third quartile - first quartile) / median. */
+int tune_runner_time(struct tune_runner *r, double *ns, double *spread, int repeats, struct err *e);
+
+/* Whether outputs are what the interpreter gave, within the types' tolerances; *worst a text for people. */
+bool tune_same(const struct tensor *got, const struct tensor *want, int n, const char **worst, struct arena *a);
+
+/* The device's best rate for moving bytes, in bytes a nanosecond: reads plus writes of a few copy kernels over buffers of
+ * `bytes` each, the fastest of them. */
+int tune_copy_rate(struct dev *d, double *bytes_per_ns, size_t bytes, struct arena *a, struct err *e);
+
+#endif
