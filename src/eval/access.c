@@ -161,7 +161,7 @@ static void choose_data(struct code *c, struct access *x, struct eval_buffer *b)
 		reads *= (double)c->space->extent[k];
 	x->type = b->type;
 	x->data = b->data;
-	if (!eval_load_decodes(b->type) || reads < 2 * (double)b->count || x->writes)
+	if (!eval_load_decodes(b->type) || reads < 2 * (double)b->count || x->writes || b->changes || c->run->brief)
 		return;
 	if (!b->decoded) {
 		b->decoded = arena_alloc(c->arena, (size_t)type_bytes(t, b->count) + 16);

@@ -84,6 +84,7 @@ struct eval_buffer {
 	int64_t dim[IR_MAX_RANK], count;
 	void *data;          /* never null, once the buffer is defined */
 	void *decoded;       /* during one stage: the elements as f32 or i32, or null */
+	bool changes;        /* while a loop is made ready: every turn makes it anew */
 	struct arena *arena; /* its own, or null */
 	int last_use;        /* the last stage that reads it, -1: none */
 };
@@ -92,10 +93,15 @@ struct eval_run {
 	const struct ir_program *program;
 	struct eval_buffer *buffer; /* by id */
 	struct map symbols;         /* name -> int64_t */
+	struct map turns;           /* of the loops around what is compiled: name -> struct eval_turn */
+	bool brief;                 /* what is compiled is released before the stage ends */
 	int threads;
 	struct arena *arena; /* scratch: released after each stage */
 	struct err *err;
 	const char *stage; /* its buffer's name, for messages */
+};
+struct eval_turn {
+	int64_t now, trip;
 };
 bool eval_symbol_value(void *run, const char *name, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
@@ -198,12 +204,30 @@ insn_fn eval_multiply_add_kernel(enum kind k, bool uniform); /* d += a * b; unif
 void eval_accumulator_init(enum ir_combine c, enum kind k, enum type t, void *acc, int64_t *position, int n);
 void eval_accumulator_fold(enum ir_combine c, enum kind k, bool u64, void *acc, int64_t *position, int n);
 
-/* stage.c, eval_scatter.c, eval_scan.c: run a stage into its buffer, which has its memory. */
+/* A stage made ready: compiled, for buffers that keep their memory, and run as often as a loop has turns. Its parts run one
+ * after the other. It lives in run->arena. */
+struct nest;
+struct eval_part {
+	struct nest *nest; /* or null, and then `fn` */
+	int workers;       /* at most; 0: as the run says */
+	int (*fn)(struct eval_run *run, void *user);
+	void *user;
+};
+struct eval_ready {
+	const char *stage; /* for messages */
+	VEC(struct eval_part);
+};
+int eval_prepare(struct eval_run *run, const struct ir_stage *s, struct eval_ready *out);
+int eval_ready_run(struct eval_run *run, const struct eval_ready *r);
+
+/* stage.c, eval_scatter.c, eval_scan.c, eval_loop.c: add a stage's parts; `out` has its memory. */
+int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, struct eval_ready *ready);
+int eval_scatter(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
+int eval_scan(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
+int eval_loop(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
+/* Run at once: a stage, or a map into a buffer that is none of the program's. */
 int eval_stage(struct eval_run *run, const struct ir_stage *s);
-int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value);
 int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value);
-int eval_scatter(struct eval_run *run, const struct ir_stage *s);
-int eval_scan(struct eval_run *run, const struct ir_stage *s);
 /* x combined with y, element by element; the caller wraps integers into their type. */
 double eval_combine_floats(enum ir_combine c, double x, double y);
 int64_t eval_combine_ints(enum ir_combine c, bool u64, int64_t x, int64_t y);

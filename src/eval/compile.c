@@ -80,7 +80,7 @@ static struct node *visit(struct code *c, expr e)
 	struct {
 		VEC(struct node *);
 	} always = { 0 };
-	if (is_constant(c, e, &value) || e->op == IR_AXIS) {
+	if (is_constant(c, e, &value) || e->op == IR_AXIS || e->op == IR_VAR) {
 	} else if (e->op == IR_LOAD) {
 		for (int k = 0; k < e->n; k++) {
 			struct linear l;
@@ -297,6 +297,17 @@ static int compile_bitcast(struct code *c, expr e, int operand, int *reg)
 	return 0;
 }
 
+/* The index of a loop: where its number is does not move. */
+static int compile_turn(struct code *c, expr e, int *reg)
+{
+	struct eval_turn *turn = map_get(&c->run->turns, e->name);
+	if (!turn)
+		return unsupported(c, "the variable", e->name);
+	*reg = eval_reg_new(c, KIND_I64, false, 0);
+	c->regs.at[*reg].preset = &turn->now;
+	return 0;
+}
+
 static int compile_new(struct code *c, expr e, int guard, int *reg)
 {
 	struct access *x;
@@ -312,7 +323,7 @@ static int compile_new(struct code *c, expr e, int guard, int *reg)
 	case IR_CONST_FLOAT: *reg = eval_constant(c, eval_kind(e->type), e->f, 0); return 0;
 	case IR_AXIS: *reg = eval_axis_reg(c, (int)e->i); return 0;
 	case IR_SYMBOL: return unsupported(c, "the unknown symbol", e->name);
-	case IR_VAR: return unsupported(c, "the variable", e->name);
+	case IR_VAR: return compile_turn(c, e, reg);
 	case IR_ACC:
 		if (c->acc < 0)
 			return unsupported(c, "acc", "outside a reduction's post expression");

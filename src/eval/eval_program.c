@@ -131,11 +131,16 @@ struct reader {
 	int stage;
 };
 
+static void note_buffer(const struct reader *r, const struct ir_buffer *b)
+{
+	if (r->run->buffer[b->id].last_use < r->stage)
+		r->run->buffer[b->id].last_use = r->stage;
+}
+
 static void note_load(void *user, expr e)
 {
-	const struct reader *r = user;
-	if (e->op == IR_LOAD && r->run->buffer[e->buf->id].last_use < r->stage)
-		r->run->buffer[e->buf->id].last_use = r->stage;
+	if (e->op == IR_LOAD)
+		note_buffer(user, e->buf);
 }
 
 static void note_expr(void *user, expr *slot, const char *role)
@@ -145,26 +150,56 @@ static void note_expr(void *user, expr *slot, const char *role)
 		eval_walk(((struct reader *)user)->run->arena, *slot, note_load, user);
 }
 
+/* States and collected buffers are copied from others, which no expression mentions. */
+static void note_copies(struct eval_run *run, const struct ir_loop *l, int stage)
+{
+	vec_each (c, &l->carries)
+		note_buffer(&(struct reader){ run, stage }, c->next);
+	vec_each (c, &l->collects)
+		note_buffer(&(struct reader){ run, stage }, c->from);
+	vec_each (s, &l->body)
+		if ((*s)->loop)
+			note_copies(run, (*s)->loop, stage);
+}
+
+static bool is_wanted(const struct eval_run *run, const struct ir_stage *s)
+{
+	const struct ir_buffer *made;
+	for (int i = 0; (made = ir_stage_made(s, i)); i++)
+		if (run->buffer[made->id].last_use >= 0 || run->buffer[made->id].data)
+			return true;
+	return false;
+}
+
+static void give_memory(struct eval_run *run, const struct ir_stage *s)
+{
+	const struct ir_buffer *made;
+	for (int i = 0; (made = ir_stage_made(s, i)); i++) {
+		struct eval_buffer *x = &run->buffer[made->id];
+		if (x->data)
+			continue;
+		x->arena = arena_new();
+		x->data = arena_alloc(x->arena, (size_t)type_bytes(x->type, x->count) + 16);
+	}
+}
+
 static int run_stages(struct eval_run *run)
 {
 	const struct ir_program *p = run->program;
 	for (int i = p->stages.n - 1; i >= 0; i--) { /* backwards: only readers that run count */
 		const struct ir_stage *s = p->stages.at[i];
-		const struct eval_buffer *x = &run->buffer[s->out->id];
-		if (x->last_use >= 0 || x->data)
-			ir_stage_exprs(s, note_expr, &(struct reader){ run, i });
+		if (!is_wanted(run, s))
+			continue;
+		ir_stage_exprs(s, note_expr, &(struct reader){ run, i });
+		if (s->loop)
+			note_copies(run, s->loop, i);
 	}
 	for (int i = 0; i < p->stages.n; i++) {
 		const struct ir_stage *s = p->stages.at[i];
-		struct eval_buffer *x = &run->buffer[s->out->id];
-		if (x->last_use < 0 && !x->data)
+		if (!is_wanted(run, s))
 			continue;
-		if (!x->data) {
-			x->arena = arena_new();
-			x->data = arena_alloc(x->arena, (size_t)type_bytes(x->type, x->count) + 16);
-		}
+		give_memory(run, s);
 		struct arena_mark mark = arena_mark(run->arena);
-		run->stage = s->out->name;
 		TRY(eval_stage(run, s));
 		arena_release(run->arena, mark);
 		for (int b = 0; b < p->buffers.n; b++) {
@@ -231,7 +266,7 @@ int eval_program(const struct ir_program *p, const struct tensor *const *inputs,
 		job = arena_new();
 		scratch = arena_new();
 		struct eval_run *r = NEW(job, struct eval_run);
-		*r = (struct eval_run){ .program = p, .symbols = map_new(job), .arena = scratch, .err = e };
+		*r = (struct eval_run){ .program = p, .symbols = map_new(job), .turns = map_new(job), .arena = scratch, .err = e };
 		r->threads = opt ? opt->threads : 0;
 		r->buffer = NEWN(job, struct eval_buffer, p->buffers.n + 1);
 		run = r;

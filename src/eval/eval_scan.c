@@ -5,8 +5,9 @@
 #include "eval/nest.h"
 
 struct post_stage {
+	const struct ir_stage *stage;
 	const struct eval_buffer *out;
-	struct eval_buffer sums;
+	struct eval_buffer values, sums;
 	int acc, result; /* registers */
 };
 
@@ -44,8 +45,12 @@ static void accumulate_ints(const struct ir_stage *s, const struct eval_buffer *
 	}
 }
 
-static void accumulate(const struct ir_stage *s, const struct eval_buffer *values, void *sum)
+static int accumulate(struct eval_run *run, void *user)
 {
+	const struct post_stage *post = user;
+	const struct ir_stage *s = post->stage;
+	const struct eval_buffer *values = &post->values;
+	void *sum = post->sums.data;
 	int64_t outer = 1, inner = 1, extent = values->dim[s->axis];
 	for (int k = 0; k < values->rank; k++) {
 		outer *= k < s->axis ? values->dim[k] : 1;
@@ -59,6 +64,8 @@ static void accumulate(const struct ir_stage *s, const struct eval_buffer *value
 		else
 			accumulate_ints(s, values, sum, at, step, extent);
 	}
+	(void)run;
+	return 0;
 }
 
 static bool post_unit(const struct nest *n, struct nest_worker *w, int64_t unit, int first)
@@ -72,38 +79,41 @@ static bool post_unit(const struct nest *n, struct nest_worker *w, int64_t unit,
 	return true;
 }
 
-int eval_scan(struct eval_run *run, const struct ir_stage *stage)
+int eval_scan(struct eval_run *run, const struct ir_stage *stage, struct eval_ready *ready)
 {
-	struct post_stage s = { .out = &run->buffer[stage->out->id] };
+	struct post_stage *s = NEW(run->arena, struct post_stage);
 	enum type t = stage->value->type, made = stage->post ? stage->post->type : t;
-	struct eval_buffer values = *s.out;
+	const struct eval_buffer *out = &run->buffer[stage->out->id];
 	struct nest *n = NEW(run->arena, struct nest);
 	struct code *c = &n->body;
-	if (s.out->count == 0)
+	*s = (struct post_stage){ .stage = stage, .out = out, .values = *out };
+	if (out->count == 0)
 		return 0;
-	values.type = t;
-	values.data = scratch_data(run, t, values.count);
-	TRY(eval_map_into(run, &values, stage->value));
-	s.sums = values;
-	s.sums.type = type_is_float(t) ? TYPE_F64 : t;
-	s.sums.data = scratch_data(run, s.sums.type, values.count);
-	accumulate(stage, &values, s.sums.data);
+	s->values.type = t;
+	s->values.data = scratch_data(run, t, out->count);
+	s->sums = s->values;
+	s->sums.type = type_is_float(t) ? TYPE_F64 : t;
+	s->sums.data = scratch_data(run, s->sums.type, out->count);
+	TRY(eval_map(run, &s->values, stage->value, ready));
+	struct eval_part sums = { .fn = accumulate, .user = s };
+	vec_push(run->arena, ready, sums);
 
 	n->run = run;
 	n->unit = post_unit;
-	n->stage = &s;
-	nest_space_of(&n->space, s.out);
+	n->stage = s;
+	nest_space_of(&n->space, out);
 	nest_lanes(&n->space, 0, n->space.rank);
 	eval_code_init(c, run, &n->space, run->arena);
 	uint32_t axes = (uint32_t)((UINT64_C(1) << n->space.rank) - 1);
-	s.acc = eval_reg_new(c, eval_kind(s.sums.type), n->space.lane_count > 1, axes);
-	c->acc = s.result = s.acc;
+	s->acc = eval_reg_new(c, eval_kind(s->sums.type), n->space.lane_count > 1, axes);
+	c->acc = s->result = s->acc;
 	if (stage->post)
-		TRY(eval_compile(c, stage->post, -1, &s.result));
-	s.result = eval_convert(c, s.result, made, s.out->type, false);
+		TRY(eval_compile(c, stage->post, -1, &s->result));
+	s->result = eval_convert(c, s->result, made, out->type, false);
 	if (n->space.lane_count > 1)
-		s.result = eval_splat(c, s.result);
+		s->result = eval_splat(c, s->result);
 	nest_loops(n, n->space.rank);
 	nest_finish(n);
-	return nest_run(n, nest_workers_for(s.out));
+	nest_ready(n, nest_workers_for(out), ready);
+	return 0;
 }

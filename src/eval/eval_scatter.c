@@ -68,16 +68,18 @@ static bool scatter_unit(const struct nest *n, struct nest_worker *w, int64_t un
 	return true;
 }
 
-int eval_scatter(struct eval_run *run, const struct ir_stage *stage)
+int eval_scatter(struct eval_run *run, const struct ir_stage *stage, struct eval_ready *ready)
 {
-	struct scatter_stage s = { .out = &run->buffer[stage->out->id], .combine = stage->combine, .where = -1 };
+	struct scatter_stage *s = NEW(run->arena, struct scatter_stage);
+	const struct eval_buffer *out = &run->buffer[stage->out->id];
 	struct nest *n = NEW(run->arena, struct nest);
 	struct code *c = &n->body;
 	int64_t updates = 1;
-	TRY(eval_map(run, stage->out, stage->init));
+	*s = (struct scatter_stage){ .out = out, .combine = stage->combine, .where = -1 };
+	TRY(eval_map(run, out, stage->init, ready));
 	n->run = run;
 	n->unit = scatter_unit;
-	n->stage = &s;
+	n->stage = s;
 	n->space.rank = stage->space_rank;
 	for (int k = 0; k < stage->space_rank; k++) {
 		TRY(eval_extent(run, stage->space[k], &n->space.extent[k]));
@@ -88,16 +90,16 @@ int eval_scatter(struct eval_run *run, const struct ir_stage *stage)
 	nest_lanes(&n->space, 0, n->space.rank);
 	eval_code_init(c, run, &n->space, run->arena);
 	if (stage->where)
-		TRY(eval_compile(c, stage->where, -1, &s.where));
-	TRY(eval_access_new(c, stage->out, stage->at, s.where, true, &s.at));
-	TRY(eval_compile(c, stage->value, s.where, &s.value));
-	s.type = stage->value->type;
-	if (type_is_float(s.type) != type_is_float(s.out->type) ||
-	    (s.type == TYPE_BOOL) != (s.out->type == TYPE_BOOL)) {
-		s.value = eval_convert(c, s.value, s.type, s.out->type, false);
-		s.type = s.out->type;
+		TRY(eval_compile(c, stage->where, -1, &s->where));
+	TRY(eval_access_new(c, stage->out, stage->at, s->where, true, &s->at));
+	TRY(eval_compile(c, stage->value, s->where, &s->value));
+	s->type = stage->value->type;
+	if (type_is_float(s->type) != type_is_float(out->type) || (s->type == TYPE_BOOL) != (out->type == TYPE_BOOL)) {
+		s->value = eval_convert(c, s->value, s->type, out->type, false);
+		s->type = out->type;
 	}
 	nest_loops(n, n->space.rank);
 	nest_finish(n);
-	return nest_run(n, 1);
+	nest_ready(n, 1, ready);
+	return 0;
 }

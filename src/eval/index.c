@@ -44,6 +44,12 @@ static bool range_of_division(enum ir_op op, struct range a, struct range b, str
 	return true;
 }
 
+static struct range range_of_turn(struct code *c, expr e)
+{
+	const struct eval_turn *turn = map_get(&c->run->turns, e->name);
+	return turn && turn->trip > 0 ? (struct range){ 0, turn->trip - 1 } : (struct range){ 0, INT64_MAX };
+}
+
 static struct range range_of_node(struct code *c, expr e)
 {
 	struct range all = range_of_type(e->type), a, b, r = all;
@@ -53,6 +59,7 @@ static struct range range_of_node(struct code *c, expr e)
 	case IR_CONST_INT: return (struct range){ e->i, e->i };
 	case IR_SYMBOL: return eval_symbol_value(c->run, e->name, &x) ? (struct range){ x, x } : all;
 	case IR_AXIS: x = c->space->extent[e->i]; return (struct range){ 0, x > 0 ? x - 1 : 0 };
+	case IR_VAR: return range_of_turn(c, e);
 	case IR_CAST:
 		if (!type_is_int(e->arg[0]->type) && e->arg[0]->type != TYPE_BOOL)
 			return all;

@@ -215,7 +215,7 @@ static int report(struct nest *n, const struct nest_worker *w)
 	return err_advise(n->run->err, "This is a bug in tpat; please report it with the model.");
 }
 
-int nest_run(struct nest *n, int workers)
+static void make_workers(struct nest *n, int workers)
 {
 	if (workers <= 0)
 		workers = n->run->threads > 0 ? n->run->threads : threads_count();
@@ -223,22 +223,36 @@ int nest_run(struct nest *n, int workers)
 		workers = 1;
 	if (workers > n->units)
 		workers = (int)n->units;
-	struct share s = { .nest = n, .pieces = workers > 1 ? workers * 8 : 1 };
-	if (s.pieces > n->units)
-		s.pieces = (int)n->units;
-	s.worker = NEWN(n->run->arena, struct nest_worker, workers);
+	n->workers = workers;
+	n->worker = NEWN(n->run->arena, struct nest_worker, workers);
 	for (int i = 0; i < workers; i++) {
-		struct nest_worker *w = &s.worker[i];
+		struct nest_worker *w = &n->worker[i];
 		eval_frame_init(&w->body, &n->body, w->axis, n->run->arena);
 		if (n->has_post)
 			eval_frame_init(&w->post, &n->post, w->axis, n->run->arena);
 		if (n->has_post)
 			w->post.r[n->post_acc] = w->body.r[n->acc];
 	}
+}
+
+int nest_run(struct nest *n, int workers)
+{
+	if (!n->worker)
+		make_workers(n, workers);
+	workers = n->workers;
+	struct share s = { .nest = n, .worker = n->worker, .pieces = workers > 1 ? workers * 8 : 1 };
+	if (s.pieces > n->units)
+		s.pieces = (int)n->units;
 	threads_for(workers, workers, work, &s);
 	struct nest_worker *first = NULL;
 	for (int i = 0; i < workers; i++)
 		if ((s.worker[i].body.fault || s.worker[i].post.fault) && (!first || s.worker[i].piece < first->piece))
 			first = &s.worker[i];
 	return first ? report(n, first) : 0;
+}
+
+void nest_ready(struct nest *n, int workers, struct eval_ready *ready)
+{
+	struct eval_part part = { .nest = n, .workers = workers };
+	vec_push(n->run->arena, ready, part);
 }

@@ -32,6 +32,8 @@ struct nest {
 	bool (*unit)(const struct nest *n, struct nest_worker *w, int64_t unit, int first);
 	const void *stage; /* for `unit` */
 	double work;       /* lane operations of a unit, about */
+	struct nest_worker *worker; /* made by the first run; later ones have the same */
+	int workers;
 };
 
 /* The trailing axes of low .. high - 1 that make lanes. */
@@ -49,6 +51,8 @@ void nest_finish(struct nest *n);
 void nest_set(const struct nest *n, struct nest_worker *w, int k);
 /* Runs all units; `workers`: at most, 0: as the run says. */
 int nest_run(struct nest *n, int workers);
+/* The nest as a part of a stage. */
+void nest_ready(struct nest *n, int workers, struct eval_ready *ready);
 /* Threads must not share a byte of packed elements: how many may write `out`, as nest_run wants it. */
 int nest_workers_for(const struct eval_buffer *out);
 /* The space of a buffer's own axes, without lanes yet. */

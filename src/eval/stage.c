@@ -35,28 +35,32 @@ static int splat_if_lanes(struct code *c, int reg)
 	return c->space->lane_count > 1 ? eval_splat(c, reg) : reg;
 }
 
-int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value)
+int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, struct eval_ready *ready)
 {
-	struct map_stage s = { .out = out };
+	struct map_stage *s = NEW(run->arena, struct map_stage);
 	struct nest *n = NEW(run->arena, struct nest);
+	s->out = out;
 	n->run = run;
 	n->unit = map_unit;
-	n->stage = &s;
-	if (s.out->count == 0)
+	n->stage = s;
+	if (out->count == 0)
 		return 0;
-	nest_space_of(&n->space, s.out);
+	nest_space_of(&n->space, out);
 	nest_lanes(&n->space, 0, n->space.rank);
 	eval_code_init(&n->body, run, &n->space, run->arena);
-	TRY(eval_compile(&n->body, value, -1, &s.value));
-	s.value = splat_if_lanes(&n->body, eval_convert(&n->body, s.value, value->type, s.out->type, false));
+	TRY(eval_compile(&n->body, value, -1, &s->value));
+	s->value = splat_if_lanes(&n->body, eval_convert(&n->body, s->value, value->type, out->type, false));
 	nest_loops(n, n->space.rank);
 	nest_finish(n);
-	return nest_run(n, nest_workers_for(s.out));
+	nest_ready(n, nest_workers_for(out), ready);
+	return 0;
 }
 
-int eval_map(struct eval_run *run, const struct ir_buffer *out, expr value)
+int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value)
 {
-	return eval_map_into(run, &run->buffer[out->id], value);
+	struct eval_ready ready = { .stage = run->stage };
+	TRY(eval_map(run, out, value, &ready));
+	return eval_ready_run(run, &ready);
 }
 
 /* ---- Reductions. */
@@ -279,50 +283,86 @@ static int compile_post(struct nest *n, struct reduce_stage *s, const struct ir_
 	return 0;
 }
 
-static int reduce(struct eval_run *run, const struct ir_stage *stage)
+static int reduce(struct eval_run *run, const struct ir_stage *stage, struct eval_ready *ready)
 {
-	struct reduce_stage s = { .out = &run->buffer[stage->out->id],
-		                  .combine = stage->combine,
-		                  .type = stage->value->type };
+	struct reduce_stage *s = NEW(run->arena, struct reduce_stage);
 	struct nest *n = NEW(run->arena, struct nest);
-	int out_rank = s.out->rank;
+	const struct eval_buffer *out = &run->buffer[stage->out->id];
+	int out_rank = out->rank;
 	int64_t reduced = 1;
+	*s = (struct reduce_stage){ .out = out, .combine = stage->combine, .type = stage->value->type };
 	n->run = run;
 	n->unit = reduce_unit;
-	n->stage = &s;
-	if (s.out->count == 0)
+	n->stage = s;
+	if (out->count == 0)
 		return 0;
-	nest_space_of(&n->space, s.out);
+	nest_space_of(&n->space, out);
 	for (int k = 0; k < stage->space_rank; k++) {
 		TRY(eval_extent(run, stage->space[k], &n->space.extent[out_rank + k]));
 		reduced *= n->space.extent[out_rank + k];
 	}
 	n->space.rank += stage->space_rank;
-	s.empty = reduced == 0;
-	if (s.empty)
+	s->empty = reduced == 0;
+	if (s->empty)
 		nest_lanes(&n->space, 0, out_rank);
 	else
 		choose_lanes(run, &n->space, out_rank, stage->value, reduced);
 	eval_code_init(&n->body, run, &n->space, run->arena);
-	TRY(compile_accumulate(&n->body, &s, stage->value, out_rank));
+	TRY(compile_accumulate(&n->body, s, stage->value, out_rank));
 	nest_loops(n, out_rank);
-	TRY(compile_post(n, &s, stage, out_rank));
-	nest_inner_loops(n, out_rank, n->space.rank, s.best < 0);
+	TRY(compile_post(n, s, stage, out_rank));
+	nest_inner_loops(n, out_rank, n->space.rank, s->best < 0);
 	nest_finish(n);
-	return nest_run(n, nest_workers_for(s.out));
+	nest_ready(n, nest_workers_for(out), ready);
+	return 0;
+}
+
+/* ---- Stages. */
+
+/* A stage that is made ready and run in one: in a loop that happens in every turn. */
+static int run_whole(struct eval_run *run, void *user)
+{
+	const struct ir_stage *s = user;
+	struct arena_mark mark = arena_mark(run->arena);
+	bool brief = run->brief;
+	run->brief = true;
+	(void)s;
+	int rc = err_set(run->err, ERR_UNSUPPORTED, "Program %s, stage %s: such a stage cannot be interpreted.",
+	                 run->program->name, run->stage);
+	run->brief = brief;
+	arena_release(run->arena, mark);
+	return rc;
+}
+
+int eval_prepare(struct eval_run *run, const struct ir_stage *s, struct eval_ready *out)
+{
+	*out = (struct eval_ready){ .stage = s->out->name };
+	run->stage = out->stage;
+	switch (s->kind) {
+	case IR_MAP: return eval_map(run, &run->buffer[s->out->id], s->value, out);
+	case IR_REDUCE: return reduce(run, s, out);
+	case IR_SCATTER: return eval_scatter(run, s, out);
+	case IR_SCAN: return eval_scan(run, s, out);
+	case IR_LOOP: return eval_loop(run, s, out);
+	case IR_SORT:
+	case IR_COMPACT: break;
+	}
+	struct eval_part whole = { .fn = run_whole, .user = (void *)(uintptr_t)s };
+	vec_push(run->arena, out, whole);
+	return 0;
+}
+
+int eval_ready_run(struct eval_run *run, const struct eval_ready *r)
+{
+	run->stage = r->stage;
+	vec_each (part, r)
+		TRY(part->nest ? nest_run(part->nest, part->workers) : part->fn(run, part->user));
+	return 0;
 }
 
 int eval_stage(struct eval_run *run, const struct ir_stage *s)
 {
-	switch (s->kind) {
-	case IR_MAP: return eval_map(run, s->out, s->value);
-	case IR_REDUCE: return reduce(run, s);
-	case IR_SCATTER: return eval_scatter(run, s);
-	case IR_SCAN: return eval_scan(run, s);
-	case IR_SORT:
-	case IR_COMPACT:
-	case IR_LOOP: break;
-	}
-	return err_set(run->err, ERR_UNSUPPORTED, "Program %s, stage %s: such a stage cannot be interpreted.",
-	               run->program->name, run->stage);
+	struct eval_ready ready;
+	TRY(eval_prepare(run, s, &ready));
+	return eval_ready_run(run, &ready);
 }
