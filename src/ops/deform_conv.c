@@ -3,9 +3,9 @@
  *   p = o * stride + k * dilation - pad + offset[n, k, :, o...]
  * where x between its elements is interpolated linearly, and zero outside. Channels of one offset group share
  * offsets. What is read of x is a stage of its own: every output channel uses it.
- * The plugins of the same meaning have their inputs in another order, and strides, padding and dilations by other names.
- * Sources: ONNX, operator DeformConv, opsets 19 and 22; the READMEs of TensorRT's modulatedDeformConvPlugin and of
- * mmdeploy's TensorRT and ONNX Runtime operators; mmcv's symbolic function of DeformConv2d. */
+ * The plugins of the same meaning have their inputs in another order, and strides, padding and dilations by other
+ * names. Sources: ONNX, operator DeformConv, opsets 19 and 22; the READMEs of TensorRT's modulatedDeformConvPlugin and
+ * of mmdeploy's TensorRT and ONNX Runtime operators; mmcv's symbolic function of DeformConv2d. */
 #include "ops/window.h"
 
 #include <string.h>
@@ -112,7 +112,8 @@ static int check(struct lower *l, const struct deformed *d)
 }
 
 /* The node's output, once `d` is filled in but for the window, which `read` makes. */
-static int convolve(struct lower *l, struct deformed *d, struct value bias, int (*read)(struct lower *l, struct deformed *d))
+static int convolve(struct lower *l, struct deformed *d, struct value bias,
+                    int (*read)(struct lower *l, struct deformed *d))
 {
 	expr from[IR_MAX_RANK], w[IR_MAX_RANK], m, c, e, post = NULL;
 	struct space s = { 0 };
@@ -132,9 +133,10 @@ static int convolve(struct lower *l, struct deformed *d, struct value bias, int 
 	c = w[1] = space_push(l, &s, value_dim(d->w, 1));
 	for (int i = 0; i < d->n; i++)
 		from[2 + i] = w[2 + i] = space_push(l, &s, d->kernel[i]);
-	from[1] = d->groups == 1
-	                  ? c
-	                  : add(mul(floordiv(m, floordiv(value_dim(d->w, 0), idx(l, d->groups))), value_dim(d->w, 1)), c);
+	from[1] =
+	        d->groups == 1
+	                ? c
+	                : add(mul(floordiv(m, floordiv(value_dim(d->w, 0), idx(l, d->groups))), value_dim(d->w, 1)), c);
 	e = mul(load(places, from), wide(load(d->w, w)));
 	if (bias.given)
 		post = add(acc(l, e->type), wide(load(bias, &m)));

@@ -1,7 +1,7 @@
 /* Attention over a few places of several feature maps (Deformable DETR): a query reads each map at P places, between
  * its elements, and adds what it finds:
- *   y[n, q, m, d] = sum over l, p of weight[n, q, m, l, p] * map l(y', x'), (x', y') = place[n, q, m, l, p] * (W, H) - 1/2
- * where element (y, x) of map l is value[n, start[l] + y W[l] + x, m, d], and elements outside of a map are zero.
+ *   y[n, q, m, d] = sum over l, p of weight[n, q, m, l, p] * map l(y', x'), (x', y') = place[n, q, m, l, p] * (W, H) -
+ * 1/2 where element (y, x) of map l is value[n, start[l] + y W[l] + x, m, d], and elements outside of a map are zero.
  * Sources: Zhu et al., Deformable DETR, equation (3); the READMEs of TensorRT's multiscaleDeformableAttnPlugin and of
  * mmdeploy's TensorRT operators. */
 #include "ops/lower.h"
@@ -16,11 +16,14 @@ static int check(struct lower *l, const struct maps *m)
 
 	if (value_rank(m->value) != 4 || value_rank(m->shapes) != 2 || value_rank(m->start) != 1 ||
 	    value_rank(m->places) != 6 || value_rank(m->weights) != 5)
-		return lower_fail(l, ERR_MODEL,
-		                  "the inputs must have 4, 2, 1, 6 and 5 axes: value, shapes of the maps, their starts, "
-		                  "places, weights.");
-	if ((ir_const_int(value_dim(m->shapes, 1), &n) && n != 2) || (ir_const_int(value_dim(m->places, 5), &n) && n != 2))
-		return lower_fail(l, ERR_MODEL, "a map's shape and a place have two numbers each, not %lld.", (long long)n);
+		return lower_fail(
+		        l, ERR_MODEL,
+		        "the inputs must have 4, 2, 1, 6 and 5 axes: value, shapes of the maps, their starts, "
+		        "places, weights.");
+	if ((ir_const_int(value_dim(m->shapes, 1), &n) && n != 2) ||
+	    (ir_const_int(value_dim(m->places, 5), &n) && n != 2))
+		return lower_fail(l, ERR_MODEL, "a map's shape and a place have two numbers each, not %lld.",
+		                  (long long)n);
 	return 0;
 }
 
@@ -52,7 +55,8 @@ static expr between(const struct maps *maps, const struct spot *y, const struct 
 		                  corner & 1 ? x->fraction : sub(one, x->fraction));
 		expr row = add(add(start, mul(iy, x->extent)), ix);
 		expr inside = and_(and_(ge(iy, with(iy, 0)), lt(iy, y->extent)),
-		                   and_(ge(ix, with(ix, 0)), lt(ix, x->extent))), e;
+		                   and_(ge(ix, with(ix, 0)), lt(ix, x->extent))),
+		     e;
 
 		/* shapes and starts are data: rows that are not there are no elements */
 		inside = and_(inside, and_(ge(row, with(row, 0)), lt(row, rows)));
@@ -67,7 +71,8 @@ static expr between(const struct maps *maps, const struct spot *y, const struct 
 /* The axes of a result element, given with `heads` and `channel`: [n, q, m, d], or [n, q, m d] as one. */
 static int attend(struct lower *l, bool flat)
 {
-	struct maps m = { lower_input(l, 0), lower_input(l, 1), lower_input(l, 2), lower_input(l, 3), lower_input(l, 4) };
+	struct maps m = { lower_input(l, 0), lower_input(l, 1), lower_input(l, 2), lower_input(l, 3),
+		          lower_input(l, 4) };
 	expr place[6], index[4], heads, channels, y, e, level;
 	struct spot at[2];
 	struct space s = { 0 };

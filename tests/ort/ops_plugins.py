@@ -85,3 +85,87 @@ def grid_sampler(d):
     attrs = {"interpolation_mode": d.integer(0, 1), "padding_mode": d.integer(0, 2), "align_corners": d.integer(0, 1)}
     result = vision.grid_sampler(x, grid, **attrs)
     return case(d, [x, grid], attrs, [result], tolerance=(1e-3, 1e-3))
+
+
+# ---- Regions
+
+
+def regions(d, count, span, dtype=numpy.float32):
+    """x1, y1, x2, y2, some of them outside."""
+    start = d.array(dtype, [count, 2], -0.2 * span, 0.8 * span)
+    return numpy.concatenate([start, start + d.array(dtype, [count, 2], 0.05 * span, 0.8 * span)], 1)
+
+
+def image_numbers(d, count, images, dtype=numpy.float32):
+    return d.array(numpy.int64, [count, 1], 0, images - 1).astype(dtype)
+
+
+@plugin("ROIAlign_TRT")
+def roi_align_trt(d):
+    n, rois, scale, bins = d.integer(1, 2), d.extent(4), d.choice([1.0, 0.5]), d.some(1, 3, 2)
+    x = d.array(numpy.float32, [n, 2, *d.some(3, 8, 2)])
+    region, images = regions(d, rois, 8 / scale), d.array(d.choice([numpy.int32, numpy.int64]), [rois], 0, n - 1)
+    attrs = {"mode": d.integer(0, 1), "output_height": bins[0], "output_width": bins[1], "sampling_ratio": d.integer(0, 3),
+             "spatial_scale": scale, "coordinate_transformation_mode": d.integer(0, 1)}
+    result = vision.roi_align(x, region, images, bins, scale, attrs["sampling_ratio"],
+                              attrs["coordinate_transformation_mode"], not attrs["mode"],
+                              vision.zero_outside if attrs["mode"] else vision.corners)
+    return case(d, [x, region, images], attrs, [result], tolerance=(1e-3, 1e-3))
+
+
+@plugin("MMCVRoiAlign")
+def roi_align_mmcv(d):
+    n, rois, scale, bins = d.integer(1, 2), d.extent(4), d.choice([1.0, 0.25]), d.some(1, 3, 2)
+    x = d.array(numpy.float32, [n, 2, *d.some(3, 8, 2)])
+    region = numpy.concatenate([image_numbers(d, rois, n), regions(d, rois, 8 / scale)], 1)
+    attrs = {"mode": d.choice(["avg", "max"]), "output_height": bins[0], "output_width": bins[1],
+             "sampling_ratio": d.integer(0, 3), "spatial_scale": scale, "aligned": d.integer(0, 1)}
+    result = vision.roi_align(x, region[:, 1:], region[:, 0], bins, scale, attrs["sampling_ratio"], attrs["aligned"],
+                              attrs["mode"] == "max")
+    return case(d, [x, region], attrs, [result], tolerance=(1e-3, 1e-3))
+
+
+def turned(d, count, images, span):
+    return numpy.concatenate([image_numbers(d, count, images), d.array(numpy.float32, [count, 2], 0, span),
+                              d.array(numpy.float32, [count, 2], 0.05 * span, span),
+                              d.array(numpy.float32, [count, 1], -3.2, 3.2)], 1)
+
+
+@plugin("MMCVRoIAlignRotated")
+def roi_align_rotated(d):
+    n, rois, scale, bins = d.integer(1, 2), d.extent(4), d.choice([1.0, 0.25]), d.some(1, 3, 2)
+    x, region = d.array(numpy.float32, [n, 2, *d.some(3, 8, 2)]), turned(d, rois, n, 8 / scale)
+    attrs = {"output_height": bins[0], "output_width": bins[1], "sampling_ratio": d.integer(1, 3), "spatial_scale": scale,
+             "aligned": d.integer(0, 1), "clockwise": d.integer(0, 1)}
+    result = vision.roi_align_rotated(x, region, bins, scale, attrs["sampling_ratio"], attrs["aligned"], attrs["clockwise"])
+    return case(d, [x, region], attrs, [result], tolerance=(1e-3, 1e-3))
+
+
+@plugin("MMCVMultiLevelRoiAlign", "MMCVMultiLevelRotatedRoiAlign")
+def multi_level_roi_align(d):
+    n, rois, levels, bins, rotated = d.integer(1, 2), d.extent(5), d.integer(1, 4), d.some(1, 3, 2), "Rotated" in d.op
+    maps = [d.array(numpy.float32, [n, 2, *[max(1, extent >> k) for extent in d.some(8, 16, 2)]]) for k in range(levels)]
+    strides = [float(4 << k) for k in range(levels)]
+    region = turned(d, rois, n, 64) if rotated else numpy.concatenate([image_numbers(d, rois, n), regions(d, rois, 64)], 1)
+    attrs = {"output_height": bins[0], "output_width": bins[1], "sampling_ratio": d.integer(int(rotated), 3),
+             "featmap_strides": strides, "roi_scale_factor": d.choice([-1.0, 1.3]), "finest_scale": d.integer(8, 16),
+             "aligned": d.integer(0, 1), ("clockwise" if rotated else "pool_mode"): d.integer(0, 1)}
+    result = vision.multi_level(region, maps, bins, strides, attrs["sampling_ratio"], attrs["roi_scale_factor"],
+                                attrs["finest_scale"], attrs["aligned"], not attrs.get("pool_mode", 1), attrs.get("clockwise"))
+    return case(d, [region, *maps], attrs, [result], tolerance=(1e-3, 1e-3))
+
+
+@plugin("PyramidROIAlign_TRT")
+def pyramid_roi_align(d):
+    n, rois, pooled, size = d.integer(1, 2), d.extent(4), d.integer(2, 3), d.some(32, 64, 2)
+    maps = [d.array(numpy.float32, [n, 2, *[max(1, extent >> 2 + k) for extent in size]]) for k in range(4)]
+    transform, absolute, swap = d.integer(-1, 2), d.integer(0, 1), d.integer(0, 1)
+    region = d.array(numpy.float32, [n, rois, 4], -5, 70) if absolute else d.array(numpy.float32, [n, rois, 4], -0.1, 1.1)
+    attrs = {"pooled_size": pooled, "image_size": size, "fpn_scale": d.integer(16, 48), "sampling_ratio": d.integer(0, 2),
+             "roi_coords_absolute": absolute, "roi_coords_swap": swap, "roi_coords_plusone": d.integer(0, 1),
+             "roi_coords_transform": transform}
+    asked = [size, attrs["fpn_scale"], attrs["sampling_ratio"], absolute, swap, attrs["roi_coords_plusone"], transform]
+    if d.chance(0.15):
+        attrs["legacy"] = 1
+        asked = [[1024, 1024], 224 * numpy.sqrt(0.5), 1, 0, 1, 0, -1]
+    return case(d, [region, *maps], attrs, [vision.pyramid(region, maps, pooled, *asked)], tolerance=(1e-3, 1e-3))

@@ -70,3 +70,117 @@ def grid_sampler(x, grid, interpolation_mode, padding_mode, align_corners):
             at = [numpy.round(p) for p in at]
         out[b, :, i, j] = bilinear(x[b], *at)
     return out
+
+
+def held(image, y, x):
+    """image[..., y, x] between its elements, after y and x were brought inside."""
+    y, x = (numpy.clip(p, 0, extent - 1) for p, extent in zip((y, x), image.shape[-2:]))
+    return bilinear(image, y, x)
+
+
+def zero_outside(image, y, x):
+    """The same, where more than one element outside is zero."""
+    if not (-1 <= y <= image.shape[-2] and -1 <= x <= image.shape[-1]):
+        return numpy.zeros(image.shape[:-2])
+    return held(image, y, x)
+
+
+def corners(image, y, x):
+    """The largest of the four elements around (y, x), each with its weight."""
+    if not (-1 <= y <= image.shape[-2] and -1 <= x <= image.shape[-1]):
+        return numpy.zeros(image.shape[:-2])
+    y, x = (numpy.clip(p, 0, extent - 1) for p, extent in zip((y, x), image.shape[-2:]))
+    y0, x0 = int(y), int(x)
+    y1, x1 = min(y0 + 1, image.shape[-2] - 1), min(x0 + 1, image.shape[-1] - 1)
+    parts = [(1 - y + y0) * (1 - x + x0) * image[..., y0, x0], (1 - y + y0) * (x - x0) * image[..., y0, x1],
+             (y - y0) * (1 - x + x0) * image[..., y1, x0], (y - y0) * (x - x0) * image[..., y1, x1]]
+    return numpy.max(parts, axis=0)
+
+
+def align(image, start, size, bins, ratio, largest=False, read=zero_outside):
+    """One region of an image [c, h, w]; start, size and bins are (y, x)."""
+    out = numpy.zeros([image.shape[0], *bins])
+    step = [s / b for s, b in zip(size, bins)]
+    grid = [ratio if ratio > 0 else int(numpy.ceil(s)) for s in step]
+    for p, q in numpy.ndindex(*bins):
+        values = [read(image, start[0] + p * step[0] + (i + 0.5) * step[0] / grid[0],
+                       start[1] + q * step[1] + (j + 0.5) * step[1] / grid[1])
+                  for i, j in itertools.product(range(grid[0]), range(grid[1]))]
+        if values:
+            out[:, p, q] = numpy.max(values, axis=0) if largest else numpy.mean(values, axis=0)
+    return out
+
+
+def roi_align(x, rois, images, bins, scale, ratio, shifted, largest, read=zero_outside):
+    out = []
+    for roi, image in zip(rois.astype(numpy.float64), images):
+        edges = roi * scale - (0.5 if shifted else 0)
+        start, size = edges[1::-1], edges[3:1:-1] - edges[1::-1]
+        out.append(align(x[int(image)].astype(numpy.float64), start, size if shifted else numpy.maximum(size, 1), bins, ratio,
+                         largest, read))
+    return numpy.array(out).reshape(len(rois), x.shape[1], *bins)
+
+
+def rotated(image, centre, size, angle, bins, ratio):
+    """One region of an image [c, h, w], turned by an angle."""
+    def turned(image, y, x):
+        return zero_outside(image, y * numpy.cos(angle) - x * numpy.sin(angle) + centre[0],
+                            y * numpy.sin(angle) + x * numpy.cos(angle) + centre[1])
+    return align(image, [-s / 2 for s in size], size, bins, ratio, read=turned)
+
+
+def roi_align_rotated(x, rois, bins, scale, ratio, aligned, clockwise):
+    out = []
+    for image, cx, cy, width, height, angle in rois.astype(numpy.float64):
+        size = numpy.array([height, width]) * scale
+        centre = numpy.array([cy, cx]) * scale - (0.5 if aligned else 0)
+        out.append(rotated(x[int(image)].astype(numpy.float64), centre, size if aligned else numpy.maximum(size, 1),
+                           -angle if clockwise else angle, bins, ratio))
+    return numpy.array(out).reshape(len(rois), x.shape[1], *bins)
+
+
+def level_of(height, width, finest, count):
+    return int(numpy.clip(numpy.floor(numpy.log2(numpy.sqrt(height * width) / finest + 1e-6)), 0, count - 1))
+
+
+def multi_level(rois, maps, bins, strides, ratio, factor, finest, aligned, largest, clockwise=None):
+    """clockwise None: regions that are not turned."""
+    out = []
+    for image, a, b, c, d, *angle in rois.astype(numpy.float64):
+        level = level_of(d if angle else d - b, c if angle else c - a, finest, len(maps))
+        x, scale, shift = maps[level][int(image)].astype(numpy.float64), 1 / strides[level], 0.5 if aligned else 0
+        if angle:
+            size = numpy.maximum(numpy.array([d, c]) * (factor if factor > 0 else 1) * scale, 1)
+            centre = numpy.array([b, a]) * scale - shift
+            out.append(rotated(x, centre, size, -angle[0] if clockwise else angle[0], bins, ratio))
+            continue
+        edges = numpy.array([[b, d], [a, c]])
+        if factor > 0:
+            half = (edges[:, 1] - edges[:, 0] + 1) * factor / 2 - 0.5
+            edges = edges.mean(1)[:, None] + numpy.stack([-half, half], 1)
+        edges = edges * scale - shift
+        out.append(align(x, edges[:, 0], numpy.maximum(edges[:, 1] - edges[:, 0], 0 if aligned else 1), bins, ratio, largest))
+    return numpy.array(out).reshape(len(rois), maps[0].shape[1], *bins)
+
+
+def pyramid(rois, maps, pooled, size, fpn, ratio, absolute, swap, plus_one, transform):
+    out = numpy.zeros([*rois.shape[:2], maps[0].shape[1], pooled, pooled])
+    for n, r in numpy.ndindex(rois.shape[:2]):
+        corner = rois[n, r].astype(numpy.float64).reshape(2, 2)
+        corner = numpy.array([corner.min(0), corner.max(0)])
+        if not swap:
+            corner = corner[:, ::-1]
+        corner = numpy.clip(corner, 0, size) / size if absolute else numpy.clip(corner, 0, 1)
+        area = numpy.prod(corner[1] - corner[0] + (1 / numpy.array(size) if plus_one else 0))
+        first = fpn * fpn / (size[0] * size[1]) / 4
+        level = sum(area > first * 4 ** k for k in range(3))
+        x = maps[level][n].astype(numpy.float64)
+        extent = numpy.array(x.shape[1:])
+        corner = corner * (extent - 1) if transform < 0 else corner * extent - (0.5 if transform == 2 else 0)
+        step = (corner[1] - corner[0]) / (pooled - 1 if transform < 0 else pooled)
+        grid = [ratio or max(1, int(numpy.ceil(s))) for s in (corner[1] - corner[0]) / pooled]
+        for p, q in numpy.ndindex(pooled, pooled):
+            values = [held(x, *(corner[0] + step * ((p, q) + (numpy.array([i, j]) + (0.5 if transform > 0 else 0)) / grid)))
+                      for i, j in itertools.product(range(grid[0]), range(grid[1]))]
+            out[n, r, :, p, q] = numpy.mean(values, axis=0)
+    return out
