@@ -208,6 +208,12 @@ static void print_operators(void)
 	       "own three cases (test group `op_cases`). The generated CUDA runs on the emulator of the tests (group "
 	       "`emulated`), and on a\n"
 	       "GPU with `DEV=cuda`. Random models against ONNX Runtime (group `ort`) come on top.\n\n"
+	       "Operators that draw random numbers (RandomUniform and its kin, Bernoulli, Multinomial, Dropout with a "
+	       "true training_mode)\n"
+	       "use Philox4x32-10: the number of an element follows from the node's `seed` (without one, from the name "
+	       "of its result) and\n"
+	       "from its position alone. Every run draws the same numbers, on every device; other engines draw others."
+	       "\n\n"
 	       "| operator | opsets | inputs | attributes | interpreter | CUDA | TensorRT itself |\n"
 	       "|---|---|---|---|---|---|---|\n");
 	for (const struct op_def *const *op = op_all(); *op; op++)

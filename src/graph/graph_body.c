@@ -65,9 +65,11 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 	struct arena *a = s->program->arena;
 	struct map attributes = map_new(a);
 	struct graph_scope inner = { .g = s->g, .program = s->program, .err = s->err, .buffers = map_new(a), .function = f,
-				     .attributes = &attributes, .depth = s->depth + 1 };
+				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path };
 	struct ir_buffer *b;
 
+	if (strcmp(onnx_domain(call->domain), GRAPH_PLUGIN_DOMAIN) != 0)
+		inner.path = arena_printf(a, "%s/", graph_lasting_name(s, call));
 	if (inner.depth > GRAPH_MAX_DEPTH)
 		return too_deep(s, label);
 	bind_attributes(&attributes, s, call, f);
@@ -77,6 +79,7 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 			map_put(&inner.buffers, f->input[i], b);
 	}
 	TRY(lower_nodes(&inner, f->node, f->n_node, label));
+	s->random |= inner.random;
 	for (size_t i = 0; i < call->n_output; i++) {
 		if (!*call->output[i])
 			continue;
@@ -133,6 +136,8 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.body = g;
 	s.outer = around;
 	s.depth = around->depth + 1;
+	s.path = arena_printf(l->program->arena, "%s/%s/", l->name, v->name);
+	s.random = false;
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);
 	for (size_t i = 0; i < g->n_input; i++)
@@ -141,6 +146,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	for (size_t i = 0; i < g->n_initializer; i++)
 		TRY(add_initializer(&s, g->initializer[i], label));
 	TRY(lower_nodes(&s, g->node, g->n_node, label));
+	l->random |= s.random;
 	for (size_t i = 0; i < g->n_output; i++) {
 		TRY(graph_find_buffer(&b, &s, onnx_text(g->output[i]->name), label));
 		if (!b)

@@ -87,7 +87,7 @@ void graph_fold(struct graph_scope *s, const struct graph_node *n)
 	struct err ignored = { 0 }, *outer = s->err;
 	bool small = true;
 
-	if (!inputs_constant(n) || !is_light(s->program) || !has_own_outputs(s, n))
+	if (s->random || !inputs_constant(n) || !is_light(s->program) || !has_own_outputs(s, n))
 		return;
 	vec_each(b, &s->program->inputs)
 		small &= (*b)->data != NULL;

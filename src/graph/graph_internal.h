@@ -28,6 +28,8 @@ struct graph_scope {
 	int depth;
 	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
+	const char *path;                    /* names of the calls and graphs that lead here, but not of plugins */
+	bool random;                         /* something lowered here draws random numbers */
 };
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e);
 
@@ -54,6 +56,9 @@ struct ir_buffer *graph_constant_buffer(struct ir_program *p, const char *name, 
 
 /* Lower one node; its inputs are in s->buffers already, its outputs are put there. `label` names it in messages. */
 int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *label);
+/* What names a node alone, in the given model and in the rewritten one alike (there a plugin's function stands around
+ * it): its first result, behind the calls that lead to it. */
+const char *graph_lasting_name(const struct graph_scope *s, const Onnx__NodeProto *node);
 /* The version of a domain's operators that a node in this scope means. */
 int graph_scope_opset(const struct graph_scope *s, const char *domain);
 

@@ -6,7 +6,7 @@
 
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e)
 {
-	return (struct graph_scope){ .g = g, .program = p, .err = e, .buffers = map_new(p->arena) };
+	return (struct graph_scope){ .g = g, .program = p, .err = e, .buffers = map_new(p->arena), .path = "" };
 }
 
 int graph_scope_opset(const struct graph_scope *s, const char *domain)
@@ -163,6 +163,15 @@ int graph_find_buffer(struct ir_buffer **out, const struct graph_scope *s, const
 	return err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
 }
 
+const char *graph_lasting_name(const struct graph_scope *s, const Onnx__NodeProto *node)
+{
+	const char *result = "";
+
+	for (size_t i = 0; i < node->n_output && !*result; i++)
+		result = node->output[i];
+	return arena_printf(s->program->arena, "%s%s", s->path, result);
+}
+
 static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, const struct op_def *op, const char *label)
 {
 	struct lower *l = NEW(s->program->arena, struct lower);
@@ -170,6 +179,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	int first = s->program->stages.n;
 
 	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies };
+	l->name = graph_lasting_name(s, node);
 	l->opset = graph_scope_opset(s, node->domain);
 	if (!l->opset && op->domain)
 		l->opset = 1; /* domains of other vendors are often not imported */
@@ -188,7 +198,9 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i])
 			map_put(&s->buffers, node->output[i], l->output[i].buf);
-	graph_note_contents(s->program, first);
+	if (!l->random)
+		graph_note_contents(s->program, first);
+	s->random |= l->random;
 	return 0;
 }
 

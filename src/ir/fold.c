@@ -69,6 +69,7 @@ static expr fold_int(struct ir_pool *p, enum ir_op op, enum type t, const expr *
 	case IR_BITAND: return ir_int(p, t, a & b);
 	case IR_BITOR: return ir_int(p, t, a | b);
 	case IR_BITXOR: return ir_int(p, t, a ^ b);
+	case IR_SHR: return type_is_signed(t) || ub >= 64 ? NULL : ir_int(p, t, (int64_t)(ua >> ub));
 	case IR_EQ: return ir_int(p, TYPE_BOOL, a == b);
 	case IR_LT: return ir_int(p, TYPE_BOOL, wide_unsigned ? ua < ub : a < b);
 	case IR_LE: return ir_int(p, TYPE_BOOL, wide_unsigned ? ua <= ub : a <= b);

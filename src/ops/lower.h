@@ -47,6 +47,7 @@ struct lower {
 	const struct op_def *op;
 	int opset;                      /* of the operator's domain */
 	const char *label;              /* of the node, for messages */
+	const char *name;               /* of its first result: the node's alone, in the rewritten model too; may be null */
 	int inputs, outputs;            /* as the node lists them */
 	struct value input[256];        /* not given: an empty name */
 	bool wanted[256];               /* outputs that have a name */
@@ -54,6 +55,7 @@ struct lower {
 	const struct attr_value *attr;
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	struct value output[256];       /* results */
+	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
 };
 
 /* Checks inputs, attributes and types against the op_def (arity, required ones, allowed types and words), runs it, and
