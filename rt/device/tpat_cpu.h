@@ -26,10 +26,18 @@ typedef struct { u8 bits; } f8e4m3fn;
 typedef struct { u8 bits; } f8e4m3fnuz;
 typedef struct { u8 bits; } f8e5m2;
 typedef struct { u8 bits; } f8e5m2fnuz;
+typedef struct { u8 bits; } f8e8m0;
+
+/* Narrower than a byte: values have a byte each, elements in memory share one; pointers to them are pointers to u8. */
+typedef u8 u4;
+typedef i8 i4;
+typedef u8 u2;
+typedef i8 i2;
+typedef struct { u8 bits; } f4e2m1;
 
 /* ---- Small floats: mantissa bits, bias, and what lies beyond the largest finite value. */
 
-enum small_kind { SMALL_IEEE, SMALL_FN, SMALL_FNUZ };
+enum small_kind { SMALL_IEEE, SMALL_FN, SMALL_FNUZ, SMALL_FINITE /* neither infinity nor NaN */ };
 
 static inline double small_decode(unsigned bits, int width, int mantissa, int bias, enum small_kind kind)
 {
@@ -55,8 +63,10 @@ static inline unsigned small_encode(double x, int width, int mantissa, int bias,
 	unsigned sign = signbit(x) ? 1u << (width - 1) : 0, all = (1u << (width - 1)) - 1, top = all >> mantissa;
 	unsigned nan = kind == SMALL_FNUZ ? 1u << (width - 1) : kind == SMALL_FN ? all : (top << mantissa) | 1u << (mantissa - 1);
 	unsigned largest = kind == SMALL_IEEE ? (top << mantissa) - 1 : kind == SMALL_FN ? all - 1 : all;
-	unsigned over = saturate ? largest : kind == SMALL_IEEE ? top << mantissa : nan;
+	unsigned over = saturate || kind == SMALL_FINITE ? largest : kind == SMALL_IEEE ? top << mantissa : nan;
 	int exponent;
+	if (isnan(x) && kind == SMALL_FINITE)
+		return sign ^ 1u << (width - 1);
 	if (isnan(x))
 		return nan | (kind == SMALL_FNUZ ? 0 : sign);
 	x = fabs(x);
@@ -73,23 +83,38 @@ static inline unsigned small_encode(double x, int width, int mantissa, int bias,
 	return kind == SMALL_FNUZ && !magnitude ? 0 : magnitude | sign;
 }
 
-#define SMALL_FLOAT(T, width, mantissa, bias, kind)                                                                       \
+/* 2^(bits - 127); 255 is NaN. */
+static inline double f64_of_f8e8m0(f8e8m0 x) { return x.bits == 255 ? NAN : ldexp(1, x.bits - 127); }
+
+/* Nearest, ties up; what is out of range gives the nearer end if `saturate`, whatever its sign, else NaN. */
+static inline f8e8m0 round_f8e8m0(double x, bool saturate)
+{
+	int exponent = 0;
+	f8e8m0 y = { 255 };
+	if (isnan(x) || (!saturate && (isinf(x) || signbit(x) || x == 0)))
+		return y;
+	double half = isinf(x) ? 1 : frexp(fabs(x), &exponent); /* |x| = half * 2^exponent, 0.5 <= half < 1 */
+	int code = isinf(x) ? 255 : x == 0 ? -1 : exponent - 1 + (half >= 0.75) + 127;
+	if (code >= 0 && code <= 254)
+		y.bits = (u8)code;
+	else if (saturate)
+		y.bits = code < 0 ? 0 : 254;
+	return y;
+}
+static inline f8e8m0 f8e8m0_of_f64(double x) { return round_f8e8m0(x, false); }
+static inline f8e8m0 f8e8m0_sat_of_f64(double x) { return round_f8e8m0(x, true); }
+
+#define SMALL_FLOAT(T, width, mantissa, bias, kind)                                                                      \
 	static inline double f64_of_##T(T x) { return small_decode(x.bits, width, mantissa, bias, kind); }               \
-	static inline float f32_of_##T(T x) { return (float)f64_of_##T(x); }                                             \
-	static inline bool bool_of_##T(T x) { return f64_of_##T(x) != 0; }                                               \
 	static inline T T##_of_f64(double x) { T y = { small_encode(x, width, mantissa, bias, kind, false) }; return y; } \
-	static inline T T##_sat_of_f64(double x) { T y = { small_encode(x, width, mantissa, bias, kind, true) }; return y; } \
-	static inline T T##_of_f32(float x) { return T##_of_f64(x); }                                                    \
-	static inline T T##_sat_of_f32(float x) { return T##_sat_of_f64(x); }                                            \
-	static inline T T##_of_bool(bool x) { return T##_of_f64(x); }                                                    \
-	static inline T T##_of_i32(i32 x) { return T##_of_f64(x); }                                                      \
-	static inline T T##_of_u32(u32 x) { return T##_of_f64(x); }                                                      \
-	static inline T T##_of_i16(i16 x) { return T##_of_f64(x); }                                                      \
-	static inline T T##_of_u16(u16 x) { return T##_of_f64(x); }                                                      \
-	static inline T T##_of_i8(i8 x) { return T##_of_f64(x); }                                                        \
-	static inline T T##_of_u8(u8 x) { return T##_of_f64(x); }                                                        \
-	static inline T T##_of_i64(i64 x) { return T##_of_f64(odd_i64(x)); }                                             \
-	static inline T T##_of_u64(u64 x) { return T##_of_f64(odd_u64(x)); }
+	static inline T T##_sat_of_f64(double x) { T y = { small_encode(x, width, mantissa, bias, kind, true) }; return y; }
+SMALL_FLOAT(f16, 16, 10, 15, SMALL_IEEE)
+SMALL_FLOAT(bf16, 16, 7, 127, SMALL_IEEE)
+SMALL_FLOAT(f8e4m3fn, 8, 3, 7, SMALL_FN)
+SMALL_FLOAT(f8e4m3fnuz, 8, 3, 8, SMALL_FNUZ)
+SMALL_FLOAT(f8e5m2, 8, 2, 15, SMALL_IEEE)
+SMALL_FLOAT(f8e5m2fnuz, 8, 2, 16, SMALL_FNUZ)
+SMALL_FLOAT(f4e2m1, 4, 1, 1, SMALL_FINITE)
 
 /* A 64-bit integer as a double, rounded to odd where it does not fit: what is rounded again comes out as rounded once. */
 static inline double odd_u64(u64 x)
@@ -103,25 +128,26 @@ static inline double odd_u64(u64 x)
 }
 static inline double odd_i64(i64 x) { return x < 0 ? -odd_u64(0 - (u64)x) : odd_u64((u64)x); }
 
-SMALL_FLOAT(f16, 16, 10, 15, SMALL_IEEE)
-SMALL_FLOAT(bf16, 16, 7, 127, SMALL_IEEE)
-SMALL_FLOAT(f8e4m3fn, 8, 3, 7, SMALL_FN)
-SMALL_FLOAT(f8e4m3fnuz, 8, 3, 8, SMALL_FNUZ)
-SMALL_FLOAT(f8e5m2, 8, 2, 15, SMALL_IEEE)
-SMALL_FLOAT(f8e5m2fnuz, 8, 2, 16, SMALL_FNUZ)
-
 #define SMALL_TO_SMALL(T, S)                                             \
 	static inline T T##_of_##S(S x) { return T##_of_f64(f64_of_##S(x)); } \
 	static inline T T##_sat_of_##S(S x) { return T##_sat_of_f64(f64_of_##S(x)); }
-SMALL_TO_SMALL(f16, bf16)
-SMALL_TO_SMALL(bf16, f16)
-#define F8_FROM_SMALL(T) SMALL_TO_SMALL(T, f16) SMALL_TO_SMALL(T, bf16)
-#define F8_TO_SMALL(T) SMALL_TO_SMALL(f16, T) SMALL_TO_SMALL(bf16, T)
-F8_FROM_SMALL(f8e4m3fn) F8_FROM_SMALL(f8e4m3fnuz) F8_FROM_SMALL(f8e5m2) F8_FROM_SMALL(f8e5m2fnuz)
-#define F8_FROM_F8(T, A, B, C) SMALL_TO_SMALL(T, A) SMALL_TO_SMALL(T, B) SMALL_TO_SMALL(T, C)
-F8_FROM_F8(f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz) F8_FROM_F8(f8e4m3fnuz, f8e4m3fn, f8e5m2, f8e5m2fnuz)
-F8_FROM_F8(f8e5m2, f8e4m3fn, f8e4m3fnuz, f8e5m2fnuz) F8_FROM_F8(f8e5m2fnuz, f8e4m3fn, f8e4m3fnuz, f8e5m2)
-F8_TO_SMALL(f8e4m3fn) F8_TO_SMALL(f8e4m3fnuz) F8_TO_SMALL(f8e5m2) F8_TO_SMALL(f8e5m2fnuz)
+#define SMALL_OF_INT(T, S) static inline T T##_of_##S(S x) { return T##_of_f64(x); }
+#define EACH_SMALL(WHAT, T)                                                                                              \
+	WHAT(T, f16) WHAT(T, bf16) WHAT(T, f8e4m3fn) WHAT(T, f8e4m3fnuz) WHAT(T, f8e5m2) WHAT(T, f8e5m2fnuz)             \
+	WHAT(T, f8e8m0) WHAT(T, f4e2m1)
+#define SMALL_CONVERSIONS(T)                                                                                             \
+	static inline float f32_of_##T(T x) { return (float)f64_of_##T(x); }                                             \
+	static inline bool bool_of_##T(T x) { return f64_of_##T(x) != 0; }                                               \
+	static inline T T##_of_f32(float x) { return T##_of_f64(x); }                                                    \
+	static inline T T##_sat_of_f32(float x) { return T##_sat_of_f64(x); }                                            \
+	SMALL_OF_INT(T, bool) SMALL_OF_INT(T, i2) SMALL_OF_INT(T, u2) SMALL_OF_INT(T, i4) SMALL_OF_INT(T, u4)            \
+	SMALL_OF_INT(T, i8) SMALL_OF_INT(T, u8) SMALL_OF_INT(T, i16) SMALL_OF_INT(T, u16) SMALL_OF_INT(T, i32)           \
+	SMALL_OF_INT(T, u32)                                                                                             \
+	static inline T T##_of_i64(i64 x) { return T##_of_f64(odd_i64(x)); }                                             \
+	static inline T T##_of_u64(u64 x) { return T##_of_f64(odd_u64(x)); }                                             \
+	EACH_SMALL(SMALL_TO_SMALL, T)
+SMALL_CONVERSIONS(f16) SMALL_CONVERSIONS(bf16) SMALL_CONVERSIONS(f8e4m3fn) SMALL_CONVERSIONS(f8e4m3fnuz)
+SMALL_CONVERSIONS(f8e5m2) SMALL_CONVERSIONS(f8e5m2fnuz) SMALL_CONVERSIONS(f8e8m0) SMALL_CONVERSIONS(f4e2m1)
 
 static inline double f64_of_f32(float x) { return x; }
 static inline float f32_of_f64(double x) { return (float)x; }
@@ -137,8 +163,7 @@ static inline float f32_of_f64(double x) { return (float)x; }
 #define INT_TYPE(T, low, high)                                                                                     \
 	INT_OF_FLOAT(T, low, high, f32, float)                                                                     \
 	INT_OF_FLOAT(T, low, high, f64, double)                                                                    \
-	INT_OF_SMALL(T, f16) INT_OF_SMALL(T, bf16) INT_OF_SMALL(T, f8e4m3fn) INT_OF_SMALL(T, f8e4m3fnuz)           \
-	INT_OF_SMALL(T, f8e5m2) INT_OF_SMALL(T, f8e5m2fnuz)
+	EACH_SMALL(INT_OF_SMALL, T)
 INT_TYPE(i8, INT8_MIN, INT8_MAX)
 INT_TYPE(u8, 0, UINT8_MAX)
 INT_TYPE(i16, INT16_MIN, INT16_MAX)
@@ -147,6 +172,54 @@ INT_TYPE(i32, INT32_MIN, INT32_MAX)
 INT_TYPE(u32, 0, UINT32_MAX)
 INT_TYPE(i64, INT64_MIN, INT64_MAX)
 INT_TYPE(u64, 0, UINT64_MAX)
+INT_TYPE(i4, -8, 7)
+INT_TYPE(u4, 0, 15)
+INT_TYPE(i2, -2, 1)
+INT_TYPE(u2, 0, 3)
+
+/* Integers to those that C does not have: wraps. */
+#define NARROW_OF_INT(T, S) static inline T T##_of_##S(S x) { return T##_of_low((int)((u64)x & 15)); }
+#define NARROW_TYPE(T, low, high)                                                                                  \
+	static inline T T##_of_low(int x)                                                                          \
+	{                                                                                                          \
+		x &= (high) - (low);                                                                               \
+		return (T)(x > (high) ? x - ((high) - (low) + 1) : x);                                             \
+	}                                                                                                          \
+	NARROW_OF_INT(T, bool) NARROW_OF_INT(T, i2) NARROW_OF_INT(T, u2) NARROW_OF_INT(T, i4) NARROW_OF_INT(T, u4) \
+	NARROW_OF_INT(T, i8) NARROW_OF_INT(T, u8) NARROW_OF_INT(T, i16) NARROW_OF_INT(T, u16)                      \
+	NARROW_OF_INT(T, i32) NARROW_OF_INT(T, u32) NARROW_OF_INT(T, i64) NARROW_OF_INT(T, u64)
+NARROW_TYPE(i4, -8, 7)
+NARROW_TYPE(u4, 0, 15)
+NARROW_TYPE(i2, -2, 1)
+NARROW_TYPE(u2, 0, 3)
+
+/* ---- Elements narrower than a byte: element i of BITS bits; many of them, from a whole byte on. CODE: the bits of x. */
+
+#define PACKED(T, BITS, CODE, VALUE)                                                                               \
+	static inline T load_##T(const u8 *p, i64 i)                                                               \
+	{                                                                                                          \
+		int code = p[i / (8 / BITS)] >> i % (8 / BITS) * BITS & ((1 << BITS) - 1);                         \
+		T x = VALUE;                                                                                       \
+		return x;                                                                                          \
+	}                                                                                                          \
+	static inline void load_vector_##T(const u8 *p, i64 i, T *v, int n)                                        \
+	{                                                                                                          \
+		for (int k = 0; k < n; k++)                                                                        \
+			v[k] = load_##T(p, i + k);                                                                 \
+	}                                                                                                          \
+	static inline void store_vector_##T(u8 *p, i64 i, const T *v, int n)                                       \
+	{                                                                                                          \
+		memset(p + i / (8 / BITS), 0, (size_t)n / (8 / BITS));                                             \
+		for (int k = 0; k < n; k++) {                                                                      \
+			T x = v[k];                                                                                \
+			p[(i + k) / (8 / BITS)] |= (u8)((CODE & ((1 << BITS) - 1)) << (i + k) % (8 / BITS) * BITS); \
+		}                                                                                                  \
+	}
+PACKED(i4, 4, x, (i4)((code ^ 8) - 8))
+PACKED(u4, 4, x, (u4)code)
+PACKED(i2, 2, x, (i2)((code ^ 2) - 2))
+PACKED(u2, 2, x, (u2)code)
+PACKED(f4e2m1, 4, x.bits, { (u8)code })
 
 /* ---- Arithmetic. */
 
@@ -201,7 +274,8 @@ BITS(i16, i16, f16, f16) BITS(u16, u16, f16, f16) BITS(f16, f16, i16, i16) BITS(
 BITS(i16, i16, bf16, bf16) BITS(u16, u16, bf16, bf16) BITS(bf16, bf16, i16, i16) BITS(bf16, bf16, u16, u16)
 BITS(bf16, bf16, f16, f16) BITS(f16, f16, bf16, bf16)
 #define BITS_F8(T) BITS(i8, i8, T, T) BITS(u8, u8, T, T) BITS(T, T, i8, i8) BITS(T, T, u8, u8)
-BITS_F8(f8e4m3fn) BITS_F8(f8e4m3fnuz) BITS_F8(f8e5m2) BITS_F8(f8e5m2fnuz) BITS(u8, u8, bool, bool) BITS(i8, i8, bool, bool)
+BITS_F8(f8e4m3fn) BITS_F8(f8e4m3fnuz) BITS_F8(f8e5m2) BITS_F8(f8e5m2fnuz) BITS_F8(f8e8m0)
+BITS(u4, u4, f4e2m1, f4e2m1) BITS(f4e2m1, f4e2m1, u4, u4) BITS(u8, u8, bool, bool) BITS(i8, i8, bool, bool)
 BITS(i8, i8, u8, u8) BITS(u8, u8, i8, i8) BITS(i16, i16, u16, u16) BITS(u16, u16, i16, i16)
 BITS(i32, i32, u32, u32) BITS(u32, u32, i32, i32) BITS(i64, i64, u64, u64) BITS(u64, u64, i64, i64)
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "dev/cuda_driver.h"
 #include "dev/dev.h"
 #include "dev/nvrtc.h"
@@ -66,11 +67,12 @@ static int compile(struct dev *d, struct dev_code *out, const struct dev_source 
                    struct err *e)
 {
 	const struct gpu *g = d->state;
-	const struct dev_nvrtc_header header = { "tpat_device.h", g->device_header };
+	const struct embed_file *types = embed_find("rt/device/tpat_types.h");
+	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text }, { "tpat_device.h", g->device_header } };
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
-		                     .header = &header,
-		                     .headers = g->device_header ? 1 : 0,
+		                     .header = header,
+		                     .headers = g->device_header ? 2 : 1,
 		                     .arch = d->props.arch,
 		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));

@@ -47,6 +47,15 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 	assign(g, s->buf->name, s->at, new);
 }
 
+/* Between an array and elements narrower than a byte. */
+static void print_packed(struct gen_text *g, const struct ir_stmt *s, const char *verb)
+{
+	gen_indent(g);
+	str_printf(g->out, "%s_vector_%s(%s, ", verb, type_name(s->type), s->buf->name);
+	gen_expr(g, s->at);
+	str_printf(g->out, ", %s, %d);\n", s->name, s->width);
+}
+
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *type = gen_type(g, s->type);
@@ -60,7 +69,10 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		break;
 	case IR_ASSIGN: assign(g, s->name, NULL, s->value); break;
 	case IR_SET: assign(g, s->name, s->at, s->value); break;
-	case IR_STORE: assign(g, s->buf->name, s->at, s->value); break;
+	case IR_STORE:
+		ck(!type_is_packed(s->buf->type));
+		assign(g, s->buf->name, s->at, s->value);
+		break;
 	case IR_UPDATE: print_update(g, s); break;
 	case IR_FOR:
 		begin(g, "for (i64 ");
@@ -90,12 +102,20 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_ARRAY: str_line(g->out, "%s %s[%d];", type, s->name, s->width); break;
 	case IR_LOAD_VECTOR:
 		str_line(g->out, "%s %s[%d];", type, s->name, s->width);
+		if (type_is_packed(s->type)) {
+			print_packed(g, s, "load");
+			break;
+		}
 		begin(g, "memcpy(");
 		str_printf(g->out, "%s, %s + ", s->name, s->buf->name);
 		gen_operand(g, s->at);
 		str_printf(g->out, ", sizeof %s);\n", s->name);
 		break;
 	case IR_STORE_VECTOR:
+		if (type_is_packed(s->type)) {
+			print_packed(g, s, "store");
+			break;
+		}
 		begin(g, "memcpy(");
 		str_printf(g->out, "%s + ", s->buf->name);
 		gen_operand(g, s->at);
@@ -123,7 +143,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	gen_about(&g);
 	str_printf(out, "void %s(void *const *args, const uint32_t block[3])\n{\n", k->name);
 	vec_each (b, &k->buffers) {
-		const char *type = gen_type(&g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
+		const char *type = gen_element_type(&g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
 		str_printf(out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type,
 		           n++);
 	}

@@ -1,4 +1,5 @@
-/* Kernels as CUDA C++ text. The small types, conversions and collectives it calls are in rt/device/tpat_device.h. */
+/* Kernels as CUDA C++ text. The small types, conversions and collectives it calls are in rt/device/tpat_device.h
+ * and tpat_types.h. */
 #include "gen/text.h"
 
 #include <string.h>
@@ -127,6 +128,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		str_line(g->out, "\treturn;");
 		break;
 	case IR_STORE:
+		ck(!type_is_packed(s->buf->type));
 		line_begin(g);
 		str_add(g->out, s->buf->name);
 		assignment(g, s->at, s->value);
@@ -148,13 +150,19 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_LOAD_VECTOR:
 		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
 		line_begin(g);
-		str_printf(g->out, "load(%s, %s + ", s->name, s->buf->name);
+		if (type_is_packed(s->type))
+			str_printf(g->out, "load_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);
+		else
+			str_printf(g->out, "load(%s, %s + ", s->name, s->buf->name);
 		gen_operand(g, s->at);
 		str_add(g->out, ");\n");
 		break;
 	case IR_STORE_VECTOR:
 		line_begin(g);
-		str_printf(g->out, "store(%s + ", s->buf->name);
+		if (type_is_packed(s->type))
+			str_printf(g->out, "store_%s(%s, ", type_name(s->type), s->buf->name);
+		else
+			str_printf(g->out, "store(%s + ", s->buf->name);
 		gen_operand(g, s->at);
 		str_printf(g->out, ", %s);\n", s->name);
 		break;
@@ -181,7 +189,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d)\nvoid %s(", k->threads, k->name);
 	vec_each (b, &k->buffers) {
 		str_printf(out, "%s%s%s *__restrict__ %s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
-		           gen_type(&g, (*b)->type), (*b)->name);
+		           gen_element_type(&g, (*b)->type), (*b)->name);
 		separator = ", ";
 	}
 	vec_each (n, &k->symbols)

@@ -39,6 +39,11 @@ const char *gen_type(const struct gen_text *g, enum type t)
 	}
 }
 
+const char *gen_element_type(const struct gen_text *g, enum type t)
+{
+	return type_is_packed(t) ? "u8" : gen_type(g, t);
+}
+
 const char *gen_symbol(const struct gen_text *g, const char *name)
 {
 	bool taken = ir_name_reserved(name);
@@ -176,7 +181,7 @@ static void print_cast(struct gen_text *g, expr e)
 	} else if (to == TYPE_INDEX && type_is_float(from)) {
 		snprintf(name, sizeof name, g->target->c ? "i64_of_%s" : "to_i64", type_name(from));
 		call(g, name, 1, e->arg);
-	} else if ((from == TYPE_BOOL || from_int) && (to_int || to == TYPE_F32 || to == TYPE_F64)) {
+	} else if ((from == TYPE_BOOL || from_int) && ((to_int && !type_is_packed(to)) || to == TYPE_F32 || to == TYPE_F64)) {
 		str_printf(g->out, "(%s)", gen_type(g, to));
 		print(g, e->arg[0], PREC_UNARY);
 	} else if (to == TYPE_BOOL && !small_float(from)) {
@@ -285,9 +290,12 @@ static void print_node(struct gen_text *g, expr e)
 			str_add(g->out, e->name);
 		break;
 	case IR_LOAD:
-		str_printf(g->out, "%s[", e->buf->name);
+		if (type_is_packed(t))
+			str_printf(g->out, "load_%s(%s, ", type_name(t), e->buf->name);
+		else
+			str_printf(g->out, "%s[", e->buf->name);
 		print(g, e->arg[0], 0);
-		str_add(g->out, "]");
+		str_add(g->out, type_is_packed(t) ? ")" : "]");
 		break;
 	case IR_CAST:
 	case IR_CAST_SAT: print_cast(g, e); break;

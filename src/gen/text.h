@@ -20,6 +20,8 @@ struct gen_text {
 };
 
 const char *gen_type(const struct gen_text *g, enum type t);
+/* What pointers into a buffer of type t point at: bytes, where elements are narrower. */
+const char *gen_element_type(const struct gen_text *g, enum type t);
 void gen_expr(struct gen_text *g, expr e);
 /* As the right operand of +, < or =: bracketed where it would fall apart. */
 void gen_operand(struct gen_text *g, expr e);

@@ -153,6 +153,8 @@ static void check_made(struct checker *c)
 			complain(c, "defines an input or a constant", "");
 		else if (!c->rc && c->defined[b->id])
 			complain(c, "a buffer is defined twice", "");
+		else if (c->stage->kind != IR_MAP && type_is_packed(b->type)) /* a map's threads own whole bytes */
+			complain(c, "only maps make elements narrower than a byte:", b->name);
 	}
 }
 

@@ -146,7 +146,8 @@ struct ir_size {
  *          and the axis behind them, of extent space[0] >= out's extent along `axis`. A NaN is larger than all numbers
  * compact: out[k] = value at the k-th point of the space, in row-major order, where `where` holds; count[] = how many
  *          there are: the size that is out's extent
- * loop:    see struct ir_loop */
+ * loop:    see struct ir_loop
+ * Elements narrower than a byte are made by maps only: whoever stores one stores all that share its byte. */
 enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN, IR_SORT, IR_COMPACT, IR_LOOP };
 
 enum ir_combine {

@@ -212,7 +212,7 @@ static bool absorb_map(struct ir_program *p, int i)
 		ir_stage_exprs(m, count_slot, &in);
 		if (!in.in_stage)
 			continue;
-		if (m->kind != IR_MAP || !same_extents(m->out, s->out))
+		if (m->kind != IR_MAP || type_is_packed(m->out->type) || !same_extents(m->out, s->out))
 			return false;
 		ir_walk(m->value, check_plain, &job);
 		if (!job.plain)

@@ -177,7 +177,7 @@ expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
 	for (int i = 0; i < buf->rank; i++)
 		ck(index[i]->type == TYPE_INDEX);
 	/* Constants of one element, and elements of constants at constant places, are numbers. */
-	if (buf->role == IR_CONSTANT && type_info(buf->type)->bits >= 8) {
+	if (buf->role == IR_CONSTANT) {
 		int64_t at = 0, i;
 		bool known = tensor_count(buf->data) > 0;
 		for (int k = 0; k < buf->rank && known; k++) {

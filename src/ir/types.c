@@ -50,16 +50,22 @@ static const char *fault_of_operand(enum ir_op op, enum type t)
 	return computes(t) ? NULL : "an operand of a type without arithmetic (cast it first)";
 }
 
+static bool is_signed_int(enum type t)
+{
+	return type_is_int(t) && type_is_signed(t);
+}
+
 static const char *fault_of_cast(enum ir_op op, enum type to, enum type from)
 {
 	int from_bits = type_info(from)->bits, to_bits = type_info(to)->bits;
 	if (!has_elements(from) || !has_elements(to))
 		return "a cast of such a type";
 	if (op == IR_CAST_SAT && (!type_is_float(from) || !type_is_float(to) || to_bits > 8))
-		return "a saturating cast is of floats to 8-bit floats";
-	if (op == IR_BITCAST &&
-	    (to == TYPE_INDEX || from == TYPE_INDEX || to == TYPE_BOOL || from_bits != to_bits || to_bits < 8))
+		return "a saturating cast is of floats to floats of 8 bits or less";
+	if (op == IR_BITCAST && (to == TYPE_INDEX || from == TYPE_INDEX || to == TYPE_BOOL || from_bits != to_bits))
 		return "a bitcast between types of two widths";
+	if (op == IR_BITCAST && to_bits < 8 && (is_signed_int(to) || is_signed_int(from)))
+		return "a bitcast of signed integers narrower than a byte (cast them to unsigned ones)";
 	return NULL;
 }
 

@@ -58,7 +58,7 @@ static int lower_constant_node(struct lower *l)
 	struct space s = { 0 };
 
 	TRY(read_value(l, &t));
-	if (!(TS_DATA & 1u << t->type))
+	if (!(TS_ALL & 1u << t->type))
 		return lower_fail(l, ERR_UNSUPPORTED, "its value is %s, a type that cannot be computed with.",
 		                  type_name(t->type));
 	for (int i = 0; i < t->rank; i++)
@@ -94,7 +94,7 @@ static int lower_constant_of_shape(struct lower *l)
 	struct space s;
 	expr y;
 
-	if (t && (tensor_count(t) != 1 || !(TS_DATA & 1u << t->type)))
+	if (t && (tensor_count(t) != 1 || !(TS_ALL & 1u << t->type)))
 		return lower_fail(l, ERR_MODEL, "the value must be one number; it is %s.",
 		                  tensor_describe(t, l->program->arena));
 	TRY(lower_known(l, 0, &shape));

@@ -12,7 +12,7 @@ const struct op_def op_identity = {
 	.name = "Identity",
 	.since = { 1, 13, 14, 16, 19, 21, 23, 24, 25 },
 	.formula = "y = x",
-	.inputs = { IN("input", TS_DATA) },
+	.inputs = { IN("input", TS_ALL) },
 	.outputs = { OUT("output") },
 	.lower = lower,
 	.cases = { "input:f32[N,3,H,W]" },

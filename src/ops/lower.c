@@ -49,6 +49,7 @@ static const char *types_text(struct lower *l, uint32_t types)
 		{ TS_INT, "an integer" },
 		{ TS_SINT, "a signed integer" },
 		{ TS_F8, "an 8-bit float" },
+		{ TS_PACKED, "a type narrower than a byte" },
 	};
 	const char *word[TYPE_COUNT];
 	struct str s = str_new(l->program->arena);

@@ -103,11 +103,26 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
 	return out;
 }
 
+/* Only maps make elements narrower than a byte: other stages make whole bytes, of type_unpacked(t), and a map follows. */
+static struct value packed(struct lower *l, const char *name, enum type t, struct value unpacked)
+{
+	struct space s = space_of(l, unpacked);
+
+	return lower_map(l, name, t, &s, at(unpacked, &s));
+}
+
 struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
                           enum ir_combine c, expr value, expr post)
 {
-	struct value out = new_buffer(l, name, t, s, rank);
-	struct ir_stage *stage = ir_stage_new(l->program, IR_REDUCE, out.buf);
+	struct value out;
+	struct ir_stage *stage;
+
+	if (type_is_packed(t)) {
+		out = lower_reduce(l, "unpacked", type_unpacked(t), s, rank, c, value, post ? cast(post, t) : NULL);
+		return packed(l, name, t, out);
+	}
+	out = new_buffer(l, name, t, s, rank);
+	stage = ir_stage_new(l->program, IR_REDUCE, out.buf);
 
 	stage->value = value;
 	stage->combine = c;
@@ -127,8 +142,16 @@ expr acc(struct lower *l, enum type t)
 struct value lower_scan(struct lower *l, const char *name, enum type t, const struct space *s, int axis, enum ir_combine c,
                         bool exclusive, bool reverse, expr value, expr post)
 {
-	struct value out = new_buffer(l, name, t, s, s->rank);
-	struct ir_stage *stage = ir_stage_new(l->program, IR_SCAN, out.buf);
+	struct value out;
+	struct ir_stage *stage;
+
+	if (type_is_packed(t)) {
+		out = lower_scan(l, "unpacked", type_unpacked(t), s, axis, c, exclusive, reverse, value,
+		                 post ? cast(post, t) : NULL);
+		return packed(l, name, t, out);
+	}
+	out = new_buffer(l, name, t, s, s->rank);
+	stage = ir_stage_new(l->program, IR_SCAN, out.buf);
 
 	stage->value = value;
 	stage->combine = c;
@@ -143,8 +166,15 @@ struct value lower_scan(struct lower *l, const char *name, enum type t, const st
 struct value lower_scatter(struct lower *l, const char *name, enum type t, const struct space *out, expr init,
                            const struct space *s, enum ir_combine c, const expr *at, expr value, expr where)
 {
-	struct value v = new_buffer(l, name, t, out, out->rank);
-	struct ir_stage *stage = ir_stage_new(l->program, IR_SCATTER, v.buf);
+	struct value v;
+	struct ir_stage *stage;
+
+	if (type_is_packed(t)) {
+		v = lower_scatter(l, "unpacked", type_unpacked(t), out, cast(init, t), s, c, at, cast(value, t), where);
+		return packed(l, name, t, v);
+	}
+	v = new_buffer(l, name, t, out, out->rank);
+	stage = ir_stage_new(l->program, IR_SCATTER, v.buf);
 
 	stage->init = cast(init, t);
 	stage->value = cast(value, t);

@@ -18,6 +18,8 @@ struct lower;
 #define TS_NUMBER (TS_FLOAT | TS_INT)
 #define TS_PLAIN (TS_NUMBER | TS(BOOL))  /* what copies of data take */
 #define TS_DATA (TS_PLAIN | TS_F8)
+#define TS_PACKED (TS(I4) | TS(U4) | TS(I2) | TS(U2) | TS(F4E2M1)) /* narrower than a byte */
+#define TS_ALL (TS_DATA | TS_PACKED | TS(F8E8M0))
 
 enum { OP_MAX_INPUTS = 16, OP_MAX_OUTPUTS = 8, OP_MAX_ATTRS = 24, OP_MAX_VERSIONS = 16, OP_MAX_CASES = 8 };
 

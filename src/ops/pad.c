@@ -108,7 +108,7 @@ const struct op_def op_pad = {
 	.name = "Pad",
 	.since = { 1, 2, 11, 13, 18, 19, 21, 23, 24, 25 },
 	.formula = "y[i...] = x[i - begin ...], outside by the mode",
-	.inputs = { IN("data", TS_DATA), OPT("pads", TS(I64)), OPT("constant_value", TS_DATA),
+	.inputs = { IN("data", TS_ALL), OPT("pads", TS(I64)), OPT("constant_value", TS_ALL),
 	            OPT("axes", TS(I32) | TS(I64)) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_WORD("mode", "constant|reflect|edge|wrap", "what stands outside"),

@@ -1,8 +1,11 @@
 /* QuantizeLinear: y = saturate(round(x / scale) + zero_point), halves to even; DequantizeLinear: y = (x - zero_point) *
  * scale. Scale and zero point belong to the whole tensor, to the indices of one axis, or to blocks along it.
- * Source: ONNX, operators QuantizeLinear and DequantizeLinear, opsets 10 to 28. Types of 4 bits and less are refused.
- */
+ * A float type that is quantised to has no zero point but what is added. Source: ONNX, operators QuantizeLinear and
+ * DequantizeLinear, opsets 10 to 28. */
 #include "ops/quantize.h"
+
+#define TS_QUANTIZED (TS_Q8 | TS(I16) | TS(U16) | TS_F8 | TS_PACKED)
+#define TS_CONTRIB (TS_Q8 | TS(I16) | TS(U16) | TS(I4) | TS(U4)) /* of com.microsoft */
 
 expr quantize_element(expr scaled, expr zero, enum type t)
 {
@@ -51,25 +54,23 @@ static int quantize_lower(struct lower *l)
 	if (zero.given && asked && asked != (int64_t)t)
 		return lower_fail(l, ERR_MODEL, "output_dtype is %s, the zero point is %s; they must agree.",
 		                  type_name((enum type)asked), type_name(t));
-	if (t >= TYPE_COUNT || !((TS_Q8 | TS(I16) | TS(U16) | TS_F8) & 1u << t)) {
-		lower_fail(l, ERR_UNSUPPORTED,
-		           "it quantises to %s; only 8- and 16-bit integers and 8-bit floats can be made.",
-		           type_name(t));
-		return err_advise(l->err,
-		                  "Keep this node outside the plugin: TensorRT's own layers take packed 4-bit types.");
-	}
+	if (t >= TYPE_COUNT || !(TS_QUANTIZED & 1u << t))
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "it quantises to %s; only integers of 2 to 16 bits and floats of 4 and 8 bits can be "
+		                  "made.",
+		                  type_name(t));
 	TRY(parameter(l, scale, &s, &step));
 	if (zero.given)
 		TRY(parameter(l, zero, &s, &offset));
 	y = type_is_float(value_type(x)) ? wide(at(x, &s)) : cast(at(x, &s), TYPE_F32);
-	y = divide(y, cast(step, y->type));
+	y = divide(y, cast(wide(step), y->type));
 	if (l->opset >= 23) { /* the quotient is rounded to a type: the scale's, or the one asked for */
 		enum type p = precision ? (enum type)precision : value_type(scale);
 
 		if (p == TYPE_F16 || p == TYPE_BF16)
 			y = cast(cast(y, p), TYPE_F32);
 	}
-	if (!(TS_F8 & 1u << t))
+	if (!type_is_float(t))
 		y = quantize_element(y, offset, t);
 	else if (lower_int(l, "saturate"))
 		y = ir_cast_sat(offset ? add(y, wide(offset)) : y, t);
@@ -88,7 +89,9 @@ static int dequantize_lower(struct lower *l)
 	expr step, offset, y = wide(at(x, &s));
 
 	if (t >= TYPE_COUNT || !(TS_FLOAT & 1u << t))
-		return lower_fail(l, ERR_MODEL, "output_dtype %lld is not a float type.", (long long)asked);
+		return lower_fail(l, ERR_MODEL,
+		                  "the result would be %s; output_dtype must name float, float16 or bfloat16.",
+		                  type_name(t));
 	if (zero.given && value_type(zero) != value_type(x))
 		return lower_fail(l, ERR_MODEL, "the input is %s, its zero point %s; they must have one type.",
 		                  type_name(value_type(x)), type_name(value_type(zero)));
@@ -97,7 +100,7 @@ static int dequantize_lower(struct lower *l)
 		TRY(parameter(l, zero, &s, &offset));
 		y = sub(y, wide(offset));
 	}
-	y = mul(cast(y, TYPE_F32), wide(step));
+	y = mul(cast(y, TYPE_F32), cast(wide(step), TYPE_F32));
 	lower_output(l, 0, lower_map(l, NULL, t, &s, y));
 	return 0;
 }
@@ -112,8 +115,8 @@ static int dequantize_lower(struct lower *l)
 
 const struct op_def ops_quantize[] = {
 	{ .name = "QuantizeLinear", .since = SINCE, .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
-	  .inputs = { IN("x", TS_SCALE | TS(I32)), IN("y_scale", TS_SCALE | TS(I32)),
-		      OPT("y_zero_point", TS_Q8 | TS(I16) | TS(U16) | TS_F8) },
+	  .inputs = { IN("x", TS_SCALE | TS(I32)), IN("y_scale", TS_SCALE | TS(I32) | TS(F8E8M0)),
+		      OPT("y_zero_point", TS_QUANTIZED) },
 	  .outputs = { OUT("y") },
 	  .attrs = { PLACE, TYPED,
 		     ATTR_INT("saturate", 1, "to 8-bit floats: too large becomes the largest finite value"),
@@ -121,25 +124,30 @@ const struct op_def ops_quantize[] = {
 	  .lower = quantize_lower,
 	  .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u8[]",
 		     "x:f32[N,8,H] y_scale:f32[8] y_zero_point:i8[8] opset=13",
-		     "x:f16[N,64] y_scale:f16[N,2] y_zero_point:i8[N,2] block_size=32 opset=21" } },
+		     "x:f16[N,64] y_scale:f16[N,2] y_zero_point:i8[N,2] block_size=32 opset=21",
+		     "x:f16[N,7,H] y_scale:f16[7] y_zero_point:i4[7] opset=21",
+		     "x:f32[N,64] y_scale:f8e8m0[N,2] output_dtype=23 block_size=32 opset=28" } },
 	{ .name = "DequantizeLinear", .since = SINCE, .formula = "y = (x - x_zero_point) * x_scale",
-	  .inputs = { IN("x", TS_Q8 | TS(I16) | TS(U16) | TS(I32) | TS_F8), IN("x_scale", TS_SCALE),
-		      OPT("x_zero_point", TS_Q8 | TS(I16) | TS(U16) | TS(I32) | TS_F8) },
+	  .inputs = { IN("x", TS_QUANTIZED | TS(I32)), IN("x_scale", TS_SCALE | TS(F8E8M0)),
+		      OPT("x_zero_point", TS_QUANTIZED | TS(I32)) },
 	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED }, .lower = dequantize_lower,
 	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[]",
 		     "x:i8[N,8,H] x_scale:f32[8] x_zero_point:i8[8] opset=13",
-		     "x:i8[N,64] x_scale:f16[N,2] block_size=32 opset=21" } },
+		     "x:i8[N,64] x_scale:f16[N,2] block_size=32 opset=21",
+		     "x:u4[N,9] x_scale:f32[9] x_zero_point:u4[9] opset=21",
+		     "x:u2[N,64] x_scale:f16[N,2] x_zero_point:u2[N,2] block_size=32 opset=25",
+		     "x:f4e2m1[N,64] x_scale:f8e8m0[N,2] output_dtype=10 block_size=32 opset=28" } },
 	/* ONNX Runtime's own, from before ONNX had 16 bits. */
 	{ .name = "QuantizeLinear", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
-	  .inputs = { IN("x", TS_SCALE), IN("y_scale", TS_SCALE), OPT("y_zero_point", TS_Q8 | TS(I16) | TS(U16)) },
+	  .inputs = { IN("x", TS_SCALE), IN("y_scale", TS_SCALE), OPT("y_zero_point", TS_CONTRIB) },
 	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED, ATTR_INT("saturate", 1, "of 8-bit floats"),
 		     ATTR_INT("precision", 0, "has no effect") },
 	  .lower = quantize_lower, .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u16[]" } },
 	{ .name = "DequantizeLinear", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = (x - x_zero_point) * x_scale",
-	  .inputs = { IN("x", TS_Q8 | TS(I16) | TS(U16) | TS(I32)), IN("x_scale", TS_SCALE),
-		      OPT("x_zero_point", TS_Q8 | TS(I16) | TS(U16) | TS(I32)) },
+	  .inputs = { IN("x", TS_CONTRIB | TS(I32)), IN("x_scale", TS_SCALE),
+		      OPT("x_zero_point", TS_CONTRIB | TS(I32)) },
 	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED }, .lower = dequantize_lower,
 	  .cases = { "x:u16[N,33] x_scale:f32[] x_zero_point:u16[]" } },
 	{ .name = NULL },

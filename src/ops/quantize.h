@@ -1,4 +1,4 @@
-/* The step from a real number to an integer of 8 or 16 bits that all quantising operators share. */
+/* The step from a real number to an integer of 16 bits or less that all quantising operators share. */
 #ifndef TPAT_OPS_QUANTIZE_H
 #define TPAT_OPS_QUANTIZE_H
 

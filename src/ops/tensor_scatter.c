@@ -38,7 +38,7 @@ const struct op_def op_tensor_scatter = {
 	.name = "TensorScatter",
 	.since = { 24 },
 	.formula = "present_cache = past_cache, with update from write_indices on along an axis",
-	.inputs = { IN("past_cache", TS_DATA), IN("update", TS_DATA), OPT("write_indices", TS(I64)) },
+	.inputs = { IN("past_cache", TS_ALL), IN("update", TS_ALL), OPT("write_indices", TS(I64)) },
 	.outputs = { OUT("present_cache") },
 	.attrs = { ATTR_WORD("mode", "linear|circular", "circular: behind the end it continues at the beginning"),
 	           ATTR_INT("axis", -2, "the axis of sequences") },

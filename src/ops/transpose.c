@@ -33,7 +33,7 @@ const struct op_def op_transpose = {
 	.name = "Transpose",
 	.since = { 1, 13, 21, 23, 24, 25 },
 	.formula = "y[i...] = x[j...], j[perm[k]] = i[k]",
-	.inputs = { IN("data", TS_DATA) },
+	.inputs = { IN("data", TS_ALL) },
 	.outputs = { OUT("transposed") },
 	.attrs = { ATTR_INTS("perm", "for each axis of the result, the input's; without it: all reversed") },
 	.lower = lower,

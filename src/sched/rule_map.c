@@ -1,4 +1,5 @@
-/* Rule map: one thread makes `width` neighbouring elements of a map; loads that run along with them are vectors too. */
+/* Rule map: one thread makes `width` neighbouring elements of a map; loads that run along with them are vectors too. Of
+ * elements narrower than a byte a thread makes all of a byte at least, so that no two threads store into one. */
 #include "sched/build.h"
 
 #include "ir/axis_names.h"
@@ -35,7 +36,8 @@ static bool runs_along(struct ir_program *p, const struct ir_stage *s, expr e, i
 {
 	int inner = inner_axis(s->out);
 	expr flat = ir_flat(p->pool, e->buf, e->arg), stride = ir_stride(flat, inner);
-	if (!stride || !ir_is_int(stride, 1) || type_info(e->type)->bits * width > 256)
+	int bits = type_info(e->type)->bits * width;
+	if (!stride || !ir_is_int(stride, 1) || bits > 256 || bits < 8)
 		return false;
 	struct divisible d = { width, s->out->dim[inner], true };
 	ir_poly_terms(ir_binary(IR_SUB, flat, ir_axis(p->pool, inner, s->out->dim[inner])), check_term, &d);
@@ -89,7 +91,7 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 	(void)t;
 	for (int width = MAX_WIDTH; width > 1 && inner >= 0; width /= 2) {
 		int64_t extent;
-		if (bits * width > 128 || (ir_const_int(s->out->dim[inner], &extent) && extent % width))
+		if (bits * width > 128 || bits * width < 8 || (ir_const_int(s->out->dim[inner], &extent) && extent % width))
 			continue;
 		struct find f = find_vectors(p, s, width);
 		if (f.vectors || !f.loads)
@@ -99,26 +101,77 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 	return n;
 }
 
-static void one_element(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                        const struct sched_choice *c, const char *suffix)
+static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *own)
 {
-	struct ir_program *p = plan->program;
-	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
-	bool used[IR_MAX_RANK] = { false };
-	expr axis[IR_MAX_RANK], count = out_count(p, s), own[IR_MAX_RANK];
-	expr element = declare_element(p, k, count, THREADS, 1);
 	for (int i = 0; i < s->out->rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	expr same = ir_flat(p->pool, s->out, own);
+	return ir_flat(p->pool, s->out, own);
+}
+
+/* The value of the element at flat position `at`: declares the axes that it needs in `b`. */
+static expr value_at(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr at)
+{
+	bool used[IR_MAX_RANK] = { false };
+	expr axis[IR_MAX_RANK], own[IR_MAX_RANK];
 	/* Only the axes that are still met after loads at the own position became x[element]. */
-	struct axes a = { .value = own, .same = same, .same_as = element };
+	struct axes a = { .value = own, .same = own_position(p, s, own), .same_as = at };
 	mark_axes(to_kernel(p, s->value, &a), used);
-	declare_axes(p, &k->body, element, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
+	declare_axes(p, b, at, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
 	a.value = axis;
 	for (int i = 0; i < s->out->rank; i++)
 		if (!axis[i])
 			axis[i] = ir_index(p->pool, 0); /* not met */
-	emit_store(p, &k->body, s->out, element, to_kernel(p, s->value, &a));
+	return to_kernel(p, s->value, &a);
+}
+
+/* The elements of one byte a thread; behind the last one of all, a byte holds zeros. */
+static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                     const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	enum type t = s->out->type;
+	int width = 8 / type_info(t)->bits;
+	int64_t known;
+	expr count = out_count(p, s), element = declare_element(p, k, count, THREADS, width);
+	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
+	struct ir_stmt *st = emit(p, &k->body, IR_ARRAY);
+	const char *result = st->name = arena_printf(p->arena, "%s_v", s->out->name);
+	st->type = t;
+	st->width = width;
+	struct ir_block *b =
+	        emit_for(p, &k->body, "v", ir_index(p->pool, 0), ir_index(p->pool, width), ir_index(p->pool, 1));
+	k->body.at[k->body.n - 1].width = width;
+	expr place = emit_declare(p, b, "place", ir_binary(IR_ADD, element, lane), NULL);
+	if (!ir_const_int(count, &known) || known % width) {
+		st = emit(p, b, IR_SET);
+		st->name = result;
+		st->at = lane;
+		st->value = ir_const(p->pool, t, 0);
+		b = emit_if(p, b, ir_binary(IR_LT, place, count));
+	}
+	place = ir_var(p->pool, TYPE_INDEX, "place", count); /* from here on it is known to be inside */
+	expr value = value_at(p, b, s, place);
+	st = emit(p, b, IR_SET);
+	st->name = result;
+	st->at = lane;
+	st->value = value;
+	st = emit(p, &k->body, IR_STORE_VECTOR);
+	st->name = result;
+	st->width = width;
+	st->type = t;
+	st->buf = flat_view(p, s->out);
+	st->at = element;
+	kernel_finish(plan, step, k, s);
+}
+
+static void one_element(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                        const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	expr element = declare_element(p, k, out_count(p, s), THREADS, 1);
+	emit_store(p, &k->body, s->out, element, value_at(p, &k->body, s, element));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -149,10 +202,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", width), c);
 	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false };
-	expr element = declare_element(p, k, count, THREADS, width);
-	for (int i = 0; i < rank; i++)
-		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	expr same = ir_flat(p->pool, s->out, own);
+	expr element = declare_element(p, k, count, THREADS, width), same = own_position(p, s, own);
 	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
 	struct lanes l = { p, &f, NEWN(p->arena, const char *, f.found.n + 1), lane };
 	struct axes a = {
@@ -222,14 +272,18 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_step *step = step_new(plan);
 	if (c->param[0] > 1)
 		several_elements(plan, step, s, c);
-	if (!step->n || step->at[step->n - 1]->guard)
-		one_element(plan, step, s, c, "");
+	if (step->n && !step->at[step->n - 1]->guard)
+		return;
+	if (type_is_packed(s->out->type))
+		one_byte(plan, step, s, c);
+	else
+		one_element(plan, step, s, c);
 }
 
 const struct sched_rule sched_map = {
 	.name = "map",
 	.version = 1,
-	.help = "one thread makes `width` neighbouring elements",
+	.help = "one thread makes `width` neighbouring elements, those of one byte at least",
 	.params = { "width" },
 	.applicable = applicable,
 	.candidates = candidates,

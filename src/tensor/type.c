@@ -74,6 +74,20 @@ bool type_is_signed(enum type t)
 	return c == CLASS_INT || c == CLASS_COMPLEX || (c == CLASS_FLOAT && t != TYPE_F8E8M0);
 }
 
+bool type_is_packed(enum type t)
+{
+	return type_info(t)->bits > 0 && type_info(t)->bits < 8;
+}
+
+enum type type_unpacked(enum type t)
+{
+	if (!type_is_packed(t))
+		return t;
+	if (type_is_float(t))
+		return TYPE_F8E4M3FN;
+	return type_is_signed(t) ? TYPE_I8 : TYPE_U8;
+}
+
 int64_t type_bytes(enum type t, int64_t n)
 {
 	int bits = type_info(t)->bits;

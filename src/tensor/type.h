@@ -54,6 +54,10 @@ enum type type_from_name(const char *name); /* "f32" or "float"; TYPE_NONE when 
 bool type_is_float(enum type t);
 bool type_is_int(enum type t); /* signed or unsigned integers; not bool */
 bool type_is_signed(enum type t);
+/* Narrower than a byte: two or four elements share one, the first in its low bits. */
+bool type_is_packed(enum type t);
+/* A type of whole bytes that holds every value of `t`: of packed types u8, i8 or f8e4m3fn, else `t` itself. */
+enum type type_unpacked(enum type t);
 
 /* Bytes of `n` packed elements; -1 when that overflows int64 or the type has no fixed size. */
 int64_t type_bytes(enum type t, int64_t n);

@@ -120,8 +120,9 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 /* The folder with emulator_cuda.h.gch and emulator_hooks.o, made when its contents have changed. */
 static int prepare(struct builder *b)
 {
-	static const char *const sources[] = { "rt/device/tpat_device.h", "tests/emulator/emulator_cuda.h",
-		                               "tests/emulator/emulator_host.h", "tests/emulator/emulator_hooks.cpp" };
+	static const char *const sources[] = { "rt/device/tpat_device.h", "rt/device/tpat_types.h",
+		                               "tests/emulator/emulator_cuda.h", "tests/emulator/emulator_host.h",
+		                               "tests/emulator/emulator_hooks.cpp" };
 	struct arena *a = b->arena;
 	uint64_t hash = hash_str(hash_str(1, b->cxx), b->root);
 	for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)

@@ -162,8 +162,8 @@ static int write_text(const struct build *b, const char *name, struct str *text,
 /* The runtime and the headers, from what the program carries: where each goes in the folder; null: nowhere. */
 static const char *place_of(const struct embed_file *f, struct arena *a)
 {
-	if (strcmp(f->name, "rt/device/tpat_device.h") == 0)
-		return "kernels/tpat_device.h";
+	if (str_starts(f->name, "rt/device/") && strcmp(f->name, "rt/device/tpat_cpu.h") != 0)
+		return arena_printf(a, "kernels/%s", path_base(f->name));
 	if (str_starts(f->name, "rt/") && !str_starts(f->name, "rt/device/"))
 		return f->name;
 	if (str_starts(f->name, "include/tpat/"))
