@@ -9,7 +9,7 @@
  * --every N: each N-th case only.
  * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
  * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are
- * not there, or with types narrower than a byte that are refused, are skipped, and counted by reason at the end.
+ * not there are skipped, and counted by reason at the end.
  * --table FILE: write the results (result_table.h). --like FILE: what passed in that table must pass here too, but for
  * the tests that the file behind --but names, which must not pass. */
 #include <fnmatch.h>
@@ -340,18 +340,6 @@ static int run_set(const struct test *t, struct result *r, struct onnx_model *m,
 	return rc;
 }
 
-/* Types that are packed, or no numbers to compute with. */
-static bool has_narrow_types(const char *types)
-{
-	static const char *const narrow[] = { "u4", "i4", "u2", "i2", "f4e2m1", "f8e8m0" };
-
-	for (const char *t = types; *t; t += strcspn(t, ", "), t += *t != 0)
-		for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
-			if (strcspn(t, ", ") == strlen(narrow[i]) && strncmp(t, narrow[i], strlen(narrow[i])) == 0)
-				return true;
-	return false;
-}
-
 /* Sequences, optional values, text. */
 static bool has_other_values(const struct test *t)
 {
@@ -380,8 +368,6 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	for (int i = 0; i < t->sets && r->verdict == PASSED; i++)
 		if (run_set(t, r, m, arena_printf(a, "%s/test_data_set_%d", t->dir, i), s, a, &e) < 0)
 			note(r, e.code == ERR_UNSUPPORTED ? REFUSED : FAILED, &e);
-	if (r->verdict == REFUSED && has_narrow_types(t->types))
-		skip(r, "types narrower than a byte");
 	onnx_model_free(m);
 	arena_free(a);
 	r->done = true;

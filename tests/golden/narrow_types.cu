@@ -1,0 +1,208 @@
+#include "tpat_device.h"
+
+/* program NarrowTypes(x: f32[N,K], weight: i4[K,64], scale: f8e8m0[K,2], code: f4e2m1[7,3]) -> (packed: i4[N,K], turned: f4e2m1[3,7], wide: f16[K,64], pair: u2[N], power: f8e8m0[N])
+  const table: u4[5] = {0, 3, 7, 12, 15}
+  packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
+  turned: f4e2m1[3,7] = map (i, j) code[j, i]
+  wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
+  pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
+  power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
+ */
+
+// packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
+// Schedule: map 1, width 4; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_packed_x4(const float *__restrict__ x, u8 *__restrict__ packed, int K, int N)
+{
+	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	if (element >= K * N)
+		return;
+	float x_v[4];
+	load(x_v, x + element);
+	i4 packed_v[4];
+	#pragma unroll
+	for (int v = 0; v < 4; v++) {
+		packed_v[v] = to_i4(to_i32(rintf(x_v[v])));
+	}
+	store_i4(packed, element, packed_v);
+}
+
+// packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
+// Schedule: map 1, width 4; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_packed(const float *__restrict__ x, u8 *__restrict__ packed, int K, int N)
+{
+	const int element = blockIdx.x * 512 + threadIdx.x * 2;
+	if (element >= K * N)
+		return;
+	i4 packed_v[2];
+	#pragma unroll
+	for (int v = 0; v < 2; v++) {
+		const int place = element + v;
+		packed_v[v] = (i4)0;
+		if (place < K * N) {
+			packed_v[v] = to_i4(to_i32(rintf(x[place])));
+		}
+	}
+	store_i4(packed, element, packed_v);
+}
+
+// turned: f4e2m1[3,7] = map (i, j) code[j, i]
+// Schedule: map 1, width 1; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_turned(const u8 *__restrict__ code, u8 *__restrict__ turned)
+{
+	const int element = blockIdx.x * 512 + threadIdx.x * 2;
+	if (element >= 21)
+		return;
+	f4e2m1 turned_v[2];
+	#pragma unroll
+	for (int v = 0; v < 2; v++) {
+		const int place = element + v;
+		turned_v[v] = to_f4e2m1(0.0f);
+		if (place < 21) {
+			const int j = place % 7;
+			const int i = place / 7;
+			turned_v[v] = load_f4e2m1(code, i + j * 3);
+		}
+	}
+	store_f4e2m1(turned, element, turned_v);
+}
+
+// wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
+// Schedule: map 1, width 4; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_wide_x4(const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, int K)
+{
+	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	if (element >= K * 64)
+		return;
+	const int j = element % 64;
+	const int i = element / 64;
+	i4 weight_v[4];
+	load_i4(weight_v, weight, element);
+	f16 wide_v[4];
+	#pragma unroll
+	for (int v = 0; v < 4; v++) {
+		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + (j + v) / 32]));
+	}
+	store(wide + element, wide_v);
+}
+
+// pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
+// Schedule: map 1, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_pair_x8(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
+{
+	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	if (element >= N)
+		return;
+	u2 pair_v[8];
+	#pragma unroll
+	for (int v = 0; v < 8; v++) {
+		pair_v[v] = element + v < 3 ? (u2)2 : to_u2(load_u4(table, (element + v) % 5));
+	}
+	store_u2(pair, element, pair_v);
+}
+
+// pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
+// Schedule: map 1, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
+{
+	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	if (element >= N)
+		return;
+	u2 pair_v[4];
+	#pragma unroll
+	for (int v = 0; v < 4; v++) {
+		const int place = element + v;
+		pair_v[v] = (u2)0;
+		if (place < N) {
+			pair_v[v] = place < 3 ? (u2)2 : to_u2(load_u4(table, place % 5));
+		}
+	}
+	store_u2(pair, element, pair_v);
+}
+
+// power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
+// Schedule: map 1, width 1; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_power(const float *__restrict__ x, f8e8m0 *__restrict__ power, int K, int N)
+{
+	const int element = blockIdx.x * 256 + threadIdx.x;
+	if (element >= N)
+		return;
+	power[element] = to_f8e8m0_sat(x[element * K]);
+}
+
+// packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
+// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_packed_64(const float *__restrict__ x, u8 *__restrict__ packed, i64 K, i64 N)
+{
+	const i64 element = (i64)blockIdx.x * 512 + (i64)threadIdx.x * 2;
+	if (element >= K * N)
+		return;
+	i4 packed_v[2];
+	#pragma unroll
+	for (i64 v = 0; v < 2; v++) {
+		const i64 place = element + v;
+		packed_v[v] = (i4)0;
+		if (place < K * N) {
+			packed_v[v] = to_i4(to_i32(rintf(x[place])));
+		}
+	}
+	store_i4(packed, element, packed_v);
+}
+
+// wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
+// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_wide_x4_64(const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, i64 K)
+{
+	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
+	if (element >= K * 64)
+		return;
+	const i64 j = element % 64;
+	const i64 i = element / 64;
+	i4 weight_v[4];
+	load_i4(weight_v, weight, element);
+	f16 wide_v[4];
+	#pragma unroll
+	for (i64 v = 0; v < 4; v++) {
+		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + (j + v) / 32]));
+	}
+	store(wide + element, wide_v);
+}
+
+// pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
+{
+	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
+	if (element >= N)
+		return;
+	u2 pair_v[4];
+	#pragma unroll
+	for (i64 v = 0; v < 4; v++) {
+		const i64 place = element + v;
+		pair_v[v] = (u2)0;
+		if (place < N) {
+			pair_v[v] = place < 3 ? (u2)2 : to_u2(load_u4(table, place % 5));
+		}
+	}
+	store_u2(pair, element, pair_v);
+}
+
+// power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
+// Schedule: map 1, width 1; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_power_64(const float *__restrict__ x, f8e8m0 *__restrict__ power, i64 K, i64 N)
+{
+	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	if (element >= N)
+		return;
+	power[element] = to_f8e8m0_sat(x[element * K]);
+}
