@@ -105,14 +105,33 @@ static int run_region(struct graph *g, struct graph_region *r, struct map *tenso
 	return 0;
 }
 
+/* Whether a result of the node is an output of the model, or read by a node that is needed. */
+static bool is_needed(const struct graph *g, int node, const bool *needed)
+{
+	const Onnx__NodeProto *p = g->nodes.at[node].proto;
+
+	for (size_t k = 0; k < p->n_output; k++) {
+		const struct graph_value *v = graph_value_find(g, p->output[k]);
+
+		if (v && v->is_output)
+			return true;
+		for (int i = 0; v && i < v->consumers.n; i++)
+			if (needed[v->consumers.at[i]])
+				return true;
+	}
+	return false;
+}
+
 static int run_whole(struct graph *g, struct map *tensors, backend_fn run, struct arena *a, struct err *e)
 {
 	int *node = NEWN(a, int, g->nodes.n + 1), n = 0;
+	bool *needed = NEWN(a, bool, g->nodes.n + 1);
 	struct graph_region *r;
 
-	for (int i = 0; i < g->nodes.n; i++) {
+	for (int i = g->nodes.n - 1; i >= 0; i--) {
 		TRY(graph_node_check(g, i, e));
-		if (!g->nodes.at[i].folded)
+		needed[i] = !g->nodes.at[i].folded && is_needed(g, i, needed);
+		if (needed[i])
 			node[n++] = i;
 	}
 	if (!n)
@@ -311,21 +330,36 @@ static void note(struct result *r, enum verdict verdict, const struct err *e)
 	snprintf(r->text, sizeof r->text, "%s%s", e->where, e->text);
 }
 
+struct missing {
+	const struct onnx_model *model;
+	struct result *result;
+};
+
+/* Ends the walk over all nodes, also those of subgraphs and functions, at one whose operator is not there. */
+static int is_missing(void *arg, ProtobufCMessage *message)
+{
+	struct missing *x = arg;
+	const Onnx__NodeProto *n = (const Onnx__NodeProto *)message;
+	const char *domain = onnx_domain(n->domain), *type = onnx_text(n->op_type);
+
+	if (op_find(domain, type) || onnx_function_find(x->model, domain, type, n->overload))
+		return 0;
+	snprintf(x->result->missing, sizeof x->result->missing, "%s%s%s", domain, *domain ? "." : "", type);
+	return -1;
+}
+
 static int run_set(const struct test *t, struct result *r, struct onnx_model *m, const char *dir, const struct suite *s,
                    struct arena *a, struct err *e)
 {
 	struct graph *g = NULL;
 	struct map tensors = map_new(a);
+	struct missing missing = { m, r };
 	struct data d;
 	int rc;
 
 	TRY(read_data(&d, m, dir, a, e));
 	TRY(new_graph(&g, m, &d, a, e));
-	vec_each (n, &g->nodes) {
-		if (n->op || n->function)
-			continue;
-		snprintf(r->missing, sizeof r->missing, "%s%s%s", onnx_domain(n->proto->domain),
-		         *onnx_domain(n->proto->domain) ? "." : "", onnx_text(n->proto->op_type));
+	if (onnx_visit(&m->proto->base, &onnx__node_proto__descriptor, is_missing, &missing) < 0) {
 		r->verdict = SKIPPED;
 		snprintf(r->text, sizeof r->text, "%s", n->why);
 		graph_free(g);

@@ -2,7 +2,7 @@
 
 A generator is `def softmax(d): ... return Case(...)`, registered with @operator("Softmax"), or with a domain in front
 ("com.microsoft.Gelu"). It reads d.op and d.opset and draws everything else from `d`. It need not avoid what ONNX or ONNX
-Runtime refuse: such a draw is repeated. ONNX Runtime's own operators have no schema here: d.schema is None."""
+Runtime refuse: such a draw is repeated. ONNX Runtime's own operators have no schema here: d.schema is None. An operator with graphs returns a Model."""
 import dataclasses
 
 import numpy
@@ -14,6 +14,7 @@ NUMPY = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tens
          "tensor(uint32)": numpy.uint32, "tensor(uint64)": numpy.uint64, "tensor(bool)": numpy.bool_}
 FLOATS = (numpy.float32, numpy.float16, numpy.float64)
 GENERATORS = {}
+TIMES = {}  # how many times as many cases as of others
 
 
 @dataclasses.dataclass
@@ -28,15 +29,32 @@ class Case:
     domain: str = None           # of the node, where it is not that in the operator's name
 
 
+@dataclasses.dataclass
+class Model:
+    """A whole graph, for operators that one node without its surroundings does not test. Inputs are x0, x1 ..., outputs y0,
+    y1 ...; extents of inputs that are equal have one name."""
+    nodes: list                  # NodeProtos
+    inputs: list                 # arrays
+    outputs: int = 1
+    attrs = None
+    constant: tuple = ()         # inputs that are initializers
+    functions: list = dataclasses.field(default_factory=list)
+    domains: tuple = ()          # of the functions
+    depth: int = 1
+    tolerance: tuple = None
+    fixed: bool = False          # extents have no names
+
+
 def has_schema(op):
     """Whether ONNX itself has the operator, named with its domain."""
     return "." not in op and onnx.defs.has(op)
 
 
-def operator(*names):
+def operator(*names, times=1):
     def register(generate):
         for name in names:
             GENERATORS[name] = generate
+            TIMES[name] = times
         return generate
     return register
 

@@ -22,6 +22,7 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 import cases  # noqa: E402
 import draw  # noqa: E402
 import ops_contrib  # noqa: E402, F401
+import ops_control  # noqa: E402, F401
 import ops_elementwise  # noqa: E402, F401
 import ops_linear  # noqa: E402, F401
 import ops_ml  # noqa: E402, F401
@@ -56,9 +57,10 @@ def model_of(d, case):
     while names and not names[-1]:
         names.pop()
     outputs = [f"y{i}" for i in range(case.outputs)]
-    domain = d.domain if case.domain is None else case.domain
-    node = onnx.helper.make_node(d.op, names, outputs, name=d.op, domain=domain, **case.attrs)
-    symbolic = d.chance(0.25)  # extents by name, known only with the data
+    whole = isinstance(case, draw.Model)
+    domain = d.domain if whole or case.domain is None else case.domain
+    nodes = case.nodes if whole else [onnx.helper.make_node(d.op, names, outputs, name=d.op, domain=domain, **case.attrs)]
+    symbolic = not case.fixed if whole else d.chance(0.25)  # extents by name, known only with the data
     infos, initializers = [], []
     for i, (name, value) in enumerate(zip(names, case.inputs)):
         if value is None:
@@ -66,12 +68,14 @@ def model_of(d, case):
         if i in case.constant:
             initializers.append(onnx.numpy_helper.from_array(value, name))
             continue
-        shape = [f"{name}_{axis}" if symbolic and extent > 1 else extent for axis, extent in enumerate(value.shape)]
+        shape = [(f"n{extent}" if whole else f"{name}_{axis}") if symbolic and extent > 1 else extent
+                 for axis, extent in enumerate(value.shape)]
         infos.append(onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), shape))
-    graph = onnx.helper.make_graph([node], d.op, infos, [onnx.ValueInfoProto(name=name) for name in outputs], initializers)
+    graph = onnx.helper.make_graph(nodes, d.op, infos, [onnx.ValueInfoProto(name=name) for name in outputs], initializers)
     opset = onnx.helper.make_opsetid("", d.opset)
-    opsets = [opset] + ([onnx.helper.make_opsetid(domain, 1)] if domain else [])
-    model = onnx.helper.make_model(graph, opset_imports=opsets, producer_name="tpat")
+    domains = case.domains if whole else (domain,) if domain else ()
+    opsets = [opset] + [onnx.helper.make_opsetid(domain, 1) for domain in domains]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, functions=case.functions if whole else [], producer_name="tpat")
     model.ir_version = max(8, onnx.helper.find_min_ir_version_for([opset]))
     return model, {info.name: case.inputs[int(info.name[1:])] for info in infos}, symbolic
 
@@ -168,7 +172,7 @@ def main():
     index.begin()
     only = args.only.split(",") if args.only else list(draw.GENERATORS)
     wanted = [op for op in draw.GENERATORS if op in only and (draw.has_schema(op) or op in NAMES)]
-    without = [op for op in wanted if not generate(index, op, args.count, args.seed, args.verbose)]
+    without = [op for op in wanted if not generate(index, op, args.count * draw.TIMES[op], args.seed, args.verbose)]
     index.close()
     print(f"{args.folder}: {len(index.rows)} cases of {len(wanted)} operators")
     if without:
