@@ -55,6 +55,7 @@ struct graph_value {
 	struct {
 		VEC(int);
 	} consumers;                      /* nodes, ascending, each once */
+	bool captured;                    /* a graph in a node's attributes takes it from outside */
 	bool is_input, is_output;         /* of the model; an initializer that IR < 4 lists as input is no input */
 	bool is_constant;                 /* its value is known: graph_constant() gives it */
 	Onnx__TensorProto *initializer;   /* or null */

@@ -21,6 +21,19 @@ static Onnx__NodeProto *node_new(struct onnx_model *m, const char *type, const c
 	return n;
 }
 
+/* A copy of an edge's number, which is not negative, for the cast that reads it: of casts that follow each other, here and
+ * around the function, ONNX Runtime makes one, and then misses the tensor where a graph two levels down reads it (seen with
+ * 1.31). */
+Onnx__NodeProto *graph_apart_new(struct onnx_model *m, const char *in, const char *out)
+{
+	return node_new(m, "Abs", in, out);
+}
+
+bool graph_needs_apart(const struct graph *g, const struct graph_value *v)
+{
+	return v->captured && onnx_opset(g->model, "") >= 6; /* Abs was for floats before */
+}
+
 Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t)
 {
 	Onnx__NodeProto *n = node_new(m, "Cast", in, out);
@@ -70,8 +83,13 @@ Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_regi
 		const char *edge = (*v)->name;
 
 		if (graph_edge_type((*v)->type, o) != (*v)->type) {
-			edge = onnx_name_unique(m, arena_printf(m->arena, "%s_int32", edge));
-			vec_push(g->arena, &body, graph_cast_new(m, edge, (*v)->name, (*v)->type));
+			const char *from = edge = onnx_name_unique(m, arena_printf(m->arena, "%s_int32", edge));
+
+			if (graph_needs_apart(g, *v)) {
+				from = onnx_name_unique(m, edge);
+				vec_push(g->arena, &body, graph_apart_new(m, edge, from));
+			}
+			vec_push(g->arena, &body, graph_cast_new(m, from, (*v)->name, (*v)->type));
 		}
 		vec_push(g->arena, &in, edge);
 	}

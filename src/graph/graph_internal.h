@@ -118,5 +118,8 @@ Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_regi
 					const struct graph_program_options *o, struct err *e);
 /* A Cast node for the model's opset; not yet in a graph. */
 Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t);
+/* Between the INT32 form of a tensor that graphs take from outside and the cast back. */
+bool graph_needs_apart(const struct graph *g, const struct graph_value *v);
+Onnx__NodeProto *graph_apart_new(struct onnx_model *m, const char *in, const char *out);
 
 #endif

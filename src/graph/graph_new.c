@@ -233,8 +233,13 @@ static void add_reads(struct graph *g)
 
 		for (size_t i = 0; i < n->proto->n_input; i++)
 			add_read(g, n, n->proto->input[i]);
-		for (int i = 0; i < captured.n; i++)
+		for (int i = 0; i < captured.n; i++) {
+			struct graph_value *v = graph_value_find(g, captured.entry[i].name);
+
 			add_read(g, n, captured.entry[i].name);
+			if (v)
+				v->captured = true;
+		}
 	}
 }
 

@@ -157,9 +157,17 @@ static int add_plugin(struct rewrite *w, int i)
 			TRY(add_edge(w, *v));
 	}
 	vec_push(a, &w->nodes, plugin_node(w, i));
-	vec_each(v, &r->outputs)
-		if (has_edge(w, *v) && read_outside(w, *v))
-			vec_push(a, &w->nodes, graph_cast_new(w->m, edge_of(w, *v), (*v)->name, (*v)->type));
+	vec_each(v, &r->outputs) {
+		const char *edge = edge_of(w, *v);
+
+		if (!has_edge(w, *v) || !read_outside(w, *v))
+			continue;
+		if (graph_needs_apart(w->g, *v)) {
+			edge = onnx_name_unique(w->m, edge);
+			vec_push(a, &w->nodes, graph_apart_new(w->m, edge_of(w, *v), edge));
+		}
+		vec_push(a, &w->nodes, graph_cast_new(w->m, edge, (*v)->name, (*v)->type));
+	}
 	return 0;
 }
 

@@ -155,21 +155,49 @@ static const struct graph_value *refused_value(const struct graph *g, const Onnx
 static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth,
 					   const char **reason);
 
+/* The worst of some nodes inside of another; `where` they are: "the function f". */
+static enum graph_support support_of_nodes(struct graph *g, Onnx__NodeProto *const *node, size_t n, const char *where, int depth,
+					   const char **reason)
+{
+	enum graph_support worst = GRAPH_TRT_YES;
+
+	for (size_t i = 0; i < n && depth < GRAPH_MAX_DEPTH; i++) {
+		const char *why = "";
+		enum graph_support s = support_of_proto(g, node[i], depth + 1, &why);
+
+		if (s < worst) {
+			worst = s;
+			*reason = arena_printf(g->arena, "In %s: %s", where, why);
+		}
+	}
+	return worst;
+}
+
 /* The parser puts a local function's nodes in the place of its call. */
 static enum graph_support support_of_function(struct graph *g, const Onnx__FunctionProto *f, int depth,
 					      const char **reason)
 {
-	enum graph_support worst = GRAPH_TRT_YES;
-
 	if (strcmp(onnx_domain(f->domain), GRAPH_PLUGIN_DOMAIN) == 0)
 		return GRAPH_TRT_YES; /* one of ours: the plugin takes it */
-	for (size_t i = 0; i < f->n_node && depth < GRAPH_MAX_DEPTH; i++) {
-		const char *why = "";
-		enum graph_support s = support_of_proto(g, f->node[i], depth + 1, &why);
+	return support_of_nodes(g, f->node, f->n_node, arena_printf(g->arena, "the function %s", onnx_text(f->name)), depth, reason);
+}
 
+/* The worst of the graphs that are attributes of the node. */
+static enum graph_support support_of_graphs(struct graph *g, const Onnx__NodeProto *node, int depth, const char **reason)
+{
+	enum graph_support worst = GRAPH_TRT_YES;
+
+	for (size_t i = 0; i < node->n_attribute; i++) {
+		const Onnx__GraphProto *inner = node->attribute[i]->g;
+		const char *why = "";
+		enum graph_support s = GRAPH_TRT_YES;
+
+		if (inner)
+			s = support_of_nodes(g, inner->node, inner->n_node,
+					     arena_printf(g->arena, "its %s", onnx_text(node->attribute[i]->name)), depth, &why);
 		if (s < worst) {
 			worst = s;
-			*reason = arena_printf(g->arena, "In the function %s: %s", onnx_text(f->name), why);
+			*reason = why;
 		}
 	}
 	return worst;
@@ -184,6 +212,7 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 	bool plugin = def && op_any_domain(def);
 	const struct row *row = row_find(plugin ? OP_ANY_DOMAIN : domain, op);
 	const struct graph_value *v = depth ? NULL : refused_value(g, node);
+	enum graph_support inner;
 
 	*reason = "";
 	if (v) {
@@ -214,9 +243,11 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 		*reason = arena_printf(g->arena, "TensorRT takes this %s only in part: %s.", op, row->note);
 		return GRAPH_TRT_NO;
 	}
-	if (row->class == PARTLY)
-		*reason = arena_printf(g->arena, "TensorRT takes %s only in part: %s.", op, row->note);
-	return row->class == PARTLY ? GRAPH_TRT_PARTLY : GRAPH_TRT_YES;
+	inner = support_of_graphs(g, node, depth, reason);
+	if (inner == GRAPH_TRT_NO || row->class != PARTLY)
+		return inner;
+	*reason = arena_printf(g->arena, "TensorRT takes %s only in part: %s.", op, row->note);
+	return GRAPH_TRT_PARTLY;
 }
 
 enum graph_support graph_trt_support(struct graph *g, int node, const char **reason)
