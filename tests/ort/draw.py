@@ -30,18 +30,12 @@ class Case:
 
 
 @dataclasses.dataclass
-class Model:
+class Model(Case):
     """A whole graph, for operators that one node without its surroundings does not test. Inputs are x0, x1 ..., outputs y0,
     y1 ...; extents of inputs that are equal have one name."""
-    nodes: list                  # NodeProtos
-    inputs: list                 # arrays
-    outputs: int = 1
-    attrs = None
-    constant: tuple = ()         # inputs that are initializers
+    nodes: list = dataclasses.field(default_factory=list)  # NodeProtos
     functions: list = dataclasses.field(default_factory=list)
     domains: tuple = ()          # of the functions
-    depth: int = 1
-    tolerance: tuple = None
     fixed: bool = False          # extents have no names
 
 

@@ -167,7 +167,7 @@ def if_(d):
             name = body.node(d.choice(BINARY), [name, body.any()])
         body.nodes.append(helper.make_node("Identity", [name], [f"y{i}"]))
     used = {node.domain for node in walk(body.nodes)}
-    return Model(body.nodes, inputs, outputs, constant=(0,) if known and d.chance(0.3) else (), fixed=fixed,
+    return Model(inputs, outputs=outputs, nodes=body.nodes, constant=(0,) if known and d.chance(0.3) else (), fixed=fixed,
                  functions=functions(d) if "own" in used else [], domains=("own",) if "own" in used else (), depth=4)
 
 
