@@ -179,7 +179,8 @@ static enum graph_support support_of_function(struct graph *g, const Onnx__Funct
 {
 	if (strcmp(onnx_domain(f->domain), GRAPH_PLUGIN_DOMAIN) == 0)
 		return GRAPH_TRT_YES; /* one of ours: the plugin takes it */
-	return support_of_nodes(g, f->node, f->n_node, arena_printf(g->arena, "the function %s", onnx_text(f->name)), depth, reason);
+	return support_of_nodes(g, f->node, f->n_node, arena_printf(g->arena, "the function %s", onnx_text(f->name)), depth,
+				reason);
 }
 
 /* The worst of the graphs that are attributes of the node. */

@@ -359,7 +359,8 @@ static int run_set(const struct test *t, struct result *r, struct onnx_model *m,
 
 	TRY(read_data(&d, m, dir, a, e));
 	TRY(new_graph(&g, m, &d, a, e));
-	if (onnx_visit(&m->proto->base, &onnx__node_proto__descriptor, is_missing, &missing) < 0) {
+	const struct graph_node *n = unknown_node(g);
+	if (n && onnx_visit(&m->proto->base, &onnx__node_proto__descriptor, is_missing, &missing) < 0) {
 		r->verdict = SKIPPED;
 		snprintf(r->text, sizeof r->text, "%s", n->why);
 		graph_free(g);

@@ -2,7 +2,8 @@
 
 A generator is `def softmax(d): ... return Case(...)`, registered with @operator("Softmax"), or with a domain in front
 ("com.microsoft.Gelu"). It reads d.op and d.opset and draws everything else from `d`. It need not avoid what ONNX or ONNX
-Runtime refuse: such a draw is repeated. ONNX Runtime's own operators have no schema here: d.schema is None. An operator with graphs returns a Model."""
+Runtime refuse: such a draw is repeated. ONNX Runtime's own operators have no schema here: d.schema is None. An operator with
+graphs returns a Model."""
 import dataclasses
 
 import numpy
