@@ -114,6 +114,7 @@ static const char *kind_text(enum op_attr_kind kind)
 	case OP_TENSOR: return "a tensor";
 	case OP_STRINGS: return "a list of strings";
 	case OP_GRAPH: return "a graph";
+	case OP_WEIGHTS: return "a tensor or a list of floats";
 	}
 	return "something else";
 }
@@ -166,6 +167,7 @@ static bool kind_fits(const struct op_def *op, enum op_attr_kind want, const str
 	case OP_FLOAT: return (v->kind == OP_FLOATS || v->kind == OP_INTS) && v->n == 1;
 	case OP_INTS: return v->kind == OP_INT;
 	case OP_FLOATS: return v->kind == OP_FLOAT || v->kind == OP_INT || v->kind == OP_INTS;
+	case OP_WEIGHTS: return v->kind == OP_TENSOR || v->kind == OP_FLOATS;
 	default: return false;
 	}
 }

@@ -35,7 +35,8 @@ struct op_slot {
 #define OUT(name) { name, OP_REQUIRED, 0 }
 #define OPTOUT(name) { name, OP_OPTIONAL, 0 }
 
-enum op_attr_kind { OP_INT = 1, OP_FLOAT, OP_STRING, OP_INTS, OP_FLOATS, OP_TENSOR, OP_STRINGS, OP_GRAPH };
+/* OP_WEIGHTS: what plugins take as one, a tensor or a list of floats; no attribute is of this kind. */
+enum op_attr_kind { OP_INT = 1, OP_FLOAT, OP_STRING, OP_INTS, OP_FLOATS, OP_TENSOR, OP_STRINGS, OP_GRAPH, OP_WEIGHTS };
 struct op_attr {
 	const char *name;
 	enum op_attr_kind kind; /* 0 ends the list */
@@ -50,6 +51,7 @@ struct op_attr {
 #define ATTR_INTS(name, help) { name, OP_INTS, 0, NULL, help, false }
 #define ATTR_FLOATS(name, help) { name, OP_FLOATS, 0, NULL, help, false }
 #define ATTR_TENSOR(name, help) { name, OP_TENSOR, 0, NULL, help, false }
+#define ATTR_WEIGHTS(name, help) { name, OP_WEIGHTS, 0, NULL, help, false }
 #define ATTR_INT_REQUIRED(name, help) { name, OP_INT, 0, NULL, help, true }
 #define ATTR_INTS_REQUIRED(name, help) { name, OP_INTS, 0, NULL, help, true }
 /* Of the first opsets: without meaning, and the alignment of the second operand before opset 7. */

@@ -119,6 +119,8 @@ static int read_attribute(struct reader *r, const char *name)
 	for (int i = 0; i < OP_MAX_ATTRS && r->l.op->attrs[i].kind; i++)
 		if (strcmp(r->l.op->attrs[i].name, name) == 0)
 			v.kind = r->l.op->attrs[i].kind;
+	if (v.kind == OP_WEIGHTS)
+		v.kind = OP_FLOATS;
 	switch (v.kind) {
 	case OP_INT: v.i = atoll(word(r, " ")); break;
 	case OP_FLOAT: v.f = strtod(word(r, " "), NULL); break;

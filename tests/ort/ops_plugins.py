@@ -1,8 +1,10 @@
 """Generators of what exporters write for plugins of TensorRT, mmcv and mmdeploy. ONNX Runtime has none of them: the wanted
 results are computed here with NumPy, in double precision, from the operators' definitions."""
 import numpy
+import onnx
 
 import draw
+import plugins_other as other
 import plugins_vision as vision
 from draw import Case
 
@@ -169,3 +171,134 @@ def pyramid_roi_align(d):
         attrs["legacy"] = 1
         asked = [[1024, 1024], 224 * numpy.sqrt(0.5), 1, 0, 1, 0, -1]
     return case(d, [region, *maps], attrs, [vision.pyramid(region, maps, pooled, *asked)], tolerance=(1e-3, 1e-3))
+
+
+@plugin("CropAndResize", "CropAndResizeDynamic")
+def crop_and_resize(d):
+    dtype, n, rois, size = floating(d), d.integer(1, 2), d.extent(4), d.some(1, 4, 2)
+    x, region = d.array(dtype, [n, 2, *d.some(1, 6, 2)]), d.array(dtype, [n, rois, 4] + [1] * d.integer(0, 1), -0.1, 1.1)
+    result = other.crop_and_resize(x, region, *size)
+    return case(d, [x, region], {"crop_height": size[0], "crop_width": size[1]}, [result], tolerance=(1e-3, 1e-3))
+
+
+# ---- Normalisation, attention, single elements
+
+
+@plugin("InstanceNormalization_TRT", "TRTInstanceNormalization", "MMCVInstanceNormalization", "GroupNormalizationPlugin")
+def normalise(d):
+    dtype, groups, own = floating(d), d.integer(1, 3), d.op == "GroupNormalizationPlugin"
+    channels, epsilon = groups * d.integer(1, 3), d.choice([1e-5, 1e-3])
+    x = d.array(dtype, [d.integer(1, 3), channels, *d.some(1, 5, d.integer(1, 3))])
+    weights = [d.array(dtype, [channels]), d.array(dtype, [channels])]
+    attrs = {"eps": epsilon, "num_groups": groups} if own else {"epsilon": epsilon}
+    result = other.normalise(x, *weights, groups if own else channels, epsilon)
+    inputs = [x, *weights]
+    if d.op == "InstanceNormalization_TRT":
+        if d.chance(0.5):
+            attrs |= {"relu": 1, "alpha": 0.25}
+            result = numpy.where(result < 0, 0.25 * result, result)
+        if d.chance(0.5):
+            as_tensor = d.chance(0.5)
+            for name, value in zip(("scales", "bias"), weights):
+                value = value.astype(numpy.float32)
+                attrs[name] = onnx.numpy_helper.from_array(value) if as_tensor else [float(v) for v in value]
+            inputs = [x]
+    return case(d, inputs, attrs, [result], tolerance=(1e-3, 1e-3))
+
+
+@plugin("ScaledDotProductAttentionTRT")
+def scaled_attention(d):
+    dtype, n, rows, columns, size = floating(d), d.integer(1, 3), d.extent(5), d.extent(6), d.integer(1, 8)
+    q, k, v = (d.array(dtype, [n, extent, size], -2, 2) for extent in (rows, columns, columns))
+    mask = d.choice([None, [rows, columns], [n, rows, columns]])
+    mask = None if mask is None else d.array(dtype, mask)
+    results = other.attention(q, k, v, mask)
+    return case(d, [q, k, v, mask], {}, list(results[:d.integer(1, 2)]), tolerance=(1e-3, 1e-3))
+
+
+@plugin("DisentangledAttention_TRT")
+def disentangled_attention(d):
+    dtype, n, length, span = floating(d), d.integer(1, 2), d.integer(1, 24), d.integer(2, 8) * 2
+    inputs = [d.array(dtype, [n, length, width]) for width in (length, 2 * span, 2 * span)]
+    attrs = {"span": span, "factor": d.real(0.05, 0.5)}
+    return case(d, inputs, attrs, [other.disentangled(*inputs, **attrs)])
+
+
+@plugin("LReLU_TRT", "Clip_TRT")
+def single_elements(d):
+    x, first, second = d.array(floating(d), d.shape()), d.real(-2, 0.5), d.real(0.5, 2)
+    if d.op == "Clip_TRT":
+        return case(d, [x], {"clipMin": first, "clipMax": second}, [numpy.clip(x.astype(numpy.float64), first, second)])
+    return case(d, [x], {"negSlope": first}, [numpy.where(x > 0, x, x.astype(numpy.float64) * first)])
+
+
+# ---- Movement
+
+
+@plugin("FlattenConcat_TRT")
+def flatten_concat(d):
+    dtype, n = floating(d), d.integer(1, 3)
+    inputs = [d.array(dtype, [n, *d.shape(1, 3, 4)]) for _ in range(d.integer(1, 5))]
+    result = numpy.concatenate([x.reshape(n, int(numpy.prod(x.shape[1:]))) for x in inputs], 1)[:, :, None, None]
+    return case(d, inputs, {"axis": 1, "ignoreBatch": 0} if d.chance(0.5) else {}, [result])
+
+
+@plugin("BatchTilePlugin_TRT")
+def batch_tile(d):
+    dtype, n = floating(d), d.extent(4)
+    x, tile = d.array(dtype, [n, *d.shape(0, 3)]), d.array(dtype, [1, *d.shape(0, 3)])
+    return case(d, [x, tile], {}, [numpy.repeat(tile, n, 0)])
+
+
+@plugin("SpecialSlice_TRT")
+def special_slice(d):
+    x = d.array(floating(d), [*d.shape(1, 2), 6])
+    return case(d, [x], {}, [x[..., :4]])
+
+
+@plugin("Reorg_TRT")
+def reorg(d):
+    step = d.integer(1, 3)
+    x = d.array(floating(d), [d.integer(1, 2), step * step * d.integer(1, 2), step * d.integer(1, 3), step * d.integer(1, 3)])
+    return case(d, [x], {"stride": step}, [other.reorg(x, step)])
+
+
+@plugin("ResizeNearest_TRT")
+def resize_nearest(d):
+    x, scale = d.array(floating(d), [d.integer(1, 2), 2, *d.some(2, 6, 2)]), d.choice([2.0, 2.0, 1.5, 4.0, 0.5])
+    return case(d, [x], {"scale": scale}, [other.resize_nearest(x, scale)])
+
+
+@plugin("GatherTopk")
+def gather_topk(d):
+    batch, rows, picked = d.shape(0, 2, 3), d.integer(1, 6), d.extent(5)
+    x = d.array(floating(d), [*batch, rows, *d.shape(0, 2, 3, 0)])
+    index = d.array(d.choice([numpy.int32, numpy.int64]), [*batch, picked], 0, rows - 1)
+    return case(d, [x, index], {}, [other.gather_topk(x, index)])
+
+
+@plugin("PillarScatterPlugin")
+def pillar_scatter(d):
+    n, pillars, size = d.integer(1, 2), d.integer(1, 6), d.some(3, 6, 2)
+    voxels, coords = d.array(floating(d), [n, pillars, d.integer(1, 5)]), numpy.zeros([n, pillars, 4], numpy.int32)
+    for i in range(n):  # no two pillars in one place
+        places = d.rng.permutation(size[0] * size[1])[:pillars]
+        coords[i, :, 0], coords[i, :, 2], coords[i, :, 3] = i, places // size[1], places % size[1]
+    counts = d.array(numpy.int32, [n], 0, pillars)
+    return case(d, [voxels, coords, counts], {"dense_shape": size}, [other.pillar_scatter(voxels, coords, counts, *size)])
+
+
+@plugin("GridPriorsTRT")
+def grid_priors(d):
+    size, strides = [d.extent(5), d.extent(5)], d.some(1, 16, 2)
+    base = d.array(numpy.float32, [d.integer(1, 4), 4])
+    inputs = [base, numpy.zeros(size[0], numpy.int64), numpy.zeros(size[1], numpy.int64)]
+    return case(d, inputs, {"stride_h": strides[0], "stride_w": strides[1]}, [other.grid_priors(base, *size, *strides)])
+
+
+@plugin("Region_TRT")
+def region(d):
+    boxes, classes = d.integer(1, 3), d.integer(1, 5)
+    x = d.array(floating(d), [d.integer(1, 2), boxes * (5 + classes), d.extent(4), d.extent(4)], -3, 3)
+    return case(d, [x], {"num": boxes, "coords": 4, "classes": classes}, [other.region(x, boxes, classes)],
+                tolerance=(1e-3, 1e-4))
