@@ -2,8 +2,14 @@
 
 A generator is `def softmax(d): ... return Case(...)`, registered with @operator("Softmax"), or with a domain in front
 ("com.microsoft.Gelu"). It reads d.op and d.opset and draws everything else from `d`. It need not avoid what ONNX or ONNX
-Runtime refuse: such a draw is repeated. ONNX Runtime's own operators have no schema here: d.schema is None. An operator with
-graphs returns a Model."""
+Runtime refuse: such a draw is repeated. ONNX Runtime's own operators have no schema here: d.schema is None. An operator
+with graphs returns a Model.
+
+Of the draws of an operator some have a flavour, which Draw itself sees to: DEGENERATE ones draw axes of one element and
+empty axes, SPECIAL ones strew NaN, infinities and both zeros into arrays of floats. A generator turns that off where a
+value would have no defined meaning: d.array(..., finite=True) for one array (nan=False: infinities only), d.shape(...,
+empty=None) for one shape, and @operator(..., plain=True) for all of the operator, with a comment that says what ONNX
+Runtime does there."""
 import dataclasses
 
 import numpy
@@ -15,7 +21,10 @@ NUMPY = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tens
          "tensor(uint32)": numpy.uint32, "tensor(uint64)": numpy.uint64, "tensor(bool)": numpy.bool_}
 FLOATS = (numpy.float32, numpy.float16, numpy.float64)
 GENERATORS = {}
-TIMES = {}  # how many times as many cases as of others
+PLAIN = set()  # operators without flavours
+TIMES = {}     # how many times as many cases as of others
+ORDINARY, DEGENERATE, SPECIAL = "ordinary", "degenerate", "special"
+STREWN = (numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0)
 
 
 @dataclasses.dataclass
@@ -45,19 +54,22 @@ def has_schema(op):
     return "." not in op and onnx.defs.has(op)
 
 
-def operator(*names, times=1):
+def operator(*names, plain=False, times=1):
+    """Registers a generator for operators. `plain`: none of its draws is degenerate or has special values. `times`: how many
+    times as many cases as of others."""
     def register(generate):
         for name in names:
             GENERATORS[name] = generate
             TIMES[name] = times
+        PLAIN.update(names if plain else ())
         return generate
     return register
 
 
 class Draw:
-    def __init__(self, op, opset, seed):
+    def __init__(self, op, opset, seed, flavour=ORDINARY):
         self.domain, _, self.op = op.rpartition(".")
-        self.opset = opset
+        self.opset, self.flavour = opset, flavour
         self.rng = numpy.random.default_rng(seed)
         self.schema = onnx.defs.get_schema(self.op, opset, "") if has_schema(op) else None
 
@@ -78,12 +90,14 @@ class Draw:
         return [self.integer(low, high) for _ in range(count)]
 
     def extent(self, largest=7):
-        return 1 if self.chance(0.15) else self.integer(2, largest)
+        return 1 if self.chance(0.5 if self.flavour == DEGENERATE else 0.15) else self.integer(2, largest)
 
     def shape(self, low=1, high=4, largest=7, empty=0.06):
-        """A shape of a rank in [low, high]; sometimes with an empty axis."""
+        """A shape of a rank in [low, high]; sometimes with an empty axis. `empty` None: never."""
         shape = [self.extent(largest) for _ in range(self.integer(low, high))]
-        if shape and self.chance(empty):
+        if self.flavour == DEGENERATE and empty is not None:
+            empty = 0.4
+        if shape and empty and self.chance(empty):
             shape[self.integer(0, len(shape) - 1)] = 0
         return shape
 
@@ -109,8 +123,9 @@ class Draw:
         types = [t for t in self.types(index) if among is None or t in among]
         return numpy.float32 if numpy.float32 in types and self.chance(0.5) else self.choice(types)
 
-    def array(self, dtype, shape, low=-5, high=5, special=()):
-        """Uniform values in [low, high]; `special` values are strewn in among floats."""
+    def array(self, dtype, shape, low=-5, high=5, special=(), finite=False, nan=True):
+        """Uniform values in [low, high]; `special` values are strewn in among floats. `finite`: none ever are;
+        `nan` False: no NaN unless it is in `special`."""
         dtype = numpy.dtype(dtype)
         if dtype == numpy.bool_:
             return numpy.asarray(self.rng.random(shape) < 0.5)
@@ -118,6 +133,8 @@ class Draw:
             info = numpy.iinfo(dtype)
             return numpy.asarray(self.rng.integers(max(low, info.min), min(high, info.max), shape, endpoint=True), dtype)
         values = self.rng.uniform(low, high, shape).astype(dtype)
+        if self.flavour == SPECIAL and not special and not finite:
+            special = STREWN if nan else STREWN[1:]
         if special:
             strewn = self.rng.random(shape) < 0.1
             values = numpy.where(strewn, self.rng.choice(numpy.array(special, dtype), shape), values)

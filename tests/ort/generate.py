@@ -1,39 +1,54 @@
-"""Random one-node models with ONNX Runtime's results: generate.py FOLDER [--count N] [--seed S] [--only OP,OP] [--verbose].
+"""Random one-node models with ONNX Runtime's results:
 
-For each operator in the tables of ops_*.py, N models with random shapes, types, attributes and opset versions, in the
-same form as ONNX's node tests (tests/cases.py). A draw that ONNX's checker or ONNX Runtime refuses is repeated. The kind in
-the index is "ort", or "disputed" where ONNX's own reference implementation gives something else; those looked at so far
-were errors of the reference (old versions of Softmax, ranks other than 4 in GlobalMaxPool, LRN over batches), so they are
-tests like the others. Operators that ONNX Runtime lacks (ops_plugins.py) come with results of their own, from NumPy; their
-kind is "numpy". The same N and seed give the same cases."""
+    generate.py FOLDER [--count N] [--seed S] [--only OP,OP] [--jobs N] [--operators PROGRAM] [--verbose]
+
+For each operator that a file ops_*.py beside this one registers (draw.py says how; there is no list to edit), N models
+with random shapes, types, attributes and opset versions, in the same form as ONNX's node tests (tests/cases.py): of five
+draws one has degenerate shapes and one NaN and infinities. A draw that ONNX's checker or ONNX Runtime refuses is repeated.
+The kind in the index is "ort", or "disputed" where ONNX's own reference implementation gives something else; those looked
+at so far were errors of the reference (old versions of Softmax, ranks other than 4 in GlobalMaxPool, LRN over batches),
+so they are tests like the others. Operators that ONNX Runtime lacks (ops_plugins.py) come with results of their own, from
+NumPy; their kind is "numpy". The same N and seed give the same cases; operators whose files did not change are kept.
+
+PROGRAM --names (tools/operators) says which operators stand. It is an error when ONNX Runtime runs one of them on the
+processor and nothing here draws it, but for those in UNCOVERED."""
 import argparse
+import glob
+import hashlib
+import importlib
+import multiprocessing
+import multiprocessing.connection
 import os
+import re
+import shutil
+import subprocess
 import sys
 import warnings
 import zlib
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, ".."))
 
 import numpy  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
+from onnxruntime.capi import onnxruntime_pybind11_state  # noqa: E402
 
 import cases  # noqa: E402
 import draw  # noqa: E402
-import ops_contrib  # noqa: E402, F401
-import ops_control  # noqa: E402, F401
-import ops_elementwise  # noqa: E402, F401
-import ops_linear  # noqa: E402, F401
-import ops_ml  # noqa: E402, F401
-import ops_movement  # noqa: E402, F401
-import ops_plugins  # noqa: E402, F401
-import ops_quantize  # noqa: E402, F401
-import ops_reduction  # noqa: E402, F401
-import ops_signal  # noqa: E402, F401
-import ops_vision  # noqa: E402, F401
 
-NAMES = ops_contrib.NAMES | ops_ml.NAMES | ops_plugins.NAMES  # that have no schema
+for path in sorted(glob.glob(os.path.join(HERE, "ops_*.py"))):
+    importlib.import_module(os.path.basename(path)[:-3])
+
+# Operators that stand, that ONNX Runtime runs, and that no ops_*.py draws: why.
+DRAWN_OTHERWISE = "ONNX Runtime draws other numbers; tests/unit/random_op_test.c looks at their distribution"
+UNCOVERED = {
+    **dict.fromkeys(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
+                    DRAWN_OTHERWISE),
+    "CausalConvWithState": "ONNX Runtime ends before its opset, 27",
+    "SwiGLU": "ONNX Runtime ends before its opset, 28",
+}
 FIRST_OPSET = 7  # what ONNX Runtime promises to run
 CONTRIB_OPSET = 17  # of ai.onnx, in models of ONNX Runtime's own operators
 ATTEMPTS = 30
@@ -114,10 +129,15 @@ def run(model, feeds):
     return session.run(None, feeds)
 
 
-def attempt(op, opset, seed):
+def attempt(op, opset, seed, flavour):
     """One case as (model, inputs, results, tolerance, kind), or the reason why this draw is none."""
-    d = draw.Draw(op, opset, seed)
-    case = draw.GENERATORS[op](d)
+    d = draw.Draw(op, opset, seed, flavour)
+    try:
+        case = draw.GENERATORS[op](d)
+    except (ValueError, IndexError, ZeroDivisionError) as error:
+        if flavour != draw.DEGENERATE:  # else: nothing can be picked from an empty axis
+            raise
+        return f"cannot be drawn: {error}"
     try:
         model, feeds, symbolic = model_of(d, case)
         results = case.results or run(model, feeds)
@@ -134,50 +154,150 @@ def attempt(op, opset, seed):
     return model, list(feeds.values()), results, tolerance, kind
 
 
+def flavour_of(op, i, again):
+    """Of five draws one is degenerate and one has special values; one that is refused too often becomes ordinary."""
+    if op in draw.PLAIN or again > ATTEMPTS // 2:
+        return draw.ORDINARY
+    return {3: draw.DEGENERATE, 4: draw.SPECIAL}.get(i % 5, draw.ORDINARY)
+
+
 def generate(index, op, count, seed, verbose):
     opsets, made, refused = opsets_of(op), 0, []
     for i in range(count):
         for again in range(ATTEMPTS):
             # every version of the operator in turn, the newest first; then whatever can be had
-            opset = opsets[-1 - (i + again) % len(opsets)]
-            got = attempt(op, opset, [zlib.crc32(op.encode()), seed, i, again])
+            opset, flavour = opsets[-1 - (i + again) % len(opsets)], flavour_of(op, i, again)
+            got = attempt(op, opset, [zlib.crc32(op.encode()), seed, i, again], flavour)
             if not isinstance(got, str):
                 model, inputs, results, (rtol, atol), kind = got
                 index.add(f"{op}_{i}", model, [(inputs, results)], kind, rtol, atol)
                 made += 1
                 break
-            refused.append(f"opset {opset}: {got.strip().splitlines()[0][:300]}")
-    disputed = sum(row[8] == "disputed" for row in index.rows[-made:]) if made else 0
+            refused.append(f"opset {opset}, {flavour}: {got.strip().splitlines()[0][:300]}")
     if verbose:
+        disputed = sum(row[8] == "disputed" for row in index.rows)
         print(f"{op}: {made} cases, {disputed} disputed, {len(refused)} refused", *sorted(set(refused)), sep="\n    ")
-    return made
+
+
+# ---- The cases of one operator, kept as long as what draws them is the same
+
+
+def module_text(name, seen):
+    """The text of a file here and of those that it imports."""
+    path = os.path.join(HERE, name + ".py")
+    if name in seen or not os.path.exists(path):
+        return ""
+    seen.add(name)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    return text + "".join(module_text(found, seen) for found in re.findall(r"^(?:from|import) (\w+)", text, re.M))
+
+
+def stamp_of(op, args):
+    with open(os.path.abspath(__file__), encoding="utf-8") as file, open(cases.__file__, encoding="utf-8") as other:
+        texts = file.read() + other.read() + module_text(draw.GENERATORS[op].__module__, set())
+    what = f"{onnx.__version__} {onnxruntime.__version__} {numpy.__version__} {args.count} {args.seed}\n{texts}"
+    return hashlib.sha256(what.encode()).hexdigest()
+
+
+def rows_path(folder, op):
+    return os.path.join(folder, "rows", op + ".tsv")
+
+
+def kept_rows(folder, op, stamp):
+    """The index rows of the operator's cases as they are, or None when they have to be made."""
+    try:
+        with open(rows_path(folder, op), encoding="utf-8") as file:
+            first, *rows = file.read().splitlines()
+    except FileNotFoundError:
+        return None
+    return [row.split("\t") for row in rows] if first == stamp else None
+
+
+def make_rows(job):
+    """Makes the cases of one operator; in a process of its own."""
+    op, stamp, args = job
+    warnings.simplefilter("ignore")
+    numpy.seterr(all="ignore")
+    for path in glob.glob(os.path.join(args.folder, glob.escape(op) + "_*")):
+        if re.fullmatch(r"\d+", os.path.basename(path)[len(op) + 1:]):
+            shutil.rmtree(path)
+    index = cases.Index(args.folder, "", [])
+    generate(index, op, args.count * draw.TIMES[op], args.seed, args.verbose)
+    with open(rows_path(args.folder, op), "w", encoding="utf-8") as file:
+        print(stamp, *("\t".join(str(column) for column in row) for row in index.rows), sep="\n", file=file)
+    sys.stdout.flush()
+
+
+def make_all(jobs, workers):
+    """Makes the cases of several operators at once; returns those whose process died: ONNX Runtime can crash."""
+    died, running, waiting = [], {}, list(jobs)
+    context = multiprocessing.get_context("fork")
+    while waiting or running:
+        while waiting and len(running) < workers:
+            job = waiting.pop(0)
+            process = context.Process(target=make_rows, args=(job,))
+            process.start()
+            running[process.sentinel] = (process, job[0])
+        for sentinel in multiprocessing.connection.wait(list(running)):
+            process, op = running.pop(sentinel)
+            process.join()
+            if process.exitcode:
+                died.append(op)
+    return died
+
+
+# ---- What is covered
+
+
+def uncovered(program):
+    """Operators that stand and that ONNX Runtime has, as a kernel or by ONNX's function, and that nothing here draws."""
+    if not program:
+        return []
+    listed = subprocess.run([program, "--names"], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.split()
+    kernels = {(k.domain + "." if k.domain not in ("", "ai.onnx") else "") + k.op_name
+               for k in onnxruntime_pybind11_state.get_all_opkernel_def() if k.provider == "CPUExecutionProvider"}
+    functions = {s.name for s in onnx.defs.get_all_schemas() if s.domain == "" and (
+        s.has_function or s.has_context_dependent_function)}
+    return sorted((set(listed) & (kernels | functions)) - set(draw.GENERATORS) - set(UNCOVERED))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
-    parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--operators", default="")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()
-    here = os.path.dirname(os.path.abspath(__file__))
-    sources = [os.path.join(here, name) for name in sorted(os.listdir(here)) if name.endswith(".py")]
-    index = cases.Index(args.folder, f"onnx {onnx.__version__} onnxruntime {onnxruntime.__version__} "
-                                     f"{args.count} {args.seed} {args.only}", sources)
-    if index.current():
-        return 0
-    warnings.simplefilter("ignore")
-    numpy.seterr(all="ignore")
-    index.begin()
+    missing = uncovered(args.operators)
+    needless = sorted(set(UNCOVERED) & set(draw.GENERATORS))
+    if needless:
+        print(f"in UNCOVERED, and drawn: {', '.join(needless)}", file=sys.stderr)
+    if missing:
+        print(f"nothing in tests/ort draws {', '.join(missing)}", file=sys.stderr)
+    os.makedirs(os.path.join(args.folder, "rows"), exist_ok=True)
     only = args.only.split(",") if args.only else list(draw.GENERATORS)
-    wanted = [op for op in draw.GENERATORS if op in only and (draw.has_schema(op) or op in NAMES)]
-    without = [op for op in wanted if not generate(index, op, args.count * draw.TIMES[op], args.seed, args.verbose)]
+    wanted = {op: stamp_of(op, args) for op in draw.GENERATORS if op in only}
+    jobs = [(op, stamp, args) for op, stamp in wanted.items() if kept_rows(args.folder, op, stamp) is None]
+    died = make_all(jobs, args.jobs)
+    index = cases.Index(args.folder, "", [])
+    rows = {op: kept_rows(args.folder, op, stamp) or [] for op, stamp in wanted.items()}
+    index.rows = [row for part in rows.values() for row in part]
     index.close()
-    print(f"{args.folder}: {len(index.rows)} cases of {len(wanted)} operators")
+    if jobs:
+        print(f"{args.folder}: {len(index.rows)} cases of {len(wanted)} operators, of which {len(jobs)} made now")
+    without = [op for op, part in rows.items() if len(part) < min(args.count, 1)]
     if without:
         print(f"no case at all of {', '.join(without)}", file=sys.stderr)
-    return int(bool(without))
+    few = [f"{op} ({len(part)})" for op, part in rows.items() if 0 < len(part) < args.count * draw.TIMES[op]]
+    if few:
+        print(f"fewer than {args.count} cases of {', '.join(few)}", file=sys.stderr)
+    if died:
+        print(f"the process died that made those of {', '.join(died)}", file=sys.stderr)
+    return int(bool(without or few or died or missing or needless))
 
 
 sys.exit(main())

@@ -38,7 +38,8 @@ def modulo(d):
 def power(d):
     shape = d.shape(0, 4)
     base, exponent = d.dtype(0), d.dtype(1)
-    return Case([d.array(base, shape, 0.1 if base in FLOATS else 1, 4), d.array(exponent, d.shrunk(shape), 0, 3)])
+    whole = base not in FLOATS  # an infinite power is no integer
+    return Case([d.array(base, shape, 1 if whole else 0.1, 4), d.array(exponent, d.shrunk(shape), 0, 3, finite=whole)])
 
 
 @operator("PRelu")
@@ -120,6 +121,11 @@ def parametric(d):
     return Case([d.array(d.dtype(), d.shape(0, 4))], attrs)
 
 
+@operator("Swish")
+def swish(d):
+    return Case([d.array(d.dtype(), d.shape(0, 4))], {"alpha": d.real(-1.5, 1.5)} if d.chance(0.7) else {})
+
+
 @operator("Gelu")
 def gelu(d):
     attrs = {"approximate": d.choice(["none", "tanh"])} if d.chance(0.7) else {}
@@ -146,12 +152,38 @@ def where(d):
                  d.array(dtype, d.shrunk(shape))])
 
 
+@operator("BitCast")
+def bit_cast(d):
+    source = d.dtype(among=(numpy.float32, numpy.float64, numpy.float16, numpy.int8, numpy.uint8, numpy.int16, numpy.uint16,
+                            numpy.int32, numpy.uint32, numpy.int64, numpy.uint64))
+    size = numpy.dtype(source).itemsize
+    target = d.choice([t for t in d.types() if numpy.dtype(t).itemsize == size and t != numpy.bool_])
+    return Case([d.array(source, d.shape(0, 4), special=SPECIAL)], {"to": element_type(target)})
+
+
+@operator("CastLike")
+def cast_like(d):
+    case, target = cast(d), d.dtype(1)
+    low = 0 if numpy.dtype(target).kind == "u" else -100
+    x = case.inputs[0]
+    if low == 0 and x.dtype.kind in "if":
+        x = numpy.abs(x)
+    if target not in FLOATS:
+        x = numpy.nan_to_num(x, nan=1, posinf=2, neginf=3)
+    x = numpy.asarray(x)
+    return Case([x, d.array(target, d.shape(0, 2))])
+
+
+def element_type(dtype):
+    import onnx
+    return onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+
+
 @operator("Cast")
 def cast(d):
     """Values that the target holds: what others become is not defined."""
-    import onnx
     source, target = d.dtype(), d.dtype()
     low, high = (0, 100) if "u" in (numpy.dtype(source).kind, numpy.dtype(target).kind) else (-100, 100)
     special = SPECIAL if target in FLOATS else ()
-    return Case([d.array(source, d.shape(0, 4), low, high, special)],
-                {"to": onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(target))})
+    return Case([d.array(source, d.shape(0, 4), low, high, special, finite=True)],
+                {"to": element_type(target)})

@@ -1,7 +1,7 @@
 """Random cases of matrix products, convolutions, pools and image resizing."""
 import numpy
 
-from draw import Case, operator
+from draw import Case, i64, operator
 
 
 def product(values):
@@ -65,7 +65,7 @@ def einsum(d):
     return Case([d.array(dtype, [extent[c] for c in term]) for term in ranks.split()], {"equation": equation}, depth=25)
 
 
-def window(d, space, kernel, transposed=False):
+def window(d, space, kernel, transposed=False, pooled=False):
     """Strides, dilations and padding; sometimes by auto_pad, sometimes left to their defaults."""
     attrs = {}
     if d.chance(0.6):
@@ -79,6 +79,10 @@ def window(d, space, kernel, transposed=False):
         attrs["auto_pad"] = style
     if style.startswith("SAME") and not transposed:
         attrs.pop("dilations", None)
+        # Where the stride is larger than the window, SAME needs no padding (ONNX's shape inference takes 0 for what would be
+        # negative); ONNX Runtime's pools take the negative padding, and begin inside of the image.
+        if pooled and "strides" in attrs:
+            attrs["strides"] = [min(stride, extent) for stride, extent in zip(attrs["strides"], kernel)]
     return attrs
 
 
@@ -125,7 +129,7 @@ def conv_transpose(d):
 def pool(d):
     space = d.integer(1, 3)
     kernel = d.some(1, 3, space)
-    attrs = {**window(d, space, kernel), "kernel_shape": kernel}
+    attrs = {**window(d, space, kernel, pooled=True), "kernel_shape": kernel}
     if d.opset < (19 if d.op == "AveragePool" else 18 if d.op == "LpPool" else 10):
         attrs.pop("dilations", None)
     if d.op != "LpPool" and d.opset >= 10 and d.chance(0.4) and "auto_pad" not in attrs:
@@ -134,7 +138,9 @@ def pool(d):
         attrs["count_include_pad"] = d.integer(0, 1)
     if d.op == "LpPool":
         attrs["p"] = d.integer(1, 3)
-    x = d.array(d.dtype(), [d.integer(1, 2), d.integer(1, 3), *(d.integer(5, 8) for _ in range(space))])
+    # Whether the largest of a NaN and a number is the NaN is open; ONNX Runtime takes the number, NumPy the NaN.
+    x = d.array(d.dtype(), [d.integer(1, 2), d.integer(1, 3), *(d.integer(5, 8) for _ in range(space))],
+                nan=d.op != "MaxPool")
     return Case([x], attrs, outputs=d.choice([1, 1, 2]) if d.op == "MaxPool" and d.opset >= 8 else 1,
                 depth=product(kernel))
 
@@ -142,8 +148,35 @@ def pool(d):
 @operator("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool")
 def global_pool(d):
     shape = d.shape(3, 5, empty=0)
-    return Case([d.array(d.dtype(), shape, -2, 2)], {"p": d.integer(1, 3)} if d.op == "GlobalLpPool" else {},
+    return Case([d.array(d.dtype(), shape, -2, 2, nan=d.op != "GlobalMaxPool")], {"p": d.integer(1, 3)} if d.op == "GlobalLpPool" else {},
                 depth=product(shape[2:]))
+
+
+@operator("Upsample")
+def upsample(d):
+    mode, rank = d.choice(["nearest", "linear"]), d.choice([2, 4]) if d.chance(0.5) else d.integer(1, 4)
+    types = d.types() if mode == "nearest" else (numpy.float32,)
+    scales = [d.choice([1, 1.5, 2, 2.5, 3]) if i >= rank - 2 or mode == "nearest" else 1 for i in range(rank)]
+    x = d.array(d.dtype(among=types), d.some(1, 5, rank), finite=mode == "linear")
+    if d.opset < 9:
+        return Case([x], {"mode": mode, "scales": [float(s) for s in scales]}, tolerance=(1e-4, 1e-4))
+    return Case([x, numpy.array(scales, numpy.float32)], {"mode": mode}, constant=(1,), tolerance=(1e-4, 1e-4))
+
+
+@operator("Col2Im")
+def col2im(d):
+    space = d.integer(1, 3)
+    block, dilation, stride = d.some(1, 3, space), d.some(1, 2, space), d.some(1, 3, space)
+    pads, image = d.some(0, 1, 2 * space), d.some(5, 8, space)
+    if space != 2:
+        dilation = [1] * space  # ONNX Runtime misplaces dilated blocks but in images of two axes; ONNX's reference does not
+    count = product([(image[i] + pads[i] + pads[space + i] - dilation[i] * (block[i] - 1) - 1) // stride[i] + 1
+                     for i in range(space)])
+    attrs = {"dilations": dilation, "strides": stride, "pads": pads}
+    dtype = d.choice([numpy.float32, numpy.float32, numpy.float16, numpy.float64])
+    inputs = [d.array(dtype, [d.extent(3), d.extent(3) * product(block), count]), i64(image), i64(block)]
+    return Case(inputs, {name: value for name, value in attrs.items() if set(value) not in ({1}, {0}) or d.chance(0.5)},
+                constant=(1, 2) if d.chance(0.7) else (), depth=9)
 
 
 @operator("Resize")
@@ -152,7 +185,8 @@ def resize(d):
     attrs = {"mode": d.choice(["nearest", "linear", "cubic"])}
     # Interpolated integers are rounded by ONNX's reference and cut off by ONNX Runtime.
     types = (numpy.float32, numpy.uint8, numpy.int8, numpy.int32) if attrs["mode"] == "nearest" else (numpy.float32,)
-    x = d.array(d.dtype(among=types), [d.integer(2, 6) for _ in range(rank)])
+    # Finite: whether a neighbour of weight zero is read, and makes a NaN of an infinity, is open.
+    x = d.array(d.dtype(among=types), [d.integer(2, 6) for _ in range(rank)], finite=attrs["mode"] != "nearest")
     scaled = range(rank) if d.chance(0.2) and attrs["mode"] == "nearest" else range(max(0, rank - 2), rank)
     scales = numpy.array([d.choice([0.5, 0.6, 1, 1.5, 2, 2.5, 3]) if i in scaled else 1 for i in range(rank)], numpy.float32)
     if d.opset < 11:
@@ -188,5 +222,5 @@ def grid_sample(d):
     modes = ["bilinear", "nearest", "bicubic"] if d.opset < 20 else ["linear", "nearest", "cubic"]
     attrs = {"mode": d.choice(modes), "padding_mode": d.choice(["zeros", "border", "reflection"]),
              "align_corners": d.integer(0, 1)}
-    grid = d.array(numpy.float32, [n, d.integer(1, 5), d.integer(1, 5), 2], -1.2, 1.2)
-    return Case([d.array(numpy.float32, [n, c, h, w]), grid], attrs, tolerance=(1e-3, 1e-3))
+    grid = d.array(numpy.float32, [n, d.integer(1, 5), d.integer(1, 5), 2], -1.2, 1.2, finite=True)  # no place is at a NaN
+    return Case([d.array(numpy.float32, [n, c, h, w], finite=True), grid], attrs, tolerance=(1e-3, 1e-3))

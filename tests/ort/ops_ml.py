@@ -4,13 +4,9 @@ import numpy
 import draw
 from draw import Case
 
-NAMES = set()
 
-
-def ml(*names):
-    full = ["ai.onnx.ml." + name for name in names]
-    NAMES.update(full)
-    return draw.operator(*full)
+def ml(*names, **options):
+    return draw.operator(*("ai.onnx.ml." + name for name in names), **options)
 
 
 def floats(d, count):
@@ -32,7 +28,8 @@ def feature(d):
     else:
         attrs = {"imputed_value_floats": floats(d, d.choice([1, c])), "replaced_value_float": float("nan")}
     special = [float("nan")] if d.op == "Imputer" and dtype == numpy.float32 else []
-    return Case([d.array(dtype, [n, c], special=special)], attrs, depth=c)
+    # The largest of numbers and a NaN is the NaN or not: open.
+    return Case([d.array(dtype, [n, c], special=special, nan=d.op != "Normalizer")], attrs, depth=c)
 
 
 @ml("OneHotEncoder")

@@ -109,6 +109,14 @@ def pad(d):
     return Case(inputs, attrs, constant=(1, 2, 3) if d.chance(0.7) else (1,))
 
 
+@operator("CenterCropPad")
+def center_crop_pad(d):
+    shape = d.shape(1, 4)
+    axes = d.axes(len(shape), least=1) if d.chance(0.6) else None
+    size = d.array(d.choice([numpy.int32, numpy.int64]), [len(shape) if axes is None else len(axes)], 1, 9)
+    return Case([data(d, shape), size], {} if axes is None else {"axes": axes}, constant=(1,) if d.chance(0.7) else ())
+
+
 @operator("Concat")
 def concat(d):
     shape, dtype = d.shape(1, 4), d.dtype()
@@ -227,7 +235,16 @@ def scatter_elements(d):
         order = d.rng.permuted(numpy.broadcast_to(numpy.arange(shape[axis]).reshape(
             [-1 if i == axis % len(shape) else 1 for i in range(len(shape))]), shape), axis=axis)
         index = order[tuple(slice(0, extent) for extent in where)].astype(index.dtype)
-    return Case([d.array(dtype, shape, 1, 4), index, d.array(dtype, where, 1, 4)], {**attrs, "axis": axis}, depth=8)
+    nan = attrs.get("reduction") not in ("max", "min")  # the larger of a NaN and a number is open
+    return Case([d.array(dtype, shape, 1, 4, nan=nan), index, d.array(dtype, where, 1, 4, nan=nan)],
+                {**attrs, "axis": axis}, depth=8)
+
+
+@operator("Scatter")
+def scatter(d):
+    case = scatter_elements(d)
+    case.inputs[1] = numpy.abs(case.inputs[1])
+    return case
 
 
 @operator("ScatterND")
@@ -241,8 +258,9 @@ def scatter_nd(d):
         index = numpy.where(d.rng.random(index.shape) < 0.3, index - i64(shape[:width]), index)
     else:
         index = tuples(d, shape, 0, width, d.shape(1, 2, largest=5))
-    updates = d.array(dtype, list(index.shape[:-1]) + shape[width:], 1, 4)
-    return Case([d.array(dtype, shape, 1, 4), index, updates], attrs, depth=8)
+    nan = attrs.get("reduction") not in ("max", "min")  # the larger of a NaN and a number is open
+    updates = d.array(dtype, list(index.shape[:-1]) + shape[width:], 1, 4, nan=nan)
+    return Case([d.array(dtype, shape, 1, 4, nan=nan), index, updates], attrs, depth=8)
 
 
 @operator("OneHot")

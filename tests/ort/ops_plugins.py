@@ -8,13 +8,11 @@ import plugins_other as other
 import plugins_vision as vision
 from draw import Case
 
-NAMES = set()
 DOMAINS = ("", "", "TRT", "trt.plugins", "mmdeploy", "mmcv")
 
 
 def plugin(*names):
-    NAMES.update(names)
-    return draw.operator(*names)
+    return draw.operator(*names, plain=True)
 
 
 def case(d, inputs, attrs, results, **more):

@@ -10,7 +10,7 @@ def scale_and_zero(d, shape, axis, types, scale_type=numpy.float32):
     """A scale and a zero point for the whole tensor or one each along `axis`."""
     dtype = d.choice(types)
     extent = [] if d.chance(0.5) else [shape[axis]]
-    scale = d.array(scale_type, extent, 0.01, 0.5)
+    scale = d.array(scale_type, extent, 0.01, 0.5, finite=True)
     return scale, d.full_range(dtype, extent) if d.chance(0.8) else None, dtype
 
 
@@ -20,7 +20,7 @@ def quantize(d):
     axis = d.axis(len(shape))
     types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ())
     scale, zero, _ = scale_and_zero(d, shape, axis, types)
-    x = d.array(numpy.float32, shape, -30, 30)
+    x = d.array(numpy.float32, shape, -30, 30, nan=False)  # a NaN as an integer is open
     return Case([x, scale] + ([zero] if zero is not None else []), {"axis": axis} if d.opset >= 13 else {},
                 constant=(1, 2) if d.chance(0.6) else ())
 
@@ -38,7 +38,9 @@ def dequantize(d):
 @operator("DynamicQuantizeLinear")
 def dynamic_quantize(d):
     low = d.choice([-30, -1, 0, 2])
-    return Case([d.array(numpy.float32, d.shape(0, 4, empty=0), low, low + d.choice([0, 1, 50]))], outputs=3)
+    # Finite: the range of infinities gives no scale. Nor does that of no elements.
+    return Case([d.array(numpy.float32, d.shape(0, 4, empty=None), low, low + d.choice([0, 1, 50]), finite=True)],
+                outputs=3)
 
 
 @operator("QLinearMatMul")

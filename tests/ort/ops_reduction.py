@@ -1,7 +1,7 @@
 """Random cases of reductions, softmax, normalizations."""
 import numpy
 
-from draw import Case, i64, operator
+from draw import SPECIAL, Case, i64, operator
 
 
 def product(values):
@@ -11,11 +11,14 @@ def product(values):
 @operator("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2",
           "ReduceLogSum", "ReduceLogSumExp")
 def reduction(d):
-    shape = d.shape(0, 4)
+    # The mean of nothing is undefined: NaN here and in NumPy, 0 in ONNX Runtime.
+    shape = d.shape(0, 4, empty=None if d.op == "ReduceMean" else 0.06)
     axes, attrs = d.axes(len(shape), least=1), {}
     # Logarithms of integers are left open by ONNX.
     types = (numpy.float32, numpy.float64, numpy.float16) if d.op.startswith("ReduceLog") else None
-    x = d.array(d.dtype(among=types) if types else d.dtype(), shape, 1 if d.op == "ReduceLogSum" else -2, 3)
+    # The largest of numbers and a NaN is open: in ONNX Runtime it depends on the order.
+    x = d.array(d.dtype(among=types) if types else d.dtype(), shape, 1 if d.op == "ReduceLogSum" else -2, 3,
+                nan=d.op not in ("ReduceMax", "ReduceMin"))
     if d.chance(0.7):
         attrs["keepdims"] = d.integer(0, 1)
     inputs, constant = [x], ()
@@ -33,13 +36,13 @@ def reduction(d):
 
 @operator("ArgMax", "ArgMin")
 def arg_reduction(d):
-    shape = d.shape(1, 4, empty=0)
+    shape = d.shape(1, 4, empty=None)  # of an empty tensor ONNX Runtime keeps the reduced axis' extent
     attrs = {"axis": d.axis(len(shape))} if d.chance(0.8) else {}
     if d.chance(0.6):
         attrs["keepdims"] = d.integer(0, 1)
     if d.opset >= 12 and d.chance(0.6):
         attrs["select_last_index"] = d.integer(0, 1)
-    x = d.array(d.dtype(), shape, -3, 3)
+    x = d.array(d.dtype(), shape, -3, 3, nan=False)
     if d.chance(0.5):  # with ties
         x = numpy.round(x).astype(x.dtype)
     return Case([x], attrs)
@@ -49,10 +52,10 @@ def arg_reduction(d):
 def softmax(d):
     shape = d.shape(1, 4)
     attrs = {"axis": d.integer(0 if d.opset < 11 else -len(shape), len(shape) - 1)} if d.chance(0.8) else {}
-    return Case([d.array(d.dtype(), shape, -9, 9)], attrs, depth=8)
+    return Case([d.array(d.dtype(), shape, -9, 9, nan=d.op != "Hardmax")], attrs, depth=8)
 
 
-@operator("CumSum")
+@operator("CumSum", "CumProd")
 def cumulative(d):
     shape = d.shape(1, 4)
     attrs = {name: d.integer(0, 1) for name in ("exclusive", "reverse") if d.chance(0.7)}
@@ -69,7 +72,8 @@ def layer_normalization(d):
     if d.chance(0.5):
         attrs["epsilon"] = d.choice([1e-3, 1e-5, 0.1])
     inputs = [d.array(dtype, shape), d.array(dtype, inner)] + ([d.array(dtype, inner)] if d.chance(0.6) else [])
-    return Case(inputs, attrs, outputs=d.choice([1, 1, 3]), depth=16)
+    # ONNX Runtime's mean of numbers and an infinity is NaN.
+    return Case(inputs, attrs, outputs=d.choice([1, 1, 3]) if d.flavour != SPECIAL else 1, depth=16)
 
 
 @operator("RMSNormalization")
@@ -102,7 +106,8 @@ def group_normalization(d):
 def batch_normalization(d):
     shape, dtype = d.shape(2, 5), d.dtype()
     attrs = {"epsilon": d.choice([1e-3, 1e-5, 0.1])} if d.chance(0.5) else {}
-    channel = [d.array(dtype, shape[1:2]) for _ in range(3)] + [d.array(dtype, shape[1:2], 0.5, 3)]
+    # Finite: ONNX Runtime multiplies scale and deviation before the data, where an infinity then becomes a NaN.
+    channel = [d.array(dtype, shape[1:2], finite=True) for _ in range(3)] + [d.array(dtype, shape[1:2], 0.5, 3, finite=True)]
     return Case([d.array(dtype, shape), *channel], attrs, depth=4)
 
 
@@ -122,4 +127,5 @@ def mean_variance_normalization(d):
 def local_response_normalization(d):
     attrs = {"size": d.choice([1, 3, 5])}
     attrs.update({name: d.real(0.1, 1) for name in ("alpha", "beta", "bias") if d.chance(0.6)})
-    return Case([d.array(d.dtype(), d.shape(4, 4, empty=0))], attrs, depth=8)
+    # Finite: ONNX Runtime takes off from a running sum what leaves the window, infinities too.
+    return Case([d.array(d.dtype(), d.shape(4, 4, empty=0), finite=True)], attrs, depth=8)
