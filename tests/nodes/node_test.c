@@ -196,28 +196,41 @@ static const struct graph_node *unknown_node(const struct graph *g)
 	return NULL;
 }
 
-/* The graph with the model's inputs as variables; when a value has to be known that is not, with the small ones of the
- * data set as constants. */
+static struct graph_shape shape_of(const char *name, const struct tensor *t)
+{
+	struct graph_shape s = { .name = name, .rank = t->rank };
+
+	for (int i = 0; i < t->rank; i++)
+		s.dim[i].value = t->dim[i];
+	return s;
+}
+
+/* The graph with the model's inputs as variables; while a node cannot be taken, with the extents that the data set has, with
+ * its small inputs as constants, and with both. */
 static int new_graph(struct graph **g, struct onnx_model *m, const struct data *d, struct arena *a, struct err *e)
 {
 	struct graph_bound *bound = NEWN(a, struct graph_bound, d->inputs + 1);
-	struct graph_options options = { .bound = bound };
+	struct graph_shape *shape = NEWN(a, struct graph_shape, d->inputs + 1);
+	int shapes = 0, bounds = 0;
 
-	TRY(graph_new(g, m, NULL, e));
-	if (!unknown_node(*g))
-		return 0;
 	for (int i = 0; i < d->inputs; i++) {
 		const struct tensor *t = &d->input[i];
 		int64_t n = tensor_count(t);
 
+		shape[shapes++] = shape_of(d->input_name[i], t);
 		if (n >= 0 && n <= (type_is_int(t->type) || t->type == TYPE_BOOL || t->rank < 2 ? BIND_MAX : 1))
-			bound[options.bounds++] = (struct graph_bound){ d->input_name[i], t };
+			bound[bounds++] = (struct graph_bound){ d->input_name[i], t };
 	}
-	if (!options.bounds)
-		return 0;
-	graph_free(*g);
-	*g = NULL;
-	return graph_new(g, m, &options, e);
+	for (int try = 0; try < 4; try++) {
+		struct graph_options o = { try & 1 ? shapes : 0, try & 2 ? bounds : 0, shape, bound };
+
+		TRY(graph_new(g, m, &o, e));
+		if (!unknown_node(*g) || try == 3)
+			return 0;
+		graph_free(*g);
+		*g = NULL;
+	}
+	return 0;
 }
 
 static int compare_output(const struct tensor *got, const struct tensor *want, const char *name,

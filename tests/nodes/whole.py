@@ -14,7 +14,10 @@ import onnxruntime  # noqa: E402
 
 import cases  # noqa: E402
 
-# name: package, file in its wheel, extents of unknown axes (those of the whole input)
+OCR, VAD, PIPER = "ddddocr==1.6.1", "silero-vad==6.2.3", "piper-tts==1.8.0"
+SILERO = {"input": [1, 512], "state": [2, 1, 128], "sr": numpy.array(16000, numpy.int64)}
+# name: package, file in its wheel, and the inputs: the extents of unknown axes (those of the whole input), of all inputs or
+# by name; with a highest value in front where the elements are whole numbers; or the value itself
 MODELS = {
     "ppocr_cls": ("rapidocr-onnxruntime==1.4.4", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
                   [1, 3, 48, 192]),
@@ -22,7 +25,20 @@ MODELS = {
                   [2, 3, 48, 160]),
     "ppocr_det": ("rapidocr-onnxruntime==1.4.4", "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx",
                   [1, 3, 96, 128]),
-    "ddddocr_det": ("ddddocr==1.6.1", "ddddocr/common_det.onnx", [1, 3, 416, 416]),
+    "ddddocr_det": (OCR, "ddddocr/common_det.onnx", [1, 3, 416, 416]),
+    "ddddocr": (OCR, "ddddocr/common.onnx", [1, 1, 64, 96]),
+    "ddddocr_old": (OCR, "ddddocr/common_old.onnx", [1, 1, 64, 96]),
+    "silero_vad": (VAD, "silero_vad/data/silero_vad.onnx", SILERO),
+    "silero_vad_8k": (VAD, "silero_vad/data/silero_vad.onnx",
+                      {**SILERO, "input": [1, 256], "sr": numpy.array(8000, numpy.int64)}),
+    "silero_vad_half": (VAD, "silero_vad/data/silero_vad_half.onnx", SILERO),
+    "silero_vad_op15": (VAD, "silero_vad/data/silero_vad_16k_op15.onnx", SILERO),
+    "silero_vad_ifless": (VAD, "silero_vad/data/silero_vad_op18_ifless.onnx", SILERO),
+    "silero_vad_openvino": (VAD, "silero_vad/data/silero_vad_openvino_16k.onnx", [2, 1, 128]),
+    "silero_vad_sequence": (VAD, "silero_vad/data/silero_vad_16k_sequence.onnx", [5, 576]),
+    "nakdimon": (PIPER, "piper/hebrew/nakdimon.onnx", (42, [2, 20])),
+    "tashkeel": (PIPER, "piper/tashkeel/model.onnx",
+                 {"char_inputs": (53, [2, 24]), "diac_inputs": (15, [2, 24]), "input_lengths": numpy.array([24, 17])}),
     "magika": ("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", [3, 2048]),
 }
 TYPES = {"tensor(float)": numpy.float32, "tensor(int32)": numpy.int32, "tensor(int64)": numpy.int64}
@@ -41,12 +57,16 @@ def wheel_of(package):
     return wheel_of(package)
 
 
-def draw(value, extents, rng):
+def draw(value, about, rng):
+    about = about.get(value.name) if isinstance(about, dict) else about
+    if isinstance(about, numpy.ndarray):
+        return about
+    highest, extents = about if isinstance(about, tuple) else (None, about)
     shape = [n if isinstance(n, int) and n > 0 else extents[axis] for axis, n in enumerate(value.shape)]
     dtype = TYPES[value.type]
-    if numpy.issubdtype(dtype, numpy.floating):
+    if numpy.issubdtype(dtype, numpy.floating) and highest is None:
         return rng.uniform(-1, 1, shape).astype(dtype)
-    return rng.integers(0, 256, shape).astype(dtype)
+    return rng.integers(0, 256 if highest is None else highest + 1, shape).astype(dtype)
 
 
 index = cases.Index(sys.argv[1], f"onnxruntime {onnxruntime.__version__}", [__file__])
@@ -56,11 +76,11 @@ index.begin()
 options = onnxruntime.SessionOptions()
 options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 options.log_severity_level = 3
-for name, (package, path, extents) in MODELS.items():
+for name, (package, path, about) in MODELS.items():
     with zipfile.ZipFile(wheel_of(package)) as wheel:
         data = wheel.read(path)
     session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    feeds = {value.name: draw(value, extents, numpy.random.default_rng(0)) for value in session.get_inputs()}
+    feeds = {value.name: draw(value, about, numpy.random.default_rng(0)) for value in session.get_inputs()}
     model = onnx.load_from_string(data)
     inputs = [feeds[value.name] for value in model.graph.input if value.name in feeds]
     index.add(name, model, [(inputs, session.run(None, feeds))], "whole", 1e-3, 1e-4)
