@@ -30,8 +30,8 @@ static int refuse_shapes(struct lower *l, int i)
 	lower_fail(l, ERR_UNSUPPORTED,
 		   "the condition is not known at build time, and the branches give output number %d different types or extents.",
 		   i + 1);
-	return err_advise(l->err, "Make the condition a constant of the model (fix the input shapes and fold constants), or keep "
-				  "this node outside the engine.");
+	return err_advise(l->err, "Where the condition follows from the input shapes, say them (--shape x:1x512); else make it a "
+				  "constant of the model, or keep this node outside the engine.");
 }
 
 /* Output i: one of the two values, element by element. */

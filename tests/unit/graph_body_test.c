@@ -1,0 +1,406 @@
+/* Nodes whose attributes are graphs: what those take from around them, through inference, regions, programs and the rewrite;
+ * and local functions. The operator is If; what it means is tested against ONNX Runtime (tests/ort/ops_control.py). */
+#include "graph_models.h"
+
+static Onnx__GraphProto *body(struct onnx_model *m, const char *name, const char *outputs, enum type t)
+{
+	Onnx__GraphProto *b = onnx_graph_new(m, name);
+
+	for (const char *s = outputs; *s; s += strspn(s, " ")) {
+		size_t n = strcspn(s, " ");
+
+		onnx_graph_add_output(m, b, onnx_value_info_new(m, arena_strndup(arena, s, n), t, -1, NULL, NULL));
+		s += n;
+	}
+	return b;
+}
+
+static Onnx__NodeProto *add(struct onnx_model *m, Onnx__GraphProto *b, const char *type, const char *in, const char *out)
+{
+	Onnx__NodeProto *n = make(m, type, in, out);
+
+	onnx_graph_add_node(m, b, n);
+	return n;
+}
+
+static Onnx__NodeProto *branches(struct onnx_model *m, Onnx__NodeProto *n, Onnx__GraphProto *yes, Onnx__GraphProto *no)
+{
+	onnx_node_set_graph(m, n, "then_branch", yes);
+	onnx_node_set_graph(m, n, "else_branch", no);
+	return n;
+}
+
+/* Branches of one node each, that read these names. */
+static Onnx__NodeProto *simple_if(struct onnx_model *m, const char *cond, const char *yes, const char *no, const char *out)
+{
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
+
+	add(m, then, "Neg", yes, "t"); /* both call it t: they do not see each other */
+	add(m, other, "Abs", no, "t");
+	return branches(m, node(m, "If", cond, out), then, other);
+}
+
+static const char *names(const struct graph_value *const *v, int n)
+{
+	struct str s = str_new(arena);
+
+	for (int i = 0; i < n; i++)
+		str_printf(&s, "%s%s", i ? " " : "", v[i]->name);
+	return str_text(&s);
+}
+#define NAMES(list) names((const struct graph_value *const *)(list).at, (list).n)
+
+static const char *why(const struct graph *g, const char *label)
+{
+	struct err e = { 0 };
+	int n;
+
+	return onnx_node_find(&n, g->index, label, &e) < 0 ? "no such node" : g->nodes.at[n].known ? "" : g->nodes.at[n].why;
+}
+
+/* ---- What is taken from outside ----------------------------------------------------------------------------------- */
+
+static void captures(void)
+{
+	struct onnx_model *m = model(8, 16);
+	struct graph_region *r;
+	struct graph *g;
+	struct err e = { 0 };
+	int64_t four = 4;
+
+	input(m, "x", TYPE_F32, "N 4");
+	input(m, "c", TYPE_BOOL, "");
+	output(m, "y", TYPE_F32, "N 4");
+	constant(m, "k", TYPE_F32, 1, &four, (double[]){ 1, 2, 3, 4 });
+	simple_if(m, "c", "a", "b", "y"); /* in front of what it takes: the check puts it behind */
+	node(m, "Relu", "x", "a");
+	node(m, "Add", "x k", "b");
+	g = graph_of(m, NULL);
+	CHECK_STR(g->nodes.at[2].label, "y");
+	CHECK_STR(NAMES(g->nodes.at[2].reads), "c a b");
+	CHECK_STR(type_of(g, "y"), "f32[N,4]");
+	CHECK_INT(graph_value_find(g, "a")->consumers.n, 1);
+	CHECK(graph_value_find(g, "a")->captured && !graph_value_find(g, "x")->captured);
+	CHECK(graph_region_new(&r, g, (int[]){ 2 }, 1, &e) == 0);
+	CHECK_STR(NAMES(r->inputs), "c a b");
+	CHECK(graph_region_new(&r, g, (int[]){ 1, 2 }, 2, &e) == 0);
+	CHECK_STR(NAMES(r->inputs), "x c a");
+	CHECK_STR(NAMES(r->constants), "k");
+	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
+		  "program if(cond: i32[], a: f32[N,4], b: f32[N,4]) -> (outputs1: f32[N,4])\n"
+		  "  outputs1: f32[N,4] = map (i, j) select(bool(cond[]), neg(a[i, j]), abs(b[i, j]))\n");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* A branch inside of a branch takes from both around it, and a name of its own hides one further out. */
+static void nested(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *then = body(m, "then", "u", TYPE_F32), *other = body(m, "else", "v", TYPE_F32);
+	Onnx__GraphProto *inner = body(m, "then", "w", TYPE_F32), *last = body(m, "else", "w", TYPE_F32);
+	int64_t two = 2;
+	struct tensor k;
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "2");
+	input(m, "c", TYPE_BOOL, "1");
+	input(m, "d", TYPE_BOOL, "1");
+	output(m, "y", TYPE_F32, "2");
+	add(m, then, "Exp", "x", "t");
+	branches(m, add(m, then, "If", "d", "u"), inner, last);
+	add(m, inner, "Mul", "t x", "w");
+	add(m, last, "Add", "t k", "w");
+	CHECK(tensor_new(&k, TYPE_F32, 1, &two, arena, &e) == 0);
+	tensor_set_float(&k, 0, 5);
+	tensor_set_float(&k, 1, 5);
+	onnx_graph_add_initializer(m, last, onnx_tensor_store(&k, "k", m->arena));
+	add(m, other, "Neg", "x", "v");
+	branches(m, node(m, "If", "c", "y"), then, other);
+	constant(m, "k", TYPE_F32, 1, &two, (double[]){ 7, 7 }); /* hidden by the branch's own */
+	g = graph_of(m, NULL);
+	CHECK_STR(NAMES(g->nodes.at[0].reads), "c x d");
+	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
+		  "program if(cond: i32[1], x: f32[2], d: i32[1]) -> (outputs1: f32[2])\n"
+		  "  const k_2: f32[2] = {5.0, 5.0}\n"
+		  "  outputs1: f32[2] = map (i) let _0 = exp(x[i]); "
+		  "select(bool(cond[0]), select(bool(d[0]), _0 * x[i], _0 + k_2[i]), neg(x[i]))\n");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* A condition that is known takes one branch; what the other one reads, or cannot do, does not matter. */
+static void known_condition(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "3");
+	input(m, "n", TYPE_F32, "N");
+	output(m, "y", TYPE_F32, "3");
+	constant(m, "c", TYPE_BOOL, 0, NULL, (double[]){ 1 });
+	add(m, then, "Neg", "x", "t");
+	add(m, other, "NoSuchOperator", "n secret", "t");
+	node(m, "NoSuchOperator", "n", "secret");
+	branches(m, node(m, "If", "c", "y"), then, other);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "y"), "");
+	CHECK_STR(type_of(g, "y"), "f32[3]");
+	/* but the plugin's function would have to be given it */
+	CHECK(strstr(program_text(g, (const char *[]){ "y" }, 1, NULL), "the shape of its input \"secret\" is not known"));
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* An If of constants is folded, unless a branch takes something that is none. */
+static void folding(void)
+{
+	struct onnx_model *m = model(8, 16);
+	int64_t two = 2;
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "2");
+	output(m, "y", TYPE_F32, "2");
+	output(m, "z", TYPE_F32, "2");
+	constant(m, "c", TYPE_BOOL, 0, NULL, (double[]){ 0 });
+	constant(m, "k", TYPE_F32, 1, &two, (double[]){ -3, 4 });
+	simple_if(m, "c", "k", "k", "y");
+	simple_if(m, "c", "k", "x", "z");
+	g = graph_of(m, NULL);
+	CHECK(g->nodes.at[0].folded && !g->nodes.at[1].folded);
+	CHECK(graph_value_find(g, "y")->constant && tensor_float(graph_value_find(g, "y")->constant, 0) == 3);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+static void refusals(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
+	Onnx__GraphProto *two = body(m, "then", "t t", TYPE_F32);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "2");
+	input(m, "c", TYPE_BOOL, "");
+	input(m, "d", TYPE_BOOL, "2");
+	output(m, "y", TYPE_F32, "?");
+	output(m, "z", TYPE_F32, "2");
+	output(m, "u", TYPE_F32, "2");
+	add(m, then, "Neg", "x", "t");
+	add(m, other, "Concat", "x x", "t");
+	onnx_node_set_int(m, other->node[0], "axis", 0);
+	add(m, two, "Neg", "x", "t");
+	branches(m, node(m, "If", "c", "y"), then, other);
+	branches(m, node(m, "If", "c", "z"), two, then);
+	branches(m, node(m, "If", "d", "u"), then, then);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "y"), "the condition is not known at build time, and the branches give output number 1 different types "
+		  "or extents.");
+	CHECK_STR(why(g, "z"), "its \"then_branch\" has 2 outputs; the node needs 1.");
+	CHECK_STR(why(g, "u"), "the condition must be one element.");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- The rewritten model ------------------------------------------------------------------------------------------ */
+
+/* What a plugin's graphs take is among its inputs and its function's; a bool that they take is INT32 at the edge, with a node
+ * between the casts. The result is read by a graph of another node. */
+static void rewritten(void)
+{
+	struct onnx_model *m = model(8, 16);
+	struct graph_selection s = { .names = 1, .name = (const char *[]){ "y" } };
+	struct graph_plugin plugin[1] = { { "plugin_if", NULL, 0 } };
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_BOOL), *other = body(m, "else", "t", TYPE_BOOL);
+	const Onnx__FunctionProto *f;
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "N");
+	input(m, "c", TYPE_BOOL, "");
+	input(m, "b", TYPE_BOOL, "N");
+	output(m, "z", TYPE_F32, "N");
+	add(m, then, "Not", "b", "t");
+	add(m, other, "And", "b h", "t");
+	node(m, "Less", "x k", "h");
+	constant(m, "k", TYPE_F32, 0, NULL, (double[]){ 0.5 });
+	branches(m, node(m, "If", "c", "y"), then, other);
+	then = body(m, "then", "t", TYPE_F32);
+	other = body(m, "else", "t", TYPE_F32);
+	onnx_node_set_int(m, add(m, then, "Cast", "y", "t"), "to", TYPE_F32);
+	add(m, other, "Exp", "x", "t");
+	branches(m, node(m, "If", "c", "z"), then, other);
+	g = graph_of(m, NULL);
+	CHECK(graph_select(&r, g, &s, &e) == 0 && r.n == 1);
+	CHECK(graph_rewrite(g, &r, plugin, NULL, &e) == 0);
+	graph_free(g);
+	f = onnx_function_find(m, "tpat", "plugin_if", NULL);
+	CHECK(f && f->n_input == 3 && f->n_output == 1);
+	/* c: Cast; b and h, which the branches take: Abs and Cast; If; Cast */
+	CHECK_INT(f->n_node, 1 + 2 + 2 + 1 + 1);
+	CHECK_STR(f->node[5]->op_type, "If");
+	for (size_t i = 0; i < m->proto->graph->n_node; i++) {
+		const Onnx__NodeProto *n = m->proto->graph->node[i];
+
+		if (strcmp(n->op_type, "plugin_if") == 0)
+			CHECK(n->n_input == 3 && strcmp(n->input[1], "b_int32") == 0 && strcmp(n->input[2], "h_int32") == 0);
+	}
+	g = graph_of(m, NULL); /* a model that can be read again, and means the same */
+	CHECK_STR(type_of(g, "z"), "f32[N]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ---- Local functions ---------------------------------------------------------------------------------------------- */
+
+/* The attribute `name` of the node is the function's `of`. */
+static void refer(struct onnx_model *m, Onnx__NodeProto *n, const char *name, const char *of)
+{
+	Onnx__AttributeProto *a = NEW(m->arena, Onnx__AttributeProto);
+
+	onnx__attribute_proto__init(a);
+	a->name = arena_strdup(m->arena, name);
+	a->ref_attr_name = arena_strdup(m->arena, of);
+	n->attribute = NEWN(m->arena, Onnx__AttributeProto *, 1);
+	n->attribute[n->n_attribute++] = a;
+}
+
+static Onnx__NodeProto *call(struct onnx_model *m, const char *function, const char *in, const char *out)
+{
+	Onnx__NodeProto *n = make(m, function, in, out);
+
+	n->domain = arena_strdup(m->arena, "my");
+	return n;
+}
+
+static void function(struct onnx_model *m, const char *name, const char *input, const char *output, Onnx__NodeProto **body, int n)
+{
+	const char *in[4], *out = output;
+	int inputs = 0;
+	struct err e = { 0 };
+	Onnx__FunctionProto *f;
+
+	for (const char *s = input; *s; s += strspn(s, " ")) {
+		size_t len = strcspn(s, " ");
+
+		in[inputs++] = arena_strndup(arena, s, len);
+		s += len;
+	}
+	f = onnx_function_new(m, "my", name, in, inputs, &out, 1, body, n);
+	CHECK(onnx_model_add_function(m, f, &e) == 0);
+}
+
+/* A function that calls another inside of a branch and hands on its attribute and an input that the caller leaves out; the
+ * branch takes the function's names, not those of the model. */
+static void functions_in_branches(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__NodeProto *soft[2] = { make(m, "LeakyRelu", "a", "b"), make(m, "Clip", "b low -", "r") }, *choose, *n;
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
+	struct graph *g;
+
+	onnx_opset_import(m, "my", 1);
+	refer(m, soft[0], "alpha", "slope");
+	function(m, "Soft", "a low", "r", soft, 2);
+	n = call(m, "Soft", "v low", "t");
+	refer(m, n, "slope", "alpha");
+	onnx_graph_add_node(m, then, n);
+	add(m, other, "Neg", "v", "t");
+	choose = branches(m, make(m, "If", "c", "r"), then, other);
+	function(m, "Choose", "c v low", "r", &choose, 1);
+	input(m, "v", TYPE_F32, "N"); /* a name of the function too, where it is something else */
+	input(m, "x", TYPE_F32, "N");
+	input(m, "c", TYPE_BOOL, "");
+	output(m, "y", TYPE_F32, "N");
+	n = call(m, "Choose", "c x", "y");
+	onnx_node_set_float(m, n, "alpha", 0.25f);
+	onnx_graph_add_node(m, m->proto->graph, n);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "y"), "");
+	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
+		  "program choose(c: i32[], x: f32[N]) -> (y: f32[N])\n"
+		  "  y: f32[N] = map (i) select(bool(c[]), select(x[i] < 0.0, 0.25 * x[i], x[i]), neg(x[i]))\n");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* A graph that the call hands to the function: its names are those around the call. */
+static void graph_handed_on(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__NodeProto *choose = make(m, "If", "c", "r"), *n;
+	Onnx__GraphProto *other = body(m, "else", "t", TYPE_F32), *given = body(m, "given", "t", TYPE_F32);
+	struct graph *g;
+
+	onnx_opset_import(m, "my", 1);
+	refer(m, choose, "then_branch", "way");
+	choose->attribute = memcpy(NEWN(m->arena, Onnx__AttributeProto *, 2), choose->attribute, sizeof *choose->attribute);
+	add(m, other, "Neg", "v", "t");
+	onnx_node_set_graph(m, choose, "else_branch", other);
+	function(m, "Choose", "c v", "r", &choose, 1);
+	input(m, "v", TYPE_F32, "N");
+	input(m, "x", TYPE_F32, "N");
+	input(m, "c", TYPE_BOOL, "");
+	output(m, "y", TYPE_F32, "N");
+	n = call(m, "Choose", "c x", "y");
+	add(m, given, "Exp", "v", "t");
+	onnx_node_set_graph(m, n, "way", given);
+	onnx_graph_add_node(m, m->proto->graph, n);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "y"), "");
+	CHECK_STR(NAMES(g->nodes.at[0].reads), "c x v");
+	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
+		  "program choose(c: i32[], x: f32[N], v_: f32[N]) -> (y: f32[N])\n"
+		  "  y: f32[N] = map (i) select(bool(c[]), exp(v_[i]), neg(x[i]))\n");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* A function's nodes mean the opsets that the function imports, also inside of branches. */
+static void own_opset(void)
+{
+	struct onnx_model *m = model(8, 11);
+	Onnx__NodeProto *n[2] = { make(m, "Constant", "", "axes"), make(m, "If", "c", "r") };
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
+	struct graph *g;
+
+	onnx_opset_import(m, "my", 1);
+	onnx_node_set_ints(m, n[0], "value_ints", (int64_t[]){ 0 }, 1);
+	add(m, then, "Unsqueeze", "v axes", "t"); /* since opset 13 the axes are an input */
+	add(m, other, "Unsqueeze", "v axes", "s");
+	add(m, other, "Neg", "s", "t");
+	branches(m, n[1], then, other);
+	function(m, "Raise", "c v", "r", n, 2);
+	m->proto->functions[0]->opset_import[0]->version = 13;
+	input(m, "x", TYPE_F32, "N");
+	input(m, "c", TYPE_BOOL, "");
+	output(m, "y", TYPE_F32, "1 N");
+	output(m, "z", TYPE_F32, "1 N");
+	onnx_graph_add_node(m, m->proto->graph, call(m, "Raise", "c x", "y"));
+	onnx_node_set_ints(m, node(m, "Unsqueeze", "x", "z"), "axes", (int64_t[]){ 0 }, 1);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "y"), "");
+	CHECK_STR(type_of(g, "y"), "f32[1,N]");
+	CHECK_STR(type_of(g, "z"), "f32[1,N]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+int main(void)
+{
+	arena = arena_new();
+	captures();
+	nested();
+	known_condition();
+	folding();
+	refusals();
+	rewritten();
+	functions_in_branches();
+	graph_handed_on();
+	own_opset();
+	arena_free(arena);
+	return test_done();
+}
