@@ -85,8 +85,9 @@ struct eval_buffer {
 	void *data;          /* never null, once the buffer is defined */
 	void *decoded;       /* during one stage: the elements as f32 or i32, or null */
 	bool changes;        /* while a loop is made ready: every turn makes it anew */
+	bool open;           /* an extent mentions a size that nobody has counted yet: no extents, no data */
 	struct arena *arena; /* its own, or null */
-	int last_use;        /* the last stage that reads it, -1: none */
+	int last_use;        /* the last stage that reads it, -1: none; INT_MAX: it outlives all */
 };
 
 struct eval_run {
@@ -99,12 +100,24 @@ struct eval_run {
 	struct arena *arena; /* scratch: released after each stage */
 	struct err *err;
 	const char *stage; /* its buffer's name, for messages */
+	struct tensor *outputs;  /* of the program; their data are in out_arena */
+	struct arena *out_arena;
 };
 struct eval_turn {
 	int64_t now, trip;
 };
 bool eval_symbol_value(void *run, const char *name, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
+
+/* eval_program.c: memory for a buffer that a stage is about to define; nothing where it has some, or is open. */
+void eval_give_memory(struct eval_run *run, const struct ir_buffer *b);
+/* An open buffer's extents are known now; an output gets its tensor. */
+int eval_buffer_close(struct eval_run *run, const struct ir_buffer *b);
+
+/* eval_size.c: whether the extents mention a size without a value. */
+bool eval_size_open(struct eval_run *run, const struct ir_buffer *b);
+/* A stage has made this buffer: sizes that it counts get their values, and buffers their extents. */
+int eval_size_found(struct eval_run *run, const struct ir_buffer *count);
 
 struct eval_space {
 	int rank;
@@ -228,6 +241,8 @@ int eval_loop(struct eval_run *run, const struct ir_stage *s, struct eval_ready 
 /* Run at once: a stage, or a map into a buffer that is none of the program's. */
 int eval_stage(struct eval_run *run, const struct ir_stage *s);
 int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value);
+/* A compaction at once; it gives `out` its memory itself. */
+int eval_compact(struct eval_run *run, const struct ir_stage *s);
 /* x combined with y, element by element; the caller wraps integers into their type. */
 double eval_combine_floats(enum ir_combine c, double x, double y);
 int64_t eval_combine_ints(enum ir_combine c, bool u64, int64_t x, int64_t y);

@@ -1,6 +1,7 @@
 /* Running a program: symbols from the inputs' extents, memory of buffers, stages in order. See eval.h. */
 #include "eval/code.h"
 
+#include <limits.h>
 #include <string.h>
 
 bool eval_symbol_value(void *run, const char *name, int64_t *value)
@@ -87,7 +88,9 @@ static int buffer_extents(struct eval_run *run, const struct ir_buffer *b)
 	x->type = b->type;
 	x->rank = b->rank;
 	x->count = 1;
-	x->last_use = -1;
+	x->open = eval_size_open(run, b);
+	if (x->open)
+		return 0;
 	for (int k = 0; k < b->rank; k++) {
 		TRY(eval_extent(run, b->dim[k], &x->dim[k]));
 		if (__builtin_mul_overflow(x->count, x->dim[k], &x->count))
@@ -122,6 +125,15 @@ static int take_tensor(struct eval_run *run, const struct ir_buffer *b, const st
 			               k, b->name, (long long)x->dim[k], tensor_describe(t, run->arena));
 	x->data = aligned_data(t, run->symbols.arena);
 	return 0;
+}
+
+void eval_give_memory(struct eval_run *run, const struct ir_buffer *b)
+{
+	struct eval_buffer *x = &run->buffer[b->id];
+	if (x->data || x->open)
+		return;
+	x->arena = arena_new();
+	x->data = arena_alloc(x->arena, (size_t)type_bytes(x->type, x->count) + 16);
 }
 
 /* ---- Which stages read which buffer. */
@@ -166,26 +178,34 @@ static bool is_wanted(const struct eval_run *run, const struct ir_stage *s)
 {
 	const struct ir_buffer *made;
 	for (int i = 0; (made = ir_stage_made(s, i)); i++)
-		if (run->buffer[made->id].last_use >= 0 || run->buffer[made->id].data)
+		if (run->buffer[made->id].last_use >= 0)
 			return true;
 	return false;
 }
 
-static void give_memory(struct eval_run *run, const struct ir_stage *s)
+/* Memory for what the stage makes, the stage, and what follows from sizes that it counted. */
+static int run_stage(struct eval_run *run, const struct ir_stage *s)
 {
 	const struct ir_buffer *made;
-	for (int i = 0; (made = ir_stage_made(s, i)); i++) {
-		struct eval_buffer *x = &run->buffer[made->id];
-		if (x->data)
-			continue;
-		x->arena = arena_new();
-		x->data = arena_alloc(x->arena, (size_t)type_bytes(x->type, x->count) + 16);
-	}
+	struct arena_mark mark = arena_mark(run->arena);
+	for (int i = 0; (made = ir_stage_made(s, i)); i++)
+		eval_give_memory(run, made);
+	TRY(eval_stage(run, s));
+	for (int i = 0; (made = ir_stage_made(s, i)) && s->kind != IR_COMPACT; i++)
+		TRY(eval_size_found(run, made));
+	arena_release(run->arena, mark);
+	return 0;
 }
 
 static int run_stages(struct eval_run *run)
 {
 	const struct ir_program *p = run->program;
+	for (int i = 0; i < p->buffers.n; i++)
+		run->buffer[i].last_use = -1;
+	vec_each (b, &p->outputs)
+		run->buffer[(*b)->id].last_use = INT_MAX;
+	vec_each (size, &p->sizes)
+		run->buffer[size->count->id].last_use = INT_MAX;
 	for (int i = p->stages.n - 1; i >= 0; i--) { /* backwards: only readers that run count */
 		const struct ir_stage *s = p->stages.at[i];
 		if (!is_wanted(run, s))
@@ -198,10 +218,7 @@ static int run_stages(struct eval_run *run)
 		const struct ir_stage *s = p->stages.at[i];
 		if (!is_wanted(run, s))
 			continue;
-		give_memory(run, s);
-		struct arena_mark mark = arena_mark(run->arena);
-		TRY(eval_stage(run, s));
-		arena_release(run->arena, mark);
+		TRY(run_stage(run, s));
 		for (int b = 0; b < p->buffers.n; b++) {
 			struct eval_buffer *used = &run->buffer[b];
 			used->decoded = NULL;
@@ -216,9 +233,10 @@ static int run_stages(struct eval_run *run)
 
 /* Stages that define an output write into its tensor. An input or a constant is copied; a buffer listed twice has one
  * memory. */
-static int place_output(struct eval_run *run, int i, struct tensor *outputs, struct arena *a)
+static int place_output(struct eval_run *run, int i)
 {
 	const struct ir_program *p = run->program;
+	struct tensor *outputs = run->outputs;
 	const struct ir_buffer *b = p->outputs.at[i];
 	struct eval_buffer *x = &run->buffer[b->id];
 	for (int k = 0; k < i; k++)
@@ -226,7 +244,8 @@ static int place_output(struct eval_run *run, int i, struct tensor *outputs, str
 			outputs[i] = outputs[k];
 			return 0;
 		}
-	TRY(tensor_new(&outputs[i], b->type == TYPE_INDEX ? TYPE_I64 : b->type, b->rank, x->dim, a, run->err));
+	TRY(tensor_new(&outputs[i], b->type == TYPE_INDEX ? TYPE_I64 : b->type, b->rank, x->dim, run->out_arena,
+	               run->err));
 	if (x->count == 0)
 		x->data = arena_alloc(run->symbols.arena, 16);
 	else if (x->data)
@@ -236,8 +255,17 @@ static int place_output(struct eval_run *run, int i, struct tensor *outputs, str
 	return 0;
 }
 
-static int run_program(struct eval_run *run, const struct tensor *const *inputs, struct tensor *outputs,
-                       const struct eval_options *opt, struct arena *a)
+int eval_buffer_close(struct eval_run *run, const struct ir_buffer *b)
+{
+	const struct ir_program *p = run->program;
+	TRY(buffer_extents(run, b));
+	for (int i = 0; i < p->outputs.n; i++)
+		if (p->outputs.at[i] == b)
+			TRY(place_output(run, i));
+	return 0;
+}
+
+static int run_program(struct eval_run *run, const struct tensor *const *inputs, const struct eval_options *opt)
 {
 	const struct ir_program *p = run->program;
 	TRY(bind_symbols(run, inputs, opt));
@@ -249,7 +277,8 @@ static int run_program(struct eval_run *run, const struct tensor *const *inputs,
 		if (p->buffers.at[i]->role == IR_CONSTANT)
 			TRY(take_tensor(run, p->buffers.at[i], p->buffers.at[i]->data));
 	for (int i = 0; i < p->outputs.n; i++)
-		TRY(place_output(run, i, outputs, a));
+		if (!run->buffer[p->outputs.at[i]->id].open)
+			TRY(place_output(run, i));
 	return run_stages(run);
 }
 
@@ -267,10 +296,12 @@ int eval_program(const struct ir_program *p, const struct tensor *const *inputs,
 		scratch = arena_new();
 		struct eval_run *r = NEW(job, struct eval_run);
 		*r = (struct eval_run){ .program = p, .symbols = map_new(job), .turns = map_new(job), .arena = scratch, .err = e };
+		r->outputs = outputs;
+		r->out_arena = a;
 		r->threads = opt ? opt->threads : 0;
 		r->buffer = NEWN(job, struct eval_buffer, p->buffers.n + 1);
 		run = r;
-		rc = run_program(r, inputs, outputs, opt, a);
+		rc = run_program(r, inputs, opt);
 	}
 	arena_guard_pop(&guard);
 	for (int i = 0; run && i < p->buffers.n; i++)

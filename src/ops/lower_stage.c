@@ -213,7 +213,7 @@ struct value lower_compact(struct lower *l, const char *name, enum type t, const
 	for (int i = 0; i < s->rank; i++)
 		points = mul(points, s->dim[i]);
 	one.dim[0] = ir_size_new(l->program, arena_printf(l->program->arena, "%s_size", default_name(l, name)), found.buf,
-	                         points);
+	                         ir_size_limit(l->program, points));
 	out = new_buffer(l, name, t, &one, 1);
 	struct ir_stage *stage = ir_stage_new(l->program, IR_COMPACT, out.buf);
 

@@ -1,0 +1,56 @@
+/* Sizes that are known only when a stage has counted: their symbols get values then, and buffers whose extents mention
+ * them get theirs. */
+#include "eval/code.h"
+
+struct open {
+	const struct eval_run *run;
+	bool found;
+};
+
+static void find_open(void *user, expr e)
+{
+	struct open *o = user;
+	int64_t unused;
+	if (e->op == IR_SYMBOL && ir_size_find(o->run->program, e->name))
+		o->found |= !eval_symbol_value((void *)(uintptr_t)o->run, e->name, &unused);
+}
+
+bool eval_size_open(struct eval_run *run, const struct ir_buffer *b)
+{
+	struct open o = { run, false };
+	for (int k = 0; k < b->rank && run->program->sizes.n; k++)
+		eval_walk(run->arena, b->dim[k], find_open, &o);
+	return o.found;
+}
+
+static int take_count(struct eval_run *run, const struct ir_size *s)
+{
+	int64_t n = *(const int64_t *)run->buffer[s->count->id].data, limit;
+	TRY(eval_extent(run, s->limit, &limit));
+	if (n < 0 || n > limit)
+		return err_set(run->err, ERR_MODEL, "Program %s: the size %s is %lld, but it can be 0 to %lld.",
+		               run->program->name, s->symbol, (long long)n, (long long)limit);
+	int64_t *place = map_get(&run->symbols, s->symbol);
+	if (!place) {
+		place = NEW(run->symbols.arena, int64_t);
+		map_put(&run->symbols, s->symbol, place);
+	}
+	*place = n;
+	return 0;
+}
+
+int eval_size_found(struct eval_run *run, const struct ir_buffer *count)
+{
+	const struct ir_program *p = run->program;
+	bool any = false;
+	vec_each (s, &p->sizes) {
+		if (s->count != count)
+			continue;
+		TRY(take_count(run, s));
+		any = true;
+	}
+	for (int i = 0; any && i < p->buffers.n; i++)
+		if (run->buffer[i].open && !eval_size_open(run, p->buffers.at[i]))
+			TRY(eval_buffer_close(run, p->buffers.at[i]));
+	return 0;
+}
