@@ -428,5 +428,106 @@ TPAT_FN bf16 atomic_add(bf16 *p, bf16 v)
 }
 #endif
 
+/* ---- Tiles: pieces of a row, each made by a block that goes on from what those before it made -------------------- */
+
+/* In one pass over the data: a block takes the next tile, shows its own total, and looks back over the totals of earlier
+ * tiles until one shows what everything up to it made. Blocks take tiles in the order in which they start, so that those
+ * before are running or done. Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back.
+ *
+ * `state`, all zero before the kernel starts, holds a counter; then, for each tile, one word with a mark and the value, or
+ * for values of 8 bytes three: mark, total, all. */
+enum tile_mark { TILE_NOTHING, TILE_TOTAL, TILE_ALL };
+
+TPAT_FN u64 load_fresh(const u64 *p)
+{
+#ifdef TPAT_EMULATOR
+	u64 v;
+	emulator_load(&v, p, sizeof v);
+	return v;
+#else
+	return *(const volatile u64 *)p;
+#endif
+}
+
+TPAT_FN void store_fresh(u64 *p, u64 v)
+{
+#ifdef TPAT_EMULATOR
+	emulator_store(p, &v, sizeof v);
+#else
+	*(volatile u64 *)p = v;
+#endif
+}
+
+template <class T> TPAT_FN void tile_show(u64 *state, i64 tile, T v, u32 mark)
+{
+	u64 bits = 0;
+	memcpy(&bits, &v, sizeof v);
+	if constexpr (sizeof(T) <= 4) {
+		store_fresh(state + 1 + tile, bits | (u64)mark << 32);
+	} else {
+		store_fresh(state + 1 + 3 * tile + mark, bits);
+		__threadfence();
+		store_fresh(state + 1 + 3 * tile, mark);
+	}
+}
+
+/* The mark of a tile, and in v what it shows. */
+template <class T> TPAT_FN u32 tile_look(const u64 *state, i64 tile, T &v)
+{
+	u64 bits = load_fresh(state + 1 + (sizeof(T) <= 4 ? 1 : 3) * tile);
+	const u32 mark = sizeof(T) <= 4 ? (u32)(bits >> 32) : (u32)bits;
+	if (sizeof(T) > 4 && mark) {
+		__threadfence();
+		bits = load_fresh(state + 1 + 3 * tile + mark);
+	}
+	memcpy(&v, &bits, sizeof v);
+	return mark;
+}
+
+/* The number of the block's tile: for all threads. `shared`: one element, as below; each has one of its own. */
+TPAT_FN u64 tile_next(u64 *state, u64 *shared)
+{
+	if (block_thread() == 0)
+		*shared = atomic_add(state, (u64)1);
+	__syncthreads();
+	return *shared;
+}
+
+/* op over the totals of the `n` tiles before this one, or `none` when n is 0: for all threads, which all have `total`. */
+template <class T, class Op> TPAT_FN T tiles_before(T total, Op op, u64 *state, i64 tile, i64 n,
+							    typename element<T>::type none, T *shared)
+{
+	const int lane = block_thread();
+	if (lane < 32) { /* the first warp looks at 32 tiles at a time; lane 0 at the nearest */
+		T before = none;
+		if (lane == 0)
+			tile_show(state, tile, total, n ? TILE_TOTAL : TILE_ALL);
+		for (i64 seen = 0; seen < n;) {
+			const i64 away = seen + lane;
+			T v = none;
+			u32 mark;
+			do
+				mark = away < n ? tile_look(state, tile - 1 - away, v) : (u32)TILE_ALL;
+			while (__any_sync(0xffffffffu, mark == TILE_NOTHING));
+			const u32 ends = __ballot_sync(0xffffffffu, mark == TILE_ALL);
+			const int last = ends ? __ffs((int)ends) - 1 : 31; /* farther ones are in it */
+			for (int d = 1; d < 32; d <<= 1) {
+				const T farther = shuffle_down(v, d);
+				if (lane + d <= last)
+					v = op(farther, v);
+			}
+			before = seen ? op(v, before) : v;
+			seen = ends ? n : seen + 32;
+		}
+		if (lane == 0) {
+			if (n)
+				tile_show(state, tile, op(before, total), TILE_ALL);
+			*shared = before;
+		}
+	}
+	__syncthreads();
+	return *shared;
+}
+
 #undef TPAT_FN
 #endif

@@ -123,7 +123,9 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		break;
 	case IR_SYNC:
 	case IR_LANES_COMBINE:
-	case IR_LANES_SCAN: ck(!"a serial body has one lane"); break;
+	case IR_LANES_SCAN:
+	case IR_TILE_NEXT:
+	case IR_TILES_BEFORE: ck(!"a serial body has one lane"); break;
 	}
 	gen_lets_end(g);
 }

@@ -62,6 +62,27 @@ static void print_scan(struct gen_text *g, const struct ir_stmt *s)
 	}
 }
 
+/* A block's tile; what the tiles before it make. */
+static void print_tile(struct gen_text *g, const struct ir_stmt *s)
+{
+	const char *type = gen_type(g, s->type);
+	if (s->kind == IR_TILE_NEXT) {
+		str_line(g->out, "__shared__ u64 tile_taken;");
+		str_line(g->out, "const %s %s = (%s)tile_next(%s, &tile_taken);", type, s->name, type, s->buf->name);
+		return;
+	}
+	str_line(g->out, "__shared__ %s before_all;", type);
+	line_begin(g);
+	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, s->name, s->name2, functor[s->combine],
+	           s->buf->name);
+	gen_expr(g, s->at);
+	str_add(g->out, ", ");
+	gen_expr(g, s->from);
+	str_add(g->out, ", ");
+	gen_expr(g, s->value);
+	str_add(g->out, ", &before_all);\n");
+}
+
 static void print_for(struct gen_text *g, const struct ir_stmt *s)
 {
 	if (s->width)
@@ -169,6 +190,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_SYNC: str_line(g->out, "__syncthreads();"); break;
 	case IR_LANES_COMBINE: print_combine(g, s); break;
 	case IR_LANES_SCAN: print_scan(g, s); break;
+	case IR_TILE_NEXT:
+	case IR_TILES_BEFORE: print_tile(g, s); break;
 	}
 	gen_lets_end(g);
 }

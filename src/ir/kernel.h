@@ -22,6 +22,10 @@ enum ir_stmt_kind {
 	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index */
 	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
 			  * up to the last of them */
+	IR_TILE_NEXT,    /* const type name = the number of this block's tile: blocks take tiles in the order in which they start.
+			  * `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
+	IR_TILES_BEFORE, /* const type name = combine of name2 in the `from` tiles before this one, which is number `at`, or
+			  * `value` where `from` is 0. name2: the same in all threads. `buf` as above */
 };
 
 struct ir_stmt {

@@ -82,6 +82,16 @@ void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer
 	s->value = value;
 }
 
+void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes)
+{
+	struct ir_stmt *s = emit(p, b, IR_LANES_SCAN);
+	s->name = part->name;
+	s->name2 = sum->name;
+	s->type = part->type;
+	s->width = lanes;
+	s->combine = c;
+}
+
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...)
 {
 	va_list ap;
@@ -206,7 +216,8 @@ expr out_count(struct ir_program *p, const struct ir_stage *s)
 
 expr space_count(struct ir_program *p, const struct ir_stage *s)
 {
-	expr n = s->kind == IR_SCATTER ? ir_index(p->pool, 1) : out_count(p, s);
+	bool own = s->kind == IR_SCATTER || s->kind == IR_COMPACT;
+	expr n = own ? ir_index(p->pool, 1) : out_count(p, s);
 	for (int k = 0; k < s->space_rank; k++)
 		n = ir_binary(IR_MUL, n, s->space[k]);
 	return n;
@@ -327,8 +338,7 @@ static void collect_written(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		bool stores = s->kind == IR_STORE || s->kind == IR_STORE_VECTOR || s->kind == IR_UPDATE;
-		if (stores && !ir_kernel_writes(c->k, s->buf)) {
+		if (s->buf && s->kind != IR_LOAD_VECTOR && !ir_kernel_writes(c->k, s->buf)) {
 			vec_push(c->p->arena, &c->k->written, s->buf);
 			add_buffer(c, s->buf);
 		}
@@ -487,6 +497,11 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	struct ir_program *p = plan->program;
 	struct collect c = { p, k };
 	struct str text = str_new(p->arena);
+	struct size_use guarded = { .p = p };
+	if (k->guard)
+		ir_walk(k->guard, find_size, &guarded);
+	if (guarded.n) /* who launches does not know the size: the step's later kernels do it */
+		return;
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
 	sizes_here(&c, &k->body);

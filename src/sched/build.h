@@ -17,6 +17,8 @@ struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *
 struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond);
 void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond);
 void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value);
+/* part = running combination of `sum` and of part in all threads up to this one; sum = that of the last. */
+void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes);
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* a / b, rounded up, for a that is not negative. */
@@ -53,7 +55,28 @@ struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, con
 			     const struct sched_choice *c);
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 
-/* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates. */
+/* Tiles (tiles.c): pieces of `threads` * `items` that blocks take in their order, each going on from those before it. */
+struct tiles {
+	const struct ir_buffer *state; /* of u64, zeroed by a step of its own */
+	int threads, items;
+	expr tile;                     /* this block's */
+};
+/* Makes the state for `count` tiles that pass on a value of type `t`, and the step that zeroes it. */
+struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr count, enum type t, int threads, int items);
+expr tiles_of(struct ir_program *p, const struct tiles *t, expr n); /* how many tiles n elements need */
+void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr count); /* declares `tile` */
+/* A loop over the items of a thread; its index. Position of an item in a tile: item * threads + thread. */
+struct ir_block *tiles_items(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr *item);
+expr tiles_position(struct ir_program *p, const struct tiles *t, expr tile, expr item);
+/* Declares an array of one element for each item; an element of it. */
+void tiles_array(struct ir_program *p, struct ir_block *b, const struct tiles *t, const char *name, enum type type);
+expr tiles_item(struct ir_program *p, const char *name, enum type type, expr item);
+void tiles_set(struct ir_program *p, struct ir_block *b, const char *name, expr item, expr value);
+/* Declares `before`: the combination of `sum` in the `n` tiles before this one. */
+expr tiles_before(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr sum, enum ir_combine c, expr n);
+
+/* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates;
+ * for compactions, what they choose from. */
 expr out_count(struct ir_program *p, const struct ir_stage *s);
 expr space_count(struct ir_program *p, const struct ir_stage *s);
 /* About how many, with every symbol taken as t->typical. */
@@ -63,6 +86,6 @@ int64_t about(expr e, const struct sched_target *t);
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
 extern const struct sched_rule sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter, sched_scan_thread,
-	sched_scan_lanes;
+	sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles;
 
 #endif

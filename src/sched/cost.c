@@ -50,7 +50,10 @@ static void scan_traffic(struct traffic *m, const struct ir_stage *s, const stru
 	double extent = (double)about(s->out->dim[s->axis], m->t), rows = m->points / extent;
 	double size = type_info(s->out->type)->bits / 8.0, step = 1;
 	int lanes = c->param[0];
-	if (c->rule == &sched_scan_lanes) {
+	if (c->rule == &sched_scan_tiles) {
+		m->axis = s->axis;
+		*threads = rows * ceil(extent / (lanes * c->param[1])) * lanes;
+	} else if (c->rule == &sched_scan_lanes) {
 		m->axis = s->axis;
 		*threads = rows * (extent < lanes ? extent : lanes);
 		*serial = ceil(extent / lanes) * (lanes > 32 ? 60 + lanes / 16.0 : 30);
@@ -64,6 +67,27 @@ static void scan_traffic(struct traffic *m, const struct ir_stage *s, const stru
 	for (int k = s->out->rank - 1; k > m->axis; k--)
 		step *= (double)about(s->out->dim[k], m->t);
 	m->bytes += m->points * ((step * size < SECTOR ? step * size : SECTOR) - size);
+}
+
+/* What tiles need beside the work: the state that is zeroed, and a wait for the tiles before; and blocks that turn out to
+ * have too much to do where nobody knows how much it will be. */
+static double tiles_overhead(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                             const struct sched_target *t)
+{
+	enum { FEW_ROWS = 32, WAIT_NS = 2500 };
+	int64_t extent, rows = 1;
+	if (c->rule == &sched_scan_tiles || c->rule == &sched_compact_tiles)
+		return t->launch_ns + WAIT_NS;
+	if (s->kind == IR_COMPACT)
+		return ir_const_int(ir_size_limit(p, space_count(p, s)), &extent) ? 0 : 4 * t->launch_ns;
+	for (int k = 0; s->kind == IR_SCAN && k < s->out->rank; k++) {
+		if (k == s->axis)
+			continue;
+		if (!ir_const_int(s->out->dim[k], &extent) || rows * extent > FEW_ROWS)
+			return 0;
+		rows *= extent;
+	}
+	return s->kind != IR_SCAN || ir_const_int(s->out->dim[s->axis], &extent) ? 0 : 4 * t->launch_ns;
 }
 
 double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
@@ -90,6 +114,14 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 		threads = points;
 	if (s->kind == IR_SCAN)
 		scan_traffic(&m, s, c, &threads, &serial);
+	if (s->kind == IR_COMPACT) {
+		m.axis = s->space_rank - 1;
+		threads = c->rule == &sched_compact_tiles ? points / c->param[1] : c->param[0];
+		if (c->rule == &sched_compact_block)
+			serial = ceil(points / c->param[0]) * (60 + c->param[0] / 16.0);
+		ir_walk(s->where, add_load, &m);
+	}
+	overhead += tiles_overhead(p, s, c, t);
 	ir_walk(s->value, add_load, &m);
 	if (s->init)
 		m.bytes += 2 * outs * type_info(s->out->type)->bits / 8.0;

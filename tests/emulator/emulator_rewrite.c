@@ -94,8 +94,9 @@ static int mentions(const char *text, const char *const *word)
 static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences)
 {
 	static const char *const waiting[] = { "__sync", "__shfl",  "__ballot",     "__any_sync", "__all_sync",
-		                               "warp_",  "shuffle", "block_reduce", "block_scan", NULL };
-	static const char *const fence[] = { "__threadfence", NULL };
+		                               "warp_",  "shuffle", "block_reduce", "block_scan",
+		                               "tile_next", "tiles_before", NULL };
+	static const char *const fence[] = { "__threadfence", "tiles_before", NULL };
 	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text;
 	if (close && !strstr(r->text, "__device__") && !strstr(r->text, "#define"))
 		text = arena_strndup(r->arena, open, (size_t)(close - open));

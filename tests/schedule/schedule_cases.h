@@ -193,6 +193,37 @@ static const struct schedule_case schedule_cases[] = {
 			  "  y: f32[N,K] = scan sum along j reverse (i, j) select(j < 2, 1.0, x[j - 2, i]) then it / f32(K - j)\n"
 			  "  o: i64[N] = scan sum along i (i) i64(i * i)\n",
 	  { "N=3 K=50", "N=1 K=1", "N=2 K=700" } },
+	{ "scan_long", "(x: i32[N]) -> (y: i32[N], o: i32[N])\n"
+		       "  y: i32[N] = scan sum along i (i) x[i]\n"
+		       "  o: i32[N] = scan max along i exclusive reverse (i) x[i] then it + i32(i)\n",
+	  { "N=1", "N=0", "N=9000", "N=8192", "N=20011" } },
+	{ "scan_long_rows", "(x: f64[3,40000]) -> (y: f64[3,40000])\n"
+			    "  y: f64[3,40000] = scan sum along j exclusive (i, j) x[i, j] then it + f64(i)\n",
+	  { "" } },
+	/* ---- compactions */
+	{ "compact", "(x: f32[N,K]) -> (y: i64[M])\n"
+		     "  size M = found <= N * K\n"
+		     "  y: i64[M] = compact found (| r<N, s<K) i64(r * K + s) where 0.0 < x[r, s]\n",
+	  { "N=5 K=70", "N=1 K=1", "N=0 K=3", "N=90 K=91", "N=113 K=200" } },
+	{ "compact_all_none", "(x: i8[N]) -> (a: i8[M], b: i8[L], found: i64[], more: i64[])\n"
+			      "  size M = found <= N\n  size L = more <= N\n"
+			      "  a: i8[M] = compact found (| r<N) x[r] where i32(-128) <= i32(x[r])\n"
+			      "  b: i8[L] = compact more (| r<N) x[N - r] where i32(128) < i32(x[r])\n",
+	  { "N=300", "N=1", "N=0", "N=8193", "N=16384" } },
+	{ "compact_fixed", "(x: f16[3,7000]) -> (y: f16[M], o: i32[2,M], c: f32[40])\n"
+			   "  size M = found <= 21000\n"
+			   "  places: i32[M] = compact found (| r<3, s<7000) i32(s * 3 + r) where f32(x[r, s]) < -0.5\n"
+			   "  y: f16[M] = map (i) x[mod(index(places[i]), 3), floordiv(index(places[i]), 3)]\n"
+			   "  o: i32[2,M] = map (i, j) select(i < 1, places[j], places[M - 1 - j])\n"
+			   "  c: f32[40] = sum (i | r<M) select(index(places[r]) == i * 3, 1.0, 0.0)\n",
+	  { "" } },
+	{ "compact_chained", "(x: f32[N]) -> (y: f32[L], o: f32[], c: f32[M * 2])\n"
+			     "  size M = found <= N\n  size L = more <= N\n"
+			     "  a: f32[M] = compact found (| r<N) x[r] where 0.0 < x[r]\n"
+			     "  y: f32[L] = compact more (| r<M) a[r] * 2.0 where a[r] < 1.0\n"
+			     "  o: f32[] = sum (| r<L) y[r]\n"
+			     "  c: f32[M * 2] = scan sum along i (i) a[floordiv(i, 2)]\n",
+	  { "N=300", "N=0", "N=9001" } },
 	/* ---- scatters */
 	{ "scatter_replace", "(x: f32[N,K], u0: f32[3,K]) -> (y: f32[N,K])\n"
 			     "  y: f32[N,K] = scatter replace (i, j | r<3, s<K) init x[i, j] at [r * 2, s] value u0[r, s]\n",

@@ -1,0 +1,234 @@
+/* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space. compact_block:
+ * one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
+#include "sched/build.h"
+
+#include "ir/axis_names.h"
+
+enum { FEW = 1 << 13 }; /* points that one block does as quickly as many */
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_COMPACT)
+		return true;
+	*why = "the stage is no compaction";
+	return false;
+}
+
+/* ---- The space. */
+
+struct points {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	expr count;
+	expr same; /* the position of a point in the space, over its axes */
+};
+
+static struct points points_of(struct ir_program *p, const struct ir_stage *s)
+{
+	struct ir_buffer space = { .rank = s->space_rank };
+	struct points x = { p, s, space_count(p, s), NULL };
+	expr axis[IR_MAX_RANK];
+	for (int k = 0; k < s->space_rank; k++) {
+		space.dim[k] = s->space[k];
+		axis[k] = ir_axis(p->pool, k, s->space[k]);
+	}
+	x.same = ir_flat(p->pool, &space, axis);
+	return x;
+}
+
+/* Where an index expression is the point's own position, or that and something that is the same everywhere. */
+static expr own_position(const struct points *x, expr e, expr point)
+{
+	if (e->op == IR_CAST && (type_is_int(e->type) || e->type == TYPE_INDEX)) {
+		expr inside = own_position(x, e->arg[0], point);
+		return inside ? ir_cast(inside, e->type) : NULL;
+	}
+	if (e->type != TYPE_INDEX)
+		return NULL;
+	expr rest = ir_binary(IR_SUB, e, x->same);
+	return rest->varies ? NULL : ir_binary(IR_ADD, point, rest);
+}
+
+/* `e` at the point, whose axes are declared as far as they are needed. */
+static expr at_point(const struct points *x, struct ir_block *b, expr e, expr point)
+{
+	struct ir_program *p = x->p;
+	bool used[IR_MAX_RANK] = { false };
+	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], plain = own_position(x, e, point);
+	if (plain)
+		return plain;
+	for (int k = 0; k < x->s->space_rank; k++)
+		own[k] = ir_axis(p->pool, k, x->s->space[k]);
+	struct axes a = { .value = own, .same = x->same, .same_as = point };
+	mark_axes(to_kernel(p, e, &a), used);
+	declare_axes(p, b, point, x->s->space_rank, x->s->space, ir_axis_names[1], used, axis);
+	for (int k = 0; k < x->s->space_rank; k++)
+		if (!axis[k])
+			axis[k] = ir_index(p->pool, 0); /* not met */
+	a.value = axis;
+	return to_kernel(p, e, &a);
+}
+
+/* Declares `keep`: whether the point is inside of the space and is kept. */
+static expr emit_keep(const struct points *x, struct ir_block *b, expr point)
+{
+	struct ir_program *p = x->p;
+	expr keep = emit_variable(p, b, "keep", ir_int(p->pool, TYPE_BOOL, 0));
+	struct ir_block *then = emit_if(p, b, ir_binary(IR_LT, point, x->count));
+	emit_assign(p, then, keep, at_point(x, then, x->s->where, ir_var(p->pool, TYPE_INDEX, "point", x->count)));
+	return keep;
+}
+
+static void emit_kept(const struct points *x, struct ir_block *b, expr place)
+{
+	expr point = ir_var(x->p->pool, TYPE_INDEX, "point", x->count);
+	emit_store(x->p, b, x->s->out, place, at_point(x, b, x->s->value, point));
+}
+
+static void emit_count(const struct points *x, struct ir_block *b, expr n)
+{
+	emit_store(x->p, b, x->s->count, ir_index(x->p->pool, 0), ir_cast(n, TYPE_I64));
+}
+
+static expr index_of(struct ir_program *p, int64_t n)
+{
+	return ir_index(p->pool, n);
+}
+
+/* The whole on one processor, by the first block. */
+static void serial(const struct points *x, struct ir_kernel *k)
+{
+	struct ir_program *p = x->p;
+	expr zero = index_of(p, 0), one = index_of(p, 1), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL);
+	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero));
+	expr sum = emit_variable(p, b, "sum", zero), point = ir_var(p->pool, TYPE_INDEX, "point", x->count);
+	struct ir_block *loop = emit_for(p, b, "point", zero, x->count, one);
+	loop = emit_if(p, loop, at_point(x, loop, x->s->where, point));
+	emit_kept(x, loop, sum);
+	emit_assign(p, loop, sum, ir_binary(IR_ADD, sum, one));
+	emit_count(x, b, sum);
+}
+
+/* ---- compact_block */
+
+static int block_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                            struct sched_choice *out)
+{
+	int n = 0;
+	(void)p;
+	(void)s;
+	(void)t;
+	for (int threads = 1024; threads >= 64; threads /= 4)
+		out[n++] = (struct sched_choice){ &sched_compact_block, { threads } };
+	return n;
+}
+
+static void one_block(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                      const struct sched_choice *c, const char *suffix, int threads, expr guard)
+{
+	struct ir_program *p = plan->program;
+	struct points x = points_of(p, s);
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
+	expr zero = index_of(p, 0), one = index_of(p, 1), lanes = index_of(p, threads);
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes);
+	k->threads = threads;
+	k->blocks = one;
+	k->guard = guard;
+	expr sum = emit_variable(p, &k->body, "sum", zero);
+	struct ir_block *b = emit_for(p, &k->body, "chunk", zero, x.count, lanes);
+	expr point = ir_binary(IR_ADD, ir_var(p->pool, TYPE_INDEX, "chunk", x.count), thread);
+	point = emit_constant(p, b, "point", point, NULL);
+	expr keep = emit_keep(&x, b, point), part = emit_variable(p, b, "part", ir_select(keep, one, zero));
+	emit_lanes_scan(p, b, part, sum, IR_SUM, threads);
+	emit_kept(&x, emit_if(p, b, keep), ir_binary(IR_SUB, part, one));
+	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_EQ, thread, zero)), sum);
+	serial(&x, k);
+	kernel_finish(plan, step, k, s);
+}
+
+static void block_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	one_block(plan, step_new(plan), s, c, "", c->param[0], NULL);
+}
+
+/* ---- compact_tiles */
+
+static int tiles_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                            struct sched_choice *out)
+{
+	static const int shape[][2] = { { 256, 8 }, { 256, 16 }, { 512, 4 } };
+	int n = 0;
+	(void)p;
+	(void)s;
+	(void)t;
+	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+		out[n++] = (struct sched_choice){ &sched_compact_tiles, { shape[i][0], shape[i][1] } };
+	return n;
+}
+
+/* Where each kept point of a thread goes among the tile's, counted from 1; 0: not kept. The condition is evaluated once. */
+static void emit_places(const struct points *x, struct ir_block *b, const struct tiles *t, expr sum)
+{
+	struct ir_program *p = x->p;
+	expr item, zero = index_of(p, 0);
+	tiles_array(p, b, t, "parts", TYPE_INDEX);
+	b = tiles_items(p, b, t, &item);
+	expr keep = emit_keep(x, b, emit_constant(p, b, "point", tiles_position(p, t, t->tile, item), NULL));
+	expr part = emit_variable(p, b, "part", ir_select(keep, index_of(p, 1), zero));
+	emit_lanes_scan(p, b, part, sum, IR_SUM, t->threads);
+	tiles_set(p, b, "parts", item, ir_select(keep, part, zero));
+}
+
+static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct points x = points_of(p, s);
+	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
+	expr zero = index_of(p, 0), one = index_of(p, 1), item;
+	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one even of nothing: it counts */
+	expr few = ir_binary(IR_LE, ir_size_limit(p, x.count), index_of(p, FEW));
+	bool varies = few->op != IR_CONST_INT;
+	if (varies) /* no tiles then */
+		state = ir_select(few, zero, count);
+	t = tiles_new(plan, s, state, TYPE_INDEX, t.threads, t.items);
+	struct ir_step *step = step_new(plan);
+	if (varies)
+		one_block(plan, step, s, c, "_few", 1024, few);
+
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	tiles_take(p, k, &t, count);
+	expr sum = emit_variable(p, &k->body, "sum", zero);
+	emit_places(&x, &k->body, &t, sum);
+	expr before = tiles_before(p, &k->body, &t, sum, IR_SUM, t.tile);
+	expr last = ir_binary(IR_EQ, ir_binary(IR_ADD, t.tile, one), count);
+	expr first = ir_binary(IR_EQ, ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(p, t.threads)), zero);
+	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_AND, last, first)), ir_binary(IR_ADD, before, sum));
+	struct ir_block *b = tiles_items(p, &k->body, &t, &item);
+	expr place = tiles_item(p, "parts", TYPE_INDEX, item);
+	b = emit_if(p, b, ir_binary(IR_LT, zero, place));
+	emit_constant(p, b, "point", tiles_position(p, &t, t.tile, item), NULL);
+	emit_kept(&x, b, ir_binary(IR_SUB, ir_binary(IR_ADD, before, place), one));
+	serial(&x, k);
+	kernel_finish(plan, step, k, s);
+}
+
+const struct sched_rule sched_compact_block = {
+	.name = "compact_block",
+	.version = 1,
+	.help = "one block of `threads`, chunk by chunk",
+	.params = { "threads" },
+	.applicable = applicable,
+	.candidates = block_candidates,
+	.apply = block_apply,
+};
+
+const struct sched_rule sched_compact_tiles = {
+	.name = "compact_tiles",
+	.version = 1,
+	.help = "blocks of `threads` do tiles of `items` a thread, one after the other",
+	.params = { "threads", "items" },
+	.applicable = applicable,
+	.candidates = tiles_candidates,
+	.apply = tiles_apply,
+};

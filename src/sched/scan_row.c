@@ -1,0 +1,151 @@
+/* The rows of a scan in kernels. See scan_row.h. */
+#include "sched/scan_row.h"
+
+#include "ir/axis_names.h"
+
+/* The product of the extents from axis `from` to before `to`. */
+static expr extents(struct ir_program *p, const struct ir_stage *s, int from, int to)
+{
+	expr n = ir_index(p->pool, 1);
+	for (int k = from; k < to; k++)
+		n = ir_binary(IR_MUL, n, s->out->dim[k]);
+	return n;
+}
+
+expr scan_rows(struct ir_program *p, const struct ir_stage *s)
+{
+	return ir_binary(IR_MUL, extents(p, s, 0, s->axis), extents(p, s, s->axis + 1, s->out->rank));
+}
+
+static expr position(const struct scan_row *r, expr at)
+{
+	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, r->outer, r->extent), at);
+	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, r->inner_count), r->inner);
+}
+
+/* `e` at position `at` of the row, with the axes called `axis`. */
+static expr in_row(const struct scan_row *r, expr e, const expr *axis, expr at)
+{
+	struct axes a = {
+		.value = axis, .same = ir_flat(r->p->pool, r->s->out, r->own), .same_as = position(r, at), .acc = r->sum
+	};
+	return to_kernel(r->p, e, &a);
+}
+
+expr scan_value_at(struct scan_row *r, expr at)
+{
+	r->axis[r->s->axis] = at;
+	return in_row(r, r->s->value, r->axis, at);
+}
+
+void scan_store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum)
+{
+	const struct ir_stage *s = r->s;
+	r->axis[s->axis] = at;
+	r->sum = sum;
+	expr y = s->post ? in_row(r, s->post, r->axis, at) : ir_cast(sum, s->out->type);
+	emit_store(r->p, b, s->out, position(r, at), y);
+}
+
+struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row)
+{
+	struct scan_row r = { .p = p, .s = s, .extent = s->out->dim[s->axis] };
+	const char *names[IR_MAX_RANK];
+	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = extents(p, s, 0, s->axis);
+	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
+	int n = 0, rank = s->out->rank;
+	r.inner_count = extents(p, s, s->axis + 1, rank);
+	r.outer = row;
+	r.inner = ir_index(p->pool, 0);
+	if (ir_is_int(outer_count, 1)) {
+		r.outer = r.inner;
+		r.inner = row;
+	} else if (!ir_is_int(r.inner_count, 1)) {
+		r.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, row, r.inner_count), outer_count);
+		r.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, row, r.inner_count), r.inner_count);
+	}
+	/* Only the axes that are still met after loads at the own position became x[position]. */
+	for (int k = 0; k < rank; k++)
+		r.own[k] = ir_axis(p->pool, k, s->out->dim[k]);
+	r.sum = ir_acc(p->pool, s->value->type);
+	expr somewhere = ir_var(p->pool, TYPE_INDEX, "step", r.extent);
+	mark_axes(in_row(&r, s->value, r.own, somewhere), used);
+	if (s->post)
+		mark_axes(in_row(&r, s->post, r.own, somewhere), used);
+	for (int k = 0; k < rank; k++) {
+		if (k == s->axis)
+			continue;
+		names[n] = ir_axis_names[0][k];
+		others[n] = used[k];
+		dim[n++] = s->out->dim[k];
+	}
+	declare_axes(p, b, row, n, dim, names, others, axis);
+	for (int k = 0; k < rank; k++) /* what is not met may be anything */
+		r.axis[k] = k == s->axis || !axis[k - (k > s->axis)] ? ir_index(p->pool, 0) : axis[k - (k > s->axis)];
+	r.sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
+	return r;
+}
+
+/* `step` counts in the direction of the scan. */
+expr scan_axis_of_step(const struct scan_row *r, expr step)
+{
+	expr last = ir_binary(IR_SUB, r->extent, ir_index(r->p->pool, 1));
+	return r->s->reverse ? ir_binary(IR_SUB, last, step) : step;
+}
+
+/* A row by one thread. */
+void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row)
+{
+	struct scan_row r = scan_row_begin(p, b, s, row);
+	const char *axis_name = ir_axis_names[0][s->axis], *name = s->reverse ? "step" : axis_name;
+	b = emit_for(p, b, name, ir_index(p->pool, 0), r.extent, ir_index(p->pool, 1));
+	expr at = scan_axis_of_step(&r, ir_var(p->pool, TYPE_INDEX, name, r.extent));
+	if (s->reverse)
+		at = emit_constant(p, b, axis_name, at, r.extent);
+	expr sum = r.sum, next = ir_combine_expr(s->combine, sum, scan_value_at(&r, at));
+	if (s->exclusive)
+		scan_store_at(&r, b, at, sum);
+	emit_assign(p, b, sum, next);
+	if (!s->exclusive)
+		scan_store_at(&r, b, at, sum);
+}
+
+/* An exclusive scan is an inclusive one of the values before. */
+expr scan_part(struct ir_program *p, struct ir_block *b, struct scan_row *r, expr step, expr *inside)
+{
+	const struct ir_stage *s = r->s;
+	expr zero = ir_index(p->pool, 0), one = ir_index(p->pool, 1), at, read;
+	*inside = read = ir_binary(IR_LT, step, r->extent);
+	if (s->exclusive)
+		read = ir_binary(IR_AND, ir_binary(IR_LT, zero, step), *inside);
+	expr part = emit_variable(p, b, "part", ir_identity(p->pool, s->combine, s->value->type));
+	struct ir_block *then = emit_if(p, b, read);
+	if (s->exclusive)
+		at = emit_constant(p, then, "before", scan_axis_of_step(r, ir_binary(IR_SUB, step, one)), r->extent);
+	else if (s->reverse)
+		at = emit_constant(p, then, ir_axis_names[0][s->axis], scan_axis_of_step(r, step), r->extent);
+	else
+		at = ir_var(p->pool, TYPE_INDEX, "step", r->extent);
+	emit_assign(p, then, part, scan_value_at(r, at));
+	return part;
+}
+
+void scan_store_step(struct ir_program *p, struct ir_block *then, struct scan_row *r, expr sum)
+{
+	expr at = ir_var(p->pool, TYPE_INDEX, "step", r->extent);
+	if (r->s->reverse)
+		at = emit_constant(p, then, ir_axis_names[0][r->s->axis], scan_axis_of_step(r, at), r->extent);
+	scan_store_at(r, then, at, sum);
+}
+
+void scan_row_lanes(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row, expr lane, int lanes)
+{
+	struct scan_row r = scan_row_begin(p, b, s, row);
+	expr sum = r.sum, inside;
+	b = emit_for(p, b, "chunk", ir_index(p->pool, 0), r.extent, ir_index(p->pool, lanes));
+	expr chunk = ir_var(p->pool, TYPE_INDEX, "chunk", r.extent);
+	expr step = emit_constant(p, b, "step", ir_binary(IR_ADD, chunk, lane), NULL);
+	expr part = scan_part(p, b, &r, step, &inside);
+	emit_lanes_scan(p, b, part, sum, s->combine, lanes);
+	scan_store_step(p, emit_if(p, b, inside), &r, part);
+}
