@@ -398,6 +398,52 @@ static void test_arithmetic(void)
 	}
 }
 
+/* ---- Tiles ---- */
+
+/* Tile number `tile` behind `n` tiles of its row, of which number k has the total k + 1; the one that is `all` away, and
+ * every seventh from there on, shows what everything up to it made. */
+static void check_look_back(bool wide, int tile, int n, int all)
+{
+	enum { TILES = 101, THREADS = 64 };
+	uint64_t state[1 + 3 * TILES] = { (uint64_t)tile }, total, want = 0;
+	double y[THREADS];
+	int *narrow = (int *)y;
+	for (int k = tile - n; k < tile; k++) {
+		want += (uint64_t)k + 1;
+		int away = tile - 1 - k;
+		bool shows_all = k == tile - n || (away >= all && (away - all) % 7 == 0);
+		total = shows_all ? want : (uint64_t)k + 1;
+		double value = (double)total;
+		if (wide) {
+			state[1 + 3 * k] = shows_all ? 2 : 1;
+			memcpy(&state[1 + 3 * k + (shows_all ? 2 : 1)], &value, sizeof value);
+		} else {
+			state[1 + k] = total | (uint64_t)(shows_all ? 2 : 1) << 32;
+		}
+	}
+	struct buffer b[] = { { "state", state, sizeof state, true, true },
+		              { "y", y, sizeof(double) * THREADS, true, true } };
+	call(0, wide ? "look_back_double" : "look_back_int", 1, THREADS, b, 2, n);
+	for (int i = 0; i < THREADS; i++)
+		CHECK_INT(wide ? (int64_t)y[i] : narrow[i], n ? (int64_t)want : -5);
+	CHECK_INT(state[0], tile + 1);
+	total = n ? want + (uint64_t)tile + 1 : (uint64_t)tile + 1; /* and it shows its own */
+	double shown;
+	memcpy(&shown, &state[1 + 3 * tile + 2], sizeof shown);
+	CHECK(wide ? state[1 + 3 * tile] == 2 && shown == (double)total : state[1 + tile] == (total | UINT64_C(2) << 32));
+}
+
+static void test_tiles(void)
+{
+	for (int wide = 0; wide < 2; wide++) {
+		static const int n[] = { 0, 1, 2, 31, 32, 33, 64, 65, 100 };
+		for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+			for (int all = 0; all < 100; all += 33)
+				check_look_back(wide, 100, n[i], all);
+		check_look_back(wide, 0, 0, 0);
+	}
+}
+
 /* ---- Atomics ---- */
 
 static void store(enum type t, void *data, int i, double x)
@@ -473,6 +519,7 @@ int main(int argc, char **argv)
 	test_atomics();
 	open_kernels("reduce.cu", NULL);
 	test_odd_block();
+	test_tiles();
 	test_vectors_and_votes();
 	test_arithmetic();
 	close_kernels();

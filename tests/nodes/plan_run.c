@@ -19,6 +19,11 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 {
 	struct run *r = user;
 	int input, axis;
+	const struct ir_size *size = ir_size_find(r->plan->program, name);
+	if (size) { /* known once it has run */
+		*value = *(const int64_t *)r->memory[size->count->id];
+		return true;
+	}
 	if (!ir_symbol_source(r->plan->program, name, &input, &axis))
 		return false;
 	*value = r->inputs[input]->dim[axis];
@@ -38,7 +43,8 @@ static int allocate(struct run *r)
 	for (int i = 0; i < p->buffers.n; i++) {
 		const struct ir_buffer *b = p->buffers.at[i];
 		int64_t n;
-		TRY(evaluate(r, ir_buffer_count((struct ir_program *)p, b), &n));
+		struct ir_program *any = (struct ir_program *)p;
+		TRY(evaluate(r, ir_size_limit(any, ir_buffer_count(any, b)), &n));
 		size_t bytes = (size_t)type_bytes(b->type, n);
 		r->memory[i] = emulator_alloc(b->name, bytes, 0);
 		if (!r->memory[i])
