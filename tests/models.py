@@ -42,6 +42,27 @@ def small():
     return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights(), bias])
 
 
+def branches():
+    """An If in an If, whose branches take tensors and bools from all around them; and a local function in a branch."""
+    bools = TensorProto.BOOL
+    half = helper.make_function("own", "Half", ["v"], ["w"], [helper.make_node("LeakyRelu", ["v"], ["w"], alpha=0.5)],
+                                [helper.make_opsetid("", 17)])
+    inner = [helper.make_graph([helper.make_node("Where", ["mask", "twice", "x"], ["t2"])], "then", [], [info("t2", None)]),
+             helper.make_graph([helper.make_node("Half", ["twice"], ["t2"], domain="own")], "else", [], [info("t2", None)])]
+    outer = [helper.make_graph([helper.make_node("Add", ["positive", "positive"], ["twice"]),
+                                helper.make_node("If", ["d"], ["t"], then_branch=inner[0], else_branch=inner[1]),
+                                helper.make_node("Not", ["mask"], ["s"])], "then", [], [info("t", None), info("s", None, bools)]),
+             helper.make_graph([helper.make_node("Mul", ["positive", "w"], ["t"]), helper.make_node("Identity", ["mask"], ["s"])],
+                               "else", [], [info("t", None), info("s", None, bools)])]
+    nodes = [helper.make_node("Relu", ["x"], ["positive"], name="activation"),
+             helper.make_node("Less", ["x", "w"], ["mask"], name="compare"),
+             helper.make_node("If", ["c"], ["y", "z"], name="choose", then_branch=outer[0], else_branch=outer[1])]
+    made = model(nodes, [info("x", ["N", 4, 3]), info("c", [], bools), info("d", [1], bools)],
+                 [info("y", ["N", 4, 3]), info("z", ["N", 4, 3], bools)], [weights()], domains=["own"])
+    made.functions.append(half)
+    return made
+
+
 def one(op, inputs=("x",), outputs=("y",), domain="", **attrs):
     return helper.make_node(op, list(inputs), list(outputs), name="node", domain=domain, **attrs)
 
@@ -61,6 +82,7 @@ def external(location, offset=0, length=48):
 
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
+write("branches.onnx", branches())
 write("truncated.onnx", small_bytes[:len(small_bytes) // 2])
 write("empty.onnx", b"")
 write("random.onnx", numpy.random.default_rng(1).bytes(1000))
