@@ -300,3 +300,47 @@ def region(d):
     x = d.array(floating(d), [d.integer(1, 2), boxes * (5 + classes), d.extent(4), d.extent(4)], -3, 3)
     return case(d, [x], {"num": boxes, "coords": 4, "classes": classes}, [other.region(x, boxes, classes)],
                 tolerance=(1e-3, 1e-4))
+
+
+# ---- Running extremes, bird's-eye views
+
+
+@plugin("cummax", "cummin")
+def running_extreme(d):
+    x = d.array(d.choice([numpy.float32, numpy.float16]), d.shape(1, 4), -4, 4)
+    if d.chance(0.4):
+        x = numpy.round(x)  # equal ones
+    axis, indices = d.axis(x.ndim), numpy.zeros(x.shape, numpy.int64)
+    values = (numpy.maximum if d.op == "cummax" else numpy.minimum).accumulate(x, axis)
+    for at in numpy.ndindex(x.shape):
+        line = numpy.moveaxis(x, axis, -1)[tuple(numpy.delete(at, axis % x.ndim))][:at[axis] + 1]
+        indices[at] = numpy.flatnonzero(line == values[at])[-1]
+    return case(d, [x], {"dim": axis}, [values, indices][:d.integer(1, 2)])
+
+
+@plugin("MMCVCornerPool")
+def corner_pool(d):
+    x, mode = d.array(floating(d), [d.integer(1, 2), 2, d.extent(), d.extent()]), d.integer(0, 3)
+    axis, flip = 2 + mode // 2, mode % 2 == 0
+    y = numpy.flip(x, axis) if flip else x
+    y = numpy.maximum.accumulate(y, axis)
+    return case(d, [x], {"mode": mode}, [numpy.flip(y, axis) if flip else y])
+
+
+@plugin("bev_pool_v2", "BEVPoolV2TRT")
+def bev_pool(d):
+    cameras, bins, size, view, channels = d.integer(1, 3), d.integer(1, 4), d.some(1, 4, 2), d.some(1, 5, 2), d.integer(1, 6)
+    depth, feat = d.array(numpy.float32, [cameras, bins, *size], 0, 1), d.array(numpy.float32, [cameras, *size, channels])
+    places = numpy.sort(d.array(numpy.int32, [d.integer(1, 20)], 0, view[0] * view[1] - 1))
+    starts = numpy.flatnonzero(numpy.diff(places, prepend=-1)).astype(numpy.int32)
+    lengths = numpy.diff(starts, append=len(places)).astype(numpy.int32)
+    kept = numpy.sort(d.rng.permutation(len(starts))[:d.integer(1, len(starts))])  # some points are of no interval
+    starts, lengths = starts[kept], lengths[kept]
+    at_depth = d.array(numpy.int32, [len(places)], 0, depth.size - 1)
+    at_feat = d.array(numpy.int32, [len(places)], 0, feat.size // channels - 1)
+    out = numpy.zeros([view[0] * view[1], channels])
+    for start, length in zip(starts, lengths):
+        for i in range(start, start + length):
+            out[places[i]] += depth.reshape(-1)[at_depth[i]] * feat.reshape(-1, channels)[at_feat[i]].astype(numpy.float64)
+    return case(d, [depth, feat, at_depth, at_feat, places, starts, lengths], {"out_height": view[0], "out_width": view[1]},
+                [out.reshape(1, *view, channels)], depth=20)
