@@ -133,6 +133,17 @@ def refused():
     return model(nodes, inputs, outputs, [zero], opset=20, domains=["ai.onnx.ml", "ai.onnx.preview.training", "com.microsoft"])
 
 
+def narrow():
+    """What a plugin can have of types narrower than a byte and float8e8m0, and what it cannot."""
+    types = (TensorProto.INT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.FLOAT8E8M0)
+    nodes = [node for name, elem in zip(("int4", "float4", "uint2", "power"), types) for node in (
+        helper.make_node("Cast", ["x"], [name], name=f"to_{name}", to=elem),
+        helper.make_node("Cast", [name], [f"{name}_back"], name=f"from_{name}", to=F32))]
+    outputs = [info(f"{name}_back", [3, 5]) for name in ("int4", "float4", "uint2", "power")]
+    return model(nodes, [info("x", [3, 5])], outputs, opset=25)
+
+
+write("narrow.onnx", narrow())
 write("refused.onnx", refused())
 write("huge_dimensions.onnx", model([one("Relu")], [info("x", [2**40, 2**40])], [info("y", [2**40, 2**40])]))
 short = weights()

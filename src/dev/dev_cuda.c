@@ -68,7 +68,8 @@ static int compile(struct dev *d, struct dev_code *out, const struct dev_source 
 {
 	const struct gpu *g = d->state;
 	const struct embed_file *types = embed_find("rt/device/tpat_types.h");
-	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text }, { "tpat_device.h", g->device_header } };
+	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text },
+		                                   { "tpat_device.h", g->device_header } };
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
 		                     .header = header,

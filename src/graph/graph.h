@@ -124,6 +124,8 @@ enum graph_support { GRAPH_TRT_NO, GRAPH_TRT_PARTLY, GRAPH_TRT_YES };
 enum graph_support graph_trt_support(struct graph *g, int node, const char **reason);
 /* Whether an element type can be a plugin's input or output; BOOL and U8 can once they are INT32 at the edge. */
 bool graph_trt_type(enum type t);
+/* Why TensorRT takes no tensor of such a type ("TensorRT has no double"), and what to do. */
+const char *graph_trt_lack(enum type t, const char **advice, struct arena *a);
 /* The first input or output of a node that is of a type that no plugin can have, or null. Constants travel inside. */
 const struct graph_value *graph_trt_misfit(const struct graph *g, int node);
 

@@ -36,15 +36,14 @@ enum type graph_edge_type(enum type t, const struct graph_program_options *o)
 static int check_edge(const struct build *b, const struct graph_value *v, const char *what)
 {
 	const struct graph_node *n = &b->g->nodes.at[b->r->nodes.at[0]];
-	const char *type = type_info(v->type)->onnx_name;
+	const char *advice, *lack;
 
 	if (!graph_trt_type(v->type)) {
+		lack = graph_trt_lack(v->type, &advice, b->p->arena);
 		err_set(b->scope.err, ERR_UNSUPPORTED,
-			"node %s (%s, opset %d): %s \"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.",
-			n->label, onnx_text(n->proto->op_type), n->opset, what, v->name, type, type);
-		return err_advise(b->scope.err,
-				  "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64), "
-				  "or keep this node outside the engine.");
+			"node %s (%s, opset %d): %s \"%s\" is a %s tensor; %s, so no plugin can take it.", n->label,
+			onnx_text(n->proto->op_type), n->opset, what, v->name, type_info(v->type)->onnx_name, lack);
+		return err_advise(b->scope.err, "%s", advice);
 	}
 	if (v->rank > TRT_MAX_RANK)
 		return err_set(b->scope.err, ERR_UNSUPPORTED,

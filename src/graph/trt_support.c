@@ -42,6 +42,18 @@ bool graph_trt_type(enum type t)
 	}
 }
 
+const char *graph_trt_lack(enum type t, const char **advice, struct arena *a)
+{
+	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool), or keep "
+		  "this node outside the engine.";
+	if (type_is_packed(t) || t == TYPE_F8E8M0)
+		*advice = "Make one plugin of the nodes that write and read this tensor (--region), so that it stays "
+			  "inside, or use int4 or float4e2m1, which TensorRT has.";
+	/* Its DataType E8M0, of 10.12, is for its own layers: measured, no model's tensor can have it (trt_support.def). */
+	return arena_printf(a, t == TYPE_F8E8M0 ? "TensorRT's parser takes no %s" : "TensorRT has no %s",
+			    type_info(t)->onnx_name);
+}
+
 /* Whether `text` is one of "first|second"; the list ends with a blank or the end. */
 static bool is_listed(const char *list, const char *text, size_t n)
 {

@@ -37,10 +37,8 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 	}
 	if (n->folded || !(v = graph_trt_misfit(g, n->index)))
 		return NULL;
-	const char *type = type_info(v->type)->onnx_name;
-	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool).";
-	return arena_printf(a, "\"%s\" is a %s tensor; TensorRT has no %s, so no plugin can take it.", v->name, type,
-	                    type);
+	return arena_printf(a, "\"%s\" is a %s tensor; %s, so no plugin can take it.", v->name,
+	                    type_info(v->type)->onnx_name, graph_trt_lack(v->type, advice, a));
 }
 
 static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)

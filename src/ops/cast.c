@@ -14,13 +14,11 @@ static expr power_of_two(expr x, bool up)
 	expr bits = ir_bitcast(x, TYPE_U32), magnitude = ir_binary(IR_BITAND, bits, with(bits, 0x7fffffff)), y;
 	expr exponent = with(bits, 0xff800000), least = with(bits, 0x00400000);
 
-	if (up) {
+	if (up)
 		y = ir_binary(IR_BITAND, addi(bits, 0x007fffff), exponent);
-		y = select_(le(magnitude, least), bits, y);
-	} else {
-		y = select_(lt(magnitude, with(bits, 0x00800000)), with(bits, 0xffc00000), exponent);
-		y = ir_binary(IR_BITAND, bits, y);
-	}
+	else
+		y = select_(lt(magnitude, with(bits, 0x00800000)), least, ir_binary(IR_BITAND, bits, exponent));
+	y = select_(le(magnitude, least), bits, y);
 	return select_(unary(IR_ISNAN, x), x, ir_bitcast(y, TYPE_F32));
 }
 

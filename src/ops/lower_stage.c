@@ -118,7 +118,8 @@ struct value lower_reduce(struct lower *l, const char *name, enum type t, const 
 	struct ir_stage *stage;
 
 	if (type_is_packed(t)) {
-		out = lower_reduce(l, "unpacked", type_unpacked(t), s, rank, c, value, post ? cast(post, t) : NULL);
+		post = cast(post ? post : acc(l, value->type), t);
+		out = lower_reduce(l, "unpacked", type_unpacked(t), s, rank, c, value, post);
 		return packed(l, name, t, out);
 	}
 	out = new_buffer(l, name, t, s, rank);
@@ -146,8 +147,8 @@ struct value lower_scan(struct lower *l, const char *name, enum type t, const st
 	struct ir_stage *stage;
 
 	if (type_is_packed(t)) {
-		out = lower_scan(l, "unpacked", type_unpacked(t), s, axis, c, exclusive, reverse, value,
-		                 post ? cast(post, t) : NULL);
+		post = cast(post ? post : acc(l, value->type), t);
+		out = lower_scan(l, "unpacked", type_unpacked(t), s, axis, c, exclusive, reverse, value, post);
 		return packed(l, name, t, out);
 	}
 	out = new_buffer(l, name, t, s, s->rank);

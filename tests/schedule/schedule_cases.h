@@ -113,6 +113,21 @@ static const struct schedule_case schedule_cases[] = {
 			     "  y: f32[N] = map (i) let a = select(i < 3, 0.5, x[i - 3] * x[i - 3]), c = a * a + a, "
 			     "b = select(n_k[i] < i64(0), c * 2.0, c + exp(c)); select(i < 2, x[i], b / (1.0 + b))\n",
 	  { "N=20", "N=1", "N=2" } },
+	{ "packed", "(x: f32[N,K], code: u4[N,K], pair: i2[K,N], h: f4e2m1[N,K], e: f8e8m0[N]) -> (a: i4[N,K], b: u2[N,K], c: "
+	  "f4e2m1[K,N], d: f32[N,K], f: u4[N + 3], g: f16[K,N], o: i2[N,K], q: f8e8m0[K])\n"
+		     "  a: i4[N,K] = map (i, j) i4(i32(rint(x[i, j] * 4.0)))\n"
+		     "  b: u2[N,K] = map (i, j) u2(code[i, j])\n"
+		     "  c: f4e2m1[K,N] = map (i, j) h[j, i]\n"
+		     "  d: f32[N,K] = map (i, j) f32(code[i, j]) * f32(e[i]) + f32(h[i, j])\n"
+		     "  f: u4[N + 3] = map (i) select(i < 3, u4(9), code[i - 3, 0])\n"
+		     "  g: f16[K,N] = map (i, j) f16(f32(pair[i, j]) - f32(i))\n"
+		     "  o: i2[N,K] = map (i, j) pair[j, N - 1 - i]\n"
+		     "  q: f8e8m0[K] = map (i) sat_f8e8m0(x[0, i] * 3.0)\n",
+	  { "N=5 K=8", "N=3 K=7", "N=1 K=1", "N=7 K=16", "N=9 K=260" } },
+	{ "packed_bits", "(code: u4[N,K], x: f32[N,K]) -> (y: f4e2m1[K,N], b: bool[N,K])\n"
+			  "  y: f4e2m1[K,N] = map (i, j) bitcast_f4e2m1(code[j, i])\n"
+			  "  b: bool[N,K] = map (i, j) i32(u4(x[i, j] * 9.0)) == i32(code[i, j])\n",
+	  { "N=0 K=4", "N=3 K=0", "N=3 K=5" } },
 	/* ---- reductions */
 	{ "sum_last", "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=3000", "N=9 K=33" } },

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/file.h"
 #include "base/threads.h"
 #include "dev/dev.h"

@@ -146,18 +146,19 @@ static void logic(void)
 
 static void casts(void)
 {
-	enum type all[COUNT(INTS) + COUNT(FLOATS) + 2];
+	static const enum type small[] = { TYPE_BOOL, TYPE_I4, TYPE_U4, TYPE_I2, TYPE_U2, TYPE_F4E2M1, TYPE_F8E8M0 };
+	enum type all[COUNT(INTS) + COUNT(FLOATS) + COUNT(small)];
 	int n = 0;
 	for (int k = 0; k < COUNT(INTS); k++)
 		all[n++] = INTS[k];
 	for (int k = 0; k < COUNT(FLOATS); k++)
 		all[n++] = FLOATS[k];
-	all[n++] = TYPE_BOOL;
-	all[n++] = TYPE_I4;
+	for (int k = 0; k < COUNT(small); k++)
+		all[n++] = small[k];
 	for (int a = 0; a < n; a++) {
 		for (int b = 0; b < n; b++) {
 			bool narrow = type_is_float(all[a]) && type_is_float(all[b]) && type_info(all[b])->bits <= 8;
-			for (int sat = 0; sat <= narrow; sat++) { /* only 8-bit floats saturate */
+			for (int sat = 0; sat <= narrow; sat++) { /* only floats of 8 bits and less saturate */
 				struct tensor x = edges(all[a]);
 				compare(parse(arena_printf(arena,
 				                           "program p(x: %s[%d]) -> (y: %s[%d])\n  y: %s[%d] = map (i) "
@@ -189,7 +190,7 @@ static void bitcasts(void)
 {
 	static const enum type pair[][2] = { { TYPE_F32, TYPE_I32 },  { TYPE_F32, TYPE_U32 }, { TYPE_F64, TYPE_U64 },
 		                             { TYPE_F64, TYPE_I64 },  { TYPE_F16, TYPE_U16 }, { TYPE_BF16, TYPE_I16 },
-		                             { TYPE_F8E5M2, TYPE_U8 } };
+		                             { TYPE_F8E5M2, TYPE_U8 }, { TYPE_F8E8M0, TYPE_U8 }, { TYPE_F4E2M1, TYPE_U4 } };
 	for (int k = 0; k < COUNT(pair); k++) {
 		const char *f = type_name(pair[k][0]), *t = type_name(pair[k][1]);
 		struct tensor x = edges(pair[k][0]);

@@ -87,7 +87,7 @@ static void round_trip(struct arena *a)
 	CHECK_STR(print(a, p0), loop);
 }
 
-/* What the new kinds of stages must not do. */
+/* What stages must not do. */
 static void wrong_stages(struct arena *a)
 {
 	static const char *const wrong[] = {
@@ -101,6 +101,11 @@ static void wrong_stages(struct arena *a)
 		"program K(x: f32[5], z: f32[4]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n next y = z\n }\n",
 		"program K(x: f32[5]) -> (y: f32[5], u0: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n g: f32[5] = map (i) "
 		"y[i]\n next y = g\n }\n  u0: f32[5] = map (i) g[i]\n",
+		/* elements narrower than a byte: only maps make them, and nothing computes with them */
+		"program K(x: u4[5,3]) -> (y: u4[5])\n  y: u4[5] = max (i | r<3) i32(x[i, r]) then u4(it)\n",
+		"program K(x: u4[5]) -> (y: u4[5])\n  y: u4[5] = scatter replace (i | r<5) init x[i] at [4 - r] value x[r]\n",
+		"program K(x: u4[5]) -> (y: u4[5])\n  y: u4[5] = map (i) x[i] + x[i]\n",
+		"program K(x: f4e2m1[5]) -> (y: i4[5])\n  y: i4[5] = map (i) bitcast_i4(x[i])\n",
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct err e = { 0 };

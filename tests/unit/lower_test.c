@@ -102,10 +102,10 @@ static void test_failures(void)
 	CHECK_INT(RUN("Not", 13, input("x", TYPE_F32, "4")), ERR_UNSUPPORTED);
 	CHECK_STR(failure.text, "node n (Not, opset 13): input \"x\" is f32; it must be bool.");
 	begin();
-	CHECK_INT(RUN("Cast", 13, input("x", TYPE_U4, "4")), ERR_UNSUPPORTED);
+	CHECK_INT(RUN("Cast", 13, input("x", TYPE_STRING, "4")), ERR_UNSUPPORTED);
 	CHECK_STR(failure.text,
-	          "node n (Cast, opset 13): input \"input\" is u4; it must be a float, an integer, an 8-bit "
-	          "float or bool.");
+	          "node n (Cast, opset 13): input \"input\" is string; it must be a float, an integer, an 8-bit "
+	          "float, a type narrower than a byte, bool or f8e8m0.");
 	begin();
 	CHECK_INT(RUN("Cast", 13, input("x", TYPE_F32, "4")), ERR_MODEL);
 	CHECK_STR(failure.text, "node n (Cast, opset 13): attribute \"to\" is missing; the operator needs it.");
@@ -327,6 +327,41 @@ static void test_layer_norm(void)
 	CHECK_STR(nine, one);
 }
 
+/* Stages that are no maps make whole bytes; a map behind them packs, and stays behind them. */
+static void test_packed(void)
+{
+	struct value x, n, made[3];
+	struct space s, all;
+	struct str text;
+
+	begin();
+	x = input("x", TYPE_F4E2M1, "N 5");
+	n = input("which", TYPE_I64, "N");
+	node = (struct lower){ .program = program, .err = &failure, .op = op_find("", "Identity"), .opset = 25 };
+	x.pool = n.pool = program->pool;
+	s = all = space_of(&node, x);
+	made[0] = lower_reduce(&node, "least", TYPE_U2, &all, 1, IR_MINIMUM, wide(at(x, &all)), NULL);
+	made[1] = lower_scan(&node, "running", TYPE_I4, &s, 1, IR_SUM, false, false, wide(at(x, &s)), NULL);
+	expr to[] = { wrap_index(cast(load(n, s.at), TYPE_INDEX), s.dim[0]), s.at[1] };
+	made[2] = lower_scatter(&node, "spread", TYPE_F4E2M1, &s, at(x, &s), &s, IR_NONE, to, load(x, s.at), NULL);
+	for (int i = 0; i < 3; i++) {
+		made[i].buf->role = IR_OUTPUT;
+		vec_push(arena, &program->outputs, made[i].buf);
+	}
+	CHECK_INT(ir_optimise(program, NULL, NULL, &failure), 0);
+	text = str_new(arena);
+	ir_print_program(&text, program);
+	CHECK_STR(str_text(&text),
+	          "program test(x: f4e2m1[N,5], which: i64[N]) -> (least: u2[N], running: i4[N,5], spread: f4e2m1[N,5])\n"
+	          "  unpacked: u8[N] = min (i | r<5) f32(x[i, r]) then u8(u2(it))\n"
+	          "  least: u2[N] = map (i) u2(unpacked[i])\n"
+	          "  unpacked_2: i8[N,5] = scan sum along j (i, j) f32(x[i, j]) then i8(i4(it))\n"
+	          "  running: i4[N,5] = map (i, j) i4(unpacked_2[i, j])\n"
+	          "  unpacked_3: f8e4m3fn[N,5] = scatter replace (i, j | r<N, s<5) init f8e4m3fn(x[i, j]) at [max(0, min(N - 1, "
+	          "select(index(which[r]) < 0, index(which[r]) + N, index(which[r])))), s] value f8e4m3fn(x[r, s])\n"
+	          "  spread: f4e2m1[N,5] = map (i, j) f4e2m1(unpacked_3[i, j])\n");
+}
+
 int main(void)
 {
 	test_failures();
@@ -336,6 +371,7 @@ int main(void)
 	test_content();
 	test_list();
 	test_layer_norm();
+	test_packed();
 	arena_free(arena);
 	return test_done();
 }
