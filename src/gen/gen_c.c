@@ -99,6 +99,12 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 			str_line(g->out, "\tcontinue;"); /* the next thread */
 		}
 		break;
+	case IR_BREAK_IF:
+		begin(g, "if (");
+		gen_expr(g, s->value);
+		str_add(g->out, ")\n");
+		str_line(g->out, "\tbreak;");
+		break;
 	case IR_ARRAY: str_line(g->out, "%s %s[%d];", type, s->name, s->width); break;
 	case IR_LOAD_VECTOR:
 		str_line(g->out, "%s %s[%d];", type, s->name, s->width);
@@ -153,6 +159,8 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 		str_printf(out, "\tconst i64 %s = *(const %s *)args[%d];\n", gen_symbol(&g, *name),
 		           k->index64 ? "i64" : "i32", n++);
 	str_add(out, "\tconst i64 block_x = block[0];\n\t(void)block_x;\n");
+	vec_each (b, &k->shared)
+		str_printf(out, "\t%s %s[%lld];\n", gen_type(&g, (*b)->type), (*b)->name, (long long)(*b)->dim[0]->i);
 	if (k->serial.n) {
 		print_block(&g, &k->serial);
 	} else {

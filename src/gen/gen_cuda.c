@@ -148,6 +148,13 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		str_add(g->out, ")\n");
 		str_line(g->out, "\treturn;");
 		break;
+	case IR_BREAK_IF:
+		line_begin(g);
+		str_add(g->out, "if (");
+		gen_expr(g, s->value);
+		str_add(g->out, ")\n");
+		str_line(g->out, "\tbreak;");
+		break;
 	case IR_STORE:
 		ck(!type_is_packed(s->buf->type));
 		line_begin(g);
@@ -211,13 +218,17 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	gen_about(&g);
 	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d)\nvoid %s(", k->threads, k->name);
 	vec_each (b, &k->buffers) {
-		str_printf(out, "%s%s%s *__restrict__ %s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
-		           gen_element_type(&g, (*b)->type), (*b)->name);
+		/* What a thread reads another may have written. */
+		str_printf(out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
+		           gen_element_type(&g, (*b)->type), ir_kernel_exchanges(k, *b) ? "" : "__restrict__ ", (*b)->name);
 		separator = ", ";
 	}
 	vec_each (n, &k->symbols)
 		str_printf(out, ", %s %s", gen_type(&g, TYPE_INDEX), gen_symbol(&g, *n));
 	str_add(out, ")\n{\n");
+	vec_each (b, &k->shared)
+		str_printf(out, "\t__shared__ %s %s[%lld];\n", gen_type(&g, (*b)->type), (*b)->name,
+		           (long long)(*b)->dim[0]->i);
 	print_block(&g, &k->body);
 	str_add(out, "}\n");
 }

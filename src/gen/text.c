@@ -524,10 +524,10 @@ void gen_indent(struct gen_text *g)
 /* Long lines of the stage's text are broken at spaces. */
 static void comment(struct str *out, const char *text)
 {
-	enum { WIDTH = 116 };
-	while (*text == ' ')
-		text++;
+	enum { WIDTH = 116, INDENT = 2 };
 	for (size_t n; *text; text += n) {
+		for (int i = 0; i < INDENT && *text == ' '; i++)
+			text++;
 		n = strcspn(text, "\n");
 		if (n > WIDTH) {
 			for (n = WIDTH; n > WIDTH / 2 && text[n] != ' '; n--)
@@ -536,8 +536,7 @@ static void comment(struct str *out, const char *text)
 				n = WIDTH;
 		}
 		str_printf(out, "// %.*s\n", (int)n, text);
-		while (text[n] == ' ' || text[n] == '\n')
-			n++;
+		n += strspn(text + n, text[n] == ' ' ? " " : "\n");
 	}
 }
 

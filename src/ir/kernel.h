@@ -12,6 +12,7 @@ enum ir_stmt_kind {
 	IR_FOR,          /* for (index name = from; name < to; name += step) body;  unrolled when `width` is set */
 	IR_IF,           /* if (value) body */
 	IR_RETURN_IF,    /* if (value) return; */
+	IR_BREAK_IF,     /* if (value) break; out of the innermost loop, in all threads of a block or in none */
 	IR_STORE,        /* buf[at] = value; */
 	IR_UPDATE,       /* buf[at] = combine(buf[at], value), atomically between threads */
 	IR_LOAD_VECTOR,  /* type name[width] = the elements from buf[at] on; at is a multiple of width */
@@ -55,6 +56,8 @@ struct ir_kernel {
 	struct { VEC(const struct ir_buffer *); } buffers; /* pointer arguments, in order; flat views (rank 1) */
 	struct { VEC(const char *); } symbols;             /* then the extents that it uses, in order */
 	struct { VEC(const struct ir_buffer *); } written; /* those that are not const */
+	struct { VEC(const struct ir_buffer *); } exchanged; /* those written that the kernel also reads */
+	struct { VEC(const struct ir_buffer *); } shared;  /* no arguments, but arrays that the threads of a block share */
 	struct ir_block body;      /* for one thread of many */
 	struct ir_block serial;    /* for a whole block on one processor; empty: `body` for each thread in turn */
 	expr blocks;               /* grid size */
@@ -68,8 +71,9 @@ struct ir_step {
 	VEC(struct ir_kernel *);
 };
 
-/* Whether the kernel writes to the buffer. */
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
+bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
+bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
 
 /* A scheduled program. */
 struct ir_plan {

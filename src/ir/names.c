@@ -204,6 +204,10 @@ static const char *const words[] = {
 	"tile_taken",
 	"outer",
 	"inner",
+	"warp",
+	"first_row",
+	"own_row",
+	"in_row",
 	NULL,
 };
 
@@ -239,10 +243,18 @@ static bool vector_of(const char *name)
 	return end - name > 2 && end[-1] == 'v' && end[-2] == '_';
 }
 
+/* An element that a thread holds, a buffer in shared memory. */
+static bool own_of_kernel(const char *name)
+{
+	size_t n = strlen(name);
+	return (n > 5 && strcmp(name + n - 5, "_here") == 0) || (n > 7 && strcmp(name + n - 7, "_shared") == 0);
+}
+
 bool ir_name_reserved(const char *name)
 {
 	size_t n = strlen(name);
-	if (is_word(name, n) || typed_function(name) || numbered_tmp(name) || vector_of(name))
+	if (is_word(name, n) || typed_function(name) || numbered_tmp(name) || vector_of(name) ||
+	    own_of_kernel(name))
 		return true;
 	for (int i = 0; i < IR_MAX_RANK; i++)
 		if (strcmp(name, ir_axis_names[0][i]) == 0 || strcmp(name, ir_axis_names[1][i]) == 0)

@@ -293,6 +293,8 @@ struct collect {
 
 static void add_buffer(struct collect *c, const struct ir_buffer *b)
 {
+	if (ir_kernel_shares(c->k, b))
+		return;
 	vec_each (have, &c->k->buffers)
 		if (*have == b)
 			return;
@@ -304,6 +306,8 @@ static void collect_node(void *user, expr e)
 	struct collect *c = user;
 	if (e->op == IR_LOAD)
 		add_buffer(c, e->buf);
+	if (e->op == IR_LOAD && ir_kernel_writes(c->k, e->buf) && !ir_kernel_exchanges(c->k, e->buf))
+		vec_push(c->p->arena, &c->k->exchanged, e->buf);
 	if (e->op != IR_SYMBOL || ir_size_find(c->p, e->name))
 		return;
 	vec_each (have, &c->k->symbols)
@@ -338,7 +342,8 @@ static void collect_written(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		if (s->buf && s->kind != IR_LOAD_VECTOR && !ir_kernel_writes(c->k, s->buf)) {
+		bool stores = s->buf && s->kind != IR_LOAD_VECTOR;
+		if (stores && !ir_kernel_writes(c->k, s->buf) && !ir_kernel_shares(c->k, s->buf)) {
 			vec_push(c->p->arena, &c->k->written, s->buf);
 			add_buffer(c, s->buf);
 		}

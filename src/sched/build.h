@@ -82,10 +82,22 @@ expr space_count(struct ir_program *p, const struct ir_stage *s);
 /* About how many, with every symbol taken as t->typical. */
 int64_t about(expr e, const struct sched_target *t);
 
+/* What accumulates in a reduction: `sum`, or `best` and `best_at` of an arg reduction. */
+struct accumulator {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	expr value, position; /* variables */
+	expr none;            /* the position that means "nothing yet" */
+};
+expr reduced_count(struct ir_program *p, const struct ir_stage *s);
+struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s);
+/* One more value, at its position in the reduced space. */
+void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position);
+
 /* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
 extern const struct sched_rule sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter, sched_scan_thread,
-	sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles;
+	sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles, sched_loop_block;
 
 #endif

@@ -1,6 +1,6 @@
 /* The analytic cost model: bytes that move, how well neighbouring threads' accesses fall together, and how much of the
  * device the threads fill. A stand-in for measurement, good enough to order choices. */
-#include "sched/build.h"
+#include "sched/loop.h"
 
 #include <math.h>
 
@@ -94,6 +94,8 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
                       const struct sched_target *t)
 {
 	struct ir_program *p = (struct ir_program *)cp;
+	if (s->kind == IR_LOOP)
+		return loop_estimate(p, s, c, t);
 	double outs = (double)about(out_count(p, s), t), points = (double)about(space_count(p, s), t);
 	struct traffic m = { .p = p, .t = t, .axis = last_axis(s->out), .points = points };
 	double threads = outs, overhead = 0, serial = 0; /* serial: ns of one thread */

@@ -15,67 +15,6 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
-static bool is_last(enum ir_combine c)
-{
-	return c == IR_ARGMAX_LAST || c == IR_ARGMIN_LAST;
-}
-
-/* What accumulates: `sum`, or `best` and `best_at` of an arg reduction. */
-struct accumulator {
-	struct ir_program *p;
-	const struct ir_stage *s;
-	expr value, position; /* variables */
-	expr none;            /* the position that means "nothing yet" */
-};
-
-static expr reduced_count(struct ir_program *p, const struct ir_stage *s)
-{
-	expr n = ir_index(p->pool, 1);
-	for (int k = 0; k < s->space_rank; k++)
-		n = ir_binary(IR_MUL, n, s->space[k]);
-	return n;
-}
-
-static struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s)
-{
-	struct accumulator a = { .p = p, .s = s };
-	bool arg = ir_combine_is_arg(s->combine);
-	a.value = emit_variable(p, b, arg ? "best" : "sum", ir_identity(p->pool, s->combine, s->value->type));
-	if (!arg)
-		return a;
-	/* Of equals the first wins: "nothing" then lies behind all; or the last: before all. */
-	a.none = is_last(s->combine) ? ir_index(p->pool, -1) : reduced_count(p, s);
-	a.position = emit_variable(p, b, "best_at", a.none);
-	return a;
-}
-
-static void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
-{
-	enum ir_combine c = a->s->combine;
-	struct ir_program *p = a->p;
-	if (!ir_combine_is_arg(c)) {
-		emit_assign(p, b, a->value, ir_combine_expr(c, a->value, value));
-		return;
-	}
-	struct ir_stmt *v = emit(p, b, IR_DECLARE);
-	v->name = "part";
-	v->type = value->type;
-	v->value = value;
-	expr part = ir_var(p->pool, value->type, "part", NULL), best = a->value;
-	expr low = c == IR_ARGMIN || c == IR_ARGMIN_LAST ? part : best, high = low == part ? best : part;
-	expr better = ir_binary(is_last(c) ? IR_LE : IR_LT, low, high);
-	if (type_is_float(value->type)) {
-		expr nan = ir_unary(IR_ISNAN, part);
-		if (!is_last(c))
-			nan = ir_binary(IR_AND, nan, ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
-		better = ir_binary(IR_OR, better, nan);
-	}
-	better = ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better);
-	struct ir_block *then = emit_if(p, b, better);
-	emit_assign(p, then, best, part);
-	emit_assign(p, then, a->position, position);
-}
-
 static expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
 {
 	const struct ir_stage *s = a->s;

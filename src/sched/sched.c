@@ -13,7 +13,7 @@ const struct sched_target sched_default_target = {
 
 const struct sched_rule *const sched_rules[] = {
 	&sched_map, &sched_reduce_lanes, &sched_reduce_thread, &sched_scatter, &sched_scan_lanes, &sched_scan_thread,
-	&sched_scan_tiles, &sched_compact_block, &sched_compact_tiles, NULL
+	&sched_scan_tiles, &sched_compact_block, &sched_compact_tiles, &sched_loop_block, NULL
 };
 
 const struct sched_rule *sched_find(const char *name)
