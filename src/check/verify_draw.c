@@ -161,7 +161,27 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 	return 0;
 }
 
-static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want)
+static bool known_value(void *user, const char *name, int64_t *value)
+{
+	struct draw *d = user;
+	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
+	*value = (int64_t)known - 1;
+	return known != 0;
+}
+
+/* Extents that leave nothing of a tensor inside are hardly what the model was made for: a convolution over an input that is
+ * too small, after which an axis of extent 1 is taken away. If nothing better is found, they count. */
+static int refuse_empty(struct draw *d)
+{
+	int64_t n;
+	vec_each (b, &d->c->reference->buffers)
+		for (int k = 0; k < (*b)->rank && (*b)->role == IR_TEMP; k++)
+			if ((*b)->dim[k]->op != IR_CONST_INT && ir_eval_int((*b)->dim[k], known_value, d, &n) && n <= 0)
+				return err_set(d->err, ERR_MODEL, "With these extents %s becomes empty.", (*b)->name);
+	return 0;
+}
+
+static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, bool last)
 {
 	const struct ir_program *p = d->c->reference;
 	const struct tensor **in = NEWN(d->arena, const struct tensor *, p->inputs.n + 1);
@@ -169,6 +189,8 @@ static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want)
 	d->symbols = map_new(d->arena);
 	TRY(take_all_given(d));
 	TRY(draw_inputs(d, inputs));
+	if (!last)
+		TRY(refuse_empty(d));
 	for (int i = 0; i < p->inputs.n; i++)
 		in[i] = &inputs[i];
 	return eval_program(p, in, want, NULL, d->arena, d->err);
@@ -192,7 +214,7 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
 	do {
 		struct arena_mark mark = arena_mark(a);
 		d.state = hash_u64(hash_str(c->seed, c->plugin), (uint64_t)(run * ATTEMPTS + d.attempt));
-		rc = try_once(&d, inputs, want);
+		rc = try_once(&d, inputs, want, d.attempt + 1 == attempts);
 		if (rc != ERR_MODEL || d.attempt + 1 == attempts)
 			break;
 		arena_release(a, mark);

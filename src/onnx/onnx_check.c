@@ -191,6 +191,56 @@ static int check_versions(const Onnx__ModelProto *p, struct err *e)
 	return rc;
 }
 
+enum { CALLS_MAX = 100 }; /* of functions inside of each other */
+
+/* Functions that call each other: every one is followed once, from the place that calls it first. */
+struct calls {
+	struct onnx_model *model;
+	enum { UNSEEN, OPEN, DONE } *state; /* by function; OPEN: it is being followed */
+	int depth;
+	struct err *e;
+};
+
+static int follow_call(void *arg, ProtobufCMessage *message);
+
+static int follow_function(struct calls *c, size_t i)
+{
+	Onnx__FunctionProto *f = c->model->proto->functions[i];
+	if (c->state[i] == DONE)
+		return 0;
+	if (c->state[i] == OPEN) {
+		err_set(c->e, ERR_MODEL, "the function \"%s\" calls itself, or a function that calls it.", onnx_text(f->name));
+		return err_advise(c->e, "A function's nodes take the place of its call, so this would never end.");
+	}
+	if (++c->depth > CALLS_MAX)
+		return err_set(c->e, ERR_MODEL, "functions call each other more than %d deep.", CALLS_MAX);
+	c->state[i] = OPEN;
+	TRY(onnx_visit(&f->base, &onnx__node_proto__descriptor, follow_call, c));
+	c->state[i] = DONE;
+	c->depth--;
+	return 0;
+}
+
+static int follow_call(void *arg, ProtobufCMessage *message)
+{
+	struct calls *c = arg;
+	const Onnx__NodeProto *n = (const Onnx__NodeProto *)message;
+	const Onnx__FunctionProto *f = onnx_function_find(c->model, onnx_domain(n->domain), onnx_text(n->op_type), n->overload);
+	for (size_t i = 0; f && i < c->model->proto->n_functions; i++)
+		if (c->model->proto->functions[i] == f)
+			return follow_function(c, i);
+	return 0;
+}
+
+static int check_calls(struct body *b)
+{
+	size_t n = b->model->proto->n_functions;
+	struct calls c = { b->model, arena_alloc(b->scratch, sizeof *c.state * (n + 1)), 0, b->e };
+	for (size_t i = 0; i < n; i++)
+		TRY(follow_function(&c, i));
+	return 0;
+}
+
 static int check_bodies(struct body *b)
 {
 	Onnx__ModelProto *p = b->model->proto;
@@ -203,7 +253,7 @@ static int check_bodies(struct body *b)
 		if (check_function(&inner, p->functions[i]) < 0)
 			return err_where(b->e, "function \"%s\": ", onnx_text(p->functions[i]->name));
 	}
-	return 0;
+	return check_calls(b);
 }
 
 int onnx_model_check(struct onnx_model *m, struct err *e)

@@ -389,6 +389,25 @@ static void own_opset(void)
 	onnx_model_free(m);
 }
 
+/* A function that calls itself, by another one and inside of a branch. */
+static void recursion(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__NodeProto *first = call(m, "Second", "c v", "r"), *second = make(m, "If", "c", "r");
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
+	struct err e = { 0 };
+
+	onnx_opset_import(m, "my", 1);
+	onnx_graph_add_node(m, then, call(m, "First", "c v", "t"));
+	add(m, other, "Neg", "v", "t");
+	branches(m, second, then, other);
+	function(m, "First", "c v", "r", &first, 1);
+	function(m, "Second", "c v", "r", &second, 1);
+	CHECK_INT(onnx_model_check(m, &e), ERR_MODEL);
+	CHECK_STR(e.text, "the function \"First\" calls itself, or a function that calls it.");
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
@@ -401,6 +420,7 @@ int main(void)
 	functions_in_branches();
 	graph_handed_on();
 	own_opset();
+	recursion();
 	arena_free(arena);
 	return test_done();
 }
