@@ -89,8 +89,8 @@ static expr finish(struct lower *l, const struct resize *r, const struct space *
 	}
 	if (!outside)
 		return y;
-	beyond = num(l, interpolation_type(t), lower_float(l, "extrapolation_value"));
-	return select_(outside, interpolation_narrow(beyond, t), y);
+	beyond = cast(num(l, TYPE_F32, lower_float(l, "extrapolation_value")), t); /* cut off, not rounded, as by Cast */
+	return select_(outside, beyond, y);
 }
 
 static struct space with_extent(struct lower *l, struct value x, int axis, expr extent)

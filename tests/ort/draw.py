@@ -8,8 +8,8 @@ with graphs returns a Model.
 Of the draws of an operator some have a flavour, which Draw itself sees to: DEGENERATE ones draw axes of one element and
 empty axes, SPECIAL ones strew NaN, infinities and both zeros into arrays of floats. A generator turns that off where a
 value would have no defined meaning: d.array(..., finite=True) for one array (nan=False: infinities only), d.shape(...,
-empty=None) for one shape, and @operator(..., plain=True) for all of the operator, with a comment that says what ONNX
-Runtime does there."""
+empty=None) for one shape, and @operator(..., finite=True) or plain=True for all of the operator, with a comment that
+says what ONNX Runtime does there."""
 import dataclasses
 
 import numpy
@@ -21,8 +21,9 @@ NUMPY = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tens
          "tensor(uint32)": numpy.uint32, "tensor(uint64)": numpy.uint64, "tensor(bool)": numpy.bool_}
 FLOATS = (numpy.float32, numpy.float16, numpy.float64)
 GENERATORS = {}
-PLAIN = set()  # operators without flavours
-TIMES = {}     # how many times as many cases as of others
+PLAIN = set()   # operators without flavours
+FINITE = set()  # operators without special values
+TIMES = {}      # how many times as many cases as of others
 ORDINARY, DEGENERATE, SPECIAL = "ordinary", "degenerate", "special"
 STREWN = (numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0)
 
@@ -54,14 +55,15 @@ def has_schema(op):
     return "." not in op and onnx.defs.has(op)
 
 
-def operator(*names, plain=False, times=1):
-    """Registers a generator for operators. `plain`: none of its draws is degenerate or has special values. `times`: how many
-    times as many cases as of others."""
+def operator(*names, plain=False, finite=False, times=1):
+    """Registers a generator for operators. `plain`: none of its draws is degenerate or has special values; `finite`: none
+    has special values. `times`: how many times as many cases as of others."""
     def register(generate):
         for name in names:
             GENERATORS[name] = generate
             TIMES[name] = times
         PLAIN.update(names if plain else ())
+        FINITE.update(names if finite else ())
         return generate
     return register
 

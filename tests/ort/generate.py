@@ -158,7 +158,8 @@ def flavour_of(op, i, again):
     """Of five draws one is degenerate and one has special values; one that is refused too often becomes ordinary."""
     if op in draw.PLAIN or again > ATTEMPTS // 2:
         return draw.ORDINARY
-    return {3: draw.DEGENERATE, 4: draw.SPECIAL}.get(i % 5, draw.ORDINARY)
+    flavour = {3: draw.DEGENERATE, 4: draw.SPECIAL}.get(i % 5, draw.ORDINARY)
+    return draw.ORDINARY if flavour == draw.SPECIAL and op in draw.FINITE else flavour
 
 
 def generate(index, op, count, seed, verbose):

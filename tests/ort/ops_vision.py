@@ -5,13 +5,13 @@ from draw import Case, operator
 from ops_linear import product
 
 
-@operator("RoiAlign")
+@operator("RoiAlign", finite=True)  # whether neighbours of weight zero are read is open
 def roi_align(d):
     n, c, h, w = d.integer(1, 2), d.integer(1, 3), d.integer(3, 8), d.integer(3, 8)
     rois = d.integer(0 if d.chance(0.1) else 1, 4)
     dtype = d.dtype(among=(numpy.float32, numpy.float64))
-    start = d.array(dtype, [rois, 2], -2, 6, finite=True)
-    region = numpy.concatenate([start, start + d.array(dtype, [rois, 2], -1 if d.chance(0.2) else 0.5, 12, finite=True)], 1)
+    start = d.array(dtype, [rois, 2], -2, 6)
+    region = numpy.concatenate([start, start + d.array(dtype, [rois, 2], -1 if d.chance(0.2) else 0.5, 12)], 1)
     attrs = {"output_height": d.integer(1, 3), "output_width": d.integer(1, 3), "sampling_ratio": d.integer(0, 3),
              "mode": d.choice(["avg", "avg", "max"]), "spatial_scale": d.choice([1.0, 0.5, 2.0])}
     if d.opset >= 16 and d.chance(0.7):
@@ -20,13 +20,13 @@ def roi_align(d):
                 tolerance=(1e-4, 1e-4))
 
 
-@operator("MaxRoiPool")
+@operator("MaxRoiPool", finite=True)  # the largest of infinities is the lowest finite number in ONNX Runtime
 def max_roi_pool(d):
     n, rois = d.integer(1, 2), d.integer(1, 4)
-    corner = d.array(numpy.float32, [rois, 2], 0, 5, finite=True)
+    corner = d.array(numpy.float32, [rois, 2], 0, 5)
     region = numpy.concatenate([d.array(numpy.int64, [rois, 1], 0, n - 1), corner,
-                                corner + d.array(numpy.float32, [rois, 2], 0, 6, finite=True)], 1).astype(numpy.float32)
-    return Case([d.array(numpy.float32, [n, 2, d.integer(3, 7), d.integer(3, 7)], nan=False), region],
+                                corner + d.array(numpy.float32, [rois, 2], 0, 6)], 1).astype(numpy.float32)
+    return Case([d.array(numpy.float32, [n, 2, d.integer(3, 7), d.integer(3, 7)]), region],
                 {"pooled_shape": d.some(1, 3, 2), "spatial_scale": d.choice([1.0, 0.5])})
 
 
