@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures tpat's kernels beside PyTorch's in one run on one GPU, and prints a table with ratios.
 
-    bench/peers.py --tpat build/tpat [--filter TEXT] [--only-tpat] [--no-compile] [--json FILE]
+    bench/peers.py --tpat build/tpat [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile] [--json FILE]
 
 For each case of bench/cases.py: tpat (`tpat bench`, which checks its results against the interpreter), PyTorch eager and
 torch.compile (max-autotune). All are replays of recorded CUDA graphs over inputs and outputs that rotate over more than 160 MB; the
@@ -97,6 +97,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tpat", default="build/tpat")
     parser.add_argument("--filter", default="")
+    parser.add_argument("--skip", default="")
     parser.add_argument("--only-tpat", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--unchecked", action="store_true")
@@ -108,7 +109,7 @@ def main():
     rows, rates = [], []
     with tempfile.TemporaryDirectory() as folder:
         for case in case_list.cases():
-            if not any(word in case.name for word in o.filter.split(",")):
+            if not any(w in case.name for w in o.filter.split(",")) or any(w in case.name for w in o.skip.split(",") if w):
                 continue
             row = {"case": case.name, "contraction": case.contraction}
             mine, answer = tpat_time(o.tpat, case, folder, o.unchecked)

@@ -107,7 +107,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		break;
 	case IR_ARRAY: str_line(g->out, "%s %s[%d];", type, s->name, s->width); break;
 	case IR_LOAD_VECTOR:
-		str_line(g->out, "%s %s[%d];", type, s->name, s->width);
+		if (!s->mutable)
+			str_line(g->out, "%s %s[%d];", type, s->name, s->width);
 		if (type_is_packed(s->type)) {
 			print_packed(g, s, "load");
 			break;

@@ -40,9 +40,10 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 	const char *mine = s->name2 ? arena_printf(g->out->arena, "%s{ %s, %s }", type, s->name, s->name2) : s->name;
 	const char *call = arena_printf(g->out->arena, "warp_reduce(%s, %s())", mine, functor[s->combine]);
 	if (s->width > 32) {
-		str_line(g->out, "__shared__ %s across[%d];", type, s->width / 32);
-		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), across)", s->width, mine,
-		                    functor[s->combine]);
+		const char *across = s->text ? s->text : "across";
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width / 32);
+		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->width, mine, functor[s->combine],
+		                    across);
 	}
 	if (s->name2)
 		str_line(g->out, "%s = %s.index;", s->name2, call);
@@ -176,7 +177,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		break;
 	case IR_ARRAY: str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width); break;
 	case IR_LOAD_VECTOR:
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
+		if (!s->mutable)
+			str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
 		line_begin(g);
 		if (type_is_packed(s->type))
 			str_printf(g->out, "load_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);

@@ -15,12 +15,13 @@ enum ir_stmt_kind {
 	IR_BREAK_IF,     /* if (value) break; out of the innermost loop, in all threads of a block or in none */
 	IR_STORE,        /* buf[at] = value; */
 	IR_UPDATE,       /* buf[at] = combine(buf[at], value), atomically between threads */
-	IR_LOAD_VECTOR,  /* type name[width] = the elements from buf[at] on; at is a multiple of width */
+	IR_LOAD_VECTOR,  /* type name[width] = the elements from buf[at] on; at is a multiple of width. `mutable`: name stands */
 	IR_ARRAY,        /* type name[width]; */
 	IR_SET,          /* name[at] = value; of an array */
 	IR_STORE_VECTOR, /* buf[at...] = name[width] */
 	IR_SYNC,         /* the threads of a block wait for each other, and see what the others stored */
-	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index */
+	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index; text: name
+			  * of the shared memory that it takes, or null where it is the only one */
 	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
 			  * up to the last of them */
 	IR_TILE_NEXT,    /* const type name = the number of this block's tile: blocks take tiles in the order in which they start.

@@ -97,7 +97,7 @@ void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr posi
 /* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
-extern const struct sched_rule sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter, sched_scan_thread,
-	sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles, sched_loop_block;
+extern const struct sched_rule sched_rows, sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter,
+	sched_scan_thread, sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles, sched_loop_block;
 
 #endif

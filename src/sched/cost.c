@@ -96,6 +96,8 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	struct ir_program *p = (struct ir_program *)cp;
 	if (s->kind == IR_LOOP)
 		return loop_estimate(p, s, c, t);
+	if (c->rule->estimate)
+		return c->rule->estimate(cp, s, c, t);
 	double outs = (double)about(out_count(p, s), t), points = (double)about(space_count(p, s), t);
 	struct traffic m = { .p = p, .t = t, .axis = last_axis(s->out), .points = points };
 	double threads = outs, overhead = 0, serial = 0; /* serial: ns of one thread */

@@ -12,8 +12,18 @@ const struct sched_target sched_default_target = {
 };
 
 const struct sched_rule *const sched_rules[] = {
-	&sched_map, &sched_reduce_lanes, &sched_reduce_thread, &sched_scatter, &sched_scan_lanes, &sched_scan_thread,
-	&sched_scan_tiles, &sched_compact_block, &sched_compact_tiles, &sched_loop_block, NULL
+	&sched_rows,
+	&sched_map,
+	&sched_reduce_lanes,
+	&sched_reduce_thread,
+	&sched_scatter,
+	&sched_scan_lanes,
+	&sched_scan_thread,
+	&sched_scan_tiles,
+	&sched_compact_block,
+	&sched_compact_tiles,
+	&sched_loop_block,
+	NULL,
 };
 
 const struct sched_rule *sched_find(const char *name)
@@ -24,19 +34,53 @@ const struct sched_rule *sched_find(const char *name)
 	return NULL;
 }
 
+int sched_span(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c)
+{
+	return c->rule->span ? c->rule->span(p, s) : 1;
+}
+
+static int place_of(const struct ir_program *p, const struct ir_stage *s)
+{
+	for (int i = 0; i < p->stages.n; i++)
+		if (p->stages.at[i] == s)
+			return i;
+	return p->stages.n;
+}
+
+/* The best estimate of a stage by itself. */
+static double best_alone(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
+{
+	struct sched_choice one[SCHED_MAX_CHOICES];
+	double best = -1;
+	const char *why;
+	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
+		if ((*r)->span || !(*r)->applicable(p, s, &why))
+			continue;
+		int found = (*r)->candidates(p, s, t, one);
+		for (int i = 0; i < found; i++) {
+			double c = sched_estimate(p, s, &one[i], t);
+			best = best < 0 || c < best ? c : best;
+		}
+	}
+	return best < 0 ? 0 : best;
+}
+
 int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                   struct sched_choice *out)
 {
 	struct sched_choice one[SCHED_MAX_CHOICES];
 	double cost[SCHED_MAX_CHOICES];
-	int n = 0;
+	int n = 0, place = place_of(p, s);
 	const char *why;
 	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
+		double others = 0;
 		if (!(*r)->applicable(p, s, &why))
 			continue;
-		int found = (*r)->candidates(p, s, t, one);
+		int found = (*r)->candidates(p, s, t, one), span = found ? sched_span(p, s, &one[0]) : 1;
+		for (int i = 1; i < span && place + i < p->stages.n; i++)
+			others += best_alone(p, p->stages.at[place + i], t);
 		for (int i = 0; i < found && n < SCHED_MAX_CHOICES; i++) {
-			double c = sched_estimate(p, s, &one[i], t);
+			double c = sched_estimate(p, s, &one[i], t) - others;
 			int at = n++;
 			for (; at > 0 && cost[at - 1] > c; at--) { /* equals stay in the rule's own order */
 				cost[at] = cost[at - 1];
@@ -55,12 +99,13 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
 	struct ir_plan *plan = NEW(p->arena, struct ir_plan);
 	struct sched_choice choice[SCHED_MAX_CHOICES];
 	plan->program = p;
-	for (int i = 0; i < p->stages.n; i++) {
+	for (int i = 0; i < p->stages.n;) {
 		const struct ir_stage *s = p->stages.at[i];
 		if (given && given[i].rule)
 			choice[0] = given[i];
 		else
 			sched_choices(p, s, t ? t : &sched_default_target, choice);
+		i += sched_span(p, s, &choice[0]);
 		choice[0].rule->apply(plan, s, &choice[0]);
 	}
 	return plan;

@@ -34,7 +34,12 @@ struct sched_rule {
 	/* Fills parameter sets worth trying, the best guess first; returns their number. */
 	int (*candidates)(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
 			  struct sched_choice *out);
-	/* Appends the kernels of one step (guarded ones first) for every launch that the stage needs. */
+	/* How many stages of the program, from s on, it makes with one choice; null: s alone. */
+	int (*span)(const struct ir_program *p, const struct ir_stage *s);
+	/* Nanoseconds; null: the estimate of cost.c. */
+	double (*estimate)(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+			   const struct sched_target *t);
+	/* Appends the kernels of one step (guarded ones first) for every launch that its stages need. */
 	void (*apply)(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
 };
 
@@ -42,7 +47,11 @@ struct sched_rule {
 extern const struct sched_rule *const sched_rules[];
 const struct sched_rule *sched_find(const char *name);
 
-/* The choices for a stage, best estimate first. Never none. */
+/* How many stages of p a choice for s makes: s, and those behind it. */
+int sched_span(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c);
+
+/* The choices for a stage, best first: by their estimate, less what the other stages that a choice makes would take at
+ * best. Never none. */
 int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
 		  struct sched_choice *out);
 
@@ -50,7 +59,8 @@ int sched_choices(const struct ir_program *p, const struct ir_stage *s, const st
 double sched_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
 		      const struct sched_target *t);
 
-/* The whole program with the best choice for each stage, or those in `given` (one a stage; a null rule: the best). */
+/* The whole program with the best choice for each stage, or those in `given` (one a stage; a null rule: the best; those of
+ * stages that an earlier choice makes are passed over). */
 struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given);
 
 #endif

@@ -1,140 +1,196 @@
 #include "tpat_device.h"
 
 /* program DynamicQuantizeLinear(x: f32[N,K]) -> (y: u8[N,K], y_scale: f32[], y_zero: u8[])
-  low: f32[] = min ( | r<N, s<K) x[r, s] then min(it, 0.0)
-  y_scale: f32[] = max ( | r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
+  low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
+  y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
   y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
   y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
  */
 
-// low: f32[] = min ( | r<N, s<K) x[r, s] then min(it, 0.0)
-// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block.
-extern "C" __global__ __launch_bounds__(1024)
-void DynamicQuantizeLinear_low(const float *__restrict__ x, float *__restrict__ low, int K, int N)
-{
-	const int lane = threadIdx.x;
-	const int row = blockIdx.x;
-	float sum = INFINITY;
-	for (int point = lane; point < K * N; point += 1024) {
-		const int s = point % K;
-		const int r = point / K;
-		sum = nan_min(sum, x[r * K + s]);
-	}
-	__shared__ float across[32];
-	sum = block_reduce<1024>(sum, op_min(), across);
-	if (lane == 0) {
-		low[row] = nan_min(sum, 0.0f);
-	}
-}
-
-// y_scale: f32[] = max ( | r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
-// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block.
-extern "C" __global__ __launch_bounds__(1024)
-void DynamicQuantizeLinear_y_scale(const float *__restrict__ x, const float *__restrict__ low, float *__restrict__ y_scale, int K, int N)
-{
-	const int lane = threadIdx.x;
-	const int row = blockIdx.x;
-	float sum = -INFINITY;
-	for (int point = lane; point < K * N; point += 1024) {
-		const int s = point % K;
-		const int r = point / K;
-		sum = nan_max(sum, x[r * K + s]);
-	}
-	__shared__ float across[32];
-	sum = block_reduce<1024>(sum, op_max(), across);
-	if (lane == 0) {
-		y_scale[row] = (nan_max(sum, 0.0f) - low[row]) / 255.0f;
-	}
-}
-
+// low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
+// y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
-// Schedule: map 1, width 1; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_zero(const float *__restrict__ low, const float *__restrict__ y_scale, u8 *__restrict__ y_zero)
-{
-	const int element = blockIdx.x * 256 + threadIdx.x;
-	if (element >= 1)
-		return;
-	const float tmp0 = y_scale[element];
-	y_zero[element] = to_u8(tmp0 == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - low[element]) / tmp0), 0.0f), 255.0f));
-}
-
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: map 1, width 4; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_x4(const float *__restrict__ x, u8 *__restrict__ y, const float *__restrict__ y_scale, const u8 *__restrict__ y_zero, int K, int N)
+// Schedule: rows 1, lanes 64, width 4, steps 16; 64 threads a block.
+extern "C" __global__ __launch_bounds__(64)
+void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
-	if (element >= K * N)
-		return;
-	float x_v[4];
-	load(x_v, x + element);
-	u8 y_v[4];
+	const int lane = threadIdx.x;
+	const int row = blockIdx.x;
+	float x_v[16][4];
 	#pragma unroll
-	for (int v = 0; v < 4; v++) {
-		y_v[v] = to_u8(nan_min(nan_max(rintf(x_v[v] / y_scale[0]) + (float)y_zero[0], 0.0f), 255.0f));
+	for (int step = 0; step < 16; step++) {
+		const int at = lane * 4 + step * 256;
+		if (at < K * N) {
+			load(x_v[step], x + at + row * K * N);
+		}
 	}
-	store(y + element, y_v);
+	float min_of_row = INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 16; step++) {
+		const int at = lane * 4 + step * 256;
+		if (at < K * N) {
+			float x_at[4];
+			load(x_at, x + at);
+			#pragma unroll
+			for (int v = 0; v < 4; v++) {
+				min_of_row = nan_min(min_of_row, x_v[step][v]);
+			}
+		}
+	}
+	__shared__ float min_of_row_across[2];
+	min_of_row = block_reduce<64>(min_of_row, op_min(), min_of_row_across);
+	const float this_low = nan_min(min_of_row, 0.0f);
+	float max_of_row = -INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 16; step++) {
+		const int at = lane * 4 + step * 256;
+		if (at < K * N) {
+			float x_at[4];
+			load(x_at, x + at);
+			#pragma unroll
+			for (int v = 0; v < 4; v++) {
+				max_of_row = nan_max(max_of_row, x_v[step][v]);
+			}
+		}
+	}
+	__shared__ float max_of_row_across[2];
+	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
+	const float this_y_scale = (nan_max(max_of_row, 0.0f) - this_low) / 255.0f;
+	if (lane == 0) {
+		y_scale[row] = this_y_scale;
+	}
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	if (lane == 0) {
+		y_zero[row] = this_y_zero;
+	}
+	#pragma unroll
+	for (int step = 0; step < 16; step++) {
+		const int at = lane * 4 + step * 256;
+		if (at < K * N) {
+			float x_at[4];
+			load(x_at, x + at);
+			u8 y_v[4];
+			#pragma unroll
+			for (int v = 0; v < 4; v++) {
+				y_v[v] = to_u8(nan_min(nan_max(rintf(x_v[step][v] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+			}
+			store(y + at + row * K * N, y_v);
+		}
+	}
+}
+
+// low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
+// y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
+// y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
+// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
+// Schedule: rows 1, lanes 64, width 4, steps 16; 64 threads a block.
+extern "C" __global__ __launch_bounds__(64)
+void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
+{
+	const int lane = threadIdx.x;
+	const int row = blockIdx.x;
+	float min_of_row = INFINITY;
+	for (int at = lane; at < K * N; at += 64) {
+		float x_at[1];
+		load(x_at, x + at);
+		float x_v[1];
+		load(x_v, x + at + row * K * N);
+		#pragma unroll
+		for (int v = 0; v < 1; v++) {
+			min_of_row = nan_min(min_of_row, x_v[v]);
+		}
+	}
+	__shared__ float min_of_row_across[2];
+	min_of_row = block_reduce<64>(min_of_row, op_min(), min_of_row_across);
+	const float this_low = nan_min(min_of_row, 0.0f);
+	float max_of_row = -INFINITY;
+	for (int at = lane; at < K * N; at += 64) {
+		float x_at[1];
+		load(x_at, x + at);
+		float x_v[1];
+		load(x_v, x + at + row * K * N);
+		#pragma unroll
+		for (int v = 0; v < 1; v++) {
+			max_of_row = nan_max(max_of_row, x_v[v]);
+		}
+	}
+	__shared__ float max_of_row_across[2];
+	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
+	const float this_y_scale = (nan_max(max_of_row, 0.0f) - this_low) / 255.0f;
+	if (lane == 0) {
+		y_scale[row] = this_y_scale;
+	}
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	if (lane == 0) {
+		y_zero[row] = this_y_zero;
+	}
+	for (int at = lane; at < K * N; at += 64) {
+		float x_at[1];
+		load(x_at, x + at);
+		float x_v[1];
+		load(x_v, x + at + row * K * N);
+		u8 y_v[1];
+		#pragma unroll
+		for (int v = 0; v < 1; v++) {
+			y_v[v] = to_u8(nan_min(nan_max(rintf(x_v[v] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+		}
+		store(y + at + row * K * N, y_v);
+	}
 }
 
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: map 1, width 4; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, const float *__restrict__ y_scale, const u8 *__restrict__ y_zero, int K, int N)
-{
-	const int element = blockIdx.x * 256 + threadIdx.x;
-	if (element >= K * N)
-		return;
-	y[element] = to_u8(nan_min(nan_max(rintf(x[element] / y_scale[0]) + (float)y_zero[0], 0.0f), 255.0f));
-}
-
-// low: f32[] = min ( | r<N, s<K) x[r, s] then min(it, 0.0)
-// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(1024)
-void DynamicQuantizeLinear_low_64(const float *__restrict__ x, float *__restrict__ low, i64 K, i64 N)
+// Schedule: rows 1, lanes 64, width 4, steps 16; 64 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(64)
+void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
 {
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)blockIdx.x;
-	float sum = INFINITY;
-	for (i64 point = lane; point < K * N; point += 1024) {
-		const i64 s = point % K;
-		const i64 r = point / K;
-		sum = nan_min(sum, x[r * K + s]);
+	float min_of_row = INFINITY;
+	for (i64 at = lane; at < K * N; at += 64) {
+		float x_at[1];
+		load(x_at, x + at);
+		float x_v[1];
+		load(x_v, x + at + row * K * N);
+		#pragma unroll
+		for (i64 v = 0; v < 1; v++) {
+			min_of_row = nan_min(min_of_row, x_v[v]);
+		}
 	}
-	__shared__ float across[32];
-	sum = block_reduce<1024>(sum, op_min(), across);
+	__shared__ float min_of_row_across[2];
+	min_of_row = block_reduce<64>(min_of_row, op_min(), min_of_row_across);
+	const float this_low = nan_min(min_of_row, 0.0f);
+	float max_of_row = -INFINITY;
+	for (i64 at = lane; at < K * N; at += 64) {
+		float x_at[1];
+		load(x_at, x + at);
+		float x_v[1];
+		load(x_v, x + at + row * K * N);
+		#pragma unroll
+		for (i64 v = 0; v < 1; v++) {
+			max_of_row = nan_max(max_of_row, x_v[v]);
+		}
+	}
+	__shared__ float max_of_row_across[2];
+	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
+	const float this_y_scale = (nan_max(max_of_row, 0.0f) - this_low) / 255.0f;
 	if (lane == 0) {
-		low[row] = nan_min(sum, 0.0f);
+		y_scale[row] = this_y_scale;
 	}
-}
-
-// y_scale: f32[] = max ( | r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
-// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(1024)
-void DynamicQuantizeLinear_y_scale_64(const float *__restrict__ x, const float *__restrict__ low, float *__restrict__ y_scale, i64 K, i64 N)
-{
-	const i64 lane = (i64)threadIdx.x;
-	const i64 row = (i64)blockIdx.x;
-	float sum = -INFINITY;
-	for (i64 point = lane; point < K * N; point += 1024) {
-		const i64 s = point % K;
-		const i64 r = point / K;
-		sum = nan_max(sum, x[r * K + s]);
-	}
-	__shared__ float across[32];
-	sum = block_reduce<1024>(sum, op_max(), across);
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
-		y_scale[row] = (nan_max(sum, 0.0f) - low[row]) / 255.0f;
+		y_zero[row] = this_y_zero;
 	}
-}
-
-// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_64(const float *__restrict__ x, u8 *__restrict__ y, const float *__restrict__ y_scale, const u8 *__restrict__ y_zero, i64 K, i64 N)
-{
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
-	if (element >= K * N)
-		return;
-	y[element] = to_u8(nan_min(nan_max(rintf(x[element] / y_scale[0]) + (float)y_zero[0], 0.0f), 255.0f));
+	for (i64 at = lane; at < K * N; at += 64) {
+		float x_at[1];
+		load(x_at, x + at);
+		float x_v[1];
+		load(x_v, x + at + row * K * N);
+		u8 y_v[1];
+		#pragma unroll
+		for (i64 v = 0; v < 1; v++) {
+			y_v[v] = to_u8(nan_min(nan_max(rintf(x_v[v] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+		}
+		store(y + at + row * K * N, y_v);
+	}
 }

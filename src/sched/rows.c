@@ -1,0 +1,271 @@
+/* Which stages of a program work on the same rows. See rows.h. */
+#include "sched/rows.h"
+
+#include <string.h>
+
+static expr product(struct ir_program *p, int n, const expr *dim)
+{
+	expr x = ir_index(p->pool, 1);
+	for (int i = 0; i < n; i++)
+		x = ir_binary(IR_MUL, x, dim[i]);
+	return x;
+}
+
+/* Positions over the first axes, and over all. */
+static void set_positions(struct ir_program *p, struct rows_stage *st, expr length)
+{
+	expr zero = ir_index(p->pool, 0), row = zero, at = zero;
+	for (int k = 0; k < st->rank; k++) {
+		expr *flat = k < st->row_rank ? &row : &at;
+		*flat = ir_binary(IR_ADD, ir_binary(IR_MUL, *flat, st->dim[k]), ir_axis(p->pool, k, st->dim[k]));
+	}
+	st->row_at = row;
+	st->at = at;
+	st->full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, length), at);
+}
+
+/* ---- Splitting one axis of a map in two. */
+
+struct split {
+	int axis;
+	expr outer, inner; /* extents */
+};
+
+static expr split_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct split *s = user;
+	(void)arg;
+	if (e->op != IR_AXIS || e->i < s->axis)
+		return NULL;
+	if (e->i > s->axis)
+		return ir_axis(pool, (int)e->i + 1, e->arg[0]);
+	return ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, s->axis, s->outer), s->inner),
+	                 ir_axis(pool, s->axis + 1, s->inner));
+}
+
+/* The map's axes as rows of `length`: the axis where a row begins is split when it must be. */
+static bool map_rows(struct rows_stage *st, struct ir_program *p, const struct ir_stage *s, expr length)
+{
+	int rank = s->out->rank, k = rank;
+	expr behind = ir_index(p->pool, 1);
+	st->s = s;
+	st->kind = ROWS_MAP;
+	st->value = s->value;
+	st->rank = rank;
+	memcpy(st->dim, s->out->dim, sizeof st->dim[0] * (size_t)rank);
+	while (k > 0 && behind != length) {
+		expr more = ir_binary(IR_MUL, behind, s->out->dim[k - 1]), parts, rest;
+		if (more == length || !ir_less(length, more)) {
+			behind = more;
+			k--;
+			continue;
+		}
+		ir_split(length, behind, &parts, &rest); /* the row ends inside axis k - 1 */
+		int64_t extent, inner;
+		if (!parts || !ir_is_int(rest, 0) || !ir_const_int(s->out->dim[k - 1], &extent) ||
+		    !ir_const_int(parts, &inner) || inner <= 1 || extent % inner || rank + 1 > IR_MAX_RANK)
+			return false;
+		struct split split = { k - 1, ir_index(p->pool, extent / inner), parts };
+		st->value = ir_copy(p->pool, s->value, split_axis, &split);
+		memmove(&st->dim[k], &st->dim[k - 1], sizeof st->dim[0] * (size_t)(rank - k + 1));
+		st->dim[k - 1] = split.outer;
+		st->dim[k] = split.inner;
+		st->rank++;
+		behind = length;
+	}
+	if (behind != length)
+		return false;
+	st->row_rank = k;
+	/* Axes of extent 1 in front belong to the rows all the same. */
+	return true;
+}
+
+/* ---- Loads. */
+
+static expr flat_of(const struct rows *r, expr load)
+{
+	return ir_flat(r->p->pool, load->buf, load->arg);
+}
+
+int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].s->out == load->buf && r->stage[i].kind != ROWS_MAP)
+			return flat_of(r, load) == st->row_at ? i : -1;
+	return -1;
+}
+
+bool rows_is_own(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	return flat_of(r, load) == st->full;
+}
+
+struct axes_met {
+	int from;
+	bool any;
+};
+
+static void meet_axis(void *user, expr e)
+{
+	struct axes_met *m = user;
+	m->any |= (e->op == IR_AXIS && e->i >= m->from) || e->op == IR_LOAD;
+}
+
+bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	struct axes_met met = { 0, false };
+	ir_walk(ir_binary(IR_SUB, flat_of(r, load), st->at), meet_axis, &met);
+	return !met.any;
+}
+
+struct load_check {
+	struct rows *r;
+	struct rows_stage *st;
+	bool fine;
+};
+
+/* What the rows themselves made is read at the own row only. */
+static void check_load(void *user, expr e)
+{
+	struct load_check *c = user;
+	if (e->op != IR_LOAD)
+		return;
+	for (int i = 0; i < c->r->stages; i++)
+		if (c->r->stage[i].s->out == e->buf)
+			c->fine &= rows_value_of(c->r, c->st, e) >= 0;
+}
+
+static void find_cached(void *user, expr e)
+{
+	struct load_check *c = user;
+	struct rows *r = c->r;
+	if (e->op != IR_LOAD || !rows_is_own(r, c->st, e))
+		return;
+	for (int i = 0; i < r->cached; i++)
+		if (r->cache[i] == e->buf) {
+			r->again[i] = true;
+			return;
+		}
+	if (r->cached == ROWS_MAX_CACHED) {
+		c->fine = false;
+		return;
+	}
+	r->again[r->cached] = false;
+	r->cache[r->cached++] = e->buf;
+}
+
+static bool add_stage(struct rows *r, struct rows_stage *st)
+{
+	struct load_check c = { r, st, true };
+	int cached = r->cached;
+	bool again[ROWS_MAX_CACHED];
+	memcpy(again, r->again, sizeof again);
+	set_positions(r->p, st, r->length);
+	ir_walk(st->value, check_load, &c);
+	if (st->post)
+		ir_walk(st->post, check_load, &c);
+	if (c.fine && st->kind != ROWS_VALUE)
+		walk_unconditional(st->value, find_cached, &c);
+	if (!c.fine) {
+		r->cached = cached;
+		memcpy(r->again, again, sizeof again);
+		return false;
+	}
+	r->reductions += st->kind == ROWS_REDUCE;
+	r->maps += st->kind == ROWS_MAP;
+	r->stage[r->stages++] = *st;
+	return true;
+}
+
+static bool take_reduction(struct rows *r, const struct ir_stage *s)
+{
+	struct rows_stage st = { .s = s, .kind = ROWS_REDUCE, .value = s->value, .post = s->post };
+	int rank = s->out->rank;
+	if (ir_combine_is_arg(s->combine) || !s->space_rank || product(r->p, rank, s->out->dim) != r->count ||
+	    product(r->p, s->space_rank, s->space) != r->length)
+		return false;
+	st.row_rank = rank;
+	st.rank = rank + s->space_rank;
+	memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)rank);
+	memcpy(st.dim + rank, s->space, sizeof st.dim[0] * (size_t)s->space_rank);
+	return add_stage(r, &st);
+}
+
+static bool take_map(struct rows *r, const struct ir_stage *s)
+{
+	expr all = product(r->p, s->out->rank, s->out->dim);
+	struct rows_stage st = { .s = s, .kind = ROWS_VALUE, .value = s->value, .row_rank = s->out->rank };
+	if (type_info(s->out->type)->bits < 8)
+		return false;
+	if (all == r->count && all != ir_binary(IR_MUL, r->count, r->length)) {
+		st.rank = st.row_rank;
+		memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)st.rank);
+		return add_stage(r, &st);
+	}
+	return all == ir_binary(IR_MUL, r->count, r->length) && map_rows(&st, r->p, s, r->length) && add_stage(r, &st);
+}
+
+bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
+{
+	int first = 0;
+	if (s->kind != IR_REDUCE || !s->space_rank)
+		return false;
+	while (first < p->stages.n && p->stages.at[first] != s)
+		first++;
+	*out = (struct rows){ .p = p,
+		              .count = product(p, s->out->rank, s->out->dim),
+		              .length = product(p, s->space_rank, s->space) };
+	for (int i = first; i < p->stages.n && out->stages < ROWS_MAX_STAGES; i++) {
+		const struct ir_stage *next = p->stages.at[i];
+		bool taken = next->kind == IR_REDUCE ? take_reduction(out, next)
+		             : next->kind == IR_MAP  ? take_map(out, next)
+		                                     : false;
+		if (!taken)
+			break;
+	}
+	/* Rows along which nothing is read in its order are no rows. */
+	return out->stages > 0 && out->cached > 0;
+}
+
+/* ---- What must be stored. */
+
+struct reader {
+	const struct ir_buffer *buf;
+	bool found;
+};
+
+static void find_load(void *user, expr e)
+{
+	struct reader *r = user;
+	r->found |= e->op == IR_LOAD && e->buf == r->buf;
+}
+
+static void find_in(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	ir_walk(*slot, find_load, user);
+}
+
+bool rows_stored(const struct rows *r, int stage)
+{
+	struct reader reader = { .buf = r->stage[stage].s->out };
+	bool inside;
+	if (reader.buf->role == IR_OUTPUT || r->stage[stage].kind == ROWS_MAP)
+		return true;
+	vec_each (s, &r->p->stages) {
+		inside = false;
+		for (int i = 0; i < r->stages; i++)
+			inside |= r->stage[i].s == *s;
+		if (!inside)
+			ir_stage_exprs(*s, find_in, &reader);
+		if ((*s)->loop) { /* what it carries on and collects, too */
+			vec_each (c, &(*s)->loop->carries)
+				reader.found |= c->next == reader.buf;
+			vec_each (c, &(*s)->loop->collects)
+				reader.found |= c->from == reader.buf;
+		}
+	}
+	vec_each (z, &r->p->sizes)
+		reader.found |= z->count == reader.buf;
+	return reader.found;
+}

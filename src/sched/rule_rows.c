@@ -1,0 +1,533 @@
+/* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers, `steps` vectors of
+ * `width` each, from the first stage to the last; steps 0: rows of any length, read again by every stage. */
+#include "sched/rows.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+enum { WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, WIDEST = 16 /* bytes */ };
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct rows r;
+	if (rows_match(&r, (struct ir_program *)p, s))
+		return true;
+	*why = "no reduction along a row that is read in its order";
+	return false;
+}
+
+static int span(const struct ir_program *p, const struct ir_stage *s)
+{
+	struct rows r;
+	return rows_match(&r, (struct ir_program *)p, s) ? r.stages : 1;
+}
+
+/* ---- Choices. */
+
+static int widest_type(const struct rows *r)
+{
+	int bits = 8;
+	for (int i = 0; i < r->cached; i++)
+		bits = type_info(r->cache[i]->type)->bits > bits ? type_info(r->cache[i]->type)->bits : bits;
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].kind == ROWS_MAP && type_info(r->stage[i].s->out->type)->bits > bits)
+			bits = type_info(r->stage[i].s->out->type)->bits;
+	return bits / 8;
+}
+
+/* 32-bit registers that hold one element of the row. */
+static double registers_each(const struct rows *r)
+{
+	double bits = 0;
+	for (int i = 0; i < r->cached; i++)
+		bits += type_info(r->cache[i]->type)->bits;
+	return bits / 32;
+}
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	struct rows r;
+	int n = 0;
+	if (!rows_match(&r, (struct ir_program *)p, s))
+		return 0;
+	int64_t length = about(r.length, t), fixed;
+	int widest = WIDEST / widest_type(&r);
+	for (int width = widest ? widest : 1; width >= 1; width /= 2) {
+		if (ir_const_int(r.length, &fixed) && fixed % width)
+			continue;
+		for (int lanes = WARP; lanes <= MAX_LANES; lanes *= 2) {
+			int64_t steps = (length + lanes * width - 1) / (lanes * width);
+			int most = lanes == MAX_LANES ? MAX_REGISTERS / 2 : MAX_REGISTERS;
+			bool wasteful = lanes > WARP && (int64_t)lanes * width >= 2 * length;
+			if (wasteful || n + 2 > SCHED_MAX_CHOICES / 2)
+				continue;
+			if (steps <= MAX_STEPS && (double)(steps * width) * registers_each(&r) <= most)
+				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, (int)steps } };
+			else if (lanes >= 256)
+				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, 0 } };
+		}
+	}
+	if (n == 0)
+		out[n++] = (struct sched_choice){ &sched_rows, { WARP, 1, 0 } };
+	return n;
+}
+
+/* ---- The kernel. */
+
+struct row_kernel {
+	struct rows *r;
+	struct ir_program *p;
+	int lanes, width, steps; /* serial: 1, 1, 0 */
+	bool serial;
+	const struct rows_stage *st; /* in work */
+	expr row, at;                /* variables: the row; the first element of the vector along it */
+	expr step, v;                /* of registers */
+	expr axis[2 * IR_MAX_RANK];  /* of the stage in work */
+	expr acc;
+	bool vectors;                /* loads run along the row: they have been made vectors */
+	struct {
+		VEC(expr);
+	} along; /* those that are not the row itself */
+	struct {
+		VEC(const char *);
+	} along_name;
+};
+
+static const char *value_name(const struct row_kernel *k, const struct ir_buffer *b)
+{
+	return arena_printf(k->p->arena, "this_%s", b->name);
+}
+
+static const char *cache_name(const struct row_kernel *k, const struct ir_buffer *b)
+{
+	return arena_printf(k->p->arena, "%s_v", b->name);
+}
+
+static bool is_cached(const struct row_kernel *k, const struct ir_buffer *b)
+{
+	for (int i = 0; i < k->r->cached; i++)
+		if (k->r->cache[i] == b)
+			return true;
+	return false;
+}
+
+static expr element(const struct row_kernel *k, const char *name, enum type t, bool stepped)
+{
+	const char *text = stepped ? arena_printf(k->p->arena, "%s[%s][%s]", name, k->step->name, k->v->name)
+	                           : arena_printf(k->p->arena, "%s[%s]", name, k->v->name);
+	return ir_var(k->p->pool, t, text, NULL);
+}
+
+/* Values of the row and its elements are at hand. */
+static expr at_hand(void *user, expr e, expr flat)
+{
+	struct row_kernel *k = user;
+	int made = rows_value_of(k->r, k->st, e);
+	(void)flat;
+	if (made >= 0)
+		return ir_var(k->p->pool, e->type, value_name(k, e->buf), NULL);
+	if (k->serial || !k->vectors)
+		return NULL;
+	if (rows_is_own(k->r, k->st, e) && is_cached(k, e->buf))
+		return element(k, cache_name(k, e->buf), e->type, k->steps > 0);
+	for (int i = 0; i < k->along.n; i++)
+		if (k->along.at[i] == e)
+			return element(k, k->along_name.at[i], e->type, false);
+	return NULL;
+}
+
+static expr in_kernel(struct row_kernel *k, expr e)
+{
+	expr here = k->v && k->vectors ? ir_binary(IR_ADD, k->at, k->v) : k->at;
+	struct axes a = { .value = k->axis,
+		          .same = k->st->full,
+		          .same_as = k->at ? ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), here) : NULL,
+		          .load = at_hand,
+		          .user = k,
+		          .acc = k->acc };
+	if (!k->at)
+		a.same = NULL;
+	return to_kernel(k->p, e, &a);
+}
+
+/* The stage's axes from the row, and with `at` from the place along it; only those that expressions still meet. */
+static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, expr second, expr at)
+{
+	const struct rows_stage *st = k->st;
+	bool used[2 * IR_MAX_RANK] = { false };
+	const char *name[2 * IR_MAX_RANK];
+	expr own[2 * IR_MAX_RANK];
+	for (int i = 0; i < st->rank; i++) {
+		own[i] = ir_axis(k->p->pool, i, st->dim[i]);
+		name[i] = st->kind == ROWS_REDUCE && i >= st->row_rank ? ir_axis_names[1][i - st->row_rank]
+		                                                       : ir_axis_names[0][i];
+	}
+	memcpy(k->axis, own, sizeof own[0] * (size_t)st->rank);
+	mark_axes(in_kernel(k, e), used);
+	if (second)
+		mark_axes(in_kernel(k, second), used);
+	for (int i = 0; i < st->rank; i++) /* what is not met may be anything */
+		k->axis[i] = ir_index(k->p->pool, 0);
+	expr value[2 * IR_MAX_RANK] = { NULL };
+	declare_axes(k->p, b, k->row, st->row_rank, st->dim, name, used, value);
+	if (at)
+		declare_axes(k->p, b, at, st->rank - st->row_rank, st->dim + st->row_rank, name + st->row_rank,
+		             used + st->row_rank, value + st->row_rank);
+	for (int i = 0; i < st->rank; i++)
+		if (value[i])
+			k->axis[i] = value[i];
+}
+
+/* ---- Elements: the loops over a row's vectors, and inside one over its elements. */
+
+static struct ir_block *unrolled(struct row_kernel *k, struct ir_block *b, const char *name, int n)
+{
+	struct ir_block *body = emit_for(k->p, b, name, ir_index(k->p->pool, 0), ir_index(k->p->pool, n),
+	                                 ir_index(k->p->pool, 1));
+	b->at[b->n - 1].width = n;
+	return body;
+}
+
+/* For each vector of the row that this lane has: `at` is its first element. */
+static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
+	int stride = k->lanes * k->width;
+	int64_t length;
+	if (k->steps == 0) {
+		b = emit_for(p, b, "at", first, k->r->length, ir_index(p->pool, stride));
+		k->at = ir_var(p->pool, TYPE_INDEX, "at", k->r->length);
+		return b;
+	}
+	b = unrolled(k, b, "step", k->steps);
+	k->step = ir_var(p->pool, TYPE_INDEX, "step", ir_index(p->pool, k->steps));
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->step, ir_index(p->pool, stride)), first);
+	k->at = emit_constant(p, b, "at", at, k->r->length);
+	if (ir_const_int(k->r->length, &length) && length == (int64_t)stride * k->steps)
+		return b;
+	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, "at", NULL), k->r->length));
+}
+
+static void load_vector(struct row_kernel *k, struct ir_block *b, const struct ir_buffer *buf, const char *name, expr at,
+                        bool declared)
+{
+	struct ir_stmt *s = emit(k->p, b, IR_LOAD_VECTOR);
+	s->name = name;
+	s->type = buf->type;
+	s->width = k->width;
+	s->buf = flat_view(k->p, buf);
+	s->at = at;
+	s->mutable = declared;
+}
+
+/* The row itself, into registers, before anything is done with it. */
+static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	for (int i = 0; i < k->r->cached; i++) {
+		struct ir_stmt *array = emit(p, b, IR_ARRAY);
+		array->name = arena_printf(p->arena, "%s[%d]", cache_name(k, k->r->cache[i]), k->steps);
+		array->type = k->r->cache[i]->type;
+		array->width = k->width;
+	}
+	struct ir_block *body = each_vector(k, b, lane);
+	for (int i = 0; i < k->r->cached; i++)
+		load_vector(k, body, k->r->cache[i], arena_printf(p->arena, "%s[step]", cache_name(k, k->r->cache[i])),
+		            ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), k->at), true);
+}
+
+struct find_along {
+	struct row_kernel *k;
+	bool own; /* find buffers of the row instead */
+	struct {
+		VEC(const struct ir_buffer *);
+	} found;
+};
+
+static void find_along(void *user, expr e)
+{
+	struct find_along *f = user;
+	struct row_kernel *k = f->k;
+	if (e->op != IR_LOAD)
+		return;
+	if (!f->own) {
+		int64_t c;
+		expr rest = ir_binary(IR_SUB, ir_flat(k->p->pool, e->buf, e->arg), k->st->at);
+		if (rows_runs_along(k->r, k->st, e) && ir_const_int(rest, &c) && c % k->width == 0)
+			vec_push(k->p->arena, &k->along, e);
+		return;
+	}
+	if (!rows_is_own(k->r, k->st, e) || !is_cached(k, e->buf))
+		return;
+	vec_each (have, &f->found)
+		if (*have == e->buf)
+			return;
+	vec_push(k->p->arena, &f->found, e->buf);
+}
+
+/* Inside each_vector: what the stage reads along the row, and the loop over the elements of one vector. */
+static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
+{
+	struct ir_program *p = k->p;
+	struct find_along f = { .k = k };
+	k->along.n = k->along_name.n = 0;
+	if (k->serial)
+		return b;
+	walk_unconditional(k->st->value, find_along, &f);
+	for (int i = 0; i < k->along.n; i++) {
+		expr e = k->along.at[i];
+		bool again = false; /* a second vector of the same buffer gets a number */
+		for (int j = 0; j < i; j++)
+			again |= k->along.at[j]->buf == e->buf;
+		const char *name = again ? arena_printf(p->arena, "%s_at%d", e->buf->name, i + 1)
+		                         : arena_printf(p->arena, "%s_at", e->buf->name);
+		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), k->st->at);
+		vec_push(p->arena, &k->along_name, name);
+		load_vector(k, b, e->buf, name, ir_binary(IR_ADD, k->at, rest), false);
+	}
+	if (k->steps == 0) {
+		f.own = true;
+		walk_unconditional(k->st->value, find_along, &f);
+		vec_each (buf, &f.found)
+			load_vector(k, b, *buf, cache_name(k, *buf),
+			            ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), k->at), false);
+	}
+	k->v = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, k->width));
+	k->vectors = true;
+	return b;
+}
+
+static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
+{
+	return k->serial ? b : unrolled(k, b, "v", k->width);
+}
+
+static void forget_elements(struct row_kernel *k)
+{
+	k->at = k->v = k->step = NULL;
+	k->vectors = false;
+}
+
+/* ---- Stages. */
+
+static expr place_of_element(const struct row_kernel *k)
+{
+	return k->v ? ir_binary(IR_ADD, k->at, k->v) : k->at;
+}
+
+static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	const struct ir_stage *s = k->st->s;
+	const char *name = arena_printf(p->arena, "%s_of_row", s->combine == IR_NONE ? "all" : ir_combine_name[s->combine]);
+	for (int i = 0; i < k->r->stages && &k->r->stage[i] != k->st; i++)
+		if (k->r->stage[i].kind == ROWS_REDUCE && k->r->stage[i].s->combine == s->combine)
+			name = arena_printf(p->arena, "%s_of_row_%d", ir_combine_name[s->combine], i + 2);
+	expr sum = emit_variable(p, b, name, ir_identity(p->pool, s->combine, s->value->type));
+	struct ir_block *body = each_vector(k, b, lane);
+	body = element_loop(k, each_element(k, body));
+	declare_row_axes(k, body, k->st->value, NULL, place_of_element(k));
+	emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, in_kernel(k, k->st->value)));
+	forget_elements(k);
+	if (!k->serial) {
+		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
+		all->name = sum->name;
+		all->text = arena_printf(p->arena, "%s_across", sum->name);
+		all->type = sum->type;
+		all->width = k->lanes;
+		all->combine = s->combine;
+	}
+	k->acc = sum;
+	expr post = k->st->post ? k->st->post : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
+	declare_row_axes(k, b, post, NULL, NULL);
+	emit_constant(p, b, value_name(k, s->out), in_kernel(k, post), NULL);
+	k->acc = NULL;
+}
+
+static void value_of_row(struct row_kernel *k, struct ir_block *b)
+{
+	declare_row_axes(k, b, k->st->value, NULL, NULL);
+	emit_constant(k->p, b, value_name(k, k->st->s->out), in_kernel(k, k->st->value), NULL);
+}
+
+static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	const struct ir_buffer *out = k->st->s->out;
+	const char *result = arena_printf(p->arena, "%s_v", out->name);
+	struct ir_block *outer = each_vector(k, b, lane);
+	expr base = ir_binary(IR_MUL, k->row, k->r->length);
+	struct ir_block *in = each_element(k, outer);
+	if (!k->serial) {
+		struct ir_stmt *array = emit(p, in, IR_ARRAY);
+		array->name = result;
+		array->type = out->type;
+		array->width = k->width;
+	}
+	struct ir_block *body = element_loop(k, in);
+	declare_row_axes(k, body, k->st->value, NULL, place_of_element(k));
+	expr y = in_kernel(k, k->st->value);
+	if (k->serial) {
+		emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
+	} else {
+		struct ir_stmt *set = emit(p, body, IR_SET);
+		set->name = result;
+		set->at = k->v;
+		set->value = y;
+		struct ir_stmt *store = emit(p, in, IR_STORE_VECTOR);
+		store->name = result;
+		store->width = k->width;
+		store->type = out->type;
+		store->buf = flat_view(p, out);
+		store->at = ir_binary(IR_ADD, base, k->at);
+	}
+	forget_elements(k);
+}
+
+static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	if (k->steps > 0 && !k->serial) {
+		load_row(k, b, lane);
+		forget_elements(k);
+	}
+	for (int i = 0; i < k->r->stages; i++) {
+		const struct ir_stage *s = k->r->stage[i].s;
+		/* Axes that a stage declares are its own. */
+		struct ir_block *own = b;
+		k->st = &k->r->stage[i];
+		if (k->st->kind == ROWS_REDUCE)
+			reduce_row(k, own, lane);
+		else if (k->st->kind == ROWS_VALUE)
+			value_of_row(k, own);
+		else
+			map_row(k, own, lane);
+		if (k->st->kind == ROWS_MAP || !rows_stored(k->r, i))
+			continue;
+		expr made = ir_var(p->pool, s->out->type, value_name(k, s->out), NULL);
+		if (!k->serial)
+			own = emit_if(p, own, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
+		emit_store(p, own, s->out, k->row, made);
+	}
+}
+
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, int width,
+                       int steps, const char *suffix)
+{
+	struct ir_program *p = plan->program;
+	const struct ir_stage *last = r->stage[r->stages - 1].s;
+	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
+	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	struct row_kernel own = { .r = r, .p = p, .lanes = lanes, .width = width, .steps = steps };
+	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
+	expr rows = r->count, several = ir_index(p->pool, rows_a_block), zero = ir_index(p->pool, 0);
+	k->threads = lanes * rows_a_block;
+	k->blocks = ceil_div(p, rows, rows_a_block);
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr row = block, lane = thread, first = ir_binary(IR_MUL, block, several);
+	if (rows_a_block > 1) {
+		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
+		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
+	}
+	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	row = emit_constant(p, &k->body, "row", row, NULL);
+	if (rows_a_block > 1)
+		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
+	own.row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+	all_stages(&own, &k->body, lane);
+
+	/* The same rows on one processor. */
+	struct ir_block *b = emit_for(p, &k->serial, "row", first, ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several)),
+	                              ir_index(p->pool, 1));
+	alone.row = own.row;
+	all_stages(&alone, b, zero);
+
+	/* Whole vectors, and a row that fits. */
+	expr fits = ir_int(p->pool, TYPE_BOOL, 1);
+	if (width > 1)
+		fits = ir_binary(IR_EQ, ir_binary(IR_MOD, r->length, ir_index(p->pool, width)), zero);
+	if (steps > 0)
+		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
+	k->guard = fits->op == IR_CONST_INT && fits->i ? NULL : fits;
+	kernel_finish(plan, step, k, last);
+	struct str about = str_new(p->arena);
+	for (int i = 0; i < r->stages; i++)
+		ir_print_stage(&about, r->stage[i].s);
+	k->about = str_text(&about);
+}
+
+static bool stands_always(const struct ir_step *step)
+{
+	return step->n && !step->at[step->n - 1]->guard;
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct rows r;
+	struct ir_step *step = step_new(plan);
+	ck(rows_match(&r, plan->program, s));
+	one_kernel(plan, step, &r, c, c->param[1], c->param[2], "");
+	if (!stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
+		one_kernel(plan, step, &r, c, 1, 0, "_any");
+}
+
+/* ---- Time: the row's bytes once, at the rate that the loads in flight reach, and the steps of the exchanges. */
+
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32 };
+	struct rows r;
+	ck(rows_match(&r, (struct ir_program *)p, s));
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
+	for (int i = 0; i < r.cached; i++)
+		each += type_info(r.cache[i]->type)->bits / 8.0;
+	bytes = each * count * length;
+	for (int i = 0; i < r.stages; i++) {
+		const struct rows_stage *st = &r.stage[i];
+		double points = st->kind == ROWS_VALUE ? count : count * length;
+		bytes += st->kind == ROWS_MAP ? points * type_info(st->s->out->type)->bits / 8.0 : 4 * count;
+		work += points * ir_cost(st->value);
+	}
+	if (steps == 0) /* later stages find the row in the L2 cache, in part */
+		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
+	double data = steps * width * registers_each(&r), registers = 28 + data;
+	int threads = lanes * rows_a_block;
+	double blocks_here = REGISTER_FILE / (registers * threads);
+	blocks_here = blocks_here > (double)THREADS / threads ? (double)THREADS / threads : blocks_here;
+	blocks_here = blocks_here > BLOCKS ? BLOCKS : blocks_here < 1 ? 1 : (double)(int)blocks_here;
+	double blocks = count / rows_a_block, resident = blocks < blocks_here * t->processors ? blocks / t->processors : blocks_here;
+	double used = length < (double)lanes * width ? length / ((double)lanes * width) : 1;
+	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
+	double fill = flying / IN_FLIGHT;
+	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
+	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
+	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
+	double exchange = (lanes > WARP ? 900 + 0.5 * lanes : 250) * r.reductions; /* ns of a row, hidden by other blocks */
+	double stall = exchange * waves / (resident * threads >= 1024 ? 2.5 : 1);
+	double time = bytes / t->bytes_per_ns / fill * tail;
+	double compute = work / (t->processors * 128.0 * 1.5);
+	if (compute > time)
+		time = compute;
+	if (steps == 0)
+		time *= 1.05;
+	time *= 1 + 0.01 * (16.0 / (width * each / (r.cached ? r.cached : 1)) - 1);
+	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;
+}
+
+const struct sched_rule sched_rows = {
+	.name = "rows",
+	.version = 1,
+	.help = "`lanes` threads keep a row in registers, `steps` vectors of `width` each, through all its stages",
+	.params = { "lanes", "width", "steps" },
+	.applicable = applicable,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
