@@ -181,6 +181,23 @@ static const struct schedule_case schedule_cases[] = {
 		     "  a: f32[N] = max (i | r<K) x[i, r]\n"
 		     "  b: f32[N] = sum (i | r<K) exp(x[i, r] - a[i])\n"
 		     "  y: f32[N,K] = map (i, j) exp(x[i, j] - a[i]) / b[i]\n", { "N=5 K=12", "N=2 K=1" } },
+	/* ---- rows: what several stages make of a row */
+	{ "rows_norm", "(x: f16[N,A,96], z: f16[N,A,96], c: f32[96]) -> (y: f16[N,A,96], s0: f32[N,A,1])\n"
+		       "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"
+		       "  v0: f32[N,A,1] = sum (i, j, k | r<96) let _0 = f32(x[i, j, r]) + f32(z[i, j, r]) - m0[i, j, 0]; _0 * _0\n"
+		       "  s0: f32[N,A,1] = map (i, j, k) 1.0 / sqrt(v0[i, j, 0] / 96.0 + f32(0.00001))\n"
+		       "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * c[k] + "
+		       "f32(j))\n",
+	  { "N=3 A=5", "N=1 A=1", "N=0 A=2", "N=2 A=64" } },
+	{ "rows_groups", "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
+			 "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"
+			 "  y: f32[N,12,H,4] = map (i, j, k, l) (x[i, j, k, l] - m0[i, floordiv(j, 4)]) * c[j] + f32(k)\n"
+			 "  z: f32[N,12,H,4] = map (i, j, k, l) x[i, j, k, l] * m0[i, floordiv(j, 4)]\n",
+	  { "N=2 H=5", "N=1 H=1", "N=3 H=40" } },
+	{ "rows_gather", "(x: f32[N,K], n_at: i64[K], d: f32[D]) -> (y: f32[N,K])\n"
+			 "  m0: f32[N] = max (i | r<K) x[i, r] * f32(r)\n"
+			 "  y: f32[N,K] = map (i, j) select(0.0 < x[i, j], x[i, j] - m0[i], d[mod(index(n_at[j]), D)])\n",
+	  { "N=5 K=36 D=4", "N=2 K=1 D=1", "N=1 K=2100 D=9" } },
 	/* ---- scans */
 	{ "scan_last", "(x: f32[N,K]) -> (y: f32[N,K])\n  y: f32[N,K] = scan sum along j (i, j) x[i, j]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=2500", "N=9 K=33" } },
