@@ -113,7 +113,7 @@ static void meet_axis(void *user, expr e)
 
 bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load)
 {
-	struct axes_met met = { 0, false };
+	struct axes_met met = { 0, type_is_packed(load->type) };
 	ir_walk(ir_binary(IR_SUB, flat_of(r, load), st->at), meet_axis, &met);
 	return !met.any;
 }
@@ -139,7 +139,7 @@ static void find_cached(void *user, expr e)
 {
 	struct load_check *c = user;
 	struct rows *r = c->r;
-	if (e->op != IR_LOAD || !rows_is_own(r, c->st, e))
+	if (e->op != IR_LOAD || type_is_packed(e->type) || !rows_is_own(r, c->st, e))
 		return;
 	for (int i = 0; i < r->cached; i++)
 		if (r->cache[i] == e->buf) {
@@ -195,7 +195,7 @@ static bool take_map(struct rows *r, const struct ir_stage *s)
 {
 	expr all = product(r->p, s->out->rank, s->out->dim);
 	struct rows_stage st = { .s = s, .kind = ROWS_VALUE, .value = s->value, .row_rank = s->out->rank };
-	if (type_info(s->out->type)->bits < 8)
+	if (type_is_packed(s->out->type))
 		return false;
 	if (all == r->count && all != ir_binary(IR_MUL, r->count, r->length)) {
 		st.rank = st.row_rank;
