@@ -501,7 +501,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double blocks_here = REGISTER_FILE / (registers * threads);
 	blocks_here = blocks_here > (double)THREADS / threads ? (double)THREADS / threads : blocks_here;
 	blocks_here = blocks_here > BLOCKS ? BLOCKS : blocks_here < 1 ? 1 : (double)(int)blocks_here;
-	double blocks = count / rows_a_block, resident = blocks < blocks_here * t->processors ? blocks / t->processors : blocks_here;
+	double blocks = count / rows_a_block, resident = blocks / t->processors;
+	resident = resident < blocks_here ? resident : blocks_here;
 	double used = length < (double)lanes * width ? length / ((double)lanes * width) : 1;
 	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
 	double fill = flying / IN_FLIGHT;

@@ -186,8 +186,8 @@ static const struct schedule_case schedule_cases[] = {
 		       "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"
 		       "  v0: f32[N,A,1] = sum (i, j, k | r<96) let _0 = f32(x[i, j, r]) + f32(z[i, j, r]) - m0[i, j, 0]; _0 * _0\n"
 		       "  s0: f32[N,A,1] = map (i, j, k) 1.0 / sqrt(v0[i, j, 0] / 96.0 + f32(0.00001))\n"
-		       "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * c[k] + "
-		       "f32(j))\n",
+		       "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * "
+		       "c[k] + f32(j))\n",
 	  { "N=3 A=5", "N=1 A=1", "N=0 A=2", "N=2 A=64" } },
 	{ "rows_groups", "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
 			 "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"
