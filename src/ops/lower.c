@@ -185,7 +185,7 @@ static int check_attributes(struct lower *l)
 		if (!kind_fits(l->op, def->kind, v))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is %s; it must be %s.", v->name,
 			                  kind_text(v->kind), kind_text(def->kind));
-		if (def->kind == OP_INTS && v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
+		if (def->kind == OP_INTS && !def->number && v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" has %d elements; 64 are the most.", v->name,
 			                  v->n);
 		if (def->kind == OP_STRING && def->text && strchr(def->text, '|') && !is_word(def->text, v->s)) {
@@ -391,6 +391,24 @@ int lower_floats(struct lower *l, const char *name, const double **at)
 	for (int i = 0; i < n; i++)
 		copy[i] = v->kind == OP_FLOAT ? v->f : (double)(v->kind == OP_INT ? v->i : v->ints[i]);
 	return n;
+}
+
+int lower_int_list(struct lower *l, const char *name, const int64_t **at)
+{
+	const struct attr_value *v = lower_attr(l, name);
+
+	default_of(l, name);
+	*at = v ? v->ints : NULL;
+	return v ? v->n : 0;
+}
+
+int lower_strings(struct lower *l, const char *name, const char *const **at)
+{
+	const struct attr_value *v = lower_attr(l, name);
+
+	default_of(l, name);
+	*at = v ? v->strings : NULL;
+	return v ? v->n : 0;
 }
 
 const struct tensor *lower_tensor(struct lower *l, const char *name)

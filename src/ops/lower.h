@@ -95,7 +95,10 @@ int64_t lower_int(struct lower *l, const char *name);
 double lower_float(struct lower *l, const char *name);
 const char *lower_word(struct lower *l, const char *name);
 struct ints lower_ints(struct lower *l, const char *name);
-int lower_floats(struct lower *l, const char *name, const double **at); /* the count */
+/* Lists of any length: the count. */
+int lower_floats(struct lower *l, const char *name, const double **at);
+int lower_int_list(struct lower *l, const char *name, const int64_t **at);
+int lower_strings(struct lower *l, const char *name, const char *const **at);
 const struct tensor *lower_tensor(struct lower *l, const char *name);
 const struct attr_value *lower_attr(struct lower *l, const char *name); /* null when absent */
 /* Operators that moved an attribute to an input: the attribute when the node has it, else input `i` when given (plain

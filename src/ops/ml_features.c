@@ -8,21 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-int ml_constant(struct lower *l, const char *name, enum type t, const double *at, int n, struct value *out)
-{
-	struct tensor *data = NEW(l->program->arena, struct tensor);
-	int64_t extent = n;
-
-	TRY(tensor_new(data, t, 1, &extent, l->program->arena, l->err));
-	for (int i = 0; i < n; i++)
-		if (type_is_float(t))
-			tensor_set_float(data, i, at[i]);
-		else
-			tensor_set_int(data, i, (int64_t)at[i]);
-	*out = lower_data(l, name, data);
-	return 0;
-}
-
 /* The number of a list attribute for the feature at s: one for all, or one for each along the last axis. */
 static int feature(struct lower *l, const char *name, enum type t, const struct space *s, double absent, expr *out)
 {
@@ -97,8 +82,8 @@ static int imputer_lower(struct lower *l)
 	struct value x = lower_input(l, 0), v;
 	struct space s = space_of(l, x);
 	bool floats = type_is_float(value_type(x));
-	double number[64];
-	struct ints list = lower_ints(l, "imputed_value_int64s");
+	const int64_t *list;
+	int n = lower_int_list(l, "imputed_value_int64s", &list);
 	expr e = at(x, &s), by, replaced;
 
 	if (floats) {
@@ -107,12 +92,10 @@ static int imputer_lower(struct lower *l)
 		TRY(feature(l, "imputed_value_floats", e->type, &s, 0, &by));
 		replaced = isnan(what) ? unary(IR_ISNAN, e) : eq(e, with(e, what));
 	} else {
-		for (int i = 0; i < list.n; i++)
-			number[i] = (double)list.at[i];
-		if (!list.n)
+		if (!n)
 			return lower_fail(l, ERR_MODEL, "attribute \"imputed_value_int64s\" is missing.");
-		TRY(ml_constant(l, "imputed", e->type, number, list.n, &v));
-		by = list.n > 1 && s.rank ? load(v, &s.at[s.rank - 1]) : at_first(v);
+		TRY(ml_ints(l, "imputed", e->type, list, n, &v));
+		by = n > 1 && s.rank ? load(v, &s.at[s.rank - 1]) : at_first(v);
 		replaced = eq(e, with(e, (double)lower_int(l, "replaced_value_int64")));
 	}
 	lower_output(l, 0, lower_map(l, NULL, e->type, &s, select_(replaced, by, e)));
@@ -123,21 +106,19 @@ static int imputer_lower(struct lower *l)
 static int one_hot_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), v;
-	struct ints list = lower_ints(l, "cats_int64s");
+	const int64_t *list;
+	int n = lower_int_list(l, "cats_int64s", &list);
 	struct space s = space_of(l, x), in = s;
-	double number[64];
 	expr e;
 
-	if (lower_has(l, "cats_strings") || !list.n)
+	if (lower_has(l, "cats_strings") || !n)
 		return lower_fail(l, ERR_UNSUPPORTED, "only categories that are integers (cats_int64s) are supported.");
 	if (!lower_int(l, "zeros"))
 		return lower_fail(l, ERR_UNSUPPORTED, "zeros is 0: unknown categories would be errors at run time.");
 	if (s.rank == IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the input has too many axes.");
-	for (int i = 0; i < list.n; i++)
-		number[i] = (double)list.at[i];
-	TRY(ml_constant(l, "categories", TYPE_I64, number, list.n, &v));
-	e = load(v, (expr[]){ space_push(l, &s, idx(l, list.n)) });
+	TRY(ml_ints(l, "categories", TYPE_I64, list, n, &v));
+	e = load(v, (expr[]){ space_push(l, &s, idx(l, n)) });
 	e = eq(cast(at_axis(x, &in, 0), TYPE_I64), e);
 	lower_output(l, 0, lower_map(l, NULL, TYPE_F32, &s, cast(e, TYPE_F32)));
 	return 0;
@@ -214,14 +195,14 @@ const struct op_def ops_ml_features[] = {
 	{ .name = "Imputer", ML, .formula = "y = x, or what replaces it where it is the replaced value",
 	  .inputs = { IN("x", TS_ML) }, .outputs = { OUT("y") },
 	  .attrs = { ATTR_FLOATS("imputed_value_floats", "one number, or one a feature"),
-		     ATTR_INTS("imputed_value_int64s", "the same, of integers"),
+		     ATTR_LONG_INTS("imputed_value_int64s", "the same, of integers"),
 		     ATTR_FLOAT("replaced_value_float", 0, "what is replaced; may be NaN"),
 		     ATTR_INT("replaced_value_int64", 0, "the same, of integers") },
 	  .lower = imputer_lower, .cases = { "x:f32[N,3] imputed_value_floats=1,2,3" } },
 	{ .name = "OneHotEncoder", ML, .formula = "y[..., k] = x == category k ? 1 : 0", .inputs = { IN("x", TS_ML) },
 	  .outputs = { OUT("y") },
-	  .attrs = { ATTR_INTS("cats_int64s", "the categories"),
-		     { "cats_strings", OP_STRINGS, 0, NULL, "not supported", false },
+	  .attrs = { ATTR_LONG_INTS("cats_int64s", "the categories"),
+		     ATTR_STRINGS("cats_strings", "not supported"),
 		     ATTR_INT("zeros", 1, "unknown categories give zeros") },
 	  .lower = one_hot_lower, .cases = { "x:i64[N] cats_int64s=1,3,5" } },
 	{ .name = "ArrayFeatureExtractor", ML, .formula = "y[..., k] = x[..., indices[k]]",

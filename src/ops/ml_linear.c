@@ -1,50 +1,10 @@
 /* LinearRegressor: y = x coefficients' + intercepts. LinearClassifier: the same scores for each class, and the label
- * of the largest. Scores may pass a function: LOGISTIC, SOFTMAX, SOFTMAX_ZERO (zeros stay zeros), PROBIT.
+ * of the largest. Scores may pass a function (ml_transform).
  * A classifier with one score and two labels has the scores -s and s.
  * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Labels that are strings are not supported. */
 #include "ops/ml.h"
 
 #include <string.h>
-
-/* sqrt(2) erfinv(2 x - 1), by Winitzki's approximation. */
-static expr probit(expr x)
-{
-	expr y = sub(mul(x, with(x, 2)), with(x, 1)), rest = mul(sub(with(x, 1), y), add(with(x, 1), y)), log, v;
-
-	log = unary(IR_LOG, rest);
-	v = add(mul(log, with(x, 0.5)), with(x, 2 / (3.141592653589793238 * 0.147)));
-	v = sub(unary(IR_SQRT, sub(mul(v, v), mul(log, with(x, 1 / 0.147)))), v);
-	v = mul(unary(IR_SQRT, v), with(x, 1.41421356));
-	v = select_(lt(y, with(x, 0)), unary(IR_NEG, v), v);
-	return select_(eq(rest, with(x, 0)), with(x, 0), v);
-}
-
-/* The scores after the function, from `score`: [n, classes]. */
-static struct value transform(struct lower *l, struct value score)
-{
-	const char *f = lower_word(l, "post_transform");
-	bool zero = !strcmp(f, "SOFTMAX_ZERO");
-	struct space s = space_of(l, score);
-	struct value top, sum;
-	expr x = at(score, &s), e, t;
-
-	if (!strcmp(f, "NONE"))
-		return score;
-	if (!strcmp(f, "LOGISTIC"))
-		return lower_map(l, NULL, TYPE_F32, &s,
-		                 divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x)))));
-	if (!strcmp(f, "PROBIT"))
-		return lower_map(l, NULL, TYPE_F32, &s, probit(x));
-	top = lower_reduce(l, "largest", TYPE_F32, &s, 1, IR_MAXIMUM, x, NULL);
-	t = load(top, s.at);
-	e = unary(IR_EXP, sub(x, t));
-	if (zero)
-		e = select_(gt(unary(IR_ABS, x), with(x, 1e-7)), e, mul(x, unary(IR_EXP, unary(IR_NEG, t))));
-	sum = lower_reduce(l, "sum", TYPE_F32, &s, 1, IR_SUM, e, NULL);
-	t = load(sum, s.at);
-	e = zero ? select_(eq(t, with(t, 0)), with(t, 0.5), divide(e, t)) : divide(e, t);
-	return lower_map(l, NULL, TYPE_F32, &s, e);
-}
 
 /* [n, rows]: x with each of the rows of coefficients, + intercepts. With `mirror` there is one row and two scores. */
 static int scores(struct lower *l, int rows, bool mirror, struct value *out)
@@ -82,36 +42,31 @@ static int regressor_lower(struct lower *l)
 	struct value y;
 
 	TRY(scores(l, (int)lower_int(l, "targets"), false, &y));
-	lower_output(l, 0, transform(l, y));
+	lower_output(l, 0, ml_transform(l, y, lower_word(l, "post_transform")));
 	return 0;
 }
 
 static int classifier_lower(struct lower *l)
 {
-	struct ints labels = lower_ints(l, "classlabels_ints");
+	const int64_t *label;
 	struct value score, best, table;
 	const double *list;
-	int rows = lower_floats(l, "intercepts", &list);
-	double number[64];
+	int rows = lower_floats(l, "intercepts", &list), labels = lower_int_list(l, "classlabels_ints", &label);
 	struct space s, one;
 	bool mirror;
 	expr e;
 
-	if (lower_has(l, "classlabels_strings") || !labels.n)
-		return lower_fail(l, ERR_UNSUPPORTED,
-		                  "only labels that are integers (classlabels_ints) are supported.");
-	rows = rows ? rows : labels.n;
-	mirror = rows == 1 && labels.n == 2;
-	if (rows != labels.n && !mirror)
-		return lower_fail(l, ERR_MODEL, "there are %d scores for %d labels.", rows, labels.n);
-	for (int i = 0; i < labels.n; i++)
-		number[i] = (double)labels.at[i];
-	TRY(ml_constant(l, "labels", TYPE_I64, number, labels.n, &table));
+	TRY(ml_check_labels(l, "classlabels_ints"));
+	rows = rows ? rows : labels;
+	mirror = rows == 1 && labels == 2;
+	if (rows != labels && !mirror)
+		return lower_fail(l, ERR_MODEL, "there are %d scores for %d labels.", rows, labels);
+	TRY(ml_ints(l, "labels", TYPE_I64, label, labels, &table));
 	TRY(scores(l, rows, mirror, &score));
-	score = transform(l, score);
+	score = ml_transform(l, score, lower_word(l, "post_transform"));
 	s = space_of(l, score);
 	one = space_new(l, 1, s.dim);
-	if (labels.n == 1) { /* the label, or 0 */
+	if (labels == 1) { /* the label, or 0 */
 		e = load_list(score, 2, one.at[0], idx(l, 0));
 		e = ge(e, with(e, strcmp(lower_word(l, "post_transform"), "NONE") ? 0.5 : 0));
 		e = select_(e, at_first(table), num(l, TYPE_I64, 0));
@@ -128,7 +83,7 @@ static int classifier_lower(struct lower *l)
 #define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define LINEAR_ATTRS                                                                                                   \
 	ATTR_FLOATS("coefficients", "a row for each score"), ATTR_FLOATS("intercepts", "one for each score"),          \
-	ATTR_WORD("post_transform", "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT", "what scores pass")
+	ATTR_TRANSFORM
 
 const struct op_def ops_ml_linear[] = {
 	{ .name = "LinearRegressor", .domain = "ai.onnx.ml", .since = { 1 },
@@ -139,8 +94,8 @@ const struct op_def ops_ml_linear[] = {
 	{ .name = "LinearClassifier", .domain = "ai.onnx.ml", .since = { 1 },
 	  .formula = "z = x coefficients' + intercepts, y = the label of the largest z",
 	  .inputs = { IN("x", TS_ML) }, .outputs = { OUT("y"), OUT("z") },
-	  .attrs = { LINEAR_ATTRS, ATTR_INTS("classlabels_ints", "the labels"),
-		     { "classlabels_strings", OP_STRINGS, 0, NULL, "not supported", false },
+	  .attrs = { LINEAR_ATTRS, ATTR_LONG_INTS("classlabels_ints", "the labels"),
+		     ATTR_STRINGS("classlabels_strings", "not supported"),
 		     ATTR_INT("multi_class", 0, "has no effect") },
 	  .lower = classifier_lower,
 	  .cases = { "x:f32[N,2] coefficients=1,2,3,4,5,6 intercepts=0.5,1,2 classlabels_ints=7,8,9 outputs=2" } },

@@ -40,7 +40,7 @@ enum op_attr_kind { OP_INT = 1, OP_FLOAT, OP_STRING, OP_INTS, OP_FLOATS, OP_TENS
 struct op_attr {
 	const char *name;
 	enum op_attr_kind kind; /* 0 ends the list */
-	double number;          /* default of OP_INT and OP_FLOAT */
+	double number;          /* default of OP_INT and OP_FLOAT; OP_INTS: not zero where it may have more than 64 */
 	const char *text;       /* OP_STRING: the words that are allowed, with '|' between, first the default */
 	const char *help;
 	bool required;
@@ -49,6 +49,8 @@ struct op_attr {
 #define ATTR_FLOAT(name, def, help) { name, OP_FLOAT, def, NULL, help, false }
 #define ATTR_WORD(name, words, help) { name, OP_STRING, 0, words, help, false }
 #define ATTR_INTS(name, help) { name, OP_INTS, 0, NULL, help, false }
+#define ATTR_LONG_INTS(name, help) { name, OP_INTS, 1, NULL, help, false } /* read by lower_int_list() */
+#define ATTR_STRINGS(name, help) { name, OP_STRINGS, 0, NULL, help, false }
 #define ATTR_FLOATS(name, help) { name, OP_FLOATS, 0, NULL, help, false }
 #define ATTR_TENSOR(name, help) { name, OP_TENSOR, 0, NULL, help, false }
 #define ATTR_WEIGHTS(name, help) { name, OP_WEIGHTS, 0, NULL, help, false }

@@ -104,12 +104,44 @@ static void read_list(struct reader *r, struct attr_value *v)
 	int64_t *ints = NEWN(r->arena, int64_t, strlen(r->at) + 1);
 	double *floats = NEWN(r->arena, double, strlen(r->at) + 1);
 	do {
-		char *w = word(r, ", ");
+		char *w = word(r, ",} ");
 		ints[v->n] = atoll(w);
 		floats[v->n++] = strtod(w, NULL);
 	} while (take(r, ','));
 	v->ints = ints;
 	v->floats = floats;
+}
+
+static void read_words(struct reader *r, struct attr_value *v)
+{
+	const char **words = NEWN(r->arena, const char *, strlen(r->at) + 1);
+	do
+		words[v->n++] = word(r, ", ");
+	while (take(r, ','));
+	v->strings = words;
+}
+
+/* "f32{1,2}" */
+static int read_tensor(struct reader *r, struct attr_value *v)
+{
+	enum type t = type_from_name(word(r, "{ "));
+	struct tensor *x = NEW(r->arena, struct tensor);
+	struct attr_value list = { 0 };
+	int64_t n;
+	if (t == TYPE_NONE || !take(r, '{'))
+		return fail(r, "a type and { expected");
+	read_list(r, &list);
+	if (!take(r, '}'))
+		return fail(r, "} expected");
+	n = list.n;
+	TRY(tensor_new(x, t, 1, &n, r->arena, r->err));
+	for (int64_t i = 0; i < n; i++)
+		if (type_is_float(t))
+			tensor_set_float(x, i, list.floats[i]);
+		else
+			tensor_set_int(x, i, list.ints[i]);
+	v->tensor = x;
+	return 0;
 }
 
 /* "axis=-1" behind the =. */
@@ -127,6 +159,8 @@ static int read_attribute(struct reader *r, const char *name)
 	case OP_STRING: v.s = word(r, " "); break;
 	case OP_INTS:
 	case OP_FLOATS: read_list(r, &v); break;
+	case OP_STRINGS: read_words(r, &v); break;
+	case OP_TENSOR: TRY(read_tensor(r, &v)); break;
 	default: return fail(r, "no such attribute");
 	}
 	vec_push(r->arena, &r->attrs, v);

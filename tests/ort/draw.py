@@ -36,6 +36,7 @@ class Case:
     constant: tuple = ()         # inputs that are initializers
     depth: int = 1               # how many terms an output element sums: widens the tolerance
     tolerance: tuple = None      # (rtol, atol) where the usual ones do not fit
+    version: int = 1             # of the operator's domain where that is not ONNX's own
     results: list = None         # the wanted outputs, of operators that ONNX Runtime lacks
     domain: str = None           # of the node, where it is not that in the operator's name
 

@@ -89,7 +89,7 @@ def model_of(d, case):
     graph = onnx.helper.make_graph(nodes, d.op, infos, [onnx.ValueInfoProto(name=name) for name in outputs], initializers)
     opset = onnx.helper.make_opsetid("", d.opset)
     domains = case.domains if whole else (domain,) if domain else ()
-    opsets = [opset] + [onnx.helper.make_opsetid(domain, 1) for domain in domains]
+    opsets = [opset] + [onnx.helper.make_opsetid(domain, 1 if whole else case.version) for domain in domains]
     model = onnx.helper.make_model(graph, opset_imports=opsets, functions=case.functions if whole else [], producer_name="tpat")
     model.ir_version = max(8, onnx.helper.find_min_ir_version_for([opset]))
     return model, {info.name: case.inputs[int(info.name[1:])] for info in infos}, symbolic
