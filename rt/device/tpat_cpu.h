@@ -89,16 +89,12 @@ static inline double f64_of_f8e8m0(f8e8m0 x) { return x.bits == 255 ? NAN : ldex
 /* Nearest, ties up; what is out of range gives the nearer end if `saturate`, whatever its sign, else NaN. */
 static inline f8e8m0 round_f8e8m0(double x, bool saturate)
 {
-	int exponent = 0;
+	int exponent;
 	f8e8m0 y = { 255 };
-	if (isnan(x) || (!saturate && (isinf(x) || signbit(x) || x == 0)))
+	if (isnan(x) || (!saturate && !(x >= 0x1p-127 && x <= 0x1p127)))
 		return y;
-	double half = isinf(x) ? 1 : frexp(fabs(x), &exponent); /* |x| = half * 2^exponent, 0.5 <= half < 1 */
-	int code = isinf(x) ? 255 : x == 0 ? -1 : exponent - 1 + (half >= 0.75) + 127;
-	if (code >= 0 && code <= 254)
-		y.bits = (u8)code;
-	else if (saturate)
-		y.bits = code < 0 ? 0 : 254;
+	double size = fmin(fmax(fabs(x), 0x1p-127), 0x1p127), half = frexp(size, &exponent); /* 0.5 <= half < 1 */
+	y.bits = (u8)(exponent - 1 + (half >= 0.75) + 127);
 	return y;
 }
 static inline f8e8m0 f8e8m0_of_f64(double x) { return round_f8e8m0(x, false); }

@@ -222,12 +222,10 @@ TPAT_FN f8e5m2fnuz round_f8e5m2fnuz(float x, bool saturate)
 /* The nearest power of two, ties up. What is out of range gives the nearer end if `saturate`, whatever its sign, else NaN. */
 TPAT_FN f8e8m0 round_f8e8m0(float x, bool saturate)
 {
-	const u32 m = as_bits(x) & 0x7fffffff, least = 0x00400000; /* of 2^-127, which is denormal */
-	const bool below = m < least - least / 4;
-	u32 code = m < 0x00800000 ? m >= least + least / 2 : (m + 0x00400000) >> 23;
-	if (code > 254 || below || (!saturate && m != as_bits(x)))
-		code = saturate && x == x ? (below ? 0 : 254) : 255;
-	return f8e8m0{ (u8)code };
+	const u32 m = as_bits(x) & 0x7fffffff, least = 0x00400000, most = 0x7f000000; /* 2^-127, which is denormal; 2^127 */
+	const bool outside = m < least || m > most || m != as_bits(x);
+	const u32 code = m < 2 * least ? m >= least + least / 2 : (m + least) >> 23;
+	return f8e8m0{ (u8)(x != x || (outside && !saturate) ? 255 : code < 254 ? code : 254) };
 }
 
 /* Has neither infinity nor NaN: what is too large gives the largest value, NaN a zero of the other sign. */

@@ -7,19 +7,18 @@
 
 #include "ops/lower.h"
 
-/* An f32 as the power of two that is next to it away from zero, or toward zero. Those below 2^-126 have no exponent: there
- * 2^-127 is the one power of two that float8e8m0 has; what is smaller stays, for the cast to judge. */
+/* An f32 as the power of two that is next to it away from zero, or toward zero; between 2^-127 and 2^-126, which have no
+ * normal numbers between them, too. What is out of float8e8m0's range, or NaN, stays for the cast to judge. */
 static expr power_of_two(expr x, bool up)
 {
 	expr bits = ir_bitcast(x, TYPE_U32), magnitude = ir_binary(IR_BITAND, bits, with(bits, 0x7fffffff)), y;
-	expr exponent = with(bits, 0xff800000), least = with(bits, 0x00400000);
+	expr exponent = with(bits, 0xff800000), least = with(bits, 0x00400000), most = with(bits, 0x7f000000);
 
 	if (up)
 		y = ir_binary(IR_BITAND, addi(bits, 0x007fffff), exponent);
 	else
-		y = select_(lt(magnitude, with(bits, 0x00800000)), least, ir_binary(IR_BITAND, bits, exponent));
-	y = select_(le(magnitude, least), bits, y);
-	return select_(unary(IR_ISNAN, x), x, ir_bitcast(y, TYPE_F32));
+		y = select_(lt(magnitude, muli(least, 2)), least, ir_binary(IR_BITAND, bits, exponent));
+	return select_(and_(lt(least, magnitude), lt(magnitude, most)), ir_bitcast(y, TYPE_F32), x);
 }
 
 static expr to_e8m0(struct lower *l, expr x)

@@ -28,7 +28,7 @@ static int parameter(struct lower *l, struct value v, const struct space *s, exp
 		return 0;
 	}
 	TRY(lower_axis(l, lower_int(l, "axis"), s->rank, false, &axis));
-	if (rank == 1) {
+	if (rank == 1 && (s->rank > 1 || block < 1)) {
 		index[0] = s->at[axis];
 	} else {
 		if (rank != s->rank || block < 1)

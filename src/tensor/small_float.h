@@ -85,13 +85,14 @@ SMALL_FLOAT_INLINE double small_float_decode(struct small_float f, uint32_t code
 	return double_from_bits(sign | u);
 }
 
-/* E8M0: 2^(code - 127), 255 is NaN; neither sign nor zero. Nearest, ties away from zero, as ONNX Cast has it. With
- * saturation the sign is dropped and what is out of range gives the nearer end; without it gives NaN. */
+/* E8M0: 2^(code - 127), 255 is NaN; neither sign nor zero. Nearest, ties up, as ONNX Cast has it. With saturation the sign
+ * is dropped and what is out of range gives the nearer end; without it gives NaN, even where it would be rounded back. */
 SMALL_FLOAT_INLINE uint32_t e8m0_encode(double x, bool saturate)
 {
 	uint64_t bits = double_bits(x), u = bits & INT64_MAX;
+	uint64_t least = UINT64_C(896) << 52, most = UINT64_C(1150) << 52; /* 2^-127 and 2^127 */
 	int64_t code = (int64_t)((u + (UINT64_C(1) << 51)) >> 52) - 1023 + 127;
-	if (u > UINT64_C(0x7ff) << 52 || (!saturate && (bits >> 63 || code < 0 || code > 254)))
+	if (u > UINT64_C(0x7ff) << 52 || (!saturate && (bits >> 63 || u < least || u > most)))
 		return 255;
 	return code < 0 ? 0 : code > 254 ? 254 : (uint32_t)code;
 }

@@ -36,22 +36,12 @@ def powers_of_two(x, mode, saturate):
     """float8e8m0, exactly: the codes c of 2^(c - 127), 255 for NaN; from the float32 nearest to x."""
     codes = []
     for value in x.astype(numpy.float32).astype(numpy.float64).ravel():
-        size = abs(value)
-        if numpy.isnan(value) or (not saturate and (value <= 0 or numpy.isinf(value))):
+        inside = 2.0**-127 <= value <= 2.0**127
+        if numpy.isnan(value) or (not saturate and not inside):
             codes.append(255)
             continue
-        if size == 0:
-            codes.append(0)
-            continue
-        if numpy.isinf(value):
-            codes.append(254)
-            continue
-        half, exponent = numpy.frexp(size)  # 0.5 <= half < 1
-        code = int(exponent) - 1 + 127
-        beyond = code < 0 and not size > 2.0**-127  # smaller than all of them: the nearest, whatever the mode
-        code += {"down": 0, "up": half > 0.5, "nearest": half >= 0.75}["nearest" if beyond else mode]
-        outside = code < 0 or code > 254
-        codes.append(255 if outside and not saturate else min(max(code, 0), 254))
+        half, exponent = numpy.frexp(min(max(abs(value), 2.0**-127), 2.0**127))  # 0.5 <= half < 1
+        codes.append(int(exponent) - 1 + 127 + int({"down": False, "up": half > 0.5, "nearest": half >= 0.75}[mode]))
     return numpy.array(codes, numpy.uint8).view(dtype("FLOAT8E8M0")).reshape(x.shape)
 
 
@@ -151,7 +141,7 @@ def cast_to_e8m0(index, mode, saturate):
     m = Model()
     exponents = numpy.arange(-149, 128).astype(numpy.float64)
     x = numpy.concatenate([2.0**exponents * k for k in (1, 1.125, 1.25, 1.5 - 2.0**-10, 1.5, 1.75)])
-    x = numpy.concatenate([x, [0, numpy.inf, numpy.nan, 3.4e38, 2.0**-127, 2.0**-128, 0.75 * 2.0**-127]])
+    x = numpy.concatenate([x, [0, numpy.inf, numpy.nan, 3.4e38, 1.2 * 2.0**127, 2.0**-127, 2.0**-128, 0.8 * 2.0**-127]])
     for source in ["FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16", "INT32", "UINT8"]:
         value = x
         if not is_float(source):

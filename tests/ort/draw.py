@@ -12,6 +12,7 @@ empty=None) for one shape, and @operator(..., finite=True) or plain=True for all
 says what ONNX Runtime does there."""
 import dataclasses
 
+import ml_dtypes
 import numpy
 import onnx
 
@@ -19,6 +20,10 @@ NUMPY = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tens
          "tensor(int8)": numpy.int8, "tensor(int16)": numpy.int16, "tensor(int32)": numpy.int32,
          "tensor(int64)": numpy.int64, "tensor(uint8)": numpy.uint8, "tensor(uint16)": numpy.uint16,
          "tensor(uint32)": numpy.uint32, "tensor(uint64)": numpy.uint64, "tensor(bool)": numpy.bool_}
+# Types that NumPy lacks: not among those that Draw.types() gives, but for who asks for them.
+NARROW = {"tensor(int4)": ml_dtypes.int4, "tensor(uint4)": ml_dtypes.uint4, "tensor(int2)": ml_dtypes.int2,
+          "tensor(uint2)": ml_dtypes.uint2}
+POWER = ml_dtypes.float8_e8m0fnu
 FLOATS = (numpy.float32, numpy.float16, numpy.float64)
 GENERATORS = {}
 PLAIN = set()   # operators without flavours
@@ -113,13 +118,22 @@ class Draw:
         picked = self.rng.permutation(rank)[:self.integer(min(least, rank), rank)]
         return [int(axis) - (rank if self.chance(0.3) else 0) for axis in picked]
 
-    def types(self, index=0):
-        """The numpy types that the operator's input `index` may have."""
+    def allowed(self, index):
         wanted = self.schema.inputs[min(index, len(self.schema.inputs) - 1)].type_str
         for constraint in self.schema.type_constraints:
             if constraint.type_param_str == wanted:
-                return [NUMPY[t] for t in NUMPY if t in constraint.allowed_type_strs]
-        return [NUMPY[wanted]]
+                return constraint.allowed_type_strs
+        return [wanted]
+
+    def types(self, index=0):
+        """The numpy types that the operator's input `index` may have."""
+        allowed = self.allowed(index)
+        return [NUMPY[t] for t in NUMPY if t in allowed]
+
+    def narrow(self, index=0):
+        """The integers narrower than a byte that the operator's input `index` may have; none in old versions."""
+        allowed = self.allowed(index) if self.schema else list(NARROW)[:2]
+        return [NARROW[t] for t in NARROW if t in allowed]
 
     def dtype(self, index=0, among=None):
         """A type of input `index`: half of the time f32 where that is allowed."""
@@ -132,9 +146,9 @@ class Draw:
         dtype = numpy.dtype(dtype)
         if dtype == numpy.bool_:
             return numpy.asarray(self.rng.random(shape) < 0.5)
-        if dtype.kind in "iu":
-            info = numpy.iinfo(dtype)
-            return numpy.asarray(self.rng.integers(max(low, info.min), min(high, info.max), shape, endpoint=True), dtype)
+        if is_integer(dtype):
+            least, most = limits(dtype)
+            return numpy.asarray(self.rng.integers(max(low, least), min(high, most), shape, endpoint=True)).astype(dtype)
         values = self.rng.uniform(low, high, shape).astype(dtype)
         if self.flavour == SPECIAL and not special and not finite:
             special = STREWN if nan else STREWN[1:]
@@ -145,13 +159,24 @@ class Draw:
 
     def full_range(self, dtype, shape):
         """All values of an integer type."""
-        info = numpy.iinfo(dtype)
-        return numpy.asarray(self.rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True))
+        if dtype in NARROW.values():
+            return numpy.asarray(self.rng.integers(*limits(dtype), shape, endpoint=True)).astype(dtype)
+        return numpy.asarray(self.rng.integers(*limits(dtype), shape, dtype=dtype, endpoint=True))
 
     def shrunk(self, shape):
         """A shape that broadcasts to `shape`: some axes 1, some leading ones gone."""
         kept = [1 if self.chance(0.3) else extent for extent in shape]
         return kept[self.integer(0, len(kept)):] if self.chance(0.4) else kept
+
+
+def is_integer(dtype):
+    return numpy.dtype(dtype).kind in "iu" or numpy.dtype(dtype) in [numpy.dtype(t) for t in NARROW.values()]
+
+
+def limits(dtype):
+    """The least and the greatest number of an integer type."""
+    info = ml_dtypes.iinfo(dtype) if numpy.dtype(dtype).kind == "V" else numpy.iinfo(dtype)
+    return int(info.min), int(info.max)
 
 
 def i64(values):

@@ -170,11 +170,13 @@ def qgemm(d):
 
 @microsoft("QuantizeLinear", "DequantizeLinear", finite=True)  # a NaN as an integer is open
 def quantize(d):
-    dtype, shape = d.choice([numpy.uint8, numpy.int8, numpy.uint16, numpy.int16]), d.shape(2, 3, empty=0)
+    dtype, shape = d.choice([numpy.uint8, numpy.int8, numpy.uint16, numpy.int16, *d.narrow()]), d.shape(2, 3, empty=0)
     axis = d.axis(len(shape))
     one = [shape[axis]] if d.chance(0.5) else []
-    x = d.array(numpy.float32, shape) if d.op == "QuantizeLinear" else d.full_range(dtype, shape)
-    return Case([x, d.array(numpy.float32, one, 0.01, 0.1), d.full_range(dtype, one)], {"axis": axis})
+    x = d.full_range(dtype, shape)
+    if d.op == "QuantizeLinear":
+        x = d.array(numpy.float32, shape, nan=False, finite=dtype in d.narrow())
+    return Case([x, d.array(numpy.float32, one, 0.01, 0.1, finite=True), d.full_range(dtype, one)], {"axis": axis})
 
 
 @microsoft("QLinearAdd", "QLinearMul")

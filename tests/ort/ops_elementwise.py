@@ -1,7 +1,7 @@
 """Random cases of elementwise operators: arithmetic, comparison, logic, functions, casts."""
 import numpy
 
-from draw import FLOATS, Case, operator
+from draw import FLOATS, POWER, Case, is_integer, limits, operator
 
 INF, NAN = numpy.inf, numpy.nan
 SPECIAL = (NAN, INF, -INF, 0.0, -0.0)
@@ -185,7 +185,18 @@ def element_type(dtype):
 
 @operator("Cast")
 def cast(d):
-    """Values that the target holds: what others become is not defined."""
+    """Values that the target holds: what others become is not defined. To integers narrower than a byte ONNX Runtime rounds
+    floats, which ONNX's reference implementation truncates as other integers do: they get whole numbers."""
+    if d.narrow() and d.chance(0.4):
+        source, target = d.choice(d.narrow()), d.choice(d.narrow() + d.types())
+        if d.chance(0.5):
+            source, target = d.choice(d.narrow() + d.types()), source
+        low, high = max([limits(t)[0] for t in (source, target) if is_integer(t)], default=0), 15
+        return Case([d.array(numpy.int8, d.shape(0, 4), max(low, -8), high).astype(source)], {"to": element_type(target)})
+    if "tensor(float8e8m0)" in d.allowed(0) and d.chance(0.2):
+        source = d.choice(FLOATS)
+        return Case([numpy.asarray(2.0 ** d.array(numpy.float64, d.shape(0, 4), -20, 15)).astype(source)],
+                    {"to": element_type(POWER), "round_mode": d.choice(["up", "down", "nearest"]), "saturate": d.integer(0, 1)})
     source, target = d.dtype(), d.dtype()
     low, high = (0, 100) if "u" in (numpy.dtype(source).kind, numpy.dtype(target).kind) else (-100, 100)
     special = SPECIAL if target in FLOATS else ()

@@ -68,6 +68,8 @@ def flatten(d):
 def transpose(d):
     shape = d.shape(0, 5, largest=5)
     attrs = {"perm": [int(a) for a in d.rng.permutation(len(shape))]} if shape and d.chance(0.8) else {}
+    if d.narrow() and d.chance(0.4):
+        return Case([d.full_range(d.choice(d.narrow()), shape)], attrs)
     return Case([data(d, shape)], attrs)
 
 

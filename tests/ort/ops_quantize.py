@@ -1,5 +1,6 @@
 """Random cases of quantization operators."""
 import numpy
+import onnx
 
 from draw import Case, operator
 
@@ -7,32 +8,40 @@ BYTES = (numpy.uint8, numpy.int8)
 
 
 def scale_and_zero(d, shape, axis, types, scale_type=numpy.float32):
-    """A scale and a zero point for the whole tensor or one each along `axis`."""
+    """A scale and a zero point for the whole tensor, or one each along `axis` or for blocks of it; the attributes."""
     dtype = d.choice(types)
     extent = [] if d.chance(0.5) else [shape[axis]]
+    attrs = {"axis": axis} if d.opset >= 13 else {}
+    if d.opset >= 21 and 0 not in shape and d.chance(0.4):  # blocks of nothing end ONNX Runtime's process
+        block = d.choice([2, 3, 4])
+        attrs["block_size"] = block
+        extent = list(shape)
+        extent[axis] = -(-shape[axis] // block)
     scale = d.array(scale_type, extent, 0.01, 0.5, finite=True)
-    return scale, d.full_range(dtype, extent) if d.chance(0.8) else None, dtype
+    return scale, d.full_range(dtype, extent) if d.chance(0.8) else None, dtype, attrs
 
 
 @operator("QuantizeLinear")
 def quantize(d):
     shape = d.shape(1, 4)
     axis = d.axis(len(shape))
-    types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ())
-    scale, zero, _ = scale_and_zero(d, shape, axis, types)
-    x = d.array(numpy.float32, shape, -30, 30, nan=False)  # a NaN as an integer is open
-    return Case([x, scale] + ([zero] if zero is not None else []), {"axis": axis} if d.opset >= 13 else {},
-                constant=(1, 2) if d.chance(0.6) else ())
+    types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ()) + tuple(d.narrow(2))
+    scale, zero, dtype, attrs = scale_and_zero(d, shape, axis, types)
+    narrow = dtype in d.narrow(2)  # to which ONNX Runtime brings infinities through an integer that lacks them
+    x = d.array(numpy.float32, shape, *((-3, 3) if narrow else (-30, 30)), nan=False, finite=narrow)  # a NaN is open
+    if zero is None and narrow:
+        attrs["output_dtype"] = onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+    return Case([x, scale] + ([zero] if zero is not None else []), attrs, constant=(1, 2) if d.chance(0.6) else ())
 
 
 @operator("DequantizeLinear")
 def dequantize(d):
     shape = d.shape(1, 4)
     axis = d.axis(len(shape))
-    types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ())
-    scale, zero, dtype = scale_and_zero(d, shape, axis, types)
-    return Case([d.full_range(dtype, shape), scale] + ([zero] if zero is not None else []),
-                {"axis": axis} if d.opset >= 13 else {}, constant=(1, 2) if d.chance(0.6) else ())
+    types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ()) + tuple(d.narrow(0))
+    scale, zero, dtype, attrs = scale_and_zero(d, shape, axis, types)
+    return Case([d.full_range(dtype, shape), scale] + ([zero] if zero is not None else []), attrs,
+                constant=(1, 2) if d.chance(0.6) else ())
 
 
 @operator("DynamicQuantizeLinear")

@@ -121,6 +121,11 @@ static void test_floats(void)
 	CHECK_INT(code_of(TYPE_F8E8M0, 0, true), 0);
 	CHECK_INT(code_of(TYPE_F8E8M0, 0, false), 255);
 	CHECK_INT(code_of(TYPE_F8E8M0, INFINITY, true), 254);
+	CHECK_INT(code_of(TYPE_F8E8M0, 1.5, true), 128);
+	CHECK_INT(code_of(TYPE_F8E8M0, 0.8 * 0x1p-127, false), 255); /* out of range, though rounding would bring it in */
+	CHECK_INT(code_of(TYPE_F8E8M0, 0.8 * 0x1p-127, true), 0);
+	CHECK_INT(code_of(TYPE_F8E8M0, 1.2 * 0x1p127, false), 255);
+	CHECK_INT(code_of(TYPE_F8E8M0, 1.2 * 0x1p127, true), 254);
 	CHECK(value_of(TYPE_F8E8M0, 0) == 0x1p-127);
 	CHECK(type_round(TYPE_F32, 0.1, false) == (double)0.1f && type_round(TYPE_F16, 1e-9, false) == 0);
 	CHECK(type_round(TYPE_F8E4M3FN, 1e9, true) == 448 && isnan(type_round(TYPE_F8E4M3FN, 1e9, false)));
