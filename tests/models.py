@@ -63,6 +63,23 @@ def branches():
     return made
 
 
+def found():
+    """Elements that are found at run time, twice behind each other; their sum; and the columns that a condition keeps."""
+    ints = TensorProto.INT64
+    nodes = [helper.make_node("Greater", ["x", "half"], ["large"], name="compare"),
+             helper.make_node("NonZero", ["large"], ["at"], name="search"),
+             helper.make_node("Transpose", ["at"], ["points"], name="points"),
+             helper.make_node("GatherND", ["x", "points"], ["values"], name="pick"),
+             helper.make_node("Concat", ["values", "values"], ["twice"], name="twice", axis=0),
+             helper.make_node("ReduceSum", ["values"], ["sum"], name="sum", keepdims=0),
+             helper.make_node("ReduceMax", ["x"], ["most"], name="most", axes=[0], keepdims=0),
+             helper.make_node("Greater", ["most", "half"], ["columns"], name="columns"),
+             helper.make_node("Compress", ["x", "columns"], ["kept"], name="keep", axis=1)]
+    half = numpy_helper.from_array(numpy.array(0.5, numpy.float32), "half")
+    return model(nodes, [info("x", ["N", "M"])],
+                 [info("at", [2, "K"], ints), info("twice", [None]), info("sum", []), info("kept", ["N", None])], [half])
+
+
 def one(op, inputs=("x",), outputs=("y",), domain="", **attrs):
     return helper.make_node(op, list(inputs), list(outputs), name="node", domain=domain, **attrs)
 
@@ -83,6 +100,7 @@ def external(location, offset=0, length=48):
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
 write("branches.onnx", branches())
+write("found.onnx", found())
 write("truncated.onnx", small_bytes[:len(small_bytes) // 2])
 write("empty.onnx", b"")
 write("random.onnx", numpy.random.default_rng(1).bytes(1000))

@@ -68,8 +68,13 @@ struct host_memory {
 	int (*alloc)(void *user, size_t bytes, void **pointer, struct err *e);
 	void (*free)(void *user, void *pointer);
 	int (*wait)(void *user, void *stream, struct err *e); /* until all work on the stream is done */
+	int (*read)(void *user, void *to, const void *from, size_t bytes, struct err *e); /* into host memory */
 };
-/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait. On success the pointers
+/* The work is done: outputs whose extents depend on size tensors (scalars among the outputs) get the extents that these
+ * say; host_shapes() gave the most that they can be. Fails when a size tensor says what cannot be. */
+int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
+	       struct err *e);
+/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait, the sizes found. On success the pointers
  * in `out` (host_outputs() of them) are the caller's to free; on failure nothing is left. */
 int host_run(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
              void *stream, struct err *e);
@@ -80,5 +85,9 @@ struct trt_expr *host_expr_builder(struct arena *a);
 const struct trt_expr *host_expr_new(struct trt_expr *builder, int64_t value, bool constant);
 int64_t host_expr_value(const struct trt_expr *x);
 int host_expr_count(const struct trt_expr *builder); /* operations made so far */
+/* What size tensors say, by output; null (before that is known): the most that they can be. */
+void host_expr_found(struct trt_expr *builder, const int64_t *size);
+/* The n-th output that was declared a size tensor, and its upper bound; -1: there are no more. */
+int host_expr_size(const struct trt_expr *builder, int n, int64_t *upper);
 
 #endif

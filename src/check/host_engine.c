@@ -96,8 +96,24 @@ static int32_t onnx_type(int32_t type)
 	return 0;
 }
 
+/* A size tensor is a scalar among the outputs, and nothing else's extent. */
+static int check_sizes(const struct host_engine *x, const struct trt_expr *builder, const struct host_tensor *out,
+                       struct err *e)
+{
+	int64_t upper;
+	int o;
+
+	for (int n = 0; (o = host_expr_size(builder, n, &upper)) >= 0; n++)
+		if (o >= x->outputs || out[o].rank != 0 || (out[o].type != TYPE_I64 && out[o].type != TYPE_I32))
+			return err_set(e, ERR_UNSUPPORTED,
+			               "Plugin %s: output %d is declared a size tensor and is no scalar integer.", x->name,
+			               o);
+	return 0;
+}
+
+/* `found`: what size tensors say, by output, or null: the most that they can be. */
 static int shapes(struct host_engine *x, void *build, const struct host_tensor *in, struct host_tensor *out,
-                  struct err *e)
+                  const int64_t *found, struct err *e)
 {
 	struct arena *a = arena_new();
 	struct trt_expr *builder = host_expr_builder(a);
@@ -107,6 +123,7 @@ static int shapes(struct host_engine *x, void *build, const struct host_tensor *
 	int32_t shape_inputs = 0;
 	int rc = 0;
 
+	host_expr_found(builder, found);
 	for (int32_t i = 0; i < x->inputs; i++) {
 		exprs[i].rank = in[i].rank;
 		for (int32_t d = 0; d < in[i].rank; d++)
@@ -132,6 +149,8 @@ static int shapes(struct host_engine *x, void *build, const struct host_tensor *
 				out[o].dim[d] = host_expr_value(result[o].d[d]);
 		}
 	}
+	if (rc == 0)
+		rc = check_sizes(x, builder, out, e);
 	arena_free(a);
 	return rc;
 }
@@ -139,7 +158,55 @@ static int shapes(struct host_engine *x, void *build, const struct host_tensor *
 int host_shapes(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, struct err *e)
 {
 	void *plugin = x->first ? x->first->build : x->build;
-	return shapes(x, capability(plugin, TRT_BUILD), in, out, e);
+	return shapes(x, capability(plugin, TRT_BUILD), in, out, NULL, e);
+}
+
+/* The scalar integers among the outputs, read from the device. */
+static int read_sizes(const struct host_engine *x, const struct host_tensor *out, const struct host_memory *m, int64_t *size,
+                      bool *any, struct err *e)
+{
+	int32_t narrow;
+
+	for (int32_t o = 0; o < x->outputs; o++) {
+		size[o] = -1;
+		if (out[o].rank != 0 || (out[o].type != TYPE_I64 && out[o].type != TYPE_I32))
+			continue;
+		*any = true;
+		if (out[o].type == TYPE_I64)
+			TRY(m->read(m->user, &size[o], out[o].pointer, sizeof size[o], e));
+		else
+			TRY(m->read(m->user, &narrow, out[o].pointer, sizeof narrow, e));
+		size[o] = out[o].type == TYPE_I64 ? size[o] : narrow;
+	}
+	return 0;
+}
+
+int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
+               struct err *e)
+{
+	struct arena *a = arena_new();
+	struct host_tensor *most = NEWN(a, struct host_tensor, x->outputs + 1);
+	struct host_tensor *now = NEWN(a, struct host_tensor, x->outputs + 1);
+	void *build = capability(x->first ? x->first->build : x->build, TRT_BUILD);
+	int64_t *size = NEWN(a, int64_t, x->outputs + 1);
+	bool any = false;
+	int rc = read_sizes(x, out, m, size, &any, e);
+
+	if (rc == 0 && any)
+		rc = shapes(x, build, in, most, NULL, e);
+	if (rc == 0 && any)
+		rc = shapes(x, build, in, now, size, e);
+	for (int32_t o = 0; rc == 0 && any && o < x->outputs; o++)
+		for (int32_t d = 0; d < out[o].rank && rc == 0; d++) {
+			if (now[o].dim[d] < 0 || now[o].dim[d] > most[o].dim[d])
+				rc = err_set(e, ERR_DIFFER,
+				             "Plugin %s: by its size tensors output %d has extent %lld at dimension %d; it can have "
+				             "0 to %lld.",
+				             x->name, (int)o, (long long)now[o].dim[d], (int)d, (long long)most[o].dim[d]);
+			out[o].dim[d] = now[o].dim[d];
+		}
+	arena_free(a);
+	return rc;
 }
 
 static int output_types(struct host_engine *x, void *build, const struct host_tensor *in, struct err *e)
@@ -166,7 +233,7 @@ static int configure(struct host_engine *x, void *build, const struct host_tenso
 
 	for (int i = 0; i < 3; i++) {
 		out[i] = NEWN(x->arena, struct host_tensor, x->outputs);
-		TRY(shapes(x, build, in[i], out[i], e));
+		TRY(shapes(x, build, in[i], out[i], NULL, e));
 	}
 	for (int32_t i = 0; i < x->passed; i++)
 		desc[i] = range_of(&min[i], &opt[i], &max[i]);
@@ -405,7 +472,8 @@ static int run_in(struct host_engine *x, const struct host_tensor *in, struct ho
 		TRY(m->alloc(m->user, x->workspace, workspace, e));
 	TRY(host_prepare(x, in, out, e));
 	TRY(host_enqueue(x, in, out, *workspace, stream, e));
-	return m->wait(m->user, stream, e);
+	TRY(m->wait(m->user, stream, e));
+	return host_found(x, in, out, m, e);
 }
 
 int host_run(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,

@@ -1,5 +1,6 @@
 /* The host's IExprBuilder: objects in TensorRT's layout ({vptr, impl}; the methods go through impl's table) that hold
  * their value. Arithmetic is TensorRT's: division rounds down or up, comparisons give 1 or 0. */
+#include "base/vec.h"
 #include "check/host.h"
 
 struct value {
@@ -9,11 +10,20 @@ struct value {
 	bool constant, size;
 };
 
+struct size {
+	int32_t output;
+	int64_t upper;
+};
+
 struct builder {
 	const void *vptr; /* the table of apiv::VExprBuilder */
 	struct trt_expr front;
 	struct arena *arena;
 	int operations;
+	const int64_t *found; /* sizes by output, or null */
+	struct {
+		VEC(struct size);
+	} sizes;
 };
 
 static void nothing(void *self)
@@ -101,9 +111,13 @@ static const struct trt_expr *builder_operation(void *impl, int32_t op, const st
 static const struct trt_expr *builder_size_tensor(void *impl, int32_t output, const struct trt_expr *likely,
                                                   const struct trt_expr *upper)
 {
-	struct value *x = value_new(impl, ((const struct value *)upper->impl)->number, false);
+	struct builder *b = impl;
+	int64_t most = ((const struct value *)upper->impl)->number;
+	struct value *x = value_new(b, b->found ? b->found[output] : most, false);
+	struct size size = { output, most };
 
-	(void)output, (void)likely;
+	(void)likely;
+	vec_push(b->arena, &b->sizes, size);
 	x->size = true;
 	return &x->front;
 }
@@ -129,6 +143,21 @@ const struct trt_expr *host_expr_new(struct trt_expr *builder, int64_t value, bo
 int64_t host_expr_value(const struct trt_expr *x)
 {
 	return ((const struct value *)x->impl)->number;
+}
+
+void host_expr_found(struct trt_expr *builder, const int64_t *size)
+{
+	((struct builder *)builder->impl)->found = size;
+}
+
+int host_expr_size(const struct trt_expr *builder, int n, int64_t *upper)
+{
+	const struct builder *b = builder->impl;
+
+	if (n >= b->sizes.n)
+		return -1;
+	*upper = b->sizes.at[n].upper;
+	return b->sizes.at[n].output;
 }
 
 int host_expr_count(const struct trt_expr *builder)

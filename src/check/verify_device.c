@@ -126,7 +126,13 @@ static int memory_wait(void *user, void *stream, struct err *e)
 	return d->synchronize(d, e);
 }
 
+static int memory_read(void *user, void *to, const void *from, size_t bytes, struct err *e)
+{
+	struct dev *d = user;
+	return d->copy_out(d, to, from, bytes, e);
+}
+
 struct host_memory verify_memory(struct dev *d)
 {
-	return (struct host_memory){ d, memory_alloc, memory_free, memory_wait };
+	return (struct host_memory){ d, memory_alloc, memory_free, memory_wait, memory_read };
 }

@@ -74,6 +74,9 @@ struct graph_node {
 	} reads;                          /* its inputs, and then what the graphs in its attributes take from outside: each once */
 	bool known;                       /* tpat can take it */
 	bool folded;                      /* all its outputs are constants */
+	struct {
+		VEC(const char *);
+	} sizes;                          /* symbols of the sizes that it finds out at run time, in the order in which they are made */
 	const char *why, *advice;         /* when not known: a sentence without the node's name; what to do, or null */
 	enum err_code code;               /* when not known: ERR_UNSUPPORTED or ERR_MODEL */
 };
@@ -93,7 +96,7 @@ struct graph {
 		VEC(const char *);
 	} symbols, warnings;              /* symbols of the model's inputs; sentences */
 	struct map by_name, meaning, origin, used; /* private: values; dim_param -> expr; symbol -> dim_param; names taken */
-	int fresh;                        /* private */
+	int fresh, found;                 /* private */
 };
 
 /* Types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the graph. A
@@ -197,11 +200,21 @@ int graph_region_new(struct graph_region **out, struct graph *g, const int *node
 struct graph_program_options {
 	bool any_types;                   /* do not refuse the element types that TensorRT lacks */
 	bool keep_types;                  /* BOOL and U8 stay as they are at the edge; else they become INT32 there */
+	bool sizes;                       /* behind the outputs: each size that their extents mention and the region finds out, a
+					   * scalar i64; see graph_region_sizes() */
 	ir_dump_fn dump;                  /* as in ir_optimise(); or null */
 	void *dump_user;
 };
 
-/* The region as one optimised program in `a`: its inputs and outputs are the region's, in their order. Symbols are those
+/* Symbols of sizes that the region finds out at run time and that extents of its outputs mention, in the order in which a
+ * plugin has them as outputs behind the others. */
+struct graph_names {
+	VEC(const char *);
+};
+struct graph_names graph_region_sizes(struct graph *g, const struct graph_region *r);
+
+/* The region as one optimised program in `a`: its inputs and outputs are the region's, in their order
+ * (behind them, sizes). Symbols are those
  * of the inputs' extents; extents that are not plain symbols and follow from no other input get names n0, n1 ... `o` may
  * be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that TensorRT lacks, or a size that no input gives. */
 int graph_region_program(struct ir_program **out, struct graph *g, const struct graph_region *r,

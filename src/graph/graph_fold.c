@@ -12,17 +12,27 @@ static bool inputs_constant(const struct graph_node *n)
 	return true;
 }
 
+/* As graph_count(), at most whatever sizes turn out to be. */
+static int64_t most(struct ir_program *p, int rank, const expr *dim)
+{
+	expr limit[IR_MAX_RANK];
+
+	for (int i = 0; i < rank; i++)
+		limit[i] = ir_size_limit(p, dim[i]);
+	return graph_count(rank, limit);
+}
+
 /* Whether running the program is no great work. */
-static bool is_light(const struct ir_program *p)
+static bool is_light(struct ir_program *p)
 {
 	vec_each(ps, &p->stages) {
 		const struct ir_stage *s = *ps;
-		int64_t work = graph_count(s->out->rank, s->out->dim), n = 1;
+		int64_t work = most(p, s->out->rank, s->out->dim), n = 1;
 
 		if (work < 0 || work > GRAPH_FOLD_MAX)
 			return false;
 		if (s->kind != IR_MAP)
-			n = graph_count(s->space_rank, s->space);
+			n = most(p, s->space_rank, s->space);
 		if (n < 0 || __builtin_mul_overflow(work ? work : 1, n, &work) || work > FOLD_WORK)
 			return false;
 	}
@@ -62,6 +72,8 @@ static int run(struct graph_scope *s, const struct graph_node *n)
 		values.at[i]->constant = t;
 		values.at[i]->is_constant = true;
 		values.at[i]->content = NULL;
+		for (int k = 0; k < t->rank; k++) /* sizes are known now */
+			values.at[i]->dim[k] = ir_index(g->pool, t->dim[k]);
 	}
 	return 0;
 }
@@ -93,7 +105,7 @@ void graph_fold(struct graph_scope *s, const struct graph_node *n)
 		small &= (*b)->data != NULL;
 	vec_each(ps, &s->program->stages)
 		small &= graph_count((*ps)->out->rank, (*ps)->out->dim) <= GRAPH_DATA_MAX;
-	if (small) {
+	if (small || s->program->sizes.n) { /* extents are not known before sizes are */
 		s->err = &ignored; /* what cannot be run is simply not folded */
 		run(s, n);
 		s->err = outer;

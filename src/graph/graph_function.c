@@ -7,9 +7,6 @@
 struct names {
 	VEC(const char *);
 };
-struct body {
-	VEC(Onnx__NodeProto *);
-};
 
 static Onnx__NodeProto *node_new(struct onnx_model *m, const char *type, const char *in, const char *out)
 {
@@ -50,16 +47,15 @@ Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char
 }
 
 /* Before opset 9 a Constant has floats only: other numbers are cast from double, which holds them exactly. */
-static int add_constant(struct graph *g, struct body *body, struct graph_value *v, struct err *e)
+static int add_tensor(struct graph *g, struct graph_function_body *body, const struct tensor *t, const char *as, struct err *e)
 {
 	struct onnx_model *m = g->model;
-	const struct tensor *t;
 	struct tensor wide;
+	enum type type = t->type;
 	Onnx__NodeProto *n;
-	bool cast = onnx_opset(m, "") < 9 && v->type != TYPE_F32 && v->type != TYPE_F16 && v->type != TYPE_F64;
-	const char *name = cast ? onnx_name_unique(m, arena_printf(m->arena, "%s_double", v->name)) : v->name;
+	bool cast = onnx_opset(m, "") < 9 && type != TYPE_F32 && type != TYPE_F16 && type != TYPE_F64;
+	const char *name = cast ? onnx_name_unique(m, arena_printf(m->arena, "%s_double", as)) : as;
 
-	TRY(graph_constant(&t, g, v, e));
 	if (cast) {
 		TRY(tensor_convert(&wide, t, TYPE_F64, m->arena, e));
 		t = &wide;
@@ -68,8 +64,27 @@ static int add_constant(struct graph *g, struct body *body, struct graph_value *
 	onnx_node_set_tensor(m, n, "value", onnx_tensor_store(t, name, m->arena));
 	vec_push(g->arena, body, n);
 	if (cast)
-		vec_push(g->arena, body, graph_cast_new(m, name, v->name, v->type));
+		vec_push(g->arena, body, graph_cast_new(m, name, as, type));
 	return 0;
+}
+
+static int add_constant(struct graph *g, struct graph_function_body *body, struct graph_value *v, struct err *e)
+{
+	const struct tensor *t;
+
+	TRY(graph_constant(&t, g, v, e));
+	return add_tensor(g, body, t, v->name, e);
+}
+
+int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value, const char **out,
+			struct err *e)
+{
+	struct tensor t;
+
+	TRY(tensor_new(&t, TYPE_I64, 0, NULL, g->arena, e));
+	tensor_set_int(&t, 0, value);
+	*out = name;
+	return add_tensor(g, body, &t, name, e);
 }
 
 Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_region *r, const char *name,
@@ -77,7 +92,7 @@ Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_regi
 {
 	struct onnx_model *m = g->model;
 	struct names in = { 0 }, out = { 0 };
-	struct body body = { 0 };
+	struct graph_function_body body = { 0 };
 
 	vec_each(v, &r->inputs) {
 		const char *edge = (*v)->name;
@@ -106,6 +121,14 @@ Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_regi
 			vec_push(g->arena, &body, graph_cast_new(m, (*v)->name, edge, TYPE_I32));
 		}
 		vec_push(g->arena, &out, edge);
+	}
+	struct graph_names sizes = graph_region_sizes(g, r);
+	vec_each(size, &sizes) {
+		const char *made;
+
+		if (graph_size_output(g, r, *size, &body, &made, e) < 0)
+			return NULL;
+		vec_push(g->arena, &out, made);
 	}
 	return onnx_function_new(m, GRAPH_PLUGIN_DOMAIN, name, in.at, in.n, out.at, out.n, body.at, body.n);
 }

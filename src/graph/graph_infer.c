@@ -131,9 +131,10 @@ static void check_declared(struct graph *g, const struct graph_node *n, const st
 				   v->name, (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
 }
 
-static int take_output(struct graph *g, struct graph_value *v, const struct ir_buffer *b, struct err *e)
+static int take_output(struct graph *g, const struct graph_node *n, const struct ir_program *p, struct graph_value *v,
+		       const struct ir_buffer *b, struct err *e)
 {
-	int64_t n = graph_count(b->rank, b->dim);
+	int64_t count = graph_count(b->rank, b->dim);
 	expr *content;
 
 	for (int i = 0; i < b->rank; i++)
@@ -143,19 +144,19 @@ static int take_output(struct graph *g, struct graph_value *v, const struct ir_b
 	v->type = b->type;
 	v->rank = b->rank;
 	for (int i = 0; i < b->rank; i++)
-		v->dim[i] = ir_copy(g->pool, b->dim[i], NULL, NULL);
-	if (b->data && n <= GRAPH_FOLD_MAX) {
+		v->dim[i] = graph_size_rename(g, n, p, b->dim[i]);
+	if (b->data && count <= GRAPH_FOLD_MAX) {
 		struct tensor *t = NEW(g->arena, struct tensor);
 
 		TRY(tensor_new(t, b->type, b->data->rank, b->data->dim, g->arena, e));
-		if (n)
+		if (count)
 			memcpy(t->data, b->data->data, (size_t)tensor_bytes(t));
 		v->constant = t;
 		v->is_constant = true;
-	} else if (b->content && n >= 0) {
-		v->content = content = NEWN(g->arena, expr, n + 1);
-		for (int64_t k = 0; k < n; k++)
-			content[k] = ir_copy(g->pool, b->content[k], NULL, NULL);
+	} else if (b->content && count >= 0) {
+		v->content = content = NEWN(g->arena, expr, count + 1);
+		for (int64_t k = 0; k < count; k++)
+			content[k] = graph_size_rename(g, n, p, b->content[k]);
 	}
 	return 0;
 }
@@ -171,11 +172,12 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 		return graph_refuse_operator(n->proto, n->label, e);
 	TRY(graph_add_inputs(&s, n, GRAPH_DATA_MAX));
 	TRY(graph_lower(&s, n->proto, n->label));
+	graph_size_symbols(g, n, p);
 	for (size_t i = 0; i < n->proto->n_output; i++) {
 		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
 
 		if (v) {
-			TRY(take_output(g, v, map_get(&s.buffers, v->name), e));
+			TRY(take_output(g, n, p, v, map_get(&s.buffers, v->name), e));
 			check_declared(g, n, v);
 		}
 	}

@@ -103,6 +103,20 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 void graph_fold(struct graph_scope *s, const struct graph_node *n);
 int graph_fold_run(struct graph *g, int node, struct err *e);
 
+/* graph_size.c: gives the sizes of the program, in which the node was lowered alone, their symbols in the graph. */
+void graph_size_symbols(struct graph *g, struct graph_node *n, const struct ir_program *p);
+/* An expression of that program with the graph's symbols. */
+expr graph_size_rename(struct graph *g, const struct graph_node *n, const struct ir_program *p, expr e);
+/* Nodes of a function, at its end, that make the size `symbol`, a scalar i64, of what the region's nodes make. */
+struct graph_function_body {
+	VEC(Onnx__NodeProto *);
+};
+int graph_size_output(struct graph *g, const struct graph_region *r, const char *symbol, struct graph_function_body *body,
+		      const char **out, struct err *e);
+/* A scalar i64 constant, from one node or two. */
+int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value, const char **out,
+			struct err *e);
+
 /* The extent that a size inside of the region depends on and that none of its inputs has, or null. */
 const char *graph_region_missing(struct graph *g, const struct graph_region *r);
 

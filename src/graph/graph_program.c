@@ -21,6 +21,7 @@ struct build {
 		VEC(struct extent);
 	} extents;                 /* of the inputs, without constants */
 	struct map symbols;        /* names taken */
+	struct map sizes;          /* of the graph's symbols of sizes: the program's */
 	const char *missing;       /* symbol that no input's extent gives, when one was needed */
 	const struct graph_value *missed; /* the input whose elements need it */
 	bool failed;               /* because of that */
@@ -176,7 +177,7 @@ static const char *clear_name(const struct build *b, const char *name)
 {
 	char *s = str_identifier(b->p->arena, name);
 
-	while (graph_name_reserved(s) || map_get(&b->symbols, s))
+	while (graph_name_reserved(s) || ir_name_reserved(s) || map_get(&b->symbols, s) || ir_size_find(b->p, s))
 		s = arena_printf(b->p->arena, "%s_", s);
 	return s;
 }
@@ -317,6 +318,35 @@ static int add_output(struct build *b, struct graph_value *v)
 	return 0;
 }
 
+/* The node's sizes under the graph's names: it made as many, in the same order, when it was lowered alone. */
+static int note_sizes(struct build *b, const struct graph_node *n, int first)
+{
+	if (b->p->sizes.n - first != n->sizes.n)
+		return err_set(b->scope.err, ERR_UNSUPPORTED,
+			       "region %s: node %s finds out %d sizes at run time, but %d when it is alone.", b->r->label, n->label,
+			       b->p->sizes.n - first, n->sizes.n);
+	for (int i = 0; i < n->sizes.n; i++)
+		map_put(&b->sizes, n->sizes.at[i], (void *)(uintptr_t)b->p->sizes.at[first + i].symbol);
+	return 0;
+}
+
+static void add_size_outputs(struct build *b)
+{
+	struct graph_names names = graph_region_sizes(b->g, b->r);
+
+	vec_each(name, &names) {
+		const char *symbol = map_get(&b->sizes, *name);
+		struct ir_buffer *count = ir_size_find(b->p, symbol)->count;
+
+		if (count->role == IR_TEMP) {
+			count->role = IR_OUTPUT;
+			vec_push(b->p->arena, &b->p->outputs, count);
+		} else {
+			cast_map(b->p, count, arena_printf(b->p->arena, "%s_size", count->name), TYPE_I64, IR_OUTPUT);
+		}
+	}
+}
+
 /* Operators name their temporaries without knowing the program's symbols. */
 static void clear_temporaries(struct build *b)
 {
@@ -365,12 +395,16 @@ static int build_program(struct build *b)
 	graph_note_contents(b->p, 0);
 	vec_each(i, &b->r->nodes) {
 		const struct graph_node *n = &b->g->nodes.at[*i];
+		int first = b->p->sizes.n;
 
 		if (graph_lower(&b->scope, n->proto, n->label) < 0)
 			return missing_size(b);
+		TRY(note_sizes(b, n, first));
 	}
 	vec_each(v, &b->r->outputs)
 		TRY(add_output(b, *v));
+	if (b->o->sizes)
+		add_size_outputs(b);
 	clear_temporaries(b);
 	forget(b->p);
 	return ir_optimise(b->p, b->o->dump, b->o->dump_user, b->scope.err);
@@ -388,7 +422,7 @@ const char *graph_region_missing(struct graph *g, const struct graph_region *r)
 {
 	static const struct graph_program_options any = { .any_types = true, .keep_types = true };
 	struct arena *scratch = arena_new();
-	struct build first = { .g = g, .r = r, .o = &any, .symbols = map_new(scratch) }, b;
+	struct build first = { .g = g, .r = r, .o = &any, .symbols = map_new(scratch), .sizes = map_new(scratch) }, b;
 	struct err ignored = { 0 };
 	const char *missing = NULL;
 
@@ -398,6 +432,7 @@ const char *graph_region_missing(struct graph *g, const struct graph_region *r)
 	if (!contents_known(&first)) { /* not every content matters: lowering tells */
 		b.p = ir_program_new(scratch, "region");
 		b.symbols = map_new(scratch);
+		b.sizes = map_new(scratch);
 		b.scope = graph_scope_new(g, b.p, &ignored);
 		if (build_program(&b) < 0 && b.failed)
 			missing = arena_strdup(g->arena, b.missing);
@@ -410,7 +445,7 @@ int graph_region_program(struct ir_program **out, struct graph *g, const struct 
 			 const struct graph_program_options *o, struct arena *a, struct err *e)
 {
 	static const struct graph_program_options none;
-	struct build b = { .g = g, .r = r, .o = o ? o : &none, .symbols = map_new(a) };
+	struct build b = { .g = g, .r = r, .o = o ? o : &none, .symbols = map_new(a), .sizes = map_new(a) };
 
 	*out = NULL;
 	vec_each(i, &r->nodes)

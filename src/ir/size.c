@@ -11,15 +11,26 @@ const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbo
 	return NULL;
 }
 
+struct named {
+	const char *name;
+	bool found;
+};
+
+static void find_symbol(void *user, expr e)
+{
+	struct named *n = user;
+	n->found |= e->op == IR_SYMBOL && strcmp(e->name, n->name) == 0;
+}
+
 static bool symbol_taken(const struct ir_program *p, const char *name)
 {
-	int unused;
-	if (ir_name_reserved(name) || ir_size_find(p, name) || ir_symbol_source(p, name, &unused, &unused))
-		return true;
-	vec_each (b, &p->buffers)
-		if (strcmp((*b)->name, name) == 0)
-			return true;
-	return false;
+	struct named n = { name, ir_name_reserved(name) || ir_size_find(p, name) };
+	vec_each (b, &p->buffers) {
+		n.found |= strcmp((*b)->name, name) == 0;
+		for (int k = 0; k < (*b)->rank && !n.found; k++)
+			ir_walk((*b)->dim[k], find_symbol, &n);
+	}
+	return n.found;
 }
 
 expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count, expr limit)

@@ -160,6 +160,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	struct graph_program_options options = {
 		.any_types = b->o->any_types,
 		.keep_types = b->o->keep_types,
+		.sizes = true,
 		.dump = b->o->dump ? dump_program : NULL,
 		.dump_user = b,
 	};

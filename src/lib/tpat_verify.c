@@ -157,6 +157,10 @@ static int reference_of(struct ir_program **out, struct verification *v, const s
 	struct graph_region *r;
 	struct graph_program_options o = { .any_types = true, .keep_types = true };
 	TRY(graph_region_new(&r, v->graph, &n->index, 1, v->err));
+	/* All that the plugin gives: nothing outside may read its size tensors. */
+	r->outputs.n = 0;
+	for (size_t i = 0; i < n->proto->n_output; i++)
+		vec_push(v->arena, &r->outputs, graph_value_find(v->graph, n->proto->output[i]));
 	TRY(graph_region_program(out, v->graph, r, &o, v->arena, v->err));
 	bool same = (size_t)r->inputs.n == n->proto->n_input;
 	for (int i = 0; same && i < r->inputs.n; i++)

@@ -145,9 +145,16 @@ static int memory_wait(void *user, void *stream, struct err *e)
 	return 0; /* a launch on the CPU has run when it returns */
 }
 
+static int memory_read(void *user, void *to, const void *from, size_t bytes, struct err *e)
+{
+	(void)user, (void)e;
+	memcpy(to, from, bytes);
+	return 0;
+}
+
 struct host_memory trt_host_memory(struct trt_host_memory *m)
 {
-	return (struct host_memory){ m, memory_alloc, memory_free, memory_wait };
+	return (struct host_memory){ m, memory_alloc, memory_free, memory_wait, memory_read };
 }
 
 /* The registry. */

@@ -84,12 +84,13 @@ static const struct backend {
 static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, backend_fn run, struct arena *a,
                       struct err *e)
 {
-	struct graph_program_options options = { .any_types = true, .keep_types = true };
+	struct graph_program_options options = { .any_types = true, .keep_types = true, .sizes = true };
 	const struct tensor **in = NEWN(a, const struct tensor *, r->inputs.n + 1);
-	struct tensor *out = NEWN(a, struct tensor, r->outputs.n + 1);
+	struct tensor *out;
 	struct ir_program *p;
 
 	TRY(graph_region_program(&p, g, r, &options, a, e));
+	out = NEWN(a, struct tensor, p->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++) {
 		struct graph_value *v = r->inputs.at[i];
 

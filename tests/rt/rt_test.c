@@ -263,9 +263,15 @@ static void test_found_size(struct host *h)
 
 	CHECK(x);
 	in.pointer = data;
-	CHECK_INT(host_run(x, &in, out, &m, NULL, &err), 0);
+	CHECK_INT(host_shapes(x, &in, out, &err), 0);
 	CHECK(out[0].rank == 1 && out[0].dim[0] == 6 && out[1].rank == 0); /* six at most */
+	CHECK_INT(host_run(x, &in, out, &m, NULL, &err), 0);
+	CHECK(out[0].rank == 1 && out[0].dim[0] == 4 && out[1].rank == 0);
 	CHECK_INT(*(int32_t *)out[1].pointer, 4);
+	/* A size that cannot be is told. */
+	*(int32_t *)out[1].pointer = 7;
+	CHECK_INT(host_found(x, &in, out, &m, &err), ERR_DIFFER);
+	CHECK(err_has("has extent 7 at dimension 0; it can have 0 to 6"));
 	CHECK_INT(((int32_t *)out[0].pointer)[3], 5);
 	free_outputs(out, 2);
 	host_engine_free(x);

@@ -1,4 +1,5 @@
-/* IR expressions over symbols as rows of the runtime's table, where a symbol is an extent of an input. */
+/* IR expressions over symbols as rows of the runtime's table, where a symbol is an extent of an input, or a
+ * size that an output says. */
 #include "emit/tensorrt/tensorrt.h"
 
 struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct arena *a)
@@ -70,9 +71,30 @@ static int shared_op(enum ir_op op)
 	}
 }
 
+/* A size that only the kernels find out: an output says it. */
+static int size_row(int32_t *row, struct tensorrt_exprs *t, const struct ir_size *size, expr x, struct err *e)
+{
+	const struct ir_program *p = t->program;
+	int32_t limit, likely;
+	int output = -1;
+	for (int i = 0; i < p->outputs.n; i++)
+		if (p->outputs.at[i] == size->count)
+			output = i;
+	if (output < 0)
+		return no_place(t, x, "which is found out when it runs, and is no output", e);
+	TRY(tensorrt_expr_row(&limit, t, size->limit, e));
+	/* TensorRT tunes the layers behind for what is likely: half of what it can be. */
+	likely = add_row(t, TPAT_RT_CEILDIV, limit, tensorrt_expr_number(t, 2), 0, 0);
+	*row = add_row(t, TPAT_RT_SIZE, output, likely, limit, 0);
+	return 0;
+}
+
 static int new_row(int32_t *row, struct tensorrt_exprs *t, expr x, const int32_t *arg, struct err *e)
 {
 	int input, axis;
+	const struct ir_size *size = x->op == IR_SYMBOL ? ir_size_find(t->program, x->name) : NULL;
+	if (size)
+		return size_row(row, t, size, x, e);
 	if (type_is_float(x->type))
 		return no_place(t, x, "which is no integer", e);
 	if (x->op == IR_CONST_INT) {

@@ -79,7 +79,8 @@ static int add_buffer(struct table *t, const struct ir_buffer *view)
 	if (b->role == IR_INPUT || b->role == IR_OUTPUT || t->buffer[b->id])
 		return 0;
 	int32_t count;
-	TRY(row_of(t, &count, ir_buffer_count(t->plugin->plan->program, b)));
+	struct ir_program *p = t->plugin->plan->program;
+	TRY(row_of(t, &count, ir_size_limit(p, ir_buffer_count(p, b))));
 	int bits = type_info(b->type)->bits;
 	if (b->role == IR_CONSTANT)
 		count = tensorrt_expr_number(&t->exprs, tensor_bytes(b->data));
@@ -145,8 +146,9 @@ static void put_exprs(struct table *t)
 		[TPAT_RT_OR] = "OR",
 		[TPAT_RT_NOT] = "NOT",
 		[TPAT_RT_SELECT] = "SELECT",
+		[TPAT_RT_SIZE] = "SIZE",
 	};
-	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis), number }. */");
+	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis; of SIZE: output first), number }. */");
 	str_line(t->out, "static const struct tpat_rt_expr %s_expr[] = {", t->id);
 	for (int i = 0; i < t->exprs.row.n; i++) {
 		const struct tpat_rt_expr *x = &t->exprs.row.at[i];
