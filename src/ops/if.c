@@ -10,6 +10,15 @@ static int lower_branch(struct lower *l, const char *branch, struct value *out)
 	return lower_graph(l, branch, 0, NULL, l->outputs, out);
 }
 
+/* Both branches, since it is not known which one is taken: one that is made for other extents fails here. */
+static int lower_branches(struct lower *l, struct value *a, struct value *b)
+{
+	if (lower_branch(l, "then_branch", a) == 0 && lower_branch(l, "else_branch", b) == 0)
+		return 0;
+	return err_advise(l->err, "The condition is not known at build time, so both branches are needed; where it is always the "
+				  "same, make it a constant of the model.");
+}
+
 /* Whether the condition is known, and then what it is. */
 static bool is_known(struct value cond, bool *holds)
 {
@@ -66,8 +75,7 @@ static int lower(struct lower *l)
 			lower_output(l, i, a[i]);
 		return 0;
 	}
-	TRY(lower_branch(l, "then_branch", a));
-	TRY(lower_branch(l, "else_branch", b));
+	TRY(lower_branches(l, a, b));
 	for (int i = 0; i < l->outputs; i++)
 		if (lower_wants(l, i))
 			TRY(select_output(l, i, cond, a[i], b[i]));
