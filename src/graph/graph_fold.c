@@ -22,21 +22,36 @@ static int64_t most(struct ir_program *p, int rank, const expr *dim)
 	return graph_count(rank, limit);
 }
 
+/* Elements times reduced elements of all stages, those of a loop as often as it turns; -1: too large, or not known. */
+static int64_t work_of(struct ir_program *p, int n, struct ir_stage *const *stage)
+{
+	int64_t sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct ir_stage *s = stage[i];
+		int64_t work = most(p, s->out->rank, s->out->dim), times = 1;
+
+		if (work < 0 || work > GRAPH_FOLD_MAX)
+			return -1;
+		if (s->kind == IR_LOOP) {
+			times = most(p, 1, &s->loop->trip);
+			work = work_of(p, s->loop->body.n, s->loop->body.at);
+			if (work < 0)
+				return -1;
+		} else if (s->kind != IR_MAP) {
+			times = most(p, s->space_rank, s->space);
+		}
+		if (times < 0 || __builtin_mul_overflow(work ? work : 1, times, &work) || work > FOLD_WORK)
+			return -1;
+		sum += work;
+	}
+	return sum;
+}
+
 /* Whether running the program is no great work. */
 static bool is_light(struct ir_program *p)
 {
-	vec_each(ps, &p->stages) {
-		const struct ir_stage *s = *ps;
-		int64_t work = most(p, s->out->rank, s->out->dim), n = 1;
-
-		if (work < 0 || work > GRAPH_FOLD_MAX)
-			return false;
-		if (s->kind != IR_MAP)
-			n = most(p, s->space_rank, s->space);
-		if (n < 0 || __builtin_mul_overflow(work ? work : 1, n, &work) || work > FOLD_WORK)
-			return false;
-	}
-	return true;
+	return work_of(p, p->stages.n, p->stages.at) >= 0;
 }
 
 /* Runs the node's program, lowered in `s`: its results become constants. */

@@ -54,9 +54,10 @@ static void check_load(void *user, expr e)
 /* Whether all that the stage reads has contents: if not, no element can be known. */
 static bool reads_known(const struct ir_stage *s)
 {
-	bool known = true;
+	bool known = s->kind != IR_LOOP;
 
-	ir_walk(s->value, check_load, &known);
+	if (known)
+		ir_walk(s->value, check_load, &known);
 	return known;
 }
 

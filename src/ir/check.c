@@ -153,8 +153,8 @@ static void check_made(struct checker *c)
 			complain(c, "defines an input or a constant", "");
 		else if (!c->rc && c->defined[b->id])
 			complain(c, "a buffer is defined twice", "");
-		else if (c->stage->kind != IR_MAP && type_is_packed(b->type)) /* a map's threads own whole bytes */
-			complain(c, "only maps make elements narrower than a byte:", b->name);
+		else if ((c->stage->kind != IR_MAP || c->loops) && type_is_packed(b->type)) /* whose threads own bytes */
+			complain(c, "only maps outside of loops make elements narrower than a byte:", b->name);
 	}
 }
 
@@ -166,6 +166,8 @@ static void check_stage(struct checker *c)
 		check_loop(c);
 		return;
 	}
+	if (s->kind == IR_COMPACT && c->loops)
+		complain(c, "a compaction inside of a loop: its size would change from turn to turn", "");
 	enum type made = s->post ? s->post->type : s->value->type;
 	bool arg = ir_combine_is_arg(s->combine);
 	const char *fault = ir_combine_fault(s->kind, s->combine, s->value->type);

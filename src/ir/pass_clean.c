@@ -55,28 +55,67 @@ static bool same_stage(const struct ir_stage *a, const struct ir_stage *b)
 	       memcmp(a->out->dim, b->out->dim, sizeof a->out->dim) == 0;
 }
 
-int ir_pass_merge(struct ir_program *p, struct err *e)
+struct list {
+	VEC(struct ir_stage *);
+};
+
+/* What loops copy as it is. */
+static void replace_copied(const struct replace *r, struct ir_loop *l)
 {
-	(void)e;
-	for (int i = 0; i < p->stages.n; i++) {
-		for (int j = i + 1; j < p->stages.n; j++) {
-			struct ir_stage *a = p->stages.at[i], *b = p->stages.at[j];
+	vec_each (c, &l->carries)
+		c->next = c->next == r->from ? r->to : c->next;
+	vec_each (c, &l->collects)
+		c->from = c->from == r->from ? r->to : c->from;
+	vec_each (s, &l->body)
+		if ((*s)->loop)
+			replace_copied(r, (*s)->loop);
+}
+
+/* `loop`: whose body the list is, or null. */
+static void merge_list(struct ir_program *p, struct list *list, struct ir_loop *loop)
+{
+	for (int i = 0; i < list->n; i++) {
+		for (int j = i + 1; j < list->n; j++) {
+			struct ir_stage *a = list->at[i], *b = list->at[j];
 			if (b->out->role == IR_OUTPUT || !same_stage(a, b))
 				continue;
 			struct replace_in x = { p, { b->out, a->out } };
-			memmove(&p->stages.at[j], &p->stages.at[j + 1],
-			        sizeof p->stages.at[0] * (size_t)(--p->stages.n - j));
-			for (int k = j--; k < p->stages.n; k++)
-				ir_stage_exprs(p->stages.at[k], replace_slot, &x);
+			memmove(&list->at[j], &list->at[j + 1], sizeof list->at[0] * (size_t)(--list->n - j));
+			for (int k = j--; k < list->n; k++) {
+				ir_stage_exprs(list->at[k], replace_slot, &x);
+				if (list->at[k]->loop)
+					replace_copied(&x.r, list->at[k]->loop);
+			}
+			if (loop)
+				replace_copied(&x.r, loop);
+			for (int k = 0; loop && k < loop->collects.n; k++)
+				replace_slot(&x, &loop->collects.at[k].at, "at");
 		}
 	}
+	vec_each (s, list) {
+		if (!(*s)->loop)
+			continue;
+		struct list body = { (*s)->loop->body.at, (*s)->loop->body.n, (*s)->loop->body.cap };
+		merge_list(p, &body, (*s)->loop);
+		(*s)->loop->body.n = body.n;
+	}
+}
+
+int ir_pass_merge(struct ir_program *p, struct err *e)
+{
+	struct list all = { p->stages.at, p->stages.n, p->stages.cap };
+	(void)e;
+	merge_list(p, &all, NULL);
+	p->stages.n = all.n;
 	return 0;
 }
 
 /* ---- prune */
 
 struct uses {
-	bool *used;
+	bool *used; /* by id of a buffer */
+	int buffers;
+	struct arena *scratch;
 };
 
 static void mark_load(void *user, expr e)
@@ -120,9 +159,9 @@ static int prune_stages(struct uses *u, int n, struct ir_stage **at)
 			at[i] = NULL;
 			continue;
 		}
-		mark_made(u, s);
 		if (s->loop)
 			prune_loop(u, s);
+		mark_made(u, s);
 		ir_stage_exprs(s, mark_slot, u);
 	}
 	for (int i = 0; i < n; i++)
@@ -131,14 +170,82 @@ static int prune_stages(struct uses *u, int n, struct ir_stage **at)
 	return kept;
 }
 
-/* The body's stages that neither its states nor what is collected need go. */
+static bool is_used(const struct uses *u, const struct ir_buffer *b)
+{
+	return b->role == IR_OUTPUT || u->used[b->id];
+}
+
+static void mark_copied(struct uses *u, const struct ir_loop *l, bool all)
+{
+	vec_each (c, &l->carries)
+		if (all || is_used(u, c->state))
+			u->used[c->next->id] = true;
+	vec_each (c, &l->collects)
+		if (all || is_used(u, c->out))
+			u->used[c->from->id] = true;
+}
+
+/* Marks what the turns read of what is wanted; of loops inside, all. */
+static void mark_turn(struct uses *u, const struct ir_loop *l)
+{
+	for (int i = l->body.n - 1; i >= 0; i--) {
+		const struct ir_stage *s = l->body.at[i];
+		if (!wanted(u, s))
+			continue;
+		ir_stage_exprs(s, mark_slot, u);
+		if (!s->loop)
+			continue;
+		mark_copied(u, s->loop, true);
+		vec_each (b, &s->loop->body) /* and what those copy */
+			mark_made(u, *b);
+		mark_turn(u, s->loop);
+	}
+}
+
+/* Which states somebody needs besides themselves: found on a copy of what is used. */
+static void mark_states(struct uses *u, const struct ir_stage *s)
+{
+	const struct ir_loop *l = s->loop;
+	struct uses found = *u;
+	int before = -1, now = 0;
+	found.used = NEWN(u->scratch, bool, u->buffers + 1);
+	memcpy(found.used, u->used, sizeof(bool) * (size_t)u->buffers);
+	if (s->where)
+		mark_slot(&found, (expr *)&s->where, "where");
+	while (now != before) {
+		mark_copied(&found, l, false);
+		vec_each (c, &l->collects)
+			if (is_used(&found, c->out))
+				mark_slot(&found, &c->at, "collect");
+		mark_turn(&found, l);
+		before = now;
+		now = 0;
+		vec_each (c, &l->carries)
+			now += is_used(&found, c->state);
+	}
+	vec_each (c, &l->carries)
+		u->used[c->state->id] |= found.used[c->state->id];
+}
+
+/* States that only they themselves need, and what is collected for nobody, go; then the body's stages that nothing needs. */
 static void prune_loop(struct uses *u, struct ir_stage *s)
 {
 	struct ir_loop *l = s->loop;
-	vec_each (c, &l->carries)
-		u->used[c->next->id] = true;
+	int n = 0;
+	mark_states(u, s);
+	for (int i = 0; i < l->carries.n; i++)
+		if (is_used(u, l->carries.at[i].state))
+			l->carries.at[n++] = l->carries.at[i];
+	l->carries.n = n;
+	n = 0;
+	for (int i = 0; i < l->collects.n; i++)
+		if (is_used(u, l->collects.at[i].out))
+			l->collects.at[n++] = l->collects.at[i];
+	l->collects.n = n;
+	s->out = ir_stage_made(s, 0);
+	mark_copied(u, l, false);
 	vec_each (c, &l->collects)
-		u->used[c->from->id] = true;
+		mark_slot(u, &c->at, "collect");
 	l->body.n = prune_stages(u, l->body.n, l->body.at);
 }
 
@@ -146,7 +253,7 @@ int ir_pass_prune(struct ir_program *p, struct err *e)
 {
 	(void)e;
 	struct arena *scratch = arena_new();
-	struct uses u = { NEWN(scratch, bool, p->buffers.n + 1) };
+	struct uses u = { NEWN(scratch, bool, p->buffers.n + 1), p->buffers.n, scratch };
 	int n = 0;
 	vec_each (size, &p->sizes) /* extents mention it without reading it */
 		u.used[size->count->id] = true;

@@ -9,10 +9,15 @@ enum {
 	MAX_BODY = 2000, /* no stage grows beyond this cost */
 };
 
-static void remove_stage(struct ir_program *p, int i)
+/* Stages that run one after the other: the program's, or the body of a loop. */
+struct list {
+	VEC(struct ir_stage *);
+};
+
+static void remove_stage(struct list *list, int i)
 {
-	for (p->stages.n--; i < p->stages.n; i++)
-		p->stages.at[i] = p->stages.at[i + 1];
+	for (list->n--; i < list->n; i++)
+		list->at[i] = list->at[i + 1];
 }
 
 /* Readers of a buffer. */
@@ -20,7 +25,7 @@ struct readers {
 	const struct ir_buffer *buf;
 	int stages, sites; /* reading stages; distinct loads in them, summed over stages */
 	bool wider;        /* some reader's space has more points than the buffer has elements */
-	bool loops;        /* some reader is a reduction */
+	bool copied;       /* some loop copies it as it is: the next value of a state, or what is collected */
 	int in_stage;
 };
 
@@ -47,23 +52,47 @@ static expr space_count(struct ir_program *p, const struct ir_stage *s)
 	return n;
 }
 
-static struct readers readers_of(struct ir_program *p, const struct ir_buffer *b)
+/* Whether the loop, or one inside, copies the buffer. */
+static bool copies(const struct ir_loop *l, const struct ir_buffer *b)
+{
+	vec_each (c, &l->carries)
+		if (c->next == b)
+			return true;
+	vec_each (c, &l->collects)
+		if (c->from == b)
+			return true;
+	vec_each (s, &l->body)
+		if ((*s)->loop && copies((*s)->loop, b))
+			return true;
+	return false;
+}
+
+/* `loop`: whose body the list is, or null. */
+static struct readers readers_of(struct ir_program *p, const struct list *list, const struct ir_loop *loop,
+                                 const struct ir_buffer *b)
 {
 	struct readers r = { .buf = b };
 	expr own = ir_buffer_count(p, b);
-	vec_each (ps, &p->stages) {
+	vec_each (ps, list) {
 		struct ir_stage *s = *ps;
 		r.in_stage = 0;
 		ir_stage_exprs(s, count_slot, &r);
+		r.copied |= s->loop && copies(s->loop, b);
 		if (!r.in_stage)
 			continue;
 		r.stages++;
 		r.sites += r.in_stage;
 		r.wider |= s->kind == IR_LOOP; /* it reads in every turn */
-		r.loops |= s->kind == IR_REDUCE;
 		/* own >= readers' space, provably */
 		r.wider |= s->kind != IR_LOOP && !ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s)));
 	}
+	if (!loop)
+		return r;
+	r.copied |= copies(loop, b);
+	r.in_stage = 0;
+	vec_each (c, &loop->collects)
+		ir_walk(c->at, count_site, &r);
+	r.copied |= r.in_stage > 0; /* a position is no stage to move into */
 	return r;
 }
 
@@ -129,24 +158,24 @@ static void store_slot(void *user, expr *slot, const char *role)
 }
 
 /* The map at index i moves into all its readers, unless one of them would become too large. */
-static bool substitute(struct ir_program *p, int i)
+static bool substitute(struct ir_program *p, struct list *list, int i)
 {
-	struct slot_job job = { .p = p, .map = { p->stages.at[i] }, .scratch = arena_new() };
-	for (int k = i + 1; k < p->stages.n; k++)
-		ir_stage_exprs(p->stages.at[k], substitute_slot, &job);
-	for (int k = i + 1; k < p->stages.n && !job.large; k++)
-		ir_stage_exprs(p->stages.at[k], store_slot, &job);
+	struct slot_job job = { .p = p, .map = { list->at[i] }, .scratch = arena_new() };
+	for (int k = i + 1; k < list->n; k++)
+		ir_stage_exprs(list->at[k], substitute_slot, &job);
+	for (int k = i + 1; k < list->n && !job.large; k++)
+		ir_stage_exprs(list->at[k], store_slot, &job);
 	arena_free(job.scratch);
 	if (!job.large)
-		remove_stage(p, i);
+		remove_stage(list, i);
 	return !job.large;
 }
 
-static bool worth_inlining(struct ir_program *p, const struct ir_stage *s)
+static bool worth_inlining(const struct ir_stage *s, const struct readers *readers)
 {
-	if (s->kind != IR_MAP || s->out->role != IR_TEMP)
+	struct readers r = *readers;
+	if (s->kind != IR_MAP || s->out->role != IR_TEMP || r.copied)
 		return false;
-	struct readers r = readers_of(p, s->out);
 	int cost = ir_cost(s->value);
 	if (!r.stages || cost > MAX_BODY)
 		return false;
@@ -197,16 +226,15 @@ static bool same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
 
 /* What accumulates is at index i; its only reader is a map at index j over the same extents. It moves to j's place,
  * since the map may read what was defined between. */
-static bool absorb_map(struct ir_program *p, int i)
+static bool absorb_map(struct ir_program *p, struct list *list, int i, const struct readers *r)
 {
-	struct ir_stage *s = p->stages.at[i];
+	struct ir_stage *s = list->at[i];
 	if (!ir_accumulates(s) || s->out->role != IR_TEMP || ir_combine_is_arg(s->combine))
 		return false;
-	struct readers r = readers_of(p, s->out);
-	if (r.stages != 1)
+	if (r->stages != 1 || r->copied)
 		return false;
-	for (int j = i + 1; j < p->stages.n; j++) {
-		struct ir_stage *m = p->stages.at[j];
+	for (int j = i + 1; j < list->n; j++) {
+		struct ir_stage *m = list->at[j];
 		struct post_job job = { .buf = s->out, .plain = true };
 		struct readers in = { .buf = s->out };
 		ir_stage_exprs(m, count_slot, &in);
@@ -224,31 +252,48 @@ static bool absorb_map(struct ir_program *p, int i)
 		s->post = post;
 		s->out = m->out;
 		for (int k = i; k < j - 1; k++)
-			p->stages.at[k] = p->stages.at[k + 1];
-		p->stages.at[j - 1] = s;
-		remove_stage(p, j);
+			list->at[k] = list->at[k + 1];
+		list->at[j - 1] = s;
+		remove_stage(list, j);
 		return true;
 	}
 	return false;
 }
 
-int ir_pass_inline(struct ir_program *p, struct err *e)
+static void inline_list(struct ir_program *p, struct list *list, const struct ir_loop *loop)
 {
-	(void)e;
 	for (bool again = true; again;) {
 		again = false;
-		for (int i = 0; i < p->stages.n; i++) {
-			struct ir_stage *s = p->stages.at[i];
-			if (absorb_map(p, i)) {
+		for (int i = 0; i < list->n; i++) {
+			struct ir_stage *s = list->at[i];
+			if (s->loop)
+				continue;
+			struct readers r = readers_of(p, list, loop, s->out);
+			if (absorb_map(p, list, i, &r)) {
 				again = true;
 				continue;
 			}
-			if (!worth_inlining(p, s) || !substitute(p, i))
+			if (!worth_inlining(s, &r) || !substitute(p, list, i))
 				continue;
 			i--;
 			again = true;
 		}
 	}
+	vec_each (s, list) {
+		if (!(*s)->loop)
+			continue;
+		struct list body = { (*s)->loop->body.at, (*s)->loop->body.n, (*s)->loop->body.cap };
+		inline_list(p, &body, (*s)->loop);
+		(*s)->loop->body.n = body.n;
+	}
+}
+
+int ir_pass_inline(struct ir_program *p, struct err *e)
+{
+	struct list all = { p->stages.at, p->stages.n, p->stages.cap };
+	(void)e;
+	inline_list(p, &all, NULL);
+	p->stages.n = all.n;
 	/* What was inlined may have become the same. */
 	return ir_pass_merge(p, e);
 }

@@ -37,6 +37,9 @@ struct text {
 	struct str body, outputs;
 	char name[BUFFERS][8];
 	int shape[BUFFERS], n;
+	int names; /* given so far */
+	int loops; /* around, and in all */
+	int all_loops;
 };
 
 static const char *load(struct text *t, const char *i, const char *j)
@@ -65,7 +68,9 @@ static const char *value(struct text *t, const char *i, const char *j, int depth
 {
 	const char *a, *b;
 	if (depth == 0 || pick(5) == 0)
-		return pick(6) ? load(t, i, j) : arena_printf(t->arena, "i32(%s)", pick(2) ? i : j);
+		return pick(6)               ? load(t, i, j)
+		       : t->loops && pick(2) ? arena_printf(t->arena, "i32(turn%d)", t->loops - 1)
+		                             : arena_printf(t->arena, "i32(%s)", pick(2) ? i : j);
 	a = value(t, i, j, depth - 1);
 	b = value(t, i, j, depth - 1);
 	switch (pick(6)) {
@@ -78,19 +83,44 @@ static const char *value(struct text *t, const char *i, const char *j, int depth
 	}
 }
 
+static void loop(struct text *t, bool output);
+
+static void name_it(struct text *t, int b, int s)
+{
+	snprintf(t->name[b], sizeof t->name[b], "b%d", t->names++);
+	t->shape[b] = s;
+}
+
+static void also_output(struct text *t, const char *name, const char *extents)
+{
+	str_printf(&t->outputs, "%s%s: i32[%s]", t->outputs.n ? ", " : "", name, extents);
+}
+
+/* The axes that stand for N and K in a buffer of the shape; null where it has none. */
+static const char *axis_of_n(int s)
+{
+	return s == 2 || s == 4 || s == 6 ? NULL : s == 5 ? "j" : "i";
+}
+static const char *axis_of_k(int s)
+{
+	return s == 2 || s == 5 ? "i" : s == 0 || s == 4 ? "j" : NULL;
+}
+
 /* A stage that makes a new buffer of some shape. */
 static void stage(struct text *t, bool output)
 {
 	static const char *const combine[] = { "sum", "max", "min", "prod" };
 	int s = pick(SHAPES), kind = pick(8), b = t->n;
+	if (pick(6) == 0 && t->loops < 2) {
+		loop(t, output);
+		return;
+	}
 	bool has_i = s != 2 && s != 4 && s != 6, has_j = s != 1 && s != 3 && s != 6;
 	/* N runs on the first axis of all shapes but K and [K,N]; what the shape lacks is reduced, or zero. */
-	const char *i = s == 2 || s == 4 || s == 6 ? NULL : s == 5 ? "j" : "i";
-	const char *j = s == 2 || s == 5 ? "i" : s == 0 || s == 4 ? "j" : NULL;
-	snprintf(t->name[b], sizeof t->name[b], "b%d", b);
-	t->shape[b] = s;
+	const char *i = axis_of_n(s), *j = axis_of_k(s);
+	name_it(t, b, s);
 	struct str *o = &t->body;
-	str_printf(o, "  b%d: i32[%s] = ", b, shape[s].dims);
+	str_printf(o, "  %s: i32[%s] = ", t->name[b], shape[s].dims);
 	if (kind == 0 && s == 0) {
 		str_printf(o, "scatter %s (i, j | r<N, s<K) init %s at [mod(r * 2, N), s] value %s%s\n", pick(2) ? "sum" : "max",
 			   value(t, "i", "j", 1), value(t, "r", "s", 2), pick(2) ? " where 1 <= r" : "");
@@ -106,8 +136,77 @@ static void stage(struct text *t, bool output)
 		str_printf(o, "map (%s) %s\n", shape[s].axes, value(t, i ? i : "0", j ? j : "0", 2));
 	}
 	if (output)
-		str_printf(&t->outputs, "%sb%d: i32[%s]", t->outputs.n ? ", " : "", b, shape[s].dims);
+		also_output(t, t->name[b], shape[s].dims);
 	t->n++;
+}
+
+static bool full(const struct text *t)
+{
+	return t->n > BUFFERS - 4;
+}
+
+/* The next value of state `k`: another state, a buffer from anywhere of its shape, or one of its own. */
+static const char *next_value(struct text *t, int k)
+{
+	int s = t->shape[k], other = pick(t->n);
+	const char *i = axis_of_n(s), *j = axis_of_k(s);
+	if (pick(2) && t->shape[other] == s)
+		return t->name[other];
+	char *name = arena_printf(t->arena, "b%d", t->names++);
+	str_printf(&t->body, "  %s: i32[%s] = map (%s) %s\n", name, shape[s].dims, shape[s].axes,
+		   value(t, i ? i : "0", j ? j : "0", 2));
+	return name;
+}
+
+static const char *first_element(struct text *t, int b)
+{
+	int s = t->shape[b];
+	bool both = strchr(shape[s].dims, ',') != NULL;
+	return arena_printf(t->arena, "%s[%s]", t->name[b], both ? "0, 0" : *shape[s].dims ? "0" : "");
+}
+
+/* A loop of three turns or, with a condition, fewer; behind it its states are there to be read. */
+static void loop(struct text *t, bool output)
+{
+	int first = t->n, states = 1 + pick(3), body = 1 + pick(4), s;
+	const char *next[3], *i, *j, *inits[3];
+	struct str *o = &t->body;
+	if (t->n + states + 1 > BUFFERS - 4)
+		states = 1;
+	for (int k = 0; k < states; k++) {
+		s = pick(SHAPES);
+		i = axis_of_n(s);
+		j = axis_of_k(s);
+		inits[k] = value(t, i ? i : "0", j ? j : "0", 1);
+		name_it(t, first + k, s);
+	}
+	str_printf(o, "  loop turn%d<3", t->loops);
+	if (pick(3) == 0)
+		str_printf(o, " while %s < i32(40)", first_element(t, first));
+	str_add(o, " {\n");
+	for (int k = 0; k < states; k++)
+		str_printf(o, "  carry %s: i32[%s] (%s) %s\n", t->name[first + k], shape[t->shape[first + k]].dims,
+			   shape[t->shape[first + k]].axes, inits[k]);
+	t->n = first + states;
+	t->loops++;
+	for (int k = 0; k < body && !full(t); k++)
+		stage(t, false);
+	for (int k = 0; k < states; k++)
+		next[k] = next_value(t, first + k);
+	for (int k = 0; k < states; k++)
+		str_printf(o, "  next %s = %s\n", t->name[first + k], next[k]);
+	if (output && t->loops == 1) {
+		int from = pick(t->n);
+		char *name = arena_printf(t->arena, "b%d", t->names++);
+		const char *extents = arena_printf(t->arena, "%s%s", *shape[t->shape[from]].dims ? "3," : "3", shape[t->shape[from]].dims);
+		str_printf(o, "  collect %s: i32[%s] at %s = %s\n", name, extents, pick(2) ? "turn0" : "2 - turn0", t->name[from]);
+		also_output(t, name, extents);
+	}
+	str_add(o, "  }\n");
+	t->loops--;
+	t->n = first + states;
+	if (output && pick(2))
+		also_output(t, t->name[first], shape[t->shape[first]].dims);
 }
 
 static const char *random_text(struct arena *a)
@@ -118,8 +217,12 @@ static const char *random_text(struct arena *a)
 	strcpy(t.name[1], "q");
 	t.shape[0] = 0;
 	t.shape[1] = 2;
-	for (int k = 0; k < stages; k++)
+	for (int k = 0; k < stages && !full(&t); k++)
 		stage(&t, k + 1 == stages || pick(5) == 0);
+	if (!t.outputs.n) {
+		also_output(&t, "last", "N");
+		str_printf(&t.body, "  last: i32[N] = map (i) %s\n", value(&t, "i", "0", 1));
+	}
 	return arena_printf(a, "program random(x: i32[N,K], q: i32[K]) -> (%s)\n%s", str_text(&t.outputs), str_text(&t.body));
 }
 
