@@ -198,7 +198,8 @@ static void loop(struct text *t, bool output)
 	if (output && t->loops == 1) {
 		int from = pick(t->n);
 		char *name = arena_printf(t->arena, "b%d", t->names++);
-		const char *extents = arena_printf(t->arena, "%s%s", *shape[t->shape[from]].dims ? "3," : "3", shape[t->shape[from]].dims);
+		const char *dims = shape[t->shape[from]].dims;
+		const char *extents = arena_printf(t->arena, "%s%s", *dims ? "3," : "3", dims);
 		str_printf(o, "  collect %s: i32[%s] at %s = %s\n", name, extents, pick(2) ? "turn0" : "2 - turn0", t->name[from]);
 		also_output(t, name, extents);
 	}
