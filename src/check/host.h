@@ -74,8 +74,8 @@ struct host_memory {
  * say; host_shapes() gave the most that they can be. Fails when a size tensor says what cannot be. */
 int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
 	       struct err *e);
-/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait, the sizes found. On success the pointers
- * in `out` (host_outputs() of them) are the caller's to free; on failure nothing is left. */
+/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait, the sizes found. On success the
+ * pointers in `out` (host_outputs() of them) are the caller's to free; on failure nothing is left. */
 int host_run(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
              void *stream, struct err *e);
 

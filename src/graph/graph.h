@@ -76,7 +76,7 @@ struct graph_node {
 	bool folded;                      /* all its outputs are constants */
 	struct {
 		VEC(const char *);
-	} sizes;                          /* symbols of the sizes that it finds out at run time, in the order in which they are made */
+	} sizes;                          /* symbols of the sizes that it finds out at run time, in the order of making */
 	const char *why, *advice;         /* when not known: a sentence without the node's name; what to do, or null */
 	enum err_code code;               /* when not known: ERR_UNSUPPORTED or ERR_MODEL */
 };

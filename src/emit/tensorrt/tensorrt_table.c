@@ -148,7 +148,8 @@ static void put_exprs(struct table *t)
 		[TPAT_RT_SELECT] = "SELECT",
 		[TPAT_RT_SIZE] = "SIZE",
 	};
-	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis; of SIZE: output first), number }. */");
+	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis; of SIZE: output first), "
+	                 "number }. */");
 	str_line(t->out, "static const struct tpat_rt_expr %s_expr[] = {", t->id);
 	for (int i = 0; i < t->exprs.row.n; i++) {
 		const struct tpat_rt_expr *x = &t->exprs.row.at[i];
