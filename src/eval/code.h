@@ -233,10 +233,11 @@ struct eval_ready {
 int eval_prepare(struct eval_run *run, const struct ir_stage *s, struct eval_ready *out);
 int eval_ready_run(struct eval_run *run, const struct eval_ready *r);
 
-/* stage.c, eval_scatter.c, eval_scan.c, eval_loop.c: add a stage's parts; `out` has its memory. */
+/* stage.c, eval_scatter.c, eval_scan.c, eval_sort.c, eval_loop.c: add a stage's parts; `out` has its memory. */
 int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, struct eval_ready *ready);
 int eval_scatter(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_scan(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
+int eval_sort(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_loop(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 /* Run at once: a stage, or a map into a buffer that is none of the program's. */
 int eval_stage(struct eval_run *run, const struct ir_stage *s);

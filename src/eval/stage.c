@@ -344,8 +344,8 @@ int eval_prepare(struct eval_run *run, const struct ir_stage *s, struct eval_rea
 	case IR_REDUCE: return reduce(run, s, out);
 	case IR_SCATTER: return eval_scatter(run, s, out);
 	case IR_SCAN: return eval_scan(run, s, out);
+	case IR_SORT: return eval_sort(run, s, out);
 	case IR_LOOP: return eval_loop(run, s, out);
-	case IR_SORT:
 	case IR_COMPACT: break;
 	}
 	struct eval_part whole = { .fn = run_whole, .user = (void *)(uintptr_t)s };

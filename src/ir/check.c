@@ -129,6 +129,8 @@ static void check_positions(struct checker *c)
 		complain(c, "a sort gives positions, of type i32 or i64", "");
 	if (s->kind == IR_SORT && (s->axis < 0 || s->axis >= out->rank || s->space_rank != 1))
 		complain(c, "sorts along an axis that it does not have, or over several", "");
+	if (s->kind == IR_SORT && out->rank == IR_MAX_RANK)
+		complain(c, "sorts a buffer of too many axes", "");
 	if (s->kind != IR_COMPACT)
 		return;
 	const struct ir_size *size = out->rank == 1 && out->dim[0]->op == IR_SYMBOL ? ir_size_find(c->p, out->dim[0]->name)

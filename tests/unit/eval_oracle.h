@@ -288,12 +288,42 @@ static inline struct oracle_value oracle_reduce(struct oracle *o, const struct i
 	return y;
 }
 
-/* A map's, a reduction's or a scan's buffer, element by element. */
+/* Whether v comes before w in the order of a sort: a NaN behind all numbers, or before them when it descends. */
+static inline bool oracle_before(const struct ir_stage *s, struct oracle_value v, struct oracle_value w)
+{
+	struct oracle_value a = s->reverse ? w : v, b = s->reverse ? v : w;
+	enum type t = s->value->type;
+	if (type_is_float(t))
+		return a.f < b.f || (isnan(b.f) && !isnan(a.f));
+	return oracle_exact(t, a.i) < oracle_exact(t, b.i);
+}
+
+/* The element of a sort at `axis`: the one before which as many others come. */
+static inline struct oracle_value oracle_sort(struct oracle *o, const struct ir_stage *s, int64_t *axis, int64_t extent)
+{
+	int r = s->out->rank;
+	for (int64_t i = 0; i < extent; i++) {
+		int64_t ahead = 0;
+		axis[r] = i;
+		struct oracle_value own = oracle_eval(o, s->value);
+		for (int64_t k = 0; k < extent; k++) {
+			axis[r] = k;
+			struct oracle_value other = oracle_eval(o, s->value);
+			ahead += oracle_before(s, other, own) || (k < i && !oracle_before(s, own, other));
+		}
+		if (ahead == axis[s->axis])
+			return (struct oracle_value){ 0, i };
+	}
+	abort();
+}
+
+/* A map's, a reduction's, a scan's or a sort's buffer, element by element. */
 static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, const int64_t *extent)
 {
 	struct tensor *out = &o->buffer[s->out->id];
 	int64_t axis[2 * IR_MAX_RANK] = { 0 }, count = tensor_count(out);
-	enum type made = s->kind == IR_MAP || !ir_combine_is_arg(s->combine) ? s->value->type : TYPE_I64;
+	bool positions = s->kind == IR_SORT || (s->kind != IR_MAP && ir_combine_is_arg(s->combine));
+	enum type made = positions ? TYPE_I64 : s->value->type;
 	o->axis = axis;
 	for (int64_t n = 0; n < count; n++) {
 		int64_t rest = n;
@@ -303,6 +333,7 @@ static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, cons
 		}
 		struct oracle_value y = s->kind == IR_MAP    ? oracle_eval(o, s->value)
 		                        : s->kind == IR_SCAN ? oracle_scan(o, s, axis, out->dim[s->axis])
+		                        : s->kind == IR_SORT ? oracle_sort(o, s, axis, extent[out->rank])
 		                                             : oracle_reduce(o, s, axis, extent);
 		if (s->post) {
 			o->acc = y;

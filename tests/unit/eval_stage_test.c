@@ -334,6 +334,63 @@ static void programs(void)
 	CHECK(tensor_float(&out[1], 1) == 20 && out[1].data != v.data && tensor_float(&out[3], 0) == 4);
 }
 
+/* ---- Sorts. */
+
+static void sorts(void)
+{
+	static const struct {
+		int rows, n, inner, k;
+	} shape[] = { { 3, 40, 2, 40 }, { 1, 1, 1, 1 }, { 4, 33, 1, 5 }, { 2, 60, 1, 3 }, { 5, 2, 3, 1 }, { 0, 4, 1, 2 },
+		      { 2, 3, 1, 0 } };
+	static const enum type types[] = { TYPE_F32, TYPE_F64, TYPE_I8,  TYPE_U8,  TYPE_I16, TYPE_U16,
+		                           TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64, TYPE_BOOL };
+	for (int s = 0; s < COUNT(shape); s++) {
+		int a = shape[s].rows, n = shape[s].n, b = shape[s].inner, k = shape[s].k;
+		for (int t = 0; t < COUNT(types); t++) {
+			struct tensor x = random_of(types[t], 3, (int64_t[]){ a, n, b }, type_is_signed(types[t]) ? -9 : 0,
+			                            types[t] == TYPE_BOOL ? 1 : 20);
+			for (int64_t i = 0; type_is_float(types[t]) && i < tensor_count(&x); i++)
+				if (i % 7 < 4)
+					tensor_set_float(&x, i, ((double[]){ (double)NAN, -0.0, (double)INFINITY, -(double)INFINITY })[i % 7]);
+			for (int64_t i = 0; type_info(types[t])->bits == 64 && type_is_int(types[t]) && i < tensor_count(&x); i += 5)
+				tensor_set_int(&x, i, i % 2 ? INT64_MIN + i % 3 : INT64_MAX - i % 3);
+			const char *name = type_name(types[t]);
+			compare(parse(arena_printf(arena,
+			                           "program p(x: %s[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d,%d,%d], w0: i64[%d])\n"
+			                           "  u0: i64[%d,%d,%d] = sort along j (i, j, k | r<%d) x[i, r, k]\n"
+			                           "  v0: i32[%d,%d,%d] = sort descending along k (i, j, k | r<%d) x[i, r, j]\n"
+			                           "  w0: i64[%d] = sort descending along i (i | r<%d) x[%d, r, 0]\n",
+			                           name, a, n, b, a, k, b, a, b, k, a ? k : 0, a, k, b, n, a, b, k, n, a ? k : 0,
+			                           a ? n : 0, a ? a - 1 : 0)),
+			        &x, NULL, NULL);
+		}
+	}
+}
+
+/* Large: stable, whatever the number of threads, and the first k are the first of all. */
+static void large_sorts(void)
+{
+	struct ir_program *p = parse("program p(x: f32[3,20000]) -> (y: i64[3,20000], z: i64[3,100])\n"
+	                             "  y: i64[3,20000] = sort descending along j (i, j | r<20000) x[i, r]\n"
+	                             "  z: i64[3,100] = sort descending along j (i, j | r<20000) x[i, r]\n");
+	struct tensor x = random_of(TYPE_F32, 2, (int64_t[]){ 3, 20000 }, -50, 50), out[2];
+	const struct tensor *in = &x;
+	for (int threads = 1; threads < 4; threads++) {
+		CHECK_INT(eval_program(p, &in, out, &(struct eval_options){ .threads = threads }, arena, &error), 0);
+		int64_t wrong = 0;
+		for (int64_t i = 0; i < 60000; i++) {
+			int64_t at = tensor_int(&out[0], i), row = i / 20000 * 20000;
+			if (i > row) {
+				int64_t last = tensor_int(&out[0], i - 1);
+				double v = tensor_float(&x, row + last), w = tensor_float(&x, row + at);
+				wrong += v < w || (v == w && at <= last);
+			}
+			wrong += i % 20000 < 100 && tensor_int(&out[1], i / 20000 * 100 + i % 20000) != at;
+		}
+		CHECK_INT(wrong, 0);
+	}
+}
+
 static void memory(void)
 {
 	struct tensor x = random_of(TYPE_F32, 1, (int64_t[]){ 100000 }, 0, 9), y;
@@ -365,7 +422,7 @@ static void memory(void)
 
 int main(void)
 {
-	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products, scatters,
+	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products, scatters, sorts, large_sorts,
 		                              half_scatter, symbols,        programs,     memory };
 	return run_tests(COUNT(test), test);
 }
