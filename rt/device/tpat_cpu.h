@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef int8_t i8;
@@ -274,5 +275,55 @@ BITS_F8(f8e4m3fn) BITS_F8(f8e4m3fnuz) BITS_F8(f8e5m2) BITS_F8(f8e5m2fnuz) BITS_F
 BITS(u4, u4, f4e2m1, f4e2m1) BITS(f4e2m1, f4e2m1, u4, u4) BITS(u8, u8, bool, bool) BITS(i8, i8, bool, bool)
 BITS(i8, i8, u8, u8) BITS(u8, u8, i8, i8) BITS(i16, i16, u16, u16) BITS(u16, u16, i16, i16)
 BITS(i32, i32, u32, u32) BITS(u32, u32, i32, i32) BITS(i64, i64, u64, u64) BITS(u64, u64, i64, i64)
+
+/* ---- Sorting: keys that order as the values do (-0 is 0, a NaN larger than all numbers), and where they stood. */
+
+struct sort_item {
+	u64 key;
+	i64 place;
+};
+
+/* Room for n items, and for as many while they are sorted. Given back with free(). */
+static inline struct sort_item *sort_new(i64 n)
+{
+	struct sort_item *item = malloc(2 * (size_t)n * sizeof *item + 1);
+	if (!item)
+		abort();
+	return item;
+}
+
+/* In ascending order of their keys, by merging; of equal keys the first stays the first. */
+static inline void sort_items(struct sort_item *item, i64 n)
+{
+	struct sort_item *from = item, *to = item + n;
+	for (i64 width = 1; width < n; width *= 2) {
+		for (i64 low = 0; low < n; low += 2 * width) {
+			i64 middle = low + width < n ? low + width : n, high = middle + width < n ? middle + width : n;
+			for (i64 i = low, a = low, b = middle; i < high; i++)
+				to[i] = b == high || (a < middle && from[a].key <= from[b].key) ? from[a++] : from[b++];
+		}
+		struct sort_item *made = to;
+		to = from;
+		from = made;
+	}
+	if (from != item)
+		memcpy(item, from, (size_t)n * sizeof *item);
+}
+
+static inline u64 key_of_bits(u64 bits, u64 sign, u64 infinity)
+{
+	u64 magnitude = bits & (sign - 1);
+	return magnitude > infinity ? 2 * sign - 1 : bits & sign ? sign - magnitude : sign + magnitude;
+}
+#define KEYS(name, T, key)                                             \
+	static inline u64 key_ascending_##name(T x) { return (key); } \
+	static inline u64 key_descending_##name(T x) { return ~(u64)(key); }
+#define INT_KEYS(T) KEYS(T, T, (u64)(i64)x ^ (u64)1 << 63)
+#define UINT_KEYS(T) KEYS(T, T, (u64)x)
+INT_KEYS(i8) INT_KEYS(i16) INT_KEYS(i32) INT_KEYS(i64) KEYS(bool, bool, x) UINT_KEYS(u8) UINT_KEYS(u16) UINT_KEYS(u32)
+UINT_KEYS(u64)
+KEYS(f16, f16, key_of_bits(x.bits, 0x8000, 0x7c00)) KEYS(bf16, bf16, key_of_bits(x.bits, 0x8000, 0x7f80))
+KEYS(f32, float, key_of_bits(u32_bits_of_f32(x), 0x80000000, 0x7f800000))
+KEYS(f64, double, key_of_bits(u64_bits_of_f64(x), (u64)1 << 63, (u64)0x7ff << 52))
 
 #endif

@@ -56,9 +56,46 @@ static void print_packed(struct gen_text *g, const struct ir_stmt *s, const char
 	str_printf(g->out, ", %s, %d);\n", s->name, s->width);
 }
 
+/* A row: its keys, in order, and what is to be done with the first of them. */
+static void print_sort(struct gen_text *g, const struct ir_stmt *s)
+{
+	begin(g, "struct sort_item *sorted = sort_new(");
+	gen_expr(g, s->to);
+	str_add(g->out, ");\n");
+	begin(g, "");
+	str_printf(g->out, "for (i64 %s = 0; %s < ", s->name2, s->name2);
+	gen_operand(g, s->to);
+	str_printf(g->out, "; %s++) {\n", s->name2);
+	g->out->indent++;
+	gen_lets(g, s->value, NULL);
+	begin(g, "");
+	str_printf(g->out, "sorted[%s] = (struct sort_item){ key_%sscending_%s(", s->name2, s->mutable ? "de" : "a",
+	           type_name(s->value->type));
+	gen_expr(g, s->value);
+	str_printf(g->out, "), %s };\n", s->name2);
+	gen_lets_end(g);
+	g->out->indent--;
+	str_line(g->out, "}");
+	begin(g, "sort_items(sorted, ");
+	gen_expr(g, s->to);
+	str_add(g->out, ");\n");
+	begin(g, "");
+	str_printf(g->out, "for (i64 %s = 0; %s < ", s->name, s->name);
+	gen_operand(g, s->from);
+	str_printf(g->out, "; %s++) {\n", s->name);
+	str_line(g->out, "\tconst i64 %s = sorted[%s].place;", s->name2, s->name);
+	print_block(g, s->body);
+	str_line(g->out, "}");
+	str_line(g->out, "free(sorted);");
+}
+
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *type = gen_type(g, s->type);
+	if (s->kind == IR_SORT_SERIAL) {
+		print_sort(g, s);
+		return;
+	}
 	if (s->value || s->at)
 		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);
 	switch (s->kind) {
@@ -132,7 +169,11 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_LANES_COMBINE:
 	case IR_LANES_SCAN:
 	case IR_TILE_NEXT:
-	case IR_TILES_BEFORE: ck(!"a serial body has one lane"); break;
+	case IR_TILES_BEFORE:
+	case IR_SHARED:
+	case IR_LAMBDA:
+	case IR_INVOKE:
+	case IR_SORT_SERIAL: ck(!"a serial body has one lane, and sorts as is printed above"); break;
 	}
 	gen_lets_end(g);
 }

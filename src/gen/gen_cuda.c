@@ -116,8 +116,62 @@ static void assignment(struct gen_text *g, expr at, expr value)
 	str_add(g->out, ";\n");
 }
 
+/* A function of the kernel's own. What its value computes more than once is declared inside of it. */
+static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
+{
+	const char *separator = "";
+	line_begin(g);
+	str_printf(g->out, "const auto %s = [&](", s->name);
+	vec_each (a, &s->args) {
+		str_printf(g->out, "%s%s %s", separator, gen_type(g, a->type), a->name);
+		separator = ", ";
+	}
+	str_add(g->out, ") {\n");
+	print_block(g, s->body);
+	g->out->indent++;
+	if (s->value) {
+		gen_lets(g, s->value, NULL);
+		line_begin(g);
+		str_printf(g->out, "return %s%s", s->text ? s->text : "", s->text ? "(" : "");
+		gen_expr(g, s->value);
+		str_printf(g->out, "%s;\n", s->text ? ")" : "");
+	}
+	g->out->indent--;
+	str_line(g->out, "};");
+}
+
+static void print_call(struct gen_text *g, const struct ir_stmt *s)
+{
+	const char *separator = "";
+	line_begin(g);
+	if (s->name2)
+		str_printf(g->out, "const %s %s = ", gen_type(g, s->type), s->name2);
+	str_printf(g->out, "%s(", s->name);
+	vec_each (a, &s->args) {
+		str_add(g->out, separator);
+		separator = ", ";
+		if (a->value) {
+			gen_expr(g, a->value);
+		} else if (a->buf) {
+			str_add(g->out, a->buf->name);
+			if (!ir_is_int(a->at, 0)) {
+				str_add(g->out, " + ");
+				gen_operand(g, a->at);
+			}
+		} else {
+			str_add(g->out, a->name);
+		}
+	}
+	str_add(g->out, ");\n");
+}
+
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
+	if (s->kind == IR_LAMBDA) {
+		print_lambda(g, s);
+		gen_lets_end(g);
+		return;
+	}
 	if (s->value || s->at)
 		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);
 	switch (s->kind) {
@@ -201,6 +255,10 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_LANES_SCAN: print_scan(g, s); break;
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE: print_tile(g, s); break;
+	case IR_SHARED: str_line(g->out, "__shared__ %s %s;", s->text, s->name); break;
+	case IR_INVOKE: print_call(g, s); break;
+	case IR_LAMBDA:
+	case IR_SORT_SERIAL: ck(!"a lambda is printed above; a serial sort is for C"); break;
 	}
 	gen_lets_end(g);
 }
@@ -248,9 +306,28 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 	}
 }
 
+/* The headers of functions that are called, each once. */
+static void print_includes(struct str *out, const struct ir_block *b, struct map *seen)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		if (s->kind == IR_INVOKE && s->text && !map_get(seen, s->text)) {
+			map_put(seen, s->text, (void *)s->text);
+			str_printf(out, "#include \"%s\"\n", s->text);
+		}
+		if (s->body)
+			print_includes(out, s->body, seen);
+	}
+}
+
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 {
+	struct map seen = map_new(out->arena);
 	str_add(out, "#include \"tpat_device.h\"\n");
+	for (int i = 0; i < n; i++)
+		vec_each (step, &plans[i]->steps)
+			vec_each (k, *step)
+				print_includes(out, &(*k)->body, &seen);
 	for (int i = 0; i < n; i++) {
 		str_add(out, "\n/* ");
 		ir_print_summary(out, plans[i]->program);

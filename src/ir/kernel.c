@@ -23,3 +23,17 @@ bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b)
 {
 	return holds(k->shared.n, k->shared.at, b);
 }
+
+void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user)
+{
+	const expr own[] = { s->value, s->at, s->from, s->to, s->step };
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (own[i])
+			ir_walk(own[i], fn, user);
+	vec_each (a, &s->args) {
+		if (a->value)
+			ir_walk(a->value, fn, user);
+		if (a->at)
+			ir_walk(a->at, fn, user);
+	}
+}

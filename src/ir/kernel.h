@@ -28,6 +28,20 @@ enum ir_stmt_kind {
 			  * `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
 	IR_TILES_BEFORE, /* const type name = combine of name2 in the `from` tiles before this one, which is number `at`, or
 			  * `value` where `from` is 0. name2: the same in all threads. `buf` as above */
+	IR_SHARED,       /* text name; in the memory that the threads of a block share */
+	IR_LAMBDA,       /* auto name = [&](parameters: types and names of args) { body; return text(value); }; value may be null */
+	IR_INVOKE,       /* type name2 = name(args);  name2 may be null. text: the header that has the function */
+	IR_SORT_SERIAL,  /* for name = 0 .. from - 1: body, with name2 = where among 0 .. to - 1 the element is found whose value,
+			  * over name2, comes at that place of their stable order; descending when `mutable` */
+};
+
+/* A parameter: name and type. An argument: value, the address of buf[at], or name as it stands. */
+struct ir_arg {
+	const char *name;
+	enum type type;
+	expr value, at;
+	const struct ir_buffer *buf;
+	bool written;
 };
 
 struct ir_stmt {
@@ -40,6 +54,7 @@ struct ir_stmt {
 	const struct ir_buffer *buf;
 	expr at, value, from, to, step;
 	struct ir_block *body;
+	struct { VEC(struct ir_arg); } args;
 };
 
 struct ir_block {
@@ -71,6 +86,9 @@ struct ir_kernel {
 struct ir_step {
 	VEC(struct ir_kernel *);
 };
+
+/* Calls fn once for every node of the statement's own expressions, not of those in its body, operands first. */
+void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user);
 
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);

@@ -316,21 +316,14 @@ static void collect_node(void *user, expr e)
 	vec_push(c->p->arena, &c->k->symbols, e->name);
 }
 
-static void collect_expr(struct collect *c, expr e)
-{
-	if (e)
-		ir_walk(e, collect_node, c);
-}
-
 static void collect_block(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		collect_expr(c, s->value);
-		collect_expr(c, s->at);
-		collect_expr(c, s->from);
-		collect_expr(c, s->to);
-		collect_expr(c, s->step);
+		ir_stmt_walk(s, collect_node, c);
+		vec_each (a, &s->args)
+			if (a->buf)
+				add_buffer(c, a->buf);
 		if (s->buf && s->kind == IR_LOAD_VECTOR)
 			add_buffer(c, s->buf);
 		if (s->body)
@@ -338,15 +331,23 @@ static void collect_block(struct collect *c, const struct ir_block *b)
 	}
 }
 
+static void add_written(struct collect *c, const struct ir_buffer *b)
+{
+	if (ir_kernel_writes(c->k, b) || ir_kernel_shares(c->k, b))
+		return;
+	vec_push(c->p->arena, &c->k->written, b);
+	add_buffer(c, b);
+}
+
 static void collect_written(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		bool stores = s->buf && s->kind != IR_LOAD_VECTOR;
-		if (stores && !ir_kernel_writes(c->k, s->buf) && !ir_kernel_shares(c->k, s->buf)) {
-			vec_push(c->p->arena, &c->k->written, s->buf);
-			add_buffer(c, s->buf);
-		}
+		if (s->buf && s->kind != IR_LOAD_VECTOR)
+			add_written(c, s->buf);
+		vec_each (x, &s->args)
+			if (x->written)
+				add_written(c, x->buf);
 		if (s->body)
 			collect_written(c, s->body);
 	}
@@ -408,10 +409,7 @@ static void fit_block(struct fit *f, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		const expr own[] = { s->value, s->at, s->from, s->to, s->step };
-		for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-			if (own[k])
-				ir_walk(own[k], fit_node, f);
+		ir_stmt_walk(s, fit_node, f);
 		if (s->body)
 			fit_block(f, s->body);
 	}
@@ -454,10 +452,7 @@ static void find_sizes(struct size_use *u, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		const expr own[] = { s->value, s->at, s->from, s->to, s->step };
-		for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-			if (own[k])
-				ir_walk(own[k], find_size, u);
+		ir_stmt_walk(s, find_size, u);
 		if (s->body)
 			find_sizes(u, s->body);
 	}

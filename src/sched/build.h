@@ -98,6 +98,7 @@ void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr posi
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
 extern const struct sched_rule sched_rows, sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter,
-	sched_scan_thread, sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles, sched_loop_block;
+	sched_scan_thread, sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles, sched_loop_block,
+	sched_sort_block, sched_sort_select, sched_sort_radix;
 
 #endif

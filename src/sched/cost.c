@@ -1,6 +1,7 @@
 /* The analytic cost model: bytes that move, how well neighbouring threads' accesses fall together, and how much of the
  * device the threads fill. A stand-in for measurement, good enough to order choices. */
 #include "sched/loop.h"
+#include "sched/sort.h"
 
 #include <math.h>
 
@@ -126,10 +127,16 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 		ir_walk(s->where, add_load, &m);
 	}
 	overhead += tiles_overhead(p, s, c, t);
+	if (s->kind == IR_SORT) {
+		m.axis = s->out->rank;
+		m.points = (double)about(sort_count(p, s), t) * (double)about(s->space[0], t);
+	}
 	ir_walk(s->value, add_load, &m);
 	if (s->init)
 		m.bytes += 2 * outs * type_info(s->out->type)->bits / 8.0;
 	m.bytes += outs * type_info(s->out->type)->bits / 8.0;
+	if (s->kind == IR_SORT)
+		return sort_estimate(p, s, c, t, m.bytes);
 	/* Bandwidth needs about 1024 threads a processor, or fewer with more bytes each. */
 	double vector = c->rule == &sched_map ? c->param[0] : 1, full = t->processors * 1024.0;
 	double fill = threads * (vector > 4 ? 4 : vector) / full;

@@ -23,6 +23,9 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_compact_block,
 	&sched_compact_tiles,
 	&sched_loop_block,
+	&sched_sort_block,
+	&sched_sort_select,
+	&sched_sort_radix,
 	NULL,
 };
 

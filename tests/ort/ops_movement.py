@@ -308,20 +308,6 @@ def reverse_sequence(d):
     return Case([data(d, shape), lengths], {"time_axis": time, "batch_axis": 1 - time})
 
 
-@operator("TopK")
-def top_k(d):
-    shape = d.shape(1, 4, empty=0)
-    axis, dtype = d.axis(len(shape)) if d.opset >= 11 else d.integer(0, len(shape) - 1), d.dtype()
-    count = int(numpy.prod(shape))
-    x = d.rng.permutation(count).reshape(shape) - (count // 2 if numpy.dtype(dtype).kind != "u" else 0)
-    k, attrs = d.integer(1, shape[axis]), {"axis": axis}
-    if d.opset >= 11 and d.chance(0.6):
-        attrs["largest"] = d.integer(0, 1)
-    if d.opset < 10:
-        return Case([x.astype(dtype)], {**attrs, "k": k}, outputs=2)
-    return Case([x.astype(dtype), i64([k])], attrs, outputs=2, constant=(1,) if d.chance(0.7) else ())
-
-
 @operator("NonZero")
 def non_zero(d):
     return Case([d.array(d.dtype(), d.shape(0, 4), -1, 1).round() if d.chance(0.5) else d.array(numpy.bool_, d.shape(1, 3))])

@@ -256,6 +256,51 @@ static const struct schedule_case schedule_cases[] = {
 			     "  o: f32[] = sum (| r<L) y[r]\n"
 			     "  c: f32[M * 2] = scan sum along i (i) a[floordiv(i, 2)]\n",
 	  { "N=300", "N=0", "N=9001" } },
+	/* ---- sorts */
+	{ "sort_rows", "(t_x: f32[N,K]) -> (y: i64[N,K])\n  y: i64[N,K] = sort along j (i, j | r<K) t_x[i, r]\n",
+	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=4097", "N=2 K=1500" } },
+	{ "sort_short", "(t_x: f16[N,9]) -> (y: i64[N,9])\n  y: i64[N,9] = sort along j (i, j | r<9) f32(t_x[i, r])\n",
+	  { "N=300", "N=1", "N=0" } },
+	{ "sort_first_of_short", "(x: i8[N,70]) -> (y: i32[N,4])\n  y: i32[N,4] = sort descending along j (i, j | r<70) x[i, r]\n",
+	  { "N=40", "N=1" } },
+	{ "sort_bool", "(x: bool[3,N]) -> (y: i64[3,N])\n  y: i64[3,N] = sort descending along j (i, j | r<N) x[i, r]\n",
+	  { "N=33", "N=1" } },
+	{ "sort_i16", "(x: i16[2,600]) -> (y: i64[2,600])\n"
+		      "  y: i64[2,600] = sort descending along j (i, j | r<600) x[i, r] * i16(7000)\n", { "" } },
+	{ "sort_bf16", "(t_x: bf16[2,600]) -> (y: i64[2,600])\n  y: i64[2,600] = sort along j (i, j | r<600) f32(t_x[i, r])\n",
+	  { "" } },
+	{ "sort_u32", "(x: u32[2,600]) -> (y: i64[2,600])\n"
+		      "  y: i64[2,600] = sort descending along j (i, j | r<600) x[i, r] * u32(31234567)\n", { "" } },
+	{ "sort_i64", "(x: i64[2,600]) -> (y: i64[2,600])\n"
+		      "  y: i64[2,600] = sort along j (i, j | r<600) x[i, r] * i64(1234567890123)\n", { "" } },
+	{ "sort_u64", "(x: u64[2,70]) -> (y: i64[2,70])\n"
+		      "  y: i64[2,70] = sort descending along j (i, j | r<70) x[i, r] * u64(92345678901234567)\n", { "" } },
+	{ "sort_f64", "(t_x: f64[2,9000]) -> (y: i64[2,9000])\n"
+		      "  y: i64[2,9000] = sort descending along j (i, j | r<9000) t_x[i, r]\n", { "" } },
+	{ "sort_few", "(t_x: f32[N,9000]) -> (y: i64[N,7])\n  y: i64[N,7] = sort descending along j (i, j | r<9000) t_x[i, r]\n",
+	  { "N=1", "N=2" } },
+	{ "sort_several", "(n_x: i64[N,9000]) -> (y: i64[N,300])\n  y: i64[N,300] = sort along j (i, j | r<9000) n_x[i, r]\n",
+	  { "N=2" } },
+	{ "sort_first", "(x: f32[40000]) -> (y: i64[1])\n  y: i64[1] = sort along i (i | r<40000) x[r]\n", { "" } },
+	/* The k-th best falls with every element. */
+	{ "sort_rising", "(x: f32[N]) -> (y: i64[20])\n  y: i64[20] = sort descending along i (i | r<N) f32(r) + x[0] * 0.0\n",
+	  { "N=9000", "N=20" } },
+	{ "sort_steps", "(x: f32[9000]) -> (y: i64[20])\n"
+			"  y: i64[20] = sort descending along i (i | r<9000) f32(floordiv(r, 1000)) + x[0] * 0.0\n", { "" } },
+	{ "sort_axis_first", "(x: f32[A,B,C]) -> (y: i64[A,B,C])\n  y: i64[A,B,C] = sort along i (i, j, k | r<A) x[r, j, k]\n",
+	  { "A=20 B=3 C=5", "A=1 B=2 C=1", "A=0 B=3 C=2" } },
+	{ "sort_axis_middle", "(x: f32[A,30,C], q: i32[C,A]) -> (y: i64[A,8,C])\n"
+			      "  y: i64[A,8,C] = sort descending along j (i, j, k | r<30) x[i, r, k] * f32(q[k, i])\n",
+	  { "A=3 C=5", "A=1 C=1" } },
+	{ "sort_two_axes", "(q: i32[C,A]) -> (y: i64[A,4,2])\n"
+			   "  y: i64[A,4,2] = sort along k (i, j, k | r<C) f32(q[r, i]) + f32(j * r)\n", { "A=3 C=9" } },
+	{ "sort_first_symbol", "(x: f32[N,K], u0: f32[M]) -> (y: i64[N,M], o: f32[N,M])\n"
+			       "  y: i64[N,M] = sort descending along j (i, j | r<K) x[i, r]\n"
+			       "  o: f32[N,M] = map (i, j) x[i, min(index(y[i, j]), K - 1)] + u0[j]\n",
+	  { "N=3 K=70 M=5", "N=2 K=1 M=1", "N=1 K=3000 M=600", "N=2 K=10 M=0" } },
+	{ "sort_computed", "(x: f32[3,50], x2: f32[3,50]) -> (y: i64[3,50])\n"
+			   "  y: i64[3,50] = sort along j (i, j | r<50) let d = x[i, r] - x2[i, 49 - r]; d * d\n",
+	  { "" } },
 	/* ---- scatters */
 	{ "scatter_replace", "(x: f32[N,K], u0: f32[3,K]) -> (y: f32[N,K])\n"
 			     "  y: f32[N,K] = scatter replace (i, j | r<3, s<K) init x[i, j] at [r * 2, s] value u0[r, s]\n",

@@ -17,7 +17,7 @@
 #include "tests/schedule/schedule_cases.h"
 #include "tests/unit/test.h"
 
-enum { MAX_VARIANTS = 128, MAX_SHAPES = 6, MAX_BUFFERS = 32 };
+enum { MAX_VARIANTS = 128, MAX_SHAPES = 6, MAX_BUFFERS = 64 };
 
 /* One way to run a case's program. */
 struct variant {

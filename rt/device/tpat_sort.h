@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tpat_sort.h: what kernels of sort stages call. Rows are sorted by keys, unsigned integers that order as the values do;
+ * of equal keys the one that stands first comes first. A kernel gives what it sorts as functions of its own:
+ *   key(r)      the key of the element at position r of the row
+ *   place(r)    what stands for that element in the result: its position in the whole row
+ *   put(j, ..)  takes the element that comes at j
+ *
+ * Three ways: whole rows in shared memory (sort_rows), the first k of a row as it is read once (select_row), and passes
+ * over all of a row's digits, the least first (radix_count, radix_pass). Compiled like tpat_device.h. */
+#ifndef TPAT_SORT_H
+#define TPAT_SORT_H
+
+#include "tpat_device.h"
+
+#define TPAT_FN __device__ __forceinline__
+
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+
+/* -0 is 0, and a NaN larger than all numbers. */
+template <class U> TPAT_FN U order_of_bits(U bits, U infinity)
+{
+	const U sign = (U)((U)1 << (8 * sizeof(U) - 1)), magnitude = (U)(bits & ~sign);
+	return magnitude > infinity ? (U)~(U)0 : (U)(bits & sign ? sign - magnitude : sign + magnitude);
+}
+
+TPAT_FN u8 order_of(bool x) { return x; }
+TPAT_FN u8 order_of(u8 x) { return x; }
+TPAT_FN u8 order_of(i8 x) { return (u8)(x ^ 0x80); }
+TPAT_FN u16 order_of(u16 x) { return x; }
+TPAT_FN u16 order_of(i16 x) { return (u16)(x ^ 0x8000); }
+TPAT_FN u16 order_of(f16 x) { return order_of_bits(x.bits, (u16)0x7c00); }
+TPAT_FN u16 order_of(bf16 x) { return order_of_bits(x.bits, (u16)0x7f80); }
+TPAT_FN u32 order_of(u32 x) { return x; }
+TPAT_FN u32 order_of(i32 x) { return (u32)x ^ 0x80000000u; }
+TPAT_FN u32 order_of(float x) { return order_of_bits(as_bits(x), 0x7f800000u); }
+TPAT_FN u64 order_of(u64 x) { return x; }
+TPAT_FN u64 order_of(i64 x) { return (u64)x ^ (u64)1 << 63; }
+TPAT_FN u64 order_of(double x) { return order_of_bits(bit_cast_to<u64>(x), (u64)0x7ff << 52); }
+
+template <class T> TPAT_FN auto key_ascending(T x) { return order_of(x); }
+template <class T> TPAT_FN auto key_descending(T x) { return (decltype(order_of(x)))~order_of(x); }
+
+/* ---- Items: keys with their places, in one order ------------------------------------------------------------------ */
+
+struct long_item {
+	u64 key;
+	i64 place;
+};
+TPAT_FN bool operator<(long_item a, long_item b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
+
+/* Keys of up to 32 bits make one number with their place. */
+template <class K> struct item_of {
+	typedef u64 type;
+	static TPAT_FN u64 make(K key, i64 place) { return (u64)key << 32 | (u32)place; }
+};
+template <> struct item_of<u64> {
+	typedef long_item type;
+	static TPAT_FN long_item make(u64 key, i64 place) { return long_item{ key, place }; }
+};
+template <class K> TPAT_FN int place_of(u64 item) { return (int)(u32)item; }
+template <class K> TPAT_FN int place_of(long_item item) { return (int)item.place; }
+template <class K> TPAT_FN K key_of(u64 item) { return (K)(item >> 32); }
+template <class K> TPAT_FN K key_of(long_item item) { return (K)item.key; }
+
+/* Behind all items of a row. */
+enum { PLACE_NONE = 0x7fffffff };
+
+/* Sorts item[row * STRIDE .. + n) of each row, STRIDE a power of two, by a bitonic network: what would lie behind n counts
+ * as largest, and is never touched. All threads call it, and have met after it. */
+template <int THREADS, int STRIDE, class I> TPAT_FN void sort_items(I *item, int rows, int n)
+{
+	int span = 1, log = 0; /* pairs of a row */
+	bool apart = true;     /* whether a pair of the step before may have been another warp's */
+	while (2 * span < n) {
+		span *= 2;
+		log++;
+	}
+	for (int size = 1; size <= span && n > 1; size *= 2) {
+		for (int distance = size; distance > 0; distance /= 2) {
+			/* The first step of a size compares with the mirror image: all runs ascend. */
+			const int other = distance == size ? 2 * size - 1 : distance;
+			if (apart || distance > 32)
+				__syncthreads();
+			else
+				__syncwarp();
+			apart = distance > 32;
+			for (int pair = block_thread(); pair < rows * span; pair += THREADS) {
+				const int p = pair & (span - 1), low = 2 * p - (p & (distance - 1)), high = low ^ other;
+				I *const at = item + (pair >> log) * STRIDE;
+				if (high < n && at[high] < at[low]) {
+					const I x = at[low];
+					at[low] = at[high];
+					at[high] = x;
+				}
+			}
+		}
+	}
+	__syncthreads();
+}
+
+/* ---- Short rows: `rows` of them from `first` on, each of n keys, in item[ROWS * STRIDE]; the first k of each. -------- */
+
+template <int THREADS, int STRIDE, class K, class Index, int N, class I, class Key, class Put>
+TPAT_FN void sort_rows(I (&item)[N], Index first, int rows, int n, int k, Key key, Put put)
+{
+	for (int e = block_thread(); e < rows * n; e += THREADS) {
+		const int row = e / n, r = e - row * n;
+		item[row * STRIDE + r] = item_of<K>::make(key(first + row, r), r);
+	}
+	sort_items<THREADS, STRIDE>(item, rows, n);
+	for (int e = block_thread(); e < rows * k; e += THREADS) {
+		const int row = e / k, j = e - row * k;
+		put(first + row, j, place_of<K>(item[row * STRIDE + j]));
+	}
+}
+
+/* One row. */
+template <int THREADS, class K, int N, class I, class Key, class Put>
+TPAT_FN void sort_row(I (&item)[N], int n, int k, Key key, Put put)
+{
+	sort_rows<THREADS, N, K>(item, 0, 1, n, k, [&](int, int r) { return key(r); },
+				 [&](int, int j, int r) { put(j, r); });
+}
+
+/* ---- The first k of a long row ----------------------------------------------------------------------------------- */
+
+/* The best so far, and room for more that may be better than the k-th of them. */
+template <class K, int N> struct sort_kept {
+	typename item_of<K>::type item[N];
+	int count;
+};
+
+/* The first k <= N / 2 of the positions from `from` to before `to`, each of which is read once: what comes behind the
+ * limit, the k-th of those seen when room was last short, is dropped at once. Where there are fewer than k, the rest is
+ * put with PLACE_NONE behind all others. */
+template <int THREADS, class K, class From, class Index, int N, class Key, class Place, class Put>
+TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Key key, Place place, Put put)
+{
+	enum { ITEMS = 8, CHUNK = THREADS * ITEMS };
+	typedef item_of<K> item;
+	const int thread = block_thread(), lane = warp_lane();
+	K limit = (K)~(K)0;
+	int limit_place = PLACE_NONE;
+	if (k <= 0)
+		return;
+	if (thread == 0)
+		kept.count = 0;
+	__syncthreads();
+	for (Index left = to - (Index)from; left > 0; left -= left < CHUNK ? left : (Index)CHUNK) {
+		const Index chunk = to - left + thread;
+		const int here = left < CHUNK ? (int)left - thread : CHUNK;
+		K found[ITEMS];
+		u32 wanted = 0; /* bit i: found[i] still needs room */
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+			found[i] = i * THREADS < here ? key(chunk + i * THREADS) : (K)~(K)0;
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+			if (i * THREADS < here && found[i] <= limit &&
+			    (found[i] < limit || place(chunk + i * THREADS) <= limit_place))
+				wanted |= 1u << i;
+		for (;;) {
+#pragma unroll
+			for (int i = 0; i < ITEMS; i++) {
+				const bool mine = wanted >> i & 1;
+				const u32 lanes = __ballot_sync(0xffffffffu, mine);
+				int at = 0;
+				if (lanes == 0)
+					continue;
+				if (lane == 0)
+					at = atomic_add(&kept.count, __popc(lanes));
+				at = shuffle(at, 0) + __popc(lanes & ((1u << lane) - 1));
+				if (mine && at < N) {
+					kept.item[at] = item::make(found[i], place(chunk + i * THREADS));
+					wanted &= ~(1u << i);
+				}
+			}
+			if (!__syncthreads_or(wanted != 0))
+				break;
+			/* It is full: the first k stay. */
+			sort_items<THREADS, N>(kept.item, 1, N);
+			limit = key_of<K>(kept.item[k - 1]);
+			limit_place = place_of<K>(kept.item[k - 1]);
+			if (thread == 0)
+				kept.count = k;
+#pragma unroll
+			for (int i = 0; i < ITEMS; i++)
+				if (wanted >> i & 1 &&
+				    (found[i] > limit || (found[i] == limit && place(chunk + i * THREADS) > limit_place)))
+					wanted &= ~(1u << i);
+			__syncthreads();
+		}
+	}
+	const int count = kept.count;
+	sort_items<THREADS, N>(kept.item, 1, count);
+	for (int j = thread; j < k; j += THREADS)
+		if (j < count)
+			put(j, key_of<K>(kept.item[j]), place_of<K>(kept.item[j]));
+		else
+			put(j, (K)~(K)0, (int)PLACE_NONE);
+}
+
+/* ---- Whole long rows: a pass for each digit of 8 bits, the least first ---------------------------------------------- */
+
+enum { DIGITS = 256 };
+
+/* Bits of K's digit number `pass`. */
+template <class K> TPAT_FN int digit_of(K key, int pass) { return (int)(key >> 8 * pass & (DIGITS - 1)); }
+
+template <class K> struct radix_counts {
+	enum { PASSES = sizeof(K), COPIES = sizeof(K) > 4 ? 2 : 4 };
+	u32 count[PASSES * DIGITS * COPIES]; /* copies, so that fewer lanes meet at one */
+};
+
+/* Adds how often each digit is found among a tile of TILE keys of a row to count[pass][digit], and empties the tile's own
+ * parts of `progress`, which are `stride` apart from pass to pass. */
+template <int THREADS, int TILE, class K, class Tile, class Index, class Key>
+TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count, u32 *progress, i64 stride, Key key)
+{
+	typedef radix_counts<K> counts;
+	const int thread = block_thread(), copy = thread & (counts::COPIES - 1);
+	for (int i = thread; i < counts::PASSES * DIGITS * counts::COPIES; i += THREADS)
+		shared.count[i] = 0;
+	for (int pass = 0; pass < counts::PASSES; pass++)
+		for (int digit = thread; digit < DIGITS; digit += THREADS)
+			progress[pass * stride + digit] = 0;
+	__syncthreads();
+	const Index first = (Index)tile * TILE;
+	const int here = n - first < TILE ? (int)(n - first) : TILE;
+	for (int e = thread; e < here; e += THREADS) {
+		const K x = key(first + e);
+#pragma unroll
+		for (int pass = 0; pass < counts::PASSES; pass++)
+			atomic_add(&shared.count[(pass * DIGITS + digit_of(x, pass)) * counts::COPIES + copy], 1u);
+	}
+	__syncthreads();
+	for (int i = thread; i < counts::PASSES * DIGITS; i += THREADS) {
+		u32 sum = 0;
+		for (int c = 0; c < counts::COPIES; c++)
+			sum += shared.count[i * counts::COPIES + c];
+		if (sum)
+			atomic_add(&count[i], sum);
+	}
+}
+
+template <class K, int THREADS, int TILE> struct radix_tile {
+	u32 place_in_tile[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
+	int place_in_row[DIGITS];                /* less the place in the tile */
+	K key[TILE];
+	int place[TILE];
+	u32 across[THREADS / 32];
+	int turn;
+};
+
+/* Blocks take their turns in the order in which they start, so that those that one waits for are under way. */
+template <class Shared> TPAT_FN int radix_turn(Shared &shared, u32 *turns)
+{
+	if (block_thread() == 0)
+		shared.turn = (int)atomic_add(turns, 1u);
+	__syncthreads();
+	return shared.turn;
+}
+
+/* The lanes whose digit is this one's. */
+TPAT_FN u32 lanes_with(int digit)
+{
+	u32 same = 0xffffffffu;
+#pragma unroll
+	for (int bit = 0; bit < 8; bit++) {
+		const bool set = digit >> bit & 1;
+		const u32 lanes = __ballot_sync(0xffffffffu, set);
+		same &= set ? lanes : ~lanes;
+	}
+	return same;
+}
+
+/* How many keys of the row have this digit in the tiles before: what those tiles said, the nearest first. Each says
+ * 1 + its own count, and later, with the highest bit set, the count up to and with itself. */
+TPAT_FN int radix_before(volatile u32 *progress, i64 tile)
+{
+	u32 sum = 0;
+	for (; tile > 0; tile--) {
+		u32 said = 0;
+		progress -= DIGITS;
+		while (!said)
+			said = *progress;
+		if (said >> 31)
+			return (int)(sum + (said & 0x7fffffffu));
+		sum += said - 1;
+	}
+	return (int)sum;
+}
+
+/* Moves a tile of a row's elements to where they belong by digit number PASS: put(j, key, place). `count`: of this pass;
+ * `progress`: of this tile in this pass, those of the tiles before it in front.
+ * After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022. */
+template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
+TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, Key key,
+			Place place, Put put)
+{
+	static_assert(THREADS == DIGITS, "a thread a digit");
+	enum { ITEMS = TILE / THREADS };
+	const int thread = block_thread(), warp = thread / 32, lane = thread % 32;
+	const Index first = (Index)tile * TILE;
+	const int here = n - first < TILE ? (int)(n - first) : TILE, own = warp * 32 * ITEMS + lane;
+	const u32 in_row = count[thread];
+	/* All of the row has one digit: nothing moves. */
+	if (__syncthreads_or(in_row == (u32)n)) {
+		for (int e = thread; e < here; e += THREADS)
+			put(first + e, key(first + e), place(first + e));
+		return;
+	}
+	K found[ITEMS];
+	u32 rank[ITEMS];
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++)
+		found[i] = own + i * 32 < here ? key(first + own + i * 32) : (K)~(K)0; /* these come last */
+	for (int digit = lane; digit < DIGITS; digit += 32)
+		shared.place_in_tile[warp][digit] = 0;
+	__syncwarp();
+	/* Among the warp's own keys, in their order. */
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		const int digit = digit_of(found[i], PASS);
+		const u32 same = lanes_with(digit);
+		const int leader = __ffs((int)same) - 1;
+		u32 before = 0;
+		if (lane == leader) {
+			before = shared.place_in_tile[warp][digit];
+			shared.place_in_tile[warp][digit] = before + __popc(same);
+		}
+		rank[i] = shuffle(before, leader) + __popc(same & ((1u << lane) - 1));
+		__syncwarp();
+	}
+	__syncthreads();
+	/* Then this thread's digit, warp after warp, and the digits of the tile. */
+	u32 sum = 0;
+	for (int w = 0; w < THREADS / 32; w++) {
+		const u32 of_warp = shared.place_in_tile[w][thread];
+		shared.place_in_tile[w][thread] = sum;
+		sum += of_warp;
+	}
+	volatile u32 *const said = progress + thread;
+	*said = tile == 0 ? 0x80000000u | sum : 1 + sum;
+	const u32 start = block_scan<THREADS>(sum, op_sum(), shared.across) - sum;
+	const u32 start_in_row = block_scan<THREADS>(in_row, op_sum(), shared.across) - in_row;
+	for (int w = 0; w < THREADS / 32; w++)
+		shared.place_in_tile[w][thread] += start;
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		const int to = (int)(shared.place_in_tile[warp][digit_of(found[i], PASS)] + rank[i]);
+		shared.key[to] = found[i];
+		shared.place[to] = own + i * 32 < here ? place(first + own + i * 32) : (int)PLACE_NONE;
+	}
+	const int before = radix_before(said, tile);
+	if (tile != 0)
+		*said = 0x80000000u | (u32)(before + sum);
+	shared.place_in_row[thread] = (int)(start_in_row + before - start);
+	__syncthreads();
+	for (int e = thread; e < here; e += THREADS) {
+		const K x = shared.key[e];
+		put((Index)shared.place_in_row[digit_of(x, PASS)] + e, x, shared.place[e]);
+	}
+}
+
+#undef TPAT_FN
+#endif

@@ -1,0 +1,69 @@
+/* The cost of sorts: what is read once, and the work in shared memory or the passes over the workspace that follow. */
+#include "sched/sort.h"
+
+#include <math.h>
+
+enum {
+	SHARED_PAIRS = 4,    /* compared and exchanged a nanosecond by a processor */
+	STEP_NS = 45,        /* of a bitonic network, at least */
+	READ_BYTES = 40,     /* a nanosecond that one processor can take */
+	PASS_NS = 4000,      /* of a radix pass, at least: launch, first tile, what it waits for */
+	CACHED = 2,          /* the workspace between passes mostly stays in the cache: so much faster */
+	THREADS_A_PROCESSOR = 2048,
+	BLOCKS_A_PROCESSOR = 32,
+	BLOCK_NS = 700,      /* reading, and writing, of one that has little to sort */
+	SHARED_A_PROCESSOR = 200 << 10,
+};
+
+static double log2_of(double n)
+{
+	return n > 2 ? ceil(log2(n)) : 1;
+}
+
+/* `blocks` of `threads`, each of which sorts `items` in rows of n. */
+static double network(double blocks, double threads, double items, double shared_bytes, double n, const struct sched_target *t)
+{
+	double steps = log2_of(n) * (log2_of(n) + 1) / 2;
+	double at_once = fmin(floor(THREADS_A_PROCESSOR / threads), floor(SHARED_A_PROCESSOR / shared_bytes));
+	at_once = fmin(at_once, BLOCKS_A_PROCESSOR);
+	double waves = ceil(blocks / (t->processors * fmax(at_once, 1)));
+	double work = blocks / t->processors * steps * items / 2 / SHARED_PAIRS;
+	double rounds = ceil(items / 2 / threads); /* of a thread in each step */
+	return fmax(work, waves * (BLOCK_NS + steps * STEP_NS * (0.7 + 0.3 * rounds)));
+}
+
+double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
+                     const struct sched_target *t, double bytes)
+{
+	struct ir_program *p = (struct ir_program *)cp;
+	double rows = (double)about(sort_count(p, s), t), n = (double)about(s->space[0], t), read = bytes / t->bytes_per_ns;
+	double k = (double)about(s->out->dim[s->axis], t), key = sort_key_bits(s) / 8.0, item = key > 4 ? 16 : 8;
+	double radix = 0;
+	int passes = key < 1 ? 1 : (int)key;
+	int64_t number;
+	/* Longer rows than a rule has room for are left to sort_radix; kernels for both are there where it is not known. */
+	bool block = c->rule == &sched_sort_block && n <= c->param[0];
+	bool select = c->rule == &sched_sort_select && k <= c->param[0] / 2;
+	bool both = (block && !ir_const_int(s->space[0], &number)) ||
+	            (select && !ir_const_int(s->out->dim[s->axis], &number));
+	radix = 2 * PASS_NS + read + passes * (PASS_NS + rows * n * 2 * (key + 4) / t->bytes_per_ns / CACHED);
+	/* Tiles are filled in part only. */
+	double tile = c->rule == &sched_sort_radix ? c->param[0] : 4096, tiles = rows * ceil(n / tile);
+	radix += passes * ceil(tiles / (t->processors * 4.0)) * tile * 0.5;
+	if (block) {
+		double per_block = c->param[1], items = per_block * n;
+		double work = network(ceil(rows / per_block), c->param[2], items, c->param[0] * per_block * item, n, t);
+		return t->launch_ns * (both ? 2 : 1) + read + work;
+	}
+	if (!select)
+		return t->launch_ns + radix;
+	double parts = c->param[2], blocks = rows * parts, keys = c->param[0], threads = c->param[1];
+	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
+	/* It is full at first, then seldom: the k-th of what was seen rises as the logarithm of its number. */
+	double sorts = 2 + k * log(fmax(n / parts / keys, 1)) / (keys - k);
+	double work = network(blocks, threads, fmin(keys, n), keys * item, fmin(keys, n), t) * sorts;
+	double time = t->launch_ns * (both ? 2 : 1) + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
+	if (parts > 1)
+		time += t->launch_ns + 2 * network(rows, threads, keys, keys * item, keys, t);
+	return time;
+}

@@ -1,0 +1,119 @@
+/* Rule sort_block: short rows are sorted whole in a block's shared memory, several rows a block when they are very short. */
+#include "sched/sort.h"
+
+enum { SHARED_BYTES = 32 << 10, SOME_KEYS = 1024 };
+
+/* Keys that fit: with its place a key takes 8 bytes, or 16 when it has 64 bits. */
+static int most_keys(const struct ir_stage *s)
+{
+	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
+}
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	int64_t n;
+	if (!sort_applicable(p, s, why))
+		return false;
+	if (!ir_const_int(s->space[0], &n) || n <= most_keys(s))
+		return true;
+	*why = "the rows are too long for shared memory";
+	return false;
+}
+
+static struct sched_choice choice(int keys, int rows, int keys_a_thread)
+{
+	int threads = keys * rows / keys_a_thread;
+	threads = threads < 32 ? 32 : threads > 1024 ? 1024 : threads;
+	return (struct sched_choice){ &sched_sort_block, { keys, rows, threads } };
+}
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	int64_t extent = 0;
+	int n = 0, keys = 2, most = most_keys(s);
+	(void)p;
+	(void)t;
+	if (!ir_const_int(s->space[0], &extent)) {
+		out[n++] = choice(most, 1, 8);
+		out[n++] = choice(SOME_KEYS, 1, 4);
+		return n;
+	}
+	while (keys < extent)
+		keys *= 2;
+	out[n++] = choice(keys, 1, 2);
+	if (keys >= 256)
+		out[n++] = choice(keys, 1, 8);
+	if (keys < SOME_KEYS)
+		out[n++] = choice(keys, SOME_KEYS / keys, 4);
+	return n;
+}
+
+static void one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, struct ir_stmt **call)
+{
+	struct ir_block *b = &k->body;
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, sort_count(p, s));
+	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, sort_count(p, s)));
+	emit_key(p, b, s, &row);
+	emit_put(p, b, s, &row, false, false);
+	*call = emit_call(p, b, arena_printf(p->arena, "sort_row<%d, %s>", k->threads, type_name(sort_key_type(s))));
+	add_text(p, *call, "item");
+}
+
+static void several_rows(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int keys, int rows,
+                         struct ir_stmt **call)
+{
+	struct ir_block *b = &k->body;
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), count = sort_count(p, s);
+	expr first = emit_constant(p, b, "first", ir_binary(IR_MUL, block, ir_index(p->pool, rows)), count);
+	emit_key(p, b, s, NULL);
+	emit_put(p, b, s, NULL, false, false);
+	*call = emit_call(p, b, arena_printf(p->arena, "sort_rows<%d, %d, %s>", k->threads, keys,
+	                                     type_name(sort_key_type(s))));
+	add_text(p, *call, "item");
+	add_value(p, *call, first);
+	add_value(p, *call, ir_binary(IR_MIN, ir_index(p->pool, rows), ir_binary(IR_SUB, count, first)));
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	int keys = c->param[0], rows = c->param[1];
+	expr count = sort_count(p, s), fits = sort_at_most(p, s->space[0], keys);
+	struct ir_stmt *call;
+	k->threads = c->param[2];
+	k->blocks = ceil_div(p, count, rows);
+	struct ir_block *serial = sort_only_if(p, k, fits);
+	emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64",
+	            arena_printf(p->arena, "item[%d]", keys * rows));
+	if (rows == 1)
+		one_row(p, k, s, &call);
+	else
+		several_rows(p, k, s, keys, rows, &call);
+	add_value(p, call, s->space[0]);
+	add_value(p, call, s->out->dim[s->axis]);
+	add_text(p, call, "key");
+	add_text(p, call, "put");
+
+	/* The same rows on one processor. */
+	expr several = ir_index(p->pool, rows), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr first = ir_binary(IR_MUL, block, several), end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));
+	serial = emit_for(p, serial, "row", first, end, ir_index(p->pool, 1));
+	struct sort_row row = sort_row_begin(p, serial, s, ir_var(p->pool, TYPE_INDEX, "row", count));
+	emit_serial(&row, serial);
+	kernel_finish(plan, step, k, s);
+	if (fits)
+		sort_radix_steps(plan, s, c, ir_unary(IR_NOT, fits));
+}
+
+const struct sched_rule sched_sort_block = {
+	.name = "sort_block",
+	.version = 1,
+	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory",
+	.params = { "keys", "rows", "threads" },
+	.applicable = applicable,
+	.candidates = candidates,
+	.apply = apply,
+};

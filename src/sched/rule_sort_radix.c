@@ -1,0 +1,226 @@
+/* Rule sort_radix: rows of any length, digit after digit, the least first. One kernel counts the digits of all keys; then
+ * each pass moves every element of a row to where its digit belongs, stably, between two buffers of keys and places. The
+ * tiles of a row tell each other how many of each digit they hold as they go. */
+#include "sched/sort.h"
+
+enum { THREADS = 256, DIGITS = 256, TILE_BYTES = 16 << 10 };
+
+/* What the kernels of one stage share. */
+struct radix {
+	struct ir_plan *plan;
+	struct ir_program *p;
+	const struct ir_stage *s;
+	const struct sched_choice *c;
+	expr fits; /* null: always */
+	int tile, passes;
+	const char *key_type;
+	expr rows, n, tiles, blocks;
+	struct ir_buffer *count;    /* [rows][passes][DIGITS] and behind them the turns taken in each pass */
+	struct ir_buffer *progress; /* [passes][rows][tiles][DIGITS] */
+	struct ir_buffer *key[2], *place[2];
+};
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	int most = TILE_BYTES / (sort_key_bits(s) == 64 ? 8 : 4);
+	(void)p;
+	(void)t;
+	out[0] = (struct sched_choice){ &sched_sort_radix, { most } };
+	out[1] = (struct sched_choice){ &sched_sort_radix, { most / 4 } };
+	return 2;
+}
+
+static expr times(expr a, int64_t b)
+{
+	return ir_binary(IR_MUL, a, ir_index(a->pool, b));
+}
+
+static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, int tile,
+                             expr fits)
+{
+	struct ir_program *p = plan->program;
+	struct radix x = {
+		.plan = plan, .p = p, .s = s, .c = c, .fits = fits, .tile = tile, .passes = sort_key_bits(s) / 8
+	};
+	x.key_type = type_name(sort_key_type(s));
+	x.passes = x.passes ? x.passes : 1;
+	x.rows = sort_count(p, s);
+	x.n = s->space[0];
+	x.tiles = ceil_div(p, x.n, tile);
+	x.blocks = ir_binary(IR_MUL, x.rows, x.tiles);
+	x.count = sort_workspace(p, s, "digits", TYPE_U32, ir_binary(IR_ADD, times(x.rows, x.passes * DIGITS), ir_index(p->pool, x.passes)), fits);
+	x.progress = sort_workspace(p, s, "progress", TYPE_U32, times(x.blocks, x.passes * DIGITS), fits);
+	for (int i = 0; i < x.passes - 1 && i < 2; i++) {
+		x.key[i] = sort_workspace(p, s, "keys", sort_key_type(s), ir_binary(IR_MUL, x.rows, x.n), fits);
+		x.place[i] = sort_workspace(p, s, "places", TYPE_I32, ir_binary(IR_MUL, x.rows, x.n), fits);
+	}
+	return x;
+}
+
+/* A kernel of one block a tile; what it does on one processor is all done by the last pass. */
+static struct ir_kernel *tile_kernel(struct radix *x, const char *suffix)
+{
+	struct ir_kernel *k = kernel_new(x->plan, x->s, suffix, x->c);
+	k->threads = THREADS;
+	k->blocks = x->blocks;
+	struct ir_block *serial = sort_only_if(x->p, k, x->fits);
+	emit_comment(x->p, serial, "on one processor, the last pass sorts");
+	return k;
+}
+
+/* Row and tile of the block; those that are launched for a size that turned out smaller return. */
+static struct sort_row tile_begin(struct radix *x, struct ir_block *b, expr block, expr *tile)
+{
+	struct ir_program *p = x->p;
+	if (sort_has_size(p, x->blocks))
+		emit_return_if(p, b, ir_binary(IR_LE, x->blocks, block));
+	block = ir_var(p->pool, TYPE_INDEX, block->name, x->blocks);
+	expr row = emit_declare(p, b, "row", ir_binary(IR_FLOORDIV, block, x->tiles), x->rows);
+	*tile = emit_declare(p, b, "tile", ir_binary(IR_MOD, block, x->tiles), x->tiles);
+	return sort_row_begin(p, b, x->s, row);
+}
+
+static void clear(struct radix *x)
+{
+	struct ir_program *p = x->p;
+	struct ir_kernel *k = kernel_new(x->plan, x->s, "_clear", x->c);
+	expr element = declare_element(p, k, x->count->dim[0], THREADS, 1);
+	emit_store(p, &k->body, x->count, element, ir_int(p->pool, TYPE_U32, 0));
+	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+}
+
+static void count(struct radix *x)
+{
+	struct ir_program *p = x->p;
+	struct ir_kernel *k = tile_kernel(x, "_count");
+	struct ir_block *b = &k->body;
+	expr tile, block = emit_constant(p, b, "block", ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), NULL);
+	struct sort_row row = tile_begin(x, b, block, &tile);
+	emit_key(p, b, x->s, &row);
+	emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared");
+	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", THREADS, x->tile));
+	add_text(p, call, "shared");
+	add_value(p, call, tile);
+	add_value(p, call, x->n);
+	add_address(p, call, x->count, times(row.number, x->passes * DIGITS), true);
+	add_address(p, call, x->progress, times(ir_var(p->pool, TYPE_INDEX, "block", x->blocks), DIGITS), true);
+	add_value(p, call, times(x->blocks, DIGITS));
+	add_text(p, call, "key");
+	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+}
+
+/* What stands at position r between two passes: const auto name = [&](r) { return buffer[...]; }; */
+static void emit_read(struct radix *x, struct ir_block *b, const char *name, const struct ir_buffer *buf,
+                      const struct sort_row *row)
+{
+	struct ir_program *p = x->p;
+	struct ir_stmt *read = emit_lambda(p, b, name);
+	expr r = emit_parameter(p, read, TYPE_INDEX, "r", x->n), at = r;
+	read->value = r; /* before the first pass, the position itself */
+	if (!buf)
+		return;
+	at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), r);
+	read->value = ir_load(p->pool, flat_view(p, buf), &at);
+}
+
+/* const auto put = [&](j, key, r) { ... }; to the buffers between two passes. */
+static void emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
+{
+	struct ir_program *p = x->p;
+	struct ir_stmt *put = emit_lambda(p, b, "put");
+	expr j = emit_parameter(p, put, TYPE_INDEX, "j", x->n);
+	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
+	expr r = emit_parameter(p, put, TYPE_INDEX, "r", x->n);
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), j);
+	emit_store(p, put->body, x->key[to], at, key);
+	emit_store(p, put->body, x->place[to], at, ir_cast(r, TYPE_I32));
+}
+
+/* On one processor the block of a row's first tile does all of the row. */
+static void serial(struct radix *x, struct ir_kernel *k)
+{
+	struct ir_program *p = x->p;
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->blocks), zero = ir_index(p->pool, 0);
+	struct ir_block *b = &k->serial;
+	if (sort_has_size(p, x->blocks))
+		b = emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL), x->blocks));
+	b = emit_if(p, b, ir_binary(IR_EQ, ir_binary(IR_MOD, block, x->tiles), zero));
+	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, x->tiles), x->rows);
+	struct sort_row row = sort_row_begin(p, b, x->s, number);
+	emit_serial(&row, b);
+}
+
+static void pass(struct radix *x, int pass)
+{
+	struct ir_program *p = x->p;
+	bool last = pass == x->passes - 1;
+	struct ir_kernel *k = tile_kernel(x, arena_printf(p->arena, "_pass%d", pass + 1));
+	struct ir_block *b = &k->body;
+	int from = (pass + 1) % 2, to = pass % 2;
+	expr tile, turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, pass));
+	emit_comment(p, b, "pass %d of %d, by bits %d to %d of the key", pass + 1, x->passes, pass * 8, pass * 8 + 7);
+	emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, THREADS, x->tile), "shared");
+	struct ir_stmt *call = emit_call(p, b, "radix_turn");
+	call->name2 = "block";
+	call->type = TYPE_INDEX;
+	add_text(p, call, "shared");
+	add_address(p, call, x->count, turn, true);
+	struct sort_row row = tile_begin(x, b, ir_var(p->pool, TYPE_INDEX, "block", NULL), &tile);
+	if (pass)
+		emit_read(x, b, "key", x->key[from], &row);
+	else
+		emit_key(p, b, x->s, &row);
+	emit_read(x, b, "place", pass ? x->place[from] : NULL, &row);
+	if (last)
+		emit_put(p, b, x->s, &row, true, true);
+	else
+		emit_keep(x, b, to, &row);
+	call = emit_call(p, b, arena_printf(p->arena, "radix_pass<%d>", pass));
+	add_text(p, call, "shared");
+	add_value(p, call, tile);
+	add_value(p, call, x->n);
+	add_address(p, call, x->count, ir_binary(IR_ADD, times(row.number, x->passes * DIGITS), ir_index(p->pool, pass * DIGITS)),
+	            false);
+	expr block = ir_var(p->pool, TYPE_INDEX, "block", x->blocks);
+	add_address(p, call, x->progress, times(ir_binary(IR_ADD, times(x->blocks, pass), block), DIGITS), true);
+	add_text(p, call, "key");
+	add_text(p, call, "place");
+	add_text(p, call, "put");
+	if (last) {
+		k->serial.n = 0;
+		serial(x, k);
+	}
+	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+}
+
+static void all_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, int tile, expr fits)
+{
+	struct radix x = radix_of(plan, s, c, tile, fits);
+	clear(&x);
+	count(&x);
+	for (int i = 0; i < x.passes; i++)
+		pass(&x, i);
+}
+
+void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, expr fits)
+{
+	struct sched_choice best[SCHED_MAX_CHOICES];
+	candidates(plan->program, s, &sched_default_target, best);
+	all_steps(plan, s, c, best[0].param[0], fits);
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	all_steps(plan, s, c, c->param[0], NULL);
+}
+
+const struct sched_rule sched_sort_radix = {
+	.name = "sort_radix",
+	.version = 1,
+	.help = "radix sort of whole rows, by 8 bits a pass, in tiles of `tile` keys",
+	.params = { "tile" },
+	.applicable = sort_applicable,
+	.candidates = candidates,
+	.apply = apply,
+};

@@ -1,0 +1,183 @@
+/* Rule sort_select: the first k of long rows, in one reading of each row. A block keeps the best it has seen in shared
+ * memory and drops what comes behind the k-th of them; where rows are few, blocks share a row, and a second kernel takes the
+ * first k of what they found. */
+#include "sched/sort.h"
+
+enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 512, THREADS = 512 };
+
+static int most_keys(const struct ir_stage *s)
+{
+	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
+}
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	int64_t k;
+	if (!sort_applicable(p, s, why))
+		return false;
+	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= most_keys(s) / 2)
+		return true;
+	*why = "more elements are asked for than shared memory holds";
+	return false;
+}
+
+static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	struct ir_program *p = (struct ir_program *)cp;
+	int64_t k, rows = about(sort_count(p, s), t), n = about(s->space[0], t);
+	int count = 0, keys = LEAST_KEYS, parts = 1;
+	if (!ir_const_int(s->out->dim[s->axis], &k))
+		k = t->typical;
+	while (keys < 2 * k)
+		keys *= 2;
+	while (rows * parts < 2 * t->processors && parts * 8 * keys <= n)
+		parts *= 2;
+	out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, 1 } };
+	if (parts > 1)
+		out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, parts } };
+	if (keys < most_keys(s))
+		out[count++] = (struct sched_choice){ &sched_sort_select, { 2 * keys, 2 * THREADS, 1 } };
+	return count;
+}
+
+/* What the kernels of one stage share. */
+struct select {
+	struct ir_plan *plan;
+	struct ir_program *p;
+	const struct ir_stage *s;
+	const struct sched_choice *c;
+	expr fits; /* null: always */
+	int keys, parts;
+	expr rows, n, k;
+	struct ir_buffer *key, *place; /* [rows][parts][k]: what the parts found */
+};
+
+/* A block a row, or a part of one. `serial`: where its twin goes. */
+static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int parts, struct ir_block **serial)
+{
+	struct ir_program *p = x->p;
+	struct ir_kernel *k = kernel_new(x->plan, x->s, suffix, x->c);
+	k->threads = x->c->param[1];
+	k->blocks = ir_binary(IR_MUL, x->rows, ir_index(p->pool, parts));
+	*serial = sort_only_if(p, k, x->fits);
+	emit_shared(p, &k->body, arena_printf(p->arena, "sort_kept<%s, %d>", type_name(sort_key_type(x->s)), x->keys), "kept");
+	return k;
+}
+
+static void emit_select(struct select *x, struct ir_block *b, expr from, expr to)
+{
+	struct ir_program *p = x->p;
+	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "select_row<%d>", x->c->param[1]));
+	add_text(p, call, "kept");
+	add_value(p, call, from);
+	add_value(p, call, to);
+	add_value(p, call, x->k);
+	add_text(p, call, "key");
+	add_text(p, call, "place");
+	add_text(p, call, "put");
+}
+
+/* const auto name = [&](r) { return buf[from + r]; }; or the position itself. */
+static void emit_read(struct select *x, struct ir_block *b, const char *name, const struct ir_buffer *buf, expr from,
+                      expr extent)
+{
+	struct ir_program *p = x->p;
+	struct ir_stmt *read = emit_lambda(p, b, name);
+	expr r = emit_parameter(p, read, TYPE_INDEX, "r", extent), at = r;
+	read->value = r;
+	if (!buf)
+		return;
+	at = ir_binary(IR_ADD, from, r);
+	read->value = ir_load(p->pool, flat_view(p, buf), &at);
+}
+
+static void emit_serial_row(struct select *x, struct ir_block *serial, expr number)
+{
+	struct sort_row row = sort_row_begin(x->p, serial, x->s, number);
+	emit_serial(&row, serial);
+}
+
+/* Each part of a row finds its own first k. */
+static void parts_kernel(struct select *x)
+{
+	struct ir_program *p = x->p;
+	struct ir_block *serial;
+	struct ir_kernel *k = row_kernel(x, "_parts", x->parts, &serial);
+	struct ir_block *b = &k->body;
+	expr parts = ir_index(p->pool, x->parts), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, parts), x->rows);
+	expr part = emit_constant(p, b, "part", ir_binary(IR_MOD, block, parts), parts);
+	struct sort_row row = sort_row_begin(p, b, x->s, number);
+	expr length = ceil_div(p, x->n, x->parts);
+	expr from = emit_declare(p, b, "first", ir_binary(IR_MUL, part, length), NULL);
+	emit_key(p, b, x->s, &row);
+	emit_read(x, b, "place", NULL, NULL, x->n);
+	struct ir_stmt *put = emit_lambda(p, b, "put");
+	expr j = emit_parameter(p, put, TYPE_INDEX, "j", x->k);
+	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
+	expr r = emit_parameter(p, put, TYPE_INDEX, "r", x->n);
+	expr own = ir_binary(IR_ADD, ir_binary(IR_MUL, number, parts), part);
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, own, x->k), j);
+	emit_store(p, put->body, x->key, at, key);
+	emit_store(p, put->body, x->place, at, ir_cast(r, TYPE_I32));
+	emit_select(x, b, from, ir_binary(IR_MIN, x->n, ir_binary(IR_ADD, from, length)));
+	emit_comment(p, serial, "on one processor, the next kernel does all of it");
+	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+}
+
+/* The first k of a row, or of what its parts found. */
+static void rows_kernel(struct select *x)
+{
+	struct ir_program *p = x->p;
+	struct ir_block *serial;
+	struct ir_kernel *k = row_kernel(x, x->parts > 1 ? "_best" : "", 1, &serial);
+	struct ir_block *b = &k->body;
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->rows), zero = ir_index(p->pool, 0), count = x->n;
+	expr number = emit_constant(p, b, "row", block, x->rows);
+	struct sort_row row = sort_row_begin(p, b, x->s, number);
+	if (x->parts > 1) {
+		count = ir_binary(IR_MUL, x->k, ir_index(p->pool, x->parts));
+		expr from = ir_binary(IR_MUL, number, count);
+		emit_read(x, b, "key", x->key, from, count);
+		emit_read(x, b, "place", x->place, from, count);
+	} else {
+		emit_key(p, b, x->s, &row);
+		emit_read(x, b, "place", NULL, NULL, x->n);
+	}
+	emit_put(p, b, x->s, &row, true, false);
+	emit_select(x, b, zero, count);
+	emit_serial_row(x, serial, emit_constant(p, serial, "row", block, x->rows));
+	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct select x = { .plan = plan, .p = p, .s = s, .c = c };
+	x.keys = c->param[0];
+	x.parts = c->param[2];
+	x.rows = sort_count(p, s);
+	x.n = s->space[0];
+	x.k = s->out->dim[s->axis];
+	x.fits = sort_at_most(p, x.k, x.keys / 2);
+	if (x.parts > 1) {
+		expr found = ir_binary(IR_MUL, ir_binary(IR_MUL, x.rows, x.k), ir_index(p->pool, x.parts));
+		x.key = sort_workspace(p, s, "keys", sort_key_type(s), found, x.fits);
+		x.place = sort_workspace(p, s, "places", TYPE_I32, found, x.fits);
+		parts_kernel(&x);
+	}
+	rows_kernel(&x);
+	if (x.fits)
+		sort_radix_steps(plan, s, c, ir_unary(IR_NOT, x.fits));
+}
+
+const struct sched_rule sched_sort_select = {
+	.name = "sort_select",
+	.version = 1,
+	.help = "the first k of each row, or of each of its `parts`, among up to `keys` kept by a block of `threads`",
+	.params = { "keys", "threads", "parts" },
+	.applicable = applicable,
+	.candidates = candidates,
+	.apply = apply,
+};

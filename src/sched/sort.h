@@ -1,0 +1,62 @@
+/* Inside src/sched/: what the rules for sorts share. The rows along the sorted axis are independent of each other. */
+#ifndef TPAT_SCHED_SORT_H
+#define TPAT_SCHED_SORT_H
+
+#include "sched/build.h"
+
+/* A row of a sort in a kernel: what its value is at a position of it, and where its results go. */
+struct sort_row {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	expr key;    /* s->value, less what does not change the order */
+	expr n, k;   /* extents: of what is sorted, and of the result */
+	expr number; /* of the row */
+	expr outer, inner; /* its position among the axes before the sorted one, and behind it */
+	expr inner_count;
+	expr axis[IR_MAX_RANK]; /* kernel variables; the sorted axis has none, the last is where the value is asked for */
+};
+
+bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
+expr sort_count(struct ir_program *p, const struct ir_stage *s); /* of rows */
+expr sort_key(const struct ir_stage *s);
+int sort_key_bits(const struct ir_stage *s);
+enum type sort_key_type(const struct ir_stage *s); /* of the unsigned integers that are sorted by */
+
+/* The row of that number; declares in `b` what its position is made of. */
+struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number);
+expr sort_value_at(struct sort_row *row, expr r);       /* the key's value at position r of the row */
+expr sort_result_at(const struct sort_row *row, expr j); /* where place j of the row is in s->out */
+
+/* Statements. A parameter of type index has its extent as a bound. */
+struct ir_stmt *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name);
+expr emit_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t, const char *name, expr extent);
+void emit_shared(struct ir_program *p, struct ir_block *b, const char *type, const char *name);
+struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_sort.h */
+void add_text(struct ir_program *p, struct ir_stmt *call, const char *text);
+void add_value(struct ir_program *p, struct ir_stmt *call, expr value);
+void add_address(struct ir_program *p, struct ir_stmt *call, const struct ir_buffer *b, expr at, bool written);
+
+/* const auto key = [&](r) { return key_...(value at r); }; of a row. Null: of any, with its number as first parameter. */
+void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
+/* const auto put = [&](j, r) { out[j] = r; }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on too. */
+void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
+	      bool all);
+/* The whole row on one processor. */
+void emit_serial(struct sort_row *row, struct ir_block *b);
+
+/* A rule that takes only some extents: `fits` says which (null: all, or what never is), and where it does not hold,
+ * sort_radix goes on. */
+expr sort_at_most(struct ir_program *p, expr extent, int64_t most); /* extent <= most; null: provably */
+/* Launches no block where it does not hold, or has them return. Gives where the serial twin goes. */
+struct ir_block *sort_only_if(struct ir_program *p, struct ir_kernel *k, expr fits);
+/* Elements of memory between kernels that run only where `fits` holds. */
+struct ir_buffer *sort_workspace(struct ir_program *p, const struct ir_stage *s, const char *what, enum type t, expr count,
+				 expr fits);
+bool sort_has_size(const struct ir_program *p, expr e); /* one that is found out when the program runs */
+void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, expr fits);
+
+/* The estimate for a sort, in nanoseconds; `bytes`: what its value and its result move, once. */
+double sort_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+		     const struct sched_target *t, double bytes);
+
+#endif

@@ -1,0 +1,290 @@
+/* Building kernels that sort: rows and their keys, the functions that a kernel hands on, the serial twin. See sort.h. */
+#include "sched/sort.h"
+
+#include "ir/axis_names.h"
+
+bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_SORT)
+		return true;
+	*why = "the stage is no sort";
+	return false;
+}
+
+/* The product of the extents from axis `from` to before `to`. */
+static expr extents(struct ir_program *p, const struct ir_stage *s, int from, int to)
+{
+	expr n = ir_index(p->pool, 1);
+	for (int k = from; k < to; k++)
+		n = ir_binary(IR_MUL, n, s->out->dim[k]);
+	return n;
+}
+
+expr sort_count(struct ir_program *p, const struct ir_stage *s)
+{
+	return ir_binary(IR_MUL, extents(p, s, 0, s->axis), extents(p, s, s->axis + 1, s->out->rank));
+}
+
+/* ---- Keys. */
+
+/* Casts that keep order, and what is equal: a shorter key does as well. */
+static bool keeps_order(enum type from, enum type to)
+{
+	bool real = type_is_float(to), small = from == TYPE_F16 || from == TYPE_BF16;
+	if (type_is_float(from))
+		return real && (small || from == TYPE_F32) && type_info(to)->bits > type_info(from)->bits;
+	int bits = type_info(from)->bits, room = to == TYPE_F32 ? 24 : to == TYPE_F64 ? 53 : type_info(to)->bits;
+	if ((from != TYPE_BOOL && !type_is_int(from)) || (!real && !type_is_int(to)) || bits < 8)
+		return false;
+	return type_is_signed(from) && !real && !type_is_signed(to) ? false : room > bits;
+}
+
+expr sort_key(const struct ir_stage *s)
+{
+	expr key = s->value;
+	while (key->op == IR_CAST && keeps_order(key->arg[0]->type, key->type))
+		key = key->arg[0];
+	return key;
+}
+
+int sort_key_bits(const struct ir_stage *s)
+{
+	return type_info(sort_key(s)->type)->bits;
+}
+
+enum type sort_key_type(const struct ir_stage *s)
+{
+	int bits = sort_key_bits(s);
+	return bits == 64 ? TYPE_U64 : bits == 32 ? TYPE_U32 : bits == 16 ? TYPE_U16 : TYPE_U8;
+}
+
+/* ---- Rows. */
+
+/* Where an element of the value's space lies, the sorted axis at its own place: what an input of that form would be
+ * indexed by. */
+static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *axis)
+{
+	struct ir_buffer space = *s->out;
+	expr index[IR_MAX_RANK];
+	for (int k = 0; k < s->out->rank; k++)
+		index[k] = axis[k] = ir_axis(p->pool, k, s->out->dim[k]);
+	space.dim[s->axis] = s->space[0];
+	index[s->axis] = axis[s->out->rank] = ir_axis(p->pool, s->out->rank, s->space[0]);
+	return ir_flat(p->pool, &space, index);
+}
+
+static expr position(const struct sort_row *row, expr extent, expr at)
+{
+	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, row->outer, extent), at);
+	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, row->inner_count), row->inner);
+}
+
+/* The key's value with the axes called `axis`, at position r. */
+static expr value_with(const struct sort_row *row, const expr *axis, expr r)
+{
+	expr own[IR_MAX_RANK];
+	struct axes a = { .value = axis, .same = own_position(row->p, row->s, own), .same_as = position(row, row->n, r) };
+	return to_kernel(row->p, row->key, &a);
+}
+
+expr sort_value_at(struct sort_row *row, expr r)
+{
+	row->axis[row->s->out->rank] = r;
+	return value_with(row, row->axis, r);
+}
+
+expr sort_result_at(const struct sort_row *row, expr j)
+{
+	return position(row, row->k, j);
+}
+
+struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number)
+{
+	int rank = s->out->rank, n = 0;
+	struct sort_row row = { .p = p, .s = s, .key = sort_key(s), .n = s->space[0], .k = s->out->dim[s->axis] };
+	expr own[IR_MAX_RANK], dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = extents(p, s, 0, s->axis);
+	const char *names[IR_MAX_RANK];
+	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
+	row.inner_count = extents(p, s, s->axis + 1, rank);
+	row.number = row.outer = number;
+	row.inner = ir_index(p->pool, 0);
+	if (ir_is_int(outer_count, 1)) {
+		row.outer = row.inner;
+		row.inner = number;
+	} else if (!ir_is_int(row.inner_count, 1)) {
+		row.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, number, row.inner_count), outer_count);
+		row.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, number, row.inner_count), row.inner_count);
+	}
+	/* Only the axes that are still met after loads at the own position became x[position]. */
+	own_position(p, s, own);
+	mark_axes(value_with(&row, own, ir_var(p->pool, TYPE_INDEX, "r", row.n)), used);
+	for (int k = 0; k < rank; k++) {
+		if (k == s->axis)
+			continue;
+		names[n] = ir_axis_names[0][k];
+		others[n] = used[k];
+		dim[n++] = s->out->dim[k];
+	}
+	declare_axes(p, b, number, n, dim, names, others, axis);
+	for (int k = 0; k < rank; k++) { /* what is not met may be anything */
+		int other = k - (k > s->axis);
+		row.axis[k] = k == s->axis || !axis[other] ? ir_index(p->pool, 0) : axis[other];
+	}
+	return row;
+}
+
+/* ---- Statements. */
+
+struct ir_stmt *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name)
+{
+	struct ir_stmt *s = emit(p, b, IR_LAMBDA);
+	s->name = name;
+	s->body = NEW(p->arena, struct ir_block);
+	return s;
+}
+
+static void add(struct ir_program *p, struct ir_stmt *s, struct ir_arg arg)
+{
+	vec_push(p->arena, &s->args, arg);
+}
+
+expr emit_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t, const char *name, expr extent)
+{
+	add(p, lambda, (struct ir_arg){ .name = name, .type = t });
+	return ir_var(p->pool, t, name, extent);
+}
+
+void emit_shared(struct ir_program *p, struct ir_block *b, const char *type, const char *name)
+{
+	struct ir_stmt *s = emit(p, b, IR_SHARED);
+	s->name = name;
+	s->text = type;
+}
+
+struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function)
+{
+	struct ir_stmt *s = emit(p, b, IR_INVOKE);
+	s->name = function;
+	s->text = "tpat_sort.h";
+	return s;
+}
+
+void add_text(struct ir_program *p, struct ir_stmt *call, const char *text)
+{
+	add(p, call, (struct ir_arg){ .name = text });
+}
+
+void add_value(struct ir_program *p, struct ir_stmt *call, expr value)
+{
+	add(p, call, (struct ir_arg){ .value = value });
+}
+
+void add_address(struct ir_program *p, struct ir_stmt *call, const struct ir_buffer *b, expr at, bool written)
+{
+	add(p, call, (struct ir_arg){ .buf = flat_view(p, b), .at = at, .written = written });
+}
+
+static const char *key_function(const struct sort_row *row)
+{
+	enum type t = row->key->type;
+	const char *name = row->s->reverse ? "key_descending" : "key_ascending";
+	/* C++ computes narrow integers as int. */
+	bool narrow = (type_is_int(t) && type_info(t)->bits < 32) || t == TYPE_BOOL;
+	return narrow ? arena_printf(row->p->arena, "%s<%s>", name, type_name(t)) : name;
+}
+
+/* The row that a function is about: given, or named by its first parameter. */
+static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, const struct ir_stage *s, struct sort_row *row)
+{
+	if (row)
+		return *row;
+	expr number = emit_parameter(p, lambda, TYPE_INDEX, "row", sort_count(p, s));
+	return sort_row_begin(p, lambda->body, s, number);
+}
+
+void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
+{
+	struct ir_stmt *key = emit_lambda(p, b, "key");
+	struct sort_row own = row_of(p, key, s, row);
+	key->text = key_function(&own);
+	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
+}
+
+void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
+              bool all)
+{
+	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct sort_row own = row_of(p, put, s, row);
+	struct ir_block *body = put->body;
+	expr j = emit_parameter(p, put, TYPE_INDEX, "j", all ? own.n : own.k);
+	if (keyed)
+		emit_parameter(p, put, sort_key_type(s), "key", NULL);
+	expr r = emit_parameter(p, put, TYPE_INDEX, "r", own.n);
+	if (all && own.k != own.n)
+		body = emit_if(p, body, ir_binary(IR_LT, j, own.k));
+	j = ir_var(p->pool, TYPE_INDEX, "j", own.k);
+	emit_store(p, body, s->out, sort_result_at(&own, j), ir_cast(r, s->out->type));
+}
+
+void emit_serial(struct sort_row *row, struct ir_block *b)
+{
+	struct ir_program *p = row->p;
+	struct ir_stmt *s = emit(p, b, IR_SORT_SERIAL);
+	expr j = ir_var(p->pool, TYPE_INDEX, "j", row->k), r = ir_var(p->pool, TYPE_INDEX, "r", row->n);
+	s->name = "j";
+	s->name2 = "r";
+	s->mutable = row->s->reverse;
+	s->value = sort_value_at(row, r);
+	s->from = row->k;
+	s->to = row->n;
+	s->body = NEW(p->arena, struct ir_block);
+	emit_store(p, s->body, row->s->out, sort_result_at(row, j), ir_cast(r, row->s->out->type));
+}
+
+/* ---- Rules for some extents. */
+
+expr sort_at_most(struct ir_program *p, expr extent, int64_t most)
+{
+	expr fits = ir_binary(IR_LE, extent, ir_index(p->pool, most));
+	return ir_is_int(fits, 1) ? NULL : fits;
+}
+
+struct find_size {
+	const struct ir_program *p;
+	bool found;
+};
+
+static void find_size(void *user, expr e)
+{
+	struct find_size *f = user;
+	f->found |= e->op == IR_SYMBOL && ir_size_find(f->p, e->name);
+}
+
+bool sort_has_size(const struct ir_program *p, expr e)
+{
+	struct find_size f = { .p = p };
+	ir_walk(e, find_size, &f);
+	return f.found;
+}
+
+/* Where extents decide, no block is launched; where a size found out on the way does, blocks return. */
+struct ir_block *sort_only_if(struct ir_program *p, struct ir_kernel *k, expr fits)
+{
+	if (!fits)
+		return &k->serial;
+	if (!sort_has_size(p, fits)) {
+		k->blocks = ir_select(fits, k->blocks, ir_index(p->pool, 0));
+		return &k->serial;
+	}
+	emit_return_if(p, &k->body, ir_unary(IR_NOT, fits));
+	return emit_if(p, &k->serial, fits);
+}
+
+struct ir_buffer *sort_workspace(struct ir_program *p, const struct ir_stage *s, const char *what, enum type t, expr count,
+                                 expr fits)
+{
+	if (fits && !sort_has_size(p, fits))
+		count = ir_select(fits, count, ir_index(p->pool, 0));
+	return ir_buffer_new(p, arena_printf(p->arena, "%s_%s", s->out->name, what), t, 1, &count, IR_TEMP);
+}

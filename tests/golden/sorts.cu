@@ -1,0 +1,257 @@
+#include "tpat_device.h"
+#include "tpat_sort.h"
+
+/* program sorts(scores: f16[N,50000], rows: f32[300,16,20], ids: i64[1000000]) -> (top: i64[N,40], order: i32[300,8,20], all: i64[1000000])
+  top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
+  order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
+  all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+ */
+
+// top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
+// Schedule: sort_select 1, keys 512, threads 512, parts 1; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
+void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
+{
+	__shared__ sort_kept<u16, 512> kept;
+	const int row = blockIdx.x;
+	const auto key = [&](int r) {
+		return key_descending(scores[r + row * 50000]);
+	};
+	const auto place = [&](int r) {
+		return r;
+	};
+	const auto put = [&](int j, u16 key, int r) {
+		top[j + row * 40] = (i64)r;
+	};
+	select_row<512>(kept, 0, 50000, 40, key, place, put);
+}
+
+// order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
+// Schedule: sort_block 1, keys 16, rows 64, threads 256; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_order(const float *__restrict__ rows, int *__restrict__ order)
+{
+	__shared__ u64 item[1024];
+	const int first = blockIdx.x * 64;
+	const auto key = [&](int row, int r) {
+		const int outer = row / 20;
+		const int inner = row % 20;
+		return key_ascending(rows[inner + outer * 320 + r * 20]);
+	};
+	const auto put = [&](int row, int j, int r) {
+		const int outer = row / 20;
+		const int inner = row % 20;
+		order[inner + j * 20 + outer * 160] = r;
+	};
+	sort_rows<256, 16, u32>(item, first, min(64, 6000 - first), 16, 8, key, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_clear(u32 *__restrict__ all_digits)
+{
+	const int element = blockIdx.x * 256 + threadIdx.x;
+	if (element >= 2056)
+		return;
+	all_digits[element] = 0u;
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_count(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
+{
+	const int block = blockIdx.x;
+	const auto key = [&](int r) {
+		return key_ascending(ids[r]);
+	};
+	__shared__ radix_counts<u64> shared;
+	radix_count<256, 2048>(shared, block, 1000000, all_digits, all_progress + block * 256, 125184, key);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass1(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places)
+{
+	// pass 1 of 8, by bits 0 to 7 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2048);
+	const auto key = [&](int r) {
+		return key_ascending(ids[r]);
+	};
+	const auto place = [&](int r) {
+		return r;
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all_keys[j] = key;
+		all_places[j] = r;
+	};
+	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256, key, place, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+{
+	// pass 2 of 8, by bits 8 to 15 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2049);
+	const auto key = [&](int r) {
+		return all_keys[r];
+	};
+	const auto place = [&](int r) {
+		return all_places[r];
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all_keys_2[j] = key;
+		all_places_2[j] = r;
+	};
+	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 125184, key, place, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *__restrict__ all_keys_2, const int *__restrict__ all_places_2)
+{
+	// pass 3 of 8, by bits 16 to 23 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2050);
+	const auto key = [&](int r) {
+		return all_keys_2[r];
+	};
+	const auto place = [&](int r) {
+		return all_places_2[r];
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all_keys[j] = key;
+		all_places[j] = r;
+	};
+	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 250368, key, place, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+{
+	// pass 4 of 8, by bits 24 to 31 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2051);
+	const auto key = [&](int r) {
+		return all_keys[r];
+	};
+	const auto place = [&](int r) {
+		return all_places[r];
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all_keys_2[j] = key;
+		all_places_2[j] = r;
+	};
+	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 375552, key, place, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *__restrict__ all_keys_2, const int *__restrict__ all_places_2)
+{
+	// pass 5 of 8, by bits 32 to 39 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2052);
+	const auto key = [&](int r) {
+		return all_keys_2[r];
+	};
+	const auto place = [&](int r) {
+		return all_places_2[r];
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all_keys[j] = key;
+		all_places[j] = r;
+	};
+	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 500736, key, place, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+{
+	// pass 6 of 8, by bits 40 to 47 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2053);
+	const auto key = [&](int r) {
+		return all_keys[r];
+	};
+	const auto place = [&](int r) {
+		return all_places[r];
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all_keys_2[j] = key;
+		all_places_2[j] = r;
+	};
+	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 625920, key, place, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *__restrict__ all_keys_2, const int *__restrict__ all_places_2)
+{
+	// pass 7 of 8, by bits 48 to 55 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2054);
+	const auto key = [&](int r) {
+		return all_keys_2[r];
+	};
+	const auto place = [&](int r) {
+		return all_places_2[r];
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all_keys[j] = key;
+		all_places[j] = r;
+	};
+	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 751104, key, place, put);
+}
+
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// Schedule: sort_radix 1, tile 2048; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void sorts_all_pass8(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, i64 *__restrict__ all)
+{
+	// pass 8 of 8, by bits 56 to 63 of the key
+	__shared__ radix_tile<u64, 256, 2048> shared;
+	const int block = radix_turn(shared, all_digits + 2055);
+	const auto key = [&](int r) {
+		return all_keys[r];
+	};
+	const auto place = [&](int r) {
+		return all_places[r];
+	};
+	const auto put = [&](int j, u64 key, int r) {
+		all[j] = (i64)r;
+	};
+	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 876288, key, place, put);
+}
+
+// top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
+// Schedule: sort_select 1, keys 512, threads 512, parts 1; 512 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(512)
+void sorts_top_64(const f16 *__restrict__ scores, i64 *__restrict__ top, i64 N)
+{
+	__shared__ sort_kept<u16, 512> kept;
+	const i64 row = (i64)blockIdx.x;
+	const auto key = [&](i64 r) {
+		return key_descending(scores[r + row * 50000]);
+	};
+	const auto place = [&](i64 r) {
+		return r;
+	};
+	const auto put = [&](i64 j, u16 key, i64 r) {
+		top[j + row * 40] = r;
+	};
+	select_row<512>(kept, 0, 50000, 40, key, place, put);
+}
