@@ -49,7 +49,8 @@ static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, con
 	x.n = s->space[0];
 	x.tiles = ceil_div(p, x.n, tile);
 	x.blocks = ir_binary(IR_MUL, x.rows, x.tiles);
-	x.count = sort_workspace(p, s, "digits", TYPE_U32, ir_binary(IR_ADD, times(x.rows, x.passes * DIGITS), ir_index(p->pool, x.passes)), fits);
+	expr counts = ir_binary(IR_ADD, times(x.rows, x.passes * DIGITS), ir_index(p->pool, x.passes));
+	x.count = sort_workspace(p, s, "digits", TYPE_U32, counts, fits);
 	x.progress = sort_workspace(p, s, "progress", TYPE_U32, times(x.blocks, x.passes * DIGITS), fits);
 	for (int i = 0; i < x.passes - 1 && i < 2; i++) {
 		x.key[i] = sort_workspace(p, s, "keys", sort_key_type(s), ir_binary(IR_MUL, x.rows, x.n), fits);

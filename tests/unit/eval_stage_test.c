@@ -349,14 +349,17 @@ static void sorts(void)
 		for (int t = 0; t < COUNT(types); t++) {
 			struct tensor x = random_of(types[t], 3, (int64_t[]){ a, n, b }, type_is_signed(types[t]) ? -9 : 0,
 			                            types[t] == TYPE_BOOL ? 1 : 20);
-			for (int64_t i = 0; type_is_float(types[t]) && i < tensor_count(&x); i++)
-				if (i % 7 < 4)
-					tensor_set_float(&x, i, ((double[]){ (double)NAN, -0.0, (double)INFINITY, -(double)INFINITY })[i % 7]);
-			for (int64_t i = 0; type_info(types[t])->bits == 64 && type_is_int(types[t]) && i < tensor_count(&x); i += 5)
-				tensor_set_int(&x, i, i % 2 ? INT64_MIN + i % 3 : INT64_MAX - i % 3);
+			static const double special[] = { (double)NAN, -0.0, (double)INFINITY, -(double)INFINITY };
+			bool real = type_is_float(types[t]), wide = !real && type_info(types[t])->bits == 64;
+			for (int64_t i = 0; i < tensor_count(&x); i++)
+				if (real && i % 7 < 4)
+					tensor_set_float(&x, i, special[i % 7]);
+				else if (wide && i % 5 == 0)
+					tensor_set_int(&x, i, i % 2 ? INT64_MIN + i % 3 : INT64_MAX - i % 3);
 			const char *name = type_name(types[t]);
 			compare(parse(arena_printf(arena,
-			                           "program p(x: %s[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d,%d,%d], w0: i64[%d])\n"
+			                           "program p(x: %s[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d,%d,%d], "
+			                           "w0: i64[%d])\n"
 			                           "  u0: i64[%d,%d,%d] = sort along j (i, j, k | r<%d) x[i, r, k]\n"
 			                           "  v0: i32[%d,%d,%d] = sort descending along k (i, j, k | r<%d) x[i, r, j]\n"
 			                           "  w0: i64[%d] = sort descending along i (i | r<%d) x[%d, r, 0]\n",
@@ -422,7 +425,8 @@ static void memory(void)
 
 int main(void)
 {
-	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products, scatters, sorts, large_sorts,
+	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products, scatters,
+		                              sorts,        large_sorts,
 		                              half_scatter, symbols,        programs,     memory };
 	return run_tests(COUNT(test), test);
 }
