@@ -209,7 +209,8 @@ struct value lower_compact(struct lower *l, const char *name, enum type t, const
  *   lower_next(l, &loop, h, g);
  *   struct value y = lower_collect(l, &loop, NULL, loop.turn, steps, g);
  *   lower_loop_end(l, &loop);
- * Behind it, h is the last state, and y is there to be read. Loops may stand in each other. */
+ * Behind it, h is the last state, and y is there to be read. Loops may stand in each other. What is narrower than a byte is
+ * carried and collected as type_unpacked() of its type: to be cast back where it is read. */
 struct lower_loop {
 	struct ir_stage *stage;
 	int first; /* stage of the body */

@@ -16,11 +16,20 @@ static struct value new_buffer(struct lower *l, const char *name, enum type t, i
 	return (struct value){ .buf = b, .given = true, .pool = l->program->pool };
 }
 
+/* Only maps make elements narrower than a byte: states and what is collected are of a type that holds them. */
+static struct value unpacked(struct lower *l, struct value v)
+{
+	struct space s = space_of(l, v);
+
+	return type_is_packed(value_type(v)) ? lower_map(l, "unpacked", type_unpacked(value_type(v)), &s, at(v, &s)) : v;
+}
+
 struct value lower_carry(struct lower *l, struct lower_loop *loop, const char *name, enum type t, const struct space *s,
                          expr init)
 {
-	struct value state = new_buffer(l, name, t, s->rank, s->dim);
-	struct ir_carry carry = { .state = state.buf, .init = cast(init, t) };
+	enum type held = type_unpacked(t);
+	struct value state = new_buffer(l, name, held, s->rank, s->dim);
+	struct ir_carry carry = { .state = state.buf, .init = cast(cast(init, t), held) };
 
 	vec_push(l->program->arena, &loop->stage->loop->carries, carry);
 	return state;
@@ -28,7 +37,7 @@ struct value lower_carry(struct lower *l, struct lower_loop *loop, const char *n
 
 void lower_next(struct lower *l, struct lower_loop *loop, struct value state, struct value next)
 {
-	(void)l;
+	next = unpacked(l, next);
 	vec_each (c, &loop->stage->loop->carries)
 		if (c->state == state.buf)
 			c->next = next.buf;
@@ -40,6 +49,7 @@ struct value lower_collect(struct lower *l, struct lower_loop *loop, const char 
 	expr dim[IR_MAX_RANK] = { extent };
 	int rank = value_rank(from);
 
+	from = unpacked(l, from);
 	for (int i = 0; i < rank; i++)
 		dim[i + 1] = value_dim(from, i);
 	struct value out = new_buffer(l, name, value_type(from), rank + 1, dim);

@@ -362,6 +362,35 @@ static void test_packed(void)
 	          "  spread: f4e2m1[N,5] = map (i, j) f4e2m1(unpacked_3[i, j])\n");
 }
 
+/* So do loops, in what they carry and collect. */
+static void test_packed_loop(void)
+{
+	struct value x, state, next, made[2];
+	struct lower_loop loop;
+	struct space s;
+
+	begin();
+	x = input("x", TYPE_I4, "5");
+	node = (struct lower){ .program = program, .err = &failure, .op = op_find("", "Identity"), .opset = 25 };
+	x.pool = program->pool;
+	s = space_of(&node, x);
+	loop = lower_loop_begin(&node, idx(&node, 3));
+	state = lower_carry(&node, &loop, "state", TYPE_I4, &s, at(x, &s));
+	next = lower_map(&node, "next_state", TYPE_I4, &s, addi(cast(cast(at(state, &s), TYPE_I4), TYPE_I32), 3));
+	lower_next(&node, &loop, state, next);
+	made[1] = lower_collect(&node, &loop, "all", loop.turn, idx(&node, 3), next);
+	lower_loop_end(&node, &loop);
+	made[0] = lower_map(&node, "last", TYPE_I4, &s, at(state, &s));
+	CHECK_INT(value_type(state), TYPE_I8);
+	CHECK_INT(value_type(made[1]), TYPE_I8);
+	for (int i = 0; i < 2; i++) {
+		made[i].buf->role = IR_OUTPUT;
+		vec_push(arena, &program->outputs, made[i].buf);
+	}
+	CHECK_INT(ir_check(program, &failure), 0);
+	CHECK_INT(ir_optimise(program, NULL, NULL, &failure), 0);
+}
+
 int main(void)
 {
 	test_failures();
@@ -372,6 +401,7 @@ int main(void)
 	test_list();
 	test_layer_norm();
 	test_packed();
+	test_packed_loop();
 	arena_free(arena);
 	return test_done();
 }
