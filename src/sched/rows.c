@@ -135,11 +135,12 @@ static void check_load(void *user, expr e)
 			c->fine &= rows_value_of(c->r, c->st, e) >= 0;
 }
 
+/* A row of one element is also a value of the row; what was made as that is no memory to read. */
 static void find_cached(void *user, expr e)
 {
 	struct load_check *c = user;
 	struct rows *r = c->r;
-	if (e->op != IR_LOAD || type_is_packed(e->type) || !rows_is_own(r, c->st, e))
+	if (e->op != IR_LOAD || type_is_packed(e->type) || !rows_is_own(r, c->st, e) || rows_value_of(r, c->st, e) >= 0)
 		return;
 	for (int i = 0; i < r->cached; i++)
 		if (r->cache[i] == e->buf) {

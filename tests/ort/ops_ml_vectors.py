@@ -1,10 +1,54 @@
-"""Random cases of label encoders and n-grams."""
+"""Random cases of support vector machines, label encoders, n-grams.
+
+Of SVMClassifier without support vectors two classes are left out: ONNX Runtime then takes the second where its score is not
+the larger one; and of one pair of classes what its scores pass, which depends on the order of its memory there."""
 import numpy
 from onnx import numpy_helper
 
 import draw
 from draw import Case
 from ops_ml import floats, ml
+
+
+def kernel(d):
+    kind = d.choice(["LINEAR", "POLY", "RBF", "SIGMOID"])
+    return {"kernel_type": kind, "kernel_params": [d.real(0.1, 0.5), d.real(-1, 1), float(d.integer(1, 4))]}
+
+
+@ml("SVMRegressor", plain=True)
+def svm_regressor(d):
+    features, vectors = d.integer(1, 6), d.choice([0, 1, 3, 10])
+    attrs = {**kernel(d), "n_supports": vectors, "rho": floats(d, 1), "coefficients": floats(d, vectors or features)}
+    if vectors:
+        attrs["support_vectors"] = floats(d, vectors * features)
+    else:
+        attrs["kernel_type"] = "LINEAR"
+    if d.chance(0.3):
+        attrs["one_class"] = 1
+    return Case([d.array(numpy.float32, [d.extent(6), features], -2, 2)], attrs, depth=10)
+
+
+@ml("SVMClassifier", plain=True)
+def svm_classifier(d):
+    features, classes, linear = d.integer(1, 6), d.choice([2, 2, 3, 4, 6]), d.chance(0.2)
+    if linear:
+        classes = d.choice([1, 3, 4])
+    attrs = {**kernel(d), "classlabels_ints": [4, 1, 7, 3, 9, 0][:classes]}
+    pairs = classes * (classes - 1) // 2
+    probable = not linear and d.chance(0.5)
+    if linear:
+        attrs.update(kernel_type="LINEAR", coefficients=floats(d, classes * features), rho=floats(d, 1))
+    else:
+        counts = d.some(1, 4, classes)
+        attrs.update(vectors_per_class=counts, support_vectors=floats(d, sum(counts) * features), rho=floats(d, pairs),
+                     coefficients=floats(d, (classes - 1) * sum(counts)))
+    if probable:
+        attrs.update(prob_a=[d.real(-2, -0.5) for _ in range(pairs)], prob_b=floats(d, pairs))
+    if classes > 2 or probable:
+        attrs["post_transform"] = d.choice(["NONE", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"])
+    dtype = d.choice([numpy.float32, numpy.float32, numpy.float64, numpy.int64, numpy.int32])
+    return Case([d.array(dtype, [d.extent(6), features], -2, 2)], attrs, outputs=2,
+                tolerance=(1e-3, 2e-3) if probable else (1e-4, 1e-3))
 
 
 @ml("LabelEncoder", plain=True)

@@ -194,6 +194,9 @@ static const struct schedule_case schedule_cases[] = {
 			 "  y: f32[N,12,H,4] = map (i, j, k, l) (x[i, j, k, l] - m0[i, floordiv(j, 4)]) * c[j] + f32(k)\n"
 			 "  z: f32[N,12,H,4] = map (i, j, k, l) x[i, j, k, l] * m0[i, floordiv(j, 4)]\n",
 	  { "N=2 H=5", "N=1 H=1", "N=3 H=40" } },
+	{ "rows_of_one", "(x: f32[N,1]) -> (y: f32[N,1])\n" /* a is a value of the row, and reads like its only element */
+			 "  a: f32[N,1] = sum (i, j | r<1) x[i, r] * 1.5 then it * 0.25 + 0.5\n"
+			 "  y: f32[N,1] = sum (i, j | r<1) a[i, r] * 2.0 then it - 1.0\n", { "N=5", "N=1" } },
 	{ "rows_gather", "(x: f32[N,K], n_at: i64[K], d: f32[D]) -> (y: f32[N,K])\n"
 			 "  m0: f32[N] = max (i | r<K) x[i, r] * f32(r)\n"
 			 "  y: f32[N,K] = map (i, j) select(0.0 < x[i, j], x[i, j] - m0[i], d[mod(index(n_at[j]), D)])\n",
