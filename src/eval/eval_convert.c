@@ -5,32 +5,20 @@
 #include "eval/code.h"
 #include "eval/vectorise.h"
 
-#define CONVERT(NAME, R, T, EXPR)                                                                                      \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		R *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			T x = a[l];                                                                                    \
-			d[l] = (EXPR);                                                                                 \
-		}                                                                                                      \
-	}
-
-CONVERT(f64_of_f32, double, float, x)
-CONVERT(f64_of_i32, double, int32_t, x)
-CONVERT(f64_of_i64, double, int64_t, (double)x)
-CONVERT(f64_of_u64, double, uint64_t, (double)x)
-CONVERT(f32_of_f64, float, double, (float)x)
-CONVERT(f32_of_i32, float, int32_t, (float)x)
-CONVERT(f32_of_i64, float, int64_t, (float)x)
-CONVERT(f32_of_u64, float, uint64_t, (float)x)
-CONVERT(i64_of_i32, int64_t, int32_t, x)
-CONVERT(i32_of_i64, int32_t, int64_t, (int32_t)(uint32_t)x)
-CONVERT(bool_of_f32, int32_t, float, x != 0)
-CONVERT(bool_of_f64, int32_t, double, x != 0)
-CONVERT(bool_of_i32, int32_t, int32_t, x != 0)
-CONVERT(bool_of_i64, int32_t, int64_t, x != 0)
+UNARY(f64_of_f32, double, float, x)
+UNARY(f64_of_i32, double, int32_t, x)
+UNARY(f64_of_i64, double, int64_t, x)
+UNARY(f64_of_u64, double, uint64_t, x)
+UNARY(f32_of_f64, float, double, x)
+UNARY(f32_of_i32, float, int32_t, x)
+UNARY(f32_of_i64, float, int64_t, x)
+UNARY(f32_of_u64, float, uint64_t, x)
+UNARY(i64_of_i32, int64_t, int32_t, x)
+UNARY(i32_of_i64, int32_t, int64_t, (int32_t)(uint32_t)x)
+UNARY(bool_of_f32, int32_t, float, x != 0)
+UNARY(bool_of_f64, int32_t, double, x != 0)
+UNARY(bool_of_i32, int32_t, int32_t, x != 0)
+UNARY(bool_of_i64, int32_t, int64_t, x != 0)
 
 /* Truncation that saturates; NaN gives zero. `high` is the first double that is too large. */
 static inline int64_t int_of(double x, double low, double high, int64_t least, int64_t greatest)
@@ -58,8 +46,8 @@ TRUNCATE(i32_of_f32, int32_t, float)
 TRUNCATE(i32_of_f64, int32_t, double)
 TRUNCATE(i64_of_f32, int64_t, float)
 TRUNCATE(i64_of_f64, int64_t, double)
-CONVERT(u64_of_f32, uint64_t, float, u64_of((double)x))
-CONVERT(u64_of_f64, uint64_t, double, u64_of(x))
+UNARY(u64_of_f32, uint64_t, float, u64_of((double)x))
+UNARY(u64_of_f64, uint64_t, double, u64_of(x))
 
 /* An integer as a double that rounds to fewer bits as the integer itself would: what 53 bits cannot hold becomes one
  * sticky bit. */

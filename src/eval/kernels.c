@@ -5,30 +5,6 @@
 #include "eval/code.h"
 #include "eval/vectorise.h"
 
-#define UNARY(NAME, R, T, EXPR)                                                                                        \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		R *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			T x = a[l];                                                                                    \
-			d[l] = (R)(EXPR);                                                                              \
-		}                                                                                                      \
-	}
-
-#define BINARY(NAME, R, T, EXPR)                                                                                       \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a], *restrict b = f->r[i->b];                                            \
-		R *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			T x = a[l], y = b[l];                                                                          \
-			d[l] = (R)(EXPR);                                                                              \
-		}                                                                                                      \
-	}
-
 /* ---- Floats. f32 functions are the double's, rounded; + - * / sqrt in float are that already. */
 
 static double floor_mod(double x, double y)

@@ -1,15 +1,12 @@
 /* Fuzz target: the text of a tensor program through parser, checker, passes, schedules and both printers. Whatever the
- * parser takes must survive the rest, and its print must parse to the same program. Built with -fsanitize=fuzzer it is a
- * libFuzzer target; with -DFUZZ_MAIN it runs the files that it is given. */
+ * parser takes must survive the rest, and its print must parse to the same program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "gen/gen.h"
 #include "sched/sched.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz_main.h"
 
 enum { MAX_TEXT = 4096 };
 
@@ -79,21 +76,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	arena_free(a);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		struct file_map f;
-		struct err e = { 0 };
-		if (file_map_open(&f, argv[i], &e) < 0) {
-			fprintf(stderr, "%s\n", e.text);
-			return 1;
-		}
-		LLVMFuzzerTestOneInput(f.data, f.size);
-		file_map_close(&f);
-	}
-	printf("%d files, no crash\n", argc - 1);
-	return 0;
-}
-#endif

@@ -1,12 +1,11 @@
 /* Fuzz target: a model file from memory through reading, checking, indexing, decoding of tensors, writing and reading
- * again. Built with -fsanitize=fuzzer it is a libFuzzer target; with -DFUZZ_MAIN it runs the files that it is given. */
+ * again. */
 #include "onnx/onnx.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz_main.h"
 
 struct decode {
 	struct onnx_model *model;
@@ -68,21 +67,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	onnx_model_free(m);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		struct file_map f;
-		struct err e = { 0 };
-		if (file_map_open(&f, argv[i], &e) < 0) {
-			fprintf(stderr, "%s\n", e.text);
-			return 1;
-		}
-		LLVMFuzzerTestOneInput(f.data, f.size);
-		file_map_close(&f);
-	}
-	printf("%d files, no crash\n", argc - 1);
-	return 0;
-}
-#endif
