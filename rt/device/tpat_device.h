@@ -320,6 +320,29 @@ template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *
 	return v;
 }
 
+/* A value from memory, without what lies between its members. */
+template <class T> TPAT_FN T copy_of(const T &x) { return x; }
+template <class T, class I> TPAT_FN indexed<T, I> copy_of(const indexed<T, I> &x) { return { x.value, x.index }; }
+
+/* Each of COLUMNS columns by itself: threads t, t + COLUMNS ... of the PARTS * COLUMNS of a block make one; all of them get the
+ * result. PARTS: a power of two. `shared`: an element a thread. */
+template <int COLUMNS, int PARTS, class T, class Op> TPAT_FN T block_reduce_columns(T v, Op op, T *shared)
+{
+	const int thread = block_thread();
+	__syncthreads(); /* an earlier reduction may still be reading */
+	shared[thread] = v;
+	__syncthreads();
+#pragma unroll
+	for (int half = PARTS / 2; half > 0; half /= 2) {
+		if (thread < half * COLUMNS) {
+			v = op(v, copy_of(shared[thread + half * COLUMNS]));
+			shared[thread] = v;
+		}
+		__syncthreads();
+	}
+	return copy_of(shared[thread % COLUMNS]);
+}
+
 /* Running op over the threads up to this one, it included; the last thread has the total. `shared`: as above. */
 template <int THREADS, class T, class Op> TPAT_FN T block_scan(T v, Op op, T *shared)
 {

@@ -20,8 +20,9 @@ enum ir_stmt_kind {
 	IR_SET,          /* name[at] = value; of an array */
 	IR_STORE_VECTOR, /* buf[at...] = name[width] */
 	IR_SYNC,         /* the threads of a block wait for each other, and see what the others stored */
-	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index; text:
-			  * name of the shared memory that it takes, or null where it is the only one */
+	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index;
+			  * text: the name of the shared memory that it takes, or null where it is the only one.
+			  * With `columns`: of the threads of a block that are `columns` apart, `width` of them */
 	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
 			  * up to the last of them */
 	IR_TILE_NEXT,    /* const type name = the number of this block's tile: blocks take tiles in the order in which they start.
@@ -49,7 +50,7 @@ struct ir_stmt {
 	const char *name, *name2, *text;
 	enum type type;
 	bool mutable;
-	int width;
+	int width, columns;
 	enum ir_combine combine;
 	const struct ir_buffer *buf;
 	expr at, value, from, to, step;

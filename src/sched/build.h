@@ -94,11 +94,17 @@ struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, c
 /* One more value, at its position in the reduced space. */
 void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position);
 
+/* What is stored of it: the post expression, with the stage's axes called `axis`; loads at position `same` are at `same_as`. */
+expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as);
+/* Which of out's and the reduced axes a reduction reads, in its value and behind it. */
+void axes_read(const struct ir_stage *s, bool *used);
+expr out_position(struct ir_program *p, const struct ir_stage *s); /* of an element of out, over its axes */
+
 /* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
-extern const struct sched_rule sched_rows, sched_map, sched_reduce_thread, sched_reduce_lanes, sched_scatter,
-	sched_scan_thread, sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles, sched_loop_block,
-	sched_sort_block, sched_sort_select, sched_sort_radix;
+extern const struct sched_rule sched_rows, sched_map, sched_reduce_thread, sched_reduce_lanes, sched_reduce_columns,
+	sched_scatter, sched_scan_thread, sched_scan_lanes, sched_scan_tiles, sched_compact_block, sched_compact_tiles,
+	sched_loop_block, sched_sort_block, sched_sort_select, sched_sort_radix;
 
 #endif

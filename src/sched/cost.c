@@ -115,6 +115,14 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 		if (in_row < c->param[0])
 			threads = outs * in_row;
 	}
+	if (c->rule == &sched_reduce_columns) {
+		threads = outs * c->param[0];
+		double in_column = points / (outs > 0 ? outs : 1);
+		serial = in_column / c->param[0] * 4 + 400;
+		overhead = outs * c->param[0] * 12 / (t->processors * 64.0);
+		if (in_column < c->param[0])
+			threads = outs * in_column;
+	}
 	if (s->kind == IR_SCATTER)
 		threads = points;
 	if (s->kind == IR_SCAN)

@@ -47,7 +47,7 @@ static bool runs_along(struct ir_program *p, const struct ir_stage *s, expr e, i
 struct find {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int width, vectors, loads;
+	int width;
 	struct {
 		VEC(expr);
 	} found;
@@ -58,10 +58,8 @@ static void find_vector(void *user, expr e)
 	struct find *f = user;
 	if (e->op != IR_LOAD)
 		return;
-	f->loads++;
 	if (!runs_along(f->p, f->s, e, f->width))
 		return;
-	f->vectors++;
 	vec_push(f->p->arena, &f->found, e);
 }
 
@@ -83,19 +81,17 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
-static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	struct ir_program *p = (struct ir_program *)cp;
+	(void)p;
 	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits;
 	(void)t;
 	for (int width = MAX_WIDTH; width > 1 && inner >= 0; width /= 2) {
 		int64_t extent;
 		if (bits * width > 128 || bits * width < 8 || (ir_const_int(s->out->dim[inner], &extent) && extent % width))
 			continue;
-		struct find f = find_vectors(p, s, width);
-		if (f.vectors || !f.loads)
-			out[n++] = (struct sched_choice){ &sched_map, { width } };
+		out[n++] = (struct sched_choice){ &sched_map, { width } };
 	}
 	out[n++] = (struct sched_choice){ &sched_map, { 1 } };
 	return n;

@@ -15,7 +15,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
-static expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
+expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
 {
 	const struct ir_stage *s = a->s;
 	if (ir_combine_is_arg(s->combine))
@@ -24,15 +24,14 @@ static expr accumulator_result(struct accumulator *a, const expr *axis, expr sam
 	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
 }
 
-/* Which of out's axes the stage reads, in its value and behind it. */
-static void axes_read(const struct ir_stage *s, bool *used)
+void axes_read(const struct ir_stage *s, bool *used)
 {
 	mark_axes(s->value, used);
 	if (s->post)
 		mark_axes(s->post, used);
 }
 
-static expr own_position(struct ir_program *p, const struct ir_stage *s)
+expr out_position(struct ir_program *p, const struct ir_stage *s)
 {
 	expr own[IR_MAX_RANK];
 	for (int i = 0; i < s->out->rank; i++)
@@ -85,7 +84,7 @@ static void thread_apply(struct ir_plan *plan, const struct ir_stage *s, const s
 	declare_axes(p, &k->body, element, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
 	struct accumulator a = accumulator_begin(p, &k->body, s);
 	serial_loops(&a, &k->body, axis);
-	emit_store(p, &k->body, s->out, element, accumulator_result(&a, axis, own_position(p, s), element));
+	emit_store(p, &k->body, s->out, element, accumulator_result(&a, axis, out_position(p, s), element));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -131,7 +130,7 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 		all->combine = s->combine;
 		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
 	}
-	emit_store(p, b, s->out, row, accumulator_result(&a, axis, own_position(p, s), row));
+	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));
 }
 
 static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)

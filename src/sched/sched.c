@@ -15,6 +15,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_rows,
 	&sched_map,
 	&sched_reduce_lanes,
+	&sched_reduce_columns,
 	&sched_reduce_thread,
 	&sched_scatter,
 	&sched_scan_lanes,

@@ -126,7 +126,23 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 }
 
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
-// Schedule: map 1, width 1; 256 threads a block.
+// Schedule: map 1, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_power_x8(const float *__restrict__ x, f8e8m0 *__restrict__ power, int K, int N)
+{
+	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	if (element >= N)
+		return;
+	f8e8m0 power_v[8];
+	#pragma unroll
+	for (int v = 0; v < 8; v++) {
+		power_v[v] = to_f8e8m0_sat(x[element * K + v * K]);
+	}
+	store(power + element, power_v);
+}
+
+// power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
+// Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power(const float *__restrict__ x, f8e8m0 *__restrict__ power, int K, int N)
 {
@@ -197,7 +213,7 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 }
 
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
-// Schedule: map 1, width 1; 256 threads a block; 64-bit positions.
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_64(const float *__restrict__ x, f8e8m0 *__restrict__ power, i64 K, i64 N)
 {

@@ -55,7 +55,33 @@ void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, i
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
-// Schedule: map 1, width 1; 256 threads a block.
+// Schedule: map 1, width 4; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
+{
+	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	if (element >= C * H * N * W * 4)
+		return;
+	const int l = element % (W * 2);
+	const int k = element / (W * 2) % (H * 2);
+	const int j = element / (W * 2) / (H * 2) % C;
+	const int i = element / (W * 2) / (H * 2) / C;
+	float y_v[4];
+	#pragma unroll
+	for (int v = 0; v < 4; v++) {
+		const int tmp0 = i * C * H * W * 2 + j * H * W * 2 + k * W;
+		const float tmp1 = ((float)(l + v) + 0.5f) * 0.5f - 0.5f;
+		const float tmp2 = floorf(tmp1);
+		const int tmp3 = to_i32(tmp2);
+		const float tmp4 = tmp1 - tmp2;
+		y_v[v] = rows[tmp0 + min(W - 1, max(0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max(0, tmp3 + 1))] * tmp4;
+	}
+	store(y + element, y_v);
+}
+
+// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
+// _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
 {
@@ -97,7 +123,7 @@ void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
-// Schedule: map 1, width 1; 256 threads a block; 64-bit positions.
+// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
 {
