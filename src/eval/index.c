@@ -39,7 +39,7 @@ static bool range_of_division(enum ir_op op, struct range a, struct range b, str
 	}
 	int64_t q[4] = { a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high };
 	*out = hull(q[0], q[1], q[2], q[3]);
-	if (floors && a.low < 0)
+	if (floors && a.low < 0 && out->low > INT64_MIN)
 		out->low -= 1;
 	return true;
 }

@@ -101,8 +101,9 @@ void graph_note_contents(struct ir_program *p, int first)
 		struct tensor t;
 		int64_t n = graph_count(b->rank, b->dim);
 
-		if (n < 0 || n > GRAPH_CONTENT_MAX || b->data || s->kind == IR_SCATTER || s->kind == IR_LOOP ||
-		    type_info(b->type)->bits < 8)
+		if (s->kind != IR_MAP && !ir_accumulates(s))
+			continue;
+		if (n < 0 || n > GRAPH_CONTENT_MAX || b->data || type_info(b->type)->bits < 8)
 			continue;
 		if (!b->content && reads_known(s))
 			b->content = stage_content(p, s, n);

@@ -4,6 +4,7 @@ import numpy
 import onnx
 
 import draw
+import plugins_nms as nms
 import plugins_other as other
 import plugins_vision as vision
 from draw import Case
@@ -344,3 +345,37 @@ def bev_pool(d):
             out[places[i]] += depth.reshape(-1)[at_depth[i]] * feat.reshape(-1, channels)[at_feat[i]].astype(numpy.float64)
     return case(d, [depth, feat, at_depth, at_feat, places, starts, lengths], {"out_height": view[0], "out_width": view[1]},
                 [out.reshape(1, *view, channels)], depth=20)
+
+# ---- Suppression
+
+
+def distinct(d, dtype, shape, low, high):
+    """Values of which no two are equal, so that their order is one."""
+    count = int(numpy.prod(shape))
+    return (d.rng.permutation(count).reshape(shape) / max(count, 1) * (high - low) + low).astype(dtype)
+
+
+def boxes_and_scores(d, scale, turned=False):
+    n, count, classes = d.integer(1, 2), d.integer(1, 20), d.integer(1, 4)
+    start = d.array(numpy.float32, [n, count, d.choice([1, classes]), 2], -0.1 * scale, 0.7 * scale)
+    size = d.array(numpy.float32, start.shape, 0.1 * scale, 0.5 * scale)
+    if turned:
+        boxes = numpy.concatenate([start, size, d.array(numpy.float32, [*start.shape[:3], 1], -3.2, 3.2)], -1)
+        if count > 1 and d.chance(0.3):
+            boxes[:, 1] = boxes[:, 0]  # all of it in common
+    else:
+        boxes = numpy.concatenate([start, start + size], -1)
+    return boxes, distinct(d, numpy.float32, [n, count, classes] + [1] * d.integer(0, 1), 0.01, 1)
+
+
+@plugin("NMSRotated")
+def nms_rotated(d):
+    boxes, scores = boxes_and_scores(d, 20, True)
+    boxes, scores = boxes[:, :, 0], numpy.ascontiguousarray(scores.reshape(scores.shape[:3]).transpose(0, 2, 1))
+    score, iou, rows = d.choice([0.0, 0.3]), d.choice([0.1, 0.3, 0.5]), []
+    for n, c in numpy.ndindex(scores.shape[:2]):
+        order = [k for k in numpy.argsort(-scores[n, c], kind="stable") if scores[n, c, k] > numpy.float32(score)]
+        kept = nms.greedy(order, lambda j, k, n=n: nms.turned_overlap(*boxes[n, [j, k]].astype(numpy.float64)) > iou)
+        rows += [[n, c, k] for k in kept]
+    return case(d, [boxes, scores], {"iou_threshold": iou, "score_threshold": score},
+                [numpy.array(rows, numpy.int64).reshape(-1, 3)])

@@ -60,3 +60,17 @@ def max_unpool(d):
     places = size[0] * size[1] * 4
     index = d.rng.permutation(places)[:size[0] * size[1]].reshape(1, 1, *size).astype(numpy.int64)
     return Case([d.array(numpy.float32, [1, 1, *size]), index], {"kernel_shape": [2, 2], "strides": [2, 2]})
+
+
+@operator("NonMaxSuppression")
+def non_max_suppression(d):
+    n, classes, count, limit = d.integer(1, 2), d.integer(1, 3), d.integer(1, 20), d.choice([1, 3, 20, 2 ** 62])
+    boxes, attrs = d.array(numpy.float32, [n, count, 4], 0, 1), {}
+    if d.chance(0.4):
+        attrs["center_point_box"] = 1
+    inputs = [boxes, d.array(numpy.float32, [n, classes, count], 0, 1)]
+    rest = [numpy.array([limit], numpy.int64), numpy.array([d.choice([0.1, 0.3, 0.5])], numpy.float32),
+            numpy.array([d.choice([0.0, 0.2, 0.6])], numpy.float32)][:d.choice([1, 2, 3, 3, 3])]
+    rest = [value.reshape(d.choice([[], [1]])) for value in rest]
+    constant = tuple(range(2, 2 + len(rest))) if d.chance(0.7) else ()
+    return Case(inputs + rest, attrs, constant=constant)
