@@ -33,6 +33,9 @@ MODELS = [
     model("gather_nd", "GatherND", [XH, ("indices", I, ["P", 2])], (H, ["P", "H", "W"])),
     model("scatter_nd", "ScatterND", [X, ("indices", I, ["P", 2]), ("updates", F, ["P", "H", "W"])],
           (F, ["N", "C", "H", "W"]), {"reduction": "add"}),
+    model("non_zero", "NonZero", [("x", TensorProto.INT8, ["N", "C"])], (I, [2, "K"])),
+    model("cumsum", "CumSum", [("x", TensorProto.INT32, ["N"])], (TensorProto.INT32, ["N"]), {"reverse": 1},
+          [("axis", numpy.array(0, numpy.int64))], ["axis"]),
 ]
 
 os.makedirs(sys.argv[1], exist_ok=True)

@@ -1,7 +1,7 @@
 /* Compress: the slices of x along an axis for which the condition holds; without an axis, the elements of x in row-major order
  * for which it does. A condition that is shorter says "no" for the rest, what it says beyond the end is not looked at. How
  * much is kept is known only at run time, unless the condition is a constant.
- * Source: ONNX, operator Compress, opsets 9 and 11. */
+ * Source: ONNX, operator Compress, opsets 9, 11 and 28. */
 #include "ops/lower.h"
 
 /* The kept places of 0 .. extent-1, from a condition that is known. */
@@ -76,7 +76,7 @@ static int lower(struct lower *l)
 
 const struct op_def op_compress = {
 	.name = "Compress",
-	.since = { 9, 11 },
+	.since = { 9, 11, 28 },
 	.formula = "y = the slices of input along axis where condition holds",
 	.inputs = { IN("input", TS_DATA), IN("condition", TS(BOOL)) },
 	.outputs = { OUT("output") },

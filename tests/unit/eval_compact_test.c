@@ -10,9 +10,9 @@ static int run_all(const struct ir_program *p, const struct tensor *x, struct te
 
 static const char nonzero[] = "program p(x: f32[N,7]) -> (y: i64[2,K], z: f32[K])\n"
                               "  size K = found <= N * 7\n"
-                              "  place: i64[K] = compact found (| r<N, s<7) i64(r * 7 + s) where x[r, s] < 0.0\n"
-                              "  y: i64[2,K] = map (i, j) select(i < 1, floordiv(place[j], i64(7)), mod(place[j], i64(7)))\n"
-                              "  z: f32[K] = map (i) x[floordiv(index(place[i]), 7), mod(index(place[i]), 7)]\n";
+                              "  spot: i64[K] = compact found (| r<N, s<7) i64(r * 7 + s) where x[r, s] < 0.0\n"
+                              "  y: i64[2,K] = map (i, j) select(i < 1, floordiv(spot[j], i64(7)), mod(spot[j], i64(7)))\n"
+                              "  z: f32[K] = map (i) x[floordiv(index(spot[i]), 7), mod(index(spot[i]), 7)]\n";
 
 static void found(void)
 {
@@ -81,8 +81,20 @@ static void any_stage(void)
 	CHECK_INT(run_all(p, &x, out), ERR_MODEL);
 }
 
+/* Positions that may be any number, divided by an extent that is 1. */
+static void by_one(void)
+{
+	const struct ir_program *p = parse("program p(x: i8[N,C]) -> (y: i64[K])\n"
+	                                   "  size K = found <= N * C\n"
+	                                   "  z: i64[K] = compact found (| r<N, s<C) i64(r * C + s) where i32(0) < i32(x[r, s])\n"
+	                                   "  y: i64[K] = map (i) i64(floordiv(index(z[i]), C))\n");
+	struct tensor x = random_of(TYPE_I8, 2, (int64_t[]){ 3, 1 }, 1, 9), out;
+	CHECK_INT(run_all(p, &x, &out), 0);
+	CHECK_SAME(out, vector(TYPE_I64, 3, (double[]){ 0, 1, 2 }), "rows");
+}
+
 int main(void)
 {
-	static void (*const test[])(void) = { found, guarded, chained, any_stage };
+	static void (*const test[])(void) = { found, guarded, chained, any_stage, by_one };
 	return run_tests(COUNT(test), test);
 }
