@@ -209,6 +209,9 @@ static const char *const words[] = {
 	"element",
 	"place",
 	"lane",
+	"line",
+	"corner_a",
+	"corner_b",
 	"row",
 	"sum",
 	"best",
@@ -280,11 +283,19 @@ static bool vector_of(const char *name)
 	return end - name > 2 && end[-1] == 'v' && end[-2] == '_';
 }
 
-/* An element that a thread holds, a buffer in shared memory. */
+/* What kernels call their own after a buffer: an element that a thread holds, shared memory, values of a row. */
 static bool own_of_kernel(const char *name)
 {
+	static const char *const behind[] = { "_here", "_shared", "_square", "_along", "_across", "_of_row" };
 	size_t n = strlen(name);
-	return (n > 5 && strcmp(name + n - 5, "_here") == 0) || (n > 7 && strcmp(name + n - 7, "_shared") == 0);
+	while (n > 0 && name[n - 1] >= '0' && name[n - 1] <= '9')
+		n--;
+	for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+		size_t k = strlen(behind[i]);
+		if (n > k && strncmp(name + n - k, behind[i], k) == 0)
+			return true;
+	}
+	return strncmp(name, "this_", 5) == 0;
 }
 
 bool ir_name_reserved(const char *name)

@@ -282,8 +282,8 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= k->along.at[j]->buf == e->buf;
-		const char *name = again ? arena_printf(p->arena, "%s_at%d", e->buf->name, i + 1)
-		                         : arena_printf(p->arena, "%s_at", e->buf->name);
+		const char *name = again ? arena_printf(p->arena, "%s_along%d", e->buf->name, i + 1)
+		                         : arena_printf(p->arena, "%s_along", e->buf->name);
 		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), k->st->at);
 		vec_push(p->arena, &k->along_name, name);
 		load_vector(k, b, e->buf, name, ir_binary(IR_ADD, k->at, rest), false);
@@ -325,7 +325,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	const char *name = arena_printf(p->arena, "%s_of_row", s->combine == IR_NONE ? "all" : ir_combine_name[s->combine]);
 	for (int i = 0; i < k->r->stages && &k->r->stage[i] != k->st; i++)
 		if (k->r->stage[i].kind == ROWS_REDUCE && k->r->stage[i].s->combine == s->combine)
-			name = arena_printf(p->arena, "%s_of_row_%d", ir_combine_name[s->combine], i + 2);
+			name = arena_printf(p->arena, "%s_of_row%d", ir_combine_name[s->combine], i + 2);
 	expr sum = emit_variable(p, b, name, ir_identity(p->pool, s->combine, s->value->type));
 	struct ir_block *body = each_vector(k, b, lane);
 	body = element_loop(k, each_element(k, body));

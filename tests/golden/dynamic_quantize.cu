@@ -30,8 +30,8 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 	for (int step = 0; step < 16; step++) {
 		const int at = lane * 4 + step * 256;
 		if (at < K * N) {
-			float x_at[4];
-			load(x_at, x + at);
+			float x_along[4];
+			load(x_along, x + at);
 			#pragma unroll
 			for (int v = 0; v < 4; v++) {
 				min_of_row = nan_min(min_of_row, x_v[step][v]);
@@ -46,8 +46,8 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 	for (int step = 0; step < 16; step++) {
 		const int at = lane * 4 + step * 256;
 		if (at < K * N) {
-			float x_at[4];
-			load(x_at, x + at);
+			float x_along[4];
+			load(x_along, x + at);
 			#pragma unroll
 			for (int v = 0; v < 4; v++) {
 				max_of_row = nan_max(max_of_row, x_v[step][v]);
@@ -68,8 +68,8 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 	for (int step = 0; step < 16; step++) {
 		const int at = lane * 4 + step * 256;
 		if (at < K * N) {
-			float x_at[4];
-			load(x_at, x + at);
+			float x_along[4];
+			load(x_along, x + at);
 			u8 y_v[4];
 			#pragma unroll
 			for (int v = 0; v < 4; v++) {
@@ -92,8 +92,8 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 	const int row = blockIdx.x;
 	float min_of_row = INFINITY;
 	for (int at = lane; at < K * N; at += 64) {
-		float x_at[1];
-		load(x_at, x + at);
+		float x_along[1];
+		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -106,8 +106,8 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (int at = lane; at < K * N; at += 64) {
-		float x_at[1];
-		load(x_at, x + at);
+		float x_along[1];
+		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -126,8 +126,8 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 		y_zero[row] = this_y_zero;
 	}
 	for (int at = lane; at < K * N; at += 64) {
-		float x_at[1];
-		load(x_at, x + at);
+		float x_along[1];
+		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];
@@ -148,8 +148,8 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 	const i64 row = (i64)blockIdx.x;
 	float min_of_row = INFINITY;
 	for (i64 at = lane; at < K * N; at += 64) {
-		float x_at[1];
-		load(x_at, x + at);
+		float x_along[1];
+		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -162,8 +162,8 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (i64 at = lane; at < K * N; at += 64) {
-		float x_at[1];
-		load(x_at, x + at);
+		float x_along[1];
+		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -182,8 +182,8 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 		y_zero[row] = this_y_zero;
 	}
 	for (i64 at = lane; at < K * N; at += 64) {
-		float x_at[1];
-		load(x_at, x + at);
+		float x_along[1];
+		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];

@@ -36,29 +36,29 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_mean = sum_of_row / 768.0f;
-	float sum_of_row_2 = 0.0f;
+	float sum_of_row2 = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			const float tmp0 = to_f32(x_v[step][v]) - this_mean;
-			sum_of_row_2 = sum_of_row_2 + tmp0 * tmp0;
+			sum_of_row2 = sum_of_row2 + tmp0 * tmp0;
 		}
 	}
-	sum_of_row_2 = warp_reduce(sum_of_row_2, op_sum());
-	const float this_root = sqrtf(sum_of_row_2 / 768.0f + 1e-05f);
+	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
+	const float this_root = sqrtf(sum_of_row2 / 768.0f + 1e-05f);
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
-		f16 scale_at[8];
-		load(scale_at, scale + at);
-		f16 bias_at[8];
-		load(bias_at, bias + at);
+		f16 scale_along[8];
+		load(scale_along, scale + at);
+		f16 bias_along[8];
+		load(bias_along, bias + at);
 		f16 y_v[8];
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			y_v[v] = to_f16((to_f32(x_v[step][v]) - this_mean) / this_root * to_f32(scale_at[v]) + to_f32(bias_at[v]));
+			y_v[v] = to_f16((to_f32(x_v[step][v]) - this_mean) / this_root * to_f32(scale_along[v]) + to_f32(bias_along[v]));
 		}
 		store(y + at + row * 768, y_v);
 	}
@@ -91,29 +91,29 @@ void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, co
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_mean = sum_of_row / 768.0f;
-	float sum_of_row_2 = 0.0f;
+	float sum_of_row2 = 0.0f;
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			const float tmp0 = to_f32(x_v[step][v]) - this_mean;
-			sum_of_row_2 = sum_of_row_2 + tmp0 * tmp0;
+			sum_of_row2 = sum_of_row2 + tmp0 * tmp0;
 		}
 	}
-	sum_of_row_2 = warp_reduce(sum_of_row_2, op_sum());
-	const float this_root = sqrtf(sum_of_row_2 / 768.0f + 1e-05f);
+	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
+	const float this_root = sqrtf(sum_of_row2 / 768.0f + 1e-05f);
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
-		f16 scale_at[8];
-		load(scale_at, scale + at);
-		f16 bias_at[8];
-		load(bias_at, bias + at);
+		f16 scale_along[8];
+		load(scale_along, scale + at);
+		f16 bias_along[8];
+		load(bias_along, bias + at);
 		f16 y_v[8];
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			y_v[v] = to_f16((to_f32(x_v[step][v]) - this_mean) / this_root * to_f32(scale_at[v]) + to_f32(bias_at[v]));
+			y_v[v] = to_f16((to_f32(x_v[step][v]) - this_mean) / this_root * to_f32(scale_along[v]) + to_f32(bias_along[v]));
 		}
 		store(y + at + row * 768, y_v);
 	}

@@ -181,6 +181,15 @@ static const struct schedule_case schedule_cases[] = {
 		     "  a: f32[N] = max (i | r<K) x[i, r]\n"
 		     "  b: f32[N] = sum (i | r<K) exp(x[i, r] - a[i])\n"
 		     "  y: f32[N,K] = map (i, j) exp(x[i, j] - a[i]) / b[i]\n", { "N=5 K=12", "N=2 K=1" } },
+	/* ---- tiles: read along one axis, written along another */
+	{ "tile_2d", "(x: f32[A,B], y: f16[A,B], c: f32[A]) -> (o: f32[B,A])\n"
+		     "  o: f32[B,A] = map (i, j) (x[j, i] + f32(y[j, i])) * c[j] + f32(i)\n",
+	  { "A=40 B=70", "A=1 B=5", "A=32 B=64", "A=0 B=3", "A=33 B=1" } },
+	{ "tile_channels", "(x: f16[N,C,H,W]) -> (y: f16[N,H,W,C])\n  y: f16[N,H,W,C] = map (i, j, k, l) x[i, l, j, k]\n",
+	  { "N=2 C=33 H=5 W=7", "N=1 C=64 H=1 W=32", "N=3 C=1 H=2 W=3" } },
+	{ "tile_reversed", "(x: f64[A,B,C]) -> (y: f64[C,B,A])\n"
+			   "  y: f64[C,B,A] = map (i, j, k) select(i < 3, x[k, j, i] + x[k, j, i], x[k, j, i] + f64(j))\n",
+	  { "A=5 B=3 C=40", "A=35 B=1 C=2" } },
 	/* ---- rows: what several stages make of a row */
 	{ "rows_norm", "(x: f16[N,A,96], z: f16[N,A,96], c: f32[96]) -> (y: f16[N,A,96], s0: f32[N,A,1])\n"
 		       "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"
