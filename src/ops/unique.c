@@ -151,18 +151,17 @@ static struct value begins_of(const struct things *t, struct value order)
 	struct lower *l = t->l;
 	struct space s = { 0 };
 	expr p = space_push(l, &s, t->n), here = index_at(order, p), last = index_at(order, max_(addi(p, -1), idx(l, 0)));
-	expr is_first = eq(p, idx(l, 0));
+	expr is_first = eq(p, idx(l, 0)), a, b, change;
 
-	if (t->axis < 0) {
-		expr a = element_of(t, here, NULL), b = element_of(t, last, NULL);
-
-		return lower_map(l, "begins", TYPE_BOOL, &s, or_(is_first, and_(differs(a, b), not_(same_nan(a, b)))));
-	}
 	push_slice(t, &s);
+	a = element_of(t, here, s.at + 1);
+	b = element_of(t, last, s.at + 1);
+	change = differs(a, b);
+	if (t->axis < 0)
+		change = and_(change, not_(same_nan(a, b)));
 	if (s.rank == 1)
-		return lower_map(l, "begins", TYPE_BOOL, &s, or_(is_first, differs(element_of(t, here, NULL), element_of(t, last, NULL))));
-	return lower_reduce(l, "begins", TYPE_BOOL, &s, 1, IR_ANY,
-	                    or_(is_first, differs(element_of(t, here, s.at + 1), element_of(t, last, s.at + 1))), NULL);
+		return lower_map(l, "begins", TYPE_BOOL, &s, or_(is_first, change));
+	return lower_reduce(l, "begins", TYPE_BOOL, &s, 1, IR_ANY, or_(is_first, change), NULL);
 }
 
 /* The running number of what holds, the first is 0. */
