@@ -200,6 +200,36 @@ static int check_attributes(struct lower *l)
 	return 0;
 }
 
+/* Buffers keep their extents from turn to turn: what a body makes cannot be as large as the turn finds. */
+static bool finds_sizes(const struct ir_program *p, const struct ir_loop *loop)
+{
+	struct ir_buffer *made;
+
+	vec_each (s, &loop->body) {
+		for (int i = 0; (made = ir_stage_made(*s, i)); i++)
+			vec_each (size, &p->sizes)
+				if (size->count == made)
+					return true;
+		if ((*s)->loop && finds_sizes(p, (*s)->loop))
+			return true;
+	}
+	return false;
+}
+
+static int refuse_sizes(struct lower *l)
+{
+	for (int i = 0; l->program->sizes.n && i < l->program->stages.n; i++) {
+		const struct ir_stage *s = l->program->stages.at[i];
+
+		if (!s->loop || !finds_sizes(l->program, s->loop))
+			continue;
+		lower_fail(l, ERR_UNSUPPORTED, "a node inside of the loop has results whose sizes are found anew in every turn.");
+		return err_advise(l->err, "Keep the loop outside the engine, or take nodes such as NonZero, Compress and Unique out "
+		                          "of it.");
+	}
+	return 0;
+}
+
 int lower_node(struct lower *l)
 {
 	if (l->opset < l->op->since[0])
@@ -210,6 +240,7 @@ int lower_node(struct lower *l)
 	TRY(check_inputs(l));
 	TRY(check_attributes(l));
 	TRY(l->op->lower ? l->op->lower(l) : lower_fail(l, ERR_UNSUPPORTED, "the operator has no meaning here."));
+	TRY(refuse_sizes(l));
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !l->output[i].given)
 			return lower_fail(l, ERR_UNSUPPORTED, "output number %d is used, and cannot be made here.",
