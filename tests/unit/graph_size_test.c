@@ -1,0 +1,156 @@
+/* Sizes that are known only at run time, in graphs, in programs of regions, and in rewritten models. */
+#include "eval/eval.h"
+#include "graph_models.h"
+
+static const Onnx__NodeProto *node_of(const Onnx__FunctionProto *f, const char *type)
+{
+	for (size_t i = 0; i < f->n_node; i++)
+		if (strcmp(f->node[i]->op_type, type) == 0)
+			return f->node[i];
+	return NULL;
+}
+
+/* Each has a symbol of its own, which later nodes treat as any other. */
+static void symbols(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N 3");
+	input(m, "found0", TYPE_F32, "found0");
+	output(m, "r", TYPE_I64, "?");
+	node(m, "NonZero", "x", "a");
+	node(m, "NonZero", "found0", "b");
+	onnx_node_set_int(m, node(m, "Concat", "a a", "c"), "axis", 1);
+	node(m, "Shape", "c", "s");
+	ints(m, "minus", 1, (double[]){ -1 });
+	node(m, "Reshape", "c minus", "flat");
+	node(m, "Transpose", "c", "t");
+	node(m, "Expand", "b s", "r");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "a"), "i64[2,found1]");
+	CHECK_STR(type_of(g, "b"), "i64[1,found2]");
+	CHECK_STR(type_of(g, "c"), "i64[2,found1 * 2]");
+	CHECK_STR(type_of(g, "flat"), "i64[found1 * 4]");
+	CHECK_STR(type_of(g, "t"), "i64[found1 * 2,2]");
+	CHECK_STR(type_of(g, "s"), "i64[2]");
+	CHECK(graph_value_find(g, "s")->content != NULL);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Of constants they are numbers at once. */
+static void folded(void)
+{
+	struct onnx_model *m = model(8, 13);
+	const struct tensor *t;
+	struct graph *g;
+	struct err e = { 0 };
+
+	constant(m, "x", TYPE_F32, 2, (int64_t[]){ 2, 3 }, (double[]){ 0, 1, 2, 0, 0, 3 });
+	output(m, "t", TYPE_I64, "? 2");
+	node(m, "NonZero", "x", "a");
+	node(m, "Transpose", "a", "t");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "a"), "i64[2,3]");
+	CHECK_STR(type_of(g, "t"), "i64[3,2]");
+	CHECK(graph_constant(&t, g, graph_value_find(g, "t"), &e) == 0);
+	CHECK(tensor_int(t, 1) == 1 && tensor_int(t, 3) == 2 && tensor_int(t, 4) == 1 && tensor_int(t, 5) == 2);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* What uses a size is in a region with what finds it: no output for it, unless an extent of another mentions it. */
+static void inside(void)
+{
+	static const struct graph_program_options o = { .sizes = true };
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N");
+	output(m, "n", TYPE_I64, "1");
+	output(m, "v", TYPE_F32, "?");
+	node(m, "NonZero", "x", "a");
+	node(m, "Transpose", "a", "t");
+	node(m, "GatherND", "x t", "v");
+	node(m, "ReduceMax", "a", "top");
+	node(m, "Shape", "v", "n");
+	g = graph_of(m, NULL);
+	CHECK(strstr(program_text(g, (const char *[]){ "a", "t", "v", "n" }, 4, &o), "_count: i64[])") != NULL);
+	CHECK(strstr(program_text(g, (const char *[]){ "v" }, 1, &o),
+		     "(data: f32[N], indices: i64[found0,1]) -> (output: f32[found0])") != NULL);
+	graph_free(g);
+	onnx_model_free(m);
+
+	m = model(8, 13);
+	input(m, "x", TYPE_F32, "N");
+	output(m, "n", TYPE_I64, "1");
+	node(m, "NonZero", "x", "a");
+	node(m, "Size", "a", "n");
+	g = graph_of(m, NULL);
+	CHECK(strstr(program_text(g, (const char *[]){ "a", "n" }, 2, &o), "-> (n: i64[])\n") != NULL ||
+	      strstr(program_text(g, (const char *[]){ "a", "n" }, 2, &o), "-> (n_: i64[])\n") != NULL);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Only twice the size is an extent of what the plugin's nodes make: the function halves it. */
+static void halved(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph_selection s = { .names = 1, .name = (const char *[]){ "y" } };
+	struct graph_plugin plugin = { "plugin_twice", NULL, 0 };
+	static const struct graph_program_options o = { .sizes = true };
+	const char *in[] = { "v" }, *out[] = { "w" };
+	Onnx__NodeProto *body[2], *call;
+	const Onnx__FunctionProto *f;
+	struct graph_regions r;
+	struct ir_program *p;
+	struct tensor x, y[2];
+	const struct tensor *given = &x;
+	struct graph *g;
+	struct err e = { 0 };
+
+	body[0] = make(m, "NonZero", "v", "at");
+	body[1] = make(m, "Concat", "at at", "w");
+	onnx_node_set_int(m, body[1], "axis", 1);
+	CHECK(onnx_model_add_function(m, onnx_function_new(m, "my", "Twice", in, 1, out, 1, body, 2), &e) == 0);
+	input(m, "x", TYPE_F32, "N");
+	output(m, "y", TYPE_I64, "1 ?");
+	call = onnx_node_new(m, "my", "Twice", "y");
+	onnx_node_input(m, call, "x");
+	onnx_node_output(m, call, "y");
+	onnx_graph_add_node(m, m->proto->graph, call);
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "y"), "i64[1,found0 * 2]");
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK(graph_region_sizes(g, r.at[0]).n == 1);
+	CHECK(graph_region_program(&p, g, r.at[0], &o, arena, &e) == 0);
+	CHECK(tensor_new(&x, TYPE_F32, 1, (int64_t[]){ 3 }, arena, &e) == 0);
+	tensor_set_float(&x, 0, 2);
+	tensor_set_float(&x, 1, 0);
+	tensor_set_float(&x, 2, -1);
+	CHECK(p->outputs.n == 2 && eval_program(p, &given, y, NULL, arena, &e) == 0);
+	CHECK(y[0].dim[1] == 4 && y[1].rank == 0 && tensor_int(&y[1], 0) == 2);
+	CHECK(graph_rewrite(g, &r, &plugin, NULL, &e) == 0);
+	graph_free(g);
+	CHECK(onnx_model_check(m, &e) == 0);
+	CHECK(m->proto->graph->node[0]->n_output == 2);
+	f = onnx_function_find(m, "tpat", "plugin_twice", NULL);
+	CHECK(f && f->n_output == 2 && node_of(f, "Shape") && node_of(f, "Gather") && node_of(f, "Div"));
+	g = graph_of(m, NULL);
+	CHECK(g->nodes.at[0].known);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+int main(void)
+{
+	arena = arena_new();
+	symbols();
+	folded();
+	inside();
+	halved();
+	arena_free(arena);
+	return test_done();
+}
