@@ -224,8 +224,7 @@ static int refuse_sizes(struct lower *l)
 		if (!s->loop || !finds_sizes(l->program, s->loop))
 			continue;
 		lower_fail(l, ERR_UNSUPPORTED, "a node inside of the loop has results whose sizes are found anew in every turn.");
-		return err_advise(l->err, "Keep the loop outside the engine, or take nodes such as NonZero, Compress and Unique out "
-		                          "of it.");
+		return err_advise(l->err, "Keep the loop outside the engine, or take nodes such as NonZero out of it.");
 	}
 	return 0;
 }
