@@ -290,19 +290,19 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 	}
 	if (k->steps == 0) {
 		f.own = true;
-		walk_unconditional(k->st->value, find_along, &f);
+		ir_walk(k->st->value, find_along, &f); /* also what is read under a condition: its place is inside */
 		vec_each (buf, &f.found)
 			load_vector(k, b, *buf, cache_name(k, *buf),
 			            ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), k->at), false);
 	}
-	k->v = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, k->width));
+	k->v = ir_var(p->pool, TYPE_INDEX, "item", ir_index(p->pool, k->width)); /* v may be an axis */
 	k->vectors = true;
 	return b;
 }
 
 static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
-	return k->serial ? b : unrolled(k, b, "v", k->width);
+	return k->serial ? b : unrolled(k, b, "item", k->width);
 }
 
 static void forget_elements(struct row_kernel *k)

@@ -33,8 +33,8 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 			float x_along[4];
 			load(x_along, x + at);
 			#pragma unroll
-			for (int v = 0; v < 4; v++) {
-				min_of_row = nan_min(min_of_row, x_v[step][v]);
+			for (int item = 0; item < 4; item++) {
+				min_of_row = nan_min(min_of_row, x_v[step][item]);
 			}
 		}
 	}
@@ -49,8 +49,8 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 			float x_along[4];
 			load(x_along, x + at);
 			#pragma unroll
-			for (int v = 0; v < 4; v++) {
-				max_of_row = nan_max(max_of_row, x_v[step][v]);
+			for (int item = 0; item < 4; item++) {
+				max_of_row = nan_max(max_of_row, x_v[step][item]);
 			}
 		}
 	}
@@ -72,8 +72,8 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 			load(x_along, x + at);
 			u8 y_v[4];
 			#pragma unroll
-			for (int v = 0; v < 4; v++) {
-				y_v[v] = to_u8(nan_min(nan_max(rintf(x_v[step][v] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+			for (int item = 0; item < 4; item++) {
+				y_v[item] = to_u8(nan_min(nan_max(rintf(x_v[step][item] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
 			}
 			store(y + at + row * K * N, y_v);
 		}
@@ -97,8 +97,8 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
-		for (int v = 0; v < 1; v++) {
-			min_of_row = nan_min(min_of_row, x_v[v]);
+		for (int item = 0; item < 1; item++) {
+			min_of_row = nan_min(min_of_row, x_v[item]);
 		}
 	}
 	__shared__ float min_of_row_across[2];
@@ -111,8 +111,8 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
-		for (int v = 0; v < 1; v++) {
-			max_of_row = nan_max(max_of_row, x_v[v]);
+		for (int item = 0; item < 1; item++) {
+			max_of_row = nan_max(max_of_row, x_v[item]);
 		}
 	}
 	__shared__ float max_of_row_across[2];
@@ -132,8 +132,8 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];
 		#pragma unroll
-		for (int v = 0; v < 1; v++) {
-			y_v[v] = to_u8(nan_min(nan_max(rintf(x_v[v] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+		for (int item = 0; item < 1; item++) {
+			y_v[item] = to_u8(nan_min(nan_max(rintf(x_v[item] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
 		}
 		store(y + at + row * K * N, y_v);
 	}
@@ -153,8 +153,8 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
-		for (i64 v = 0; v < 1; v++) {
-			min_of_row = nan_min(min_of_row, x_v[v]);
+		for (i64 item = 0; item < 1; item++) {
+			min_of_row = nan_min(min_of_row, x_v[item]);
 		}
 	}
 	__shared__ float min_of_row_across[2];
@@ -167,8 +167,8 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
-		for (i64 v = 0; v < 1; v++) {
-			max_of_row = nan_max(max_of_row, x_v[v]);
+		for (i64 item = 0; item < 1; item++) {
+			max_of_row = nan_max(max_of_row, x_v[item]);
 		}
 	}
 	__shared__ float max_of_row_across[2];
@@ -188,8 +188,8 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];
 		#pragma unroll
-		for (i64 v = 0; v < 1; v++) {
-			y_v[v] = to_u8(nan_min(nan_max(rintf(x_v[v] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+		for (i64 item = 0; item < 1; item++) {
+			y_v[item] = to_u8(nan_min(nan_max(rintf(x_v[item] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
 		}
 		store(y + at + row * K * N, y_v);
 	}

@@ -30,8 +30,8 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
-		for (int v = 0; v < 8; v++) {
-			sum_of_row = sum_of_row + to_f32(x_v[step][v]);
+		for (int item = 0; item < 8; item++) {
+			sum_of_row = sum_of_row + to_f32(x_v[step][item]);
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
@@ -41,8 +41,8 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
-		for (int v = 0; v < 8; v++) {
-			const float tmp0 = to_f32(x_v[step][v]) - this_mean;
+		for (int item = 0; item < 8; item++) {
+			const float tmp0 = to_f32(x_v[step][item]) - this_mean;
 			sum_of_row2 = sum_of_row2 + tmp0 * tmp0;
 		}
 	}
@@ -57,8 +57,8 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 		load(bias_along, bias + at);
 		f16 y_v[8];
 		#pragma unroll
-		for (int v = 0; v < 8; v++) {
-			y_v[v] = to_f16((to_f32(x_v[step][v]) - this_mean) / this_root * to_f32(scale_along[v]) + to_f32(bias_along[v]));
+		for (int item = 0; item < 8; item++) {
+			y_v[item] = to_f16((to_f32(x_v[step][item]) - this_mean) / this_root * to_f32(scale_along[item]) + to_f32(bias_along[item]));
 		}
 		store(y + at + row * 768, y_v);
 	}
@@ -85,8 +85,8 @@ void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, co
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
-		for (i64 v = 0; v < 8; v++) {
-			sum_of_row = sum_of_row + to_f32(x_v[step][v]);
+		for (i64 item = 0; item < 8; item++) {
+			sum_of_row = sum_of_row + to_f32(x_v[step][item]);
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
@@ -96,8 +96,8 @@ void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, co
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
-		for (i64 v = 0; v < 8; v++) {
-			const float tmp0 = to_f32(x_v[step][v]) - this_mean;
+		for (i64 item = 0; item < 8; item++) {
+			const float tmp0 = to_f32(x_v[step][item]) - this_mean;
 			sum_of_row2 = sum_of_row2 + tmp0 * tmp0;
 		}
 	}
@@ -112,8 +112,8 @@ void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, co
 		load(bias_along, bias + at);
 		f16 y_v[8];
 		#pragma unroll
-		for (i64 v = 0; v < 8; v++) {
-			y_v[v] = to_f16((to_f32(x_v[step][v]) - this_mean) / this_root * to_f32(scale_along[v]) + to_f32(bias_along[v]));
+		for (i64 item = 0; item < 8; item++) {
+			y_v[item] = to_f16((to_f32(x_v[step][item]) - this_mean) / this_root * to_f32(scale_along[item]) + to_f32(bias_along[item]));
 		}
 		store(y + at + row * 768, y_v);
 	}
