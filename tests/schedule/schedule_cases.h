@@ -212,7 +212,8 @@ static const struct schedule_case schedule_cases[] = {
 	  { "N=5 K=36 D=4", "N=2 K=1 D=1", "N=1 K=2100 D=9" } },
 	{ "rows_conditions", "(x: f32[N,A,2,B,2,3]) -> (y: f32[N,A,2,B,2,3])\n"
 			     "  n0: f32[N] = sum (i | r<A, s<2, t<B, u<2, v<3) x[i, r, s, t, u, v] * f32(v)\n"
-			     "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / n0[i], 1.0)\n",
+			     "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / "
+			     "n0[i], 1.0)\n",
 	  { "N=3 A=2 B=5", "N=1 A=90 B=6", "N=2 A=1 B=1" } },
 	/* ---- scans */
 	{ "scan_last", "(x: f32[N,K]) -> (y: f32[N,K])\n  y: f32[N,K] = scan sum along j (i, j) x[i, j]\n",
