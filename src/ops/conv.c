@@ -1,11 +1,14 @@
 /* Conv: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g C/G + c, o stride + k dilation - pad ...] * w[m, c, k...],
  * where g is the group of output channel m, and x is 0 outside. ConvInteger: the same of x - x_zero_point and
  * w - w_zero_point, where the padding is 0 after that. QLinearConv: ConvInteger with an i32 bias, brought to 8 bits.
- * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10). One to any number of spatial axes.
- */
+ * Operators of com.microsoft may have the channels as the last axis of their data; weights are as ever.
+ * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10); ONNX Runtime, NhwcConv and QLinearConv
+ * of com.microsoft. One to any number of spatial axes. */
 #include "ops/fused.h"
 #include "ops/quantize.h"
 #include "ops/window.h"
+
+#include <string.h>
 
 struct convolution {
 	struct space s;                      /* n, m, o..., then c, k... */
@@ -14,13 +17,24 @@ struct convolution {
 	expr inside, m;
 };
 
-static int begin(struct lower *l, struct value x, struct value w, struct convolution *c)
+/* Operators whose data have the channels last: n, o..., m. */
+static bool channels_last(struct lower *l)
 {
+	for (int i = 0; i < OP_MAX_ATTRS && l->op->attrs[i].kind; i++)
+		if (!strcmp(l->op->attrs[i].name, "channels_last"))
+			return lower_int(l, "channels_last") != 0;
+	return !strncmp(l->op->name, "Nhwc", 4);
+}
+
+static int begin(struct lower *l, struct value given, struct value w, struct convolution *c)
+{
+	bool last = channels_last(l);
+	struct value x = last ? window_channels_first(l, given) : given;
 	int rank = value_rank(x), n = rank - 2;
 	int64_t groups = lower_int(l, "group"), out_channels, in_channels, filter;
 	struct ints shape = lower_ints(l, "kernel_shape");
 	struct window win;
-	expr channel, per_group;
+	expr channel, per_group, out[IR_MAX_RANK];
 
 	if (rank < 3 || value_rank(w) != rank)
 		return lower_fail(l, ERR_MODEL,
@@ -44,18 +58,24 @@ static int begin(struct lower *l, struct value x, struct value w, struct convolu
 
 	*c = (struct convolution){ .rank = rank };
 	c->x[0] = space_push(l, &c->s, value_dim(x, 0));
-	c->m = c->w[0] = space_push(l, &c->s, value_dim(w, 0));
+	if (!last)
+		c->m = space_push(l, &c->s, value_dim(w, 0));
 	for (int i = 0; i < n; i++)
-		space_push(l, &c->s, win.out[i]);
+		out[i] = space_push(l, &c->s, win.out[i]);
+	if (last)
+		c->m = space_push(l, &c->s, value_dim(w, 0));
+	c->w[0] = c->m;
 	channel = space_push(l, &c->s, value_dim(w, 1));
 	per_group = floordiv(value_dim(w, 0), idx(l, groups));
 	c->x[1] = groups == 1 ? channel : add(mul(floordiv(c->m, per_group), value_dim(w, 1)), channel);
 	c->w[1] = channel;
 	for (int i = 0; i < n; i++) {
 		c->w[2 + i] = space_push(l, &c->s, win.kernel[i]);
-		c->x[2 + i] = window_position(&win, i, c->s.at[2 + i], c->w[2 + i]);
+		c->x[2 + i] = window_position(&win, i, out[i], c->w[2 + i]);
 	}
 	c->inside = window_inside(&win, &c->x[2]);
+	if (last)
+		window_move_channel(rank, c->x);
 	return 0;
 }
 
@@ -175,6 +195,21 @@ const struct op_def ops_conv[] = {
 	  .outputs = { OUT("y") }, .attrs = { WINDOW_ATTRS, GROUP }, .lower = qlinear_lower,
 	  .cases = { "x:u8[N,3,H,W] x_scale:f32[] x_zero_point:u8[] w:i8[16,3,3,3] w_scale:f32[16] w_zero_point:i8[16] "
 		     "y_scale:f32[] y_zero_point:u8[] b:i32[16]" } },
+	{ .name = "NhwcConv", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = convolution of x with w, + bias, channels last",
+	  .inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), OPT("b", TS_FLOAT) }, .outputs = { OUT("y") },
+	  .attrs = { WINDOW_ATTRS, GROUP }, .lower = conv_lower,
+	  .cases = { "x:f16[N,H,W,8] w:f16[16,8,3,3] b:f16[16] pads=1,1,1,1", "x:f32[N,12,14,4] w:f32[6,2,3,2] group=2" } },
+	{ .name = "QLinearConv", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = saturate(round((convolution + b) * x_scale * w_scale / y_scale) + y_zero_point)",
+	  .inputs = { IN("x", TS_Q8), IN("x_scale", TS(F32)), IN("x_zero_point", TS_Q8), IN("w", TS_Q8),
+		      IN("w_scale", TS(F32)), IN("w_zero_point", TS_Q8), IN("y_scale", TS(F32)), IN("y_zero_point", TS_Q8),
+		      OPT("b", TS(I32)) },
+	  .outputs = { OUT("y") },
+	  .attrs = { WINDOW_ATTRS, GROUP, ATTR_INT("channels_last", 0, "1: channels are the last axis of x and y") },
+	  .lower = qlinear_lower,
+	  .cases = { "x:u8[N,H,W,3] x_scale:f32[] x_zero_point:u8[] w:i8[16,3,3,3] w_scale:f32[16] w_zero_point:i8[16] "
+		     "y_scale:f32[] y_zero_point:u8[] b:i32[16] channels_last=1" } },
 	{ .name = NULL },
 };
 /* clang-format on */

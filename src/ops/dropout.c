@@ -2,16 +2,16 @@
  * element stays with the probability 1 - ratio and is scaled by 1 / (1 - ratio); the others become zero. The bits are
  * those of this project's generator (philox.h); other engines draw others, and new ones in each run. Before opset 12 it
  * is always inference.
- * Source: ONNX, operator Dropout, opsets 1 to 22. */
+ * Source: ONNX, operator Dropout, opsets 1 to 22; ONNX Runtime, com.microsoft.BiasDropout. */
 #include "ops/philox.h"
 
-/* Whether the node drops elements. */
-static int is_training(struct lower *l, bool *out)
+/* Whether the node drops elements, by its inputs: the ratio, and behind it the mode. */
+static int is_training(struct lower *l, int first, bool *out)
 {
-	const struct tensor *training = lower_constant(l, 2), *ratio = lower_constant(l, 1);
+	const struct tensor *training = lower_constant(l, first + 1), *ratio = lower_constant(l, first);
 
 	*out = false;
-	if (l->opset < 12 || !lower_input(l, 2).given)
+	if (!lower_input(l, first + 1).given)
 		return 0;
 	if (ratio && tensor_count(ratio) == 1 && tensor_float(ratio, 0) == 0)
 		return 0;
@@ -23,12 +23,13 @@ static int is_training(struct lower *l, bool *out)
 	return 0;
 }
 
-static int training(struct lower *l, struct value x, const struct space *s)
+/* The element e over s, dropped or scaled; with a mask as output 1. `first`: the input that is the ratio. */
+static int drop(struct lower *l, int first, const struct space *s, expr e, expr *out)
 {
-	struct value ratio = lower_input(l, 1), mask;
-	const struct tensor *known = lower_constant(l, 1);
-	enum type t = compute_type(value_type(x)), c = t == TYPE_F64 ? t : TYPE_F32;
-	expr p = num(l, c, 0.5), keep, e = wide(at(x, s));
+	struct value ratio = lower_input(l, first), mask;
+	const struct tensor *known = lower_constant(l, first);
+	enum type t = e->type, c = t == TYPE_F64 ? t : TYPE_F32;
+	expr p = num(l, c, 0.5), keep;
 
 	if (known && !(tensor_float(known, 0) >= 0 && tensor_float(known, 0) < 1))
 		return lower_fail(l, ERR_MODEL, "ratio is %g; it must be at least 0 and below 1.",
@@ -41,8 +42,7 @@ static int training(struct lower *l, struct value x, const struct space *s)
 		lower_output(l, 1, mask);
 		keep = load(mask, s->at);
 	}
-	e = select_(keep, mul(e, cast(divide(with(p, 1), sub(with(p, 1), p)), t)), with(e, 0));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), s, narrow(e, value_type(x))));
+	*out = select_(keep, mul(e, cast(divide(with(p, 1), sub(with(p, 1), p)), t)), with(e, 0));
 	return 0;
 }
 
@@ -51,16 +51,57 @@ static int lower(struct lower *l)
 	struct value x = lower_input(l, 0);
 	struct space s = space_of(l, x);
 	enum type t = l->opset < 10 ? value_type(x) : TYPE_BOOL;
-	bool drops;
+	bool drops = false;
+	expr e = at(x, &s);
 
-	TRY(is_training(l, &drops));
+	if (l->opset >= 12)
+		TRY(is_training(l, 1, &drops));
 	if (drops)
-		return training(l, x, &s);
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, at(x, &s)));
+		TRY(drop(l, 1, &s, wide(e), &e));
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, narrow(e, value_type(x))));
+	if (drops)
+		return 0;
 	if (lower_wants(l, 1))
 		lower_output(l, 1, lower_map(l, "mask", t, &s, cast(num(l, compute_type(t), 1), t)));
 	return 0;
 }
+
+/* Dropout of data + bias, and the residual added. */
+static int bias_lower(struct lower *l)
+{
+	struct value x = lower_input(l, 0), bias = lower_input(l, 1), residual = lower_input(l, 2);
+	struct space s = space_of(l, x);
+	enum type t = value_type(x);
+	bool drops;
+	expr e;
+
+	if (value_rank(bias) > s.rank || (residual.given && value_rank(residual) != s.rank))
+		return lower_fail(l, ERR_MODEL, "bias and residual must fit the data.");
+	e = wide(narrow(add(wide(at(x, &s)), wide(at(bias, &s))), t));
+	TRY(is_training(l, 3, &drops));
+	if (drops)
+		TRY(drop(l, 3, &s, e, &e));
+	else if (lower_wants(l, 1))
+		lower_output(l, 1, lower_map(l, "mask", TYPE_BOOL, &s, ir_int(l->program->pool, TYPE_BOOL, 1)));
+	if (residual.given)
+		e = add(wide(narrow(e, t)), wide(at(residual, &s)));
+	lower_output(l, 0, lower_map(l, NULL, t, &s, narrow(e, t)));
+	return 0;
+}
+
+const struct op_def op_bias_dropout = {
+	.name = "BiasDropout",
+	.domain = "com.microsoft",
+	.since = { 1 },
+	.formula = "output = dropout(data + bias) + residual; without training nothing is dropped",
+	.inputs = { IN("data", TS_FLOAT), IN("bias", TS_FLOAT), OPT("residual", TS_FLOAT), OPT("ratio", TS_FLOAT),
+	            OPT("training_mode", TS(BOOL)) },
+	.outputs = { OUT("output"), OPTOUT("mask") },
+	.attrs = { ATTR_INT("seed", 0, "of the draws; without it, a hash of its result's name") },
+	.lower = bias_lower,
+	.cases = { "data:f16[N,33] bias:f16[33] residual:f16[N,33]",
+	           "data:f32[N,33] bias:f32[33] residual:f32[N,33] ratio:f32[]={0.3} training_mode:bool[]={1} outputs=2" },
+};
 
 const struct op_def op_dropout = {
 	.name = "Dropout",

@@ -111,3 +111,15 @@ const struct op_def op_gather_nd = {
 	.lower = lower_gather_nd,
 	.cases = { "data:f32[20,30,8] indices:i64[N,2]", "data:f16[N,9,4] indices:i64[N,3,1] batch_dims=1 opset=13" },
 };
+
+const struct op_def op_gather_nd_contrib = {
+	.name = "GatherND",
+	.domain = "com.microsoft",
+	.since = { 1 },
+	.formula = "y[i.., j..] = x[indices[i.., 0], indices[i.., 1] .., j..]",
+	.inputs = { IN("data", TS_DATA), IN("indices", TS(I32) | TS(I64)) },
+	.outputs = { OUT("output") },
+	.attrs = { ATTR_INT("batch_dims", 0, "not of this domain's operator") },
+	.lower = lower_gather_nd,
+	.cases = { "data:f32[20,30,8] indices:i32[N,2]" },
+};

@@ -1,8 +1,9 @@
 /* GridSample: y[n, c, i..] = x[n, c, ..] interpolated at the position grid[n, i.., :], whose coordinates run from -1 to
  * 1 over x, the last axis first. zeros: elements outside count as zero; border: as the nearest one; reflection:
  * mirrored at the borders.
- * Sources: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number); grid_sampler: mmdeploy's
- * TensorRT operators, whose modes are the numbers that PyTorch's aten::grid_sampler has. */
+ * Sources: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number); ONNX Runtime, the operator of
+ * com.microsoft; grid_sampler: mmdeploy's TensorRT operators, whose modes are the numbers that PyTorch's
+ * aten::grid_sampler has. */
 #include "ops/interpolate.h"
 
 #include <string.h>
@@ -164,6 +165,12 @@ const struct op_def ops_grid_sample[] = {
 	  .cases = { "x:f32[N,3,H,W] grid:f32[N,5,6,2] opset=16",
 		     "x:f16[N,2,4,5] grid:f32[N,7,3,2] mode=cubic padding_mode=border opset=20",
 		     "x:f32[1,2,3,4,5] grid:f32[1,2,3,4,3] padding_mode=reflection align_corners=1 opset=20" } },
+	{ .name = "GridSample", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y[n, c, h, w] = x[n, c, ..] interpolated at grid[n, h, w, :]",
+	  .inputs = { IN("x", TS_FLOAT), IN("grid", TS_FLOAT) }, .outputs = { OUT("y") },
+	  .attrs = { ATTR_WORD("mode", "bilinear|nearest|bicubic", "interpolation"),
+		     ATTR_WORD("padding_mode", "zeros|border|reflection", "what lies outside"), CORNERS },
+	  .lower = lower, .cases = { "x:f32[N,3,H,W] grid:f32[N,5,6,2] mode=bicubic padding_mode=border" } },
 	{ .name = "grid_sampler", .domain = OP_ANY_DOMAIN, .since = { 1 },
 	  .formula = "y[n, c, i..] = x[n, c, ..] interpolated at grid[n, i.., :]",
 	  .inputs = { IN("x", TS_FLOAT), IN("grid", TS_FLOAT) }, .outputs = { OUT("y") },

@@ -71,6 +71,9 @@ const struct op_def ops_matmul_integer[] = {
 	  .outputs = { OUT("y") }, .lower = qlinear_lower,
 	  .cases = { "a:u8[M,64] a_scale:f32[] a_zero_point:u8[] b:i8[64,96] b_scale:f32[96] b_zero_point:i8[96] "
 		     "y_scale:f32[] y_zero_point:u8[]" } },
+	{ .name = "MatMulInteger16", .domain = "com.microsoft", .since = { 1 }, .formula = "y = a b, matrix product",
+	  .inputs = { IN("a", TS(I16)), IN("b", TS(I16)) }, .outputs = { OUT("y") }, .lower = integer_lower,
+	  .cases = { "a:i16[M,64] b:i16[64,33]" } },
 	{ .name = NULL },
 };
 /* clang-format on */

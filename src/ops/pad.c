@@ -4,7 +4,8 @@
  *   reflect   mirrored at the first and last element, which are not repeated
  *   wrap      from the other end
  * Negative pads cut. In the modes other than constant, what is cut is cut before the rest is padded.
- * Source: ONNX, operator Pad, opset 1 (paddings), 2 (pads), 11 (inputs), 18 (axes), 19 to 25 (wrap). */
+ * Source: ONNX, operator Pad, opset 1 (paddings), 2 (pads), 11 (inputs), 18 (axes), 19 to 25 (wrap); ONNX Runtime, Pad of
+ * com.microsoft. */
 #include "ops/lower.h"
 
 #include <string.h>
@@ -14,12 +15,18 @@ struct pads {
 	expr begin[IR_MAX_RANK], end[IR_MAX_RANK];
 };
 
+/* Whether pads and value are attributes: before opset 11. */
+static bool from_attributes(const struct lower *l)
+{
+	return !l->op->domain && l->opset < 11;
+}
+
 static int read_pads(struct lower *l, int rank, struct pads *p)
 {
 	struct exprs given = { 0 };
 	struct ints axes = { 0 };
 
-	if (l->opset < 11) {
+	if (from_attributes(l)) {
 		struct ints attr = lower_ints(l, l->opset < 2 ? "paddings" : "pads");
 
 		for (int i = 0; i < attr.n; i++)
@@ -66,7 +73,7 @@ static expr outside(struct lower *l, enum type t)
 {
 	struct value v = lower_input(l, 2);
 
-	if (l->opset < 11)
+	if (from_attributes(l))
 		return num(l, t, lower_float(l, "value"));
 	return v.given ? at_flat(v, idx(l, 0)) : num(l, t, 0);
 }
@@ -120,4 +127,16 @@ const struct op_def op_pad = {
 	           "data:f16[2,3,7] pads:i64[4]={2,-1,3,1} constant_value:f16[]={1.5} axes:i64[2]={1,2} opset=18",
 	           "data:f32[N,4,W] pads:i64[6]={0,2,1,0,1,3} mode=reflect",
 	           "data:i32[4,5] pads:i64[4]={1,7,2,0} mode=wrap opset=19" },
+};
+
+const struct op_def op_pad_contrib = {
+	.name = "Pad",
+	.domain = "com.microsoft",
+	.since = { 1 },
+	.formula = "y[i...] = x[i - begin ...], outside by the mode",
+	.inputs = { IN("data", TS_ALL), IN("pads", TS(I64)), OPT("value", TS_ALL) },
+	.outputs = { OUT("output") },
+	.attrs = { ATTR_WORD("mode", "constant|reflect|edge|wrap", "what stands outside") },
+	.lower = lower,
+	.cases = { "data:f32[N,3,H,W] pads:i64[8]={0,0,1,1,0,0,1,2}", "data:f32[N,W] pads:i64[1,4]={0,2,0,1} mode=edge" },
 };

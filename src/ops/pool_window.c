@@ -1,8 +1,11 @@
 /* MaxPool, AveragePool, LpPool: y[n, c, o...] = max, mean or p-norm of x over the window at o. MaxPool's second output
  * is the position of the maximum in x, flattened over all of x. A mean counts the places in the input, or with
  * count_include_pad those in the padding too, but never what a window of ceil_mode hangs over.
- * Source: ONNX, operators MaxPool (opsets 1 to 22), AveragePool (1 to 22), LpPool (1 to 22). */
+ * Source: ONNX, operators MaxPool (opsets 1 to 22), AveragePool (1 to 22), LpPool (1 to 22); ONNX Runtime, NhwcMaxPool and
+ * MaxpoolWithMask of com.microsoft. */
 #include "ops/window.h"
+
+#include <string.h>
 
 struct pooling {
 	struct value in;
@@ -14,25 +17,32 @@ struct pooling {
 
 static int begin(struct lower *l, struct pooling *p)
 {
-	struct value x = lower_input(l, 0);
+	bool last = !strncmp(l->op->name, "Nhwc", 4); /* the channels are the last axis */
+	struct value given = lower_input(l, 0), x = last ? window_channels_first(l, given) : given;
 	int rank = value_rank(x), n = rank - 2;
+	expr out[IR_MAX_RANK];
 
 	if (rank < 3 || rank + n > IR_MAX_RANK)
 		return lower_fail(l, ERR_MODEL, "the input has %d axes; it needs batch, channels and spatial ones.",
 		                  rank);
-	*p = (struct pooling){ .in = x, .rank = rank };
+	*p = (struct pooling){ .in = given, .rank = rank };
 	TRY(window_kernel(l, n, p->kernel));
 	TRY(window_read(l, x, n, p->kernel, lower_int(l, "ceil_mode") != 0, &p->w));
 	p->x[0] = space_push(l, &p->s, value_dim(x, 0));
-	p->x[1] = space_push(l, &p->s, value_dim(x, 1));
+	if (!last)
+		p->x[1] = space_push(l, &p->s, value_dim(x, 1));
 	for (int i = 0; i < n; i++)
-		space_push(l, &p->s, p->w.out[i]);
+		out[i] = space_push(l, &p->s, p->w.out[i]);
+	if (last)
+		p->x[1] = space_push(l, &p->s, value_dim(x, 1));
 	for (int i = 0; i < n; i++) {
 		expr k = space_push(l, &p->s, p->kernel[i]);
 
-		p->x[2 + i] = window_position(&p->w, i, p->s.at[2 + i], k);
+		p->x[2 + i] = window_position(&p->w, i, out[i], k);
 	}
 	p->inside = window_inside(&p->w, &p->x[2]);
+	if (last)
+		window_move_channel(rank, p->x);
 	return 0;
 }
 
@@ -76,6 +86,47 @@ static int max_lower(struct lower *l)
 	out = space_of(l, place);
 	e = flat_position(l, &p, &out, cast(at(place, &out), TYPE_INDEX));
 	lower_output(l, 1, lower_map(l, "indices", TYPE_I64, &out, cast(e, TYPE_I64)));
+	return 0;
+}
+
+/* In each line of the window, along the last axis, what stands from the first place on where the mask is zero does not
+ * count; the image's very first element always does, in images of two axes and more. */
+static int masked_lower(struct lower *l)
+{
+	struct value mask = lower_input(l, 1);
+	struct pooling p;
+	expr e, counts, index[IR_MAX_RANK], k, first;
+	int64_t width;
+	int last;
+
+	TRY(begin(l, &p));
+	last = p.rank - 1;
+	if (value_rank(mask) != p.rank || !ir_is_int(value_dim(mask, 0), 1) || !ir_is_int(value_dim(mask, 1), 1))
+		return lower_fail(l, ERR_UNSUPPORTED, "only a mask of one image, with 1 as its first two extents, is supported.");
+	ck(ir_const_int(p.kernel[last - 2], &width));
+	if (width > 64)
+		return lower_fail(l, ERR_UNSUPPORTED, "the window is %lld wide; 64 is the most.", (long long)width);
+	counts = p.inside;
+	k = p.s.at[p.s.rank - 1];
+	for (int64_t j = 0; j < width; j++) {
+		expr here;
+
+		index[0] = index[1] = idx(l, 0);
+		for (int i = 2; i < p.rank; i++)
+			index[i] = p.x[i];
+		index[last] = window_position(&p.w, last - 2, p.s.at[last], idx(l, j));
+		here = or_(gt(idx(l, j), k), or_(lt(index[last], idx(l, 0)), ge(index[last], p.w.in[last - 2])));
+		first = ir_int(l->program->pool, TYPE_BOOL, p.rank > 3);
+		for (int i = 2; i < p.rank; i++) {
+			first = and_(first, eq(index[i], idx(l, 0)));
+			index[i] = clamp(index[i], idx(l, 0), addi(p.w.in[i - 2], -1));
+		}
+		e = load(mask, index);
+		counts = and_(counts, or_(or_(here, first), ne(e, with(e, 0))));
+	}
+	e = load(p.in, p.x);
+	e = select_(counts, e, num(l, e->type, -3.4028234663852886e38));
+	lower_output(l, 0, lower_reduce(l, NULL, value_type(p.in), &p.s, p.rank, IR_MAXIMUM, e, NULL));
 	return 0;
 }
 
@@ -133,6 +184,15 @@ const struct op_def ops_pool_window[] = {
 	  .cases = { "x:f32[N,16,H,W] kernel_shape=3,3 strides=2,2 pads=1,1,1,1",
 		     "x:u8[N,8,14,14] kernel_shape=2,2 strides=2,2",
 		     "x:f16[N,4,L] kernel_shape=3 ceil_mode=1 strides=2" } },
+	{ .name = "NhwcMaxPool", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = the largest x in the window, channels last",
+	  .inputs = { IN("x", TS(I8) | TS(U8)) }, .outputs = { OUT("y") }, .attrs = { WINDOW_ATTRS, CEIL }, .lower = max_lower,
+	  .cases = { "x:u8[N,H,W,8] kernel_shape=3,3 strides=2,2 pads=1,1,1,1" } },
+	{ .name = "MaxpoolWithMask", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = the largest x in the window, of each of its lines up to where the mask is zero",
+	  .inputs = { IN("x", TS(F32)), IN("m", TS(I32)) }, .outputs = { OUT("y") },
+	  .attrs = { WINDOW_ATTRS, CEIL, ATTR_INT("storage_order", 0, "no effect") }, .lower = masked_lower,
+	  .cases = { "x:f32[N,8,H,W] m:i32[1,1,H,W] kernel_shape=3,2 strides=2,1 pads=1,1,1,0" } },
 	{ .name = "AveragePool", .since = { 1, 7, 10, 11, 19, 22 }, .formula = "y = the mean of x in the window",
 	  .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") },
 	  .attrs = { WINDOW_ATTRS, CEIL, ATTR_INT("count_include_pad", 0, "the mean counts the padding, as zeros") },

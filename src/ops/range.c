@@ -1,6 +1,6 @@
 /* Range: y[i] = start + i * delta for i < max(0, ceil((limit - start) / delta)).
- * Integers may be any shape arithmetic; floats are constants. f16 and bf16 are computed in f32.
- * Source: ONNX, operator Range, opset 11 and 27. */
+ * Integers may be any shape arithmetic; floats are constants. f16 and bf16 are computed in f32. A delta left out is 1.
+ * Source: ONNX, operator Range, opset 11 and 27; ONNX Runtime, com.microsoft.Range. */
 #include "ops/lower.h"
 
 #include <math.h>
@@ -18,13 +18,14 @@ static expr steps(expr start, expr limit, expr delta)
 /* Start, limit and delta as index expressions: exact, and symbolic where the model is. */
 static int integers(struct lower *l, enum type t)
 {
-	struct exprs start, limit, delta;
+	struct exprs start, limit, delta = { .n = 1, .at = { idx(l, 1) } };
 	struct space s = { 0 };
 	expr i;
 
 	TRY(lower_known(l, 0, &start));
 	TRY(lower_known(l, 1, &limit));
-	TRY(lower_known(l, 2, &delta));
+	if (lower_input(l, 2).given)
+		TRY(lower_known(l, 2, &delta));
 	if (ir_is_int(delta.at[0], 0))
 		return lower_fail(l, ERR_MODEL, "delta is 0.");
 	i = space_push(l, &s, max_(idx(l, 0), steps(start.at[0], limit.at[0], delta.at[0])));
@@ -34,7 +35,7 @@ static int integers(struct lower *l, enum type t)
 
 static int floats(struct lower *l, enum type t)
 {
-	double x[3], n;
+	double x[3] = { 0, 0, 1 }, n;
 	enum type c = compute_type(t);
 	struct space s = { 0 };
 	expr i;
@@ -42,6 +43,8 @@ static int floats(struct lower *l, enum type t)
 	for (int k = 0; k < 3; k++) {
 		const struct tensor *v = lower_constant(l, k);
 
+		if (!lower_input(l, k).given)
+			continue;
 		if (!v) {
 			lower_fail(l, ERR_UNSUPPORTED,
 			           "the value of input \"%s\" is not known at build time, and the shape of "
@@ -65,6 +68,8 @@ static int lower(struct lower *l)
 	enum type t = value_type(lower_input(l, 0));
 
 	for (int k = 0; k < 3; k++) {
+		if (!lower_input(l, k).given)
+			continue;
 		if (value_type(lower_input(l, k)) != t)
 			return lower_fail(l, ERR_MODEL, "start, limit and delta have different types.");
 		if (!ir_is_int(value_count(lower_input(l, k)), 1))
@@ -83,4 +88,15 @@ const struct op_def op_range = {
 	.lower = lower,
 	.cases = { "start:i64[]={3} limit:i64[]={30} delta:i64[]={4}",
 	           "start:f32[]={10} limit:f32[]={4} delta:f32[]={-0.5}" },
+};
+
+const struct op_def op_range_contrib = {
+	.name = "Range",
+	.domain = "com.microsoft",
+	.since = { 1 },
+	.formula = "y[i] = start + i * delta",
+	.inputs = { IN("start", TS_NUMBER), IN("limit", TS_NUMBER), OPT("delta", TS_NUMBER) },
+	.outputs = { OUT("output") },
+	.lower = lower,
+	.cases = { "start:i64[1]={3} limit:i64[1]={30}", "start:f32[]={10} limit:f32[]={4} delta:f32[]={-0.5}" },
 };

@@ -1,5 +1,5 @@
 /* EyeLike: y[i,j] = 1 where j = i + k, else 0. Trilu: y = x on and above (or below) the diagonal j = i + k, else 0.
- * Source: ONNX, operators EyeLike (opset 9, 22), Trilu (14). */
+ * Source: ONNX, operators EyeLike (opset 9, 22), Trilu (14); com.microsoft.Trilu of ONNX Runtime is the same. */
 #include "ops/lower.h"
 
 static int lower_eye_like(struct lower *l)
@@ -59,4 +59,16 @@ const struct op_def op_trilu = {
 	.attrs = { ATTR_INT("upper", 1, "1: what is above the diagonal stays; 0: what is below") },
 	.lower = lower_trilu,
 	.cases = { "input:f32[N,M,M]", "input:i64[4,5] k:i64[]={-1} upper=0" },
+};
+
+const struct op_def op_trilu_contrib = {
+	.name = "Trilu",
+	.domain = "com.microsoft",
+	.since = { 1 },
+	.formula = "y[i,j] = x[i,j] where j >= i + k (lower: j <= i + k), else 0",
+	.inputs = { IN("input", TS_DATA), OPT("k", TS(I64)) },
+	.outputs = { OUT("output") },
+	.attrs = { ATTR_INT("upper", 1, "1: what is above the diagonal stays; 0: what is below") },
+	.lower = lower_trilu,
+	.cases = { "input:f32[N,M,M] k:i64[]={1}" },
 };

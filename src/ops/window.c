@@ -107,3 +107,23 @@ expr window_count(const struct window *w, int i, expr o, bool padded)
 
 	return sub(behind, first);
 }
+
+struct value window_channels_first(struct lower *l, struct value x)
+{
+	struct ir_buffer *b = NEW(l->program->arena, struct ir_buffer);
+	int rank = value_rank(x);
+
+	*b = *x.buf;
+	for (int i = 1; i < rank; i++)
+		b->dim[i] = value_dim(x, i == 1 ? rank - 1 : i - 1);
+	return (struct value){ .buf = b, .given = true, .pool = x.pool };
+}
+
+void window_move_channel(int rank, expr *index)
+{
+	expr channel = index[1];
+
+	for (int i = 1; i + 1 < rank; i++)
+		index[i] = index[i + 1];
+	index[rank - 1] = channel;
+}

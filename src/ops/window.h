@@ -26,6 +26,11 @@ int window_read(struct lower *l, struct value x, int n, const expr *kernel, bool
 /* The attribute kernel_shape as extents. */
 int window_kernel(struct lower *l, int n, expr *kernel);
 
+/* Data whose channels are the last axis: with their extents as if they were the second (nothing can be read from that), and
+ * an index of such an element brought into the real order. */
+struct value window_channels_first(struct lower *l, struct value x);
+void window_move_channel(int rank, expr *index);
+
 /* The input position along spatial axis i for window `o` and place `k` in it; whether all n positions are inside. */
 expr window_position(const struct window *w, int i, expr o, expr k);
 expr window_inside(const struct window *w, const expr *position);
