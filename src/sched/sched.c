@@ -17,6 +17,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_tile,
 	&sched_reduce_lanes,
 	&sched_reduce_columns,
+	&sched_reduce_split,
 	&sched_reduce_thread,
 	&sched_scatter,
 	&sched_scan_lanes,
