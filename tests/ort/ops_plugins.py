@@ -355,6 +355,27 @@ def distinct(d, dtype, shape, low, high):
     return (d.rng.permutation(count).reshape(shape) / max(count, 1) * (high - low) + low).astype(dtype)
 
 
+@plugin("EfficientNMS_TRT")
+def efficient_nms(d):
+    n, count, classes, coding = d.integer(1, 2), d.integer(1, 24), d.integer(1, 4), d.integer(0, 1)
+    scores = distinct(d, numpy.float32, [n, count, classes], -3 if d.chance(0.3) else 0.01, 1)
+    shape = [n, count] + ([] if d.chance(0.6) else [d.choice([1, classes])]) + [4]
+    boxes, anchors = d.array(numpy.float32, shape, 0, 1), None
+    if d.chance(0.05):  # more than are looked at; most overlap
+        n, count, classes, shape = 1, 4200, 1, [1, 4200, 4]
+        scores = distinct(d, numpy.float32, [n, count, classes], 0.01, 1)
+        boxes = numpy.tile(numpy.array([0.4, 0.4, 0.6, 0.6], numpy.float32), [n, count, 1])
+        far = numpy.append(d.rng.permutation(count)[:8], scores[0, :, 0].argmin())
+        boxes[0, far] = d.array(numpy.float32, [9, 4], 0, 1)
+    elif d.chance(0.3):
+        anchors = d.array(numpy.float32, [d.choice([1, n]), count, 4], 0.1, 1)
+    attrs = {"score_threshold": d.choice([0.0, 0.2, 0.5]), "iou_threshold": d.choice([0.1, 0.3, 0.5]),
+             "max_output_boxes": d.choice([1, 5, 20, 40]), "background_class": d.choice([-1, -1, 0]),
+             "score_activation": d.integer(0, 1), "class_agnostic": d.integer(0, 1), "box_coding": coding}
+    results = nms.efficient(boxes, scores, anchors, **attrs)
+    return case(d, [boxes, scores, anchors], attrs, list(results), tolerance=(1e-4, 1e-5))
+
+
 def boxes_and_scores(d, scale, turned=False):
     n, count, classes = d.integer(1, 2), d.integer(1, 20), d.integer(1, 4)
     start = d.array(numpy.float32, [n, count, d.choice([1, classes]), 2], -0.1 * scale, 0.7 * scale)
@@ -366,6 +387,30 @@ def boxes_and_scores(d, scale, turned=False):
     else:
         boxes = numpy.concatenate([start, start + size], -1)
     return boxes, distinct(d, numpy.float32, [n, count, classes] + [1] * d.integer(0, 1), 0.01, 1)
+
+
+@plugin("BatchedNMS_TRT", "BatchedNMSDynamic_TRT", "TRTBatchedNMS", "TRTBatchedRotatedNMS")
+def batched_nms(d):
+    mmdeploy, turned, normal = d.op.startswith("TRT"), "Rotated" in d.op, d.integer(0, 1)
+    boxes, scores = boxes_and_scores(d, 1 if normal else 20, turned)
+    top, keep, clip, background = d.choice([-1, 3, 8, 30]), d.choice([1, 5, 30]), d.integer(0, 1), d.choice([-1, -1, 0])
+    score, iou, caffe = d.choice([0.0, 0.3]), d.choice([0.1, 0.3, 0.5]), d.integer(0, 1)
+    if mmdeploy:
+        scores = scores.reshape(scores.shape[:3])
+    more = 0 if mmdeploy or normal or not caffe else 1
+    measure = nms.turned_overlap if turned else lambda a, b: nms.overlap(a, b, more)
+    places, best, found, index = nms.batched(boxes, scores, top, keep, score, iou, background, measure, clip)
+    if mmdeploy:
+        attrs = {"background_label_id": background, "num_classes": scores.shape[2], "topk": top, "keep_topk": keep,
+                 "score_threshold": score, "iou_threshold": iou, "is_normalized": normal, "clip_boxes": clip}
+        results = [numpy.concatenate([places, best[..., None]], -1), found.astype(numpy.int32), index.astype(numpy.int32)]
+        outputs = 2 if turned else d.integer(2, 3)
+        return case(d, [boxes, scores], attrs | {"return_index": outputs - 2}, results[:outputs])
+    attrs = {"shareLocation": int(boxes.shape[2] == 1), "backgroundLabelId": background, "numClasses": scores.shape[2],
+             "topK": top, "keepTopK": keep, "scoreThreshold": score, "iouThreshold": iou, "isNormalized": normal,
+             "clipBoxes": clip, "caffeSemantics": caffe}
+    number = (found >= 0).sum(1, keepdims=True).astype(numpy.int32)
+    return case(d, [boxes, scores], attrs, [number, places, best, found.astype(numpy.float32)])
 
 
 @plugin("NMSRotated")
