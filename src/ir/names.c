@@ -209,6 +209,7 @@ static const char *const words[] = {
 	"element",
 	"place",
 	"lane",
+	"plane",
 	"line",
 	"corner_a",
 	"corner_b",

@@ -14,6 +14,7 @@ const struct sched_target sched_default_target = {
 const struct sched_rule *const sched_rules[] = {
 	&sched_rows,
 	&sched_map,
+	&sched_planes,
 	&sched_tile,
 	&sched_reduce_lanes,
 	&sched_reduce_columns,

@@ -181,6 +181,10 @@ static const struct schedule_case schedule_cases[] = {
 		     "  a: f32[N] = max (i | r<K) x[i, r]\n"
 		     "  b: f32[N] = sum (i | r<K) exp(x[i, r] - a[i])\n"
 		     "  y: f32[N,K] = map (i, j) exp(x[i, j] - a[i]) / b[i]\n", { "N=5 K=12", "N=2 K=1" } },
+	{ "planes", "(x: f32[N,8,5], d: f32[N,K,2]) -> (y: f16[N,8,K,4])\n"
+		    "  y: f16[N,8,K,4] = map (i, j, k, l) let _0 = (d[i, k, 0] * 1.5 + f32(l)) * (d[i, k, 1] - 0.5) - f32(k) / "
+		    "3.0; f16(x[i, j, min(max(index(_0 * _0 + _0), 0), 4)] * _0 + x[i, j, mod(l * 3 + k, 5)])\n",
+	  { "N=2 K=5", "N=1 K=1", "N=0 K=3", "N=3 K=70" } },
 	/* ---- tiles: read along one axis, written along another */
 	{ "tile_2d", "(x: f32[A,B], y: f16[A,B], c: f32[A]) -> (o: f32[B,A])\n"
 		     "  o: f32[B,A] = map (i, j) (x[j, i] + f32(y[j, i])) * c[j] + f32(i)\n",

@@ -1,0 +1,211 @@
+/* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's places do not depend on the channel.
+ * One thread makes `width` neighbouring elements at each of `planes` places along that axis: what they share is worked out
+ * once. */
+#include "sched/build.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+enum { THREADS = 256, MAX_WIDTH = 8, MAX_PLANES = 8, LEAST_WORK = 12, DIVISION = 4, FUNCTION = 8 };
+
+struct planes {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int axis, inner; /* along which planes lie; the last one */
+	double shared, all; /* work of an element: what does not depend on the axis; the whole */
+};
+
+/* ---- What depends on which axis. */
+
+struct dependence {
+	uint32_t *axes; /* by node: a bit an axis */
+	double *work;   /* by axis: of nodes that do not depend on it, but on others */
+	double all;
+	int rank;
+};
+
+static double work_of(expr e)
+{
+	if (e->op == IR_LOAD)
+		return 2;
+	if (e->op == IR_FLOORDIV || e->op == IR_MOD || e->op == IR_DIV)
+		return DIVISION;
+	return e->n == 0 || e->op == IR_AXIS ? 0 : ir_op_info[e->op].kind == IR_CALL && e->op > IR_ROUND_EVEN ? FUNCTION : 1;
+}
+
+static void note_node(void *user, expr e)
+{
+	struct dependence *d = user;
+	uint32_t axes = e->op == IR_AXIS ? 1u << e->i : 0;
+	for (int i = 0; i < e->n && e->op != IR_AXIS; i++)
+		axes |= d->axes[e->arg[i]->id];
+	d->axes[e->id] = axes;
+	d->all += work_of(e);
+	for (int k = 0; k < d->rank; k++)
+		if (axes && !(axes & 1u << k))
+			d->work[k] += work_of(e);
+}
+
+static bool divides(const struct planes *f, int planes)
+{
+	int64_t extent;
+	return ir_const_int(f->s->out->dim[f->axis], &extent) && extent % planes == 0;
+}
+
+static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *s)
+{
+	*f = (struct planes){ .p = p, .s = s, .axis = -1, .inner = -1 };
+	if (s->kind != IR_MAP || type_is_packed(s->out->type))
+		return false;
+	for (int k = 0; k < s->out->rank; k++)
+		if (!ir_is_int(s->out->dim[k], 1))
+			f->inner = k;
+	struct arena *scratch = arena_new();
+	struct dependence d = { NEWN(scratch, uint32_t, s->value->id + 1), NEWN(scratch, double, IR_MAX_RANK), 0, s->out->rank };
+	ir_walk(s->value, note_node, &d);
+	for (int k = 0; k < f->inner; k++) {
+		int axis = f->axis;
+		f->axis = k;
+		if (d.work[k] < LEAST_WORK || d.work[k] <= f->shared || !divides(f, 2))
+			f->axis = axis;
+		else
+			f->shared = d.work[k];
+	}
+	f->all = d.all;
+	arena_free(scratch);
+	return f->axis >= 0;
+}
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct planes f;
+	if (find(&f, (struct ir_program *)p, s))
+		return true;
+	*why = "no map whose work is the same along an axis";
+	return false;
+}
+
+static bool width_fits(const struct planes *f, int width)
+{
+	int64_t extent;
+	return type_info(f->s->out->type)->bits * width <= 128 && ir_const_int(f->s->out->dim[f->inner], &extent) &&
+	       extent % width == 0;
+}
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	struct planes f;
+	int n = 0;
+	(void)t;
+	if (!find(&f, (struct ir_program *)p, s))
+		return 0;
+	for (int width = MAX_WIDTH; width >= 1; width /= 2)
+		for (int planes = MAX_PLANES; planes >= 2; planes /= 2)
+			if (divides(&f, planes) && (width == 1 || width_fits(&f, width)) && width * planes <= 16)
+				out[n++] = (struct sched_choice){ &sched_planes, { planes, width } };
+	return n;
+}
+
+struct traffic {
+	double bytes;
+	const struct sched_target *t;
+	struct ir_program *p;
+};
+
+static void add_buffer(void *user, expr e)
+{
+	struct traffic *m = user;
+	if (e->op == IR_LOAD)
+		m->bytes += (double)about(ir_buffer_count(m->p, e->buf), m->t) * type_info(e->type)->bits / 8.0 * 0.3;
+}
+
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	struct planes f;
+	ck(find(&f, (struct ir_program *)p, s));
+	int planes = c->param[0], width = c->param[1];
+	double points = (double)about(out_count(f.p, s), t), threads = points / (planes * width);
+	struct traffic m = { points * type_info(s->out->type)->bits / 8.0, t, f.p };
+	ir_walk(s->value, add_buffer, &m);
+	double fill = threads * (planes * width > 8 ? 8 : planes * width) / (t->processors * 2048.0);
+	double work = points * (f.all - f.shared + f.shared / planes) / (t->processors * 128.0 * 1.5);
+	double bytes = m.bytes / t->bytes_per_ns, time = work > bytes ? work : bytes;
+	return t->launch_ns + (time + 0.1 * (work + bytes - time)) / (fill < 1 ? fill : 1);
+}
+
+/* ---- The kernel: positions are counted in the space whose axis holds one place for all planes of a thread. */
+
+static void store_vector(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const char *name, int width,
+                         expr at)
+{
+	struct ir_stmt *st = emit(p, b, IR_STORE_VECTOR);
+	st->name = name;
+	st->width = width;
+	st->type = s->out->type;
+	st->buf = flat_view(p, s->out);
+	st->at = at;
+}
+
+static struct ir_block *unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n)
+{
+	struct ir_block *body = emit_for(p, b, name, ir_index(p->pool, 0), ir_index(p->pool, n), ir_index(p->pool, 1));
+	b->at[b->n - 1].width = n;
+	return body;
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct planes f;
+	ck(find(&f, p, s));
+	int planes = c->param[0], width = c->param[1], rank = s->out->rank;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1), flat = ir_index(p->pool, 0);
+	bool used[IR_MAX_RANK];
+	for (int i = 0; i < rank; i++) {
+		dim[i] = i == f.axis ? ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, planes)) : s->out->dim[i];
+		count = ir_binary(IR_MUL, count, dim[i]);
+		used[i] = true;
+	}
+	expr element = declare_element(p, k, count, THREADS, width);
+	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, axis);
+	expr plane = ir_var(p->pool, TYPE_INDEX, "plane", ir_index(p->pool, planes));
+	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
+	struct ir_block *body = unrolled(p, &k->body, "plane", planes);
+	axis[f.axis] = ir_binary(IR_ADD, ir_binary(IR_MUL, axis[f.axis], ir_index(p->pool, planes)), plane);
+	for (int i = 0; i < rank; i++)
+		flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, s->out->dim[i]), axis[i]);
+	struct axes here = { .value = axis };
+	if (width == 1) {
+		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));
+	} else {
+		const char *result = arena_printf(p->arena, "%s_v", s->out->name);
+		struct ir_stmt *array = emit(p, body, IR_ARRAY);
+		array->name = result;
+		array->type = s->out->type;
+		array->width = width;
+		struct ir_block *items = unrolled(p, body, "v", width);
+		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);
+		struct ir_stmt *set = emit(p, items, IR_SET);
+		set->name = result;
+		set->at = lane;
+		set->value = to_kernel(p, s->value, &here);
+		store_vector(p, body, s, result, width, flat);
+	}
+	kernel_finish(plan, step, k, s);
+}
+
+const struct sched_rule sched_planes = {
+	.name = "planes",
+	.version = 1,
+	.help = "one thread makes `width` neighbouring elements at each of `planes` places along an axis that most work ignores",
+	.params = { "planes", "width" },
+	.applicable = applicable,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
