@@ -192,9 +192,13 @@ expr graph_integer_of(expr e)
 {
 	expr a, b, c;
 
-	if (!is_integer_type(e->type) || e->varies)
+	if (!is_integer_type(e->type))
 		return NULL;
 	switch (e->op) {
+	case IR_AXIS:
+	case IR_LOAD:
+	case IR_ACC: return NULL;
+	case IR_VAR: /* the turn of a loop */
 	case IR_SYMBOL: return e;
 	case IR_CONST_INT: return ir_index(e->pool, e->i);
 	case IR_CAST: return integer_of_cast(e);

@@ -64,7 +64,7 @@ static bool reads_known(const struct ir_stage *s)
 /* The form in which elements of type `t` are kept; null when `e` reads something unknown. */
 static expr content_of(expr e, enum type t)
 {
-	if (!e || e->varies)
+	if (!e || (e->varies && type_is_float(t)))
 		return NULL;
 	if (type_is_float(t))
 		return e->op == IR_CONST_FLOAT || t == TYPE_F32 || t == TYPE_F64 ? e : NULL;

@@ -294,6 +294,7 @@ static int loop(struct parser *s)
 	TRY(parse_expect(s, "{"));
 	while (keyword(s, "carry"))
 		TRY(carry(s, l));
+	vec_push(s->arena, &s->loops, l->index);
 	if (condition) {
 		const char *resume = s->at;
 		s->at = condition;
@@ -301,7 +302,6 @@ static int loop(struct parser *s)
 		TRY(parse_with_lets(s, &st->where));
 		s->at = resume;
 	}
-	vec_push(s->arena, &s->loops, l->index);
 	int first = s->p->stages.n;
 	for (parse_skip(s); *s->at && *s->at != '}'; parse_skip(s))
 		TRY(keyword(s, "next") ? next(s, l) : keyword(s, "collect") ? collect(s, l) : stage(s));

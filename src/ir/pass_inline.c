@@ -260,8 +260,58 @@ static bool absorb_map(struct ir_program *p, struct list *list, int i, const str
 	return false;
 }
 
+/* ---- Loops. */
+
+/* What a map of the list copies as it is into `b`, or b itself. */
+static const struct ir_buffer *copied_from(const struct ir_loop *l, const struct ir_buffer *b)
+{
+	vec_each (ps, &l->body) {
+		const struct ir_stage *s = *ps;
+		if (s->out != b || s->kind != IR_MAP || s->value->op != IR_LOAD)
+			continue;
+		struct post_job own = { .buf = s->value->buf, .plain = true };
+		check_plain(&own, s->value);
+		return own.plain && same_extents(own.buf, b) ? own.buf : b;
+	}
+	return b;
+}
+
+/* The state's first value in place of its loads: it never changes. */
+static void substitute_state(struct ir_program *p, struct ir_stage *s, const struct ir_carry *c)
+{
+	struct ir_loop *l = s->loop;
+	struct ir_stage init = { .kind = IR_MAP, .out = c->state, .value = c->init };
+	struct slot_job job = { .p = p, .map = { &init }, .scratch = arena_new() };
+	for (int pass = 0; pass < 2 && !job.large; pass++) {
+		void (*fn)(void *user, expr *slot, const char *role) = pass ? store_slot : substitute_slot;
+		if (s->where)
+			fn(&job, &s->where, "where");
+		vec_each (x, &l->collects)
+			fn(&job, &x->at, "collect");
+		vec_each (b, &l->body)
+			ir_stage_exprs(*b, fn, &job);
+	}
+	arena_free(job.scratch);
+}
+
+/* States take their next values from where those come, and what is no more than its first value is read there. */
+static void inline_states(struct ir_program *p, struct ir_stage *s)
+{
+	struct ir_loop *l = s->loop;
+	vec_each (c, &l->carries)
+		c->next = copied_from(l, c->next);
+	vec_each (c, &l->collects)
+		c->from = copied_from(l, c->from);
+	vec_each (c, &l->carries)
+		if (c->next == c->state && ir_cost(c->init) <= CHEAP)
+			substitute_state(p, s, c);
+}
+
 static void inline_list(struct ir_program *p, struct list *list, const struct ir_loop *loop)
 {
+	vec_each (s, list)
+		if ((*s)->loop)
+			inline_states(p, *s);
 	for (bool again = true; again;) {
 		again = false;
 		for (int i = 0; i < list->n; i++) {
@@ -285,6 +335,7 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 		struct list body = { (*s)->loop->body.at, (*s)->loop->body.n, (*s)->loop->body.cap };
 		inline_list(p, &body, (*s)->loop);
 		(*s)->loop->body.n = body.n;
+		inline_states(p, *s);
 	}
 }
 

@@ -229,6 +229,20 @@ static int refuse_sizes(struct lower *l)
 	return 0;
 }
 
+/* Inside of a loop what is known may be the turn; extents must be the same in all turns. */
+static int check_extents(struct lower *l, int first)
+{
+	for (int i = first; i < l->program->buffers.n; i++) {
+		const struct ir_buffer *b = l->program->buffers.at[i];
+
+		for (int k = 0; k < b->rank; k++)
+			if (b->dim[k]->varies)
+				return lower_fail(l, ERR_UNSUPPORTED,
+				                  "extent %d of its result changes from turn to turn of the loop around it.", k);
+	}
+	return 0;
+}
+
 int lower_node(struct lower *l)
 {
 	if (l->opset < l->op->since[0])
@@ -238,8 +252,10 @@ int lower_node(struct lower *l)
 		l->input[i].pool = l->program->pool;
 	TRY(check_inputs(l));
 	TRY(check_attributes(l));
+	int first = l->program->buffers.n;
 	TRY(l->op->lower ? l->op->lower(l) : lower_fail(l, ERR_UNSUPPORTED, "the operator has no meaning here."));
 	TRY(refuse_sizes(l));
+	TRY(check_extents(l, first));
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !l->output[i].given)
 			return lower_fail(l, ERR_UNSUPPORTED, "output number %d is used, and cannot be made here.",

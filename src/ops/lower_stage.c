@@ -26,7 +26,7 @@ static expr to_index(expr e)
 		return to_index(e->arg[0]);
 	if (e->op == IR_LOAD || type_is_float(e->type))
 		return NULL;
-	if (e->op == IR_SYMBOL)
+	if (e->op == IR_SYMBOL || e->op == IR_VAR) /* also the turn of a loop */
 		return e;
 	if (ir_const_int(e, &x))
 		return ir_index(e->pool, x);

@@ -198,7 +198,10 @@ static void store_collected(struct view *v, struct ir_block *b, const struct ir_
 	struct emitter *m = v->m;
 	expr local = loop_local(m->l, c->from->rank, c->from->dim);
 	expr at = mul(see(v, c->at), ir_buffer_count(m->p, c->from));
-	emit_store(m->p, b, c->out, add(at, add(mul(m->first_row, local), v->element)), value);
+	if (m->l->inside[c->out->id]) /* of a loop inside: there are no rows */
+		store(v, b, c->out, add(at, v->element), value);
+	else
+		emit_store(m->p, b, c->out, add(at, add(mul(m->first_row, local), v->element)), value);
 }
 
 /* ---- Items. */

@@ -181,8 +181,11 @@ static void entry_accesses(struct accesses *a, const struct loop_entry *e)
 	a->out = e->stage->out;
 	each_load(e->stage->value, add_read, a);
 	each_load(e->stage->post, add_read, a);
-	vec_each (c, &e->collects)
+	vec_each (c, &e->collects) {
 		each_load((*c)->at, add_read, a);
+		if (a->l->inside[(*c)->out->id]) /* of a loop inside */
+			add_access(a, (*c)->out, true, false);
+	}
 	if (e->makes || e->late)
 		add_access(a, e->stage->out, true, true);
 }
@@ -208,6 +211,7 @@ static void item_accesses(struct accesses *a, const struct loop_item *item)
 	add_access(a, s->out, true, false);
 }
 
+/* Whether threads may meet there. */
 static bool conflict(const struct access *a, const struct access *b)
 {
 	return a->home == b->home && (a->write || b->write) && !(a->own && b->own);
