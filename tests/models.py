@@ -141,7 +141,7 @@ def refused():
         ("copy_perhaps", "Identity", "", ["perhaps"], ["perhaps2"], {}),
         ("decode", "ImageDecoder", "", ["file"], ["pixels"], {}),
         ("names", "ZipMap", "ai.onnx.ml", ["x"], ["maps"], {"classlabels_int64s": [1, 2, 3, 4]}),
-        ("step", "Adam", "ai.onnx.preview.training", ["zero", "zero", "x", "x", "x", "x"], ["x2", "v2", "h2"], {}),
+        ("slope", "Gradient", "ai.onnx.preview.training", ["x"], ["x2"], {"xs": ["x"], "y": "x"}),
         ("compare", "BifurcationDetector", "com.microsoft", ["ids", "ids", "zero"], ["tokens", "match"], {}))]
     inputs = [info("x", [2, 4]), info("text", [3], string), info("file", ["bytes"], u8), info("ids", [5], TensorProto.INT64),
               helper.make_value_info("parts", tensors),
