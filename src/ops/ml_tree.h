@@ -27,6 +27,7 @@ struct forest {
 	int *tree;              /* of each leaf; or null */
 	struct tree_vote *vote;
 	int depth;              /* comparisons on the longest way */
+	int reached;            /* inner nodes, of the depth's ways */
 	bool wide;              /* numbers are f64 */
 };
 

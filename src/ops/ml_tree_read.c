@@ -66,6 +66,7 @@ int forest_measure(struct lower *l, struct forest *f)
 	for (int t = 0; t < f->trees; t++)
 		if (f->root[t] < f->inner)
 			now[n++] = f->root[t];
+	f->reached = n;
 	for (f->depth = 0; n; f->depth++) {
 		int m = 0, *swap = now;
 
@@ -77,6 +78,7 @@ int forest_measure(struct lower *l, struct forest *f)
 			for (int k = 0; k < 2; k++) {
 				if (child[k] >= f->inner || seen[child[k]] == f->depth + 1)
 					continue;
+				f->reached += !seen[child[k]];
 				seen[child[k]] = f->depth + 1;
 				next[m++] = child[k];
 			}
@@ -278,5 +280,8 @@ int forest_read(struct lower *l, const char *votes, struct forest *out)
 	TRY(read_nodes(&r));
 	TRY(find_roots(&r));
 	TRY(read_votes(&r, votes));
-	return forest_measure(l, out);
+	TRY(forest_measure(l, out));
+	if (out->reached < out->inner)
+		return lower_fail(l, ERR_MODEL, "%d nodes are led to by no root.", out->inner - out->reached);
+	return 0;
 }
