@@ -274,19 +274,29 @@ TPAT_FN u32 lanes_with(int digit)
 	return same;
 }
 
-/* How many keys of the row have this digit in the tiles before: what those tiles said, the nearest first. Each says
- * 1 + its own count, and later, with the highest bit set, the count up to and with itself. */
-TPAT_FN int radix_before(volatile u32 *progress, i64 tile)
+/* How many keys of the row have this digit in the tiles before this one: what those tiles said, the nearest first, several
+ * asked at once. Each says 1 + its own count, and later, with the highest bit set, the count up to and with itself. */
+TPAT_FN int radix_before(const volatile u32 *progress, i64 tile)
 {
+	enum { AT_ONCE = 8 };
 	u32 sum = 0;
-	for (; tile > 0; tile--) {
-		u32 said = 0;
-		progress -= DIGITS;
-		while (!said)
-			said = *progress;
-		if (said >> 31)
-			return (int)(sum + (said & 0x7fffffffu));
-		sum += said - 1;
+	while (tile > 0) {
+		u32 said[AT_ONCE];
+		int heard = 0;
+#pragma unroll
+		for (int i = 0; i < AT_ONCE; i++)
+			said[i] = i < tile ? progress[-(i + 1) * DIGITS] : 0;
+#pragma unroll
+		for (int i = 0; i < AT_ONCE; i++) {
+			if (heard < i || !said[i])
+				continue;
+			if (said[i] >> 31)
+				return (int)(sum + (said[i] & 0x7fffffffu));
+			sum += said[i] - 1;
+			heard++;
+		}
+		progress -= heard * DIGITS;
+		tile -= heard;
 	}
 	return (int)sum;
 }

@@ -253,6 +253,12 @@ static const struct schedule_case schedule_cases[] = {
 	{ "scan_long_rows", "(x: f64[3,40000]) -> (y: f64[3,40000])\n"
 			    "  y: f64[3,40000] = scan sum along j exclusive (i, j) x[i, j] then it + f64(i)\n",
 	  { "" } },
+	{ "sort_found", "(x: f32[N]) -> (y: i64[M], o: i64[min(M, 3)])\n"
+			"  size M = found <= N\n"
+			"  a: f32[M] = compact found (| r<N) x[r] where 0.0 < x[r]\n"
+			"  y: i64[M] = sort along i (i | r<M) a[r]\n"
+			"  o: i64[min(M, 3)] = sort descending along i (i | r<M) a[r]\n",
+	  { "N=90", "N=1", "N=0", "N=9000" } },
 	/* ---- compactions */
 	{ "compact", "(x: f32[N,K]) -> (y: i64[M])\n"
 		     "  size M = found <= N * K\n"
