@@ -181,7 +181,7 @@ static void print_operator(const struct op_def *op)
 		const struct op_slot *in = &op->inputs[i];
 		printf("%s%s%s: ", i ? "; " : "", in->name,
 		       in->kind == OP_OPTIONAL   ? "?"
-		       : in->kind == OP_VARIADIC ? "…"
+		       : in->kind >= OP_VARIADIC ? "…"
 		                                 : "");
 		print_types(in->types);
 	}

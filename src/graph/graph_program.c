@@ -190,7 +190,7 @@ static const char *slot_name(const struct build *b, const struct op_slot *slot, 
 		k++;
 	if (!slot[k].kind)
 		return "x";
-	return slot[k].kind == OP_VARIADIC ? arena_printf(b->p->arena, "%s%d", slot[k].name, i - k + 1) : slot[k].name;
+	return slot[k].kind >= OP_VARIADIC ? arena_printf(b->p->arena, "%s%d", slot[k].name, i - k + 1) : slot[k].name;
 }
 
 /* What the program calls a tensor at its edge: a single operator's own name of it, else the tensor's. */

@@ -8,7 +8,7 @@ static const struct op_slot *operand_slot(const struct op_def *op, int i)
 {
 	int k = 0;
 
-	while (k < i && op->inputs[k].kind != OP_VARIADIC)
+	while (k < i && op->inputs[k].kind < OP_VARIADIC)
 		k++;
 	return &op->inputs[k];
 }

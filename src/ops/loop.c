@@ -189,7 +189,7 @@ const struct op_def op_loop = {
 	.name = "Loop",
 	.since = { 1, 11, 13, 16, 19, 21, 23, 24, 25 },
 	.formula = "for t < m while cond: cond, states, y[t] = body(t, cond, states)",
-	.inputs = { OPT("m", TS(I64)), OPT("cond", TS(BOOL)), MANY("v_initial", 0) },
+	.inputs = { OPT("m", TS(I64)), OPT("cond", TS(BOOL)), ANY("v_initial", 0) },
 	.outputs = { MANY("outputs", 0) },
 	.attrs = { { "body", OP_GRAPH, 0, NULL, "run in each turn; takes and gives the turn, the condition, then states", true } },
 	.lower = lower,

@@ -23,7 +23,7 @@ int lower_fail(struct lower *l, enum err_code code, const char *fmt, ...)
 static const struct op_slot *slot_of(const struct op_slot *slot, int max, int i)
 {
 	for (int k = 0; k < max && slot[k].kind; k++)
-		if (k == i || (slot[k].kind == OP_VARIADIC && i > k))
+		if (k == i || (slot[k].kind >= OP_VARIADIC && i > k))
 			return &slot[k];
 	return NULL;
 }
@@ -33,7 +33,7 @@ static int slots_required(const struct op_slot *slot, int max)
 	int n = 0;
 
 	for (int k = 0; k < max && slot[k].kind; k++)
-		if (slot[k].kind != OP_OPTIONAL)
+		if (slot[k].kind != OP_OPTIONAL && slot[k].kind != OP_ANY)
 			n = k + 1;
 	return n;
 }

@@ -23,7 +23,7 @@ struct lower;
 
 enum { OP_MAX_INPUTS = 16, OP_MAX_OUTPUTS = 8, OP_MAX_ATTRS = 24, OP_MAX_VERSIONS = 16, OP_MAX_CASES = 8 };
 
-enum op_slot_kind { OP_REQUIRED = 1, OP_OPTIONAL, OP_VARIADIC };
+enum op_slot_kind { OP_REQUIRED = 1, OP_OPTIONAL, OP_VARIADIC, OP_ANY }; /* any: variadic, also none at all */
 struct op_slot {
 	const char *name;       /* as ONNX names it, lower case: "x", "scale" */
 	enum op_slot_kind kind; /* 0 ends the list */
@@ -32,6 +32,7 @@ struct op_slot {
 #define IN(name, types) { name, OP_REQUIRED, types }
 #define OPT(name, types) { name, OP_OPTIONAL, types }
 #define MANY(name, types) { name, OP_VARIADIC, types }
+#define ANY(name, types) { name, OP_ANY, types }
 #define OUT(name) { name, OP_REQUIRED, 0 }
 #define OPTOUT(name) { name, OP_OPTIONAL, 0 }
 

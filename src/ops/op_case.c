@@ -68,7 +68,7 @@ static int read_value(struct reader *r, struct ir_buffer *b)
 static int slot_of(const struct op_def *op, const char *name)
 {
 	for (int i = 0; i < OP_MAX_INPUTS && op->inputs[i].kind; i++)
-		if (op->inputs[i].kind != OP_VARIADIC && strcmp(op->inputs[i].name, name) == 0)
+		if (op->inputs[i].kind < OP_VARIADIC && strcmp(op->inputs[i].name, name) == 0)
 			return i;
 	return -1;
 }

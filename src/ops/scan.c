@@ -216,7 +216,7 @@ const struct op_def op_scan = {
 	.name = "Scan",
 	.since = { 8, 9, 11, 16, 19, 21, 23, 24, 25 },
 	.formula = "states, y[t] = body(states, x[t]) for all t",
-	.inputs = { OPT("sequence_lens", 0), MANY("inputs", 0) },
+	.inputs = { OPT("sequence_lens", 0), ANY("inputs", 0) },
 	.outputs = { MANY("outputs", 0) },
 	.attrs = { { "body", OP_GRAPH, 0, NULL, "run for each element; takes and gives states first", true },
 	           ATTR_INT_REQUIRED("num_scan_inputs", "how many of the inputs are scanned: the last ones"),

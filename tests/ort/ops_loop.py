@@ -1,0 +1,149 @@
+"""Loop and Scan: bodies of random nodes that read states, what is scanned, the turn, and what is around them."""
+import numpy
+from onnx import TensorProto, helper, numpy_helper
+
+from draw import Model, i64, operator
+from ops_control import Body, functions, walk
+
+DTYPES = [numpy.float32, numpy.float32, numpy.float32, numpy.float64, numpy.int32, numpy.int64]
+
+
+def info(name, dtype, shape=None):
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype)), shape)
+
+
+def constant(body, value):
+    name = body.name()
+    body.nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(numpy.asarray(value), name)))
+    return name
+
+
+def bounded(body, name):
+    """A value that does not grow from turn to turn."""
+    if body.dtype.kind == "f":
+        return body.node("Tanh", [name])
+    return body.node("Sub", [name, body.node("Mul", [body.node("Div", [name, constant(body, body.dtype.type(97))]),
+                                                     constant(body, body.dtype.type(97))])])
+
+
+def results(body, states, collected):
+    """The next values of states, which may be states themselves, and what is collected."""
+    d, names = body.d, []
+    for _ in range(d.integer(1, 5)):
+        body.grow()
+    for _ in range(states):
+        name = body.any() if d.chance(0.2) else bounded(body, body.grow())
+        names.append(body.node("Identity", [name]))  # an output of its own
+    for _ in range(collected):
+        name = body.any()
+        if body.shape and d.chance(0.3):  # of another shape
+            body.values.remove(body.node("ReduceMax", [name], keepdims=0))
+            name = body.nodes[-1].output[0]
+        body.nodes.append(helper.make_node("Identity", [name], [body.name()]))
+        names.append(body.nodes[-1].output[0])
+    return names
+
+
+def finish(d, inputs, node, outputs, constants, body):
+    nodes = [node]
+    used = {inner.domain for inner in walk(nodes)}
+    return Model(inputs, nodes=nodes, outputs=outputs, constant=constants, fixed=body.fixed,
+                 functions=functions(d) if "own" in used else [], domains=("own",) if "own" in used else (), depth=20)
+
+
+@operator("Loop", plain=True, times=3)
+def loop(d):
+    dtype = d.choice(DTYPES)
+    shape, states, fixed = d.shape(0, 2, 4, empty=0), d.integer(1, 3), d.chance(0.6)
+    turns = d.integer(0, 5)
+    kind = d.choice(["always", "handed on", "turn", "state"])  # what the body says of going on
+    known = d.chance(0.75)  # the number of turns
+    collected = d.integer(0, 2) if known else 0
+    turns += collected > 0 and not turns  # of what no turn made ONNX Runtime does not know the shape
+    inputs = [i64(turns), numpy.array(collected > 0 or d.chance(0.85)), *(d.array(dtype, shape, -2, 2) for _ in range(states + 1))]
+    body = Body(d, dtype, shape, [f"s{i}" for i in range(states)] + [f"x{states + 2}"], 1, fixed)
+    if d.chance(0.5):  # the turn as a value like others
+        turn = body.node("Cast", ["turn"], to=helper.np_dtype_to_tensor_dtype(body.dtype))
+        body.values.remove(turn)  # it has another shape
+        body.node("Add", [turn, body.any()])
+    names = results(body, states, collected)
+    going = "going_on"
+    if kind == "always":
+        body.nodes.append(helper.make_node("Constant", [], [going], value=helper.make_tensor("t", TensorProto.BOOL, [], [1])))
+    elif kind == "handed on":
+        body.nodes.append(helper.make_node("Identity", ["going"], [going]))
+    elif kind == "turn":
+        body.nodes.append(helper.make_node("Less", ["turn", constant(body, numpy.int64(d.integer(0, 4)))], [going]))
+    else:
+        first = body.node("ReduceMax", [body.node("Cast", [names[0]], to=TensorProto.FLOAT)], keepdims=0)
+        body.nodes.append(helper.make_node("Less", [first, constant(body, numpy.float32(d.real(0.2, 1)))], [going]))
+    graph = helper.make_graph(body.nodes, "body", [info("turn", numpy.int64, []), info("going", numpy.bool_, []),
+                                                   *(info(f"s{i}", dtype) for i in range(states))],
+                              [info(going, numpy.bool_, []), *(info(name, dtype) for name in names)], body.initializers)
+    given = d.chance(0.6)
+    if not given and not known and kind in ("always", "handed on"):
+        given = True
+    node = helper.make_node("Loop", ["x0", "x1" if given else "", *(f"x{i + 2}" for i in range(states))],
+                            [f"y{i}" for i in range(states + collected)], body=graph)
+    # the condition may be data; the number of turns too where nothing is collected
+    constants = (0,) if known else ()
+    if d.chance(0.5):
+        constants += (1,)
+    return finish(d, inputs, node, states + collected, constants, body)
+
+
+def scan_8(d, dtype, shape, states, scanned, collected):
+    """Of a batch of sequences."""
+    batch, steps = d.integer(1, 3), d.integer(1, 4)
+    inputs = [numpy.array([d.integer(1, steps) for _ in range(batch)], numpy.int64) if d.chance(0.5) else None]
+    inputs += [d.array(dtype, [batch, *shape], -2, 2) for _ in range(states)]
+    inputs += [d.array(dtype, [batch, steps, *shape], -2, 2) for _ in range(scanned)]
+    attrs = {"directions": d.some(0, 1, scanned)} if d.chance(0.5) else {}
+    if inputs[0] is not None:  # what lies behind the end of a sequence is undefined
+        collected = 0
+    return inputs, attrs, collected
+
+
+def scan_9(d, dtype, shape, states, scanned, collected):
+    steps = d.integer(1, 5)
+    attrs, axes = {}, [0] * scanned
+    if d.chance(0.5):
+        axes = [d.axis(len(shape) + 1) for _ in range(scanned)]
+        attrs["scan_input_axes"] = axes
+    if d.chance(0.5):
+        attrs["scan_input_directions"] = d.some(0, 1, scanned)
+    if d.chance(0.5) and collected:
+        attrs["scan_output_directions"] = d.some(0, 1, collected)
+    inputs = [d.array(dtype, shape, -2, 2) for _ in range(states)]
+    for axis in axes:
+        place = axis % (len(shape) + 1)
+        inputs.append(d.array(dtype, [*shape[:place], steps, *shape[place:]], -2, 2))
+    return inputs, attrs, collected
+
+
+@operator("Scan", plain=True, times=3)
+def scan(d):
+    dtype = d.choice(DTYPES)
+    shape, states, scanned, collected = d.shape(0, 2, 4, empty=0), d.integer(0, 2), d.integer(1, 2), d.integer(1, 2)
+    old = d.opset < 9
+    states += not states and old
+    inputs, attrs, collected = (scan_8 if old else scan_9)(d, dtype, shape, states, scanned, collected)
+    first = int(old)
+    fixed = d.chance(0.6)
+    around = []
+    if d.chance(0.6):
+        inputs.append(d.array(dtype, shape, -2, 2))
+        around = [f"x{len(inputs) - 1}"]
+    body = Body(d, dtype, shape, [f"s{i}" for i in range(states + scanned)] + around, 1, fixed)
+    names = results(body, states, collected)
+    if d.chance(0.5) and collected and not old:
+        made = [0 if node.op_type == "ReduceMax" else len(shape) for name in names[states:]
+                for node in body.nodes if node.output[0] == next(n.input[0] for n in body.nodes if n.output[0] == name)]
+        if len(made) == collected:
+            attrs["scan_output_axes"] = [d.axis(rank + 1) for rank in made]
+    graph = helper.make_graph(body.nodes, "body", [info(f"s{i}", dtype) for i in range(states + scanned)],
+                              [info(name, dtype) for name in names], body.initializers)
+    names = [f"x{i}" if value is not None else "" for i, value in enumerate(inputs)][:first + states + scanned]
+    node = helper.make_node("Scan", names, [f"y{i}" for i in range(states + collected)], body=graph, num_scan_inputs=scanned,
+                            **attrs)
+    return finish(d, inputs, node, states + collected, (), body)
