@@ -1,229 +1,173 @@
-/* LinearAttention: attention with a state S [keys, values] of each head in place of a growing cache. In step t, with the
- * gate e = exp(decay[t]) of the rules gated and gated_delta (else 1):
- *   S = e S + k[t] (x) w,  w = v[t], or beta[t] (v[t] - S' k[t]) of the rules delta and gated_delta, S' being e S transposed
- *   y[t] = scale * q[t]' S
- * The columns of S do not depend on each other: in the loop it stands as [batch, head, value, key], so that each column is a
- * row of its own. Several query heads share a head's state.
+/* LinearAttention: a state S [d_k, d_v] of each head that every step updates, and that the queries read. In step t
+ *   linear       S = S + k v^T                     gated        S = exp(g) S + k v^T
+ *   delta        S = S + beta k (v - S^T k)^T      gated_delta  S = exp(g) S + beta k (v - (exp(g) S)^T k)^T
+ *   y = scale S^T q
+ * The columns of S do not depend on each other: here S is stored as [B, H, d_v, d_k], so that all of B, H and d_v are
+ * independent rows. Query head h reads the state of head h / (q_num_heads / kv_num_heads).
  * Source: ONNX, operator LinearAttention, opset 27. */
-#include "ops/attention.h"
+#include "ops/lower.h"
 
 #include <string.h>
 
-struct linear {
-	struct value q, k, v, past, decay, beta; /* decay, beta: only where the rule has them */
-	expr batch, steps, heads, group;         /* heads of keys; query heads of each */
-	expr keys, values;                       /* sizes of a head's vectors */
-	expr scale;
-	struct space s;                          /* [batch, head, value, key] */
+struct linear_attention {
+	struct lower *l;
+	struct value q, k, v, past, decay, beta;
+	bool gated, delta;
+	expr batch, steps, heads, group, dk, dv; /* group: query heads of a head */
+	enum type compute;
+	struct lower_loop loop;
+	struct value state;
 };
 
-/* ---- Inputs. */
-
-static int check_vectors(struct lower *l, struct value v, const char *what, int64_t heads, expr size)
+static int check_rank(struct linear_attention *a, struct value v, const char *name, int rank)
 {
-	int64_t extent, want;
-
-	if (value_rank(v) != 3)
-		return lower_fail(l, ERR_MODEL, "%s has %d axes; it must have 3.", what, value_rank(v));
-	if (!ir_const_int(value_dim(v, 2), &extent))
-		return 0;
-	if (extent % heads)
-		return lower_fail(l, ERR_MODEL, "the last axis of %s, %lld, cannot be split into %lld heads.", what,
-		                  (long long)extent, (long long)heads);
-	if (size && ir_const_int(size, &want) && extent / heads != want)
-		return lower_fail(l, ERR_MODEL, "a head of %s has size %lld, of the query %lld.", what,
-		                  (long long)(extent / heads), (long long)want);
+	if (v.given && value_rank(v) != rank)
+		return lower_fail(a->l, ERR_MODEL, "%s has %d axes; it must have %d.", name, value_rank(v), rank);
 	return 0;
 }
 
-/* The last axis of a gate or rate must be one of two extents, where it is known. */
-static int check_factor(struct lower *l, struct value v, const char *what, expr a, expr b)
+static int read_inputs(struct linear_attention *a)
 {
-	int64_t have, x, y;
-
-	if (!v.given)
-		return lower_fail(l, ERR_MODEL, "the rule %s needs %s.", lower_word(l, "update_rule"), what);
-	if (value_rank(v) != 3)
-		return lower_fail(l, ERR_MODEL, "%s has %d axes; it must have 3.", what, value_rank(v));
-	if (ir_const_int(value_dim(v, 2), &have) && ir_const_int(a, &x) && ir_const_int(b, &y) && have != x && have != y)
-		return lower_fail(l, ERR_MODEL, "the last axis of %s is %lld long; it must be %lld or %lld.", what,
-		                  (long long)have, (long long)x, (long long)y);
-	return 0;
-}
-
-static int check_past(struct lower *l, const struct linear *a)
-{
-	expr want[] = { a->batch, a->heads, a->keys, a->values };
-	int64_t x, y;
-
-	if (value_rank(a->past) != 4)
-		return lower_fail(l, ERR_MODEL, "past_state has %d axes; it must have 4.", value_rank(a->past));
-	for (int i = 0; i < 4; i++)
-		if (ir_const_int(value_dim(a->past, i), &x) && ir_const_int(want[i], &y) && x != y)
-			return lower_fail(l, ERR_MODEL, "axis %d of past_state is %lld long; it must be %lld.", i, (long long)x,
-			                  (long long)y);
-	return 0;
-}
-
-static int read_inputs(struct lower *l, struct linear *a)
-{
+	struct lower *l = a->l;
+	int64_t heads = lower_int(l, "kv_num_heads"), queries = lower_int(l, "q_num_heads"), x, y;
 	const char *rule = lower_word(l, "update_rule");
-	int64_t q_heads = lower_int(l, "q_num_heads"), heads = lower_int(l, "kv_num_heads");
 
-	*a = (struct linear){ .q = lower_input(l, 0), .k = lower_input(l, 1), .v = lower_input(l, 2), .past = lower_input(l, 3) };
-	if (heads < 1 || q_heads < 1 || q_heads % heads)
-		return lower_fail(l, ERR_MODEL, "%lld query heads cannot share %lld key heads.", (long long)q_heads,
-		                  (long long)heads);
-	TRY(check_vectors(l, a->q, "the query", q_heads, NULL));
+	a->q = lower_input(l, 0);
+	a->k = lower_input(l, 1);
+	a->v = lower_input(l, 2);
+	a->past = lower_input(l, 3);
+	a->decay = lower_input(l, 4);
+	a->beta = lower_input(l, 5);
+	a->gated = !strcmp(rule, "gated") || !strcmp(rule, "gated_delta");
+	a->delta = !strcmp(rule, "delta") || !strcmp(rule, "gated_delta");
+	TRY(check_rank(a, a->q, "query", 3));
+	TRY(check_rank(a, a->k, "key", 3));
+	TRY(check_rank(a, a->v, "value", 3));
+	TRY(check_rank(a, a->past, "past_state", 4));
+	TRY(check_rank(a, a->decay, "decay", 3));
+	TRY(check_rank(a, a->beta, "beta", 3));
+	if (heads < 1 || queries < heads || queries % heads)
+		return lower_fail(l, ERR_MODEL, "q_num_heads is %lld and kv_num_heads %lld; it must be a positive multiple.",
+		                  (long long)queries, (long long)heads);
+	if ((a->gated && !a->decay.given) || (a->delta && !a->beta.given))
+		return lower_fail(l, ERR_MODEL, "update_rule %s needs %s.", rule, a->gated && !a->decay.given ? "decay" : "beta");
+	if (ir_const_int(value_dim(a->q, 2), &x) && ir_const_int(value_dim(a->k, 2), &y) && x * heads != y * queries)
+		return lower_fail(l, ERR_MODEL, "query has %lld columns for %lld heads and key %lld for %lld.", (long long)x,
+		                  (long long)queries, (long long)y, (long long)heads);
+	a->compute = compute_type(value_type(a->q));
 	a->batch = value_dim(a->q, 0);
 	a->steps = value_dim(a->q, 1);
 	a->heads = idx(l, heads);
-	a->group = idx(l, q_heads / heads);
-	a->keys = floordiv(value_dim(a->q, 2), idx(l, q_heads));
-	TRY(check_vectors(l, a->k, "the key", heads, a->keys));
-	TRY(check_vectors(l, a->v, "the value", heads, NULL));
-	a->values = floordiv(value_dim(a->v, 2), a->heads);
-	if (a->past.given)
-		TRY(check_past(l, a));
-	if (strstr(rule, "gated")) {
-		a->decay = lower_input(l, 4);
-		TRY(check_factor(l, a->decay, "decay", a->heads, mul(a->heads, a->keys)));
-	}
-	if (strstr(rule, "delta")) {
-		a->beta = lower_input(l, 5);
-		TRY(check_factor(l, a->beta, "beta", a->heads, idx(l, 1)));
-	}
-	a->scale = num(l, TYPE_F32, lower_float(l, "scale"));
-	if (lower_float(l, "scale") == 0)
-		a->scale = attention_scale(l, TYPE_F32, a->keys);
-	a->s = space_new(l, 4, (expr[]){ a->batch, a->heads, a->values, a->keys });
+	a->group = idx(l, queries / heads);
+	a->dk = floordiv(value_dim(a->k, 2), a->heads);
+	a->dv = floordiv(value_dim(a->v, 2), a->heads);
 	return 0;
 }
 
-/* ---- A step. */
-
-/* The gate of key d: decay has one number a head, or one a key. */
-static expr gate(const struct linear *a, expr b, expr t, expr h, expr d)
+/* Element d of head h of a packed input in this turn. */
+static expr packed_at(struct linear_attention *a, struct value v, expr b, expr h, expr size, expr d)
 {
-	expr size = floordiv(value_dim(a->decay, 2), a->heads);
-
-	return unary(IR_EXP, wide(load_list(a->decay, 3, b, t, add(mul(h, size), min_(d, addi(size, -1))))));
+	return wide(load_list(v, 3, b, a->loop.turn, add(mul(h, size), d)));
 }
 
-static expr key(const struct linear *a, expr b, expr t, expr h, expr d)
+/* How much of the state's row k stays. */
+static expr decay_of(struct linear_attention *a, expr b, expr h, expr k)
 {
-	return wide(load_list(a->k, 3, b, t, add(mul(h, a->keys), d)));
+	bool by_head = value_dim(a->decay, 2) == a->heads && a->dk != idx(a->l, 1);
+
+	return unary(IR_EXP, by_head ? packed_at(a, a->decay, b, h, idx(a->l, 1), idx(a->l, 0))
+	                             : packed_at(a, a->decay, b, h, a->dk, k));
 }
 
-/* The state before step t, gated. */
-static expr gated(const struct linear *a, expr state, expr t, const struct space *s)
+/* The state before it is added to, at (b, h, v, k). */
+static expr kept(struct linear_attention *a, expr b, expr h, expr v, expr k)
 {
-	return a->decay.given ? mul(gate(a, s->at[0], t, s->at[1], s->at[3]), state) : state;
+	expr s = load_list(a->state, 4, b, h, v, k);
+
+	return a->gated ? mul(decay_of(a, b, h, k), s) : s;
 }
 
-/* The state behind step t. */
-static struct value next_state(struct lower *l, const struct linear *a, struct value state, expr t)
+static struct value next_state(struct linear_attention *a)
 {
-	const struct space *s = &a->s;
-	expr b = s->at[0], h = s->at[1], m = s->at[2], d = s->at[3], old = gated(a, at(state, s), t, s);
-	expr w = wide(load_list(a->v, 3, b, t, add(mul(h, a->values), m)));
+	struct lower *l = a->l;
+	struct space s = space_of(l, a->state), r = space_new(l, 3, a->state.buf->dim);
+	expr b = s.at[0], h = s.at[1], v = s.at[2], k = s.at[3], value = packed_at(a, a->v, b, h, a->dv, v);
 
-	if (a->beta.given) {
-		struct value found = lower_reduce(l, "retrieved", TYPE_F32, s, 3, IR_SUM, mul(old, key(a, b, t, h, d)), NULL);
-		expr rate = load_list(a->beta, 3, b, t, min_(h, addi(value_dim(a->beta, 2), -1)));
+	if (a->delta) {
+		expr rk = space_push(l, &r, a->dk);
+		expr product = mul(kept(a, r.at[0], r.at[1], r.at[2], rk), packed_at(a, a->k, r.at[0], r.at[1], a->dk, rk));
+		struct value read = lower_reduce(l, "recalled", a->compute, &r, 3, IR_SUM, product, NULL);
+		bool one = ir_is_int(value_dim(a->beta, 2), 1);
+		expr beta = packed_at(a, a->beta, b, one ? idx(l, 0) : h, idx(l, 1), idx(l, 0));
 
-		w = mul(wide(rate), sub(w, load(found, s->at)));
+		value = mul(beta, sub(value, load_list(read, 3, b, h, v)));
 	}
-	return lower_map(l, "state", TYPE_F32, s, add(old, mul(key(a, b, t, h, d), w)));
-}
-
-/* The result of step t, [batch, head, value, query head of it]. */
-static struct value read_state(struct lower *l, const struct linear *a, struct value state, expr t)
-{
-	struct space s = space_new(l, 4, (expr[]){ a->batch, a->heads, a->values, a->group });
-	expr b = s.at[0], h = s.at[1], m = s.at[2], d = space_push(l, &s, a->keys), q;
-
-	q = add(mul(add(mul(h, a->group), s.at[3]), a->keys), d);
-	q = wide(load_list(a->q, 3, b, t, q));
-	return lower_reduce(l, "read", value_type(a->q), &s, 4, IR_SUM, mul(q, load_list(state, 4, b, h, m, d)),
-	                    mul(acc(l, TYPE_F32), a->scale));
-}
-
-static expr first_state(const struct linear *a)
-{
-	const struct space *s = &a->s;
-
-	if (!a->past.given)
-		return with(a->scale, 0);
-	return wide(load_list(a->past, 4, s->at[0], s->at[1], s->at[3], s->at[2]));
-}
-
-/* All steps: the results [step, batch, head, value, query head of it], and the last state. One step needs no loop. */
-static struct value all_steps(struct lower *l, const struct linear *a, struct value *last)
-{
-	struct value state, next, y;
-	int64_t n;
-
-	if (ir_const_int(a->steps, &n) && n == 1) {
-		struct space s = space_new(l, 5, (expr[]){ a->steps, a->batch, a->heads, a->values, a->group });
-
-		state = lower_map(l, "past", TYPE_F32, &a->s, first_state(a));
-		*last = next_state(l, a, state, idx(l, 0));
-		y = read_state(l, a, *last, idx(l, 0));
-		return lower_map(l, "results", value_type(y), &s, load(y, s.at + 1));
-	}
-	struct lower_loop loop = lower_loop_begin(l, a->steps);
-
-	state = lower_carry(l, &loop, "state", TYPE_F32, &a->s, first_state(a));
-	next = next_state(l, a, state, loop.turn);
-	lower_next(l, &loop, state, next);
-	y = lower_collect(l, &loop, "results", loop.turn, a->steps, read_state(l, a, next, loop.turn));
-	lower_loop_end(l, &loop);
-	*last = state;
-	return y;
+	return lower_map(l, "next_state", a->compute, &s,
+	                 add(kept(a, b, h, v, k), mul(packed_at(a, a->k, b, h, a->dk, k), value)));
 }
 
 static int lower(struct lower *l)
 {
-	struct linear a;
-	struct value y, last;
-	struct space s = { 0 };
-	expr b, t, m, h;
+	struct linear_attention a = { .l = l };
+	double scale = lower_float(l, "scale");
+	expr factor;
 
-	TRY(read_inputs(l, &a));
-	y = all_steps(l, &a, &last);
-	b = space_push(l, &s, a.batch);
-	t = space_push(l, &s, a.steps);
-	m = space_push(l, &s, mul(mul(a.heads, a.group), a.values));
-	h = floordiv(m, a.values);
-	m = load_list(y, 5, t, b, floordiv(h, a.group), mod(m, a.values), mod(h, a.group));
-	lower_output(l, 0, lower_map(l, NULL, value_type(a.q), &s, m));
-	s = space_new(l, 4, (expr[]){ a.batch, a.heads, a.keys, a.values });
-	m = load_list(last, 4, s.at[0], s.at[1], s.at[3], s.at[2]);
-	lower_output(l, 1, lower_map(l, "present_state", value_type(a.past.given ? a.past : a.q), &s, m));
+	TRY(read_inputs(&a));
+	factor = scale != 0 ? num(l, a.compute, scale)
+	                    : divide(num(l, a.compute, 1), unary(IR_SQRT, cast(a.dk, a.compute)));
+	struct space s = space_new(l, 4, (expr[]){ a.batch, a.heads, a.dv, a.dk });
+	expr first = a.past.given ? wide(load_list(a.past, 4, s.at[0], s.at[1], s.at[3], s.at[2])) : num(l, a.compute, 0);
+
+	a.loop = lower_loop_begin(l, a.steps);
+	a.state = lower_carry(l, &a.loop, "state", a.compute, &s, first);
+	struct value next = next_state(&a);
+
+	/* What the queries of each head read, [B, H, d_v, group]. */
+	struct space r = space_new(l, 4, (expr[]){ a.batch, a.heads, a.dv, a.group });
+	expr k = space_push(l, &r, a.dk), head = add(mul(r.at[1], a.group), r.at[3]);
+	expr product = mul(load_list(next, 4, r.at[0], r.at[1], r.at[2], k), packed_at(&a, a.q, r.at[0], head, a.dk, k));
+	struct value y = lower_reduce(l, "read", a.compute, &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
+	struct value all = lower_collect(l, &a.loop, "steps", a.loop.turn, a.steps, y);
+
+	lower_next(l, &a.loop, a.state, next);
+	lower_loop_end(l, &a.loop);
+
+	struct space out = space_new(l, 3, (expr[]){ a.batch, a.steps, mul(mul(a.heads, a.group), a.dv) });
+	expr v = mod(out.at[2], a.dv), q = floordiv(out.at[2], a.dv);
+
+	lower_output(l, 0,
+	             lower_map(l, NULL, value_type(a.q), &out,
+	                       narrow(load_list(all, 5, out.at[1], out.at[0], floordiv(q, a.group), v, mod(q, a.group)),
+	                              value_type(a.q))));
+	if (lower_wants(l, 1)) {
+		enum type t = a.past.given ? value_type(a.past) : value_type(a.q);
+		struct space p = space_new(l, 4, (expr[]){ a.batch, a.heads, a.dk, a.dv });
+
+		lower_output(l, 1,
+		             lower_map(l, NULL, t, &p, narrow(load_list(a.state, 4, p.at[0], p.at[1], p.at[3], p.at[2]), t)));
+	}
 	return 0;
 }
 
-#define TS_ACTIVATION (TS(F32) | TS(F16) | TS(BF16))
+#define TYPES (TS(F16) | TS(BF16) | TS(F32))
 
 const struct op_def op_linear_attention = {
 	.name = "LinearAttention",
 	.since = { 27 },
-	.formula = "S = exp(decay) S + k (x) w, w = v or beta (v - exp(decay) S' k), y = scale q' S, step by step",
-	.inputs = { IN("query", TS_ACTIVATION), IN("key", TS_ACTIVATION), IN("value", TS_ACTIVATION),
-	            OPT("past_state", TS_ACTIVATION), OPT("decay", TS_ACTIVATION), OPT("beta", TS_ACTIVATION) },
+	.formula = "y = scale S^T q of each step, with S = exp(g) S + beta k (v - (exp(g) S)^T k)^T",
+	.inputs = { IN("query", TYPES), IN("key", TYPES), IN("value", TYPES), OPT("past_state", TYPES), OPT("decay", TYPES),
+	            OPT("beta", TYPES) },
 	.outputs = { OUT("output"), OPTOUT("present_state") },
-	.attrs = { ATTR_INT_REQUIRED("q_num_heads", "of queries"), ATTR_INT_REQUIRED("kv_num_heads", "of keys and values"),
-	           ATTR_WORD("update_rule", "gated_delta|linear|gated|delta", "how a step changes the state"),
-	           ATTR_FLOAT("scale", 0, "of the result; 0: 1 / sqrt(size of a query head)"),
-	           ATTR_INT("chunk_size", 64, "a hint for other implementations; no meaning") },
+	.attrs = { ATTR_INT("chunk_size", 64, "a hint for tuning; has no effect"),
+	           ATTR_INT_REQUIRED("kv_num_heads", "heads of keys, values and states"),
+	           ATTR_INT_REQUIRED("q_num_heads", "heads of queries: a multiple"),
+	           ATTR_FLOAT("scale", 0, "of the result; 0: 1 / sqrt(d_k)"),
+	           ATTR_WORD("update_rule", "gated_delta|linear|gated|delta", "how a step changes the state") },
 	.lower = lower,
-	.cases = { "query:f32[B,S,24] key:f32[B,S,12] value:f32[B,S,10] past_state:f32[B,2,6,5] decay:f32[B,S,12] "
-	           "beta:f32[B,S,1] q_num_heads=4 kv_num_heads=2 outputs=2",
-	           "query:f16[B,S,24] key:f16[B,S,24] value:f16[B,S,12] q_num_heads=3 kv_num_heads=3 update_rule=linear "
-	           "outputs=2",
-	           "query:f16[B,1,24] key:f16[B,1,24] value:f16[B,1,12] past_state:f32[B,3,8,4] decay:f16[B,1,3] q_num_heads=3 "
-	           "kv_num_heads=3 update_rule=gated outputs=2",
-	           "query:f32[2,7,64] key:f32[2,7,64] value:f32[2,7,64] past_state:f32[2,1,64,64] beta:f32[2,7,1] scale=0.25 "
-	           "q_num_heads=1 kv_num_heads=1 update_rule=delta outputs=2" },
+	.cases = { "query:f32[B,T,64] key:f32[B,T,32] value:f32[B,T,48] decay:f32[B,T,2] beta:f32[B,T,2] q_num_heads=4 "
+	           "kv_num_heads=2",
+	           "query:f16[2,3,32] key:f16[2,3,32] value:f16[2,3,32] past_state:f16[2,2,16,16] decay:f16[2,3,32] "
+	           "update_rule=gated q_num_heads=2 kv_num_heads=2",
+	           "query:f32[2,3,32] key:f32[2,3,32] value:f32[2,3,32] beta:f32[2,3,1] update_rule=delta scale=0.5 "
+	           "q_num_heads=2 kv_num_heads=2" },
 };

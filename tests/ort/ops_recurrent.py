@@ -76,3 +76,24 @@ def lstm(d):
     if d.chance(0.25):
         attrs["input_forget"] = 1
     return Case(values, attrs, outputs=3, depth=10, constant=(1, 2, 3, 7) if d.chance(0.5) else ())
+
+
+def matrices(d, dtype, dominant):
+    """Square matrices; `dominant`: far from singular."""
+    n = d.extent(7)
+    x = d.array(dtype, [*d.shape(0, 2, 3), n, n], -2, 2)
+    return (x + (numpy.eye(n) * 3 * n if dominant else 0)).astype(dtype)
+
+
+# A NaN as a pivot: every element that it reaches is one, and which are depends on the order of rows.
+@operator("Det", finite=True)
+def det(d):
+    x = matrices(d, d.dtype(), d.chance(0.5))
+    size = float(numpy.abs(numpy.linalg.det(x.astype(numpy.float64))).max(initial=1))
+    return Case([x], tolerance=(2e-3, 1e-4 * size))
+
+
+@operator("com.microsoft.Inverse", finite=True)
+def inverse(d):
+    dtype = d.choice([numpy.float32, numpy.float32, numpy.float64, numpy.float16])
+    return Case([matrices(d, dtype, True)], depth=20)
