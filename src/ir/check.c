@@ -32,7 +32,7 @@ static void check_axis(struct checker *c, expr e)
 		extent = k < s->space_rank ? s->space[k] : NULL;
 	else if (s && k < out_rank && s->kind != IR_LOOP && !(sort && k == s->axis))
 		extent = s->out->dim[k];
-	else if (s && (s->kind == IR_REDUCE || sort) && !post && k - out_rank < s->space_rank)
+	else if (s && (s->kind == IR_REDUCE || sort) && !post && k >= out_rank && k - out_rank < s->space_rank)
 		extent = s->space[k - out_rank];
 	if (!extent)
 		complain(c, "uses an axis that its space does not have", "");
