@@ -60,7 +60,7 @@ static int lower(struct lower *l)
 	struct recurrent *r = &g.r;
 	struct value next;
 
-	TRY(recurrent_read(l, r, 3, 2, (const char *const[]){ "Sigmoid", "Tanh" }));
+	TRY(recurrent_read(l, r, false, 3, 2, (const char *const[]){ "Sigmoid", "Tanh" }));
 	g.inputs = recurrent_inputs(r, g.linear ? input_bias_alone : recurrent_biases);
 	recurrent_begin(r);
 	g.h = recurrent_state(r, "h", 5);

@@ -3,8 +3,9 @@
  *   delta        S = S + beta k (v - S^T k)^T      gated_delta  S = exp(g) S + beta k (v - (exp(g) S)^T k)^T
  *   y = scale S^T q
  * The columns of S do not depend on each other: here S is stored as [B, H, d_v, d_k], so that all of B, H and d_v are
- * independent rows. Query head h reads the state of head h / (q_num_heads / kv_num_heads).
- * Source: ONNX, operator LinearAttention, opset 27. */
+ * independent rows. Query head h reads the state of head h / (q_num_heads / kv_num_heads); in ONNX Runtime's operator there
+ * may also be fewer query heads, each reading several states, and the last `state_window` states are kept, zeros before.
+ * Source: ONNX, operator LinearAttention, opset 27; ONNX Runtime, that of com.microsoft. */
 #include "ops/lower.h"
 
 #include <string.h>
@@ -13,7 +14,9 @@ struct linear_attention {
 	struct lower *l;
 	struct value q, k, v, past, decay, beta;
 	bool gated, delta;
-	expr batch, steps, heads, group, dk, dv; /* group: query heads of a head */
+	expr batch, steps, heads, group, dk, dv; /* group: results of a head */
+	expr queries;                            /* heads of queries */
+	int64_t window;                          /* 0: only the last state, without an axis for it */
 	enum type compute;
 	struct lower_loop loop;
 	struct value state;
@@ -31,6 +34,7 @@ static int read_inputs(struct linear_attention *a)
 	struct lower *l = a->l;
 	int64_t heads = lower_int(l, "kv_num_heads"), queries = lower_int(l, "q_num_heads"), x, y;
 	const char *rule = lower_word(l, "update_rule");
+	bool contrib = l->op->domain != NULL, whole;
 
 	a->q = lower_input(l, 0);
 	a->k = lower_input(l, 1);
@@ -43,10 +47,12 @@ static int read_inputs(struct linear_attention *a)
 	TRY(check_rank(a, a->q, "query", 3));
 	TRY(check_rank(a, a->k, "key", 3));
 	TRY(check_rank(a, a->v, "value", 3));
-	TRY(check_rank(a, a->past, "past_state", 4));
+	a->window = contrib ? lower_int(l, "state_window") : 0;
+	TRY(check_rank(a, a->past, "past_state", a->window ? 5 : 4));
 	TRY(check_rank(a, a->decay, "decay", 3));
 	TRY(check_rank(a, a->beta, "beta", 3));
-	if (heads < 1 || queries < heads || queries % heads)
+	whole = heads > 0 && queries > 0 && (queries % heads == 0 || (contrib && heads % queries == 0));
+	if (!whole || a->window < 0)
 		return lower_fail(l, ERR_MODEL, "q_num_heads is %lld and kv_num_heads %lld; it must be a positive multiple.",
 		                  (long long)queries, (long long)heads);
 	if ((a->gated && !a->decay.given) || (a->delta && !a->beta.given))
@@ -58,7 +64,8 @@ static int read_inputs(struct linear_attention *a)
 	a->batch = value_dim(a->q, 0);
 	a->steps = value_dim(a->q, 1);
 	a->heads = idx(l, heads);
-	a->group = idx(l, queries / heads);
+	a->queries = idx(l, queries);
+	a->group = idx(l, queries > heads ? queries / heads : 1);
 	a->dk = floordiv(value_dim(a->k, 2), a->heads);
 	a->dv = floordiv(value_dim(a->v, 2), a->heads);
 	return 0;
@@ -73,10 +80,9 @@ static expr packed_at(struct linear_attention *a, struct value v, expr b, expr h
 /* How much of the state's row k stays. */
 static expr decay_of(struct linear_attention *a, expr b, expr h, expr k)
 {
-	bool by_head = value_dim(a->decay, 2) == a->heads && a->dk != idx(a->l, 1);
+	expr of_head = floordiv(value_dim(a->decay, 2), a->heads); /* d_k, or one for all */
 
-	return unary(IR_EXP, by_head ? packed_at(a, a->decay, b, h, idx(a->l, 1), idx(a->l, 0))
-	                             : packed_at(a, a->decay, b, h, a->dk, k));
+	return unary(IR_EXP, packed_at(a, a->decay, b, h, of_head, min_(k, addi(of_head, -1))));
 }
 
 /* The state before it is added to, at (b, h, v, k). */
@@ -97,13 +103,29 @@ static struct value next_state(struct linear_attention *a)
 		expr rk = space_push(l, &r, a->dk);
 		expr product = mul(kept(a, r.at[0], r.at[1], r.at[2], rk), packed_at(a, a->k, r.at[0], r.at[1], a->dk, rk));
 		struct value read = lower_reduce(l, "recalled", a->compute, &r, 3, IR_SUM, product, NULL);
-		bool one = ir_is_int(value_dim(a->beta, 2), 1);
-		expr beta = packed_at(a, a->beta, b, one ? idx(l, 0) : h, idx(l, 1), idx(l, 0));
+		expr head = min_(h, addi(value_dim(a->beta, 2), -1)); /* of each head, or one for all */
+		expr beta = packed_at(a, a->beta, b, head, idx(l, 1), idx(l, 0));
 
 		value = mul(beta, sub(value, load_list(read, 3, b, h, v)));
 	}
 	return lower_map(l, "next_state", a->compute, &s,
 	                 add(kept(a, b, h, v, k), mul(packed_at(a, a->k, b, h, a->dk, k), value)));
+}
+
+static void present_state(struct linear_attention *a, struct value window)
+{
+	struct lower *l = a->l;
+	enum type t = a->past.given ? value_type(a->past) : value_type(a->q);
+	struct space s = { 0 };
+	expr w = a->window ? space_push(l, &s, idx(l, a->window)) : NULL;
+	expr b = space_push(l, &s, a->batch), h = space_push(l, &s, a->heads);
+	expr k = space_push(l, &s, a->dk), v = space_push(l, &s, a->dv), x;
+
+	if (w)
+		x = select_(lt(add(w, a->steps), idx(l, a->window)), num(l, a->compute, 0), load_list(window, 5, w, b, h, v, k));
+	else
+		x = load_list(a->state, 4, b, h, v, k);
+	lower_output(l, 1, lower_map(l, NULL, t, &s, narrow(x, t)));
 }
 
 static int lower(struct lower *l)
@@ -116,8 +138,12 @@ static int lower(struct lower *l)
 	factor = scale != 0 ? num(l, a.compute, scale)
 	                    : divide(num(l, a.compute, 1), unary(IR_SQRT, cast(a.dk, a.compute)));
 	struct space s = space_new(l, 4, (expr[]){ a.batch, a.heads, a.dv, a.dk });
-	expr first = a.past.given ? wide(load_list(a.past, 4, s.at[0], s.at[1], s.at[3], s.at[2])) : num(l, a.compute, 0);
+	expr first = num(l, a.compute, 0);
 
+	if (a.past.given && a.window)
+		first = wide(load_list(a.past, 5, idx(l, a.window - 1), s.at[0], s.at[1], s.at[3], s.at[2]));
+	else if (a.past.given)
+		first = wide(load_list(a.past, 4, s.at[0], s.at[1], s.at[3], s.at[2]));
 	a.loop = lower_loop_begin(l, a.steps);
 	a.state = lower_carry(l, &a.loop, "state", a.compute, &s, first);
 	struct value next = next_state(&a);
@@ -125,9 +151,18 @@ static int lower(struct lower *l)
 	/* What the queries of each head read, [B, H, d_v, group]. */
 	struct space r = space_new(l, 4, (expr[]){ a.batch, a.heads, a.dv, a.group });
 	expr k = space_push(l, &r, a.dk), head = add(mul(r.at[1], a.group), r.at[3]);
+
+	if (ir_less(a.queries, a.heads))
+		head = floordiv(r.at[1], floordiv(a.heads, a.queries));
 	expr product = mul(load_list(next, 4, r.at[0], r.at[1], r.at[2], k), packed_at(&a, a.q, r.at[0], head, a.dk, k));
 	struct value y = lower_reduce(l, "read", a.compute, &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
-	struct value all = lower_collect(l, &a.loop, "steps", a.loop.turn, a.steps, y);
+	struct value all = lower_collect(l, &a.loop, "steps", a.loop.turn, a.steps, y), window = { 0 };
+
+	if (a.window && lower_wants(l, 1)) { /* of what comes before the window only the last is left, and overwritten */
+		expr at = max_(add(sub(a.loop.turn, a.steps), idx(l, a.window)), idx(l, 0));
+
+		window = lower_collect(l, &a.loop, "window", at, idx(l, a.window), next);
+	}
 
 	lower_next(l, &a.loop, a.state, next);
 	lower_loop_end(l, &a.loop);
@@ -139,35 +174,38 @@ static int lower(struct lower *l)
 	             lower_map(l, NULL, value_type(a.q), &out,
 	                       narrow(load_list(all, 5, out.at[1], out.at[0], floordiv(q, a.group), v, mod(q, a.group)),
 	                              value_type(a.q))));
-	if (lower_wants(l, 1)) {
-		enum type t = a.past.given ? value_type(a.past) : value_type(a.q);
-		struct space p = space_new(l, 4, (expr[]){ a.batch, a.heads, a.dk, a.dv });
-
-		lower_output(l, 1,
-		             lower_map(l, NULL, t, &p, narrow(load_list(a.state, 4, p.at[0], p.at[1], p.at[3], p.at[2]), t)));
-	}
+	if (lower_wants(l, 1))
+		present_state(&a, window);
 	return 0;
 }
 
 #define TYPES (TS(F16) | TS(BF16) | TS(F32))
 
-const struct op_def op_linear_attention = {
-	.name = "LinearAttention",
-	.since = { 27 },
-	.formula = "y = scale S^T q of each step, with S = exp(g) S + beta k (v - (exp(g) S)^T k)^T",
-	.inputs = { IN("query", TYPES), IN("key", TYPES), IN("value", TYPES), OPT("past_state", TYPES), OPT("decay", TYPES),
-	            OPT("beta", TYPES) },
-	.outputs = { OUT("output"), OPTOUT("present_state") },
-	.attrs = { ATTR_INT("chunk_size", 64, "a hint for tuning; has no effect"),
-	           ATTR_INT_REQUIRED("kv_num_heads", "heads of keys, values and states"),
-	           ATTR_INT_REQUIRED("q_num_heads", "heads of queries: a multiple"),
-	           ATTR_FLOAT("scale", 0, "of the result; 0: 1 / sqrt(d_k)"),
-	           ATTR_WORD("update_rule", "gated_delta|linear|gated|delta", "how a step changes the state") },
-	.lower = lower,
-	.cases = { "query:f32[B,T,64] key:f32[B,T,32] value:f32[B,T,48] decay:f32[B,T,2] beta:f32[B,T,2] q_num_heads=4 "
-	           "kv_num_heads=2",
-	           "query:f16[2,3,32] key:f16[2,3,32] value:f16[2,3,32] past_state:f16[2,2,16,16] decay:f16[2,3,32] "
-	           "update_rule=gated q_num_heads=2 kv_num_heads=2",
-	           "query:f32[2,3,32] key:f32[2,3,32] value:f32[2,3,32] beta:f32[2,3,1] update_rule=delta scale=0.5 "
-	           "q_num_heads=2 kv_num_heads=2" },
+/* clang-format off */
+#define ROW(...)                                                                                                       \
+	.formula = "y = scale S^T q of each step, with S = exp(g) S + beta k (v - (exp(g) S)^T k)^T",                  \
+	.inputs = { IN("query", TYPES), IN("key", TYPES), IN("value", TYPES), OPT("past_state", TYPES),                \
+		    OPT("decay", TYPES), OPT("beta", TYPES) },                                                         \
+	.outputs = { OUT("output"), OPTOUT("present_state") },                                                         \
+	.attrs = { ATTR_INT("chunk_size", 64, "a hint for tuning; has no effect"),                                     \
+		   ATTR_INT_REQUIRED("kv_num_heads", "heads of keys, values and states"),                              \
+		   ATTR_INT_REQUIRED("q_num_heads", "heads of queries"),                                               \
+		   ATTR_FLOAT("scale", 0, "of the result; 0: 1 / sqrt(d_k)"),                                          \
+		   ATTR_WORD("update_rule", "gated_delta|linear|gated|delta", "how a step changes the state"), __VA_ARGS__ }, \
+	.lower = lower
+
+const struct op_def ops_linear_attention[] = {
+	{ .name = "LinearAttention", .since = { 27 }, ROW({ 0 }),
+	  .cases = { "query:f32[B,T,64] key:f32[B,T,32] value:f32[B,T,48] decay:f32[B,T,2] beta:f32[B,T,2] q_num_heads=4 "
+		     "kv_num_heads=2",
+		     "query:f16[2,3,32] key:f16[2,3,32] value:f16[2,3,32] past_state:f16[2,2,16,16] decay:f16[2,3,32] "
+		     "update_rule=gated q_num_heads=2 kv_num_heads=2",
+		     "query:f32[2,3,32] key:f32[2,3,32] value:f32[2,3,32] beta:f32[2,3,1] update_rule=delta scale=0.5 "
+		     "q_num_heads=2 kv_num_heads=2" } },
+	{ .name = "LinearAttention", .domain = "com.microsoft", .since = { 1 },
+	  ROW(ATTR_INT("state_window", 0, "how many of the last states past_state and present_state hold; 0: one")),
+	  .cases = { "query:f32[2,T,16] key:f32[2,T,32] value:f32[2,T,32] past_state:f32[2,2,2,16,16] update_rule=linear "
+		     "q_num_heads=1 kv_num_heads=2 state_window=2" } },
+	{ .name = NULL },
 };
+/* clang-format on */

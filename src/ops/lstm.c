@@ -24,19 +24,22 @@ static expr gate(struct lstm *m, int k, int function, expr cell)
 	return recurrent_apply(r, function, s->at[0], recurrent_clip(r, sum));
 }
 
-static int cell(struct recurrent *r, struct value inputs, struct value p, bool input_forget)
+int lstm_loop(struct recurrent *given, struct value p, bool input_forget,
+              struct value (*gates)(struct recurrent *r, struct value h, void *user), void *user)
 {
-	struct lstm m = { .r = *r, .p = p };
+	struct lstm m = { .r = *given, .p = p };
+	struct recurrent *r = &m.r;
 	struct lower *l = r->l;
-	struct value h, next_c, next_h;
+	struct value h, next_c, next_h, first_c = lower_input(l, 6);
 
-	recurrent_begin(&m.r);
-	r = &m.r;
+	if (p.given && value_rank(p) != 2)
+		return lower_fail(l, ERR_MODEL, "the peephole weights have %d axes; they must have 2.", value_rank(p));
+	if (first_c.given && value_rank(first_c) != 3)
+		return lower_fail(l, ERR_MODEL, "initial_c has %d axes; it must have 3.", value_rank(first_c));
+	recurrent_begin(r);
 	h = recurrent_state(r, "h", 5);
 	m.c = recurrent_state(r, "c", 6);
-	struct space s = recurrent_gates(r, r->gates);
-	m.gates = recurrent_sum(r, "gates", &s, load_list(h, 3, s.at[0], s.at[1], s.at[3]), s.at[2],
-	                        add(acc(l, r->compute), recurrent_step(r, inputs, &s, s.at[2])));
+	m.gates = gates(r, h, user);
 
 	expr c = load(m.c, r->s.at), i = gate(&m, GATE_I, 0, c), k = gate(&m, GATE_K, 1, c);
 	expr f = input_forget ? sub(with(i, 1), i) : gate(&m, GATE_F, 0, c);
@@ -52,17 +55,24 @@ static int cell(struct recurrent *r, struct value inputs, struct value p, bool i
 	return 0;
 }
 
+/* What the inputs give, and h times the recurrence weights. */
+static struct value sums(struct recurrent *r, struct value h, void *user)
+{
+	const struct value *inputs = user;
+	struct space s = recurrent_gates(r, r->gates);
+	expr sum = add(acc(r->l, r->compute), recurrent_step(r, *inputs, &s, s.at[2]));
+
+	return recurrent_sum(r, "gates", &s, load_list(h, 3, s.at[0], s.at[1], s.at[3]), s.at[2], sum);
+}
+
 static int lower(struct lower *l)
 {
 	struct recurrent r;
-	struct value p = lower_input(l, 7), c = lower_input(l, 6);
 
-	TRY(recurrent_read(l, &r, 4, 3, (const char *const[]){ "Sigmoid", "Tanh", "Tanh" }));
-	if (p.given && value_rank(p) != 2)
-		return lower_fail(l, ERR_MODEL, "the peephole weights have %d axes; they must have 2.", value_rank(p));
-	if (c.given && value_rank(c) != 3)
-		return lower_fail(l, ERR_MODEL, "initial_c has %d axes; it must have 3.", value_rank(c));
-	return cell(&r, recurrent_inputs(&r, recurrent_biases), p, lower_int(l, "input_forget") != 0);
+	TRY(recurrent_read(l, &r, false, 4, 3, (const char *const[]){ "Sigmoid", "Tanh", "Tanh" }));
+	struct value inputs = recurrent_inputs(&r, recurrent_biases);
+
+	return lstm_loop(&r, lower_input(l, 7), lower_int(l, "input_forget") != 0, sums, &inputs);
 }
 
 const struct op_def op_lstm = {

@@ -140,6 +140,13 @@ static void state_shape(const struct recurrent *r, expr *dim)
 	dim[2] = r->hidden;
 }
 
+static int check_weights(struct recurrent *r, struct value v, const char *name, expr columns)
+{
+	expr plain[] = { r->directions, r->gates, columns }, quantized[] = { r->directions, columns, r->gates };
+
+	return check_shape(r, v, name, 3, r->quantized ? quantized : plain);
+}
+
 static int read_inputs(struct recurrent *r, int gates)
 {
 	struct lower *l = r->l;
@@ -154,14 +161,14 @@ static int read_inputs(struct recurrent *r, int gates)
 	r->steps = value_dim(r->x, r->batch_first);
 	r->sequences = value_dim(r->x, !r->batch_first);
 	r->inputs = value_dim(r->x, 2);
-	r->hidden = value_dim(r->r, 2);
+	r->hidden = value_dim(r->r, r->quantized ? 1 : 2);
 	r->directions = idx(l, r->both ? 2 : 1);
 	r->gates = muli(r->hidden, gates);
 	if (lower_has(l, "hidden_size") && ir_const_int(r->hidden, &known) && known != hidden)
 		return lower_fail(l, ERR_MODEL, "hidden_size is %lld; its weights are made for %lld.", (long long)hidden,
 		                  (long long)known);
-	TRY(check_shape(r, r->w, "the weights", 3, (expr[]){ r->directions, r->gates, r->inputs }));
-	TRY(check_shape(r, r->r, "the recurrence weights", 3, (expr[]){ r->directions, r->gates, r->hidden }));
+	TRY(check_weights(r, r->w, "the weights", r->inputs));
+	TRY(check_weights(r, r->r, "the recurrence weights", r->hidden));
 	if (r->b.given)
 		TRY(check_shape(r, r->b, "the bias", 2, (expr[]){ r->directions, muli(r->gates, 2) }));
 	if (r->lens.given)
@@ -170,17 +177,19 @@ static int read_inputs(struct recurrent *r, int gates)
 	if (lower_input(l, 5).given)
 		TRY(check_shape(r, lower_input(l, 5), "initial_h", 3, dim));
 	for (int i = 0; i < l->inputs; i++)
-		if (i != 4 && l->input[i].given && value_type(l->input[i]) != r->type)
+		if (i != 4 && !r->quantized && l->input[i].given && value_type(l->input[i]) != r->type)
 			return lower_fail(l, ERR_MODEL, "input %d is %s and x is %s; they must have one type.", i,
 			                  type_name(value_type(l->input[i])), type_name(r->type));
 	return 0;
 }
 
-int recurrent_read(struct lower *l, struct recurrent *r, int gates, int functions, const char *const *names)
+int recurrent_read(struct lower *l, struct recurrent *r, bool quantized, int gates, int functions,
+                   const char *const *names)
 {
 	const char *direction = lower_word(l, "direction");
 
-	*r = (struct recurrent){ .l = l, .clip = lower_float(l, "clip"), .batch_first = lower_int(l, "layout") != 0 };
+	*r = (struct recurrent){ .l = l, .clip = lower_float(l, "clip"), .quantized = quantized };
+	r->batch_first = !quantized && lower_int(l, "layout") != 0;
 	r->reverse = !strcmp(direction, "reverse");
 	r->both = !strcmp(direction, "bidirectional");
 	r->x = lower_input(l, 0);

@@ -35,6 +35,7 @@ struct recurrent {
 	enum type type, compute;       /* of elements; of arithmetic */
 	bool reverse, both;            /* the first direction runs from the end; there are two */
 	bool batch_first;              /* layout 1 */
+	bool quantized;                /* weights are 8-bit integers, [D,I,N] and [D,H,N] */
 	expr directions, steps, sequences, inputs, hidden, gates; /* gates: N */
 	struct recurrent_function function[2][RECURRENT_FUNCTIONS]; /* by direction */
 	double clip;                   /* 0: none */
@@ -55,8 +56,10 @@ struct recurrent {
 	ATTR_INT("output_sequence", 0, "opset 1 only; no meaning")
 
 /* Reads and checks attributes and inputs 0 to 5 (x, w, r, b, lens, initial_h). Weights are [D,N,I] and [D,N,H] with N =
- * `gates` * H. `functions`: activations of a direction, called `names` where the node says nothing. */
-int recurrent_read(struct lower *l, struct recurrent *r, int gates, int functions, const char *const *names);
+ * `gates` * H, but where they are quantized. `functions`: activations of a direction, called `names` where the node says
+ * nothing. */
+int recurrent_read(struct lower *l, struct recurrent *r, bool quantized, int gates, int functions,
+                   const char *const *names);
 /* Function k of the direction. */
 expr recurrent_apply(const struct recurrent *r, int k, expr direction, expr x);
 expr recurrent_clip(const struct recurrent *r, expr x);
@@ -81,6 +84,11 @@ struct space recurrent_gates(struct recurrent *r, expr count);
 struct value recurrent_sum(struct recurrent *r, const char *name, const struct space *s, expr state, expr n, expr post);
 /* Ends the turn and the loop: `next` becomes h, whose values are output 0 (y) and 1 (its last). */
 void recurrent_end(struct recurrent *r, struct value h, struct value next);
+/* The loop of an LSTM, and its outputs. `gates`: makes the sums of all gates, [D,B,N], in a turn, from what `user` points
+ * to and the h of the turn before. `p`: the peephole weights, optional. */
+int lstm_loop(struct recurrent *r, struct value p, bool input_forget,
+              struct value (*gates)(struct recurrent *r, struct value h, void *user), void *user);
+
 /* A last state as output i. */
 void recurrent_last(struct recurrent *r, int i, struct value state);
 

@@ -5,7 +5,7 @@ static int lower(struct lower *l)
 {
 	struct recurrent r;
 
-	TRY(recurrent_read(l, &r, 1, 1, (const char *const[]){ "Tanh" }));
+	TRY(recurrent_read(l, &r, false, 1, 1, (const char *const[]){ "Tanh" }));
 	struct value inputs = recurrent_inputs(&r, recurrent_biases);
 	recurrent_begin(&r);
 	struct value h = recurrent_state(&r, "h", 5);

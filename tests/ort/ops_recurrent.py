@@ -97,3 +97,43 @@ def det(d):
 def inverse(d):
     dtype = d.choice([numpy.float32, numpy.float32, numpy.float64, numpy.float16])
     return Case([matrices(d, dtype, True)], depth=20)
+
+
+@operator("com.microsoft.DynamicQuantizeLSTM", plain=True)
+def quantized_lstm(d):
+    (x, w, r, b, lens, *states), attrs = recurrent(d, 4, 3, 2, peepholes=True)
+    dtype = d.choice([numpy.int8, numpy.uint8])
+    values = [x, d.full_range(dtype, w.transpose(0, 2, 1).shape), d.full_range(dtype, r.transpose(0, 2, 1).shape), b, lens,
+              *states]
+    for weights in values[1:3]:
+        shape = [weights.shape[0], weights.shape[2]] if d.chance(0.4) else [weights.shape[0]]
+        values.append((numpy.abs(d.array(numpy.float32, shape)) / 2000 + 0.001).astype(numpy.float32))
+        # ONNX Runtime has one for all of a direction
+        zero = d.full_range(dtype, [shape[0]])
+        values.append(numpy.repeat(zero[:, None], shape[1], 1) if len(shape) == 2 else zero)
+    if d.chance(0.25):
+        attrs["input_forget"] = 1
+    # a value on the border of two quanta may fall to either side
+    return Case(values, attrs, outputs=3, tolerance=(5e-2, 5e-2), constant=(1, 2, 8, 9, 10, 11))
+
+
+@operator("com.microsoft.LinearAttention", finite=True)
+def linear_attention(d):
+    dtype = d.choice([numpy.float32, numpy.float32, numpy.float16])
+    batch, steps, heads, dk, dv = d.extent(3), d.integer(1, 6), d.extent(3), d.extent(6), d.extent(6)
+    queries = heads * d.integer(1, 3)
+    rule, window = d.choice(["linear", "gated", "delta", "gated_delta"]), d.integer(1, 4) if d.chance(0.3) else 0
+
+    def packed(columns, low=-1, high=1):
+        return d.array(dtype, [batch, steps, columns], low, high)
+
+    state = [batch, heads, dk, dv] if not window else [window, batch, heads, dk, dv]
+    gated, delta = "gated" in rule, "delta" in rule
+    attrs = {"q_num_heads": queries, "kv_num_heads": heads, "update_rule": rule}
+    attrs.update({"scale": d.real(0.2, 2)} if d.chance(0.5) else {})
+    attrs.update({"state_window": window} if window else {})
+    values = [packed(queries * dk), packed(heads * dk, -0.5, 0.5), packed(heads * dv),
+              d.array(dtype, state, -1, 1) if d.chance(0.5) else None,
+              packed(heads * (dk if d.chance(0.5) else 1), -1, 0) if gated else None,
+              packed(heads if d.chance(0.6) else 1, 0, 1) if delta else None]
+    return Case(values, attrs, outputs=2, depth=30)
