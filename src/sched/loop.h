@@ -69,6 +69,12 @@ expr loop_local(const struct loop_plan *l, int rank, const expr *dim);
 bool loop_is_own(expr load, const struct ir_buffer *out);
 /* Whether a load at its own place finds what an entry before `entry` of the item made. */
 bool loop_in_register(const struct loop_item *item, int entry, expr load);
+/* Calls fn for each load in e, which may be null. */
+void loop_each_load(expr e, void (*fn)(void *user, expr load), void *user);
+/* Whether threads would meet when the item makes the entry too: one reads or overwrites what another stores. */
+bool loop_meets(const struct loop_plan *l, const struct loop_item *item, const struct loop_entry *e);
+/* Finds the items before which the block waits. */
+void loop_waits(struct loop_plan *l);
 /* The statements of the whole kernel. `serial`: for a block's work on one processor. */
 void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *b, bool serial);
 /* Nanoseconds. */

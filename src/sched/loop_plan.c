@@ -1,221 +1,9 @@
-/* A loop as a list of items: which rows are independent, what shares a pass over the elements, what needs memory and
- * which, where the block waits. See loop.h. */
+/* A loop as a list of items: what shares a pass over the elements, what needs memory and which. See loop.h. */
 #include "sched/loop.h"
 
 #include <string.h>
 
 enum { SHARED_BYTES = 40 * 1024, WARP = 32 };
-
-/* ---- Loads. */
-
-struct loads {
-	void (*fn)(void *user, expr load);
-	void *user;
-};
-
-static void only_loads(void *user, expr e)
-{
-	struct loads *l = user;
-	if (e->op == IR_LOAD)
-		l->fn(l->user, e);
-}
-
-static void each_load(expr e, void (*fn)(void *user, expr load), void *user)
-{
-	struct loads l = { fn, user };
-	if (e)
-		ir_walk(e, only_loads, &l);
-}
-
-static bool is_axis(expr index, int axis, expr extent)
-{
-	return (index->op == IR_AXIS && index->i == axis) || (ir_is_int(extent, 1) && ir_is_int(index, 0));
-}
-
-bool loop_is_own(expr load, const struct ir_buffer *out)
-{
-	const struct ir_buffer *b = load->buf;
-	bool own = b->rank == out->rank;
-	for (int k = 0; own && k < b->rank; k++)
-		own = b->dim[k] == out->dim[k] && is_axis(load->arg[k], k, b->dim[k]);
-	return own;
-}
-
-/* ---- The rows. */
-
-struct lead {
-	int most;
-	const struct ir_buffer *any; /* one of the loop's, whose leading extents all must have */
-	struct map inside;           /* by id: buffers that the loop makes */
-};
-
-static void at_most(struct lead *l, int n)
-{
-	l->most = n < l->most ? n : l->most;
-}
-
-static void same_rows(struct lead *l, const struct ir_buffer *b)
-{
-	l->any = l->any ? l->any : b;
-	at_most(l, b->rank);
-	for (int k = 0; k < l->most; k++)
-		if (b->dim[k] != l->any->dim[k])
-			at_most(l, k);
-}
-
-static void note_inside(struct lead *l, const struct ir_stage *loop)
-{
-	vec_each (c, &loop->loop->carries) {
-		map_put_u64(&l->inside, (uint64_t)c->state->id, c->state);
-		same_rows(l, c->state);
-	}
-	vec_each (c, &loop->loop->collects)
-		same_rows(l, c->from);
-	vec_each (s, &loop->loop->body) {
-		struct ir_buffer *made;
-		if ((*s)->loop)
-			note_inside(l, *s);
-		for (int i = 0; (made = ir_stage_made(*s, i)); i++) {
-			map_put_u64(&l->inside, (uint64_t)made->id, made);
-			same_rows(l, made);
-		}
-	}
-}
-
-static void load_in_row(void *user, expr e)
-{
-	struct lead *l = user;
-	if (map_get_u64(&l->inside, (uint64_t)e->buf->id))
-		for (int k = 0; k < l->most; k++)
-			if (!is_axis(e->arg[k], k, e->buf->dim[k]))
-				at_most(l, k);
-}
-
-static void load_anywhere(void *user, expr e)
-{
-	struct lead *l = user;
-	if (map_get_u64(&l->inside, (uint64_t)e->buf->id))
-		l->most = 0;
-}
-
-static void stage_rows(struct lead *l, const struct ir_stage *s);
-
-static void loop_rows(struct lead *l, const struct ir_stage *s)
-{
-	each_load(s->where, load_anywhere, l);
-	vec_each (c, &s->loop->carries)
-		each_load(c->init, load_in_row, l);
-	vec_each (c, &s->loop->collects)
-		each_load(c->at, load_anywhere, l);
-	vec_each (b, &s->loop->body)
-		stage_rows(l, *b);
-}
-
-static void stage_rows(struct lead *l, const struct ir_stage *s)
-{
-	if (s->kind == IR_LOOP) {
-		loop_rows(l, s);
-		return;
-	}
-	const expr own[] = { s->value, s->post, s->init, s->where };
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		each_load(own[i], load_in_row, l);
-	if (s->kind == IR_SCAN || s->kind == IR_SORT)
-		at_most(l, s->axis);
-	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++) {
-		each_load(s->at[k], load_in_row, l);
-		if (k < l->most && (k >= s->space_rank || s->space[k] != s->out->dim[k] ||
-		                    !is_axis(s->at[k], k, s->out->dim[k])))
-			at_most(l, k);
-	}
-}
-
-int loop_lead(const struct ir_stage *loop)
-{
-	struct arena *scratch = arena_new();
-	struct lead l = { .most = IR_MAX_RANK, .inside = map_new(scratch) };
-	note_inside(&l, loop);
-	loop_rows(&l, loop);
-	arena_free(scratch);
-	return l.most;
-}
-
-expr loop_local(const struct loop_plan *l, int rank, const expr *dim)
-{
-	expr n = ir_index(l->p->pool, 1);
-	for (int k = l->lead; k < rank; k++)
-		n = ir_binary(IR_MUL, n, dim[k]);
-	return n;
-}
-
-/* ---- What reads and writes what. */
-
-struct access {
-	const struct ir_buffer *home;
-	bool write;
-	bool own; /* at the element of the space */
-};
-
-struct accesses {
-	const struct loop_plan *l;
-	const struct ir_buffer *out; /* of the space; null: nothing is its own */
-	struct arena *arena;
-	VEC(struct access);
-};
-
-static void add_access(struct accesses *a, const struct ir_buffer *b, bool write, bool own)
-{
-	struct access x = { a->l->home[b->id], write, own };
-	vec_push(a->arena, a, x);
-}
-
-static void add_read(void *user, expr e)
-{
-	struct accesses *a = user;
-	if (a->l->inside[e->buf->id])
-		add_access(a, e->buf, false, a->out && loop_is_own(e, a->out));
-}
-
-static void entry_accesses(struct accesses *a, const struct loop_entry *e)
-{
-	a->out = e->stage->out;
-	each_load(e->stage->value, add_read, a);
-	each_load(e->stage->post, add_read, a);
-	vec_each (c, &e->collects) {
-		each_load((*c)->at, add_read, a);
-		if (a->l->inside[(*c)->out->id]) /* of a loop inside */
-			add_access(a, (*c)->out, true, false);
-	}
-	if (e->makes || e->late)
-		add_access(a, e->stage->out, true, true);
-}
-
-static void item_accesses(struct accesses *a, const struct loop_item *item)
-{
-	const struct ir_stage *s = item->stage;
-	vec_each (e, &item->entries)
-		entry_accesses(a, e);
-	if (item->kind == LOOP_LANES)
-		vec_each (x, a) /* whoever stores is no thread of the elements */
-			x->own = false;
-	if (item->kind == LOOP_ELEMENTS || item->kind == LOOP_LANES)
-		return;
-	a->out = NULL;
-	each_load(s->where, add_read, a);
-	if (item->kind == LOOP_TURNS)
-		return;
-	each_load(s->value, add_read, a);
-	each_load(s->post, add_read, a);
-	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
-		each_load(s->at[k], add_read, a);
-	add_access(a, s->out, true, false);
-}
-
-/* Whether threads may meet there. */
-static bool conflict(const struct access *a, const struct access *b)
-{
-	return a->home == b->home && (a->write || b->write) && !(a->own && b->own);
-}
 
 /* ---- Items. */
 
@@ -234,16 +22,8 @@ static bool joins(const struct loop_plan *l, const struct loop_item *item, const
 	if (item->kind != LOOP_ELEMENTS || e->stage->kind == IR_REDUCE ||
 	    e->saved != item->entries.at[0].saved || !same_shape(item->entries.at[0].stage->out, e->stage->out))
 		return false;
-	bool late = item->entries.at[item->entries.n - 1].late, ok = !late || e->late;
-	struct accesses mine = { .l = l, .arena = arena_new() };
-	struct accesses theirs = { .l = l, .arena = mine.arena };
-	entry_accesses(&mine, e);
-	item_accesses(&theirs, item);
-	vec_each (a, &mine)
-		vec_each (b, &theirs)
-			ok &= !conflict(a, b);
-	arena_free(mine.arena);
-	return ok;
+	bool late = item->entries.at[item->entries.n - 1].late;
+	return (!late || e->late) && !loop_meets(l, item, e);
 }
 
 static void add_item(struct loop_plan *l, struct item_list *list, enum loop_item_kind kind, const struct ir_stage *s)
@@ -304,7 +84,7 @@ static void read_of(void *user, expr e)
 static void read_of_slot(void *user, expr *slot, const char *role)
 {
 	(void)role;
-	each_load(*slot, read_of, user);
+	loop_each_load(*slot, read_of, user);
 }
 
 static bool reads(const struct ir_stage *s, const struct ir_buffer *b, bool *foreign)
@@ -336,7 +116,7 @@ static bool in_place(const struct loop_plan *l, const struct ir_loop *loop, cons
 		if (((*s)->kind != IR_MAP && (*s)->kind != IR_REDUCE) || (read && foreign))
 			return false;
 		struct reads_of summed = { .buf = c->state, .out = c->state };
-		each_load((*s)->kind == IR_REDUCE ? (*s)->value : NULL, read_of, &summed);
+		loop_each_load((*s)->kind == IR_REDUCE ? (*s)->value : NULL, read_of, &summed);
 		if (summed.any) /* by other lanes than the one that stores */
 			return false;
 		made = true;
@@ -347,7 +127,7 @@ static bool in_place(const struct loop_plan *l, const struct ir_loop *loop, cons
 	vec_each (x, &loop->collects) {
 		if (x->from == c->state)
 			return false;
-		each_load(x->at, read_of, &r);
+		loop_each_load(x->at, read_of, &r);
 	}
 	return made && !r.any;
 }
@@ -453,19 +233,19 @@ static void find_needed(struct loop_plan *l, int n, const struct loop_item *item
 		for (int k = 0; k < item->entries.n; k++) {
 			const struct loop_entry *e = &item->entries.at[k];
 			need.entry = k;
-			each_load(e->stage->value, need_load, &need);
-			each_load(e->stage->post, need_load, &need);
+			loop_each_load(e->stage->value, need_load, &need);
+			loop_each_load(e->stage->post, need_load, &need);
 			vec_each (c, &e->collects)
-				each_load((*c)->at, need_load, &need);
+				loop_each_load((*c)->at, need_load, &need);
 		}
 		if (!item->stage)
 			continue;
 		const struct ir_stage *s = item->stage;
 		const expr own[] = { s->value, s->post, s->where };
 		for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-			each_load(own[k], need_load, &need);
+			loop_each_load(own[k], need_load, &need);
 		for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
-			each_load(s->at[k], need_load, &need);
+			loop_each_load(s->at[k], need_load, &need);
 		if (item->kind != LOOP_TURNS)
 			l->needed[l->home[s->out->id]->id] = true;
 		else
@@ -521,88 +301,6 @@ static void add_saves(struct loop_plan *l, struct item_list *list)
 	}
 }
 
-/* ---- Where the block waits. What threads did since the last time is on record; the end of a turn comes before the
- * beginning of the next. */
-
-struct record {
-	struct access access;
-	expr key; /* of what is one's own: equal where a thread has the same elements */
-};
-
-struct records {
-	struct arena *arena;
-	VEC(struct record);
-};
-
-static void copy_records(struct records *to, const struct records *from)
-{
-	for (int i = 0; i < from->n; i++)
-		vec_push(to->arena, to, from->at[i]);
-}
-
-static bool must_wait(const struct records *r, const struct accesses *a, expr key)
-{
-	for (int i = 0; i < r->n; i++)
-		for (int k = 0; k < a->n; k++) {
-			struct access before = r->at[i].access, now = a->at[k];
-			before.own &= r->at[i].key == key;
-			if (conflict(&before, &now))
-				return true;
-		}
-	return false;
-}
-
-static void note(struct records *r, const struct accesses *a, expr key)
-{
-	for (int i = 0; i < a->n; i++) {
-		struct record x = { a->at[i], key };
-		vec_push(r->arena, r, x);
-	}
-}
-
-static void wait_in(struct loop_plan *l, struct records *r, int n, struct loop_item *item);
-
-/* The condition, or an item without turns. */
-static void wait_before(struct loop_plan *l, struct records *r, struct loop_item *item)
-{
-	struct accesses a = { .l = l, .arena = r->arena }, in_memory = a;
-	expr key = NULL;
-	if (item->kind == LOOP_ELEMENTS) {
-		const struct ir_buffer *out = item->entries.at[0].stage->out;
-		key = loop_local(l, out->rank, out->dim);
-	}
-	item_accesses(&a, item);
-	vec_each (x, &a)
-		if (l->needed[x->home->id])
-			vec_push(r->arena, &in_memory, *x);
-	item->sync |= must_wait(r, &in_memory, key);
-	if (item->sync)
-		r->n = 0;
-	note(r, &in_memory, key);
-}
-
-static void wait_in_turns(struct loop_plan *l, struct records *r, struct loop_item *item)
-{
-	struct records none = { .arena = r->arena };
-	copy_records(&none, r);
-	for (int turn = 0; turn < 2; turn++) {
-		wait_before(l, r, item);
-		if (item->stage->where)
-			copy_records(&none, r); /* it may end here */
-		wait_in(l, r, item->body.n, item->body.at);
-	}
-	copy_records(r, &none);
-}
-
-static void wait_in(struct loop_plan *l, struct records *r, int n, struct loop_item *item)
-{
-	for (int i = 0; i < n; i++)
-		if (item[i].kind == LOOP_TURNS)
-			wait_in_turns(l, r, &item[i]);
-		else
-			wait_before(l, r, &item[i]);
-}
-
 /* ---- All of it. */
 
 static void note_made(struct loop_plan *l, const struct ir_stage *loop)
@@ -645,10 +343,8 @@ struct loop_plan *loop_plan_new(struct ir_program *p, const struct ir_stage *loo
 	store_entries(l, list.n, list.at);
 	share(l);
 	add_saves(l, &list);
-	struct records r = { .arena = arena_new() };
-	wait_in(l, &r, list.n, list.at);
-	arena_free(r.arena);
 	l->items.at = list.at;
 	l->items.n = list.n;
+	loop_waits(l);
 	return l;
 }
