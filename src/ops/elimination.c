@@ -180,7 +180,7 @@ const struct op_def ops_elimination[] = {
 	  .inputs = { IN("x", TS_FLOAT) },
 	  .outputs = { OUT("y") },
 	  .lower = det_lower,
-	  .cases = { "x:f32[N,9,9]", "x:f64[K,K]", "x:f16[N,2,2]", "x:f32[2,N,3,3]" } },
+	  .cases = { "x:f32[N,9,9]", "x:f64[K,K]", "x:f16[N,2,2]", "x:f32[2,N,3,3]", "x:f32[N,0,0]" } },
 	{ .name = "Inverse",
 	  .domain = "com.microsoft",
 	  .since = { 1 },
@@ -188,6 +188,6 @@ const struct op_def ops_elimination[] = {
 	  .inputs = { IN("x", TS_FLOAT) },
 	  .outputs = { OUT("y") },
 	  .lower = inverse_lower,
-	  .cases = { "x:f32[N,5,5]", "x:f64[K,K]" } },
+	  .cases = { "x:f32[N,5,5]", "x:f64[K,K]", "x:f16[2,N,4,4]", "x:f32[N,1,1]", "x:f32[0,5,5]" } },
 	{ .name = NULL },
 };

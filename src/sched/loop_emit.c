@@ -281,10 +281,10 @@ void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
 	expr beyond = ir_binary(IR_LE, l->rows, mul(block, index_of(&m, l->rows_a_block)));
 	/* Blocks are launched for the most rows that there can be. */
-	if (l->lead && beyond->op != IR_CONST_INT && serial)
-		b = emit_if(p, b, ir_unary(IR_NOT, beyond));
-	else if (l->lead)
+	if (l->lead && !serial)
 		emit_return_if(p, b, beyond);
+	else if (l->lead && !ir_is_int(beyond, 0))
+		b = emit_if(p, b, ir_unary(IR_NOT, beyond));
 	if (!serial) {
 		expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(&m, l->threads));
 		m.thread = emit_constant(p, b, "thread", thread, index_of(&m, l->threads));
