@@ -29,10 +29,46 @@ static int check_rank(struct linear_attention *a, struct value v, const char *na
 	return 0;
 }
 
+/* Extents that are known must be right: what is read follows from them. */
+static int check_extent(struct linear_attention *a, struct value v, const char *name, int axis, expr want, expr other)
+{
+	int64_t have, x, y;
+
+	if (!v.given || !ir_const_int(value_dim(v, axis), &have) || !ir_const_int(want, &x) || !ir_const_int(other, &y))
+		return 0;
+	if (have == x || have == y)
+		return 0;
+	if (x == y)
+		return lower_fail(a->l, ERR_MODEL, "axis %d of %s is %lld long; it must be %lld.", axis, name, (long long)have,
+		                  (long long)x);
+	return lower_fail(a->l, ERR_MODEL, "axis %d of %s is %lld long; it must be %lld or %lld.", axis, name,
+	                  (long long)have, (long long)x, (long long)y);
+}
+
+static int check_extents(struct linear_attention *a)
+{
+	const struct value packed[] = { a->q, a->k, a->v, a->decay, a->beta };
+	const char *const name[] = { "query", "key", "value", "decay", "beta" };
+	expr one = idx(a->l, 1), of_heads = mul(a->heads, a->dk), *d = (expr[]){ a->batch, a->heads, a->dk, a->dv };
+	int lead = a->window > 0;
+
+	for (int i = 0; i < 5; i++)
+		for (int axis = 0; axis < 2; axis++)
+			TRY(check_extent(a, packed[i], name[i], axis, value_dim(a->q, axis), value_dim(a->q, axis)));
+	TRY(check_extent(a, a->q, "query", 2, mul(a->queries, a->dk), mul(a->queries, a->dk)));
+	TRY(check_extent(a, a->k, "key", 2, of_heads, of_heads));
+	TRY(check_extent(a, a->v, "value", 2, mul(a->heads, a->dv), mul(a->heads, a->dv)));
+	TRY(check_extent(a, a->decay, "decay", 2, of_heads, a->heads));
+	TRY(check_extent(a, a->beta, "beta", 2, a->heads, one));
+	for (int i = 0; i < 4; i++)
+		TRY(check_extent(a, a->past, "past_state", lead + i, d[i], d[i]));
+	return lead ? check_extent(a, a->past, "past_state", 0, idx(a->l, a->window), idx(a->l, a->window)) : 0;
+}
+
 static int read_inputs(struct linear_attention *a)
 {
 	struct lower *l = a->l;
-	int64_t heads = lower_int(l, "kv_num_heads"), queries = lower_int(l, "q_num_heads"), x, y;
+	int64_t heads = lower_int(l, "kv_num_heads"), queries = lower_int(l, "q_num_heads");
 	const char *rule = lower_word(l, "update_rule");
 	bool contrib = l->op->domain != NULL, whole;
 
@@ -57,9 +93,6 @@ static int read_inputs(struct linear_attention *a)
 		                  (long long)queries, (long long)heads);
 	if ((a->gated && !a->decay.given) || (a->delta && !a->beta.given))
 		return lower_fail(l, ERR_MODEL, "update_rule %s needs %s.", rule, a->gated && !a->decay.given ? "decay" : "beta");
-	if (ir_const_int(value_dim(a->q, 2), &x) && ir_const_int(value_dim(a->k, 2), &y) && x * heads != y * queries)
-		return lower_fail(l, ERR_MODEL, "query has %lld columns for %lld heads and key %lld for %lld.", (long long)x,
-		                  (long long)queries, (long long)y, (long long)heads);
 	a->compute = compute_type(value_type(a->q));
 	a->batch = value_dim(a->q, 0);
 	a->steps = value_dim(a->q, 1);
@@ -68,7 +101,7 @@ static int read_inputs(struct linear_attention *a)
 	a->group = idx(l, queries > heads ? queries / heads : 1);
 	a->dk = floordiv(value_dim(a->k, 2), a->heads);
 	a->dv = floordiv(value_dim(a->v, 2), a->heads);
-	return 0;
+	return check_extents(a);
 }
 
 /* Element d of head h of a packed input in this turn. */
@@ -155,7 +188,7 @@ static int lower(struct lower *l)
 	if (ir_less(a.queries, a.heads))
 		head = floordiv(r.at[1], floordiv(a.heads, a.queries));
 	expr product = mul(load_list(next, 4, r.at[0], r.at[1], r.at[2], k), packed_at(&a, a.q, r.at[0], head, a.dk, k));
-	struct value y = lower_reduce(l, "read", a.compute, &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
+	struct value y = lower_reduce(l, "read", value_type(a.q), &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
 	struct value all = lower_collect(l, &a.loop, "steps", a.loop.turn, a.steps, y), window = { 0 };
 
 	if (a.window && lower_wants(l, 1)) { /* of what comes before the window only the last is left, and overwritten */
@@ -170,10 +203,8 @@ static int lower(struct lower *l)
 	struct space out = space_new(l, 3, (expr[]){ a.batch, a.steps, mul(mul(a.heads, a.group), a.dv) });
 	expr v = mod(out.at[2], a.dv), q = floordiv(out.at[2], a.dv);
 
-	lower_output(l, 0,
-	             lower_map(l, NULL, value_type(a.q), &out,
-	                       narrow(load_list(all, 5, out.at[1], out.at[0], floordiv(q, a.group), v, mod(q, a.group)),
-	                              value_type(a.q))));
+	v = load_list(all, 5, out.at[1], out.at[0], floordiv(q, a.group), v, mod(q, a.group));
+	lower_output(l, 0, lower_map(l, NULL, value_type(a.q), &out, v));
 	if (lower_wants(l, 1))
 		present_state(&a, window);
 	return 0;
@@ -201,7 +232,11 @@ const struct op_def ops_linear_attention[] = {
 		     "query:f16[2,3,32] key:f16[2,3,32] value:f16[2,3,32] past_state:f16[2,2,16,16] decay:f16[2,3,32] "
 		     "update_rule=gated q_num_heads=2 kv_num_heads=2",
 		     "query:f32[2,3,32] key:f32[2,3,32] value:f32[2,3,32] beta:f32[2,3,1] update_rule=delta scale=0.5 "
-		     "q_num_heads=2 kv_num_heads=2" } },
+		     "q_num_heads=2 kv_num_heads=2",
+		     "query:f16[B,1,24] key:f16[B,1,12] value:f16[B,1,8] past_state:f32[B,2,6,4] decay:f16[B,1,D] beta:f16[B,1,E] "
+		     "q_num_heads=4 kv_num_heads=2 outputs=2",
+		     "query:f16[B,0,24] key:f16[B,0,24] value:f16[B,0,12] past_state:f16[B,3,8,4] q_num_heads=3 kv_num_heads=3 "
+		     "update_rule=linear outputs=2" } },
 	{ .name = "LinearAttention", .domain = "com.microsoft", .since = { 1 },
 	  ROW(ATTR_INT("state_window", 0, "how many of the last states past_state and present_state hold; 0: one")),
 	  .cases = { "query:f32[2,T,16] key:f32[2,T,32] value:f32[2,T,32] past_state:f32[2,2,2,16,16] update_rule=linear "
