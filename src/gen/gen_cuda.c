@@ -193,9 +193,12 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_FOR: print_for(g, s); break;
 	case IR_IF:
 		line_begin(g);
-		str_add(g->out, "if (");
-		gen_expr(g, s->value);
-		str_add(g->out, ") {\n");
+		if (!ir_is_int(s->value, 1)) {
+			str_add(g->out, "if (");
+			gen_expr(g, s->value);
+			str_add(g->out, ") ");
+		}
+		str_add(g->out, "{\n");
 		gen_lets_end(g);
 		print_block(g, s->body);
 		str_line(g->out, "}");

@@ -10,7 +10,7 @@ enum ir_stmt_kind {
 	IR_DECLARE,      /* const type name = value;   or, with `mutable`: type name = value; */
 	IR_ASSIGN,       /* name = value; */
 	IR_FOR,          /* for (index name = from; name < to; name += step) body;  unrolled when `width` is set */
-	IR_IF,           /* if (value) body */
+	IR_IF,           /* if (value) body; in CUDA a scope alone where value is true */
 	IR_RETURN_IF,    /* if (value) return; */
 	IR_BREAK_IF,     /* if (value) break; out of the innermost loop, in all threads of a block or in none */
 	IR_STORE,        /* buf[at] = value; */

@@ -10,7 +10,7 @@
 
 enum loop_item_kind {
 	LOOP_ELEMENTS, /* a thread makes an element of each entry: maps, short reductions, copies */
-	LOOP_LANES,    /* a warp makes an element of a reduction */
+	LOOP_LANES,    /* a warp makes an element of a reduction, or the block where there are few: loop_is_wide() */
 	LOOP_UPDATES,  /* a thread applies an update of a scatter */
 	LOOP_SCAN,     /* a thread makes a line of a scan */
 	LOOP_SORT,     /* a thread counts what comes before an element */
@@ -71,6 +71,8 @@ bool loop_is_own(expr load, const struct ir_buffer *out);
 bool loop_in_register(const struct loop_item *item, int entry, expr load);
 /* Calls fn for each load in e, which may be null. */
 void loop_each_load(expr e, void (*fn)(void *user, expr load), void *user);
+/* Whether the block as a whole makes each element of a LOOP_LANES item: its threads wait for each other then. */
+bool loop_is_wide(const struct loop_plan *l, const struct loop_item *item);
 /* Whether threads would meet when the item makes the entry too: one reads or overwrites what another stores. */
 bool loop_meets(const struct loop_plan *l, const struct loop_item *item, const struct loop_entry *e);
 /* Finds the items before which the block waits. */

@@ -132,36 +132,56 @@ static void emit_elements(struct emitter *m, struct ir_block *b, const struct lo
 			      ir_var(m->p->pool, e->stage->out->type, register_name(m, e->stage->out), NULL));
 }
 
-/* A warp an element: lanes run along the reduced axes. */
+/* The element of a reduction, from the lane that has it, or the only processor. */
+static void store_reduced(struct view *v, struct ir_block *b, const struct loop_entry *e, expr y)
+{
+	if ((e->to != NULL) + e->collects.n > 1)
+		y = emit_constant(v->m->p, b, register_name(v->m, e->stage->out), y, NULL);
+	if (e->to)
+		store(v, b, e->to, v->element, y);
+	vec_each (c, &e->collects)
+		store_collected(v, b, *c, y);
+}
+
+/* Elements one after the other, each by the whole block. */
+static struct ir_block *each_element(struct emitter *m, struct ir_block *b, expr local, expr *element)
+{
+	expr count = mul(m->rows, local);
+	if (ir_is_int(count, 1)) {
+		*element = index_of(m, 0);
+		return b;
+	}
+	*element = ir_var(m->p->pool, TYPE_INDEX, "element", count);
+	return emit_for(m->p, b, "element", index_of(m, 0), count, index_of(m, 1));
+}
+
+/* Lanes, of a warp or the block, run along the reduced axes. */
 static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_item *item)
 {
 	struct ir_program *p = m->p;
 	const struct loop_entry *e = &item->entries.at[0];
 	const struct ir_stage *s = e->stage;
 	const struct ir_buffer *out = s->out;
-	int rank = out->rank;
-	bool used[2 * IR_MAX_RANK] = { false };
+	bool used[2 * IR_MAX_RANK] = { false }, wide = loop_is_wide(m->l, item) && !m->serial;
 	struct view v = { .m = m, .item = item, .out = out };
-	comment_item(m, b, item, ": a warp an element");
-	expr local = loop_local(m->l, rank, out->dim);
-	b = for_elements(m, b, local, m->warp, m->l->threads / WARP, &v.element);
+	int rank = out->rank, width = wide ? m->l->threads : WARP;
+	expr local = loop_local(m->l, rank, out->dim), lane = wide ? m->thread : m->lane;
+	comment_item(m, b, item, m->serial ? "" : wide ? ": the block an element" : ": a warp an element");
+	if (wide) /* in a scope of its own */
+		b = emit_if(p, b, ir_int(p->pool, TYPE_BOOL, 1));
+	b = wide ? each_element(m, b, local, &v.element)
+	         : for_elements(m, b, local, m->warp, m->l->threads / WARP, &v.element);
 	v.row = index_of(m, 0);
 	used_axes(&v, 2, (expr[]){ s->value, s->post }, used);
 	declare_place(&v, b, v.element, rank, out->dim, ir_axis_names[0], used);
 	if (m->serial) {
-		expr y = serial_reduction(&v, b, s);
-		if ((e->to != NULL) + e->collects.n > 1)
-			y = emit_constant(p, b, register_name(m, out), y, NULL);
-		if (e->to)
-			store(&v, b, e->to, v.element, y);
-		vec_each (c, &e->collects)
-			store_collected(&v, b, *c, y);
+		store_reduced(&v, b, e, serial_reduction(&v, b, s));
 		return;
 	}
 	struct accumulator a = accumulator_begin(p, b, s);
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct ir_block *steps = emit_for(p, b, name, m->lane, points, index_of(m, WARP));
+	struct ir_block *steps = emit_for(p, b, name, lane, points, index_of(m, width));
 	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
 	if (s->space_rank == 1)
 		v.axis[rank] = point;
@@ -172,16 +192,10 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 	all->name = a.value->name;
 	all->name2 = a.position ? a.position->name : NULL;
 	all->type = a.value->type;
-	all->width = WARP;
+	all->width = width;
 	all->combine = s->combine;
-	b = emit_if(p, b, ir_binary(IR_EQ, m->lane, index_of(m, 0)));
-	expr y = reduction_result(&v, &a);
-	if ((e->to != NULL) + e->collects.n > 1)
-		y = emit_constant(p, b, register_name(m, out), y, NULL);
-	if (e->to)
-		store(&v, b, e->to, v.element, y);
-	vec_each (c, &e->collects)
-		store_collected(&v, b, *c, y);
+	b = emit_if(p, b, ir_binary(IR_EQ, lane, index_of(m, 0)));
+	store_reduced(&v, b, e, reduction_result(&v, &a));
 }
 
 /* The loop's index is called as in the program unless that means something else in the kernel. */
@@ -233,11 +247,11 @@ static void emit_items(struct emitter *m, struct ir_block *b, int n, const struc
 
 /* ---- The whole. */
 
-static bool has_lanes(int n, const struct loop_item *item)
+static bool has_lanes(const struct loop_plan *l, int n, const struct loop_item *item)
 {
 	bool lanes = false;
 	for (int i = 0; i < n; i++)
-		lanes |= item[i].kind == LOOP_LANES || has_lanes(item[i].body.n, item[i].body.at);
+		lanes |= (item[i].kind == LOOP_LANES && !loop_is_wide(l, &item[i])) || has_lanes(l, item[i].body.n, item[i].body.at);
 	return lanes;
 }
 
@@ -288,7 +302,7 @@ void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *
 	if (!serial) {
 		expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(&m, l->threads));
 		m.thread = emit_constant(p, b, "thread", thread, index_of(&m, l->threads));
-		if (has_lanes(l->items.n, l->items.at)) {
+		if (has_lanes(l, l->items.n, l->items.at)) {
 			m.warp = emit_constant(p, b, "warp", ir_binary(IR_FLOORDIV, m.thread, index_of(&m, WARP)),
 			                       index_of(&m, l->threads / WARP));
 			m.lane = emit_constant(p, b, "lane", ir_binary(IR_MOD, m.thread, index_of(&m, WARP)),

@@ -137,7 +137,7 @@ static void wait_before(struct loop_plan *l, struct records *r, struct loop_item
 		if (l->needed[x->home->id])
 			vec_push(r->arena, &in_memory, *x);
 	item->sync |= must_wait(r, &in_memory, key);
-	if (item->sync)
+	if (item->sync || loop_is_wide(l, item))
 		r->n = 0;
 	note(r, &in_memory, key);
 }

@@ -458,6 +458,18 @@ static const struct schedule_case schedule_cases[] = {
 			 "    collect y: f32[T,K] at turn = g\n"
 			 "  }\n",
 	  { "T=3 K=8", "T=2 K=60", "T=1 K=3" } },
+	{ "loop_sort", "(t_x: f32[T,K], d: f32[K]) -> (y: f32[T,K], p: i32[T,K], c: i64[T,2])\n"
+		       "  loop turn<T {\n"
+		       "    carry h: f32[K] (i) d[i]\n"
+		       "    order: i32[K] = sort along i (i | r<K) t_x[turn, r] + h[0]\n"
+		       "    best2: i64[2] = sort descending along i (i | r<K) t_x[turn, r] * h[r]\n"
+		       "    g: f32[K] = map (i) h[mod(index(order[i]), K)] + f32(best2[1])\n"
+		       "    next h = g\n"
+		       "    collect y: f32[T,K] at turn = g\n"
+		       "    collect p: i32[T,K] at turn = order\n"
+		       "    collect c: i64[T,2] at turn = best2\n"
+		       "  }\n",
+	  { "T=3 K=8", "T=2 K=60", "T=1 K=2" } },
 	{ "loop_batched", "(x: f32[N,K,K]) -> (y: f32[N,K,K])\n" /* elimination without pivots */
 			  "  loop turn<K {\n"
 			  "    carry a: f32[N,K,K] (i, j, k) x[i, j, k] + select(j == k, 9.0, 0.0)\n"

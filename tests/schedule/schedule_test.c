@@ -1,7 +1,9 @@
 /* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, each also with 64-bit
  * positions, against the interpreter.
  *   schedule_test [-c | -e] [-o FOLDER] [case ...]   only C, only the emulator; FOLDER gets the CUDA texts, to try a real
- *                                                    compiler on */
+ *                                                    compiler on
+ * Then random programs, as they are and after the passes, with some choices for their loops. SCHEDULE_TEST=seed,count: other
+ * or more of them; the case "random": only they. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include "sched/sched.h"
 #include "tests/emulator/emulator.h"
 #include "tests/schedule/schedule_cases.h"
+#include "tests/unit/random_program.h"
 #include "tests/unit/test.h"
 
 enum { MAX_VARIANTS = 128, MAX_SHAPES = 6, MAX_BUFFERS = 64 };
@@ -90,14 +93,27 @@ static struct ir_program *parse(struct arena *a, const char *name, const char *t
 
 /* ---- Variants. */
 
-static void add_variant(struct job *j, int stage, const struct sched_choice *choice, bool wide)
+static struct ir_program *optimised(struct job *j, struct ir_program *p)
+{
+	struct err e = { 0 };
+	if (ir_optimise(p, NULL, NULL, &e) < 0) {
+		printf("%s: %s\n", p->name, e.text);
+		CHECK(!"the passes run");
+	}
+	(void)j;
+	return p;
+}
+
+/* `passes`: of the program after the passes. */
+static void add_variant(struct job *j, bool passes, int stage, const struct sched_choice *choice, bool wide)
 {
 	ck(j->variants < MAX_VARIANTS);
 	struct variant *v = &j->variant[j->variants];
 	v->name = arena_printf(j->arena, "%s_%d", j->c->name, j->variants++);
 	struct ir_program *p = parse(j->arena, v->name, j->c->program);
-	struct sched_choice given[16] = { { 0 } };
-	ck(p->stages.n <= 16);
+	struct sched_choice given[24] = { { 0 } };
+	p = passes ? optimised(j, p) : p;
+	ck(p->stages.n <= 24);
 	if (stage >= 0)
 		given[stage] = *choice;
 	v->plan = sched_program(p, NULL, given);
@@ -116,13 +132,31 @@ static void make_variants(struct job *j)
 	struct sched_choice choice[SCHED_MAX_CHOICES];
 	if (!p)
 		return;
-	add_variant(j, -1, NULL, false);
+	add_variant(j, false, -1, NULL, false);
 	for (int i = 0; i < p->stages.n; i++) {
 		int n = sched_choices(p, p->stages.at[i], &sched_default_target, choice);
 		for (int k = 0; k < n; k++) {
 			if (k > 0) /* the first is what the default takes */
-				add_variant(j, i, &choice[k], false);
-			add_variant(j, i, &choice[k], true);
+				add_variant(j, false, i, &choice[k], false);
+			add_variant(j, false, i, &choice[k], true);
+		}
+	}
+}
+
+/* The whole program with what is best; each loop with some choices, before the passes and after. */
+static void make_random_variants(struct job *j)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	for (int passes = 0; passes < 2; passes++) {
+		struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
+		if (!p)
+			return;
+		p = passes ? optimised(j, p) : p;
+		add_variant(j, passes, -1, NULL, false);
+		for (int i = 0; i < p->stages.n; i++) {
+			int n = p->stages.at[i]->loop ? sched_choices(p, p->stages.at[i], &sched_default_target, choice) : 0;
+			for (int k = 1 + pick(3); k < n; k += 4) /* the first is what the default takes */
+				add_variant(j, passes, i, &choice[k], k % 2 == 0);
 		}
 	}
 }
@@ -368,10 +402,13 @@ static void build_c(struct job *j)
 		printf("%s\n", log);
 }
 
-static void run_case(const struct schedule_case *c)
+static void run_case(const struct schedule_case *c, bool random)
 {
 	struct job j = { .c = c, .arena = arena_new() };
-	make_variants(&j);
+	if (random)
+		make_random_variants(&j);
+	else
+		make_variants(&j);
 	if (j.variants) {
 		build_emulated(&j);
 		if (run_c)
@@ -432,6 +469,24 @@ static void positions(void)
 	}
 }
 
+static void random_cases(void)
+{
+	const char *setting = getenv("SCHEDULE_TEST");
+	unsigned long seed = 1, count = 5;
+	if (setting)
+		sscanf(setting, "%lu,%lu", &seed, &count);
+	for (unsigned long i = 0; i < count && test_failed < 40; i++) {
+		struct arena *a = arena_new();
+		random_state = hash_u64(seed, i);
+		struct schedule_case c = { .name = arena_printf(a, "random_%lu", i), .shapes = { "N=4 K=6", "N=1 K=1", "N=3 K=40" } };
+		c.program = random_text(a) + strlen("program random");
+		run_case(&c, true);
+		if (test_failed)
+			printf("%s%s", c.name, c.program);
+		arena_free(a);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int names = 0;
@@ -450,9 +505,11 @@ int main(int argc, char **argv)
 		for (int k = 1; k <= names; k++)
 			chosen |= strcmp(argv[k], schedule_cases[i].name) == 0;
 		if (chosen)
-			run_case(&schedule_cases[i]);
+			run_case(&schedule_cases[i], false);
 	}
 	if (names == 0)
 		positions();
+	if (names == 0 || strcmp(argv[1], "random") == 0)
+		random_cases();
 	return test_done();
 }

@@ -1,0 +1,258 @@
+#include "tpat_device.h"
+
+/* program power_iteration(a: f32[N,N]) -> (eigenvalue: f32[], turns: i64[])
+  loop turn<1000 while 1e-06 < change[] {
+    carry x: f32[N] (i) 1.0
+    carry change: f32[] () 1.0
+    carry turns: i64[] () i64(0)
+    y: f32[N] = sum (i | r<N) a[i, r] * x[r]
+    norm: f32[] = sum (| r<N) y[r] * y[r] then sqrt(it)
+    next_x: f32[N] = map (i) y[i] / norm[]
+    difference: f32[] = max (| r<N) abs(next_x[r] - x[r])
+    next_turns: i64[] = map () turns[] + i64(1)
+    next x = next_x
+    next change = difference
+    next turns = next_turns
+  }
+  eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+ */
+
+// loop turn<1000 while 1e-06 < change[] {
+//   carry x: f32[N] (i) 1.0
+//   carry change: f32[] () 1.0
+//   carry turns: i64[] () i64(0)
+//   y: f32[N] = sum (i | r<N) a[i, r] * x[r]
+//   norm: f32[] = sum (| r<N) y[r] * y[r] then sqrt(it)
+//   next_x: f32[N] = map (i) y[i] / norm[]
+//   difference: f32[] = max (| r<N) abs(next_x[r] - x[r])
+//   next_turns: i64[] = map () turns[] + i64(1)
+//   next x = next_x
+//   next change = difference
+//   next turns = next_turns
+// }
+// Schedule: loop_block 1, threads 256, lanes 32, shared 1, rows 1; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
+{
+	__shared__ i64 turns_shared[1];
+	__shared__ float change_shared[1];
+	__shared__ float norm_shared[1];
+	const int thread = threadIdx.x;
+	const int warp = thread / 32;
+	const int lane = thread % 32;
+	// x
+	for (int element = thread; element < N; element += 256) {
+		x[element] = 1.0f;
+	}
+	// change, turns
+	if (thread < 1) {
+		const int element = thread;
+		change_shared[element] = 1.0f;
+		turns_shared[element] = 0LL;
+	}
+	for (int turn = 0; turn < 1000; turn++) {
+		__syncthreads();
+		if (!(1e-06f < change_shared[0]))
+			break;
+		// y: a warp an element
+		for (int element = warp; element < N; element += 8) {
+			float sum = 0.0f;
+			for (int r = lane; r < N; r += 32) {
+				sum = sum + a[element * N + r] * x[r];
+			}
+			sum = warp_reduce(sum, op_sum());
+			if (lane == 0) {
+				y[element] = sum;
+			}
+		}
+		__syncthreads();
+		// norm: the block an element
+		{
+			float sum = 0.0f;
+			for (int r = thread; r < N; r += 256) {
+				const float tmp0 = y[r];
+				sum = sum + tmp0 * tmp0;
+			}
+			__shared__ float across[8];
+			sum = block_reduce<256>(sum, op_sum(), across);
+			if (thread == 0) {
+				norm_shared[0] = sqrtf(sum);
+			}
+		}
+		__syncthreads();
+		// next_x
+		for (int element = thread; element < N; element += 256) {
+			next_x[element] = y[element] / norm_shared[0];
+		}
+		__syncthreads();
+		// difference: the block an element
+		{
+			float sum = -INFINITY;
+			for (int r = thread; r < N; r += 256) {
+				sum = nan_max(sum, fabsf(next_x[r] - x[r]));
+			}
+			__shared__ float across[8];
+			sum = block_reduce<256>(sum, op_max(), across);
+			if (thread == 0) {
+				change_shared[0] = sum;
+			}
+		}
+		// next_turns
+		if (thread < 1) {
+			const int element = thread;
+			turns_shared[element] = turns_shared[element] + 1LL;
+		}
+		__syncthreads();
+		// x of the next turn
+		for (int element = thread; element < N; element += 256) {
+			const float x_here = next_x[element];
+			x[element] = x_here;
+		}
+	}
+	// change at last, turns at last
+	if (thread < 1) {
+		const int element = thread;
+		change[element] = change_shared[element];
+		turns[element] = turns_shared[element];
+	}
+}
+
+// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block.
+extern "C" __global__ __launch_bounds__(1024)
+void power_iteration_eigenvalue(const float *__restrict__ a, const float *__restrict__ x, float *__restrict__ eigenvalue, int N)
+{
+	const int lane = threadIdx.x;
+	const int row = blockIdx.x;
+	float sum = 0.0f;
+	for (int point = lane; point < N * N; point += 1024) {
+		const int s = point % N;
+		const int r = point / N;
+		sum = sum + x[r] * a[r * N + s] * x[s];
+	}
+	__shared__ float across[32];
+	sum = block_reduce<1024>(sum, op_sum(), across);
+	if (lane == 0) {
+		eigenvalue[row] = sum;
+	}
+}
+
+// loop turn<1000 while 1e-06 < change[] {
+//   carry x: f32[N] (i) 1.0
+//   carry change: f32[] () 1.0
+//   carry turns: i64[] () i64(0)
+//   y: f32[N] = sum (i | r<N) a[i, r] * x[r]
+//   norm: f32[] = sum (| r<N) y[r] * y[r] then sqrt(it)
+//   next_x: f32[N] = map (i) y[i] / norm[]
+//   difference: f32[] = max (| r<N) abs(next_x[r] - x[r])
+//   next_turns: i64[] = map () turns[] + i64(1)
+//   next x = next_x
+//   next change = difference
+//   next turns = next_turns
+// }
+// Schedule: loop_block 1, threads 256, lanes 32, shared 1, rows 1; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
+{
+	__shared__ i64 turns_shared[1];
+	__shared__ float change_shared[1];
+	__shared__ float norm_shared[1];
+	const i64 thread = (i64)threadIdx.x;
+	const i64 warp = thread / 32;
+	const i64 lane = thread % 32;
+	// x
+	for (i64 element = thread; element < N; element += 256) {
+		x[element] = 1.0f;
+	}
+	// change, turns
+	if (thread < 1) {
+		const i64 element = thread;
+		change_shared[element] = 1.0f;
+		turns_shared[element] = 0LL;
+	}
+	for (i64 turn = 0; turn < 1000; turn++) {
+		__syncthreads();
+		if (!(1e-06f < change_shared[0]))
+			break;
+		// y: a warp an element
+		for (i64 element = warp; element < N; element += 8) {
+			float sum = 0.0f;
+			for (i64 r = lane; r < N; r += 32) {
+				sum = sum + a[element * N + r] * x[r];
+			}
+			sum = warp_reduce(sum, op_sum());
+			if (lane == 0) {
+				y[element] = sum;
+			}
+		}
+		__syncthreads();
+		// norm: the block an element
+		{
+			float sum = 0.0f;
+			for (i64 r = thread; r < N; r += 256) {
+				const float tmp0 = y[r];
+				sum = sum + tmp0 * tmp0;
+			}
+			__shared__ float across[8];
+			sum = block_reduce<256>(sum, op_sum(), across);
+			if (thread == 0) {
+				norm_shared[0] = sqrtf(sum);
+			}
+		}
+		__syncthreads();
+		// next_x
+		for (i64 element = thread; element < N; element += 256) {
+			next_x[element] = y[element] / norm_shared[0];
+		}
+		__syncthreads();
+		// difference: the block an element
+		{
+			float sum = -INFINITY;
+			for (i64 r = thread; r < N; r += 256) {
+				sum = nan_max(sum, fabsf(next_x[r] - x[r]));
+			}
+			__shared__ float across[8];
+			sum = block_reduce<256>(sum, op_max(), across);
+			if (thread == 0) {
+				change_shared[0] = sum;
+			}
+		}
+		// next_turns
+		if (thread < 1) {
+			const i64 element = thread;
+			turns_shared[element] = turns_shared[element] + 1LL;
+		}
+		__syncthreads();
+		// x of the next turn
+		for (i64 element = thread; element < N; element += 256) {
+			const float x_here = next_x[element];
+			x[element] = x_here;
+		}
+	}
+	// change at last, turns at last
+	if (thread < 1) {
+		const i64 element = thread;
+		change[element] = change_shared[element];
+		turns[element] = turns_shared[element];
+	}
+}
+
+// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(1024)
+void power_iteration_eigenvalue_64(const float *__restrict__ a, const float *__restrict__ x, float *__restrict__ eigenvalue, i64 N)
+{
+	const i64 lane = (i64)threadIdx.x;
+	const i64 row = (i64)blockIdx.x;
+	float sum = 0.0f;
+	for (i64 point = lane; point < N * N; point += 1024) {
+		const i64 s = point % N;
+		const i64 r = point / N;
+		sum = sum + x[r] * a[r * N + s] * x[s];
+	}
+	__shared__ float across[32];
+	sum = block_reduce<1024>(sum, op_sum(), across);
+	if (lane == 0) {
+		eigenvalue[row] = sum;
+	}
+}
