@@ -251,7 +251,8 @@ static bool has_lanes(const struct loop_plan *l, int n, const struct loop_item *
 {
 	bool lanes = false;
 	for (int i = 0; i < n; i++)
-		lanes |= (item[i].kind == LOOP_LANES && !loop_is_wide(l, &item[i])) || has_lanes(l, item[i].body.n, item[i].body.at);
+		lanes |= (item[i].kind == LOOP_LANES && !loop_is_wide(l, &item[i])) ||
+		         has_lanes(l, item[i].body.n, item[i].body.at);
 	return lanes;
 }
 

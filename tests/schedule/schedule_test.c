@@ -478,7 +478,8 @@ static void random_cases(void)
 	for (unsigned long i = 0; i < count && test_failed < 40; i++) {
 		struct arena *a = arena_new();
 		random_state = hash_u64(seed, i);
-		struct schedule_case c = { .name = arena_printf(a, "random_%lu", i), .shapes = { "N=4 K=6", "N=1 K=1", "N=3 K=40" } };
+		struct schedule_case c = { .shapes = { "N=4 K=6", "N=1 K=1", "N=3 K=40" } };
+		c.name = arena_printf(a, "random_%lu", i);
 		c.program = random_text(a) + strlen("program random");
 		run_case(&c, true);
 		if (test_failed)
