@@ -59,16 +59,17 @@ int64_t rt_apply(int32_t op, int64_t a, int64_t b, int64_t c)
 	}
 }
 
-/* The place in `extent` where the value of a VALUE node can be read: an output extent that is this value. -1: none. */
-static long value_place(const struct tpat_rt_plugin *p, const struct tpat_rt_expr *e)
+/* What a node that depends on a shape input's elements is where these are not known: the output extent that is this very
+ * node. */
+static int64_t output_extent(const struct tpat_rt_plugin *p, int32_t node, const int64_t *extent)
 {
 	for (int32_t o = 0; o < p->outputs; o++)
 		for (int32_t d = 0; d < p->output[o].rank; d++) {
-			const struct tpat_rt_expr *x = &p->expr[p->output[o].dim[d]];
-			if (x->op == TPAT_RT_VALUE && x->a == e->a && x->b == e->b)
-				return (long)(p->inputs + o) * TPAT_RT_MAX_RANK + d;
+			int64_t x = extent[(p->inputs + o) * TPAT_RT_MAX_RANK + d];
+			if (p->output[o].dim[d] == node && x >= 0)
+				return x;
 		}
-	return -1;
+	return RT_NONE;
 }
 
 static int64_t leaf(const struct tpat_rt_plugin *p, const struct tpat_rt_expr *e, const int64_t *extent)
@@ -84,10 +85,6 @@ static int64_t leaf(const struct tpat_rt_plugin *p, const struct tpat_rt_expr *e
 		const struct tpat_rt_expr *known = &p->expr[p->input[e->a].dim[e->b]];
 		if (x < 0 && known->op == TPAT_RT_CONST)
 			return known->value;
-	} else {
-		long place = value_place(p, e);
-		if (place >= 0)
-			x = extent[place];
 	}
 	return x < 0 ? RT_NONE : x;
 }
@@ -105,11 +102,15 @@ static int64_t operand(const int64_t *value, int32_t node, int32_t of)
 
 void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t *value)
 {
+	bool shapes = rt_shape_inputs(p) > 0;
+
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
 		value[i] = is_leaf(e->op) ? leaf(p, e, extent)
 		                          : rt_apply(e->op, operand(value, e->a, i), operand(value, e->b, i),
 		                                     operand(value, e->c, i));
+		if (shapes && value[i] == RT_NONE)
+			value[i] = output_extent(p, i, extent);
 	}
 }
 
@@ -219,6 +220,8 @@ static void range_of(int32_t op, const int64_t a[2], const int64_t b[2], const i
 void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent, int64_t *low,
               int64_t *high)
 {
+	bool shapes = rt_shape_inputs(p) > 0;
+
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
 		int64_t out[2];
@@ -235,6 +238,12 @@ void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const i
 		}
 		low[i] = out[0];
 		high[i] = out[1];
+		if (shapes && (out[0] == RT_NONE || out[1] == RT_NONE)) {
+			out[0] = output_extent(p, i, low_extent);
+			out[1] = output_extent(p, i, high_extent);
+			low[i] = out[0] <= out[1] ? out[0] : RT_NONE;
+			high[i] = out[0] <= out[1] && out[0] != RT_NONE ? out[1] : RT_NONE;
+		}
 	}
 }
 

@@ -80,6 +80,16 @@ def found():
                  [info("at", [2, "K"], ints), info("twice", [None]), info("sum", []), info("kept", ["N", None])], [half])
 
 
+def counted():
+    """Extents that inputs say: the best K of what is tiled."""
+    ints = TensorProto.INT64
+    nodes = [helper.make_node("Tile", ["x", "times"], ["tiled"], name="tiles"),
+             helper.make_node("TopK", ["tiled", "k"], ["y", "at"], name="best", axis=1),
+             helper.make_node("ReduceSum", ["y"], ["sum"], name="sum", keepdims=0)]
+    return model(nodes, [info("x", ["N", "M"]), info("times", [2], ints), info("k", [1], ints)],
+                 [info("y", [None, None]), info("at", [None, None], ints), info("sum", [])])
+
+
 def one(op, inputs=("x",), outputs=("y",), domain="", **attrs):
     return helper.make_node(op, list(inputs), list(outputs), name="node", domain=domain, **attrs)
 
@@ -101,6 +111,7 @@ small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
 write("branches.onnx", branches())
 write("found.onnx", found())
+write("counted.onnx", counted())
 write("truncated.onnx", small_bytes[:len(small_bytes) // 2])
 write("empty.onnx", b"")
 write("random.onnx", numpy.random.default_rng(1).bytes(1000))

@@ -33,8 +33,8 @@ enum tpat_rt_op {
 	TPAT_RT_CONST,  /* value */
 	TPAT_RT_DIM,    /* extent b of input a */
 	TPAT_RT_VALUE,  /* element b of the integer shape input a. Device memory cannot be read when a kernel is launched:
-			 * there the number comes from an output extent that is this very VALUE; where no output has
-			 * one, it may serve shapes only */
+			 * there a node that depends on a VALUE has the number of the output extent that is this very
+			 * node; where no output has one, it may serve shapes only */
 	TPAT_RT_ADD,
 	TPAT_RT_SUB,
 	TPAT_RT_MUL,

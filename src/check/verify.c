@@ -80,6 +80,23 @@ static struct host_tensor edge_of(const struct tensor *t)
 	return x;
 }
 
+/* The least and the largest values of a shape input. */
+static void value_range(struct job *j, int i, struct host_tensor *min, struct host_tensor *max)
+{
+	int64_t n = tensor_count(&j->run[0].in[i]);
+	int64_t *low = NEWN(j->arena, int64_t, n + 1), *high = NEWN(j->arena, int64_t, n + 1);
+	for (int64_t k = 0; k < n; k++) {
+		low[k] = high[k] = min->value[k];
+		for (int r = 1; r < j->c->runs; r++) {
+			int64_t x = j->run[r].edge[i].value[k];
+			low[k] = x < low[k] ? x : low[k];
+			high[k] = x > high[k] ? x : high[k];
+		}
+	}
+	min->value = low;
+	max->value = high;
+}
+
 /* The plugin built for all extents that the runs use. */
 static int build_engine(struct job *j, struct err *e)
 {
@@ -93,6 +110,8 @@ static int build_engine(struct job *j, struct err *e)
 				min[i].dim[k] = n < min[i].dim[k] ? n : min[i].dim[k];
 				max[i].dim[k] = n > max[i].dim[k] ? n : max[i].dim[k];
 			}
+		if (min[i].value)
+			value_range(j, i, &min[i], &max[i]);
 	}
 	return host_build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min, j->run[0].edge,
 	                  max, j->inputs, j->arena, e);
@@ -257,6 +276,7 @@ static int compare(struct job *j, const struct run *r)
 
 static int draw_runs(struct job *j)
 {
+	const struct tpat_rt_plugin *plugin = verify_plugin(j->v, j->c->plugin);
 	j->run = NEWN(j->arena, struct run, j->c->runs);
 	for (int r = 0; r < j->c->runs; r++) {
 		struct run *run = &j->run[r];
@@ -265,8 +285,11 @@ static int draw_runs(struct job *j)
 		run->got = NEWN(j->arena, struct tensor, j->outputs + 1);
 		run->edge = NEWN(j->arena, struct host_tensor, j->inputs + 1);
 		TRY(verify_draw(run->in, run->want, j->c, r, j->arena, j->err));
-		for (int i = 0; i < j->inputs; i++)
+		for (int i = 0; i < j->inputs; i++) {
 			run->edge[i] = edge_of(&run->in[i]);
+			if (plugin && i < plugin->inputs && plugin->input[i].shape_input)
+				run->edge[i].value = verify_values(&run->in[i], j->arena);
+		}
 	}
 	return 0;
 }

@@ -59,5 +59,7 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
  * memory. */
 void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct arena *a);
 struct host_memory verify_memory(struct dev *d);
+/* A list of integers as a shape input's values. */
+const int64_t *verify_values(const struct tensor *t, struct arena *a);
 
 #endif

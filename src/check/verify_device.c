@@ -132,6 +132,14 @@ static int memory_read(void *user, void *to, const void *from, size_t bytes, str
 	return d->copy_out(d, to, from, bytes, e);
 }
 
+const int64_t *verify_values(const struct tensor *t, struct arena *a)
+{
+	int64_t n = tensor_count(t), *value = NEWN(a, int64_t, n + 1);
+	for (int64_t i = 0; i < n; i++)
+		value[i] = tensor_int(t, i);
+	return value;
+}
+
 struct host_memory verify_memory(struct dev *d)
 {
 	return (struct host_memory){ d, memory_alloc, memory_free, memory_wait, memory_read };

@@ -8,6 +8,7 @@
 enum {
 	ATTEMPTS = 24,          /* to find extents that the program takes */
 	ELEMENTS_MAX = 1 << 22, /* of one drawn tensor */
+	EXTENTS = 5,            /* the largest of inputs that are extents of results */
 	INDEX_VALUES = 4,       /* values of inputs that index, where nothing bounds them */
 };
 
@@ -156,7 +157,9 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 			return err_set(d->err, ERR_MODEL, "Input %s becomes too large.", b->name);
 	}
 	for (int i = 0; i < p->inputs.n; i++)
-		if (!d->c->input[i].tensor)
+		if (!d->c->input[i].tensor && ir_value_is(p, p->inputs.at[i])) /* extents */
+			tensor_random(&inputs[i], draw_next(d), 1, EXTENTS);
+		else if (!d->c->input[i].tensor)
 			draw_values(d, &inputs[i], index[p->inputs.at[i]->id], smallest == INT64_MAX ? 0 : smallest);
 	return 0;
 }

@@ -81,6 +81,28 @@ static int bind_symbols(struct eval_run *run, const struct tensor *const *inputs
 	return 0;
 }
 
+/* Values that decide extents. */
+static int bind_values(struct eval_run *run, const struct tensor *const *inputs)
+{
+	const struct ir_program *p = run->program;
+	vec_each (v, &p->values) {
+		int64_t number = 0;
+		for (int i = 0; i < p->inputs.n && v->buf; i++) {
+			const struct tensor *t = input_tensor(run, i, inputs);
+			if (p->inputs.at[i] != v->buf)
+				continue;
+			if (v->element >= tensor_count(t))
+				return err_set(run->err, ERR_MODEL, "Program %s: input %s has no element %lld.", p->name,
+				               v->buf->name, (long long)v->element);
+			number = tensor_int(t, v->element);
+		}
+		if (!v->buf)
+			TRY(eval_extent(run, v->known, &number));
+		TRY(set_symbol(run, v->symbol, number, "an input's element"));
+	}
+	return 0;
+}
+
 static int buffer_extents(struct eval_run *run, const struct ir_buffer *b)
 {
 	struct eval_buffer *x = &run->buffer[b->id];
@@ -269,6 +291,7 @@ static int run_program(struct eval_run *run, const struct tensor *const *inputs,
 {
 	const struct ir_program *p = run->program;
 	TRY(bind_symbols(run, inputs, opt));
+	TRY(bind_values(run, inputs));
 	for (int i = 0; i < p->buffers.n; i++)
 		TRY(buffer_extents(run, p->buffers.at[i]));
 	for (int i = 0; i < p->inputs.n; i++)

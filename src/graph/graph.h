@@ -60,6 +60,7 @@ struct graph_value {
 	bool is_constant;                 /* its value is known: graph_constant() gives it */
 	Onnx__TensorProto *initializer;   /* or null */
 	const struct tensor *constant;    /* once loaded, folded or bound; use graph_constant() */
+	bool asked;                       /* its content are symbols of its own: numbers that decide extents */
 };
 
 struct graph_node {
@@ -96,7 +97,8 @@ struct graph {
 		VEC(const char *);
 	} symbols, warnings;              /* symbols of the model's inputs; sentences */
 	struct map by_name, meaning, origin, used; /* private: values; dim_param -> expr; symbol -> dim_param; names taken */
-	int fresh, found;                 /* private */
+	struct map asked;                 /* private: symbols of values; and counts of names given */
+	int fresh, found, values_asked;
 };
 
 /* Types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the graph. A
@@ -166,6 +168,7 @@ struct graph_region {
 		     * tensors that only have an extent which sizes inside depend on */
 	outputs,  /* what is used outside, in the order of the nodes */
 	constants;/* known values of up to 64 elements, which become part of the program */
+	int shapes;                       /* the last so many inputs are read for their values alone, which decide extents */
 	bool folded;                      /* all outputs are constants: becomes initializers and needs no plugin */
 };
 struct graph_regions {

@@ -65,7 +65,7 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 	struct arena *a = s->program->arena;
 	struct map attributes = map_new(a);
 	struct graph_scope inner = { .g = s->g, .program = s->program, .err = s->err, .buffers = map_new(a), .function = f,
-				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path };
+				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs };
 	struct ir_buffer *b;
 
 	if (strcmp(onnx_domain(call->domain), GRAPH_PLUGIN_DOMAIN) != 0)
@@ -157,4 +157,4 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	return 0;
 }
 
-const struct lower_bodies graph_bodies = { describe_body, lower_body_graph };
+const struct lower_bodies graph_bodies = { describe_body, lower_body_graph, graph_ask };

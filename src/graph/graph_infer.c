@@ -88,6 +88,8 @@ static int add_input(struct graph_scope *s, struct graph_value *v, int64_t data_
 	if (v->is_constant && n >= 0 && n <= data_max)
 		TRY(graph_constant(&b->data, s->g, v, s->err));
 	map_put(&s->buffers, v->name, b);
+	if (s->inputs)
+		map_put_u64(s->inputs, (uintptr_t)b, v);
 	return 0;
 }
 
@@ -167,7 +169,9 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 {
 	struct ir_program *p = ir_program_new(scratch, "node");
 	struct graph_scope s = graph_scope_new(g, p, e);
+	struct map inputs = map_new(scratch);
 
+	s.inputs = &inputs;
 	if (!n->op && !n->function)
 		return graph_refuse_operator(n->proto, n->label, e);
 	TRY(graph_add_inputs(&s, n, GRAPH_DATA_MAX));

@@ -27,6 +27,7 @@ struct graph_scope {
 	const struct map *attributes;        /* of the function: what the call gives, struct graph_bound_attr by name */
 	int depth;
 	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
+	struct map *inputs;                  /* of the program while a node is inferred: graph_value by buffer; else null */
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
 	const char *path;                    /* names of the calls and graphs that lead here, but not of plugins */
 	bool random;                         /* something lowered here draws random numbers */
@@ -103,6 +104,11 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 void graph_fold(struct graph_scope *s, const struct graph_node *n);
 int graph_fold_run(struct graph *g, int node, struct err *e);
 
+/* graph_ask.c: an input's elements get symbols, when they can be numbers that a plugin is told before it is launched. */
+void graph_ask(struct lower *l, struct ir_buffer *b);
+/* Whether an expression over the graph's symbols mentions such a one. */
+bool graph_is_asked(struct graph *g, expr e);
+
 /* graph_size.c: gives the sizes of the program, in which the node was lowered alone, their symbols in the graph. */
 void graph_size_symbols(struct graph *g, struct graph_node *n, const struct ir_program *p);
 /* An expression of that program with the graph's symbols. */
@@ -117,6 +123,8 @@ int graph_size_output(struct graph *g, const struct graph_region *r, const char 
 int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value, const char **out,
 			struct err *e);
 
+/* Puts inputs that are read for their values alone behind the others, and counts them. */
+void graph_region_order(struct graph *g, struct graph_region *r);
 /* The extent that a size inside of the region depends on and that none of its inputs has, or null. */
 const char *graph_region_missing(struct graph *g, const struct graph_region *r);
 

@@ -181,7 +181,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	const size_t max = sizeof l->input / sizeof *l->input;
 	int first = s->program->stages.n;
 
-	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies };
+	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies, .scope = s };
 	l->name = graph_lasting_name(s, node);
 	l->opset = graph_scope_opset(s, node->domain);
 	if (!l->opset && op->domain)

@@ -278,6 +278,7 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->meaning = map_new(a);
 	g->origin = map_new(a);
 	g->used = map_new(a);
+	g->asked = map_new(a);
 	g->index = onnx_index_new(m, NULL, a);
 	rc = build(g, o ? o : &none, e);
 	*out = rc < 0 ? NULL : g;

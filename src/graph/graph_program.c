@@ -11,6 +11,13 @@ struct extent {
 	expr graph, program; /* the same extent in the graph's pool and in the program's */
 };
 
+/* An element of an input, and what the program calls it. */
+struct asked {
+	const struct graph_value *v;
+	int64_t element;
+	expr symbol;
+};
+
 struct build {
 	struct graph *g;
 	const struct graph_region *r;
@@ -22,6 +29,9 @@ struct build {
 	} extents;                 /* of the inputs, without constants */
 	struct map symbols;        /* names taken */
 	struct map sizes;          /* of the graph's symbols of sizes: the program's */
+	struct {
+		VEC(struct asked);
+	} asked;                   /* elements of inputs that decide extents */
 	const char *missing;       /* symbol that no input's extent gives, when one was needed */
 	const struct graph_value *missed; /* the input whose elements need it */
 	bool failed;               /* because of that */
@@ -137,6 +147,23 @@ static void define_symbols(struct build *b)
 				snprintf(name, sizeof name, "n%d", fresh++);
 			while (map_get(&b->symbols, name));
 			extent_add(b, e, ir_symbol(b->p->pool, name));
+		}
+	}
+	vec_each(pv, &b->r->inputs) {
+		const struct graph_value *v = *pv;
+		int64_t n = v->content && v->rank < 2 ? graph_count(v->rank, v->dim) : 0;
+
+		for (int64_t k = 0; k < n; k++) {
+			expr e = v->content[k];
+
+			if (!graph_is_asked(b->g, e) || translate(b, e))
+				continue;
+			snprintf(name, sizeof name, "%s", e->op == IR_SYMBOL ? e->name : "n0");
+			while (map_get(&b->symbols, name))
+				snprintf(name, sizeof name, "n%d", fresh++);
+			struct asked a = { v, k, ir_symbol(b->p->pool, name) };
+			extent_add(b, e, a.symbol);
+			vec_push(b->p->arena, &b->asked, a);
 		}
 	}
 	b->missing = NULL;
@@ -280,6 +307,12 @@ static int add_input(struct build *b, struct graph_value *v)
 		inner = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_%s", buf->name, type_name(v->type)), v->type, IR_TEMP);
 	if (v->content)
 		inner->content = content_of(b, v);
+	vec_each(a, &b->asked)
+		if (a->v == v) {
+			struct ir_value value = { a->symbol->name, buf, a->element, NULL };
+
+			vec_push(b->p->arena, &b->p->values, value);
+		}
 	if (v->is_constant && graph_count(v->rank, v->dim) <= GRAPH_DATA_MAX)
 		TRY(graph_constant(&inner->data, b->g, v, b->scope.err));
 	map_put(&b->scope.buffers, v->name, inner);
@@ -368,6 +401,68 @@ static void forget(struct ir_program *p)
 	}
 }
 
+struct mention {
+	const struct ir_program *p;
+	const char *symbol;
+	const struct ir_buffer *buf; /* loaded */
+	bool found;
+};
+
+static void find_mention(void *user, expr e)
+{
+	struct mention *m = user;
+
+	m->found |= e->op == IR_SYMBOL && m->symbol && strcmp(e->name, m->symbol) == 0;
+	m->found |= e->op == IR_LOAD && m->buf == e->buf;
+}
+
+static void find_in_slot(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	ir_walk(*slot, find_mention, user);
+}
+
+static bool is_mentioned(struct mention m)
+{
+	const struct ir_program *p = m.p;
+
+	vec_each(b, &p->buffers)
+		for (int k = 0; k < (*b)->rank; k++)
+			ir_walk((*b)->dim[k], find_mention, &m);
+	vec_each(s, &p->stages) {
+		for (int k = 0; k < (*s)->space_rank; k++)
+			ir_walk((*s)->space[k], find_mention, &m);
+		ir_stage_exprs(*s, find_in_slot, &m);
+	}
+	vec_each(v, &p->values)
+		if (v->known)
+			ir_walk(v->known, find_mention, &m);
+	return m.found;
+}
+
+/* Values that nothing needs go; an input whose values decide extents is told when shapes are computed, and is no data. */
+static int finish_values(struct build *b)
+{
+	struct ir_program *p = b->p;
+	int n = 0;
+
+	for (int i = 0; i < p->values.n; i++)
+		if (is_mentioned((struct mention){ p, p->values.at[i].symbol, NULL, false }))
+			p->values.at[n++] = p->values.at[i];
+	p->values.n = n;
+	for (int i = 0; i < p->inputs.n; i++) {
+		const struct ir_buffer *in = p->inputs.at[i];
+
+		if (!ir_value_is(p, in) || !is_mentioned((struct mention){ p, NULL, in, false }))
+			continue;
+		err_set(b->scope.err, ERR_UNSUPPORTED,
+			"region %s: its input \"%s\" decides extents, and is read as data too; a plugin cannot have it as both.", b->r->label,
+			b->r->inputs.at[i]->name);
+		return err_advise(b->scope.err, "Make it a constant of the model, or split the region.");
+	}
+	return 0;
+}
+
 static int missing_size(struct build *b)
 {
 	struct err *e = b->scope.err;
@@ -407,7 +502,9 @@ static int build_program(struct build *b)
 		add_size_outputs(b);
 	clear_temporaries(b);
 	forget(b->p);
-	return ir_optimise(b->p, b->o->dump, b->o->dump_user, b->scope.err);
+	ir_value_extents(b->p);
+	TRY(ir_optimise(b->p, b->o->dump, b->o->dump_user, b->scope.err));
+	return finish_values(b);
 }
 
 static bool contents_known(struct build *b)
@@ -439,6 +536,33 @@ const char *graph_region_missing(struct graph *g, const struct graph_region *r)
 	}
 	arena_free(scratch);
 	return missing;
+}
+
+/* Inputs that are read for their values alone come last: that is where plugins have them. */
+void graph_region_order(struct graph *g, struct graph_region *r)
+{
+	static const struct graph_program_options any = { .any_types = true, .keep_types = true };
+	struct arena *scratch = arena_new();
+	struct err ignored = { 0 };
+	struct build b = { .g = g, .r = r, .o = &any, .symbols = map_new(scratch), .sizes = map_new(scratch) };
+	struct {
+		VEC(struct graph_value *);
+	} data = { 0 }, shapes = { 0 };
+
+	b.p = ir_program_new(scratch, "region");
+	b.scope = graph_scope_new(g, b.p, &ignored);
+	if (g->asked.n && build_program(&b) == 0 && b.p->values.n) {
+		for (int i = 0; i < r->inputs.n; i++) {
+			if (ir_value_is(b.p, b.p->inputs.at[i]))
+				vec_push(scratch, &shapes, r->inputs.at[i]);
+			else
+				vec_push(scratch, &data, r->inputs.at[i]);
+		}
+		for (int i = 0; i < r->inputs.n; i++)
+			r->inputs.at[i] = i < data.n ? data.at[i] : shapes.at[i - data.n];
+		r->shapes = shapes.n;
+	}
+	arena_free(scratch);
 }
 
 int graph_region_program(struct ir_program **out, struct graph *g, const struct graph_region *r,

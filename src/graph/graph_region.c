@@ -204,8 +204,10 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 			graph_shape_unknown(g, *v, e);
 			return err_where(e, "%s: region %s: ", g->model->path, r->label);
 		}
-	if (!r->folded)
+	if (!r->folded) {
 		add_carriers(g, r);
+		graph_region_order(g, r);
+	}
 	if (!r->outputs.n) {
 		err_set(e, ERR_USAGE, "%s: region %s: nothing uses its results.", g->model->path, r->label);
 		return err_advise(e, "Remove the node from the model.");

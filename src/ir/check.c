@@ -45,7 +45,9 @@ static bool symbol_known(const struct checker *c, const char *name)
 {
 	const struct ir_size *size = ir_size_find(c->p, name);
 	int unused;
-	return size ? !c->stage || c->defined[size->count->id] : ir_symbol_source(c->p, name, &unused, &unused);
+	if (size)
+		return !c->stage || c->defined[size->count->id];
+	return ir_value_find(c->p, name) || ir_symbol_source(c->p, name, &unused, &unused);
 }
 
 static bool inside_loop(const struct checker *c, expr index)
@@ -281,6 +283,12 @@ static void check_sizes(struct checker *c)
 		if (!c->rc && (s->count->rank != 0 || s->count->type != TYPE_I64))
 			complain(c, "a size that is no scalar i64:", s->symbol);
 		check_extents(c, 1, &s->limit);
+	}
+	vec_each (v, &c->p->values) {
+		if (!c->rc && v->buf && (v->buf->role != IR_INPUT || !type_is_int(v->buf->type) || v->buf->rank > 1))
+			complain(c, "a value that is no element of a list of integers:", v->symbol);
+		if (!v->buf)
+			check_extents(c, 1, &v->known);
 	}
 }
 

@@ -198,6 +198,10 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 	vec_each (z, &p->sizes)
 		x = hash_u64(hash_u64(x, symbol_number(&h, z->symbol) * 65536 + (uint64_t)h.number[z->count->id]),
 		             hash_expr(&h, z->limit));
+	vec_each (v, &p->values) {
+		x = hash_u64(x, symbol_number(&h, v->symbol) * 65536 + (uint64_t)v->element);
+		x = v->buf ? hash_u64(x, (uint64_t)h.number[v->buf->id]) : hash_u64(x, hash_expr(&h, v->known));
+	}
 	vec_each (s, &p->stages)
 		x = hash_stage(&h, *s, x);
 	arena_free(scratch);

@@ -135,6 +135,16 @@ struct ir_size {
 	expr limit;
 };
 
+/* A number that decides extents and that is known when a program is launched, but not when it is built: element `element` of
+ * the integer input `buf`, not negative; or (buf is null) `known`, over such numbers and the inputs' symbols. What runs the
+ * program on a device learns of them from outputs' extents alone. */
+struct ir_value {
+	const char *symbol;
+	struct ir_buffer *buf;
+	int64_t element;
+	expr known;
+};
+
 /* map:     out[i...] = value
  * reduce:  out[i...] = post(combine over r... of value); axes rank.. of the space are the reduced ones
  * scatter: out[i...] = init (a space of out's rank); then for every u... of the update space where `where` holds:
@@ -219,6 +229,7 @@ struct ir_program {
 	struct { VEC(struct ir_buffer *); } inputs, outputs, buffers; /* buffers: all of them, by id */
 	struct { VEC(struct ir_stage *); } stages;                    /* in an order in which they can run */
 	struct { VEC(struct ir_size); } sizes;
+	struct { VEC(struct ir_value); } values;
 	int loops; /* made so far: their indices have names of their own */
 };
 
@@ -229,6 +240,13 @@ struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum typ
 /* The symbol of a new size; `name` gets a number behind it when it is taken. */
 expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count, expr limit);
 const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
+/* The symbol of a new value; `name` as above. */
+expr ir_value_new(struct ir_program *p, const char *name, struct ir_buffer *buf, int64_t element, expr known);
+const struct ir_value *ir_value_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
+bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* some value is an element of it */
+/* Extents that are more than one value, or one and something else, get values of their own: symbols in their places, in all
+ * extents and expressions, so that an output's extent tells the number. */
+void ir_value_extents(struct ir_program *p);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
 expr ir_size_limit(struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */

@@ -409,6 +409,35 @@ static int size(struct parser *s)
 	return 0;
 }
 
+/* NAME = INPUT[ELEMENT], or NAME = EXTENT */
+static int value(struct parser *s)
+{
+	struct ir_value v = { 0 };
+	const char *start, *name;
+	expr element;
+	TRY(parse_name(s, &v.symbol));
+	TRY(parse_expect(s, "="));
+	start = s->at;
+	if (parse_name(s, &name) == 0 && parse_take(s, "[")) {
+		v.buf = (struct ir_buffer *)buffer_called(s, name);
+		TRY(parse_number(s, TYPE_NONE, &element));
+		TRY(parse_expect(s, "]"));
+		if (!v.buf || v.buf->role != IR_INPUT || !ir_const_int(element, &v.element))
+			return parse_fail(s, "a value is an element of an input");
+	} else {
+		err_clear(s->err);
+		s->at = start;
+		see(s, NULL, 0, NULL);
+		s->shapes = true;
+		TRY(parse_sum(s, &v.known));
+		s->shapes = false;
+	}
+	if (ir_name_reserved(v.symbol) || ir_value_find(s->p, v.symbol))
+		return parse_fail(s, "a value has a name of its own");
+	vec_push(s->arena, &s->p->values, v);
+	return 0;
+}
+
 /* Once all buffers stand. */
 static int bind_sizes(struct parser *s)
 {
@@ -444,7 +473,8 @@ int ir_parse_program(struct ir_program **out, const char *text, struct arena *a,
 	TRY(parse_expect(&s, "->"));
 	TRY(declarations(&s, IR_OUTPUT));
 	for (parse_skip(&s); *s.at; parse_skip(&s))
-		TRY(keyword(&s, "const") ? constant(&s) : keyword(&s, "size") ? size(&s) : stage(&s));
+		TRY(keyword(&s, "const") ? constant(&s) : keyword(&s, "size") ? size(&s) :
+		    keyword(&s, "value") ? value(&s) : stage(&s));
 	TRY(bind_sizes(&s));
 	TRY(ir_check(s.p, e));
 	*out = s.p;

@@ -375,6 +375,14 @@ static void print_program(struct str *out, const struct ir_program *p, int64_t m
 		ir_print_expr(out, s->limit, 0);
 		str_add(out, "\n");
 	}
+	vec_each (v, &p->values) {
+		str_printf(out, "  value %s = ", v->symbol);
+		if (v->buf)
+			str_printf(out, "%s[%lld]", v->buf->name, (long long)v->element);
+		else
+			ir_print_expr(out, v->known, 0);
+		str_add(out, "\n");
+	}
 	vec_each (s, &p->stages)
 		ir_print_stage(out, *s);
 }

@@ -56,7 +56,7 @@ struct ir_program *ir_program_new(struct arena *a, const char *name)
 
 static bool taken(const struct ir_program *p, const char *name)
 {
-	if (ir_name_reserved(name) || ir_size_find(p, name))
+	if (ir_name_reserved(name) || ir_size_find(p, name) || ir_value_find(p, name))
 		return true;
 	vec_each (b, &p->buffers)
 		if (strcmp((*b)->name, name) == 0)

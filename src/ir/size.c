@@ -1,4 +1,4 @@
-/* Sizes that are known only at run time, and loops: making them. See ir.h. */
+/* Sizes that are known only at run time, values that decide extents, and loops: making them. See ir.h. */
 #include "ir/pool.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static void find_symbol(void *user, expr e)
 
 static bool symbol_taken(const struct ir_program *p, const char *name)
 {
-	struct named n = { name, ir_name_reserved(name) || ir_size_find(p, name) };
+	struct named n = { name, ir_name_reserved(name) || ir_size_find(p, name) || ir_value_find(p, name) };
 	vec_each (b, &p->buffers) {
 		n.found |= strcmp((*b)->name, name) == 0;
 		for (int k = 0; k < (*b)->rank && !n.found; k++)
@@ -43,6 +43,87 @@ expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count
 	vec_push(p->arena, &p->sizes, s);
 	return ir_symbol(p->pool, unique);
 }
+
+/* ---- Values: see struct ir_value. */
+
+const struct ir_value *ir_value_find(const struct ir_program *p, const char *symbol)
+{
+	vec_each (v, &p->values)
+		if (strcmp(v->symbol, symbol) == 0)
+			return v;
+	return NULL;
+}
+
+bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b)
+{
+	vec_each (v, &p->values)
+		if (v->buf == b)
+			return true;
+	return false;
+}
+
+expr ir_value_new(struct ir_program *p, const char *name, struct ir_buffer *buf, int64_t element, expr known)
+{
+	char *base = str_identifier(p->arena, name), *unique = base;
+	for (int i = 2; symbol_taken(p, unique); i++)
+		unique = arena_printf(p->arena, "%s_%d", base, i);
+	struct ir_value v = { unique, buf, element, known };
+	vec_push(p->arena, &p->values, v);
+	return ir_symbol(p->pool, unique);
+}
+
+struct uses {
+	const struct ir_program *p;
+	bool value;
+};
+
+static void find_value(void *user, expr e)
+{
+	struct uses *u = user;
+	u->value |= e->op == IR_SYMBOL && ir_value_find(u->p, e->name);
+}
+
+/* What an extent is called: itself, or the value that it is. */
+static expr extent_of(struct ir_program *p, expr extent)
+{
+	struct uses u = { p, false };
+	if (extent->op == IR_SYMBOL || extent->op == IR_CONST_INT)
+		return extent;
+	vec_each (v, &p->values)
+		if (v->known == extent)
+			return ir_symbol(p->pool, v->symbol);
+	ir_walk(extent, find_value, &u);
+	return u.value ? ir_value_new(p, "extent", NULL, 0, extent) : extent;
+}
+
+static expr rename_extent(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	(void)arg;
+	return e->op == IR_AXIS ? ir_axis(pool, (int)e->i, extent_of(user, e->arg[0])) : NULL;
+}
+
+static void rename_slot(void *user, expr *slot, const char *role)
+{
+	struct ir_program *p = user;
+	(void)role;
+	*slot = ir_copy(p->pool, *slot, rename_extent, p);
+}
+
+void ir_value_extents(struct ir_program *p)
+{
+	if (!p->values.n)
+		return;
+	vec_each (b, &p->buffers)
+		for (int k = 0; k < (*b)->rank; k++)
+			(*b)->dim[k] = extent_of(p, (*b)->dim[k]);
+	vec_each (s, &p->stages) {
+		for (int k = 0; k < (*s)->space_rank; k++)
+			(*s)->space[k] = extent_of(p, (*s)->space[k]);
+		ir_stage_exprs(*s, rename_slot, p);
+	}
+}
+
+/* ---- Limits. */
 
 struct bound {
 	const struct ir_program *p;

@@ -204,6 +204,11 @@ static int make_plugins(struct build *b)
 			continue;
 		TRY(make_plugin(b, r, &m));
 		b->call[i].name = m->name;
+		b->call[i].shape_inputs = r->shapes;
+		int *index = NEWN(b->arena, int, r->shapes + 1);
+		for (int k = 0; k < r->shapes; k++)
+			index[k] = r->inputs.n - r->shapes + k;
+		b->call[i].shape_input = index;
 		vec_push(b->arena, &m->nodes, r->label);
 	}
 	return 0;

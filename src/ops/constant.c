@@ -97,7 +97,7 @@ static int lower_constant_of_shape(struct lower *l)
 	if (t && (tensor_count(t) != 1 || !(TS_ALL & 1u << t->type)))
 		return lower_fail(l, ERR_MODEL, "the value must be one number; it is %s.",
 		                  tensor_describe(t, l->program->arena));
-	TRY(lower_known(l, 0, &shape));
+	TRY(lower_extents(l, 0, &shape));
 	if (shape.n > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the shape has %d axes; %d are the most.", shape.n, IR_MAX_RANK);
 	y = t ? element(l, t, 0) : num(l, TYPE_F32, 0);

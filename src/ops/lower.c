@@ -333,6 +333,15 @@ unknown:
 	                  "node outside the engine.");
 }
 
+int lower_extents(struct lower *l, int i, struct exprs *out)
+{
+	struct value v = lower_input(l, i);
+
+	if (v.given && !v.buf->data && !v.buf->content && l->bodies && l->bodies->ask)
+		l->bodies->ask(l, v.buf);
+	return lower_known(l, i, out);
+}
+
 int lower_known_ints(struct lower *l, int i, struct ints *out)
 {
 	struct exprs e;

@@ -38,6 +38,8 @@ struct lower_body {
 struct lower_bodies {
 	void (*describe)(struct lower_body *out, struct lower *l, const struct attr_value *v);
 	int (*lower)(struct lower *l, const struct attr_value *v, const struct value *in, struct value *out);
+	/* May give the input buffer a content: symbols for elements that are known when the program is launched. */
+	void (*ask)(struct lower *l, struct ir_buffer *b);
 };
 
 /* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
@@ -54,6 +56,7 @@ struct lower {
 	int attrs;
 	const struct attr_value *attr;
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
+	const void *scope;              /* for `bodies`: the caller's own */
 	struct value output[256];       /* results */
 	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
 };
@@ -80,7 +83,10 @@ struct exprs {
 	expr at[64];
 };
 int lower_known(struct lower *l, int i, struct exprs *out);
-/* The same, but all must be plain numbers. */
+/* The same of extents: an input of the graph that is not known has symbols for elements, which are not negative. An operator
+ * for which a negative number, or a zero, means something else does not take them. */
+int lower_extents(struct lower *l, int i, struct exprs *out);
+/* As lower_known(), but all must be plain numbers. */
 struct ints {
 	int n;
 	int64_t at[64];

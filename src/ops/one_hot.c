@@ -17,7 +17,7 @@ static int read_depth(struct lower *l, expr *depth)
 		*depth = idx(l, (int64_t)x);
 		return 0;
 	}
-	TRY(lower_known(l, 1, &known));
+	TRY(lower_extents(l, 1, &known));
 	if (known.n != 1)
 		return lower_fail(l, ERR_MODEL, "depth has %d elements; it must be one number.", known.n);
 	*depth = known.at[0];

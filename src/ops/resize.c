@@ -187,7 +187,9 @@ static int read_resize(struct lower *l, struct resize *r)
 	} else if (sizes.given && !ir_is_int(value_count(sizes), 0)) {
 		struct exprs size;
 
-		TRY(lower_known(l, 3, &size));
+		/* With a policy the result's extents are others, and the sizes are needed beside them. */
+		TRY(strcmp(lower_word(l, "keep_aspect_ratio_policy"), "stretch") ? lower_known(l, 3, &size)
+		                                                                : lower_extents(l, 3, &size));
 		TRY(set_sizes(l, r, &axes, &size));
 	} else {
 		return lower_fail(l, ERR_MODEL, "it has neither scales nor sizes.");

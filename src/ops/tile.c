@@ -32,7 +32,7 @@ static int lower_tile(struct lower *l)
 	struct space s = { 0 };
 	expr index[IR_MAX_RANK];
 
-	TRY(l->opset < 6 ? read_tiles(l, value_rank(x), &repeats) : lower_known(l, 1, &repeats));
+	TRY(l->opset < 6 ? read_tiles(l, value_rank(x), &repeats) : lower_extents(l, 1, &repeats));
 	if (repeats.n != value_rank(x))
 		return lower_fail(l, ERR_MODEL, "repeats has %d elements, the input has rank %d.", repeats.n,
 		                  value_rank(x));
@@ -59,7 +59,7 @@ static int lower_expand(struct lower *l)
 	struct exprs shape;
 	struct space s;
 
-	TRY(lower_known(l, 1, &shape));
+	TRY(lower_extents(l, 1, &shape));
 	if (shape.n > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the shape has %d axes; %d are the most.", shape.n, IR_MAX_RANK);
 	wanted.rank = shape.n;

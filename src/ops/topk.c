@@ -14,7 +14,7 @@ static int read_k(struct lower *l, expr *k)
 			return lower_fail(l, ERR_MODEL, "before opset 10 the attribute k is required.");
 		*k = idx(l, lower_int(l, "k"));
 	} else {
-		TRY(lower_known(l, 1, &input));
+		TRY(lower_extents(l, 1, &input));
 		if (input.n != 1)
 			return lower_fail(l, ERR_MODEL, "K has %d elements; it must have one.", input.n);
 		*k = input.at[0];

@@ -24,6 +24,14 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 		*value = *(const int64_t *)r->memory[size->count->id];
 		return true;
 	}
+	const struct ir_value *number = ir_value_find(r->plan->program, name);
+	if (number && number->known)
+		return ir_eval_int(number->known, symbol_value, r, value);
+	for (int i = 0; number && i < r->plan->program->inputs.n; i++)
+		if (r->plan->program->inputs.at[i] == number->buf) {
+			*value = tensor_int(r->inputs[i], number->element);
+			return true;
+		}
 	if (!ir_symbol_source(r->plan->program, name, &input, &axis))
 		return false;
 	*value = r->inputs[input]->dim[axis];

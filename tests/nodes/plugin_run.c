@@ -56,6 +56,8 @@ static int upload(struct plugin_job *j, const struct tensor *const *inputs, stru
 		j->in[i] = (struct host_tensor){ .type = (int32_t)t->type, .rank = t->rank };
 		for (int k = 0; k < t->rank && k < TRT_MAX_DIMS; k++)
 			j->in[i].dim[k] = t->dim[k];
+		if (ir_value_is(j->p, j->p->inputs.at[i]))
+			j->in[i].value = verify_values(t, j->a);
 		TRY(j->dev->alloc(j->dev, &j->in[i].pointer, bytes ? bytes : 1, e));
 		if (bytes)
 			TRY(j->dev->copy_in(j->dev, j->in[i].pointer, t->data, bytes, e));

@@ -87,6 +87,27 @@ static void round_trip(struct arena *a)
 	CHECK_STR(print(a, p0), loop);
 }
 
+/* Numbers that decide extents and come as data. */
+static void values(struct arena *a)
+{
+	static const char tiled[] = "program K(x: f32[N,3], times: i64[2]) -> (y: f32[rows,3])\n"
+	                            "  value times0 = times[0]\n"
+	                            "  value rows = N * times0\n"
+	                            "  y: f32[rows,3] = map (i, j) x[mod(i, N), j]\n";
+	CHECK_STR(print(a, parse(a, tiled)), tiled);
+	struct ir_program *p = parse(a, "program K(x: f32[N,3], times: i64[2]) -> (y: f32[N * times0,3])\n"
+	                                "  value times0 = times[0]\n"
+	                                "  y: f32[N * times0,3] = map (i, j) x[mod(i, N), j]\n");
+	ir_value_extents(p);
+	CHECK(p->values.n == 2 && p->values.at[1].known && p->outputs.at[0]->dim[0]->op == IR_SYMBOL);
+	CHECK(ir_value_is(p, p->inputs.at[1]) && !ir_value_is(p, p->inputs.at[0]));
+	char one[33], other[33];
+	ir_hash(parse(a, tiled), one);
+	ir_hash(parse(a, "program K(x: f32[N,3], times: i64[2]) -> (y: f32[rows,3])\n  value times0 = times[1]\n"
+	                 "  value rows = N * times0\n  y: f32[rows,3] = map (i, j) x[mod(i, N), j]\n"), other);
+	CHECK(strcmp(one, other) != 0);
+}
+
 /* What stages must not do. */
 static void wrong_stages(struct arena *a)
 {
@@ -242,6 +263,7 @@ int main(void)
 {
 	struct arena *a = arena_new();
 	round_trip(a);
+	values(a);
 	wrong_stages(a);
 	index_arithmetic(a);
 	fusion(a);

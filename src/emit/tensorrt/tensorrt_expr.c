@@ -1,5 +1,5 @@
-/* IR expressions over symbols as rows of the runtime's table, where a symbol is an extent of an input, or a
- * size that an output says. */
+/* IR expressions over symbols as rows of the runtime's table, where a symbol is an extent of an input, a
+ * number among an input's elements, or a size that an output says. */
 #include "emit/tensorrt/tensorrt.h"
 
 struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct arena *a)
@@ -92,9 +92,18 @@ static int size_row(int32_t *row, struct tensorrt_exprs *t, const struct ir_size
 static int new_row(int32_t *row, struct tensorrt_exprs *t, expr x, const int32_t *arg, struct err *e)
 {
 	int input, axis;
+	const struct ir_value *value = x->op == IR_SYMBOL ? ir_value_find(t->program, x->name) : NULL;
 	const struct ir_size *size = x->op == IR_SYMBOL ? ir_size_find(t->program, x->name) : NULL;
 	if (size)
 		return size_row(row, t, size, x, e);
+	if (value && value->known)
+		return tensorrt_expr_row(row, t, value->known, e);
+	if (value) {
+		for (input = 0; t->program->inputs.at[input] != value->buf; input++)
+			;
+		*row = add_row(t, TPAT_RT_VALUE, input, (int32_t)value->element, 0, 0);
+		return 0;
+	}
 	if (type_is_float(x->type))
 		return no_place(t, x, "which is no integer", e);
 	if (x->op == IR_CONST_INT) {

@@ -123,6 +123,62 @@ static int add_all(struct table *t)
 	return 0;
 }
 
+/* ---- What is known when kernels are launched: input extents, and the extents of outputs as a whole. */
+
+static bool is_output_extent(const struct table *t, int32_t row)
+{
+	vec_each (b, &t->program->outputs)
+		for (int k = 0; k < (*b)->rank; k++) {
+			int32_t own;
+			if (tensorrt_expr_row(&own, (struct tensorrt_exprs *)&t->exprs, (*b)->dim[k], t->err) == 0 && own == row)
+				return true;
+		}
+	return false;
+}
+
+static bool is_launched(const struct table *t, int32_t row)
+{
+	const struct tpat_rt_expr *x = &t->exprs.row.at[row];
+	if (x->op == TPAT_RT_CONST || x->op == TPAT_RT_DIM || is_output_extent(t, row))
+		return true;
+	if (x->op == TPAT_RT_VALUE)
+		return false;
+	bool a = x->op == TPAT_RT_SIZE || is_launched(t, x->a), b = x->op == TPAT_RT_NOT || is_launched(t, x->b);
+	return a && b && ((x->op != TPAT_RT_SELECT && x->op != TPAT_RT_SIZE) || is_launched(t, x->c));
+}
+
+static int check_launched(const struct table *t, int32_t row, const char *what, const char *name)
+{
+	if (row < 0 || is_launched(t, row))
+		return 0;
+	err_set(t->err, ERR_UNSUPPORTED,
+	        "The plugin of %s needs %s %s when it is launched, and a number among an input's elements decides it.",
+	        t->program->name, what, name);
+	return err_advise(t->err, "Only whole extents of outputs are known then. Make that input a constant of the model.");
+}
+
+static int check_values(struct table *t)
+{
+	int i = 0;
+	if (!t->program->values.n)
+		return 0;
+	vec_each (b, &t->buffers)
+		TRY(check_launched(t, t->buffer_bytes[(*b)->id], "the size of", (*b)->name));
+	vec_each (step, &t->plugin->plan->steps) {
+		for (int n = 0; n < (*step)->n; n++, i++) {
+			const struct ir_kernel *k = (*step)->at[n];
+			TRY(check_launched(t, t->kernel_blocks[i], "the blocks of", k->name));
+			TRY(check_launched(t, t->kernel_guard[i], "the limits of", k->name));
+			vec_each (name, &k->symbols) {
+				int32_t row;
+				TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
+				TRY(check_launched(t, row, "the number", *name));
+			}
+		}
+	}
+	return 0;
+}
+
 /* ---- Second pass: the text. */
 
 static void put_exprs(struct table *t)
@@ -200,6 +256,8 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 		str_add(t->out, "\t{ .name = ");
 		tensorrt_string(t->out, buffer[i]->name);
 		str_printf(t->out, ", .type = %d, .rank = %d, ", buffer[i]->type, buffer[i]->rank);
+		if (buffer[i]->role == IR_INPUT && ir_value_is(t->program, buffer[i]))
+			str_add(t->out, ".shape_input = 1, ");
 		if (buffer[i]->rank)
 			str_printf(t->out, ".dim = %s_%s_%d ", t->id, what, i);
 		str_add(t->out, "}, /* ");
@@ -391,6 +449,7 @@ int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_libra
 		.err = e,
 	};
 	TRY(add_all(&t));
+	TRY(check_values(&t));
 	put_comment(out, p->about);
 	str_printf(out, "\n/* Kernels: ../kernels/%s.cu. Included once, by ../library.c. */\n\n", t.id);
 	put_exprs(&t);
