@@ -59,6 +59,15 @@ int64_t rt_apply(int32_t op, int64_t a, int64_t b, int64_t c)
 	}
 }
 
+static bool needs_values(const struct tpat_rt_plugin *p)
+{
+	bool any = false;
+
+	for (int32_t i = 0; i < p->exprs; i++)
+		any = any || p->expr[i].op == TPAT_RT_VALUE;
+	return any;
+}
+
 /* What a node that depends on a shape input's elements is where these are not known: the output extent that is this very
  * node. */
 static int64_t output_extent(const struct tpat_rt_plugin *p, int32_t node, const int64_t *extent)
@@ -102,7 +111,7 @@ static int64_t operand(const int64_t *value, int32_t node, int32_t of)
 
 void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t *value)
 {
-	bool shapes = rt_shape_inputs(p) > 0;
+	bool shapes = needs_values(p);
 
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
@@ -220,7 +229,7 @@ static void range_of(int32_t op, const int64_t a[2], const int64_t b[2], const i
 void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent, int64_t *low,
               int64_t *high)
 {
-	bool shapes = rt_shape_inputs(p) > 0;
+	bool shapes = needs_values(p);
 
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
