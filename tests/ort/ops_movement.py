@@ -320,3 +320,11 @@ def compress(d):
     if d.chance(0.3):
         return Case([data(d, shape), d.array(numpy.bool_, [d.integer(1, int(numpy.prod(shape)))])])
     return Case([data(d, shape), d.array(numpy.bool_, [d.integer(1, shape[axis])])], {"axis": axis})
+
+
+@operator("OptionalGetElement", "OptionalHasElement")
+def optional(d):
+    """Where they are given a tensor, or nothing."""
+    none = d.op == "OptionalHasElement" and d.chance(0.3)
+    dtype = d.choice([numpy.float32, numpy.float16, numpy.float64, numpy.int8, numpy.int32, numpy.int64, numpy.uint8, numpy.bool_])
+    return Case([None if none else d.array(dtype, d.shape(0))])
