@@ -27,8 +27,8 @@
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_block 1, threads 256, lanes 32, shared 1, rows 1; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
+extern "C" __global__ __launch_bounds__(1024)
 void lstm_h(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int B, int T)
 {
 	__shared__ float c_shared[128];
@@ -47,7 +47,7 @@ void lstm_h(const float *__restrict__ inputs, const f16 *__restrict__ weights, c
 	for (int turn = 0; turn < T; turn++) {
 		__syncthreads();
 		// gates: a warp an element
-		for (int element = warp; element < 512; element += 8) {
+		for (int element = warp; element < 512; element += 32) {
 			float sum = 0.0f;
 			for (int r = lane; r < 128; r += 32) {
 				sum = sum + h_shared[r] * to_f32(weights[element * 128 + r]);
@@ -89,8 +89,8 @@ void lstm_h(const float *__restrict__ inputs, const f16 *__restrict__ weights, c
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_block 1, threads 256, lanes 32, shared 1, rows 1; 256 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(1024)
 void lstm_h_64(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 B, i64 T)
 {
 	__shared__ float c_shared[128];
@@ -109,7 +109,7 @@ void lstm_h_64(const float *__restrict__ inputs, const f16 *__restrict__ weights
 	for (i64 turn = 0; turn < T; turn++) {
 		__syncthreads();
 		// gates: a warp an element
-		for (i64 element = warp; element < 512; element += 8) {
+		for (i64 element = warp; element < 512; element += 32) {
 			float sum = 0.0f;
 			for (i64 r = lane; r < 128; r += 32) {
 				sum = sum + h_shared[r] * to_f32(weights[element * 128 + r]);

@@ -30,8 +30,8 @@
 //   next change = difference
 //   next turns = next_turns
 // }
-// Schedule: loop_block 1, threads 256, lanes 32, shared 1, rows 1; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
+extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
 	__shared__ i64 turns_shared[1];
@@ -41,7 +41,7 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 	const int warp = thread / 32;
 	const int lane = thread % 32;
 	// x
-	for (int element = thread; element < N; element += 256) {
+	for (int element = thread; element < N; element += 1024) {
 		x[element] = 1.0f;
 	}
 	// change, turns
@@ -55,7 +55,7 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 		if (!(1e-06f < change_shared[0]))
 			break;
 		// y: a warp an element
-		for (int element = warp; element < N; element += 8) {
+		for (int element = warp; element < N; element += 32) {
 			float sum = 0.0f;
 			for (int r = lane; r < N; r += 32) {
 				sum = sum + a[element * N + r] * x[r];
@@ -69,30 +69,30 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 		// norm: the block an element
 		{
 			float sum = 0.0f;
-			for (int r = thread; r < N; r += 256) {
+			for (int r = thread; r < N; r += 1024) {
 				const float tmp0 = y[r];
 				sum = sum + tmp0 * tmp0;
 			}
-			__shared__ float across[8];
-			sum = block_reduce<256>(sum, op_sum(), across);
+			__shared__ float across[32];
+			sum = block_reduce<1024>(sum, op_sum(), across);
 			if (thread == 0) {
 				norm_shared[0] = sqrtf(sum);
 			}
 		}
 		__syncthreads();
 		// next_x
-		for (int element = thread; element < N; element += 256) {
+		for (int element = thread; element < N; element += 1024) {
 			next_x[element] = y[element] / norm_shared[0];
 		}
 		__syncthreads();
 		// difference: the block an element
 		{
 			float sum = -INFINITY;
-			for (int r = thread; r < N; r += 256) {
+			for (int r = thread; r < N; r += 1024) {
 				sum = nan_max(sum, fabsf(next_x[r] - x[r]));
 			}
-			__shared__ float across[8];
-			sum = block_reduce<256>(sum, op_max(), across);
+			__shared__ float across[32];
+			sum = block_reduce<1024>(sum, op_max(), across);
 			if (thread == 0) {
 				change_shared[0] = sum;
 			}
@@ -104,7 +104,7 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 		}
 		__syncthreads();
 		// x of the next turn
-		for (int element = thread; element < N; element += 256) {
+		for (int element = thread; element < N; element += 1024) {
 			const float x_here = next_x[element];
 			x[element] = x_here;
 		}
@@ -150,8 +150,8 @@ void power_iteration_eigenvalue(const float *__restrict__ a, const float *__rest
 //   next change = difference
 //   next turns = next_turns
 // }
-// Schedule: loop_block 1, threads 256, lanes 32, shared 1, rows 1; 256 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
 	__shared__ i64 turns_shared[1];
@@ -161,7 +161,7 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;
 	// x
-	for (i64 element = thread; element < N; element += 256) {
+	for (i64 element = thread; element < N; element += 1024) {
 		x[element] = 1.0f;
 	}
 	// change, turns
@@ -175,7 +175,7 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 		if (!(1e-06f < change_shared[0]))
 			break;
 		// y: a warp an element
-		for (i64 element = warp; element < N; element += 8) {
+		for (i64 element = warp; element < N; element += 32) {
 			float sum = 0.0f;
 			for (i64 r = lane; r < N; r += 32) {
 				sum = sum + a[element * N + r] * x[r];
@@ -189,30 +189,30 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 		// norm: the block an element
 		{
 			float sum = 0.0f;
-			for (i64 r = thread; r < N; r += 256) {
+			for (i64 r = thread; r < N; r += 1024) {
 				const float tmp0 = y[r];
 				sum = sum + tmp0 * tmp0;
 			}
-			__shared__ float across[8];
-			sum = block_reduce<256>(sum, op_sum(), across);
+			__shared__ float across[32];
+			sum = block_reduce<1024>(sum, op_sum(), across);
 			if (thread == 0) {
 				norm_shared[0] = sqrtf(sum);
 			}
 		}
 		__syncthreads();
 		// next_x
-		for (i64 element = thread; element < N; element += 256) {
+		for (i64 element = thread; element < N; element += 1024) {
 			next_x[element] = y[element] / norm_shared[0];
 		}
 		__syncthreads();
 		// difference: the block an element
 		{
 			float sum = -INFINITY;
-			for (i64 r = thread; r < N; r += 256) {
+			for (i64 r = thread; r < N; r += 1024) {
 				sum = nan_max(sum, fabsf(next_x[r] - x[r]));
 			}
-			__shared__ float across[8];
-			sum = block_reduce<256>(sum, op_max(), across);
+			__shared__ float across[32];
+			sum = block_reduce<1024>(sum, op_max(), across);
 			if (thread == 0) {
 				change_shared[0] = sum;
 			}
@@ -224,7 +224,7 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 		}
 		__syncthreads();
 		// x of the next turn
-		for (i64 element = thread; element < N; element += 256) {
+		for (i64 element = thread; element < N; element += 1024) {
 			const float x_here = next_x[element];
 			x[element] = x_here;
 		}
