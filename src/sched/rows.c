@@ -114,6 +114,8 @@ static void meet_axis(void *user, expr e)
 bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	struct axes_met met = { 0, type_is_packed(load->type) };
+	if (rows_is_own(r, st, load) || rows_value_of(r, st, load) >= 0) /* one row, or rows of one element */
+		return false;
 	ir_walk(ir_binary(IR_SUB, flat_of(r, load), st->at), meet_axis, &met);
 	return !met.any;
 }

@@ -39,7 +39,8 @@ bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);
 /* Whether a load is at the element's own place. */
 bool rows_is_own(const struct rows *r, const struct rows_stage *st, expr load);
-/* Whether a load runs along the row with it, and starts at the same place in all rows: a scale, a bias. */
+/* Whether a load of what is not the rows' own runs along the row with it, and starts at the same place in all rows:
+ * a scale, a bias. */
 bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load);
 /* Whether what a stage makes is read by others than those of the rows, or is an output. */
 bool rows_stored(const struct rows *r, int stage);

@@ -30,8 +30,6 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 	for (int step = 0; step < 16; step++) {
 		const int at = lane * 4 + step * 256;
 		if (at < K * N) {
-			float x_along[4];
-			load(x_along, x + at);
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				min_of_row = nan_min(min_of_row, x_v[step][item]);
@@ -46,8 +44,6 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 	for (int step = 0; step < 16; step++) {
 		const int at = lane * 4 + step * 256;
 		if (at < K * N) {
-			float x_along[4];
-			load(x_along, x + at);
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				max_of_row = nan_max(max_of_row, x_v[step][item]);
@@ -68,8 +64,6 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 	for (int step = 0; step < 16; step++) {
 		const int at = lane * 4 + step * 256;
 		if (at < K * N) {
-			float x_along[4];
-			load(x_along, x + at);
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -92,8 +86,6 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 	const int row = blockIdx.x;
 	float min_of_row = INFINITY;
 	for (int at = lane; at < K * N; at += 64) {
-		float x_along[1];
-		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -106,8 +98,6 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (int at = lane; at < K * N; at += 64) {
-		float x_along[1];
-		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -126,8 +116,6 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 		y_zero[row] = this_y_zero;
 	}
 	for (int at = lane; at < K * N; at += 64) {
-		float x_along[1];
-		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];
@@ -148,8 +136,6 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 	const i64 row = (i64)blockIdx.x;
 	float min_of_row = INFINITY;
 	for (i64 at = lane; at < K * N; at += 64) {
-		float x_along[1];
-		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -162,8 +148,6 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (i64 at = lane; at < K * N; at += 64) {
-		float x_along[1];
-		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -182,8 +166,6 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 		y_zero[row] = this_y_zero;
 	}
 	for (i64 at = lane; at < K * N; at += 64) {
-		float x_along[1];
-		load(x_along, x + at);
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];
