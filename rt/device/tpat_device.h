@@ -58,6 +58,21 @@ template <class T> TPAT_FN T trunc_rem(T a, T b)
 template <class T, class N> TPAT_FN T shift_left(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)((u64)a << n); }
 template <class T, class N> TPAT_FN T shift_right(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)(a >> n); }
 
+/* -x, wrapping. Compiled as ~x + 1, since ptxas of CUDA 13.0, for sm_90, loses the sign of an operand in max(max(a, -b), c). */
+TPAT_FN int neg(int x)
+{
+#ifdef TPAT_EMULATOR
+	return (int)(0u - (u32)x);
+#else
+	int y;
+	asm("{ .reg .b32 t; not.b32 t, %1; add.s32 %0, t, 1; }" : "=r"(y) : "r"(x));
+	return y;
+#endif
+}
+TPAT_FN u32 neg(u32 x) { return (u32)neg((int)x); }
+TPAT_FN u64 neg(u64 x) { return 0 - x; }
+TPAT_FN i64 neg(i64 x) { return (i64)neg((u64)x); }
+
 /* The larger, the smaller: NaN if one of them is. */
 template <class T> TPAT_FN T nan_max(T a, T b) { return a > b || a != a ? a : b; }
 template <class T> TPAT_FN T nan_min(T a, T b) { return a < b || a != a ? a : b; }
@@ -297,6 +312,10 @@ template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
 
 /* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part --------------------------------------- */
 
+/* A value from memory, without what lies between its members. */
+template <class T> TPAT_FN T copy_of(const T &x) { return x; }
+template <class T, class I> TPAT_FN indexed<T, I> copy_of(const indexed<T, I> &x) { return { x.value, x.index }; }
+
 /* Every thread gets the result. `shared`: THREADS / 32 elements; free for other use after the next __syncthreads(). */
 template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *shared)
 {
@@ -310,19 +329,15 @@ template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *
 			shared[thread / 32] = v;
 		__syncthreads();
 		if constexpr ((warps & (warps - 1)) == 0) {
-			v = warp_reduce<warps>(shared[thread % warps], op);
+			v = warp_reduce<warps>(copy_of(shared[thread % warps]), op);
 		} else {
-			v = shared[0];
+			v = copy_of(shared[0]);
 			for (int i = 1; i < warps; i++)
-				v = op(v, shared[i]);
+				v = op(v, copy_of(shared[i]));
 		}
 	}
 	return v;
 }
-
-/* A value from memory, without what lies between its members. */
-template <class T> TPAT_FN T copy_of(const T &x) { return x; }
-template <class T, class I> TPAT_FN indexed<T, I> copy_of(const indexed<T, I> &x) { return { x.value, x.index }; }
 
 /* Each of COLUMNS columns by itself: threads t, t + COLUMNS ... of the PARTS * COLUMNS of a block make one; all of them get the
  * result. PARTS: a power of two. `shared`: an element a thread. */

@@ -345,6 +345,11 @@ static void print_node(struct gen_text *g, expr e)
 	case IR_SHL: call_typed(g, "shift_left", true, e); break;
 	case IR_SHR: call_typed(g, "shift_right", true, e); break;
 	case IR_NEG:
+		if (type_is_float(t) || g->target->c)
+			prefix(g, info->ctext, e->arg[0]);
+		else
+			call(g, "neg", 1, e->arg);
+		break;
 	case IR_NOT:
 	case IR_BITNOT: prefix(g, info->ctext, e->arg[0]); break;
 	case IR_ABS:

@@ -92,6 +92,7 @@ static const char *const words[] = {
 	"floor_mod",
 	"ipow",
 	"nan_max",
+	"neg",
 	"nan_min",
 	"odd_float",
 	"op_and",
