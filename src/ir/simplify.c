@@ -158,6 +158,17 @@ static expr int_binary(enum ir_op op, enum type t, expr a, expr b)
 	return unchanged(op, result_type(op, a), a, b, NULL);
 }
 
+/* x == c of a bool x that was made a number: x, not x, or never. Null when it is something else. */
+static expr bool_equals(expr a, expr b)
+{
+	int64_t c;
+	if (a->op != IR_CAST && b->op == IR_CAST)
+		return bool_equals(b, a);
+	if (a->op != IR_CAST || a->arg[0]->type != TYPE_BOOL || !ir_const_int(b, &c))
+		return NULL;
+	return c == 0 ? ir_unary(IR_NOT, a->arg[0]) : c == 1 ? a->arg[0] : boolean(a->pool, false);
+}
+
 expr ir_binary(enum ir_op op, expr a, expr b)
 {
 	ck(a->type == b->type || op == IR_SHL || op == IR_SHR);
@@ -175,6 +186,9 @@ expr ir_binary(enum ir_op op, expr a, expr b)
 			return a;
 		return unchanged(op, t, a, b, NULL);
 	}
+	expr known = op == IR_EQ ? bool_equals(a, b) : NULL;
+	if (known)
+		return known;
 	if (a->type == TYPE_INDEX)
 		return index_binary(op, a, b);
 	expr folded = ir_fold(a->pool, op, t, 2, (expr[]){ a, b });

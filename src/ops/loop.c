@@ -1,13 +1,17 @@
 /* Loop: a graph that is run m times, or as long as a condition holds that it gives, with states that it hands on; what else
  * it gives in each turn is put together along a first axis.
  *
- * The number of turns is m where that is known; where it is data, or there is no m, turns end by the condition alone, and
- * there is no bound for what they put together: such a loop can only have states. Where the condition may end it before m,
- * what is put together has a size that is known only at run time.
+ * The number of turns is m where that is known, or what the condition counts to (loop_trip.h). Where m is data, or there is
+ * none, turns end by the condition alone, and there is no bound for what they put together: such a loop can only have
+ * states. Where the condition may end it before m, what is put together has a size that is known only at run time.
  * Source: ONNX, operator Loop, opsets 1 to 25. */
 #include "ops/body_loop.h"
 
-enum { MANY_TURNS = 1 << 30 };
+#include <string.h>
+
+#include "ops/loop_trip.h"
+
+enum { MANY_TURNS = 1 << 30 }; /* as good as no number: exporters write the largest int64 */
 
 struct graph_loop {
 	struct lower *l;
@@ -15,10 +19,11 @@ struct graph_loop {
 	int states, collected;
 	struct value m, first_cond; /* optional */
 	bool bounded;               /* the number of turns is `trip` at most, and that is known */
+	bool m_known, counted;      /* `trip` is m, or at most it; the condition is counted in it */
 	expr trip;
 	struct lower_loop loop;
 	struct value *in, *out;     /* of the body: turn, condition, states; condition, states, what is collected */
-	struct value cond, *state;
+	struct value cond, *first, *state; /* first: what the states are before the loop */
 };
 
 /* The value of a bool that is known now. */
@@ -62,13 +67,16 @@ static int begin(struct graph_loop *x)
 		return lower_fail(l, ERR_MODEL, "it has %d outputs; its body gives %d.", l->outputs, x->states + x->collected);
 	if ((x->m.given && !is_one(x->m)) || (x->first_cond.given && !is_one(x->first_cond)))
 		return lower_fail(l, ERR_MODEL, "the number of turns and the condition must be one element each.");
-	x->bounded = x->m.given && (x->m.buf->data || x->m.buf->content);
+	x->m_known = x->m.given && (x->m.buf->data || x->m.buf->content);
 	x->trip = idx(l, MANY_TURNS);
-	if (x->bounded) {
+	if (x->m_known) {
 		struct exprs m;
+		int64_t turns;
 
 		TRY(lower_known(l, 0, &m));
-		x->trip = max_(m.at[0], idx(l, 0));
+		x->bounded = !ir_const_int(m.at[0], &turns) || turns < MANY_TURNS;
+		if (x->bounded)
+			x->trip = max_(m.at[0], idx(l, 0));
 	}
 	if (x->first_cond.given && is_known(x->first_cond, &holds) && !holds) {
 		x->bounded = true;
@@ -77,7 +85,16 @@ static int begin(struct graph_loop *x)
 	x->in = NEWN(a, struct value, x->body.inputs + 1);
 	x->out = NEWN(a, struct value, x->body.outputs + 1);
 	x->state = NEWN(a, struct value, x->states + 1);
+	x->first = NEWN(a, struct value, x->states + 1);
+	for (int i = 0; i < x->states; i++)
+		x->first[i] = lower_input(l, 2 + i);
 	return 0;
+}
+
+/* Handed on as it came: every turn reads what was there before the loop. */
+static bool stays(const struct graph_loop *x, int state)
+{
+	return strcmp(x->body.input[2 + state], x->body.output[1 + state]) == 0;
 }
 
 static void carry_states(struct graph_loop *x)
@@ -88,9 +105,13 @@ static void carry_states(struct graph_loop *x)
 	x->cond = lower_carry(l, &x->loop, x->body.input[1], TYPE_BOOL, &one,
 	                      x->first_cond.given ? at_first(x->first_cond) : num(l, TYPE_BOOL, 1));
 	for (int i = 0; i < x->states; i++) {
-		struct value v = lower_input(l, 2 + i);
+		struct value v = x->first[i];
 		struct space s = space_of(l, v);
 
+		if (stays(x, i)) {
+			x->state[i] = x->in[2 + i] = v;
+			continue;
+		}
 		x->state[i] = x->in[2 + i] = lower_carry(l, &x->loop, x->body.input[2 + i], value_type(v), &s, load(v, s.at));
 	}
 	x->in[0] = lower_map(l, x->body.input[0], TYPE_I64, &one, cast(x->loop.turn, TYPE_I64));
@@ -106,24 +127,38 @@ static expr condition(struct graph_loop *x)
 	bool known, holds = true, same = next.buf == x->cond.buf;
 	expr first = x->first_cond.given ? at_first(x->first_cond) : NULL, all = NULL;
 
-	if (x->first_cond.given && is_known(x->first_cond, &holds))
-		first = NULL; /* it holds, or there are no turns anyway */
+	if (x->first_cond.given && (is_known(x->first_cond, &holds) || (x->counted && x->first_cond.buf->content)))
+		first = NULL; /* it holds, or there are no turns anyway, or it is counted */
 	for (int i = x->loop.first; i < l->program->stages.n && !same; i++) {
 		const struct ir_stage *s = l->program->stages.at[i];
 
 		same = s->out == next.buf && s->kind == IR_MAP && s->value->op == IR_LOAD && s->value->buf == x->cond.buf;
 	}
 	known = is_known(next, &holds);
-	if (same || (known && holds))
+	if (same || x->counted || (known && holds))
 		all = first;
 	else
 		all = at_first(x->cond);
-	if (!x->bounded && x->m.given) {
+	if (x->m.given && !x->m_known) {
 		expr more = lt(x->loop.turn, cast(at_first(x->m), TYPE_INDEX));
 
 		all = all ? and_(more, all) : more;
 	}
 	return all;
+}
+
+/* Where the condition counts: so many turns. */
+static void count_condition(struct graph_loop *x)
+{
+	struct loop_trip t = { .l = x->l, .loop = &x->loop, .states = x->states, .first = x->first, .state = x->state,
+		               .next = x->out + 1, .first_cond = x->first_cond, .cond = x->out[0] };
+	expr trip = loop_trip(&t);
+
+	if (!trip)
+		return;
+	x->trip = x->bounded ? min_(x->trip, trip) : trip;
+	x->bounded = x->counted = true;
+	lower_trip(x->l, &x->loop, x->trip);
 }
 
 static int refuse_unbounded(struct lower *l)
@@ -158,13 +193,15 @@ static int lower(struct lower *l)
 	TRY(lower_graph(l, "body", x.body.inputs, x.in, x.body.outputs, x.out));
 	if (value_type(x.out[0]) != TYPE_BOOL || !is_one(x.out[0]))
 		return lower_fail(l, ERR_MODEL, "the condition that its body gives is no bool, or not one element.");
+	count_condition(&x);
 	lower_while(l, &x.loop, condition(&x));
 	struct space one = { 0 };
 
 	cond = value_rank(x.out[0]) ? lower_map(l, NULL, TYPE_BOOL, &one, at_first(x.out[0])) : x.out[0];
 	lower_next(l, &x.loop, x.cond, cond);
 	for (int i = 0; i < x.states; i++)
-		TRY(body_next(l, &x.loop, x.state[i], x.out[1 + i], x.body.input[2 + i]));
+		if (!stays(&x, i))
+			TRY(body_next(l, &x.loop, x.state[i], x.out[1 + i], x.body.input[2 + i]));
 	for (int i = 0; i < x.collected; i++)
 		wants |= lower_wants(l, x.states + i);
 	if (wants && !x.bounded)

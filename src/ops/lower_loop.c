@@ -59,6 +59,36 @@ struct value lower_collect(struct lower *l, struct lower_loop *loop, const char 
 	return out;
 }
 
+struct turn_swap {
+	expr from, to;
+};
+
+static expr put_turn(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct turn_swap *x = user;
+
+	(void)pool;
+	(void)arg;
+	return e == x->from ? x->to : NULL;
+}
+
+static void put_turn_in(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	*slot = ir_copy((*slot)->pool, *slot, put_turn, user);
+}
+
+void lower_trip(struct lower *l, struct lower_loop *loop, expr trip)
+{
+	struct ir_loop *it = loop->stage->loop;
+	struct turn_swap x = { it->index, ir_var(l->program->pool, TYPE_INDEX, it->index->name, trip) };
+
+	for (int i = loop->first; i < l->program->stages.n; i++)
+		ir_stage_exprs(l->program->stages.at[i], put_turn_in, &x);
+	it->trip = trip;
+	it->index = loop->turn = x.to;
+}
+
 void lower_while(struct lower *l, struct lower_loop *loop, expr cond)
 {
 	(void)l;

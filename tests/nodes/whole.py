@@ -36,6 +36,7 @@ MODELS = {
     "silero_vad_ifless": (VAD, "silero_vad/data/silero_vad_op18_ifless.onnx", SILERO),
     "silero_vad_openvino": (VAD, "silero_vad/data/silero_vad_openvino_16k.onnx", [2, 1, 128]),
     "silero_vad_sequence": (VAD, "silero_vad/data/silero_vad_16k_sequence.onnx", [5, 576]),
+    "nakdimon": (PIPER, "piper/hebrew/nakdimon.onnx", (42, [2, 20])),
     "tashkeel": (PIPER, "piper/tashkeel/model.onnx",
                  {"char_inputs": (53, [2, 24]), "diac_inputs": (15, [2, 24]), "input_lengths": numpy.array([24, 17])}),
     "magika": ("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", [3, 2048]),

@@ -51,8 +51,41 @@ def finish(d, inputs, node, outputs, constants, body):
                  functions=functions(d) if "own" in used else [], domains=("own",) if "own" in used else (), depth=20)
 
 
-@operator("Loop", plain=True, times=3)
+def counted(d):
+    """A loop without a number of turns, or with one that is none: its condition compares a state that counts."""
+    dtype, counter = d.choice(DTYPES), d.choice([numpy.int32, numpy.int64])
+    shape, fixed = d.shape(0, 2, 4, empty=0), d.chance(0.6)
+    start, step, limit = d.integer(-3, 3), d.integer(1, 3), d.integer(-2, 9)
+    going, collected = start < limit, d.integer(0, 2)
+    first = not d.chance(0.3)  # before the loop the condition is not asked, as in "do while"
+    collected *= going or not first
+    inputs = [numpy.array(2**63 - 1), numpy.array(going or not first), numpy.array(start, counter), numpy.array(limit, counter),
+              d.array(dtype, shape, -2, 2), d.array(dtype, shape, -2, 2)]
+    body = Body(d, dtype, shape, ["s2", "x5"], 1, fixed)
+    names = results(body, 1, collected)
+    body.nodes.append(helper.make_node("Add", ["s0", constant(body, counter(step))], ["next"]))
+    sides = ["next", "s1"]
+    if d.chance(0.5):
+        for side in ("next", "s1"):
+            body.nodes.append(helper.make_node("Cast", [side], [f"{side}_f"], to=TensorProto.FLOAT))
+        sides = ["next_f", "s1_f"]
+    if d.chance(0.3) and d.opset >= 12:
+        body.nodes.append(helper.make_node("LessOrEqual", sides, ["going_on"]))
+    else:
+        body.nodes.append(helper.make_node("Less", sides, ["going_on"]))
+    states = [info("s0", counter, []), info("s1", counter, []), info("s2", dtype)]
+    results_info = [info("next", counter, []), info("s1", counter, []), *(info(name, dtype) for name in names)]
+    graph = helper.make_graph(body.nodes, "body", [info("turn", numpy.int64, []), info("going", numpy.bool_, []), *states],
+                              [info("going_on", numpy.bool_, []), *results_info], body.initializers)
+    node = helper.make_node("Loop", ["x0" if d.chance(0.3) else "", "x1" if first and d.chance(0.8) else "", "x2", "x3", "x4"],
+                            [f"y{i}" for i in range(3 + collected)], body=graph)
+    return finish(d, inputs, node, 3 + collected, (0, 1, 2, 3), body)
+
+
+@operator("Loop", plain=True, times=4)
 def loop(d):
+    if d.chance(0.25):
+        return counted(d)
     dtype = d.choice(DTYPES)
     shape, states, fixed = d.shape(0, 2, 4, empty=0), d.integer(1, 3), d.chance(0.6)
     turns = d.integer(0, 5)
