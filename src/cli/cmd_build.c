@@ -150,6 +150,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default all that NVRTC "
 		  "knows, "
 		  "and PTX for later ones" },
+		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME",
+		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },
 		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents, for the\ncommand that is printed: "

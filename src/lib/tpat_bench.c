@@ -5,7 +5,6 @@
 
 #include "base/embed.h"
 #include "check/verify.h"
-#include "sched/sched.h"
 #include "tune/tune.h"
 
 enum { REPEATS = 25, MEGABYTE = 1 << 20 };
@@ -57,7 +56,9 @@ static size_t rotated(const struct bench *b)
 static int measure(struct bench *b, struct tpat_timing *t, const struct ir_program *p, const struct tensor *in,
                    const struct tensor *want, struct tune_runner **r, struct arena *scratch, struct err *e)
 {
-	const struct ir_plan *plan = sched_program((struct ir_program *)p, NULL, NULL);
+	struct sched_target target;
+	tpat_target_of_device(&target, &b->dev->props);
+	const struct ir_plan *plan = sched_program((struct ir_program *)p, &target, NULL);
 	const struct tensor **inputs = NEWN(scratch, const struct tensor *, p->inputs.n + 1);
 	struct tensor *got = NEWN(scratch, struct tensor, p->outputs.n + 1);
 	const char *worst;

@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "gen/gen.h"
-#include "sched/sched.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
@@ -30,6 +29,7 @@ struct build {
 	struct {
 		VEC(struct made *);
 	} plugins;
+	struct sched_target target;
 	struct tensorrt_arch *arch;
 	int archs;
 	const char *deploy;
@@ -47,6 +47,7 @@ static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
+	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	TRY(make_plugins(b));   /* region -> program -> kernels */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
@@ -180,7 +181,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	struct made *m = NEW(b->arena, struct made);
 	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
 	memcpy(m->hash, hash, sizeof hash);
-	m->plan = sched_program(program, &sched_default_target, NULL);
+	m->plan = sched_program(program, &b->target, NULL);
 	if (b->o->dump) {
 		struct str text = str_new(b->arena);
 		const struct ir_plan *plan = m->plan;

@@ -6,8 +6,10 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "dev/dev.h"
 #include "emit/tensorrt/tensorrt.h"
 #include "graph/graph.h"
+#include "sched/sched.h"
 #include "tpat/tpat.h"
 
 struct tpat {
@@ -52,6 +54,12 @@ int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strin
                      struct err *e);
 /* "types of these values", for messages and lists: "f32[N,3], f32[3]". */
 const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct arena *a);
+
+/* ---- tpat_target.c: the GPU whose facts decide how kernels are made. */
+
+/* `gpu`: a name of the table (sched_targets), words of it, "native", or null: what `arch` names, if it is one alone. */
+int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e);
+void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
 
 /* ---- tpat_output.c: where a build's results go. They are made under temporary names and put in place together. */
 struct tpat_output {

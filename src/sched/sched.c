@@ -3,14 +3,6 @@
 
 #include <string.h>
 
-const struct sched_target sched_default_target = {
-	.arch = 90,
-	.processors = 132,
-	.bytes_per_ns = 3000,
-	.launch_ns = 2500,
-	.typical = 64,
-};
-
 const struct sched_rule *const sched_rules[] = {
 	&sched_rows,
 	&sched_map,

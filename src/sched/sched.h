@@ -17,12 +17,19 @@ struct sched_choice {
 
 /* What kernels are for. Facts of the device that rules and estimates may use. */
 struct sched_target {
+	const char *name;         /* "H100 SXM" */
 	int arch;                 /* 90 for sm_90 */
 	int processors;           /* multiprocessors */
 	double bytes_per_ns, launch_ns;
 	int64_t typical;          /* the extent assumed of a symbol when nothing better is known */
 };
-extern const struct sched_target sched_default_target;
+/* GPUs known by name; one without a name ends them. The first is what kernels are for when nothing is said. */
+extern const struct sched_target sched_targets[];
+#define sched_default_target (sched_targets[0])
+/* By its name, or words of it in any case ("orin nx"): the first one; null: none. */
+const struct sched_target *sched_target_named(const char *name);
+/* The one that stands for an architecture (90); null: none. */
+const struct sched_target *sched_target_of_arch(int arch);
 
 struct sched_rule {
 	const char *name;

@@ -1,0 +1,57 @@
+/* Which GPU's facts decide how kernels are made. */
+#include "lib/tpat_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tpat_target_of_device(struct sched_target *out, const struct dev_props *props)
+{
+	const struct sched_target *same = sched_target_of_arch(props->arch);
+	*out = same ? *same : sched_default_target;
+	if (props->arch == 0)
+		return;
+	out->name = props->name;
+	out->arch = props->arch;
+	if (props->sms > 0)
+		out->processors = props->sms;
+	/* Memory moves two words a clock; nine tenths of that can be had. */
+	if (props->memory_clock_khz > 0 && props->memory_bus_bits > 0)
+		out->bytes_per_ns = 0.9 * 2 * props->memory_clock_khz * 1e3 * (props->memory_bus_bits / 8) / 1e9;
+}
+
+static int native(struct sched_target *out, struct err *e)
+{
+	struct dev *d;
+	TRY(dev_open(&d, "cuda", "", e));
+	tpat_target_of_device(out, &d->props);
+	d->close(d);
+	return 0;
+}
+
+static int unknown(const char *gpu, struct arena *a, struct err *e)
+{
+	struct str s = str_new(a);
+	for (const struct sched_target *t = sched_targets; t->name; t++)
+		str_printf(&s, "%s%s", t == sched_targets ? "" : ", ", t->name);
+	err_set(e, ERR_USAGE, "\"%s\" is no GPU that tpat knows.", gpu);
+	return err_advise(e, "It knows %s. For another one, name one that is about as large and fast.", str_text(&s));
+}
+
+int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e)
+{
+	const struct sched_target *t = gpu ? sched_target_named(gpu) : NULL;
+	const char *only = arch->n == 1 ? arch->at[0] : "";
+	if (gpu && strcmp(gpu, "native") == 0)
+		return native(out, e);
+	if (gpu && !t)
+		return unknown(gpu, a, e);
+	if (!gpu && strcmp(only, "native") == 0) {
+		struct err why = { 0 };
+		if (native(out, &why) == 0) /* if not, compiling for it says so */
+			return 0;
+	}
+	if (!t && (str_starts(only, "sm_") || str_starts(only, "compute_")))
+		t = sched_target_of_arch(atoi(strchr(only, '_') + 1));
+	*out = t ? *t : sched_default_target;
+	return 0;
+}
