@@ -67,14 +67,16 @@ static int compile(struct dev *d, struct dev_code *out, const struct dev_source 
                    struct err *e)
 {
 	const struct gpu *g = d->state;
-	const struct embed_file *types = embed_find("rt/device/tpat_types.h"), *sort = embed_find("rt/device/tpat_sort.h");
+	const struct embed_file *types = embed_find("rt/device/tpat_types.h"), *sort = embed_find("rt/device/tpat_sort.h"),
+	                        *mma = embed_find("rt/device/tpat_mma.h");
 	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text },
 		                                   { "tpat_sort.h", sort->text },
+		                                   { "tpat_mma.h", mma->text },
 		                                   { "tpat_device.h", g->device_header } };
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
 		                     .header = header,
-		                     .headers = g->device_header ? 3 : 2,
+		                     .headers = g->device_header ? 4 : 3,
 		                     .arch = d->props.arch,
 		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));

@@ -121,8 +121,9 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 static int prepare(struct builder *b)
 {
 	static const char *const sources[] = { "rt/device/tpat_device.h", "rt/device/tpat_types.h",
-		                               "rt/device/tpat_sort.h",
-		                               "tests/emulator/emulator_cuda.h", "tests/emulator/emulator_host.h",
+		                               "rt/device/tpat_sort.h", "rt/device/tpat_mma.h",
+		                               "tests/emulator/emulator_cuda.h", "tests/emulator/emulator_mma.h",
+		                               "tests/emulator/emulator_host.h",
 		                               "tests/emulator/emulator_hooks.cpp" };
 	struct arena *a = b->arena;
 	uint64_t hash = hash_str(hash_str(1, b->cxx), b->root);

@@ -1,5 +1,5 @@
 /* CUDA C for a C++17 compiler: what kernel texts use of the language and its built-in functions. Compiled in front of
- * every text (as a precompiled header), together with tpat_device.h and tpat_sort.h. */
+ * every text (as a precompiled header), together with tpat_device.h, tpat_mma.h and tpat_sort.h. */
 #ifndef TPAT_TESTS_EMULATOR_CUDA_H
 #define TPAT_TESTS_EMULATOR_CUDA_H
 
@@ -255,7 +255,10 @@ static inline int __float2int_ru(float x) { return (int)ceilf(x); }
 static inline int __float2int_rz(float x) { return (int)x; }
 static inline float __int2float_rn(int x) { return (float)x; }
 
+#include "emulator_mma.h"
+
 #include "tpat_device.h"
+#include "tpat_mma.h"
 #include "tpat_sort.h"
 
 #endif

@@ -9,9 +9,10 @@ struct emulator_triple {
 	unsigned x, y, z;
 };
 
-/* threadIdx, blockIdx, blockDim, gridDim of the thread that runs. */
+/* threadIdx, blockIdx, blockDim, gridDim of the thread that runs; the number of its block in the process, from 1. */
 struct emulator_index {
 	struct emulator_triple thread, block, block_dim, grid_dim;
+	unsigned block_id;
 };
 
 enum emulator_exchange {

@@ -317,7 +317,7 @@ static void run_block(void)
 	run.alive = run.threads;
 	run.waiting = 0;
 	run.vote_count = 0;
-	emulator_now.block_id++;
+	run.here->block_id = ++emulator_now.block_id;
 	emulator_now.epoch++;
 	memset(emulator_now.warp_epoch, 0, sizeof emulator_now.warp_epoch);
 	if (!emulator_now.kernel->fibres) {

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tpat_mma.h: what kernels of contractions call. Products of small matrices by the tensor cores, the pieces ("fragments") of
+ * them that the lanes of a warp hold, tiles in shared memory that are read without bank conflicts, and copies from global to
+ * shared memory that run while the threads go on.
+ *
+ * Everything named mma_... is done by all 32 lanes of a warp together. GPUs before sm_80 get the same results, in the same
+ * lanes, from shuffles and ordinary arithmetic. Compiled like tpat_device.h. Sources: PTX ISA, "Matrix Fragments for
+ * mma.m16n8k16 with floating point type", "Matrix Fragments for mma.m16n8k32", "ldmatrix", "cp.async". */
+#ifndef TPAT_MMA_H
+#define TPAT_MMA_H
+
+#include "tpat_device.h"
+
+#define TPAT_FN __device__ __forceinline__
+
+/* ---- Fragments --------------------------------------------------------------------------------------------------- */
+
+/* A product is 16 x 8: sum[m][n] += a[m][k] * b[k][n], with k over 32 bytes: 16 elements of f16 or bf16, 32 of i8 or u8.
+ * A word holds 4 bytes that follow each other along k. Of lane 4 * g + t (g: 0 .. 7, t: 0 .. 3), with E elements a word:
+ *   a.word[i]   row g + 8 * (i % 2), from element E * t + 4 * E * (i / 2) along k on
+ *   b.word[i]   column g, from element E * t + 4 * E * i along k on
+ *   sum.at[i]   row g + 8 * (i / 2), column 2 * t + i % 2: see mma_row(), mma_column() */
+template <class T> struct mma_a { u32 word[4]; };
+template <class T> struct mma_b { u32 word[2]; };
+template <class S> struct mma_sum { S at[4]; };
+
+TPAT_FN int mma_row(int i) { return warp_lane() / 4 + i / 2 * 8; }
+TPAT_FN int mma_column(int i) { return warp_lane() % 4 * 2 + i % 2; }
+template <class T> TPAT_FN constexpr int mma_depth() { return 32 / (int)sizeof(T); } /* the extent of k */
+
+/* What each lane of the warp has. Lanes ask together, each for a lane of its own. */
+template <class T> struct mma_lanes {
+#ifdef TPAT_EMULATOR
+	const char *all;
+	TPAT_FN mma_lanes(const T &mine) : all(emulator_show(&mine, sizeof mine)) {}
+	TPAT_FN T of(int lane) const
+	{
+		T v;
+		memcpy(&v, all + lane * EMULATOR_SHOWN, sizeof v);
+		return v;
+	}
+#else
+	T mine;
+	TPAT_FN mma_lanes(const T &mine) : mine(mine) {}
+	TPAT_FN T of(int lane) const { return shuffle(mine, lane); }
+#endif
+};
+
+/* Element i of a word, as what products of such elements are made in. */
+template <class T> TPAT_FN auto mma_element(u32 word, int i)
+{
+	if constexpr (sizeof(T) == 1)
+		return (int)(T)(word >> 8 * i);
+	else
+		return to_f32(T{ (u16)(word >> 16 * i) });
+}
+
+/* The definition: what the tensor cores do, by shuffles. */
+template <class A, class B, class S>
+TPAT_FN void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)
+{
+	const int g = warp_lane() / 4, t = warp_lane() % 4;
+	const mma_lanes<mma_a<A>> rows(a);
+	const mma_lanes<mma_b<B>> columns(b);
+	for (int q = 0; q < 4; q++) {
+		const mma_a<A> row = rows.of(4 * g + q);
+		const mma_b<B> left = columns.of(4 * (2 * t) + q), right = columns.of(4 * (2 * t + 1) + q);
+		for (int half = 0; half < 2; half++)
+			for (int e = 0; e < 4 / (int)sizeof(A); e++)
+				for (int i = 0; i < 4; i++) {
+					const S x = mma_element<A>(row.word[2 * half + i / 2], e);
+					const S y = mma_element<B>((i % 2 ? right : left).word[half], e);
+					if constexpr (sizeof(A) == 1)
+						sum.at[i] = (int)((u32)sum.at[i] + (u32)(x * y)); /* wraps */
+					else
+						sum.at[i] = x * y + sum.at[i];
+				}
+	}
+}
+
+/* sum += a b. Products are exact, sums in f32 or, wrapping, in i32. */
+#if TPAT_ARCH >= 800
+#define TPAT_MMA(A, B, S, c, instruction)                                                                            \
+	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)                                      \
+	{                                                                                                            \
+		asm volatile("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "       \
+			     "{%0, %1, %2, %3};"                                                                     \
+			     : "+" c(sum.at[0]), "+" c(sum.at[1]), "+" c(sum.at[2]), "+" c(sum.at[3])                \
+			     : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]),       \
+			       "r"(b.word[1]));                                                                      \
+	}
+#else
+#define TPAT_MMA(A, B, S, c, instruction)                                                                            \
+	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b) { mma_by_lanes(sum, a, b); }
+#endif
+TPAT_MMA(f16, f16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32")
+TPAT_MMA(bf16, bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
+TPAT_MMA(i8, i8, int, "r", "m16n8k32.row.col.s32.s8.s8.s32")
+TPAT_MMA(i8, u8, int, "r", "m16n8k32.row.col.s32.s8.u8.s32")
+TPAT_MMA(u8, i8, int, "r", "m16n8k32.row.col.s32.u8.s8.s32")
+TPAT_MMA(u8, u8, int, "r", "m16n8k32.row.col.s32.u8.u8.s32")
+#undef TPAT_MMA
+
+/* Two neighbouring products' sums, of 16 columns together, as the left operand of a product over these columns. */
+TPAT_FN u32 mma_pack(float low, float high, f16) { return round_f16(low).bits | (u32)round_f16(high).bits << 16; }
+TPAT_FN u32 mma_pack(float low, float high, bf16) { return round_bf16(low).bits | (u32)round_bf16(high).bits << 16; }
+template <class T> TPAT_FN mma_a<T> mma_a_of(const mma_sum<float> &left, const mma_sum<float> &right)
+{
+	return { { mma_pack(left.at[0], left.at[1], T()), mma_pack(left.at[2], left.at[3], T()),
+		   mma_pack(right.at[0], right.at[1], T()), mma_pack(right.at[2], right.at[3], T()) } };
+}
+
+/* ---- Tiles in shared memory -------------------------------------------------------------------------------------- */
+
+/* ROWS x COLUMNS elements; a row is 32 or more bytes, a power of two. The 16-byte pieces of a row change places with the row's
+ * number (exclusive or), so that the same piece of 8 rows behind each other, and 8 pieces behind each other of one row, lie
+ * in different banks. */
+template <class T, int ROWS, int COLUMNS> struct shared_tile {
+	static const int piece_elements = 16 / (int)sizeof(T), pieces = COLUMNS / piece_elements;
+	static_assert(pieces >= 2 && (pieces & (pieces - 1)) == 0, "rows of 32, 64, 128 ... bytes");
+	uint4 memory[ROWS * pieces];
+
+	/* The 16 bytes that element (row, column) is in. */
+	TPAT_FN T *piece(int row, int column)
+	{
+		const int turn = pieces >= 8 ? row % 8 : row / (8 / pieces) % pieces;
+		return (T *)&memory[row * pieces + (column / piece_elements ^ turn)];
+	}
+	TPAT_FN T *element(int row, int column) { return piece(row, column) + column % piece_elements; }
+};
+
+/* Four 8 x 8 matrices of 2-byte elements (or 8 x 16 bytes). Lane 8 * i + r says where row r of matrix i is; word[i] of lane
+ * 4 * g + t is then elements 2 * t and 2 * t + 1 of row g of matrix i, or, TURNED, of column g. */
+template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void *row)
+{
+#if TPAT_ARCH >= 750
+	u32 at;
+	asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(row));
+	if constexpr (TURNED)
+		asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+			     : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
+	else
+		asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+			     : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
+#else
+	struct row_words { u32 at[4]; } mine;
+	load(mine.at, (const u32 *)row);
+	const int g = warp_lane() / 4, t = warp_lane() % 4;
+	const mma_lanes<row_words> rows(mine);
+	for (int i = 0; i < 4; i++) {
+		if constexpr (TURNED) {
+			const row_words low = rows.of(8 * i + 2 * t), high = rows.of(8 * i + 2 * t + 1);
+			u32 a = 0, b = 0; /* no index into registers that the compiler does not know */
+			for (int j = 0; j < 4; j++) {
+				a = j == g / 2 ? low.at[j] : a;
+				b = j == g / 2 ? high.at[j] : b;
+			}
+			word[i] = (a >> g % 2 * 16 & 0xffff) | b >> g % 2 * 16 << 16;
+		} else {
+			const row_words row = rows.of(8 * i + g);
+			for (int j = 0; j < 4; j++)
+				word[i] = j == t ? row.at[j] : word[i];
+		}
+	}
+#endif
+}
+
+/* Rows m .. m + 15 of the left operand, mma_depth() elements from k on: out of a tile whose rows run along k; or (turned,
+ * elements of 2 bytes) whose rows run along m. */
+template <class T, int ROWS, int COLUMNS>
+TPAT_FN void mma_load_a(mma_a<T> &a, shared_tile<T, ROWS, COLUMNS> &tile, int m, int k)
+{
+	const int lane = warp_lane();
+	mma_load_matrices<false>(a.word, tile.piece(m + lane % 16, k + lane / 16 * tile.piece_elements));
+}
+template <class T, int ROWS, int COLUMNS>
+TPAT_FN void mma_load_a_turned(mma_a<T> &a, shared_tile<T, ROWS, COLUMNS> &tile, int m, int k)
+{
+	static_assert(sizeof(T) == 2, "what is turned are elements of two bytes");
+	const int lane = warp_lane();
+	mma_load_matrices<true>(a.word, tile.piece(k + lane % 8 + lane / 16 * 8, m + lane / 8 % 2 * 8));
+}
+
+/* Columns n .. n + 15 of the right operand, for two products: out of a tile whose rows run along k, or (turned) along n. */
+template <class T, int ROWS, int COLUMNS>
+TPAT_FN void mma_load_b(mma_b<T> &left, mma_b<T> &right, shared_tile<T, ROWS, COLUMNS> &tile, int n, int k)
+{
+	const int lane = warp_lane();
+	u32 word[4];
+	mma_load_matrices<false>(word, tile.piece(n + lane % 8 + lane / 16 * 8,
+						  k + lane / 8 % 2 * tile.piece_elements));
+	left = { { word[0], word[1] } };
+	right = { { word[2], word[3] } };
+}
+template <class T, int ROWS, int COLUMNS>
+TPAT_FN void mma_load_b_turned(mma_b<T> &left, mma_b<T> &right, shared_tile<T, ROWS, COLUMNS> &tile, int n, int k)
+{
+	static_assert(sizeof(T) == 2, "what is turned are elements of two bytes");
+	const int lane = warp_lane();
+	u32 word[4];
+	mma_load_matrices<true>(word, tile.piece(k + lane % 16, n + lane / 16 * 8));
+	left = { { word[0], word[1] } };
+	right = { { word[2], word[3] } };
+}
+
+/* ---- Copies that run beside the thread --------------------------------------------------------------------------- */
+
+/* BYTES (4, 8 or 16, both addresses a multiple of it) from global to shared memory; zeros where not `inside`: nothing is
+ * read then. Copies belong to the group that the next copy_commit() closes; copy_wait<N>() returns when all but the N newest
+ * closed groups have arrived. Other threads see them behind a __syncthreads() behind that. */
+template <int BYTES> TPAT_FN void copy_async(void *shared, const void *global, bool inside)
+{
+	static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "4, 8 or 16 bytes");
+#ifdef TPAT_EMULATOR
+	emulator_copy_async(shared, global, BYTES, inside);
+#elif TPAT_ARCH >= 800
+	u32 at;
+	asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(shared));
+	if constexpr (BYTES == 16) /* past the L1 cache: nobody else in this processor reads it */
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(at), "l"(global), "r"(inside ? 16 : 0)
+			     : "memory");
+	else
+		asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" :: "r"(at), "l"(global),
+			     "r"(inside ? BYTES : 0), "n"(BYTES) : "memory");
+#else
+	u32 word[BYTES / 4] = {};
+	if (inside)
+		load(word, (const u32 *)global);
+	store((u32 *)shared, word);
+#endif
+}
+
+TPAT_FN void copy_commit()
+{
+#ifdef TPAT_EMULATOR
+	emulator_copy_commit();
+#elif TPAT_ARCH >= 800
+	asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+template <int N> TPAT_FN void copy_wait()
+{
+#ifdef TPAT_EMULATOR
+	emulator_copy_wait(N);
+#elif TPAT_ARCH >= 800
+	asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+#endif
+}
+
+#undef TPAT_FN
+#endif

@@ -1,0 +1,89 @@
+/* For tpat_mma.h on the emulator: what the lanes of a warp show each other, and copies that are under way. Part of
+ * emulator_cuda.h. */
+#ifndef TPAT_TESTS_EMULATOR_MMA_H
+#define TPAT_TESTS_EMULATOR_MMA_H
+
+enum { EMULATOR_SHOWN = 16, EMULATOR_SHOWS = 4, EMULATOR_COPIES = 128, EMULATOR_THREADS = 1024 };
+
+static inline EMULATOR_RAW int emulator_thread()
+{
+	return (int)(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
+}
+
+/* ---- Values of a warp: each lane's n bytes, EMULATOR_SHOWN apart. They stand until the warp has shown two more times. Lanes
+ * wait for each other as in a vote, which orders no accesses to memory. ---- */
+static struct {
+	unsigned block[EMULATOR_THREADS]; /* whose count it is */
+	unsigned count[EMULATOR_THREADS];
+	char value[EMULATOR_SHOWS][EMULATOR_THREADS][EMULATOR_SHOWN];
+} emulator_shown;
+
+static inline EMULATOR_RAW const char *emulator_show(const void *value, size_t n)
+{
+	int t = emulator_thread();
+	if (emulator_shown.block[t] != emulator_here.block_id) {
+		emulator_shown.block[t] = emulator_here.block_id;
+		emulator_shown.count[t] = 0;
+	}
+	unsigned turn = emulator_shown.count[t]++ % EMULATOR_SHOWS;
+	memcpy(emulator_shown.value[turn][t], value, n);
+	emulator_host.exchange(EMULATOR_BALLOT, 0xffffffff, 1, 0, 32, __FILE__, __LINE__);
+	return emulator_shown.value[turn][t & ~31];
+}
+
+/* ---- Copies arrive when the thread waits for them, not before: until then there is nothing but ones. ---- */
+struct emulator_copy {
+	void *to;
+	unsigned bytes, group;
+	char data[16];
+};
+static struct emulator_copies {
+	unsigned block, group; /* closed until now */
+	int n;
+	struct emulator_copy copy[EMULATOR_COPIES];
+} emulator_copies[EMULATOR_THREADS];
+
+static inline EMULATOR_RAW struct emulator_copies *emulator_copies_here()
+{
+	struct emulator_copies *c = &emulator_copies[emulator_thread()];
+	if (c->block != emulator_here.block_id) {
+		c->block = emulator_here.block_id;
+		c->group = 0;
+		c->n = 0;
+	}
+	return c;
+}
+
+static inline EMULATOR_RAW void emulator_copy_async(void *to, const void *from, size_t n, bool inside)
+{
+	struct emulator_copies *c = emulator_copies_here();
+	if (c->n == EMULATOR_COPIES)
+		emulator_host.fail("has more copies under way than the emulator holds");
+	struct emulator_copy *copy = &c->copy[c->n++];
+	char ones[16];
+	copy->to = to;
+	copy->bytes = (unsigned)n;
+	copy->group = c->group;
+	memset(copy->data, 0, sizeof copy->data);
+	memset(ones, 0xff, sizeof ones);
+	if (inside)
+		emulator_load(copy->data, from, n);
+	emulator_store(to, ones, n);
+}
+
+static inline EMULATOR_RAW void emulator_copy_commit() { emulator_copies_here()->group++; }
+
+static inline EMULATOR_RAW void emulator_copy_wait(unsigned newest)
+{
+	struct emulator_copies *c = emulator_copies_here();
+	int left = 0;
+	for (int i = 0; i < c->n; i++) {
+		if (c->copy[i].group + newest < c->group)
+			emulator_store(c->copy[i].to, c->copy[i].data, c->copy[i].bytes);
+		else
+			c->copy[left++] = c->copy[i];
+	}
+	c->n = left;
+}
+
+#endif
