@@ -96,16 +96,11 @@ int sched_choices(const struct ir_program *p, const struct ir_stage *s, const st
 struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given)
 {
 	struct ir_plan *plan = NEW(p->arena, struct ir_plan);
-	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct sched_choice *choice = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
 	plan->program = p;
-	for (int i = 0; i < p->stages.n;) {
-		const struct ir_stage *s = p->stages.at[i];
-		if (given && given[i].rule)
-			choice[0] = given[i];
-		else
-			sched_choices(p, s, t ? t : &sched_default_target, choice);
-		i += sched_span(p, s, &choice[0]);
-		choice[0].rule->apply(plan, s, &choice[0]);
-	}
+	sched_decide(p, t, given, choice);
+	for (int i = 0; i < p->stages.n; i++)
+		if (choice[i].rule)
+			choice[i].rule->apply(plan, p->stages.at[i], &choice[i]);
 	return plan;
 }

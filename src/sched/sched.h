@@ -66,8 +66,24 @@ int sched_choices(const struct ir_program *p, const struct ir_stage *s, const st
 double sched_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
 		      const struct sched_target *t);
 
-/* The whole program with the best choice for each stage, or those in `given` (one a stage; a null rule: the best; those of
- * stages that an earlier choice makes are passed over). */
+/* The choice that makes each stage, into out[p->stages.n]: the best, or those in `given` (one a stage; a null rule: the best;
+ * those of stages that an earlier choice makes are passed over). Stages that an earlier choice makes have a null rule. */
+void sched_decide(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given,
+		  struct sched_choice *out);
+/* The whole program with these choices. */
 struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given);
+
+/* Decisions as text, the one form of them: "0 rows@1 256,8,3; 3 map@1 4": the first stage that a choice makes, its rule, the
+ * rule's version, its parameters. `c` is what sched_decide gave. Equal programs (ir_hash) have equal texts. */
+char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);
+/* And back, into out[p->stages.n]. The text may be of any origin: false, and why as a clause, unless it decides every stage of
+ * this program by a rule that applies, in the rule's present version, with parameters that the rule would try for `t`. */
+bool sched_decisions_parse(struct sched_choice *out, const char *text, const struct ir_program *p,
+			   const struct sched_target *t, const char **why, struct arena *a);
+/* What can be said of a text without its program: whether it is one, of rules that there are in their present versions. */
+bool sched_decisions_current(const char *text, const char **why, struct arena *a);
+/* The extents that a program runs at, as text: the value of each symbol in the inputs' extents, in their order ("8,768"; "?":
+ * unknown). Holds no names, so that equal programs have equal texts; "" where all extents are constant. */
+char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *user, struct arena *a);
 
 #endif

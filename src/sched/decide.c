@@ -1,0 +1,193 @@
+/* Decisions: which choice makes each stage of a program; their text form, and the way back, which trusts nothing. */
+#include "sched/build.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sched_decide(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given,
+                  struct sched_choice *out)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	for (int i = 0, span; i < p->stages.n; i += span) {
+		const struct ir_stage *s = p->stages.at[i];
+		if (given && given[i].rule)
+			choice[0] = given[i];
+		else
+			sched_choices(p, s, t ? t : &sched_default_target, choice);
+		span = sched_span(p, s, &choice[0]);
+		out[i] = choice[0];
+		for (int k = 1; k < span && i + k < p->stages.n; k++)
+			out[i + k] = (struct sched_choice){ 0 };
+	}
+}
+
+/* ---- Text. */
+
+static int params_of(const struct sched_rule *r)
+{
+	int n = 0;
+	while (n < SCHED_MAX_PARAMS && r->params[n])
+		n++;
+	return n;
+}
+
+char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a)
+{
+	struct str s = str_new(a);
+	for (int i = 0; i < p->stages.n; i++) {
+		if (!c[i].rule)
+			continue;
+		str_printf(&s, "%s%d %s@%d", s.n ? "; " : "", i, c[i].rule->name, c[i].rule->version);
+		for (int k = 0; k < params_of(c[i].rule); k++)
+			str_printf(&s, "%s%d", k ? "," : " ", c[i].param[k]);
+	}
+	return (char *)str_text(&s);
+}
+
+/* "N" or "-N" as an int, and nothing else. */
+static bool read_int(const char **at, int *out)
+{
+	const char *p = *at;
+	bool minus = *p == '-';
+	long long x = 0;
+	p += minus;
+	if (*p < '0' || *p > '9' || (*p == '0' && p[1] >= '0' && p[1] <= '9'))
+		return false;
+	for (; *p >= '0' && *p <= '9'; p++)
+		if ((x = x * 10 + (*p - '0')) > INT_MAX)
+			return false;
+	*out = (int)(minus ? -x : x);
+	*at = p;
+	return true;
+}
+
+static bool skip(const char **at, const char *text)
+{
+	size_t n = strlen(text);
+	if (strncmp(*at, text, n) != 0)
+		return false;
+	*at += n;
+	return true;
+}
+
+/* One decision: "3 map@1 4". */
+static bool read_decision(const char **at, int *stage, struct sched_choice *c, const char **why, struct arena *a)
+{
+	char name[64];
+	int version;
+	*c = (struct sched_choice){ 0 };
+	*why = "it is no text of decisions";
+	if (!read_int(at, stage) || *stage < 0 || !skip(at, " "))
+		return false;
+	size_t n = strcspn(*at, "@ ;,");
+	if (n == 0 || n >= sizeof name)
+		return false;
+	memcpy(name, *at, n);
+	name[n] = 0;
+	*at += n;
+	if (!skip(at, "@") || !read_int(at, &version))
+		return false;
+	c->rule = sched_find(name);
+	if (!c->rule) {
+		*why = arena_printf(a, "there is no rule %s", name);
+		return false;
+	}
+	if (version != c->rule->version) {
+		*why = arena_printf(a, "rule %s has version %d now, not %d", name, c->rule->version, version);
+		return false;
+	}
+	for (int k = 0; k < params_of(c->rule); k++)
+		if (!skip(at, k ? "," : " ") || !read_int(at, &c->param[k])) {
+			*why = arena_printf(a, "rule %s has %d parameters", name, params_of(c->rule));
+			return false;
+		}
+	return true;
+}
+
+bool sched_decisions_current(const char *text, const char **why, struct arena *a)
+{
+	struct sched_choice c;
+	int stage, last = -1;
+	for (const char *at = text;;) {
+		if (!read_decision(&at, &stage, &c, why, a))
+			return false;
+		if (stage <= last || (*at && !skip(&at, "; "))) {
+			*why = "it is no text of decisions";
+			return false;
+		}
+		last = stage;
+		if (!*at)
+			return true;
+	}
+}
+
+/* ---- The way back. */
+
+/* Whether the rule itself would try this choice for this stage. */
+static bool is_candidate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                         const struct sched_target *t, const char **why)
+{
+	struct sched_choice one[SCHED_MAX_CHOICES];
+	if (!c->rule->applicable(p, s, why))
+		return false;
+	int n = c->rule->candidates(p, s, t, one);
+	for (int i = 0; i < n; i++)
+		if (memcmp(one[i].param, c->param, sizeof c->param) == 0)
+			return true;
+	*why = "its parameters are none that the rule would try";
+	return false;
+}
+
+bool sched_decisions_parse(struct sched_choice *out, const char *text, const struct ir_program *p,
+                           const struct sched_target *t, const char **why, struct arena *a)
+{
+	const char *at = text;
+	t = t ? t : &sched_default_target;
+	for (int i = 0, span, stage; i < p->stages.n; i += span) {
+		const struct ir_stage *s = p->stages.at[i];
+		const char *reason;
+		if ((i && !skip(&at, "; ")) || !*at) {
+			*why = arena_printf(a, "it decides nothing for stage %d", i);
+			return false;
+		}
+		if (!read_decision(&at, &stage, &out[i], why, a))
+			return false;
+		if (stage != i) {
+			*why = arena_printf(a, "it decides stage %d where stage %d is due", stage, i);
+			return false;
+		}
+		if (!is_candidate(p, s, &out[i], t, &reason)) {
+			*why = arena_printf(a, "rule %s does not fit stage %d: %s", out[i].rule->name, i, reason);
+			return false;
+		}
+		span = sched_span(p, s, &out[i]);
+		for (int k = 1; k < span && i + k < p->stages.n; k++)
+			out[i + k] = (struct sched_choice){ 0 };
+	}
+	if (*at)
+		*why = "it decides more stages than there are";
+	return !*at;
+}
+
+/* ---- Extents as text. */
+
+char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *user, struct arena *a)
+{
+	struct str s = str_new(a);
+	struct map seen = map_new(a);
+	int64_t x;
+	vec_each (in, &p->inputs)
+		for (int k = 0; k < (*in)->rank; k++) {
+			expr d = (*in)->dim[k];
+			if (d->op != IR_SYMBOL || map_get(&seen, d->name))
+				continue;
+			map_put(&seen, d->name, (void *)d);
+			str_add(&s, seen.n > 1 ? "," : "");
+			if (value(user, d->name, &x))
+				str_printf(&s, "%lld", (long long)x);
+			else
+				str_add(&s, "?");
+		}
+	return (char *)str_text(&s);
+}

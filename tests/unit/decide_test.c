@@ -1,0 +1,135 @@
+/* Decisions as text: what is written is read back; everything else is refused, with a reason. */
+#include "sched/sched.h"
+
+#include "test.h"
+
+static const char program_text[] =
+        "program norm(x: f16[N,768], scale: f16[768]) -> (y: f16[N,768], sums: f32[N])\n"
+        "  mean: f32[N,1] = sum (i, j | r<768) f32(x[i, r]) then it / 768.0\n"
+        "  y: f16[N,768] = map (i, j) f16((f32(x[i, j]) - mean[i, 0]) * f32(scale[j]))\n"
+        "  sums: f32[N] = sum (i | r<768) f32(scale[r]) * f32(i)\n";
+
+static struct ir_program *parse(const char *text, struct arena *a)
+{
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		printf("%s%s\n%s", e.where, e.text, text);
+	return p;
+}
+
+static void check_refused(const char *text, const char *says, const struct ir_program *p, struct arena *a)
+{
+	struct sched_choice c[8];
+	const char *why = "";
+	bool fine = sched_decisions_parse(c, text, p, NULL, &why, a);
+	if (!test_check(!fine && strstr(why, says), __FILE__, __LINE__, says))
+		printf("  \"%s\": %s\n", text, fine ? "taken" : why);
+}
+
+static bool same(const struct sched_choice *x, const struct sched_choice *y, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (x[i].rule != y[i].rule || (x[i].rule && memcmp(x[i].param, y[i].param, sizeof x[i].param) != 0))
+			return false;
+	return true;
+}
+
+/* Every choice of every stage, with the best ones around it. */
+static void test_round_trip(struct ir_program *p, struct arena *a)
+{
+	int tried = 0;
+	for (int i = 0; i < p->stages.n; i++) {
+		struct sched_choice choice[SCHED_MAX_CHOICES];
+		int n = sched_choices(p, p->stages.at[i], &sched_default_target, choice);
+		for (int k = 0; k < n; k++) {
+			struct sched_choice given[8] = { 0 }, c[8] = { 0 }, back[8] = { 0 };
+			const char *why = "";
+			given[i] = choice[k];
+			sched_decide(p, NULL, given, c);
+			if (!c[i].rule)
+				continue; /* an earlier choice makes it */
+			CHECK(same(&c[i], &choice[k], 1));
+			const char *text = sched_decisions_text(p, c, a);
+			if (!test_check(sched_decisions_parse(back, text, p, NULL, &why, a) && same(c, back, p->stages.n),
+			                __FILE__, __LINE__, "a text is read back"))
+				printf("  %s: %s\n", text, why);
+			CHECK(sched_decisions_current(text, &why, a));
+			CHECK_STR(sched_decisions_text(p, back, a), text);
+			tried++;
+		}
+	}
+	CHECK(tried > 8);
+}
+
+static void test_refused(const struct ir_program *p, struct arena *a)
+{
+	const char *why = "";
+	const int lanes = sched_find("reduce_thread")->version, map = sched_find("map")->version;
+	const char *mean = arena_printf(a, "0 reduce_thread@%d", lanes), *y = arena_printf(a, "1 map@%d 1", map),
+	           *sums = arena_printf(a, "2 reduce_thread@%d", lanes);
+	struct sched_choice c[8];
+	if (!test_check(sched_decisions_parse(c, arena_printf(a, "%s; %s; %s", mean, y, sums), p, NULL, &why, a), __FILE__,
+	                __LINE__, "the plain text is taken"))
+		printf("  %s\n", why);
+	check_refused("", "nothing for stage 0", p, a);
+	check_refused(mean, "nothing for stage 1", p, a);
+	check_refused("rubbish", "no text of decisions", p, a);
+	check_refused(arena_printf(a, "%s, %s", mean, y), "nothing for stage 1", p, a);
+	check_refused(arena_printf(a, "%s; %s; %s; 3 map@%d 1", mean, y, sums, map), "more stages", p, a);
+	check_refused(arena_printf(a, "%s; %s; %s ", mean, y, sums), "more stages", p, a);
+	check_refused(arena_printf(a, "%s; %s; %s", mean, sums, y), "decides stage 2 where stage 1 is due", p, a);
+	check_refused(arena_printf(a, "%s; 1 no_such_rule@1 4", mean), "no rule no_such_rule", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d 1", mean, map + 1), arena_printf(a, "version %d now", map), p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d", mean, map), "has 1 parameters", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d 4,4", mean, map), "nothing for stage 2", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d 3", mean, map), "none that the rule would try", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d -1", mean, map), "none that the rule would try", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d 99999999999999999999", mean, map), "has 1 parameters", p, a);
+	check_refused(arena_printf(a, "%s; 1 reduce_thread@%d", mean, lanes), "does not fit stage 1", p, a);
+	check_refused(arena_printf(a, "0 map@%d 1; %s; %s", map, y, sums), "the stage is no map", p, a);
+	CHECK(!sched_decisions_current("0 map@999 4", &why, a) && strstr(why, "version"));
+	CHECK(!sched_decisions_current("0 nothing@1 4", &why, a) && strstr(why, "no rule"));
+	CHECK(!sched_decisions_current("", &why, a));
+	CHECK(!sched_decisions_current(arena_printf(a, "1 map@%d 4; 1 map@%d 4", map, map), &why, a));
+	CHECK(!sched_decisions_current(arena_printf(a, "1 map@%d 4;", map), &why, a));
+	CHECK(sched_decisions_current(arena_printf(a, "1 map@%d 4; 5 map@%d 8", map, map), &why, a));
+}
+
+static bool extent(void *user, const char *name, int64_t *value)
+{
+	(void)user;
+	*value = *name == 'N' || *name == 'A' ? 8 : 100;
+	return *name != '?';
+}
+
+static void test_shape(struct arena *a)
+{
+	struct ir_program *p = parse("program p(x: f32[N,768,M], y: f32[M,N]) -> (z: f32[N])\n"
+	                             "  z: f32[N] = map (i) x[i, 0, 0] * y[0, i]\n", a);
+	struct ir_program *q = parse("program q(u: f32[A,768,B], t: f32[B,A]) -> (w: f32[A])\n"
+	                             "  w: f32[A] = map (i) u[i, 0, 0] * t[0, i]\n", a);
+	struct ir_program *r = parse("program r(x: f32[4]) -> (z: f32[4])\n  z: f32[4] = map (i) x[i]\n", a);
+	char hp[33], hq[33];
+	if (!p || !q || !r)
+		return;
+	ir_hash(p, hp);
+	ir_hash(q, hq);
+	CHECK_STR(hp, hq);
+	CHECK_STR(sched_shape_text(p, extent, NULL, a), "8,100");
+	CHECK_STR(sched_shape_text(q, extent, NULL, a), "8,100"); /* without names */
+	CHECK_STR(sched_shape_text(r, extent, NULL, a), "");
+}
+
+int main(void)
+{
+	struct arena *a = arena_new();
+	struct ir_program *p = parse(program_text, a);
+	if (p) {
+		test_round_trip(p, a);
+		test_refused(p, a);
+	}
+	test_shape(a);
+	arena_free(a);
+	return test_done();
+}
