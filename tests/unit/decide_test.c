@@ -107,8 +107,8 @@ static void test_shape(struct arena *a)
 {
 	struct ir_program *p = parse("program p(x: f32[N,768,M], y: f32[M,N]) -> (z: f32[N])\n"
 	                             "  z: f32[N] = map (i) x[i, 0, 0] * y[0, i]\n", a);
-	struct ir_program *q = parse("program q(u: f32[A,768,B], t: f32[B,A]) -> (w: f32[A])\n"
-	                             "  w: f32[A] = map (i) u[i, 0, 0] * t[0, i]\n", a);
+	struct ir_program *q = parse("program q(left: f32[A,768,B], right: f32[B,A]) -> (result: f32[A])\n"
+	                             "  result: f32[A] = map (i) left[i, 0, 0] * right[0, i]\n", a);
 	struct ir_program *r = parse("program r(x: f32[4]) -> (z: f32[4])\n  z: f32[4] = map (i) x[i]\n", a);
 	char hp[33], hq[33];
 	if (!p || !q || !r)
