@@ -2,11 +2,13 @@
  * program of its own, which a backend runs; the results are compared.
  *
  *   node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
- *             [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv
+ *             [--rule NAME] [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv
+ *   node_test --rules
  *
  * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its
  * kernels as C or on a GPU. Cases run in worker processes, so that a crash, or a case that never ends, fails alone.
- * --every N: each N-th case only.
+ * --every N: each N-th case only. --rule NAME: that schedule rule wherever it applies; cases where it applies nowhere are
+ * passed over. --rules: the names of all rules.
  * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
  * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are
  * not there are skipped, and counted by reason at the end.
@@ -26,7 +28,7 @@
 #include "base/threads.h"
 #include "eval/eval.h"
 #include "graph/graph.h"
-#include "sched/sched.h"
+#include "tests/nodes/forced_rule.h"
 #include "tests/nodes/plan_run.h"
 #include "tests/nodes/plugin_run.h"
 #include "tests/nodes/random_check.h"
@@ -53,7 +55,10 @@ static int run_interp(struct ir_program *p, const struct tensor *const *inputs, 
 static int run_emulator(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
                         struct arena *a, struct err *e)
 {
-	return plan_run_emulated(sched_program(p, NULL, NULL), inputs, outputs, a, e);
+	struct ir_plan *plan;
+
+	TRY(forced_plan(&plan, p, e));
+	return plan_run_emulated(plan, inputs, outputs, a, e);
 }
 
 static int run_cpu(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
@@ -308,7 +313,7 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 /* ---- One case -----------------------------------------------------------------------------------------------------
  */
 
-enum verdict { PASSED, FAILED, REFUSED, SKIPPED };
+enum verdict { PASSED, FAILED, REFUSED, SKIPPED, PASSED_OVER /* counts for nothing */, VERDICTS };
 
 /* What a worker process tells of a case; in memory that all share. */
 struct result {
@@ -417,6 +422,8 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	for (int i = 0; i < t->sets && r->verdict == PASSED; i++)
 		if (run_set(t, r, m, arena_printf(a, "%s/test_data_set_%d", t->dir, i), s, a, &e) < 0)
 			note(r, e.code == ERR_UNSUPPORTED ? REFUSED : FAILED, &e);
+	if ((r->verdict == REFUSED && forced_nowhere()) || (r->verdict == SKIPPED && forced_any()))
+		r->verdict = PASSED_OVER;
 	onnx_model_free(m);
 	arena_free(a);
 	r->done = true;
@@ -528,7 +535,7 @@ static int read_index(struct suite *s, const char *path, const char *filter, str
 static int write_table(const struct suite *s, struct err *e)
 {
 	static const char *const verdict[] = {
-		[PASSED] = "passed", [FAILED] = "failed", [REFUSED] = "refused", [SKIPPED] = "skipped"
+		[PASSED] = "passed", [FAILED] = "failed", [REFUSED] = "refused", [SKIPPED] = "skipped", [PASSED_OVER] = "passed over"
 	};
 	FILE *file = fopen(s->table, "w");
 
@@ -568,7 +575,7 @@ static void compare_with(const struct suite *s)
 
 static int report(const struct suite *s, int verbose)
 {
-	int count[4] = { 0 };
+	int count[VERDICTS] = { 0 };
 	struct map missing = map_new(s->arena);
 
 	for (int i = 0; i < s->tests.n; i++) {
@@ -615,6 +622,15 @@ int main(int argc, char **argv)
 			jobs = atoi(argv[++i]);
 		} else if (i + 1 < argc && strcmp(argv[i], "--every") == 0) {
 			s.every = atoi(argv[++i]);
+		} else if (strcmp(argv[i], "--rules") == 0) {
+			for (const struct sched_rule *const *r = sched_rules; *r; r++)
+				printf("%s\n", (*r)->name);
+			return 0;
+		} else if (i + 1 < argc && strcmp(argv[i], "--rule") == 0) {
+			if (!forced_rule_set(argv[++i])) {
+				fprintf(stderr, "node_test: there is no rule %s.\n", argv[i]);
+				return 2;
+			}
 		} else if (i + 1 < argc && strcmp(argv[i], "--device") == 0) {
 			s.run = NULL;
 			i++;
@@ -628,7 +644,8 @@ int main(int argc, char **argv)
 	if (!path || !s.run || s.every < 1) {
 		fprintf(stderr,
 		        "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] "
-		        "[--jobs N] [--verbose] [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv\n");
+		        "[--jobs N] [--verbose] [--rule NAME] [--table FILE] [--like FILE] [--but FILE] "
+		        "FOLDER/index.tsv, or node_test --rules\n");
 		return 2;
 	}
 	s.like.by_name = s.but.by_name = map_new(s.arena);

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "check/verify.h"
 #include "emit/tensorrt/tensorrt.h"
-#include "sched/sched.h"
+#include "tests/nodes/forced_rule.h"
 
 enum { POISON = 0xa5 };
 
@@ -25,15 +25,17 @@ struct plugin_job {
 static int build(struct plugin_job *j, const char *library, struct err *e)
 {
 	char hash[33];
+	struct ir_plan *plan;
 	bool gpu = strcmp(j->dev->kind, "cuda") == 0;
 	struct tensorrt_arch arch = { gpu ? j->dev->props.arch : 90, false };
 	ir_hash(j->p, hash);
+	TRY(forced_plan(&plan, j->p, e));
 	struct tensorrt_plugin plugin = { .name = "node",
 		                          .version = "1",
 		                          .name_space = "",
 		                          .hash = hash,
 		                          .about = "a test",
-		                          .plan = sched_program(j->p, NULL, NULL) };
+		                          .plan = plan };
 	struct tensorrt_library l = { .generator = "tests",
 		                      .model = "node.onnx",
 		                      .rewritten = "node_tpat.onnx",
