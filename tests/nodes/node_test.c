@@ -535,7 +535,8 @@ static int read_index(struct suite *s, const char *path, const char *filter, str
 static int write_table(const struct suite *s, struct err *e)
 {
 	static const char *const verdict[] = {
-		[PASSED] = "passed", [FAILED] = "failed", [REFUSED] = "refused", [SKIPPED] = "skipped", [PASSED_OVER] = "passed over"
+		[PASSED] = "passed", [FAILED] = "failed", [REFUSED] = "refused", [SKIPPED] = "skipped",
+		[PASSED_OVER] = "passed over"
 	};
 	FILE *file = fopen(s->table, "w");
 
