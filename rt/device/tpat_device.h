@@ -310,6 +310,9 @@ template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
 	return v;
 }
 
+/* What converts to T, as C's arithmetic on small integers gives int: `typename element<T>::type x` is no place to find T from. */
+template <class T> struct element { typedef T type; };
+
 /* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part --------------------------------------- */
 
 /* A value from memory, without what lies between its members. */
@@ -389,6 +392,59 @@ template <int THREADS, class T, class Op> TPAT_FN T block_scan_on(T v, Op op, T 
 	return v;
 }
 
+/* Running op over the items of all THREADS threads, going on from `carry`, which becomes what they make of it. A warp's items lie
+ * together: first the WIDTH of each lane's first vector v[0 .. WIDTH), lane after lane, then those of the second ones. So
+ * vectors are loaded side by side, and warps meet only once. EXCLUSIVE: an item becomes the combination of those before it.
+ * `none`: the neutral element; `shared`: an element a warp. 32 THREADS: each warp of the block by itself, `shared` is not used. */
+template <int THREADS, int WIDTH, bool EXCLUSIVE, class T, int N, class Op>
+TPAT_FN void block_scan_items_on(T (&v)[N], Op op, typename element<T>::type none, T *shared, T &carry)
+{
+	const int steps = N / WIDTH, lane = warp_lane();
+	T before[steps], total[steps], start = carry;
+#pragma unroll
+	for (int s = 0; s < steps; s++) {
+#pragma unroll
+		for (int i = 1; i < WIDTH; i++)
+			v[s * WIDTH + i] = op(v[s * WIDTH + i - 1], v[s * WIDTH + i]);
+		const T up_to = warp_scan(v[s * WIDTH + WIDTH - 1], op);
+		total[s] = shuffle(up_to, 31);
+		before[s] = shuffle_up(up_to, 1);
+		if (lane == 0)
+			before[s] = none;
+	}
+	if constexpr (THREADS > 32) {
+		const int warps = THREADS / 32, warp = block_thread() / 32;
+		T sum = total[0];
+#pragma unroll
+		for (int s = 1; s < steps; s++)
+			sum = op(sum, total[s]);
+		__syncthreads(); /* an earlier one may still be reading */
+		if (lane == 0)
+			shared[warp] = sum;
+		__syncthreads();
+		T up_to = none;
+		if (lane < warps)
+			up_to = shared[lane];
+		up_to = warp_scan(up_to, op);
+		if (warp > 0)
+			start = op(carry, shuffle(up_to, warp - 1));
+		carry = op(carry, shuffle(up_to, warps - 1));
+	}
+#pragma unroll
+	for (int s = 0; s < steps; s++) {
+		const T from = op(start, before[s]);
+#pragma unroll
+		for (int i = WIDTH - 1; i >= 0; i--)
+			if constexpr (EXCLUSIVE)
+				v[s * WIDTH + i] = i > 0 ? op(from, v[s * WIDTH + (i > 0 ? i - 1 : 0)]) : from;
+			else
+				v[s * WIDTH + i] = op(from, v[s * WIDTH + i]);
+		start = op(start, total[s]);
+	}
+	if constexpr (THREADS == 32)
+		carry = start;
+}
+
 /* ---- Atomics: give what was there before ------------------------------------------------------------------------- */
 
 
@@ -427,8 +483,6 @@ template <class T, class Op> TPAT_FN T atomic_update(T *p, T v, Op op)
 	return old;
 }
 
-/* The value converts to the element's type, as C's arithmetic on small integers gives int. */
-template <class T> struct element { typedef T type; };
 template <class T> TPAT_FN T atomic_add(T *p, typename element<T>::type v) { return atomic_update(p, v, op_sum()); }
 template <class T> TPAT_FN T atomic_mul(T *p, typename element<T>::type v) { return atomic_update(p, v, op_prod()); }
 template <class T> TPAT_FN T atomic_max(T *p, typename element<T>::type v) { return atomic_update(p, v, op_max()); }

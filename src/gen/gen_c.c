@@ -168,6 +168,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_SYNC:
 	case IR_LANES_COMBINE:
 	case IR_LANES_SCAN:
+	case IR_ITEMS_SCAN:
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE:
 	case IR_SHARED:

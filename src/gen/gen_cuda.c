@@ -67,6 +67,20 @@ static void print_scan(struct gen_text *g, const struct ir_stmt *s)
 	}
 }
 
+/* the same of arrays */
+static void print_items_scan(struct gen_text *g, const struct ir_stmt *s)
+{
+	bool block = s->width > 32;
+	if (block)
+		str_line(g->out, "__shared__ %s across[%d];", gen_type(g, s->type), s->width / 32);
+	line_begin(g);
+	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->width, s->columns,
+	           s->mutable ? "true" : "false", s->name, functor[s->combine]);
+	gen_expr(g, s->value);
+	str_printf(g->out, ", %s, %s);\n", block ? "across" : arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->type)),
+	           s->name2);
+}
+
 /* A block's tile; what the tiles before it make. */
 static void print_tile(struct gen_text *g, const struct ir_stmt *s)
 {
@@ -260,6 +274,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_SYNC: str_line(g->out, "__syncthreads();"); break;
 	case IR_LANES_COMBINE: print_combine(g, s); break;
 	case IR_LANES_SCAN: print_scan(g, s); break;
+	case IR_ITEMS_SCAN: print_items_scan(g, s); break;
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE: print_tile(g, s); break;
 	case IR_SHARED: str_line(g->out, "__shared__ %s %s;", s->text ? s->text : gen_type(g, s->type), s->name); break;

@@ -25,6 +25,8 @@ enum ir_stmt_kind {
 			  * With `columns`: of the threads of a block that are `columns` apart, `width` of them */
 	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
 			  * up to the last of them */
+	IR_ITEMS_SCAN,   /* the same of arrays `name`: a warp's items lie together, in each thread `columns` neighbours at a time.
+			  * `value`: the neutral element; `mutable`: each becomes the combination of what comes before it */
 	IR_TILE_NEXT,    /* const type name = the number of this block's tile: blocks take tiles in the order in which they start.
 			  * `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
 	IR_TILES_BEFORE, /* const type name = combine of name2 in the `from` tiles before this one, which is number `at`, or

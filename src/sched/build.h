@@ -55,6 +55,19 @@ struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, con
 			     const struct sched_choice *c);
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 
+/* Vectors (vectors.c). Whether load e runs along an axis of that extent, each `width` elements of it at a multiple of `width` in
+ * memory, where they are so along the axis and the extent is a multiple, too. */
+bool vector_along(struct ir_program *p, expr e, int axis, expr extent, int width);
+void emit_array(struct ir_program *p, struct ir_block *b, const char *name, enum type t, int width);
+void emit_set(struct ir_program *p, struct ir_block *b, const char *name, expr at, expr value);
+/* The `width` elements from position `at` on, into an array of that name, or, where it is `declared`, one that stands. */
+void emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, const char *name,
+		      int width, bool declared);
+void emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, const char *name,
+		       int width);
+/* A loop of n turns, unrolled, and its variable. */
+struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable);
+
 /* Tiles (tiles.c): pieces of `threads` * `items` that blocks take in their order, each going on from those before it. */
 struct tiles {
 	const struct ir_buffer *state; /* of u64, zeroed by a step of its own */

@@ -1,6 +1,7 @@
 /* The analytic cost model: bytes that move, how well neighbouring threads' accesses fall together, and how much of the
  * device the threads fill. A stand-in for measurement, good enough to order choices. */
 #include "sched/loop.h"
+#include "sched/scan_row.h"
 #include "sched/sort.h"
 
 #include <math.h>
@@ -44,27 +45,15 @@ static int last_axis(const struct ir_buffer *b)
 	return -1;
 }
 
-/* A thread a row reads and writes at the stride between rows; lanes run along the row, chunk after chunk. */
-static void scan_traffic(struct traffic *m, const struct ir_stage *s, const struct sched_choice *c, double *threads,
-                         double *serial)
+/* A thread a row reads and writes at the stride between rows. */
+static void scan_traffic(struct traffic *m, const struct ir_stage *s, double *threads, double *serial)
 {
-	double extent = (double)about(s->out->dim[s->axis], m->t), rows = m->points / extent;
-	double size = type_info(s->out->type)->bits / 8.0, step = 1;
-	int lanes = c->param[0];
-	if (c->rule == &sched_scan_tiles) {
-		m->axis = s->axis;
-		*threads = rows * ceil(extent / (lanes * c->param[1])) * lanes;
-	} else if (c->rule == &sched_scan_lanes) {
-		m->axis = s->axis;
-		*threads = rows * (extent < lanes ? extent : lanes);
-		*serial = ceil(extent / lanes) * (lanes > 32 ? 60 + lanes / 16.0 : 30);
-	} else {
-		for (m->axis = s->out->rank - 1; m->axis >= 0; m->axis--)
-			if (m->axis != s->axis && !ir_is_int(s->out->dim[m->axis], 1))
-				break;
-		*threads = rows;
-		*serial = extent * 6;
-	}
+	double extent = (double)about(s->out->dim[s->axis], m->t), size = type_info(s->out->type)->bits / 8.0, step = 1;
+	for (m->axis = s->out->rank - 1; m->axis >= 0; m->axis--)
+		if (m->axis != s->axis && !ir_is_int(s->out->dim[m->axis], 1))
+			break;
+	*threads = m->points / extent;
+	*serial = extent * 6;
 	for (int k = s->out->rank - 1; k > m->axis; k--)
 		step *= (double)about(s->out->dim[k], m->t);
 	m->bytes += m->points * ((step * size < SECTOR ? step * size : SECTOR) - size);
@@ -75,20 +64,13 @@ static void scan_traffic(struct traffic *m, const struct ir_stage *s, const stru
 static double tiles_overhead(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                              const struct sched_target *t)
 {
-	enum { FEW_ROWS = 32, WAIT_NS = 2500 };
-	int64_t extent, rows = 1;
-	if (c->rule == &sched_scan_tiles || c->rule == &sched_compact_tiles)
+	enum { WAIT_NS = 2500 };
+	int64_t extent;
+	if (c->rule == &sched_compact_tiles)
 		return t->launch_ns + WAIT_NS;
 	if (s->kind == IR_COMPACT)
 		return ir_const_int(ir_size_limit(p, space_count(p, s)), &extent) ? 0 : 4 * t->launch_ns;
-	for (int k = 0; s->kind == IR_SCAN && k < s->out->rank; k++) {
-		if (k == s->axis)
-			continue;
-		if (!ir_const_int(s->out->dim[k], &extent) || rows * extent > FEW_ROWS)
-			return 0;
-		rows *= extent;
-	}
-	return s->kind != IR_SCAN || ir_const_int(s->out->dim[s->axis], &extent) ? 0 : 4 * t->launch_ns;
+	return s->kind == IR_SCAN && scan_may_be_long(p, s) ? 4 * t->launch_ns : 0;
 }
 
 double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
@@ -126,7 +108,7 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	if (s->kind == IR_SCATTER)
 		threads = points;
 	if (s->kind == IR_SCAN)
-		scan_traffic(&m, s, c, &threads, &serial);
+		scan_traffic(&m, s, &threads, &serial);
 	if (s->kind == IR_COMPACT) {
 		m.axis = s->space_rank - 1;
 		threads = c->rule == &sched_compact_tiles ? points / c->param[1] : c->param[0];

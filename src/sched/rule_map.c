@@ -17,31 +17,10 @@ static int inner_axis(const struct ir_buffer *b)
 
 /* ---- Which loads can be vectors: those that are surely made, run along the inner axis, and start at multiples. */
 
-struct divisible {
-	int64_t width;
-	expr symbol; /* the inner extent, known to be a multiple */
-	bool all;
-};
-
-static void check_term(void *user, int64_t c, int factors, const expr *factor)
-{
-	struct divisible *d = user;
-	bool ok = c % d->width == 0;
-	for (int i = 0; i < factors && !ok; i++)
-		ok = factor[i] == d->symbol;
-	d->all &= ok;
-}
-
 static bool runs_along(struct ir_program *p, const struct ir_stage *s, expr e, int width)
 {
 	int inner = inner_axis(s->out);
-	expr flat = ir_flat(p->pool, e->buf, e->arg), stride = ir_stride(flat, inner);
-	int bits = type_info(e->type)->bits * width;
-	if (!stride || !ir_is_int(stride, 1) || bits > 256 || bits < 8)
-		return false;
-	struct divisible d = { width, s->out->dim[inner], true };
-	ir_poly_terms(ir_binary(IR_SUB, flat, ir_axis(p->pool, inner, s->out->dim[inner])), check_term, &d);
-	return d.all;
+	return vector_along(p, e, inner, s->out->dim[inner], width);
 }
 
 struct find {

@@ -138,24 +138,6 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 /* ---- The kernel: positions are counted in the space whose axis holds one place for all planes of a thread. */
 
-static void store_vector(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const char *name, int width,
-                         expr at)
-{
-	struct ir_stmt *st = emit(p, b, IR_STORE_VECTOR);
-	st->name = name;
-	st->width = width;
-	st->type = s->out->type;
-	st->buf = flat_view(p, s->out);
-	st->at = at;
-}
-
-static struct ir_block *unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n)
-{
-	struct ir_block *body = emit_for(p, b, name, ir_index(p->pool, 0), ir_index(p->pool, n), ir_index(p->pool, 1));
-	b->at[b->n - 1].width = n;
-	return body;
-}
-
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
@@ -173,9 +155,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	}
 	expr element = declare_element(p, k, count, THREADS, width);
 	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, axis);
-	expr plane = ir_var(p->pool, TYPE_INDEX, "plane", ir_index(p->pool, planes));
-	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
-	struct ir_block *body = unrolled(p, &k->body, "plane", planes);
+	expr plane, lane;
+	struct ir_block *body = emit_unrolled(p, &k->body, "plane", planes, &plane);
 	axis[f.axis] = ir_binary(IR_ADD, ir_binary(IR_MUL, axis[f.axis], ir_index(p->pool, planes)), plane);
 	for (int i = 0; i < rank; i++)
 		flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, s->out->dim[i]), axis[i]);
@@ -184,17 +165,11 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));
 	} else {
 		const char *result = arena_printf(p->arena, "%s_v", s->out->name);
-		struct ir_stmt *array = emit(p, body, IR_ARRAY);
-		array->name = result;
-		array->type = s->out->type;
-		array->width = width;
-		struct ir_block *items = unrolled(p, body, "v", width);
+		emit_array(p, body, result, s->out->type, width);
+		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
 		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);
-		struct ir_stmt *set = emit(p, items, IR_SET);
-		set->name = result;
-		set->at = lane;
-		set->value = to_kernel(p, s->value, &here);
-		store_vector(p, body, s, result, width, flat);
+		emit_set(p, items, result, lane, to_kernel(p, s->value, &here));
+		emit_store_vector(p, body, s->out, flat, result, width);
 	}
 	kernel_finish(plan, step, k, s);
 }

@@ -1,6 +1,9 @@
 /* Rule scan_tiles: rows that are long and few. Blocks take a row's tiles, each going on from what those before it made; so
- * the values are read once, by the whole device. */
+ * the values are read once, by the whole device.
+ * After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. */
 #include "sched/scan_row.h"
+
+#include <math.h>
 
 enum { LONG = 1 << 13, LANES = 1024 }; /* a shorter row is quicker made by one block */
 
@@ -16,13 +19,14 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int shape[][2] = { { 256, 8 }, { 256, 16 }, { 512, 4 } };
-	int n = 0;
+	static const int shape[][2] = { { 256, 16 }, { 256, 8 }, { 512, 16 } }; /* threads, 32-bit words of each */
+	int n = 0, widest = scan_width(s), words = type_info(s->value->type)->bits > 32 ? 2 : 1;
 	(void)p;
-	(void)s;
 	(void)t;
-	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
-		out[n++] = (struct sched_choice){ &sched_scan_tiles, { shape[i][0], shape[i][1] } };
+	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+		int items = shape[i][1] / words, width = widest < items ? widest : items;
+		out[n++] = (struct sched_choice){ &sched_scan_tiles, { shape[i][0], width, items / width } };
+	}
 	return n;
 }
 
@@ -35,41 +39,37 @@ static void serial(struct ir_program *p, struct ir_kernel *k, const struct ir_st
 	scan_row_serial(p, b, s, ir_var(p->pool, TYPE_INDEX, "row", rows));
 }
 
-/* A block a row, where rows turn out to be short. */
+/* A block a row, in one tile, where rows turn out to be short. */
 static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
                        const struct sched_choice *c, expr is_short)
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, "_short", c);
+	struct scan_vectors v = { .lanes = LANES, .width = 1, .steps = LONG / LANES, .tile = ir_index(p->pool, 0) };
 	expr rows = scan_rows(p, s), lanes = ir_index(p->pool, LANES);
 	k->threads = LANES;
 	k->blocks = rows;
 	k->guard = is_short;
 	expr lane = emit_constant(p, &k->body, "lane", ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), lanes);
 	expr row = emit_constant(p, &k->body, "row", ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows), rows);
-	scan_row_lanes(p, &k->body, s, row, lane, LANES);
+	struct scan_row r = scan_row_begin(p, &k->body, s, row);
+	scan_vectors_begin(&v, &r, &k->body, lane);
+	scan_vectors_tile(&v, &k->body);
+	scan_vectors_store(&v, &k->body, NULL);
 	serial(p, k, s, rows);
 	kernel_finish(plan, step, k, s);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+/* Tiles whose threads have `steps` vectors of `width`; the state in `t` stands already. */
+static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
+                      struct tiles t, int width, int steps, const char *suffix)
 {
 	struct ir_program *p = plan->program;
-	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
-	expr rows = scan_rows(p, s), extent = s->out->dim[s->axis], zero = ir_index(p->pool, 0), item, inside;
-	expr in_row = tiles_of(p, &t, extent), count = ir_binary(IR_MUL, rows, in_row), state = count;
-	enum type type = s->value->type;
-	expr is_short = ir_binary(IR_LE, ir_size_limit(p, extent), ir_index(p->pool, LONG));
-	bool varies = is_short->op != IR_CONST_INT;
-	if (varies) /* no tiles then */
-		state = ir_select(is_short, zero, count);
-	t = tiles_new(plan, s, state, type, t.threads, t.items);
-	struct ir_step *step = step_new(plan);
-	if (varies)
-		short_rows(plan, step, s, c, is_short);
-
-	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	tiles_take(p, k, &t, count);
+	struct scan_vectors v = { .lanes = t.threads, .width = width, .steps = steps };
+	expr rows = scan_rows(p, s), zero = ir_index(p->pool, 0), lanes = ir_index(p->pool, t.threads);
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
+	expr in_row = tiles_of(p, &t, s->out->dim[s->axis]);
+	tiles_take(p, k, &t, ir_binary(IR_MUL, rows, in_row));
 	expr row = zero, first = t.tile;
 	if (!ir_is_int(rows, 1)) {
 		row = emit_constant(p, &k->body, "row", ir_binary(IR_FLOORDIV, t.tile, in_row), rows);
@@ -77,27 +77,55 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	}
 	struct scan_row r = scan_row_begin(p, &k->body, s, row);
 	expr sum = r.sum;
-	tiles_array(p, &k->body, &t, "parts", type);
-	struct ir_block *b = tiles_items(p, &k->body, &t, &item);
-	expr at = emit_constant(p, b, "step", tiles_position(p, &t, first, item), NULL);
-	expr part = scan_part(p, b, &r, at, &inside);
-	emit_lanes_scan(p, b, part, sum, s->combine, t.threads);
-	tiles_set(p, b, "parts", item, part);
-	expr before = tiles_before(p, &k->body, &t, sum, s->combine, first);
-	b = tiles_items(p, &k->body, &t, &item);
-	at = emit_constant(p, b, "step", tiles_position(p, &t, first, item), NULL);
-	b = emit_if(p, b, ir_binary(IR_LT, at, extent));
-	scan_store_step(p, b, &r, ir_combine_expr(s->combine, before, tiles_item(p, "parts", type, item)));
+	expr lane = emit_constant(p, &k->body, "lane", ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), lanes);
+	scan_vectors_begin(&v, &r, &k->body, lane);
+	v.tile = ir_binary(IR_MUL, first, ir_index(p->pool, t.threads * t.items));
+	scan_vectors_tile(&v, &k->body);
+	scan_vectors_store(&v, &k->body, tiles_before(p, &k->body, &t, sum, s->combine, first));
 	serial(p, k, s, rows);
+	k->guard = scan_vectors_fit(p, s, width);
 	kernel_finish(plan, step, k, s);
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	int width = c->param[1], steps = c->param[2];
+	struct tiles t = { .threads = c->param[0], .items = width * steps };
+	expr extent = s->out->dim[s->axis], count = ir_binary(IR_MUL, scan_rows(p, s), tiles_of(p, &t, extent));
+	expr is_short = ir_binary(IR_LE, ir_size_limit(p, extent), ir_index(p->pool, LONG));
+	bool varies = is_short->op != IR_CONST_INT;
+	if (varies) /* no tiles then */
+		count = ir_select(is_short, ir_index(p->pool, 0), count);
+	t = tiles_new(plan, s, count, s->value->type, t.threads, t.items);
+	struct ir_step *step = step_new(plan);
+	if (varies)
+		short_rows(plan, step, s, c, is_short);
+	long_rows(plan, step, s, c, t, width, steps, "");
+	if (width > 1 && scan_vectors_fit(p, s, width))
+		long_rows(plan, step, s, c, t, 1, width * steps, "_any");
+}
+
+/* Blocks take tiles one after the other; each reads, waits for those before it, and writes. */
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	enum { TILE_NS = 3500, WAIT_NS = 2500, THREADS = 2048 };
+	int threads = c->param[0], items = c->param[1] * c->param[2];
+	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
+	double tiles = (double)about(scan_rows((struct ir_program *)p, s), t) * ceil(extent / ((double)threads * items));
+	double resident = fmin(THREADS / threads * 0.75, tiles / t->processors), waves = tiles / (resident * t->processors);
+	double access = scan_access_ns(p, s, t, resident * threads * items * size);
+	return 2 * t->launch_ns + WAIT_NS + fmax(access, waves * TILE_NS) + 0.1 * fmin(access, waves * TILE_NS);
 }
 
 const struct sched_rule sched_scan_tiles = {
 	.name = "scan_tiles",
-	.version = 1,
-	.help = "blocks of `threads` make tiles of `items` a thread, one after the other in a row",
-	.params = { "threads", "items" },
+	.version = 2,
+	.help = "blocks of `threads` make tiles of `steps` vectors of `width` a thread, one after the other in a row",
+	.params = { "threads", "width", "steps" },
 	.applicable = applicable,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = estimate,
 };

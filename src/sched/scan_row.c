@@ -17,7 +17,7 @@ expr scan_rows(struct ir_program *p, const struct ir_stage *s)
 	return ir_binary(IR_MUL, extents(p, s, 0, s->axis), extents(p, s, s->axis + 1, s->out->rank));
 }
 
-static expr position(const struct scan_row *r, expr at)
+expr scan_position(const struct scan_row *r, expr at)
 {
 	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, r->outer, r->extent), at);
 	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, r->inner_count), r->inner);
@@ -27,7 +27,8 @@ static expr position(const struct scan_row *r, expr at)
 static expr in_row(const struct scan_row *r, expr e, const expr *axis, expr at)
 {
 	struct axes a = {
-		.value = axis, .same = ir_flat(r->p->pool, r->s->out, r->own), .same_as = position(r, at), .acc = r->sum
+		.value = axis, .same = ir_flat(r->p->pool, r->s->out, r->own), .same_as = scan_position(r, at), .acc = r->sum,
+		.load = r->load, .user = r->user
 	};
 	return to_kernel(r->p, e, &a);
 }
@@ -38,13 +39,20 @@ expr scan_value_at(struct scan_row *r, expr at)
 	return in_row(r, r->s->value, r->axis, at);
 }
 
-void scan_store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum)
+expr scan_result_at(struct scan_row *r, expr at, expr sum)
 {
 	const struct ir_stage *s = r->s;
+	expr row_sum = r->sum, y;
 	r->axis[s->axis] = at;
 	r->sum = sum;
-	expr y = s->post ? in_row(r, s->post, r->axis, at) : ir_cast(sum, s->out->type);
-	emit_store(r->p, b, s->out, position(r, at), y);
+	y = s->post ? in_row(r, s->post, r->axis, at) : ir_cast(sum, s->out->type);
+	r->sum = row_sum;
+	return y;
+}
+
+void scan_store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum)
+{
+	emit_store(r->p, b, r->s->out, scan_position(r, at), scan_result_at(r, at, sum));
 }
 
 struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row)
@@ -110,42 +118,17 @@ void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_s
 		scan_store_at(&r, b, at, sum);
 }
 
-/* An exclusive scan is an inclusive one of the values before. */
-expr scan_part(struct ir_program *p, struct ir_block *b, struct scan_row *r, expr step, expr *inside)
+bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s)
 {
-	const struct ir_stage *s = r->s;
-	expr zero = ir_index(p->pool, 0), one = ir_index(p->pool, 1), at, read;
-	*inside = read = ir_binary(IR_LT, step, r->extent);
-	if (s->exclusive)
-		read = ir_binary(IR_AND, ir_binary(IR_LT, zero, step), *inside);
-	expr part = emit_variable(p, b, "part", ir_identity(p->pool, s->combine, s->value->type));
-	struct ir_block *then = emit_if(p, b, read);
-	if (s->exclusive)
-		at = emit_constant(p, then, "before", scan_axis_of_step(r, ir_binary(IR_SUB, step, one)), r->extent);
-	else if (s->reverse)
-		at = emit_constant(p, then, ir_axis_names[0][s->axis], scan_axis_of_step(r, step), r->extent);
-	else
-		at = ir_var(p->pool, TYPE_INDEX, "step", r->extent);
-	emit_assign(p, then, part, scan_value_at(r, at));
-	return part;
-}
-
-void scan_store_step(struct ir_program *p, struct ir_block *then, struct scan_row *r, expr sum)
-{
-	expr at = ir_var(p->pool, TYPE_INDEX, "step", r->extent);
-	if (r->s->reverse)
-		at = emit_constant(p, then, ir_axis_names[0][r->s->axis], scan_axis_of_step(r, at), r->extent);
-	scan_store_at(r, then, at, sum);
-}
-
-void scan_row_lanes(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row, expr lane, int lanes)
-{
-	struct scan_row r = scan_row_begin(p, b, s, row);
-	expr sum = r.sum, inside;
-	b = emit_for(p, b, "chunk", ir_index(p->pool, 0), r.extent, ir_index(p->pool, lanes));
-	expr chunk = ir_var(p->pool, TYPE_INDEX, "chunk", r.extent);
-	expr step = emit_constant(p, b, "step", ir_binary(IR_ADD, chunk, lane), NULL);
-	expr part = scan_part(p, b, &r, step, &inside);
-	emit_lanes_scan(p, b, part, sum, s->combine, lanes);
-	scan_store_step(p, emit_if(p, b, inside), &r, part);
+	enum { FEW_ROWS = 32 };
+	int64_t extent, rows = 1;
+	(void)p;
+	for (int k = 0; k < s->out->rank; k++) {
+		if (k == s->axis)
+			continue;
+		if (!ir_const_int(s->out->dim[k], &extent) || rows * extent > FEW_ROWS)
+			return false;
+		rows *= extent;
+	}
+	return !ir_const_int(s->out->dim[s->axis], &extent);
 }

@@ -14,6 +14,8 @@ struct scan_row {
 	expr own[IR_MAX_RANK];  /* AXIS nodes */
 	expr axis[IR_MAX_RANK]; /* kernel variables */
 	expr sum;
+	expr (*load)(void *user, expr e, expr flat); /* as in struct axes */
+	void *user;
 };
 
 expr scan_rows(struct ir_program *p, const struct ir_stage *s); /* how many */
@@ -23,14 +25,40 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 expr scan_axis_of_step(const struct scan_row *r, expr step);
 /* What is accumulated at position `at`; the result there, of the accumulated `sum`. */
 expr scan_value_at(struct scan_row *r, expr at);
+expr scan_result_at(struct scan_row *r, expr at, expr sum);
 void scan_store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum);
-/* A variable "part" with what the thread at `step` adds to the scan, and whether `step` is inside of the row. */
-expr scan_part(struct ir_program *p, struct ir_block *b, struct scan_row *r, expr step, expr *inside);
-/* The result at `step`, which is inside, of what was accumulated there. */
-void scan_store_step(struct ir_program *p, struct ir_block *then, struct scan_row *r, expr sum);
+expr scan_position(const struct scan_row *r, expr at); /* in the result */
+/* Whether rows are few and of any length: one of them may be too much for a block. */
+bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s);
 
-/* A row by one thread; a row by `lanes` threads, of which this is `lane`. */
+/* A row by one thread. */
 void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row);
-void scan_row_lanes(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row, expr lane, int lanes);
+
+/* Tiles of a row (scan_vectors.c): each of `lanes` threads has `steps` vectors of `width` neighbouring elements, and each warp's
+ * elements lie together. What is read along the row is read as vectors, all of a tile's before the first of them is used. */
+struct scan_vectors {
+	struct scan_row *r;
+	int lanes, width, steps;
+	expr own, tile; /* steps in the direction of the scan: of this thread's first vector in a tile, of the tile */
+	bool whole;     /* no tile goes beyond the row's end */
+	expr vector, item; /* of this thread's, in a tile; of a vector */
+	struct {
+		VEC(expr);
+	} found; /* loads that are vectors */
+	struct {
+		VEC(const char *);
+	} name;
+};
+/* The widest vectors that fit the stage: a power of two. */
+int scan_width(const struct ir_stage *s);
+void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_block *b, expr lane);
+/* The running combination in the tile at v->tile, in an array "parts"; the row's `sum` goes on. */
+void scan_vectors_tile(struct scan_vectors *v, struct ir_block *b);
+/* Stores the tile's results; `before`, when not null, comes before all of them. */
+void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before);
+/* Nanoseconds of all accesses at the rate that this many bytes under way on a multiprocessor reach. */
+double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, double flying);
+/* bool: whether rows are made of whole vectors; null: always. */
+expr scan_vectors_fit(struct ir_program *p, const struct ir_stage *s, int width);
 
 #endif

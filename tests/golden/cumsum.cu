@@ -6,26 +6,40 @@
  */
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
-// Schedule: scan_lanes 1, lanes 1024; 1024 threads a block.
-extern "C" __global__ __launch_bounds__(1024)
+// Schedule: scan_lanes 2, lanes 128, width 8, steps 4; 128 threads a block.
+extern "C" __global__ __launch_bounds__(128)
 void cumsum_y(const f16 *__restrict__ x, f16 *__restrict__ y, int N)
 {
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
 	float sum = 0.0f;
-	for (int chunk = 0; chunk < 4096; chunk += 1024) {
-		const int step = chunk + lane;
-		float part = 0.0f;
-		if (step > 0 && step < 4096) {
-			const int before = 4096 - step;
-			part = to_f32(x[before + row * 4096]) * 0.5f;
+	const int own = lane / 32 * 1024 + lane % 32 * 8;
+	f16 x_v[4][8];
+	#pragma unroll
+	for (int vector = 0; vector < 4; vector++) {
+		const int from = own + vector * 256;
+		load(x_v[vector], x + row * 4096 - from + 4088);
+	}
+	float parts[32];
+	#pragma unroll
+	for (int vector = 0; vector < 4; vector++) {
+		const int from = own + vector * 256;
+		#pragma unroll
+		for (int item = 0; item < 8; item++) {
+			parts[item + vector * 8] = to_f32(x_v[vector][7 - item]) * 0.5f;
 		}
-		__shared__ float across[32];
-		part = block_scan_on<1024>(part, op_sum(), across, sum);
-		if (step < 4096) {
-			const int j = 4095 - step;
-			y[j + row * 4096] = to_f16(part + 1.0f);
+	}
+	__shared__ float across[4];
+	block_scan_items_on<128, 8, true>(parts, op_sum(), 0.0f, across, sum);
+	#pragma unroll
+	for (int vector = 0; vector < 4; vector++) {
+		const int from = own + vector * 256;
+		f16 y_v[8];
+		#pragma unroll
+		for (int item = 0; item < 8; item++) {
+			y_v[7 - item] = to_f16(parts[vector * 8 + item] + 1.0f);
 		}
+		store(y + row * 4096 - from + 4088, y_v);
 	}
 }
 
@@ -45,25 +59,39 @@ void cumsum_z(const float *__restrict__ score, float *__restrict__ z)
 }
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
-// Schedule: scan_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(1024)
+// Schedule: scan_lanes 2, lanes 128, width 8, steps 4; 128 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(128)
 void cumsum_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 N)
 {
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)blockIdx.x;
 	float sum = 0.0f;
-	for (i64 chunk = 0; chunk < 4096; chunk += 1024) {
-		const i64 step = chunk + lane;
-		float part = 0.0f;
-		if (step > 0 && step < 4096) {
-			const i64 before = 4096 - step;
-			part = to_f32(x[before + row * 4096]) * 0.5f;
+	const i64 own = lane / 32 * 1024 + lane % 32 * 8;
+	f16 x_v[4][8];
+	#pragma unroll
+	for (i64 vector = 0; vector < 4; vector++) {
+		const i64 from = own + vector * 256;
+		load(x_v[vector], x + row * 4096 - from + 4088);
+	}
+	float parts[32];
+	#pragma unroll
+	for (i64 vector = 0; vector < 4; vector++) {
+		const i64 from = own + vector * 256;
+		#pragma unroll
+		for (i64 item = 0; item < 8; item++) {
+			parts[item + vector * 8] = to_f32(x_v[vector][7 - item]) * 0.5f;
 		}
-		__shared__ float across[32];
-		part = block_scan_on<1024>(part, op_sum(), across, sum);
-		if (step < 4096) {
-			const i64 j = 4095 - step;
-			y[j + row * 4096] = to_f16(part + 1.0f);
+	}
+	__shared__ float across[4];
+	block_scan_items_on<128, 8, true>(parts, op_sum(), 0.0f, across, sum);
+	#pragma unroll
+	for (i64 vector = 0; vector < 4; vector++) {
+		const i64 from = own + vector * 256;
+		f16 y_v[8];
+		#pragma unroll
+		for (i64 item = 0; item < 8; item++) {
+			y_v[7 - item] = to_f16(parts[vector * 8 + item] + 1.0f);
 		}
+		store(y + row * 4096 - from + 4088, y_v);
 	}
 }

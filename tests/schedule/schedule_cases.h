@@ -246,6 +246,11 @@ static const struct schedule_case schedule_cases[] = {
 			  "  y: f32[N,K] = scan sum along j reverse (i, j) select(j < 2, 1.0, x[j - 2, i]) then it / f32(K - j)\n"
 			  "  o: i64[N] = scan sum along i (i) i64(i * i)\n",
 	  { "N=3 K=50", "N=1 K=1", "N=2 K=700" } },
+	{ "scan_vectors", "(x: f16[3,1096], b: f32[1096]) -> (y: f16[3,1096], o: f16[3,1096])\n"
+			  "  y: f16[3,1096] = scan sum along j (i, j) f32(x[i, j]) * b[j] then f16(it)\n"
+			  "  o: f16[3,1096] = scan max along j exclusive reverse (i, j) f32(x[i, j]) - f32(x[2 - i, j]) then "
+			  "f16(it + f32(x[i, j]))\n",
+	  { "" } },
 	{ "scan_long", "(x: i32[N]) -> (y: i32[N], o: i32[N])\n"
 		       "  y: i32[N] = scan sum along i (i) x[i]\n"
 		       "  o: i32[N] = scan max along i exclusive reverse (i) x[i] then it + i32(i)\n",
