@@ -225,6 +225,53 @@ struct tpat_benched {
  * recorded in a graph. TPAT_DIFFER when results are wrong; *out is filled then, too. */
 TPAT_API int tpat_bench(struct tpat *t, const struct tpat_benched **out, const struct tpat_bench_options *o);
 
+/* ---- The tuning database --------------------------------------------------------------------------------------------
+ */
+
+enum tpat_db_action {
+	TPAT_DB_LIST,   /* the best of each program at each extents on each device */
+	TPAT_DB_STATS,  /* how much there is */
+	TPAT_DB_EXPORT, /* all trials as text: sorted, a JSON object a line */
+	TPAT_DB_IMPORT, /* texts that were exported, into the database */
+	TPAT_DB_MERGE,  /* other databases into the database */
+	TPAT_DB_PRUNE,  /* rows away that are of no use: of rules that have changed since, or of no tpat */
+};
+
+struct tpat_db_options {
+	int version;               /* TPAT_DB_VERSION */
+	enum tpat_db_action action;
+	const char *db;            /* path; null: $TPAT_DB, or tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache */
+	struct tpat_strings file;  /* to import or to merge */
+	const char *arch, *device; /* list, export: these alone ("sm_90", "NVIDIA H100 80GB HBM3"); null: all */
+	int keep;                  /* prune: the so many fastest of each program, extents and device; 0: all */
+};
+enum { TPAT_DB_VERSION = 1 };
+#define TPAT_DB_OPTIONS ((struct tpat_db_options){ .version = TPAT_DB_VERSION })
+
+struct tpat_db_row {
+	const char *program, *name; /* hash; "softmax(x: f16[N,768]) -> ..." */
+	const char *shape;          /* extents that it was measured at: "8"; "" where all are constant */
+	const char *arch, *device;
+	int trials;
+	const char *decisions;      /* of the fastest: "0 rows@1 256,8,3; 3 map@1 4"; null: none was right */
+	double ns, spread, floor_ns; /* floor: what the bytes alone would take; 0: unknown */
+};
+
+struct tpat_db_report {
+	const char *path;
+	const struct tpat_db_row *row; /* list */
+	int rows;
+	int64_t bytes, programs, devices, trials;           /* stats: of the file; list: of what is listed */
+	int64_t ok, wrong, crashed, timeout, refused;       /* stats: trials by what came of them */
+	int64_t stale, foreign;                             /* stats, prune, merge: rows of no use; that are none of tpat */
+	const char *text;                                   /* export */
+	size_t text_bytes;
+	int64_t read, added;                                /* import, merge: trials there; of these new ones */
+	int64_t slow, left;                                 /* prune: removed by `keep`; rows that are left */
+};
+
+TPAT_API int tpat_db(struct tpat *t, const struct tpat_db_report **out, const struct tpat_db_options *o);
+
 /* ---- What a library holds -----------------------------------------------------------------------------------------
  */
 

@@ -17,6 +17,7 @@ const struct cli_command cli_commands[] = {
 	{ "list", "MODEL", "show a model's nodes: their types, what TensorRT and tpat can take", cli_list },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
+	{ "db", "ACTION", "list, stats, export, import, merge, prune: the tuning database", cli_db },
 	{ "inspect", "LIBRARY", "show what a plugin library holds", cli_inspect },
 	{ "help", "[COMMAND]", "this text, or a command's options", help },
 	{ "version", "", "tpat's version", version },

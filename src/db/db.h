@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 struct db;
@@ -22,7 +23,7 @@ struct db_key {
 	const char *device;  /* "NVIDIA H100 80GB HBM3" */
 };
 
-enum db_status { DB_OK, DB_WRONG, DB_CRASHED, DB_TIMEOUT, DB_REFUSED /* by a compiler or the driver */, DB_STATUSES };
+enum db_status { DB_OK, DB_WRONG, DB_CRASHED, DB_TIMEOUT, DB_REFUSED, DB_STATUSES }; /* refused by a compiler or the driver */
 extern const char *const db_status_name[]; /* "ok", "wrong", ...; null ends them */
 
 struct db_trial {
@@ -78,5 +79,32 @@ struct db_founds {
  * `arch` must be given; a null shape matches every one. None: an empty list, no error. The list is longer than one so that a
  * decision that can no longer be built is passed over. */
 int db_best(struct db_founds *out, struct db *d, const struct db_key *key, int most, struct arena *a, struct err *e);
+
+/* ---- Other files.
+ *
+ * The text form: a first line {"tpat_db":1}, then each trial as a JSON object in a line of its own, in db_each's order. The same
+ * trials always give the same bytes, and a trial's line never depends on another's. */
+int db_export(struct str *out, struct db *d, const struct db_key *key, int64_t *foreign, struct err *e);
+/* Puts all trials of a text into `d`, or none; `name`: of its file, for messages. ERR_MODEL: a line is wrong, *out is not
+ * changed then. */
+struct db_added {
+	int64_t read, added; /* trials there; of these such as were not in the database at all */
+	int64_t foreign;     /* rows passed over */
+};
+int db_import(struct db_added *out, struct db *d, const char *text, size_t n, const char *name, struct err *e);
+/* Puts all trials of another database into `d`. */
+int db_merge(struct db_added *out, struct db *d, struct db *from, struct err *e);
+
+/* What to throw away: rows that hold what no trial can be, always; those that `stale` says are of no use any more; where `keep` is
+ * more than 0, of each key all but the so many fastest. */
+struct db_prune {
+	bool (*stale)(void *user, const struct db_trial *t); /* may be null */
+	void *user;
+	int keep;
+};
+struct db_pruned {
+	int64_t foreign, stale, slow, left;
+};
+int db_prune(struct db_pruned *out, struct db *d, const struct db_prune *o, struct err *e);
 
 #endif

@@ -88,6 +88,16 @@ int db_step(struct db *d, sqlite3_stmt *s, struct err *e)
 	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_failed(d, e);
 }
 
+int db_number(struct db *d, const char *sql, int64_t *out, struct err *e)
+{
+	sqlite3_stmt *s;
+	TRY(db_prepare(&s, d, sql, e));
+	int rc = db_step(d, s, e);
+	*out = rc == 1 ? sqlite3_column_int64(s, 0) : 0;
+	sqlite3_finalize(s);
+	return rc < 0 ? rc : 0;
+}
+
 int db_begin(struct db *d, struct err *e)
 {
 	return db_exec(d, "BEGIN IMMEDIATE", e);
@@ -104,25 +114,15 @@ int db_end(struct db *d, int rc, struct err *e)
 
 /* ---- The schema. */
 
-static int number(struct db *d, const char *sql, int64_t *out, struct err *e)
-{
-	sqlite3_stmt *s;
-	TRY(db_prepare(&s, d, sql, e));
-	int rc = db_step(d, s, e);
-	*out = rc == 1 ? sqlite3_column_int64(s, 0) : 0;
-	sqlite3_finalize(s);
-	return rc < 0 ? rc : 0;
-}
-
 struct head {
 	int64_t application, version, pages;
 };
 
 static int read_head(struct db *d, struct head *h, struct err *e)
 {
-	TRY(number(d, "PRAGMA application_id", &h->application, e));
-	TRY(number(d, "PRAGMA user_version", &h->version, e));
-	return number(d, "PRAGMA page_count", &h->pages, e);
+	TRY(db_number(d, "PRAGMA application_id", &h->application, e));
+	TRY(db_number(d, "PRAGMA user_version", &h->version, e));
+	return db_number(d, "PRAGMA page_count", &h->pages, e);
 }
 
 static int check_head(const struct db *d, const struct head *h, struct err *e)

@@ -11,6 +11,7 @@ const char *const db_status_name[] = {
 };
 
 enum { LONGEST = 1 << 16 }; /* of a text */
+#define LATEST INT64_C(253402300799) /* the end of the year 9999 */
 
 /* ---- What a row may be. */
 
@@ -51,8 +52,10 @@ bool db_valid(const struct db_trial *t, const char **why)
 		*why = "its architecture, device or decisions are empty";
 	else if ((unsigned)t->status >= DB_STATUSES)
 		*why = "its status is none that there is";
-	else if (!is_number(t->ns) || !is_number(t->spread) || !is_number(t->bytes) || !is_number(t->floor_ns) || t->when < 0)
+	else if (!is_number(t->ns) || !is_number(t->spread) || !is_number(t->bytes) || !is_number(t->floor_ns))
 		*why = "a number in it is negative or not finite";
+	else if (t->when < 0 || t->when > LATEST)
+		*why = "its time is before 1970 or after 9999";
 	else if (t->status == DB_OK && t->ns == 0)
 		*why = "it is ok and took no time";
 	return !*why;
@@ -101,7 +104,7 @@ static int put_one(struct db *d, sqlite3_stmt *const stmt[3], const struct db_tr
 	return 0;
 }
 
-static int put_all(struct db *d, const struct db_trial *t, int n, struct err *e)
+int db_put_rows(struct db *d, const struct db_trial *t, int n, struct err *e)
 {
 	static const char *const sql[3] = { put_program, put_device, put_trial };
 	sqlite3_stmt *stmt[3] = { NULL };
@@ -122,19 +125,18 @@ int db_put(struct db *d, const struct db_trial *t, int n, struct err *e)
 		if (!db_valid(&t[i], &why))
 			return err_set(e, ERR_MODEL, "A trial cannot be put into %s: %s.", d->path, why);
 	TRY(db_begin(d, e));
-	return db_end(d, put_all(d, t, n, e), e);
+	return db_end(d, db_put_rows(d, t, n, e), e);
 }
 
 /* ---- Reading. */
 
 static const char read_trials[] =
         "SELECT p.hash, t.shape, v.arch, v.name, p.name, t.decisions, t.status, t.ns, t.spread, t.bytes, t.floor_ns,"
-        " t.version, t.at FROM trial t LEFT JOIN program p ON p.id = t.program LEFT JOIN device v ON v.id = t.device"
+        " t.version, t.at, t.id FROM trial t LEFT JOIN program p ON p.id = t.program LEFT JOIN device v ON v.id = t.device"
         " WHERE (?1 IS NULL OR p.hash = ?1) AND (?2 IS NULL OR t.shape = ?2) AND (?3 IS NULL OR v.arch = ?3)"
         " AND (?4 IS NULL OR v.name = ?4) ORDER BY p.hash, t.shape, v.arch, v.name, t.decisions";
 
-/* A text as it is in the file; null where there is another type, or a NUL inside. */
-static const char *text_of(sqlite3_stmt *s, int column, struct arena *a)
+const char *db_column_text(sqlite3_stmt *s, int column, struct arena *a)
 {
 	const char *text = sqlite3_column_type(s, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(s, column) : NULL;
 	return text && strlen(text) == (size_t)sqlite3_column_bytes(s, column) ? arena_strdup(a, text) : NULL;
@@ -148,46 +150,69 @@ static double number_of(sqlite3_stmt *s, int column)
 
 static bool read_trial(struct db_trial *t, sqlite3_stmt *s, struct arena *a)
 {
-	const char *status = text_of(s, 6, a), *why;
+	const char *status = db_column_text(s, 6, a), *why;
 	int number = 0;
 	while (status && number < DB_STATUSES && strcmp(db_status_name[number], status) != 0)
 		number++;
 	*t = (struct db_trial){
-		.key = { text_of(s, 0, a), text_of(s, 1, a), text_of(s, 2, a), text_of(s, 3, a) },
-		.name = text_of(s, 4, a),
-		.decisions = text_of(s, 5, a),
+		.key = { db_column_text(s, 0, a), db_column_text(s, 1, a), db_column_text(s, 2, a), db_column_text(s, 3, a) },
+		.name = db_column_text(s, 4, a),
+		.decisions = db_column_text(s, 5, a),
 		.status = status ? (enum db_status)number : DB_STATUSES,
 		.ns = number_of(s, 7),
 		.spread = number_of(s, 8),
 		.bytes = number_of(s, 9),
 		.floor_ns = number_of(s, 10),
-		.version = text_of(s, 11, a),
+		.version = db_column_text(s, 11, a),
 		.when = sqlite3_column_type(s, 12) == SQLITE_INTEGER ? sqlite3_column_int64(s, 12) : -1,
 	};
 	return db_valid(t, &why);
 }
 
-int db_each(struct db_trials *out, struct db *d, const struct db_key *key, int64_t *foreign, struct arena *a,
-            struct err *e)
+int db_rows(struct db *d, const struct db_key *key, int (*fn)(void *user, int64_t id, const struct db_trial *t), void *user,
+            struct arena *a, struct err *e)
 {
 	const char *const given[] = { key->program, key->shape, key->arch, key->device };
 	struct db_trial t;
 	sqlite3_stmt *s;
 	int rc;
-	*out = (struct db_trials){ 0 };
-	if (foreign)
-		*foreign = 0;
 	TRY(db_prepare(&s, d, read_trials, e));
 	for (int i = 0; i < 4; i++)
 		if (given[i])
 			bind(s, i + 1, given[i]);
 	while ((rc = db_step(d, s, e)) == 1)
-		if (read_trial(&t, s, a))
-			vec_push(a, out, t);
-		else if (foreign)
-			++*foreign;
+		if ((rc = fn(user, sqlite3_column_int64(s, 13), read_trial(&t, s, a) ? &t : NULL)) < 0)
+			break;
 	sqlite3_finalize(s);
 	return rc;
+}
+
+struct each {
+	struct db_trials *out;
+	int64_t foreign;
+	struct arena *arena;
+};
+
+static int add_row(void *user, int64_t id, const struct db_trial *t)
+{
+	struct each *x = user;
+	(void)id;
+	if (t)
+		vec_push(x->arena, x->out, *t);
+	else
+		x->foreign++;
+	return 0;
+}
+
+int db_each(struct db_trials *out, struct db *d, const struct db_key *key, int64_t *foreign, struct arena *a,
+            struct err *e)
+{
+	struct each x = { out, 0, a };
+	*out = (struct db_trials){ 0 };
+	TRY(db_rows(d, key, add_row, &x, a, e));
+	if (foreign)
+		*foreign = x.foreign;
+	return 0;
 }
 
 /* ---- The best. */

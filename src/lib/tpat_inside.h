@@ -80,6 +80,9 @@ const char *tpat_output_library(struct tpat_output *o, const char *place, struct
 int tpat_output_commit(struct tpat_output *o, struct err *e);
 void tpat_output_abandon(struct tpat_output *o);
 
+/* ---- tpat_db.c: the tuning database's file: `given`, or the default one. */
+int tpat_db_path(const char **out, const char *given, struct arena *a, struct err *e);
+
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
  * libraries. Also checks `profile` ("x:1x4,8x4,32x4"). */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,

@@ -334,6 +334,155 @@ static void test_foreign(void)
 	db_close(d);
 }
 
+/* ---- Text, other databases, throwing away. */
+
+static const char *text_of(struct db *d)
+{
+	struct str s = str_new(arena);
+	struct err e = { 0 };
+	CHECK_INT(db_export(&s, d, &(struct db_key){ 0 }, NULL, &e), 0);
+	return str_text(&s);
+}
+
+static int import(struct db *d, const char *text, struct db_added *added, struct err *e)
+{
+	err_clear(e);
+	return db_import(added, d, text, strlen(text), "tuned.jsonl", e);
+}
+
+static struct db *fill(const char *path, int seed, int n)
+{
+	struct db *d = open_db(path, DB_WRITE);
+	struct db_trial *t = NEWN(arena, struct db_trial, n);
+	struct err e = { 0 };
+	for (int i = 0; i < n; i++) {
+		t[i] = trial(arena_printf(arena, "0 map@1 %d", (i * 7 + seed) % n), 1000.0 / (i + 3), seed + i);
+		t[i].key.shape = i % 2 ? "" : "8,768";
+		t[i].key.device = i % 3 ? "GPU \"one\" \\ \xc3\xa9" : "GPU two";
+		t[i].spread = 1e-7 * i;
+		t[i].bytes = 1e15 * i + 1;
+		t[i].status = i % 4 ? DB_OK : (enum db_status)(i / 4 % DB_STATUSES);
+		t[i].ns = t[i].status == DB_OK ? t[i].ns : 0;
+	}
+	CHECK_INT(db_put(d, t, n, &e), 0);
+	return d;
+}
+
+static void test_text(void)
+{
+	struct db *d = fill(path_of("text.db"), 3, 40), *back = open_db(path_of("back.db"), DB_WRITE);
+	const char *text = text_of(d);
+	struct db_added added;
+	struct err e = { 0 };
+	CHECK(str_starts(text, "{\"tpat_db\":1}\n{\"program\":\"" HASH "\",\"name\":\"softmax(x: f16[N,768])\","
+	                       "\"shape\":\"\",\"arch\":\"sm_90\","));
+	CHECK_INT(import(back, text, &added, &e), 0);
+	CHECK(added.read == 40 && added.added == 40);
+	CHECK_STR(text_of(back), text); /* every number the same */
+	CHECK_INT(import(back, text, &added, &e), 0);
+	CHECK(added.read == 40 && added.added == 0);
+	CHECK_STR(text_of(back), text);
+	CHECK_INT(import(back, "{\"tpat_db\":1}", &added, &e), 0);
+	CHECK_INT(added.read, 0);
+	db_close(d);
+	db_close(back);
+}
+
+#define LINE(member)                                                                                                   \
+	"{\"tpat_db\":1}\n{\"program\":\"" HASH "\",\"name\":\"p\",\"shape\":\"\",\"arch\":\"sm_90\",\"device\":\"GPU\"," member "}"
+#define REST "\"status\":\"ok\",\"ns\":1,\"spread\":0,\"bytes\":4,\"floor_ns\":0,\"tpat\":\"1\","
+
+static void test_bad_text(void)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "", "line 1: the file is empty" },
+		{ "tpat", "line 1: " },
+		{ "{\"tpat_db\":2}", "line 1: it was written by a newer tpat" },
+		{ "{\"other\":1}", "line 1: it does not begin" },
+		{ "{\"tpat_db\":1}\n{}", "line 2: " },
+		{ "{\"tpat_db\":1}\n\n", "line 2: " },
+		{ LINE(REST "\"when\":\"2026-01-31T12:00:00Z\""), "decisions" },
+		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-02-30T12:00:00Z\""), "no time" },
+		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":7"), "line 2: " },
+		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-01-31T12:00:00Z\",\"more\":1"), "more" },
+		{ LINE("\"decisions\":\"0 \\u001b map\"," REST "\"when\":\"2026-01-31T12:00:00Z\""), "control characters" },
+		{ LINE("\"decisions\":\"x\",\"decisions\":\"y\"," REST "\"when\":\"2026-01-31T12:00:00Z\""), "twice" },
+		{ LINE("\"decisions\":\"\"," REST "\"when\":\"2026-01-31T12:00:00Z\""), "empty" },
+	};
+	const char *good = LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-01-31T12:00:00Z\"");
+	struct db *d = open_db(path_of("bad.db"), DB_WRITE);
+	struct db_added added;
+	struct err e = { 0 };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		if (!test_check(import(d, bad[i].text, &added, &e) == ERR_MODEL && str_starts(e.text, "tuned.jsonl: line ") &&
+		                strstr(e.text, bad[i].says), __FILE__, __LINE__, bad[i].says))
+			printf("  %s\n", e.text);
+	CHECK(import(d, arena_printf(arena, "%s\n{}", good), &added, &e) < 0 && strstr(e.text, "line 3"));
+	CHECK_INT(all(d, (struct db_key){ 0 }).n, 0); /* all or none */
+	CHECK_INT(import(d, good, &added, &e), 0);
+	struct db_trials got = all(d, (struct db_key){ 0 });
+	CHECK(got.n == 1 && got.at[0].when == 1769860800);
+	db_close(d);
+}
+
+static void test_merge(void)
+{
+	struct db *x = fill(path_of("x.db"), 1, 20), *y = fill(path_of("y.db"), 5, 30);
+	struct db *z = open_db(path_of("z.db"), DB_WRITE), *w = open_db(path_of("w.db"), DB_WRITE);
+	struct db_added added;
+	struct err e = { 0 };
+	CHECK(db_merge(&added, z, x, &e) == 0 && added.read == 20 && added.added == 20);
+	CHECK_STR(text_of(z), text_of(x));
+	CHECK(db_merge(&added, z, y, &e) == 0 && added.read == 30 && added.added <= 30);
+	CHECK_INT(all(z, (struct db_key){ 0 }).n, 20 + added.added);
+	CHECK(db_merge(&added, w, y, &e) == 0 && db_merge(&added, w, x, &e) == 0);
+	CHECK_STR(text_of(w), text_of(z)); /* in any order */
+	CHECK(db_merge(&added, z, y, &e) == 0 && added.added == 0);
+	CHECK_STR(text_of(w), text_of(z));
+	db_close(x);
+	db_close(y);
+	db_close(z);
+	db_close(w);
+}
+
+static bool old_map(void *user, const struct db_trial *t)
+{
+	++*(int *)user;
+	return strstr(t->decisions, "map@1 ") != NULL;
+}
+
+static void test_prune(void)
+{
+	const char *path = path_of("prune.db");
+	struct db *d = open_db(path, DB_WRITE);
+	struct db_trial t[] = { trial("0 map@1 4", 1, 1), trial("0 map@2 4", 30, 1), trial("0 map@2 2", 10, 1),
+		                trial("0 map@2 1", 20, 1), trial("0 map@2 8", 0, 1), trial("0 map@2 4", 99, 1),
+		                trial("0 map@1 4", 5, 1), trial("0 map@2 4", 7, 1) };
+	struct db_pruned p;
+	struct err e = { 0 };
+	int asked = 0;
+	t[4].status = DB_CRASHED;
+	t[5].key.shape = "";
+	t[6].key.program = HASH2;
+	t[7].key.device = "GPU two";
+	CHECK_INT(db_put(d, t, 8, &e), 0);
+	db_close(d);
+	query(path, "UPDATE trial SET status = 'splendid' WHERE ns = 7");
+	d = open_db(path, DB_WRITE);
+	CHECK_INT(db_prune(&p, d, &(struct db_prune){ .stale = old_map, .user = &asked }, &e), 0);
+	CHECK(asked == 7 && p.foreign == 1 && p.stale == 2 && p.slow == 0 && p.left == 5);
+	CHECK_INT(db_prune(&p, d, &(struct db_prune){ .keep = 2 }, &e), 0);
+	CHECK(p.foreign == 0 && p.stale == 0 && p.slow == 2 && p.left == 3);
+	struct db_founds f = best(d, (struct db_key){ HASH, "8,768", "sm_90", "GPU one" }, 9);
+	CHECK(f.n == 3 && f.at[0].trial.ns == 10 && f.at[1].trial.ns == 20 && f.at[2].trial.ns == 99);
+	db_close(d);
+	CHECK_STR(query(path, "SELECT count(*) FROM program"), "1");
+	CHECK_STR(query(path, "SELECT count(*) FROM device"), "1");
+	check_whole(path);
+}
+
 /* ---- Several writers; the end of one; a full disk. */
 
 enum { ROWS = 300 };
@@ -450,6 +599,10 @@ int main(void)
 	test_unwritable();
 	test_damaged();
 	test_foreign();
+	test_text();
+	test_bad_text();
+	test_merge();
+	test_prune();
 	test_two_writers();
 	test_killed();
 	test_full();
