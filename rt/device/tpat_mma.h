@@ -248,5 +248,83 @@ template <int N> TPAT_FN void copy_wait()
 #endif
 }
 
+/* ---- Tiles from tensors, by the THREADS threads of a block ------------------------------------------------------- */
+
+/* Where a tile's elements are: at(row, column) is their position in `from`, or negative where there are zeros. What 16 bytes
+ * of a tile hold lies together there, too, at a multiple of 16 bytes. The tile's first element is at(row, column). */
+template <int THREADS, class T, int ROWS, int COLUMNS, class Y, class X, class At>
+TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS> &tile, const T *from, Y row, X column, const At &at)
+{
+	const int all = ROWS * tile.pieces;
+#pragma unroll
+	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
+		const int piece = i * THREADS + block_thread();
+		if (all % THREADS == 0 || piece < all) {
+			const int r = piece / tile.pieces, c = piece % tile.pieces * tile.piece_elements;
+			const auto place = at(row + r, column + c);
+			copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
+		}
+	}
+}
+
+/* The same of any values, through registers: fetch() asks for the elements, which may take until put() stores them. Threads
+ * behind each other ask for rows behind each other. */
+template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
+	typedef shared_tile<T, ROWS, COLUMNS> tile_type;
+	static const int elements = tile_type::piece_elements, all = ROWS * tile_type::pieces;
+	static const int count = (all + THREADS - 1) / THREADS;
+	T next[count][elements];
+
+	template <class Y, class X, class Value> TPAT_FN void fetch(Y row, X column, const Value &value)
+	{
+#pragma unroll
+		for (int i = 0; i < count; i++) {
+			const int piece = i * THREADS + block_thread();
+			if (all % THREADS == 0 || piece < all)
+#pragma unroll
+				for (int e = 0; e < elements; e++)
+					next[i][e] = value(row + piece % ROWS, column + piece / ROWS * elements + e);
+		}
+	}
+	TPAT_FN void put(tile_type &tile)
+	{
+#pragma unroll
+		for (int i = 0; i < count; i++) {
+			const int piece = i * THREADS + block_thread();
+			if (all % THREADS == 0 || piece < all)
+				store(tile.piece(piece % ROWS, piece / ROWS * elements), next[i]);
+		}
+	}
+};
+
+/* ---- Sums of a warp by rows -------------------------------------------------------------------------------------- */
+
+/* 16 rows of N products' sums beside each other go through shared memory, in which each warp has 16 * 8 * N sums, so that a
+ * lane gets sums that follow each other in a row. Rows begin in different banks: their groups of 8 change places. */
+template <int WIDTH, class S> TPAT_FN S *sum_place(S *shared, int row, int column)
+{
+	return shared + (block_thread() / 32 * 16 + row) * WIDTH + (column ^ row * 8 % (WIDTH < 32 ? WIDTH : 32));
+}
+
+/* Lanes may still be reading what they got before, or their tiles elsewhere: see copy_wait(). */
+template <class S, int N> TPAT_FN void sums_put(void *shared, const mma_sum<S> (&sum)[N])
+{
+	__syncwarp();
+#pragma unroll
+	for (int j = 0; j < N; j++)
+#pragma unroll
+		for (int half = 0; half < 2; half++) {
+			const S two[2] = { sum[j].at[2 * half], sum[j].at[2 * half + 1] };
+			store(sum_place<8 * N>((S *)shared, mma_row(2 * half), 8 * j + mma_column(0)), two);
+		}
+	__syncwarp();
+}
+
+/* v = the sums of a row from a column on, a multiple of N. */
+template <int WIDTH, class S, int N> TPAT_FN void sums_get(S (&v)[N], void *shared, int row, int column)
+{
+	load(v, (const S *)sum_place<WIDTH>((S *)shared, row, column));
+}
+
 #undef TPAT_FN
 #endif

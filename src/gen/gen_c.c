@@ -172,6 +172,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE:
 	case IR_SHARED:
+	case IR_LOCAL:
 	case IR_LAMBDA:
 	case IR_INVOKE:
 	case IR_SORT_SERIAL: ck(!"a serial body has one lane, and sorts as is printed above"); break;

@@ -278,6 +278,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE: print_tile(g, s); break;
 	case IR_SHARED: str_line(g->out, "__shared__ %s %s;", s->text ? s->text : gen_type(g, s->type), s->name); break;
+	case IR_LOCAL: str_line(g->out, "%s %s;", s->text, s->name); break;
 	case IR_INVOKE: print_call(g, s); break;
 	case IR_LAMBDA:
 	case IR_SORT_SERIAL: ck(!"a lambda is printed above; a serial sort is for C"); break;

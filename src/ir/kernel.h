@@ -32,6 +32,7 @@ enum ir_stmt_kind {
 	IR_TILES_BEFORE, /* const type name = combine of name2 in the `from` tiles before this one, which is number `at`, or
 			  * `value` where `from` is 0. name2: the same in all threads. `buf` as above */
 	IR_SHARED,       /* text name; in the memory that the threads of a block share. text: null where it is `type` */
+	IR_LOCAL,        /* text name; of a type of the device header: CUDA alone */
 	IR_LAMBDA,       /* auto name = [&](parameters: types and names of args) { body; return text(value); }; value may be null */
 	IR_INVOKE,       /* type name2 = name(args);  name2 may be null. text: the header that has the function */
 	IR_SORT_SERIAL,  /* for name = 0 .. from - 1: body, with name2 = where among 0 .. to - 1 the element is found whose value,

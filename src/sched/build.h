@@ -21,6 +21,17 @@ void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer
 void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes);
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* Functions of the kernel's own, whose bodies the caller fills; calls of those in `header` (null: of the kernel's own). In CUDA
+ * alone. `type` and `name` of variables as C++ has them: "shared_tile<f16, 64, 32>", "tile[3]". */
+struct ir_stmt *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name);
+expr emit_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t, const char *name, expr extent);
+void emit_shared(struct ir_program *p, struct ir_block *b, const char *type, const char *name);
+void emit_local(struct ir_program *p, struct ir_block *b, const char *type, const char *name);
+struct ir_stmt *emit_invoke(struct ir_program *p, struct ir_block *b, const char *function, const char *header);
+void add_text(struct ir_program *p, struct ir_stmt *call, const char *text);
+void add_value(struct ir_program *p, struct ir_stmt *call, expr value);
+void add_address(struct ir_program *p, struct ir_stmt *call, const struct ir_buffer *b, expr at, bool written);
+
 /* a / b, rounded up, for a that is not negative. */
 expr ceil_div(struct ir_program *p, expr a, int b);
 /* A kernel of `threads` a block in which each thread has `width` of `count` elements from `element` on: sets its launch
@@ -113,10 +124,13 @@ expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr
 void axes_read(const struct ir_stage *s, bool *used);
 expr out_position(struct ir_program *p, const struct ir_stage *s); /* of an element of out, over its axes */
 
+/* Whether the result of made[which] must be stored by the kernel that makes all `n` stages: somebody else reads it. */
+bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *made, int n, int which);
+
 /* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
-extern const struct sched_rule sched_rows, sched_map, sched_planes, sched_tile;
+extern const struct sched_rule sched_contract, sched_rows, sched_map, sched_planes, sched_tile;
 extern const struct sched_rule sched_reduce_thread, sched_reduce_lanes, sched_reduce_columns, sched_reduce_split;
 extern const struct sched_rule sched_scatter, sched_scan_thread, sched_scan_lanes, sched_scan_tiles;
 extern const struct sched_rule sched_compact_block, sched_compact_tiles, sched_loop_block;

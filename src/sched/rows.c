@@ -230,45 +230,10 @@ bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s
 	return out->stages > 0 && out->cached > 0;
 }
 
-/* ---- What must be stored. */
-
-struct reader {
-	const struct ir_buffer *buf;
-	bool found;
-};
-
-static void find_load(void *user, expr e)
-{
-	struct reader *r = user;
-	r->found |= e->op == IR_LOAD && e->buf == r->buf;
-}
-
-static void find_in(void *user, expr *slot, const char *role)
-{
-	(void)role;
-	ir_walk(*slot, find_load, user);
-}
-
 bool rows_stored(const struct rows *r, int stage)
 {
-	struct reader reader = { .buf = r->stage[stage].s->out };
-	bool inside;
-	if (reader.buf->role == IR_OUTPUT || r->stage[stage].kind == ROWS_MAP)
-		return true;
-	vec_each (s, &r->p->stages) {
-		inside = false;
-		for (int i = 0; i < r->stages; i++)
-			inside |= r->stage[i].s == *s;
-		if (!inside)
-			ir_stage_exprs(*s, find_in, &reader);
-		if ((*s)->loop) { /* what it carries on and collects, too */
-			vec_each (c, &(*s)->loop->carries)
-				reader.found |= c->next == reader.buf;
-			vec_each (c, &(*s)->loop->collects)
-				reader.found |= c->from == reader.buf;
-		}
-	}
-	vec_each (z, &r->p->sizes)
-		reader.found |= z->count == reader.buf;
-	return reader.found;
+	const struct ir_stage *made[ROWS_MAX_STAGES];
+	for (int i = 0; i < r->stages; i++)
+		made[i] = r->stage[i].s;
+	return r->stage[stage].kind == ROWS_MAP || stage_is_stored(r->p, made, r->stages, stage);
 }

@@ -1,0 +1,48 @@
+/* Contractions: sums of products of two operands, some of whose axes only the one has, some only the other. What a stage's
+ * index expressions say of that (contract.c), and the kernel that runs it on tensor cores (contract_emit.c). */
+#ifndef TPAT_SCHED_CONTRACT_H
+#define TPAT_SCHED_CONTRACT_H
+
+#include "sched/build.h"
+
+enum { CONTRACT_STAGES = 8, CONTRACT_VECTOR = 8 /* elements that are stored at once */ };
+
+/* Of out's axes: in both operands (or none), in the left one alone, in the right one alone. */
+enum contract_group { CONTRACT_BATCH, CONTRACT_ROW, CONTRACT_COLUMN, CONTRACT_GROUPS };
+
+/* How a tile of an operand comes into shared memory: element by element, its rows along what is summed over; by copies of 16
+ * bytes, likewise; by such copies, its rows along rows or columns of the result. */
+enum contract_way { CONTRACT_GATHER, CONTRACT_STRAIGHT, CONTRACT_TURNED };
+
+struct contract_operand {
+	expr value;            /* of the elements' type, over out's and the reduced axes */
+	enum contract_way way; /* the best that its strides allow */
+	expr fits;             /* bool over symbols: the extents and strides are whole vectors */
+};
+
+struct contract {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	enum type type;                      /* of the operands' elements */
+	struct contract_operand side[2];     /* left: rows; right: columns, the last axis of out among them */
+	int axes[CONTRACT_GROUPS];           /* how many */
+	int axis[CONTRACT_GROUPS][IR_MAX_RANK];
+	expr extent[CONTRACT_GROUPS], depth; /* of the reduced space */
+	expr fits;                           /* bool: stores of whole vectors are possible */
+	const struct ir_stage *made[CONTRACT_STAGES]; /* s, and maps behind it of the same elements */
+	int stages;
+};
+
+/* What a kernel is like. Sizes in elements: of a block's tile, of a warp's part of it; along what is summed over. */
+struct contract_shape {
+	int rows, columns, depth, slots; /* slots: tiles in shared memory at the same time */
+	int warps_down, warps_across, warp_rows, warp_columns, threads;
+};
+
+bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
+/* Appends the kernel to the step: `fast`, with vectors and under a guard where they must fit; or for whatever extents. */
+void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
+                     bool fast);
+
+#endif

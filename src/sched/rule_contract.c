@@ -1,0 +1,131 @@
+/* Rule contract: sums of products on tensor cores. A block makes `rows` x `columns` elements, `depth` of the summed products at
+ * a time; see contract.h. */
+#include "sched/contract.h"
+
+#include <math.h>
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct contract c;
+	if (contract_match(&c, (struct ir_program *)p, s))
+		return true;
+	*why = "no sum of products of two small floats that have axes of their own";
+	return false;
+}
+
+static int span(const struct ir_program *p, const struct ir_stage *s)
+{
+	struct contract c;
+	return contract_match(&c, (struct ir_program *)p, s) ? c.stages : 1;
+}
+
+/* ---- Choices. */
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	static const int tile[][3] = { { 128, 128, 32 }, { 128, 256, 32 }, { 128, 64, 32 }, { 64, 128, 32 },
+		                       { 64, 64, 64 },   { 32, 64, 64 },   { 16, 128, 64 }, { 16, 64, 64 } };
+	enum { TILES = sizeof tile / sizeof *tile, FIRST = 80 };
+	struct contract c;
+	int n = 0;
+	if (t->arch < FIRST || !contract_match(&c, (struct ir_program *)p, s))
+		return 0;
+	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
+	for (int i = 0; i < TILES; i++) {
+		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (!wasteful || (smallest && n == 0))
+			out[n++] = (struct sched_choice){ &sched_contract, { tile[i][0], tile[i][1], tile[i][2] } };
+	}
+	return n;
+}
+
+/* ---- Kernels. */
+
+static bool always(expr fits)
+{
+	return fits && ir_is_int(fits, 1);
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
+{
+	struct contract c;
+	struct ir_step *step = step_new(plan);
+	ck(contract_match(&c, plan->program, s));
+	bool fast = c.fits && !ir_is_int(c.fits, 0);
+	if (fast)
+		contract_kernel(plan, step, &c, choice, true);
+	if (!fast || !always(c.fits) || !always(c.side[0].fits) || !always(c.side[1].fits))
+		contract_kernel(plan, step, &c, choice, false);
+}
+
+/* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as the next
+ * tiles come; blocks share it. Rates: whitepapers of the architectures, dense f16 with f32 sums; mma.sync on Hopper reaches
+ * about six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture). */
+
+static double products_a_clock(int arch)
+{
+	return arch == 80 ? 1024 : arch >= 90 && arch < 110 ? 1300 : 512;
+}
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double most(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *choice,
+                       const struct sched_target *t)
+{
+	enum { REGISTERS = 65536, SHARED_BYTES = 200 << 10, LATENCY = 800, START = 2000, BYTES_A_CLOCK = 128 };
+	const double clock = 1.6; /* cycles a ns */
+	struct contract c;
+	ck(contract_match(&c, (struct ir_program *)p, s));
+	struct contract_shape k = contract_shape(&c, choice);
+	double size = type_info(c.type)->bits / 8.0, warps = k.threads / 32.0;
+	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
+	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = (double)about(c.depth, t);
+	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
+
+	/* One step of one block, alone on a processor. */
+	double multiply = (double)k.rows * k.columns * k.depth / products_a_clock(t->arch);
+	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / BYTES_A_CLOCK;
+	double gathered = 0;
+	if (c.side[0].way == CONTRACT_GATHER)
+		gathered += k.rows;
+	if (c.side[1].way == CONTRACT_GATHER)
+		gathered += k.columns;
+	double ask = gathered * k.depth * 10 / 128; /* instructions for an element, of 4 x 32 a clock */
+	double step = most(multiply, feed) * 1.1 + ask + 40;
+
+	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
+	double here = floor(least(REGISTERS / (registers * k.threads),
+	                          SHARED_BYTES / ((k.rows + k.columns) * k.depth * size * k.slots)));
+	here = most(1, least(here, ceil(blocks / t->processors)));
+	double waves = ceil(blocks / (t->processors * here));
+	double together = most(step * here, LATENCY / (k.slots - 1.0));
+	double time = (waves * steps * together + START) / clock;
+
+	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */
+	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size, results = 0;
+	for (int i = 0; i < c.stages; i++)
+		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
+	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / (2 * t->bytes_per_ns);
+	return t->launch_ns + most(time, most(memory, cache));
+}
+
+const struct sched_rule sched_contract = {
+	.name = "contract",
+	.version = 1,
+	.help = "tensor cores; a block makes `rows` x `columns` sums, `depth` products of each at a time",
+	.params = { "rows", "columns", "depth" },
+	.applicable = applicable,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
