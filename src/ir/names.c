@@ -263,7 +263,7 @@ static const char *const words[] = {
 	"slot",
 	"ahead",
 	"piece",
-	"all",
+	"sums",
 	"inner",
 	"warp",
 	"first_row",

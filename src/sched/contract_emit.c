@@ -364,7 +364,7 @@ static void make_vector(struct kernel *k, struct ir_block *b, int width)
 		for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* what is not met may be anything */
 			if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
 				k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
-		k->all = ir_var(p->pool, c->s->value->type, "all[item]", NULL);
+		k->all = ir_var(p->pool, c->s->value->type, "sums[item]", NULL);
 		make_element(k, items, width);
 		declare_group(k, in, CONTRACT_COLUMN, column, all);
 		first = ir_flat(p->pool, c->s->out, k->axis);
@@ -381,7 +381,7 @@ static void make_vector(struct kernel *k, struct ir_block *b, int width)
 		return;
 	}
 	declare_group(k, in, CONTRACT_COLUMN, column, all);
-	k->all = ir_var(p->pool, c->s->value->type, "all[0]", NULL);
+	k->all = ir_var(p->pool, c->s->value->type, "sums[0]", NULL);
 	make_element(k, in, 1);
 }
 
@@ -415,11 +415,11 @@ static void store_results(struct kernel *k, struct ir_block *b)
 		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "column", NULL), c->extent[CONTRACT_COLUMN]));
 	in = emit_if(p, in, inside);
 	struct ir_stmt *array = emit(p, in, IR_ARRAY);
-	array->name = "all";
+	array->name = "sums";
 	array->type = c->s->value->type;
 	array->width = width;
 	call = emit_invoke(p, in, text(k, "sums_get<%d>", s->warp_columns), header);
-	add_text(p, call, "all");
+	add_text(p, call, "sums");
 	add_text(p, call, "right_tile");
 	add_value(p, call, row);
 	add_value(p, call, column);

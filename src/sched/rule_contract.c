@@ -81,7 +81,7 @@ static double most(double a, double b)
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *choice,
                        const struct sched_target *t)
 {
-	enum { REGISTERS = 65536, SHARED_BYTES = 200 << 10, LATENCY = 800, START = 2000, BYTES_A_CLOCK = 128 };
+	enum { REGISTERS = 65536, SHARED_BYTES = 200 << 10, LATENCY = 1200, START = 2000, BYTES_A_CLOCK = 128 };
 	const double clock = 1.6; /* cycles a ns */
 	struct contract c;
 	ck(contract_match(&c, (struct ir_program *)p, s));

@@ -132,6 +132,18 @@ static const struct schedule_case schedule_cases[] = {
 	{ "product", "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
 		     "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
 	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	{ "product_turned", "(a: bf16[B,K,24], b: bf16[B,N,K], c: bf16[N]) -> (d: f32[B,N,24], e: bf16[B,N,24])\n"
+			    "  x: f32[B,N,24] = sum (i, j, k | r<K) f32(a[i, r, k]) * f32(b[i, j, r]) then it * 0.5\n"
+			    "  d: f32[B,N,24] = map (i, j, k) max(x[i, j, k] + f32(c[j]), 0.0)\n"
+			    "  f: f32[B,N,24] = map (i, j, k) d[i, j, k] * x[i, j, k] + f32(k)\n"
+			    "  e: bf16[B,N,24] = map (i, j, k) bf16(f[i, j, k] + d[i, j, k])\n",
+	  { "B=2 K=16 N=19", "B=1 K=9 N=3", "B=3 K=0 N=1" } },
+	{ "product_large", "(a: f16[70,40], b: f16[40,136]) -> (y: f16[70,136])\n"
+			   "  y: f16[70,136] = sum (i, j | r<40) f32(a[i, r]) * f32(b[r, j])\n", { "" } },
+	{ "convolution", "(x: f16[2,5,4,6], weight: f16[20,5,3,3], b: f16[20]) -> (y: f16[2,20,4,6])\n"
+			 "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+			 "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+			 "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "" } },
 	/* ---- reductions */
 	{ "sum_last", "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=3000", "N=9 K=33" } },
