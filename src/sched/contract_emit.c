@@ -405,8 +405,9 @@ static void store_results(struct kernel *k, struct ir_block *b)
 	expr row = ir_binary(IR_FLOORDIV, piece, across);
 	expr column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width));
 	emit_constant(p, in, "row",
-	              plus(plus(plus(var(k, "first_row", NULL), var(k, "warp_row", NULL)), ir_binary(IR_MUL, part, index_(k, TILE))),
-	                   row), NULL);
+	              plus(plus(var(k, "first_row", NULL), var(k, "warp_row", NULL)),
+	                   plus(ir_binary(IR_MUL, part, index_(k, TILE)), row)),
+	              NULL);
 	emit_constant(p, in, "column", plus(plus(var(k, "first_column", NULL), var(k, "warp_column", NULL)), column), NULL);
 	inside = ir_int(p->pool, TYPE_BOOL, 1);
 	if (!divides(c->extent[CONTRACT_ROW], s->rows))
