@@ -118,7 +118,9 @@ static void print_for(struct gen_text *g, const struct ir_stmt *s)
 		gen_operand(g, s->step);
 		str_add(g->out, ") {\n");
 	}
+	gen_loop_begin(g, s->name, s->width ? s->width : 8);
 	print_block(g, s->body);
+	gen_loop_end(g);
 	str_line(g->out, "}");
 }
 
@@ -198,6 +200,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		line_begin(g);
 		str_printf(g->out, "%s%s %s", s->mutable ? "" : "const ", gen_type(g, s->type), s->name);
 		assignment(g, NULL, s->value);
+		gen_declared(g, s->name, s->mutable ? NULL : s->value);
 		break;
 	case IR_ASSIGN:
 		line_begin(g);
@@ -250,10 +253,14 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		gen_expr(g, s->value);
 		str_add(g->out, ");\n");
 		break;
-	case IR_ARRAY: str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width); break;
+	case IR_ARRAY:
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
+		gen_declared(g, s->name, NULL);
+		break;
 	case IR_LOAD_VECTOR:
 		if (!s->mutable)
 			str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
+		gen_declared(g, s->name, s->at);
 		line_begin(g);
 		if (type_is_packed(s->type))
 			str_printf(g->out, "load_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);

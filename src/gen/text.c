@@ -166,6 +166,21 @@ static void print_constant(struct gen_text *g, expr e)
 	}
 }
 
+/* erf in a form of its own in CUDA: 1 + erf(x); rounded to 16 bits at once. Gives erf's operand, or null. */
+static expr erf_plus_one(const struct gen_text *g, expr e)
+{
+	for (int i = 0; i < 2 && !g->target->c && e->op == IR_ADD && e->type == TYPE_F32; i++)
+		if (e->arg[i]->op == IR_ERF && e->arg[1 - i]->op == IR_CONST_FLOAT && e->arg[1 - i]->f == 1)
+			return e->arg[i]->arg[0];
+	return NULL;
+}
+
+static expr erf_rounded(const struct gen_text *g, expr e)
+{
+	bool to_16 = e->op == IR_CAST && (e->type == TYPE_F16 || e->type == TYPE_BF16);
+	return !g->target->c && to_16 && e->arg[0]->op == IR_ERF && e->arg[0]->type == TYPE_F32 ? e->arg[0]->arg[0] : NULL;
+}
+
 static void print_cast(struct gen_text *g, expr e)
 {
 	enum type from = e->arg[0]->type, to = e->type;
@@ -188,6 +203,11 @@ static void print_cast(struct gen_text *g, expr e)
 		str_add(g->out, "(");
 		print(g, e->arg[0], PREC_EQ + 1);
 		str_add(g->out, " != 0)");
+	} else if (erf_rounded(g, e)) {
+		expr x = erf_rounded(g, e);
+		str_printf(g->out, "to_%s(", type_name(to));
+		call(g, "erf_to_16", 1, &x);
+		str_add(g->out, ")");
 	} else if (g->target->c) {
 		snprintf(name, sizeof name, "%s%s_of_%s", type_name(to), sat,
 		         type_name(from == TYPE_INDEX ? TYPE_I64 : from));
@@ -233,6 +253,84 @@ static void prefix(struct gen_text *g, const char *op, expr a)
 	print(g, a, PREC_ATOM);
 }
 
+/* ---- Which values are the same in all turns of a loop. */
+
+/* A name's text may be "x_v[step][item]": the variables in it. */
+static int depth_of_text(const struct gen_text *g, const char *text)
+{
+	int depth = 0;
+	for (size_t n; *text; text += n ? n : 1) {
+		n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+		for (int i = g->names.n - 1; n && i >= 0; i--) {
+			const struct gen_name *have = &g->names.at[i];
+			if (strlen(have->name) != n || strncmp(have->name, text, n) != 0)
+				continue;
+			depth = have->depth > depth ? have->depth : depth;
+			break;
+		}
+	}
+	return depth;
+}
+
+struct find_depth {
+	const struct gen_text *g;
+	int depth;
+};
+
+static void node_depth(void *user, expr e)
+{
+	struct find_depth *f = user;
+	int depth = e->op == IR_VAR ? depth_of_text(f->g, e->name) : 0;
+	f->depth = depth > f->depth ? depth : f->depth;
+}
+
+/* The depth of the innermost loop that e's value depends on. */
+static int value_depth(const struct gen_text *g, expr e)
+{
+	struct find_depth f = { g, 0 };
+	ir_walk(e, node_depth, &f);
+	return f.depth;
+}
+
+void gen_declared(struct gen_text *g, const char *name, expr value)
+{
+	struct gen_name n = { arena_printf(g->out->arena, "%.*s", (int)strcspn(name, "["), name), g->depth };
+	if (value)
+		n.depth = value_depth(g, value);
+	if (g->depth)
+		vec_push(g->out->arena, &g->names, n);
+}
+
+void gen_loop_begin(struct gen_text *g, const char *name, int turns)
+{
+	ck(g->depth + 1 < GEN_MAX_DEPTH);
+	g->turns[++g->depth] = turns;
+	gen_declared(g, name, NULL);
+}
+
+void gen_loop_end(struct gen_text *g)
+{
+	g->depth--;
+}
+
+/* Whether many elements are divided by the same value, so that its reciprocal is worth computing: quotient() in
+ * tpat_device.h. By powers of two compilers multiply. */
+static bool same_divisor(const struct gen_text *g, expr e)
+{
+	enum { MANY = 4 };
+	int exponent, turns = 1;
+	expr by = e->arg[1];
+	if (g->target->c || e->op != IR_DIV || e->type != TYPE_F32)
+		return false;
+	if (by->op == IR_CONST_FLOAT)
+		return fabs(frexp(by->f, &exponent)) != 0.5 && fabs(by->f) >= 0x1p-100 && fabs(by->f) <= 0x1p100;
+	if (e->arg[0]->op == IR_CONST_FLOAT)
+		return false;
+	for (int d = value_depth(g, by) + 1; d <= g->depth && turns < MANY; d++)
+		turns *= g->turns[d];
+	return turns >= MANY;
+}
+
 /* / and % where C's own are right: both known not to be negative, or the divisor a plain constant. */
 static bool plain_division(expr e)
 {
@@ -249,7 +347,9 @@ static void print_division(struct gen_text *g, expr e)
 {
 	bool divide = e->op == IR_DIV || e->op == IR_FLOORDIV;
 	static const char *const function[] = { "trunc_rem", "trunc_div", "floor_mod", "floor_div" };
-	if (type_is_float(e->type) && divide) {
+	if (same_divisor(g, e)) {
+		call(g, "quotient", 2, e->arg);
+	} else if (type_is_float(e->type) && divide) {
 		infix(g, e, "/", PREC_MUL);
 	} else if (type_is_float(e->type)) {
 		call(g, e->type == TYPE_F32 ? "fmodf" : "fmod", 2, e->arg);
@@ -261,12 +361,14 @@ static void print_division(struct gen_text *g, expr e)
 	}
 }
 
-static int division_precedence(expr e)
+static int division_precedence(const struct gen_text *g, expr e)
 {
+	if (erf_plus_one(g, e))
+		return PREC_ATOM;
 	bool is = e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD;
 	if (!is)
 		return precedence(e);
-	bool infix_form = type_is_float(e->type) ? e->op == IR_DIV : plain_division(e);
+	bool infix_form = type_is_float(e->type) ? e->op == IR_DIV && !same_divisor(g, e) : plain_division(e);
 	return infix_form ? PREC_MUL : PREC_ATOM;
 }
 
@@ -275,6 +377,11 @@ static void print_node(struct gen_text *g, expr e)
 	const struct ir_op_info *info = &ir_op_info[e->op];
 	enum type t = e->type;
 	char name[64];
+	expr erf_of = erf_plus_one(g, e);
+	if (erf_of) {
+		call(g, "one_plus_erf", 1, &erf_of);
+		return;
+	}
 	switch (e->op) {
 	case IR_CONST_INT:
 	case IR_CONST_FLOAT: print_constant(g, e); break;
@@ -411,7 +518,7 @@ static void print(struct gen_text *g, expr e, int outer)
 	bool cast_prefix = (e->op == IR_CAST) && outer == PREC_ATOM;
 	/* && inside || is bracketed as well: compilers ask for it. */
 	bool mixed = e->op == IR_AND && (outer == PREC_OR || outer == PREC_OR + 1);
-	bool brackets = division_precedence(e) < outer || (negative && outer > PREC_ADD) || cast_prefix || mixed;
+	bool brackets = division_precedence(g, e) < outer || (negative && outer > PREC_ADD) || cast_prefix || mixed;
 	if (brackets)
 		str_add(g->out, "(");
 	print_node(g, e);
@@ -509,6 +616,7 @@ void gen_lets(struct gen_text *g, expr e, expr also)
 		gen_indent(g);
 		str_printf(g->out, "const %s %s = ", gen_type(g, x->type), name);
 		print(g, x, 0);
+		gen_declared(g, name, x);
 		str_add(g->out, ";\n");
 		g->let[x->id] = name;
 	}

@@ -10,6 +10,14 @@ struct gen_target {
 	const char *thread, *block;              /* the built-in variables */
 };
 
+enum { GEN_MAX_DEPTH = 24 };
+
+/* A variable that was declared inside of loops, and the depth of the innermost one that gives it another value. */
+struct gen_name {
+	const char *name;
+	int depth;
+};
+
 struct gen_text {
 	struct str *out;
 	const struct gen_target *target;
@@ -17,6 +25,9 @@ struct gen_text {
 	const char **let; /* by node id: the name of a variable that holds it, or null */
 	uint32_t let_n;   /* ids that `let` has room for */
 	int lets;
+	int depth;              /* loops around what is printed now */
+	int turns[GEN_MAX_DEPTH]; /* of each, about */
+	struct { VEC(struct gen_name); } names;
 };
 
 const char *gen_type(const struct gen_text *g, enum type t);
@@ -25,6 +36,11 @@ const char *gen_element_type(const struct gen_text *g, enum type t);
 void gen_expr(struct gen_text *g, expr e);
 /* As the right operand of +, < or =: bracketed where it would fall apart. */
 void gen_operand(struct gen_text *g, expr e);
+/* A loop of about so many turns begins, with its variable, and ends. */
+void gen_loop_begin(struct gen_text *g, const char *name, int turns);
+void gen_loop_end(struct gen_text *g);
+/* A variable is declared here; `value`: its only one, or null. */
+void gen_declared(struct gen_text *g, const char *name, expr value);
 /* Declares variables for what `e` and `also` (may be null), both surely evaluated, compute more than once, so that their
  * texts are short. They hold until gen_lets_end. */
 void gen_lets(struct gen_text *g, expr e, expr also);

@@ -45,4 +45,21 @@ bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr loa
 /* Whether what a stage makes is read by others than those of the rows, or is an output. */
 bool rows_stored(const struct rows *r, int stage);
 
+/* ---- Values of an element that later stages need again (rows_kept.c): exp(x - largest) in a softmax. A value is kept in an
+ * array of registers by the first stage that makes it, and the others read it there. Expressions are those of the kernel. */
+enum { ROWS_MAX_KEPT = 2 };
+
+struct rows_kept {
+	int n, from[ROWS_MAX_KEPT]; /* the stage that makes it */
+	expr value[ROWS_MAX_KEPT];
+	const char *name[ROWS_MAX_KEPT]; /* of the array */
+};
+
+/* Whether an expression has work that is worth a register: functions. */
+bool rows_kept_work(expr e);
+/* By the stages' expressions (null: none): what to keep. */
+void rows_kept_find(struct rows_kept *k, int stages, const expr *value);
+/* The stage's expression with what is kept; stores into the arrays, at [step][item], what this stage is the first to make. */
+expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr item);
+
 #endif

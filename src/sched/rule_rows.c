@@ -6,7 +6,7 @@
 
 #include "ir/axis_names.h"
 
-enum { WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, WIDEST = 16 /* bytes */ };
+enum { WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, WIDEST = 16 /* bytes */, MAX_KEPT_ELEMENTS = 32 };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -74,6 +74,17 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
+/* Results of functions that a reduction and a later stage both need stay in registers, too: 32-bit registers for them, an
+ * element. */
+static int registers_kept(const struct rows *r, int elements)
+{
+	int functions = 0;
+	for (int i = 0; i < r->stages; i++)
+		functions += (r->stage[i].kind == ROWS_REDUCE || functions) && r->stage[i].kind != ROWS_VALUE &&
+		             rows_kept_work(r->stage[i].value);
+	return elements <= MAX_KEPT_ELEMENTS && functions > 1;
+}
+
 /* ---- The kernel. */
 
 struct row_kernel {
@@ -93,6 +104,7 @@ struct row_kernel {
 	struct {
 		VEC(const char *);
 	} along_name;
+	struct rows_kept kept;
 };
 
 static const char *value_name(const struct row_kernel *k, const struct ir_buffer *b)
@@ -318,6 +330,37 @@ static expr place_of_element(const struct row_kernel *k)
 	return k->v ? ir_binary(IR_ADD, k->at, k->v) : k->at;
 }
 
+/* What the stage in work makes of an element: with what is kept of it. */
+static expr value_of_element(struct row_kernel *k, struct ir_block *b)
+{
+	declare_row_axes(k, b, k->st->value, NULL, place_of_element(k));
+	expr value = in_kernel(k, k->st->value);
+	return k->kept.n ? rows_keep(&k->kept, k->p, b, (int)(k->st - k->r->stage), value, k->v) : value;
+}
+
+/* Finds what to keep: the stages are written once for nothing, to see their expressions. */
+static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_block none = { 0 };
+	expr value[ROWS_MAX_STAGES] = { NULL };
+	for (int i = 0; i < k->r->stages; i++) {
+		k->st = &k->r->stage[i];
+		if (k->st->kind == ROWS_VALUE)
+			continue;
+		struct ir_block *body = element_loop(k, each_element(k, each_vector(k, &none, lane)));
+		value[i] = value_of_element(k, body);
+		forget_elements(k);
+	}
+	rows_kept_find(&k->kept, k->r->stages, value);
+	for (int i = 0; i < k->kept.n; i++) {
+		struct ir_stmt *array = emit(k->p, b, IR_ARRAY);
+		k->kept.name[i] = i ? arena_printf(k->p->arena, "kept_v%d", i + 1) : "kept_v";
+		array->name = arena_printf(k->p->arena, "%s[%d]", k->kept.name[i], k->steps);
+		array->type = k->kept.value[i]->type;
+		array->width = k->width;
+	}
+}
+
 static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
@@ -329,8 +372,8 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	expr sum = emit_variable(p, b, name, ir_identity(p->pool, s->combine, s->value->type));
 	struct ir_block *body = each_vector(k, b, lane);
 	body = element_loop(k, each_element(k, body));
-	declare_row_axes(k, body, k->st->value, NULL, place_of_element(k));
-	emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, in_kernel(k, k->st->value)));
+	expr value = value_of_element(k, body);
+	emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
 	forget_elements(k);
 	if (!k->serial) {
 		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
@@ -368,8 +411,7 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		array->width = k->width;
 	}
 	struct ir_block *body = element_loop(k, in);
-	declare_row_axes(k, body, k->st->value, NULL, place_of_element(k));
-	expr y = in_kernel(k, k->st->value);
+	expr y = value_of_element(k, body);
 	if (k->serial) {
 		emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
 	} else {
@@ -393,6 +435,8 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 	if (k->steps > 0 && !k->serial) {
 		load_row(k, b, lane);
 		forget_elements(k);
+		if (registers_kept(k->r, k->steps * k->width))
+			find_kept(k, b, lane);
 	}
 	for (int i = 0; i < k->r->stages; i++) {
 		const struct ir_stage *s = k->r->stage[i].s;
@@ -496,7 +540,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	}
 	if (steps == 0) /* later stages find the row in the L2 cache, in part */
 		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
-	double data = steps * width * registers_each(&r), registers = 28 + data;
+	double data = steps * width * (registers_each(&r) + registers_kept(&r, steps * width)), registers = 28 + data;
 	int threads = lanes * rows_a_block;
 	double blocks_here = REGISTER_FILE / (registers * threads);
 	blocks_here = blocks_here > (double)THREADS / threads ? (double)THREADS / threads : blocks_here;

@@ -376,6 +376,49 @@ static int64_t power(int64_t base, int64_t exponent)
 	return (int64_t)y;
 }
 
+/* quotient() is C's division, to the bit and for zeros' signs, but for dividends whose remainder underflows: there within a
+ * unit in the last place. The erf functions are within what their comments say. */
+static void test_float_functions(void)
+{
+	static const float special[] = { 0,     -0.0f, 1,       -3,      INFINITY, -INFINITY, NAN, 1e-45f, -1e-40f, 0x1p-126f, 3e38f,
+		                         -3e38f, 0x1p-110f, 0x1p110f, 768, 1.4140625f, 0.05f, 255, 0x1.fffffep0f, 0x1.fffffep127f };
+	enum { S = sizeof special / sizeof *special, N = 40000 };
+	float *a = NEWN(arena, float, N), *b = NEWN(arena, float, N), *y = NEWN(arena, float, 3 * N);
+	for (int i = 0; i < N; i++) {
+		uint32_t u = (uint32_t)random_bits(), w = (uint32_t)random_bits();
+		memcpy(&a[i], &u, sizeof u);
+		memcpy(&b[i], &w, sizeof w);
+		if (i % 2) { /* near one */
+			a[i] = (float)((int)(u >> 1) - (1 << 30)) * 0x1p-28f;
+			b[i] = (float)(w >> 8) * 0x1p-23f;
+		}
+		if (i < S * S) {
+			a[i] = special[i / S];
+			b[i] = special[i % S];
+		}
+	}
+	struct buffer buffers[] = { { "a", a, 4 * N, false, false }, { "b", b, 4 * N, false, false }, { "y", y, 12 * N, true, false } };
+	call(0, "float_functions", (N + 255) / 256, 256, buffers, 3, N);
+	int wrong = 0;
+	for (int i = 0; i < N; i++) {
+		float q = a[i] / b[i], x = a[i];
+		int exponent = 0, power = 0;
+		frexpf(a[i], &exponent);
+		frexpf(b[i], &power);
+		double ulp = fabs(q) < 0x1p-126f ? 0x1p-149 : fabs(q) * 0x1p-23;
+		bool tiny = exponent < -36 || exponent - power < -120;
+		wrong += !same(y[i], q) && !(tiny && fabs((double)y[i] - q) <= ulp && isfinite(q));
+		double c = erfc(-(double)x), least = x >= -1 ? 5e-7 : x >= -4 ? 2e-6 : 1e-5;
+		if (isnan(x))
+			wrong += !isnan(y[N + i]) + !isnan(y[2 * N + i]);
+		else
+			wrong += !(fabs(y[N + i] - c) <= least * c + 0x1p-125) + !(fabs(y[2 * N + i] - erf(x)) <= 1.1e-4 * fabs(erf(x)) + 0x1p-148);
+		if (!isnan(x) && fabsf(x) <= 2.75f)
+			wrong += !(fabs(y[2 * N + i] - erf(x)) <= 8e-6 * fabs(erf(x)) + 0x1p-148);
+	}
+	CHECK_INT(wrong, 0);
+}
+
 static void test_arithmetic(void)
 {
 	static const int64_t a[] = { 7, -7, 7, -7, 0, 6, -6, 5, INT64_MIN, 2, 3, -1, -1, 1, -2, 10, 7 };
@@ -522,6 +565,7 @@ int main(int argc, char **argv)
 	test_tiles();
 	test_vectors_and_votes();
 	test_arithmetic();
+	test_float_functions();
 	close_kernels();
 	if (gpu)
 		gpu->close(gpu);

@@ -52,7 +52,7 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 	}
 	__shared__ float max_of_row_across[2];
 	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = (nan_max(max_of_row, 0.0f) - this_low) / 255.0f;
+	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
@@ -67,7 +67,7 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = to_u8(nan_min(nan_max(rintf(x_v[step][item] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+				y_v[item] = to_u8(nan_min(nan_max(rintf(quotient(x_v[step][item], this_y_scale)) + (float)this_y_zero, 0.0f), 255.0f));
 			}
 			store(y + at + row * K * N, y_v);
 		}
@@ -107,7 +107,7 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 	}
 	__shared__ float max_of_row_across[2];
 	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = (nan_max(max_of_row, 0.0f) - this_low) / 255.0f;
+	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
@@ -121,7 +121,7 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 		u8 y_v[1];
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
-			y_v[item] = to_u8(nan_min(nan_max(rintf(x_v[item] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+			y_v[item] = to_u8(nan_min(nan_max(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero, 0.0f), 255.0f));
 		}
 		store(y + at + row * K * N, y_v);
 	}
@@ -157,7 +157,7 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 	}
 	__shared__ float max_of_row_across[2];
 	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = (nan_max(max_of_row, 0.0f) - this_low) / 255.0f;
+	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
@@ -171,7 +171,7 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 		u8 y_v[1];
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
-			y_v[item] = to_u8(nan_min(nan_max(rintf(x_v[item] / this_y_scale) + (float)this_y_zero, 0.0f), 255.0f));
+			y_v[item] = to_u8(nan_min(nan_max(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero, 0.0f), 255.0f));
 		}
 		store(y + at + row * K * N, y_v);
 	}

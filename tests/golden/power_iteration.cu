@@ -82,7 +82,7 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 		__syncthreads();
 		// next_x
 		for (int element = thread; element < N; element += 1024) {
-			next_x[element] = y[element] / norm_shared[0];
+			next_x[element] = quotient(y[element], norm_shared[0]);
 		}
 		__syncthreads();
 		// difference: the block an element
@@ -202,7 +202,7 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 		__syncthreads();
 		// next_x
 		for (i64 element = thread; element < N; element += 1024) {
-			next_x[element] = y[element] / norm_shared[0];
+			next_x[element] = quotient(y[element], norm_shared[0]);
 		}
 		__syncthreads();
 		// difference: the block an element

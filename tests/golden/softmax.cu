@@ -67,7 +67,7 @@ void Softmax_y_x4(const float *__restrict__ x, const float *__restrict__ largest
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
 		const int tmp0 = i * H * S + j * S + k;
-		y_v[v] = expf(x_v[v] - largest[tmp0]) / total[tmp0];
+		y_v[v] = quotient(expf(x_v[v] - largest[tmp0]), total[tmp0]);
 	}
 	store(y + element, y_v);
 }

@@ -66,6 +66,16 @@ extern "C" __global__ void arithmetic(const i64 *a, const i64 *b, i64 *y, int n)
 	y[5 * n + i] = nan_max(a[i], b[i]);
 }
 
+extern "C" __global__ void float_functions(const float *a, const float *b, float *y, int n)
+{
+	const int i = blockIdx.x * blockDim.x + threadIdx.x;
+	if (i >= n)
+		return;
+	y[i] = quotient(a[i], b[i]);
+	y[n + i] = one_plus_erf(a[i]);
+	y[2 * n + i] = erf_to_16(a[i]);
+}
+
 // The threads of one block take tile number n; those before it have been shown by whoever made `state`.
 template <class T> __device__ void look_back(u64 *state, T *y, int n)
 {

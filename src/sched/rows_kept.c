@@ -1,0 +1,137 @@
+/* Which values of an element the stages of a row share, and keeping them in registers. See rows.h. */
+#include "sched/rows.h"
+
+#include <string.h>
+
+struct find_work {
+	bool found;
+};
+
+static void node_work(void *user, expr e)
+{
+	struct find_work *f = user;
+	f->found |= e->op == IR_POW || (ir_op_info[e->op].kind == IR_CALL && e->op > IR_SQRT);
+}
+
+bool rows_kept_work(expr e)
+{
+	struct find_work f = { false };
+	ir_walk(e, node_work, &f);
+	return f.found;
+}
+
+/* ---- Which. */
+
+/* Variables that mean the same in all stages: the row, places along it, its elements, values of the row. Axes have the same
+ * names in stages that number them differently, vectors along a row may be of different places. */
+static void node_own(void *user, expr e)
+{
+	bool *own = user;
+	if (e->op != IR_VAR)
+		return;
+	bool vector = strchr(e->name, '[') && !strstr(e->name, "_along");
+	*own &= vector || strncmp(e->name, "this_", 5) == 0 || strcmp(e->name, "row") == 0 || strcmp(e->name, "at") == 0 ||
+	        strcmp(e->name, "item") == 0;
+}
+
+struct common {
+	struct rows_kept *k;
+	int stage;
+	bool *later; /* by node: met in a later stage */
+	bool *seen;
+	uint32_t n;
+};
+
+/* From the top, so that the largest is found; what is behind a condition may never be made. */
+static void find_common(struct common *c, expr e)
+{
+	bool own = true;
+	if (c->k->n == ROWS_MAX_KEPT || c->seen[e->id] || e->op == IR_VAR)
+		return;
+	c->seen[e->id] = true;
+	ir_walk(e, node_own, &own);
+	if (c->later[e->id] && own && rows_kept_work(e)) {
+		for (int i = 0; i < c->k->n; i++)
+			if (c->k->value[i] == e)
+				return;
+		c->k->from[c->k->n] = c->stage;
+		c->k->value[c->k->n++] = e;
+		return;
+	}
+	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
+	for (int i = 0; i < (lazy ? 1 : e->n); i++)
+		find_common(c, e->arg[i]);
+}
+
+static void mark_node(void *user, expr e)
+{
+	struct common *c = user;
+	if (e->id < c->n)
+		c->later[e->id] = true;
+}
+
+void rows_kept_find(struct rows_kept *k, int stages, const expr *value)
+{
+	k->n = 0;
+	for (int i = 0; i < stages; i++) {
+		if (!value[i])
+			continue;
+		struct arena *scratch = arena_new();
+		uint32_t n = value[i]->id + 1;
+		struct common c = { k, i, NEWN(scratch, bool, n), NEWN(scratch, bool, n), n };
+		for (int j = i + 1; j < stages; j++)
+			if (value[j])
+				ir_walk(value[j], mark_node, &c);
+		find_common(&c, value[i]);
+		arena_free(scratch);
+	}
+}
+
+/* ---- Keeping. */
+
+struct replace {
+	const struct rows_kept *k;
+	struct ir_program *p;
+	expr item;
+};
+
+static expr element(const struct replace *r, int i)
+{
+	const char *text = arena_printf(r->p->arena, "%s[step][%s]", r->k->name[i], r->item->name);
+	return ir_var(r->p->pool, r->k->value[i]->type, text, NULL);
+}
+
+/* Shared nodes are visited once; operands are never more than a load has axes. */
+static expr replace(const struct replace *r, expr *done, expr e)
+{
+	expr arg[IR_MAX_RANK];
+	if (done[e->id])
+		return done[e->id];
+	for (int i = 0; i < r->k->n && !done[e->id]; i++)
+		if (r->k->value[i] == e)
+			done[e->id] = element(r, i);
+	if (done[e->id])
+		return done[e->id];
+	if (e->n == 0 || e->op == IR_VAR)
+		return done[e->id] = e;
+	for (int i = 0; i < e->n; i++)
+		arg[i] = replace(r, done, e->arg[i]);
+	return done[e->id] = e->op == IR_LOAD ? ir_load(r->p->pool, e->buf, arg) : ir_rebuild(e, arg);
+}
+
+expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr item)
+{
+	struct replace r = { k, p, item };
+	for (int i = 0; i < k->n; i++) {
+		if (k->from[i] != stage)
+			continue;
+		struct ir_stmt *set = emit(p, b, IR_SET);
+		set->name = arena_printf(p->arena, "%s[step]", k->name[i]);
+		set->at = item;
+		set->value = k->value[i];
+	}
+	struct arena *scratch = arena_new();
+	value = replace(&r, NEWN(scratch, expr, value->id + 1), value);
+	arena_free(scratch);
+	return value;
+}
