@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_types.h: the element types of generated kernels and the conversions between them. Part of tpat_device.h, whose head
- * says what compiles it. */
+ * tpat_types.h: the element types of generated kernels, the conversions between them, and the little arithmetic that CUDA C
+ * lacks. Part of tpat_device.h, whose head says what compiles it. */
 #ifndef TPAT_TYPES_H
 #define TPAT_TYPES_H
 
@@ -334,5 +334,169 @@ template <class T, class S> TPAT_FN T bit_cast_to(S x)
 #ifndef NAN
 #define NAN __int_as_float(0x7fffffff)
 #endif
+
+/* ---- Arithmetic -------------------------------------------------------------------------------------------------- */
+
+/* Toward minus infinity; by zero gives 0. */
+TPAT_FN u32 floor_div(u32 a, u32 b) { return b == 0 ? 0 : a / b; }
+TPAT_FN u64 floor_div(u64 a, u64 b) { return b == 0 ? 0 : a / b; }
+TPAT_FN int floor_div(int a, int b)
+{
+	if (b == 0 || b == -1)
+		return b == 0 ? 0 : (int)(0 - (u32)a); /* the lowest number wraps */
+	return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+TPAT_FN i64 floor_div(i64 a, i64 b)
+{
+	if (b == 0 || b == -1)
+		return b == 0 ? 0 : (i64)(0 - (u64)a);
+	return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+TPAT_FN i64 floor_div(i64 a, int b) { return floor_div(a, (i64)b); }
+TPAT_FN i64 floor_div(int a, i64 b) { return floor_div((i64)a, b); }
+
+/* a - floor_div(a, b) * b: has the sign of b; by zero gives a. */
+TPAT_FN u32 floor_mod(u32 a, u32 b) { return b == 0 ? a : a % b; }
+TPAT_FN u64 floor_mod(u64 a, u64 b) { return b == 0 ? a : a % b; }
+TPAT_FN int floor_mod(int a, int b) { return (int)((u32)a - (u32)floor_div(a, b) * (u32)b); }
+TPAT_FN i64 floor_mod(i64 a, i64 b) { return (i64)((u64)a - (u64)floor_div(a, b) * (u64)b); }
+TPAT_FN i64 floor_mod(i64 a, int b) { return floor_mod(a, (i64)b); }
+TPAT_FN i64 floor_mod(int a, i64 b) { return floor_mod((i64)a, b); }
+
+/* A tensor's value as a 32-bit position: one that no int holds must not become a valid one. */
+TPAT_FN int to_index(i64 x) { return (int)(x < -2147483647LL ? -2147483647LL : x > 2147483647LL ? 2147483647LL : x); }
+TPAT_FN int to_index(u64 x) { return (int)(x > 2147483647ull ? 2147483647ull : x); }
+TPAT_FN int to_index(u32 x) { return (int)(x > 2147483647u ? 2147483647u : x); }
+
+/* Toward zero; by zero gives 0. */
+template <class T> TPAT_FN T trunc_div(T a, T b)
+{
+	if (b == 0 || (limits<T>::is_signed && b == (T)-1))
+		return b == 0 ? (T)0 : (T)(0 - (u64)a); /* the lowest number wraps */
+	return a / b;
+}
+template <class T> TPAT_FN T trunc_rem(T a, T b)
+{
+	return b == 0 || (limits<T>::is_signed && b == (T)-1) ? (T)0 : (T)(a % b);
+}
+
+/* Shifts; by the width of the type or more: 0. */
+template <class T, class N> TPAT_FN T shift_left(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)((u64)a << n); }
+template <class T, class N> TPAT_FN T shift_right(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)(a >> n); }
+
+/* -x, wrapping. Compiled as ~x + 1, since ptxas of CUDA 13.0, for sm_90, loses the sign of an operand in max(max(a, -b), c). */
+TPAT_FN int neg(int x)
+{
+#ifdef TPAT_EMULATOR
+	return (int)(0u - (u32)x);
+#else
+	int y;
+	asm("{ .reg .b32 t; not.b32 t, %1; add.s32 %0, t, 1; }" : "=r"(y) : "r"(x));
+	return y;
+#endif
+}
+TPAT_FN u32 neg(u32 x) { return (u32)neg((int)x); }
+TPAT_FN u64 neg(u64 x) { return 0 - x; }
+TPAT_FN i64 neg(i64 x) { return (i64)neg((u64)x); }
+
+/* The larger, the smaller: NaN if one of them is. */
+template <class T> TPAT_FN T nan_max(T a, T b) { return a > b || a != a ? a : b; }
+template <class T> TPAT_FN T nan_min(T a, T b) { return a < b || a != a ? a : b; }
+#if TPAT_ARCH >= 800
+TPAT_FN float nan_max(float a, float b)
+{
+	float y;
+	asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+	return y;
+}
+TPAT_FN float nan_min(float a, float b)
+{
+	float y;
+	asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+	return y;
+}
+#endif
+
+/* a / b, for many a by one b: what depends on b alone is computed once, and no slow path keeps elements apart. Correctly
+ * rounded but where the remainder underflows, for a below 2^-102 times b's power of two: there within a unit in the last place.
+ * Source: Brisebarre, Muller, Raina, Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
+ * Advance (2004). */
+TPAT_FN float quotient(float a, float b)
+{
+	const float size = fabsf(b); /* scaled so that its reciprocal is a normal number; by the sign, for zeros' sake */
+	const float scale = size < 0x1p-100f ? 0x1p64f : size > 0x1p100f ? 0x1p-64f : 1.0f;
+	const float divisor = size * scale, reciprocal = 1.0f / divisor, signed_scale = copysignf(scale, b);
+	const float dividend = a * signed_scale, q = dividend * reciprocal;
+	const float corrected = fmaf(fmaf(divisor, q, -dividend), -reciprocal, q);
+	return corrected == corrected ? corrected : q; /* infinities, zeros and NaN have no remainder */
+}
+
+/* Approximate, as the GPU has them: 2^x, results below 2^-126 are 0; 1 / x. */
+TPAT_FN float rough_exp2(float x)
+{
+#ifdef TPAT_EMULATOR
+	return exp2f(x);
+#else
+	float y;
+	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+#endif
+}
+TPAT_FN float rough_reciprocal(float x)
+{
+#ifdef TPAT_EMULATOR
+	return 1.0f / x;
+#else
+	float y;
+	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+#endif
+}
+
+/* 1 + erf(x) = erfc(-x), without erf's choice of polynomials, and without what the sum loses where erf(x) is near -1:
+ * erfc(z) = exp(-z^2) t P(t) for z >= 0, with t = 1 / (1 + 0.3275911 z) as in Abramowitz and Stegun 7.1.26; P of minimal
+ * relative error, 1e-7. In all within 5e-7, relative, for x >= -1; 2e-6 for x >= -4. */
+TPAT_FN float one_plus_erf(float x)
+{
+	const float t = rough_reciprocal(fmaf(0.3275911f, fabsf(x), 1.0f));
+	float y = fmaf(-0.142076671f, t, 0.50066632f);
+	y = fmaf(y, t, -0.412814468f);
+	y = fmaf(y, t, 0.459675461f);
+	y = fmaf(y, t, 0.0219652522f);
+	y = fmaf(y, t, 0.206968665f);
+	y = fmaf(y, t, 0.180550292f);
+	y = fmaf(y, t, 0.185065284f);
+	y = y * t * rough_exp2(x * x * -1.44269504f);
+	return x < 0.0f ? y : 2.0f - y;
+}
+
+/* erf(x) where it is rounded to f16 or bf16 at once: x P(x^2) of minimal relative error, 1.3e-6 before rounding, for |x| up to
+ * 2.75, behind which an f16 is 1. */
+TPAT_FN float erf_to_16(float x)
+{
+	const float z = nan_max(nan_min(x, 2.75f), -2.75f), t = z * z;
+	float y = fmaf(-7.00367497e-09f, t, 3.18686944e-07f);
+	y = fmaf(y, t, -6.60741807e-06f);
+	y = fmaf(y, t, 8.3981904e-05f);
+	y = fmaf(y, t, -0.000746512145f);
+	y = fmaf(y, t, 0.0050178729f);
+	y = fmaf(y, t, -0.0266319606f);
+	y = fmaf(y, t, 0.11269816f);
+	y = fmaf(y, t, -0.376092881f);
+	y = fmaf(y, t, 1.1283778f);
+	return y * z;
+}
+
+/* base to the power of exponent, wrapping; negative exponents give 1, -1 or 0. */
+template <class T> TPAT_FN T ipow(T base, T exponent)
+{
+	if (limits<T>::is_signed && exponent < (T)1 && exponent != 0)
+		return base == 1 ? 1 : base == (T)-1 ? (exponent % 2 ? base : (T)1) : (T)0;
+	u64 result = 1;
+	for (u64 b = (u64)base, e = (u64)exponent; e; e >>= 1, b *= b)
+		if (e & 1)
+			result *= b;
+	return (T)result;
+}
 
 #endif

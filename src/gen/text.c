@@ -314,7 +314,7 @@ void gen_loop_end(struct gen_text *g)
 }
 
 /* Whether many elements are divided by the same value, so that its reciprocal is worth computing: quotient() in
- * tpat_device.h. By powers of two compilers multiply. */
+ * tpat_types.h. By powers of two compilers multiply. */
 static bool same_divisor(const struct gen_text *g, expr e)
 {
 	enum { MANY = 4 };
