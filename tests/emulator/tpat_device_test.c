@@ -397,7 +397,9 @@ static void test_float_functions(void)
 			b[i] = special[i % S];
 		}
 	}
-	struct buffer buffers[] = { { "a", a, 4 * N, false, false }, { "b", b, 4 * N, false, false }, { "y", y, 12 * N, true, false } };
+	struct buffer buffers[] = { { "a", a, 4 * N, false, false },
+		                    { "b", b, 4 * N, false, false },
+		                    { "y", y, 12 * N, true, false } };
 	call(0, "float_functions", (N + 255) / 256, 256, buffers, 3, N);
 	int wrong = 0;
 	for (int i = 0; i < N; i++) {
@@ -412,7 +414,8 @@ static void test_float_functions(void)
 		if (isnan(x))
 			wrong += !isnan(y[N + i]) + !isnan(y[2 * N + i]);
 		else
-			wrong += !(fabs(y[N + i] - c) <= least * c + 0x1p-125) + !(fabs(y[2 * N + i] - erf(x)) <= 1.1e-4 * fabs(erf(x)) + 0x1p-148);
+			wrong += !(fabs(y[N + i] - c) <= least * c + 0x1p-125) +
+			         !(fabs(y[2 * N + i] - erf(x)) <= 1.1e-4 * fabs(erf(x)) + 0x1p-148);
 		if (!isnan(x) && fabsf(x) <= 2.75f)
 			wrong += !(fabs(y[2 * N + i] - erf(x)) <= 8e-6 * fabs(erf(x)) + 0x1p-148);
 	}
