@@ -6,7 +6,8 @@
 
 #include "ir/axis_names.h"
 
-enum { WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, WIDEST = 16 /* bytes */, MAX_KEPT_ELEMENTS = 32 };
+enum { WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, WIDEST = 16 /* bytes */ };
+enum { MAX_KEPT_ELEMENTS = 32 };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {

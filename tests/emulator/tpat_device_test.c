@@ -380,8 +380,9 @@ static int64_t power(int64_t base, int64_t exponent)
  * unit in the last place. The erf functions are within what their comments say. */
 static void test_float_functions(void)
 {
-	static const float special[] = { 0,     -0.0f, 1,       -3,      INFINITY, -INFINITY, NAN, 1e-45f, -1e-40f, 0x1p-126f, 3e38f,
-		                         -3e38f, 0x1p-110f, 0x1p110f, 768, 1.4140625f, 0.05f, 255, 0x1.fffffep0f, 0x1.fffffep127f };
+	static const float special[] = { 0,     -0.0f, 1,       -3,      INFINITY, -INFINITY, NAN, 1e-45f, -1e-40f, 0x1p-126f,
+		                         3e38f, -3e38f, 0x1p-110f, 0x1p110f, 768, 1.4140625f, 0.05f, 255, 0x1.fffffep0f,
+		                         0x1.fffffep127f };
 	enum { S = sizeof special / sizeof *special, N = 40000 };
 	float *a = NEWN(arena, float, N), *b = NEWN(arena, float, N), *y = NEWN(arena, float, 3 * N);
 	for (int i = 0; i < N; i++) {
