@@ -111,6 +111,9 @@ struct tpat_build_options {
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
 	bool any_types;  /* do not refuse types that TensorRT lacks */
+	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is one */
+	bool no_db;        /* the cost model decides alone */
+	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */
 	int workers;     /* threads; 0: one a processor */
 	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
@@ -125,6 +128,10 @@ struct tpat_plugin {
 	const char *name, *version, *name_space, *hash, *about;
 	struct tpat_strings nodes; /* labels of the nodes or regions that it stands for */
 	int kernels;
+	const char *decisions;   /* how the kernels are made, as the tuning database has it: "0 rows@1 256,8,3; 3 map@1 4" */
+	double tuned_ns;         /* what its decisions from the database were measured at; 0: the cost model decided */
+	const char *tuned_shape; /* at these extents ("8,768") */
+	const char *tuned_on;    /* on this GPU; null: the cost model decided */
 };
 
 struct tpat_built {
@@ -138,6 +145,9 @@ struct tpat_built {
 	const struct tpat_plugin *plugin;
 	int plugins;
 	struct tpat_strings arch; /* "sm_90", "PTX 9.0" */
+	const char *db;           /* the tuning database that was asked; null: none */
+	int from_db, near;        /* plugins that it decides; of these by what was measured at other extents */
+	int passed_over;          /* faster decisions in it that can no longer be built */
 	struct tpat_strings warnings;
 	const char *deploy; /* the command that comes next */
 };

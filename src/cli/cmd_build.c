@@ -57,6 +57,18 @@ static const char *base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* "  schedules: 2 from the tuning database t.db (1 measured at other extents), 1 by the cost model" */
+static void print_tuned(const struct tpat_built *r)
+{
+	printf("  schedules: %d from the tuning database %s", r->from_db, r->db);
+	if (r->near)
+		printf(" (%d measured at other extents)", r->near);
+	printf(", %d by the cost model\n", r->plugins - r->from_db);
+	if (r->passed_over)
+		printf("  passed over %d faster row%s of the database that cannot be built\n", r->passed_over,
+		       r->passed_over == 1 ? "" : "s");
+}
+
 static void print_counts(const struct tpat_built *r)
 {
 	printf("%s: %d node%s, opset %lld. TensorRT 11 refuses %d", base(r->model), r->model_nodes,
@@ -69,6 +81,8 @@ static void print_counts(const struct tpat_built *r)
 	if (r->folded)
 		printf(", %d known at build time", r->folded);
 	printf("\n");
+	if (r->db)
+		print_tuned(r);
 }
 
 static void print_plugins(const struct tpat_built *r)
@@ -78,6 +92,9 @@ static void print_plugins(const struct tpat_built *r)
 		printf("  %s  %s\n", p->name, p->about);
 		for (int n = 0; n < p->nodes.n; n++)
 			printf("    %s\n", p->nodes.at[n]);
+		if (p->tuned_on)
+			printf("    %.2f us%s%s on %s: %s\n", p->tuned_ns / 1e3, *p->tuned_shape ? " at " : "", p->tuned_shape,
+			       p->tuned_on, p->decisions);
 	}
 }
 
@@ -116,17 +133,18 @@ static void print_json(const struct tpat_built *r)
 	for (int i = 0; i < r->plugins; i++) {
 		const struct tpat_plugin *p = &r->plugin[i];
 		json_array_append_new(plugins,
-		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:o}", "name", p->name, "version",
-		                                p->version, "namespace", p->name_space, "hash", p->hash, "about",
-		                                p->about, "kernels", p->kernels, "nodes", cli_json_list(&p->nodes)));
+		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
+		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
+		                                p->about, "kernels", p->kernels, "decisions", p->decisions, "tuned_ns",
+		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes)));
 	}
-	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s}",
+	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, s:s}",
 	                         "model", r->model, "output", r->output, "libraries", cli_json_list(&r->libraries),
 	                         "folder", r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset,
 	                         "refused", r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes",
 	                         r->nodes, "regions", r->regions, "folded", r->folded, "plugins", plugins,
 	                         "architectures", cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings),
-	                         "deploy", r->deploy));
+	                         "db", r->db, "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
 }
 
 int cli_build(struct cli *c, int argc, char **argv)
@@ -163,6 +181,11 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "dump", 0, CLI_TEXT, &dump.pass, "PASS",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
 		  "inline, prune; its kernels: cuda; or all of them" },
+		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the tuning database whose decisions are used ($TPAT_DB, else\n"
+		                                     "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
+		{ "no-db", 0, CLI_FLAG, &o.no_db, NULL, "the cost model decides alone" },
+		{ "from-db-only", 0, CLI_FLAG, &o.from_db_only, NULL,
+		  "fail where the database knows nothing of a plugin's program" },
 		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "threads (one a processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "the report for machines" },
 		{ "verbose", 'v', CLI_FLAG, &verbose, NULL, "name every plugin and its nodes" },

@@ -8,13 +8,15 @@
 #include "base/file.h"
 #include "gen/gen.h"
 
-enum { NAME_MAX_BYTES = 64 };
+enum { NAME_MAX_BYTES = 64, MOST_NAMED = 8 };
 
 /* One plugin: all regions with this program (and this name, where the user gave one). */
 struct made {
 	char *name;
 	char hash[33];
 	struct ir_plan *plan;
+	struct tpat_tuned_choice tuned;
+	const char *decisions;
 	struct tpat_texts nodes; /* labels of its regions */
 };
 
@@ -32,6 +34,8 @@ struct build {
 	struct sched_target target;
 	struct tensorrt_arch *arch;
 	int archs;
+	struct tpat_tuned *tuned; /* null: not to be asked */
+	const char *tuned_warning;
 	const char *deploy;
 	struct arena *arena;
 	struct err *err;
@@ -156,6 +160,50 @@ static int check_names(const struct build *b)
 	return 0;
 }
 
+/* What was measured, where something was; else what the cost model says. */
+static int schedule(struct build *b, struct made *m, struct ir_program *p)
+{
+	if (b->tuned)
+		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &b->target, b->err));
+	struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+	sched_decide(p, &b->target, m->tuned.choice, choice);
+	m->decisions = sched_decisions_text(p, choice, b->arena);
+	m->plan = sched_program(p, &b->target, choice);
+	return 0;
+}
+
+static int open_tuned(struct build *b)
+{
+	const struct tpat_build_options *o = b->o;
+	if (o->no_db && o->from_db_only)
+		return err_set(b->err, ERR_USAGE, "A build cannot be without a tuning database and from one only.");
+	return o->no_db ? 0 : tpat_tuned_open(&b->tuned, o->db, o->from_db_only, &b->tuned_warning, b->arena, b->err);
+}
+
+/* With from_db_only: every plugin was tuned. */
+static int check_tuned(const struct build *b)
+{
+	struct str list = str_new(b->arena);
+	int missing = 0;
+	if (!b->o->from_db_only)
+		return 0;
+	vec_each (m, &b->plugins) {
+		if ((*m)->tuned.choice)
+			continue;
+		if (missing++ < MOST_NAMED)
+			str_printf(&list, "%s%s (node %s)", list.n ? ", " : "", (*m)->name, (*m)->nodes.at[0]);
+	}
+	if (!missing)
+		return 0;
+	if (missing > MOST_NAMED)
+		str_printf(&list, " and %d more", missing - MOST_NAMED);
+	err_set(b->err, ERR_UNSUPPORTED,
+	        "The tuning database %s has no decisions for sm_%d that can be built of %d plugin%s: %s.",
+	        tpat_tuned_path(b->tuned), b->target.arch, missing, missing == 1 ? "" : "s", str_text(&list));
+	return err_advise(b->err, "Tune them (tpat tune), or build without --from-db-only: the cost model decides what is "
+	                          "missing.");
+}
+
 static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
 {
 	struct graph_program_options options = {
@@ -181,7 +229,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	struct made *m = NEW(b->arena, struct made);
 	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
 	memcpy(m->hash, hash, sizeof hash);
-	m->plan = sched_program(program, &b->target, NULL);
+	TRY(schedule(b, m, program));
 	if (b->o->dump) {
 		struct str text = str_new(b->arena);
 		const struct ir_plan *plan = m->plan;
@@ -197,6 +245,7 @@ static int make_plugins(struct build *b)
 {
 	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
 	TRY(check_names(b));
+	TRY(open_tuned(b));
 	for (int i = 0; i < b->regions.n; i++) {
 		struct graph_region *r = b->regions.at[i];
 		struct made *m = NULL;
@@ -212,7 +261,7 @@ static int make_plugins(struct build *b)
 		b->call[i].shape_input = index;
 		vec_push(b->arena, &m->nodes, r->label);
 	}
-	return 0;
+	return check_tuned(b);
 }
 
 /* ---- The library. */
@@ -367,7 +416,19 @@ static void describe(struct build *b)
 			                      .nodes = tpat_strings_of(&m->nodes) };
 		vec_each (s, &m->plan->steps)
 			plugin[i].kernels += (*s)->n;
+		r->passed_over += m->tuned.passed_over;
+		plugin[i].decisions = m->decisions;
+		if (!m->tuned.choice)
+			continue;
+		plugin[i].tuned_ns = m->tuned.ns;
+		plugin[i].tuned_shape = m->tuned.shape;
+		plugin[i].tuned_on = m->tuned.device;
+		r->from_db++;
+		r->near += m->tuned.near;
 	}
+	r->db = b->tuned ? tpat_tuned_path(b->tuned) : NULL;
+	if (b->tuned_warning)
+		vec_push(b->arena, &warnings, b->tuned_warning);
 	r->plugin = plugin;
 	r->plugins = b->plugins.n;
 	vec_each (w, &b->graph->warnings)
@@ -388,6 +449,7 @@ static void clean_up(void *arg)
 {
 	struct build *b = arg;
 	tpat_output_abandon(&b->out);
+	tpat_tuned_close(b->tuned);
 	graph_free(b->graph);
 	onnx_model_free(b->model);
 }

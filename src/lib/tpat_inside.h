@@ -83,6 +83,24 @@ void tpat_output_abandon(struct tpat_output *o);
 /* ---- tpat_db.c: the tuning database's file: `given`, or the default one. */
 int tpat_db_path(const char **out, const char *given, struct arena *a, struct err *e);
 
+/* ---- tpat_tuned.c: what a build takes from the tuning database. */
+struct tpat_tuned;
+/* `given`: its file; null: the default one. `must`: an error when it cannot be read, else *warning says so (null: all is well, or
+ * there is none yet). To be closed in any case. */
+int tpat_tuned_open(struct tpat_tuned **out, const char *given, bool must, const char **warning, struct arena *a,
+                    struct err *e);
+void tpat_tuned_close(struct tpat_tuned *x); /* null is fine */
+const char *tpat_tuned_path(const struct tpat_tuned *x); /* null: there is none */
+struct tpat_tuned_choice {
+	const struct sched_choice *choice; /* one a stage, for sched_decide; null: nothing is known of this program */
+	bool near;                         /* measured at other extents */
+	double ns;
+	const char *shape, *device;        /* that it was measured at, and on */
+	int passed_over;                   /* faster ones that can no longer be built */
+};
+int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
+                    const struct sched_target *t, struct err *e);
+
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
  * libraries. Also checks `profile` ("x:1x4,8x4,32x4"). */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,

@@ -19,11 +19,12 @@ void tpat_target_of_device(struct sched_target *out, const struct dev_props *pro
 		out->bytes_per_ns = 0.9 * 2 * props->memory_clock_khz * 1e3 * (props->memory_bus_bits / 8) / 1e9;
 }
 
-static int native(struct sched_target *out, struct err *e)
+static int native(struct sched_target *out, struct arena *a, struct err *e)
 {
 	struct dev *d;
 	TRY(dev_open(&d, "cuda", "", e));
 	tpat_target_of_device(out, &d->props);
+	out->name = arena_strdup(a, out->name); /* the device's own */
 	d->close(d);
 	return 0;
 }
@@ -42,12 +43,12 @@ int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_str
 	const struct sched_target *t = gpu ? sched_target_named(gpu) : NULL;
 	const char *only = arch->n == 1 ? arch->at[0] : "";
 	if (gpu && strcmp(gpu, "native") == 0)
-		return native(out, e);
+		return native(out, a, e);
 	if (gpu && !t)
 		return unknown(gpu, a, e);
 	if (!gpu && strcmp(only, "native") == 0) {
 		struct err why = { 0 };
-		if (native(out, &why) == 0) /* if not, compiling for it says so */
+		if (native(out, a, &why) == 0) /* if not, compiling for it says so */
 			return 0;
 	}
 	if (!t && (str_starts(only, "sm_") || str_starts(only, "compute_")))

@@ -1,0 +1,110 @@
+/* What a build takes from the tuning database: for each program the fastest decisions that can still be built. */
+#include "lib/tpat_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "db/db.h"
+
+enum { MOST_TRIED = 1000 };
+
+struct tpat_tuned {
+	struct db *db; /* null: nothing is known */
+	const char *path;
+	struct arena *arena;
+};
+
+int tpat_tuned_open(struct tpat_tuned **out, const char *given, bool must, const char **warning, struct arena *a,
+                    struct err *e)
+{
+	struct tpat_tuned *x = *out = NEW(a, struct tpat_tuned);
+	struct err why = { 0 };
+	x->arena = a;
+	*warning = NULL;
+	int rc = tpat_db_path(&x->path, given, a, &why);
+	if (rc == 0 && !given && !must && !file_exists(x->path))
+		return 0; /* nothing was tuned yet */
+	if (rc == 0)
+		rc = db_open(&x->db, x->path, DB_READ, &why);
+	if (rc < 0 && must) {
+		*e = why;
+		return rc;
+	}
+	if (rc < 0 && (given || x->path))
+		*warning = arena_printf(a, "%s%s The cost model decides.", why.where, why.text);
+	return 0;
+}
+
+void tpat_tuned_close(struct tpat_tuned *x)
+{
+	if (x)
+		db_close(x->db);
+}
+
+const char *tpat_tuned_path(const struct tpat_tuned *x)
+{
+	return x->db ? x->path : NULL;
+}
+
+/* ---- Extents. */
+
+static bool extent_of(void *user, const char *name, int64_t *value)
+{
+	const struct sched_target *t = user;
+	(void)name;
+	*value = t->typical;
+	return true;
+}
+
+/* The device as it was when a trial was measured: which parameters a rule tries depends on the extents. */
+static struct sched_target target_of(const struct sched_target *t, const char *shape)
+{
+	struct sched_target then = *t;
+	int64_t n = strtoll(shape, NULL, 10);
+	if (n > 0)
+		then.typical = n;
+	return then;
+}
+
+/* ---- Decisions. */
+
+static bool build_again(struct sched_choice *choice, const struct db_trial *trial, const struct ir_program *p,
+                        const struct sched_target *t, struct arena *a)
+{
+	const struct sched_target then = target_of(t, trial->key.shape);
+	const char *why;
+	return sched_decisions_parse(choice, trial->decisions, p, t, &why, a) ||
+	       sched_decisions_parse(choice, trial->decisions, p, &then, &why, a);
+}
+
+int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
+                    const struct sched_target *t, struct err *e)
+{
+	struct db_founds found;
+	*out = (struct tpat_tuned_choice){ 0 };
+	if (!x->db)
+		return 0;
+	const struct db_key key = {
+		.program = hash,
+		.shape = sched_shape_text(p, extent_of, (void *)t, x->arena),
+		.arch = t->arch ? arena_printf(x->arena, "sm_%d", t->arch) : "cpu",
+		.device = t->name,
+	};
+	struct sched_choice *choice = NEWN(x->arena, struct sched_choice, p->stages.n + 1);
+	TRY(db_best(&found, x->db, &key, MOST_TRIED, x->arena, e));
+	vec_each (f, &found) {
+		memset(choice, 0, sizeof *choice * (size_t)p->stages.n);
+		if (!build_again(choice, &f->trial, p, t, x->arena)) {
+			out->passed_over++;
+			continue;
+		}
+		out->choice = choice;
+		out->near = f->match == DB_NEIGHBOUR;
+		out->ns = f->trial.ns;
+		out->shape = f->trial.key.shape;
+		out->device = f->trial.key.device;
+		return 0;
+	}
+	return 0;
+}
