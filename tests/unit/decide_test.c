@@ -4,10 +4,10 @@
 #include "test.h"
 
 static const char program_text[] =
-        "program norm(x: f16[N,768], scale: f16[768]) -> (y: f16[N,768], sums: f32[N])\n"
+        "program norm(x: f16[N,768], scale: f16[768]) -> (y: f16[N,768], row_totals: f32[N])\n"
         "  mean: f32[N,1] = sum (i, j | r<768) f32(x[i, r]) then it / 768.0\n"
         "  y: f16[N,768] = map (i, j) f16((f32(x[i, j]) - mean[i, 0]) * f32(scale[j]))\n"
-        "  sums: f32[N] = sum (i | r<768) f32(scale[r]) * f32(i)\n";
+        "  row_totals: f32[N] = sum (i | r<768) f32(scale[r]) * f32(i)\n";
 
 static struct ir_program *parse(const char *text, struct arena *a)
 {
@@ -107,8 +107,8 @@ static void test_shape(struct arena *a)
 {
 	struct ir_program *p = parse("program p(x: f32[N,768,M], y: f32[M,N]) -> (z: f32[N])\n"
 	                             "  z: f32[N] = map (i) x[i, 0, 0] * y[0, i]\n", a);
-	struct ir_program *q = parse("program q(left: f32[A,768,B], right: f32[B,A]) -> (result: f32[A])\n"
-	                             "  result: f32[A] = map (i) left[i, 0, 0] * right[0, i]\n", a);
+	struct ir_program *q = parse("program q(input_a: f32[A,768,B], input_b: f32[B,A]) -> (output_c: f32[A])\n"
+	                             "  output_c: f32[A] = map (i) input_a[i, 0, 0] * input_b[0, i]\n", a);
 	struct ir_program *r = parse("program r(x: f32[4]) -> (z: f32[4])\n  z: f32[4] = map (i) x[i]\n", a);
 	char hp[33], hq[33];
 	if (!p || !q || !r)
