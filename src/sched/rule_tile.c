@@ -1,12 +1,13 @@
 /* Rule tile: a map that reads along another axis than it writes along. A block moves a square of both axes: read in the one
- * direction, turned in shared memory, written in the other. Neighbouring axes that stay neighbours everywhere are one. */
+ * direction, turned in shared memory, written in the other. Neighbouring axes that stay neighbours everywhere are one. A
+ * warp's lanes read and write side / 32 neighbouring elements each, so that narrow types fill whole words. */
 #include "sched/build.h"
 
 #include <string.h>
 
 #include "ir/axis_names.h"
 
-enum { SIDE = 32, LINES = 8, MAX_TURNED = 4 };
+enum { LANES = 32, LINES = 8, MAX_TURNED = 4, MAX_WIDTH = 4, WIDEST = 8, MAX_SHARED = 40 << 10 /* bytes */ };
 
 /* The map with its axes merged, and the loads that run along axis `b` while the result runs along `a`. */
 struct turned {
@@ -17,6 +18,7 @@ struct turned {
 	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK]; /* axis: AXIS nodes */
 	int loads;
 	expr load[MAX_TURNED];
+	int side, width; /* of a square; elements that a lane reads or writes at once */
 };
 
 /* ---- Merging axes. */
@@ -117,30 +119,80 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
+struct aligned {
+	int64_t width;
+	bool all;
+};
+
+static void check_term(void *user, int64_t c, int factors, const expr *factor)
+{
+	struct aligned *a = user;
+	(void)factors;
+	(void)factor;
+	a->all &= c % a->width == 0;
+}
+
+/* Whether lanes can take `width` elements at once: all vectors are whole and start at multiples. */
+static bool width_fits(const struct turned *t, int width)
+{
+	int64_t a, b, side = LANES * width;
+	int64_t shared = 0, bytes = type_info(t->s->out->type)->bits / 8 * width;
+	if (width == 1)
+		return true;
+	if (!ir_const_int(t->dim[t->a], &a) || !ir_const_int(t->dim[t->b], &b) || a % width || b % width || bytes > WIDEST)
+		return false;
+	for (int i = 0; i < t->loads; i++) {
+		int64_t size = type_info(t->load[i]->type)->bits / 8;
+		struct aligned d = { width, true };
+		expr flat = ir_flat(t->p->pool, t->load[i]->buf, t->load[i]->arg);
+		ir_poly_terms(ir_binary(IR_SUB, flat, t->axis[t->b]), check_term, &d);
+		shared += side * (side + 1) * size;
+		if (!d.all || size * width > WIDEST)
+			return false;
+	}
+	return shared <= MAX_SHARED;
+}
+
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	(void)p;
-	(void)s;
+	struct turned f;
+	int n = 0;
 	(void)t;
-	out[0] = (struct sched_choice){ &sched_tile, { SIDE } };
-	return 1;
+	if (!find(&f, (struct ir_program *)p, s))
+		return 0;
+	for (int width = 1; width <= MAX_WIDTH; width *= 2)
+		if (width_fits(&f, width))
+			out[n++] = (struct sched_choice){ &sched_tile, { LANES * width } };
+	return n;
 }
 
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *target)
 {
+	enum { WORD = 4, SHORT = 256 };
 	struct turned t;
-	(void)c;
+	int side = c->param[0], width = side / LANES;
 	ck(find(&t, (struct ir_program *)p, s));
 	double a = (double)about(t.dim[t.a], target), b = (double)about(t.dim[t.b], target);
-	double points = (double)about(out_count(t.p, s), target), size = type_info(s->out->type)->bits / 8.0;
-	for (int i = 0; i < t.loads; i++)
-		size += type_info(t.load[i]->type)->bits / 8.0;
+	double points = (double)about(out_count(t.p, s), target), size = type_info(s->out->type)->bits / 8.0, narrow = size;
+	for (int i = 0; i < t.loads; i++) {
+		double bytes = type_info(t.load[i]->type)->bits / 8.0;
+		size += bytes;
+		narrow = bytes < narrow ? bytes : narrow;
+	}
 	/* What hangs over the edges takes part, too. */
-	double whole_a = (double)((int64_t)(a + SIDE - 1) / SIDE * SIDE), whole_b = (double)((int64_t)(b + SIDE - 1) / SIDE * SIDE);
-	double blocks = points / (a * b) * whole_a * whole_b / (SIDE * SIDE), fill = blocks / (target->processors * 4.0);
+	double whole_a = (double)((int64_t)(a + side - 1) / side * side), whole_b = (double)((int64_t)(b + side - 1) / side * side);
+	double blocks = points / (a * b) * whole_a * whole_b / ((double)side * side), fill = blocks / (target->processors * 4.0);
 	double time = points * size / target->bytes_per_ns * (whole_a / a) * (whole_b / b) * 1.05;
+	/* Measured on an H100: accesses of two bytes a lane take 1.35 times as long as those of four; short lines of the result that
+	 * several blocks write in parts take 1.13 times as long. */
+	for (double access = narrow * width; access < WORD; access *= 2)
+		time *= 1.3;
+	if (a > side && a < SHORT)
+		time *= 1.13;
+	if (narrow * width > WORD) /* lanes meet in banks */
+		time *= 1.02;
 	return target->launch_ns + 300 + time / (fill < 1 ? fill : 1);
 }
 
@@ -166,14 +218,14 @@ static expr from_square(void *user, expr e, expr flat)
 /* Position of a square's corner along an axis, and how many squares there are. */
 static expr squares(struct turned *t, int axis)
 {
-	return ceil_div(t->p, t->dim[axis], SIDE);
+	return ceil_div(t->p, t->dim[axis], t->side);
 }
 
 /* Declares the other axes from the number of the block. */
 static void declare_block(struct turned *t, struct ir_block *b, expr block, expr *axis, expr *a0, expr *b0)
 {
 	struct ir_program *p = t->p;
-	expr side = ir_index(p->pool, SIDE), na = squares(t, t->a), nb = squares(t, t->b), dim[IR_MAX_RANK], got[IR_MAX_RANK];
+	expr side = ir_index(p->pool, t->side), na = squares(t, t->a), nb = squares(t, t->b), dim[IR_MAX_RANK], got[IR_MAX_RANK];
 	const char *name[IR_MAX_RANK];
 	bool used[IR_MAX_RANK];
 	int n = 0;
@@ -200,39 +252,118 @@ static expr inside(struct turned *t, struct ir_block **b, int axis, expr at, con
 	struct ir_program *p = t->p;
 	int64_t extent;
 	expr x = emit_constant(p, *b, name, at, NULL);
-	if (!ir_const_int(t->dim[axis], &extent) || extent % SIDE)
+	if (!ir_const_int(t->dim[axis], &extent) || extent % t->side)
 		*b = emit_if(p, *b, ir_binary(IR_LT, x, t->dim[axis]));
 	return ir_var(p->pool, TYPE_INDEX, name, t->dim[axis]);
 }
 
-static void store_element(struct turned *t, struct ir_block *b, expr *axis, struct tile_load *from)
+static expr out_place(const struct turned *t, const expr *axis)
 {
-	struct axes here = { .value = axis, .load = from ? from_square : NULL, .user = from };
 	expr at = ir_index(t->p->pool, 0);
 	for (int k = 0; k < t->rank; k++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, t->dim[k]), axis[k]);
-	emit_store(t->p, b, t->s->out, at, to_kernel(t->p, t->value, &here));
+	return at;
 }
 
+static expr element(struct turned *t, const expr *axis, struct tile_load *from)
+{
+	struct axes here = { .value = axis, .load = from ? from_square : NULL, .user = from };
+	return to_kernel(t->p, t->value, &here);
+}
+
+/* The lines of a square that a warp takes: unrolled, so that all reads are on their way before the first is needed. */
 static struct ir_block *lines(struct turned *t, struct ir_block *b, expr line, expr *at)
 {
 	struct ir_program *p = t->p;
-	b = emit_for(p, b, "row", line, ir_index(p->pool, SIDE), ir_index(p->pool, LINES));
-	*at = ir_var(p->pool, TYPE_INDEX, "row", ir_index(p->pool, SIDE));
-	return b;
+	expr steps = ir_index(p->pool, t->side / LINES), step = ir_var(p->pool, TYPE_INDEX, "step", steps);
+	struct ir_block *body = emit_for(p, b, "step", ir_index(p->pool, 0), steps, ir_index(p->pool, 1));
+	b->at[b->n - 1].width = t->side / LINES;
+	expr row = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, LINES)), line);
+	*at = emit_constant(p, body, "row", row, ir_index(p->pool, t->side));
+	return body;
+}
+
+/* The elements of a lane; `place`: of each in its line of the square. */
+static struct ir_block *elements(struct turned *t, struct ir_block *b, expr lane, expr *v)
+{
+	struct ir_program *p = t->p;
+	expr width = ir_index(p->pool, t->width);
+	struct ir_block *body = emit_for(p, b, "v", ir_index(p->pool, 0), width, ir_index(p->pool, 1));
+	b->at[b->n - 1].width = t->width;
+	*v = ir_var(p->pool, TYPE_INDEX, "v", width);
+	emit_constant(p, body, "place", ir_binary(IR_ADD, ir_binary(IR_MUL, lane, width), *v), ir_index(p->pool, t->side));
+	return body;
+}
+
+static void set_square(struct turned *t, struct ir_block *b, const char *name, expr at, expr value)
+{
+	struct ir_stmt *set = emit(t->p, b, IR_SET);
+	set->name = arena_printf(t->p->arena, "%s[row]", name);
+	set->at = at;
+	set->value = value;
+}
+
+/* The lane's elements of one line, from memory into a square. */
+static void read_line(struct turned *t, struct ir_block *b, expr lane, const char *square, expr load, const expr *axis)
+{
+	struct ir_program *p = t->p;
+	struct axes here = { .value = axis };
+	expr v, value = to_kernel(p, load, &here), side = ir_index(p->pool, t->side);
+	if (t->width == 1) {
+		set_square(t, b, square, lane, value);
+		return;
+	}
+	struct ir_stmt *s = emit(p, b, IR_LOAD_VECTOR);
+	const char *name = s->name = arena_printf(p->arena, "%s_v", square);
+	s->type = load->type;
+	s->width = t->width;
+	s->buf = flat_view(p, load->buf);
+	s->at = value->arg[0];
+	struct ir_block *body = elements(t, b, lane, &v);
+	expr one = ir_var(p->pool, load->type, arena_printf(p->arena, "%s[v]", name), NULL);
+	set_square(t, body, square, ir_var(p->pool, TYPE_INDEX, "place", side), one);
+}
+
+/* The lane's elements of one line of the result, from the squares. */
+static void write_line(struct turned *t, struct ir_block *b, expr lane, struct tile_load *from, expr *axis)
+{
+	struct ir_program *p = t->p;
+	const struct ir_buffer *out = t->s->out;
+	expr at = out_place(t, axis), v;
+	if (t->width == 1) {
+		emit_store(p, b, out, at, element(t, axis, from));
+		return;
+	}
+	struct ir_stmt *s = emit(p, b, IR_ARRAY);
+	const char *name = s->name = arena_printf(p->arena, "%s_v", out->name);
+	s->type = out->type;
+	s->width = t->width;
+	struct ir_block *body = elements(t, b, lane, &v);
+	axis[t->a] = ir_binary(IR_ADD, axis[t->a], v);
+	s = emit(p, body, IR_SET);
+	s->name = name;
+	s->at = v;
+	s->value = element(t, axis, from);
+	s = emit(p, b, IR_STORE_VECTOR);
+	s->name = name;
+	s->width = t->width;
+	s->type = out->type;
+	s->buf = flat_view(p, out);
+	s->at = at;
 }
 
 /* One block: squares in, all threads wait, squares out. */
 static void move_square(struct turned *t, struct ir_block *b, expr block)
 {
 	struct ir_program *p = t->p;
-	expr axis[IR_MAX_RANK], a0, b0, row, thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, SIDE * LINES));
-	expr side = ir_index(p->pool, SIDE);
+	expr axis[IR_MAX_RANK], a0, b0, row, thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, LANES * LINES));
+	expr lanes = ir_index(p->pool, LANES);
 	const char *name[MAX_TURNED];
-	struct tile_load from = { t, name, "lane", "row" };
+	struct tile_load from = { t, name, t->width > 1 ? "place" : "lane", "row" };
 	declare_block(t, b, block, axis, &a0, &b0);
-	expr lane = emit_constant(p, b, "lane", ir_binary(IR_MOD, thread, side), side);
-	expr line = emit_constant(p, b, "line", ir_binary(IR_FLOORDIV, thread, side), ir_index(p->pool, LINES));
+	expr lane = emit_constant(p, b, "lane", ir_binary(IR_MOD, thread, lanes), lanes);
+	expr line = emit_constant(p, b, "line", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, LINES));
+	expr first = ir_binary(IR_MUL, lane, ir_index(p->pool, t->width));
 	for (int i = 0; i < t->loads; i++) {
 		bool again = false;
 		for (int j = 0; j < i; j++)
@@ -241,30 +372,27 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 		                : arena_printf(p->arena, "%s_square", t->load[i]->buf->name);
 		struct ir_stmt *array = emit(p, b, IR_SHARED);
 		array->type = t->load[i]->type;
-		array->name = arena_printf(p->arena, "%s[%d][%d]", name[i], SIDE, SIDE + 1); /* no two rows begin in one bank */
+		/* One more element a line: what a warp reads across lines lies in 32 banks, or of two-byte elements, of which a
+		 * lane skips a line, in as many words. */
+		array->name = arena_printf(p->arena, "%s[%d][%d]", name[i], t->side, t->side + 1);
 	}
 	struct ir_block *in = lines(t, b, line, &row);
 	axis[t->a] = inside(t, &in, t->a, ir_binary(IR_ADD, a0, row), ir_axis_names[0][t->a]);
-	axis[t->b] = inside(t, &in, t->b, ir_binary(IR_ADD, b0, lane), ir_axis_names[0][t->b]);
-	for (int i = 0; i < t->loads; i++) {
-		struct axes here = { .value = axis };
-		struct ir_stmt *set = emit(p, in, IR_SET);
-		set->name = arena_printf(p->arena, "%s[row]", name[i]);
-		set->at = lane;
-		set->value = to_kernel(p, t->load[i], &here);
-	}
+	axis[t->b] = inside(t, &in, t->b, ir_binary(IR_ADD, b0, first), ir_axis_names[0][t->b]);
+	for (int i = 0; i < t->loads; i++)
+		read_line(t, in, lane, name[i], t->load[i], axis);
 	emit(p, b, IR_SYNC);
 	struct ir_block *out = lines(t, b, line, &row);
 	axis[t->b] = inside(t, &out, t->b, ir_binary(IR_ADD, b0, row), ir_axis_names[0][t->b]);
-	axis[t->a] = inside(t, &out, t->a, ir_binary(IR_ADD, a0, lane), ir_axis_names[0][t->a]);
-	store_element(t, out, axis, &from);
+	axis[t->a] = inside(t, &out, t->a, ir_binary(IR_ADD, a0, first), ir_axis_names[0][t->a]);
+	write_line(t, out, lane, &from, axis);
 }
 
 /* The same square by one processor. */
 static void serial_square(struct turned *t, struct ir_block *b, expr block)
 {
 	struct ir_program *p = t->p;
-	expr axis[IR_MAX_RANK], corner[2], one = ir_index(p->pool, 1), side = ir_index(p->pool, SIDE);
+	expr axis[IR_MAX_RANK], corner[2], one = ir_index(p->pool, 1), side = ir_index(p->pool, t->side);
 	int which[2] = { t->b, t->a };
 	declare_block(t, b, block, axis, &corner[1], &corner[0]);
 	for (int i = 0; i < 2; i++) {
@@ -273,7 +401,7 @@ static void serial_square(struct turned *t, struct ir_block *b, expr block)
 		b = emit_for(p, b, name, corner[i], end, one);
 		axis[which[i]] = ir_var(p->pool, TYPE_INDEX, name, t->dim[which[i]]);
 	}
-	store_element(t, b, axis, NULL);
+	emit_store(p, b, t->s->out, out_place(t, axis), element(t, axis, NULL));
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
@@ -281,13 +409,15 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_program *p = plan->program;
 	struct turned t;
 	ck(find(&t, p, s));
+	t.side = c->param[0];
+	t.width = t.side / LANES;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	expr blocks = ir_binary(IR_MUL, squares(&t, t.a), squares(&t, t.b));
 	for (int i = 0; i < t.rank; i++)
 		if (i != t.a && i != t.b)
 			blocks = ir_binary(IR_MUL, blocks, t.dim[i]);
-	k->threads = SIDE * LINES;
+	k->threads = LANES * LINES;
 	k->blocks = blocks;
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, blocks);
 	move_square(&t, &k->body, block);
@@ -298,7 +428,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_tile = {
 	.name = "tile",
 	.version = 1,
-	.help = "a block turns a square of `side` times `side` elements in shared memory",
+	.help = "a block turns a square of `side` times `side` elements in shared memory, side / 32 at once",
 	.params = { "side" },
 	.applicable = applicable,
 	.candidates = candidates,

@@ -207,6 +207,11 @@ static const struct schedule_case schedule_cases[] = {
 	  { "A=40 B=70", "A=1 B=5", "A=32 B=64", "A=0 B=3", "A=33 B=1" } },
 	{ "tile_channels", "(x: f16[N,C,H,W]) -> (y: f16[N,H,W,C])\n  y: f16[N,H,W,C] = map (i, j, k, l) x[i, l, j, k]\n",
 	  { "N=2 C=33 H=5 W=7", "N=1 C=64 H=1 W=32", "N=3 C=1 H=2 W=3" } },
+	{ "tile_pairs", "(x: f16[2,66,132], z: f16[2,66,132], c: f32[66]) -> (y: f16[2,132,66])\n"
+			"  y: f16[2,132,66] = map (i, j, k) f16(f32(x[i, k, j]) * c[k] + f32(z[i, k, j]))\n", { "" } },
+	{ "tile_bytes", "(x: u8[128,260]) -> (y: u8[260,128])\n  y: u8[260,128] = map (i, j) x[j, i]\n", { "" } },
+	{ "tile_apart", "(x: f16[3,38,12,10]) -> (y: f16[3,10,12,38])\n"
+			"  y: f16[3,10,12,38] = map (i, j, k, l) x[i, l, k, j]\n", { "" } },
 	{ "tile_reversed", "(x: f64[A,B,C]) -> (y: f64[C,B,A])\n"
 			   "  y: f64[C,B,A] = map (i, j, k) select(i < 3, x[k, j, i] + x[k, j, i], x[k, j, i] + f64(j))\n",
 	  { "A=5 B=3 C=40", "A=35 B=1 C=2" } },
