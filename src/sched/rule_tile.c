@@ -3,6 +3,7 @@
  * warp's lanes read and write side / 32 neighbouring elements each, so that narrow types fill whole words. */
 #include "sched/build.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/axis_names.h"
@@ -182,11 +183,11 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 		narrow = bytes < narrow ? bytes : narrow;
 	}
 	/* What hangs over the edges takes part, too. */
-	double whole_a = (double)((int64_t)(a + side - 1) / side * side), whole_b = (double)((int64_t)(b + side - 1) / side * side);
+	double whole_a = ceil(a / side) * side, whole_b = ceil(b / side) * side;
 	double blocks = points / (a * b) * whole_a * whole_b / ((double)side * side), fill = blocks / (target->processors * 4.0);
 	double time = points * size / target->bytes_per_ns * (whole_a / a) * (whole_b / b) * 1.05;
-	/* Measured on an H100: accesses of two bytes a lane take 1.35 times as long as those of four; short lines of the result that
-	 * several blocks write in parts take 1.13 times as long. */
+	/* Measured on an H100: accesses of two bytes a lane take 1.3 times as long as those of four; short lines of the result, which
+	 * several blocks write in parts, 1.13 times as long. */
 	for (double access = narrow * width; access < WORD; access *= 2)
 		time *= 1.3;
 	if (a > side && a < SHORT)
