@@ -184,10 +184,11 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	}
 	/* What hangs over the edges takes part, too. */
 	double whole_a = ceil(a / side) * side, whole_b = ceil(b / side) * side;
-	double blocks = points / (a * b) * whole_a * whole_b / ((double)side * side), fill = blocks / (target->processors * 4.0);
+	double blocks = points / (a * b) * whole_a * whole_b / ((double)side * side);
+	double fill = blocks / (target->processors * 4.0);
 	double time = points * size / target->bytes_per_ns * (whole_a / a) * (whole_b / b) * 1.05;
-	/* Measured on an H100: accesses of two bytes a lane take 1.3 times as long as those of four; short lines of the result, which
-	 * several blocks write in parts, 1.13 times as long. */
+	/* Measured on an H100: accesses of two bytes a lane take 1.3 times as long as those of four; short lines of the
+	 * result, which several blocks write in parts, 1.13 times as long. */
 	for (double access = narrow * width; access < WORD; access *= 2)
 		time *= 1.3;
 	if (a > side && a < SHORT)
