@@ -40,6 +40,10 @@ TPAT_FN u64 order_of(double x) { return order_of_bits(bit_cast_to<u64>(x), (u64)
 template <class T> TPAT_FN auto key_ascending(T x) { return order_of(x); }
 template <class T> TPAT_FN auto key_descending(T x) { return (decltype(order_of(x)))~order_of(x); }
 
+/* The key of x, to where it is to stand. */
+template <class T, class K> TPAT_FN void put_key_ascending(K &to, T x) { to = key_ascending(x); }
+template <class T, class K> TPAT_FN void put_key_descending(K &to, T x) { to = key_descending(x); }
+
 /* ---- Items: keys with their places, in one order ------------------------------------------------------------------ */
 
 struct long_item {
@@ -130,15 +134,47 @@ template <class K, int N> struct sort_kept {
 	int count;
 };
 
-/* The first k <= N / 2 of the positions from `from` to before `to`, each of which is read once: what comes behind the
- * limit, the k-th of those seen when room was last short, is dropped at once. Where there are fewer than k, the rest is
- * put with PLACE_NONE behind all others. */
-template <int THREADS, class K, class From, class Index, int N, class Key, class Place, class Put>
-TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Key key, Place place, Put put)
+/* Whether what `found` stands for may be among those up to the item of `limit` and limit_place. */
+template <class K, class Place, class Index>
+TPAT_FN bool within(K found, K limit, int limit_place, Place place, Index r)
 {
-	enum { ITEMS = 8, CHUNK = THREADS * ITEMS };
+	return found < limit || (found == limit && place(r) <= limit_place);
+}
+
+/* The k-th of the best item of each of several groups of threads, no fewer than 4k of them: k items at least are within it, and
+ * of all that the threads have, seldom many more. `best`: a thread's; kept.item is free before and after. Source of the idea: the
+ * delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs", 2021. */
+template <int THREADS, class K, int N> TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept,
+										      typename item_of<K>::type best, int k)
+{
+	const int thread = block_thread();
+	int groups = THREADS / 32;
+	while (groups < 4 * k && groups < THREADS)
+		groups *= 2;
+	for (int lane = 1; lane < THREADS / groups; lane *= 2) {
+		const typename item_of<K>::type other = shuffle_xor(best, lane);
+		best = other < best ? other : best;
+	}
+	if (thread % (THREADS / groups) == 0)
+		kept.item[thread / (THREADS / groups)] = best;
+	sort_items<THREADS, N>(kept.item, 1, groups);
+	best = kept.item[k - 1];
+	__syncthreads();
+	return best;
+}
+
+/* The first k <= N / 2 of the positions from `from` to before `to`, each of which is read once, ITEMS by a thread in a turn:
+ * keys(r, found) gives the keys of WIDTH neighbours, and all of a row come in such vectors. What comes behind the limit is dropped
+ * at once; that is a bound made of the first keys seen, and later the k-th of those seen when room was last short. Where there
+ * are fewer than k, the rest is put with PLACE_NONE behind all others. */
+template <int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N, class Keys, class Place, class Put>
+TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys keys, Place place, Put put)
+{
+	static_assert(N >= THREADS && ITEMS <= 32 && ITEMS % WIDTH == 0, "room for a bound, a bit an item, whole vectors");
+	enum { CHUNK = THREADS * ITEMS, STRIDE = THREADS * WIDTH };
 	typedef item_of<K> item;
 	const int thread = block_thread(), lane = warp_lane();
+	bool bounded = 4 * k > THREADS;
 	K limit = (K)~(K)0;
 	int limit_place = PLACE_NONE;
 	if (k <= 0)
@@ -147,32 +183,71 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Key k
 		kept.count = 0;
 	__syncthreads();
 	for (Index left = to - (Index)from; left > 0; left -= left < CHUNK ? left : (Index)CHUNK) {
-		const Index chunk = to - left + thread;
-		const int here = left < CHUNK ? (int)left - thread : CHUNK;
-		K found[ITEMS];
+		const Index chunk = to - left + thread * WIDTH;
+		const int here = left < CHUNK ? (int)left - thread * WIDTH : CHUNK;
+		K found[ITEMS], best = (K)~(K)0;
 		u32 wanted = 0; /* bit i: found[i] still needs room */
+		if (left >= CHUNK) { /* no condition stands between the loads */
+#pragma unroll
+			for (int v = 0; v < ITEMS / WIDTH; v++) {
+				K part[WIDTH];
+				keys(chunk + v * STRIDE, part);
+#pragma unroll
+				for (int i = 0; i < WIDTH; i++)
+					found[v * WIDTH + i] = part[i];
+			}
+		} else {
+#pragma unroll
+			for (int v = 0; v < ITEMS / WIDTH; v++) {
+				K part[WIDTH];
+#pragma unroll
+				for (int i = 0; i < WIDTH; i++)
+					part[i] = (K)~(K)0;
+				if (v * STRIDE < here)
+					keys(chunk + v * STRIDE, part);
+#pragma unroll
+				for (int i = 0; i < WIDTH; i++)
+					found[v * WIDTH + i] = part[i];
+			}
+		}
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
-			found[i] = i * THREADS < here ? key(chunk + i * THREADS) : (K)~(K)0;
+			best = found[i] < best ? found[i] : best;
+		if (!bounded && (left >= CHUNK || left > N)) {
+			int at = PLACE_NONE;
 #pragma unroll
-		for (int i = 0; i < ITEMS; i++)
-			if (i * THREADS < here && found[i] <= limit &&
-			    (found[i] < limit || place(chunk + i * THREADS) <= limit_place))
-				wanted |= 1u << i;
+			for (int i = ITEMS - 1; i >= 0; i--)
+				if (i / WIDTH * STRIDE < here && found[i] == best)
+					at = place(chunk + i / WIDTH * STRIDE + i % WIDTH);
+			const typename item::type bound = select_bound<THREADS, K>(kept, item::make(best, at), k);
+			limit = key_of<K>(bound);
+			limit_place = place_of<K>(bound);
+			bounded = true;
+		}
+		if (best <= limit) {
+#pragma unroll
+			for (int i = 0; i < ITEMS; i++)
+				if (i / WIDTH * STRIDE < here && found[i] <= limit &&
+				    within(found[i], limit, limit_place, place, chunk + i / WIDTH * STRIDE + i % WIDTH))
+					wanted |= 1u << i;
+		}
 		for (;;) {
+			if (__any_sync(0xffffffffu, wanted != 0)) {
 #pragma unroll
-			for (int i = 0; i < ITEMS; i++) {
-				const bool mine = wanted >> i & 1;
-				const u32 lanes = __ballot_sync(0xffffffffu, mine);
-				int at = 0;
-				if (lanes == 0)
-					continue;
-				if (lane == 0)
-					at = atomic_add(&kept.count, __popc(lanes));
-				at = shuffle(at, 0) + __popc(lanes & ((1u << lane) - 1));
-				if (mine && at < N) {
-					kept.item[at] = item::make(found[i], place(chunk + i * THREADS));
-					wanted &= ~(1u << i);
+				for (int i = 0; i < ITEMS; i++) {
+					const bool mine = wanted >> i & 1;
+					const u32 lanes = __ballot_sync(0xffffffffu, mine);
+					int at = 0;
+					if (lanes == 0)
+						continue;
+					if (lane == 0)
+						at = atomic_add(&kept.count, __popc(lanes));
+					at = shuffle(at, 0) + __popc(lanes & ((1u << lane) - 1));
+					if (mine && at < N) {
+						const Index r = chunk + i / WIDTH * STRIDE + i % WIDTH;
+						kept.item[at] = item::make(found[i], place(r));
+						wanted &= ~(1u << i);
+					}
 				}
 			}
 			if (!__syncthreads_or(wanted != 0))
@@ -181,12 +256,13 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Key k
 			sort_items<THREADS, N>(kept.item, 1, N);
 			limit = key_of<K>(kept.item[k - 1]);
 			limit_place = place_of<K>(kept.item[k - 1]);
+			bounded = true;
 			if (thread == 0)
 				kept.count = k;
 #pragma unroll
 			for (int i = 0; i < ITEMS; i++)
-				if (wanted >> i & 1 &&
-				    (found[i] > limit || (found[i] == limit && place(chunk + i * THREADS) > limit_place)))
+				if (wanted >> i & 1 && !within(found[i], limit, limit_place, place,
+							       chunk + i / WIDTH * STRIDE + i % WIDTH))
 					wanted &= ~(1u << i);
 			__syncthreads();
 		}

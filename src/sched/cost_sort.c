@@ -7,6 +7,8 @@ enum {
 	SHARED_PAIRS = 4,    /* compared and exchanged a nanosecond by a processor */
 	STEP_NS = 45,        /* of a bitonic network, at least */
 	READ_BYTES = 40,     /* a nanosecond that one processor can take */
+	SELECT_OPERATIONS = 14, /* for an element that is not among the first k */
+	TURN_NS = 1500,         /* of a block: its loads, and that its threads meet */
 	PASS_NS = 4000,      /* of a radix pass, at least: launch, first tile, what it waits for */
 	CACHED = 2,          /* the workspace between passes mostly stays in the cache: so much faster */
 	THREADS_A_PROCESSOR = 2048,
@@ -59,11 +61,23 @@ double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, cons
 		return t->launch_ns + radix;
 	double parts = c->param[2], blocks = rows * parts, keys = c->param[0], threads = c->param[1];
 	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
-	/* It is full at first, then seldom: the k-th of what was seen rises as the logarithm of its number. */
-	double sorts = 2 + k * log(fmax(n / parts / keys, 1)) / (keys - k);
-	double work = network(blocks, threads, fmin(keys, n), keys * item, fmin(keys, n), t) * sorts;
+	double own = n / parts, chunk = fmin(threads * c->param[3], own), wanted = own, groups = threads / 32, bound = 0;
+	if (4 * k <= threads && own > keys) { /* a bound of the first chunk lets few more through than it should */
+		while (groups < 4 * k)
+			groups *= 2;
+		bound = network(blocks, 2 * threads, groups, keys * item, groups, t);
+		wanted = 1.1 * k * own / chunk;
+	}
+	/* Where that is more than there is room for, it is full at first, then seldom: the k-th of what was seen rises as the
+	 * logarithm of its number. */
+	double last = fmin(keys, wanted), sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : 1;
+	double work = bound + network(blocks, 2 * threads, last, keys * item, last, t) * sorts;
+	double scan = rows * n * SELECT_OPERATIONS / (t->processors * 128.0 * 1.5) * fmax(t->processors / blocks, 1);
+	double turns = fmax(blocks / (t->processors * fmax(1024 / threads, 1)), 1) * ceil(own / (threads * c->param[3])) * TURN_NS;
+	work = fmax(work + scan, turns + bound);
 	double time = t->launch_ns * (both ? 2 : 1) + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
+	double others = fmin(keys, k * parts);
 	if (parts > 1)
-		time += t->launch_ns + 2 * network(rows, threads, keys, keys * item, keys, t);
+		time += t->launch_ns + network(rows, threads, others, keys * item, others, t) * (k * parts > keys ? 2 : 1);
 	return time;
 }

@@ -3,7 +3,7 @@
  * first k of what they found. */
 #include "sched/sort.h"
 
-enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 512, THREADS = 512 };
+enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8 };
 
 static int most_keys(const struct ir_stage *s)
 {
@@ -21,6 +21,13 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
+/* What a thread reads at once. */
+static int items(const struct ir_stage *s, int64_t n)
+{
+	int many = n >= THREADS * MANY_ITEMS / 2 ? MANY_ITEMS : FEW_ITEMS;
+	return sort_key_bits(s) == 64 && many == MANY_ITEMS ? many / 2 : many; /* of which each takes two registers */
+}
+
 static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
@@ -33,11 +40,11 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 		keys *= 2;
 	while (rows * parts < 2 * t->processors && parts * 8 * keys <= n)
 		parts *= 2;
-	out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, 1 } };
 	if (parts > 1)
-		out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, parts } };
+		out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, parts, items(s, n / parts) } };
+	out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, 1, items(s, n) } };
 	if (keys < most_keys(s))
-		out[count++] = (struct sched_choice){ &sched_sort_select, { 2 * keys, 2 * THREADS, 1 } };
+		out[count++] = (struct sched_choice){ &sched_sort_select, { 2 * keys, 2 * THREADS, 1, items(s, n) / 2 } };
 	return count;
 }
 
@@ -48,7 +55,7 @@ struct select {
 	const struct ir_stage *s;
 	const struct sched_choice *c;
 	expr fits; /* null: always */
-	int keys, parts;
+	int keys, parts, width;
 	expr rows, n, k;
 	struct ir_buffer *key, *place; /* [rows][parts][k]: what the parts found */
 };
@@ -65,25 +72,26 @@ static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int pa
 	return k;
 }
 
-static void emit_select(struct select *x, struct ir_block *b, expr from, expr to)
+static void emit_select(struct select *x, struct ir_block *b, expr from, expr to, int width)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "select_row<%d>", x->c->param[1]));
+	const int *param = x->c->param;
+	struct ir_stmt *call;
+	call = emit_call(p, b, arena_printf(p->arena, "select_row<%d, %d, %d>", param[1], param[3], width));
 	add_text(p, call, "kept");
 	add_value(p, call, from);
 	add_value(p, call, to);
 	add_value(p, call, x->k);
-	add_text(p, call, "key");
+	add_text(p, call, "keys");
 	add_text(p, call, "place");
 	add_text(p, call, "put");
 }
 
-/* const auto name = [&](r) { return buf[from + r]; }; or the position itself. */
-static void emit_read(struct select *x, struct ir_block *b, const char *name, const struct ir_buffer *buf, expr from,
-                      expr extent)
+/* const auto place = [&](r) { return the position itself; }, or what lies in buf. */
+static void emit_place(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *read = emit_lambda(p, b, name);
+	struct ir_stmt *read = emit_lambda(p, b, "place");
 	expr r = emit_parameter(p, read, TYPE_INDEX, "r", extent), at = r;
 	read->value = r;
 	if (!buf)
@@ -92,14 +100,32 @@ static void emit_read(struct select *x, struct ir_block *b, const char *name, co
 	read->value = ir_load(p->pool, flat_view(p, buf), &at);
 }
 
+/* const auto keys = [&](r, found) { found[0] = what lies in buf; }; */
+static void emit_found_keys(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
+{
+	struct ir_program *p = x->p;
+	struct ir_stmt *read = emit_lambda(p, b, "keys");
+	expr at = ir_binary(IR_ADD, from, emit_parameter(p, read, TYPE_INDEX, "r", extent));
+	emit_parameter(p, read, buf->type, "(&found)[1]", NULL);
+	emit_set(p, read->body, "found", ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
+}
+
+/* bool: whether rows are made of whole vectors; null: always. */
+static expr whole_vectors(struct select *x, int width)
+{
+	expr rest = ir_binary(IR_MOD, x->n, ir_index(x->p->pool, width)), whole;
+	whole = ir_binary(IR_EQ, rest, ir_index(x->p->pool, 0));
+	return whole->op == IR_CONST_INT && whole->i ? NULL : whole;
+}
+
 static void emit_serial_row(struct select *x, struct ir_block *serial, expr number)
 {
 	struct sort_row row = sort_row_begin(x->p, serial, x->s, number);
 	emit_serial(&row, serial);
 }
 
-/* Each part of a row finds its own first k. */
-static void parts_kernel(struct select *x)
+/* Each part of a row finds its own first k; parts begin at vectors of x->width. */
+static void parts_kernel(struct select *x, struct ir_step *step, int width)
 {
 	struct ir_program *p = x->p;
 	struct ir_block *serial;
@@ -109,10 +135,10 @@ static void parts_kernel(struct select *x)
 	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, parts), x->rows);
 	expr part = emit_constant(p, b, "part", ir_binary(IR_MOD, block, parts), parts);
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
-	expr length = ceil_div(p, x->n, x->parts);
+	expr length = ir_binary(IR_MUL, ceil_div(p, x->n, x->parts * x->width), ir_index(p->pool, x->width));
 	expr from = emit_declare(p, b, "first", ir_binary(IR_MUL, part, length), NULL);
-	emit_key(p, b, x->s, &row);
-	emit_read(x, b, "place", NULL, NULL, x->n);
+	emit_keys(p, b, x->s, &row, width);
+	emit_place(x, b, NULL, NULL, x->n);
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	expr j = emit_parameter(p, put, TYPE_INDEX, "j", x->k);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
@@ -121,13 +147,14 @@ static void parts_kernel(struct select *x)
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, own, x->k), j);
 	emit_store(p, put->body, x->key, at, key);
 	emit_store(p, put->body, x->place, at, ir_cast(r, TYPE_I32));
-	emit_select(x, b, from, ir_binary(IR_MIN, x->n, ir_binary(IR_ADD, from, length)));
+	emit_select(x, b, from, ir_binary(IR_MIN, x->n, ir_binary(IR_ADD, from, length)), width);
 	emit_comment(p, serial, "on one processor, the next kernel does all of it");
-	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+	k->guard = whole_vectors(x, width);
+	kernel_finish(x->plan, step, k, x->s);
 }
 
 /* The first k of a row, or of what its parts found. */
-static void rows_kernel(struct select *x)
+static void rows_kernel(struct select *x, struct ir_step *step, int width)
 {
 	struct ir_program *p = x->p;
 	struct ir_block *serial;
@@ -139,16 +166,26 @@ static void rows_kernel(struct select *x)
 	if (x->parts > 1) {
 		count = ir_binary(IR_MUL, x->k, ir_index(p->pool, x->parts));
 		expr from = ir_binary(IR_MUL, number, count);
-		emit_read(x, b, "key", x->key, from, count);
-		emit_read(x, b, "place", x->place, from, count);
+		emit_found_keys(x, b, x->key, from, count);
+		emit_place(x, b, x->place, from, count);
 	} else {
-		emit_key(p, b, x->s, &row);
-		emit_read(x, b, "place", NULL, NULL, x->n);
+		emit_keys(p, b, x->s, &row, width);
+		emit_place(x, b, NULL, NULL, x->n);
 	}
 	emit_put(p, b, x->s, &row, true, false);
-	emit_select(x, b, zero, count);
+	emit_select(x, b, zero, count, width);
 	emit_serial_row(x, serial, emit_constant(p, serial, "row", block, x->rows));
-	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+	k->guard = whole_vectors(x, width);
+	kernel_finish(x->plan, step, k, x->s);
+}
+
+/* With vectors where rows are made of them, and without. */
+static void both_ways(struct select *x, void (*kernel)(struct select *x, struct ir_step *step, int width), int width)
+{
+	struct ir_step *step = step_new(x->plan);
+	kernel(x, step, width);
+	if (width > 1 && whole_vectors(x, width))
+		kernel(x, step, 1);
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
@@ -157,6 +194,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct select x = { .plan = plan, .p = p, .s = s, .c = c };
 	x.keys = c->param[0];
 	x.parts = c->param[2];
+	x.width = sort_width(p, s);
 	x.rows = sort_count(p, s);
 	x.n = s->space[0];
 	x.k = s->out->dim[s->axis];
@@ -165,18 +203,19 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		expr found = ir_binary(IR_MUL, ir_binary(IR_MUL, x.rows, x.k), ir_index(p->pool, x.parts));
 		x.key = sort_workspace(p, s, "keys", sort_key_type(s), found, x.fits);
 		x.place = sort_workspace(p, s, "places", TYPE_I32, found, x.fits);
-		parts_kernel(&x);
+		both_ways(&x, parts_kernel, x.width);
 	}
-	rows_kernel(&x);
+	both_ways(&x, rows_kernel, x.parts > 1 ? 1 : x.width);
 	if (x.fits)
 		sort_radix_steps(plan, s, c, ir_unary(IR_NOT, x.fits));
 }
 
 const struct sched_rule sched_sort_select = {
 	.name = "sort_select",
-	.version = 1,
-	.help = "the first k of each row, or of each of its `parts`, among up to `keys` kept by a block of `threads`",
-	.params = { "keys", "threads", "parts" },
+	.version = 2,
+	.help = "the first k of each row, or of each of its `parts`, among up to `keys` kept by a block of `threads`, each of "
+		"which reads `items` at once",
+	.params = { "keys", "threads", "parts", "items" },
 	.applicable = applicable,
 	.candidates = candidates,
 	.apply = apply,

@@ -14,6 +14,8 @@ struct sort_row {
 	expr outer, inner; /* its position among the axes before the sorted one, and behind it */
 	expr inner_count;
 	expr axis[IR_MAX_RANK]; /* kernel variables; the sorted axis has none, the last is where the value is asked for */
+	expr (*load)(void *user, expr e, expr flat); /* as in struct axes */
+	void *user;
 };
 
 bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
@@ -32,6 +34,10 @@ struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *
 
 /* const auto key = [&](r) { return key_...(value at r); }; of a row. Null: of any, with its number as first parameter. */
 void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
+/* const auto keys = [&](r, found) { found[..] = key_...(value at r ..); }; of a row, for `width` neighbours. */
+void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width);
+/* The widest vectors in which the value's loads run along the row; 1: none does. */
+int sort_width(struct ir_program *p, const struct ir_stage *s);
 /* const auto put = [&](j, r) { out[j] = r; }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on too. */
 void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
 	      bool all);

@@ -84,7 +84,8 @@ static expr position(const struct sort_row *row, expr extent, expr at)
 static expr value_with(const struct sort_row *row, const expr *axis, expr r)
 {
 	expr own[IR_MAX_RANK];
-	struct axes a = { .value = axis, .same = own_position(row->p, row->s, own), .same_as = position(row, row->n, r) };
+	struct axes a = { .value = axis, .same = own_position(row->p, row->s, own), .same_as = position(row, row->n, r),
+		          .load = row->load, .user = row->user };
 	return to_kernel(row->p, row->key, &a);
 }
 
@@ -165,6 +166,82 @@ void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s
 	struct sort_row own = row_of(p, key, s, row);
 	key->text = key_function(&own);
 	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
+}
+
+struct row_vectors {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int width;
+	struct {
+		VEC(expr);
+	} found;
+};
+
+static void find_vector(void *user, expr e)
+{
+	struct row_vectors *v = user;
+	if (e->op == IR_LOAD && vector_along(v->p, e, v->s->out->rank, v->s->space[0], v->width))
+		vec_push(v->p->arena, &v->found, e);
+}
+
+static const char *vector_name(struct row_vectors *v, int i)
+{
+	return arena_printf(v->p->arena, "%s_v%d", v->found.at[i]->buf->name, i + 1);
+}
+
+static expr vector_item(void *user, expr e, expr flat)
+{
+	struct row_vectors *v = user;
+	(void)flat;
+	for (int i = 0; i < v->found.n; i++)
+		if (v->found.at[i] == e)
+			return ir_var(v->p->pool, e->type, arena_printf(v->p->arena, "%s[item]", vector_name(v, i)), NULL);
+	return NULL;
+}
+
+int sort_width(struct ir_program *p, const struct ir_stage *s)
+{
+	enum { WIDEST_BITS = 128, MOST = 8 };
+	expr key = sort_key(s);
+	int64_t n;
+	int width = WIDEST_BITS / type_info(key->type)->bits;
+	for (width = width > MOST ? MOST : width; width > 1; width /= 2) {
+		struct row_vectors v = { .p = p, .s = s, .width = width };
+		if (ir_const_int(s->space[0], &n) && n % width)
+			continue;
+		walk_unconditional(key, find_vector, &v);
+		if (v.found.n)
+			break;
+	}
+	return width;
+}
+
+void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+{
+	struct row_vectors v = { .p = p, .s = s, .width = width };
+	struct ir_stmt *keys = emit_lambda(p, b, "keys");
+	struct sort_row here = *row;
+	struct ir_block *body = keys->body;
+	const char *function = key_function(row), *found = arena_printf(p->arena, "(&found)[%d]", width);
+	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
+	emit_parameter(p, keys, sort_key_type(s), found, NULL);
+	if (width > 1) {
+		walk_unconditional(row->key, find_vector, &v);
+		expr same = own_position(p, s, own);
+		row->axis[s->out->rank] = r;
+		struct axes start = { .value = row->axis, .same = same, .same_as = position(row, row->n, r) };
+		for (int i = 0; i < v.found.n; i++) {
+			expr e = v.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg), rest = ir_binary(IR_SUB, flat, same);
+			expr at = rest->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, start.same_as, rest);
+			emit_load_vector(p, body, e->buf, at, vector_name(&v, i), width, false);
+		}
+		here.load = vector_item;
+		here.user = &v;
+		body = emit_unrolled(p, body, "item", width, &item);
+	}
+	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
+	add_text(p, put, width > 1 ? "found[item]" : "found[0]");
+	add_value(p, put, sort_value_at(&here, ir_binary(IR_ADD, r, item)));
 }
 
 void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,

@@ -8,14 +8,19 @@
  */
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 1, keys 512, threads 512, parts 1; 512 threads a block.
-extern "C" __global__ __launch_bounds__(512)
+// Schedule: sort_select 2, keys 1024, threads 256, parts 1, items 32; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
 {
-	__shared__ sort_kept<u16, 512> kept;
+	__shared__ sort_kept<u16, 1024> kept;
 	const int row = blockIdx.x;
-	const auto key = [&](int r) {
-		return key_descending(scores[r + row * 50000]);
+	const auto keys = [&](int r, u16 (&found)[8]) {
+		f16 scores_v1[8];
+		load(scores_v1, scores + r + row * 50000);
+		#pragma unroll
+		for (int item = 0; item < 8; item++) {
+			put_key_descending(found[item], scores_v1[item]);
+		}
 	};
 	const auto place = [&](int r) {
 		return r;
@@ -23,7 +28,7 @@ void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
 	const auto put = [&](int j, u16 key, int r) {
 		top[j + row * 40] = (i64)r;
 	};
-	select_row<512>(kept, 0, 50000, 40, key, place, put);
+	select_row<256, 32, 8>(kept, 0, 50000, 40, keys, place, put);
 }
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
@@ -238,14 +243,19 @@ void sorts_all_pass8(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, 
 }
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 1, keys 512, threads 512, parts 1; 512 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(512)
+// Schedule: sort_select 2, keys 1024, threads 256, parts 1, items 32; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *__restrict__ scores, i64 *__restrict__ top, i64 N)
 {
-	__shared__ sort_kept<u16, 512> kept;
+	__shared__ sort_kept<u16, 1024> kept;
 	const i64 row = (i64)blockIdx.x;
-	const auto key = [&](i64 r) {
-		return key_descending(scores[r + row * 50000]);
+	const auto keys = [&](i64 r, u16 (&found)[8]) {
+		f16 scores_v1[8];
+		load(scores_v1, scores + r + row * 50000);
+		#pragma unroll
+		for (i64 item = 0; item < 8; item++) {
+			put_key_descending(found[item], scores_v1[item]);
+		}
 	};
 	const auto place = [&](i64 r) {
 		return r;
@@ -253,5 +263,5 @@ void sorts_top_64(const f16 *__restrict__ scores, i64 *__restrict__ top, i64 N)
 	const auto put = [&](i64 j, u16 key, i64 r) {
 		top[j + row * 40] = r;
 	};
-	select_row<512>(kept, 0, 50000, 40, key, place, put);
+	select_row<256, 32, 8>(kept, 0, 50000, 40, keys, place, put);
 }

@@ -332,6 +332,10 @@ static const struct schedule_case schedule_cases[] = {
 		      "  y: i64[2,9000] = sort descending along j (i, j | r<9000) t_x[i, r]\n", { "" } },
 	{ "sort_few", "(t_x: f32[N,9000]) -> (y: i64[N,7])\n  y: i64[N,7] = sort descending along j (i, j | r<9000) t_x[i, r]\n",
 	  { "N=1", "N=2" } },
+	{ "sort_few_of_halves", "(t_x: f16[2,10000], x: f16[1,5003]) -> (y: i64[2,50], o: i64[1,20])\n"
+				"  y: i64[2,50] = sort descending along j (i, j | r<10000) f32(t_x[i, r])\n"
+				"  o: i64[1,20] = sort along j (i, j | r<5003) f32(x[i, r])\n",
+	  { "" } },
 	{ "sort_several", "(n_x: i64[N,9000]) -> (y: i64[N,300])\n  y: i64[N,300] = sort along j (i, j | r<9000) n_x[i, r]\n",
 	  { "N=2" } },
 	{ "sort_first", "(x: f32[40000]) -> (y: i64[1])\n  y: i64[1] = sort along i (i | r<40000) x[r]\n", { "" } },
