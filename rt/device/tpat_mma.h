@@ -110,6 +110,18 @@ template <class T> TPAT_FN mma_a<T> mma_a_of(const mma_sum<float> &left, const m
 		   mma_pack(right.at[0], right.at[1], T()), mma_pack(right.at[2], right.at[3], T()) } };
 }
 
+/* Sums of an operand's rows, or columns, as those of its product with ones. */
+template <class T> TPAT_FN void mma_add_rows(mma_sum<int> &sum, const mma_a<T> &a)
+{
+	const mma_b<i8> ones = { { 0x01010101, 0x01010101 } };
+	mma(sum, a, ones);
+}
+template <class T> TPAT_FN void mma_add_columns(mma_sum<int> &sum, const mma_b<T> &b)
+{
+	const mma_a<i8> ones = { { 0x01010101, 0x01010101, 0x01010101, 0x01010101 } };
+	mma(sum, ones, b);
+}
+
 /* ---- Tiles in shared memory -------------------------------------------------------------------------------------- */
 
 /* ROWS x COLUMNS elements; a row is 32 or more bytes, a power of two. The 16-byte pieces of a row change places with the row's
@@ -296,6 +308,19 @@ template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
 		}
 	}
 };
+
+/* Sums of a b, which begin at (row, column), as those of (a - left_zero(row)) (b - right_zero(column)), wrapping; given the sums of
+ * a's rows and b's columns, each over `depth` elements. */
+template <class Y, class X, class N, class Left, class Right>
+TPAT_FN void sums_less_zeros(mma_sum<int> &sum, const mma_sum<int> &left, const mma_sum<int> &right, Y row, X column, N depth,
+			     const Left &left_zero, const Right &right_zero)
+{
+#pragma unroll
+	for (int i = 0; i < 4; i++) {
+		const u32 p = (u32)left_zero(row + mma_row(i)), q = (u32)right_zero(column + mma_column(i));
+		sum.at[i] = (int)((u32)sum.at[i] - q * (u32)left.at[i] - p * (u32)right.at[i] + (u32)depth * p * q);
+	}
+}
 
 /* ---- Sums of a warp by rows -------------------------------------------------------------------------------------- */
 

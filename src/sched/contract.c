@@ -3,57 +3,111 @@
 
 #include <string.h>
 
-/* ---- Operands: loads of small elements, cast to what the sum is made in; where a condition fails, nothing. */
+/* ---- Operands. Floats: elements cast to what the sum is made in. Integers: likewise, less a zero point or not. Where a condition
+ * fails, nothing. */
 
 static bool element_type(enum type t, enum type sum)
 {
+	if (sum == TYPE_I32)
+		return t == TYPE_I8 || t == TYPE_U8;
 	return sum == TYPE_F32 && (t == TYPE_F16 || t == TYPE_BF16);
 }
 
-struct find_type {
-	enum type sum, found;
-	bool mixed;
-};
-
-static void find_cast(void *user, expr e)
+static bool is_zero(expr e)
 {
-	struct find_type *f = user;
-	if (e->op != IR_CAST || e->type != f->sum || !element_type(e->arg[0]->type, f->sum))
-		return;
-	f->mixed |= f->found != TYPE_NONE && f->found != e->arg[0]->type;
-	f->found = e->arg[0]->type;
+	return (e->op == IR_CONST_FLOAT && e->f == 0) || ir_is_int(e, 0);
 }
 
-/* The operand in its elements' own type; null where it is not one of them at every place. */
-static expr as_element(expr e, enum type t)
+/* A zero point as an element; null where it is none. */
+static expr zero_element(expr zero, enum type t)
 {
-	if (e->op == IR_CAST && e->arg[0]->type == t && e->arg[0]->op == IR_LOAD)
-		return e->arg[0];
-	if ((e->op == IR_CONST_FLOAT && e->f == 0) || ir_is_int(e, 0))
-		return ir_const(e->pool, t, 0);
-	if (e->op != IR_SELECT)
+	int64_t x;
+	if (zero->op == IR_CAST && zero->arg[0]->type == t)
+		return zero->arg[0];
+	if (!ir_const_int(zero, &x) || x < (t == TYPE_U8 ? 0 : -128) || x > (t == TYPE_U8 ? 255 : 127))
 		return NULL;
-	expr a = as_element(e->arg[1], t), b = as_element(e->arg[2], t);
-	return a && b ? ir_select(e->arg[0], a, b) : NULL;
+	return ir_int(zero->pool, t, x);
+}
+
+static bool take_operand(struct contract_operand *o, expr e)
+{
+	int64_t x;
+	if (e->op == IR_CAST && element_type(e->arg[0]->type, e->type)) {
+		expr element = e->arg[0], load = element->op == IR_CAST ? element->arg[0] : element;
+		*o = (struct contract_operand){ .type = element->type, .value = element };
+		return load->op == IR_LOAD;
+	}
+	if (e->type == TYPE_I32 && e->op == IR_SUB && take_operand(o, e->arg[0]) && !o->zero) {
+		o->zero = e->arg[1];
+		return true;
+	}
+	if (e->type == TYPE_I32 && e->op == IR_ADD && ir_const_int(e->arg[1], &x) && take_operand(o, e->arg[0]) && !o->zero) {
+		o->zero = ir_int(e->pool, TYPE_I32, -x);
+		return true;
+	}
+	if (e->op != IR_SELECT || !is_zero(e->arg[2]) || !take_operand(o, e->arg[1]))
+		return false;
+	expr none = o->zero ? zero_element(o->zero, o->type) : ir_const(e->pool, o->type, 0);
+	if (none)
+		o->value = ir_select(e->arg[0], o->value, none);
+	return none != NULL;
+}
+
+/* Whether a has an axis of out that b has not and that c has, too. */
+static bool shares_own_axis(expr a, expr b, expr c)
+{
+	bool used[3][2 * IR_MAX_RANK] = { { false } }, shares = false;
+	mark_axes(a, used[0]);
+	mark_axes(b, used[1]);
+	mark_axes(c, used[2]);
+	for (int k = 0; k < 2 * IR_MAX_RANK; k++)
+		shares |= used[0][k] && !used[1][k] && used[2][k];
+	return shares;
 }
 
 static bool find_operands(struct contract *c)
 {
-	expr value = c->s->value;
-	struct find_type f = { .sum = value->type, .found = TYPE_NONE };
-	if (value->op != IR_MUL)
+	expr value = c->s->value, side[2];
+	bool condition = value->type == TYPE_I32 && value->op == IR_SELECT && is_zero(value->arg[2]);
+	expr product = condition ? value->arg[1] : value;
+	if (product->op != IR_MUL)
 		return false;
-	ir_walk(value, find_cast, &f);
-	if (f.found == TYPE_NONE || f.mixed)
-		return false;
-	c->type = f.found;
+	side[0] = product->arg[0];
+	side[1] = product->arg[1];
+	if (condition) { /* it belongs to the operand about whose axes it is */
+		int own = shares_own_axis(side[1], side[0], value->arg[0]);
+		side[own] = ir_select(value->arg[0], side[own], value->arg[2]);
+	}
 	for (int i = 0; i < 2; i++)
-		c->side[i].value = as_element(value->arg[i], c->type);
-	return c->side[0].value && c->side[1].value && ir_uses(c->side[0].value, IR_LOAD) &&
-	       ir_uses(c->side[1].value, IR_LOAD);
+		if (!take_operand(&c->side[i], side[i]))
+			return false;
+	return type_is_int(c->side[0].type) || c->side[0].type == c->side[1].type;
+}
+
+int contract_element_bytes(const struct contract *c)
+{
+	return type_info(c->side[0].type)->bits / 8;
 }
 
 /* ---- Axes. */
+
+/* A zero point is the same along what is summed over, and along the other operand's axes. */
+static bool zero_is_own(const struct contract *c, int side)
+{
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	bool used[2 * IR_MAX_RANK] = { false };
+	int met = 0;
+	if (!c->side[side].zero)
+		return true;
+	mark_axes(c->side[side].zero, used);
+	for (int k = 0; k < 2 * IR_MAX_RANK; k++)
+		met += used[k];
+	for (int i = 0; i < c->axes[own]; i++)
+		met -= used[c->axis[own][i]];
+	for (int i = 0; i < c->axes[CONTRACT_BATCH]; i++)
+		met -= used[c->axis[CONTRACT_BATCH][i]];
+	return met == 0;
+}
 
 static bool group_axes(struct contract *c)
 {
@@ -83,7 +137,7 @@ static bool group_axes(struct contract *c)
 		c->extent[g] = ir_binary(IR_MUL, c->extent[g], c->s->out->dim[k]);
 	}
 	c->depth = reduced_count(c->p, c->s);
-	return c->axes[CONTRACT_ROW] && c->axes[CONTRACT_COLUMN];
+	return c->axes[CONTRACT_ROW] && c->axes[CONTRACT_COLUMN] && zero_is_own(c, 0) && zero_is_own(c, 1);
 }
 
 /* The last of a group's axes that is longer than 1; -1: none. */
@@ -132,7 +186,7 @@ static bool never(expr fits)
 static void find_way(struct contract *c, struct contract_operand *o, enum contract_group own)
 {
 	int rank = c->s->out->rank, axes = rank + c->s->space_rank, inner = axes - 1, outer = last_of(c, own);
-	int vector = 16 * 8 / type_info(c->type)->bits;
+	int vector = 16 * 8 / type_info(o->type)->bits;
 	o->way = CONTRACT_GATHER;
 	o->fits = ir_int(c->p->pool, TYPE_BOOL, 1);
 	if (o->value->op != IR_LOAD)
@@ -141,7 +195,7 @@ static void find_way(struct contract *c, struct contract_operand *o, enum contra
 		inner--;
 	expr flat = ir_flat(c->p->pool, o->value->buf, o->value->arg);
 	expr straight = whole_vectors(c, flat, axes, inner, vector);
-	expr turned = outer >= 0 && type_info(c->type)->bits == 16 ? whole_vectors(c, flat, axes, outer, vector) : NULL;
+	expr turned = outer >= 0 && type_info(o->type)->bits == 16 ? whole_vectors(c, flat, axes, outer, vector) : NULL;
 	if (!never(straight)) {
 		o->way = CONTRACT_STRAIGHT;
 		o->fits = straight;
@@ -200,6 +254,9 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
 	find_way(c, &c->side[1], CONTRACT_COLUMN);
 	int last = last_of(c, CONTRACT_COLUMN);
 	c->fits = last < 0 ? NULL : whole_vectors(c, out_position(p, s), s->out->rank, last, CONTRACT_VECTOR);
+	c->width = never(c->fits) ? 1 : CONTRACT_VECTOR;
+	if (c->width == 1)
+		c->fits = ir_int(p->pool, TYPE_BOOL, 1);
 	take_maps(c);
 	return true;
 }

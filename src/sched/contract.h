@@ -15,7 +15,9 @@ enum contract_group { CONTRACT_BATCH, CONTRACT_ROW, CONTRACT_COLUMN, CONTRACT_GR
 enum contract_way { CONTRACT_GATHER, CONTRACT_STRAIGHT, CONTRACT_TURNED };
 
 struct contract_operand {
-	expr value;            /* of the elements' type, over out's and the reduced axes */
+	enum type type;        /* of its elements */
+	expr value;            /* of that type, over out's and the reduced axes */
+	expr zero;             /* i32, over out's axes: elements are meant less this; null: as they are */
 	enum contract_way way; /* the best that its strides allow */
 	expr fits;             /* bool over symbols: the extents and strides are whole vectors */
 };
@@ -23,12 +25,12 @@ struct contract_operand {
 struct contract {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	enum type type;                      /* of the operands' elements */
 	struct contract_operand side[2];     /* left: rows; right: columns, the last axis of out among them */
 	int axes[CONTRACT_GROUPS];           /* how many */
 	int axis[CONTRACT_GROUPS][IR_MAX_RANK];
 	expr extent[CONTRACT_GROUPS], depth; /* of the reduced space */
-	expr fits;                           /* bool: stores of whole vectors are possible */
+	int width;                           /* of stores: CONTRACT_VECTOR, or 1 where that never fits */
+	expr fits;                           /* bool: extents and strides are multiples of it */
 	const struct ir_stage *made[CONTRACT_STAGES]; /* s, and maps behind it of the same elements */
 	int stages;
 };
@@ -39,10 +41,11 @@ struct contract_shape {
 	int warps_down, warps_across, warp_rows, warp_columns, threads;
 };
 
+int contract_element_bytes(const struct contract *c); /* of both operands */
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
-/* Appends the kernel to the step: `fast`, with vectors and under a guard where they must fit; or for whatever extents. */
+/* Appends the kernel to the step: with vectors, for extents of which `fits` holds; or, null, for whatever extents. */
 void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
-                     bool fast);
+                     expr fits);
 
 #endif

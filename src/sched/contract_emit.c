@@ -10,7 +10,7 @@ static const char header[] = "tpat_mma.h";
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice)
 {
 	struct contract_shape s = { .rows = choice->param[0], .columns = choice->param[1], .depth = choice->param[2] };
-	int bytes = (s.rows + s.columns) * s.depth * type_info(c->type)->bits / 8;
+	int bytes = (s.rows + s.columns) * s.depth * contract_element_bytes(c);
 	s.slots = SHARED_BYTES / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
 	/* A warp's part is as square as there are rows, and at most 64 x 64: what registers hold. */
@@ -104,7 +104,7 @@ static const char *tile_rows_columns(const struct kernel *k, int side)
 {
 	int outer = outer_size(k, side), depth = k->shape.depth;
 	bool turned = way_of(k, side) == CONTRACT_TURNED;
-	return text(k, "%s, %d, %d", type_name(k->c->type), turned ? depth : outer, turned ? outer : depth);
+	return text(k, "%s, %d, %d", type_name(k->c->side[side].type), turned ? depth : outer, turned ? outer : depth);
 }
 
 static const char *const side_name[2] = { "left", "right" };
@@ -137,7 +137,7 @@ static void emit_at(struct kernel *k, struct ir_block *b, int side)
 	struct axes here = { .value = k->axis };
 	expr what = to_kernel(k->p, value, &here), none = index_(k, -1);
 	if (way == CONTRACT_GATHER)
-		none = ir_const(k->p->pool, c->type, 0);
+		none = ir_const(k->p->pool, c->side[side].type, 0);
 	else
 		what = what->arg[0];
 	f->value = ir_select(inside, what, none);
@@ -224,10 +224,10 @@ static void load_parts(struct kernel *k, struct ir_block *b, int side, int count
 static void multiply(struct kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
-	int down = s->warp_rows / TILE, across = s->warp_columns / TILE * 2, depth = 32 * 8 / type_info(k->c->type)->bits;
+	int down = s->warp_rows / TILE, across = s->warp_columns / TILE * 2, depth = 32 / contract_element_bytes(k->c);
 	struct ir_block *in = unrolled(k, b, "depth", 0, s->depth, depth);
-	emit_local(k->p, in, text(k, "mma_a<%s>", type_name(k->c->type)), text(k, "left[%d]", down));
-	emit_local(k->p, in, text(k, "mma_b<%s>", type_name(k->c->type)), text(k, "right[%d]", across));
+	emit_local(k->p, in, text(k, "mma_a<%s>", type_name(k->c->side[0].type)), text(k, "left[%d]", down));
+	emit_local(k->p, in, text(k, "mma_b<%s>", type_name(k->c->side[1].type)), text(k, "right[%d]", across));
 	load_parts(k, in, 0, down);
 	load_parts(k, in, 1, across);
 	struct ir_block *row = unrolled(k, in, "row", 0, down, 1), *column = unrolled(k, row, "column", 0, across, 1);
@@ -235,6 +235,60 @@ static void multiply(struct kernel *k, struct ir_block *b)
 	add_text(k->p, call, "sum[row][column]");
 	add_text(k->p, call, "left[row]");
 	add_text(k->p, call, "right[column]");
+	for (int side = 0; side < 2; side++) { /* what the other's zero point is multiplied by */
+		if (!k->c->side[!side].zero)
+			continue;
+		struct ir_block *part = unrolled(k, in, "part", 0, side ? across : down, 1);
+		call = emit_invoke(k->p, part, side ? "mma_add_columns" : "mma_add_rows", header);
+		add_text(k->p, call, text(k, "%s_sum[part]", side_name[side]));
+		add_text(k->p, call, text(k, "%s[part]", side_name[side]));
+	}
+}
+
+/* ---- Zero points: sum over k of (a - p) (b - q) = sum of a b - q * sum of a - p * sum of b + depth * p * q. */
+
+static bool has_zeros(const struct kernel *k)
+{
+	return k->c->side[0].zero || k->c->side[1].zero;
+}
+
+static void declare_zeros(struct kernel *k, struct ir_block *b)
+{
+	const struct contract_shape *s = &k->shape;
+	const struct contract *c = k->c;
+	for (int side = 0; side < 2; side++) {
+		enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+		const char *name = side ? "column" : "row";
+		bool used[2 * IR_MAX_RANK] = { false };
+		struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_zero", side_name[side]));
+		expr at = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]), none = ir_int(k->p->pool, TYPE_I32, 0);
+		f->value = none;
+		if (c->side[side].zero) {
+			mark_axes(c->side[side].zero, used);
+			declare_group(k, f->body, own, at, used);
+			struct axes here = { .value = k->axis };
+			f->value = ir_select(ir_binary(IR_LT, var(k, name, NULL), c->extent[own]),
+			                     to_kernel(k->p, c->side[side].zero, &here), none);
+		}
+		emit_local(k->p, b, "mma_sum<int>",
+		           text(k, "%s_sum[%d] = {}", side_name[side], side ? s->warp_columns / 8 : s->warp_rows / TILE));
+	}
+}
+
+static void take_zeros(struct kernel *k, struct ir_block *b)
+{
+	const struct contract_shape *s = &k->shape;
+	struct ir_block *row = unrolled(k, b, "row", 0, s->warp_rows / TILE, 1);
+	struct ir_block *in = unrolled(k, row, "column", 0, s->warp_columns / 8, 1);
+	struct ir_stmt *call = emit_invoke(k->p, in, "sums_less_zeros", header);
+	add_text(k->p, call, "sum[row][column]");
+	add_text(k->p, call, "left_sum[row]");
+	add_text(k->p, call, "right_sum[column]");
+	add_text(k->p, call, "first_row + warp_row + 16 * row");
+	add_text(k->p, call, "first_column + warp_column + 8 * column");
+	add_value(k->p, call, k->c->depth);
+	add_text(k->p, call, "left_zero");
+	add_text(k->p, call, "right_zero");
 }
 
 static void sum_up(struct kernel *k, struct ir_block *b)
@@ -252,6 +306,9 @@ static void sum_up(struct kernel *k, struct ir_block *b)
 			           text(k, "%s_next", side_name[side]));
 	emit_local(p, b, text(k, "mma_sum<%s>", sum_type(k)),
 	           text(k, "sum[%d][%d] = {}", s->warp_rows / TILE, s->warp_columns / TILE * 2));
+
+	if (has_zeros(k))
+		declare_zeros(k, b);
 
 	/* The first tiles, all but one slot full of them. */
 	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, s->slots - 1), index_(k, 1));
@@ -390,9 +447,11 @@ static void store_results(struct kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	int width = k->fast ? CONTRACT_VECTOR : 1, pieces = s->warp_columns / width;
+	int width = k->fast ? c->width : 1, pieces = s->warp_columns / width;
 	expr lane = ir_binary(IR_MOD, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
 	expr piece = var(k, "piece", index_(k, TILE * pieces)), across = index_(k, pieces), inside;
+	if (has_zeros(k))
+		take_zeros(k, b);
 	emit_comment(p, b, "all products are summed up: the tiles' memory is free");
 	emit_invoke(p, b, "copy_wait<0>", header);
 	emit(p, b, IR_SYNC);
@@ -459,11 +518,11 @@ static void serial_block(struct kernel *k, struct ir_block *b)
 }
 
 void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
-                     bool fast)
+                     expr fits)
 {
-	struct kernel k = { .c = c, .p = plan->program, .shape = contract_shape(c, choice), .fast = fast };
+	struct kernel k = { .c = c, .p = plan->program, .shape = contract_shape(c, choice), .fast = fits != NULL };
 	struct kernel serial = k;
-	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fast ? "" : "_any", choice);
+	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);
 	const struct contract_shape *s = &k.shape;
 	struct str about = str_new(k.p->arena);
 	kernel->threads = s->threads;
@@ -474,10 +533,7 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
 	sum_up(&k, &kernel->body);
 	store_results(&k, &kernel->body);
 	serial_block(&serial, &kernel->serial);
-	if (fast) {
-		expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c->side[0].fits, c->side[1].fits), c->fits);
-		kernel->guard = ir_is_int(fits, 1) ? NULL : fits;
-	}
+	kernel->guard = fits && !ir_is_int(fits, 1) ? fits : NULL;
 	kernel_finish(plan, step, kernel, c->s);
 	for (int i = 0; i < c->stages; i++)
 		ir_print_stage(&about, c->made[i]);

@@ -9,7 +9,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	struct contract c;
 	if (contract_match(&c, (struct ir_program *)p, s))
 		return true;
-	*why = "no sum of products of two small floats that have axes of their own";
+	*why = "no sum of products of two 16-bit floats or 8-bit integers that have axes of their own";
 	return false;
 }
 
@@ -33,30 +33,30 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		return 0;
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
 	for (int i = 0; i < TILES; i++) {
+		/* Sums of operands need registers, too. */
+		if ((c.side[0].zero || c.side[1].zero) && tile[i][0] * tile[i][1] > 128 * 64)
+			continue;
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
-			out[n++] = (struct sched_choice){ &sched_contract, { tile[i][0], tile[i][1], tile[i][2] } };
+			out[n++] = (struct sched_choice){ &sched_contract,
+				                          { tile[i][0], tile[i][1], tile[i][2] * 2 / contract_element_bytes(&c) } };
 	}
 	return n;
 }
 
 /* ---- Kernels. */
 
-static bool always(expr fits)
-{
-	return fits && ir_is_int(fits, 1);
-}
-
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
 {
 	struct contract c;
 	struct ir_step *step = step_new(plan);
 	ck(contract_match(&c, plan->program, s));
-	bool fast = c.fits && !ir_is_int(c.fits, 0);
+	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
+	bool fast = c.width > 1 || c.side[0].way != CONTRACT_GATHER || c.side[1].way != CONTRACT_GATHER;
 	if (fast)
-		contract_kernel(plan, step, &c, choice, true);
-	if (!fast || !always(c.fits) || !always(c.side[0].fits) || !always(c.side[1].fits))
-		contract_kernel(plan, step, &c, choice, false);
+		contract_kernel(plan, step, &c, choice, fits);
+	if (!fast || !ir_is_int(fits, 1))
+		contract_kernel(plan, step, &c, choice, NULL);
 }
 
 /* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as the next
@@ -86,13 +86,13 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	struct contract c;
 	ck(contract_match(&c, (struct ir_program *)p, s));
 	struct contract_shape k = contract_shape(&c, choice);
-	double size = type_info(c.type)->bits / 8.0, warps = k.threads / 32.0;
+	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
 	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
 	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = (double)about(c.depth, t);
 	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
 
 	/* One step of one block, alone on a processor. */
-	double multiply = (double)k.rows * k.columns * k.depth / products_a_clock(t->arch);
+	double multiply = (double)k.rows * k.columns * k.depth / products_a_clock(t->arch) * size / 2;
 	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / BYTES_A_CLOCK;
 	double gathered = 0;
 	if (c.side[0].way == CONTRACT_GATHER)

@@ -132,6 +132,17 @@ static const struct schedule_case schedule_cases[] = {
 	{ "product", "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
 		     "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
 	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	{ "product_bytes", "(a: u8[M,K], b: i8[K,N], p: u8[], e: i8[N]) -> (y: i32[M,N])\n"
+			   "  y: i32[M,N] = sum (i, j | r<K) (i32(a[i, r]) - i32(p[])) * (i32(b[r, j]) - i32(e[j]))\n",
+	  { "M=18 K=32 N=16", "M=5 K=37 N=9", "M=1 K=0 N=1" } },
+	{ "product_bytes_straight", "(a: u8[M,48], b: u8[24,48]) -> (y: i8[24,M])\n"
+				    "  y: i8[24,M] = sum (i, j | r<48) i32(a[j, r]) * (i32(b[i, r]) + i32(-128)) then "
+				    "i8(floordiv(it, i32(99)))\n",
+	  { "M=16", "M=3" } },
+	{ "convolution_bytes", "(x: u8[2,3,4,6], weight: i8[8,3,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
+			       "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+			       "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
+			       "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n", { "" } },
 	{ "product_turned", "(a: bf16[B,K,24], b: bf16[B,N,K], c: bf16[N]) -> (d: f32[B,N,24], e: bf16[B,N,24])\n"
 			    "  x: f32[B,N,24] = sum (i, j, k | r<K) f32(a[i, r, k]) * f32(b[i, j, r]) then it * 0.5\n"
 			    "  d: f32[B,N,24] = map (i, j, k) max(x[i, j, k] + f32(c[j]), 0.0)\n"
