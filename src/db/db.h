@@ -17,7 +17,7 @@ struct db;
 
 /* What was tuned, and where. In searches a null member stands for any. */
 struct db_key {
-	const char *program; /* canonical hash, 32 hex digits: ir_hash() */
+	const char *program; /* canonical hash, 32 hex digits: ir_hash() of the program as tpat build makes it */
 	const char *shape;   /* the extents it was measured at: sched_shape_text(); "" where all are constant */
 	const char *arch;    /* "sm_90"; "cpu" */
 	const char *device;  /* "NVIDIA H100 80GB HBM3" */
