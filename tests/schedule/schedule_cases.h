@@ -199,6 +199,14 @@ static const struct schedule_case schedule_cases[] = {
 	{ "matmul", "(a: f32[A,K], b: f32[K,C], c: f32[C]) -> (y: f32[A,C])\n"
 		    "  y: f32[A,C] = sum (i, j | r<K) a[i, r] * b[r, j] then max(it + c[j], 0.0)\n",
 	  { "A=3 K=17 C=5", "A=1 K=1 C=1", "A=2 K=0 C=3" } },
+	{ "depthwise", "(x: f16[N,3,8,10], weight: f16[3,1,3,3], b: f32[3]) -> (y: f16[N,3,8,10], p: f32[N,3,4,5], q: "
+		       "i32[N,3,8,8])\n"
+		       "  y: f16[N,3,8,10] = sum (i, j, k, l | r<1, s<3, t<3) select(and(and(1 <= k + s, k + s < 9), and(1 <= l "
+		       "+ t, l + t < 11)), f32(x[i, j, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, 0, s, t]) then f16(it + "
+		       "b[j] * f32(l))\n"
+		       "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
+		       "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
+	  { "N=2", "N=0" } },
 	{ "conv", "(x: u8[1,2,H,H], c: i8[3,2,3,3]) -> (y: i32[1,3,H,H])\n"
 		  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; "
 		  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, "
