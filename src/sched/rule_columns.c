@@ -1,10 +1,59 @@
 /* Rule reduce_columns: neighbouring threads make neighbouring elements of a reduction's result, as the elements lie next to
- * each other in what is reduced, too; `parts` rows of such threads share the reduced axes. */
+ * each other in what is reduced, too; `parts` rows of such threads share the reduced axes. A thread makes `width` neighbours:
+ * what it reads of each row is a vector. */
 #include "sched/build.h"
+
+#include <string.h>
 
 #include "ir/axis_names.h"
 
-enum { COLUMNS = 32 };
+enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
+
+/* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last axis. */
+
+struct vectors {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int width, inner, n;
+	expr load[MAX_VECTORS];
+	bool fine;
+};
+
+static void check_term(void *user, int64_t c, int factors, const expr *factor)
+{
+	struct vectors *f = user;
+	(void)factors;
+	(void)factor;
+	f->fine &= c % f->width == 0;
+}
+
+static void find_vector(void *user, expr e)
+{
+	struct vectors *f = user;
+	if (e->op != IR_LOAD)
+		return;
+	expr flat = ir_flat(f->p->pool, e->buf, e->arg), stride = ir_stride(flat, f->inner);
+	if (stride && ir_is_int(stride, 0)) /* the same for all of them */
+		return;
+	bool along = stride && ir_is_int(stride, 1) && type_info(e->type)->bits * f->width <= WIDEST * 8;
+	f->fine &= along && !type_is_packed(e->type) && f->n < MAX_VECTORS;
+	if (!f->fine)
+		return;
+	ir_poly_terms(ir_binary(IR_SUB, flat, ir_axis(f->p->pool, f->inner, f->s->out->dim[f->inner])), check_term, f);
+	f->load[f->n++] = e;
+}
+
+/* False when columns cannot be taken `width` at a time. */
+static bool find_vectors(struct vectors *f, struct ir_program *p, const struct ir_stage *s, int width)
+{
+	int64_t extent;
+	*f = (struct vectors){ .p = p, .s = s, .width = width, .inner = s->out->rank - 1, .fine = true };
+	if (ir_combine_is_arg(s->combine) || !ir_const_int(s->out->dim[f->inner], &extent) || extent % width ||
+	    type_info(s->out->type)->bits * width > WIDEST * 8 || type_is_packed(s->out->type))
+		return false;
+	walk_unconditional(s->value, find_vector, f);
+	return f->fine && f->n > 0;
+}
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -20,10 +69,44 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 {
 	int64_t points = about(reduced_count((struct ir_program *)p, s), t);
 	int n = 0;
-	for (int parts = 32; parts >= 4; parts /= 2)
-		if (parts == 4 || points >= 2 * parts)
-			out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts } };
+	struct vectors f;
+	for (int width = 1; width <= MAX_WIDTH; width *= 2)
+		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, (struct ir_program *)p, s, width)); parts /= 2)
+			if (parts == 4 || points >= 2 * parts)
+				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
 	return n;
+}
+
+/* The places along the reduced axes that this part has, as two pieces of code: whole steps, then the rest; null where there is
+ * none. The reads of several steps are on their way at once, of all where they are few: not behind conditions, of which a thread
+ * holds only seven. */
+static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts, expr points,
+                                   bool rest)
+{
+	int64_t known;
+	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
+	int steps = few ? (int)(known / parts) : AT_ONCE;
+	expr at = part, step = ir_var(p->pool, TYPE_INDEX, "step", ir_index(p->pool, steps));
+	expr any = ir_var(p->pool, TYPE_INDEX, name, NULL);
+	if (rest) {
+		if (!few || known % parts == 0)
+			return NULL;
+		b = emit_if(p, b, ir_int(p->pool, TYPE_BOOL, 1)); /* a scope */
+		emit_constant(p, b, name, ir_binary(IR_ADD, ir_index(p->pool, (int64_t)steps * parts), part), NULL);
+		return emit_if(p, b, ir_binary(IR_LT, any, points));
+	}
+	if (!steps)
+		return NULL;
+	if (!few) {
+		b = emit_for(p, b, "first", part, points, ir_index(p->pool, (int64_t)steps * parts));
+		at = ir_var(p->pool, TYPE_INDEX, "first", points);
+	}
+	struct ir_block *body = emit_for(p, b, "step", ir_index(p->pool, 0), ir_index(p->pool, steps), ir_index(p->pool, 1));
+	b->at[b->n - 1].width = steps;
+	emit_constant(p, body, name, ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at), NULL);
+	if (few || (constant && known % ((int64_t)steps * parts) == 0))
+		return body;
+	return emit_if(p, body, ir_binary(IR_LT, any, points));
 }
 
 /* One element by `parts` threads, of which this is `part`; serial: by one alone. */
@@ -39,14 +122,24 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	a = accumulator_begin(p, b, s);
 	struct ir_block *body = part ? emit_if(p, b, inside) : b;
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	body = emit_for(p, body, name, part ? part : ir_index(p->pool, 0), points, ir_index(p->pool, part ? parts : 1));
-	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
-	if (s->space_rank == 1)
-		axis[rank] = point;
-	else
-		declare_axes(p, body, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
-	struct axes in = { .value = axis };
-	accumulate(&a, body, to_kernel(p, s->value, &in), point);
+	struct ir_block *pieces = body;
+	bool apart = part && !ir_combine_is_arg(s->combine);
+	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
+		if (apart)
+			body = each_point(p, pieces, name, part, parts, points, rest);
+		else
+			body = emit_for(p, pieces, name, part ? part : ir_index(p->pool, 0), points,
+			                ir_index(p->pool, part ? parts : 1));
+		if (!body)
+			continue;
+		expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+		if (s->space_rank == 1)
+			axis[rank] = point;
+		else
+			declare_axes(p, body, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
+		struct axes in = { .value = axis };
+		accumulate(&a, body, to_kernel(p, s->value, &in), point);
+	}
 	if (part) {
 		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
 		all->name = a.value->name;
@@ -60,21 +153,132 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	emit_store(p, b, s->out, own, accumulator_result(&a, axis, out_position(p, s), own));
 }
 
+static struct ir_block *each_column(struct ir_program *p, struct ir_block *b, int width, expr *v)
+{
+	struct ir_block *body = emit_for(p, b, "v", ir_index(p->pool, 0), ir_index(p->pool, width), ir_index(p->pool, 1));
+	b->at[b->n - 1].width = width;
+	*v = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
+	return body;
+}
+
+static expr of_vector(void *user, expr e, expr flat)
+{
+	const struct vectors *f = user;
+	(void)flat;
+	for (int i = 0; i < f->n; i++)
+		if (f->load[i] == e)
+			return ir_var(f->p->pool, e->type, arena_printf(f->p->arena, "%s_v%d[v]", e->buf->name, i + 2), NULL);
+	return NULL;
+}
+
+static void set_array(struct ir_program *p, struct ir_block *b, const char *name, expr at, expr value)
+{
+	struct ir_stmt *s = emit(p, b, IR_SET);
+	s->name = name;
+	s->at = at;
+	s->value = value;
+}
+
+/* What one point adds to each column of a thread. */
+static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_axis, const bool *used)
+{
+	struct ir_program *p = f->p;
+	const struct ir_stage *s = f->s;
+	int rank = s->out->rank;
+	expr axis[2 * IR_MAX_RANK], v, point = ir_var(p->pool, TYPE_INDEX, "point", reduced_count(p, s));
+	expr sum = ir_var(p->pool, s->value->type, "sum_v[v]", NULL);
+	memcpy(axis, out_axis, sizeof axis);
+	if (s->space_rank == 1)
+		axis[rank] = point;
+	else
+		declare_axes(p, b, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
+	struct axes start = { .value = axis };
+	for (int i = 0; i < f->n; i++) {
+		expr at = to_kernel(p, f->load[i], &start)->arg[0];
+		struct ir_stmt *load = emit(p, b, IR_LOAD_VECTOR);
+		load->name = arena_printf(p->arena, "%s_v%d", f->load[i]->buf->name, i + 2);
+		load->type = f->load[i]->type;
+		load->width = f->width;
+		load->buf = flat_view(p, f->load[i]->buf);
+		load->at = at;
+	}
+	struct ir_block *body = each_column(p, b, f->width, &v);
+	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
+	struct axes here = { .value = axis, .load = of_vector, .user = f };
+	set_array(p, body, "sum_v", v, ir_combine_expr(s->combine, sum, to_kernel(p, s->value, &here)));
+}
+
+/* `width` columns from `element` on by `parts` threads, of which this is `part`. */
+static void several_columns(struct vectors *f, struct ir_block *b, expr element, expr part, int parts)
+{
+	struct ir_program *p = f->p;
+	const struct ir_stage *s = f->s;
+	int rank = s->out->rank, width = f->width;
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s), count = out_count(p, s), v;
+	expr inside = ir_binary(IR_LT, element, count), own = ir_var(p->pool, TYPE_INDEX, "element", count);
+	enum type t = s->value->type;
+	axes_read(s, used);
+	used[f->inner] = true;
+	declare_axes(p, b, own, rank, s->out->dim, ir_axis_names[0], used, axis);
+	struct ir_stmt *array = emit(p, b, IR_ARRAY);
+	array->name = "sum_v";
+	array->type = t;
+	array->width = width;
+	expr sum = ir_var(p->pool, t, "sum_v[v]", NULL);
+	struct ir_block *body = each_column(p, b, width, &v);
+	set_array(p, body, "sum_v", v, ir_identity(p->pool, s->combine, t));
+
+	struct ir_block *pieces = emit_if(p, b, inside);
+	for (int rest = 0; rest < 2; rest++) {
+		struct ir_block *in = each_point(p, pieces, "point", part, parts, points, rest);
+		if (in)
+			add_columns(f, in, axis, used);
+	}
+	body = each_column(p, b, width, &v);
+	struct ir_stmt *all = emit(p, body, IR_LANES_COMBINE);
+	all->name = "sum_v[v]";
+	all->type = t;
+	all->width = parts;
+	all->columns = COLUMNS;
+	all->combine = s->combine;
+	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
+	array = emit(p, b, IR_ARRAY);
+	const char *result = array->name = arena_printf(p->arena, "%s_v", s->out->name);
+	array->type = s->out->type;
+	array->width = width;
+	body = each_column(p, b, width, &v);
+	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
+	struct axes post = { .value = axis, .same = out_position(p, s), .same_as = ir_binary(IR_ADD, own, v), .acc = sum };
+	set_array(p, body, result, v, s->post ? to_kernel(p, s->post, &post) : ir_cast(sum, s->out->type));
+	struct ir_stmt *store = emit(p, b, IR_STORE_VECTOR);
+	store->name = result;
+	store->width = width;
+	store->type = s->out->type;
+	store->buf = flat_view(p, s->out);
+	store->at = own;
+}
+
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	int parts = c->param[0];
-	expr columns = ir_index(p->pool, COLUMNS), count = out_count(p, s);
+	int parts = c->param[0], width = c->param[1] > 1 ? c->param[1] : 1;
+	struct vectors f;
+	expr columns = ir_index(p->pool, COLUMNS * width), lanes = ir_index(p->pool, COLUMNS), count = out_count(p, s);
 	k->threads = COLUMNS * parts;
-	k->blocks = ceil_div(p, count, COLUMNS);
+	k->blocks = ceil_div(p, count, COLUMNS * width);
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
 	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
 	expr first = ir_binary(IR_MUL, block, columns);
-	expr part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, columns), ir_index(p->pool, parts));
-	expr element = emit_constant(p, &k->body, "element", ir_binary(IR_ADD, first, ir_binary(IR_MOD, thread, columns)), NULL);
-	one_column(p, &k->body, s, element, part, parts);
+	expr part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
+	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
+	expr element = emit_constant(p, &k->body, "element", ir_binary(IR_ADD, first, lane), NULL);
+	if (width > 1 && find_vectors(&f, p, s, width))
+		several_columns(&f, &k->body, element, part, parts);
+	else
+		one_column(p, &k->body, s, element, part, parts);
 
 	/* The same elements on one processor. */
 	struct ir_block *b = emit_for(p, &k->serial, "element", first, ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)),
@@ -86,8 +290,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_reduce_columns = {
 	.name = "reduce_columns",
 	.version = 1,
-	.help = "neighbouring threads make neighbouring elements; `parts` threads share each",
-	.params = { "parts" },
+	.help = "neighbouring threads make neighbouring elements, `width` each; `parts` threads share them",
+	.params = { "parts", "width" },
 	.applicable = applicable,
 	.candidates = candidates,
 	.apply = apply,

@@ -231,6 +231,12 @@ static const struct schedule_case schedule_cases[] = {
 	{ "tile_bytes", "(x: u8[128,260]) -> (y: u8[260,128])\n  y: u8[260,128] = map (i, j) x[j, i]\n", { "" } },
 	{ "tile_apart", "(x: f16[3,38,12,10]) -> (y: f16[3,10,12,38])\n"
 			"  y: f16[3,10,12,38] = map (i, j, k, l) x[i, l, k, j]\n", { "" } },
+	{ "columns_pairs", "(x: f16[3,82,24], c: f32[82], b: f16[24]) -> (y: f16[3,24])\n"
+			   "  y: f16[3,24] = sum (i, j | r<82) f32(x[i, r, j]) * c[r] then f16(it + f32(b[j]))\n", { "" } },
+	{ "columns_largest", "(x: f16[300,40], z: f32[300,40]) -> (y: f32[40])\n"
+			     "  y: f32[40] = max (i | r<300) max(f32(x[r, i]), z[r, i])\n", { "" } },
+	{ "columns_of_two", "(x: u8[N,5,6,16]) -> (y: i32[N,16])\n"
+			    "  y: i32[N,16] = sum (i, j | r<5, s<6) i32(x[i, r, s, j])\n", { "N=3", "N=0" } },
 	{ "tile_reversed", "(x: f64[A,B,C]) -> (y: f64[C,B,A])\n"
 			   "  y: f64[C,B,A] = map (i, j, k) select(i < 3, x[k, j, i] + x[k, j, i], x[k, j, i] + f64(j))\n",
 	  { "A=5 B=3 C=40", "A=35 B=1 C=2" } },
