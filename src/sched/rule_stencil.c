@@ -16,20 +16,25 @@ struct stencil {
 	int inner, outer; /* axes: the last one, and the last before it; -1: none */
 	int64_t points;   /* of the window */
 	bool near;        /* loads of neighbouring elements are near each other */
-	double shared_in_row, shared_in_column; /* the distance between windows in parts of their extent, at most 1 */
+	bool moves;       /* a window with the result's axes */
+	double apart_in_row, apart_in_column; /* the distance between windows in parts of their extent, at most 1 */
 };
 
-/* What two neighbours along an output axis do not share of a window's extent along a reduced one. */
-static double apart(const struct stencil *f, expr flat, int axis, int reduced)
+/* What two neighbours along an output axis do not share of a window's extent along a reduced one: 0, both read the same; 1,
+ * windows do not overlap, or none moves with the axis. */
+static double apart(struct stencil *f, expr flat, int axis, int reduced)
 {
 	int64_t step, each, extent;
 	expr stride = axis >= 0 ? ir_stride(flat, axis) : NULL, inside = NULL;
 	if (reduced >= 0)
 		inside = ir_stride(flat, f->s->out->rank + reduced);
-	if (!stride || !inside || !ir_const_int(stride, &step) || !ir_const_int(inside, &each) || each == 0 ||
-	    !ir_const_int(f->s->space[reduced], &extent))
+	if (stride && ir_is_int(stride, 0))
+		return 0;
+	if (!stride || !inside || !ir_const_int(stride, &step) || !ir_const_int(inside, &each) || each <= 0 || step < 0 ||
+	    !ir_const_int(f->s->space[reduced], &extent) || step % each || step / each > extent)
 		return 1;
-	return fmin((double)llabs(step) / (double)(llabs(each) * extent), 1);
+	f->moves = true;
+	return (double)step / (double)(each * extent);
 }
 
 static void look_at_load(void *user, expr e)
@@ -44,14 +49,13 @@ static void look_at_load(void *user, expr e)
 		f->near = false;
 		return;
 	}
-	f->shared_in_row = fmin(f->shared_in_row, apart(f, flat, f->inner, last));
-	f->shared_in_column = fmin(f->shared_in_column, apart(f, flat, f->outer, last - 1));
+	f->apart_in_row = fmax(f->apart_in_row, apart(f, flat, f->inner, last));
+	f->apart_in_column = fmax(f->apart_in_column, apart(f, flat, f->outer, last - 1));
 }
 
 static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage *s)
 {
-	*f = (struct stencil){ .p = p, .s = s, .inner = -1, .outer = -1, .points = 1, .near = true, .shared_in_row = 1,
-		               .shared_in_column = 1 };
+	*f = (struct stencil){ .p = p, .s = s, .inner = -1, .outer = -1, .points = 1, .near = true };
 	if (s->kind != IR_REDUCE || ir_combine_is_arg(s->combine) || type_is_packed(s->out->type))
 		return false;
 	for (int k = 0; k < s->out->rank; k++)
@@ -70,7 +74,7 @@ static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage 
 	if (f->inner < 0 || f->points < 2)
 		return false;
 	ir_walk(s->value, look_at_load, f);
-	return f->near;
+	return f->near && f->moves;
 }
 
 static bool divides(const struct stencil *f, int axis, int n)
@@ -82,7 +86,8 @@ static bool divides(const struct stencil *f, int axis, int n)
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 } };
+	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 },
+		                      { 7, 1 }, { 5, 1 }, { 3, 1 } };
 	struct stencil f;
 	int n = 0;
 	(void)t;
@@ -101,7 +106,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	struct sched_choice any[SCHED_MAX_CHOICES];
 	if (candidates(p, s, &sched_default_target, any) > 0)
 		return true;
-	*why = "no reduction over a small window to neighbours that read neighbours";
+	*why = "no reduction over a small window that moves with the result's last axes";
 	return false;
 }
 
@@ -132,7 +137,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double outs = (double)about(out_count(f.p, s), t), size = type_info(s->out->type)->bits / 8.0;
 	struct traffic m = { f.p, t, outs * size };
 	ir_walk(s->value, add_buffer, &m);
-	double row = (1 + (width - 1) * f.shared_in_row) / width, column = (1 + (rows - 1) * f.shared_in_column) / rows;
+	double row = (1 + (width - 1) * f.apart_in_row) / width, column = (1 + (rows - 1) * f.apart_in_column) / rows;
 	double point = OF_ELEMENT + OF_POINT * row * column, element = OF_POSITION / (double)each;
 	double work = outs * (point * (double)f.points + element) / (t->processors * 128.0 * 1.5);
 	double bytes = m.bytes / t->bytes_per_ns, time = work > bytes ? work : bytes;
