@@ -68,15 +68,17 @@ static int compile(struct dev *d, struct dev_code *out, const struct dev_source 
 {
 	const struct gpu *g = d->state;
 	const struct embed_file *types = embed_find("rt/device/tpat_types.h"), *sort = embed_find("rt/device/tpat_sort.h"),
-	                        *mma = embed_find("rt/device/tpat_mma.h");
+	                        *mma = embed_find("rt/device/tpat_mma.h"),
+	                        *attention = embed_find("rt/device/tpat_attention.h");
 	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text },
 		                                   { "tpat_sort.h", sort->text },
 		                                   { "tpat_mma.h", mma->text },
+		                                   { "tpat_attention.h", attention->text },
 		                                   { "tpat_device.h", g->device_header } };
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
 		                     .header = header,
-		                     .headers = g->device_header ? 4 : 3,
+		                     .headers = g->device_header ? 5 : 4,
 		                     .arch = d->props.arch,
 		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));

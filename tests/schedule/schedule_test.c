@@ -16,6 +16,7 @@
 #include "gen/gen.h"
 #include "sched/sched.h"
 #include "tests/emulator/emulator.h"
+#include "tests/schedule/attention_cases.h"
 #include "tests/schedule/schedule_cases.h"
 #include "tests/unit/random_program.h"
 #include "tests/unit/test.h"
@@ -37,6 +38,7 @@ struct shapes {
 
 struct job {
 	const struct schedule_case *c;
+	const char *rule; /* null: all; else only its choices */
 	struct arena *arena;
 	struct variant variant[MAX_VARIANTS];
 	int variants;
@@ -136,11 +138,14 @@ static void make_variants(struct job *j)
 	for (int i = 0; i < p->stages.n; i++) {
 		int n = sched_choices(p, p->stages.at[i], &sched_default_target, choice);
 		for (int k = 0; k < n; k++) {
-			if (k > 0) /* the first is what the default takes */
+			if (j->rule && strcmp(choice[k].rule->name, j->rule) != 0)
+				continue;
+			if (k > 0 || j->rule) /* the first is what the default takes */
 				add_variant(j, false, i, &choice[k], false);
 			add_variant(j, false, i, &choice[k], true);
 		}
 	}
+	CHECK(!j->rule || j->variants > 1);
 }
 
 /* The whole program with what is best; each loop with some choices, before the passes and after. */
@@ -402,9 +407,9 @@ static void build_c(struct job *j)
 		printf("%s\n", log);
 }
 
-static void run_case(const struct schedule_case *c, bool random)
+static void run_case(const struct schedule_case *c, const char *rule, bool random)
 {
-	struct job j = { .c = c, .arena = arena_new() };
+	struct job j = { .c = c, .rule = rule, .arena = arena_new() };
 	if (random)
 		make_random_variants(&j);
 	else
@@ -481,10 +486,22 @@ static void random_cases(void)
 		struct schedule_case c = { .shapes = { "N=4 K=6", "N=1 K=1", "N=3 K=40" } };
 		c.name = arena_printf(a, "random_%lu", i);
 		c.program = random_text(a) + strlen("program random");
-		run_case(&c, true);
+		run_case(&c, NULL, true);
 		if (test_failed)
 			printf("%s%s", c.name, c.program);
 		arena_free(a);
+	}
+}
+
+/* Those that are named, or all. */
+static void run_cases(const struct schedule_case *c, size_t n, const char *rule, int names, char **name)
+{
+	for (size_t i = 0; i < n && test_failed < 40; i++) {
+		bool chosen = names == 0;
+		for (int k = 0; k < names; k++)
+			chosen |= strcmp(name[k], c[i].name) == 0;
+		if (chosen)
+			run_case(&c[i], rule, false);
 	}
 }
 
@@ -501,13 +518,8 @@ int main(int argc, char **argv)
 		else
 			argv[++names] = argv[i];
 	}
-	for (size_t i = 0; i < sizeof schedule_cases / sizeof *schedule_cases && test_failed < 40; i++) {
-		bool chosen = names == 0;
-		for (int k = 1; k <= names; k++)
-			chosen |= strcmp(argv[k], schedule_cases[i].name) == 0;
-		if (chosen)
-			run_case(&schedule_cases[i], false);
-	}
+	run_cases(schedule_cases, sizeof schedule_cases / sizeof *schedule_cases, NULL, names, argv + 1);
+	run_cases(attention_cases, sizeof attention_cases / sizeof *attention_cases, "attention", names, argv + 1);
 	if (names == 0)
 		positions();
 	if (names == 0 || strcmp(argv[1], "random") == 0)

@@ -1,0 +1,162 @@
+/* Attention on one processor, for a tile of queries: as the kernel does it, one key at a time. */
+#include "sched/attend_kernel.h"
+
+#include <math.h>
+
+#include "ir/axis_names.h"
+
+expr attend_tiles(const struct attend *a, int queries)
+{
+	return ceil_div(a->p, a->dim[a->tile], queries);
+}
+
+expr attend_blocks(const struct attend *a, int queries)
+{
+	expr blocks = attend_tiles(a, queries);
+	for (int k = 0; k < a->rows; k++)
+		if (k != a->tile)
+			blocks = ir_binary(IR_MUL, blocks, a->dim[k]);
+	return blocks;
+}
+
+expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr tiles = attend_tiles(a, queries), dim[IR_MAX_RANK], axis[IR_MAX_RANK];
+	const char *name[IR_MAX_RANK];
+	bool used[IR_MAX_RANK];
+	int n = 0;
+	for (int k = 0; k < a->rows; k++) {
+		if (k == a->tile)
+			continue;
+		dim[n] = a->dim[k];
+		name[n] = ir_axis_names[0][k];
+		used[n++] = true;
+	}
+	declare_axes(p, b, ir_binary(IR_FLOORDIV, block, tiles), n, dim, name, used, axis);
+	for (int k = 0, i = 0; k < a->rows; k++)
+		at->axis[k] = k == a->tile ? NULL : axis[i++];
+	expr first = ir_binary(IR_MUL, ir_binary(IR_MOD, block, tiles), ir_index(p->pool, queries));
+	return emit_constant(p, b, "first_query", first, a->dim[a->tile]);
+}
+
+expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr place)
+{
+	const struct attend *a = at->a;
+	struct axes axes = { .value = at->axis };
+	at->axis[a->tile] = query;
+	at->axis[a->rows] = key;
+	at->axis[a->rows + 1] = place;
+	return to_kernel(a->p, e, &axes);
+}
+
+/* ---- The serial twin. ---- */
+
+static struct ir_block *loop(struct ir_program *p, struct ir_block *b, const char *name, expr extent, expr *index)
+{
+	b = emit_for(p, b, name, ir_index(p->pool, 0), extent, ir_index(p->pool, 1));
+	*index = ir_var(p->pool, TYPE_INDEX, name, extent);
+	return b;
+}
+
+static void set(struct ir_program *p, struct ir_block *b, const char *array, expr at, expr value)
+{
+	struct ir_stmt *s = emit(p, b, IR_SET);
+	s->name = array;
+	s->at = at;
+	s->value = value;
+}
+
+static expr total_at(struct ir_program *p, enum type t, const char *column)
+{
+	return ir_var(p->pool, t, arena_printf(p->arena, "total_v[%s]", column), NULL);
+}
+
+/* Declares the score's product of query and key. */
+static void product(struct attend_place *at, struct ir_block *b, expr query, expr key)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr r, sum = emit_variable(p, b, a->product->name, ir_const(p->pool, a->product->type, 0));
+	struct ir_block *body = loop(p, b, "r", ir_index(p->pool, a->size), &r);
+	expr both = ir_binary(IR_MUL, attend_expr(at, a->query, query, NULL, r), attend_expr(at, a->key, query, key, r));
+	emit_assign(p, body, sum, ir_binary(IR_ADD, sum, both));
+}
+
+/* total[s] = total[s] * scale + weight * value; scale may be null. */
+static void weigh(struct attend_place *at, struct ir_block *b, expr query, expr key, expr weight, expr scale)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr s, total = total_at(p, a->total->type, "s");
+	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	expr more = ir_binary(IR_MUL, weight, attend_expr(at, a->value, query, key, s));
+	set(p, body, "total_v", s, ir_binary(IR_ADD, scale ? ir_binary(IR_MUL, total, scale) : total, more));
+}
+
+static expr base_of(expr largest)
+{
+	expr none = ir_const(largest->pool, largest->type, -INFINITY);
+	return ir_select(ir_binary(IR_EQ, largest, none), ir_const(largest->pool, largest->type, 0), largest);
+}
+
+/* Declares variables for the largest score and the sum of exponentials of one query; and the weighted sum, unless it needs
+ * them first. */
+static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	enum type t = a->score->type;
+	expr seen = emit_variable(p, b, a->seen->name, ir_const(p->pool, t, -INFINITY)), key;
+	expr added = emit_variable(p, b, a->added->name, ir_const(p->pool, t, 0));
+	struct ir_block *body = loop(p, b, "this_key", a->dim[a->rows], &key);
+	product(at, body, query, key);
+	expr score = emit_constant(p, body, "score_here", attend_expr(at, a->score, query, key, NULL), NULL);
+	expr most = emit_constant(p, body, "most_here", ir_combine_expr(IR_MAXIMUM, seen, score), NULL);
+	expr base = emit_constant(p, body, "base_here", base_of(most), NULL);
+	expr scale = emit_constant(p, body, "scale_here", ir_unary(IR_EXP, ir_binary(IR_SUB, seen, base)), NULL);
+	expr weight = emit_constant(p, body, "weight_here", ir_unary(IR_EXP, ir_binary(IR_SUB, score, base)), NULL);
+	emit_assign(p, body, added, ir_binary(IR_ADD, ir_binary(IR_MUL, added, scale), weight));
+	emit_assign(p, body, seen, most);
+	if (!a->weight)
+		weigh(at, body, query, key, weight, scale);
+
+	/* What the stages take off may not be the largest score. */
+	expr off = emit_constant(p, b, attend_largest(a)->name, attend_expr(at, a->largest, query, NULL, NULL), NULL);
+	expr none = ir_binary(IR_EQ, a->dim[a->rows], ir_index(p->pool, 0));
+	scale = ir_select(none, ir_const(p->pool, t, 1), ir_unary(IR_EXP, ir_binary(IR_SUB, base_of(seen), off)));
+	scale = emit_constant(p, b, "scale_here", scale, NULL);
+	emit_assign(p, b, added, ir_binary(IR_MUL, added, scale));
+	emit_constant(p, b, attend_sum(a)->name, attend_expr(at, a->sum, query, NULL, NULL), NULL);
+	if (a->weight)
+		return;
+	expr s, total = total_at(p, a->total->type, "s");
+	body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	set(p, body, "total_v", s, ir_binary(IR_MUL, total, scale));
+}
+
+void attend_serial(struct attend_place *at, struct ir_block *b, int queries, expr first)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr s, key, end = ir_binary(IR_MIN, a->dim[a->tile], ir_binary(IR_ADD, first, ir_index(p->pool, queries)));
+	struct ir_stmt *array = emit(p, b, IR_ARRAY);
+	array->name = "total_v";
+	array->type = a->total->type;
+	array->width = a->value_size;
+	b = emit_for(p, b, "this_query", first, end, ir_index(p->pool, 1));
+	expr query = ir_var(p->pool, TYPE_INDEX, "this_query", a->dim[a->tile]);
+	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	set(p, body, "total_v", s, ir_const(p->pool, a->total->type, 0));
+	first_pass(at, b, query);
+	if (a->weight) {
+		body = loop(p, b, "this_key", a->dim[a->rows], &key);
+		product(at, body, query, key);
+		expr weight = emit_constant(p, body, "weight_here", attend_expr(at, a->weight, query, key, NULL), NULL);
+		weigh(at, body, query, key, weight, NULL);
+	}
+	body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	emit_constant(p, body, a->total->name, total_at(p, a->total->type, "s"), NULL);
+	emit_store(p, body, a->out, attend_expr(at, a->at, query, NULL, s), attend_expr(at, a->result, query, NULL, s));
+}

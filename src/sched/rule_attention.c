@@ -1,0 +1,210 @@
+/* Rule attention: all stages of attention in one kernel; a block has `queries` queries of one head and goes over tiles of
+ * `keys` keys and values. Its parts are functions of rt/device/tpat_attention.h. */
+#include "sched/attend_kernel.h"
+
+#include <math.h>
+
+enum { LANES = 16, ROWS = 4, SHARED_BYTES = 48 << 10, WARP = 32 };
+
+/* ---- Choices. ---- */
+
+/* In the type of the arithmetic, as in attention_tiles. */
+static enum type tile_type(const struct attend *a)
+{
+	bool f64 = a->product->type == TYPE_F64 || a->total->type == TYPE_F64;
+	return f64 ? TYPE_F64 : TYPE_F32;
+}
+
+static int shared_bytes(const struct attend *a, int queries, int keys)
+{
+	int each = type_info(tile_type(a))->bits / 8, pad = 16 / each, size = (a->size + 3) / 4 * 4;
+	int group = a->value_size > 32 ? 4 : a->value_size > 16 ? 2 : 1;
+	int columns = (a->value_size + 16 * group - 1) / (16 * group) * 16 * group;
+	int longer = size > columns ? size : columns;
+	return each * (queries * (size + pad) + keys * (longer + pad) + queries * (keys + pad));
+}
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	static const int shapes[][2] = { { 64, 32 }, { 32, 64 }, { 32, 32 }, { 16, 64 }, { 16, 32 }, { 16, 16 }, { 8, 16 } };
+	struct attend a;
+	const char *why;
+	int n = 0;
+	(void)t;
+	if (!attend_match(&a, (struct ir_program *)p, s, &why))
+		return 0;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= SHARED_BYTES)
+			out[n++] = (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1] } };
+	return n;
+}
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct attend a;
+	if (!attend_match(&a, (struct ir_program *)p, s, why))
+		return false;
+	*why = "the heads are too large for shared memory";
+	return shared_bytes(&a, 8, 16) <= SHARED_BYTES;
+}
+
+static int span(const struct ir_program *p, const struct ir_stage *s)
+{
+	struct attend a;
+	const char *why;
+	return attend_match(&a, (struct ir_program *)p, s, &why) ? a.stages : 1;
+}
+
+/* ---- The kernel. ---- */
+
+struct function {
+	struct attend_place *at;
+	struct ir_stmt *lambda;
+	expr query, key, place;
+};
+
+/* const auto name = [&](this_query, ...) { ... }; a parameter for each of what follows that is not null. */
+static struct function begin(struct attend_place *at, struct ir_block *b, const char *name, bool of_query, bool of_key,
+                             const char *place, int places)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	struct function f = { .at = at, .lambda = emit_lambda(p, b, name) };
+	if (of_query)
+		f.query = emit_parameter(p, f.lambda, TYPE_INDEX, "this_query", a->dim[a->tile]);
+	if (of_key)
+		f.key = emit_parameter(p, f.lambda, TYPE_INDEX, "this_key", a->dim[a->rows]);
+	if (place)
+		f.place = emit_parameter(p, f.lambda, TYPE_INDEX, place, ir_index(p->pool, places));
+	return f;
+}
+
+static void parameter(struct function *f, expr variable)
+{
+	emit_parameter(f->at->a->p, f->lambda, variable->type, variable->name, NULL);
+}
+
+static expr here(struct function *f, expr e)
+{
+	return attend_expr(f->at, e, f->query, f->key, f->place);
+}
+
+static void emit_functions(struct attend_place *at, struct ir_block *b)
+{
+	const struct attend *a = at->a;
+	struct function f = begin(at, b, "query_at", true, false, "r", a->size);
+	f.lambda->value = here(&f, a->query);
+	f = begin(at, b, "key_at", false, true, "r", a->size);
+	f.lambda->value = here(&f, a->key);
+	f = begin(at, b, "value_at", false, true, "s", a->value_size);
+	f.lambda->value = here(&f, a->value);
+	f = begin(at, b, "score_at", true, true, NULL, 0);
+	parameter(&f, a->product);
+	f.lambda->value = here(&f, a->score);
+	f = begin(at, b, "largest_at", true, false, NULL, 0);
+	parameter(&f, a->seen);
+	f.lambda->value = here(&f, a->largest);
+	f = begin(at, b, "sum_at", true, false, NULL, 0);
+	parameter(&f, attend_largest(a));
+	parameter(&f, a->added);
+	f.lambda->value = here(&f, a->sum);
+	if (a->weight) {
+		f = begin(at, b, "weight_at", true, true, NULL, 0);
+		parameter(&f, a->product);
+		parameter(&f, attend_largest(a));
+		parameter(&f, attend_sum(a));
+		f.lambda->value = here(&f, a->weight);
+	}
+	f = begin(at, b, "put", true, false, "s", a->value_size);
+	parameter(&f, a->total);
+	parameter(&f, attend_largest(a));
+	parameter(&f, attend_sum(a));
+	emit_store(a->p, f.lambda->body, a->out, here(&f, a->at), here(&f, a->result));
+}
+
+static const char *c_type(enum type t)
+{
+	return t == TYPE_F64 ? "double" : "float";
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	static const char *const functions[] = { "query_at", "key_at", "value_at", "score_at", "largest_at", "sum_at" };
+	struct ir_program *p = plan->program;
+	struct attend a;
+	const char *why;
+	ck(attend_match(&a, p, s, &why));
+	const struct ir_stage *last = a.stage[a.stages - 1];
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, last, "", c);
+	struct attend_place at = { .a = &a }, alone = { .a = &a };
+	int queries = c->param[0], keys = c->param[1];
+	k->threads = queries / ROWS * LANES;
+	k->blocks = attend_blocks(&a, queries);
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr first = attend_block(&at, &k->body, queries, block);
+	emit_functions(&at, &k->body);
+	emit_shared(p, &k->body,
+	            arena_printf(p->arena, "attention_tiles<%d, %d, %d, %d, %s>", queries, keys, a.size, a.value_size,
+	                         c_type(tile_type(&a))),
+	            "tiles");
+	const char *function = arena_printf(p->arena, "attention<%s, %s, %s>", c_type(a.product->type),
+	                                    c_type(a.score->type), c_type(a.total->type));
+	struct ir_stmt *call = emit_invoke(p, &k->body, function, "tpat_attention.h");
+	add_text(p, call, "tiles");
+	add_value(p, call, first);
+	add_value(p, call, a.dim[a.tile]);
+	add_value(p, call, a.dim[a.rows]);
+	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+		add_text(p, call, functions[i]);
+	add_text(p, call, a.weight ? "weight_at" : "attention_exponential()");
+	add_text(p, call, "put");
+
+	/* The same queries on one processor. */
+	first = attend_block(&alone, &k->serial, queries, block);
+	attend_serial(&alone, &k->serial, queries, first);
+	kernel_finish(plan, step, k, last);
+	struct str about = str_new(p->arena);
+	for (int i = 0; i < a.stages; i++)
+		ir_print_stage(&about, a.stage[i]);
+	for (int i = 0; i < step->n; i++) /* the twin with 64-bit positions, too */
+		step->at[i]->about = str_text(&about);
+}
+
+/* ---- Time: products at the rate of multiply-adds, in waves of blocks. ---- */
+
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	enum { SHARED_ALL = 220 << 10, THREADS = 2048, BLOCKS = 32 };
+	struct attend a;
+	const char *why;
+	ck(attend_match(&a, (struct ir_program *)p, s, &why));
+	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * LANES;
+	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
+	double tiles = ceil(all / keys), passes = a.weight ? 2 : 1;
+	/* A lane reads 4 + keys / 16 groups of shared memory for 4 * keys / 16 groups of multiply-adds. */
+	double columns = keys / (double)LANES, reads = (ROWS + 2 * columns) / (ROWS * columns * ROWS / 4.0);
+	double fma_of_tile = (double)queries * keys * (a.size * passes + a.value_size) / (tile_type(&a) == TYPE_F64 ? 0.5 : 1);
+	double each = fma_of_tile / 128 / 1.5 * (reads > 1 ? 1.3 * reads : 1.3); /* ns of a tile on a processor by itself */
+	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / 128 / 1.5;
+	double resident = floor((double)SHARED_ALL / shared_bytes(&a, queries, keys));
+	resident = fmin(fmin(resident, BLOCKS), floor((double)THREADS / threads));
+	double here = fmin(resident, ceil(blocks / t->processors)), waves = ceil(blocks / (here * t->processors));
+	double wait = 1500.0; /* of a tile: copies, barriers and shuffles; hidden by other blocks */
+	double tile = fmax(each * here, each + wait / 2); /* of all resident blocks */
+	return t->launch_ns + waves * tiles * tile + waves * tiles * wait / (here * 4);
+}
+
+const struct sched_rule sched_attention = {
+	.name = "attention",
+	.version = 1,
+	.help = "a block makes `queries` results over tiles of `keys` keys; scores stay where they are computed",
+	.params = { "queries", "keys" },
+	.applicable = applicable,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
