@@ -56,7 +56,7 @@ static double best_alone(const struct ir_program *p, const struct ir_stage *s, c
 	double best = -1;
 	const char *why;
 	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
-		if ((*r)->span || !(*r)->applicable(p, s, &why))
+		if (!(*r)->applicable(p, s, &why) || ((*r)->span && (*r)->span(p, s) > 1))
 			continue;
 		int found = (*r)->candidates(p, s, t, one);
 		for (int i = 0; i < found; i++) {
