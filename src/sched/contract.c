@@ -250,6 +250,9 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || !s->space_rank || type_is_packed(s->out->type) ||
 	    !find_operands(c) || !group_axes(c))
 		return false;
+	/* Of a size that only the kernel learns there are more blocks than tiles: not here. */
+	if (ir_size_limit(p, out_count(p, s)) != out_count(p, s))
+		return false;
 	find_way(c, &c->side[0], CONTRACT_ROW);
 	find_way(c, &c->side[1], CONTRACT_COLUMN);
 	int last = last_of(c, CONTRACT_COLUMN);

@@ -313,10 +313,12 @@ static void sum_up(struct kernel *k, struct ir_block *b)
 	/* The first tiles, all but one slot full of them. */
 	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, s->slots - 1), index_(k, 1));
 	expr slot = var(k, "slot", index_(k, s->slots - 1));
+	expr begin = ir_binary(IR_MUL, slot, index_(k, s->depth));
+	struct ir_block *more = emit_if(p, in, ir_binary(IR_LT, begin, k->c->depth));
 	for (int side = 0; side < 2; side++)
-		emit_fetch(k, in, side, "slot", ir_binary(IR_MUL, slot, index_(k, s->depth)));
+		emit_fetch(k, more, side, "slot", begin);
 	for (int side = 0; side < 2; side++)
-		emit_put(k, in, side, "slot");
+		emit_put(k, more, side, "slot");
 	emit_invoke(p, in, "copy_commit", header);
 
 	in = emit_for(p, b, "from", index_(k, 0), k->c->depth, index_(k, s->depth));
@@ -327,7 +329,7 @@ static void sum_up(struct kernel *k, struct ir_block *b)
 	emit_invoke(p, in, text(k, "copy_wait<%d>", s->slots - 2), header);
 	emit(p, in, IR_SYNC);
 	expr later = plus(from, index_(k, (int64_t)s->depth * (s->slots - 1)));
-	struct ir_block *more = emit_if(p, in, ir_binary(IR_LT, later, k->c->depth));
+	more = emit_if(p, in, ir_binary(IR_LT, later, k->c->depth));
 	for (int side = 0; side < 2; side++)
 		emit_fetch(k, more, side, "ahead", later);
 	emit_invoke(p, in, "copy_commit", header);

@@ -92,7 +92,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
 
 	/* One step of one block, alone on a processor. */
-	double multiply = (double)k.rows * k.columns * k.depth / products_a_clock(t->arch) * size / 2;
+	double multiply = (double)k.rows * k.columns * k.depth / products_a_clock(t->arch) * size / 2; /* bytes: twice as fast */
 	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / BYTES_A_CLOCK;
 	double gathered = 0;
 	if (c.side[0].way == CONTRACT_GATHER)

@@ -51,10 +51,12 @@ void ConvInteger_y(const u8 *__restrict__ x, const i8 *__restrict__ weight, cons
 	};
 	mma_sum<int> right_sum[4] = {};
 	for (int slot = 0; slot < 1; slot++) {
-		left_next.fetch(first_row, slot * 128, left_at);
-		right_next.fetch(first_column, slot * 128, right_at);
-		left_next.put(left_tile[slot]);
-		right_next.put(right_tile[slot]);
+		{
+			left_next.fetch(first_row, slot * 128, left_at);
+			right_next.fetch(first_column, slot * 128, right_at);
+			left_next.put(left_tile[slot]);
+			right_next.put(right_tile[slot]);
+		}
 		copy_commit();
 	}
 	for (int from = 0; from < 27; from += 128) {
@@ -180,10 +182,12 @@ void ConvInteger_y_any(const u8 *__restrict__ x, const i8 *__restrict__ weight, 
 	};
 	mma_sum<int> right_sum[4] = {};
 	for (int slot = 0; slot < 1; slot++) {
-		left_next.fetch(first_row, slot * 128, left_at);
-		right_next.fetch(first_column, slot * 128, right_at);
-		left_next.put(left_tile[slot]);
-		right_next.put(right_tile[slot]);
+		{
+			left_next.fetch(first_row, slot * 128, left_at);
+			right_next.fetch(first_column, slot * 128, right_at);
+			left_next.put(left_tile[slot]);
+			right_next.put(right_tile[slot]);
+		}
 		copy_commit();
 	}
 	for (int from = 0; from < 27; from += 128) {
@@ -304,10 +308,12 @@ void ConvInteger_y_any_64(const u8 *__restrict__ x, const i8 *__restrict__ weigh
 	};
 	mma_sum<int> right_sum[4] = {};
 	for (i64 slot = 0; slot < 1; slot++) {
-		left_next.fetch(first_row, slot * 128, left_at);
-		right_next.fetch(first_column, slot * 128, right_at);
-		left_next.put(left_tile[slot]);
-		right_next.put(right_tile[slot]);
+		{
+			left_next.fetch(first_row, slot * 128, left_at);
+			right_next.fetch(first_column, slot * 128, right_at);
+			left_next.put(left_tile[slot]);
+			right_next.put(right_tile[slot]);
+		}
 		copy_commit();
 	}
 	for (i64 from = 0; from < 27; from += 128) {

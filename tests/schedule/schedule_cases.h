@@ -143,6 +143,9 @@ static const struct schedule_case schedule_cases[] = {
 			       "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
 			       "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
 			       "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n", { "" } },
+	{ "product_short", "(a: f16[B,16,64], b: f16[B,64,M]) -> (y: f16[B,16,M])\n"
+			   "  y: f16[B,16,M] = sum (i, j, k | r<64) f32(a[i, j, r]) * f32(b[i, r, k])\n",
+	  { "B=2 M=8", "B=1 M=3" } },
 	{ "product_turned", "(a: bf16[B,K,24], b: bf16[B,N,K], c: bf16[N]) -> (d: f32[B,N,24], e: bf16[B,N,24])\n"
 			    "  x: f32[B,N,24] = sum (i, j, k | r<K) f32(a[i, r, k]) * f32(b[i, j, r]) then it * 0.5\n"
 			    "  d: f32[B,N,24] = map (i, j, k) max(x[i, j, k] + f32(c[j]), 0.0)\n"
