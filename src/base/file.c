@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -252,6 +253,27 @@ char *path_stem(struct arena *a, const char *path)
 {
 	const char *base = path_base(path), *dot = strrchr(base, '.');
 	return dot && dot != base ? arena_strndup(a, base, (size_t)(dot - base)) : arena_strdup(a, base);
+}
+
+int file_lock(int *lock, const char *path, struct err *e)
+{
+	int rc;
+	*lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (*lock < 0)
+		return err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(errno));
+	do
+		rc = flock(*lock, LOCK_EX);
+	while (rc < 0 && errno == EINTR);
+	if (rc == 0)
+		return 0;
+	err_set(e, ERR_USAGE, "%s: cannot be locked: %s.", path, strerror(errno));
+	close(*lock);
+	return e->code;
+}
+
+void file_unlock(int lock)
+{
+	close(lock);
 }
 
 int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e)

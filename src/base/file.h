@@ -51,6 +51,10 @@ char *path_dir(struct arena *a, const char *path);                   /* "." when
 const char *path_base(const char *path);                             /* what follows the last slash */
 char *path_stem(struct arena *a, const char *path);                  /* base without its last extension */
 
+/* Waits until no other process holds the lock of this name, and holds it: until file_unlock, or the process's end. */
+int file_lock(int *lock, const char *path, struct err *e);
+void file_unlock(int lock);
+
 /* Run a program (searched in PATH), wait, and give its exit status (128 + signal when killed) and all that it printed
  * on stdout and stderr. argv ends with null. */
 int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e);

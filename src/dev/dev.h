@@ -98,6 +98,10 @@ struct dev {
  * are those that the program carries. ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC. */
 int dev_cuda_open(struct dev **out, int index, const char *device_header, struct err *e);
 
+/* What `compile` of such a device does, without one: for a GPU of architecture `arch`. Touches no driver. */
+int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, const struct dev_source *s, char **log,
+                     struct arena *a, struct err *e);
+
 /* GPUs that the driver shows; 0 where there is no driver, with the reason in `why` (may be null). */
 int dev_cuda_count(char why[256]);
 

@@ -63,10 +63,9 @@ static int ptx_arch(int arch, struct arena *a, struct err *e)
 	return best;
 }
 
-static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
-                   struct err *e)
+int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, const struct dev_source *s, char **log,
+                     struct arena *a, struct err *e)
 {
-	const struct gpu *g = d->state;
 	const struct embed_file *types = embed_find("rt/device/tpat_types.h"), *sort = embed_find("rt/device/tpat_sort.h"),
 	                        *mma = embed_find("rt/device/tpat_mma.h"),
 	                        *attention = embed_find("rt/device/tpat_attention.h");
@@ -74,22 +73,29 @@ static int compile(struct dev *d, struct dev_code *out, const struct dev_source 
 		                                   { "tpat_sort.h", sort->text },
 		                                   { "tpat_mma.h", mma->text },
 		                                   { "tpat_attention.h", attention->text },
-		                                   { "tpat_device.h", g->device_header } };
+		                                   { "tpat_device.h", device_header } };
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
 		                     .header = header,
-		                     .headers = g->device_header ? 5 : 4,
-		                     .arch = d->props.arch,
+		                     .headers = device_header ? 5 : 4,
+		                     .arch = arch,
 		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));
 	if (!dev_nvrtc_has_arch(job.arch)) {
-		job.arch = ptx_arch(d->props.arch, a, e);
+		job.arch = ptx_arch(arch, a, e);
 		job.ptx = true;
 	}
 	TRY(dev_nvrtc_compile(&out->data, &out->size, &job, log, a, e));
 	out->arch = job.arch;
 	out->ptx = job.ptx;
 	return 0;
+}
+
+static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
+                   struct err *e)
+{
+	const struct gpu *g = d->state;
+	return dev_cuda_compile(out, d->props.arch, g->device_header, s, log, a, e);
 }
 
 static int load(struct dev *d, struct dev_module **out, const struct dev_code *code, struct err *e)

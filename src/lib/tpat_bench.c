@@ -64,7 +64,7 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct ir_progr
 	const char *worst;
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
-	TRY(tune_runner_new(r, b->dev, plan, inputs, rotated(b), scratch, e));
+	TRY(tune_runner_new(r, b->dev, plan, inputs, rotated(b), NULL, scratch, e));
 	t->schedule = schedule_text(plan, b->arena);
 	t->kernels = tune_runner_kernels(*r);
 	t->bytes = tune_runner_bytes(*r);

@@ -7,7 +7,8 @@
 
 #include "gen/gen.h"
 
-enum { MAX_COPIES = 64, MAX_ARGS = 128, WARM_UP = 3 };
+enum { MAX_COPIES = 64, MAX_ARGS = 128, WARM_UP = 3, GUARD = 256 };
+static const unsigned char guard_byte = 0x5c;
 
 /* A kernel that runs, with its launch sizes. */
 struct step {
@@ -19,15 +20,18 @@ struct step {
 struct tune_runner {
 	const struct ir_plan *plan;
 	struct dev *dev;
-	struct dev_module *module;
+	struct {
+		VEC(struct dev_module *);
+	} modules;
 	struct {
 		VEC(struct step);
 	} steps;
 	const struct tensor *const *inputs;
-	void **memory; /* copy * buffers + id; buffers that are no edge have one for all copies */
+	void **memory; /* copy * buffers + id, behind a guard; buffers that are no edge have one for all copies */
 	size_t *bytes; /* by id */
-	int copies, next;
+	int copies;
 	double moved;
+	struct timing *timing; /* null: not recorded yet */
 	struct arena *arena;
 };
 
@@ -61,22 +65,19 @@ static void *memory_of(const struct tune_runner *r, int copy, const struct ir_bu
 
 /* ---- Code. */
 
-static int load_code(struct tune_runner *r, struct err *e)
+static int text_of(struct dev_code *out, struct tune_runner *r, const struct ir_plan *plan, const char *name,
+                   const struct tune_code *code, struct err *e)
 {
-	struct dev *d = r->dev;
 	struct str text = str_new(r->arena);
-	struct dev_code code;
-	bool c = strcmp(d->kind, "cpu") == 0;
-	if (c)
-		gen_c(&text, r->plan);
+	if (code->is_c)
+		gen_c(&text, plan);
 	else
-		gen_cuda(&text, &r->plan, 1);
-	struct dev_source source = { arena_printf(r->arena, "%s.%s", r->plan->program->name, c ? "c" : "cu"),
-		                     str_text(&text), NULL };
-	TRY(d->compile(d, &code, &source, NULL, r->arena, e));
-	return d->load(d, &r->module, &code, e);
+		gen_cuda(&text, &plan, 1);
+	struct dev_source source = { arena_printf(r->arena, "%s.%s", name, code->is_c ? "c" : "cu"), str_text(&text), NULL };
+	return code->compile(code->user, out, &source, r->arena, e);
 }
 
+/* The kernels that run at these extents. */
 static int choose_kernels(struct tune_runner *r, struct err *e)
 {
 	vec_each (st, &r->plan->steps) {
@@ -97,9 +98,63 @@ static int choose_kernels(struct tune_runner *r, struct err *e)
 		struct step s = { .kernel = chosen,
 			          .grid = { (uint32_t)blocks, 1, 1 },
 			          .block = { (uint32_t)chosen->threads, 1, 1 } };
-		TRY(r->dev->kernel(r->dev, &s.function, r->module, chosen->name, 0, e));
 		vec_push(r->arena, &r->steps, s);
 	}
+	return 0;
+}
+
+/* Each kernel that runs as a text of its own, so that plans that share it share its code. */
+static int code_of_step(struct dev_code *out, struct tune_runner *r, const struct step *s, const struct tune_code *code,
+                        struct err *e)
+{
+	struct ir_kernel *kernel = (struct ir_kernel *)s->kernel;
+	struct ir_step only = { 0 }, *step = &only;
+	struct ir_plan plan = { .program = r->plan->program };
+	vec_push(r->arena, &only, kernel);
+	vec_push(r->arena, &plan.steps, step);
+	return text_of(out, r, &plan, s->kernel->name, code, e);
+}
+
+static int load(struct tune_runner *r, const struct dev_code *code, struct err *e)
+{
+	struct dev_module *m;
+	TRY(r->dev->load(r->dev, &m, code, e));
+	vec_push(r->arena, &r->modules, m);
+	return 0;
+}
+
+static int compile_with_device(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a, struct err *e)
+{
+	struct dev *d = user;
+	return d->compile(d, out, s, NULL, a, e);
+}
+
+static int load_code(struct tune_runner *r, const struct tune_code *given, struct err *e)
+{
+	struct tune_code whole = { compile_with_device, r->dev, strcmp(r->dev->kind, "cpu") == 0 };
+	struct dev_code code;
+	if (!given) {
+		TRY(text_of(&code, r, r->plan, r->plan->program->name, &whole, e));
+		TRY(load(r, &code, e));
+	}
+	vec_each (s, &r->steps) {
+		if (given) {
+			TRY(code_of_step(&code, r, s, given, e));
+			TRY(load(r, &code, e));
+		}
+		TRY(r->dev->kernel(r->dev, &s->function, r->modules.at[r->modules.n - 1], s->kernel->name, 0, e));
+	}
+	return 0;
+}
+
+int tune_compile(const struct ir_plan *plan, const struct tensor *const *inputs, const struct tune_code *code, struct arena *a,
+                 struct err *e)
+{
+	struct tune_runner r = { .plan = plan, .inputs = inputs, .arena = a };
+	struct dev_code unused;
+	TRY(choose_kernels(&r, e));
+	vec_each (s, &r.steps)
+		TRY(code_of_step(&unused, &r, s, code, e));
 	return 0;
 }
 
@@ -146,7 +201,11 @@ static int allocate(struct tune_runner *r, struct err *e)
 				*m = memory_of(r, 0, b);
 				continue;
 			}
-			TRY(d->alloc(d, m, r->bytes[b->id] + 16, e));
+			char *place;
+			TRY(d->alloc(d, (void **)&place, r->bytes[b->id] + 2 * GUARD, e));
+			*m = place + GUARD;
+			TRY(d->memset(d, place, guard_byte, GUARD, e));
+			TRY(d->memset(d, place + GUARD + r->bytes[b->id], guard_byte, GUARD, e));
 			if (t && r->bytes[b->id])
 				TRY(d->copy_in(d, *m, t->data, r->bytes[b->id], e));
 		}
@@ -154,13 +213,13 @@ static int allocate(struct tune_runner *r, struct err *e)
 }
 
 int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_plan *plan, const struct tensor *const *inputs,
-                    size_t rotate, struct arena *a, struct err *e)
+                    size_t rotate, const struct tune_code *code, struct arena *a, struct err *e)
 {
 	struct tune_runner *r = *out = NEW(a, struct tune_runner);
 	*r = (struct tune_runner){ .plan = plan, .dev = d, .inputs = inputs, .arena = a, .copies = 1 };
 	TRY(measure_buffers(r, rotate, e));
-	TRY(load_code(r, e));
 	TRY(choose_kernels(r, e));
+	TRY(load_code(r, code, e));
 	return allocate(r, e);
 }
 
@@ -169,14 +228,15 @@ void tune_runner_free(struct tune_runner *r)
 	if (!r)
 		return;
 	const struct ir_program *p = r->plan->program;
+	tune_runner_cool(r);
 	for (int c = 0; r->memory && c < r->copies; c++)
 		vec_each (b, &p->buffers)
-			if (c == 0 || at_edge(*b))
-				r->dev->free(r->dev, memory_of(r, c, *b));
-	if (r->module)
-		r->dev->unload(r->dev, r->module);
+			if ((c == 0 || at_edge(*b)) && memory_of(r, c, *b))
+				r->dev->free(r->dev, (char *)memory_of(r, c, *b) - GUARD);
+	vec_each (m, &r->modules)
+		r->dev->unload(r->dev, *m);
 	r->memory = NULL;
-	r->module = NULL;
+	r->modules.n = 0;
 }
 
 double tune_runner_bytes(const struct tune_runner *r)
@@ -242,19 +302,31 @@ int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct ar
 	return d->synchronize(d, e);
 }
 
-/* One pass over all copies, `rounds` times. */
-static int run_all(struct tune_runner *r, int rounds, struct err *e)
+/* Whether the guard at `at` is as it was. */
+static int look_at_guard(struct tune_runner *r, const char *at, bool *whole, struct err *e)
 {
-	for (int i = 0; i < rounds * r->copies; i++)
-		TRY(run_once(r, i % r->copies, e));
+	unsigned char guard[GUARD];
+	TRY(r->dev->copy_out(r->dev, guard, at, GUARD, e));
+	for (int i = 0; i < GUARD; i++)
+		*whole &= guard[i] == guard_byte;
 	return 0;
 }
 
-static int compare_doubles(const void *x, const void *y)
+int tune_runner_overrun(struct tune_runner *r, const char **buffer, struct err *e)
 {
-	double a = *(const double *)x, b = *(const double *)y;
-	return (a > b) - (a < b);
+	*buffer = NULL;
+	vec_each (b, &r->plan->program->buffers) {
+		const char *at = memory_of(r, 0, *b);
+		bool whole = true;
+		TRY(look_at_guard(r, at - GUARD, &whole, e));
+		TRY(look_at_guard(r, at + r->bytes[(*b)->id], &whole, e));
+		if (!whole && !*buffer)
+			*buffer = (*b)->name;
+	}
+	return 0;
 }
+
+/* ---- Times. */
 
 struct timing {
 	struct tune_runner *r;
@@ -262,6 +334,14 @@ struct timing {
 	struct dev_event *from, *to;
 	int rounds;
 };
+
+/* One pass over all copies, `rounds` times. */
+static int run_all(struct tune_runner *r, int rounds, struct err *e)
+{
+	for (int i = 0; i < rounds * r->copies; i++)
+		TRY(run_once(r, i % r->copies, e));
+	return 0;
+}
 
 static int replay(struct timing *t, struct err *e)
 {
@@ -288,44 +368,87 @@ static int record(struct timing *t, struct err *e)
 	return d->capture_end(d, &t->graph, e);
 }
 
-static int take_samples(struct timing *t, double *ns, int n, struct err *e)
+int tune_runner_once(struct tune_runner *r, double *ns, struct err *e)
 {
-	struct dev *d = t->r->dev;
+	struct dev *d = r->dev;
+	struct dev_event *from = NULL, *to = NULL;
+	int rc = d->event_new(d, &from, e);
+	rc = rc < 0 ? rc : d->event_new(d, &to, e);
+	rc = rc < 0 ? rc : d->event_record(d, from, e);
+	rc = rc < 0 ? rc : run_once(r, 0, e);
+	rc = rc < 0 ? rc : d->event_record(d, to, e);
+	rc = rc < 0 ? rc : d->event_ns(d, ns, from, to, e);
+	if (from)
+		d->event_free(d, from);
+	if (to)
+		d->event_free(d, to);
+	return rc;
+}
+
+int tune_runner_warm(struct tune_runner *r, double *once_ns, struct err *e)
+{
+	struct timing *t = r->timing = NEW(r->arena, struct timing);
+	struct dev *d = r->dev;
+	t->r = r;
 	TRY(d->event_new(d, &t->from, e));
 	TRY(d->event_new(d, &t->to, e));
 	/* Enough launches that the clock's and the replay's own cost do not count. */
-	double once;
+	double once, wanted = 2e6; /* ns */
 	t->rounds = 1;
-	TRY(run_all(t->r, 1, e));
+	TRY(run_all(r, 1, e));
 	TRY(d->synchronize(d, e));
 	TRY(one_sample(t, &once, e));
-	double wanted = 2e6; /* ns */
 	t->rounds = once > 0 && once < wanted ? (int)(wanted / once) + 1 : 1;
-	t->rounds = t->rounds * t->r->copies > 512 ? (512 + t->r->copies - 1) / t->r->copies : t->rounds;
+	t->rounds = t->rounds * r->copies > 512 ? (512 + r->copies - 1) / r->copies : t->rounds;
+	*once_ns = once / r->copies;
 	TRY(record(t, e));
-	for (int i = 0; i < WARM_UP; i++)
+	for (int i = 0; i < (once < wanted * WARM_UP ? WARM_UP : 1); i++)
 		TRY(replay(t, e));
-	for (int i = 0; i < n; i++)
-		TRY(one_sample(t, &ns[i], e));
 	return 0;
+}
+
+int tune_runner_sample(struct tune_runner *r, double *ns, struct err *e)
+{
+	TRY(one_sample(r->timing, ns, e));
+	*ns /= r->timing->rounds * r->copies;
+	return 0;
+}
+
+void tune_runner_cool(struct tune_runner *r)
+{
+	struct timing *t = r->timing;
+	r->timing = NULL;
+	if (t && t->graph)
+		r->dev->graph_free(r->dev, t->graph);
+	if (t && t->from)
+		r->dev->event_free(r->dev, t->from);
+	if (t && t->to)
+		r->dev->event_free(r->dev, t->to);
+}
+
+static int compare_doubles(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+	return (a > b) - (a < b);
+}
+
+double tune_median(double *sample, int n, double *spread)
+{
+	qsort(sample, (size_t)n, sizeof *sample, compare_doubles);
+	double middle = sample[n / 2];
+	if (spread)
+		*spread = middle > 0 ? (sample[n * 3 / 4] - sample[n / 4]) / middle : 0;
+	return middle;
 }
 
 int tune_runner_time(struct tune_runner *r, double *ns, double *spread, int repeats, struct err *e)
 {
-	struct timing t = { .r = r };
-	double *sample = NEWN(r->arena, double, repeats);
-	int rc = take_samples(&t, sample, repeats, e);
-	if (t.graph)
-		r->dev->graph_free(r->dev, t.graph);
-	if (t.from)
-		r->dev->event_free(r->dev, t.from);
-	if (t.to)
-		r->dev->event_free(r->dev, t.to);
-	if (rc < 0)
-		return rc;
-	qsort(sample, (size_t)repeats, sizeof *sample, compare_doubles);
-	double middle = sample[repeats / 2];
-	*ns = middle / (t.rounds * r->copies);
-	*spread = middle > 0 ? (sample[repeats * 3 / 4] - sample[repeats / 4]) / middle : 0;
-	return 0;
+	double *sample = NEWN(r->arena, double, repeats), once;
+	int rc = tune_runner_warm(r, &once, e);
+	for (int i = 0; i < repeats && rc == 0; i++)
+		rc = tune_runner_sample(r, &sample[i], e);
+	tune_runner_cool(r);
+	if (rc == 0)
+		*ns = tune_median(sample, repeats, spread);
+	return rc;
 }

@@ -9,11 +9,19 @@
  * them in turn, so that nothing of one launch is in the cache for the next. */
 struct tune_runner;
 
+/* Where code comes from: `compile` may find it somewhere, or make it as dev.compile does. */
+struct tune_code {
+	int (*compile)(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a, struct err *e);
+	void *user;
+	bool is_c; /* C for the processor, else CUDA */
+};
+
 /* `inputs`: one tensor for each of the program's inputs (copied); they decide the symbols. `rotate`: bytes that the copies
- * of inputs and outputs shall span together; 0: one copy. Errors: ERR_DEVICE from the compiler, the driver, or when memory
+ * of inputs and outputs shall span together; 0: one copy. `code`: null: the device compiles the whole plan as one text; else
+ * each kernel that runs at these extents is one. Errors: ERR_DEVICE from the compiler, the driver, or when memory
  * is out; ERR_MODEL for extents that no kernel fits. To be freed with tune_runner_free(), also after a failure. */
 int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_plan *plan, const struct tensor *const *inputs,
-		    size_t rotate, struct arena *a, struct err *e);
+		    size_t rotate, const struct tune_code *code, struct arena *a, struct err *e);
 void tune_runner_free(struct tune_runner *r); /* null is fine */
 
 /* The bytes that must move: each input read once, each output written once. */
@@ -23,9 +31,26 @@ int tune_runner_kernels(const struct tune_runner *r); /* launches of one run */
 /* Runs once with the first copy, whose outputs are poisoned before, and fetches the outputs into `a`. */
 int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct arena *a, struct err *e);
 
+/* One run with the first copy, timed by itself: whether it is worth more. */
+int tune_runner_once(struct tune_runner *r, double *ns, struct err *e);
+
+/* After runs: the name of a buffer beside which something was written, or null. */
+int tune_runner_overrun(struct tune_runner *r, const char **buffer, struct err *e);
+
+/* Asks `code` for all that a runner would, and runs nothing. */
+int tune_compile(const struct ir_plan *plan, const struct tensor *const *inputs, const struct tune_code *code, struct arena *a,
+		 struct err *e);
+
 /* Nanoseconds of one run: the median of `repeats` replays of a recorded graph that runs through all copies; *spread is
  * (third quartile - first quartile) / median. */
 int tune_runner_time(struct tune_runner *r, double *ns, double *spread, int repeats, struct err *e);
+
+/* The same in pieces, to time two runners by turns: record and warm up once, giving about how long one run takes; then
+ * samples. The median sorts the samples; `spread` may be null. */
+int tune_runner_warm(struct tune_runner *r, double *once_ns, struct err *e);
+int tune_runner_sample(struct tune_runner *r, double *ns, struct err *e);
+void tune_runner_cool(struct tune_runner *r); /* forgets what was recorded */
+double tune_median(double *sample, int n, double *spread);
 
 /* Whether outputs are what the interpreter gave, within the types' tolerances; *worst a text for people. */
 bool tune_same(const struct tensor *got, const struct tensor *want, int n, const char **worst, struct arena *a);

@@ -1,0 +1,322 @@
+/* Step by step, then evolution. See search.h. */
+#include "tune/search.h"
+
+#include <string.h>
+
+#include "base/map.h"
+
+enum { PARENTS = 8, DRAWS = 200 };
+static const double counts = 0.995; /* of the best's time: what is less of a gain may be noise */
+static const double gain = 0.99;
+
+struct asked {
+	struct tune_trial trial;
+	int stage; /* whose option was tried; -1: a point for other reasons */
+	const struct asked *parent; /* the point that it changed */
+	bool answered;
+};
+
+struct tune_search {
+	const struct tune_space *space;
+	struct arena *arena;
+	uint64_t random;
+	struct {
+		VEC(struct asked *);
+	} all; /* in the order of the questions, and what was known before */
+	struct map tried;
+	struct {
+		VEC(struct tune_point);
+	} suggested;
+	int suggestions; /* asked so far */
+	bool **offered;  /* by stage and option */
+	double **ratio;  /* the best time of a point with this option over that of the same point with another one; 0: none */
+	int open;        /* questions without an answer */
+	bool combined;
+	int since_gain; /* answers of the evolution since the last gain */
+	double gained;  /* the time that was the last gain */
+	const struct tune_trial *best;
+};
+
+struct tune_search *tune_search_new(const struct tune_space *space, uint64_t seed, struct arena *a)
+{
+	struct tune_search *s = NEW(a, struct tune_search);
+	*s = (struct tune_search){ .space = space, .arena = a, .random = hash_u64(seed, 1), .tried = map_new(a) };
+	s->offered = NEWN(a, bool *, space->stages + 1);
+	s->ratio = NEWN(a, double *, space->stages + 1);
+	for (int i = 0; i < space->stages; i++) {
+		s->offered[i] = NEWN(a, bool, space->stage[i].options + 1);
+		s->ratio[i] = NEWN(a, double, space->stage[i].options + 1);
+	}
+	tune_search_suggest(s, tune_point_first(space, a));
+	return s;
+}
+
+void tune_search_suggest(struct tune_search *s, struct tune_point p)
+{
+	vec_push(s->arena, &s->suggested, tune_point_copy(s->space, p, s->arena));
+}
+
+static uint64_t key_of(const struct tune_search *s, struct tune_point p)
+{
+	return hash_bytes(7, p.option, sizeof *p.option * (size_t)s->space->stages);
+}
+
+static struct asked *find(const struct tune_search *s, struct tune_point p)
+{
+	struct asked *q = map_get_u64(&s->tried, key_of(s, p));
+	return q && tune_point_same(s->space, q->trial.point, p) ? q : NULL;
+}
+
+/* What steps are tried on: where there is no good point yet, the model's. */
+static struct tune_point base_of(const struct tune_search *s)
+{
+	return s->best ? s->best->point : s->suggested.at[0];
+}
+
+static struct asked *add(struct tune_search *s, struct tune_point p, int stage)
+{
+	struct asked *q = NEW(s->arena, struct asked);
+	*q = (struct asked){ .trial.point = tune_point_copy(s->space, p, s->arena), .trial.why = "", .stage = stage };
+	q->parent = stage >= 0 ? find(s, base_of(s)) : NULL;
+	vec_push(s->arena, &s->all, q);
+	map_put_u64(&s->tried, key_of(s, p), q);
+	for (int i = 0; i < s->space->stages; i++)
+		if (p.option[i] >= 0)
+			s->offered[i][p.option[i]] = true;
+	return q;
+}
+
+/* ---- Answers. */
+
+static void answer(struct tune_search *s, struct asked *q, const struct tune_trial *t)
+{
+	struct tune_point kept = q->trial.point;
+	q->trial = *t;
+	q->trial.point = kept;
+	q->trial.why = arena_strdup(s->arena, t->why ? t->why : "");
+	q->answered = true;
+	if (t->status != TUNE_OK)
+		return;
+	if (!s->best || t->ns < s->best->ns * counts)
+		s->best = &q->trial;
+	if (q->parent && q->parent->answered && q->parent->trial.ns > 0) {
+		double *r = &s->ratio[q->stage][kept.option[q->stage]], now = t->ns / q->parent->trial.ns;
+		*r = *r == 0 || now < *r ? now : *r;
+	}
+}
+
+static void count_gain(struct tune_search *s)
+{
+	s->since_gain++;
+	if (s->best && (s->gained == 0 || s->best->ns < s->gained * gain)) {
+		s->gained = s->best->ns;
+		s->since_gain = 0;
+	}
+}
+
+void tune_search_known(struct tune_search *s, const struct tune_trial *t)
+{
+	if (!find(s, t->point))
+		answer(s, add(s, t->point, -1), t);
+}
+
+void tune_search_tell(struct tune_search *s, const struct tune_trial *t)
+{
+	struct asked *q = find(s, t->point);
+	ck(q && !q->answered);
+	s->open--;
+	answer(s, q, t);
+	count_gain(s);
+}
+
+const struct tune_trial *tune_search_best(const struct tune_search *s)
+{
+	return s->best;
+}
+
+const struct tune_trial *tune_search_find(const struct tune_search *s, struct tune_point p)
+{
+	const struct asked *q = find(s, p);
+	return q && q->answered ? &q->trial : NULL;
+}
+
+static bool before(const struct tune_trial *x, const struct tune_trial *y)
+{
+	return x->ns < y->ns;
+}
+
+const struct tune_trial *tune_search_ranked(const struct tune_search *s, int k)
+{
+	const struct tune_trial *last = NULL, *next = NULL;
+	for (int i = 0; i <= k; i++, last = next) {
+		next = NULL;
+		vec_each (q, &s->all) {
+			const struct tune_trial *t = &(*q)->trial;
+			bool behind = !last || before(last, t) || (last->ns == t->ns && last < t);
+			if ((*q)->answered && t->status == TUNE_OK && t != last && behind && (!next || before(t, next)))
+				next = t;
+		}
+		if (!next)
+			return NULL;
+	}
+	return last;
+}
+
+/* ---- Questions. */
+
+static uint64_t draw(struct tune_search *s, uint64_t n)
+{
+	s->random = hash_u64(s->random, 0x9e3779b97f4a7c15u);
+	return s->random % n;
+}
+
+static int span_at(const struct tune_search *s, int stage, int option)
+{
+	int n = sched_span(s->space->program, s->space->program->stages.at[stage], &s->space->stage[stage].option[option]);
+	return n < s->space->stages - stage ? n : s->space->stages - stage;
+}
+
+/* Takes option `k` at `stage`; stages that no option makes any more get those of `other`, or the model's. */
+static void put(const struct tune_search *s, struct tune_point p, int stage, int k, const struct tune_point *other)
+{
+	p.option[stage] = (int16_t)k;
+	for (int i = 0; i < s->space->stages;) {
+		if (p.option[i] < 0)
+			p.option[i] = other && other->option[i] >= 0 ? other->option[i] : 0;
+		int span = span_at(s, i, p.option[i]);
+		for (int j = 1; j < span; j++)
+			p.option[i + j] = -1;
+		i += span;
+	}
+}
+
+static bool ask(struct tune_search *s, struct tune_point *out, struct tune_point p, int stage)
+{
+	if (find(s, p))
+		return false;
+	*out = add(s, p, stage)->trial.point;
+	s->open++;
+	return true;
+}
+
+static bool ask_suggested(struct tune_search *s, struct tune_point *out)
+{
+	while (s->suggestions < s->suggested.n)
+		if (ask(s, out, s->suggested.at[s->suggestions++], -1))
+			return true;
+	return false;
+}
+
+static bool ask_step(struct tune_search *s, struct tune_point *out)
+{
+	struct tune_point base = base_of(s);
+	int most = 0;
+	for (int i = 0; i < s->space->stages; i++)
+		most = s->space->stage[i].options > most ? s->space->stage[i].options : most;
+	for (int k = 0; k < most; k++)
+		for (int i = 0; i < s->space->stages; i++) {
+			if (base.option[i] < 0 || k >= s->space->stage[i].options || s->offered[i][k])
+				continue;
+			struct tune_point p = tune_point_copy(s->space, base, s->arena);
+			put(s, p, i, k, NULL);
+			s->offered[i][k] = true;
+			if (ask(s, out, p, i))
+				return true;
+		}
+	return false;
+}
+
+/* The option of each step that was better than the point that it changed, by most. */
+static bool ask_together(struct tune_search *s, struct tune_point *out)
+{
+	if (s->combined || !s->best)
+		return false;
+	s->combined = true;
+	struct tune_point p = tune_point_copy(s->space, s->best->point, s->arena);
+	for (int i = 0; i < s->space->stages; i++) {
+		int best = -1;
+		for (int k = 0; p.option[i] >= 0 && k < s->space->stage[i].options; k++)
+			if (s->ratio[i][k] > 0 && s->ratio[i][k] < 1 && (best < 0 || s->ratio[i][k] < s->ratio[i][best]))
+				best = k;
+		if (best >= 0 && span_at(s, i, best) == span_at(s, i, p.option[i]))
+			put(s, p, i, best, NULL);
+	}
+	return ask(s, out, p, -1);
+}
+
+/* Another option of the same rule where one parameter is the next one to this: how many parameters differ, then by how
+ * much. */
+static int neighbour(struct tune_search *s, int stage, int option)
+{
+	const struct tune_stage *t = &s->space->stage[stage];
+	const struct sched_choice *from = &t->option[option];
+	int near[SCHED_MAX_CHOICES + 1], n = 0, fewest = SCHED_MAX_PARAMS + 1;
+	for (int k = 0; k < t->options && n < SCHED_MAX_CHOICES; k++) {
+		int differ = 0;
+		for (int i = 0; i < SCHED_MAX_PARAMS; i++)
+			differ += t->option[k].param[i] != from->param[i];
+		if (k == option || t->option[k].rule != from->rule || differ > fewest)
+			continue;
+		n = differ < fewest ? 0 : n;
+		fewest = differ;
+		near[n++] = k;
+	}
+	return n ? near[draw(s, (uint64_t)n)] : option;
+}
+
+static const struct tune_trial *parent(struct tune_search *s)
+{
+	/* The better of two out of the first few. */
+	int a = (int)draw(s, PARENTS), b = (int)draw(s, PARENTS);
+	const struct tune_trial *t = tune_search_ranked(s, a < b ? a : b);
+	return t ? t : s->best;
+}
+
+static void mutate(struct tune_search *s, struct tune_point p)
+{
+	int stage;
+	do
+		stage = (int)draw(s, (uint64_t)s->space->stages);
+	while (p.option[stage] < 0);
+	int k = draw(s, 4) ? neighbour(s, stage, p.option[stage])
+	                   : (int)draw(s, (uint64_t)s->space->stage[stage].options);
+	put(s, p, stage, k, NULL);
+}
+
+static void cross(struct tune_search *s, struct tune_point p, struct tune_point other)
+{
+	for (int i = 0; i < s->space->stages; i++)
+		if (p.option[i] >= 0 && other.option[i] >= 0 && draw(s, 2))
+			put(s, p, i, other.option[i], &other);
+}
+
+static bool ask_evolution(struct tune_search *s, struct tune_point *out)
+{
+	if (!s->best || !s->space->stages || s->since_gain >= TUNE_PATIENCE)
+		return false;
+	for (int i = 0; i < DRAWS; i++) {
+		struct arena_mark mark = arena_mark(s->arena);
+		struct tune_point p = tune_point_copy(s->space, parent(s)->point, s->arena);
+		if (draw(s, 3) == 0)
+			cross(s, p, parent(s)->point);
+		else
+			mutate(s, p);
+		if (!find(s, p))
+			return ask(s, out, p, -1);
+		arena_release(s->arena, mark);
+	}
+	return false;
+}
+
+bool tune_search_next(struct tune_search *s, struct tune_point *out)
+{
+	if (ask_suggested(s, out))
+		return true;
+	if (ask_step(s, out)) {
+		s->since_gain = 0;
+		return true;
+	}
+	if (!s->combined && s->open)
+		return false;
+	return ask_together(s, out) || ask_evolution(s, out);
+}

@@ -1,0 +1,148 @@
+/* What can be chosen: the options of each stage, points, and their text. See search.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tune/search.h"
+
+const char *const tune_status_name[TUNE_STATUS_COUNT] = {
+	[TUNE_OK] = "ok",         [TUNE_COMPILER] = "compiler", [TUNE_FAILED] = "failed", [TUNE_WRONG] = "wrong",
+	[TUNE_BOUNDS] = "bounds", [TUNE_CRASHED] = "crashed",   [TUNE_HUNG] = "hung",
+};
+
+enum tune_status tune_status_named(const char *name)
+{
+	for (int i = 0; i < TUNE_STATUS_COUNT; i++)
+		if (strcmp(tune_status_name[i], name) == 0)
+			return (enum tune_status)i;
+	return TUNE_FAILED;
+}
+
+int tune_space_new(struct tune_space **out, const struct ir_program *p, const struct sched_target *t, struct arena *a,
+                   struct err *e)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct tune_space *s = *out = NEW(a, struct tune_space);
+	if (p->stages.n > TUNE_MAX_STAGES)
+		return err_set(e, ERR_UNSUPPORTED, "Program %s has %d stages; at most %d can be tuned.", p->name, p->stages.n,
+		               TUNE_MAX_STAGES);
+	*s = (struct tune_space){ .program = p, .stages = p->stages.n, .arena = a };
+	s->stage = NEWN(a, struct tune_stage, p->stages.n + 1);
+	for (int i = 0; i < p->stages.n; i++) {
+		int n = sched_choices(p, p->stages.at[i], t, choice);
+		for (int k = 0; k < n; k++)
+			tune_space_add(s, i, &choice[k]);
+	}
+	return 0;
+}
+
+int tune_space_add(struct tune_space *s, int stage, const struct sched_choice *c)
+{
+	struct tune_stage *t = &s->stage[stage];
+	vec_room(s->arena, (void **)&t->option, t->options, &t->cap, sizeof *t->option);
+	t->option[t->options] = *c;
+	return t->options++;
+}
+
+static int span_of(const struct tune_space *s, int stage, int option)
+{
+	int n = sched_span(s->program, s->program->stages.at[stage], &s->stage[stage].option[option]);
+	return n < s->stages - stage ? n : s->stages - stage;
+}
+
+/* From the last stage to the first: an option is followed by all ways for the stages behind those that it makes. */
+double tune_space_points(const struct tune_space *s)
+{
+	double *ways = NEWN(s->arena, double, s->stages + 1);
+	ways[s->stages] = 1;
+	for (int i = s->stages - 1; i >= 0; i--)
+		for (int k = 0; k < s->stage[i].options; k++)
+			ways[i] += ways[i + span_of(s, i, k)];
+	return ways[0];
+}
+
+struct tune_point tune_point_copy(const struct tune_space *s, struct tune_point p, struct arena *a)
+{
+	struct tune_point out = { NEWN(a, int16_t, s->stages + 1) };
+	memcpy(out.option, p.option, sizeof *p.option * (size_t)s->stages);
+	return out;
+}
+
+struct tune_point tune_point_first(const struct tune_space *s, struct arena *a)
+{
+	struct tune_point p = { NEWN(a, int16_t, s->stages + 1) };
+	for (int i = 0; i < s->stages;) {
+		int span = span_of(s, i, 0);
+		for (int k = 1; k < span; k++)
+			p.option[i + k] = -1;
+		i += span;
+	}
+	return p;
+}
+
+struct sched_choice *tune_point_choices(const struct tune_space *s, struct tune_point p, struct arena *a)
+{
+	struct sched_choice *c = NEWN(a, struct sched_choice, s->stages + 1);
+	for (int i = 0; i < s->stages; i++)
+		if (p.option[i] >= 0)
+			c[i] = s->stage[i].option[p.option[i]];
+	return c;
+}
+
+static int params_of(const struct sched_rule *r)
+{
+	int n = 0;
+	while (n < SCHED_MAX_PARAMS && r->params[n])
+		n++;
+	return n;
+}
+
+static void print_option(struct str *out, int stage, const struct sched_choice *c)
+{
+	str_printf(out, "%d %s/%d(", stage, c->rule->name, c->rule->version);
+	for (int k = 0; k < params_of(c->rule); k++)
+		str_printf(out, "%s%d", k ? "," : "", c->param[k]);
+	str_add(out, ")");
+}
+
+const char *tune_point_text(const struct tune_space *s, struct tune_point p, struct arena *a)
+{
+	struct str out = str_new(a);
+	for (int i = 0; i < s->stages; i++)
+		if (p.option[i] >= 0) {
+			if (out.n)
+				str_add(&out, "; ");
+			print_option(&out, i, &s->stage[i].option[p.option[i]]);
+		}
+	return str_text(&out);
+}
+
+bool tune_point_read(const struct tune_space *s, struct tune_point *out, const char *text, struct arena *a)
+{
+	out->option = NEWN(a, int16_t, s->stages + 1);
+	for (int i = 0; i < s->stages;) {
+		int found = -1;
+		size_t n = strcspn(text, ";");
+		for (int k = 0; k < s->stage[i].options && found < 0; k++) {
+			struct str option = str_new(a);
+			print_option(&option, i, &s->stage[i].option[k]);
+			if (option.n == n && memcmp(option.at, text, n) == 0)
+				found = k;
+		}
+		if (found < 0)
+			return false;
+		text += n;
+		text += strspn(text, "; ");
+		out->option[i] = (int16_t)found;
+		int span = span_of(s, i, found);
+		for (int k = 1; k < span; k++)
+			out->option[i + k] = -1;
+		i += span;
+	}
+	return !*text;
+}
+
+bool tune_point_same(const struct tune_space *s, struct tune_point x, struct tune_point y)
+{
+	return memcmp(x.option, y.option, sizeof *x.option * (size_t)s->stages) == 0;
+}

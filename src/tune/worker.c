@@ -1,0 +1,293 @@
+/* Compiling and measuring candidates in processes of their own. See worker.h. */
+#include "tune/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "tune/code_cache.h"
+
+enum { HOPELESS = 20, MAX_REPEATS = 64, PROBE_MS = 120000 };
+
+/* A candidate on the device. */
+struct slot {
+	bool full;
+	struct tune_point point;
+	struct arena *arena;
+	struct tune_runner *runner;
+};
+
+struct worker {
+	const struct tune_bench *b;
+	struct arena *arena;
+	struct code_cache cache;
+	struct tune_code code;
+	struct dev *dev;
+	struct slot slot[2];
+};
+
+static void begin(struct worker *w, const struct tune_bench *b)
+{
+	*w = (struct worker){ .b = b, .arena = arena_new(), .cache = { b->folder, b->arch, NULL } };
+	w->code = code_cache_use(&w->cache);
+	setenv("TMPDIR", b->folder, 1); /* what a killed compiler leaves goes with the folder */
+}
+
+/* A rule appends buffers to its program: each candidate has a program of its own, of the same stages and inputs. */
+static struct ir_plan *plan_of(const struct worker *w, struct tune_point point)
+{
+	const struct ir_program *p = w->b->space->program;
+	struct ir_program *own = NEW(p->arena, struct ir_program);
+	*own = *p;
+	own->buffers.at = NEWN(p->arena, struct ir_buffer *, p->buffers.n + 1);
+	own->buffers.cap = own->buffers.n;
+	memcpy(own->buffers.at, p->buffers.at, sizeof *p->buffers.at * (size_t)p->buffers.n);
+	return sched_program(own, NULL, tune_point_choices(w->b->space, point, p->arena));
+}
+
+static void tell_failure(struct tune_reply *r, enum tune_status status, const struct err *e)
+{
+	r->status = status;
+	snprintf(r->why, sizeof r->why, "%s", e->text);
+	snprintf(r->advice, sizeof r->advice, "%s", e->advice);
+	r->own_fault = e->code == ERR_USAGE;
+}
+
+/* ---- Compilers. */
+
+static int open_compiler(struct worker *w, struct err *e)
+{
+	if (w->b->arch == 0 && !w->cache.dev)
+		return dev_cpu_open(&w->cache.dev, e);
+	return 0;
+}
+
+void tune_compiler(void *arg, int fd)
+{
+	struct worker w;
+	struct tune_request q;
+	begin(&w, arg);
+	while (child_receive(fd, &q, sizeof q) == sizeof q) {
+		struct tune_reply r = { .id = q.id };
+		struct err e = { 0 };
+		struct arena *a = arena_new();
+		int rc = open_compiler(&w, &e);
+		if (rc == 0)
+			rc = tune_compile(plan_of(&w, (struct tune_point){ q.point }), w.b->inputs, &w.code, a, &e);
+		if (rc < 0)
+			tell_failure(&r, TUNE_COMPILER, &e);
+		arena_free(a);
+		if (!child_send(fd, &r, sizeof r))
+			return;
+	}
+}
+
+/* ---- The measurer. */
+
+static void empty(struct slot *s)
+{
+	if (!s->full)
+		return;
+	tune_runner_free(s->runner);
+	arena_free(s->arena);
+	*s = (struct slot){ 0 };
+}
+
+static int fill(struct worker *w, struct slot *s, struct tune_point point, struct err *e)
+{
+	empty(s);
+	*s = (struct slot){ .full = true, .arena = arena_new() };
+	s->point = tune_point_copy(w->b->space, point, s->arena);
+	return tune_runner_new(&s->runner, w->dev, plan_of(w, point), w->b->inputs, w->b->rotate, &w->code, s->arena, e);
+}
+
+/* What is checked of a candidate before it is timed. */
+static int check(struct worker *w, struct slot *s, struct tune_reply *r, struct err *e)
+{
+	int n = w->b->space->program->outputs.n;
+	struct tensor *got = NEWN(s->arena, struct tensor, n + 1);
+	const char *text;
+	TRY(tune_runner_outputs(s->runner, got, s->arena, e));
+	TRY(tune_runner_overrun(s->runner, &text, e));
+	if (text) {
+		r->status = TUNE_BOUNDS;
+		snprintf(r->why, sizeof r->why, "it wrote beside the buffer %s", text);
+	} else if (!tune_same(got, w->b->want, n, &text, s->arena)) {
+		r->status = TUNE_WRONG;
+		snprintf(r->why, sizeof r->why, "%s", text);
+	}
+	return 0;
+}
+
+/* By turns, so that a clock that changes changes both. What is clearly slower after a few turns is not worth more. */
+static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int repeats, struct tune_reply *r, struct err *e)
+{
+	double mine[MAX_REPEATS], its[MAX_REPEATS], ratio[MAX_REPEATS], sorted[MAX_REPEATS];
+	int n = 0;
+	while (n < repeats && n < MAX_REPEATS) {
+		if (other)
+			TRY(tune_runner_sample(other, &its[n], e));
+		TRY(tune_runner_sample(one, &mine[n], e));
+		ratio[n] = other && its[n] > 0 ? mine[n] / its[n] : 1;
+		n++;
+		memcpy(sorted, ratio, sizeof *ratio * (size_t)n);
+		double now = tune_median(sorted, n, NULL);
+		if (now > 2 || (n >= 3 && now > 1.2))
+			break;
+	}
+	r->ratio = tune_median(ratio, n, NULL);
+	r->ns = tune_median(mine, n, &r->spread);
+	return 0;
+}
+
+static int time_it(struct worker *w, struct slot *s, struct slot *against, const struct tune_request *q,
+                   struct tune_reply *r, struct err *e)
+{
+	double once, best = 0;
+	(void)w;
+	TRY(tune_runner_once(s->runner, &once, e));
+	if (against) {
+		TRY(tune_runner_once(against->runner, &best, e));
+		if (best > 0 && once > best * HOPELESS && once > 1e6) {
+			r->ns = once;
+			r->ratio = once / best;
+			return 0;
+		}
+		TRY(tune_runner_warm(against->runner, &best, e));
+	}
+	TRY(tune_runner_warm(s->runner, &once, e));
+	return time_by_turns(s->runner, against ? against->runner : NULL, q->repeats, r, e);
+}
+
+/* The slot that holds `point`, or null. */
+static struct slot *holding(struct worker *w, struct tune_point point)
+{
+	for (int i = 0; i < 2; i++)
+		if (w->slot[i].full && tune_point_same(w->b->space, w->slot[i].point, point))
+			return &w->slot[i];
+	return NULL;
+}
+
+static int open_device(struct worker *w, struct err *e)
+{
+	if (!w->dev)
+		TRY(dev_open(&w->dev, w->b->device, embed_find("rt/device/tpat_device.h")->text, e));
+	w->cache.dev = w->dev;
+	return 0;
+}
+
+/* What is needed beside the candidate: a device, and what it is compared with. Failures are no fault of the candidate. */
+static int prepare(struct worker *w, struct tune_request *q, struct slot **against, struct err *e)
+{
+	*against = NULL;
+	TRY(open_device(w, e));
+	if (!q->compared)
+		return 0;
+	struct tune_point other = { q->against };
+	*against = holding(w, other);
+	if (*against)
+		return 0;
+	empty(&w->slot[1]);
+	*against = &w->slot[0];
+	return fill(w, *against, other, e);
+}
+
+static int measure(struct worker *w, struct tune_request *q, struct tune_reply *r)
+{
+	struct err e = { 0 };
+	struct slot *against, *own;
+	if (prepare(w, q, &against, &e) < 0) {
+		tell_failure(r, TUNE_FAILED, &e);
+		r->own_fault = true;
+		return e.code;
+	}
+	own = against == &w->slot[0] ? &w->slot[1] : &w->slot[0];
+	int rc = fill(w, own, (struct tune_point){ q->point }, &e);
+	r->kernels = rc == 0 ? tune_runner_kernels(own->runner) : 0;
+	r->bytes = rc == 0 ? tune_runner_bytes(own->runner) : 0;
+	if (rc == 0)
+		rc = check(w, own, r, &e);
+	if (rc == 0 && r->status == TUNE_OK)
+		rc = time_it(w, own, against, q, r, &e);
+	if (rc < 0)
+		tell_failure(r, TUNE_FAILED, &e);
+	else if (against)
+		tune_runner_cool(against->runner);
+	if (rc == 0)
+		tune_runner_cool(own->runner);
+	if (rc == 0 && r->status == TUNE_BOUNDS)
+		return ERR_DIFFER; /* what else it wrote to is not known */
+	return rc;
+}
+
+void tune_measurer(void *arg, int fd)
+{
+	struct worker w;
+	struct tune_request q;
+	begin(&w, arg);
+	while (child_receive(fd, &q, sizeof q) == sizeof q) {
+		struct tune_reply r = { .id = q.id };
+		int rc = measure(&w, &q, &r);
+		if (!child_send(fd, &r, sizeof r) || rc < 0)
+			return;
+	}
+}
+
+/* ---- Looking at the device. */
+
+struct probe {
+	const char *device;
+	size_t bytes;
+};
+
+struct probed {
+	struct tune_device device;
+	int code;
+	char text[1024], advice[512];
+};
+
+static int look(struct probed *out, const struct probe *p, struct err *e)
+{
+	struct dev *d;
+	struct arena *a = arena_new();
+	TRY(dev_open(&d, p->device, embed_find("rt/device/tpat_device.h")->text, e));
+	out->device.props = d->props;
+	TRY(tune_copy_rate(d, &out->device.bytes_per_ns, p->bytes, a, e));
+	d->close(d);
+	arena_free(a);
+	return 0;
+}
+
+static void probe(void *arg, int fd)
+{
+	struct probed out = { 0 };
+	struct err e = { 0 };
+	out.code = look(&out, arg, &e);
+	snprintf(out.text, sizeof out.text, "%s", e.text);
+	snprintf(out.advice, sizeof out.advice, "%s", e.advice);
+	child_send(fd, &out, sizeof out);
+}
+
+int tune_probe(struct tune_device *out, const char *device, size_t cache_bytes, struct err *e)
+{
+	struct probe p = { device, cache_bytes };
+	struct probed got;
+	struct child c;
+	char how[64];
+	TRY(child_start(&c, probe, &p, NULL, e));
+	bool ready;
+	child_wait(&c.fd, &ready, 1, PROBE_MS);
+	size_t n = ready ? child_receive(c.fd, &got, sizeof got) : 0;
+	child_kill(&c, how);
+	if (!ready)
+		return err_set(e, ERR_DEVICE, "Looking at the device %s was interrupted, or took more than %d s.", device,
+		               PROBE_MS / 1000);
+	if (n != sizeof got)
+		return err_set(e, ERR_DEVICE, "The process that looks at the device %s died (%s).", device, how);
+	*out = got.device;
+	if (got.code == 0)
+		return 0;
+	err_set(e, (enum err_code)got.code, "%s", got.text);
+	return *got.advice ? err_advise(e, "%s", got.advice) : got.code;
+}
