@@ -282,6 +282,67 @@ struct tpat_db_report {
 
 TPAT_API int tpat_db(struct tpat *t, const struct tpat_db_report **out, const struct tpat_db_options *o);
 
+/* ---- Tuning -------------------------------------------------------------------------------------------------------
+ */
+
+struct tpat_tune_progress {
+	const char *node;
+	int done, all;            /* nodes */
+	int trials;               /* of this one */
+	double best_ns, first_ns; /* best so far; the cost model's choice; 0: not known yet */
+	double floor_ns;          /* what its bytes alone would take */
+	double seconds, left;
+	bool over; /* it is done */
+};
+
+struct tpat_tune_options {
+	int version;                                    /* TPAT_TUNE_VERSION */
+	const char *model;                              /* an ONNX model */
+	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
+	bool automatic;
+	struct tpat_strings shape;  /* "x:1x3x224x224"; extents that nothing gives are drawn */
+	bool keep_types, any_types; /* as the build that is to use it */
+	const char *device;         /* "cuda", "cuda:1", "cpu"; null: cuda */
+	const char *db;             /* the database's path; null: the usual one */
+	double seconds;             /* for each distinct program; 0: 60 */
+	int trials;                 /* at most, for each distinct program; 0: as many as there is time for */
+	int workers;                /* compiling processes; 0: one a processor */
+	double deadline;            /* seconds after which a candidate's compilation, or its run, is given up; 0: 30 */
+	uint64_t seed;
+	bool (*progress)(void *user, const struct tpat_tune_progress *p); /* true: stop, and keep what is best. May be null */
+	void *user;
+};
+enum { TPAT_TUNE_VERSION = 1 };
+#define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
+
+struct tpat_tuned {
+	const char *node;             /* label of the node or region */
+	const char *same_as;          /* another node with this program, which was tuned; then nothing follows. Or null */
+	const char *inputs, *outputs; /* "f32[4,3], f32[3]" */
+	const char *before, *schedule; /* decisions: the cost model's, and the best: "0 rows@1 256,8,3; 3 map@1 4" */
+	int kernels;                  /* launches of one run of the best */
+	double before_ns, ns;         /* 0: not known */
+	double bytes, floor_ns;       /* each input read once, each output written once; what that takes at the best rate */
+	int known, trials, failed;    /* trials of earlier runs; of this one; of these: crashed, hung, wrong, refused */
+	double seconds;
+	const char *end;   /* why it ended: "nothing left to gain", "budget", "interrupted" */
+	const char *error; /* nothing was found: a sentence; or null */
+};
+
+struct tpat_tuning {
+	const char *device, *db;
+	double bytes_per_ns;
+	const struct tpat_tuned *tuned;
+	int n, failed; /* failed: for which nothing was found */
+	bool interrupted;
+	struct tpat_strings warnings;
+};
+
+/* Searches for the fastest schedule of every node's or region's program on the device, and keeps every trial in the database,
+ * where tpat_build finds the best. Forks: the process must not have used a GPU before. TPAT_DIFFER when nothing was found for
+ * some; *out is filled then, too. */
+TPAT_API int tpat_tune(struct tpat *t, const struct tpat_tuning **out, const struct tpat_tune_options *o);
+
 /* ---- What a library holds -----------------------------------------------------------------------------------------
  */
 

@@ -64,6 +64,7 @@ bool cli_interrupted(void);
 
 int cli_bench(struct cli *c, int argc, char **argv);
 int cli_db(struct cli *c, int argc, char **argv);
+int cli_tune(struct cli *c, int argc, char **argv);
 int cli_build(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
 int cli_verify(struct cli *c, int argc, char **argv);

@@ -18,6 +18,7 @@ const struct cli_command cli_commands[] = {
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
 	{ "db", "ACTION", "list, stats, export, import, merge, prune: the tuning database", cli_db },
+	{ "tune", "MODEL", "search for the fastest schedule of each node's kernels, on a device", cli_tune },
 	{ "inspect", "LIBRARY", "show what a plugin library holds", cli_inspect },
 	{ "help", "[COMMAND]", "this text, or a command's options", help },
 	{ "version", "", "tpat's version", version },

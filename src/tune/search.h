@@ -53,8 +53,7 @@ struct tune_point tune_point_first(const struct tune_space *s, struct arena *a);
 struct tune_point tune_point_copy(const struct tune_space *s, struct tune_point p, struct arena *a);
 /* As sched_program() takes it. */
 struct sched_choice *tune_point_choices(const struct tune_space *s, struct tune_point p, struct arena *a);
-/* The decision as text: "0 reduce_lanes/1(256); 2 map/1(4,1)": stage, rule, the rule's version, its parameters. It stays
- * true as long as the rules of these versions are there. */
+/* As sched_decisions_text(). */
 const char *tune_point_text(const struct tune_space *s, struct tune_point p, struct arena *a);
 /* The point that a text says; false where it is none of this space (another program, rules of other versions). */
 bool tune_point_read(const struct tune_space *s, struct tune_point *out, const char *text, struct arena *a);

@@ -1,8 +1,6 @@
 /* What can be chosen: the options of each stage, points, and their text. See search.h. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "tune/search.h"
 
 const char *const tune_status_name[TUNE_STATUS_COUNT] = {
@@ -89,46 +87,33 @@ struct sched_choice *tune_point_choices(const struct tune_space *s, struct tune_
 	return c;
 }
 
-static int params_of(const struct sched_rule *r)
-{
-	int n = 0;
-	while (n < SCHED_MAX_PARAMS && r->params[n])
-		n++;
-	return n;
-}
-
-static void print_option(struct str *out, int stage, const struct sched_choice *c)
-{
-	str_printf(out, "%d %s/%d(", stage, c->rule->name, c->rule->version);
-	for (int k = 0; k < params_of(c->rule); k++)
-		str_printf(out, "%s%d", k ? "," : "", c->param[k]);
-	str_add(out, ")");
-}
-
 const char *tune_point_text(const struct tune_space *s, struct tune_point p, struct arena *a)
 {
-	struct str out = str_new(a);
-	for (int i = 0; i < s->stages; i++)
-		if (p.option[i] >= 0) {
-			if (out.n)
-				str_add(&out, "; ");
-			print_option(&out, i, &s->stage[i].option[p.option[i]]);
-		}
-	return str_text(&out);
+	return sched_decisions_text(s->program, tune_point_choices(s, p, a), a);
+}
+
+/* The option of a stage whose text this is; -1: none. */
+static int find_option(const struct tune_space *s, int stage, const char *text, size_t n, struct sched_choice *all,
+                       struct arena *a)
+{
+	int found = -1;
+	for (int k = 0; k < s->stage[stage].options && found < 0; k++) {
+		all[stage] = s->stage[stage].option[k];
+		const char *option = sched_decisions_text(s->program, all, a);
+		if (strlen(option) == n && memcmp(option, text, n) == 0)
+			found = k;
+	}
+	all[stage] = (struct sched_choice){ 0 };
+	return found;
 }
 
 bool tune_point_read(const struct tune_space *s, struct tune_point *out, const char *text, struct arena *a)
 {
+	struct sched_choice *all = NEWN(a, struct sched_choice, s->stages + 1);
 	out->option = NEWN(a, int16_t, s->stages + 1);
 	for (int i = 0; i < s->stages;) {
-		int found = -1;
 		size_t n = strcspn(text, ";");
-		for (int k = 0; k < s->stage[i].options && found < 0; k++) {
-			struct str option = str_new(a);
-			print_option(&option, i, &s->stage[i].option[k]);
-			if (option.n == n && memcmp(option.at, text, n) == 0)
-				found = k;
-		}
+		int found = find_option(s, i, text, n, all, a);
 		if (found < 0)
 			return false;
 		text += n;

@@ -9,13 +9,15 @@
 
 static struct ir_program *program(struct arena *a)
 {
-	static const char text[] = "program p(x: f32[512,768], w: f32[768]) -> (y: f32[768,512], z: f32[512])\n"
-	                           "  t: f32[512,768] = map (i, j) x[i, j] * w[j]\n"
-	                           "  y: f32[768,512] = map (i, j) t[j, i] + 1.0\n"
-	                           "  z: f32[512] = sum (i | r<768) t[i, r]\n";
+	static const char text[] = "program p(x: f32[512,768], scale: f32[768]) -> (y: f32[768,512], z: f32[512])\n"
+	                           "  scaled: f32[512,768] = map (i, j) x[i, j] * scale[j]\n"
+	                           "  y: f32[768,512] = map (i, j) scaled[j, i] + 1.0\n"
+	                           "  z: f32[512] = sum (i | r<768) scaled[i, r]\n";
 	struct ir_program *p;
 	struct err e = { 0 };
-	ck(ir_parse_program(&p, text, a, &e) == 0);
+	if (ir_parse_program(&p, text, a, &e) < 0)
+		fprintf(stderr, "%s\n", e.text);
+	ck(!e.code);
 	return p;
 }
 

@@ -1,0 +1,144 @@
+/* tpat tune: the search for the fastest schedule of each node's kernels, kept in the tuning database. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static double gain_of(double first_ns, double best_ns)
+{
+	return first_ns > 0 && best_ns > 0 ? first_ns / best_ns : 1;
+}
+
+static double floors(double ns, double floor_ns)
+{
+	return floor_ns > 0 ? ns / floor_ns : 0;
+}
+
+/* On a terminal a line that is written anew every second; else one line a node. */
+static bool progress(void *user, const struct tpat_tune_progress *p)
+{
+	static time_t last;
+	time_t now = time(NULL);
+	(void)user;
+	if (isatty(2) && !p->over && now != last) {
+		last = now;
+		fprintf(stderr, "\r\033[K  [%d/%d] %.40s: %d trials, best %.2f us (%.2f x floor), gain %.2f, %.0f s left", p->done + 1,
+		        p->all, p->node, p->trials, p->best_ns / 1e3, floors(p->best_ns, p->floor_ns),
+		        gain_of(p->first_ns, p->best_ns), p->left);
+	} else if (p->over) {
+		fprintf(stderr, "%s[%d/%d] %s: %d trials, gain %.2f, %.1f s\n", isatty(2) ? "\r\033[K" : "", p->done, p->all,
+		        p->node, p->trials, gain_of(p->first_ns, p->best_ns), p->seconds);
+	}
+	return cli_interrupted();
+}
+
+static void print_tuned(const struct tpat_tuned *t)
+{
+	if (t->same_as) {
+		printf("  %-24s as %s\n", t->node, t->same_as);
+		return;
+	}
+	printf("  %-24s", t->node);
+	if (t->error || !t->schedule) {
+		printf(" %s\n", t->error ? t->error : "nothing was found before it was interrupted");
+		return;
+	}
+	printf(" %7d %11.2f us %11.2f us %6.2f %8.2f %5d+%-4d %6.1f s  %s\n", t->kernels, t->before_ns / 1e3, t->ns / 1e3,
+	       gain_of(t->before_ns, t->ns), floors(t->ns, t->floor_ns), t->known, t->trials, t->seconds, t->end);
+	printf("      %s\n", t->schedule);
+}
+
+static void print_json(const struct tpat_tuning *r)
+{
+	json_t *all = json_array();
+	for (int i = 0; i < r->n; i++) {
+		const struct tpat_tuned *t = &r->tuned[i];
+		json_array_append_new(
+		        all, json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, s:s?, s:s?}",
+		                       "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs", t->outputs,
+		                       "before", t->before, "schedule", t->schedule, "kernels", t->kernels, "before_ns",
+		                       t->before_ns, "ns", t->ns, "bytes", t->bytes, "floor_ns", t->floor_ns, "known", t->known,
+		                       "trials", t->trials, "failed", t->failed, "seconds", t->seconds, "end", t->end, "error",
+		                       t->error));
+	}
+	cli_print_json(json_pack("{s:s, s:s, s:f, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db, "bytes_per_ns",
+	                         r->bytes_per_ns, "failed", r->failed, "interrupted", r->interrupted, "warnings",
+	                         cli_json_list(&r->warnings), "tuned", all));
+}
+
+/* "60", "60s", "2m"; 0: it is no time. */
+static double seconds_of(const char *text)
+{
+	char *end;
+	double x = strtod(text, &end);
+	double unit = strcmp(end, "m") == 0 ? 60 : *end == 0 || strcmp(end, "s") == 0 ? 1 : 0;
+	return end > text && x > 0 && x < 1e6 ? x * unit : 0;
+}
+
+int cli_tune(struct cli *c, int argc, char **argv)
+{
+	struct tpat_tune_options o = TPAT_TUNE_OPTIONS;
+	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 };
+	long long trials = 0, jobs = 0, seed = 1;
+	const char *budget = "60s", *deadline = "30s";
+	bool json = false;
+	const struct cli_option option[] = {
+		{ "node", 'n', CLI_SPLIT, &node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
+		{ "type", 't', CLI_SPLIT, &type, "TYPE,...", "all nodes of these operator types" },
+		{ "auto", 'a', CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
+		{ "region", 'r', CLI_LIST, &region, "A,B,C", "these nodes together; may be repeated" },
+		{ "except", 0, CLI_SPLIT, &except, "NODE,...", "nodes that --type and --auto pass over" },
+		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model; else they are drawn" },
+		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as the build that is to use it" },
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda)" },
+		{ "budget", 'b', CLI_TEXT, &budget, "TIME", "for each distinct program: 90s, 2m (60s)" },
+		{ "trials", 0, CLI_NUMBER, &trials, "N", "at most so many candidates of each program" },
+		{ "deadline", 0, CLI_TEXT, &deadline, "TIME", "when a candidate is given up that compiles or runs too long (30s)" },
+		{ "db", 0, CLI_TEXT, &o.db, "FILE",
+		  "the tuning database ($TPAT_DB, or tpat/tpat.db in\n$XDG_CACHE_HOME or ~/.cache). What it knows is not tried again;\n"
+		  "Ctrl-C ends the search, keeps what was found, and gives exit\nstatus 130" },
+		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "compiling processes (one a processor)" },
+		{ "seed", 0, CLI_NUMBER, &seed, "N", "of the inputs and of the search (1)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+	};
+	const struct tpat_tuning *r;
+	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
+	if (status >= 0)
+		return status;
+	o.seconds = seconds_of(budget);
+	o.deadline = seconds_of(deadline);
+	if (o.seconds <= 0 || o.deadline <= 0)
+		return cli_usage(NULL, "--budget and --deadline are times: 90s or 2m.");
+	if (trials < 0 || trials > 1000000 || jobs < 0 || jobs > 1024)
+		return cli_usage(NULL, "--trials and --jobs are numbers: how many.");
+	o.node = cli_strings(&node);
+	o.type = cli_strings(&type);
+	o.region = cli_strings(&region);
+	o.except = cli_strings(&except);
+	o.shape = cli_strings(&shape);
+	o.trials = (int)trials;
+	o.workers = (int)jobs;
+	o.seed = (uint64_t)seed;
+	o.progress = progress;
+	int rc = tpat_tune(c->tpat, &r, &o);
+	if (!r)
+		return cli_fail(c, rc);
+	for (int i = 0; i < r->warnings.n; i++)
+		fprintf(stderr, "tpat: %s\n", r->warnings.at[i]);
+	if (json) {
+		print_json(r);
+	} else {
+		printf("%s, %.0f GB/s copied at best; database %s\n", r->device, r->bytes_per_ns, r->db);
+		printf("  %-24s %7s %14s %14s %6s %8s %10s %8s  end\n", "node", "kernels", "before", "tuned", "gain", "x floor",
+		       "trials", "time");
+		for (int i = 0; i < r->n; i++)
+			print_tuned(&r->tuned[i]);
+	}
+	if (r->interrupted)
+		return EXIT_INTERRUPTED;
+	return rc ? cli_fail(c, rc) : 0;
+}
