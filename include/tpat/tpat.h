@@ -315,7 +315,7 @@ struct tpat_tune_options {
 enum { TPAT_TUNE_VERSION = 1 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
-struct tpat_tuned {
+struct tpat_tuned_node {
 	const char *node;             /* label of the node or region */
 	const char *same_as;          /* another node with this program, which was tuned; then nothing follows. Or null */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]" */
@@ -332,7 +332,7 @@ struct tpat_tuned {
 struct tpat_tuning {
 	const char *device, *db;
 	double bytes_per_ns;
-	const struct tpat_tuned *tuned;
+	const struct tpat_tuned_node *tuned;
 	int n, failed; /* failed: for which nothing was found */
 	bool interrupted;
 	struct tpat_strings warnings;

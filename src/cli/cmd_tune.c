@@ -25,8 +25,8 @@ static bool progress(void *user, const struct tpat_tune_progress *p)
 	(void)user;
 	if (isatty(2) && !p->over && now != last) {
 		last = now;
-		fprintf(stderr, "\r\033[K  [%d/%d] %.40s: %d trials, best %.2f us (%.2f x floor), gain %.2f, %.0f s left", p->done + 1,
-		        p->all, p->node, p->trials, p->best_ns / 1e3, floors(p->best_ns, p->floor_ns),
+		fprintf(stderr, "\r\033[K  [%d/%d] %.40s: %d trials, best %.2f us (%.2f x floor), gain %.2f, %.0f s left",
+		        p->done + 1, p->all, p->node, p->trials, p->best_ns / 1e3, floors(p->best_ns, p->floor_ns),
 		        gain_of(p->first_ns, p->best_ns), p->left);
 	} else if (p->over) {
 		fprintf(stderr, "%s[%d/%d] %s: %d trials, gain %.2f, %.1f s\n", isatty(2) ? "\r\033[K" : "", p->done, p->all,
@@ -35,7 +35,7 @@ static bool progress(void *user, const struct tpat_tune_progress *p)
 	return cli_interrupted();
 }
 
-static void print_tuned(const struct tpat_tuned *t)
+static void print_tuned(const struct tpat_tuned_node *t)
 {
 	if (t->same_as) {
 		printf("  %-24s as %s\n", t->node, t->same_as);
@@ -55,9 +55,10 @@ static void print_json(const struct tpat_tuning *r)
 {
 	json_t *all = json_array();
 	for (int i = 0; i < r->n; i++) {
-		const struct tpat_tuned *t = &r->tuned[i];
+		const struct tpat_tuned_node *t = &r->tuned[i];
 		json_array_append_new(
-		        all, json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, s:s?, s:s?}",
+		        all, json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, s:s?, "
+		                       "s:s?}",
 		                       "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs", t->outputs,
 		                       "before", t->before, "schedule", t->schedule, "kernels", t->kernels, "before_ns",
 		                       t->before_ns, "ns", t->ns, "bytes", t->bytes, "floor_ns", t->floor_ns, "known", t->known,
@@ -96,7 +97,7 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda)" },
 		{ "budget", 'b', CLI_TEXT, &budget, "TIME", "for each distinct program: 90s, 2m (60s)" },
 		{ "trials", 0, CLI_NUMBER, &trials, "N", "at most so many candidates of each program" },
-		{ "deadline", 0, CLI_TEXT, &deadline, "TIME", "when a candidate is given up that compiles or runs too long (30s)" },
+		{ "deadline", 0, CLI_TEXT, &deadline, "TIME", "when a candidate is given up (30s)" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE",
 		  "the tuning database ($TPAT_DB, or tpat/tpat.db in\n$XDG_CACHE_HOME or ~/.cache). What it knows is not tried again;\n"
 		  "Ctrl-C ends the search, keeps what was found, and gives exit\nstatus 130" },

@@ -32,7 +32,7 @@ struct tuning {
 /* One region. */
 struct job {
 	struct tuning *t;
-	struct tpat_tuned *out;
+	struct tpat_tuned_node *out;
 	int index;
 	struct ir_program *program;
 	struct tune_space *space;
@@ -126,6 +126,7 @@ static void recall(struct job *j, struct tune_search *search)
 			struct tune_trial t = { p, status_in(row->status), row->ns, row->spread, "", 0 };
 			tune_search_known(search, &t);
 			j->out->known++;
+			j->out->bytes = row->bytes;
 		}
 	vec_each (f, &near)
 		if (f->match != DB_EXACT && tune_point_read(j->space, &p, f->trial.decisions, j->arena))
@@ -202,20 +203,23 @@ static void take_result(struct job *j, const struct tune_result *r)
 		                           [TUNE_END_BUDGET] = "budget",
 		                           [TUNE_END_INTERRUPT] = "interrupted",
 		                           [TUNE_END_FAULT] = "fault" };
-	struct tpat_tuned *out = j->out;
+	struct tpat_tuned_node *out = j->out;
 	struct arena *a = j->t->arena;
 	out->end = end[r->end];
 	out->trials = r->trials;
 	out->failed = r->failed;
 	out->seconds = r->seconds;
-	out->bytes = r->bytes;
-	out->floor_ns = floor_of(j->t, r->bytes);
+	out->bytes = r->bytes > 0 ? r->bytes : out->bytes; /* nothing new: as it was told before */
+	out->floor_ns = floor_of(j->t, out->bytes);
 	out->before = tune_point_text(j->space, tune_point_first(j->space, j->arena), a);
 	out->before_ns = r->first.ns;
 	if (r->best.point.option) {
 		out->schedule = tune_point_text(j->space, r->best.point, a);
 		out->ns = r->best.ns;
 		out->kernels = r->best.kernels;
+		if (!out->kernels)
+			out->kernels = sched_program(j->program, &j->t->target,
+			                             tune_point_choices(j->space, r->best.point, j->arena))->steps.n;
 		struct tune_trial best = r->best;
 		if (r->confirmed)
 			tried(j, &best, r->bytes);
@@ -272,7 +276,7 @@ static int tune_region(struct job *j, const struct graph_region *region, struct 
 		                  .device = j->t->device.props.name };
 	j->name = name_of(j->program, j->arena);
 	const char *id = arena_printf(j->t->arena, "%s %s", hash, j->key.shape);
-	const struct tpat_tuned *same = map_get(&j->t->done, id);
+	const struct tpat_tuned_node *same = map_get(&j->t->done, id);
 	if (same) {
 		j->out->same_as = same->node;
 		return 0;
@@ -284,7 +288,7 @@ static int tune_region(struct job *j, const struct graph_region *region, struct 
 	return 0;
 }
 
-static void tell_over(struct tuning *t, const struct tpat_tuned *r, int index)
+static void tell_over(struct tuning *t, const struct tpat_tuned_node *r, int index)
 {
 	struct tpat_tune_progress p = { .node = r->node,
 		                        .done = index + 1,
@@ -302,11 +306,11 @@ static void tell_over(struct tuning *t, const struct tpat_tuned *r, int index)
 static int tune_all(struct tuning *t)
 {
 	struct tpat_tuning *out = t->result;
-	struct tpat_tuned *tuned = NEWN(t->arena, struct tpat_tuned, t->regions.n + 1);
+	struct tpat_tuned_node *tuned = NEWN(t->arena, struct tpat_tuned_node, t->regions.n + 1);
 	out->tuned = tuned;
 	for (int i = 0; i < t->regions.n && !out->interrupted; i++) {
 		const struct graph_region *region = t->regions.at[i];
-		struct tpat_tuned *one = &tuned[out->n];
+		struct tpat_tuned_node *one = &tuned[out->n];
 		struct err e = { 0 };
 		if (region->folded)
 			continue;
@@ -347,11 +351,7 @@ static int open_all(struct tuning *t)
 		TRY(tpat_choose(&t->regions, t->graph, &c, t->arena, t->err));
 	else
 		TRY(tpat_choose_all(&t->regions, t->graph, t->arena, t->err));
-	t->result->db = o->db ? arena_strdup(t->arena, o->db) : db_default_path(t->arena);
-	if (!t->result->db) {
-		err_set(t->err, ERR_USAGE, "There is no place for the tuning database: HOME is not set.");
-		return err_advise(t->err, "Name one with --db FILE, or set TPAT_DB.");
-	}
+	TRY(tpat_db_path(&t->result->db, o->db, t->arena, t->err));
 	size_t cache = (size_t)(strcmp(t->device_name, "cpu") == 0 ? 16 : 128) * MEGABYTE;
 	return tune_probe(&t->device, t->device_name, cache, t->err) < 0 ? no_device(t) : 0;
 }

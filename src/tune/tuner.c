@@ -170,7 +170,7 @@ static bool request(struct tuner *t, struct process *p, struct entry *x, int rep
 	if (!child_send(p->child.fd, q, sizeof *q))
 		return false;
 	p->work = x;
-	p->until = now() + t->deadline + (p->fresh ? OPENING : 0);
+	p->until = now() + t->deadline + (p == &t->measurer && p->fresh ? OPENING : 0);
 	p->fresh = false;
 	return true;
 }
