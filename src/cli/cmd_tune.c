@@ -99,7 +99,8 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		{ "trials", 0, CLI_NUMBER, &trials, "N", "at most so many candidates of each program" },
 		{ "deadline", 0, CLI_TEXT, &deadline, "TIME", "when a candidate is given up (30s)" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE",
-		  "the tuning database ($TPAT_DB, or tpat/tpat.db in\n$XDG_CACHE_HOME or ~/.cache). What it knows is not tried again;\n"
+		  "the tuning database ($TPAT_DB, or tpat/tpat.db in\n$XDG_CACHE_HOME or ~/.cache). "
+		  "What it knows is not tried again;\n"
 		  "Ctrl-C ends the search, keeps what was found, and gives exit\nstatus 130" },
 		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "compiling processes (one a processor)" },
 		{ "seed", 0, CLI_NUMBER, &seed, "N", "of the inputs and of the search (1)" },
