@@ -4,11 +4,12 @@
 
 #include "ir/kernel.h"
 
-/* The .cu text of some plans (of programs with different names): begins with #include "tpat_device.h". */
+/* The .cu text of some plans, of one program or of programs with different names: begins with #include "tpat_device.h". Of
+ * kernels of one name, which are one function, the first is printed. */
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n);
 
 /* The same kernels as C11: for each `void NAME(void *const *args, const uint32_t block[3])`, to be called once for each
  * block of the grid; args as cuLaunchKernel takes them. The text is complete: it includes only libc's headers. */
-void gen_c(struct str *out, const struct ir_plan *plan);
+void gen_c(struct str *out, const struct ir_plan *const *plans, int n);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/embed.h"
+#include "base/map.h"
 
 static const struct gen_target plain_c = { .c = true, .thread = "thread", .block = "block_x" };
 
@@ -217,15 +218,19 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	str_add(out, "}\n");
 }
 
-void gen_c(struct str *out, const struct ir_plan *plan)
+void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
+	struct map printed = map_new(out->arena);
 	ck(header);
 	str_addn(out, header->text, header->size);
-	vec_each (step, &plan->steps) {
-		vec_each (k, *step) {
-			str_add(out, "\n");
-			print_kernel(out, *k);
-		}
-	}
+	for (int i = 0; i < n; i++)
+		vec_each (step, &plans[i]->steps)
+			vec_each (k, *step) {
+				if (map_get(&printed, (*k)->name))
+					continue;
+				map_put(&printed, (*k)->name, *k);
+				str_add(out, "\n");
+				print_kernel(out, *k);
+			}
 }

@@ -324,12 +324,13 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 }
 
 /* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
-static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64)
+static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64, struct map *printed)
 {
 	vec_each (step, &plan->steps) {
 		vec_each (k, *step) {
-			if ((*k)->index64 != index64)
+			if ((*k)->index64 != index64 || map_get(printed, (*k)->name))
 				continue;
+			map_put(printed, (*k)->name, *k);
 			str_add(out, "\n");
 			print_kernel(out, *k);
 		}
@@ -352,17 +353,19 @@ static void print_includes(struct str *out, const struct ir_block *b, struct map
 
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 {
-	struct map seen = map_new(out->arena);
+	struct map seen = map_new(out->arena), printed = map_new(out->arena);
 	str_add(out, "#include \"tpat_device.h\"\n");
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
 			vec_each (k, *step)
 				print_includes(out, &(*k)->body, &seen);
 	for (int i = 0; i < n; i++) {
-		str_add(out, "\n/* ");
-		ir_print_summary(out, plans[i]->program);
-		str_add(out, " */\n");
-		print_kernels(out, plans[i], false);
-		print_kernels(out, plans[i], true);
+		if (!i || plans[i]->program != plans[i - 1]->program) {
+			str_add(out, "\n/* ");
+			ir_print_summary(out, plans[i]->program);
+			str_add(out, " */\n");
+		}
+		print_kernels(out, plans[i], false, &printed);
+		print_kernels(out, plans[i], true, &printed);
 	}
 }

@@ -36,6 +36,7 @@ struct build {
 	int archs;
 	struct tpat_tuned *tuned; /* null: not to be asked */
 	const char *tuned_warning;
+	struct tpat_extents *extents; /* that the user expects */
 	const char *deploy;
 	struct arena *arena;
 	struct err *err;
@@ -160,15 +161,24 @@ static int check_names(const struct build *b)
 	return 0;
 }
 
-/* What was measured, where something was; else what the cost model says. */
-static int schedule(struct build *b, struct made *m, struct ir_program *p)
+/* What was measured, where something was; else what the cost model says: for small, usual and large extents where these are
+ * open. */
+static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
 {
 	if (b->tuned)
 		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &b->target, b->err));
-	struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
-	sched_decide(p, &b->target, m->tuned.choice, choice);
-	m->decisions = sched_decisions_text(p, choice, b->arena);
-	m->plan = sched_program(p, &b->target, choice);
+	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p);
+	struct sched_tactic tactic = { { 0 } };
+	if (m->tuned.choice) {
+		struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+		sched_decide(p, &points.target[points.opt], m->tuned.choice, choice);
+		for (int i = 0; i < points.n; i++)
+			tactic.choice[i] = choice;
+	} else {
+		sched_tactics(p, &points, 0, 1, &tactic);
+	}
+	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
+	m->plan = sched_plans(p, &points, &tactic, 1)[0];
 	return 0;
 }
 
@@ -229,7 +239,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	struct made *m = NEW(b->arena, struct made);
 	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
 	memcpy(m->hash, hash, sizeof hash);
-	TRY(schedule(b, m, program));
+	TRY(schedule(b, r, m, program));
 	if (b->o->dump) {
 		struct str text = str_new(b->arena);
 		const struct ir_plan *plan = m->plan;
@@ -246,6 +256,7 @@ static int make_plugins(struct build *b)
 	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
 	TRY(check_names(b));
 	TRY(open_tuned(b));
+	TRY(tpat_profile_extents(&b->extents, b->graph, &b->o->profile, b->arena, b->err));
 	for (int i = 0; i < b->regions.n; i++) {
 		struct graph_region *r = b->regions.at[i];
 		struct made *m = NULL;

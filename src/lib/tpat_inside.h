@@ -101,6 +101,24 @@ struct tpat_tuned_choice {
 int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
                     const struct sched_target *t, struct err *e);
 
+/* ---- tpat_profile.c: extents that the user expects. */
+enum { TPAT_PROFILE_SHAPES = 3 }; /* smallest, usual, largest */
+struct tpat_profile {
+	const struct graph_value *input;
+	struct graph_shape shape[TPAT_PROFILE_SHAPES];
+};
+/* "x:1x4,8x4,32x4", checked against the model. */
+int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *profile, struct arena *a, struct err *e);
+/* The shapes that `profile` says of an input, as text; null when it says none. */
+const char *tpat_profile_of(const struct tpat_strings *profile, const char *name);
+/* What all profiles say of the model's symbols; and the points for which a region's program `p` is scheduled: the profiles'
+ * extents, for symbols that they do not name the usual ones. */
+struct tpat_extents;
+int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
+                         struct err *e);
+struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
+                                        const struct graph_region *r, struct ir_program *p);
+
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
  * libraries. Also checks `profile` ("x:1x4,8x4,32x4"). */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,

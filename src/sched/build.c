@@ -225,15 +225,18 @@ expr space_count(struct ir_program *p, const struct ir_stage *s)
 
 static bool typical(void *user, const char *name, int64_t *value)
 {
-	(void)name;
-	*value = *(const int64_t *)user;
+	const struct sched_target *t = user;
+	*value = t->typical;
+	for (int i = 0; i < t->extents; i++)
+		if (strcmp(t->extent[i].symbol, name) == 0)
+			*value = t->extent[i].value;
 	return true;
 }
 
 int64_t about(expr e, const struct sched_target *t)
 {
-	int64_t n, symbol = t->typical;
-	return ir_eval_int(e, typical, &symbol, &n) && n > 0 ? n : 1;
+	int64_t n;
+	return ir_eval_int(e, typical, (void *)t, &n) && n > 0 ? n : 1;
 }
 
 /* ---- What is surely evaluated. */

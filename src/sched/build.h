@@ -99,11 +99,18 @@ void tiles_set(struct ir_program *p, struct ir_block *b, const char *name, expr 
 /* Declares `before`: the combination of `sum` in the `n` tiles before this one. */
 expr tiles_before(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr sum, enum ir_combine c, expr n);
 
+/* The first stage behind `from` at which a choice of each of these n lists begins. */
+int sched_part_end(const struct ir_program *p, const struct sched_choice *const *list, int n, int from);
+
+/* What the stages from `from` to before `to` take with the choices of a list, by the cost model. */
+double sched_time(const struct ir_program *p, const struct sched_choice *list, int from, int to,
+		  const struct sched_target *t);
+
 /* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates;
  * for compactions, what they choose from. */
 expr out_count(struct ir_program *p, const struct ir_stage *s);
 expr space_count(struct ir_program *p, const struct ir_stage *s);
-/* About how many, with every symbol taken as t->typical. */
+/* About how many, for the target's extents of symbols. */
 int64_t about(expr e, const struct sched_target *t);
 
 /* What accumulates in a reduction: `sum`, or `best` and `best_at` of an arg reduction. */

@@ -7,12 +7,17 @@
 
 #include "ir/kernel.h"
 
-enum { SCHED_MAX_PARAMS = 4, SCHED_MAX_CHOICES = 64, SCHED_MAX_SIZES = 16 };
+enum { SCHED_MAX_PARAMS = 4, SCHED_MAX_CHOICES = 64, SCHED_MAX_SIZES = 16, SCHED_MAX_POINTS = 3 };
 
 /* A decision: all that is needed to build the kernel again. */
 struct sched_choice {
 	const struct sched_rule *rule;
 	int param[SCHED_MAX_PARAMS];
+};
+
+struct sched_extent {
+	const char *symbol;
+	int64_t value;
 };
 
 /* What kernels are for. Facts of the device that rules and estimates may use. */
@@ -22,6 +27,8 @@ struct sched_target {
 	int processors;           /* multiprocessors */
 	double bytes_per_ns, launch_ns;
 	int64_t typical;          /* the extent assumed of a symbol when nothing better is known */
+	const struct sched_extent *extent; /* of symbols of which something better is known */
+	int extents;
 };
 /* GPUs known by name; one without a name ends them. The first is what kernels are for when nothing is said. */
 extern const struct sched_target sched_targets[];
@@ -58,7 +65,9 @@ const struct sched_rule *sched_find(const char *name);
 int sched_span(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c);
 
 /* The choices for a stage, best first: by their estimate, less what the other stages that a choice makes would take at
- * best. Never none. */
+ * best, in nanoseconds in `cost`. Never none. */
+int sched_rank(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+	       struct sched_choice *out, double *cost);
 int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
 		  struct sched_choice *out);
 
@@ -85,5 +94,37 @@ bool sched_decisions_current(const char *text, const char **why, struct arena *a
 /* The extents that a program runs at, as text: the value of each symbol in the inputs' extents, in their order ("8,768"; "?":
  * unknown). Holds no names, so that equal programs have equal texts; "" where all extents are constant. */
 char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *user, struct arena *a);
+
+/* ---- Several extents, several schedules.
+ *
+ * A point is a set of extents that schedules are chosen for: the extents of the symbols in `target`. Points come from the
+ * smallest to the largest, no symbol falls; `opt` is the usual one. */
+struct sched_points {
+	struct sched_target target[SCHED_MAX_POINTS];
+	int n, opt;
+};
+/* Points for a program of whose extents nothing is known, and one point where it has no symbols. */
+struct sched_points sched_usual_points(struct ir_program *p, const struct sched_target *t);
+/* The same symbols' extents at each point: `value` has n numbers a symbol. Memory is a's. */
+struct sched_points sched_points_of(const struct sched_target *t, const char *const *symbol, const int64_t *const *value, int symbols, int n, int opt,
+				    struct arena *a);
+
+/* A tactic: what is decided for a whole program. For each point a list with one choice a stage; a null rule where the
+ * choice for an earlier stage makes the stage. Lists may be the same at several points. */
+struct sched_tactic {
+	const struct sched_choice *choice[SCHED_MAX_POINTS];
+};
+
+/* Up to k tactics, the first `given` of which are in `out` already (measured ones come first; of a given one, lists may be
+ * null but for the usual point: the cost model decides there). Then follows the best by the cost model, then those that put
+ * another choice in the place of the one that the best has for some stages, the exchange first by which most time could be
+ * saved were the estimates wrong (sched_tactic.c). Returns how many there are, at least one; all differ at the usual point. */
+int sched_tactics(struct ir_program *p, const struct sched_points *points, int given, int k, struct sched_tactic *out);
+
+/* The tactics as plans of p, one each. Where a tactic decides differently at different points, the extents at run time say
+ * which kernels run, by guards (sched_dispatch.c). A stage that is made in the same way in several tactics, or at several
+ * points, has the same kernels there: the same name means the same function. */
+struct ir_plan **sched_plans(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic,
+			     int n);
 
 #endif

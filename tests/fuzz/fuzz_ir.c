@@ -37,7 +37,7 @@ static void schedule(struct ir_program *p, struct arena *a)
 		const struct ir_plan *plan = sched_program(p, NULL, given);
 		struct str cuda = str_new(a), c = str_new(a);
 		gen_cuda(&cuda, &plan, 1);
-		gen_c(&c, plan);
+		gen_c(&c, &plan, 1);
 	}
 }
 

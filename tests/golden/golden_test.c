@@ -68,7 +68,7 @@ static void program_text(struct arena *a, const char *folder, const char *name)
 	str_printf(&ir, "# %s\n", hash);
 	const struct ir_plan *plan = sched_program(p, NULL, NULL);
 	gen_cuda(&cuda, &plan, 1);
-	gen_c(&c, plan);
+	gen_c(&c, &plan, 1);
 	compare(a, folder, name, ".ir", str_text(&ir));
 	compare(a, folder, name, ".cu", str_text(&cuda));
 	compare(a, folder, name, ".c.txt", str_text(&c) + embed_find("rt/device/tpat_cpu.h")->size);

@@ -128,6 +128,33 @@ static void add_variant(struct job *j, bool passes, int stage, const struct sche
 			(*k)->index64 = true;
 }
 
+/* One plan that holds a different schedule for small, for middle and for large extents. */
+static void add_dispatch(struct job *j)
+{
+	static const int64_t extent[] = { 2, 9, 70 };
+	struct variant *v = &j->variant[j->variants];
+	ck(j->variants < MAX_VARIANTS);
+	v->name = arena_printf(j->arena, "%s_%d", j->c->name, j->variants);
+	struct ir_program *p = parse(j->arena, v->name, j->c->program);
+	struct sched_points points = sched_usual_points(p, &sched_default_target);
+	struct sched_tactic tactic = { { 0 } };
+	for (int i = 0; i < points.n; i++) {
+		struct sched_choice *list = NEWN(j->arena, struct sched_choice, p->stages.n), choice[SCHED_MAX_CHOICES];
+		struct sched_extent *at = (struct sched_extent *)points.target[i].extent;
+		for (int k = 0; k < points.target[i].extents; k++)
+			at[k].value = extent[i];
+		for (int s = 0; s < p->stages.n; s += sched_span(p, p->stages.at[s], &list[s]))
+			list[s] = choice[(i * 5 + s) % sched_choices(p, p->stages.at[s], &points.target[i], choice)];
+		tactic.choice[i] = list;
+	}
+	if (points.n == 1) /* no extent is open */
+		return;
+	v->plan = sched_plans(p, &points, &tactic, 1)[0];
+	vec_each(s, &p->stages)
+		v->may_race |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
+	j->variants++;
+}
+
 static void make_variants(struct job *j)
 {
 	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
@@ -146,6 +173,8 @@ static void make_variants(struct job *j)
 		}
 	}
 	CHECK(!j->rule || j->variants > 1);
+	if (!j->rule)
+		add_dispatch(j);
 }
 
 /* The whole program with what is best; each loop with some choices, before the passes and after. */
@@ -392,8 +421,10 @@ static void build_c(struct job *j)
 	struct dev_code code;
 	struct err e = { 0 };
 	char *log = NULL;
-	for (int i = 0; i < j->variants; i++)
-		gen_c(&s, j->variant[i].plan);
+	for (int i = 0; i < j->variants; i++) {
+		const struct ir_plan *plan = j->variant[i].plan;
+		gen_c(&s, &plan, 1);
+	}
 	static const char *const options[] = { "-O1", "-Wall", "-Wno-unused", NULL };
 	struct dev_source source = { "kernels.c", str_text(&s), options };
 	int rc = dev_cpu_open(&j->dev, &e);

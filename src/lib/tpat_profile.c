@@ -1,0 +1,158 @@
+/* Profiles, "x:1x3x32,8x3x64,32x3x128": an input's smallest, usual and largest extents; and for which extents a region's
+ * schedules are chosen. */
+#include "lib/tpat_inside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *tpat_profile_of(const struct tpat_strings *profile, const char *name)
+{
+	size_t n = strlen(name);
+	for (int i = 0; i < profile->n; i++)
+		if (strncmp(profile->at[i], name, n) == 0 && profile->at[i][n] == ':' &&
+		    !strchr(profile->at[i] + n + 1, ':'))
+			return profile->at[i] + n + 1;
+	return NULL;
+}
+
+/* One shape of a profile, "1x3x32x32": numbers, as many as the input has axes. */
+static int profile_shape(struct graph_shape *out, const char *profile, const char *shape, size_t n,
+                         const struct graph_value *v, struct arena *a, struct err *e)
+{
+	bool numbers = n > 0;
+	TRY(tpat_parse_shape(out, arena_printf(a, "%s:%.*s", v->name, (int)n, shape), a, e));
+	for (int k = 0; k < out->rank; k++)
+		numbers &= out->dim[k].symbol == NULL;
+	if (!numbers)
+		return err_set(e, ERR_USAGE, "The profile \"%s\" must have numbers only.", profile);
+	if (v->rank >= 0 && out->rank != v->rank)
+		return err_set(e, ERR_USAGE, "The profile \"%s\" does not fit input %s, which has %d dimension%s.",
+		               profile, v->name, v->rank, v->rank == 1 ? "" : "s");
+	return 0;
+}
+
+/* What TensorRT asks of a profile: smallest <= usual <= largest, and the model's own numbers where it has them. */
+static int check_extents(const struct graph_shape *shape, const char *profile, const struct graph_value *v,
+                         struct err *e)
+{
+	for (int k = 0; k < v->rank; k++) {
+		int64_t least = shape[0].dim[k].value, usual = shape[1].dim[k].value, most = shape[2].dim[k].value, n;
+		if (ir_const_int(v->dim[k], &n) && (least != n || most != n))
+			return err_set(e, ERR_USAGE,
+			               "The profile \"%s\" does not fit input %s: its axis %d has the extent %" PRId64
+			               " in the model.",
+			               profile, v->name, k, n);
+		if (least > usual || usual > most) {
+			err_set(e, ERR_USAGE, "The profile \"%s\" falls at axis %d.", profile, k);
+			return err_advise(e, "Write the smallest extents first, then the usual and the largest ones.");
+		}
+	}
+	return 0;
+}
+
+int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *profile, struct arena *a, struct err *e)
+{
+	const char *colon = strrchr(profile, ':');
+	const char *name = arena_strndup(a, profile, colon ? (size_t)(colon - profile) : 0);
+	const struct graph_value *v = out->input = graph_value_find(g, name);
+	struct graph_shape *shape = out->shape, rest;
+	int shapes = 0;
+	if (!v || !v->is_input) {
+		err_set(e, ERR_USAGE, "The profile \"%s\" names no input of the model.", profile);
+		return err_advise(e, "Write it as NAME:1x3x32,8x3x64,32x3x128: smallest, usual, largest.");
+	}
+	for (const char *p = colon + 1; p; shapes++) {
+		size_t n = strcspn(p, ",");
+		TRY(profile_shape(shapes < 3 ? &shape[shapes] : &rest, profile, p, n, v, a, e));
+		p = p[n] ? p + n + 1 : NULL;
+	}
+	if (shapes != 3)
+		return err_set(e, ERR_USAGE,
+		               "The profile \"%s\" has %d shape%s; it needs three: smallest, usual, largest.", profile,
+		               shapes, shapes == 1 ? "" : "s");
+	return check_extents(shape, profile, v, e);
+}
+
+/* ---- The points of a region's program. */
+
+struct known {
+	const char *symbol; /* of the graph */
+	int64_t value[TPAT_PROFILE_SHAPES];
+};
+
+struct tpat_extents {
+	struct {
+		VEC(struct known);
+	} known;
+	struct arena *arena;
+	int shape; /* which of the three is being evaluated */
+};
+
+int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
+                         struct err *e)
+{
+	struct tpat_extents *x = *out = NEW(a, struct tpat_extents);
+	x->arena = a;
+	for (int i = 0; i < profile->n; i++) {
+		struct tpat_profile p;
+		TRY(tpat_profile_read(&p, g, profile->at[i], a, e));
+		for (int k = 0; k < p.input->rank; k++) {
+			if (p.input->dim[k]->op != IR_SYMBOL)
+				continue;
+			struct known known = { .symbol = p.input->dim[k]->name };
+			for (int s = 0; s < TPAT_PROFILE_SHAPES; s++)
+				known.value[s] = p.shape[s].dim[k].value;
+			vec_push(a, &x->known, known);
+		}
+	}
+	return 0;
+}
+
+static bool known_value(void *user, const char *name, int64_t *value)
+{
+	const struct tpat_extents *x = user;
+	vec_each (k, &x->known)
+		if (strcmp(k->symbol, name) == 0) {
+			*value = k->value[x->shape];
+			return true;
+		}
+	return false;
+}
+
+/* The extent of the model at each point; false where the profiles do not say it. */
+static bool values_of(struct tpat_extents *x, expr extent, int64_t *value)
+{
+	for (x->shape = 0; x->shape < TPAT_PROFILE_SHAPES; x->shape++) {
+		int64_t *v = &value[x->shape];
+		if (!ir_eval_int(extent, known_value, x, v))
+			return false;
+		*v = *v < 1 ? 1 : *v;
+		if (x->shape && *v < v[-1]) /* N - M may fall where both rise */
+			*v = v[-1];
+	}
+	return true;
+}
+
+struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
+                                        const struct graph_region *r, struct ir_program *p)
+{
+	const struct sched_points usual = sched_usual_points(p, t);
+	const struct sched_target *any = &usual.target[0];
+	const char **symbol = NEWN(x->arena, const char *, any->extents + 1);
+	const int64_t **value = NEWN(x->arena, const int64_t *, any->extents + 1);
+	bool differ = false;
+	if (!x->known.n || usual.n != TPAT_PROFILE_SHAPES)
+		return usual;
+	for (int i = 0; i < any->extents; i++) {
+		int64_t *v = NEWN(x->arena, int64_t, TPAT_PROFILE_SHAPES);
+		int input, axis;
+		symbol[i] = any->extent[i].symbol;
+		bool found = ir_symbol_source(p, symbol[i], &input, &axis) && input < r->inputs.n &&
+		             axis < r->inputs.at[input]->rank && values_of(x, r->inputs.at[input]->dim[axis], v);
+		for (int s = 0; s < TPAT_PROFILE_SHAPES && !found; s++)
+			v[s] = usual.target[s].extent[i].value;
+		differ |= v[0] != v[TPAT_PROFILE_SHAPES - 1];
+		value[i] = v;
+	}
+	return sched_points_of(t, symbol, value, any->extents, differ ? TPAT_PROFILE_SHAPES : 1, differ, x->arena);
+}
