@@ -90,6 +90,13 @@ def counted():
                  [info("y", [None, None]), info("at", [None, None], ints), info("sum", [])])
 
 
+def totals():
+    """Rows and a sum over everything, of open extents: different schedules suit different ones."""
+    nodes = [helper.make_node("Softmax", ["x"], ["rows"], name="rows", axis=-1),
+             helper.make_node("ReduceSum", ["x"], ["total"], name="total", keepdims=0)]
+    return model(nodes, [info("x", ["N", "M"])], [info("rows", ["N", "M"]), info("total", [])])
+
+
 def one(op, inputs=("x",), outputs=("y",), domain="", **attrs):
     return helper.make_node(op, list(inputs), list(outputs), name="node", domain=domain, **attrs)
 
@@ -112,6 +119,7 @@ write("small.onnx", small_bytes)
 write("branches.onnx", branches())
 write("found.onnx", found())
 write("counted.onnx", counted())
+write("totals.onnx", totals())
 write("truncated.onnx", small_bytes[:len(small_bytes) // 2])
 write("empty.onnx", b"")
 write("random.onnx", numpy.random.default_rng(1).bytes(1000))

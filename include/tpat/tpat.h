@@ -107,7 +107,7 @@ struct tpat_build_options {
 	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: all */
 	const char *gpu;             /* that kernels are scheduled for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
-	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest; for the commands */
+	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest */
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
 	bool any_types;  /* do not refuse types that TensorRT lacks */

@@ -172,8 +172,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },
 		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
-		  "an input's smallest, usual and largest extents, for the\ncommand that is printed: "
-		  "x:1x3x32,8x3x64,32x3x128" },
+		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "
+		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },
 		{ "split", 0, CLI_FLAG, &o.split, NULL, "each plugin in a library of its own" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
