@@ -103,7 +103,7 @@ struct sched_points {
 	struct sched_target target[SCHED_MAX_POINTS];
 	int n, opt;
 };
-/* Points for a program of whose extents nothing is known, and one point where it has no symbols. */
+/* Points for a program of whose extents nothing is known; one point where it has no symbols, or extents come as data. */
 struct sched_points sched_usual_points(struct ir_program *p, const struct sched_target *t);
 /* The same symbols' extents at each point: `value` has n numbers a symbol. Memory is a's. */
 struct sched_points sched_points_of(const struct sched_target *t, const char *const *symbol, const int64_t *const *value, int symbols, int n, int opt,

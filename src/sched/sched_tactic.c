@@ -50,7 +50,8 @@ struct sched_points sched_usual_points(struct ir_program *p, const struct sched_
 			vec_push(p->arena, &symbol, name);
 			vec_push(p->arena, &value, usual);
 		}
-	if (!symbol.n)
+	/* What depends on numbers that are not known at launch is better done in one way: each way could need one more. */
+	if (!symbol.n || p->values.n)
 		return sched_points_of(t, NULL, NULL, 0, 1, 0, p->arena);
 	return sched_points_of(t, symbol.at, value.at, symbol.n, 3, 1, p->arena);
 }
