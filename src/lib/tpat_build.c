@@ -175,10 +175,10 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 		for (int i = 0; i < points.n; i++)
 			tactic.choice[i] = choice;
 	} else {
-		sched_tactics(p, &points, 0, 1, &tactic);
+		tactic = sched_tactic_best(p, &points);
 	}
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
-	m->plan = sched_plans(p, &points, &tactic, 1)[0];
+	m->plan = sched_plan(p, &points, &tactic);
 	return 0;
 }
 

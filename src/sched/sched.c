@@ -67,10 +67,11 @@ static double best_alone(const struct ir_program *p, const struct ir_stage *s, c
 	return best < 0 ? 0 : best;
 }
 
-int sched_rank(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-               struct sched_choice *out, double *cost)
+int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                  struct sched_choice *out)
 {
 	struct sched_choice one[SCHED_MAX_CHOICES];
+	double cost[SCHED_MAX_CHOICES];
 	int n = 0, place = place_of(p, s);
 	const char *why;
 	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
@@ -93,13 +94,6 @@ int sched_rank(const struct ir_program *p, const struct ir_stage *s, const struc
 	}
 	ck(n > 0);
 	return n;
-}
-
-int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                  struct sched_choice *out)
-{
-	double cost[SCHED_MAX_CHOICES];
-	return sched_rank(p, s, t, out, cost);
 }
 
 struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given)

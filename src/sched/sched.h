@@ -65,9 +65,7 @@ const struct sched_rule *sched_find(const char *name);
 int sched_span(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c);
 
 /* The choices for a stage, best first: by their estimate, less what the other stages that a choice makes would take at
- * best, in nanoseconds in `cost`. Never none. */
-int sched_rank(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-	       struct sched_choice *out, double *cost);
+ * best. Never none. */
 int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
 		  struct sched_choice *out);
 
@@ -106,8 +104,8 @@ struct sched_points {
 /* Points for a program of whose extents nothing is known; one point where it has no symbols, or extents come as data. */
 struct sched_points sched_usual_points(struct ir_program *p, const struct sched_target *t);
 /* The same symbols' extents at each point: `value` has n numbers a symbol. Memory is a's. */
-struct sched_points sched_points_of(const struct sched_target *t, const char *const *symbol, const int64_t *const *value, int symbols, int n, int opt,
-				    struct arena *a);
+struct sched_points sched_points_of(const struct sched_target *t, const char *const *symbol, const int64_t *const *value,
+				    int symbols, int n, int opt, struct arena *a);
 
 /* A tactic: what is decided for a whole program. For each point a list with one choice a stage; a null rule where the
  * choice for an earlier stage makes the stage. Lists may be the same at several points. */
@@ -115,16 +113,13 @@ struct sched_tactic {
 	const struct sched_choice *choice[SCHED_MAX_POINTS];
 };
 
-/* Up to k tactics, the first `given` of which are in `out` already (measured ones come first; of a given one, lists may be
- * null but for the usual point: the cost model decides there). Then follows the best by the cost model, then those that put
- * another choice in the place of the one that the best has for some stages, the exchange first by which most time could be
- * saved were the estimates wrong (sched_tactic.c). Returns how many there are, at least one; all differ at the usual point. */
-int sched_tactics(struct ir_program *p, const struct sched_points *points, int given, int k, struct sched_tactic *out);
+/* The best tactic by the cost model: at every point the best choices, or those of the usual point where these are hardly
+ * slower. */
+struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points);
 
-/* The tactics as plans of p, one each. Where a tactic decides differently at different points, the extents at run time say
- * which kernels run, by guards (sched_dispatch.c). A stage that is made in the same way in several tactics, or at several
- * points, has the same kernels there: the same name means the same function. */
-struct ir_plan **sched_plans(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic,
-			     int n);
+/* A tactic as a plan of p. Where it decides differently at different points, the extents at run time say which kernels run,
+ * by guards (sched_dispatch.c). A stage that is made in the same way at several points has the same kernels there: the same
+ * name means the same function. */
+struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic);
 
 #endif

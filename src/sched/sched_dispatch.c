@@ -209,19 +209,14 @@ static void add_part(struct dispatch *d, struct ir_plan *plan, const struct sche
 		vec_push(d->p->arena, &plan->steps, ways == 1 ? way[0].step[i] : join(d, way, ways, i));
 }
 
-struct ir_plan **sched_plans(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic,
-                             int n)
+struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic)
 {
-	struct ir_plan **plan = NEWN(p->arena, struct ir_plan *, n);
+	struct ir_plan *plan = NEW(p->arena, struct ir_plan);
 	struct dispatch d = { .p = p, .points = points, .all = NEW(p->arena, struct ir_plan) };
-	d.all->program = p;
-	for (int i = 0; i < n; i++) {
-		plan[i] = NEW(p->arena, struct ir_plan);
-		plan[i]->program = p;
-		for (int from = 0, to; from < p->stages.n; from = to) {
-			to = sched_part_end(p, tactic[i].choice, points->n, from);
-			add_part(&d, plan[i], &tactic[i], from, to);
-		}
+	d.all->program = plan->program = p;
+	for (int from = 0, to; from < p->stages.n; from = to) {
+		to = sched_part_end(p, tactic->choice, points->n, from);
+		add_part(&d, plan, tactic, from, to);
 	}
 	return plan;
 }

@@ -149,7 +149,7 @@ static void add_dispatch(struct job *j)
 	}
 	if (points.n == 1) /* no extent is open */
 		return;
-	v->plan = sched_plans(p, &points, &tactic, 1)[0];
+	v->plan = sched_plan(p, &points, &tactic);
 	vec_each(s, &p->stages)
 		v->may_race |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
 	j->variants++;
