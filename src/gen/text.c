@@ -118,6 +118,15 @@ static bool is_wide(expr e)
 	return wide;
 }
 
+/* CUDA's own thread and block numbers are unsigned. */
+static bool is_unsigned(const struct gen_text *g, expr e)
+{
+	bool found = e->op == IR_VAR && (strcmp(e->name, IR_THREAD) == 0 || strcmp(e->name, IR_BLOCK) == 0);
+	for (int i = 0; i < e->n && !found; i++)
+		found = is_unsigned(g, e->arg[i]);
+	return found && !g->kernel->index64 && !g->target->c;
+}
+
 static void call(struct gen_text *g, const char *function, int n, const expr *arg)
 {
 	str_printf(g->out, "%s(", function);
@@ -126,9 +135,10 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 			str_add(g->out, ", ");
 		/* Overloads are chosen by type: a plain number among 64-bit positions is one, too. */
 		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->c && !is_wide(arg[i]);
-		if (widen)
-			str_add(g->out, "(i64)");
-		print(g, arg[i], widen ? PREC_UNARY : 0);
+		bool sign = arg[i]->type == TYPE_INDEX && is_unsigned(g, arg[i]);
+		if (widen || sign)
+			str_add(g->out, widen ? "(i64)" : "(int)");
+		print(g, arg[i], widen || sign ? PREC_UNARY : 0);
 	}
 	str_add(g->out, ")");
 }

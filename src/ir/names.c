@@ -298,7 +298,7 @@ static const char *const words[] = {
 	"rough_reciprocal",
 	"key",
 	"keys",
-	"found",
+	"loaded",
 	"own",
 	"from",
 	"vector",

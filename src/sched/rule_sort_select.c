@@ -106,8 +106,8 @@ static void emit_found_keys(struct select *x, struct ir_block *b, const struct i
 	struct ir_program *p = x->p;
 	struct ir_stmt *read = emit_lambda(p, b, "keys");
 	expr at = ir_binary(IR_ADD, from, emit_parameter(p, read, TYPE_INDEX, "r", extent));
-	emit_parameter(p, read, buf->type, "(&found)[1]", NULL);
-	emit_set(p, read->body, "found", ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
+	emit_parameter(p, read, buf->type, "(&loaded)[1]", NULL);
+	emit_set(p, read->body, "loaded", ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
 }
 
 /* bool: whether rows are made of whole vectors; null: always. */

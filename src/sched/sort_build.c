@@ -222,7 +222,7 @@ void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *
 	struct ir_stmt *keys = emit_lambda(p, b, "keys");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
-	const char *function = key_function(row), *found = arena_printf(p->arena, "(&found)[%d]", width);
+	const char *function = key_function(row), *found = arena_printf(p->arena, "(&loaded)[%d]", width);
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
 	emit_parameter(p, keys, sort_key_type(s), found, NULL);
 	if (width > 1) {
@@ -240,7 +240,7 @@ void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *
 		body = emit_unrolled(p, body, "item", width, &item);
 	}
 	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
-	add_text(p, put, width > 1 ? "found[item]" : "found[0]");
+	add_text(p, put, width > 1 ? "loaded[item]" : "loaded[0]");
 	add_value(p, put, sort_value_at(&here, ir_binary(IR_ADD, r, item)));
 }
 

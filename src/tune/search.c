@@ -140,26 +140,28 @@ const struct tune_trial *tune_search_find(const struct tune_search *s, struct tu
 	return q && q->answered ? &q->trial : NULL;
 }
 
-static bool before(const struct tune_trial *x, const struct tune_trial *y)
+/* Of equal times, what was asked first. */
+static bool before(const struct tune_search *s, int x, int y)
 {
-	return x->ns < y->ns;
+	double a = s->all.at[x]->trial.ns, b = s->all.at[y]->trial.ns;
+	return a < b || (a == b && x < y);
 }
 
 const struct tune_trial *tune_search_ranked(const struct tune_search *s, int k)
 {
-	const struct tune_trial *last = NULL, *next = NULL;
+	int last = -1, next = -1;
 	for (int i = 0; i <= k; i++, last = next) {
-		next = NULL;
-		vec_each (q, &s->all) {
-			const struct tune_trial *t = &(*q)->trial;
-			bool behind = !last || before(last, t) || (last->ns == t->ns && last < t);
-			if ((*q)->answered && t->status == TUNE_OK && t != last && behind && (!next || before(t, next)))
-				next = t;
+		next = -1;
+		for (int q = 0; q < s->all.n; q++) {
+			const struct asked *x = s->all.at[q];
+			if (x->answered && x->trial.status == TUNE_OK && (last < 0 || before(s, last, q)) &&
+			    (next < 0 || before(s, q, next)))
+				next = q;
 		}
-		if (!next)
+		if (next < 0)
 			return NULL;
 	}
-	return last;
+	return &s->all.at[last]->trial;
 }
 
 /* ---- Questions. */

@@ -14,12 +14,12 @@ void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
 {
 	__shared__ sort_kept<u16, 1024> kept;
 	const int row = blockIdx.x;
-	const auto keys = [&](int r, u16 (&found)[8]) {
+	const auto keys = [&](int r, u16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			put_key_descending(found[item], scores_v1[item]);
+			put_key_descending(loaded[item], scores_v1[item]);
 		}
 	};
 	const auto place = [&](int r) {
@@ -249,12 +249,12 @@ void sorts_top_64(const f16 *__restrict__ scores, i64 *__restrict__ top, i64 N)
 {
 	__shared__ sort_kept<u16, 1024> kept;
 	const i64 row = (i64)blockIdx.x;
-	const auto keys = [&](i64 r, u16 (&found)[8]) {
+	const auto keys = [&](i64 r, u16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			put_key_descending(found[item], scores_v1[item]);
+			put_key_descending(loaded[item], scores_v1[item]);
 		}
 	};
 	const auto place = [&](i64 r) {

@@ -143,6 +143,11 @@ static const struct schedule_case schedule_cases[] = {
 			       "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
 			       "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
 			       "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n", { "" } },
+	/* As many columns as a division gives: blocks are numbered by it. */
+	{ "convolution_halved", "(x: u8[1,3,W], weight: i8[20,3,3]) -> (y: i32[1,20,floordiv(W - 1, 2) + 1])\n"
+				"  y: i32[1,20,floordiv(W - 1, 2) + 1] = sum (i, j, k | r<3, s<3) select(and(0 <= 2 * k + s - 1, "
+				"2 * k + s - 1 < W), i32(x[i, r, 2 * k + s - 1]) * i32(weight[j, r, s]), i32(0))\n",
+	  { "W=20", "W=7" } },
 	{ "product_short", "(a: f16[B,16,64], b: f16[B,64,M]) -> (y: f16[B,16,M])\n"
 			   "  y: f16[B,16,M] = sum (i, j, k | r<64) f32(a[i, j, r]) * f32(b[i, r, k])\n",
 	  { "B=2 M=8", "B=1 M=3" } },
