@@ -195,6 +195,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	x.keys = c->param[0];
 	x.parts = c->param[2];
 	x.width = sort_width(p, s);
+	while (x.width > c->param[3]) /* a turn takes whole vectors */
+		x.width /= 2;
 	x.rows = sort_count(p, s);
 	x.n = s->space[0];
 	x.k = s->out->dim[s->axis];
