@@ -289,7 +289,6 @@ static const char *const words[] = {
 	"own_row",
 	"in_row",
 	"first",
-	"item",
 	"kept",
 	"quotient",
 	"one_plus_erf",
@@ -300,13 +299,10 @@ static const char *const words[] = {
 	"keys",
 	"loaded",
 	"own",
-	"from",
 	"vector",
-	"place",
 	"put",
 	"shared",
 	"sorted",
-	"tile",
 	NULL,
 };
 

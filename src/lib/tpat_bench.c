@@ -7,7 +7,7 @@
 #include "check/verify.h"
 #include "tune/tune.h"
 
-enum { REPEATS = 25, MEGABYTE = 1 << 20 };
+enum { REPEATS = 25 };
 
 struct bench {
 	const struct tpat_bench_options *o;
@@ -29,14 +29,6 @@ static void clean_up(void *arg)
 	onnx_model_free(b->model);
 }
 
-static const char *tensors_text(const struct tensor *t, int n, struct arena *a)
-{
-	struct str s = str_new(a);
-	for (int i = 0; i < n; i++)
-		str_printf(&s, "%s%s", i ? ", " : "", tensor_describe(&t[i], a));
-	return str_text(&s);
-}
-
 static const char *schedule_text(const struct ir_plan *plan, struct arena *a)
 {
 	struct str s = str_new(a);
@@ -45,12 +37,6 @@ static const char *schedule_text(const struct ir_plan *plan, struct arena *a)
 		str_printf(&s, "%s%s%s%s", s.n ? "; " : "", k->rule, *k->params ? ": " : "", k->params);
 	}
 	return str_text(&s);
-}
-
-/* More than any cache holds; the processor is there to try things out. */
-static size_t rotated(const struct bench *b)
-{
-	return (size_t)(b->dev->props.arch ? 256 : 32) * MEGABYTE;
 }
 
 static int measure(struct bench *b, struct tpat_timing *t, const struct ir_program *p, const struct tensor *in,
@@ -64,7 +50,7 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct ir_progr
 	const char *worst;
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
-	TRY(tune_runner_new(r, b->dev, plan, inputs, rotated(b), NULL, scratch, e));
+	TRY(tune_runner_new(r, b->dev, plan, inputs, tune_rotated_bytes(b->dev->props.arch), NULL, scratch, e));
 	t->schedule = schedule_text(plan, b->arena);
 	t->kernels = tune_runner_kernels(*r);
 	t->bytes = tune_runner_bytes(*r);
@@ -91,8 +77,8 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 			TRY(graph_constant(&input[i].tensor, b->graph, region->inputs.at[i], e));
 	}
 	TRY(verify_draw(in, want, &c, 0, scratch, e));
-	t->inputs = tensors_text(in, p->inputs.n, b->arena);
-	t->outputs = tensors_text(want, p->outputs.n, b->arena);
+	t->inputs = tpat_tensors_text(in, p->inputs.n, b->arena);
+	t->outputs = tpat_tensors_text(want, p->outputs.n, b->arena);
 	int rc = measure(b, t, p, in, b->o->unchecked ? NULL : want, &r, scratch, e);
 	tune_runner_free(r);
 	return rc;
@@ -142,7 +128,7 @@ static int bench_model(struct bench *b)
 	TRY(dev_open(&b->dev, device, header->text, b->err));
 	b->result->device = arena_strdup(b->arena, b->dev->props.name);
 	struct arena *scratch = arena_new();
-	int rc = tune_copy_rate(b->dev, &b->result->bytes_per_ns, rotated(b) / 2, scratch, b->err);
+	int rc = tune_copy_rate(b->dev, &b->result->bytes_per_ns, tune_rotated_bytes(b->dev->props.arch) / 2, scratch, b->err);
 	arena_free(scratch);
 	TRY(rc);
 	return bench_all(b);

@@ -52,6 +52,8 @@ int tpat_parse_shape(struct graph_shape *out, const char *text, struct arena *a,
 /* The architectures that `asked` names; needs NVRTC, and a GPU for "native". */
 int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
                      struct err *e);
+/* "f32[4,3], f32[3]": types and extents of tensors. */
+const char *tpat_tensors_text(const struct tensor *t, int n, struct arena *a);
 /* "types of these values", for messages and lists: "f32[N,3], f32[3]". */
 const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct arena *a);
 

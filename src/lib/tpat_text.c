@@ -130,6 +130,14 @@ int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strin
 	return 0;
 }
 
+const char *tpat_tensors_text(const struct tensor *t, int n, struct arena *a)
+{
+	struct str s = str_new(a);
+	for (int i = 0; i < n; i++)
+		str_printf(&s, "%s%s", i ? ", " : "", tensor_describe(&t[i], a));
+	return str_text(&s);
+}
+
 const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct arena *a)
 {
 	struct str s = str_new(a);

@@ -10,7 +10,7 @@
 #include "db/db.h"
 #include "tune/tuner.h"
 
-enum { MEGABYTE = 1 << 20, SUGGESTIONS = 8, DEFAULT_SECONDS = 60 };
+enum { SUGGESTIONS = 8, DEFAULT_SECONDS = 60 };
 
 struct tuning {
 	const struct tpat_tune_options *o;
@@ -135,14 +135,6 @@ static void recall(struct job *j, struct tune_search *search)
 
 /* ---- One region. */
 
-static const char *tensors_text(const struct tensor *t, int n, struct arena *a)
-{
-	struct str s = str_new(a);
-	for (int i = 0; i < n; i++)
-		str_printf(&s, "%s%s", i ? ", " : "", tensor_describe(&t[i], a));
-	return str_text(&s);
-}
-
 /* The program's first line, for people who read the database. */
 static const char *name_of(const struct ir_program *p, struct arena *a)
 {
@@ -192,8 +184,8 @@ static int draw_inputs(struct job *j, const struct graph_region *region, struct 
 			TRY(graph_constant(&input[i].tensor, j->t->graph, region->inputs.at[i], e));
 	}
 	TRY(verify_draw(j->in, j->want, &c, 0, j->arena, e));
-	j->out->inputs = tensors_text(j->in, inputs, j->t->arena);
-	j->out->outputs = tensors_text(j->want, j->program->outputs.n, j->t->arena);
+	j->out->inputs = tpat_tensors_text(j->in, inputs, j->t->arena);
+	j->out->outputs = tpat_tensors_text(j->want, j->program->outputs.n, j->t->arena);
 	return 0;
 }
 
@@ -246,7 +238,7 @@ static void tune(struct job *j)
 		           .want = j->want,
 		           .device = t->device_name,
 		           .arch = t->device.props.arch,
-		           .rotate = (size_t)(t->device.props.arch ? 256 : 32) * MEGABYTE,
+		           .rotate = tune_rotated_bytes(t->device.props.arch),
 		           .folder = t->folder },
 		.search = search,
 		.seconds = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS,
@@ -352,7 +344,7 @@ static int open_all(struct tuning *t)
 	else
 		TRY(tpat_choose_all(&t->regions, t->graph, t->arena, t->err));
 	TRY(tpat_db_path(&t->result->db, o->db, t->arena, t->err));
-	size_t cache = (size_t)(strcmp(t->device_name, "cpu") == 0 ? 16 : 128) * MEGABYTE;
+	size_t cache = tune_rotated_bytes(strcmp(t->device_name, "cpu") != 0) / 2;
 	return tune_probe(&t->device, t->device_name, cache, t->err) < 0 ? no_device(t) : 0;
 }
 

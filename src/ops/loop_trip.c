@@ -114,24 +114,9 @@ static expr of_buffer(const struct loop_trip *t, const struct ir_buffer *b, int 
 
 /* ---- Solving for the turn. */
 
-struct turn_is {
-	expr turn, value;
-};
-
-static expr put_turn(void *user, struct ir_pool *pool, expr e, const expr *arg)
-{
-	const struct turn_is *x = user;
-
-	(void)pool;
-	(void)arg;
-	return e == x->turn ? x->value : NULL;
-}
-
 static expr at_turn(const struct loop_trip *t, expr e, int64_t turn)
 {
-	struct turn_is x = { t->loop->turn, idx(t->l, turn) };
-
-	return ir_copy(t->l->program->pool, e, put_turn, &x);
+	return lower_at_turn(t->loop, e, idx(t->l, turn));
 }
 
 /* What is positive as long as the comparison holds: b - a of a < b. */

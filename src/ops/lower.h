@@ -231,6 +231,8 @@ void lower_next(struct lower *l, struct lower_loop *loop, struct value state, st
 /* `from` of each turn, one behind the other along a first axis of `extent`: at position `at`. */
 struct value lower_collect(struct lower *l, struct lower_loop *loop, const char *name, expr at, expr extent,
 			   struct value from);
+/* `e` of the loop's body in the turn `turn`. */
+expr lower_at_turn(const struct lower_loop *loop, expr e, expr turn);
 /* The number of turns, once the body told it: before what is collected. */
 void lower_trip(struct lower *l, struct lower_loop *loop, expr trip);
 /* Turns go on only while `cond` holds: a bool without axes, of states. */

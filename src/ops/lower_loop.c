@@ -72,6 +72,13 @@ static expr put_turn(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	return e == x->from ? x->to : NULL;
 }
 
+expr lower_at_turn(const struct lower_loop *loop, expr e, expr turn)
+{
+	struct turn_swap x = { loop->turn, turn };
+
+	return ir_copy(e->pool, e, put_turn, &x);
+}
+
 static void put_turn_in(void *user, expr *slot, const char *role)
 {
 	(void)role;

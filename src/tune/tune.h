@@ -24,6 +24,12 @@ int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_pla
 		    size_t rotate, const struct tune_code *code, struct arena *a, struct err *e);
 void tune_runner_free(struct tune_runner *r); /* null is fine */
 
+/* What inputs and outputs shall span together: more than any GPU's cache holds; the processor is there to try things out. */
+static inline size_t tune_rotated_bytes(bool gpu)
+{
+	return (size_t)(gpu ? 256 : 32) << 20;
+}
+
 /* The bytes that must move: each input read once, each output written once. */
 double tune_runner_bytes(const struct tune_runner *r);
 int tune_runner_kernels(const struct tune_runner *r); /* launches of one run */
