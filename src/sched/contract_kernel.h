@@ -1,0 +1,80 @@
+/* Inside the contract rules: the parts that kernels of contractions are put together from. contract_place.c: where a block's
+ * tile is, and its elements on one processor; contract_load.c: tiles of operands; contract_emit.c: the products;
+ * contract_store.c: what is made of their sums. */
+#ifndef TPAT_SCHED_CONTRACT_KERNEL_H
+#define TPAT_SCHED_CONTRACT_KERNEL_H
+
+#include "sched/contract.h"
+
+enum { WARP = 32, TILE = 16 /* rows of a product; columns of two */ };
+
+struct contract_kernel {
+	const struct contract *c;
+	struct ir_program *p;
+	struct contract_shape shape;
+	const char *header;         /* that has the functions called */
+	bool fast;                  /* with vectors */
+	expr axis[2 * IR_MAX_RANK]; /* values of axes, where they are known */
+	expr all;                   /* an element's sum */
+	const char *made[CONTRACT_STAGES];
+};
+
+#define text(k, ...) arena_printf((k)->p->arena, __VA_ARGS__)
+
+static inline expr index_(const struct contract_kernel *k, int64_t x)
+{
+	return ir_index(k->p->pool, x);
+}
+
+static inline expr plus(expr a, expr b)
+{
+	return ir_binary(IR_ADD, a, b);
+}
+
+static inline expr var(const struct contract_kernel *k, const char *name, expr extent)
+{
+	return ir_var(k->p->pool, TYPE_INDEX, name, extent);
+}
+
+static inline struct ir_block *unrolled(const struct contract_kernel *k, struct ir_block *b, const char *name, int from, int to,
+                                        int step)
+{
+	struct ir_block *body = emit_for(k->p, b, name, index_(k, from), index_(k, to), index_(k, step));
+	b->at[b->n - 1].width = 1;
+	return body;
+}
+
+static inline bool divides(expr extent, int tile)
+{
+	int64_t n;
+	return ir_const_int(extent, &n) && n % tile == 0;
+}
+
+/* Names for a group's axes, given the position over all of them; for those summed over. Only of axes in `used`. */
+void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
+                            const bool *used);
+void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used);
+/* Where the block's tile begins; with `warps`, a warp's part of it. */
+void contract_declare_place(struct contract_kernel *k, struct ir_block *b, bool warps);
+/* The block's elements, one after the other. */
+void contract_serial_block(struct contract_kernel *k, struct ir_block *b);
+
+/* Operands: by their side, 0 the left one. */
+extern const char *const contract_side_name[2];
+enum contract_way contract_way_of(const struct contract_kernel *k, int side);
+const char *contract_tile_type(const struct contract_kernel *k, int side);
+/* What a tile needs before the first is asked for. */
+void contract_begin_loads(struct contract_kernel *k, struct ir_block *b);
+/* Asks for a tile, from `depth` on, into the slot; what goes through registers arrives with the put. */
+void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, const char *slot, expr depth);
+void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, const char *slot);
+
+/* Results. */
+const char *contract_sum_type(const struct contract_kernel *k);
+void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width);
+void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b);
+bool contract_has_zeros(const struct contract_kernel *k);
+/* sum[part][8 columns] of every warp, through the memory called `shared`, which nobody reads any more then. */
+void contract_store_results(struct contract_kernel *k, struct ir_block *b, const char *shared);
+
+#endif

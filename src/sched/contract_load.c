@@ -1,0 +1,94 @@
+/* Contractions: tiles of operands, from tensors into shared memory. See contract_kernel.h, and tpat_mma.h for the functions that
+ * are called. */
+#include "sched/contract_kernel.h"
+
+enum contract_way contract_way_of(const struct contract_kernel *k, int side)
+{
+	return k->fast ? k->c->side[side].way : CONTRACT_GATHER;
+}
+
+static int outer_size(const struct contract_kernel *k, int side)
+{
+	return side ? k->shape.columns : k->shape.rows;
+}
+
+const char *contract_tile_type(const struct contract_kernel *k, int side)
+{
+	int outer = outer_size(k, side), depth = k->shape.depth;
+	bool turned = contract_way_of(k, side) == CONTRACT_TURNED;
+	return text(k, "%s, %d, %d", type_name(k->c->side[side].type), turned ? depth : outer, turned ? outer : depth);
+}
+
+const char *const contract_side_name[2] = { "left", "right" };
+
+/* The function that says where elements are, or what. */
+static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
+{
+	const struct contract *c = k->c;
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	enum contract_way way = contract_way_of(k, side);
+	const char *name = side ? "column" : "row";
+	expr value = c->side[side].value, inside = ir_int(k->p->pool, TYPE_BOOL, 1);
+	bool used[2 * IR_MAX_RANK] = { false };
+	struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_at", contract_side_name[side]));
+	expr outer, depth;
+	if (way == CONTRACT_TURNED) {
+		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
+		outer = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]);
+	} else {
+		outer = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]);
+		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
+	}
+	mark_axes(way == CONTRACT_GATHER ? value : ir_flat(k->p->pool, value->buf, value->arg), used);
+	contract_declare_group(k, f->body, own, outer, used);
+	contract_declare_depth(k, f->body, depth, used);
+	if (!divides(c->extent[own], outer_size(k, side)))
+		inside = ir_binary(IR_LT, var(k, name, NULL), c->extent[own]);
+	if (!divides(c->depth, k->shape.depth))
+		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "depth", NULL), c->depth));
+	struct axes here = { .value = k->axis };
+	expr what = to_kernel(k->p, value, &here), none = index_(k, -1);
+	if (way == CONTRACT_GATHER)
+		none = ir_const(k->p->pool, c->side[side].type, 0);
+	else
+		what = what->arg[0];
+	f->value = ir_select(inside, what, none);
+}
+
+/* Asks for a tile, from `depth` on, into the slot; what goes through registers arrives with contract_emit_put(). */
+void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, const char *slot, expr depth)
+{
+	expr first = var(k, side ? "first_column" : "first_row", NULL);
+	enum contract_way way = contract_way_of(k, side);
+	const char *name = contract_side_name[side];
+	struct ir_stmt *call;
+	if (way == CONTRACT_GATHER) {
+		call = emit_invoke(k->p, b, text(k, "%s_next.fetch", name), k->header);
+	} else {
+		call = emit_invoke(k->p, b, text(k, "tile_copy<%d>", k->shape.threads), k->header);
+		add_text(k->p, call, text(k, "%s_tile[%s]", name, slot));
+		add_address(k->p, call, k->c->side[side].value->buf, index_(k, 0), false);
+	}
+	add_value(k->p, call, way == CONTRACT_TURNED ? depth : first);
+	add_value(k->p, call, way == CONTRACT_TURNED ? first : depth);
+	add_text(k->p, call, text(k, "%s_at", name));
+}
+
+void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, const char *slot)
+{
+	if (contract_way_of(k, side) != CONTRACT_GATHER)
+		return;
+	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "%s_next.put", contract_side_name[side]), k->header);
+	add_text(k->p, call, text(k, "%s_tile[%s]", contract_side_name[side], slot));
+}
+
+
+void contract_begin_loads(struct contract_kernel *k, struct ir_block *b)
+{
+	for (int side = 0; side < 2; side++)
+		emit_at(k, b, side);
+	for (int side = 0; side < 2; side++)
+		if (contract_way_of(k, side) == CONTRACT_GATHER)
+			emit_local(k->p, b, text(k, "tile_gather<%d, %s>", k->shape.threads, contract_tile_type(k, side)),
+			           text(k, "%s_next", contract_side_name[side]));
+}

@@ -1,0 +1,91 @@
+/* Contractions: axes by their positions, where a block's tile is, and a block's elements on one processor. See
+ * contract_kernel.h. */
+#include "sched/contract_kernel.h"
+
+#include "ir/axis_names.h"
+
+/* Names for a group's axes, given the position over all of them. */
+void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
+                            const bool *used)
+{
+	const struct contract *c = k->c;
+	expr extent[IR_MAX_RANK], value[IR_MAX_RANK] = { NULL };
+	const char *name[IR_MAX_RANK];
+	bool met[IR_MAX_RANK];
+	for (int i = 0; i < c->axes[g]; i++) {
+		extent[i] = c->s->out->dim[c->axis[g][i]];
+		name[i] = ir_axis_names[0][c->axis[g][i]];
+		met[i] = used[c->axis[g][i]];
+	}
+	declare_axes(k->p, b, position, c->axes[g], extent, name, met, value);
+	for (int i = 0; i < c->axes[g]; i++)
+		k->axis[c->axis[g][i]] = value[i];
+}
+
+void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used)
+{
+	const struct ir_stage *s = k->c->s;
+	int rank = s->out->rank;
+	declare_axes(k->p, b, position, s->space_rank, s->space, ir_axis_names[1], used + rank, k->axis + rank);
+}
+
+/* Where the block's tile begins; a warp's part of it. */
+void contract_declare_place(struct contract_kernel *k, struct ir_block *b, bool warps)
+{
+	const struct contract_shape *s = &k->shape;
+	const struct contract *c = k->c;
+	expr across = ceil_div(k->p, c->extent[CONTRACT_COLUMN], s->columns);
+	expr down = ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows), each = ir_binary(IR_MUL, across, down);
+	expr block = var(k, IR_BLOCK, ir_binary(IR_MUL, c->extent[CONTRACT_BATCH], each));
+	expr warp = ir_binary(IR_FLOORDIV, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
+	bool all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	emit_constant(k->p, b, "first_column",
+	              ir_binary(IR_MUL, ir_binary(IR_MOD, block, across), index_(k, s->columns)), NULL);
+	emit_constant(k->p, b, "first_row",
+	              ir_binary(IR_MUL, ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down), index_(k, s->rows)),
+	              NULL);
+	if (!ir_is_int(c->extent[CONTRACT_BATCH], 1))
+		emit_constant(k->p, b, "batch", ir_binary(IR_FLOORDIV, block, each), NULL);
+	contract_declare_group(k, b, CONTRACT_BATCH, var(k, "batch", c->extent[CONTRACT_BATCH]), all);
+	if (!warps)
+		return;
+	emit_constant(k->p, b, "warp_row",
+	              ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, warp, index_(k, s->warps_across)), index_(k, s->warp_rows)),
+	              NULL);
+	emit_constant(k->p, b, "warp_column",
+	              ir_binary(IR_MUL, ir_binary(IR_MOD, warp, index_(k, s->warps_across)), index_(k, s->warp_columns)), NULL);
+}
+
+/* ---- The same block's elements on one processor. */
+
+static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *b, const char *name, enum contract_group g,
+                                    int size, const char *first_name)
+{
+	expr first = var(k, first_name, NULL);
+	return emit_for(k->p, b, name, first, ir_binary(IR_MIN, k->c->extent[g], plus(first, index_(k, size))), index_(k, 1));
+}
+
+void contract_serial_block(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract *c = k->c;
+	struct ir_program *p = k->p;
+	bool used[2 * IR_MAX_RANK] = { false }, all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	contract_declare_place(k, b, false);
+	struct ir_block *in = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, "first_row");
+	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
+	in = serial_loop(k, in, "column", CONTRACT_COLUMN, k->shape.columns, "first_column");
+	contract_declare_group(k, in, CONTRACT_COLUMN, var(k, "column", c->extent[CONTRACT_COLUMN]), all);
+	struct accumulator a = accumulator_begin(p, in, c->s);
+	struct ir_block *sum = emit_for(p, in, "depth", index_(k, 0), c->depth, index_(k, 1));
+	mark_axes(c->s->value, used);
+	contract_declare_depth(k, sum, var(k, "depth", c->depth), used);
+	struct axes here = { .value = k->axis };
+	accumulate(&a, sum, to_kernel(p, c->s->value, &here), NULL);
+	k->all = a.value;
+	contract_make_element(k, in, 1);
+}
+

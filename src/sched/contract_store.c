@@ -1,0 +1,201 @@
+/* Contractions: what is made of sums, less what zero points add to them, and where it goes. See contract_kernel.h. */
+#include "sched/contract_kernel.h"
+
+const char *contract_sum_type(const struct contract_kernel *k)
+{
+	return k->c->s->value->type == TYPE_F32 ? "float" : "int";
+}
+
+/* ---- Zero points: sum over k of (a - p) (b - q) = sum of a b - q * sum of a - p * sum of b + depth * p * q. */
+
+bool contract_has_zeros(const struct contract_kernel *k)
+{
+	return k->c->side[0].zero || k->c->side[1].zero;
+}
+
+void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract_shape *s = &k->shape;
+	const struct contract *c = k->c;
+	for (int side = 0; side < 2; side++) {
+		enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+		const char *name = side ? "column" : "row";
+		bool used[2 * IR_MAX_RANK] = { false };
+		struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_zero", contract_side_name[side]));
+		expr at = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]), none = ir_int(k->p->pool, TYPE_I32, 0);
+		f->value = none;
+		if (c->side[side].zero) {
+			mark_axes(c->side[side].zero, used);
+			contract_declare_group(k, f->body, own, at, used);
+			struct axes here = { .value = k->axis };
+			f->value = ir_select(ir_binary(IR_LT, var(k, name, NULL), c->extent[own]),
+			                     to_kernel(k->p, c->side[side].zero, &here), none);
+		}
+		emit_local(k->p, b, "mma_sum<int>",
+		           text(k, "%s_sum[%d] = {}", contract_side_name[side], side ? s->warp_columns / 8 : s->warp_rows / TILE));
+	}
+}
+
+static void take_zeros(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract_shape *s = &k->shape;
+	struct ir_block *row = unrolled(k, b, "row", 0, s->warp_rows / TILE, 1);
+	struct ir_block *in = unrolled(k, row, "column", 0, s->warp_columns / 8, 1);
+	struct ir_stmt *call = emit_invoke(k->p, in, "sums_less_zeros", k->header);
+	add_text(k->p, call, "sum[row][column]");
+	add_text(k->p, call, "left_sum[row]");
+	add_text(k->p, call, "right_sum[column]");
+	add_text(k->p, call, "first_row + warp_row + 16 * row");
+	add_text(k->p, call, "first_column + warp_column + 8 * column");
+	add_value(k->p, call, k->c->depth);
+	add_text(k->p, call, "left_zero");
+	add_text(k->p, call, "right_zero");
+}
+
+/* ---- Results. */
+
+/* What stages before this one in the kernel made of the same element. */
+static expr at_hand(void *user, expr e, expr flat)
+{
+	const struct contract_kernel *k = user;
+	(void)flat;
+	for (int i = 0; i < k->c->stages; i++)
+		if (k->c->made[i]->out == e->buf && k->made[i])
+			return ir_var(k->p->pool, e->type, k->made[i], NULL);
+	return NULL;
+}
+
+/* The element of every stage, given its axes and its sum: declared, and stored or put into the stage's vector. */
+void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width)
+{
+	const struct contract *c = k->c;
+	struct ir_program *p = k->p;
+	for (int i = 0; i < c->stages; i++) {
+		const struct ir_stage *s = c->made[i];
+		struct axes here = { .value = k->axis, .load = at_hand, .user = k, .acc = k->all };
+		expr value = s->kind == IR_MAP ? s->value
+		             : s->post         ? s->post
+		                               : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
+		value = to_kernel(p, value, &here);
+		k->made[i] = text(k, "this_%s", s->out->name);
+		emit_constant(p, b, k->made[i], value, NULL);
+		if (!stage_is_stored(p, c->made, c->stages, i))
+			continue;
+		expr made = ir_var(p->pool, s->out->type, k->made[i], NULL);
+		if (width == 1) {
+			emit_store(p, b, s->out, ir_flat(p->pool, s->out, k->axis), made);
+			continue;
+		}
+		struct ir_stmt *set = emit(p, b, IR_SET);
+		set->name = text(k, "%s_v", s->out->name);
+		set->at = var(k, "item", index_(k, width));
+		set->value = made;
+	}
+	for (int i = 0; i < c->stages; i++)
+		k->made[i] = NULL;
+}
+
+/* Axes that elements of results are asked for by. */
+static void axes_of_results(const struct contract *c, bool *used, bool positions)
+{
+	for (int i = 0; i < c->stages; i++) {
+		const struct ir_stage *s = c->made[i];
+		if (s->kind == IR_MAP || s->post)
+			mark_axes(s->kind == IR_MAP ? s->value : s->post, used);
+	}
+	for (int i = 0; positions && i < c->s->out->rank; i++)
+		used[i] = true;
+}
+
+/* The vectors of one row that a lane has: one after the other. */
+static void make_vector(struct contract_kernel *k, struct ir_block *b, int width)
+{
+	const struct contract *c = k->c;
+	struct ir_program *p = k->p;
+	bool used[2 * IR_MAX_RANK] = { false }, all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	struct ir_block *in = b;
+	expr column = var(k, "column", c->extent[CONTRACT_COLUMN]);
+	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
+	expr first = NULL;
+	if (width > 1) {
+		for (int i = 0; i < c->stages; i++) {
+			if (!stage_is_stored(p, c->made, c->stages, i))
+				continue;
+			struct ir_stmt *array = emit(p, in, IR_ARRAY);
+			array->name = text(k, "%s_v", c->made[i]->out->name);
+			array->type = c->made[i]->out->type;
+			array->width = width;
+		}
+		axes_of_results(c, used, false);
+		struct ir_block *items = unrolled(k, in, "item", 0, width, 1);
+		contract_declare_group(k, items, CONTRACT_COLUMN, plus(column, var(k, "item", index_(k, width))), used);
+		for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* what is not met may be anything */
+			if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
+				k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
+		k->all = ir_var(p->pool, c->s->value->type, "sums[item]", NULL);
+		contract_make_element(k, items, width);
+		contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
+		first = ir_flat(p->pool, c->s->out, k->axis);
+		for (int i = 0; i < c->stages; i++) {
+			if (!stage_is_stored(p, c->made, c->stages, i))
+				continue;
+			struct ir_stmt *store = emit(p, in, IR_STORE_VECTOR);
+			store->name = text(k, "%s_v", c->made[i]->out->name);
+			store->type = c->made[i]->out->type;
+			store->width = width;
+			store->buf = flat_view(p, c->made[i]->out);
+			store->at = first;
+		}
+		return;
+	}
+	contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
+	k->all = ir_var(p->pool, c->s->value->type, "sums[0]", NULL);
+	contract_make_element(k, in, 1);
+}
+
+void contract_store_results(struct contract_kernel *k, struct ir_block *b, const char *shared)
+{
+	const struct contract_shape *s = &k->shape;
+	const struct contract *c = k->c;
+	struct ir_program *p = k->p;
+	int width = k->fast ? c->width : 1, pieces = s->warp_columns / width;
+	expr lane = ir_binary(IR_MOD, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
+	expr piece = var(k, "piece", index_(k, TILE * pieces)), across = index_(k, pieces), inside;
+	if (contract_has_zeros(k))
+		take_zeros(k, b);
+	emit_comment(p, b, "all products are summed up: the tiles' memory is free");
+	emit_invoke(p, b, "copy_wait<0>", k->header);
+	emit(p, b, IR_SYNC);
+	struct ir_block *in = unrolled(k, b, "part", 0, s->warp_rows / TILE, 1);
+	expr part = var(k, "part", index_(k, s->warp_rows / TILE));
+	struct ir_stmt *call = emit_invoke(p, in, "sums_put", k->header);
+	add_text(p, call, shared);
+	add_text(p, call, "sum[part]");
+	in = emit_for(p, in, "piece", lane, index_(k, TILE * pieces), index_(k, WARP));
+	expr row = ir_binary(IR_FLOORDIV, piece, across);
+	expr column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width));
+	emit_constant(p, in, "row",
+	              plus(plus(var(k, "first_row", NULL), var(k, "warp_row", NULL)),
+	                   plus(ir_binary(IR_MUL, part, index_(k, TILE)), row)),
+	              NULL);
+	emit_constant(p, in, "column", plus(plus(var(k, "first_column", NULL), var(k, "warp_column", NULL)), column), NULL);
+	inside = ir_int(p->pool, TYPE_BOOL, 1);
+	if (!divides(c->extent[CONTRACT_ROW], s->rows))
+		inside = ir_binary(IR_LT, var(k, "row", NULL), c->extent[CONTRACT_ROW]);
+	if (!divides(c->extent[CONTRACT_COLUMN], s->columns))
+		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "column", NULL), c->extent[CONTRACT_COLUMN]));
+	in = emit_if(p, in, inside);
+	struct ir_stmt *array = emit(p, in, IR_ARRAY);
+	array->name = "sums";
+	array->type = c->s->value->type;
+	array->width = width;
+	call = emit_invoke(p, in, text(k, "sums_get<%d>", s->warp_columns), k->header);
+	add_text(p, call, "sums");
+	add_text(p, call, shared);
+	add_value(p, call, row);
+	add_value(p, call, column);
+	make_vector(k, in, width);
+}
+
