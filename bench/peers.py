@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Measures tpat's kernels beside PyTorch's in one run on one GPU, and prints a table with ratios.
 
-    bench/peers.py --tpat build/tpat [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile] [--json FILE]
+    bench/peers.py --tpat build/tpat [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile] [--seconds N] [--json FILE]
 
-For each case of bench/cases.py: tpat (`tpat bench`, which checks its results against the interpreter), PyTorch eager and
-torch.compile (max-autotune). All are replays of recorded CUDA graphs over inputs and outputs that rotate over more than 160 MB; the
-median counts. floor: the case's own bytes at the rate of the best copy kernel of the run. PyTorch's results are compared with
-float64."""
+For each case of bench/cases.py: tpat (`tpat bench`), PyTorch eager and torch.compile (max-autotune; not where a library is the
+peer). All are replays of recorded CUDA graphs over inputs and outputs that rotate over more than 160 MB; the median counts.
+floor: the case's own bytes at the rate of the best copy kernel of the run. tpat's and PyTorch's results for the same inputs are
+compared with PyTorch's in float64, at the extents that are timed."""
 import argparse
 import json
 import math
@@ -15,46 +15,57 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases as case_list  # noqa: E402
+import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 
 ROTATE = 256 << 20
 REPLAYS = 21
 
 
-def tpat_time(tpat, case, folder, unchecked):
-    """The timing of the case's region as `tpat bench --json` gives it."""
+# ||out - reference|| / ||reference|| that rounding explains, by the type of the result.
+TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "uint8": 1e-3, "int8": 1e-2}
+
+
+def tpat_time(tpat, case, inputs, folder):
+    """The timing of the case's region as `tpat bench --json` gives it, the whole answer, and the outputs."""
     path = os.path.join(folder, "case.onnx")
     onnx.save(case.model(), path)
-    argv = [tpat, "bench", path, "--region", case.region(), "--json"] + (["--unchecked"] if unchecked else [])
+    argv = [tpat, "bench", path, "--region", case.region(), "--json", "--unchecked", "--save-outputs", folder]
+    for (name, *_), x in zip(case.inputs, inputs):
+        np.save(os.path.join(folder, name), x.cpu().numpy())
+        argv += ["--input", f"{name}={folder}/{name}.npy"]
     done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
     if not done.stdout.strip():
-        return {"error": done.stderr.strip()[:200]}, None
+        return {"error": done.stderr.strip()[:200]}, None, []
     answer = json.loads(done.stdout)
-    return answer["timings"][0], answer
+    timing = answer["timings"][0]
+    if timing.get("error"):
+        return timing, None, []
+    return timing, answer, [np.load(os.path.join(folder, f"{name}.npy")) for name in case.outputs]
 
 
-def torch_inputs(case, torch):
-    types = {"f32": torch.float32, "f16": torch.float16, "i64": torch.int64, "i32": torch.int32, "i8": torch.int8,
-             "u8": torch.uint8}
-    made = []
-    for spec in case.inputs:
-        kind, shape = types[spec[1]], spec[2]
-        if kind.is_floating_point:
-            made.append(torch.empty(shape, device="cuda", dtype=torch.float32).uniform_(-2, 2).to(kind))
-        else:
-            made.append(torch.randint(0, spec[3] if len(spec) > 3 else 100, shape, device="cuda", dtype=kind))
-    return made
+def as_list(x):
+    return list(x) if isinstance(x, (tuple, list)) else [x]
 
 
-def torch_time(case, fn, torch):
+def error_of(got, want):
+    """||got - want|| / ||want|| of the worst output; where fewer were found than there is room for, they stand in front."""
+    worst = 0.0
+    for g, w in zip(got, want):
+        w = w.reshape(-1).double()
+        g = g.reshape(-1)[:w.numel()].double()
+        worst = max(worst, float((g - w).norm() / w.norm().clamp_min(1e-30)))
+    return worst
+
+
+def torch_time(fn, first, torch):
     """Microseconds of one call, by the median of graph replays over rotated inputs."""
-    first = torch_inputs(case, torch)
-    result = fn(*first)
-    parts = result if isinstance(result, (tuple, list)) else [result]
-    moved = sum(x.numel() * x.element_size() for x in list(first) + list(parts))
+    parts = as_list(fn(*first))
+    moved = sum(x.numel() * x.element_size() for x in list(first) + parts)
     sets = [first] + [[x.clone() for x in first] for _ in range(min(63, ROTATE // max(moved, 1)))]
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
@@ -82,15 +93,37 @@ def torch_time(case, fn, torch):
     return statistics.median(times[3:])
 
 
-def torch_error(case, fn, torch):
-    """||out - reference|| / ||reference||, the reference in float64."""
-    inputs = torch_inputs(case, torch)
-    got = fn(*inputs)
-    want = case.torch(*[x.double() if x.is_floating_point() else x for x in inputs])
-    if isinstance(got, (tuple, list)):
-        got, want = got[0], want[0]
-    want = want.double()
-    return float((got.double() - want).norm() / want.norm().clamp_min(1e-30))
+def measure_torch(row, case, inputs, want, compiled, torch):
+    ways = {"eager": case.torch, "compile": None} if compiled and not case.contraction else {"eager": case.torch}
+    for name, fn in ways.items():
+        try:
+            if fn is None:
+                torch._dynamo.reset()
+                fn = torch.compile(case.torch, mode="max-autotune-no-cudagraphs", dynamic=False)
+            if case.reference is case.torch:
+                row[f"{name}_error"] = error_of(as_list(fn(*inputs)), want)
+            row[f"{name}_us"] = torch_time(fn, inputs, torch)
+        except Exception as error:  # noqa: BLE001 - a peer that cannot run is part of the result
+            row[f"{name}_why"] = str(error)[:160]
+
+
+def measure(case, o, folder, torch):
+    """A row of the table, and the device's copy rate."""
+    row, inputs = {"case": case.name, "contraction": case.contraction}, case.draw(torch)
+    mine, answer, outputs = tpat_time(o.tpat, case, inputs, folder)
+    row["wrong"] = mine.get("error")
+    row["tpat_us"] = mine["ns"] / 1e3 if answer else None
+    row["schedule"], row["kernels"] = mine.get("schedule"), mine.get("kernels")
+    want = as_list(case.reference(*[x.double() if x.is_floating_point() else x for x in inputs]))
+    if answer:
+        row["device"], row["bytes"] = answer["device"], mine["bytes"]
+        row["tpat_error"] = error_of([torch.from_numpy(x).cuda() for x in outputs], want)
+        limit = max(TOLERANCE.get(x.dtype.name, 0) for x in outputs)
+        if not row["tpat_error"] <= limit:
+            row["wrong"] = f"differs by {row['tpat_error']:.2g} of the norm"
+    if not o.only_tpat:
+        measure_torch(row, case, inputs, want, not o.no_compile, torch)
+    return row, answer["bytes_per_ns"] if answer else 0
 
 
 def main():
@@ -100,40 +133,26 @@ def main():
     parser.add_argument("--skip", default="")
     parser.add_argument("--only-tpat", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
-    parser.add_argument("--unchecked", action="store_true")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no case after so long")
     parser.add_argument("--json", default="")
     o = parser.parse_args()
     import torch
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    rows, rates = [], []
-    with tempfile.TemporaryDirectory() as folder:
+    rows, rates, end = [], [], time.monotonic() + o.seconds
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         for case in case_list.cases():
             if not any(w in case.name for w in o.filter.split(",")) or any(w in case.name for w in o.skip.split(",") if w):
                 continue
-            row = {"case": case.name, "contraction": case.contraction}
-            mine, answer = tpat_time(o.tpat, case, folder, o.unchecked)
-            row["tpat_us"] = mine["ns"] / 1e3 if not mine.get("error") else None
-            row["wrong"] = mine.get("wrong") or mine.get("error")
-            row["schedule"], row["kernels"] = mine.get("schedule"), mine.get("kernels")
-            if answer:
-                row["device"], row["bytes"] = answer["device"], mine["bytes"]
-                rates.append(answer["bytes_per_ns"])
-            ways = {} if o.only_tpat or not case.torch else {"eager": case.torch}
-            if ways and not o.no_compile:
-                ways["compile"] = None
-            for name, fn in ways.items():
-                try:
-                    if fn is None:
-                        torch._dynamo.reset()
-                        fn = torch.compile(case.torch, mode="max-autotune-no-cudagraphs", dynamic=False)
-                    row[f"{name}_error"] = torch_error(case, fn, torch)
-                    row[f"{name}_us"] = torch_time(case, fn, torch)
-                except Exception as error:  # noqa: BLE001 - a peer that cannot run is part of the result
-                    row[f"{name}_why"] = str(error)[:160]
+            if time.monotonic() > end:
+                print(f"{case.name}: left out, {o.seconds} s are over", flush=True)
+                continue
+            row, rate = measure(case, o, folder, torch)
             rows.append(row)
+            rates.append(rate)
             print(row["case"], row["tpat_us"], row.get("eager_us"), row.get("compile_us"), row["wrong"] or "", flush=True)
-    best = max(rates) if rates else 0
+            torch.cuda.empty_cache()
+    best = max(rates, default=0)
     ratios = []
     print(f"\n{rows[0].get('device') if rows else ''}; best copy kernel {best:.0f} GB/s")
     print(f"{'case':44} {'tpat us':>9} {'floor':>6} {'eager':>9} {'compile':>9} {'speed':>6}")

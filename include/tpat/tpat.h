@@ -207,10 +207,12 @@ struct tpat_bench_options {
 	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
 	int repeats;               /* samples of a time, of which the median counts; 0: 25 */
 	bool unchecked;            /* do not compare results with the interpreter's, which takes its time at large shapes */
+	struct tpat_strings input; /* "TENSOR=FILE.npy" (or .npz, .pb): values, where none are to be drawn */
+	const char *save_outputs;  /* a folder for the results, NAME.npy each; null: nowhere */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_BENCH_VERSION = 1 };
+enum { TPAT_BENCH_VERSION = 2 };
 #define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
 
 struct tpat_timing {

@@ -50,8 +50,8 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 
 /* ---- Inside: drawing (verify_draw.c). */
 
-/* Inputs of run `run` for the program, and what it gives for them. Extents that nothing gives are drawn until the
- * program takes them. Errors: as verify_run(). */
+/* Inputs of run `run` for the program, and what it gives for them (`want`; null: nobody asks). Extents that nothing gives are
+ * drawn until the program takes them. Errors: as verify_run(). */
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);
 

@@ -42,7 +42,7 @@ static void print_json(const struct tpat_benched *r)
 int cli_bench(struct cli *c, int argc, char **argv)
 {
 	struct tpat_bench_options o = TPAT_BENCH_OPTIONS;
-	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 };
+	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 }, input = { 0 };
 	long long repeats = 25;
 	bool json = false;
 	const struct cli_option option[] = {
@@ -55,6 +55,8 @@ int cli_bench(struct cli *c, int argc, char **argv)
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
 		{ "repeats", 0, CLI_NUMBER, &repeats, "N", "samples of a time, of which the median counts (25)" },
 		{ "unchecked", 0, CLI_FLAG, &o.unchecked, NULL, "do not compare the results with the interpreter's" },
+		{ "input", 'i', CLI_LIST, &input, "TENSOR=FILE", "values of a tensor: .npy, .npz or .pb" },
+		{ "save-outputs", 0, CLI_TEXT, &o.save_outputs, "FOLDER", "write the results there, TENSOR.npy each" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};
@@ -69,6 +71,7 @@ int cli_bench(struct cli *c, int argc, char **argv)
 	o.region = cli_strings(&region);
 	o.except = cli_strings(&except);
 	o.shape = cli_strings(&shape);
+	o.input = cli_strings(&input);
 	o.repeats = (int)repeats;
 	o.progress = cli_progress;
 	int rc = tpat_bench(c->tpat, &r, &o);

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/embed.h"
+#include "base/file.h"
 #include "check/verify.h"
+#include "tensor/npy.h"
 #include "tune/tune.h"
 
 enum { REPEATS = 25 };
@@ -15,6 +17,7 @@ struct bench {
 	struct onnx_model *model;
 	struct graph *graph;
 	struct graph_regions regions;
+	struct tpat_given given;
 	struct dev *dev;
 	struct arena *arena;
 	struct err *err;
@@ -39,8 +42,20 @@ static const char *schedule_text(const struct ir_plan *plan, struct arena *a)
 	return str_text(&s);
 }
 
-static int measure(struct bench *b, struct tpat_timing *t, const struct ir_program *p, const struct tensor *in,
-                   const struct tensor *want, struct tune_runner **r, struct arena *scratch, struct err *e)
+/* The outputs as FOLDER/NAME.npy. */
+static int save_outputs(struct bench *b, const struct graph_region *region, const struct tensor *got, struct err *e)
+{
+	for (int i = 0; b->o->save_outputs && i < region->outputs.n; i++) {
+		const char *name = str_identifier(b->arena, region->outputs.at[i]->name);
+		TRY(npy_write(path_join(b->arena, b->o->save_outputs, arena_printf(b->arena, "%s.npy", name)), &got[i], e));
+	}
+	return 0;
+}
+
+/* `want`: null where nothing is compared. */
+static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region, const struct ir_program *p,
+                   const struct tensor *in, const struct tensor *want, struct tune_runner **r, struct arena *scratch,
+                   struct err *e)
 {
 	struct sched_target target;
 	tpat_target_of_device(&target, &b->dev->props);
@@ -55,6 +70,8 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct ir_progr
 	t->kernels = tune_runner_kernels(*r);
 	t->bytes = tune_runner_bytes(*r);
 	TRY(tune_runner_outputs(*r, got, scratch, e));
+	t->outputs = tpat_tensors_text(got, p->outputs.n, b->arena);
+	TRY(save_outputs(b, region, got, e));
 	if (want && !tune_same(got, want, p->outputs.n, &worst, b->arena))
 		t->wrong = worst;
 	return tune_runner_time(*r, &t->ns, &t->spread, b->o->repeats > 0 ? b->o->repeats : REPEATS, e);
@@ -68,18 +85,17 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	TRY(graph_region_program(&p, b->graph, region, &options, scratch, e));
 	struct verify_input *input = NEWN(scratch, struct verify_input, p->inputs.n + 1);
 	struct tensor *in = NEWN(scratch, struct tensor, p->inputs.n + 1);
-	struct tensor *want = NEWN(scratch, struct tensor, p->outputs.n + 1);
+	struct tensor *want = b->o->unchecked ? NULL : NEWN(scratch, struct tensor, p->outputs.n + 1);
 	struct verify_case c = { .plugin = region->label, .reference = p, .input = input, .seed = 1 };
 	struct tune_runner *r = NULL;
 	for (int i = 0; i < p->inputs.n; i++) {
-		input[i].rank = -1;
-		if (region->inputs.at[i]->is_constant)
+		input[i] = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&b->given, region->inputs.at[i]->name) };
+		if (!input[i].tensor && region->inputs.at[i]->is_constant)
 			TRY(graph_constant(&input[i].tensor, b->graph, region->inputs.at[i], e));
 	}
 	TRY(verify_draw(in, want, &c, 0, scratch, e));
 	t->inputs = tpat_tensors_text(in, p->inputs.n, b->arena);
-	t->outputs = tpat_tensors_text(want, p->outputs.n, b->arena);
-	int rc = measure(b, t, p, in, b->o->unchecked ? NULL : want, &r, scratch, e);
+	int rc = measure(b, t, region, p, in, want, &r, scratch, e);
 	tune_runner_free(r);
 	return rc;
 }
@@ -119,6 +135,7 @@ static int bench_model(struct bench *b)
 	const struct embed_file *header = embed_find("rt/device/tpat_device.h");
 	char why[256];
 	ck(header);
+	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err));
 	if (tpat_chooses(&c))
 		TRY(tpat_choose(&b->regions, b->graph, &c, b->arena, b->err));
@@ -131,7 +148,10 @@ static int bench_model(struct bench *b)
 	int rc = tune_copy_rate(b->dev, &b->result->bytes_per_ns, tune_rotated_bytes(b->dev->props.arch) / 2, scratch, b->err);
 	arena_free(scratch);
 	TRY(rc);
-	return bench_all(b);
+	rc = bench_all(b);
+	if (rc == 0 && tpat_given_unused(&b->given))
+		return err_set(b->err, ERR_USAGE, "No node that was timed has an input \"%s\".", tpat_given_unused(&b->given));
+	return rc;
 }
 
 struct bench_call {

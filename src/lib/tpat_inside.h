@@ -57,6 +57,19 @@ const char *tpat_tensors_text(const struct tensor *t, int n, struct arena *a);
 /* "types of these values", for messages and lists: "f32[N,3], f32[3]". */
 const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct arena *a);
 
+/* ---- tpat_given.c: tensors that the user gives, "x=FILE.npy" (or .npz, .pb). */
+struct tpat_given_tensor {
+	const char *name;
+	struct tensor tensor;
+	bool used; /* somebody has asked for it */
+};
+struct tpat_given {
+	VEC(struct tpat_given_tensor);
+};
+int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, struct arena *a, struct err *e);
+const struct tensor *tpat_given_find(struct tpat_given *given, const char *name); /* null: not given */
+const char *tpat_given_unused(const struct tpat_given *given); /* a name that nobody asked for, or null */
+
 /* ---- tpat_target.c: the GPU whose facts decide how kernels are made. */
 
 /* `gpu`: a name of the table (sched_targets), words of it, "native", or null: what `arch` names, if it is one alone. */

@@ -5,15 +5,8 @@
 
 #include "base/file.h"
 #include "check/verify.h"
-#include "tensor/npy.h"
 
 enum { RUNS = 3 };
-
-struct named_tensor {
-	const char *name;
-	struct tensor tensor;
-	bool used;
-};
 
 struct verification {
 	const struct tpat_verify_options *o;
@@ -21,9 +14,7 @@ struct verification {
 	struct graph *graph;
 	const char *library, *device; /* that is open; its name */
 	struct verify *verify;
-	struct {
-		VEC(struct named_tensor);
-	} tensors; /* that the user gives */
+	struct tpat_given tensors; /* that the user gives */
 	struct {
 		VEC(struct graph_shape);
 	} shapes;
@@ -45,36 +36,9 @@ static void clean_up(void *arg)
 
 /* ---- What the user gives. */
 
-static int read_tensor(struct tensor *out, const char *name, const char *path, struct arena *a, struct err *e)
-{
-	struct npz_entry *entry;
-	int n;
-	if (str_ends(path, ".pb"))
-		return onnx_tensor_read_file(out, NULL, path, a, e);
-	if (!str_ends(path, ".npz"))
-		return npy_read(out, path, TYPE_NONE, a, e);
-	TRY(npz_read(&entry, &n, path, a, e));
-	for (int i = 0; i < n; i++)
-		if (n == 1 || strcmp(entry[i].name, name) == 0) {
-			*out = entry[i].tensor;
-			return 0;
-		}
-	return err_set(e, ERR_MODEL, "%s holds no array called %s.", path, name);
-}
-
 static int read_given(struct verification *v)
 {
-	for (int i = 0; i < v->o->input.n; i++) {
-		const char *text = v->o->input.at[i], *equal = strchr(text, '=');
-		struct named_tensor t = { 0 };
-		if (!equal || equal == text) {
-			err_set(v->err, ERR_USAGE, "\"%s\" names no tensor and file.", text);
-			return err_advise(v->err, "Write it as --input TENSOR=FILE.npy (or .npz, .pb).");
-		}
-		t.name = arena_strndup(v->arena, text, (size_t)(equal - text));
-		TRY(read_tensor(&t.tensor, t.name, equal + 1, v->arena, v->err));
-		vec_push(v->arena, &v->tensors, t);
-	}
+	TRY(tpat_given_read(&v->tensors, &v->o->input, v->arena, v->err));
 	for (int i = 0; i < v->o->shape.n; i++) {
 		struct graph_shape s;
 		TRY(tpat_parse_shape(&s, v->o->shape.at[i], v->arena, v->err));
@@ -90,10 +54,7 @@ static int read_given(struct verification *v)
 
 static int check_used(const struct verification *v)
 {
-	const char *unused = NULL;
-	vec_each (t, &v->tensors)
-		if (!t->used)
-			unused = t->name;
+	const char *unused = tpat_given_unused(&v->tensors);
 	for (int i = 0; i < v->shapes.n; i++)
 		if (!v->shape_used[i])
 			unused = v->shapes.at[i].name;
@@ -174,12 +135,7 @@ static int reference_of(struct ir_program **out, struct verification *v, const s
 static int describe_input(struct verify_input *out, struct verification *v, const char *name)
 {
 	struct graph_value *value = graph_value_find(v->graph, name);
-	*out = (struct verify_input){ .rank = -1 };
-	vec_each (t, &v->tensors)
-		if (strcmp(t->name, name) == 0) {
-			out->tensor = &t->tensor;
-			t->used = true;
-		}
+	*out = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&v->tensors, name) };
 	for (int i = 0; i < v->shapes.n; i++) {
 		const struct graph_shape *s = &v->shapes.at[i];
 		if (strcmp(s->name, name) != 0)
