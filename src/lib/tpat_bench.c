@@ -65,7 +65,8 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct graph_re
 	const char *worst;
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
-	TRY(tune_runner_new(r, b->dev, plan, inputs, tune_rotated_bytes(b->dev->props.arch), NULL, scratch, e));
+	const struct tune_setup setup = { .rotate = tune_rotated_bytes(b->dev->props.arch) };
+	TRY(tune_runner_new(r, b->dev, plan, inputs, &setup, scratch, e));
 	t->schedule = schedule_text(plan, b->arena);
 	t->kernels = tune_runner_kernels(*r);
 	t->bytes = tune_runner_bytes(*r);

@@ -20,7 +20,7 @@ static int one_copy(struct dev *d, double *best, size_t bytes, const struct sche
 	const struct tensor *inputs[] = { &in };
 	struct tune_runner *r;
 	double ns, spread;
-	int rc = tune_runner_new(&r, d, sched_program(p, NULL, c), inputs, bytes * 4, NULL, a, e);
+	int rc = tune_runner_new(&r, d, sched_program(p, NULL, c), inputs, &(struct tune_setup){ .rotate = bytes * 4 }, a, e);
 	if (rc == 0)
 		rc = tune_runner_time(r, &ns, &spread, REPEATS, e);
 	if (rc == 0 && ns > 0 && tune_runner_bytes(r) / ns > *best)

@@ -16,12 +16,21 @@ struct tune_code {
 	bool is_c; /* C for the processor, else CUDA */
 };
 
-/* `inputs`: one tensor for each of the program's inputs (copied); they decide the symbols. `rotate`: bytes that the copies
- * of inputs and outputs shall span together; 0: one copy. `code`: null: the device compiles the whole plan as one text; else
- * each kernel that runs at these extents is one. Errors: ERR_DEVICE from the compiler, the driver, or when memory
- * is out; ERR_MODEL for extents that no kernel fits. To be freed with tune_runner_free(), also after a failure. */
+/* Memory of runners that are gone, for those to come: inputs stand in it already. It belongs to one device. */
+struct tune_pool;
+struct tune_pool *tune_pool_new(struct dev *d, struct arena *a);
+
+struct tune_setup {
+	size_t rotate; /* bytes that the copies of inputs and outputs shall span together; 0: one copy */
+	const struct tune_code *code; /* null: the device compiles the whole plan as one text; else each kernel that runs is one */
+	struct tune_pool *pool;       /* or null. Then runners share inputs by their tensors' addresses */
+};
+
+/* `inputs`: one tensor for each of the program's inputs (copied); they decide the symbols. Errors: ERR_DEVICE from the
+ * compiler, the driver, or when memory is out; ERR_MODEL for extents that no kernel fits. To be freed with
+ * tune_runner_free(), also after a failure. */
 int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_plan *plan, const struct tensor *const *inputs,
-		    size_t rotate, const struct tune_code *code, struct arena *a, struct err *e);
+		    const struct tune_setup *setup, struct arena *a, struct err *e);
 void tune_runner_free(struct tune_runner *r); /* null is fine */
 
 /* What inputs and outputs shall span together: more than any GPU's cache holds; the processor is there to try things out. */
@@ -51,8 +60,8 @@ int tune_compile(const struct ir_plan *plan, const struct tensor *const *inputs,
  * (third quartile - first quartile) / median. */
 int tune_runner_time(struct tune_runner *r, double *ns, double *spread, int repeats, struct err *e);
 
-/* The same in pieces, to time two runners by turns: record and warm up once, giving about how long one run takes; then
- * samples. The median sorts the samples; `spread` may be null. */
+/* The same in pieces, to time two runners by turns: record and warm up (what is recorded already stays so), giving about how
+ * long one run takes; then samples. The median sorts the samples; `spread` may be null. */
 int tune_runner_warm(struct tune_runner *r, double *once_ns, struct err *e);
 int tune_runner_sample(struct tune_runner *r, double *ns, struct err *e);
 void tune_runner_cool(struct tune_runner *r); /* forgets what was recorded */

@@ -370,6 +370,7 @@ void tune_program(struct tune_result *out, const struct tune_job *job, struct ar
 	t->deadline = job->deadline > 0 ? job->deadline : 30;
 	t->compilers = job->compilers < 1 ? 1 : job->compilers > MAX_COMPILERS ? MAX_COMPILERS : job->compilers;
 	find_first(t);
+	start(t, &t->measurer, tune_measurer, "measurer", 0); /* what fails here fails again when it is needed */
 	out->end = search(t);
 	const struct tune_trial *best = tune_search_best(job->search);
 	if (best) {

@@ -8,7 +8,7 @@
 #include "base/embed.h"
 #include "tune/code_cache.h"
 
-enum { HOPELESS = 20, MAX_REPEATS = 64, PROBE_MS = 120000 };
+enum { HOPELESS = 5, MAX_REPEATS = 64, PROBE_MS = 120000 };
 
 /* A candidate on the device. */
 struct slot {
@@ -24,6 +24,7 @@ struct worker {
 	struct code_cache cache;
 	struct tune_code code;
 	struct dev *dev;
+	struct tune_pool *pool;
 	struct slot slot[2];
 };
 
@@ -99,7 +100,8 @@ static int fill(struct worker *w, struct slot *s, struct tune_point point, struc
 	empty(s);
 	*s = (struct slot){ .full = true, .arena = arena_new() };
 	s->point = tune_point_copy(w->b->space, point, s->arena);
-	return tune_runner_new(&s->runner, w->dev, plan_of(w, point), w->b->inputs, w->b->rotate, &w->code, s->arena, e);
+	const struct tune_setup setup = { w->b->rotate, &w->code, w->pool };
+	return tune_runner_new(&s->runner, w->dev, plan_of(w, point), w->b->inputs, &setup, s->arena, e);
 }
 
 /* What is checked of a candidate before it is timed. */
@@ -133,7 +135,7 @@ static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int
 		n++;
 		memcpy(sorted, ratio, sizeof *ratio * (size_t)n);
 		double now = tune_median(sorted, n, NULL);
-		if (now > 2 || (n >= 3 && now > 1.2))
+		if (now > 2 || (n >= 3 && now > 1.1) || (n >= 5 && now > 1.03))
 			break;
 	}
 	r->ratio = tune_median(ratio, n, NULL);
@@ -141,11 +143,10 @@ static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int
 	return 0;
 }
 
-static int time_it(struct worker *w, struct slot *s, struct slot *against, const struct tune_request *q,
+static int time_it(struct slot *s, struct slot *against, const struct tune_request *q,
                    struct tune_reply *r, struct err *e)
 {
 	double once, best = 0;
-	(void)w;
 	TRY(tune_runner_once(s->runner, &once, e));
 	if (against) {
 		TRY(tune_runner_once(against->runner, &best, e));
@@ -173,6 +174,8 @@ static int open_device(struct worker *w, struct err *e)
 {
 	if (!w->dev)
 		TRY(dev_open(&w->dev, w->b->device, embed_find("rt/device/tpat_device.h")->text, e));
+	if (!w->pool)
+		w->pool = tune_pool_new(w->dev, w->arena);
 	w->cache.dev = w->dev;
 	return 0;
 }
@@ -209,14 +212,10 @@ static int measure(struct worker *w, struct tune_request *q, struct tune_reply *
 	if (rc == 0)
 		rc = check(w, own, r, &e);
 	if (rc == 0 && r->status == TUNE_OK)
-		rc = time_it(w, own, against, q, r, &e);
+		rc = time_it(own, against, q, r, &e);
 	if (rc < 0)
 		tell_failure(r, TUNE_FAILED, &e);
-	else if (against)
-		tune_runner_cool(against->runner);
-	if (rc == 0)
-		tune_runner_cool(own->runner);
-	if (rc == 0 && r->status == TUNE_BOUNDS)
+	else if (r->status == TUNE_BOUNDS || r->status == TUNE_WRONG)
 		return ERR_DIFFER; /* what else it wrote to is not known */
 	return rc;
 }
@@ -225,7 +224,9 @@ void tune_measurer(void *arg, int fd)
 {
 	struct worker w;
 	struct tune_request q;
+	struct err ignored = { 0 };
 	begin(&w, arg);
+	open_device(&w, &ignored); /* while the first candidate is compiled; what is wrong shows again when it is needed */
 	while (child_receive(fd, &q, sizeof q) == sizeof q) {
 		struct tune_reply r = { .id = q.id };
 		int rc = measure(&w, &q, &r);
