@@ -302,12 +302,14 @@ struct tpat_tune_options {
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	bool automatic;
-	struct tpat_strings shape;  /* "x:1x3x224x224"; extents that nothing gives are drawn */
+	struct tpat_strings shape;  /* as tpat_build_options: what is given here is fixed, and makes other programs */
+	struct tpat_strings profile; /* as tpat_build_options: searched for at the usual, the smallest and the largest extents;
+	                                extents that nothing gives are 64, as tpat_build assumes, or drawn */
 	bool keep_types, any_types; /* as the build that is to use it */
 	const char *device;         /* "cuda", "cuda:1", "cpu"; null: cuda */
 	const char *db;             /* the database's path; null: the usual one */
-	double seconds;             /* for each distinct program; 0: 60 */
-	int trials;                 /* at most, for each distinct program; 0: as many as there is time for */
+	double seconds;             /* for each distinct program, at all its extents together; 0: 60 */
+	int trials;                 /* at most, for each distinct program at its extents; 0: as many as there is time for */
 	int workers;                /* compiling processes; 0: one a processor */
 	double deadline;            /* seconds after which a candidate's compilation, or its run, is given up; 0: 30 */
 	uint64_t seed;
@@ -321,6 +323,7 @@ struct tpat_tuned_node {
 	const char *node;             /* label of the node or region */
 	const char *same_as;          /* another node with this program, which was tuned; then nothing follows. Or null */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]" */
+	const char *shape;            /* the extents that are open, as the database has them: "8"; "" where all are constant */
 	const char *before, *schedule; /* decisions: the cost model's, and the best: "0 rows@1 256,8,3; 3 map@1 4" */
 	int kernels;                  /* launches of one run of the best */
 	double before_ns, ns;         /* 0: not known */

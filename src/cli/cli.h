@@ -62,6 +62,11 @@ bool cli_progress(void *user, const struct tpat_progress *p);
 void cli_progress_end(void);
 bool cli_interrupted(void);
 
+/* "60", "60s", "2m" as seconds; 0: it is no time. */
+double cli_seconds(const char *text);
+/* tpat_tune with a line of progress, and its warnings told. */
+int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o);
+
 int cli_bench(struct cli *c, int argc, char **argv);
 int cli_db(struct cli *c, int argc, char **argv);
 int cli_tune(struct cli *c, int argc, char **argv);

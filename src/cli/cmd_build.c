@@ -147,14 +147,59 @@ static void print_json(const struct tpat_built *r)
 	                         "db", r->db, "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
 }
 
+/* Tunes what will be built, on the GPU that is here; kernels are made for it, then. Gives -1 to go on, else the exit status. What
+ * could not be tuned is left to the cost model. */
+static int tune_first(struct cli *c, struct tpat_build_options *o, const char *budget, long long trials)
+{
+	struct tpat_tune_options t = TPAT_TUNE_OPTIONS;
+	const struct tpat_tuning *r;
+	t.seconds = cli_seconds(budget);
+	if (t.seconds <= 0)
+		return cli_usage(NULL, "--budget is a time: 90s or 2m.");
+	if (trials < 0 || trials > 1000000)
+		return cli_usage(NULL, "--trials is a number: how many.");
+	if (o->no_db)
+		return cli_usage(NULL, "--tune keeps what it finds in the tuning database, from which --no-db takes nothing.");
+	if (o->gpu && strcmp(o->gpu, "native") != 0)
+		return cli_usage("Leave out --gpu; or tune where that GPU is, and build from its database.",
+		                 "--tune measures on the GPU that is here, and --gpu names another one.");
+	if (!o->automatic && !o->node.n && !o->type.n && !o->region.n)
+		return -1; /* which the build says */
+	t.model = o->model;
+	t.node = o->node;
+	t.type = o->type;
+	t.region = o->region;
+	t.except = o->except;
+	t.automatic = o->automatic;
+	t.shape = o->shape;
+	t.profile = o->profile;
+	t.keep_types = o->keep_types;
+	t.any_types = o->any_types;
+	t.db = o->db;
+	t.trials = (int)trials;
+	t.workers = o->workers;
+	o->gpu = "native";
+	int rc = cli_tune_run(c, &r, &t);
+	if (!r)
+		return cli_fail(c, rc);
+	for (int i = 0; i < r->n; i++)
+		if (r->tuned[i].error)
+			fprintf(stderr, "tpat: %s: %s The cost model decides.\n", r->tuned[i].node, r->tuned[i].error);
+	if (!r->interrupted)
+		return -1;
+	fprintf(stderr, "tpat: Interrupted: nothing is built. What was found is in the tuning database.\n");
+	return EXIT_INTERRUPTED;
+}
+
 int cli_build(struct cli *c, int argc, char **argv)
 {
 	struct tpat_build_options o = TPAT_BUILD_OPTIONS;
 	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, name = { 0 }, arch = { 0 },
 	                shape = { 0 }, profile = { 0 };
 	struct dump dump = { .arena = c->arena, .out = stdout };
-	bool json = false, verbose = false;
-	long long jobs = 0;
+	bool json = false, verbose = false, tune = false;
+	long long jobs = 0, trials = 0;
+	const char *budget = NULL;
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
 		{ "node", 'n', CLI_SPLIT, &node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
@@ -186,6 +231,10 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "no-db", 0, CLI_FLAG, &o.no_db, NULL, "the cost model decides alone" },
 		{ "from-db-only", 0, CLI_FLAG, &o.from_db_only, NULL,
 		  "fail where the database knows nothing of a plugin's program" },
+		{ "tune", 0, CLI_FLAG, &tune, NULL,
+		  "search for the fastest kernels first, on this machine's GPU\n(tpat tune), and build from what was found" },
+		{ "budget", 0, CLI_TEXT, &budget, "TIME", "--tune: for each distinct program: 90s, 2m (60s)" },
+		{ "trials", 0, CLI_NUMBER, &trials, "N", "--tune: at most so many candidates of each program" },
 		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "threads (one a processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "the report for machines" },
 		{ "verbose", 'v', CLI_FLAG, &verbose, NULL, "name every plugin and its nodes" },
@@ -214,6 +263,11 @@ int cli_build(struct cli *c, int argc, char **argv)
 	o.dump = dump.pass ? print_dump : NULL;
 	o.user = &dump;
 	dump.out = json ? stderr : stdout; /* what goes to machines is the report alone */
+	if (!tune && (budget || trials))
+		return cli_usage("Add --tune.", "--budget and --trials are of tuning.");
+	status = tune ? tune_first(c, &o, budget ? budget : "60s", trials) : -1;
+	if (status >= 0)
+		return status;
 	int rc = tpat_build(c->tpat, &r, &o);
 	if (rc < 0)
 		return is_wrong(&dump) && !cli_interrupted() ? no_such_pass(&dump) : cli_fail(c, rc);

@@ -48,7 +48,7 @@ static void print_tuned(const struct tpat_tuned_node *t)
 	}
 	printf(" %7d %11.2f us %11.2f us %6.2f %8.2f %5d+%-4d %6.1f s  %s\n", t->kernels, t->before_ns / 1e3, t->ns / 1e3,
 	       gain_of(t->before_ns, t->ns), floors(t->ns, t->floor_ns), t->known, t->trials, t->seconds, t->end);
-	printf("      %s\n", t->schedule);
+	printf("      %s%s%s%s\n", *t->shape ? "extents " : "", t->shape, *t->shape ? ": " : "", t->schedule);
 }
 
 static void print_json(const struct tpat_tuning *r)
@@ -57,21 +57,20 @@ static void print_json(const struct tpat_tuning *r)
 	for (int i = 0; i < r->n; i++) {
 		const struct tpat_tuned_node *t = &r->tuned[i];
 		json_array_append_new(
-		        all, json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, s:s?, "
-		                       "s:s?}",
+		        all, json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, "
+		                       "s:s?, s:s?}",
 		                       "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs", t->outputs,
-		                       "before", t->before, "schedule", t->schedule, "kernels", t->kernels, "before_ns",
-		                       t->before_ns, "ns", t->ns, "bytes", t->bytes, "floor_ns", t->floor_ns, "known", t->known,
-		                       "trials", t->trials, "failed", t->failed, "seconds", t->seconds, "end", t->end, "error",
-		                       t->error));
+		                       "shape", t->shape, "before", t->before, "schedule", t->schedule, "kernels", t->kernels,
+		                       "before_ns", t->before_ns, "ns", t->ns, "bytes", t->bytes, "floor_ns", t->floor_ns,
+		                       "known", t->known, "trials", t->trials, "failed", t->failed, "seconds", t->seconds, "end",
+		                       t->end, "error", t->error));
 	}
 	cli_print_json(json_pack("{s:s, s:s, s:f, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db, "bytes_per_ns",
 	                         r->bytes_per_ns, "failed", r->failed, "interrupted", r->interrupted, "warnings",
 	                         cli_json_list(&r->warnings), "tuned", all));
 }
 
-/* "60", "60s", "2m"; 0: it is no time. */
-static double seconds_of(const char *text)
+double cli_seconds(const char *text)
 {
 	char *end;
 	double x = strtod(text, &end);
@@ -79,10 +78,19 @@ static double seconds_of(const char *text)
 	return end > text && x > 0 && x < 1e6 ? x * unit : 0;
 }
 
+int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o)
+{
+	o->progress = progress;
+	int rc = tpat_tune(c->tpat, r, o);
+	for (int i = 0; *r && i < (*r)->warnings.n; i++)
+		fprintf(stderr, "tpat: %s\n", (*r)->warnings.at[i]);
+	return rc;
+}
+
 int cli_tune(struct cli *c, int argc, char **argv)
 {
 	struct tpat_tune_options o = TPAT_TUNE_OPTIONS;
-	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 };
+	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 }, profile = { 0 };
 	long long trials = 0, jobs = 0, seed = 1;
 	const char *budget = "60s", *deadline = "30s";
 	bool json = false;
@@ -92,10 +100,12 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		{ "auto", 'a', CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
 		{ "region", 'r', CLI_LIST, &region, "A,B,C", "these nodes together; may be repeated" },
 		{ "except", 0, CLI_SPLIT, &except, "NODE,...", "nodes that --type and --auto pass over" },
-		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model; else they are drawn" },
+		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model, which then are fixed" },
+		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
+		  "an input's smallest, usual and largest extents, as for\ntpat build: each is tuned; what nothing says is 64" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as the build that is to use it" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda)" },
-		{ "budget", 'b', CLI_TEXT, &budget, "TIME", "for each distinct program: 90s, 2m (60s)" },
+		{ "budget", 'b', CLI_TEXT, &budget, "TIME", "for each distinct program at all its extents: 90s, 2m (60s)" },
 		{ "trials", 0, CLI_NUMBER, &trials, "N", "at most so many candidates of each program" },
 		{ "deadline", 0, CLI_TEXT, &deadline, "TIME", "when a candidate is given up (30s)" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE",
@@ -111,8 +121,8 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
 	if (status >= 0)
 		return status;
-	o.seconds = seconds_of(budget);
-	o.deadline = seconds_of(deadline);
+	o.seconds = cli_seconds(budget);
+	o.deadline = cli_seconds(deadline);
 	if (o.seconds <= 0 || o.deadline <= 0)
 		return cli_usage(NULL, "--budget and --deadline are times: 90s or 2m.");
 	if (trials < 0 || trials > 1000000 || jobs < 0 || jobs > 1024)
@@ -122,15 +132,13 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	o.region = cli_strings(&region);
 	o.except = cli_strings(&except);
 	o.shape = cli_strings(&shape);
+	o.profile = cli_strings(&profile);
 	o.trials = (int)trials;
 	o.workers = (int)jobs;
 	o.seed = (uint64_t)seed;
-	o.progress = progress;
-	int rc = tpat_tune(c->tpat, &r, &o);
+	int rc = cli_tune_run(c, &r, &o);
 	if (!r)
 		return cli_fail(c, rc);
-	for (int i = 0; i < r->warnings.n; i++)
-		fprintf(stderr, "tpat: %s\n", r->warnings.at[i]);
 	if (json) {
 		print_json(r);
 	} else {

@@ -161,22 +161,33 @@ static int check_names(const struct build *b)
 	return 0;
 }
 
+/* What was measured at each point: there, or else at the usual one. */
+static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct made *m, struct ir_program *p,
+                      const struct sched_points *points)
+{
+	for (int i = 0; i < points->n; i++) {
+		struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+		struct tpat_tuned_choice own = { 0 };
+		if (i != points->opt)
+			TRY(tpat_tuned_find(&own, b->tuned, p, m->hash, &points->target[i], true, b->err));
+		sched_decide(p, &points->target[i], own.choice ? own.choice : m->tuned.choice, choice);
+		tactic->choice[i] = choice;
+	}
+	return 0;
+}
+
 /* What was measured, where something was; else what the cost model says: for small, usual and large extents where these are
  * open. */
 static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
 {
-	if (b->tuned)
-		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &b->target, b->err));
 	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p);
 	struct sched_tactic tactic = { { 0 } };
-	if (m->tuned.choice) {
-		struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
-		sched_decide(p, &points.target[points.opt], m->tuned.choice, choice);
-		for (int i = 0; i < points.n; i++)
-			tactic.choice[i] = choice;
-	} else {
+	if (b->tuned)
+		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &points.target[points.opt], false, b->err));
+	if (m->tuned.choice)
+		TRY(take_tuned(b, &tactic, m, p, &points));
+	else
 		tactic = sched_tactic_best(p, &points);
-	}
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
 	m->plan = sched_plan(p, &points, &tactic);
 	return 0;

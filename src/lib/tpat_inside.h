@@ -113,8 +113,9 @@ struct tpat_tuned_choice {
 	const char *shape, *device;        /* that it was measured at, and on */
 	int passed_over;                   /* faster ones that can no longer be built */
 };
+/* At the extents of `t`; `exactly`: only what was measured at these, on this GPU. */
 int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
-                    const struct sched_target *t, struct err *e);
+                    const struct sched_target *t, bool exactly, struct err *e);
 
 /* ---- tpat_profile.c: extents that the user expects. */
 enum { TPAT_PROFILE_SHAPES = 3 }; /* smallest, usual, largest */

@@ -10,7 +10,7 @@
 #include "db/db.h"
 #include "tune/tuner.h"
 
-enum { SUGGESTIONS = 8, DEFAULT_SECONDS = 60 };
+enum { SUGGESTIONS = 8, DEFAULT_SECONDS = 60, MOST_ELEMENTS = 1 << 26 };
 
 struct tuning {
 	const struct tpat_tune_options *o;
@@ -18,6 +18,7 @@ struct tuning {
 	struct onnx_model *model;
 	struct graph *graph;
 	struct graph_regions regions;
+	struct tpat_extents *extents; /* that the user expects */
 	struct tune_device device;
 	struct sched_target target;
 	const char *device_name, *arch;
@@ -29,11 +30,13 @@ struct tuning {
 	struct err *err;
 };
 
-/* One region. */
+/* One region at one point. */
 struct job {
 	struct tuning *t;
 	struct tpat_tuned_node *out;
 	int index;
+	const struct sched_target *target; /* with the extents */
+	double seconds;
 	struct ir_program *program;
 	struct tune_space *space;
 	struct db_key key;
@@ -171,7 +174,32 @@ static bool extent(void *user, const char *name, int64_t *value)
 	return true;
 }
 
-static int draw_inputs(struct job *j, const struct graph_region *region, struct err *e)
+static bool wanted_extent(void *user, const char *name, int64_t *value)
+{
+	const struct sched_target *t = user;
+	*value = t->typical;
+	for (int i = 0; i < t->extents; i++)
+		if (strcmp(t->extent[i].symbol, name) == 0)
+			*value = t->extent[i].value;
+	return true;
+}
+
+/* Extents that nobody asked for may be too much of a good thing: 64 to the power of five. */
+static bool too_large(const struct job *j)
+{
+	int64_t n;
+	if (j->t->o->profile.n)
+		return false;
+	vec_each (b, &j->program->buffers) {
+		expr count = ir_size_limit(j->program, ir_buffer_count(j->program, *b));
+		if (count->op != IR_CONST_INT && ir_eval_int(count, wanted_extent, (void *)j->target, &n) && n > MOST_ELEMENTS)
+			return true;
+	}
+	return false;
+}
+
+/* The extents that a build would assume; where the program does not take these, others are drawn. */
+static int draw_inputs(struct job *j, const struct graph_region *region, bool drawn, struct err *e)
 {
 	int inputs = j->program->inputs.n;
 	struct verify_input *input = NEWN(j->arena, struct verify_input, inputs + 1);
@@ -179,11 +207,20 @@ static int draw_inputs(struct job *j, const struct graph_region *region, struct 
 	j->in = NEWN(j->arena, struct tensor, inputs + 1);
 	j->want = NEWN(j->arena, struct tensor, j->program->outputs.n + 1);
 	for (int i = 0; i < inputs; i++) {
-		input[i].rank = -1;
-		if (region->inputs.at[i]->is_constant && region->inputs.at[i]->type == j->program->inputs.at[i]->type)
+		const struct ir_buffer *b = j->program->inputs.at[i];
+		input[i].rank = drawn ? -1 : b->rank;
+		for (int k = 0; k < b->rank && input[i].rank >= 0; k++)
+			if (!ir_eval_int(b->dim[k], wanted_extent, (void *)j->target, &input[i].dim[k]) || input[i].dim[k] < 0)
+				input[i].rank = -1;
+		if (region->inputs.at[i]->is_constant && region->inputs.at[i]->type == b->type)
 			TRY(graph_constant(&input[i].tensor, j->t->graph, region->inputs.at[i], e));
 	}
-	TRY(verify_draw(j->in, j->want, &c, 0, j->arena, e));
+	int rc = verify_draw(j->in, j->want, &c, 0, j->arena, e);
+	if (rc == ERR_MODEL && !drawn) {
+		err_clear(e);
+		return draw_inputs(j, region, true, e);
+	}
+	TRY(rc);
 	j->out->inputs = tpat_tensors_text(j->in, inputs, j->t->arena);
 	j->out->outputs = tpat_tensors_text(j->want, j->program->outputs.n, j->t->arena);
 	return 0;
@@ -241,7 +278,7 @@ static void tune(struct job *j)
 		           .rotate = tune_rotated_bytes(t->device.props.arch),
 		           .folder = t->folder },
 		.search = search,
-		.seconds = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS,
+		.seconds = j->seconds,
 		.trials = o->trials,
 		.compilers = o->workers > 0 ? o->workers : threads_count(),
 		.deadline = o->deadline,
@@ -255,17 +292,14 @@ static void tune(struct job *j)
 	t->result->interrupted |= r.end == TUNE_END_INTERRUPT;
 }
 
-static int tune_region(struct job *j, const struct graph_region *region, struct err *e)
+static int tune_at(struct job *j, const struct graph_region *region, const char *hash, struct err *e)
 {
-	struct graph_program_options options = { .any_types = true, .keep_types = j->t->o->keep_types, .sizes = true };
-	char hash[33];
-	TRY(graph_region_program(&j->program, j->t->graph, region, &options, j->arena, e));
-	ir_hash(j->program, hash);
-	TRY(draw_inputs(j, region, e));
-	j->key = (struct db_key){ .program = arena_strdup(j->arena, hash),
+	TRY(draw_inputs(j, region, too_large(j), e));
+	j->key = (struct db_key){ .program = hash,
 		                  .shape = sched_shape_text(j->program, extent, j, j->arena),
 		                  .arch = j->t->arch,
 		                  .device = j->t->device.props.name };
+	j->out->shape = arena_strdup(j->t->arena, j->key.shape);
 	j->name = name_of(j->program, j->arena);
 	const char *id = arena_printf(j->t->arena, "%s %s", hash, j->key.shape);
 	const struct tpat_tuned_node *same = map_get(&j->t->done, id);
@@ -273,7 +307,7 @@ static int tune_region(struct job *j, const struct graph_region *region, struct 
 		j->out->same_as = same->node;
 		return 0;
 	}
-	TRY(tune_space_new(&j->space, j->program, &j->t->target, j->arena, e));
+	TRY(tune_space_new(&j->space, j->program, j->target, j->arena, e));
 	tune(j);
 	if (!j->out->error)
 		map_put(&j->t->done, id, j->out);
@@ -295,28 +329,48 @@ static void tell_over(struct tuning *t, const struct tpat_tuned_node *r, int ind
 		t->result->interrupted |= t->o->progress(t->o->user, &p);
 }
 
-static int tune_all(struct tuning *t)
+/* At the usual extents first; where a profile says others, then at its smallest and largest. They share the budget. */
+static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tuned, struct arena *a)
 {
+	const struct tpat_tune_options *o = t->o;
+	const struct graph_region *region = t->regions.at[index];
+	struct graph_program_options options = { .any_types = true, .keep_types = o->keep_types, .sizes = true };
 	struct tpat_tuning *out = t->result;
-	struct tpat_tuned_node *tuned = NEWN(t->arena, struct tpat_tuned_node, t->regions.n + 1);
-	out->tuned = tuned;
-	for (int i = 0; i < t->regions.n && !out->interrupted; i++) {
-		const struct graph_region *region = t->regions.at[i];
-		struct tpat_tuned_node *one = &tuned[out->n];
-		struct err e = { 0 };
-		if (region->folded)
+	struct ir_program *p = NULL;
+	struct sched_points points = { .n = 1 };
+	struct err e = { 0 };
+	char hash[33] = "";
+	if (graph_region_program(&p, t->graph, region, &options, a, &e) == 0) {
+		ir_hash(p, hash);
+		points = tpat_profile_points(t->extents, &t->target, region, p);
+	}
+	int n = o->profile.n ? points.n : 1;
+	for (int i = 0; i < n && !out->interrupted; i++) {
+		int point = (i + points.opt) % points.n;
+		struct tpat_tuned_node *one = &tuned[out->n++];
+		struct job j = { .t = t, .out = one, .index = index, .program = p, .arena = a };
+		j.target = &points.target[point];
+		j.seconds = (o->seconds > 0 ? o->seconds : DEFAULT_SECONDS) / n;
+		one->node = arena_strdup(t->arena, region->label);
+		if (!p || tune_at(&j, region, hash, &e) < 0)
+			one->error = arena_printf(t->arena, "%s%s", e.where, e.text);
+		err_clear(&e);
+		tell_over(t, one, index);
+		out->failed += one->error != NULL;
+	}
+}
+
+static void tune_all(struct tuning *t)
+{
+	struct tpat_tuned_node *tuned = NEWN(t->arena, struct tpat_tuned_node, t->regions.n * SCHED_MAX_POINTS + 1);
+	t->result->tuned = tuned;
+	for (int i = 0; i < t->regions.n && !t->result->interrupted; i++) {
+		if (t->regions.at[i]->folded)
 			continue;
 		struct arena *a = arena_new();
-		struct job j = { .t = t, .out = one, .index = i, .arena = a };
-		one->node = arena_strdup(t->arena, region->label);
-		if (tune_region(&j, region, &e) < 0)
-			one->error = arena_printf(t->arena, "%s%s", e.where, e.text);
-		tell_over(t, one, i);
-		out->failed += one->error != NULL;
-		out->n++;
+		tune_region(t, i, tuned, a);
 		arena_free(a);
 	}
-	return 0;
 }
 
 /* ---- The whole. */
@@ -331,7 +385,7 @@ static int no_device(struct tuning *t)
 	err_clear(t->err);
 	err_set(t->err, ERR_DEVICE, "Tuning measures on a GPU, and none can be used here: %.700s", why);
 	return err_advise(t->err, "Run tpat tune where the GPU is, and bring its database here (tpat db export, tpat db import). "
-	                          "tpat build needs no GPU; --device cpu measures on the processor, to try tuning out.");
+	                          "tpat build needs no GPU; tpat tune --device cpu measures on the processor, to try tuning out.");
 }
 
 static int open_all(struct tuning *t)
@@ -343,6 +397,7 @@ static int open_all(struct tuning *t)
 		TRY(tpat_choose(&t->regions, t->graph, &c, t->arena, t->err));
 	else
 		TRY(tpat_choose_all(&t->regions, t->graph, t->arena, t->err));
+	TRY(tpat_profile_extents(&t->extents, t->graph, &o->profile, t->arena, t->err));
 	TRY(tpat_db_path(&t->result->db, o->db, t->arena, t->err));
 	size_t cache = tune_rotated_bytes(strcmp(t->device_name, "cpu") != 0) / 2;
 	return tune_probe(&t->device, t->device_name, cache, t->err) < 0 ? no_device(t) : 0;

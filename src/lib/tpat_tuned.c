@@ -52,18 +52,40 @@ const char *tpat_tuned_path(const struct tpat_tuned *x)
 static bool extent_of(void *user, const char *name, int64_t *value)
 {
 	const struct sched_target *t = user;
-	(void)name;
 	*value = t->typical;
+	for (int i = 0; i < t->extents; i++)
+		if (strcmp(t->extent[i].symbol, name) == 0)
+			*value = t->extent[i].value;
 	return true;
 }
 
-/* The device as it was when a trial was measured: which parameters a rule tries depends on the extents. */
-static struct sched_target target_of(const struct sched_target *t, const char *shape)
+struct taking {
+	struct sched_extent *extent;
+	int n;
+	const char *shape; /* what is left of the text */
+};
+
+static bool take_extent(void *user, const char *name, int64_t *value)
+{
+	struct taking *x = user;
+	char *end;
+	*value = strtoll(x->shape, &end, 10);
+	if (end == x->shape)
+		return false;
+	x->shape = end + (*end == ',');
+	x->extent[x->n++] = (struct sched_extent){ name, *value };
+	return true;
+}
+
+/* The device and extents as they were when a trial was measured: which parameters a rule tries depends on them. */
+static struct sched_target target_of(const struct sched_target *t, const struct ir_program *p, const char *shape,
+                                     struct arena *a)
 {
 	struct sched_target then = *t;
-	int64_t n = strtoll(shape, NULL, 10);
-	if (n > 0)
-		then.typical = n;
+	struct taking x = { NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0, shape };
+	sched_shape_text(p, take_extent, &x, a); /* asks for the symbols in the order of the text */
+	then.extent = x.extent;
+	then.extents = x.n;
 	return then;
 }
 
@@ -72,14 +94,14 @@ static struct sched_target target_of(const struct sched_target *t, const char *s
 static bool build_again(struct sched_choice *choice, const struct db_trial *trial, const struct ir_program *p,
                         const struct sched_target *t, struct arena *a)
 {
-	const struct sched_target then = target_of(t, trial->key.shape);
+	const struct sched_target then = target_of(t, p, trial->key.shape, a);
 	const char *why;
 	return sched_decisions_parse(choice, trial->decisions, p, t, &why, a) ||
 	       sched_decisions_parse(choice, trial->decisions, p, &then, &why, a);
 }
 
 int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
-                    const struct sched_target *t, struct err *e)
+                    const struct sched_target *t, bool exactly, struct err *e)
 {
 	struct db_founds found;
 	*out = (struct tpat_tuned_choice){ 0 };
@@ -94,6 +116,8 @@ int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const s
 	struct sched_choice *choice = NEWN(x->arena, struct sched_choice, p->stages.n + 1);
 	TRY(db_best(&found, x->db, &key, MOST_TRIED, x->arena, e));
 	vec_each (f, &found) {
+		if (exactly && f->match != DB_EXACT)
+			break; /* exact matches come first */
 		memset(choice, 0, sizeof *choice * (size_t)p->stages.n);
 		if (!build_again(choice, &f->trial, p, t, x->arena)) {
 			out->passed_over++;

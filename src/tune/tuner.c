@@ -16,7 +16,7 @@ enum {
 	FIRST_REPEATS = 15, /* of what later ones are compared with, and of the last comparison */
 	FAULTS = 4,         /* in a row that were no candidate's: then it is over */
 	POLL_MS = 200,
-	OPENING = 60, /* more seconds for a measurer that is new: it opens the device */
+	OPENING = 60,
 };
 
 enum place { WAITING, COMPILING, COMPILED, MEASURING, ANSWERED };
@@ -42,7 +42,7 @@ struct tuner {
 	int compilers;
 	struct entry queue[MAX_QUEUE]; /* a ring */
 	int first, queued, asked;
-	double began, deadline;
+	double began, deadline, opening;
 	int faults;
 	bool failed_device;
 	struct entry *last;    /* beside the queue: the comparison at the end */
@@ -170,7 +170,7 @@ static bool request(struct tuner *t, struct process *p, struct entry *x, int rep
 	if (!child_send(p->child.fd, q, sizeof *q))
 		return false;
 	p->work = x;
-	p->until = now() + t->deadline + (p == &t->measurer && p->fresh ? OPENING : 0);
+	p->until = now() + t->deadline + (p == &t->measurer && p->fresh ? t->opening : 0);
 	p->fresh = false;
 	return true;
 }
@@ -368,6 +368,7 @@ void tune_program(struct tune_result *out, const struct tune_job *job, struct ar
 	*out = (struct tune_result){ 0 };
 	*t = (struct tuner){ .job = job, .out = out, .arena = a, .began = now() };
 	t->deadline = job->deadline > 0 ? job->deadline : 30;
+	t->opening = job->opening > 0 ? job->opening : OPENING;
 	t->compilers = job->compilers < 1 ? 1 : job->compilers > MAX_COMPILERS ? MAX_COMPILERS : job->compilers;
 	find_first(t);
 	start(t, &t->measurer, tune_measurer, "measurer", 0); /* what fails here fails again when it is needed */

@@ -20,6 +20,7 @@ struct tune_job {
 	int trials;                 /* budget; 0: as many as there is time for */
 	int compilers;              /* processes */
 	double deadline;            /* seconds for compiling, and for measuring, one candidate; 0: 30 */
+	double opening;             /* more of them for a measurer that is new: it opens the device; 0: 60 */
 	/* Every trial, as soon as it is known. May be null. */
 	void (*tried)(void *user, const struct tune_trial *t, double bytes);
 	/* A few times a second; true: stop and give what is best. May be null. */

@@ -1,5 +1,27 @@
-tpat tune $MODELS/small.onnx -d cpu -n product -s x:64x4 --trials 2 -j 1 --db t.db
-tpat tune $MODELS/small.onnx -d cpu -n product -s x:64x4 -j 1 --db t.db --json > first.json && python3 -c "import json; t=json.load(open('first.json'))['tuned'][0]; print(t['known'], t['trials'] > 0, t['ns'] <= t['before_ns'], t['end'])"
+# Tuning on the processor: what was tried is in the database and known the next time; two may tune at once.
+model=$MODELS/small.onnx
+tpat tune $model -d cpu -n product -s x:64x4 --trials 2 -j 1 --db t.db
+tpat tune $model -d cpu -n product -s x:64x4 -j 1 --db t.db --json 2> /dev/null > first.json && python3 -c "import json; t=json.load(open('first.json'))['tuned'][0]; print(t['known'], t['trials'] > 0, t['ns'] <= t['before_ns'], t['end'])"
 tpat db list --db t.db | wc -l
-tpat tune $MODELS/small.onnx -d cpu -n nothing --db t.db
-tpat tune $MODELS/small.onnx --budget soon
+tpat tune $model -d cpu -n product --profile x:1x4,8x4,32x4 --trials 1 -j 1 --db points.db --json 2> /dev/null | python3 -c "import json, sys; print([t['shape'] for t in json.load(sys.stdin)['tuned']])"
+tpat tune $model -d cpu -n product --trials 2 -j 1 --db both.db > /dev/null 2>&1 &
+tpat tune $model -d cpu -n probabilities --trials 2 -j 1 --db both.db > /dev/null 2>&1
+wait
+tpat db stats --db both.db --json | python3 -c "import json, sys; r = json.load(sys.stdin); print(r['trials'], 'trials of both,', r['foreign'], 'foreign')"
+# Ctrl-C after the first trial; then the rest.
+MODEL=$model python3 -c "
+import json, os, signal, subprocess, time
+argv = ['tpat', 'tune', os.environ['MODEL'], '-d', 'cpu', '-n', 'probabilities', '--db', 'some.db', '-j', '1', '--json']
+tune = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def trials():
+    done = subprocess.run(['tpat', 'db', 'stats', '--db', 'some.db', '--json'], capture_output=True)
+    return json.loads(done.stdout)['trials'] if done.returncode == 0 else 0
+while tune.poll() is None and trials() == 0:
+    time.sleep(0.02)
+tune.send_signal(signal.SIGINT)
+status, kept = tune.wait(), trials()
+rest = json.loads(subprocess.run(argv, capture_output=True).stdout)['tuned'][0]
+print('exit', status, kept > 0, rest['known'] == kept, rest['trials'] > 0, trials() == kept + rest['trials'], rest['end'])"
+tpat tune $model -d cpu -n nothing --db t.db
+tpat tune $model -d cpu -n product --db /proc/none.db
+tpat tune $model --budget soon

@@ -1,10 +1,16 @@
-/* The tuner with candidates that do what candidates must not: each costs one trial and nothing else. On the device cpu. */
+/* The tuner with candidates that do what candidates must not: each costs one trial and nothing else. And with a disk that is
+ * full: what is found cannot be kept, and is found all the same. On the device cpu. */
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "db/db.h"
 #include "eval/eval.h"
+#include "onnx/onnx.h"
+#include "sched/build.h"
 #include "tests/unit/test.h"
+#include "tpat/tpat.h"
 #include "tune/tuner.h"
 
 static bool applies(const struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -60,6 +66,17 @@ static void apply_far(struct ir_plan *plan, const struct ir_stage *s, const stru
 	store_elsewhere(plan, s, 1 << 28);
 }
 
+/* The kernel, not what makes it. */
+static void apply_forever(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k = as_map(plan, s);
+	expr zero = ir_index(p->pool, 0);
+	struct ir_block *body = emit_for(p, &k->serial, "again", zero, ir_index(p->pool, 2), zero);
+	emit_store(p, body, s->out, zero, ir_float(p->pool, TYPE_F32, 1));
+	(void)c;
+}
+
 static void apply_wrong(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_stmt *store = store_of(&as_map(plan, s)->body);
@@ -79,6 +96,7 @@ static const struct {
 } bad[] = {
 	{ { .name = "killed", .applicable = applies, .apply = apply_killed }, TUNE_CRASHED },
 	{ { .name = "endless", .applicable = applies, .apply = apply_endless }, TUNE_HUNG },
+	{ { .name = "forever", .applicable = applies, .apply = apply_forever }, TUNE_HUNG },
 	{ { .name = "beside", .applicable = applies, .apply = apply_beside }, TUNE_BOUNDS },
 	{ { .name = "far", .applicable = applies, .apply = apply_far }, TUNE_CRASHED },
 	{ { .name = "wrong", .applicable = applies, .apply = apply_wrong }, TUNE_WRONG },
@@ -106,7 +124,7 @@ static void tried(void *user, const struct tune_trial *t, double bytes)
 	}
 }
 
-int main(void)
+static void test_faults(void)
 {
 	static const char text[] = "program p(x: f32[64,96]) -> (y: f32[64,96])\n"
 	                           "  y: f32[64,96] = map (i, j) x[i, j] * 2.0 + 1.0\n";
@@ -141,6 +159,7 @@ int main(void)
 		.seconds = 600,
 		.compilers = 2,
 		.deadline = 8,
+		.opening = 4,
 		.tried = tried,
 		.user = &seen,
 	};
@@ -159,5 +178,108 @@ int main(void)
 	CHECK(r.first.status == TUNE_OK && r.best.ns <= r.first.ns);
 	file_remove_tree(folder);
 	arena_free(a);
+}
+
+/* ---- A full disk. */
+
+enum { ROOM = 1 << 20, FULL_TRIALS = 3 }; /* more than any file that a compiler writes here */
+
+static void write_model(const char *path)
+{
+	struct err e = { 0 };
+	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	const char *const symbol[] = { NULL };
+	const int64_t dim[] = { 300 };
+	Onnx__NodeProto *relu = onnx_node_new(m, "", "Relu", "rectify");
+	onnx_node_input(m, relu, "x");
+	onnx_node_output(m, relu, "y");
+	onnx_graph_add_node(m, m->proto->graph, relu);
+	onnx_graph_add_input(m, m->proto->graph, onnx_value_info_new(m, "x", TYPE_F32, 1, dim, symbol));
+	onnx_graph_add_output(m, m->proto->graph, onnx_value_info_new(m, "y", TYPE_F32, 1, dim, symbol));
+	CHECK_INT(onnx_model_write(m, path, NULL, &e), 0);
+	onnx_model_free(m);
+}
+
+static int64_t rows(const char *path, struct arena *a)
+{
+	struct err e = { 0 };
+	struct db *d;
+	struct db_trials all = { 0 };
+	const struct db_key any = { 0 };
+	int64_t foreign = 0;
+	CHECK_INT(db_open(&d, path, DB_READ, &e), 0);
+	CHECK_INT(db_each(&all, d, &any, &foreign, a, &e), 0);
+	CHECK_INT(foreign, 0);
+	db_close(d);
+	return all.n;
+}
+
+static void fill(const char *path, struct arena *a)
+{
+	struct db_trial t = { .key = { "0123456789abcdef0123456789abcdef", "", "cpu", "a processor" },
+		              .name = "p(x: f32[1]) -> (y: f32[1])",
+		              .status = DB_OK,
+		              .ns = 1,
+		              .version = "0",
+		              .when = 1 };
+	struct err e = { 0 };
+	struct db *d;
+	char *text;
+	size_t size = 0;
+	CHECK_INT(db_open(&d, path, DB_WRITE, &e), 0);
+	for (int i = 0; size < ROOM && i < 100; i++) {
+		struct db_trial many[200];
+		for (int k = 0; k < 200; k++) {
+			t.decisions = arena_printf(a, "0 map@1 %d", 200 * i + k + 10);
+			many[k] = t;
+		}
+		CHECK_INT(db_put(d, many, 200, &e), 0);
+		CHECK_INT(file_read(&text, &size, path, a, &e), 0);
+	}
+	db_close(d);
+	CHECK(size >= ROOM);
+}
+
+static void test_full_disk(void)
+{
+	struct tpat_tune_options o = TPAT_TUNE_OPTIONS;
+	struct arena *a = arena_new();
+	struct err e = { 0 };
+	const struct tpat_tuning *r;
+	struct tpat *t = tpat_new();
+	struct rlimit old, few;
+	char *folder;
+	ck(file_temp_dir(&folder, a, &e) == 0);
+	o.model = path_join(a, folder, "model.onnx");
+	o.db = path_join(a, folder, "full.db");
+	o.device = "cpu";
+	o.trials = FULL_TRIALS;
+	o.workers = 1;
+	write_model(o.model);
+	fill(o.db, a);
+	int64_t before = rows(o.db, a);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	few = old;
+	few.rlim_cur = ROOM;
+	setrlimit(RLIMIT_FSIZE, &few);
+	int rc = tpat_tune(t, &r, &o);
+	setrlimit(RLIMIT_FSIZE, &old);
+	CHECK_INT(rc, TPAT_OK);
+	CHECK(r && r->n == 1 && r->tuned[0].ns > 0 && r->tuned[0].trials == FULL_TRIALS && !r->tuned[0].error);
+	CHECK(r && r->warnings.n == 1 && strstr(r->warnings.at[0], o.db));
+	CHECK(rows(o.db, a) >= before && rows(o.db, a) < before + FULL_TRIALS); /* there may have been room between the rows */
+	CHECK_INT(tpat_tune(t, &r, &o), TPAT_OK);                               /* there is room again */
+	CHECK(r && !r->warnings.n);
+	CHECK_INT(rows(o.db, a), before + FULL_TRIALS);
+	tpat_free(t);
+	file_remove_tree(folder);
+	arena_free(a);
+}
+
+int main(void)
+{
+	test_faults();
+	test_full_disk();
 	return test_done();
 }
