@@ -1,5 +1,7 @@
 """The cases of the benchmarks: for each an ONNX model of one or a few nodes, and the same in PyTorch. Shapes are those that users
 measure by: transformers' rows, vision's images, and the shapes of TPAT's published table."""
+import importlib
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -9,6 +11,19 @@ ONNX_TYPE = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "i64": Tensor
              "i8": TensorProto.INT8, "u8": TensorProto.UINT8, "bool": TensorProto.BOOL}
 NUMPY_TYPE = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i8": np.int8, "u8": np.uint8,
               "bool": np.bool_}
+
+
+class Later:
+    """PyTorch, or a part of it: imported when something of it is needed, since not all who measure have it."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __getattr__(self, name):
+        return getattr(importlib.import_module(self.name), name)
+
+
+torch, F = Later("torch"), Later("torch.nn.functional")
 
 
 class Case:
@@ -81,8 +96,6 @@ def scalars(t, **values):
 
 def rows(add, t):
     """Maps, norms, softmax and reductions."""
-    import torch
-    import torch.nn.functional as F
     add("bias_gelu_8192x3072", [("x", t, [8192, 3072]), ("b", t, [3072])],
         [("Add", ["x", "b"], ["s"], {}), ("Gelu", ["s"], ["y"], {})], lambda x, b: F.gelu(x + b))
     add("gelu_spelled_8192x3072", [("x", t, [8192, 3072])],
@@ -131,8 +144,6 @@ def rows(add, t):
 
 def moves(add, t):
     """Nothing is computed: transpositions, concatenations, padding."""
-    import torch
-    import torch.nn.functional as F
     add("transpose_0213_32x512x16x64", [("x", t, [32, 512, 16, 64])], [("Transpose", ["x"], ["y"], {"perm": [0, 2, 1, 3]})],
         lambda x: x.transpose(1, 2).contiguous())
     add("transpose2d_8192", [("x", t, [8192, 8192])], [("Transpose", ["x"], ["y"], {"perm": [1, 0]})],
@@ -159,7 +170,6 @@ def moves(add, t):
 
 def windows(add, t):
     """Resampling, pooling, depthwise convolution."""
-    import torch.nn.functional as F
     for c, h, w in ((32, 44, 50), (64, 11, 12)):
         sizes = scalars(t, sizes=[32, c, 176, 200])
         add(f"resize_linear_32x{c}x{h}x{w}_176x200", [("x", t, [32, c, h, w])],
@@ -185,16 +195,15 @@ def windows(add, t):
 
 def chains(add, t):
     """What models have between their products: several nodes, one kernel."""
-    import torch
-    import torch.nn.functional as F
     add("batchnorm_relu_add_32x64x112x112", [("x", t, [32, 64, 112, 112]), ("z", t, [32, 64, 112, 112]), ("w", t, [64]),
                                              ("b", t, [64]), ("m", t, [64]), ("v", t, [64], "sparse")],
         [("BatchNormalization", ["x", "w", "b", "m", "v"], ["n"], {"epsilon": 1e-3}), ("Add", ["n", "z"], ["s"], {}),
          ("Relu", ["s"], ["y"], {})],
         lambda x, z, w, b, m, v: F.relu(F.batch_norm(x, m, v, w, b, eps=1e-3) + z))
-    add("hardswish_32x64x112x112", [("x", t, [32, 64, 112, 112])], [("HardSwish", ["x"], ["y"], {})], F.hardswish)
+    add("hardswish_32x64x112x112", [("x", t, [32, 64, 112, 112])], [("HardSwish", ["x"], ["y"], {})],
+        lambda x: F.hardswish(x))
     add("mish_8192x4096", [("x", t, [8192, 4096])],
-        [("Softplus", ["x"], ["p"], {}), ("Tanh", ["p"], ["h"], {}), ("Mul", ["x", "h"], ["y"], {})], F.mish)
+        [("Softplus", ["x"], ["p"], {}), ("Tanh", ["p"], ["h"], {}), ("Mul", ["x", "h"], ["y"], {})], lambda x: F.mish(x))
     add("masked_softmax_32x12x384x384", [("x", t, [32, 12, 384, 384]), ("k", t, [32, 1, 1, 384])],
         [("Mul", ["x", "scale"], ["s"], {}), ("Add", ["s", "k"], ["a"], {}), ("Softmax", ["a"], ["y"], {"axis": -1})],
         lambda x, k: F.softmax(x * 0.125 + k, -1), constants=scalars(t, scale=0.125))
@@ -243,9 +252,7 @@ def chains(add, t):
 
 def irregular(add, t):
     """Elements found by indices or by their values."""
-    import torch
-    import torch.nn.functional as F
-    dt = torch.float32 if t == "f32" else torch.float16
+    dt = {"f32": "float32", "f16": "float16"}[t]  # in PyTorch
     add("gathernd_1x128x128x224_1600x3", [("x", t, [1, 128, 128, 224]), ("i", "i64", [1, 1600, 3], (1, 128, 128))],
         [("GatherND", ["x", "i"], ["y"], {"batch_dims": 0})], lambda x, i: x[i[..., 0], i[..., 1], i[..., 2]])
     add("gathernd_1x158x128x128_1x2", [("x", t, [1, 158, 128, 128]), ("i", "i64", [1, 1, 2], (1, 158))],
@@ -256,7 +263,7 @@ def irregular(add, t):
             [("ScatterND", ["x", "i", "u"], ["y"], {"reduction": reduction})],
             lambda x, i, u, add=reduction == "add": x.index_put((i[..., 0], i[..., 1], i[..., 2]), u, accumulate=add))
     add("onehot_16_16384", [("i", "i64", [16], 16384)], [("OneHot", ["i", "depth", "values"], ["y"], {})],
-        lambda i: F.one_hot(i, 16384).to(dt), constants={"depth": np.array(16384, np.int64),
+        lambda i: F.one_hot(i, 16384).to(getattr(torch, dt)), constants={"depth": np.array(16384, np.int64),
                                                        "values": np.array([0, 1], NUMPY_TYPE[t])})
     add("gather_rows_32768x768_16384", [("x", t, [32768, 768]), ("i", "i64", [16384], 32768)],
         [("Gather", ["x", "i"], ["y"], {"axis": 0})], lambda x, i: x[i])
@@ -268,7 +275,7 @@ def irregular(add, t):
     add("gather_elements_4096x4096", [("x", t, [4096, 4096]), ("i", "i64", [4096, 4096], 4096)],
         [("GatherElements", ["x", "i"], ["y"], {"axis": 1})], lambda x, i: torch.gather(x, 1, i))
     add("where_4096x8192", [("c", "bool", [4096, 8192], "mask"), ("x", t, [4096, 8192]), ("z", t, [8192])],
-        [("Where", ["c", "x", "z"], ["y"], {})], torch.where)
+        [("Where", ["c", "x", "z"], ["y"], {})], lambda c, x, z: torch.where(c, x, z))
     add("topk50_1024x50000", [("x", t, [1024, 50000])], [("TopK", ["x", "k"], ["y", "j"], {})],
         lambda x: torch.topk(x, 50), outputs=("y",), constants=scalars(t, k=[50]))
     if t == "f32":
@@ -280,13 +287,11 @@ def irregular(add, t):
 
 def contractions(add, t):
     """Products, convolutions and attention."""
-    import torch
-    import torch.nn.functional as F
     for m, k, n in ((1024, 1024, 1024), (4096, 4096, 4096), (8192, 1024, 4096)):
         add(f"matmul_{m}x{k}x{n}", [("x", t, [m, k]), ("w", t, [k, n])], [("MatMul", ["x", "w"], ["y"], {})],
-            torch.matmul, contraction=True)
+            lambda x, w: torch.matmul(x, w), contraction=True)
     add("matmul_64x128x128x128", [("x", t, [64, 128, 128]), ("w", t, [64, 128, 128])], [("MatMul", ["x", "w"], ["y"], {})],
-        torch.matmul, contraction=True)
+        lambda x, w: torch.matmul(x, w), contraction=True)
     add("gemm_bias_gelu_8192x768x3072", [("x", t, [8192, 768]), ("w", t, [3072, 768]), ("b", t, [3072])],
         [("Gemm", ["x", "w", "b"], ["g"], {"transB": 1}), ("Gelu", ["g"], ["y"], {})],
         lambda x, w, b: F.gelu(F.linear(x, w, b)), contraction=True)
@@ -309,7 +314,6 @@ def contractions(add, t):
 
 def integers(add):
     """Quantised operators; PyTorch has no integer convolution: beside it stands the product of the same size."""
-    import torch
 
     def dynamic_quantize(x):
         low, high = x.amin().clamp(max=0), x.amax().clamp(min=0)
@@ -321,7 +325,7 @@ def integers(add):
         dynamic_quantize, outputs=("y", "s", "z"))
     for n in (1024, 4096):
         add(f"matmul_integer_{n} i8", [("x", "i8", [n, n]), ("w", "i8", [n, n])], [("MatMulInteger", ["x", "w"], ["y"], {})],
-            torch._int_mm, contraction=True)
+            lambda x, w: torch._int_mm(x, w), contraction=True)
     product = []
 
     def as_product(x, w):

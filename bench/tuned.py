@@ -41,7 +41,7 @@ def one_model(cases, path):
         part = compose.add_prefix(case.model(), f"c{k}_").graph
         for field in ("node", "input", "output", "initializer", "value_info"):
             getattr(graph, field).extend(getattr(part, field))
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", case_list.OPSET)], ir_version=9), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", case_list.OPSET)], ir_version=11), path)
 
 
 def tune(o, cases, path, db, budget):
