@@ -29,10 +29,28 @@ struct merge {
 	expr together, inner;
 };
 
+/* Axes of a position that goes on from the end of one line to the next: the first is none, the second both. */
+static expr merge_position(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct merge *m = user;
+	(void)arg;
+	if (e->op != IR_AXIS || e->i < m->axis)
+		return NULL;
+	return e->i == m->axis ? ir_index(pool, 0) : e->i == m->axis + 1 ? ir_axis(pool, m->axis, m->together)
+	                                                                 : ir_axis(pool, (int)e->i - 1, e->arg[0]);
+}
+
 static expr merge_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	const struct merge *m = user;
 	(void)arg;
+	if (e->op == IR_LOAD && e->n == 1) {
+		expr outer = ir_stride(e->arg[0], m->axis), inner = ir_stride(e->arg[0], m->axis + 1);
+		if (!outer || !inner || outer != ir_binary(IR_MUL, inner, m->inner))
+			return NULL;
+		expr at = ir_copy(pool, e->arg[0], merge_position, user);
+		return ir_load(pool, e->buf, &at);
+	}
 	if (e->op != IR_AXIS || e->i < m->axis)
 		return NULL;
 	expr both = ir_axis(pool, m->axis, m->together);
@@ -53,8 +71,13 @@ static void find_divided(void *user, expr e)
 		d->found |= e->arg[i] == d->axis;
 }
 
+/* Loads are made flat first: what counts is where elements lie, not how the buffer that is read has its axes. */
 static void merge_axes(struct turned *t)
 {
+	struct axes same = { .value = t->axis };
+	for (int k = 0; k < t->rank; k++)
+		t->axis[k] = ir_axis(t->p->pool, k, t->dim[k]);
+	t->value = to_kernel(t->p, t->value, &same);
 	for (int k = t->rank - 2; k >= 0; k--) {
 		struct merge m = { k, ir_binary(IR_MUL, t->dim[k], t->dim[k + 1]), t->dim[k + 1] };
 		struct divided d = { ir_axis(t->p->pool, k, m.together), false };

@@ -9,6 +9,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_rows,
 	&sched_map,
 	&sched_planes,
+	&sched_march,
 	&sched_tile,
 	&sched_stencil,
 	&sched_reduce_lanes,
