@@ -453,6 +453,32 @@ TPAT_FN float rough_reciprocal(float x)
 #endif
 }
 
+/* For results that are rounded to 16 bits: within some millionths. exp; a / b for many a by one b, of which what depends on b
+ * alone is computed once, for b of at least 2^-126; a / b. */
+TPAT_FN float coarse_exp(float x) { return rough_exp2(x * 1.44269504f); }
+TPAT_FN float coarse_quotient(float a, float b)
+{
+#ifdef TPAT_EMULATOR
+	const float reciprocal = 1.0f / b;
+#else
+	float reciprocal; /* of huge b it is denormal */
+	asm("rcp.approx.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
+	const float corrected = fmaf(fmaf(-b, reciprocal, 1.0f), reciprocal, reciprocal);
+	reciprocal = corrected == corrected ? corrected : reciprocal; /* of zero and infinity */
+#endif
+	return a * reciprocal;
+}
+TPAT_FN float coarse_division(float a, float b)
+{
+#ifdef TPAT_EMULATOR
+	return a / b;
+#else
+	float y;
+	asm("div.full.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+	return y;
+#endif
+}
+
 /* 1 + erf(x) = erfc(-x), without erf's choice of polynomials, and without what the sum loses where erf(x) is near -1:
  * erfc(z) = exp(-z^2) t P(t) for z >= 0, with t = 1 / (1 + 0.3275911 z) as in Abramowitz and Stegun 7.1.26; P of minimal
  * relative error, 1e-7. In all within 5e-7, relative, for x >= -1; 2e-6 for x >= -4. */

@@ -185,6 +185,20 @@ static void print_call(struct gen_text *g, const struct ir_stmt *s)
 	str_add(g->out, ");\n");
 }
 
+/* name = name + ...: what a reduction accumulates. */
+static bool adds_to_itself(const struct ir_stmt *s)
+{
+	size_t n = s->name ? strlen(s->name) : 0;
+	if ((s->kind != IR_ASSIGN && s->kind != IR_SET) || s->value->op != IR_ADD)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		expr e = s->value->arg[i];
+		if (e->op == IR_VAR && strncmp(e->name, s->name, n) == 0 && e->name[n] == (s->kind == IR_SET ? '[' : '\0'))
+			return true;
+	}
+	return false;
+}
+
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	if (s->kind == IR_LAMBDA) {
@@ -192,6 +206,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		gen_lets_end(g);
 		return;
 	}
+	g->total = adds_to_itself(s) ? s->value : NULL;
 	if (s->value || s->at)
 		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);
 	switch (s->kind) {
@@ -305,6 +320,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 {
 	struct gen_text g = { .out = out, .target = &cuda, .kernel = k };
 	const char *separator = "";
+	g.coarse = gen_coarse(k);
 	gen_about(&g);
 	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d)\nvoid %s(", k->threads, k->name);
 	vec_each (b, &k->buffers) {

@@ -341,6 +341,23 @@ static bool same_divisor(const struct gen_text *g, expr e)
 	return turns >= MANY;
 }
 
+/* A division in a kernel that gen_coarse is true of; by powers of two compilers multiply. */
+static bool coarse_division(const struct gen_text *g, expr e)
+{
+	return g->coarse && e->op == IR_DIV && e->type == TYPE_F32 && (e->arg[1]->op != IR_CONST_FLOAT || same_divisor(g, e));
+}
+
+/* The product of a sum that is added to it without a rounding between; null: none. */
+static expr fused_product(const struct gen_text *g, expr e)
+{
+	if (e->op != IR_ADD || e->type != TYPE_F32 || (!g->coarse && e != g->total))
+		return NULL;
+	for (int i = 1; i >= 0; i--)
+		if (e->arg[i]->op == IR_MUL && !(g->let && e->arg[i]->id < g->let_n && g->let[e->arg[i]->id]))
+			return e->arg[i];
+	return NULL;
+}
+
 /* / and % where C's own are right: both known not to be negative, or the divisor a plain constant. */
 static bool plain_division(expr e)
 {
@@ -357,7 +374,13 @@ static void print_division(struct gen_text *g, expr e)
 {
 	bool divide = e->op == IR_DIV || e->op == IR_FLOORDIV;
 	static const char *const function[] = { "trunc_rem", "trunc_div", "floor_mod", "floor_div" };
-	if (same_divisor(g, e)) {
+	if (coarse_division(g, e) && e->arg[1]->op == IR_CONST_FLOAT) {
+		print(g, e->arg[0], PREC_MUL);
+		str_add(g->out, " * ");
+		add_float(g->out, (float)(1 / e->arg[1]->f), true);
+	} else if (coarse_division(g, e)) {
+		call(g, same_divisor(g, e) ? "coarse_quotient" : "coarse_division", 2, e->arg);
+	} else if (same_divisor(g, e)) {
 		call(g, "quotient", 2, e->arg);
 	} else if (type_is_float(e->type) && divide) {
 		infix(g, e, "/", PREC_MUL);
@@ -373,8 +396,10 @@ static void print_division(struct gen_text *g, expr e)
 
 static int division_precedence(const struct gen_text *g, expr e)
 {
-	if (erf_plus_one(g, e))
+	if (erf_plus_one(g, e) || fused_product(g, e))
 		return PREC_ATOM;
+	if (coarse_division(g, e))
+		return e->arg[1]->op == IR_CONST_FLOAT ? PREC_MUL : PREC_ATOM;
 	bool is = e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD;
 	if (!is)
 		return precedence(e);
@@ -390,6 +415,12 @@ static void print_node(struct gen_text *g, expr e)
 	expr erf_of = erf_plus_one(g, e);
 	if (erf_of) {
 		call(g, "one_plus_erf", 1, &erf_of);
+		return;
+	}
+	expr product = fused_product(g, e);
+	if (product) {
+		const expr operands[] = { product->arg[0], product->arg[1], e->arg[e->arg[0] == product] };
+		call(g, "fmaf", 3, operands);
 		return;
 	}
 	switch (e->op) {
@@ -479,6 +510,9 @@ static void print_node(struct gen_text *g, expr e)
 		break;
 	case IR_ISNAN:
 	case IR_ISINF: call(g, info->ctext, 1, e->arg); break;
+	case IR_EXP:
+		call(g, t != TYPE_F32 ? "exp" : g->coarse ? "coarse_exp" : "expf", 1, e->arg);
+		break;
 	case IR_SELECT:
 		print(g, e->arg[0], PREC_OR);
 		str_add(g->out, " ? ");

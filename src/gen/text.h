@@ -26,6 +26,8 @@ struct gen_text {
 	uint32_t let_n;   /* ids that `let` has room for */
 	int lets;
 	int depth;              /* loops around what is printed now */
+	bool coarse;            /* see gen_coarse */
+	expr total;             /* the sum that is being assigned to its own variable: a product in it needs no rounding */
 	int turns[GEN_MAX_DEPTH]; /* of each, about */
 	struct { VEC(struct gen_name); } names;
 };
@@ -48,6 +50,10 @@ void gen_lets_end(struct gen_text *g);
 void gen_indent(struct gen_text *g);
 /* A symbol's name in this kernel: its own, unless a buffer has it. */
 const char *gen_symbol(const struct gen_text *g, const char *name);
+/* Whether all that a CUDA kernel stores are floats of 16 bits, with nothing on the way that jumps (comparisons, roundings to
+ * integers): then results within some millionths are rounded to the same, but for those next to the middle between two. So exp
+ * and divisions are the GPU's own, and products are added without a rounding between. */
+bool gen_coarse(const struct ir_kernel *k);
 /* A kernel's comment: what it computes and the schedule. */
 void gen_about(struct gen_text *g);
 

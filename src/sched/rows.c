@@ -208,18 +208,16 @@ static bool take_map(struct rows *r, const struct ir_stage *s)
 	return all == ir_binary(IR_MUL, r->count, r->length) && map_rows(&st, r->p, s, r->length) && add_stage(r, &st);
 }
 
-bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
+bool rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n)
 {
-	int first = 0;
+	const struct ir_stage *s = stage[0];
 	if (s->kind != IR_REDUCE || !s->space_rank)
 		return false;
-	while (first < p->stages.n && p->stages.at[first] != s)
-		first++;
 	*out = (struct rows){ .p = p,
 		              .count = product(p, s->out->rank, s->out->dim),
 		              .length = product(p, s->space_rank, s->space) };
-	for (int i = first; i < p->stages.n && out->stages < ROWS_MAX_STAGES; i++) {
-		const struct ir_stage *next = p->stages.at[i];
+	for (int i = 0; i < n && out->stages < ROWS_MAX_STAGES; i++) {
+		const struct ir_stage *next = stage[i];
 		bool taken = next->kind == IR_REDUCE ? take_reduction(out, next)
 		             : next->kind == IR_MAP  ? take_map(out, next)
 		                                     : false;
@@ -230,10 +228,18 @@ bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s
 	return out->stages > 0 && out->cached > 0;
 }
 
+bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
+{
+	int first = 0;
+	while (first < p->stages.n && p->stages.at[first] != s)
+		first++;
+	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first);
+}
+
 bool rows_stored(const struct rows *r, int stage)
 {
 	const struct ir_stage *made[ROWS_MAX_STAGES];
 	for (int i = 0; i < r->stages; i++)
 		made[i] = r->stage[i].s;
-	return r->stage[stage].kind == ROWS_MAP || stage_is_stored(r->p, made, r->stages, stage);
+	return r->stage[stage].kind == ROWS_MAP || r->store_all || stage_is_stored(r->p, made, r->stages, stage);
 }

@@ -31,10 +31,15 @@ struct rows {
 	const struct ir_buffer *cache[ROWS_MAX_CACHED];
 	bool again[ROWS_MAX_CACHED]; /* read by more than one stage */
 	int reductions, maps;
+	bool store_all; /* also what nobody is known to read */
 };
 
 /* The longest run of stages from s on that is a row program; false when s begins none. */
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s);
+/* The same of n stages that need not be the program's. */
+bool rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n);
+/* A step that makes all stages of the rows (rule_rows.c); c: of sched_rows, or with its parameters. */
+void rows_apply(struct ir_plan *plan, struct rows *r, const struct sched_choice *c);
 /* Which buffer made by an earlier stage of the rows a load reads at its own row; -1: none. */
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);
 /* Whether a load is at the element's own place. */

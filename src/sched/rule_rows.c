@@ -510,14 +510,19 @@ static bool stands_always(const struct ir_step *step)
 	return step->n && !step->at[step->n - 1]->guard;
 }
 
+void rows_apply(struct ir_plan *plan, struct rows *r, const struct sched_choice *c)
+{
+	struct ir_step *step = step_new(plan);
+	one_kernel(plan, step, r, c, c->param[1], c->param[2], "");
+	if (!stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
+		one_kernel(plan, step, r, c, 1, 0, "_any");
+}
+
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct rows r;
-	struct ir_step *step = step_new(plan);
 	ck(rows_match(&r, plan->program, s));
-	one_kernel(plan, step, &r, c, c->param[1], c->param[2], "");
-	if (!stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
-		one_kernel(plan, step, &r, c, 1, 0, "_any");
+	rows_apply(plan, &r, c);
 }
 
 /* ---- Time: the row's bytes once, at the rate that the loads in flight reach, and the steps of the exchanges. */

@@ -14,6 +14,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_stencil,
 	&sched_reduce_lanes,
 	&sched_reduce_columns,
+	&sched_rows_split,
 	&sched_reduce_split,
 	&sched_reduce_thread,
 	&sched_scatter,

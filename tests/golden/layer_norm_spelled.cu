@@ -35,7 +35,7 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float this_mean = quotient(sum_of_row, 768.0f);
+	const float this_mean = sum_of_row * 0.0013020834f;
 	float sum_of_row2 = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
@@ -43,11 +43,11 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
 			const float tmp0 = to_f32(x_v[step][item]) - this_mean;
-			sum_of_row2 = sum_of_row2 + tmp0 * tmp0;
+			sum_of_row2 = fmaf(tmp0, tmp0, sum_of_row2);
 		}
 	}
 	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
-	const float this_root = sqrtf(quotient(sum_of_row2, 768.0f) + 1e-05f);
+	const float this_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
@@ -58,7 +58,7 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 		f16 y_v[8];
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			y_v[item] = to_f16(quotient(to_f32(x_v[step][item]) - this_mean, this_root) * to_f32(scale_along[item]) + to_f32(bias_along[item]));
+			y_v[item] = to_f16(fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item])));
 		}
 		store(y + at + row * 768, y_v);
 	}
@@ -90,7 +90,7 @@ void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, co
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float this_mean = quotient(sum_of_row, 768.0f);
+	const float this_mean = sum_of_row * 0.0013020834f;
 	float sum_of_row2 = 0.0f;
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
@@ -98,11 +98,11 @@ void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, co
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
 			const float tmp0 = to_f32(x_v[step][item]) - this_mean;
-			sum_of_row2 = sum_of_row2 + tmp0 * tmp0;
+			sum_of_row2 = fmaf(tmp0, tmp0, sum_of_row2);
 		}
 	}
 	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
-	const float this_root = sqrtf(quotient(sum_of_row2, 768.0f) + 1e-05f);
+	const float this_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
@@ -113,7 +113,7 @@ void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, co
 		f16 y_v[8];
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			y_v[item] = to_f16(quotient(to_f32(x_v[step][item]) - this_mean, this_root) * to_f32(scale_along[item]) + to_f32(bias_along[item]));
+			y_v[item] = to_f16(fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item])));
 		}
 		store(y + at + row * 768, y_v);
 	}

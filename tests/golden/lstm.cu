@@ -50,7 +50,7 @@ void lstm_h(const float *__restrict__ inputs, const f16 *__restrict__ weights, c
 		for (int element = warp; element < 512; element += 32) {
 			float sum = 0.0f;
 			for (int r = lane; r < 128; r += 32) {
-				sum = sum + h_shared[r] * to_f32(weights[element * 128 + r]);
+				sum = fmaf(h_shared[r], to_f32(weights[element * 128 + r]), sum);
 			}
 			sum = warp_reduce(sum, op_sum());
 			if (lane == 0) {
@@ -112,7 +112,7 @@ void lstm_h_64(const float *__restrict__ inputs, const f16 *__restrict__ weights
 		for (i64 element = warp; element < 512; element += 32) {
 			float sum = 0.0f;
 			for (i64 r = lane; r < 128; r += 32) {
-				sum = sum + h_shared[r] * to_f32(weights[element * 128 + r]);
+				sum = fmaf(h_shared[r], to_f32(weights[element * 128 + r]), sum);
 			}
 			sum = warp_reduce(sum, op_sum());
 			if (lane == 0) {

@@ -58,7 +58,7 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 		for (int element = warp; element < N; element += 32) {
 			float sum = 0.0f;
 			for (int r = lane; r < N; r += 32) {
-				sum = sum + a[element * N + r] * x[r];
+				sum = fmaf(a[element * N + r], x[r], sum);
 			}
 			sum = warp_reduce(sum, op_sum());
 			if (lane == 0) {
@@ -71,7 +71,7 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 			float sum = 0.0f;
 			for (int r = thread; r < N; r += 1024) {
 				const float tmp0 = y[r];
-				sum = sum + tmp0 * tmp0;
+				sum = fmaf(tmp0, tmp0, sum);
 			}
 			__shared__ float across[32];
 			sum = block_reduce<1024>(sum, op_sum(), across);
@@ -128,7 +128,7 @@ void power_iteration_eigenvalue(const float *__restrict__ a, const float *__rest
 	for (int point = lane; point < N * N; point += 1024) {
 		const int s = point % N;
 		const int r = point / N;
-		sum = sum + x[r] * a[r * N + s] * x[s];
+		sum = fmaf(x[r] * a[r * N + s], x[s], sum);
 	}
 	__shared__ float across[32];
 	sum = block_reduce<1024>(sum, op_sum(), across);
@@ -178,7 +178,7 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 		for (i64 element = warp; element < N; element += 32) {
 			float sum = 0.0f;
 			for (i64 r = lane; r < N; r += 32) {
-				sum = sum + a[element * N + r] * x[r];
+				sum = fmaf(a[element * N + r], x[r], sum);
 			}
 			sum = warp_reduce(sum, op_sum());
 			if (lane == 0) {
@@ -191,7 +191,7 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 			float sum = 0.0f;
 			for (i64 r = thread; r < N; r += 1024) {
 				const float tmp0 = y[r];
-				sum = sum + tmp0 * tmp0;
+				sum = fmaf(tmp0, tmp0, sum);
 			}
 			__shared__ float across[32];
 			sum = block_reduce<1024>(sum, op_sum(), across);
@@ -248,7 +248,7 @@ void power_iteration_eigenvalue_64(const float *__restrict__ a, const float *__r
 	for (i64 point = lane; point < N * N; point += 1024) {
 		const i64 s = point % N;
 		const i64 r = point / N;
-		sum = sum + x[r] * a[r * N + s] * x[s];
+		sum = fmaf(x[r] * a[r * N + s], x[s], sum);
 	}
 	__shared__ float across[32];
 	sum = block_reduce<1024>(sum, op_sum(), across);

@@ -267,6 +267,20 @@ static const struct schedule_case schedule_cases[] = {
 		       "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * "
 		       "c[k] + f32(j))\n",
 	  { "N=3 A=5", "N=1 A=1", "N=0 A=2", "N=2 A=64" } },
+	{ "rows_softmax_halves", "(x: f16[N,K], a: f16[K]) -> (y: f16[N,K], o: f16[N,K])\n"
+	  "  b: f32[N,1] = max (i, j | r<K) f32(x[i, r])\n"
+	  "  c: f32[N,1] = sum (i, j | r<K) exp(f32(x[i, r]) - b[i, 0])\n"
+	  "  y: f16[N,K] = map (i, j) f16(exp(f32(x[i, j]) - b[i, 0]) / c[i, 0] * f32(a[j]) + f32(x[i, j]) / 3.0)\n"
+	  "  o: f16[N,K] = map (i, j) f16(f32(x[i, j]) / (1.0 + exp(0.0 - f32(x[i, j]))))\n",
+	  { "N=3 K=96", "N=2 K=1000", "N=1 K=7" } },
+	{ "split_range", "(x: f32[16,512]) -> (c: f32[], q: u8[], y: f32[16,512])\n"
+	  "  b: f32[] = min (| r<16, s<512) x[r, s] then min(it, 0.0)\n"
+	  "  c: f32[] = max (| r<16, s<512) x[r, s] then max(it, 0.0) - b[]\n"
+	  "  q: u8[] = map () u8(rint(min(max(0.0 - b[] / c[], 0.0), 1.0)))\n"
+	  "  y: f32[16,512] = map (i, j) x[i, j] / c[] + f32(q[])\n", { "" } },
+	{ "split_halves", "(x: f16[N,96,256], a: f32[256]) -> (y: f16[N], o: f32[N])\n"
+	  "  y: f16[N] = sum (i | r<96, s<256) f32(x[i, r, s]) * a[s] then f16(it / 24576.0)\n"
+	  "  o: f32[N] = sum (i | r<96, s<256) f32(x[i, r, s]) then it + f32(y[i])\n", { "N=2", "N=0" } },
 	{ "rows_groups", "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
 			 "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"
 			 "  y: f32[N,12,H,4] = map (i, j, k, l) (x[i, j, k, l] - m0[i, floordiv(j, 4)]) * c[j] + f32(k)\n"
