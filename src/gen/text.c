@@ -677,30 +677,3 @@ void gen_indent(struct gen_text *g)
 	for (int i = 0; i < g->out->indent; i++)
 		str_add(g->out, "\t");
 }
-
-/* Long lines of the stage's text are broken at spaces. */
-static void comment(struct str *out, const char *text)
-{
-	enum { WIDTH = 116, INDENT = 2 };
-	for (size_t n; *text; text += n) {
-		for (int i = 0; i < INDENT && *text == ' '; i++)
-			text++;
-		n = strcspn(text, "\n");
-		if (n > WIDTH) {
-			for (n = WIDTH; n > WIDTH / 2 && text[n] != ' '; n--)
-				;
-			if (text[n] != ' ')
-				n = WIDTH;
-		}
-		str_printf(out, "// %.*s\n", (int)n, text);
-		n += strspn(text + n, text[n] == ' ' ? " " : "\n");
-	}
-}
-
-void gen_about(struct gen_text *g)
-{
-	const struct ir_kernel *k = g->kernel;
-	comment(g->out, k->about);
-	str_printf(g->out, "// Schedule: %s%s%s; %d threads a block%s.\n", k->rule, *k->params ? ", " : "", k->params,
-	           k->threads, k->index64 ? "; 64-bit positions" : "");
-}

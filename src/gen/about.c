@@ -1,0 +1,31 @@
+/* What a printed kernel says of itself: the stages it makes, and the schedule. */
+#include "gen/text.h"
+
+#include <string.h>
+
+/* Long lines of the stage's text are broken at spaces. */
+static void comment(struct str *out, const char *text)
+{
+	enum { WIDTH = 116, INDENT = 2 };
+	for (size_t n; *text; text += n) {
+		for (int i = 0; i < INDENT && *text == ' '; i++)
+			text++;
+		n = strcspn(text, "\n");
+		if (n > WIDTH) {
+			for (n = WIDTH; n > WIDTH / 2 && text[n] != ' '; n--)
+				;
+			if (text[n] != ' ')
+				n = WIDTH;
+		}
+		str_printf(out, "// %.*s\n", (int)n, text);
+		n += strspn(text + n, text[n] == ' ' ? " " : "\n");
+	}
+}
+
+void gen_about(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
+	comment(g->out, k->about);
+	str_printf(g->out, "// Schedule: %s%s%s; %d threads a block%s.\n", k->rule, *k->params ? ", " : "", k->params,
+	           k->threads, k->index64 ? "; 64-bit positions" : "");
+}
