@@ -222,7 +222,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	if (!c->param[2])
 		bytes *= 1 + 0.35 * (g.rows.reductions - 1);
 	double resident = blocks / t->processors, most = (double)THREADS / LANES;
-	double fill = (resident < most ? resident : most) * LANES * c->param[1] * (c->param[2] ? c->param[2] : 2) * each / IN_FLIGHT;
+	double flying = (resident < most ? resident : most) * LANES * c->param[1] * (c->param[2] ? c->param[2] : 2) * each;
+	double fill = flying / IN_FLIGHT;
 	double time = bytes / t->bytes_per_ns / (fill > 1 ? 1 : fill), compute = work / (t->processors * 128.0 * 1.5);
 	time = time > compute ? time : compute;
 	return 2 * t->launch_ns + time * (c->param[2] ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
@@ -231,7 +232,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_rows_split = {
 	.name = "rows_split",
 	.version = 1,
-	.help = "long rows: blocks reduce `parts` of a row each, for several reductions at once, a second kernel puts them together",
+	.help = "long rows: blocks reduce `parts` of a row, for several reductions at once, a second kernel puts them together",
 	.params = { "parts", "width", "steps" },
 	.applicable = applicable,
 	.span = span,
