@@ -3,7 +3,8 @@
  * that follow from them. */
 #include "sched/rows.h"
 
-enum { WARP = 32, LANES = 256, LAST_LANES = 1024, WIDEST = 16 /* bytes */, MAX_STEPS = 16, MAX_REGISTERS = 64, MAX_PARTS = 1 << 16 };
+enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, MAX_PARTS = 1 << 16 };
+enum { WIDEST = 16 /* bytes */ };
 
 /* The stages that are made: of the row program that s begins, those before the first that needs a row again. */
 struct group {
