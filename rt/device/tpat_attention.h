@@ -17,7 +17,7 @@
 #ifndef TPAT_ATTENTION_H
 #define TPAT_ATTENTION_H
 
-#include "tpat_device.h"
+#include "tpat_mma.h"
 
 #define TPAT_FN __device__ __forceinline__
 
@@ -228,6 +228,291 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 					put(i, column, total[q][g][c], largest[q], sum[q]);
 			}
 	}
+}
+
+/* ---- On tensor cores --------------------------------------------------------------------------------------------- */
+
+/* A warp has 16 * TILES queries, as fragments of left operands; a block's warps share tiles of keys and values, of elements of
+ * 2 bytes, which are copied while those before them are multiplied. A warp's scores stay in the registers in which products
+ * leave them, and become the left operand of the product with the values: weights are rounded to the values' type.
+ * Exponentials are powers of 2. What such a kernel gives is
+ *   query_at(i, r)                      an element's position in `query`, even and followed by the next; or, of
+ *                                       attention_elements, the element
+ *   key_at(j, r), value_at(j, c)        positions of 8 elements, at a multiple of 8; negative: zeros
+ *   score_at(i, j, product)             as above; or attention_scaled: the product times a positive number
+ *   kept(i, j)                          whether the score is more than minus infinity, as far as that is said by numbers alone;
+ *   kept_some(i, to_i, j, to_j), kept_all() ... of these to those queries and keys: false where there is none; true where
+ *                                       there is no other. attention_always: no such condition
+ *   largest_at(i, largest), sum_at(i, largest, sum)   as above
+ *   result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)
+ *                                       what is stored, and where; PAIRS: two at a time, at even positions */
+struct attention_elements {};
+struct attention_scaled { float by; };
+struct attention_always {
+	template <class... Any> TPAT_FN bool operator()(Any...) const { return true; }
+};
+
+template <int N> struct attention_width {
+	static const int whole = (N + 15) / 16 * 16; /* of products */
+	static const int row = N <= 16 ? 16 : N <= 32 ? 32 : N <= 64 ? 64 : N <= 128 ? 128 : 256; /* of a shared_tile */
+};
+
+template <class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS> struct attention_slots {
+	shared_tile<K, KEYS, attention_width<SIZE>::row> key[SLOTS];
+	shared_tile<V, KEYS, attention_width<COLUMNS>::row> value[SLOTS];
+};
+
+/* The scores' function, as a factor before it is and as what it leaves to do. */
+template <class Score, class Index> TPAT_FN float attention_score(const Score &score, Index i, Index j, float product)
+{
+	return score(i, j, product);
+}
+template <class Index> TPAT_FN float attention_score(const attention_scaled &, Index, Index, float product) { return product; }
+template <class Score> TPAT_FN float attention_factor(const Score &) { return 1.0f; }
+TPAT_FN float attention_factor(const attention_scaled &score) { return score.by; }
+
+template <int THREADS, int SIZE, class T, int KEYS, int WIDTH, class Index, class At>
+TPAT_FN void attention_copy(shared_tile<T, KEYS, WIDTH> &tile, const T *from, Index first, const At &at)
+{
+	const int pieces = attention_width<SIZE>::whole / 8, all = KEYS * pieces;
+#pragma unroll
+	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
+		const int piece = i * THREADS + block_thread();
+		if (all % THREADS == 0 || piece < all) {
+			const int r = piece / pieces, c = piece % pieces * 8;
+			const auto place = c < SIZE ? at(first + r, (Index)c) : (Index)-1;
+			copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
+		}
+	}
+}
+
+/* Two elements of a query from r on, as a word of a fragment. */
+template <int SIZE, class K, class Index, class At>
+TPAT_FN u32 attention_two(const K *query, const At &at, Index i, int r)
+{
+	u32 word[1];
+	load(word, (const u32 *)(query + at(i, (Index)r)));
+	return word[0];
+}
+template <int SIZE, class Index, class At>
+TPAT_FN u32 attention_two(attention_elements, const At &at, Index i, int r)
+{
+	return at(i, (Index)r).bits | (r + 1 < SIZE ? (u32)at(i, (Index)(r + 1)).bits << 16 : 0);
+}
+
+/* product = query * key, for all keys of the tile. */
+template <class K, int TILES, int DEPTH, int NEAR, int KEYS, int WIDTH>
+TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mma_a<K> (&query)[TILES][DEPTH],
+				shared_tile<K, KEYS, WIDTH> &key)
+{
+#pragma unroll
+	for (int m = 0; m < TILES; m++)
+#pragma unroll
+		for (int n = 0; n < NEAR; n++)
+			product[m][n] = {};
+#pragma unroll
+	for (int k = 0; k < DEPTH; k++)
+#pragma unroll
+		for (int n = 0; n < NEAR; n += 2) {
+			mma_b<K> left, right;
+			mma_load_b(left, right, key, 8 * n, 16 * k);
+#pragma unroll
+			for (int m = 0; m < TILES; m++) {
+				mma(product[m][n], query[m][k], left);
+				mma(product[m][n + 1], query[m][k], right);
+			}
+		}
+}
+
+/* Products become scores; minus infinity where they are not kept, unless `whole`. */
+template <int TILES, int NEAR, class Score, class Index, class Kept>
+TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Score &score_at, Index at, Index row, int column,
+				 Index queries, bool whole, const Kept &kept)
+{
+#pragma unroll
+	for (int m = 0; m < TILES; m++)
+#pragma unroll
+		for (int half = 0; half < 2; half++) {
+			const Index i = row + 16 * m + half * 8, near = i < queries ? i : queries - 1;
+			if (whole) {
+#pragma unroll
+				for (int n = 0; n < 2 * NEAR; n++) {
+					float &x = score[m][n / 2].at[2 * half + n % 2];
+					x = attention_score(score_at, near, at + (n / 2 * 8 + n % 2 + column), x);
+				}
+			} else {
+#pragma unroll
+				for (int n = 0; n < 2 * NEAR; n++) {
+					float &x = score[m][n / 2].at[2 * half + n % 2];
+					const Index j = at + (n / 2 * 8 + n % 2 + column);
+					x = kept(near, j) ? attention_score(score_at, near, j, x) : -INFINITY;
+				}
+			}
+		}
+}
+
+/* Scores of 16 queries become weights, exponentials of them less the largest so far; what was summed before is scaled to
+ * the new one. All scores here are to be multiplied by `factor`, which turns exp into a power of 2. */
+template <class V, int NEAR, int ACROSS>
+TPAT_FN void attention_soften(mma_a<V> (&weight)[NEAR / 2], mma_sum<float> (&score)[NEAR], float (&largest)[2],
+			      float (&sum)[2], mma_sum<float> (&total)[ACROSS], float factor)
+{
+	float scale[2], base[2];
+#pragma unroll
+	for (int half = 0; half < 2; half++) {
+		float most = nan_max(score[0].at[2 * half], score[0].at[2 * half + 1]);
+#pragma unroll
+		for (int n = 1; n < NEAR; n++)
+			most = nan_max(most, nan_max(score[n].at[2 * half], score[n].at[2 * half + 1]));
+		most = nan_max(warp_reduce<4>(most, op_max()), largest[half]);
+		base[half] = attention_base(most);
+		scale[half] = rough_exp2((largest[half] - base[half]) * factor);
+		base[half] *= -factor;
+		largest[half] = most;
+		sum[half] *= scale[half];
+	}
+#pragma unroll
+	for (int c = 0; c < ACROSS; c++)
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			total[c].at[i] *= scale[i / 2];
+#pragma unroll
+	for (int n = 0; n < NEAR; n += 2) {
+#pragma unroll
+		for (int e = 0; e < 8; e++) {
+			float &x = score[n + e / 4].at[e % 4];
+			x = rough_exp2(fmaf(x, factor, base[e % 4 / 2]));
+			sum[e % 4 / 2] += x;
+		}
+		weight[n / 2] = mma_a_of<V>(score[n], score[n + 1]);
+	}
+}
+
+/* total += weight * value. */
+template <class V, int TILES, int NEAR, int ACROSS, int KEYS, int WIDTH>
+TPAT_FN void attention_collect(mma_sum<float> (&total)[TILES][ACROSS], const mma_a<V> (&weight)[TILES][NEAR],
+			       shared_tile<V, KEYS, WIDTH> &value)
+{
+#pragma unroll
+	for (int k = 0; k < NEAR; k++)
+#pragma unroll
+		for (int c = 0; c < ACROSS; c += 2) {
+			mma_b<V> left, right;
+			mma_load_b_turned(left, right, value, 8 * c, 16 * k);
+#pragma unroll
+			for (int m = 0; m < TILES; m++) {
+				mma(total[m][c], weight[m][k], left);
+				mma(total[m][c + 1], weight[m][k], right);
+			}
+		}
+}
+
+/* The queries first .. first + 16 * WARPS * TILES of `queries`. */
+template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, class Index, class Query,
+	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum,
+	  class Result, class Y, class Place>
+TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS> &slots, Index first,
+			   typename element<Index>::type queries, typename element<Index>::type keys, Query query, QueryAt query_at,
+			   const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at, Kept kept, Some kept_some,
+			   All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
+{
+	const int threads = 32 * WARPS, block = 16 * WARPS * TILES;
+	const int depth = attention_width<SIZE>::whole / 16, across = attention_width<COLUMNS>::whole / 8, near = KEYS / 8;
+	const int column = mma_column(0);
+	const Index row = first + block_thread() / 32 * 16 * TILES + mma_row(0), last = first + block - 1;
+	const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
+	/* The tile behind one, of which something is kept. */
+	const auto next = [&](Index at) {
+		do
+			at += KEYS;
+		while (at < keys && !kept_some(first, last, at, at + (KEYS - 1)));
+		return at;
+	};
+	const auto ask = [&](Index at, int slot) {
+		if (at < keys) {
+			attention_copy<threads, SIZE>(slots.key[slot], key, at, key_at);
+			attention_copy<threads, COLUMNS>(slots.value[slot], value, at, value_at);
+		}
+		copy_commit();
+	};
+	Index at = next(-KEYS);
+	ask(at, 0);
+
+	mma_a<K> left[TILES][depth];
+	float largest[TILES][2], sum[TILES][2];
+	mma_sum<float> total[TILES][across];
+#pragma unroll
+	for (int m = 0; m < TILES; m++) {
+#pragma unroll
+		for (int k = 0; k < depth; k++)
+#pragma unroll
+			for (int w = 0; w < 4; w++) {
+				const Index i = row + 16 * m + w % 2 * 8;
+				const int r = 16 * k + column + w / 2 * 8;
+				left[m][k].word[w] = i < queries && r < SIZE ? attention_two<SIZE>(query, query_at, i, r) : 0;
+			}
+		for (int half = 0; half < 2; half++) {
+			largest[m][half] = -INFINITY;
+			sum[m][half] = 0;
+		}
+#pragma unroll
+		for (int c = 0; c < across; c++)
+			total[m][c] = {};
+	}
+
+	for (int slot = 0; at < keys; slot = SLOTS > 1 ? 1 - slot : 0) {
+		const Index later = next(at);
+		mma_sum<float> score[TILES][near];
+		mma_a<V> weight[TILES][near / 2];
+		copy_wait<0>();
+		__syncthreads();
+		if (SLOTS > 1)
+			ask(later, 1 - slot);
+		attention_multiply(score, left, slots.key[slot]);
+		attention_score_all(score, score_at, at, row, column, queries,
+				    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
+				    [&](Index i, Index j) { return j < keys && kept(i, j); });
+#pragma unroll
+		for (int m = 0; m < TILES; m++)
+			attention_soften(weight[m], score[m], largest[m], sum[m], total[m], factor);
+		attention_collect(total, weight, slots.value[slot]);
+		if (SLOTS == 1) {
+			__syncthreads();
+			ask(later, 0);
+		}
+		at = later;
+	}
+
+#pragma unroll
+	for (int m = 0; m < TILES; m++)
+#pragma unroll
+		for (int half = 0; half < 2; half++) {
+			const Index i = row + 16 * m + half * 8;
+			const float added = warp_reduce<4>(sum[m][half], op_sum());
+			if (i >= queries)
+				continue;
+			/* What the stages take off may not be the largest score. */
+			const float seen = largest[m][half] * scale, off = largest_at(i, seen);
+			const float by = keys > 0 ? attention_exp(attention_base(seen) - off) : 1.0f;
+			const float all = sum_at(i, off, added * by), inverse = 1.0f / all;
+#pragma unroll
+			for (int c = 0; c < across; c++) {
+				const int at_column = 8 * c + column;
+				const mma_sum<float> &here = total[m][c];
+				if (at_column >= COLUMNS)
+					continue;
+				const Y two[2] = { result_at(i, (Index)at_column, here.at[2 * half] * by, off, all, inverse),
+						   result_at(i, (Index)(at_column + 1 < COLUMNS ? at_column + 1 : at_column),
+							     here.at[2 * half + 1] * by, off, all, inverse) };
+				if (PAIRS) {
+					store(y + place_at(i, (Index)at_column), two);
+				} else {
+					y[place_at(i, (Index)at_column)] = two[0];
+					if (at_column + 1 < COLUMNS)
+						y[place_at(i, (Index)(at_column + 1))] = two[1];
+				}
+			}
+		}
 }
 
 #undef TPAT_FN

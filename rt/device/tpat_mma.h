@@ -102,8 +102,21 @@ TPAT_MMA(u8, u8, int, "r", "m16n8k32.row.col.s32.u8.u8.s32")
 #undef TPAT_MMA
 
 /* Two neighbouring products' sums, of 16 columns together, as the left operand of a product over these columns. */
-TPAT_FN u32 mma_pack(float low, float high, f16) { return round_f16(low).bits | (u32)round_f16(high).bits << 16; }
-TPAT_FN u32 mma_pack(float low, float high, bf16) { return round_bf16(low).bits | (u32)round_bf16(high).bits << 16; }
+#if TPAT_ARCH >= 800
+#define TPAT_PACK(T)                                                                                                 \
+	TPAT_FN u32 mma_pack(float low, float high, T)                                                               \
+	{                                                                                                            \
+		u32 both;                                                                                            \
+		asm("cvt.rn." #T "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));                           \
+		return both;                                                                                         \
+	}
+#else
+#define TPAT_PACK(T)                                                                                                 \
+	TPAT_FN u32 mma_pack(float low, float high, T) { return round_##T(low).bits | (u32)round_##T(high).bits << 16; }
+#endif
+TPAT_PACK(f16)
+TPAT_PACK(bf16)
+#undef TPAT_PACK
 template <class T> TPAT_FN mma_a<T> mma_a_of(const mma_sum<float> &left, const mma_sum<float> &right)
 {
 	return { { mma_pack(left.at[0], left.at[1], T()), mma_pack(left.at[2], left.at[3], T()),

@@ -329,6 +329,23 @@ static bool within(expr r, expr d) /* 0 <= r < d */
 	return ir_nonnegative(r) && ir_less(r, d);
 }
 
+/* (g q + r) / (g d) = q / d where 0 <= r < g: null when a is no such sum for any g that divides. */
+static expr divide_without_rest(expr a, int64_t d)
+{
+	struct poly p = { 0 };
+	collect(&p, a, 1);
+	for (int i = 0; i < p.n && !p.failed; i++) {
+		int64_t g = gcd(d, p.term[i].c);
+		expr q, r;
+		if (!p.term[i].n || g <= 1)
+			continue;
+		ir_split(a, ir_index(a->pool, g), &q, &r);
+		if (q && within(r, ir_index(a->pool, g)))
+			return ir_poly_floordiv(q, ir_index(a->pool, d / g));
+	}
+	return NULL;
+}
+
 expr ir_poly_floordiv(expr a, expr b)
 {
 	struct ir_pool *p = a->pool;
@@ -354,6 +371,9 @@ expr ir_poly_floordiv(expr a, expr b)
 		expr reduced = divide_by_gcd(a, d, &new_d);
 		if (new_d != d)
 			return ir_poly_floordiv(reduced, ir_index(p, new_d));
+		expr whole = divide_without_rest(a, d);
+		if (whole)
+			return whole;
 		if (a->op == IR_FLOORDIV && ir_const_int(a->arg[1], &d2) && d2 > 0 && d2 < INT32_MAX && d < INT32_MAX)
 			return ir_poly_floordiv(a->arg[0], ir_index(p, d * d2));
 	}

@@ -23,6 +23,8 @@ struct attend {
 	expr added, sum;                                 /* variable: the exponentials' sum; what it becomes, of it */
 	expr weight;                                     /* of product, largest and sum; null: the exponential itself */
 	expr total, result;                              /* variable: the weighted sum; what is stored, of it */
+	enum type narrow;                                /* the weight is exponential / sum, rounded to this type and no more; */
+	expr narrow_result;                              /* of a total of exponentials alone; or null */
 	const struct ir_buffer *out;
 	expr at;                                         /* where */
 };

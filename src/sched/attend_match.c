@@ -289,6 +289,12 @@ static expr divided(struct attend *a, expr total)
 	return ir_select(none, total, ir_binary(IR_DIV, total, attend_sum(a)));
 }
 
+/* Whether e is the exponential over the sum: a weight. */
+static bool is_quotient(const struct match *m, expr e)
+{
+	return e->op == IR_DIV && e->arg[0] == m->exponential && e->arg[1] == attend_sum(m->a);
+}
+
 static bool take_result(struct match *m, const struct ir_stage *s)
 {
 	struct attend *a = m->a;
@@ -316,14 +322,18 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 	if (!uses_scores(a->weight) || uses_scores(a->value) || uses_axis(a->weight, a->rows + 1))
 		return fail(m, "the result is no sum of values with a weight each");
 	a->total = variable(a, value->type, "total_here");
-	expr total = a->total;
-	if (a->weight->op == IR_DIV && a->weight->arg[0] == m->exponential && a->weight->arg[1] == attend_sum(a)) {
+	expr total = a->total, post = s->post ? s->post : ir_cast(ir_acc(p->pool, value->type), s->out->type), narrow = a->weight;
+	if (narrow->op == IR_CAST && narrow->arg[0]->op == IR_CAST && is_quotient(m, narrow->arg[0]->arg[0])) {
+		a->narrow = narrow->arg[0]->type;
+		a->narrow_result = translate(m, post, axis, divided(a, total));
+	}
+	if (is_quotient(m, a->weight)) {
 		total = divided(a, total);
 		a->weight = m->exponential;
 	}
 	if (a->weight == m->exponential)
 		a->weight = NULL;
-	a->result = translate(m, s->post ? s->post : ir_cast(ir_acc(p->pool, value->type), s->out->type), axis, total);
+	a->result = translate(m, post, axis, total);
 	if (!a->result)
 		return fail(m, "the result reads others' scores");
 	a->out = s->out;

@@ -37,7 +37,8 @@ expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr
 	declare_axes(p, b, ir_binary(IR_FLOORDIV, block, tiles), n, dim, name, used, axis);
 	for (int k = 0, i = 0; k < a->rows; k++)
 		at->axis[k] = k == a->tile ? NULL : axis[i++];
-	expr first = ir_binary(IR_MUL, ir_binary(IR_MOD, block, tiles), ir_index(p->pool, queries));
+	expr before = ir_binary(IR_SUB, ir_binary(IR_SUB, tiles, ir_index(p->pool, 1)), ir_binary(IR_MOD, block, tiles));
+	expr first = ir_binary(IR_MUL, before, ir_index(p->pool, queries));
 	return emit_constant(p, b, "first_query", first, a->dim[a->tile]);
 }
 

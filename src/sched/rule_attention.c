@@ -58,69 +58,29 @@ static int span(const struct ir_program *p, const struct ir_stage *s)
 
 /* ---- The kernel. ---- */
 
-struct function {
-	struct attend_place *at;
-	struct ir_stmt *lambda;
-	expr query, key, place;
-};
-
-/* const auto name = [&](this_query, ...) { ... }; a parameter for each of what follows that is not null. */
-static struct function begin(struct attend_place *at, struct ir_block *b, const char *name, bool of_query, bool of_key,
-                             const char *place, int places)
-{
-	const struct attend *a = at->a;
-	struct ir_program *p = a->p;
-	struct function f = { .at = at, .lambda = emit_lambda(p, b, name) };
-	if (of_query)
-		f.query = emit_parameter(p, f.lambda, TYPE_INDEX, "this_query", a->dim[a->tile]);
-	if (of_key)
-		f.key = emit_parameter(p, f.lambda, TYPE_INDEX, "this_key", a->dim[a->rows]);
-	if (place)
-		f.place = emit_parameter(p, f.lambda, TYPE_INDEX, place, ir_index(p->pool, places));
-	return f;
-}
-
-static void parameter(struct function *f, expr variable)
-{
-	emit_parameter(f->at->a->p, f->lambda, variable->type, variable->name, NULL);
-}
-
-static expr here(struct function *f, expr e)
-{
-	return attend_expr(f->at, e, f->query, f->key, f->place);
-}
-
 static void emit_functions(struct attend_place *at, struct ir_block *b)
 {
 	const struct attend *a = at->a;
-	struct function f = begin(at, b, "query_at", true, false, "r", a->size);
-	f.lambda->value = here(&f, a->query);
-	f = begin(at, b, "key_at", false, true, "r", a->size);
-	f.lambda->value = here(&f, a->key);
-	f = begin(at, b, "value_at", false, true, "s", a->value_size);
-	f.lambda->value = here(&f, a->value);
-	f = begin(at, b, "score_at", true, true, NULL, 0);
-	parameter(&f, a->product);
-	f.lambda->value = here(&f, a->score);
-	f = begin(at, b, "largest_at", true, false, NULL, 0);
-	parameter(&f, a->seen);
-	f.lambda->value = here(&f, a->largest);
-	f = begin(at, b, "sum_at", true, false, NULL, 0);
-	parameter(&f, attend_largest(a));
-	parameter(&f, a->added);
-	f.lambda->value = here(&f, a->sum);
+	struct attend_function f = attend_begin(at, b, "query_at", true, false, "r", a->size);
+	f.lambda->value = attend_here(&f, a->query);
+	f = attend_begin(at, b, "key_at", false, true, "r", a->size);
+	f.lambda->value = attend_here(&f, a->key);
+	f = attend_begin(at, b, "value_at", false, true, "s", a->value_size);
+	f.lambda->value = attend_here(&f, a->value);
+	attend_emit_score(at, b, a->score);
+	attend_emit_softmax(at, b);
 	if (a->weight) {
-		f = begin(at, b, "weight_at", true, true, NULL, 0);
-		parameter(&f, a->product);
-		parameter(&f, attend_largest(a));
-		parameter(&f, attend_sum(a));
-		f.lambda->value = here(&f, a->weight);
+		f = attend_begin(at, b, "weight_at", true, true, NULL, 0);
+		attend_parameter(&f, a->product);
+		attend_parameter(&f, attend_largest(a));
+		attend_parameter(&f, attend_sum(a));
+		f.lambda->value = attend_here(&f, a->weight);
 	}
-	f = begin(at, b, "put", true, false, "s", a->value_size);
-	parameter(&f, a->total);
-	parameter(&f, attend_largest(a));
-	parameter(&f, attend_sum(a));
-	emit_store(a->p, f.lambda->body, a->out, here(&f, a->at), here(&f, a->result));
+	f = attend_begin(at, b, "put", true, false, "s", a->value_size);
+	attend_parameter(&f, a->total);
+	attend_parameter(&f, attend_largest(a));
+	attend_parameter(&f, attend_sum(a));
+	emit_store(a->p, f.lambda->body, a->out, attend_here(&f, a->at), attend_here(&f, a->result));
 }
 
 static const char *c_type(enum type t)
@@ -164,12 +124,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	/* The same queries on one processor. */
 	first = attend_block(&alone, &k->serial, queries, block);
 	attend_serial(&alone, &k->serial, queries, first);
-	kernel_finish(plan, step, k, last);
-	struct str about = str_new(p->arena);
-	for (int i = 0; i < a.stages; i++)
-		ir_print_stage(&about, a.stage[i]);
-	for (int i = 0; i < step->n; i++) /* the twin with 64-bit positions, too */
-		step->at[i]->about = str_text(&about);
+	attend_finish(plan, step, k, &a);
 }
 
 /* ---- Time: products at the rate of multiply-adds, in waves of blocks. ---- */

@@ -52,4 +52,43 @@ static const struct schedule_case attention_cases[] = {
 	  { "S=9 T=20", "S=2 T=0" } },
 };
 
+/* Those that tensor cores can do, too. */
+static const struct schedule_case attention_mma_cases[] = {
+	/* A window of keys decided by numbers alone, three query heads to a key head, results behind each other
+	 * by query. */
+	{ "attention_window", "(q: f16[B,6,S,32], k0: f16[B,T,2,32], v0: f16[B,2,T,24]) -> (y: f16[B,S,144])\n"
+			      "  c: f32[B,6,S,T] = sum (i, j, k, l | r<32) f32(q[i, j, k, r]) * f32(k0[i, l, "
+			      "floordiv(j, 3), r]) then select(and(l <= k + 3, k < l + 50), it * 0.25, -inf)\n"
+			      "  a: f32[B,6,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)\n"
+			      "  b: f32[B,6,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then "
+			      "select(it == 0.0, 1.0, it)\n"
+			      "  y: f16[B,S,144] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 24), j, r] - "
+			      "a[i, floordiv(k, 24), j]) * f32(v0[i, floordiv(k, 72), r, mod(k, 24)]) "
+			      "then f16(it / b[i, floordiv(k, 24), j])\n",
+	  { "B=1 S=140 T=150", "B=2 S=3 T=17", "B=1 S=5 T=0", "B=1 S=150 T=20" } },
+	/* Queries that are computed, a mask and keys that end early; weights are rounded. */
+	{ "attention_rounded", "(q: bf16[N,S,16], k0: bf16[N,S,16], v0: bf16[N,S,72], m0: bf16[S,S], n_x: i32[1]) -> (y: "
+			       "bf16[N,S,72])\n"
+			       "  c: bf16[N,S,S] = sum (i, j, k | r<16) f32(bf16(f32(q[i, j, r]) * 0.5)) * f32(k0[i, k, r]) "
+			       "then bf16(it)\n"
+			       "  d: bf16[N,S,S] = map (i, j, k) select(k < j + index(n_x[0]), bf16(f32(c[i, j, k]) + "
+			       "f32(m0[j, k])), bf16(-inf))\n"
+			       "  a: f32[N,S,1] = max (i, j, k | r<S) f32(d[i, j, r])\n"
+			       "  b: f32[N,S,1] = sum (i, j, k | r<S) exp(f32(d[i, j, r]) - a[i, j, 0])\n"
+			       "  w0: bf16[N,S,S] = map (i, j, k) bf16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
+			       "  y: bf16[N,S,72] = sum (i, j, k | r<S) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
+	  { "N=2 S=35", "N=1 S=1", "N=3 S=0", "N=1 S=70" } },
+	{ "attention_cap", "(q: f16[B,S,2,8], k0: f16[B,T,16], v0: bf16[B,2,T,40], t_m: bool[S,T], s0: f32[2]) -> "
+			   "(y: bf16[B,S,80])\n"
+			   "  c: f32[B,2,S,T] = sum (i, j, k, l | r<8) f32(q[i, k, j, r]) * f32(k0[i, l, j * 8 + r]) "
+			   "then select(t_m[k, l], tanh(it * 0.25) * 3.0, -inf)\n"
+			   "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r] then max(select(it == -inf, 0.0, it), s0[j])\n"
+			   "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then it + "
+			   "exp(s0[j] - a[i, j, k])\n"
+			   "  y: bf16[B,S,80] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 40), j, r] - a[i, "
+			   "floordiv(k, 40), j]) * f32(v0[i, floordiv(k, 40), r, mod(k, 40)]) then bf16(it / "
+			   "b[i, floordiv(k, 40), j])\n",
+	  { "B=1 S=20 T=35", "B=2 S=2 T=3" } },
+};
+
 #endif
