@@ -6,6 +6,11 @@
 /* ---- Operands. Floats: elements cast to what the sum is made in. Integers: likewise, less a zero point or not. Where a condition
  * fails, nothing. */
 
+static bool plain_type(enum type t)
+{
+	return t == TYPE_F32 || t == TYPE_F64 || t == TYPE_I32 || t == TYPE_U32 || t == TYPE_I64 || t == TYPE_U64;
+}
+
 static bool element_type(enum type t, enum type sum)
 {
 	if (sum == TYPE_I32)
@@ -36,6 +41,10 @@ static bool take_operand(struct contract_operand *o, expr e)
 		expr element = e->arg[0], load = element->op == IR_CAST ? element->arg[0] : element;
 		*o = (struct contract_operand){ .type = element->type, .value = element };
 		return load->op == IR_LOAD;
+	}
+	if (e->op == IR_LOAD || (e->op == IR_CAST && e->arg[0]->op == IR_LOAD)) {
+		*o = (struct contract_operand){ .type = e->type, .value = e };
+		return plain_type(e->type);
 	}
 	if (e->type == TYPE_I32 && e->op == IR_SUB && take_operand(o, e->arg[0]) && !o->zero) {
 		o->zero = e->arg[1];
@@ -81,7 +90,10 @@ static bool find_operands(struct contract *c)
 	for (int i = 0; i < 2; i++)
 		if (!take_operand(&c->side[i], side[i]))
 			return false;
-	return type_is_int(c->side[0].type) || c->side[0].type == c->side[1].type;
+	c->plain = c->side[0].type == value->type;
+	if (c->side[0].type == c->side[1].type)
+		return !c->plain || (!c->side[0].zero && !c->side[1].zero);
+	return !plain_type(c->side[0].type) && !plain_type(c->side[1].type) && type_is_int(value->type);
 }
 
 int contract_element_bytes(const struct contract *c)
@@ -195,7 +207,7 @@ static void find_way(struct contract *c, struct contract_operand *o, enum contra
 		inner--;
 	expr flat = ir_flat(c->p->pool, o->value->buf, o->value->arg);
 	expr straight = whole_vectors(c, flat, axes, inner, vector);
-	expr turned = outer >= 0 && type_info(o->type)->bits == 16 ? whole_vectors(c, flat, axes, outer, vector) : NULL;
+	expr turned = outer >= 0 && type_info(o->type)->bits > 8 ? whole_vectors(c, flat, axes, outer, vector) : NULL;
 	if (!never(straight)) {
 		o->way = CONTRACT_STRAIGHT;
 		o->fits = straight;

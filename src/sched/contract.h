@@ -1,5 +1,6 @@
 /* Contractions: sums of products of two operands, some of whose axes only the one has, some only the other. What a stage's
- * index expressions say of that (contract.c), and the kernel that runs it on tensor cores (contract_emit.c). */
+ * index expressions say of that (contract.c), and the kernel that runs it (contract_emit.c): on tensor cores, or of elements
+ * that these do not take by ordinary arithmetic (`plain`). */
 #ifndef TPAT_SCHED_CONTRACT_H
 #define TPAT_SCHED_CONTRACT_H
 
@@ -25,6 +26,7 @@ struct contract_operand {
 struct contract {
 	struct ir_program *p;
 	const struct ir_stage *s;
+	bool plain;                          /* products and sums are made in the elements' own type */
 	struct contract_operand side[2];     /* left: rows; right: columns, the last axis of out among them */
 	int axes[CONTRACT_GROUPS];           /* how many */
 	int axis[CONTRACT_GROUPS][IR_MAX_RANK];

@@ -10,9 +10,13 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 	int bytes = (s.rows + s.columns) * s.depth * contract_element_bytes(c);
 	s.slots = SHARED_BYTES / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
-	/* A warp's part is as square as there are rows, and at most 64 x 64: what registers hold. */
-	s.warps_down = s.rows >= 32 ? 2 : 1;
-	s.warps_across = s.rows < 32 ? 4 : s.columns > 128 ? s.columns / 64 : 2;
+	if (c->plain) { /* a lane has 4 or 8 rows and columns */
+		s.warps_down = s.rows >= 64 ? 4 : 2;
+		s.warps_across = s.columns > 64 ? 2 : 1;
+	} else { /* a warp's part is as square as there are rows, and at most 64 x 64: what registers hold */
+		s.warps_down = s.rows >= 32 ? 2 : 1;
+		s.warps_across = s.rows < 32 ? 4 : s.columns > 128 ? s.columns / 64 : 2;
+	}
 	s.warp_rows = s.rows / s.warps_down;
 	s.warp_columns = s.columns / s.warps_across;
 	s.threads = WARP * s.warps_down * s.warps_across;
@@ -33,6 +37,18 @@ static void load_parts(struct contract_kernel *k, struct ir_block *b, int side, 
 	add_text(k->p, call, text(k, "%s_tile[slot]", contract_side_name[side]));
 	add_text(k->p, call, side ? "warp_column + 8 * part" : "warp_row + 16 * part");
 	add_text(k->p, call, "depth");
+}
+
+/* The same without tensor cores. */
+static void multiply_plain(struct contract_kernel *k, struct ir_block *b)
+{
+	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "fma_tiles<%s, %s>", contract_is_turned(k, 0), contract_is_turned(k, 1)),
+	                                   k->header);
+	add_text(k->p, call, "sum");
+	add_text(k->p, call, "left_tile[slot]");
+	add_text(k->p, call, "right_tile[slot]");
+	add_text(k->p, call, "warp_row");
+	add_text(k->p, call, "warp_column");
 }
 
 /* sum += the tiles in the slot. */
@@ -68,8 +84,12 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 		emit_shared(p, b, text(k, "shared_tile<%s>", contract_tile_type(k, side)),
 		            text(k, "%s_tile[%d]", contract_side_name[side], s->slots));
 	contract_begin_loads(k, b);
-	emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)),
-	           text(k, "sum[%d][%d] = {}", s->warp_rows / TILE, s->warp_columns / TILE * 2));
+	if (k->c->plain)
+		emit_local(p, b, contract_element_name(k, 0),
+		           text(k, "sum[%d][%d] = {}", s->warp_rows / FMA_DOWN, s->warp_columns / FMA_ACROSS));
+	else
+		emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)),
+		           text(k, "sum[%d][%d] = {}", s->warp_rows / TILE, s->warp_columns / TILE * 2));
 
 	if (contract_has_zeros(k))
 		contract_declare_zeros(k, b);
@@ -97,7 +117,10 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	for (int side = 0; side < 2; side++)
 		contract_emit_fetch(k, more, side, "ahead", later);
 	emit_invoke(p, in, "copy_commit", k->header);
-	multiply(k, in);
+	if (k->c->plain)
+		multiply_plain(k, in);
+	else
+		multiply(k, in);
 	if (contract_way_of(k, 0) == CONTRACT_GATHER || contract_way_of(k, 1) == CONTRACT_GATHER) {
 		more = emit_if(p, in, ir_binary(IR_LT, later, k->c->depth));
 		for (int side = 0; side < 2; side++)
@@ -109,7 +132,7 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
                      expr fits)
 {
 	struct contract_kernel k = {
-		.c = c, .p = plan->program, .header = "tpat_mma.h", .shape = contract_shape(c, choice), .fast = fits != NULL
+		.c = c, .p = plan->program, .header = c->plain ? "tpat_fma.h" : "tpat_mma.h", .shape = contract_shape(c, choice), .fast = fits != NULL
 	};
 	struct contract_kernel serial = k;
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);

@@ -6,7 +6,10 @@
 
 #include "sched/contract.h"
 
-enum { WARP = 32, TILE = 16 /* rows of a product; columns of two */ };
+enum {
+	WARP = 32, TILE = 16, /* rows of a product; columns of two */
+	FMA_DOWN = 4, FMA_ACROSS = 8 /* lanes of a warp that uses no tensor cores: see tpat_fma.h */
+};
 
 struct contract_kernel {
 	const struct contract *c;
@@ -62,6 +65,9 @@ void contract_serial_block(struct contract_kernel *k, struct ir_block *b);
 /* Operands: by their side, 0 the left one. */
 extern const char *const contract_side_name[2];
 enum contract_way contract_way_of(const struct contract_kernel *k, int side);
+const char *contract_is_turned(const struct contract_kernel *k, int side); /* "true" or "false" */
+/* What an operand's elements are called in CUDA; their tile. */
+const char *contract_element_name(const struct contract_kernel *k, int side);
 const char *contract_tile_type(const struct contract_kernel *k, int side);
 /* What a tile needs before the first is asked for. */
 void contract_begin_loads(struct contract_kernel *k, struct ir_block *b);

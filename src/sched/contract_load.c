@@ -12,11 +12,22 @@ static int outer_size(const struct contract_kernel *k, int side)
 	return side ? k->shape.columns : k->shape.rows;
 }
 
+const char *contract_is_turned(const struct contract_kernel *k, int side)
+{
+	return contract_way_of(k, side) == CONTRACT_TURNED ? "true" : "false";
+}
+
+const char *contract_element_name(const struct contract_kernel *k, int side)
+{
+	enum type t = k->c->side[side].type;
+	return t == TYPE_F32 ? "float" : t == TYPE_F64 ? "double" : type_name(t);
+}
+
 const char *contract_tile_type(const struct contract_kernel *k, int side)
 {
 	int outer = outer_size(k, side), depth = k->shape.depth;
 	bool turned = contract_way_of(k, side) == CONTRACT_TURNED;
-	return text(k, "%s, %d, %d", type_name(k->c->side[side].type), turned ? depth : outer, turned ? outer : depth);
+	return text(k, "%s, %d, %d", contract_element_name(k, side), turned ? depth : outer, turned ? outer : depth);
 }
 
 const char *const contract_side_name[2] = { "left", "right" };

@@ -155,6 +155,22 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, int width
 	contract_make_element(k, in, 1);
 }
 
+/* Rows of a warp's sums that go through shared memory together. */
+static int part_rows(const struct contract_kernel *k)
+{
+	return k->c->plain ? FMA_DOWN : TILE;
+}
+
+/* The row of a warp's that is row `row` of its part `part`. */
+static expr part_row(const struct contract_kernel *k, expr part, expr row)
+{
+	expr together = index_(k, 16 / contract_element_bytes(k->c)), down = index_(k, part_rows(k));
+	if (!k->c->plain || contract_way_of(k, 0) != CONTRACT_TURNED)
+		return plus(ir_binary(IR_MUL, part, down), row);
+	expr piece = plus(ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, part, together), down), row);
+	return plus(ir_binary(IR_MUL, piece, together), ir_binary(IR_MOD, part, together));
+}
+
 void contract_store_results(struct contract_kernel *k, struct ir_block *b, const char *shared)
 {
 	const struct contract_shape *s = &k->shape;
@@ -162,23 +178,25 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	struct ir_program *p = k->p;
 	int width = k->fast ? c->width : 1, pieces = s->warp_columns / width;
 	expr lane = ir_binary(IR_MOD, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
-	expr piece = var(k, "piece", index_(k, TILE * pieces)), across = index_(k, pieces), inside;
+	int parts = s->warp_rows / part_rows(k), all = part_rows(k) * pieces;
+	bool plain = c->plain;
+	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces), inside;
 	if (contract_has_zeros(k))
 		take_zeros(k, b);
 	emit_comment(p, b, "all products are summed up: the tiles' memory is free");
 	emit_invoke(p, b, "copy_wait<0>", k->header);
 	emit(p, b, IR_SYNC);
-	struct ir_block *in = unrolled(k, b, "part", 0, s->warp_rows / TILE, 1);
-	expr part = var(k, "part", index_(k, s->warp_rows / TILE));
-	struct ir_stmt *call = emit_invoke(p, in, "sums_put", k->header);
+	struct ir_block *in = unrolled(k, b, "part", 0, parts, 1);
+	expr part = var(k, "part", index_(k, parts));
+	const char *put = plain ? text(k, "fma_put<%s>", contract_is_turned(k, 1)) : "sums_put";
+	struct ir_stmt *call = emit_invoke(p, in, put, k->header);
 	add_text(p, call, shared);
 	add_text(p, call, "sum[part]");
-	in = emit_for(p, in, "piece", lane, index_(k, TILE * pieces), index_(k, WARP));
+	in = emit_for(p, in, "piece", lane, index_(k, all), index_(k, WARP));
 	expr row = ir_binary(IR_FLOORDIV, piece, across);
 	expr column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width));
 	emit_constant(p, in, "row",
-	              plus(plus(var(k, "first_row", NULL), var(k, "warp_row", NULL)),
-	                   plus(ir_binary(IR_MUL, part, index_(k, TILE)), row)),
+	              plus(plus(var(k, "first_row", NULL), var(k, "warp_row", NULL)), part_row(k, part, row)),
 	              NULL);
 	emit_constant(p, in, "column", plus(plus(var(k, "first_column", NULL), var(k, "warp_column", NULL)), column), NULL);
 	inside = ir_int(p->pool, TYPE_BOOL, 1);
@@ -191,7 +209,7 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	array->name = "sums";
 	array->type = c->s->value->type;
 	array->width = width;
-	call = emit_invoke(p, in, text(k, "sums_get<%d>", s->warp_columns), k->header);
+	call = emit_invoke(p, in, text(k, "%s_get<%d>", plain ? "fma" : "sums", s->warp_columns), k->header);
 	add_text(p, call, "sums");
 	add_text(p, call, shared);
 	add_value(p, call, row);

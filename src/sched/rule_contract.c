@@ -1,4 +1,4 @@
-/* Rule contract: sums of products on tensor cores. A block makes `rows` x `columns` elements, `depth` of the summed products at
+/* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns` elements, `depth` of the summed products at
  * a time; see contract.h. */
 #include "sched/contract.h"
 
@@ -9,7 +9,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	struct contract c;
 	if (contract_match(&c, (struct ir_program *)p, s))
 		return true;
-	*why = "no sum of products of two 16-bit floats or 8-bit integers that have axes of their own";
+	*why = "no sum of products of two numbers of one type that have axes of their own";
 	return false;
 }
 
@@ -21,6 +21,21 @@ static int span(const struct ir_program *p, const struct ir_stage *s)
 
 /* ---- Choices. */
 
+static int plain_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
+{
+	static const int tile[][3] = { { 128, 128, 16 }, { 128, 64, 16 }, { 64, 64, 32 }, { 64, 32, 32 }, { 32, 32, 32 } };
+	enum { TILES = sizeof tile / sizeof *tile };
+	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
+	int n = 0;
+	for (int i = contract_element_bytes(c) == 4 ? 0 : 2; i < TILES; i++) {
+		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (!wasteful || (smallest && n == 0))
+			out[n++] = (struct sched_choice){ &sched_contract,
+				                          { tile[i][0], tile[i][1], tile[i][2] * 4 / contract_element_bytes(c) } };
+	}
+	return n;
+}
+
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
@@ -29,8 +44,10 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	enum { TILES = sizeof tile / sizeof *tile, FIRST = 80 };
 	struct contract c;
 	int n = 0;
-	if (t->arch < FIRST || !contract_match(&c, (struct ir_program *)p, s))
+	if (!contract_match(&c, (struct ir_program *)p, s) || (!c.plain && t->arch < FIRST))
 		return 0;
+	if (c.plain)
+		return plain_candidates(&c, t, out);
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
 	for (int i = 0; i < TILES; i++) {
 		/* Sums of operands need registers, too. */
@@ -63,6 +80,15 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
  * tiles come; blocks share it. Rates: whitepapers of the architectures, dense f16 with f32 sums; mma.sync on Hopper reaches
  * about six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture). */
 
+/* Ordinary arithmetic reaches about three quarters of the whitepapers' rates for f32; of integers products are half as many, of 64
+ * bits a sixth; of f64 GPUs for computing centres make half as many, others a 64th. */
+static double plain_products_a_clock(int arch, enum type t)
+{
+	double f32 = arch <= 80 ? 48 : 96;
+	bool centre = arch == 60 || arch == 70 || arch == 80 || arch == 90 || arch == 100;
+	return t == TYPE_F32 ? f32 : t == TYPE_F64 ? (centre ? f32 / 2 : 1.5) : type_info(t)->bits == 32 ? f32 / 2 : f32 / 6;
+}
+
 static double products_a_clock(int arch)
 {
 	return arch == 80 ? 1024 : arch >= 90 && arch < 110 ? 1300 : 512;
@@ -93,6 +119,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 	/* One step of one block, alone on a processor. */
 	double multiply = (double)k.rows * k.columns * k.depth / products_a_clock(t->arch) * size / 2; /* bytes: twice as fast */
+	if (c.plain)
+		multiply = (double)k.rows * k.columns * k.depth / plain_products_a_clock(t->arch, c.side[0].type);
 	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / BYTES_A_CLOCK;
 	double gathered = 0;
 	if (c.side[0].way == CONTRACT_GATHER)
@@ -121,7 +149,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_contract = {
 	.name = "contract",
 	.version = 1,
-	.help = "tensor cores; a block makes `rows` x `columns` sums, `depth` products of each at a time",
+	.help = "tensor cores, or of other types ordinary arithmetic; a block makes `rows` x `columns` sums, `depth` products of each at a time",
 	.params = { "rows", "columns", "depth" },
 	.applicable = applicable,
 	.span = span,

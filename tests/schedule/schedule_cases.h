@@ -174,6 +174,24 @@ static const struct schedule_case schedule_cases[] = {
 			 "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
 			 "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
 			 "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "" } },
+	/* ... by ordinary arithmetic */
+	{ "product_floats", "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"
+			    "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then it + c[j]\n",
+	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	{ "product_floats_turned", "(a: f32[B,K,72], b: f32[B,40,K]) -> (y: f32[B,40,72])\n"
+				   "  y: f32[B,40,72] = sum (i, j, k | r<K) a[i, r, k] * b[i, j, r]\n",
+	  { "B=2 K=36", "B=1 K=9" } },
+	{ "product_doubles", "(a: f64[M,K], b: f64[K,N]) -> (y: f32[M,N])\n"
+			     "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then f32(it)\n",
+	  { "M=33 K=40 N=24", "M=3 K=5 N=7" } },
+	{ "product_integers", "(a: i32[K,M], b: i32[K,N], c: u64[M,K], d: u64[N,K]) -> (y: i32[M,N], z: u64[M,N])\n"
+			      "  y: i32[M,N] = sum (i, j | r<K) a[r, i] * b[r, j]\n"
+			      "  z: u64[M,N] = sum (i, j | r<K) c[i, r] * d[j, r]\n",
+	  { "M=36 K=40 N=24", "M=3 K=5 N=7" } },
+	{ "convolution_floats", "(x: f32[2,5,4,6], weight: f32[20,5,3,3], b: f32[20]) -> (y: f32[2,20,4,6])\n"
+				"  y: f32[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+				"s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), x[i, r, k + s - 1, l + t - 1], 0.0) * "
+				"weight[j, r, s, t] then it + b[j]\n", { "" } },
 	/* ---- reductions */
 	{ "sum_last", "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=3000", "N=9 K=33" } },

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tpat_fma.h: what kernels of contractions call whose elements tensor cores do not take: products of tiles by ordinary arithmetic,
+ * in the elements' own type. Each lane of a warp keeps a small matrix of sums in registers.
+ *
+ * Tiles and copies are those of tpat_mma.h. Compiled like tpat_device.h. */
+#ifndef TPAT_FMA_H
+#define TPAT_FMA_H
+
+#include "tpat_mma.h"
+
+#define TPAT_FN __device__ __forceinline__
+
+/* a * b + c. Floats round once, integers wrap. */
+TPAT_FN float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+TPAT_FN double multiply_add(double a, double b, double c) { return __fma_rn(a, b, c); }
+TPAT_FN int multiply_add(int a, int b, int c) { return (int)((u32)a * (u32)b + (u32)c); }
+TPAT_FN u32 multiply_add(u32 a, u32 b, u32 c) { return a * b + c; }
+TPAT_FN i64 multiply_add(i64 a, i64 b, i64 c) { return (i64)((u64)a * (u64)b + (u64)c); }
+TPAT_FN u64 multiply_add(u64 a, u64 b, u64 c) { return a * b + c; }
+
+/* ---- Who has what ------------------------------------------------------------------------------------------------ */
+
+/* A warp's lanes are FMA_DOWN x FMA_ACROSS; with ROWS x COLUMNS sums each, the warp has FMA_DOWN * ROWS x FMA_ACROSS * COLUMNS.
+ * Lane `lane` of LANES has this row (or column) as its number i. Out of tiles whose rows run along what is summed over,
+ * neighbouring lanes take neighbouring rows; out of turned ones a lane takes the 16 bytes that it reads at once. */
+enum { FMA_DOWN = 4, FMA_ACROSS = 8 };
+template <class T, bool TURNED, int LANES> TPAT_FN int fma_place(int lane, int i)
+{
+	const int together = 16 / (int)sizeof(T);
+	return TURNED ? (i / together * LANES + lane) * together + i % together : i * LANES + lane;
+}
+
+/* v[i] = what the lane multiplies for its row (or column) i, from k on along what is summed over. */
+template <bool TURNED, int LANES, class T, int N, int DEPTH, int ROWS, int COLUMNS>
+TPAT_FN void fma_load(T (&v)[N][DEPTH], shared_tile<T, ROWS, COLUMNS> &tile, int first, int lane, int k)
+{
+	if constexpr (TURNED) {
+		static_assert(N % DEPTH == 0, "whole pieces of 16 bytes");
+#pragma unroll
+		for (int d = 0; d < DEPTH; d++)
+#pragma unroll
+			for (int i = 0; i < N; i += DEPTH) {
+				T piece[DEPTH];
+				load(piece, (const T *)tile.piece(k + d, first + fma_place<T, true, LANES>(lane, i)));
+#pragma unroll
+				for (int j = 0; j < DEPTH; j++)
+					v[i + j][d] = piece[j];
+			}
+	} else {
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			load(v[i], (const T *)tile.piece(first + fma_place<T, false, LANES>(lane, i), k));
+	}
+}
+
+/* sum += the products of two tiles' elements: rows from `row` on of the left one, columns from `column` on of the right one.
+ * A tile's rows run along what is summed over; of a turned one the columns. */
+template <bool LEFT_TURNED, bool RIGHT_TURNED, class T, int M, int N, int A, int B, int C, int D>
+TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B> &left, shared_tile<T, C, D> &right, int row, int column)
+{
+	const int together = 16 / (int)sizeof(T), depth = LEFT_TURNED ? A : B;
+	static_assert(depth == (RIGHT_TURNED ? C : D), "tiles of the same depth");
+#pragma unroll
+	for (int k = 0; k < depth; k += together) {
+		T a[M][together], b[N][together];
+		fma_load<LEFT_TURNED, FMA_DOWN>(a, left, row, warp_lane() / FMA_ACROSS, k);
+		fma_load<RIGHT_TURNED, FMA_ACROSS>(b, right, column, warp_lane() % FMA_ACROSS, k);
+#pragma unroll
+		for (int d = 0; d < together; d++)
+#pragma unroll
+			for (int i = 0; i < M; i++)
+#pragma unroll
+				for (int j = 0; j < N; j++)
+					sum[i][j] = multiply_add(a[i][d], b[j][d], sum[i][j]);
+	}
+}
+
+/* ---- Sums of a warp by rows -------------------------------------------------------------------------------------- */
+
+/* Row i of every lane's sums goes through shared memory, in which each warp has FMA_DOWN * FMA_ACROSS * N sums, so that a lane
+ * gets sums that follow each other in a row. Row r of the FMA_DOWN there is row fma_place(r, i) of the warp's. */
+template <bool RIGHT_TURNED, class T, int N> TPAT_FN void fma_put(void *shared, const T (&sum)[N])
+{
+	const int width = FMA_ACROSS * N, together = RIGHT_TURNED ? 16 / (int)sizeof(T) : 1, lane = warp_lane() % FMA_ACROSS;
+	T *row = (T *)shared + (block_thread() / 32 * FMA_DOWN + warp_lane() / FMA_ACROSS) * width;
+	__syncwarp();
+#pragma unroll
+	for (int j = 0; j < N; j += together) {
+		T piece[together];
+#pragma unroll
+		for (int e = 0; e < together; e++)
+			piece[e] = sum[j + e];
+		store(row + fma_place<T, RIGHT_TURNED, FMA_ACROSS>(lane, j), piece);
+	}
+	__syncwarp();
+}
+
+/* v = the sums of a row from a column on, a multiple of N. */
+template <int WIDTH, class T, int N> TPAT_FN void fma_get(T (&v)[N], void *shared, int row, int column)
+{
+	load(v, (const T *)shared + (block_thread() / 32 * FMA_DOWN + row) * WIDTH + column);
+}
+
+#undef TPAT_FN
+#endif
