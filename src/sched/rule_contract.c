@@ -80,11 +80,11 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
  * tiles come; blocks share it. Rates: whitepapers of the architectures, dense f16 with f32 sums; mma.sync on Hopper reaches
  * about six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture). */
 
-/* Ordinary arithmetic reaches about three quarters of the whitepapers' rates for f32; of integers products are half as many, of 64
+/* Ordinary arithmetic reaches about seven tenths of the whitepapers' rates for f32; of integers products are half as many, of 64
  * bits a sixth; of f64 GPUs for computing centres make half as many, others a 64th. */
 static double plain_products_a_clock(int arch, enum type t)
 {
-	double f32 = arch <= 80 ? 48 : 96;
+	double f32 = arch <= 80 ? 46 : 92;
 	bool centre = arch == 60 || arch == 70 || arch == 80 || arch == 90 || arch == 100;
 	return t == TYPE_F32 ? f32 : t == TYPE_F64 ? (centre ? f32 / 2 : 1.5) : type_info(t)->bits == 32 ? f32 / 2 : f32 / 6;
 }
@@ -128,15 +128,20 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	if (c.side[1].way == CONTRACT_GATHER)
 		gathered += k.columns;
 	double ask = gathered * k.depth * 10 / 128; /* instructions for an element, of 4 x 32 a clock */
-	double step = most(multiply, feed) * 1.1 + ask + 40;
+	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + ask + 40;
 
-	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
+	double registers = c.plain ? 60 + 2.4 * k.rows * k.columns / k.threads * most(size / 4, 1) : 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
 	double here = floor(least(REGISTERS / (registers * k.threads),
 	                          SHARED_BYTES / ((k.rows + k.columns) * k.depth * size * k.slots)));
 	here = most(1, least(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
 	double together = most(step * here, LATENCY / (k.slots - 1.0));
 	double time = (waves * steps * together + START) / clock;
+	if (c.plain) { /* warps that wait let others multiply: so few of them leave gaps, as do few sums a lane */
+		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
+		double lane = k.rows * k.columns / (k.threads * 64.0);
+		time = (share * steps * most(step, LATENCY / ((k.slots - 1.0) * here)) * (1 + 0.9 / busy) * (1.1 - 0.1 * lane) + START) / clock;
+	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */
 	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size, results = 0;
@@ -149,7 +154,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_contract = {
 	.name = "contract",
 	.version = 1,
-	.help = "tensor cores, or of other types ordinary arithmetic; a block makes `rows` x `columns` sums, `depth` products of each at a time",
+	.help = "tensor cores, or of other types ordinary arithmetic; a block makes `rows` x `columns` sums, `depth` "
+	        "products of each at a time",
 	.params = { "rows", "columns", "depth" },
 	.applicable = applicable,
 	.span = span,
