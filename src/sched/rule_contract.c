@@ -130,7 +130,9 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double ask = gathered * k.depth * 10 / 128; /* instructions for an element, of 4 x 32 a clock */
 	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + ask + 40;
 
-	double registers = c.plain ? 60 + 2.4 * k.rows * k.columns / k.threads * most(size / 4, 1) : 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
+	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
+	if (c.plain)
+		registers = 60 + 2.4 * k.rows * k.columns / k.threads * size / 4;
 	double here = floor(least(REGISTERS / (registers * k.threads),
 	                          SHARED_BYTES / ((k.rows + k.columns) * k.depth * size * k.slots)));
 	here = most(1, least(here, ceil(blocks / t->processors)));
@@ -139,8 +141,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double time = (waves * steps * together + START) / clock;
 	if (c.plain) { /* warps that wait let others multiply: so few of them leave gaps, as do few sums a lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
-		double lane = k.rows * k.columns / (k.threads * 64.0);
-		time = (share * steps * most(step, LATENCY / ((k.slots - 1.0) * here)) * (1 + 0.9 / busy) * (1.1 - 0.1 * lane) + START) / clock;
+		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 0.9 / busy) * (1.1 - 0.1 * lane);
+		time = (share * steps * most(step * gaps, LATENCY / ((k.slots - 1.0) * here)) + START) / clock;
 	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */
