@@ -42,8 +42,8 @@ static void load_parts(struct contract_kernel *k, struct ir_block *b, int side, 
 /* The same without tensor cores. */
 static void multiply_plain(struct contract_kernel *k, struct ir_block *b)
 {
-	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "fma_tiles<%s, %s>", contract_is_turned(k, 0), contract_is_turned(k, 1)),
-	                                   k->header);
+	const char *f = text(k, "fma_tiles<%s, %s>", contract_is_turned(k, 0), contract_is_turned(k, 1));
+	struct ir_stmt *call = emit_invoke(k->p, b, f, k->header);
 	add_text(k->p, call, "sum");
 	add_text(k->p, call, "left_tile[slot]");
 	add_text(k->p, call, "right_tile[slot]");
@@ -132,7 +132,8 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
                      expr fits)
 {
 	struct contract_kernel k = {
-		.c = c, .p = plan->program, .header = c->plain ? "tpat_fma.h" : "tpat_mma.h", .shape = contract_shape(c, choice), .fast = fits != NULL
+		.c = c, .p = plan->program, .header = c->plain ? "tpat_fma.h" : "tpat_mma.h",
+		.shape = contract_shape(c, choice), .fast = fits != NULL
 	};
 	struct contract_kernel serial = k;
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);

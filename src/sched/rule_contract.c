@@ -1,5 +1,5 @@
-/* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns` elements, `depth` of the summed products at
- * a time; see contract.h. */
+/* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns` elements,
+ * `depth` of the summed products at a time; see contract.h. */
 #include "sched/contract.h"
 
 #include <math.h>
