@@ -107,7 +107,7 @@ static bool expr_sound(const struct tpat_rt_plugin *p, int32_t i)
 
 static bool kernel_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k)
 {
-	if (!k->name || k->args < 0 || k->args > TPAT_RT_MAX_ARGS || k->shared_bytes < 0)
+	if (!k->name || k->args < 0 || k->args > TPAT_RT_MAX_ARGS || k->shared_bytes < 0 || k->arch < 0)
 		return false;
 	if (k->guard != -1 && !is_node(p, k->guard))
 		return false;

@@ -176,6 +176,7 @@ static void restore(int mode)
 
 struct module {
 	handle library, module; /* one of them */
+	int32_t arch;           /* of a compiled image; 0: PTX */
 	int32_t functions;
 	struct {
 		const struct tpat_rt_kernel *kernel;
@@ -265,8 +266,10 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 		}
 		if (!best)
 			break;
-		if (load_image(m, best, why) == 0)
+		if (load_image(m, best, why) == 0) {
+			m->arch = best->ptx ? 0 : best->arch;
 			return 0;
+		}
 		below = most;
 	}
 	if (below != INT32_MAX)
@@ -286,6 +289,8 @@ static int load_functions(struct module *m, const struct tpat_rt_plugin *p, char
 	for (int32_t s = 0; s < p->steps; s++)
 		for (int32_t k = 0; k < p->step[s].kernels; k++) {
 			const struct tpat_rt_kernel *kernel = &p->step[s].kernel[k];
+			if (kernel->arch && kernel->arch != m->arch) /* it may want more than this GPU has */
+				continue;
 			m->function[m->functions].kernel = kernel;
 			if (find_function(m, kernel, &m->function[m->functions].function, why))
 				return -1;
@@ -371,6 +376,14 @@ static int cuda_launch(void *user, void *module, const struct tpat_rt_plugin *p,
 	return 0;
 }
 
+static int cuda_is_arch(void *user, void *module, int32_t arch)
+{
+	const struct module *m = module;
+
+	(void)user;
+	return m->arch == arch;
+}
+
 /* At the end of a process the driver may be gone already; and what belongs to another context goes with that context.
  */
 static bool still_current(int number)
@@ -403,4 +416,5 @@ const struct tpat_rt_device rt_cuda = {
 	.current = cuda_current,
 	.unload = cuda_unload,
 	.release = cuda_release,
+	.is_arch = cuda_is_arch,
 };

@@ -198,6 +198,12 @@ int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, c
 	return 0;
 }
 
+bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch)
+{
+	const struct tpat_rt_device *d = device();
+	return !arch || !d->is_arch || d->is_arch(d->user, loaded->module, arch);
+}
+
 int rt_device_launch(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, const uint32_t grid[3],
                      void **args, void *stream, char why[RT_WHY])
 {

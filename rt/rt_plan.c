@@ -57,12 +57,13 @@ static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *p
 	return 0;
 }
 
-/* The kernel of a step that runs for these values; null with `why` when its guard cannot be computed or none fits. */
+/* The kernel of a step, from number *from on, that runs for these values; null with `why` when its guard cannot be computed or
+ * none fits. *from becomes the number behind it. */
 static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const struct rt_plan *plan, int32_t step,
-                                         char why[RT_WHY])
+                                         int32_t *from, char why[RT_WHY])
 {
-	for (int32_t i = 0; i < p->step[step].kernels; i++) {
-		const struct tpat_rt_kernel *k = &p->step[step].kernel[i];
+	while (*from < p->step[step].kernels) {
+		const struct tpat_rt_kernel *k = &p->step[step].kernel[(*from)++];
 		if (k->guard < 0)
 			return k;
 		if (plan->value[k->guard] == RT_NONE) {
@@ -124,9 +125,13 @@ int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[
 			              (long long)bytes);
 	}
 	for (int32_t s = 0; s < p->steps; s++) {
-		const struct tpat_rt_kernel *k = pick(p, plan, s, why);
-		if (!k || check_kernel(p, plan, k, s, why))
-			return -1;
+		const struct tpat_rt_kernel *k;
+		int32_t from = 0;
+		do { /* those for one architecture alone are passed over on others */
+			k = pick(p, plan, s, &from, why);
+			if (!k || check_kernel(p, plan, k, s, why))
+				return -1;
+		} while (k->arch);
 	}
 	plan->ready = true;
 	return 0;
@@ -146,9 +151,13 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 	if (plan->bytes > 0 && !workspace)
 		return rt_why(why, "it needs %lld bytes of workspace, but TensorRT gave none", (long long)plan->bytes);
 	for (int32_t s = 0; s < p->steps; s++) {
-		const struct tpat_rt_kernel *k = pick(p, plan, s, why);
-		if (!k)
-			return -1;
+		const struct tpat_rt_kernel *k;
+		int32_t from = 0;
+		do {
+			k = pick(p, plan, s, &from, why);
+			if (!k)
+				return -1;
+		} while (!rt_device_is_arch(loaded, k->arch));
 		uint32_t grid[3];
 		for (int i = 0; i < 3; i++)
 			grid[i] = (uint32_t)plan->value[k->grid[i]];

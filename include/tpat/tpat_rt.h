@@ -95,9 +95,11 @@ struct tpat_rt_kernel {
 	int32_t block[3];                     /* threads, constants */
 	int32_t shared_bytes;                 /* of dynamic shared memory, constant */
 	int32_t guard;                        /* expression that must be nonzero for this kernel to fit, or -1: always */
+	int32_t arch;                         /* the one whose compiled code it needs, 90 for sm_90; 0: any */
 };
 
-/* One step of a plugin: the first of its kernels whose guard holds is launched (the last one has none). */
+/* One step of a plugin: the first of its kernels whose guard holds and whose architecture was loaded is launched (the last one
+ * has none of both). */
 struct tpat_rt_step {
 	const struct tpat_rt_kernel *kernel;
 	int32_t kernels;
@@ -159,6 +161,8 @@ struct tpat_rt_device {
 	/* Give back what load and upload gave, when the library is unloaded or the device replaced. May be null. */
 	void (*unload)(void *user, int device, void *module);
 	void (*release)(void *user, int device, void *pointer);
+	/* Whether code that `load` gave is that of an architecture (kernels for it alone run). May be null: of every one. */
+	int (*is_arch)(void *user, void *module, int32_t arch);
 };
 
 /* The struct is copied; null: back to CUDA. Not to be called while a plugin of the library is in use. */

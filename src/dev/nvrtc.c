@@ -266,7 +266,9 @@ static int compile_program(const void **out, size_t *size, const struct dev_nvrt
 {
 	const char *option[40];
 	int n = 0;
-	option[n++] = arena_printf(a, "--gpu-architecture=%s_%d", job->ptx ? "compute" : "sm", job->arch);
+	/* Code for sm_90 may use what this architecture alone has. */
+	bool own = job->arch == 90 && !job->ptx && version >= 12000;
+	option[n++] = arena_printf(a, "--gpu-architecture=%s_%d%s", job->ptx ? "compute" : "sm", job->arch, own ? "a" : "");
 	option[n++] = "--std=c++17";
 	for (const char *const *o = job->option; o && *o; o++) {
 		ck(n < 40);

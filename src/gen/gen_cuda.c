@@ -332,6 +332,8 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	vec_each (n, &k->symbols)
 		str_printf(out, ", %s %s", gen_type(&g, TYPE_INDEX), gen_symbol(&g, *n));
 	str_add(out, ")\n{\n");
+	if (k->shared_bytes)
+		str_add(out, "\textern __shared__ __align__(1024) uint4 shared_memory[];\n");
 	vec_each (b, &k->shared)
 		str_printf(out, "\t__shared__ %s %s[%lld];\n", gen_type(&g, (*b)->type), (*b)->name,
 		           (long long)(*b)->dim[0]->i);

@@ -82,6 +82,8 @@ struct ir_kernel {
 	struct ir_block serial;    /* for a whole block on one processor; empty: `body` for each thread in turn */
 	expr blocks;               /* grid size */
 	int threads;               /* of a block */
+	int shared_bytes;          /* that a block gets at its launch; the body calls them shared_memory */
+	int arch;                  /* the one whose compiled code it needs, 90 for sm_90; 0: any */
 	expr guard;                /* bool over symbols that must hold for this kernel to fit; null: always */
 	bool index64;              /* index expressions need 64 bits */
 };

@@ -87,6 +87,8 @@ static int choose_kernels(struct tune_runner *r, struct err *e)
 		int64_t fits = 1, blocks;
 		for (int i = 0; i < (*st)->n && !chosen; i++) {
 			const struct ir_kernel *k = (*st)->at[i];
+			if (k->arch && r->dev && r->dev->props.arch && k->arch != r->dev->props.arch)
+				continue;
 			if (k->guard)
 				TRY(evaluate(r, k->guard, &fits, e));
 			if (!k->guard || fits)
@@ -144,7 +146,8 @@ static int load_code(struct tune_runner *r, const struct tune_code *given, struc
 			TRY(code_of_step(&code, r, s, given, e));
 			TRY(load(r, &code, e));
 		}
-		TRY(r->dev->kernel(r->dev, &s->function, r->modules.at[r->modules.n - 1], s->kernel->name, 0, e));
+		TRY(r->dev->kernel(r->dev, &s->function, r->modules.at[r->modules.n - 1], s->kernel->name,
+		                      s->kernel->shared_bytes, e));
 	}
 	return 0;
 }
@@ -334,7 +337,7 @@ static int launch(struct tune_runner *r, const struct step *s, int copy, struct 
 		args[n] = k->index64 ? (void *)&wide[n] : (void *)&narrow[n];
 		n++;
 	}
-	return r->dev->launch(r->dev, s->function, s->grid, s->block, 0, args, e);
+	return r->dev->launch(r->dev, s->function, s->grid, s->block, k->shared_bytes, args, e);
 }
 
 static int run_once(struct tune_runner *r, int copy, struct err *e)

@@ -96,7 +96,7 @@ static int launch(struct run *r, const struct ir_kernel *k)
 	if (blocks == 0)
 		return 0;
 	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
-	return emulator_launch(r->module, NULL, k->name, grid, block, 0, args, r->err);
+	return emulator_launch(r->module, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, r->err);
 }
 
 static int run_steps(struct run *r)

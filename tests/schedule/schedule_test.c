@@ -291,11 +291,12 @@ static int launch(struct run *r, const struct ir_kernel *k)
 		return 0;
 	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
 	if (r->emulated)
-		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, 0, args, &r->err);
+		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, (uint32_t)k->shared_bytes, args,
+		                       &r->err);
 	struct dev_kernel *kernel;
 	struct dev *d = r->job->dev;
-	TRY(d->kernel(d, &kernel, r->job->module, k->name, 0, &r->err));
-	return d->launch(d, kernel, grid, block, 0, args, &r->err);
+	TRY(d->kernel(d, &kernel, r->job->module, k->name, k->shared_bytes, &r->err));
+	return d->launch(d, kernel, grid, block, k->shared_bytes, args, &r->err);
 }
 
 static int run_steps(struct run *r)

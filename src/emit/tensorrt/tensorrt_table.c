@@ -367,6 +367,10 @@ static void put_steps(struct table *t)
 			str_printf(t->out,
 			           ",\n\t  .grid = { %" PRId32 ", %" PRId32 ", %" PRId32 " }, .block = { %d, 1, 1 }",
 			           t->kernel_blocks[i], t->one, t->one, x->threads);
+			if (x->shared_bytes)
+				str_printf(t->out, ", .shared_bytes = %d", x->shared_bytes);
+			if (x->arch)
+				str_printf(t->out, ", .arch = %d", x->arch);
 			str_printf(t->out, ", .guard = %" PRId32 " },\n", t->kernel_guard[i]);
 		}
 		str_add(t->out, "};\n");

@@ -50,8 +50,8 @@ static void put_kernel_rule(struct str *out, const struct tensorrt_arch *x)
 {
 	str_printf(out, "code/%%.%s_%d.%s: kernels/%%.cu $(wildcard kernels/*.h)\n", x->ptx ? "compute" : "sm", x->arch,
 	           x->ptx ? "ptx" : "cubin");
-	str_printf(out, "\t$(NVCC) -std=c++17 -Ikernels %s -arch=%s_%d -o $@ $<\n\n", x->ptx ? "-ptx" : "-cubin",
-	           x->ptx ? "compute" : "sm", x->arch);
+	str_printf(out, "\t$(NVCC) -std=c++17 -Ikernels %s -arch=%s_%d%s -o $@ $<\n\n", x->ptx ? "-ptx" : "-cubin",
+	           x->ptx ? "compute" : "sm", x->arch, x->arch == 90 && !x->ptx ? "a" : "");
 }
 
 void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tpat_wgmma.h: what kernels of contractions by warpgroups call. A warpgroup is 4 warps, 128 threads, that multiply tiles which
+ * lie in shared memory while they do something else. Only code for sm_90 itself has the instructions; all other code does the
+ * same by plain loops, for the emulator and so that every text compiles everywhere: kernels that need the instructions say so
+ * in the runtime's tables.
+ *
+ * Compiled like tpat_device.h. Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (shared memory matrix layout,
+ * matrix descriptor, wgmma.mma_async), "Async proxy", "cp.async.bulk.tensor", "mbarrier". */
+#ifndef TPAT_WGMMA_H
+#define TPAT_WGMMA_H
+
+#include "tpat_mma.h"
+
+#define TPAT_FN __device__ __forceinline__
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+#define TPAT_WGMMA 1
+#else
+#define TPAT_WGMMA 0
+#endif
+
+TPAT_FN u32 shared_address(const void *p)
+{
+#if TPAT_ARCH
+	return (u32)__cvta_generic_to_shared(p);
+#else
+	return (u32)(size_t)p;
+#endif
+}
+
+/* ---- Tiles ------------------------------------------------------------------------------------------------------- */
+
+/* OUTER rows (of a left operand) or columns (of a right one), 128 bytes along what is summed over. As the tensor cores take it:
+ * rows of 128 bytes whose pieces of 16 bytes change places as in shared_tile, and which run along what is summed over; or,
+ * TURNED, panels of 64 rows or columns, whose rows run along these. At a multiple of 1024 bytes. */
+template <class T, int OUTER, bool TURNED> struct wide_tile {
+	static const int depth = 128 / (int)sizeof(T), panels = TURNED ? OUTER / 64 : 1, rows = TURNED ? depth : OUTER;
+	static_assert(!TURNED || (sizeof(T) == 2 && OUTER % 64 == 0), "what is turned are 64, 128 ... elements of two bytes");
+	typedef shared_tile<T, rows, TURNED ? 64 : depth> panel_type;
+	panel_type panel[panels];
+
+	TPAT_FN T *element(int outer, int k)
+	{
+		return TURNED ? panel[outer / 64].element(k, outer % 64) : panel[0].element(outer, k);
+	}
+	/* The matrix that begins at row or column `outer` (a multiple of 8; turned, of 64) and element k along the sum. */
+	TPAT_FN u64 descriptor(int outer, int k) const
+	{
+		const u32 at = shared_address(panel) +
+			       (TURNED ? outer / 64 * (u32)sizeof(panel_type) + 128 * k : 128 * outer + (u32)sizeof(T) * k);
+		const u64 swizzled = 1, eight_rows = 1024, next = TURNED ? sizeof(panel_type) : 16;
+		return (at & 0x3ffff) >> 4 | next >> 4 << 16 | eight_rows >> 4 << 32 | swizzled << 62;
+	}
+};
+
+/* As tile_copy() of a shared_tile: at(outer, k) where the tile is not turned, at(k, outer) where it is. */
+template <int THREADS, class T, int OUTER, bool TURNED, class Y, class X, class At>
+TPAT_FN void tile_copy(wide_tile<T, OUTER, TURNED> &tile, const T *from, Y row, X column, const At &at)
+{
+#pragma unroll
+	for (int i = 0; i < tile.panels; i++)
+		tile_copy<THREADS>(tile.panel[i], from, row, column + 64 * i, at);
+}
+
+template <int THREADS, class T, int OUTER> struct wide_gather {
+	tile_gather<THREADS, T, OUTER, 128 / (int)sizeof(T)> next;
+	template <class Y, class X, class Value> TPAT_FN void fetch(Y row, X column, const Value &value)
+	{
+		next.fetch(row, column, value);
+	}
+	TPAT_FN void put(wide_tile<T, OUTER, false> &tile) { next.put(tile.panel[0]); }
+};
+
+/* ---- Products ---------------------------------------------------------------------------------------------------- */
+
+/* The order: tiles arrive, and their threads see to it that tensor cores see them (wgmma_see), a barrier, wgmma_begin(), any
+ * number of wgmma(), wgmma_commit(), which closes a group of them, and wgmma_wait<N>(), which returns when all but the N newest
+ * groups are done. Sums are nobody's from the first wgmma() until wgmma_done(). */
+TPAT_FN void wgmma_see()
+{
+#if TPAT_ARCH >= 900
+	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+TPAT_FN void wgmma_begin()
+{
+#if TPAT_WGMMA
+	asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+
+TPAT_FN void wgmma_commit()
+{
+#if TPAT_WGMMA
+	asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+
+template <int N> TPAT_FN void wgmma_wait()
+{
+#if TPAT_WGMMA
+	asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
+#endif
+}
+
+#if TPAT_WGMMA
+TPAT_FN void wgmma_keep(float &x) { asm volatile("" : "+f"(x) :: "memory"); }
+TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x) :: "memory"); }
+
+/* The instruction for 64 rows and N columns; its operands, 4 a lane for each 8 columns. */
+#define TPAT_REGISTERS_64 \
+	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
+	", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define TPAT_REGISTERS_128 TPAT_REGISTERS_64 \
+	", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
+	", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define TPAT_REGISTERS_256 TPAT_REGISTERS_128 \
+	", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
+	", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
+	", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
+	", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define TPAT_SUM(c, j) "+" c(sum[j].at[0]), "+" c(sum[j].at[1]), "+" c(sum[j].at[2]), "+" c(sum[j].at[3])
+#define TPAT_SUM_32(c, j) TPAT_SUM(c, j), TPAT_SUM(c, j + 1), TPAT_SUM(c, j + 2), TPAT_SUM(c, j + 3)
+#define TPAT_SUM_64(c, j) TPAT_SUM_32(c, j), TPAT_SUM_32(c, j + 4)
+#define TPAT_SUM_128(c, j) TPAT_SUM_64(c, j), TPAT_SUM_64(c, j + 8)
+#define TPAT_SUM_256(c, j) TPAT_SUM_128(c, j), TPAT_SUM_128(c, j + 16)
+
+#define TPAT_WGMMA_N(N, A, B, S, c, instruction, left_at, right_at, add_at, rest)                                    \
+	template <int LEFT_TURNED, int RIGHT_TURNED>                                                                 \
+	TPAT_FN void wgmma_issue(mma_sum<S>(&sum)[N / 8], u64 left, u64 right, int add, A, B)                         \
+	{                                                                                                            \
+		asm volatile("{ .reg .pred p; setp.ne.b32 p, " add_at ", 0; "                                        \
+			     "wgmma.mma_async.sync.aligned.m64n" #N instruction " {" TPAT_REGISTERS_##N "}, "         \
+			     left_at ", " right_at ", p" rest "; }"                                                  \
+			     : TPAT_SUM_##N(c, 0)                                                                    \
+			     : "l"(left), "l"(right), "r"(add), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));                 \
+	}
+#define TPAT_WGMMA_TYPES(A, B, S, c, instruction, rest_64, rest_128, rest_256)                                       \
+	TPAT_WGMMA_N(64, A, B, S, c, instruction, "%32", "%33", "%34", rest_64)                                      \
+	TPAT_WGMMA_N(128, A, B, S, c, instruction, "%64", "%65", "%66", rest_128)                                    \
+	TPAT_WGMMA_N(256, A, B, S, c, instruction, "%128", "%129", "%130", rest_256)
+#define TPAT_WGMMA_FLOATS(T, instruction)                                                                            \
+	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %131, %132")
+#define TPAT_WGMMA_INTS(A, B, instruction) TPAT_WGMMA_TYPES(A, B, int, "r", instruction, "", "", "")
+TPAT_WGMMA_FLOATS(f16, "k16.f32.f16.f16")
+TPAT_WGMMA_FLOATS(bf16, "k16.f32.bf16.bf16")
+TPAT_WGMMA_INTS(i8, i8, "k32.s32.s8.s8")
+TPAT_WGMMA_INTS(i8, u8, "k32.s32.s8.u8")
+TPAT_WGMMA_INTS(u8, i8, "k32.s32.u8.s8")
+TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
+#undef TPAT_WGMMA_INTS
+#undef TPAT_WGMMA_FLOATS
+#undef TPAT_WGMMA_TYPES
+#undef TPAT_WGMMA_N
+#undef TPAT_SUM_256
+#undef TPAT_SUM_128
+#undef TPAT_SUM_64
+#undef TPAT_SUM_32
+#undef TPAT_SUM
+#undef TPAT_REGISTERS_256
+#undef TPAT_REGISTERS_128
+#undef TPAT_REGISTERS_64
+#endif
+
+/* sum (=, without `add`, +=) the product of 64 rows from `row` on and the columns of all sums from `column` on, over mma_depth()
+ * elements from k on. Sums lie as in mma_sum: warp w of the group has rows 16 * w .. 16 * w + 15. */
+template <class A, int ROWS, bool LEFT_TURNED, class B, int COLUMNS, bool RIGHT_TURNED, class S, int N>
+TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, int row, wide_tile<B, COLUMNS, RIGHT_TURNED> &right,
+		   int column, int k, bool add)
+{
+#if TPAT_WGMMA
+	wgmma_issue<LEFT_TURNED, RIGHT_TURNED>(sum, left.descriptor(row, k), right.descriptor(column, k), add, A(), B());
+#else
+	row += block_thread() / 32 % 4 * 16;
+	for (int j = 0; j < N; j++)
+		for (int i = 0; i < 4; i++) {
+			const int m = row + mma_row(i), n = column + 8 * j + mma_column(i);
+			S all = add ? sum[j].at[i] : S(0);
+			for (int e = k; e < k + mma_depth<A>(); e++) {
+				if constexpr (sizeof(A) == 1)
+					all = (int)((u32)all + (u32)((int)*left.element(m, e) * (int)*right.element(n, e)));
+				else
+					all = to_f32(*left.element(m, e)) * to_f32(*right.element(n, e)) + all;
+			}
+			sum[j].at[i] = all;
+		}
+#endif
+}
+
+/* Behind a wgmma_wait<0>(). */
+template <class S, int M, int N> TPAT_FN void wgmma_done(mma_sum<S> (&sum)[M][N])
+{
+#if TPAT_WGMMA
+#pragma unroll
+	for (int m = 0; m < M; m++)
+#pragma unroll
+		for (int j = 0; j < N; j++)
+#pragma unroll
+			for (int i = 0; i < 4; i++)
+				wgmma_keep(sum[m][j].at[i]);
+#else
+	(void)sum;
+#endif
+}
+
+#undef TPAT_FN
+#endif
