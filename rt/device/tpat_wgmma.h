@@ -62,15 +62,6 @@ TPAT_FN void tile_copy(wide_tile<T, OUTER, TURNED> &tile, const T *from, Y row, 
 		tile_copy<THREADS>(tile.panel[i], from, row, column + 64 * i, at);
 }
 
-template <int THREADS, class T, int OUTER> struct wide_gather {
-	tile_gather<THREADS, T, OUTER, 128 / (int)sizeof(T)> next;
-	template <class Y, class X, class Value> TPAT_FN void fetch(Y row, X column, const Value &value)
-	{
-		next.fetch(row, column, value);
-	}
-	TPAT_FN void put(wide_tile<T, OUTER, false> &tile) { next.put(tile.panel[0]); }
-};
-
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
 /* The order: tiles arrive, and their threads see to it that tensor cores see them (wgmma_see), a barrier, wgmma_begin(), any

@@ -69,17 +69,19 @@ int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, 
 	const struct embed_file *types = embed_find("rt/device/tpat_types.h"), *sort = embed_find("rt/device/tpat_sort.h"),
 	                        *mma = embed_find("rt/device/tpat_mma.h"),
 	                        *fma = embed_find("rt/device/tpat_fma.h"),
+	                        *wgmma = embed_find("rt/device/tpat_wgmma.h"),
 	                        *attention = embed_find("rt/device/tpat_attention.h");
 	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text },
 		                                   { "tpat_sort.h", sort->text },
 		                                   { "tpat_mma.h", mma->text },
 		                                   { "tpat_fma.h", fma->text },
+		                                   { "tpat_wgmma.h", wgmma->text },
 		                                   { "tpat_attention.h", attention->text },
 		                                   { "tpat_device.h", device_header } };
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
 		                     .header = header,
-		                     .headers = device_header ? 6 : 5,
+		                     .headers = device_header ? 7 : 6,
 		                     .arch = arch,
 		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));

@@ -41,6 +41,8 @@ struct contract {
 struct contract_shape {
 	int rows, columns, depth, slots; /* slots: tiles in shared memory at the same time */
 	int warps_down, warps_across, warp_rows, warp_columns, threads;
+	int parts, part_step; /* of warpgroups: how often a warp has 16 rows, and how far these are from each other */
+	int group;            /* of tiles below each other that blocks go through before the next columns; 0: all columns first */
 };
 
 int contract_element_bytes(const struct contract *c); /* of both operands */
@@ -49,5 +51,11 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 /* Appends the kernel to the step: with vectors, for extents of which `fits` holds; or, null, for whatever extents. */
 void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
                      expr fits);
+/* With vectors and, where it must be, without: all that rule contract makes. */
+void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice);
+/* The same by warpgroups (sm_90 alone), with vectors. */
+struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice);
+void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                          const struct sched_choice *choice, expr fits);
 
 #endif

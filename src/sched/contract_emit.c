@@ -81,8 +81,7 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	for (int side = 0; side < 2; side++)
-		emit_shared(p, b, text(k, "shared_tile<%s>", contract_tile_type(k, side)),
-		            text(k, "%s_tile[%d]", contract_side_name[side], s->slots));
+		emit_shared(p, b, contract_tile_type(k, side), text(k, "%s_tile[%d]", contract_side_name[side], s->slots));
 	contract_begin_loads(k, b);
 	if (k->c->plain)
 		emit_local(p, b, contract_element_name(k, 0),
@@ -135,23 +134,9 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
 		.c = c, .p = plan->program, .header = c->plain ? "tpat_fma.h" : "tpat_mma.h",
 		.shape = contract_shape(c, choice), .fast = fits != NULL
 	};
-	struct contract_kernel serial = k;
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);
-	const struct contract_shape *s = &k.shape;
-	struct str about = str_new(k.p->arena);
-	kernel->threads = s->threads;
-	kernel->blocks = ir_binary(IR_MUL, c->extent[CONTRACT_BATCH],
-	                           ir_binary(IR_MUL, ceil_div(k.p, c->extent[CONTRACT_ROW], s->rows),
-	                                     ceil_div(k.p, c->extent[CONTRACT_COLUMN], s->columns)));
 	contract_declare_place(&k, &kernel->body, true);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, "right_tile");
-	contract_serial_block(&serial, &kernel->serial);
-	kernel->guard = fits && !ir_is_int(fits, 1) ? fits : NULL;
-	kernel_finish(plan, step, kernel, c->s);
-	for (int i = 0; i < c->stages; i++)
-		ir_print_stage(&about, c->made[i]);
-	kernel->about = str_text(&about);
-	vec_each (other, step)
-		(*other)->about = kernel->about; /* its twin's, too */
+	contract_finish(&k, plan, step, kernel, fits);
 }

@@ -1,6 +1,6 @@
 /* Inside the contract rules: the parts that kernels of contractions are put together from. contract_place.c: where a block's
  * tile is, and its elements on one processor; contract_load.c: tiles of operands; contract_emit.c: the products;
- * contract_store.c: what is made of their sums. */
+ * contract_wide.c: the products by warpgroups; contract_store.c: what is made of their sums. */
 #ifndef TPAT_SCHED_CONTRACT_KERNEL_H
 #define TPAT_SCHED_CONTRACT_KERNEL_H
 
@@ -17,6 +17,7 @@ struct contract_kernel {
 	struct contract_shape shape;
 	const char *header;         /* that has the functions called */
 	bool fast;                  /* with vectors */
+	bool wide;                  /* tiles are those of warpgroups */
 	expr axis[2 * IR_MAX_RANK]; /* values of axes, where they are known */
 	expr all;                   /* an element's sum */
 	const char *made[CONTRACT_STAGES];
@@ -59,6 +60,8 @@ void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum 
 void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used);
 /* Where the block's tile begins; with `warps`, a warp's part of it. */
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, bool warps);
+/* The kernel of what was put together. */
+void contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits);
 /* The block's elements, one after the other. */
 void contract_serial_block(struct contract_kernel *k, struct ir_block *b);
 
@@ -68,7 +71,7 @@ enum contract_way contract_way_of(const struct contract_kernel *k, int side);
 const char *contract_is_turned(const struct contract_kernel *k, int side); /* "true" or "false" */
 /* What an operand's elements are called in CUDA; their tile. */
 const char *contract_element_name(const struct contract_kernel *k, int side);
-const char *contract_tile_type(const struct contract_kernel *k, int side);
+const char *contract_tile_type(const struct contract_kernel *k, int side); /* of the tile, as C++ has it */
 /* What a tile needs before the first is asked for. */
 void contract_begin_loads(struct contract_kernel *k, struct ir_block *b);
 /* Asks for a tile, from `depth` on, into the slot; what goes through registers arrives with the put. */

@@ -27,7 +27,10 @@ const char *contract_tile_type(const struct contract_kernel *k, int side)
 {
 	int outer = outer_size(k, side), depth = k->shape.depth;
 	bool turned = contract_way_of(k, side) == CONTRACT_TURNED;
-	return text(k, "%s, %d, %d", contract_element_name(k, side), turned ? depth : outer, turned ? outer : depth);
+	const char *type = contract_element_name(k, side);
+	if (k->wide)
+		return text(k, "wide_tile<%s, %d, %s>", type, outer, turned ? "true" : "false");
+	return text(k, "shared_tile<%s, %d, %d>", type, turned ? depth : outer, turned ? outer : depth);
 }
 
 const char *const contract_side_name[2] = { "left", "right" };
@@ -93,13 +96,14 @@ void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, 
 	add_text(k->p, call, text(k, "%s_tile[%s]", contract_side_name[side], slot));
 }
 
-
 void contract_begin_loads(struct contract_kernel *k, struct ir_block *b)
 {
 	for (int side = 0; side < 2; side++)
 		emit_at(k, b, side);
 	for (int side = 0; side < 2; side++)
 		if (contract_way_of(k, side) == CONTRACT_GATHER)
-			emit_local(k->p, b, text(k, "tile_gather<%d, %s>", k->shape.threads, contract_tile_type(k, side)),
+			emit_local(k->p, b,
+			           text(k, "tile_gather<%d, %s, %d, %d>", k->shape.threads,
+			                contract_element_name(k, side), outer_size(k, side), k->shape.depth),
 			           text(k, "%s_next", contract_side_name[side]));
 }

@@ -37,15 +37,26 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, bool 
 	expr across = ceil_div(k->p, c->extent[CONTRACT_COLUMN], s->columns);
 	expr down = ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows), each = ir_binary(IR_MUL, across, down);
 	expr block = var(k, IR_BLOCK, ir_binary(IR_MUL, c->extent[CONTRACT_BATCH], each));
+	expr in_batch = ir_binary(IR_MOD, block, each), row = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down);
+	expr column = ir_binary(IR_MOD, block, across);
 	expr warp = ir_binary(IR_FLOORDIV, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
 	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
-	emit_constant(k->p, b, "first_column",
-	              ir_binary(IR_MUL, ir_binary(IR_MOD, block, across), index_(k, s->columns)), NULL);
-	emit_constant(k->p, b, "first_row",
-	              ir_binary(IR_MUL, ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down), index_(k, s->rows)),
-	              NULL);
+	if (s->group) {
+		expr size = index_(k, s->group), tile = var(k, "tile", each), below = var(k, "below", down);
+		expr several = ir_binary(IR_MUL, across, size);
+		emit_comment(k->p, b, "blocks that run together share rows and columns: they go down %d tiles first", s->group);
+		emit_constant(k->p, b, "tile", in_batch, NULL);
+		emit_constant(k->p, b, "below", ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, tile, several), size), NULL);
+		expr high = ir_binary(IR_MIN, size, ir_binary(IR_SUB, down, below)), inside = ir_binary(IR_MOD, tile, several);
+		emit_constant(k->p, b, "high", high, NULL);
+		high = var(k, "high", plus(size, index_(k, 1)));
+		row = plus(below, ir_binary(IR_MOD, inside, high));
+		column = ir_binary(IR_FLOORDIV, inside, high);
+	}
+	emit_constant(k->p, b, "first_column", ir_binary(IR_MUL, column, index_(k, s->columns)), NULL);
+	emit_constant(k->p, b, "first_row", ir_binary(IR_MUL, row, index_(k, s->rows)), NULL);
 	if (!ir_is_int(c->extent[CONTRACT_BATCH], 1))
 		emit_constant(k->p, b, "batch", ir_binary(IR_FLOORDIV, block, each), NULL);
 	contract_declare_group(k, b, CONTRACT_BATCH, var(k, "batch", c->extent[CONTRACT_BATCH]), all);
@@ -89,3 +100,23 @@ void contract_serial_block(struct contract_kernel *k, struct ir_block *b)
 	contract_make_element(k, in, 1);
 }
 
+
+void contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits)
+{
+	const struct contract *c = k->c;
+	const struct contract_shape *s = &k->shape;
+	struct contract_kernel serial = { .c = c, .p = k->p, .shape = *s };
+	struct str about = str_new(k->p->arena);
+	kernel->threads = s->threads;
+	kernel->blocks = ir_binary(IR_MUL, c->extent[CONTRACT_BATCH],
+	                           ir_binary(IR_MUL, ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows),
+	                                     ceil_div(k->p, c->extent[CONTRACT_COLUMN], s->columns)));
+	kernel->guard = fits && !ir_is_int(fits, 1) ? fits : NULL;
+	contract_serial_block(&serial, &kernel->serial);
+	kernel_finish(plan, step, kernel, c->s);
+	for (int i = 0; i < c->stages; i++)
+		ir_print_stage(&about, c->made[i]);
+	kernel->about = str_text(&about);
+	vec_each (other, step)
+		(*other)->about = kernel->about; /* its twin's, too */
+}

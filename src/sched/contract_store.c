@@ -164,7 +164,8 @@ static int part_rows(const struct contract_kernel *k)
 /* The row of a warp's that is row `row` of its part `part`. */
 static expr part_row(const struct contract_kernel *k, expr part, expr row)
 {
-	expr together = index_(k, 16 / contract_element_bytes(k->c)), down = index_(k, part_rows(k));
+	expr together = index_(k, 16 / contract_element_bytes(k->c));
+	expr down = index_(k, k->wide ? k->shape.part_step : part_rows(k));
 	if (!k->c->plain || contract_way_of(k, 0) != CONTRACT_TURNED)
 		return plus(ir_binary(IR_MUL, part, down), row);
 	expr piece = plus(ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, part, together), down), row);

@@ -63,17 +63,22 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 
 /* ---- Kernels. */
 
+void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice)
+{
+	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c->side[0].fits, c->side[1].fits), c->fits);
+	bool fast = c->width > 1 || c->side[0].way != CONTRACT_GATHER || c->side[1].way != CONTRACT_GATHER;
+	if (fast)
+		contract_kernel(plan, step, c, choice, fits);
+	if (!fast || !ir_is_int(fits, 1))
+		contract_kernel(plan, step, c, choice, NULL);
+}
+
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
 {
 	struct contract c;
 	struct ir_step *step = step_new(plan);
 	ck(contract_match(&c, plan->program, s));
-	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
-	bool fast = c.width > 1 || c.side[0].way != CONTRACT_GATHER || c.side[1].way != CONTRACT_GATHER;
-	if (fast)
-		contract_kernel(plan, step, &c, choice, fits);
-	if (!fast || !ir_is_int(fits, 1))
-		contract_kernel(plan, step, &c, choice, NULL);
+	contract_kernels(plan, step, &c, choice);
 }
 
 /* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as the next

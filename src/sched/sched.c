@@ -6,6 +6,7 @@
 const struct sched_rule *const sched_rules[] = {
 	&sched_attention_mma,
 	&sched_attention,
+	&sched_contract_wide,
 	&sched_contract,
 	&sched_rows,
 	&sched_map,

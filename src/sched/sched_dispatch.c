@@ -193,6 +193,7 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 		}
 		struct ir_kernel *none = copy_kernel(p, any, NULL);
 		none->guard = way[w].fits;
+		none->arch = 0;
 		none->blocks = ir_index(p->pool, 0);
 		vec_push(p->arena, step, none);
 	}

@@ -1,5 +1,6 @@
 /* CUDA C for a C++17 compiler: what kernel texts use of the language and its built-in functions. Compiled in front of
- * every text (as a precompiled header), together with tpat_device.h, tpat_mma.h, tpat_fma.h, tpat_attention.h and tpat_sort.h. */
+ * every text (as a precompiled header), together with tpat_device.h, tpat_mma.h, tpat_fma.h, tpat_wgmma.h,
+ * tpat_attention.h and tpat_sort.h. */
 #ifndef TPAT_TESTS_EMULATOR_CUDA_H
 #define TPAT_TESTS_EMULATOR_CUDA_H
 
@@ -260,6 +261,7 @@ static inline float __int2float_rn(int x) { return (float)x; }
 #include "tpat_device.h"
 #include "tpat_mma.h"
 #include "tpat_fma.h"
+#include "tpat_wgmma.h"
 #include "tpat_attention.h"
 #include "tpat_sort.h"
 

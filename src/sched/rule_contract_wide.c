@@ -1,0 +1,113 @@
+/* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
+ * each operand are in shared memory at the same time. Other GPUs that the code is compiled for run what rule contract would
+ * make. See contract.h. */
+#include "sched/contract.h"
+
+#include <math.h>
+
+enum { ARCH = 90, SHARED_BYTES = 227 << 10 };
+
+static bool matches(struct contract *c, const struct ir_program *p, const struct ir_stage *s)
+{
+	if (!contract_match(c, (struct ir_program *)p, s))
+		return false;
+	bool straight = c->side[0].way == CONTRACT_STRAIGHT && c->side[1].way == CONTRACT_STRAIGHT;
+	bool vectors = c->side[0].way != CONTRACT_GATHER && c->side[1].way != CONTRACT_GATHER;
+	return !c->plain && !c->side[0].zero && !c->side[1].zero && (contract_element_bytes(c) == 2 ? vectors : straight);
+}
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct contract c;
+	if (matches(&c, p, s))
+		return true;
+	*why = "no sum of products of two 16-bit floats, or of 8-bit integers without zero points that lie along the sum, in "
+	       "vectors of 16 bytes";
+	return false;
+}
+
+static int span(const struct ir_program *p, const struct ir_stage *s)
+{
+	struct contract c;
+	return matches(&c, p, s) ? c.stages : 1;
+}
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 128, 3 }, { 128, 128, 6 }, { 128, 64, 4 },
+		                       { 128, 64, 8 },  { 64, 256, 4 },  { 64, 128, 4 },  { 64, 128, 8 },  { 64, 64, 8 } };
+	enum { TILES = sizeof tile / sizeof *tile };
+	struct contract c;
+	int n = 0;
+	if (t->arch != ARCH || !matches(&c, p, s))
+		return 0;
+	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
+	for (int i = 0; i < TILES; i++) {
+		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (!wasteful || (smallest && n == 0))
+			out[n++] = (struct sched_choice){ &sched_contract_wide, { tile[i][0], tile[i][1], tile[i][2] } };
+	}
+	return n;
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
+{
+	/* What is small enough for every GPU with tensor cores. */
+	struct contract c;
+	ck(matches(&c, plan->program, s));
+	const struct sched_choice other = { &sched_contract, { choice->param[0] > 64 ? 128 : 64, 64, 64 / contract_element_bytes(&c) } };
+	struct ir_step *step = step_new(plan);
+	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
+	contract_wide_kernel(plan, step, &c, choice, fits);
+	contract_kernels(plan, step, &c, &other);
+}
+
+/* ---- Time. What a block does beside multiplying is hidden only where a processor has several blocks. Rates: whitepaper of the
+ * H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under this load. */
+
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *choice,
+                       const struct sched_target *t)
+{
+	enum { PRODUCTS_A_CLOCK = 2048, BYTES_A_CLOCK = 128, LATENCY = 900, START = 2500, REGISTERS = 65536 };
+	const double clock = 1.55; /* cycles a ns */
+	struct contract c;
+	ck(matches(&c, p, s));
+	struct contract_shape k = contract_wide_shape(&c, choice);
+	double size = contract_element_bytes(&c), groups = k.threads / 128.0;
+	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
+	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = (double)about(c.depth, t);
+	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
+
+	/* One step of one block, alone on a processor: each 64 rows read all columns, and tiles are written, too. */
+	double multiply = (double)k.rows * k.columns * k.depth * size / 2 / PRODUCTS_A_CLOCK;
+	double parts = groups * k.parts, feed = 128 * (2 * k.rows + (parts + 1) * k.columns) / BYTES_A_CLOCK;
+	double step = fmax(multiply, feed) + 60;
+
+	double bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
+	double registers = 60 + (double)k.parts * k.columns / 2;
+	double here = fmin(floor(SHARED_BYTES / bytes_here), floor(REGISTERS / (registers * k.threads)));
+	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
+	double waves = ceil(blocks / (t->processors * here));
+	double together = fmax(step * here, LATENCY / (k.slots - 2.0));
+	double store = START + (double)k.rows * k.columns / 16;
+	double time = waves * (steps * together + store) / clock;
+
+	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size, results = 0;
+	for (int i = 0; i < c.stages; i++)
+		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
+	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / (2 * t->bytes_per_ns);
+	return t->launch_ns + fmax(time, fmax(memory, cache));
+}
+
+const struct sched_rule sched_contract_wide = {
+	.name = "contract_wide",
+	.version = 1,
+	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory",
+	.params = { "rows", "columns", "slots" },
+	.applicable = applicable,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
