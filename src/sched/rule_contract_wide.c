@@ -56,7 +56,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	/* What is small enough for every GPU with tensor cores. */
 	struct contract c;
 	ck(matches(&c, plan->program, s));
-	const struct sched_choice other = { &sched_contract, { choice->param[0] > 64 ? 128 : 64, 64, 64 / contract_element_bytes(&c) } };
+	int rows = choice->param[0] > 64 ? 128 : 64, depth = 64 / contract_element_bytes(&c);
+	const struct sched_choice other = { &sched_contract, { rows, 64, depth } };
 	struct ir_step *step = step_new(plan);
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
 	contract_wide_kernel(plan, step, &c, choice, fits);
