@@ -239,7 +239,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
  *   query_at(i, r)                      an element's position in `query`, even and followed by the next; or, of
  *                                       attention_elements, the element
  *   key_at(j, r), value_at(j, c)        positions of 8 elements, at a multiple of 8; negative: zeros
- *   score_at(i, j, product)             as above; or attention_scaled: the product times a positive number
+ *   score_at(i, j, product)             as above; or attention_scaled: the product, rounded to T, times a positive number
  *   kept(i, j)                          whether the score is more than minus infinity, as far as that is said by numbers alone;
  *   kept_some(i, to_i, j, to_j), kept_all() ... of these to those queries and keys: false where there is none; true where
  *                                       there is no other. attention_always: no such condition
@@ -247,7 +247,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
  *   result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)
  *                                       what is stored, and where; PAIRS: two at a time, at even positions */
 struct attention_elements {};
-struct attention_scaled { float by; };
+template <class T> struct attention_scaled { float by; };
 struct attention_always {
 	template <class... Any> TPAT_FN bool operator()(Any...) const { return true; }
 };
@@ -262,14 +262,22 @@ template <class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS> struct a
 	shared_tile<V, KEYS, attention_width<COLUMNS>::row> value[SLOTS];
 };
 
+TPAT_FN f16 attention_round(float x, f16) { return round_f16(x); }
+TPAT_FN bf16 attention_round(float x, bf16) { return round_bf16(x); }
+
 /* The scores' function, as a factor before it is and as what it leaves to do. */
 template <class Score, class Index> TPAT_FN float attention_score(const Score &score, Index i, Index j, float product)
 {
 	return score(i, j, product);
 }
-template <class Index> TPAT_FN float attention_score(const attention_scaled &, Index, Index, float product) { return product; }
+template <class T, class Index> TPAT_FN float attention_score(const attention_scaled<T> &, Index, Index, float product)
+{
+	if constexpr (sizeof(T) == sizeof(u16))
+		return to_f32(attention_round(product, T()));
+	return product;
+}
 template <class Score> TPAT_FN float attention_factor(const Score &) { return 1.0f; }
-TPAT_FN float attention_factor(const attention_scaled &score) { return score.by; }
+template <class T> TPAT_FN float attention_factor(const attention_scaled<T> &score) { return score.by; }
 
 template <int THREADS, int SIZE, class T, int KEYS, int WIDTH, class Index, class At>
 TPAT_FN void attention_copy(shared_tile<T, KEYS, WIDTH> &tile, const T *from, Index first, const At &at)

@@ -16,6 +16,7 @@ struct match {
 	int links;
 	expr row_at, element_at; /* row-major positions in the rows, and in the scores */
 	expr score, exponential;
+	expr result_axis[IR_MAX_RANK];
 	const char *why;
 };
 
@@ -338,7 +339,32 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 		return fail(m, "the result reads others' scores");
 	a->out = s->out;
 	a->at = ir_flat(p->pool, s->out, axis);
+	memcpy(m->result_axis, axis, sizeof *axis * (size_t)s->out->rank);
 	return true;
+}
+
+/* A map behind the result that only moves its elements: they are stored where it puts them. */
+static void take_moved(struct match *m, const struct ir_stage *s, const struct ir_stage *result)
+{
+	struct attend *a = m->a;
+	struct ir_program *p = a->p;
+	expr is[IR_MAX_RANK], axis[IR_MAX_RANK], where = ir_axis(p->pool, a->rows + 1, ir_index(p->pool, a->value_size));
+	int64_t left;
+	if (s->kind != IR_MAP || s->value->op != IR_LOAD || s->value->buf != result->out || a->stages == ATTEND_MAX_STAGES ||
+	    product_of(p, s->out->rank, s->out->dim) != product_of(p, result->out->rank, result->out->dim))
+		return;
+	for (int k = 0; k < result->out->rank; k++)
+		is[k] = m->result_axis[k];
+	if (!axes_from(m, s->out->rank, s->out->dim, s->value->n, s->value->arg, is, axis, &left) || left != 1 ||
+	    !uses_axis(ir_flat(p->pool, s->out, axis), where->i))
+		return;
+	a->stage[a->stages] = s;
+	for (int i = 0; i < a->stages; i++)
+		if (stage_is_stored(p, a->stage, a->stages + 1, i))
+			return;
+	a->stages++;
+	a->out = s->out;
+	a->at = ir_flat(p->pool, s->out, axis);
 }
 
 /* Queries that share keys and values. */
@@ -380,6 +406,8 @@ bool attend_match(struct attend *out, struct ir_program *p, const struct ir_stag
 			fine = fail(&m, "no weighted sum over the keys");
 		else
 			fine = next_stage(&m, p->stages.at[i], &last);
+		if (fine && last && i + 1 < p->stages.n)
+			take_moved(&m, p->stages.at[i + 1], p->stages.at[i]);
 	}
 	for (int i = 0; fine && i + 1 < out->stages; i++)
 		if (stage_is_stored(p, out->stage, out->stages, i))

@@ -102,10 +102,43 @@ static expr inside_bounds(struct attend_mma *m, expr e)
 	return rest ? ir_select(rest, score, e->arg[2]) : score;
 }
 
+/* A power of two, not above 1. */
+static bool halves(expr e)
+{
+	int exponent;
+	return e->op == IR_CONST_FLOAT && e->f > 0 && e->f <= 1 && frexp(e->f, &exponent) == 0.5;
+}
+
+/* What is rounded to 16 bits and divided by a power of two needs no more rounding: only numbers below the type's normal ones
+ * lose bits by that, of f16 2^-25 at most, far less than f32 keeps of an exponential of them. */
+static expr rounded_once(const struct attend_mma *m, expr e)
+{
+	expr arg[IR_MAX_RANK];
+	if (!e->n || e->n > IR_MAX_RANK || e->op == IR_LOAD || e->type == TYPE_INDEX || !ir_uses(e, IR_VAR))
+		return e;
+	for (int i = 0; i < e->n; i++)
+		arg[i] = rounded_once(m, e->arg[i]);
+	e = ir_rebuild(e, arg);
+	expr narrow = e->op == IR_CAST && e->type == TYPE_F32 ? e->arg[0] : NULL;
+	expr scaled = narrow && narrow->op == IR_CAST && half(narrow->type) ? narrow->arg[0] : NULL;
+	if (!scaled || scaled->op != IR_MUL || !halves(scaled->arg[1]) || scaled->arg[0]->op != IR_CAST ||
+	    scaled->arg[0]->arg[0]->type != narrow->type)
+		return e;
+	return scaled;
+}
+
 static void take_scores(struct attend_mma *m)
 {
-	expr product = m->a.product, e = m->score = inside_bounds(m, m->a.score);
+	expr product = m->a.product, e = m->score = rounded_once(m, inside_bounds(m, m->a.score));
 	m->scale = 1;
+	m->rounded = TYPE_F32;
+	if (e->op == IR_MUL && e->arg[0]->op == IR_CAST && e->arg[0]->arg[0]->op == IR_CAST &&
+	    half(e->arg[0]->arg[0]->type) && e->arg[0]->arg[0]->arg[0] == product && halves(e->arg[1])) {
+		m->rounded = e->arg[0]->arg[0]->type;
+		m->scale = e->arg[1]->f;
+		m->score = NULL;
+		return;
+	}
 	if (e->op == IR_MUL && e->arg[0] == product && e->arg[1]->op == IR_CONST_FLOAT && e->arg[1]->f > 0)
 		m->scale = e->arg[1]->f;
 	else if (e != product)

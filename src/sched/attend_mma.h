@@ -13,7 +13,8 @@ struct attend_mma {
 	expr query;                /* an element, of key_type */
 	expr key, value;           /* loads of elements, 8 of which lie together at multiples of 8 */
 	bool query_pairs, pairs;   /* queries, results: two lie together at even positions */
-	expr score;                /* of product, where all bounds hold; null: product * scale, which is positive */
+	expr score;                /* of product, where all bounds hold; null: product * scale, which is positive, the product */
+	enum type rounded;         /* rounded to this type (f32: as it is) */
 	double scale;
 	int bounds;
 	expr bound[ATTEND_BOUNDS]; /* bool: a < b or a <= b, linear in query and key; where one fails the score is -infinity */

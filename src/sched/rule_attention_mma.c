@@ -4,6 +4,7 @@
 #include "sched/attend_mma.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sched/attend_kernel.h"
 
@@ -139,6 +140,13 @@ static void emit_functions(struct attend_place *at, struct ir_block *b, const st
 	f.lambda->value = attend_here(&f, a->at);
 }
 
+static const char *scaled(const struct attend_mma *m)
+{
+	const char *type = m->rounded == TYPE_F32 ? "float" : type_name(m->rounded);
+	const char *scale = arena_printf(m->a.p->arena, "%.9g", m->scale);
+	return arena_printf(m->a.p->arena, "attention_scaled<%s>{ %s%s }", type, scale, strpbrk(scale, ".e") ? "f" : ".0f");
+}
+
 static void call_attention(struct ir_block *b, const struct attend_mma *m, const struct sched_choice *c, expr first)
 {
 	const struct attend *a = &m->a;
@@ -165,7 +173,7 @@ static void call_attention(struct ir_block *b, const struct attend_mma *m, const
 	add_text(p, call, "key_at");
 	add_address(p, call, m->value->buf, zero, false);
 	add_text(p, call, "value_at");
-	add_text(p, call, m->score ? "score_at" : arena_printf(p->arena, "attention_scaled{ %.9gf }", m->scale));
+	add_text(p, call, m->score ? "score_at" : scaled(m));
 	add_text(p, call, m->bounds ? "kept" : "attention_always()");
 	add_text(p, call, m->bounds ? "kept_some" : "attention_always()");
 	add_text(p, call, m->bounds ? "kept_all" : "attention_always()");

@@ -70,7 +70,7 @@ static const struct schedule_case attention_mma_cases[] = {
 	{ "attention_rounded", "(q: bf16[N,S,16], k0: bf16[N,S,16], v0: bf16[N,S,72], m0: bf16[S,S], n_x: i32[1]) -> (y: "
 			       "bf16[N,S,72])\n"
 			       "  c: bf16[N,S,S] = sum (i, j, k | r<16) f32(bf16(f32(q[i, j, r]) * 0.5)) * f32(k0[i, k, r]) "
-			       "then bf16(it)\n"
+			       "then bf16(f32(bf16(it)) * 0.25)\n"
 			       "  d: bf16[N,S,S] = map (i, j, k) select(k < j + index(n_x[0]), bf16(f32(c[i, j, k]) + "
 			       "f32(m0[j, k])), bf16(-inf))\n"
 			       "  a: f32[N,S,1] = max (i, j, k | r<S) f32(d[i, j, r])\n"
@@ -78,6 +78,15 @@ static const struct schedule_case attention_mma_cases[] = {
 			       "  w0: bf16[N,S,S] = map (i, j, k) bf16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
 			       "  y: bf16[N,S,72] = sum (i, j, k | r<S) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35", "N=1 S=1", "N=3 S=0", "N=1 S=70" } },
+	/* A map behind it that moves what it makes. */
+	{ "attention_moved", "(q: f16[B,2,S,16], k0: f16[B,2,T,16], v0: f16[B,2,T,8]) -> (y: f16[B,S,16])\n"
+			     "  c: f32[B,2,S,T] = sum (i, j, k, l | r<16) f32(q[i, j, k, r]) * f32(k0[i, j, l, r])\n"
+			     "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r]\n"
+			     "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k])\n"
+			     "  z: f16[B,2,S,8] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, j, r, l]) "
+			     "then f16(it / b[i, j, k])\n"
+			     "  y: f16[B,S,16] = map (i, j, k) z[i, floordiv(k, 8), j, mod(k, 8)]\n",
+	  { "B=2 S=20 T=35", "B=1 S=1 T=1" } },
 	{ "attention_cap", "(q: f16[B,S,2,8], k0: f16[B,T,16], v0: bf16[B,2,T,40], t_m: bool[S,T], s0: f32[2]) -> "
 			   "(y: bf16[B,S,80])\n"
 			   "  c: f32[B,2,S,T] = sum (i, j, k, l | r<8) f32(q[i, k, j, r]) * f32(k0[i, l, j * 8 + r]) "
