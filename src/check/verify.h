@@ -29,6 +29,7 @@ struct verify_case {
 	const struct verify_input *input; /* one for each of the program's inputs */
 	uint64_t seed;
 	int runs;         /* draws */
+	double most_work; /* verify_draw computes no results that take more than that (sample_work); 0: all */
 	const char *dump; /* path of the .npz that is written when results differ */
 };
 
@@ -50,7 +51,8 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 
 /* ---- Inside: drawing (verify_draw.c). */
 
-/* Inputs of run `run` for the program, and what it gives for them (`want`; null: nobody asks). Extents that nothing gives are
+/* Inputs of run `run` for the program, and what it gives for them (`want`; null: nobody asks; of TYPE_NONE where that would be too
+ * much work). Extents that nothing gives are
  * drawn until the program takes them. Errors: as verify_run(). */
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "check/sample.h"
 #include "eval/eval.h"
 
 enum {
@@ -196,7 +197,13 @@ static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, 
 		TRY(refuse_empty(d));
 	for (int i = 0; i < p->inputs.n; i++)
 		in[i] = &inputs[i];
-	return want ? eval_program(p, in, want, NULL, d->arena, d->err) : 0;
+	if (!want)
+		return 0;
+	if (d->c->most_work > 0 && sample_work(p, in) > d->c->most_work) {
+		memset(want, 0, sizeof *want * (size_t)p->outputs.n);
+		return 0;
+	}
+	return eval_program(p, in, want, NULL, d->arena, d->err);
 }
 
 static bool is_dynamic(const struct ir_program *p)

@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "check/verify.h"
 #include "db/db.h"
+#include "eval/eval.h"
 #include "tune/tuner.h"
 
 enum { SUGGESTIONS = 8, DEFAULT_SECONDS = 60, MOST_ELEMENTS = 1 << 26 };
@@ -41,7 +42,9 @@ struct job {
 	struct tune_space *space;
 	struct db_key key;
 	const char *name;
-	struct tensor *in, *want;
+	struct tensor *in, *want; /* want: null where `sample` has some of it */
+	const struct tensor **inputs;
+	struct sample *sample;
 	struct arena *arena;
 };
 
@@ -204,6 +207,7 @@ static int draw_inputs(struct job *j, const struct graph_region *region, bool dr
 	int inputs = j->program->inputs.n;
 	struct verify_input *input = NEWN(j->arena, struct verify_input, inputs + 1);
 	struct verify_case c = { .plugin = region->label, .reference = j->program, .input = input, .seed = j->t->o->seed };
+	c.most_work = sample_patience();
 	j->in = NEWN(j->arena, struct tensor, inputs + 1);
 	j->want = NEWN(j->arena, struct tensor, j->program->outputs.n + 1);
 	for (int i = 0; i < inputs; i++) {
@@ -221,8 +225,29 @@ static int draw_inputs(struct job *j, const struct graph_region *region, bool dr
 		return draw_inputs(j, region, true, e);
 	}
 	TRY(rc);
+	j->inputs = NEWN(j->arena, const struct tensor *, inputs + 1);
+	for (int i = 0; i < inputs; i++)
+		j->inputs[i] = &j->in[i];
 	j->out->inputs = tpat_tensors_text(j->in, inputs, j->t->arena);
-	j->out->outputs = tpat_tensors_text(j->want, j->program->outputs.n, j->t->arena);
+	return 0;
+}
+
+/* Where all results would take the interpreter too long, it says some of them. */
+static int find_reference(struct job *j, struct err *e)
+{
+	const struct ir_program *p = j->program;
+	struct tensor *shape = NEWN(j->arena, struct tensor, p->outputs.n + 1);
+	if (p->outputs.n && j->want[0].type == TYPE_NONE) {
+		TRY(sample_new(&j->sample, p, j->inputs, j->t->o->seed, j->arena, e));
+		if (!j->sample)
+			TRY(eval_program(p, j->inputs, j->want, NULL, j->arena, e));
+	}
+	for (int i = 0; i < p->outputs.n; i++) {
+		shape[i] = (struct tensor){ .type = p->outputs.at[i]->type, .rank = p->outputs.at[i]->rank };
+		for (int k = 0; k < shape[i].rank; k++)
+			ir_eval_int(p->outputs.at[i]->dim[k], extent, j, &shape[i].dim[k]);
+	}
+	j->out->outputs = tpat_tensors_text(j->sample ? shape : j->want, p->outputs.n, j->t->arena);
 	return 0;
 }
 
@@ -264,15 +289,13 @@ static void tune(struct job *j)
 {
 	struct tuning *t = j->t;
 	const struct tpat_tune_options *o = t->o;
-	const struct tensor **inputs = NEWN(j->arena, const struct tensor *, j->program->inputs.n + 1);
 	struct tune_search *search = tune_search_new(j->space, o->seed, j->arena);
 	struct tune_result r;
-	for (int i = 0; i < j->program->inputs.n; i++)
-		inputs[i] = &j->in[i];
 	struct tune_job job = {
 		.bench = { .space = j->space,
-		           .inputs = inputs,
-		           .want = j->want,
+		           .inputs = j->inputs,
+		           .want = j->sample ? NULL : j->want,
+		           .sample = j->sample,
 		           .device = t->device_name,
 		           .arch = t->device.props.arch,
 		           .rotate = tune_rotated_bytes(t->device.props.arch),
@@ -307,6 +330,7 @@ static int tune_at(struct job *j, const struct graph_region *region, const char 
 		j->out->same_as = same->node;
 		return 0;
 	}
+	TRY(find_reference(j, e));
 	TRY(tune_space_new(&j->space, j->program, j->target, j->arena, e));
 	tune(j);
 	if (!j->out->error)

@@ -347,6 +347,11 @@ static int run_once(struct tune_runner *r, int copy, struct err *e)
 	return 0;
 }
 
+static bool is_like(const struct tensor *t, const struct ir_buffer *b, const int64_t *dim)
+{
+	return t->data && t->type == b->type && t->rank == b->rank && memcmp(t->dim, dim, sizeof *dim * (size_t)b->rank) == 0;
+}
+
 int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct arena *a, struct err *e)
 {
 	const struct ir_program *p = r->plan->program;
@@ -360,7 +365,8 @@ int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct ar
 		int64_t dim[IR_MAX_RANK];
 		for (int k = 0; k < b->rank; k++)
 			TRY(evaluate(r, b->dim[k], &dim[k], e));
-		TRY(tensor_new(&outputs[i], b->type, b->rank, dim, a, e));
+		if (!is_like(&outputs[i], b, dim))
+			TRY(tensor_new(&outputs[i], b->type, b->rank, dim, a, e));
 		if (r->bytes[b->id])
 			TRY(d->copy_out(d, outputs[i].data, memory_of(r, 0, b), r->bytes[b->id], e));
 	}

@@ -43,7 +43,8 @@ static inline size_t tune_rotated_bytes(bool gpu)
 double tune_runner_bytes(const struct tune_runner *r);
 int tune_runner_kernels(const struct tune_runner *r); /* launches of one run */
 
-/* Runs once with the first copy, whose outputs are poisoned before, and fetches the outputs into `a`. */
+/* Runs once with the first copy, whose outputs are poisoned before, and fetches the outputs: into the memory that they have, where
+ * they have their types and extents already, else into `a`. */
 int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct arena *a, struct err *e);
 
 /* One run with the first copy, timed by itself: whether it is worth more. */

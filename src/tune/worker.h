@@ -5,6 +5,7 @@
 #define TPAT_TUNE_WORKER_H
 
 #include "base/child.h"
+#include "check/sample.h"
 #include "tune/search.h"
 #include "tune/tune.h"
 
@@ -12,7 +13,8 @@
 struct tune_bench {
 	const struct tune_space *space;
 	const struct tensor *const *inputs; /* of the program, with constants */
-	const struct tensor *want;          /* the reference's outputs */
+	const struct tensor *want;          /* the reference's outputs; or null: it has some elements of them: */
+	const struct sample *sample;        /* then candidates must agree with each other in all the others */
 	const char *device;                 /* as dev_open() takes it */
 	int arch;                           /* of the device; 0: C for the processor */
 	size_t rotate;

@@ -104,6 +104,18 @@ static const struct {
 };
 enum { BAD = sizeof bad / sizeof *bad };
 
+/* One element that no sample holds. */
+static int64_t beside_samples;
+
+static void apply_one_wrong(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_stmt *store = store_of(&as_map(plan, s)->body);
+	expr there = ir_binary(IR_EQ, store->at, ir_index(p->pool, beside_samples));
+	(void)c;
+	store->value = ir_select(there, ir_float(p->pool, TYPE_F32, 1000), store->value);
+}
+
 struct seen {
 	const struct tune_space *space;
 	int first_bad, trials, of_bad[BAD];
@@ -154,7 +166,7 @@ static void test_faults(void)
 		tune_search_suggest(search, point);
 	}
 	struct tune_job job = {
-		.bench = { space, inputs, &want, "cpu", 0, 1 << 20, folder },
+		.bench = { space, inputs, &want, NULL, "cpu", 0, 1 << 20, folder },
 		.search = search,
 		.seconds = 600,
 		.compilers = 2,
@@ -176,6 +188,79 @@ static void test_faults(void)
 	CHECK(r.end == TUNE_END_SEARCH);
 	CHECK(r.best.point.option && r.best.point.option[0] < seen.first_bad && r.best.ns > 0);
 	CHECK(r.first.status == TUNE_OK && r.best.ns <= r.first.ns);
+	file_remove_tree(folder);
+	arena_free(a);
+}
+
+/* ---- A reference that has some elements alone: the others must be as in the candidates that were right. */
+
+static void tried_of_three(void *user, const struct tune_trial *t, double bytes)
+{
+	struct seen *s = user;
+	int k = t->point.option[0] - s->first_bad;
+	(void)bytes;
+	if (k >= 0) {
+		s->of_bad[k]++;
+		s->status[k] = t->status;
+	} else {
+		CHECK_INT(t->status, TUNE_OK);
+	}
+}
+
+static void test_sampled(void)
+{
+	static const char text[] = "program p(x: f32[64,96], other: f32[96,128]) -> (y: f32[64,128])\n"
+	                           "  y: f32[64,128] = map (i, j) x[i, 3] * other[4, j] + other[min(i, 5), j]\n";
+	static const struct sched_rule wrong = { .name = "wrong", .applicable = applies, .apply = apply_wrong },
+	                               one = { .name = "one", .applicable = applies, .apply = apply_one_wrong };
+	struct arena *a = arena_new();
+	struct err e = { 0 };
+	struct ir_program *p;
+	struct tune_space *space;
+	struct tensor in[2], whole, some;
+	const struct tensor *inputs[] = { &in[0], &in[1] };
+	int64_t dim[2][2] = { { 64, 96 }, { 96, 128 } };
+	struct sample *sample;
+	char *folder;
+	ck(ir_parse_program(&p, text, a, &e) == 0);
+	for (int i = 0; i < 2; i++) {
+		ck(tensor_new(&in[i], TYPE_F32, 2, dim[i], a, &e) == 0);
+		tensor_random(&in[i], (uint64_t)i + 1, -2, 2);
+	}
+	ck(sample_new(&sample, p, inputs, 1, a, &e) == 0 && sample);
+	/* An element that is not among the sample's: changed, and the sample of it is the same. */
+	ck(eval_program(p, inputs, &whole, NULL, a, &e) == 0);
+	for (bool held = true; held; beside_samples++) {
+		struct tensor_difference d;
+		float kept = ((float *)whole.data)[beside_samples];
+		((float *)whole.data)[beside_samples] = 1000;
+		ck(sample_take(&some, sample, &whole, a, &e) == 0);
+		ck(tensor_compare(&d, &some, sample_want(sample), (struct tensor_tolerance){ 0, 0 }));
+		((float *)whole.data)[beside_samples] = kept;
+		held = d.differing > 0;
+		beside_samples -= !held;
+	}
+	ck(tune_space_new(&space, p, &sched_default_target, a, &e) == 0);
+	ck(file_temp_dir(&folder, a, &e) == 0);
+	struct seen seen = { .space = space, .first_bad = space->stage[0].options };
+	tune_space_add(space, 0, &(struct sched_choice){ .rule = &wrong });
+	tune_space_add(space, 0, &(struct sched_choice){ .rule = &one });
+	struct tune_job job = {
+		.bench = { space, inputs, NULL, sample, "cpu", 0, 0, folder },
+		.search = tune_search_new(space, 1, a),
+		.seconds = 600,
+		.compilers = 2,
+		.tried = tried_of_three,
+		.user = &seen,
+	};
+	struct tune_result r;
+	tune_program(&r, &job, a);
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(seen.of_bad[i], 1);
+		CHECK_INT(seen.status[i], TUNE_WRONG);
+	}
+	CHECK_INT(r.failed, 2);
+	CHECK(r.end == TUNE_END_SEARCH && r.best.point.option && r.best.point.option[0] < seen.first_bad);
 	file_remove_tree(folder);
 	arena_free(a);
 }
@@ -280,6 +365,7 @@ static void test_full_disk(void)
 int main(void)
 {
 	test_faults();
+	test_sampled();
 	test_full_disk();
 	return test_done();
 }
