@@ -128,7 +128,7 @@ bool sched_decisions_current(const char *text, const char **why, struct arena *a
 static bool is_candidate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                          const struct sched_target *t, const char **why)
 {
-	struct sched_choice one[SCHED_MAX_CHOICES];
+	struct sched_choice one[SCHED_RULE_CHOICES];
 	if (!c->rule->applicable(p, s, why))
 		return false;
 	int n = c->rule->candidates(p, s, t, one);

@@ -62,7 +62,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 			int64_t steps = (length + lanes * width - 1) / (lanes * width);
 			int most = lanes == MAX_LANES ? MAX_REGISTERS / 2 : MAX_REGISTERS;
 			bool wasteful = lanes > WARP && (int64_t)lanes * width >= 2 * length;
-			if (wasteful || n + 2 > SCHED_MAX_CHOICES / 2)
+			if (wasteful || n + 2 > SCHED_RULE_CHOICES)
 				continue;
 			if (steps <= MAX_STEPS && (double)(steps * width) * registers_each(&r) <= most)
 				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, (int)steps } };
@@ -553,7 +553,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	blocks_here = blocks_here > BLOCKS ? BLOCKS : blocks_here < 1 ? 1 : (double)(int)blocks_here;
 	double blocks = count / rows_a_block, resident = blocks / t->processors;
 	resident = resident < blocks_here ? resident : blocks_here;
-	double used = length < (double)lanes * width ? length / ((double)lanes * width) : 1;
+	double slots = (double)lanes * width * (steps ? steps : 1);
+	double used = length < slots ? length / slots : 1; /* lanes that find nothing wait with the others */
 	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
 	double fill = flying / IN_FLIGHT;
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
@@ -562,7 +563,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double exchange = (lanes > WARP ? 900 + 0.5 * lanes : 250) * r.reductions; /* ns of a row, hidden by other blocks */
 	double stall = exchange * waves / (resident * threads >= 1024 ? 2.5 : 1);
 	double time = bytes / t->bytes_per_ns / fill * tail;
-	double compute = work / (t->processors * 128.0 * 1.5);
+	double compute = work / (t->processors * 128.0 * 1.5) / used;
 	if (compute > time)
 		time = compute;
 	if (steps == 0)

@@ -84,7 +84,7 @@ static int choices_of(const struct group *g, struct sched_choice *out)
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct group g;
-	struct sched_choice none[SCHED_MAX_CHOICES];
+	struct sched_choice none[SCHED_RULE_CHOICES];
 	if (find_group(&g, p, s) && choices_of(&g, none) > 0)
 		return true;
 	*why = "no reduction of long rows of a known length, which parts divide";

@@ -51,7 +51,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_program *p = plan->program;
 	/* The result before any update is a map like any other. */
 	struct ir_stage *fill = NEW(p->arena, struct ir_stage);
-	struct sched_choice fill_choice[SCHED_MAX_CHOICES];
+	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
 	*fill = (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = s->init };
 	sched_map.candidates(p, fill, &sched_default_target, fill_choice);
 	sched_map.apply(plan, fill, &fill_choice[0]);

@@ -206,7 +206,7 @@ static void all_steps(struct ir_plan *plan, const struct ir_stage *s, const stru
 
 void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, expr fits)
 {
-	struct sched_choice best[SCHED_MAX_CHOICES];
+	struct sched_choice best[SCHED_RULE_CHOICES];
 	candidates(plan->program, s, &sched_default_target, best);
 	all_steps(plan, s, c, best[0].param[0], fits);
 }

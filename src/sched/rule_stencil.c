@@ -103,7 +103,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	struct sched_choice any[SCHED_MAX_CHOICES];
+	struct sched_choice any[SCHED_RULE_CHOICES];
 	if (candidates(p, s, &sched_default_target, any) > 0)
 		return true;
 	*why = "no reduction over a small window that moves with the result's last axes";

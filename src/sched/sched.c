@@ -56,7 +56,7 @@ static int place_of(const struct ir_program *p, const struct ir_stage *s)
 /* The best estimate of a stage by itself. */
 static double best_alone(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
 {
-	struct sched_choice one[SCHED_MAX_CHOICES];
+	struct sched_choice one[SCHED_RULE_CHOICES];
 	double best = -1;
 	const char *why;
 	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
@@ -74,7 +74,7 @@ static double best_alone(const struct ir_program *p, const struct ir_stage *s, c
 int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                   struct sched_choice *out)
 {
-	struct sched_choice one[SCHED_MAX_CHOICES];
+	struct sched_choice one[SCHED_RULE_CHOICES];
 	double cost[SCHED_MAX_CHOICES];
 	int n = 0, place = place_of(p, s);
 	const char *why;
@@ -85,7 +85,8 @@ int sched_choices(const struct ir_program *p, const struct ir_stage *s, const st
 		int found = (*r)->candidates(p, s, t, one), span = found ? sched_span(p, s, &one[0]) : 1;
 		for (int i = 1; i < span && place + i < p->stages.n; i++)
 			others += best_alone(p, p->stages.at[place + i], t);
-		for (int i = 0; i < found && n < SCHED_MAX_CHOICES; i++) {
+		ck(found <= SCHED_RULE_CHOICES && n + found <= SCHED_MAX_CHOICES);
+		for (int i = 0; i < found; i++) {
 			double c = sched_estimate(p, s, &one[i], t) - others;
 			int at = n++;
 			for (; at > 0 && cost[at - 1] > c; at--) { /* equals stay in the rule's own order */

@@ -7,7 +7,14 @@
 
 #include "ir/kernel.h"
 
-enum { SCHED_MAX_PARAMS = 4, SCHED_MAX_CHOICES = 64, SCHED_MAX_SIZES = 16, SCHED_MAX_POINTS = 3 };
+enum {
+	SCHED_MAX_PARAMS = 4,
+	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
+	SCHED_MAX_RULES = 32,
+	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
+	SCHED_MAX_SIZES = 16,
+	SCHED_MAX_POINTS = 3,
+};
 
 /* A decision: all that is needed to build the kernel again. */
 struct sched_choice {
@@ -45,7 +52,7 @@ struct sched_rule {
 	const char *params[SCHED_MAX_PARAMS];
 	/* Whether the rule can run the stage; when not, *why says so (kept for reports). */
 	bool (*applicable)(const struct ir_program *p, const struct ir_stage *s, const char **why);
-	/* Fills parameter sets worth trying, the best guess first; returns their number. */
+	/* Fills parameter sets worth trying, the best guess first; returns their number, at most SCHED_RULE_CHOICES. */
 	int (*candidates)(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
 			  struct sched_choice *out);
 	/* How many stages of the program, from s on, it makes with one choice; null: s alone. */

@@ -6,7 +6,7 @@ struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr coun
 {
 	struct ir_program *p = plan->program;
 	struct ir_stage *zero = NEW(p->arena, struct ir_stage);
-	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct sched_choice choice[SCHED_RULE_CHOICES];
 	/* A counter, and for each tile a mark and a value; 64-bit positions need as much as any 64-bit value. */
 	bool small = t != TYPE_INDEX && type_info(t)->bits <= 32;
 	expr words = ir_binary(IR_ADD, ir_binary(IR_MUL, count, ir_index(p->pool, small ? 1 : 3)), ir_index(p->pool, 1));
