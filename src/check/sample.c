@@ -250,7 +250,8 @@ static int draw_places(struct sample *s, int o, const int64_t *dim, struct tenso
 	for (int k = 0; k < b->rank; k++) {
 		TRY(tensor_new(&place[k], TYPE_I64, 1, &count, a, e));
 		for (int i = 0; i < count; i++) {
-			int64_t at = draw_place(hash_u64(seed, (uint64_t)(o * IR_MAX_RANK + k) * MOST_ELEMENTS + (uint64_t)i), dim[k]);
+			uint64_t number = (uint64_t)(o * IR_MAX_RANK + k) * MOST_ELEMENTS + (uint64_t)i;
+			int64_t at = draw_place(hash_u64(seed, number), dim[k]);
 			((int64_t *)place[k].data)[i] = at;
 			s->at[o][i] = s->at[o][i] * dim[k] + at;
 		}
