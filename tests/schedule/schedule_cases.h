@@ -53,16 +53,27 @@ static const struct schedule_case schedule_cases[] = {
 		    "  y: f32[2,3 * P] = map (i, j) let a = (f32(j) + 0.5) / 3.0 - 0.5, f = floor(a), d = a - f, "
 		    "b = index(f); x[i, min(max(b, 0), P - 1)] * (1.0 - d) + x[i, min(max(b + 1, 0), P - 1)] * d\n",
 	  { "P=5", "P=1", "P=40" } },
+	{ "flat_pad", "(x: f16[N,2,4,8], z: f16[N,2,4,8]) -> (y: f16[N,4,6,10])\n"
+		      "  y: f16[N,4,6,10] = map (i, j, k, l) select(and(and(0 <= k - 1, k - 1 < 4), and(0 <= l - 1, l - 1 < 8)), "
+		      "select(j < 2, x[i, j, k - 1, l - 1], z[i, j - 2, k - 1, l - 1]), f16(-1.5))\n",
+	  { "N=3", "N=1", "N=0" } },
+	{ "flat_odd_rows", "(x: f32[N,4,7], b: f32[4,1], c: f32[7], g: u8[8,N,3]) -> (y: f32[N,4,7], z: f32[N,4,7], o: "
+			   "u8[8,N,3])\n"
+			   "  y: f32[N,4,7] = map (i, j, k) x[i, j, k] * b[j, 0] + c[k]\n"
+			   "  z: f32[N,4,7] = map (i, j, k) exp(x[i, j, k]) + x[i, j, k]\n"
+			   "  o: u8[8,N,3] = map (i, j, k) g[i, j, 2 - k]\n",
+	  { "N=5", "N=1" } },
 	{ "resize_rows", "(x: f16[N,3,5]) -> (y: f16[N,10,16])\n"
 			 "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, "
 			 "16)) * 0.0625, p = max(0, floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = "
 			 "floordiv(k * 5, 16), w = min(4, v + 1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * "
 			 "f32(x[i, p, w])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, w])))\n",
 	  { "N=2", "N=1", "N=0" } },
-	{ "resize_rows_nearest", "(x: u8[N,3,5], z: f32[7]) -> (y: u8[N,7,13], o: f32[7,9])\n"
-				 "  y: u8[N,7,13] = map (i, j, k) x[i, floordiv(j * 3, 7), floordiv(k * 5, 13)]\n"
-				 "  o: f32[7,9] = map (i, j) select(j < 4, z[floordiv(i, 2)] + f32(i), z[floordiv(i + j, 3)] * "
-				 "z[i])\n",
+	{ "resize_rows_once", "(x: f32[N,3,5], z: f32[7]) -> (y: f32[N,7,13], o: f32[7,9])\n"
+			      "  y: f32[N,7,13] = map (i, j, k) let a = x[i, floordiv(j * 3, 7), floordiv(k * 5, 13)]; f32(j) * "
+			      "(exp(a) + a * z[j])\n"
+			      "  o: f32[7,9] = map (i, j) select(j < 4, exp(z[floordiv(i, 2)]) + f32(i), "
+			      "z[floordiv(i + j, 3)] * z[i])\n",
 	  { "N=2", "N=1" } },
 	{ "casts", "(x: f32[N], n_k: i64[N], h: f16[N]) -> (a: u8[N], b: i8[N], c: f8e4m3fn[N], d: f8e5m2[N], e: "
 	  "bf16[N], f: bool[N], "
