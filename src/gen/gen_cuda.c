@@ -280,7 +280,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		if (type_is_packed(s->type))
 			str_printf(g->out, "load_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);
 		else
-			str_printf(g->out, "load(%s, %s + ", s->name, s->buf->name);
+			str_printf(g->out, "load%s(%s, %s + ", s->once ? "_once" : "", s->name, s->buf->name);
 		gen_operand(g, s->at);
 		str_add(g->out, ");\n");
 		break;
@@ -289,7 +289,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		if (type_is_packed(s->type))
 			str_printf(g->out, "store_%s(%s, ", type_name(s->type), s->buf->name);
 		else
-			str_printf(g->out, "store(%s + ", s->buf->name);
+			str_printf(g->out, "store%s(%s + ", s->once ? "_once" : "", s->buf->name);
 		gen_operand(g, s->at);
 		str_printf(g->out, ", %s);\n", s->name);
 		break;
@@ -322,7 +322,10 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	const char *separator = "";
 	g.coarse = gen_coarse(k);
 	gen_about(&g);
-	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d)\nvoid %s(", k->threads, k->name);
+	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d", k->threads);
+	if (k->resident)
+		str_printf(out, ", %d", k->resident);
+	str_printf(out, ")\nvoid %s(", k->name);
 	vec_each (b, &k->buffers) {
 		/* What a thread reads another may have written. */
 		str_printf(out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",

@@ -53,6 +53,7 @@ struct ir_stmt {
 	const char *name, *name2, *text;
 	enum type type;
 	bool mutable;
+	bool once; /* vectors: of data that the kernel has no use for but this, and that is more than caches hold */
 	int width, columns;
 	enum ir_combine combine;
 	const struct ir_buffer *buf;
@@ -82,6 +83,7 @@ struct ir_kernel {
 	struct ir_block serial;    /* for a whole block on one processor; empty: `body` for each thread in turn */
 	expr blocks;               /* grid size */
 	int threads;               /* of a block */
+	int resident;              /* blocks that a multiprocessor has registers for at least; 0: no matter */
 	int shared_bytes;          /* that a block gets at its launch; the body calls them shared_memory */
 	int arch;                  /* the one whose compiled code it needs, 90 for sm_90; 0: any */
 	expr guard;                /* bool over symbols that must hold for this kernel to fit; null: always */

@@ -293,6 +293,8 @@ static const char *const words[] = {
 	"quotient",
 	"one_plus_erf",
 	"erf_to_16",
+	"load_once",
+	"store_once",
 	"coarse_exp",
 	"coarse_quotient",
 	"coarse_division",

@@ -174,7 +174,7 @@ static struct ir_stage *whole_stage(struct ir_program *p, const struct ir_stage 
 static void rows_of(struct ir_plan *plan, struct ir_stage *const *stage, int n, int lanes, int width, int steps)
 {
 	struct rows r;
-	struct sched_choice c = { &sched_rows, { lanes, width, steps } };
+	struct sched_choice c = { &sched_rows, { lanes, width, steps, 0 } };
 	ck(rows_match_stages(&r, plan->program, stage, n) && r.stages == n);
 	r.store_all = true;
 	rows_apply(plan, &r, &c);

@@ -11,7 +11,7 @@
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 1, lanes 64, width 4, steps 16; 64 threads a block.
+// Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block.
 extern "C" __global__ __launch_bounds__(64)
 void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
@@ -78,7 +78,7 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 1, lanes 64, width 4, steps 16; 64 threads a block.
+// Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block.
 extern "C" __global__ __launch_bounds__(64)
 void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
@@ -128,7 +128,7 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 }
 
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 1, lanes 64, width 4, steps 16; 64 threads a block; 64-bit positions.
+// Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(64)
 void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
 {
