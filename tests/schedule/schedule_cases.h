@@ -302,6 +302,10 @@ static const struct schedule_case schedule_cases[] = {
 	  "  y: f16[N,K] = map (i, j) f16(exp(f32(x[i, j]) - b[i, 0]) / c[i, 0] * f32(a[j]) + f32(x[i, j]) / 3.0)\n"
 	  "  o: f16[N,K] = map (i, j) f16(f32(x[i, j]) / (1.0 + exp(0.0 - f32(x[i, j]))))\n",
 	  { "N=3 K=96", "N=2 K=1000", "N=1 K=7" } },
+	{ "rows_once", "(x: f16[A,B,C,K]) -> (y: f16[A,B,C,K])\n" /* symbols count as 64: more than caches hold */
+	  "  b: f32[A,B,C] = sum (i, j, k | r<K) f32(x[i, j, k, r])\n"
+	  "  y: f16[A,B,C,K] = map (i, j, k, l) f16(f32(x[i, j, k, l]) - b[i, j, k])\n",
+	  { "A=1 B=2 C=3 K=64", "A=1 B=1 C=1 K=100", "A=2 B=1 C=2 K=7" } },
 	{ "split_range", "(x: f32[16,512]) -> (c: f32[], q: u8[], y: f32[16,512])\n"
 	  "  b: f32[] = min (| r<16, s<512) x[r, s] then min(it, 0.0)\n"
 	  "  c: f32[] = max (| r<16, s<512) x[r, s] then max(it, 0.0) - b[]\n"
