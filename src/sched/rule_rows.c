@@ -602,7 +602,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_rows = {
 	.name = "rows",
 	.version = 2,
-	.help = "`lanes` threads keep a row in registers, `steps` vectors of `width` each, through all its stages; `once`: past caches",
+	.help = "`lanes` threads keep a row in registers, `steps` vectors of `width` each, through all stages; `once`: past caches",
 	.params = { "lanes", "width", "steps", "once" },
 	.applicable = applicable,
 	.span = span,
