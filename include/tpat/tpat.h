@@ -209,6 +209,7 @@ struct tpat_bench_options {
 	bool unchecked;            /* do not compare results with the interpreter's, which takes its time at large shapes */
 	struct tpat_strings input; /* "TENSOR=FILE.npy" (or .npz, .pb): values, where none are to be drawn */
 	const char *save_outputs;  /* a folder for the results, NAME.npy each; null: nowhere */
+	const char *db;            /* the tuning database that decides, as for a build; null: the cost model decides */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
@@ -222,6 +223,10 @@ struct tpat_timing {
 	int kernels;                  /* launches of one run */
 	double ns, spread;            /* median of one run; (third quartile - first) / median */
 	double bytes;                 /* each input read once, each output written once */
+	double operations;            /* multiply-adds and their like */
+	double arithmetic_ns;         /* what these take at the device's best rate; 0: not known */
+	const char *bound;            /* what takes longest at the device's best rates: "memory", "arithmetic", "launch" */
+	const char *tuned_shape, *tuned_on; /* where the database's decisions were measured; null: the cost model decided */
 	const char *wrong;            /* what differs from the interpreter's results, or null */
 	const char *error;            /* it could not run: a sentence; or null */
 };

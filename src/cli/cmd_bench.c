@@ -16,10 +16,17 @@ static void print_timing(const struct tpat_benched *r, const struct tpat_timing 
 		printf("    FAIL %s\n", t->error);
 		return;
 	}
-	printf("    %10.2f us (spread %.1f %%)  %8.1f GB/s", t->ns / 1e3, t->spread * 100, t->ns > 0 ? t->bytes / t->ns : 0);
+	printf("    %10.2f us (spread %.1f %%)  %.4g MB  %8.1f GB/s", t->ns / 1e3, t->spread * 100, t->bytes / 1e6,
+	       t->ns > 0 ? t->bytes / t->ns : 0);
 	if (lowest > 0)
 		printf("  %.2f x floor", t->ns / lowest);
-	printf("  %d kernel%s: %s\n", t->kernels, t->kernels == 1 ? "" : "s", t->schedule);
+	printf("  bound by %s", t->bound);
+	if (t->arithmetic_ns > lowest)
+		printf(" (%.2f us)", t->arithmetic_ns / 1e3);
+	printf("  %d kernel%s: %s", t->kernels, t->kernels == 1 ? "" : "s", t->schedule);
+	if (t->tuned_on)
+		printf(" (tuned at %s on %s)", *t->tuned_shape ? t->tuned_shape : "these extents", t->tuned_on);
+	printf("\n");
 	if (t->wrong)
 		printf("    FAIL %s\n", t->wrong);
 }
@@ -30,10 +37,12 @@ static void print_json(const struct tpat_benched *r)
 	for (int i = 0; i < r->timings; i++) {
 		const struct tpat_timing *t = &r->timing[i];
 		json_array_append_new(timings,
-		                      json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:s?, s:s?}", "node", t->node,
+		                      json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s?, s:s?, s:s?}", "node", t->node,
 		                                "inputs", t->inputs, "outputs", t->outputs, "schedule", t->schedule,
 		                                "kernels", t->kernels, "ns", t->ns, "spread", t->spread, "bytes", t->bytes,
-		                                "floor_ns", floor_ns(r, t), "wrong", t->wrong, "error", t->error));
+		                                "floor_ns", floor_ns(r, t), "operations", t->operations, "arithmetic_ns",
+		                                t->arithmetic_ns, "bound", t->bound, "tuned_on", t->tuned_on, "wrong",
+		                                t->wrong, "error", t->error));
 	}
 	cli_print_json(json_pack("{s:s, s:f, s:i, s:o}", "device", r->device, "bytes_per_ns", r->bytes_per_ns, "failed",
 	                         r->failed, "timings", timings));
@@ -57,6 +66,7 @@ int cli_bench(struct cli *c, int argc, char **argv)
 		{ "unchecked", 0, CLI_FLAG, &o.unchecked, NULL, "do not compare the results with the interpreter's" },
 		{ "input", 'i', CLI_LIST, &input, "TENSOR=FILE", "values of a tensor: .npy, .npz or .pb" },
 		{ "save-outputs", 0, CLI_TEXT, &o.save_outputs, "FOLDER", "write the results there, TENSOR.npy each" },
+		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the schedules of this tuning database (tpat tune), as a build takes them" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
 	};

@@ -5,7 +5,9 @@
 
 #include "base/embed.h"
 #include "base/file.h"
+#include "check/sample.h"
 #include "check/verify.h"
+#include "eval/eval.h"
 #include "tensor/npy.h"
 #include "tune/tune.h"
 
@@ -19,6 +21,7 @@ struct bench {
 	struct graph_regions regions;
 	struct tpat_given given;
 	struct dev *dev;
+	struct tpat_tuned *tuned; /* null: the cost model decides */
 	struct arena *arena;
 	struct err *err;
 };
@@ -26,6 +29,7 @@ struct bench {
 static void clean_up(void *arg)
 {
 	struct bench *b = arg;
+	tpat_tuned_close(b->tuned);
 	if (b->dev)
 		b->dev->close(b->dev);
 	graph_free(b->graph);
@@ -52,17 +56,85 @@ static int save_outputs(struct bench *b, const struct graph_region *region, cons
 	return 0;
 }
 
-/* `want`: null where nothing is compared. */
-static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region, const struct ir_program *p,
-                   const struct tensor *in, const struct tensor *want, struct tune_runner **r, struct arena *scratch,
-                   struct err *e)
+struct taken {
+	const struct ir_program *p;
+	const struct tensor *in;
+	struct sched_extent *extent;
+	int n;
+};
+
+static bool take_extent(void *user, const char *name, int64_t *value)
 {
-	struct sched_target target;
-	tpat_target_of_device(&target, &b->dev->props);
-	const struct ir_plan *plan = sched_program((struct ir_program *)p, &target, NULL);
+	struct taken *x = user;
+	int input, axis;
+	if (!ir_symbol_source(x->p, name, &input, &axis))
+		return false;
+	*value = x->in[input].dim[axis];
+	x->extent[x->n++] = (struct sched_extent){ name, *value };
+	return true;
+}
+
+/* The device and these inputs' extents. */
+static struct sched_target target_for(struct bench *b, const struct ir_program *p, const struct tensor *in, struct arena *a)
+{
+	struct taken x = { p, in, NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0 };
+	struct sched_target t;
+	tpat_target_of_device(&t, &b->dev->props);
+	sched_shape_text(p, take_extent, &x, a); /* asks for each symbol once */
+	t.extent = x.extent;
+	t.extents = x.n;
+	return t;
+}
+
+/* By the database, where it knows the program; else by the cost model. */
+static int schedule(struct bench *b, const struct ir_plan **plan, struct tpat_timing *t, struct ir_program *p,
+                    const struct sched_target *target, struct err *e)
+{
+	struct tpat_tuned_choice tuned = { 0 };
+	char hash[33];
+	ir_hash(p, hash);
+	if (b->tuned)
+		TRY(tpat_tuned_find(&tuned, b->tuned, p, hash, target, false, e));
+	*plan = sched_program(p, target, tuned.choice);
+	if (tuned.choice) {
+		t->tuned_shape = tuned.shape;
+		t->tuned_on = tuned.device;
+	}
+	return 0;
+}
+
+/* What results are compared with. */
+struct reference {
+	struct tensor *want; /* null: with nothing */
+	struct sample *sample; /* or some elements; null: all of `want` */
+};
+
+static int compare(struct bench *b, struct tpat_timing *t, const struct ir_program *p, const struct tensor *got,
+                   const struct reference *r, struct arena *scratch, struct err *e)
+{
+	struct tensor *some = NEWN(scratch, struct tensor, p->outputs.n + 1);
+	const char *worst;
+	bool same;
+	if (!r->want)
+		return 0;
+	if (r->sample)
+		TRY(sample_take(some, r->sample, got, scratch, e));
+	same = r->sample ? tune_same(some, sample_want(r->sample), p->outputs.n, &worst, b->arena)
+	                 : tune_same(got, r->want, p->outputs.n, &worst, b->arena);
+	if (!same)
+		t->wrong = worst;
+	return 0;
+}
+
+static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region, const struct ir_program *p,
+                   const struct tensor *in, const struct reference *reference, struct tune_runner **r,
+                   struct arena *scratch, struct err *e)
+{
+	const struct sched_target target = target_for(b, p, in, scratch);
+	const struct ir_plan *plan;
+	TRY(schedule(b, &plan, t, (struct ir_program *)p, &target, e));
 	const struct tensor **inputs = NEWN(scratch, const struct tensor *, p->inputs.n + 1);
 	struct tensor *got = NEWN(scratch, struct tensor, p->outputs.n + 1);
-	const char *worst;
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
 	const struct tune_setup setup = { .rotate = tune_rotated_bytes(b->dev->props.arch) };
@@ -70,33 +142,52 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct graph_re
 	t->schedule = schedule_text(plan, b->arena);
 	t->kernels = tune_runner_kernels(*r);
 	t->bytes = tune_runner_bytes(*r);
+	const struct tune_roofline roof =
+	        tune_roofline(p, inputs, &b->dev->props, t->bytes, b->result->bytes_per_ns, t->kernels);
+	t->operations = roof.operations;
+	t->arithmetic_ns = roof.arithmetic_ns;
+	t->bound = roof.bound;
 	TRY(tune_runner_outputs(*r, got, scratch, e));
 	t->outputs = tpat_tensors_text(got, p->outputs.n, b->arena);
 	TRY(save_outputs(b, region, got, e));
-	if (want && !tune_same(got, want, p->outputs.n, &worst, b->arena))
-		t->wrong = worst;
+	TRY(compare(b, t, p, got, reference, scratch, e));
 	return tune_runner_time(*r, &t->ns, &t->spread, b->o->repeats > 0 ? b->o->repeats : REPEATS, e);
+}
+
+/* Where all results would take the interpreter too long. */
+static int interpret_some(struct reference *r, const struct ir_program *p, const struct tensor *in, struct arena *a, struct err *e)
+{
+	const struct tensor **inputs = NEWN(a, const struct tensor *, p->inputs.n + 1);
+	if (!r->want || !p->outputs.n || r->want[0].type != TYPE_NONE)
+		return 0;
+	for (int i = 0; i < p->inputs.n; i++)
+		inputs[i] = &in[i];
+	TRY(sample_new(&r->sample, p, inputs, 1, a, e));
+	return r->sample ? 0 : eval_program(p, inputs, r->want, NULL, a, e);
 }
 
 static int bench_region(struct bench *b, const struct graph_region *region, struct tpat_timing *t, struct arena *scratch,
                         struct err *e)
 {
-	struct graph_program_options options = { .any_types = true, .keep_types = true };
+	/* With a database the very program of a plugin. */
+	struct graph_program_options options = { .any_types = true, .keep_types = !b->tuned, .sizes = b->tuned != NULL };
 	struct ir_program *p;
 	TRY(graph_region_program(&p, b->graph, region, &options, scratch, e));
 	struct verify_input *input = NEWN(scratch, struct verify_input, p->inputs.n + 1);
 	struct tensor *in = NEWN(scratch, struct tensor, p->inputs.n + 1);
-	struct tensor *want = b->o->unchecked ? NULL : NEWN(scratch, struct tensor, p->outputs.n + 1);
+	struct reference reference = { b->o->unchecked ? NULL : NEWN(scratch, struct tensor, p->outputs.n + 1), NULL };
 	struct verify_case c = { .plugin = region->label, .reference = p, .input = input, .seed = 1 };
+	c.most_work = sample_patience();
 	struct tune_runner *r = NULL;
 	for (int i = 0; i < p->inputs.n; i++) {
 		input[i] = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&b->given, region->inputs.at[i]->name) };
 		if (!input[i].tensor && region->inputs.at[i]->is_constant)
 			TRY(graph_constant(&input[i].tensor, b->graph, region->inputs.at[i], e));
 	}
-	TRY(verify_draw(in, want, &c, 0, scratch, e));
+	TRY(verify_draw(in, reference.want, &c, 0, scratch, e));
+	TRY(interpret_some(&reference, p, in, scratch, e));
 	t->inputs = tpat_tensors_text(in, p->inputs.n, b->arena);
-	int rc = measure(b, t, region, p, in, want, &r, scratch, e);
+	int rc = measure(b, t, region, p, in, &reference, &r, scratch, e);
 	tune_runner_free(r);
 	return rc;
 }
@@ -117,7 +208,7 @@ static int bench_all(struct bench *b)
 			return err_set(b->err, ERR_USAGE, "Interrupted.");
 		struct arena *scratch = arena_new();
 		t->node = arena_strdup(b->arena, region->label);
-		t->inputs = t->outputs = t->schedule = "";
+		t->inputs = t->outputs = t->schedule = t->bound = "";
 		if (bench_region(b, region, t, scratch, &e) < 0)
 			t->error = arena_printf(b->arena, "%s%s", e.where, e.text);
 		out->failed += t->error || t->wrong;
@@ -142,8 +233,14 @@ static int bench_model(struct bench *b)
 		TRY(tpat_choose(&b->regions, b->graph, &c, b->arena, b->err));
 	else
 		TRY(tpat_choose_all(&b->regions, b->graph, b->arena, b->err));
+	if (o->db) {
+		const char *warning;
+		TRY(tpat_tuned_open(&b->tuned, o->db, true, &warning, b->arena, b->err));
+	}
 	const char *device = o->device ? o->device : dev_cuda_count(why) > 0 ? "cuda" : "cpu";
 	TRY(dev_open(&b->dev, device, header->text, b->err));
+	if (b->tuned && b->dev->props.arch == 0)
+		tpat_tuned_of_processor(b->tuned);
 	b->result->device = arena_strdup(b->arena, b->dev->props.name);
 	struct arena *scratch = arena_new();
 	int rc = tune_copy_rate(b->dev, &b->result->bytes_per_ns, tune_rotated_bytes(b->dev->props.arch) / 2, scratch, b->err);

@@ -104,6 +104,7 @@ struct tpat_tuned;
  * there is none yet). To be closed in any case. */
 int tpat_tuned_open(struct tpat_tuned **out, const char *given, bool must, const char **warning, struct arena *a,
                     struct err *e);
+void tpat_tuned_of_processor(struct tpat_tuned *x); /* from here on: what the device cpu took, not a GPU */
 void tpat_tuned_close(struct tpat_tuned *x); /* null is fine */
 const char *tpat_tuned_path(const struct tpat_tuned *x); /* null: there is none */
 struct tpat_tuned_choice {

@@ -12,6 +12,7 @@ enum { MOST_TRIED = 1000 };
 struct tpat_tuned {
 	struct db *db; /* null: nothing is known */
 	const char *path;
+	bool processor; /* what was measured there is asked for */
 	struct arena *arena;
 };
 
@@ -34,6 +35,11 @@ int tpat_tuned_open(struct tpat_tuned **out, const char *given, bool must, const
 	if (rc < 0 && (given || x->path))
 		*warning = arena_printf(a, "%s%s The cost model decides.", why.where, why.text);
 	return 0;
+}
+
+void tpat_tuned_of_processor(struct tpat_tuned *x)
+{
+	x->processor = true;
 }
 
 void tpat_tuned_close(struct tpat_tuned *x)
@@ -110,7 +116,7 @@ int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const s
 	const struct db_key key = {
 		.program = hash,
 		.shape = sched_shape_text(p, extent_of, (void *)t, x->arena),
-		.arch = t->arch ? arena_printf(x->arena, "sm_%d", t->arch) : "cpu",
+		.arch = x->processor ? "cpu" : arena_printf(x->arena, "sm_%d", t->arch),
 		.device = t->name,
 	};
 	struct sched_choice *choice = NEWN(x->arena, struct sched_choice, p->stages.n + 1);

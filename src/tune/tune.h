@@ -71,6 +71,17 @@ double tune_median(double *sample, int n, double *spread);
 /* Whether outputs are what the interpreter gave, within the types' tolerances; *worst a text for people. */
 bool tune_same(const struct tensor *got, const struct tensor *want, int n, const char **worst, struct arena *a);
 
+/* What a program takes at least on a device, at these inputs' extents, and the largest of these: "memory" for the bytes that must
+ * move, "arithmetic" (multiply-adds; products of 16-bit and narrower elements on tensor cores), "launch" of its kernels. Of what
+ * has no GPU's rates the last two are 0. */
+struct tune_roofline {
+	double operations;
+	double memory_ns, arithmetic_ns, launch_ns;
+	const char *bound;
+};
+struct tune_roofline tune_roofline(const struct ir_program *p, const struct tensor *const *inputs, const struct dev_props *d,
+				   double bytes, double bytes_per_ns, int kernels);
+
 /* The device's best rate for moving bytes, in bytes a nanosecond: reads plus writes of a few copy kernels over buffers of
  * `bytes` each, the fastest of them. */
 int tune_copy_rate(struct dev *d, double *bytes_per_ns, size_t bytes, struct arena *a, struct err *e);

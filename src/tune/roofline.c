@@ -1,0 +1,108 @@
+/* What bounds a program from below on a device: its bytes, its arithmetic, or that kernels are launched at all. See tune.h.
+ * Source of the rates: NVIDIA's architecture whitepapers, dense products with f16 inputs. */
+#include "sched/sched.h"
+#include "tune/tune.h"
+
+/* Multiply-adds that a multiprocessor does in a clock. */
+struct rate {
+	int arch, lanes, products; /* of f32 one by one; of 16-bit elements on tensor cores */
+};
+
+static struct rate rate_of(int arch)
+{
+	static const struct rate rates[] = { { 100, 128, 4096 }, { 90, 128, 2048 }, { 86, 128, 512 }, { 80, 64, 1024 },
+		                             { 75, 64, 512 },    { 70, 64, 512 },   { 0, 128, 128 } };
+	const struct rate *r = rates;
+	while (arch < r->arch)
+		r++;
+	return *r;
+}
+
+struct counted {
+	const struct ir_program *p;
+	const struct tensor *const *inputs;
+	double operations; /* of one point */
+	int widest;        /* bits of what is read */
+};
+
+static bool extent(void *user, const char *name, int64_t *value)
+{
+	const struct counted *c = user;
+	int input, axis;
+	if (!ir_symbol_source(c->p, name, &input, &axis))
+		return false;
+	*value = c->inputs[input]->dim[axis];
+	return true;
+}
+
+static double number(const struct counted *c, expr e)
+{
+	int64_t n;
+	return ir_eval_int(ir_size_limit((struct ir_program *)c->p, e), extent, (void *)c, &n) ? (double)n : 1;
+}
+
+static void count_node(void *user, expr e)
+{
+	struct counted *c = user;
+	if (e->op == IR_LOAD && type_info(e->type)->bits > c->widest)
+		c->widest = type_info(e->type)->bits;
+	if (e->n == 0 || e->op == IR_LOAD || e->op == IR_AXIS || e->op == IR_CAST || e->type == TYPE_INDEX)
+		return;
+	c->operations += ir_op_info[e->op].kind == IR_CALL && e->op > IR_ROUND_EVEN ? 8 : 1;
+}
+
+/* A sum of products of 16-bit or narrower elements: tensor cores do that. */
+static bool is_product(const struct ir_stage *s, int widest)
+{
+	return s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL && widest <= 16 &&
+	       ir_uses(s->value->arg[0], IR_LOAD) && ir_uses(s->value->arg[1], IR_LOAD);
+}
+
+static void add_stage(struct counted *c, const struct ir_stage *s, double times, double *one_by_one, double *products)
+{
+	if (s->loop) {
+		vec_each (b, &s->loop->body)
+			add_stage(c, *b, times * number(c, s->loop->trip), one_by_one, products);
+		return;
+	}
+	double points = times;
+	for (int k = 0; k < s->out->rank; k++)
+		points *= number(c, s->out->dim[k]);
+	c->operations = c->widest = 0;
+	if (s->post) {
+		ir_walk(s->post, count_node, c);
+		*one_by_one += points * c->operations;
+	}
+	for (int k = 0; k < s->space_rank && s->kind == IR_REDUCE; k++)
+		points *= number(c, s->space[k]);
+	c->operations = c->widest = 0;
+	ir_walk(s->value, count_node, c);
+	if (is_product(s, c->widest))
+		*products += points;
+	else /* a product and its sum are one operation, too */
+		*one_by_one += points * (c->operations + (s->kind == IR_REDUCE && s->value->op != IR_MUL));
+}
+
+struct tune_roofline tune_roofline(const struct ir_program *p, const struct tensor *const *inputs, const struct dev_props *d,
+                                   double bytes, double bytes_per_ns, int kernels)
+{
+	struct counted c = { .p = p, .inputs = inputs };
+	struct tune_roofline out = { .bound = "memory" };
+	double one_by_one = 0, products = 0, clocks_per_ns = d->clock_khz / 1e6 * d->sms;
+	const struct sched_target *t = sched_target_of_arch(d->arch);
+	const struct rate rate = rate_of(d->arch);
+	vec_each (s, &p->stages)
+		add_stage(&c, *s, 1, &one_by_one, &products);
+	out.operations = one_by_one + products;
+	out.memory_ns = bytes_per_ns > 0 ? bytes / bytes_per_ns : 0;
+	if (d->arch == 0) /* nobody knows what a processor's lanes do */
+		return out;
+	if (clocks_per_ns > 0)
+		out.arithmetic_ns = (one_by_one / rate.lanes + products / rate.products) / clocks_per_ns;
+	out.launch_ns = kernels * (t ? t : &sched_default_target)->launch_ns;
+	if (out.arithmetic_ns > out.memory_ns)
+		out.bound = "arithmetic";
+	if (out.launch_ns > out.memory_ns && out.launch_ns > out.arithmetic_ns)
+		out.bound = "launch";
+	return out;
+}
