@@ -68,7 +68,8 @@ int tune_runner_sample(struct tune_runner *r, double *ns, struct err *e);
 void tune_runner_cool(struct tune_runner *r); /* forgets what was recorded */
 double tune_median(double *sample, int n, double *spread);
 
-/* Whether outputs are what the interpreter gave, within the types' tolerances; *worst a text for people. */
+/* Whether outputs are what the interpreter gave, within the types' tolerances; *worst a text for people. Of 8-bit integers one in
+ * 10,000 may be the next number: quantisation rounds what sums in another order have moved over a tie. */
 bool tune_same(const struct tensor *got, const struct tensor *want, int n, const char **worst, struct arena *a);
 
 /* What a program takes at least on a device, at these inputs' extents, and the largest of these: "memory" for the bytes that must
