@@ -3,6 +3,18 @@
  * Source: ONNX, operator NonZero, opsets 9 and 13. */
 #include "ops/lower.h"
 
+/* The narrowest type that holds every position. */
+static enum type position_type(const struct space *s)
+{
+	int64_t points = 1, extent;
+	for (int i = 0; i < s->rank; i++) {
+		if (!ir_const_int(s->dim[i], &extent) || extent >= INT32_MAX)
+			return TYPE_I64;
+		points = points * extent < INT32_MAX ? points * extent : INT32_MAX;
+	}
+	return points < INT32_MAX ? TYPE_I32 : TYPE_I64;
+}
+
 static int lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), flat;
@@ -13,7 +25,8 @@ static int lower(struct lower *l)
 	if (!rank)
 		space_push(l, &s, idx(l, 1));
 	element = value_type(x) == TYPE_BOOL ? element : ne(wide(element), num(l, compute_type(value_type(x)), 0));
-	flat = lower_compact(l, "positions", TYPE_I64, &s, flatten(l, s.rank, s.dim, s.at), element, NULL);
+	enum type t = position_type(&s);
+	flat = lower_compact(l, "positions", t, &s, cast(flatten(l, s.rank, s.dim, s.at), t), element, NULL);
 	axis = space_push(l, &out, idx(l, rank));
 	found = space_push(l, &out, value_dim(flat, 0));
 	for (int i = 0; i < s.rank; i++)

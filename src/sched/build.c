@@ -233,6 +233,27 @@ static bool typical(void *user, const char *name, int64_t *value)
 	return true;
 }
 
+struct sched_target with_sizes(struct ir_program *p, const struct sched_target *t)
+{
+	struct sched_target known = *t;
+	if (!p->sizes.n)
+		return known;
+	struct sched_extent *extent = NEWN(p->arena, struct sched_extent, t->extents + p->sizes.n);
+	for (int i = 0; i < t->extents; i++)
+		extent[i] = t->extent[i];
+	known.extent = extent;
+	vec_each (size, &p->sizes) {
+		bool given = false;
+		for (int i = 0; i < known.extents; i++)
+			given |= strcmp(extent[i].symbol, size->symbol) == 0;
+		if (!given) {
+			int64_t half = about(ir_size_limit(p, size->limit), &known) / 2;
+			extent[known.extents++] = (struct sched_extent){ size->symbol, half > 0 ? half : 1 };
+		}
+	}
+	return known;
+}
+
 int64_t about(expr e, const struct sched_target *t)
 {
 	int64_t n;

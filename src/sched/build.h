@@ -89,13 +89,6 @@ struct tiles {
 struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr count, enum type t, int threads, int items);
 expr tiles_of(struct ir_program *p, const struct tiles *t, expr n); /* how many tiles n elements need */
 void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr count); /* declares `tile` */
-/* A loop over the items of a thread; its index. Position of an item in a tile: item * threads + thread. */
-struct ir_block *tiles_items(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr *item);
-expr tiles_position(struct ir_program *p, const struct tiles *t, expr tile, expr item);
-/* Declares an array of one element for each item; an element of it. */
-void tiles_array(struct ir_program *p, struct ir_block *b, const struct tiles *t, const char *name, enum type type);
-expr tiles_item(struct ir_program *p, const char *name, enum type type, expr item);
-void tiles_set(struct ir_program *p, struct ir_block *b, const char *name, expr item, expr value);
 /* Declares `before`: the combination of `sum` in the `n` tiles before this one. */
 expr tiles_before(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr sum, enum ir_combine c, expr n);
 
@@ -112,6 +105,8 @@ expr out_count(struct ir_program *p, const struct ir_stage *s);
 expr space_count(struct ir_program *p, const struct ir_stage *s);
 /* About how many, for the target's extents of symbols. */
 int64_t about(expr e, const struct sched_target *t);
+/* The target that also knows what to expect of sizes that are found at run time: half of what there can be. */
+struct sched_target with_sizes(struct ir_program *p, const struct sched_target *t);
 
 /* What accumulates in a reduction: `sum`, or `best` and `best_at` of an arg reduction. */
 struct accumulator {

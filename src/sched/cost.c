@@ -80,6 +80,8 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
                       const struct sched_target *t)
 {
 	struct ir_program *p = (struct ir_program *)cp;
+	struct sched_target known = with_sizes(p, t);
+	t = &known;
 	if (s->kind == IR_LOOP)
 		return loop_estimate(p, s, c, t);
 	if (c->rule->estimate)

@@ -4,7 +4,8 @@
 
 #include "ir/axis_names.h"
 
-enum { FEW = 1 << 13 }; /* points that one block does as quickly as many */
+enum { FEW = 1 << 13, /* points that one block does as quickly as many */
+       WARP = 32 };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -157,7 +158,7 @@ static void block_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 static int tiles_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                             struct sched_choice *out)
 {
-	static const int shape[][2] = { { 256, 8 }, { 256, 16 }, { 512, 4 } };
+	static const int shape[][2] = { { 256, 16 }, { 256, 8 }, { 512, 16 } };
 	int n = 0;
 	(void)p;
 	(void)s;
@@ -167,17 +168,44 @@ static int tiles_candidates(const struct ir_program *p, const struct ir_stage *s
 	return n;
 }
 
-/* Where each kept point of a thread goes among the tile's, counted from 1; 0: not kept. The condition is evaluated once. */
-static void emit_places(const struct points *x, struct ir_block *b, const struct tiles *t, expr sum)
+/* The points of a thread: a warp's lie together, neighbours by neighbouring lanes. */
+static struct ir_block *each_point(const struct points *x, struct ir_block *b, const struct tiles *t, expr own, expr *item)
 {
 	struct ir_program *p = x->p;
-	expr item, zero = index_of(p, 0);
-	tiles_array(p, b, t, "parts", TYPE_INDEX);
-	b = tiles_items(p, b, t, &item);
-	expr keep = emit_keep(x, b, emit_constant(p, b, "point", tiles_position(p, t, t->tile, item), NULL));
-	expr part = emit_variable(p, b, "part", ir_select(keep, index_of(p, 1), zero));
-	emit_lanes_scan(p, b, part, sum, IR_SUM, t->threads);
-	tiles_set(p, b, "parts", item, ir_select(keep, part, zero));
+	b = emit_unrolled(p, b, "item", t->items, item);
+	emit_constant(p, b, "point", ir_binary(IR_ADD, own, ir_binary(IR_MUL, *item, index_of(p, WARP))), NULL);
+	return b;
+}
+
+static expr of_item(const struct points *x, const char *array, enum type type, expr item)
+{
+	return ir_var(x->p->pool, type, arena_printf(x->p->arena, "%s[%s]", array, item->name), NULL);
+}
+
+/* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to each. */
+static expr emit_places(const struct points *x, struct ir_block *b, const struct tiles *t, expr sum)
+{
+	struct ir_program *p = x->p;
+	expr lanes = index_of(p, t->threads), thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), warp = index_of(p, WARP), item;
+	expr in_warp = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, thread, warp), index_of(p, WARP * t->items));
+	expr first = ir_binary(IR_MUL, t->tile, index_of(p, t->threads * t->items));
+	first = ir_binary(IR_ADD, ir_binary(IR_ADD, first, in_warp), ir_binary(IR_MOD, thread, warp));
+	expr own = emit_declare(p, b, "own", first, NULL);
+	emit_array(p, b, "kept", TYPE_BOOL, t->items);
+	emit_array(p, b, "parts", TYPE_INDEX, t->items);
+	struct ir_block *each = each_point(x, b, t, own, &item);
+	expr keep = emit_keep(x, each, ir_var(p->pool, TYPE_INDEX, "point", NULL));
+	emit_set(p, each, "kept", item, keep);
+	emit_set(p, each, "parts", item, ir_select(keep, index_of(p, 1), index_of(p, 0)));
+	struct ir_stmt *scan = emit(p, b, IR_ITEMS_SCAN);
+	scan->name = "parts";
+	scan->name2 = sum->name;
+	scan->type = TYPE_INDEX;
+	scan->width = t->threads;
+	scan->columns = 1;
+	scan->combine = IR_SUM;
+	scan->value = index_of(p, 0);
+	return own;
 }
 
 static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
@@ -199,16 +227,14 @@ static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	tiles_take(p, k, &t, count);
 	expr sum = emit_variable(p, &k->body, "sum", zero);
-	emit_places(&x, &k->body, &t, sum);
+	expr own = emit_places(&x, &k->body, &t, sum);
 	expr before = tiles_before(p, &k->body, &t, sum, IR_SUM, t.tile);
 	expr last = ir_binary(IR_EQ, ir_binary(IR_ADD, t.tile, one), count);
 	expr first = ir_binary(IR_EQ, ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(p, t.threads)), zero);
 	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_AND, last, first)), ir_binary(IR_ADD, before, sum));
-	struct ir_block *b = tiles_items(p, &k->body, &t, &item);
-	expr place = tiles_item(p, "parts", TYPE_INDEX, item);
-	b = emit_if(p, b, ir_binary(IR_LT, zero, place));
-	emit_constant(p, b, "point", tiles_position(p, &t, t.tile, item), NULL);
-	emit_kept(&x, b, ir_binary(IR_SUB, ir_binary(IR_ADD, before, place), one));
+	struct ir_block *b = each_point(&x, &k->body, &t, own, &item);
+	expr place = ir_binary(IR_ADD, before, of_item(&x, "parts", TYPE_INDEX, item));
+	emit_kept(&x, emit_if(p, b, of_item(&x, "kept", TYPE_BOOL, item)), ir_binary(IR_SUB, place, one));
 	serial(&x, k);
 	kernel_finish(plan, step, k, s);
 }
@@ -225,7 +251,7 @@ const struct sched_rule sched_compact_block = {
 
 const struct sched_rule sched_compact_tiles = {
 	.name = "compact_tiles",
-	.version = 1,
+	.version = 2,
 	.help = "blocks of `threads` do tiles of `items` a thread, one after the other",
 	.params = { "threads", "items" },
 	.applicable = applicable,

@@ -7,7 +7,8 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, MAX_WIDTH = 8, MAX_PLANES = 8, LEAST_WORK = 12, DIVISION = 4, FUNCTION = 8 };
+enum { THREADS = 256, MAX_WIDTH = 8, MAX_PLANES = 8, LEAST_WORK = 12, DIVISION = 4, FUNCTION = 8,
+       SPLIT = 16 /* of a position, by an extent that is known only at run time */ };
 
 struct planes {
 	struct ir_program *p;
@@ -64,6 +65,12 @@ static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *
 	struct arena *scratch = arena_new();
 	struct dependence d = { NEWN(scratch, uint32_t, s->value->id + 1), NEWN(scratch, double, IR_MAX_RANK), 0, s->out->rank };
 	ir_walk(s->value, note_node, &d);
+	int64_t extent;
+	if (f->inner > 0 && !ir_const_int(s->out->dim[f->inner], &extent)) { /* no vectors then that would share it */
+		d.all += SPLIT;
+		for (int k = 0; k < d.rank; k++)
+			d.work[k] += SPLIT;
+	}
 	for (int k = 0; k < f->inner; k++) {
 		int axis = f->axis;
 		f->axis = k;

@@ -77,8 +77,10 @@ int sched_choices(const struct ir_program *p, const struct ir_stage *s, const st
 {
 	struct sched_choice one[SCHED_RULE_CHOICES];
 	double cost[SCHED_MAX_CHOICES];
+	struct sched_target known = with_sizes((struct ir_program *)p, t);
 	int n = 0, place = place_of(p, s);
 	const char *why;
+	t = &known;
 	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
 		double others = 0;
 		if (!(*r)->applicable(p, s, &why))

@@ -38,43 +38,6 @@ void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr
 	t->tile = ir_var(p->pool, TYPE_INDEX, "tile", count);
 }
 
-struct ir_block *tiles_items(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr *item)
-{
-	expr items = ir_index(p->pool, t->items);
-	struct ir_block *body = emit_for(p, b, "item", ir_index(p->pool, 0), items, ir_index(p->pool, 1));
-	b->at[b->n - 1].width = t->items;
-	*item = ir_var(p->pool, TYPE_INDEX, "item", items);
-	return body;
-}
-
-expr tiles_position(struct ir_program *p, const struct tiles *t, expr tile, expr item)
-{
-	expr threads = ir_index(p->pool, t->threads), thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, threads);
-	expr part = ir_binary(IR_ADD, ir_binary(IR_MUL, tile, ir_index(p->pool, t->items)), item);
-	return ir_binary(IR_ADD, ir_binary(IR_MUL, part, threads), thread);
-}
-
-void tiles_array(struct ir_program *p, struct ir_block *b, const struct tiles *t, const char *name, enum type type)
-{
-	struct ir_stmt *s = emit(p, b, IR_ARRAY);
-	s->name = name;
-	s->type = type;
-	s->width = t->items;
-}
-
-expr tiles_item(struct ir_program *p, const char *name, enum type type, expr item)
-{
-	return ir_var(p->pool, type, arena_printf(p->arena, "%s[%s]", name, item->name), NULL);
-}
-
-void tiles_set(struct ir_program *p, struct ir_block *b, const char *name, expr item, expr value)
-{
-	struct ir_stmt *s = emit(p, b, IR_SET);
-	s->name = name;
-	s->at = item;
-	s->value = value;
-}
-
 expr tiles_before(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr sum, enum ir_combine c, expr n)
 {
 	struct ir_stmt *s = emit(p, b, IR_TILES_BEFORE);
