@@ -137,41 +137,100 @@ static void check_load(void *user, expr e)
 			c->fine &= rows_value_of(c->r, c->st, e) >= 0;
 }
 
-/* A row of one element is also a value of the row; what was made as that is no memory to read. */
+struct start_check {
+	const struct rows *r;
+	int row_rank;
+	bool varies, fine;
+};
+
+static void check_start(void *user, expr e)
+{
+	struct start_check *c = user;
+	if (e->op == IR_AXIS) {
+		c->varies = true;
+		c->fine &= e->i < c->row_rank;
+	}
+	for (int i = 0; i < c->r->stages && e->op == IR_LOAD; i++)
+		c->fine &= c->r->stage[i].s->out != e->buf;
+}
+
+/* What a load adds to the place along the row, where that is the same for the whole row and not for all rows, and begins at
+ * whole vectors; else null. It is known before the rows have made anything. */
+static expr row_start(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	int widest = 128 / type_info(load->type)->bits;
+	expr from = ir_binary(IR_SUB, flat_of(r, load), st->at);
+	struct start_check c = { r, st->row_rank, false, true };
+	ir_walk(from, check_start, &c);
+	return c.fine && c.varies && ir_is_int(ir_binary(IR_MOD, from, ir_index(r->p->pool, widest)), 0) ? from : NULL;
+}
+
+int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	if (load->op != IR_LOAD || type_is_packed(load->type) || rows_value_of(r, st, load) >= 0)
+		return -1; /* a row of one element is also a value of the row; what was made as that is no memory to read */
+	bool own = rows_is_own(r, st, load);
+	expr from = own ? NULL : ir_binary(IR_SUB, flat_of(r, load), st->at);
+	for (int i = 0; i < r->cached; i++)
+		if (r->cache[i].buf == load->buf && r->cache[i].from == from)
+			return i;
+	return -1;
+}
+
+static void cache(struct load_check *c, expr load, expr from)
+{
+	struct rows *r = c->r;
+	if (rows_cached_of(r, c->st, load) >= 0)
+		return;
+	if (r->cached < ROWS_MAX_CACHED)
+		r->cache[r->cached++] = (struct rows_cached){ load->buf, from, r->stages };
+	else
+		c->fine &= from != NULL; /* else it is read where it is needed */
+}
+
+static bool may_cache(const struct load_check *c, expr e)
+{
+	return e->op == IR_LOAD && !type_is_packed(e->type) && rows_value_of(c->r, c->st, e) < 0;
+}
+
 static void find_cached(void *user, expr e)
 {
 	struct load_check *c = user;
-	struct rows *r = c->r;
-	if (e->op != IR_LOAD || type_is_packed(e->type) || !rows_is_own(r, c->st, e) || rows_value_of(r, c->st, e) >= 0)
+	if (!may_cache(c, e))
 		return;
-	for (int i = 0; i < r->cached; i++)
-		if (r->cache[i] == e->buf) {
-			r->again[i] = true;
-			return;
-		}
-	if (r->cached == ROWS_MAX_CACHED) {
-		c->fine = false;
-		return;
-	}
-	r->again[r->cached] = false;
-	r->cache[r->cached++] = e->buf;
+	bool own = rows_is_own(c->r, c->st, e);
+	expr from = own ? NULL : row_start(c->r, c->st, e);
+	if (own || from)
+		cache(c, e, from);
+}
+
+/* Under a condition only where there is an element for each of the rows', so that reading it is always right. */
+static void find_whole(void *user, expr e)
+{
+	struct load_check *c = user;
+	struct ir_program *p = c->r->p;
+	if (may_cache(c, e) && rows_is_own(c->r, c->st, e) &&
+	    ir_buffer_count(p, e->buf) == ir_binary(IR_MUL, c->r->count, c->r->length))
+		cache(c, e, NULL);
 }
 
 static bool add_stage(struct rows *r, struct rows_stage *st)
 {
 	struct load_check c = { r, st, true };
 	int cached = r->cached;
-	bool again[ROWS_MAX_CACHED];
-	memcpy(again, r->again, sizeof again);
+	struct rows_cached before[ROWS_MAX_CACHED];
+	memcpy(before, r->cache, sizeof before);
 	set_positions(r->p, st, r->length);
 	ir_walk(st->value, check_load, &c);
 	if (st->post)
 		ir_walk(st->post, check_load, &c);
-	if (c.fine && st->kind != ROWS_VALUE)
+	if (c.fine && st->kind != ROWS_VALUE) {
 		walk_unconditional(st->value, find_cached, &c);
+		ir_walk(st->value, find_whole, &c);
+	}
 	if (!c.fine) {
 		r->cached = cached;
-		memcpy(r->again, again, sizeof again);
+		memcpy(r->cache, before, sizeof before);
 		return false;
 	}
 	r->reductions += st->kind == ROWS_REDUCE;

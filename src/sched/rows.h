@@ -27,9 +27,13 @@ struct rows {
 	expr count, length;
 	int stages;
 	struct rows_stage stage[ROWS_MAX_STAGES];
-	int cached; /* buffers that are read at the element's own place: what a row is made of */
-	const struct ir_buffer *cache[ROWS_MAX_CACHED];
-	bool again[ROWS_MAX_CACHED]; /* read by more than one stage */
+	int cached; /* what a row is made of */
+	struct rows_cached {
+		const struct ir_buffer *buf;
+		expr from;  /* where the row begins in it, over the row axes of `stage`: a row that an index chooses, a mask of
+		             * several rows; null: the buffer's elements are the rows' own */
+		int stage;  /* the first one that reads it */
+	} cache[ROWS_MAX_CACHED];
 	int reductions, maps;
 	bool store_all; /* also what nobody is known to read */
 };
@@ -42,6 +46,8 @@ bool rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *
 void rows_apply(struct ir_plan *plan, struct rows *r, const struct sched_choice *c);
 /* Which buffer made by an earlier stage of the rows a load reads at its own row; -1: none. */
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);
+/* What of the row's cache a load reads; -1: nothing. */
+int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load);
 /* Whether a load is at the element's own place. */
 bool rows_is_own(const struct rows *r, const struct rows_stage *st, expr load);
 /* Whether a load of what is not the rows' own runs along the row with it, and starts at the same place in all rows:

@@ -30,7 +30,7 @@ static int widest_type(const struct rows *r)
 {
 	int bits = 8;
 	for (int i = 0; i < r->cached; i++)
-		bits = type_info(r->cache[i]->type)->bits > bits ? type_info(r->cache[i]->type)->bits : bits;
+		bits = type_info(r->cache[i].buf->type)->bits > bits ? type_info(r->cache[i].buf->type)->bits : bits;
 	for (int i = 0; i < r->stages; i++)
 		if (r->stage[i].kind == ROWS_MAP && type_info(r->stage[i].s->out->type)->bits > bits)
 			bits = type_info(r->stage[i].s->out->type)->bits;
@@ -42,7 +42,7 @@ static double registers_each(const struct rows *r)
 {
 	double bits = 0;
 	for (int i = 0; i < r->cached; i++)
-		bits += type_info(r->cache[i]->type)->bits;
+		bits += type_info(r->cache[i].buf->type)->bits;
 	return bits / 32;
 }
 
@@ -124,6 +124,7 @@ struct row_kernel {
 	struct {
 		VEC(const char *);
 	} along_name;
+	expr from[ROWS_MAX_CACHED];  /* variables: where the row begins in what is cached; null: at row * length */
 	struct rows_kept kept;
 };
 
@@ -132,17 +133,14 @@ static const char *value_name(const struct row_kernel *k, const struct ir_buffer
 	return arena_printf(k->p->arena, "this_%s", b->name);
 }
 
-static const char *cache_name(const struct row_kernel *k, const struct ir_buffer *b)
+/* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer. */
+static const char *cache_name(const struct row_kernel *k, int cached)
 {
-	return arena_printf(k->p->arena, "%s_v", b->name);
-}
-
-static bool is_cached(const struct row_kernel *k, const struct ir_buffer *b)
-{
-	for (int i = 0; i < k->r->cached; i++)
-		if (k->r->cache[i] == b)
-			return true;
-	return false;
+	const struct ir_buffer *b = k->r->cache[cached].buf;
+	bool again = false;
+	for (int i = 0; i < cached; i++)
+		again |= k->r->cache[i].buf == b;
+	return again ? arena_printf(k->p->arena, "%s_v%d", b->name, cached + 1) : arena_printf(k->p->arena, "%s_v", b->name);
 }
 
 static expr element(const struct row_kernel *k, const char *name, enum type t, bool stepped)
@@ -162,8 +160,9 @@ static expr at_hand(void *user, expr e, expr flat)
 		return ir_var(k->p->pool, e->type, value_name(k, e->buf), NULL);
 	if (k->serial || !k->vectors)
 		return NULL;
-	if (rows_is_own(k->r, k->st, e) && is_cached(k, e->buf))
-		return element(k, cache_name(k, e->buf), e->type, k->steps > 0);
+	int cached = rows_cached_of(k->r, k->st, e);
+	if (cached >= 0)
+		return element(k, cache_name(k, cached), e->type, k->steps > 0);
 	for (int i = 0; i < k->along.n; i++)
 		if (k->along.at[i] == e)
 			return element(k, k->along_name.at[i], e->type, false);
@@ -256,28 +255,47 @@ static void load_vector(struct row_kernel *k, struct ir_block *b, const struct i
 	s->once = declared && k->once;
 }
 
+/* Declares where the rows begin that are not a buffer's own. */
+static void find_rows(struct row_kernel *k, struct ir_block *b)
+{
+	struct ir_program *p = k->p;
+	for (int i = 0; i < k->r->cached; i++) {
+		const struct rows_cached *c = &k->r->cache[i];
+		if (!c->from)
+			continue;
+		k->st = &k->r->stage[c->stage];
+		expr rest = k->row;
+		for (int a = k->st->rank - 1; a >= 0; a--) {
+			bool inner = a > 0 && a < k->st->row_rank;
+			k->axis[a] = a >= k->st->row_rank ? ir_index(p->pool, 0) : inner ? ir_binary(IR_MOD, rest, k->st->dim[a]) : rest;
+			if (inner)
+				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
+		}
+		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", cache_name(k, i)), in_kernel(k, c->from), NULL);
+	}
+}
+
+static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, const char *name, bool declared)
+{
+	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
+	load_vector(k, b, k->r->cache[cached].buf, name, ir_binary(IR_ADD, from, k->at), declared);
+}
+
 /* The row itself, into registers, before anything is done with it. */
 static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
-	for (int i = 0; i < k->r->cached; i++) {
-		struct ir_stmt *array = emit(p, b, IR_ARRAY);
-		array->name = arena_printf(p->arena, "%s[%d]", cache_name(k, k->r->cache[i]), k->steps);
-		array->type = k->r->cache[i]->type;
-		array->width = k->width;
-	}
+	for (int i = 0; i < k->r->cached; i++)
+		emit_array(p, b, arena_printf(p->arena, "%s[%d]", cache_name(k, i), k->steps), k->r->cache[i].buf->type, k->width);
 	struct ir_block *body = each_vector(k, b, lane);
 	for (int i = 0; i < k->r->cached; i++)
-		load_vector(k, body, k->r->cache[i], arena_printf(p->arena, "%s[step]", cache_name(k, k->r->cache[i])),
-		            ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), k->at), true);
+		load_cached(k, body, i, arena_printf(p->arena, "%s[step]", cache_name(k, i)), true);
 }
 
 struct find_along {
 	struct row_kernel *k;
-	bool own; /* find buffers of the row instead */
-	struct {
-		VEC(const struct ir_buffer *);
-	} found;
+	bool own; /* find what is in the row's cache instead */
+	bool found[ROWS_MAX_CACHED];
 };
 
 static void find_along(void *user, expr e)
@@ -293,12 +311,9 @@ static void find_along(void *user, expr e)
 			vec_push(k->p->arena, &k->along, e);
 		return;
 	}
-	if (!rows_is_own(k->r, k->st, e) || !is_cached(k, e->buf))
-		return;
-	vec_each (have, &f->found)
-		if (*have == e->buf)
-			return;
-	vec_push(k->p->arena, &f->found, e->buf);
+	int cached = rows_cached_of(k->r, k->st, e);
+	if (cached >= 0)
+		f->found[cached] = true;
 }
 
 /* Inside each_vector: what the stage reads along the row, and the loop over the elements of one vector. */
@@ -324,9 +339,9 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 	if (k->steps == 0) {
 		f.own = true;
 		ir_walk(k->st->value, find_along, &f); /* also what is read under a condition: its place is inside */
-		vec_each (buf, &f.found)
-			load_vector(k, b, *buf, cache_name(k, *buf),
-			            ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), k->at), false);
+		for (int i = 0; i < k->r->cached; i++)
+			if (f.found[i])
+				load_cached(k, b, i, cache_name(k, i), false);
 	}
 	k->v = ir_var(p->pool, TYPE_INDEX, "item", ir_index(p->pool, k->width)); /* v may be an axis */
 	k->vectors = true;
@@ -454,6 +469,8 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
+	if (!k->serial)
+		find_rows(k, b);
 	if (k->steps > 0 && !k->serial) {
 		load_row(k, b, lane);
 		forget_elements(k);
@@ -557,9 +574,13 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	ck(rows_match(&r, (struct ir_program *)p, s));
 	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
-	for (int i = 0; i < r.cached; i++)
-		each += type_info(r.cache[i]->type)->bits / 8.0;
-	bytes = each * count * length;
+	for (int i = 0; i < r.cached; i++) {
+		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
+		if (r.cache[i].from && (double)about(ir_buffer_count(r.p, r.cache[i].buf), t) < elements)
+			elements = (double)about(ir_buffer_count(r.p, r.cache[i].buf), t);
+		each += size;
+		bytes += size * elements;
+	}
 	for (int i = 0; i < r.stages; i++) {
 		const struct rows_stage *st = &r.stage[i];
 		double points = st->kind == ROWS_VALUE ? count : count * length;

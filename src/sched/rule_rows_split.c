@@ -51,7 +51,7 @@ static double bytes_each(const struct rows *r)
 {
 	double bits = 0;
 	for (int i = 0; i < r->cached; i++)
-		bits += type_info(r->cache[i]->type)->bits;
+		bits += type_info(r->cache[i].buf->type)->bits;
 	return bits / 8;
 }
 
@@ -59,8 +59,8 @@ static int vector_width(const struct group *g)
 {
 	int bytes = 1;
 	for (int i = 0; i < g->rows.cached; i++)
-		if (type_info(g->rows.cache[i]->type)->bits / 8 > bytes)
-			bytes = type_info(g->rows.cache[i]->type)->bits / 8;
+		if (type_info(g->rows.cache[i].buf->type)->bits / 8 > bytes)
+			bytes = type_info(g->rows.cache[i].buf->type)->bits / 8;
 	return WIDEST / bytes;
 }
 
