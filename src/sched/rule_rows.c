@@ -266,8 +266,8 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 		k->st = &k->r->stage[c->stage];
 		expr rest = k->row;
 		for (int a = k->st->rank - 1; a >= 0; a--) {
-			bool inner = a > 0 && a < k->st->row_rank;
-			k->axis[a] = a >= k->st->row_rank ? ir_index(p->pool, 0) : inner ? ir_binary(IR_MOD, rest, k->st->dim[a]) : rest;
+			bool outside = a >= k->st->row_rank, inner = a > 0 && !outside;
+			k->axis[a] = outside ? ir_index(p->pool, 0) : inner ? ir_binary(IR_MOD, rest, k->st->dim[a]) : rest;
 			if (inner)
 				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
 		}

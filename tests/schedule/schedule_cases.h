@@ -328,9 +328,9 @@ static const struct schedule_case schedule_cases[] = {
 	  { "N=5 K=36 D=4", "N=2 K=1 D=1", "N=1 K=2100 D=9" } },
 	/* Rows that an index chooses, twice of one buffer; a mask of several rows, which also decides what of a row is read. */
 	{ "rows_chosen", "(x: f16[30,96], n_at: i64[N], b: f16[N,96]) -> (y: f16[N,96])\n"
-			 "  m0: f32[N,1] = sum (i, j | r<96) f32(x[mod(index(n_at[i]), 30), r]) * f32(b[i, r]) + "
-			 "f32(x[mod(index(n_at[i]) + 7, 30), r]) then it / 96.0\n"
-			 "  y: f16[N,96] = map (i, j) f16(f32(x[mod(index(n_at[i]), 30), j]) - m0[i, 0] * f32(x[29 - mod(i, 30), j]))\n",
+	  "  m0: f32[N,1] = sum (i, j | r<96) f32(x[mod(index(n_at[i]), 30), r]) * f32(b[i, r]) + "
+	  "f32(x[mod(index(n_at[i]) + 7, 30), r]) then it / 96.0\n"
+	  "  y: f16[N,96] = map (i, j) f16(f32(x[mod(index(n_at[i]), 30), j]) - m0[i, 0] * f32(x[29 - mod(i, 30), j]))\n",
 	  { "N=5", "N=1", "N=70" } },
 	{ "rows_masked", "(x: f32[N,3,A,64], m0: i8[A,64], k0: f32[N,64]) -> (y: f32[N,3,A,64])\n"
 	  "  b: f32[N,3,A,1] = max (i, j, k, l | r<64) select(m0[k, r] < i8(0), x[i, j, k, r] + k0[i, r], f32(-9.0))\n"
