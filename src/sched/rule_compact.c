@@ -186,7 +186,8 @@ static expr of_item(const struct points *x, const char *array, enum type type, e
 static expr emit_places(const struct points *x, struct ir_block *b, const struct tiles *t, expr sum)
 {
 	struct ir_program *p = x->p;
-	expr lanes = index_of(p, t->threads), thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), warp = index_of(p, WARP), item;
+	expr lanes = index_of(p, t->threads), thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), warp = index_of(p, WARP);
+	expr item;
 	expr in_warp = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, thread, warp), index_of(p, WARP * t->items));
 	expr first = ir_binary(IR_MUL, t->tile, index_of(p, t->threads * t->items));
 	first = ir_binary(IR_ADD, ir_binary(IR_ADD, first, in_warp), ir_binary(IR_MOD, thread, warp));
