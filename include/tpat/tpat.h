@@ -209,6 +209,7 @@ struct tpat_bench_options {
 	bool unchecked;            /* do not compare results with the interpreter's, which takes its time at large shapes */
 	struct tpat_strings input; /* "TENSOR=FILE.npy" (or .npz, .pb): values, where none are to be drawn */
 	const char *save_outputs;  /* a folder for the results, NAME.npy each; null: nowhere */
+	struct tpat_strings profile; /* as tpat_build_options: the usual extents are taken, and stay open in the kernels */
 	const char *db;            /* the tuning database that decides, as for a build; null: the cost model decides */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;

@@ -51,7 +51,7 @@ static void print_json(const struct tpat_benched *r)
 int cli_bench(struct cli *c, int argc, char **argv)
 {
 	struct tpat_bench_options o = TPAT_BENCH_OPTIONS;
-	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 }, input = { 0 };
+	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 }, profile = { 0 }, input = { 0 };
 	long long repeats = 25;
 	bool json = false;
 	const struct cli_option option[] = {
@@ -61,6 +61,8 @@ int cli_bench(struct cli *c, int argc, char **argv)
 		{ "auto", 0, CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
 		{ "except", 0, CLI_SPLIT, &except, "NODE", "a node that --type and --auto pass over" },
 		{ "shape", 's', CLI_LIST, &shape, "INPUT:1x3xHxW", "extents of a model's input" },
+		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
+		  "as for tpat build: timed at the usual extents, which stay\nopen in the kernels" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
 		{ "repeats", 0, CLI_NUMBER, &repeats, "N", "samples of a time, of which the median counts (25)" },
 		{ "unchecked", 0, CLI_FLAG, &o.unchecked, NULL, "do not compare the results with the interpreter's" },
@@ -81,6 +83,7 @@ int cli_bench(struct cli *c, int argc, char **argv)
 	o.region = cli_strings(&region);
 	o.except = cli_strings(&except);
 	o.shape = cli_strings(&shape);
+	o.profile = cli_strings(&profile);
 	o.input = cli_strings(&input);
 	o.repeats = (int)repeats;
 	o.progress = cli_progress;

@@ -21,7 +21,8 @@ struct bench {
 	struct graph_regions regions;
 	struct tpat_given given;
 	struct dev *dev;
-	struct tpat_tuned *tuned; /* null: the cost model decides */
+	struct tpat_tuned *tuned;     /* null: the cost model decides */
+	struct tpat_extents *extents; /* that the user expects */
 	struct arena *arena;
 	struct err *err;
 };
@@ -179,8 +180,13 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	struct verify_case c = { .plugin = region->label, .reference = p, .input = input, .seed = 1 };
 	c.most_work = sample_patience();
 	struct tune_runner *r = NULL;
+	struct sched_target device;
+	tpat_target_of_device(&device, &b->dev->props);
+	const struct sched_points points = tpat_profile_points(b->extents, &device, region, p);
 	for (int i = 0; i < p->inputs.n; i++) {
 		input[i] = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&b->given, region->inputs.at[i]->name) };
+		if (b->o->profile.n)
+			tpat_extents_of(&input[i], p->inputs.at[i], &points.target[points.opt]);
 		if (!input[i].tensor && region->inputs.at[i]->is_constant)
 			TRY(graph_constant(&input[i].tensor, b->graph, region->inputs.at[i], e));
 	}
@@ -233,6 +239,7 @@ static int bench_model(struct bench *b)
 		TRY(tpat_choose(&b->regions, b->graph, &c, b->arena, b->err));
 	else
 		TRY(tpat_choose_all(&b->regions, b->graph, b->arena, b->err));
+	TRY(tpat_profile_extents(&b->extents, b->graph, &o->profile, b->arena, b->err));
 	if (o->db) {
 		const char *warning;
 		TRY(tpat_tuned_open(&b->tuned, o->db, true, &warning, b->arena, b->err));

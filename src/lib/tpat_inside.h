@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "check/verify.h"
 #include "dev/dev.h"
 #include "emit/tensorrt/tensorrt.h"
 #include "graph/graph.h"
@@ -135,6 +136,11 @@ int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struc
                          struct err *e);
 struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
                                         const struct graph_region *r, struct ir_program *p);
+
+/* The value of a symbol at a point (a struct sched_target), as an ir_symbol_fn. */
+bool tpat_extent_at(void *target, const char *name, int64_t *value);
+/* The extents of an input of a program at a point; rank -1 where they cannot be. */
+void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);
 
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
  * libraries. Also checks `profile` ("x:1x4,8x4,32x4"). */

@@ -133,6 +133,24 @@ static bool values_of(struct tpat_extents *x, expr extent, int64_t *value)
 	return true;
 }
 
+bool tpat_extent_at(void *target, const char *name, int64_t *value)
+{
+	const struct sched_target *t = target;
+	*value = t->typical;
+	for (int i = 0; i < t->extents; i++)
+		if (strcmp(t->extent[i].symbol, name) == 0)
+			*value = t->extent[i].value;
+	return true;
+}
+
+void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t)
+{
+	in->rank = b->rank;
+	for (int k = 0; k < b->rank && in->rank >= 0; k++)
+		if (!ir_eval_int(b->dim[k], tpat_extent_at, (void *)t, &in->dim[k]) || in->dim[k] < 0)
+			in->rank = -1;
+}
+
 struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
                                         const struct graph_region *r, struct ir_program *p)
 {

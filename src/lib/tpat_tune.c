@@ -177,16 +177,6 @@ static bool extent(void *user, const char *name, int64_t *value)
 	return true;
 }
 
-static bool wanted_extent(void *user, const char *name, int64_t *value)
-{
-	const struct sched_target *t = user;
-	*value = t->typical;
-	for (int i = 0; i < t->extents; i++)
-		if (strcmp(t->extent[i].symbol, name) == 0)
-			*value = t->extent[i].value;
-	return true;
-}
-
 /* Extents that nobody asked for may be too much of a good thing: 64 to the power of five. */
 static bool too_large(const struct job *j)
 {
@@ -195,7 +185,7 @@ static bool too_large(const struct job *j)
 		return false;
 	vec_each (b, &j->program->buffers) {
 		expr count = ir_size_limit(j->program, ir_buffer_count(j->program, *b));
-		if (count->op != IR_CONST_INT && ir_eval_int(count, wanted_extent, (void *)j->target, &n) && n > MOST_ELEMENTS)
+		if (count->op != IR_CONST_INT && ir_eval_int(count, tpat_extent_at, (void *)j->target, &n) && n > MOST_ELEMENTS)
 			return true;
 	}
 	return false;
@@ -212,10 +202,9 @@ static int draw_inputs(struct job *j, const struct graph_region *region, bool dr
 	j->want = NEWN(j->arena, struct tensor, j->program->outputs.n + 1);
 	for (int i = 0; i < inputs; i++) {
 		const struct ir_buffer *b = j->program->inputs.at[i];
-		input[i].rank = drawn ? -1 : b->rank;
-		for (int k = 0; k < b->rank && input[i].rank >= 0; k++)
-			if (!ir_eval_int(b->dim[k], wanted_extent, (void *)j->target, &input[i].dim[k]) || input[i].dim[k] < 0)
-				input[i].rank = -1;
+		input[i].rank = -1;
+		if (!drawn)
+			tpat_extents_of(&input[i], b, j->target);
 		if (region->inputs.at[i]->is_constant && region->inputs.at[i]->type == b->type)
 			TRY(graph_constant(&input[i].tensor, j->t->graph, region->inputs.at[i], e));
 	}

@@ -55,16 +55,6 @@ const char *tpat_tuned_path(const struct tpat_tuned *x)
 
 /* ---- Extents. */
 
-static bool extent_of(void *user, const char *name, int64_t *value)
-{
-	const struct sched_target *t = user;
-	*value = t->typical;
-	for (int i = 0; i < t->extents; i++)
-		if (strcmp(t->extent[i].symbol, name) == 0)
-			*value = t->extent[i].value;
-	return true;
-}
-
 struct taking {
 	struct sched_extent *extent;
 	int n;
@@ -115,7 +105,7 @@ int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const s
 		return 0;
 	const struct db_key key = {
 		.program = hash,
-		.shape = sched_shape_text(p, extent_of, (void *)t, x->arena),
+		.shape = sched_shape_text(p, tpat_extent_at, (void *)t, x->arena),
 		.arch = x->processor ? "cpu" : arena_printf(x->arena, "sm_%d", t->arch),
 		.device = t->name,
 	};
