@@ -267,11 +267,11 @@ static bool take_map(struct rows *r, const struct ir_stage *s)
 	return all == ir_binary(IR_MUL, r->count, r->length) && map_rows(&st, r->p, s, r->length) && add_stage(r, &st);
 }
 
-bool rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n)
+int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n)
 {
 	const struct ir_stage *s = stage[0];
 	if (s->kind != IR_REDUCE || !s->space_rank)
-		return false;
+		return 0;
 	*out = (struct rows){ .p = p,
 		              .count = product(p, s->out->rank, s->out->dim),
 		              .length = product(p, s->space_rank, s->space) };
@@ -283,8 +283,7 @@ bool rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *
 		if (!taken)
 			break;
 	}
-	/* Rows along which nothing is read in its order are no rows. */
-	return out->stages > 0 && out->cached > 0;
+	return out->stages;
 }
 
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
@@ -292,7 +291,8 @@ bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s
 	int first = 0;
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;
-	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first);
+	/* Rows along which nothing is read in its order are no rows. */
+	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first) && out->cached > 0;
 }
 
 bool rows_stored(const struct rows *r, int stage)

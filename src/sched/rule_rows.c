@@ -512,7 +512,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	k->blocks = ceil_div(p, rows, rows_a_block);
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
 	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
-	expr row = block, lane = thread, first = ir_binary(IR_MUL, block, several);
+	expr turned = r->backwards ? ir_binary(IR_SUB, ir_binary(IR_SUB, k->blocks, ir_index(p->pool, 1)), block) : block;
+	expr row = turned, lane = thread, first = ir_binary(IR_MUL, turned, several);
 	if (rows_a_block > 1) {
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
 		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
@@ -536,6 +537,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		fits = ir_binary(IR_EQ, ir_binary(IR_MOD, r->length, ir_index(p->pool, width)), zero);
 	if (steps > 0)
 		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
+	if (r->guard)
+		fits = ir_binary(IR_AND, fits, r->guard);
 	k->guard = fits->op == IR_CONST_INT && fits->i ? NULL : fits;
 	kernel_finish(plan, step, k, last);
 	struct str about = str_new(p->arena);
@@ -549,11 +552,10 @@ static bool stands_always(const struct ir_step *step)
 	return step->n && !step->at[step->n - 1]->guard;
 }
 
-void rows_apply(struct ir_plan *plan, struct rows *r, const struct sched_choice *c)
+void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
 {
-	struct ir_step *step = step_new(plan);
 	one_kernel(plan, step, r, c, c->param[1], c->param[2], "");
-	if (!stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
+	if (!others && !stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
 		one_kernel(plan, step, r, c, 1, 0, "_any");
 }
 
@@ -561,7 +563,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 {
 	struct rows r;
 	ck(rows_match(&r, plan->program, s));
-	rows_apply(plan, &r, c);
+	rows_apply(plan, step_new(plan), &r, c, false);
 }
 
 /* ---- Time: the row's bytes once, at the rate that the loads in flight reach, and the steps of the exchanges. */

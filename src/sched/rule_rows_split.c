@@ -10,7 +10,7 @@ enum { WIDEST = 16 /* bytes */ };
 struct group {
 	struct rows rows;
 	int stages;
-	int64_t points;
+	expr points; /* of a row */
 };
 
 struct find_value {
@@ -29,9 +29,9 @@ static bool find_group(struct group *g, const struct ir_program *p, const struct
 {
 	struct rows *r = &g->rows;
 	g->stages = 0;
-	if (s->kind != IR_REDUCE || s->out->rank + 1 >= IR_MAX_RANK || !rows_match(r, (struct ir_program *)p, s) ||
-	    !ir_const_int(r->length, &g->points))
+	if (s->kind != IR_REDUCE || s->out->rank + 1 >= IR_MAX_RANK || !rows_match(r, (struct ir_program *)p, s))
 		return false;
+	g->points = r->length;
 	for (; g->stages < r->stages; g->stages++) {
 		const struct rows_stage *st = &r->stage[g->stages];
 		struct find_value f = { r, st, false };
@@ -64,30 +64,40 @@ static int vector_width(const struct group *g)
 	return WIDEST / bytes;
 }
 
-/* Parts that whole steps of vectors make, or else any that divide the row. */
-static int choices_of(const struct group *g, struct sched_choice *out)
+/* Parts that whole steps of vectors make, or else any that divide the row. How long a row of symbols is, nobody knows: then
+ * kernels for what divides stand in front of one for all lengths. */
+static int choices_of(const struct group *g, const struct sched_target *t, struct sched_choice *out)
 {
 	static const int steps[] = { 8, 4, 16, 2 };
 	int n = 0, width = vector_width(g);
+	int64_t points = about(g->points, t), known;
+	bool symbolic = !ir_const_int(g->points, &known);
 	for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
-		int64_t share = (int64_t)LANES * width * steps[i];
-		if (g->points % share == 0 && g->points / share >= 4 && g->points / share <= MAX_PARTS &&
+		int64_t share = (int64_t)LANES * width * steps[i], parts = points / share;
+		for (int64_t whole = 4; symbolic && parts >= 4; whole *= 2) /* powers of two divide more lengths */
+			if (whole * 2 > parts) {
+				parts = whole;
+				break;
+			}
+		if ((symbolic || points % share == 0) && parts >= 4 && parts <= MAX_PARTS &&
 		    steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
-			out[n++] = (struct sched_choice){ &sched_rows_split, { (int)(g->points / share), width, steps[i] } };
+			out[n++] = (struct sched_choice){ &sched_rows_split, { (int)parts, width, steps[i] } };
 	}
 	for (int parts = 2048; parts >= 4 && n < 6; parts /= 4)
-		if (g->points % ((int64_t)parts * width) == 0 && g->points / parts >= (int64_t)LANES * width)
+		if ((symbolic || points % ((int64_t)parts * width) == 0) && points / parts >= (int64_t)LANES * width)
 			out[n++] = (struct sched_choice){ &sched_rows_split, { parts, width, 0 } };
+	if (!n && symbolic)
+		out[n++] = (struct sched_choice){ &sched_rows_split, { 4, width, 0 } };
 	return n;
 }
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct group g;
-	struct sched_choice none[SCHED_RULE_CHOICES];
-	if (find_group(&g, p, s) && choices_of(&g, none) > 0)
+	struct sched_choice any[SCHED_RULE_CHOICES];
+	if (find_group(&g, p, s) && choices_of(&g, &sched_default_target, any) > 0)
 		return true;
-	*why = "no reduction of long rows of a known length, which parts divide";
+	*why = "no reduction of long rows that parts divide";
 	return false;
 }
 
@@ -101,9 +111,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
                       struct sched_choice *out)
 {
 	struct group g;
-	(void)t;
 	ck(find_group(&g, p, s));
-	return choices_of(&g, out);
+	return choices_of(&g, t, out);
 }
 
 /* ---- The stages of the two kernels. */
@@ -113,6 +122,7 @@ struct part {
 	const struct rows_stage *st;
 	struct ir_program *p;
 	int rank;
+	bool whole;             /* parts are equally long */
 	expr axis[IR_MAX_RANK]; /* what the reduced axes are called in a part */
 	expr full;              /* the position of an element of it */
 };
@@ -125,19 +135,21 @@ static expr in_part(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	(void)arg;
 	if (e->op == IR_AXIS && e->i >= t->rank)
 		return t->axis[e->i - t->rank];
-	if (e->op == IR_LOAD && rows_is_own(&t->g->rows, t->st, e) && !type_is_packed(e->type))
+	if (t->whole && e->op == IR_LOAD && rows_is_own(&t->g->rows, t->st, e) && !type_is_packed(e->type))
 		return ir_load(t->p->pool, flat_view(t->p, e->buf), &t->full);
 	return NULL;
 }
 
-/* part[i..., k] = combine over r of value at point k * share + r */
-static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, const struct rows_stage *st, int parts)
+/* part[i..., k] = combine over r of value at point k * share + r; not `whole`: of those that there are. */
+static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, const struct rows_stage *st, int parts,
+                                   bool whole, struct ir_buffer *out)
 {
 	const struct ir_stage *s = st->s;
 	struct ir_pool *pool = p->pool;
 	int rank = s->out->rank;
-	struct part t = { .g = g, .st = st, .p = p, .rank = rank };
-	expr dim[IR_MAX_RANK], row = ir_index(pool, 0), share = ir_index(pool, g->points / parts);
+	struct part t = { .g = g, .st = st, .p = p, .rank = rank, .whole = whole };
+	expr dim[IR_MAX_RANK], row = ir_index(pool, 0);
+	expr share = whole ? ir_binary(IR_FLOORDIV, g->points, ir_index(pool, parts)) : ceil_div(p, g->points, parts);
 	for (int k = 0; k < rank; k++) {
 		dim[k] = s->out->dim[k];
 		row = ir_binary(IR_ADD, ir_binary(IR_MUL, row, dim[k]), ir_axis(pool, k, dim[k]));
@@ -145,15 +157,21 @@ static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, 
 	dim[rank] = ir_index(pool, parts);
 	expr point = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, rank, dim[rank]), share),
 	                       ir_axis(pool, rank + 1, share));
-	t.full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(pool, g->points)), point);
+	t.full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_binary(IR_MUL, share, dim[rank])), point);
+	expr inside = ir_binary(IR_LT, point, g->points);
 	for (int k = s->space_rank - 1; k >= 0; k--) {
 		t.axis[k] = k ? ir_binary(IR_MOD, point, s->space[k]) : point;
 		point = ir_binary(IR_FLOORDIV, point, s->space[k]);
 	}
 	struct ir_stage *first = NEW(p->arena, struct ir_stage);
 	*first = (struct ir_stage){ .kind = IR_REDUCE, .combine = s->combine, .space_rank = 1 };
-	first->out = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), s->value->type, rank + 1, dim, IR_TEMP);
+	first->out = out;
+	if (!out)
+		first->out = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), s->value->type, rank + 1, dim,
+		                           IR_TEMP);
 	first->value = ir_copy(pool, s->value, in_part, &t);
+	if (!whole)
+		first->value = ir_select(inside, first->value, ir_identity(pool, s->combine, s->value->type));
 	first->space[0] = share;
 	return first;
 }
@@ -171,19 +189,21 @@ static struct ir_stage *whole_stage(struct ir_program *p, const struct ir_stage 
 	return second;
 }
 
-static void rows_of(struct ir_plan *plan, struct ir_stage *const *stage, int n, int lanes, int width, int steps)
+static void rows_of(struct ir_plan *plan, struct ir_step *step, struct ir_stage *const *stage, int n,
+                    const struct sched_choice *c, bool backwards, expr guard)
 {
 	struct rows r;
-	struct sched_choice c = { &sched_rows, { lanes, width, steps, 0 } };
-	ck(rows_match_stages(&r, plan->program, stage, n) && r.stages == n);
+	ck(rows_match_stages(&r, plan->program, stage, n) == n);
 	r.store_all = true;
-	rows_apply(plan, &r, &c);
+	r.backwards = backwards;
+	r.guard = guard;
+	rows_apply(plan, step, &r, c, guard != NULL);
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct ir_stage *first[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
+	struct ir_stage *first[ROWS_MAX_STAGES], *any[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
 	struct group g;
 	int parts = c->param[0], lanes = WARP, width = parts % 4 ? 1 : 4, reductions = 0, steps = plan->steps.n;
 	ck(find_group(&g, p, s));
@@ -192,14 +212,22 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		second[i] = (struct ir_stage *)st->s;
 		if (st->kind != ROWS_REDUCE)
 			continue;
-		first[reductions] = part_stage(p, &g, st, parts);
+		first[reductions] = part_stage(p, &g, st, parts, true, NULL);
+		any[reductions] = part_stage(p, &g, st, parts, false, first[reductions]->out);
 		second[i] = whole_stage(p, st->s, first[reductions++]->out);
 	}
-	rows_of(plan, first, reductions, LANES, c->param[1], c->param[2]);
+	expr zero = ir_index(p->pool, 0), divides = ir_binary(IR_EQ, ir_binary(IR_MOD, g.points, ir_index(p->pool, parts)), zero);
+	struct ir_step *step = step_new(plan);
+	struct sched_choice fast = { &sched_rows, { LANES, c->param[1], c->param[2], 0 } };
+	bool always = divides->op == IR_CONST_INT && divides->i;
+	rows_of(plan, step, first, reductions, &fast, true, always ? NULL : divides);
+	if (!always)
+		rows_of(plan, step, any, reductions, &(struct sched_choice){ &sched_rows, { LANES, 1, 0, 0 } }, true, NULL);
 	while (lanes < LAST_LANES && lanes * width < parts)
 		lanes *= 2;
 	int turns = (parts + lanes * width - 1) / (lanes * width);
-	rows_of(plan, second, g.stages, lanes, width, turns <= MAX_STEPS / reductions ? turns : 0);
+	struct sched_choice last = { &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
+	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL);
 	for (; steps < plan->steps.n; steps++) /* the decision is this rule's */
 		vec_each (k, plan->steps.at[steps]) {
 			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
@@ -216,18 +244,22 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	struct group g;
 	ck(find_group(&g, p, s));
 	double outs = (double)about(g.rows.count, t), blocks = outs * c->param[0], each = bytes_each(&g.rows), work = 0;
-	double bytes = outs * (double)g.points * each;
+	double points = outs * (double)about(g.points, t), bytes = points * each;
 	for (int i = 0; i < g.stages; i++)
 		if (g.rows.stage[i].kind == ROWS_REDUCE)
-			work += outs * (double)g.points * ir_cost(g.rows.stage[i].value);
-	if (!c->param[2])
+			work += points * ir_cost(g.rows.stage[i].value);
+	/* A part of symbols that turns out longer than its registers is read element by element. */
+	bool fits = points / blocks <= (double)LANES * c->param[1] * c->param[2], kept = c->param[2] && fits;
+	if (!kept)
 		bytes *= 1 + 0.35 * (g.rows.reductions - 1);
-	double resident = blocks / t->processors, most = (double)THREADS / LANES;
-	double flying = (resident < most ? resident : most) * LANES * c->param[1] * (c->param[2] ? c->param[2] : 2) * each;
-	double fill = flying / IN_FLIGHT;
-	double time = bytes / t->bytes_per_ns / (fill > 1 ? 1 : fill), compute = work / (t->processors * 128.0 * 1.5);
+	double resident = blocks / t->processors, most = (double)THREADS / LANES, ahead = kept ? c->param[2] : 2;
+	double flying = (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
+	double fill = flying / IN_FLIGHT, compute = work / (t->processors * 128.0 * 1.5);
+	fill = fill < 1 ? fill : 1;
+	fill = fill < resident ? fill : resident; /* no multiprocessor has more than its share of the bandwidth */
+	double time = bytes / t->bytes_per_ns / fill;
 	time = time > compute ? time : compute;
-	return 2 * t->launch_ns + time * (c->param[2] ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
+	return 2 * t->launch_ns + time * (kept ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
 }
 
 const struct sched_rule sched_rows_split = {

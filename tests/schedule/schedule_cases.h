@@ -311,6 +311,11 @@ static const struct schedule_case schedule_cases[] = {
 	  "  c: f32[] = max (| r<16, s<512) x[r, s] then max(it, 0.0) - b[]\n"
 	  "  q: u8[] = map () u8(rint(min(max(0.0 - b[] / c[], 0.0), 1.0)))\n"
 	  "  y: f32[16,512] = map (i, j) x[i, j] / c[] + f32(q[])\n", { "" } },
+	{ "split_symbols", "(x: f16[A,B,32]) -> (b: f32[], c: f32[], y: f16[A,B,32])\n"
+	  "  b: f32[] = min (| r<A, s<B, t<32) f32(x[r, s, t])\n"
+	  "  c: f32[] = sum (| r<A, s<B, t<32) f32(x[r, s, t]) then it - b[]\n"
+	  "  y: f16[A,B,32] = map (i, j, k) f16(f32(x[i, j, k]) - b[] + c[])\n",
+	  { "A=16 B=64", "A=3 B=5", "A=1 B=1", "A=5 B=128" } },
 	{ "split_halves", "(x: f16[N,96,256], a: f32[256]) -> (y: f16[N], o: f32[N])\n"
 	  "  y: f16[N] = sum (i | r<96, s<256) f32(x[i, r, s]) * a[s] then f16(it / 24576.0)\n"
 	  "  o: f32[N] = sum (i | r<96, s<256) f32(x[i, r, s]) then it + f32(y[i])\n", { "N=2", "N=0" } },
