@@ -337,9 +337,13 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	str_add(out, ")\n{\n");
 	if (k->shared_bytes)
 		str_add(out, "\textern __shared__ __align__(1024) uint4 shared_memory[];\n");
-	vec_each (b, &k->shared)
-		str_printf(out, "\t__shared__ %s %s[%lld];\n", gen_type(&g, (*b)->type), (*b)->name,
-		           (long long)(*b)->dim[0]->i);
+	vec_each (b, &k->shared) {
+		const char *type = gen_type(&g, (*b)->type);
+		if (k->shared_bytes) /* there is one such array */
+			str_printf(out, "\t%s *const %s = (%s *)shared_memory;\n", type, (*b)->name, type);
+		else
+			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, (*b)->name, (long long)(*b)->dim[0]->i);
+	}
 	print_block(&g, &k->body);
 	str_add(out, "}\n");
 }

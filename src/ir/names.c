@@ -307,6 +307,8 @@ static const char *const words[] = {
 	"vector",
 	"put",
 	"shared",
+	"shared_memory",
+	"slab",
 	"sorted",
 	NULL,
 };

@@ -133,7 +133,7 @@ bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *m
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
 extern const struct sched_rule sched_attention_mma, sched_attention, sched_contract_wide, sched_contract, sched_rows;
-extern const struct sched_rule sched_map, sched_flat, sched_planes, sched_march, sched_tile;
+extern const struct sched_rule sched_map, sched_flat, sched_planes, sched_march, sched_slab, sched_tile;
 extern const struct sched_rule sched_stencil, sched_reduce_thread, sched_reduce_lanes, sched_reduce_columns, sched_reduce_split;
 extern const struct sched_rule sched_rows_split;
 extern const struct sched_rule sched_scatter, sched_scan_thread, sched_scan_lanes, sched_scan_tiles;

@@ -124,9 +124,9 @@ static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool
 		expr extent = f->s->out->dim[k], next = ir_binary(IR_ADD, axis[k], step);
 		if (ir_is_int(extent, 1))
 			continue;
-		next = emit_constant(p, b, arena_printf(p->arena, "%s_next%d", name, piece), next, NULL);
+		next = emit_constant(p, b, arena_printf(p->arena, "this_%s_next%d", name, piece), next, NULL);
 		expr end = ir_binary(IR_EQ, next, extent);
-		axis[k] = emit_constant(p, b, arena_printf(p->arena, "%s%d", name, piece), ir_select(end, zero, next), extent);
+		axis[k] = emit_constant(p, b, arena_printf(p->arena, "this_%s%d", name, piece), ir_select(end, zero, next), extent);
 		step = ir_select(end, one, zero);
 	}
 }

@@ -266,7 +266,7 @@ static void fill_slot(const struct march *m, struct ir_block *b, const struct sl
 	struct axes here = { .value = axis };
 	struct indexed x = { m->place[which], NULL };
 	expr v, lane[IR_MAX_RANK], at = slot[which].at;
-	const char *name = arena_printf(p->arena, "place_%d", which);
+	const char *name = arena_printf(p->arena, "this_place_%d", which);
 	int next = which + 1 < m->n && m->of_place[which + 1] == m->of_place[which] ? which + 1 : -1;
 	ir_walk(m->kept[which], find_extent, &x);
 	expr place = emit_constant(p, b, name, to_kernel(p, m->place[which], &here), x.extent);
@@ -332,11 +332,11 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, axis);
 	axis[m.inner] = ir_binary(IR_MUL, axis[m.inner], ir_index(p->pool, width));
 	for (int i = 0; i < m.n; i++) {
-		slot[i].name = arena_printf(p->arena, "kept_%d", i);
+		slot[i].name = arena_printf(p->arena, "this_kept_%d", i);
 		emit_array(p, &k->body, slot[i].name, m.kept[i]->type, width);
 		struct ir_block *items = emit_unrolled(p, &k->body, "v", width, &v);
 		emit_set(p, items, slot[i].name, v, ir_const(p->pool, m.kept[i]->type, 0));
-		slot[i].at = emit_variable(p, &k->body, arena_printf(p->arena, "at_%d", i), ir_index(p->pool, -1));
+		slot[i].at = emit_variable(p, &k->body, arena_printf(p->arena, "this_at_%d", i), ir_index(p->pool, -1));
 	}
 	expr first = emit_declare(p, &k->body, "first", ir_binary(IR_MUL, axis[m.axis], ir_index(p->pool, rows)), extent);
 	expr end = ir_binary(IR_MIN, extent, ir_binary(IR_ADD, first, ir_index(p->pool, rows)));

@@ -13,6 +13,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_flat,
 	&sched_planes,
 	&sched_march,
+	&sched_slab,
 	&sched_tile,
 	&sched_stencil,
 	&sched_reduce_lanes,

@@ -53,6 +53,13 @@ static const struct schedule_case schedule_cases[] = {
 		    "  y: f32[2,3 * P] = map (i, j) let a = (f32(j) + 0.5) / 3.0 - 0.5, f = floor(a), d = a - f, "
 		    "b = index(f); x[i, min(max(b, 0), P - 1)] * (1.0 - d) + x[i, min(max(b + 1, 0), P - 1)] * d\n",
 	  { "P=5", "P=1", "P=40" } },
+	{ "gather_planes", "(x: f16[N,4,4,8], n_at: i32[N,6,10], n_of: i64[6,10]) -> (y: f32[N,4,6,10])\n"
+			   "  y: f32[N,4,6,10] = map (i, j, k, l) let a = index(n_at[i, k, l]), b = index(n_of[k, l]), c = "
+			   "min(max(a, 0), 3); select(and(0 <= b, b + 1 < 8), f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * "
+			   "0.5, -1.0) + f32(j)\n",
+	  { "N=3", "N=1", "N=0" } },
+	{ "gather_one_plane", "(x: f32[2,3,16], n_at: i32[7,8]) -> (y: f16[2,3,7,8])\n"
+			      "  y: f16[2,3,7,8] = map (i, j, k, l) f16(x[i, j, min(max(index(n_at[k, l]), 0), 15)])\n", { "" } },
 	{ "flat_pad", "(x: f16[N,2,4,8], z: f16[N,2,4,8]) -> (y: f16[N,4,6,10])\n"
 		      "  y: f16[N,4,6,10] = map (i, j, k, l) select(and(and(0 <= k - 1, k - 1 < 4), and(0 <= l - 1, l - 1 < 8)), "
 		      "select(j < 2, x[i, j, k - 1, l - 1], z[i, j - 2, k - 1, l - 1]), f16(-1.5))\n",
