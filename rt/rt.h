@@ -73,6 +73,7 @@ int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *bind
 int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY]);
 /* Whether kernels for this architecture alone can be launched. */
 bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch);
+int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY]);
 int rt_device_launch(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, const uint32_t grid[3],
                      void **args, void *stream, char why[RT_WHY]);
 bool rt_device_is_hosted(void); /* tpat_rt_set_device was called: the host is one of tpat's, not TensorRT */

@@ -105,28 +105,48 @@ static bool expr_sound(const struct tpat_rt_plugin *p, int32_t i)
 	}
 }
 
+static bool arg_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_arg *a)
+{
+	int32_t n = 0;
+
+	switch (a->kind) {
+	case TPAT_RT_ARG_INPUT: n = p->inputs; break;
+	case TPAT_RT_ARG_OUTPUT: n = p->outputs; break;
+	case TPAT_RT_ARG_BUFFER: n = p->buffers; break;
+	case TPAT_RT_ARG_INT:
+	case TPAT_RT_ARG_LONG: n = p->exprs; break;
+	default: break;
+	}
+	return a->index >= 0 && a->index < n;
+}
+
+static bool map_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_map *m)
+{
+	if (!arg_sound(p, &m->from) || m->from.kind == TPAT_RT_ARG_INT || m->from.kind == TPAT_RT_ARG_LONG || m->rank < 1 ||
+	    m->rank > TPAT_RT_MAP_RANK || (m->element_bytes != 1 && m->element_bytes != 2))
+		return false;
+	for (int32_t i = 0; i < m->rank; i++)
+		if (!is_node(p, m->dim[i]) || !is_node(p, m->stride[i]) || m->box[i] < 1 || m->box[i] > 256)
+			return false;
+	return true;
+}
+
 static bool kernel_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k)
 {
-	if (!k->name || k->args < 0 || k->args > TPAT_RT_MAX_ARGS || k->shared_bytes < 0 || k->arch < 0)
+	if (!k->name || k->args < 0 || k->args > TPAT_RT_MAX_ARGS || k->shared_bytes < 0 || k->arch < 0 || k->maps < 0 ||
+	    k->maps > TPAT_RT_MAX_MAPS || k->args + k->maps > TPAT_RT_MAX_ARGS)
 		return false;
 	if (k->guard != -1 && !is_node(p, k->guard))
 		return false;
 	for (int i = 0; i < 3; i++)
 		if (!is_node(p, k->grid[i]) || k->block[i] < 1)
 			return false;
-	for (int32_t i = 0; i < k->args; i++) {
-		int32_t n = 0;
-		switch (k->arg[i].kind) {
-		case TPAT_RT_ARG_INPUT: n = p->inputs; break;
-		case TPAT_RT_ARG_OUTPUT: n = p->outputs; break;
-		case TPAT_RT_ARG_BUFFER: n = p->buffers; break;
-		case TPAT_RT_ARG_INT:
-		case TPAT_RT_ARG_LONG: n = p->exprs; break;
-		default: break;
-		}
-		if (k->arg[i].index < 0 || k->arg[i].index >= n)
+	for (int32_t i = 0; i < k->args; i++)
+		if (!arg_sound(p, &k->arg[i]))
 			return false;
-	}
+	for (int32_t i = 0; i < k->maps; i++)
+		if (!map_sound(p, &k->map[i]))
+			return false;
 	return true;
 }
 

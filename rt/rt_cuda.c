@@ -23,6 +23,10 @@ enum {
 	STREAM_NON_BLOCKING = 1,
 	CAPTURE_RELAXED = 2,
 	MAX_CONTEXTS = 256,
+	MAP_U8 = 0, /* of tensor maps */
+	MAP_U16 = 1,
+	MAP_SWIZZLE_128B = 3,
+	MAP_L2_256B = 3,
 };
 
 /* The driver. Entries marked optional are null on older ones. */
@@ -52,6 +56,9 @@ static struct {
 	int (*stream_wait)(handle stream);
 	int (*stream_free)(handle stream);
 	int (*capture_mode)(int *mode); /* optional: 10.1 */
+	int (*map_encode)(void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,
+	                  const unsigned long long *stride, const unsigned *box, const unsigned *step, int interleave, int swizzle,
+	                  int promotion, int fill); /* optional: 12.0 */
 	char problem[RT_WHY];           /* why there is no driver; empty: there is one */
 } cu;
 
@@ -83,6 +90,7 @@ static const struct {
 	{ "cuStreamSynchronize", &cu.stream_wait, false },
 	{ "cuStreamDestroy_v2", &cu.stream_free, false },
 	{ "cuThreadExchangeStreamCaptureMode", &cu.capture_mode, true },
+	{ "cuTensorMapEncodeTiled", &cu.map_encode, true },
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -381,7 +389,25 @@ static int cuda_is_arch(void *user, void *module, int32_t arch)
 	const struct module *m = module;
 
 	(void)user;
-	return m->arch == arch;
+	return m->arch == arch && cu.map_encode; /* what is for one architecture alone may take tensor maps */
+}
+
+static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, char why[RT_WHY])
+{
+	unsigned long long dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
+	unsigned box[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
+
+	(void)user;
+	for (int i = 0; i < v->rank; i++) {
+		dim[i] = (unsigned long long)v->dim[i];
+		box[i] = (unsigned)v->box[i];
+		step[i] = 1;
+		if (i > 0)
+			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
+	}
+	int code = cu.map_encode(out, v->element_bytes == 1 ? MAP_U8 : MAP_U16, (unsigned)v->rank, v->from, dim, stride, box, step,
+	                         0, MAP_SWIZZLE_128B, MAP_L2_256B, 0);
+	return code ? cuda_why(why, code, "cuTensorMapEncodeTiled") : 0;
 }
 
 /* At the end of a process the driver may be gone already; and what belongs to another context goes with that context.
@@ -417,4 +443,5 @@ const struct tpat_rt_device rt_cuda = {
 	.unload = cuda_unload,
 	.release = cuda_release,
 	.is_arch = cuda_is_arch,
+	.map = cuda_map,
 };

@@ -204,6 +204,15 @@ bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch)
 	return !arch || !d->is_arch || d->is_arch(d->user, loaded->module, arch);
 }
 
+int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+
+	(void)loaded;
+	memset(out, 0, TPAT_RT_MAP_BYTES);
+	return d->map ? d->map(d->user, values, out, why) : 0;
+}
+
 int rt_device_launch(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, const uint32_t grid[3],
                      void **args, void *stream, char why[RT_WHY])
 {

@@ -137,6 +137,16 @@ int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[
 	return 0;
 }
 
+static const void *pointer_of(const struct rt_plan *plan, const struct rt_loaded *loaded, const struct tpat_rt_arg *a,
+                              const void *const *inputs, void *const *outputs, const char *workspace)
+{
+	if (a->kind == TPAT_RT_ARG_INPUT)
+		return inputs[a->index];
+	if (a->kind == TPAT_RT_ARG_OUTPUT)
+		return outputs[a->index];
+	return loaded->constant[a->index] ? loaded->constant[a->index] : workspace + plan->offset[a->index];
+}
+
 int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const struct rt_loaded *loaded,
                 const void *const *inputs, int32_t inputs_given, void *const *outputs, char *workspace, void *stream,
                 char why[RT_WHY])
@@ -147,6 +157,7 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 		const void *pointer;
 	} slot[TPAT_RT_MAX_ARGS];
 	void *args[TPAT_RT_MAX_ARGS];
+	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
 
 	if (plan->bytes > 0 && !workspace)
 		return rt_why(why, "it needs %lld bytes of workspace, but TensorRT gave none", (long long)plan->bytes);
@@ -165,23 +176,28 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 			continue;
 		for (int32_t i = 0; i < k->args; i++) {
 			int32_t index = k->arg[i].index;
+			if (k->arg[i].kind == TPAT_RT_ARG_INPUT && index >= inputs_given)
+				return rt_why(why, "kernel %s reads shape input %d (%s), which TensorRT did not pass", k->name,
+				              (int)index, p->input[index].name);
 			switch (k->arg[i].kind) {
-			case TPAT_RT_ARG_INPUT:
-				if (index >= inputs_given)
-					return rt_why(
-					        why, "kernel %s reads shape input %d (%s), which TensorRT did not pass",
-					        k->name, (int)index, p->input[index].name);
-				slot[i].pointer = inputs[index];
-				break;
-			case TPAT_RT_ARG_OUTPUT: slot[i].pointer = outputs[index]; break;
-			case TPAT_RT_ARG_BUFFER:
-				slot[i].pointer = loaded->constant[index] ? loaded->constant[index]
-				                                          : (void *)(workspace + plan->offset[index]);
-				break;
 			case TPAT_RT_ARG_INT: slot[i].i = (int32_t)plan->value[index]; break;
-			default: slot[i].l = plan->value[index]; break;
+			case TPAT_RT_ARG_LONG: slot[i].l = plan->value[index]; break;
+			default: slot[i].pointer = pointer_of(plan, loaded, &k->arg[i], inputs, outputs, workspace); break;
 			}
 			args[i] = &slot[i];
+		}
+		for (int32_t i = 0; i < k->maps; i++) {
+			const struct tpat_rt_map *m = &k->map[i];
+			struct tpat_rt_map_values values = { .element_bytes = m->element_bytes, .rank = m->rank };
+			values.from = pointer_of(plan, loaded, &m->from, inputs, outputs, workspace);
+			for (int32_t d = 0; d < m->rank; d++) {
+				values.dim[d] = plan->value[m->dim[d]];
+				values.stride[d] = plan->value[m->stride[d]];
+				values.box[d] = m->box[d];
+			}
+			if (rt_device_map(loaded, &values, map[i], why))
+				return -1;
+			args[k->args + i] = map[i];
 		}
 		if (rt_device_launch(loaded, k, grid, args, stream, why))
 			return -1;

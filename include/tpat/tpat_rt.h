@@ -18,6 +18,9 @@
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
 #define TPAT_RT_MAX_ARGS 512
+#define TPAT_RT_MAX_MAPS 4     /* of a kernel */
+#define TPAT_RT_MAP_RANK 5
+#define TPAT_RT_MAP_BYTES 128 /* of one as a kernel takes it, at a multiple of 64 */
 
 /* What a generated library shows of itself; all else is hidden. The table is `protected`, so that two libraries in one
  * process never read each other's. */
@@ -87,6 +90,22 @@ struct tpat_rt_arg {
 	int32_t kind, index;
 };
 
+/* A tensor from which the GPU copies whole tiles by itself: CUDA's tensor map. Expressions, of the fastest running dimension
+ * first; strides are in elements, that of the first dimension is 1. */
+struct tpat_rt_map {
+	struct tpat_rt_arg from; /* a pointer */
+	int32_t element_bytes, rank;
+	int32_t dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
+	int32_t box[TPAT_RT_MAP_RANK]; /* a tile's extents; the first is 128 bytes long */
+};
+/* The same at run time. */
+struct tpat_rt_map_values {
+	const void *from;
+	int32_t element_bytes, rank;
+	int64_t dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
+	int32_t box[TPAT_RT_MAP_RANK];
+};
+
 struct tpat_rt_kernel {
 	const char *name;                     /* of the function in the module */
 	const struct tpat_rt_arg *arg;
@@ -96,6 +115,8 @@ struct tpat_rt_kernel {
 	int32_t shared_bytes;                 /* of dynamic shared memory, constant */
 	int32_t guard;                        /* expression that must be nonzero for this kernel to fit, or -1: always */
 	int32_t arch;                         /* the one whose compiled code it needs, 90 for sm_90; 0: any */
+	const struct tpat_rt_map *map;        /* tensor maps, the last arguments */
+	int32_t maps;
 };
 
 /* One step of a plugin: the first of its kernels whose guard holds and whose architecture was loaded is launched (the last one
@@ -163,6 +184,8 @@ struct tpat_rt_device {
 	void (*release)(void *user, int device, void *pointer);
 	/* Whether code that `load` gave is that of an architecture (kernels for it alone run). May be null: of every one. */
 	int (*is_arch)(void *user, void *module, int32_t arch);
+	/* A tensor map as kernels take it, into `out`. May be null where they take none. */
+	int (*map)(void *user, const struct tpat_rt_map_values *values, void *out, char why[256]);
 };
 
 /* The struct is copied; null: back to CUDA. Not to be called while a plugin of the library is in use. */

@@ -21,7 +21,7 @@
 
 TPAT_FN u32 shared_address(const void *p)
 {
-#if TPAT_ARCH
+#if TPAT_ARCH >= 700
 	return (u32)__cvta_generic_to_shared(p);
 #else
 	return (u32)(size_t)p;
@@ -193,6 +193,132 @@ template <class S, int M, int N> TPAT_FN void wgmma_done(mma_sum<S> (&sum)[M][N]
 #else
 	(void)sum;
 #endif
+}
+
+/* ---- Tiles by the copy engine ------------------------------------------------------------------------------------ */
+
+/* A tensor whose tiles are copied by one thread's call each, beside everything else. Made by whoever launches the kernel. */
+struct __align__(64) tensor_map { u64 word[16]; };
+
+/* A barrier in shared memory: a phase of it is over when all have arrived, and all bytes that were expected. */
+TPAT_FN void barrier_new(u64 *barrier, int arrivals)
+{
+#ifdef TPAT_EMULATOR
+	emulator_barrier_new((uint64_t *)barrier, arrivals);
+#elif TPAT_ARCH >= 900
+	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
+#endif
+}
+
+/* Returns when the phase of that parity is over; of the phase before the first one, too, whose parity is 1. */
+TPAT_FN void barrier_wait(u64 *barrier, int parity)
+{
+#ifdef TPAT_EMULATOR
+	emulator_barrier_wait((const uint64_t *)barrier, parity);
+#elif TPAT_ARCH >= 900
+	asm volatile("{ .reg .pred p;\n"
+		     "again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+		     "@!p bra again; }" :: "r"(shared_address(barrier)), "r"(parity) : "memory");
+#endif
+}
+
+TPAT_FN void barrier_arrive(u64 *barrier)
+{
+#ifdef TPAT_EMULATOR
+	emulator_barrier_change((uint64_t *)barrier, 1, 0);
+#elif TPAT_ARCH >= 900
+	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(shared_address(barrier)) : "memory");
+#endif
+}
+
+TPAT_FN void barrier_arrive_expecting(u64 *barrier, int bytes)
+{
+#ifdef TPAT_EMULATOR
+	emulator_barrier_change((uint64_t *)barrier, 1, bytes);
+#elif TPAT_ARCH >= 900
+	asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(barrier)), "r"(bytes)
+		     : "memory");
+#endif
+}
+
+/* Copies 128 bytes a row of the tensor, from the element at these coordinates on (the fastest running dimension's first); zeros
+ * where there is no tensor. The bytes arrive at the barrier. */
+template <int RANK>
+TPAT_FN void panel_load(void *to, const tensor_map &map, u64 *barrier, int x0, int x1, int x2, int x3, int x4)
+{
+#ifdef TPAT_EMULATOR
+	const int at[5] = { x0, x1, x2, x3, x4 };
+	emulator_tile_load((char *)to, &map, (uint64_t *)barrier, at);
+#elif TPAT_ARCH >= 900
+	const u32 here = shared_address(to), over = shared_address(barrier);
+#define TPAT_PANEL(rank, coordinates, ...)                                                                           \
+	asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "    \
+		     "[%1, {" coordinates "}], [%2];" :: "r"(here), "l"(&map), "r"(over), __VA_ARGS__ : "memory")
+	if constexpr (RANK == 2)
+		TPAT_PANEL(2, "%3, %4", "r"(x0), "r"(x1));
+	else if constexpr (RANK == 3)
+		TPAT_PANEL(3, "%3, %4, %5", "r"(x0), "r"(x1), "r"(x2));
+	else if constexpr (RANK == 4)
+		TPAT_PANEL(4, "%3, %4, %5, %6", "r"(x0), "r"(x1), "r"(x2), "r"(x3));
+	else
+		TPAT_PANEL(5, "%3, %4, %5, %6, %7", "r"(x0), "r"(x1), "r"(x2), "r"(x3), "r"(x4));
+#undef TPAT_PANEL
+#endif
+}
+
+/* Tiles go round: turn after turn the next of SLOTS places is filled by one thread and read by warps. */
+template <int SLOTS> struct tile_ring {
+	u64 full[SLOTS], free[SLOTS];
+
+	/* By all threads, with a __syncthreads() behind it. */
+	TPAT_FN void begin(int warps)
+	{
+#ifdef TPAT_EMULATOR
+		warps *= 32; /* there, lanes go on one by one */
+#endif
+		if (block_thread() == 0)
+			for (int i = 0; i < SLOTS; i++) {
+				barrier_new(&full[i], 1);
+				barrier_new(&free[i], warps);
+			}
+#if TPAT_ARCH >= 900
+		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+		wgmma_see();
+	}
+	/* Who fills: waits for the place, and says how many bytes will come. */
+	TPAT_FN void fill(int turn, int bytes)
+	{
+		barrier_wait(&free[turn % SLOTS], 1 - turn / SLOTS % 2);
+		barrier_arrive_expecting(&full[turn % SLOTS], bytes);
+	}
+	/* Who reads: waits for the tiles; has read them. */
+	TPAT_FN void wait(int turn) { barrier_wait(&full[turn % SLOTS], turn / SLOTS % 2); }
+	TPAT_FN void done(int turn)
+	{
+#ifdef TPAT_EMULATOR
+		barrier_arrive(&free[turn % SLOTS]);
+#else
+		if (warp_lane() == 0)
+			barrier_arrive(&free[turn % SLOTS]);
+#endif
+	}
+};
+
+/* The tile whose first element is at these coordinates of the tensor. */
+template <int RANK, class T, int OUTER, bool TURNED>
+TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map, u64 *barrier, int x0, int x1, int x2 = 0, int x3 = 0,
+		       int x4 = 0)
+{
+#pragma unroll
+	for (int i = 0; i < tile.panels; i++)
+		panel_load<RANK>(&tile.panel[i], map, barrier, x0 + 64 * i, x1, x2, x3, x4);
+}
+
+/* N sums of a row of products, from number `first` on. */
+template <int N, class S, int ALL> TPAT_FN const mma_sum<S> (&sums_part(const mma_sum<S> (&sum)[ALL], int first))[N]
+{
+	return *(const mma_sum<S> (*)[N])(sum + first);
 }
 
 #undef TPAT_FN

@@ -68,6 +68,22 @@ static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin,
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
+/* Kernels in C are for no architecture; those in CUDA are compiled for the device's own. */
+static int is_arch(void *user, void *module, int32_t arch)
+{
+	const struct dev *d = ((struct state *)user)->dev;
+	(void)module;
+	return !d->props.arch || d->props.arch == arch;
+}
+
+static int tensor_map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
+{
+	struct dev *d = ((struct state *)user)->dev;
+	struct err e = { 0 };
+	int rc = d->tensor_map ? d->tensor_map(d, out, values, &e) : 0;
+	return rc < 0 ? tell(why, &e) : 0;
+}
+
 static int current(void *user, char why[256])
 {
 	(void)user, (void)why;
@@ -98,6 +114,8 @@ void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *fol
 		.load = load,
 		.upload = upload,
 		.launch = launch,
+		.is_arch = is_arch,
+		.map = tensor_map,
 		.current = current,
 		.unload = unload,
 		.release = release,

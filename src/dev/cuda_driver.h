@@ -39,6 +39,8 @@ enum { CU_FUNC_SHARED = 1, CU_FUNC_LOCAL = 3, CU_FUNC_REGISTERS = 4, CU_FUNC_MAX
 enum { CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1 };
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 
+enum { CU_MAP_U8 = 0, CU_MAP_U16 = 1, CU_MAP_SWIZZLE_128B = 3, CU_MAP_L2_256B = 3 }; /* of tensor maps */
+
 /* Name in the struct, name in the library, parameters. All give 0 or an error's number. */
 #define CU_ENTRIES(X)                                                                                                  \
 	X(init, cuInit, (unsigned flags))                                                                              \
@@ -78,6 +80,10 @@ enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 	X(graph_launch, cuGraphLaunch, (cu_graph_exec x, cu_stream s))                                                 \
 	X(graph_exec_free, cuGraphExecDestroy, (cu_graph_exec x))                                                      \
 	X(graph_free, cuGraphDestroy, (cu_graph g))                                                                    \
+	X(map_encode, cuTensorMapEncodeTiled,                                                                          \
+	  (void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,                        \
+	   const unsigned long long *stride, const unsigned *box, const unsigned *step, int interleave, int swizzle,   \
+	   int promotion, int fill))                                                                                   \
 	X(error_name, cuGetErrorName, (int error, const char **text))                                                  \
 	X(error_text, cuGetErrorString, (int error, const char **text))
 

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "tpat/tpat_rt.h"
 
 /* What a schedule and the cost model may ask about the device. Where a device has no such thing: 0. */
 struct dev_props {
@@ -85,6 +86,9 @@ struct dev {
 	int (*capture_end)(struct dev *d, struct dev_graph **out, struct err *e);
 	int (*graph_launch)(struct dev *d, struct dev_graph *g, struct err *e);
 	void (*graph_free)(struct dev *d, struct dev_graph *g);
+
+	/* (optional) A tensor map as kernels take it, TPAT_RT_MAP_BYTES at a multiple of 64. */
+	int (*tensor_map)(struct dev *d, void *out, const struct tpat_rt_map_values *v, struct err *e);
 
 	/* (optional) Registers a thread, bytes of local memory (spills) a thread, static shared bytes a block. */
 	int (*kernel_use)(struct dev *d, struct dev_kernel *k, int *registers, int *local_bytes, int *shared_bytes,

@@ -185,6 +185,26 @@ static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], c
 	return dev_driver_check(rc, what, e);
 }
 
+static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values *v, struct err *e)
+{
+	struct gpu *g;
+	const struct cuda_driver *cu = enter(d, &g);
+	unsigned long long dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
+	unsigned box[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
+	if (!cu->map_encode)
+		return err_set(e, ERR_DEVICE, "The CUDA driver is too old for tensor maps (12.0 or newer is needed).");
+	for (int i = 0; i < v->rank; i++) {
+		dim[i] = (unsigned long long)v->dim[i];
+		box[i] = (unsigned)v->box[i];
+		step[i] = 1;
+		if (i > 0)
+			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
+	}
+	int rc = cu->map_encode(out, v->element_bytes == 1 ? CU_MAP_U8 : CU_MAP_U16, (unsigned)v->rank, v->from, dim, stride, box,
+	                        step, 0, CU_MAP_SWIZZLE_128B, CU_MAP_L2_256B, 0);
+	return dev_driver_check(rc, "A tensor map cannot be made", e);
+}
+
 /* ---- Memory ---- */
 
 static int alloc(struct dev *d, void **out, size_t bytes, struct err *e)
@@ -429,6 +449,7 @@ int dev_cuda_open(struct dev **out, int index, const char *device_header, struct
 		.graph_launch = graph_launch,
 		.graph_free = graph_free,
 		.kernel_use = kernel_use,
+		.tensor_map = tensor_map,
 		.close = close_cuda,
 	};
 	int rc = open_gpu(g, index, e);

@@ -334,6 +334,8 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 	}
 	vec_each (n, &k->symbols)
 		str_printf(out, ", %s %s", gen_type(&g, TYPE_INDEX), gen_symbol(&g, *n));
+	vec_each (m, &k->maps)
+		str_printf(out, ", const __grid_constant__ tensor_map %s", m->name);
 	str_add(out, ")\n{\n");
 	if (k->shared_bytes)
 		str_add(out, "\textern __shared__ __align__(1024) uint4 shared_memory[];\n");

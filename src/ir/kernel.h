@@ -70,12 +70,23 @@ struct ir_block {
 #define IR_THREAD "threadIdx.x"
 #define IR_BLOCK "blockIdx.x"
 
+/* A tensor from which the GPU copies whole tiles by itself: see tpat_rt_map in tpat_rt.h. */
+enum { IR_MAP_RANK = 5 };
+struct ir_tensor_map {
+	const char *name;
+	const struct ir_buffer *buf;
+	int rank;
+	expr dim[IR_MAP_RANK], stride[IR_MAP_RANK]; /* over symbols; the fastest running dimension first */
+	int box[IR_MAP_RANK];
+};
+
 struct ir_kernel {
 	const char *name;          /* of the function */
 	const char *about;         /* lines of comment: the stage's text and the schedule */
 	const char *rule, *params; /* the decision: rule name and version, parameters as text */
 	struct { VEC(const struct ir_buffer *); } buffers; /* pointer arguments, in order; flat views (rank 1) */
 	struct { VEC(const char *); } symbols;             /* then the extents that it uses, in order */
+	struct { VEC(struct ir_tensor_map); } maps;        /* then tensor maps */
 	struct { VEC(const struct ir_buffer *); } written; /* those that are not const */
 	struct { VEC(const struct ir_buffer *); } exchanged; /* those written that the kernel also reads */
 	struct { VEC(const struct ir_buffer *); } shared;  /* no arguments, but arrays that the threads of a block share */

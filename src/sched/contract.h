@@ -53,9 +53,17 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
                      expr fits);
 /* With vectors and, where it must be, without: all that rule contract makes. */
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice);
+/* The tensor map of an operand's tiles, and where a tile is in it; false where it is none. `at`: out's axes of the dimensions
+ * behind the first two. */
+bool contract_map(struct ir_tensor_map *m, int at[IR_MAP_RANK], const struct contract *c, int side);
 /* The same by warpgroups (sm_90 alone), with vectors. */
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice);
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                          const struct sched_choice *choice, expr fits);
+/* And by warpgroups to which one more warp brings the tiles, for operands that have tensor maps. */
+struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice);
+int contract_ring_bytes(const struct contract_shape *s); /* of shared memory */
+void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, expr fits);
 
 #endif

@@ -135,7 +135,7 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
 		.shape = contract_shape(c, choice), .fast = fits != NULL
 	};
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);
-	contract_declare_place(&k, &kernel->body, true);
+	contract_declare_place(&k, &kernel->body, var(&k, IR_BLOCK, contract_tiles(&k)), true);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, "right_tile");
 	contract_finish(&k, plan, step, kernel, fits);

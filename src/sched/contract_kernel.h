@@ -1,6 +1,6 @@
 /* Inside the contract rules: the parts that kernels of contractions are put together from. contract_place.c: where a block's
  * tile is, and its elements on one processor; contract_load.c: tiles of operands; contract_emit.c: the products;
- * contract_wide.c: the products by warpgroups; contract_store.c: what is made of their sums. */
+ * contract_wide.c, contract_ring.c: those of warpgroups; contract_store.c: what is made of their sums. */
 #ifndef TPAT_SCHED_CONTRACT_KERNEL_H
 #define TPAT_SCHED_CONTRACT_KERNEL_H
 
@@ -18,6 +18,7 @@ struct contract_kernel {
 	const char *header;         /* that has the functions called */
 	bool fast;                  /* with vectors */
 	bool wide;                  /* tiles are those of warpgroups */
+	int store_columns;          /* not 0: so many of a warp's sums go through shared memory at a time, which is theirs alone */
 	expr axis[2 * IR_MAX_RANK]; /* values of axes, where they are known */
 	expr all;                   /* an element's sum */
 	const char *made[CONTRACT_STAGES];
@@ -58,12 +59,19 @@ static inline bool divides(expr extent, int tile)
 void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
                             const bool *used);
 void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used);
-/* Where the block's tile begins; with `warps`, a warp's part of it. */
-void contract_declare_place(struct contract_kernel *k, struct ir_block *b, bool warps);
+/* How many tiles there are; where tile `block` begins; with `warps`, a warp's part of it. */
+expr contract_tiles(const struct contract_kernel *k);
+void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps);
+/* A block's tiles, where there are so many blocks: a loop over them, or the one; their places are declared. */
+struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks);
+/* A warp's part in a warpgroup's. */
+void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b);
+void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b);
+void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b);
 /* The kernel of what was put together. */
 void contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits);
 /* The block's elements, one after the other. */
-void contract_serial_block(struct contract_kernel *k, struct ir_block *b);
+void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks);
 
 /* Operands: by their side, 0 the left one. */
 extern const char *const contract_side_name[2];

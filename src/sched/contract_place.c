@@ -30,13 +30,20 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 }
 
 /* Where the block's tile begins; a warp's part of it. */
-void contract_declare_place(struct contract_kernel *k, struct ir_block *b, bool warps)
+expr contract_tiles(const struct contract_kernel *k)
+{
+	const struct contract *c = k->c;
+	return ir_binary(IR_MUL, c->extent[CONTRACT_BATCH],
+	                 ir_binary(IR_MUL, ceil_div(k->p, c->extent[CONTRACT_ROW], k->shape.rows),
+	                           ceil_div(k->p, c->extent[CONTRACT_COLUMN], k->shape.columns)));
+}
+
+void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps)
 {
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
 	expr across = ceil_div(k->p, c->extent[CONTRACT_COLUMN], s->columns);
 	expr down = ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows), each = ir_binary(IR_MUL, across, down);
-	expr block = var(k, IR_BLOCK, ir_binary(IR_MUL, c->extent[CONTRACT_BATCH], each));
 	expr in_batch = ir_binary(IR_MOD, block, each), row = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down);
 	expr column = ir_binary(IR_MOD, block, across);
 	expr warp = ir_binary(IR_FLOORDIV, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
@@ -78,14 +85,26 @@ static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *
 	return emit_for(k->p, b, name, first, ir_binary(IR_MIN, k->c->extent[g], plus(first, index_(k, size))), index_(k, 1));
 }
 
-void contract_serial_block(struct contract_kernel *k, struct ir_block *b)
+struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks)
+{
+	expr tiles = contract_tiles(k);
+	if (blocks == tiles) {
+		contract_declare_place(k, b, var(k, IR_BLOCK, tiles), false);
+		return b;
+	}
+	b = emit_for(k->p, b, "number", var(k, IR_BLOCK, blocks), tiles, blocks);
+	contract_declare_place(k, b, var(k, "number", tiles), false);
+	return b;
+}
+
+void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
 	bool used[2 * IR_MAX_RANK] = { false }, all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
-	contract_declare_place(k, b, false);
+	b = contract_each_tile(k, b, blocks);
 	struct ir_block *in = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, "first_row");
 	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
 	in = serial_loop(k, in, "column", CONTRACT_COLUMN, k->shape.columns, "first_column");
@@ -100,7 +119,6 @@ void contract_serial_block(struct contract_kernel *k, struct ir_block *b)
 	contract_make_element(k, in, 1);
 }
 
-
 void contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits)
 {
 	const struct contract *c = k->c;
@@ -108,11 +126,10 @@ void contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_
 	struct contract_kernel serial = { .c = c, .p = k->p, .shape = *s };
 	struct str about = str_new(k->p->arena);
 	kernel->threads = s->threads;
-	kernel->blocks = ir_binary(IR_MUL, c->extent[CONTRACT_BATCH],
-	                           ir_binary(IR_MUL, ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows),
-	                                     ceil_div(k->p, c->extent[CONTRACT_COLUMN], s->columns)));
+	if (!kernel->blocks)
+		kernel->blocks = contract_tiles(k);
 	kernel->guard = fits && !ir_is_int(fits, 1) ? fits : NULL;
-	contract_serial_block(&serial, &kernel->serial);
+	contract_serial_block(&serial, &kernel->serial, kernel->blocks);
 	kernel_finish(plan, step, kernel, c->s);
 	for (int i = 0; i < c->stages; i++)
 		ir_print_stage(&about, c->made[i]);

@@ -177,29 +177,37 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	int width = k->fast ? c->width : 1, pieces = s->warp_columns / width;
+	int columns = k->store_columns ? k->store_columns : s->warp_columns;
+	int width = k->fast ? c->width : 1, pieces = columns / width;
 	expr lane = ir_binary(IR_MOD, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
 	int parts = s->warp_rows / part_rows(k), all = part_rows(k) * pieces;
 	bool plain = c->plain;
 	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces), inside;
 	if (contract_has_zeros(k))
 		take_zeros(k, b);
-	emit_comment(p, b, "all products are summed up: the tiles' memory is free");
-	emit_invoke(p, b, "copy_wait<0>", k->header);
-	emit(p, b, IR_SYNC);
+	if (!k->store_columns) {
+		emit_comment(p, b, "all products are summed up: the tiles' memory is free");
+		emit_invoke(p, b, "copy_wait<0>", k->header);
+		emit(p, b, IR_SYNC);
+	}
 	struct ir_block *in = unrolled(k, b, "part", 0, parts, 1);
 	expr part = var(k, "part", index_(k, parts));
+	if (k->store_columns)
+		in = unrolled(k, in, "across", 0, s->warp_columns, columns);
 	const char *put = plain ? text(k, "fma_put<%s>", contract_is_turned(k, 1)) : "sums_put";
 	struct ir_stmt *call = emit_invoke(p, in, put, k->header);
 	add_text(p, call, shared);
-	add_text(p, call, "sum[part]");
+	add_text(p, call, k->store_columns ? text(k, "sums_part<%d>(sum[part], across / 8)", columns / 8) : "sum[part]");
 	in = emit_for(p, in, "piece", lane, index_(k, all), index_(k, WARP));
 	expr row = ir_binary(IR_FLOORDIV, piece, across);
 	expr column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width));
 	emit_constant(p, in, "row",
 	              plus(plus(var(k, "first_row", NULL), var(k, "warp_row", NULL)), part_row(k, part, row)),
 	              NULL);
-	emit_constant(p, in, "column", plus(plus(var(k, "first_column", NULL), var(k, "warp_column", NULL)), column), NULL);
+	expr first = plus(var(k, "first_column", NULL), var(k, "warp_column", NULL));
+	if (k->store_columns)
+		first = plus(first, var(k, "across", index_(k, s->warp_columns)));
+	emit_constant(p, in, "column", plus(first, column), NULL);
 	inside = ir_int(p->pool, TYPE_BOOL, 1);
 	if (!divides(c->extent[CONTRACT_ROW], s->rows))
 		inside = ir_binary(IR_LT, var(k, "row", NULL), c->extent[CONTRACT_ROW]);
@@ -210,7 +218,7 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	array->name = "sums";
 	array->type = c->s->value->type;
 	array->width = width;
-	call = emit_invoke(p, in, text(k, "%s_get<%d>", plain ? "fma" : "sums", s->warp_columns), k->header);
+	call = emit_invoke(p, in, text(k, "%s_get<%d>", plain ? "fma" : "sums", columns), k->header);
 	add_text(p, call, "sums");
 	add_text(p, call, shared);
 	add_value(p, call, row);

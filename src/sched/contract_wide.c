@@ -20,7 +20,7 @@ struct contract_shape contract_wide_shape(const struct contract *c, const struct
 	return s;
 }
 
-static void declare_warps(struct contract_kernel *k, struct ir_block *b)
+void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
 	expr thread = var(k, IR_THREAD, index_(k, s->threads));
@@ -32,7 +32,7 @@ static void declare_warps(struct contract_kernel *k, struct ir_block *b)
 }
 
 /* sum = or += the tiles in the slot. */
-static void multiply(struct contract_kernel *k, struct ir_block *b)
+void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
@@ -50,7 +50,7 @@ static void multiply(struct contract_kernel *k, struct ir_block *b)
 	emit_invoke(p, b, "wgmma_commit", k->header);
 }
 
-static void declare_tiles(struct contract_kernel *k, struct ir_block *b)
+void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b)
 {
 	const char *from = "shared_memory";
 	for (int side = 0; side < 2; side++) {
@@ -66,7 +66,7 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	int before = s->slots - 2;
-	declare_tiles(k, b);
+	contract_declare_wide_tiles(k, b);
 	contract_begin_loads(k, b);
 	emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)), text(k, "sum[%d][%d]", s->parts, s->warp_columns / 8));
 
@@ -84,7 +84,7 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	emit_invoke(p, in, text(k, "copy_wait<%d>", before - 1), k->header);
 	emit_invoke(p, in, "wgmma_see", k->header);
 	emit(p, in, IR_SYNC);
-	multiply(k, in);
+	contract_multiply_wide(k, in);
 	expr later = plus(from, index_(k, (int64_t)s->depth * before));
 	more = emit_if(p, in, ir_binary(IR_LT, later, k->c->depth));
 	for (int side = 0; side < 2; side++)
@@ -108,8 +108,8 @@ void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	fits = ir_binary(IR_AND, fits, ir_binary(IR_LT, index_(&k, 0), c->depth));
 	kernel->arch = WIDE_ARCH;
 	kernel->shared_bytes = k.shape.slots * (k.shape.rows + k.shape.columns) * 128;
-	contract_declare_place(&k, &kernel->body, false);
-	declare_warps(&k, &kernel->body);
+	contract_declare_place(&k, &kernel->body, var(&k, IR_BLOCK, contract_tiles(&k)), false);
+	contract_declare_group_rows(&k, &kernel->body);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, "shared_memory");
 	contract_finish(&k, plan, step, kernel, fits);

@@ -1,5 +1,6 @@
 /* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
- * each operand are in shared memory at the same time. Other GPUs that the code is compiled for run what rule contract would
+ * each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a warp of theirs has copied;
+ * 0: one a tile, and all of its threads copy. Other GPUs that the code is compiled for run what rule contract would
  * make. See contract.h. */
 #include "sched/contract.h"
 
@@ -32,11 +33,19 @@ static int span(const struct ir_program *p, const struct ir_stage *s)
 	return matches(&c, p, s) ? c.stages : 1;
 }
 
+/* Whether tiles of both operands have tensor maps. */
+static bool has_maps(const struct contract *c)
+{
+	struct ir_tensor_map m;
+	int at[IR_MAP_RANK];
+	return contract_map(&m, at, c, 0) && contract_map(&m, at, c, 1);
+}
+
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 128, 3 }, { 128, 128, 6 }, { 128, 64, 4 },
-		                       { 128, 64, 8 },  { 64, 256, 4 },  { 64, 128, 4 },  { 64, 128, 8 },  { 64, 64, 8 } };
+	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 128, 6 }, { 128, 64, 8 }, { 128, 64, 4 },
+		                       { 64, 256, 4 },  { 64, 128, 8 },  { 64, 128, 4 },  { 64, 64, 8 } };
 	enum { TILES = sizeof tile / sizeof *tile };
 	struct contract c;
 	int n = 0;
@@ -46,7 +55,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
-			out[n++] = (struct sched_choice){ &sched_contract_wide, { tile[i][0], tile[i][1], tile[i][2] } };
+			out[n++] = (struct sched_choice){ &sched_contract_wide,
+				                          { tile[i][0], tile[i][1], tile[i][2], has_maps(&c) ? t->processors : 0 } };
 	}
 	return n;
 }
@@ -60,7 +70,10 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	const struct sched_choice other = { &sched_contract, { rows, 64, depth } };
 	struct ir_step *step = step_new(plan);
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
-	contract_wide_kernel(plan, step, &c, choice, fits);
+	if (choice->param[3])
+		contract_ring_kernel(plan, step, &c, choice, fits);
+	else
+		contract_wide_kernel(plan, step, &c, choice, fits);
 	contract_kernels(plan, step, &c, &other);
 }
 
@@ -105,7 +118,7 @@ const struct sched_rule sched_contract_wide = {
 	.name = "contract_wide",
 	.version = 1,
 	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory",
-	.params = { "rows", "columns", "slots" },
+	.params = { "rows", "columns", "slots", "blocks" },
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,

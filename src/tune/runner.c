@@ -322,8 +322,9 @@ static int launch(struct tune_runner *r, const struct step *s, int copy, struct 
 	void *args[MAX_ARGS], *pointer[MAX_ARGS];
 	int64_t wide[MAX_ARGS];
 	int32_t narrow[MAX_ARGS];
+	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
 	int n = 0;
-	if (k->buffers.n + k->symbols.n > MAX_ARGS)
+	if (k->buffers.n + k->symbols.n + k->maps.n > MAX_ARGS)
 		return err_set(e, ERR_UNSUPPORTED, "Kernel %s has more than %d arguments.", k->name, MAX_ARGS);
 	vec_each (b, &k->buffers) {
 		pointer[n] = memory_of(r, copy, r->plan->program->buffers.at[(*b)->id]);
@@ -336,6 +337,19 @@ static int launch(struct tune_runner *r, const struct step *s, int copy, struct 
 		narrow[n] = (int32_t)wide[n];
 		args[n] = k->index64 ? (void *)&wide[n] : (void *)&narrow[n];
 		n++;
+	}
+	for (int i = 0; i < k->maps.n; i++) {
+		const struct ir_tensor_map *m = &k->maps.at[i];
+		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank };
+		v.from = memory_of(r, copy, r->plan->program->buffers.at[m->buf->id]);
+		for (int d = 0; d < m->rank; d++) {
+			TRY(evaluate(r, m->dim[d], &v.dim[d], e));
+			TRY(evaluate(r, m->stride[d], &v.stride[d], e));
+			v.box[d] = m->box[d];
+		}
+		if (r->dev->tensor_map)
+			TRY(r->dev->tensor_map(r->dev, map[i], &v, e));
+		args[n++] = map[i];
 	}
 	return r->dev->launch(r->dev, s->function, s->grid, s->block, k->shared_bytes, args, e);
 }

@@ -64,6 +64,9 @@ char *emulator_rewrite(const struct emulator_text *text, int number, struct aren
 int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
                     const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e);
 
+/* A tensor map as kernels take it here, TPAT_RT_MAP_BYTES. */
+void emulator_tensor_map(void *out, const struct tpat_rt_map_values *values);
+
 /* ---- The plugin runtime's device ---- */
 /* The .cu text of a plugin, or null when there is none by that name. */
 typedef const char *(*emulator_lookup)(void *user, const char *plugin);

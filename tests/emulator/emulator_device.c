@@ -72,6 +72,23 @@ static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin,
 	return rc < 0 ? explain(&e, why) : 0;
 }
 
+void emulator_tensor_map(void *out, const struct tpat_rt_map_values *values)
+{
+	struct emulator_map m = { .from = values->from, .element_bytes = values->element_bytes, .rank = values->rank };
+	memcpy(m.dim, values->dim, sizeof m.dim);
+	memcpy(m.stride, values->stride, sizeof m.stride);
+	memcpy(m.box, values->box, sizeof m.box);
+	memset(out, 0, TPAT_RT_MAP_BYTES);
+	memcpy(out, &m, sizeof m);
+}
+
+static int map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
+{
+	(void)user, (void)why;
+	emulator_tensor_map(out, values);
+	return 0;
+}
+
 static int current(void *user, char why[256])
 {
 	(void)user;
@@ -91,7 +108,8 @@ void emulator_device(struct tpat_rt_device *out, emulator_lookup lookup, void *u
 		                        .load = load,
 		                        .upload = upload,
 		                        .launch = launch,
-		                        .current = current };
+		                        .current = current,
+		                        .map = map };
 }
 
 void emulator_device_close(struct tpat_rt_device *out)

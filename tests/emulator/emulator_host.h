@@ -15,6 +15,14 @@ struct emulator_index {
 	unsigned block_id;
 };
 
+/* A tensor from which tiles are copied. */
+struct emulator_map {
+	const char *from;
+	int element_bytes, rank;
+	int64_t dim[5], stride[5];
+	int box[5];
+};
+
 enum emulator_exchange {
 	EMULATOR_SHUFFLE,
 	EMULATOR_SHUFFLE_UP,
@@ -36,6 +44,9 @@ struct emulator_host {
 	int (*barrier)(int vote, int value, const char *file, int line);
 	uint64_t (*exchange)(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file, int line);
 	unsigned (*active_lanes)(void);
+	/* Waits until the word is something else; what any thread did before now comes before what any does from now on. */
+	void (*until_not)(const uint64_t *word, uint64_t value, const char *file, int line);
+	void (*order)(void);
 	void *(*shared)(int id, size_t bytes, const char *name);
 	void *(*dynamic_shared)(const char *name);
 	void (*argument)(const void *p, int number); /* a pointer among the kernel's arguments */

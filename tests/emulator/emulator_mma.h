@@ -86,4 +86,48 @@ static inline EMULATOR_RAW void emulator_copy_wait(unsigned newest)
 	c->n = left;
 }
 
+/* ---- Barriers that count arrivals and bytes: a word with the phases that are over, the bytes that are missing, the arrivals
+ * that are missing, and how many these are. ---- */
+static inline EMULATOR_RAW void emulator_barrier_change(uint64_t *word, int64_t arrivals, int64_t bytes)
+{
+	*word = *word + ((uint64_t)bytes << 24) - ((uint64_t)arrivals << 12);
+	if ((*word >> 12 & 0xfffffffff) == 0) {
+		*word += ((uint64_t)1 << 60) + ((*word & 0xfff) << 12);
+		emulator_host.order();
+	}
+}
+
+static inline EMULATOR_RAW void emulator_barrier_new(uint64_t *word, int arrivals)
+{
+	*word = (uint64_t)arrivals << 12 | (uint64_t)arrivals;
+}
+
+static inline EMULATOR_RAW void emulator_barrier_wait(const uint64_t *word, int parity)
+{
+	while ((int)(*word >> 60 & 1) == parity)
+		emulator_host.until_not(word, *word, __FILE__, __LINE__);
+}
+
+/* A tile, in rows of 128 bytes whose 16-byte pieces change places; zeros outside of the tensor. */
+static inline EMULATOR_RAW void emulator_tile_load(char *to, const void *map, uint64_t *barrier, const int *at)
+{
+	const struct emulator_map *m = (const struct emulator_map *)map;
+	const int n = m->element_bytes, rows = m->rank > 1 ? m->box[1] : 1;
+	for (int r = 0; r < rows; r++)
+		for (int c = 0; c < m->box[0]; c++) {
+			char element[8] = { 0 };
+			int64_t place = 0;
+			bool inside = true;
+			for (int d = 0; d < m->rank; d++) {
+				const int64_t x = at[d] + (d == 0 ? c : d == 1 ? r : 0);
+				inside = inside && x >= 0 && x < m->dim[d];
+				place += x * m->stride[d];
+			}
+			if (inside)
+				emulator_load(element, m->from + place * n, n);
+			emulator_store(to + r * 128 + (c * n / 16 ^ r % 8) * 16 + c * n % 16, element, n);
+		}
+	emulator_barrier_change(barrier, 0, -(int64_t)rows * m->box[0] * n);
+}
+
 #endif

@@ -11,7 +11,7 @@
 #include "emulator_switch.h"
 
 enum { THREADS = 1024, STACK = 128 << 10, GUARD = 4096 };
-enum state { READY, AT_BARRIER, AT_WARP, GONE };
+enum state { READY, AT_BARRIER, AT_WARP, AT_WORD, GONE };
 
 struct fibre {
 	void *sp;
@@ -23,6 +23,7 @@ struct fibre {
 	int kind, lane, width;
 	unsigned mask;
 	uint64_t value, result;
+	const uint64_t *word; /* AT_WORD: until it is not `value` */
 };
 
 struct emulator_now emulator_now;
@@ -278,7 +279,34 @@ ON_FIBRE static unsigned active_lanes(void)
 	return live_lanes(emulator_now.thread / 32);
 }
 
+/* ---- Words that another thread changes ---- */
+
+ON_FIBRE static void until_not(const uint64_t *word, uint64_t value, const char *file, int line)
+{
+	struct fibre *f = &run.fibre[emulator_now.thread];
+	emulator_settle();
+	if (!emulator_now.kernel->fibres)
+		emulator_fail("waits for a word, which the emulator did not find in its text (%s:%d)", file, line);
+	f->word = word;
+	f->value = value;
+	f->file = file;
+	f->line = line;
+	f->state = AT_WORD;
+	suspend();
+}
+
+ON_FIBRE static void order(void)
+{
+	emulator_settle();
+	emulator_now.epoch++;
+}
+
 /* ---- Blocks ---- */
+
+static const char *what_state(enum state s)
+{
+	return s == AT_BARRIER ? "barrier" : s == AT_WORD ? "word" : "warp exchange";
+}
 
 /* All wait, but not for the same. */
 static void report_divergence(void)
@@ -295,8 +323,7 @@ static void report_divergence(void)
 		char text[512];
 		snprintf(text, sizeof text,
 		         "waits forever at the %s in %s:%d, as thread number %d is at the %s in %s:%d",
-		         f->state == AT_BARRIER ? "barrier" : "warp exchange", f->file, f->line, first,
-		         g->state == AT_BARRIER ? "barrier" : "warp exchange", g->file, g->line);
+		         what_state(f->state), f->file, f->line, first, what_state(g->state), g->file, g->line);
 		set_thread(t);
 		describe(text);
 		return;
@@ -329,11 +356,15 @@ static void run_block(void)
 		run.fibre[t].state = READY;
 	while (run.alive && !run.failed) {
 		bool ran = false;
-		for (int t = 0; t < run.threads && !run.failed; t++)
-			if (run.fibre[t].state == READY) {
+		for (int t = 0; t < run.threads && !run.failed; t++) {
+			struct fibre *f = &run.fibre[t];
+			if (f->state == AT_WORD && *f->word != f->value)
+				f->state = READY;
+			if (f->state == READY) {
 				ran = true;
 				resume(t);
 			}
+		}
 		if (run.failed)
 			return;
 		if (run.waiting && run.waiting == run.alive)
@@ -368,6 +399,8 @@ const struct emulator_host *emulator_host_table(struct err *e)
 		.barrier = barrier,
 		.exchange = exchange,
 		.active_lanes = active_lanes,
+		.until_not = until_not,
+		.order = order,
 		.shared = emulator_shared_memory,
 		.dynamic_shared = emulator_shared_dynamic,
 		.argument = emulator_check_argument,

@@ -79,7 +79,8 @@ static int launch(struct run *r, const struct ir_kernel *k)
 	int64_t values[64], blocks;
 	int32_t narrow[64];
 	int n = 0;
-	ck(k->buffers.n + k->symbols.n <= 64);
+	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
+	ck(k->buffers.n + k->symbols.n + k->maps.n <= 64);
 	vec_each (b, &k->buffers) {
 		pointers[n] = r->memory[(*b)->id];
 		args[n] = &pointers[n];
@@ -95,6 +96,17 @@ static int launch(struct run *r, const struct ir_kernel *k)
 	TRY(evaluate(r, k->blocks, &blocks));
 	if (blocks == 0)
 		return 0;
+	for (int i = 0; i < k->maps.n; i++) {
+		const struct ir_tensor_map *m = &k->maps.at[i];
+		struct tpat_rt_map_values v = { r->memory[m->buf->id], type_info(m->buf->type)->bits / 8, m->rank, { 0 }, { 0 }, { 0 } };
+		for (int d = 0; d < m->rank; d++) {
+			TRY(evaluate(r, m->dim[d], &v.dim[d]));
+			TRY(evaluate(r, m->stride[d], &v.stride[d]));
+			v.box[d] = m->box[d];
+		}
+		emulator_tensor_map(map[i], &v);
+		args[n++] = map[i];
+	}
 	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
 	return emulator_launch(r->module, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, r->err);
 }

@@ -34,7 +34,7 @@ static const struct tpat_rt_tensor double_x = { "x", 1, 2, dims_01, 0 }, double_
 static const struct tpat_rt_arg double_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
-static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0 };
+static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step double_step = { &double_kernel, 1 };
 static const char double_ptx[] =
         ".version 6.0\n.target sm_50\n.address_size 64\n"
@@ -75,8 +75,8 @@ static const struct tpat_rt_arg normalize_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                            { TPAT_RT_ARG_OUTPUT, 0 },
 	                                            { TPAT_RT_ARG_INT, 1 } };
 static const struct tpat_rt_kernel softmax_kernel[] = {
-	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0 },
-	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0 },
+	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0, NULL, 0 },
+	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0 },
 };
 static const struct tpat_rt_step softmax_step[] = { { &softmax_kernel[0], 1 }, { &softmax_kernel[1], 1 } };
 
@@ -122,8 +122,8 @@ static const struct tpat_rt_arg table_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 0 }
 };
 static const struct tpat_rt_kernel table_kernel[] = {
-	{ "add_table_even", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, 4, 0 },
-	{ "add_table_any", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, -1, 0 },
+	{ "add_table_even", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, 4, 0, NULL, 0 },
+	{ "add_table_any", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, -1, 0, NULL, 0 },
 };
 static const struct tpat_rt_step table_step = { table_kernel, 2 };
 #define TABLE_PTX(name)                                                                                                \
@@ -169,8 +169,8 @@ static const struct tpat_rt_arg repeat_arg[] = { { TPAT_RT_ARG_BUFFER, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
 static const struct tpat_rt_kernel repeat_kernel[] = {
-	{ "repeat_stage", repeat_stage_arg, 4, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0 },
-	{ "repeat", repeat_arg, 3, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0 },
+	{ "repeat_stage", repeat_stage_arg, 4, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 },
+	{ "repeat", repeat_arg, 3, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 },
 };
 static const struct tpat_rt_step repeat_step[] = { { &repeat_kernel[0], 1 }, { &repeat_kernel[1], 1 } };
 
@@ -242,7 +242,7 @@ static const struct tpat_rt_tensor find_x = { "x", 6, 1, dims_0, 0 },
 static const struct tpat_rt_arg find_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 1 }, { TPAT_RT_ARG_INT, 0 }
 };
-static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0 };
+static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step find_step = { &find_kernel, 1 };
 
 KERNEL(find_even)
@@ -258,7 +258,7 @@ KERNEL(find_even)
 
 /* HalveDouble: a type that TensorRT lacks. */
 static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
-static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0 };
+static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step halve_step = { &halve_kernel, 1 };
 
 KERNEL(halve_f64)

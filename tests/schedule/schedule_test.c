@@ -289,6 +289,18 @@ static int launch(struct run *r, const struct ir_kernel *k)
 	int64_t blocks = evaluate(k->blocks, r->shapes);
 	if (blocks == 0)
 		return 0;
+	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
+	for (int i = 0; i < k->maps.n; i++) {
+		const struct ir_tensor_map *m = &k->maps.at[i];
+		struct tpat_rt_map_values v = { r->memory[m->buf->id], type_info(m->buf->type)->bits / 8, m->rank, { 0 }, { 0 }, { 0 } };
+		for (int d = 0; d < m->rank; d++) {
+			v.dim[d] = evaluate(m->dim[d], r->shapes);
+			v.stride[d] = evaluate(m->stride[d], r->shapes);
+			v.box[d] = m->box[d];
+		}
+		emulator_tensor_map(map[i], &v);
+		args[n++] = map[i];
+	}
 	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
 	if (r->emulated)
 		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, (uint32_t)k->shared_bytes, args,

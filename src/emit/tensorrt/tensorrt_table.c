@@ -106,6 +106,11 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int i)
 	t->kernel_guard[i] = -1;
 	if (k->guard)
 		TRY(row_of(t, &t->kernel_guard[i], k->guard));
+	vec_each (m, &k->maps)
+		for (int d = 0; d < m->rank; d++) {
+			TRY(row_of(t, &row, m->dim[d]));
+			TRY(row_of(t, &row, m->stride[d]));
+		}
 	return 0;
 }
 
@@ -169,6 +174,14 @@ static int check_values(struct table *t)
 			const struct ir_kernel *k = (*step)->at[n];
 			TRY(check_launched(t, t->kernel_blocks[i], "the blocks of", k->name));
 			TRY(check_launched(t, t->kernel_guard[i], "the limits of", k->name));
+			vec_each (m, &k->maps)
+				for (int d = 0; d < m->rank; d++) {
+					int32_t dim, stride;
+					TRY(row_of(t, &dim, m->dim[d]));
+					TRY(row_of(t, &stride, m->stride[d]));
+					TRY(check_launched(t, dim, "the extents that tiles are taken from by", k->name));
+					TRY(check_launched(t, stride, "the strides of", k->name));
+				}
 			vec_each (name, &k->symbols) {
 				int32_t row;
 				TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
@@ -320,20 +333,54 @@ static int place(struct ir_buffer *const *list, int n, const struct ir_buffer *b
 	return -1;
 }
 
+static const char *pointer_text(struct table *t, const struct ir_buffer *view)
+{
+	const struct ir_buffer *b = t->program->buffers.at[view->id];
+	const char *kind = b->role == IR_INPUT ? "INPUT" : b->role == IR_OUTPUT ? "OUTPUT" : "BUFFER";
+	int index = b->role == IR_INPUT    ? place(t->program->inputs.at, t->program->inputs.n, b)
+	            : b->role == IR_OUTPUT ? place(t->program->outputs.at, t->program->outputs.n, b)
+	                                   : t->buffer[b->id] - 1;
+	ck(index >= 0);
+	return arena_printf(t->arena, "{ TPAT_RT_ARG_%s, %d }", kind, index);
+}
+
+static void put_rows(struct table *t, const expr *e, int n)
+{
+	str_add(t->out, ", {");
+	for (int i = 0; i < n; i++) {
+		int32_t row;
+		ck(row_of(t, &row, e[i]) == 0);
+		str_printf(t->out, "%s %" PRId32, i ? "," : "", row);
+	}
+	str_add(t->out, " }");
+}
+
+static void put_maps(struct table *t, const struct ir_kernel *k, int step, int number)
+{
+	if (!k->maps.n)
+		return;
+	str_printf(t->out, "static const struct tpat_rt_map %s_map_%d_%d[] = {\n", t->id, step, number);
+	vec_each (m, &k->maps) {
+		str_printf(t->out, "\t{ %s, %d, %d", pointer_text(t, m->buf), type_info(m->buf->type)->bits / 8, m->rank);
+		put_rows(t, m->dim, m->rank);
+		put_rows(t, m->stride, m->rank);
+		for (int i = 0; i < m->rank; i++)
+			str_printf(t->out, "%s%d", i ? ", " : ", { ", m->box[i]);
+		str_add(t->out, " } }, ");
+		put_comment(t->out, m->name);
+		str_add(t->out, "\n");
+	}
+	str_add(t->out, "};\n");
+}
+
 static void put_args(struct table *t, const struct ir_kernel *k, int step, int number)
 {
 	if (k->buffers.n + k->symbols.n == 0)
 		return;
 	str_printf(t->out, "static const struct tpat_rt_arg %s_arg_%d_%d[] = {\n", t->id, step, number);
 	vec_each (view, &k->buffers) {
-		const struct ir_buffer *b = t->program->buffers.at[(*view)->id];
-		const char *kind = b->role == IR_INPUT ? "INPUT" : b->role == IR_OUTPUT ? "OUTPUT" : "BUFFER";
-		int index = b->role == IR_INPUT    ? place(t->program->inputs.at, t->program->inputs.n, b)
-		            : b->role == IR_OUTPUT ? place(t->program->outputs.at, t->program->outputs.n, b)
-		                                   : t->buffer[b->id] - 1;
-		ck(index >= 0);
-		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %d }, ", kind, index);
-		put_comment(t->out, b->name);
+		str_printf(t->out, "\t%s, ", pointer_text(t, *view));
+		put_comment(t->out, (*view)->name);
 		str_add(t->out, "\n");
 	}
 	vec_each (name, &k->symbols) {
@@ -351,8 +398,10 @@ static void put_steps(struct table *t)
 	const struct ir_plan *plan = t->plugin->plan;
 	int i = 0;
 	for (int s = 0; s < plan->steps.n; s++)
-		for (int k = 0; k < plan->steps.at[s]->n; k++)
+		for (int k = 0; k < plan->steps.at[s]->n; k++) {
 			put_args(t, plan->steps.at[s]->at[k], s, k);
+			put_maps(t, plan->steps.at[s]->at[k], s, k);
+		}
 	if (plan->steps.n)
 		str_line(t->out, "/* Kernels; the first of a step whose guard is not 0 is launched. */");
 	for (int s = 0; s < plan->steps.n; s++) {
@@ -369,6 +418,8 @@ static void put_steps(struct table *t)
 			           t->kernel_blocks[i], t->one, t->one, x->threads);
 			if (x->shared_bytes)
 				str_printf(t->out, ", .shared_bytes = %d", x->shared_bytes);
+			if (x->maps.n)
+				str_printf(t->out, ", .map = %s_map_%d_%d, .maps = %d", t->id, s, k, x->maps.n);
 			if (x->arch)
 				str_printf(t->out, ", .arch = %d", x->arch);
 			str_printf(t->out, ", .guard = %" PRId32 " },\n", t->kernel_guard[i]);
