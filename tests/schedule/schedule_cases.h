@@ -188,6 +188,11 @@ static const struct schedule_case schedule_cases[] = {
 	  { "B=2 K=16 N=19", "B=1 K=9 N=3", "B=3 K=0 N=1" } },
 	{ "product_large", "(a: f16[70,40], b: f16[40,136]) -> (y: f16[70,136])\n"
 			   "  y: f16[70,136] = sum (i, j | r<40) f32(a[i, r]) * f32(b[r, j])\n", { "" } },
+	/* More steps than places for tiles; more tiles than blocks. */
+	{ "product_long", "(a: f16[70,600], b: f16[72,600]) -> (y: f16[70,72])\n"
+			  "  y: f16[70,72] = sum (i, j | r<600) f32(a[i, r]) * f32(b[j, r])\n", { "" } },
+	{ "product_many", "(a: bf16[140,8,16], b: bf16[140,16,8]) -> (y: bf16[140,8,8])\n"
+			  "  y: bf16[140,8,8] = sum (i, j, k | r<16) f32(a[i, j, r]) * f32(b[i, r, k])\n", { "" } },
 	{ "convolution", "(x: f16[2,5,4,6], weight: f16[20,5,3,3], b: f16[20]) -> (y: f16[2,20,4,6])\n"
 			 "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
 			 "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
