@@ -307,8 +307,8 @@ template <int SLOTS> struct tile_ring {
 
 /* The tile whose first element is at these coordinates of the tensor. */
 template <int RANK, class T, int OUTER, bool TURNED>
-TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map, u64 *barrier, int x0, int x1, int x2 = 0, int x3 = 0,
-		       int x4 = 0)
+TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map, u64 *barrier, int x0, int x1, int x2 = 0,
+		       int x3 = 0, int x4 = 0)
 {
 #pragma unroll
 	for (int i = 0; i < tile.panels; i++)

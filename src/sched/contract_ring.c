@@ -14,7 +14,8 @@ static expr extent_of(const struct contract *c, int axis)
 }
 
 /* Axes, the last the fastest, as one dimension: extents and strides that follow from each other. */
-static bool one_dimension(struct ir_pool *pool, const struct contract *c, expr flat, const int *axis, int n, expr *dim, expr *stride)
+static bool one_dimension(struct ir_pool *pool, const struct contract *c, expr flat, const int *axis, int n, expr *dim,
+                          expr *stride)
 {
 	*dim = ir_index(pool, 1);
 	*stride = NULL;

@@ -52,11 +52,11 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	if (t->arch != ARCH || !matches(&c, p, s))
 		return 0;
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
+	int blocks = has_maps(&c) ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
-			out[n++] = (struct sched_choice){ &sched_contract_wide,
-				                          { tile[i][0], tile[i][1], tile[i][2], has_maps(&c) ? t->processors : 0 } };
+			out[n++] = (struct sched_choice){ &sched_contract_wide, { tile[i][0], tile[i][1], tile[i][2], blocks } };
 	}
 	return n;
 }
@@ -77,40 +77,42 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	contract_kernels(plan, step, &c, &other);
 }
 
-/* ---- Time. What a block does beside multiplying is hidden only where a processor has several blocks. Rates: whitepaper of the
- * H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under this load. */
+/* ---- Time. A step is as long as the tensor cores multiply, or as shared memory takes and gives tiles: each 64 rows read all
+ * columns. Rates: whitepaper of the H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under this load, what
+ * a step, a block and its results cost beside. */
 
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *choice,
                        const struct sched_target *t)
 {
-	enum { PRODUCTS_A_CLOCK = 2048, BYTES_A_CLOCK = 128, LATENCY = 900, START = 2500, REGISTERS = 65536 };
+	enum { PRODUCTS_A_CLOCK = 2048, BYTES_A_CLOCK = 128, REGISTERS = 65536, START = 2500 };
 	const double clock = 1.55; /* cycles a ns */
 	struct contract c;
 	ck(matches(&c, p, s));
 	struct contract_shape k = contract_wide_shape(&c, choice);
-	double size = contract_element_bytes(&c), groups = k.threads / 128.0;
-	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
-	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = (double)about(c.depth, t);
-	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
+	bool ring = choice->param[3] > 0;
+	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);
+	double rows = (double)about(c.extent[CONTRACT_ROW], t), columns = (double)about(c.extent[CONTRACT_COLUMN], t);
+	double depth = (double)about(c.depth, t), steps = ceil(depth / k.depth);
+	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns);
 
-	/* One step of one block, alone on a processor: each 64 rows read all columns, and tiles are written, too. */
 	double multiply = (double)k.rows * k.columns * k.depth * size / 2 / PRODUCTS_A_CLOCK;
-	double parts = groups * k.parts, feed = 128 * (2 * k.rows + (parts + 1) * k.columns) / BYTES_A_CLOCK;
-	double step = fmax(multiply, feed) + 60;
+	double feed = 128.0 * (2 * k.rows + (k.rows / 64 + 1) * k.columns) / BYTES_A_CLOCK;
+	double latency = ring ? 1100.0 / (k.slots - 1) : 1300.0 / (k.slots - 2);
+	double step = fmax(multiply, feed) + (ring ? 20 : 130);
 
-	double bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
-	double registers = 60 + (double)k.parts * k.columns / 2;
+	double registers = 60 + (double)k.parts * k.columns / 2, bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
 	double here = fmin(floor(SHARED_BYTES / bytes_here), floor(REGISTERS / (registers * k.threads)));
-	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
-	double waves = ceil(blocks / (t->processors * here));
-	double together = fmax(step * here, LATENCY / (k.slots - 2.0));
-	double store = START + (double)k.rows * k.columns / 16;
-	double time = waves * (steps * together + store) / clock;
+	here = ring ? 1 : fmax(1, fmin(here, ceil(tiles / t->processors)));
+	double turns = ceil(tiles / ((ring ? choice->param[3] : t->processors) * here));
+	double store = (double)k.rows * k.columns / 16, once = turns * START;
+	if (ring) /* the tiles of the next sums come meanwhile */
+		once = START + turns * 400;
+	double time = (turns * (steps * fmax(step * here, latency) + store) + once) / clock;
 
-	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size, results = 0;
+	double bytes = batch * (rows + columns) * depth * size, read = tiles * (k.rows + k.columns) * depth * size, results = 0;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
-	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / (2 * t->bytes_per_ns);
+	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / (4 * t->bytes_per_ns);
 	return t->launch_ns + fmax(time, fmax(memory, cache));
 }
 

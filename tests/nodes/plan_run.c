@@ -98,7 +98,8 @@ static int launch(struct run *r, const struct ir_kernel *k)
 		return 0;
 	for (int i = 0; i < k->maps.n; i++) {
 		const struct ir_tensor_map *m = &k->maps.at[i];
-		struct tpat_rt_map_values v = { r->memory[m->buf->id], type_info(m->buf->type)->bits / 8, m->rank, { 0 }, { 0 }, { 0 } };
+		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank };
+		v.from = r->memory[m->buf->id];
 		for (int d = 0; d < m->rank; d++) {
 			TRY(evaluate(r, m->dim[d], &v.dim[d]));
 			TRY(evaluate(r, m->stride[d], &v.stride[d]));
