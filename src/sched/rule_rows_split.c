@@ -259,6 +259,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	fill = fill < resident ? fill : resident; /* no multiprocessor has more than its share of the bandwidth */
 	double time = bytes / t->bytes_per_ns / fill;
 	time = time > compute ? time : compute;
+	/* As in cost.c: steps of the exchange between lanes. */
+	time += g.rows.reductions * blocks * LANES * 12 / (t->processors * 64.0);
 	return 2 * t->launch_ns + time * (kept ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
 }
 
