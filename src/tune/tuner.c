@@ -23,6 +23,7 @@ enum place { WAITING, COMPILING, COMPILED, MEASURING, ANSWERED };
 
 struct entry {
 	enum place place;
+	bool killed; /* its process was, once */
 	struct tune_trial trial;
 };
 
@@ -124,6 +125,11 @@ static void died(struct tuner *t, struct process *p)
 		err_set(&t->out->fault, ERR_DEVICE, "Worker processes of the tuner die before they have work (%s).", how);
 		t->failed_device = true;
 	}
+	if (x && !x->killed && strncmp(how, "signal 9 ", 9) == 0) { /* by somebody, or for want of memory: once more */
+		x->killed = true;
+		x->place = x->place == COMPILING ? WAITING : COMPILED;
+		return;
+	}
 	if (x)
 		end_trial(x, TUNE_CRASHED, arena_printf(t->arena, "%s%s%s", how, *said ? ": " : "", said));
 }
@@ -154,7 +160,7 @@ static void ask(struct tuner *t)
 	int trials = t->job->trials;
 	while (t->queued < room(t) && (trials == 0 || t->asked < trials) && tune_search_next(t->job->search, &p)) {
 		struct entry *x = nth(t, t->queued++);
-		*x = (struct entry){ WAITING, { .point = p, .why = "" } };
+		*x = (struct entry){ WAITING, false, { .point = p, .why = "" } };
 		t->asked++;
 	}
 }
@@ -339,7 +345,7 @@ static enum tune_end search(struct tuner *t)
 
 static bool compare(struct tuner *t, struct tune_trial *best)
 {
-	struct entry x = { COMPILED, { .point = best->point, .why = "" } };
+	struct entry x = { COMPILED, false, { .point = best->point, .why = "" } };
 	for (int i = 0; i < t->compilers; i++)
 		stop(&t->compiler[i], NULL); /* what they do is not asked for any more */
 	if (t->measurer.work)
