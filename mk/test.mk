@@ -51,6 +51,13 @@ build/fuzz/%: tests/fuzz/%.c FORCE
 	clang $(FLAGS) -I. -O1 -fsanitize=address,undefined,fuzzer $< -o $@ build/fuzz/lib/libtpat.a $(LIBS)
 
 # The page of operators, written from their definitions and from the results of ONNX's node tests.
+# What an enqueue costs, on a GPU.
+$(B)/bench/launch: bench/launch.c $(B)/libtpat.a $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(B)/libtpat.a $(LIBS)
+-include $(wildcard $(B)/bench/*.d)
+
 $(B)/tools/operators: tools/operators.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)

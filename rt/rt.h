@@ -53,6 +53,7 @@ const struct tpat_rt_tensor *rt_tensor(const struct tpat_rt_plugin *p, int32_t i
 /* `inputs` is right when all are there, or all but the shape inputs. */
 int rt_check_counts(const struct tpat_rt_plugin *p, int32_t inputs, int32_t outputs, char why[RT_WHY]);
 int rt_check_type(const struct tpat_rt_plugin *p, int32_t index, int32_t type, char why[RT_WHY]);
+int32_t rt_tactics(const struct tpat_rt_plugin *p); /* offered to TensorRT: one alone is nothing to choose from */
 int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct trt_desc *desc, char why[RT_WHY]);
 
 /* rt_device.c: the device in use, and what it has loaded. */
@@ -74,27 +75,40 @@ int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, c
 /* Whether kernels for this architecture alone can be launched. */
 bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch);
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY]);
-int rt_device_launch(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, const uint32_t grid[3],
-                     void **args, void *stream, char why[RT_WHY]);
+int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
+                       char why[RT_WHY]);
+int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel, int follows,
+                     const uint32_t grid[3], void **args, void *stream, char why[RT_WHY]);
 bool rt_device_is_hosted(void); /* tpat_rt_set_device was called: the host is one of tpat's, not TensorRT */
 void rt_device_forget(void);    /* gives everything back; at unload */
 
 /* rt_cuda.c */
 extern const struct tpat_rt_device rt_cuda;
 
-/* rt_plan.c: everything that one set of extents decides. */
+/* rt_plan.c: everything that one set of extents and a tactic decide. */
+struct rt_launch {
+	const struct tpat_rt_kernel *kernel;
+	void *function; /* of the kernel on the plan's device */
+	uint32_t grid[3];
+};
 struct rt_plan {
-	int64_t *extent; /* rt_extents() */
-	int64_t *value;  /* a value a node */
-	int64_t *offset; /* a buffer's place in the workspace */
-	int64_t bytes;   /* of workspace in use */
+	int64_t *extent;          /* rt_extents() */
+	int64_t *value;           /* a value a node */
+	int64_t *offset;          /* a buffer's place in the workspace; -1: no launch needs it */
+	struct rt_launch *launch; /* what is to be launched, in this order */
+	int32_t launches;
+	int64_t bytes;                  /* of workspace in use */
+	const struct rt_loaded *loaded; /* the device that the functions are of */
 	bool ready;
 };
-int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[RT_WHY]); /* from plan->extent */
-int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const struct rt_loaded *loaded,
-                const void *const *inputs, int32_t inputs_given, void *const *outputs, char *workspace, void *stream,
-                char why[RT_WHY]);
-/* The largest workspace for extents in a range; -1 with `why` when it cannot be known. */
+int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan); /* -1 when out of memory */
+void rt_plan_free(struct rt_plan *plan);
+/* From plan->extent, for what is loaded. */
+int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const struct rt_loaded *loaded,
+                 struct rt_plan *plan, char why[RT_WHY]);
+int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const void *const *inputs,
+                int32_t inputs_given, void *const *outputs, char *workspace, void *stream, char why[RT_WHY]);
+/* The largest workspace of any tactic for extents in a range; -1 with `why` when it cannot be known. */
 int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent,
                           char why[RT_WHY]);
 
@@ -102,6 +116,7 @@ int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_ext
 struct rt_plugin {
 	struct trt_object plugin, core, build, runtime;
 	const struct tpat_rt_plugin *table;
+	const struct tpat_rt_tactic *tactic;
 	struct rt_binding binding;
 	struct rt_plan plan;    /* of the last onShapeChange; enqueue only reads it */
 	struct rt_plan scratch; /* of an enqueue whose extents differ from it; under the lock */
@@ -109,7 +124,7 @@ struct rt_plugin {
 	int32_t inputs_given; /* how many inputs TensorRT passes at run time; -1: not known yet */
 	char *timing_id;      /* null: none */
 	struct trt_fields fields;
-	struct trt_field field[2];
+	struct trt_field field[3];
 };
 struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table);
 struct rt_plugin *rt_plugin_clone(const struct rt_plugin *x);

@@ -152,14 +152,21 @@ static size_t build_workspace(void *self, const struct trt_dynamic_desc *in, int
 
 static int32_t build_valid_tactics(void *self, int32_t *tactics, int32_t count)
 {
-	(void)self, (void)tactics, (void)count;
+	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
+	char why[RT_WHY];
+
+	if (count != rt_tactics(p)) {
+		rt_why(why, "it has %d tactics, but TensorRT asks for %d", (int)rt_tactics(p), (int)count);
+		return fail(p, "getValidTactics", why);
+	}
+	for (int32_t i = 0; i < count; i++)
+		tactics[i] = i + 1;
 	return 0;
 }
 
 static int32_t build_tactics(void *self)
 {
-	(void)self;
-	return 0;
+	return rt_tactics(RT_OF(self, build)->table);
 }
 
 static const char *build_timing_cache_id(void *self)

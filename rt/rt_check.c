@@ -12,6 +12,11 @@ int32_t rt_shape_inputs(const struct tpat_rt_plugin *p)
 	return n;
 }
 
+int32_t rt_tactics(const struct tpat_rt_plugin *p)
+{
+	return p->tactics > 1 ? p->tactics : 0;
+}
+
 const struct tpat_rt_tensor *rt_tensor(const struct tpat_rt_plugin *p, int32_t index)
 {
 	return index < p->inputs ? &p->input[index] : &p->output[index - p->inputs];
@@ -174,9 +179,13 @@ int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY])
 	for (int32_t i = 0; i < p->buffers; i++)
 		if (!is_node(p, p->buffer[i].bytes))
 			return rt_why(why, "the library is damaged: buffer %d", (int)i);
-	for (int32_t i = 0; i < p->steps; i++)
-		for (int32_t k = 0; k < p->step[i].kernels; k++)
-			if (!kernel_sound(p, &p->step[i].kernel[k]))
-				return rt_why(why, "the library is damaged: kernel %d of step %d", (int)k, (int)i);
+	if (p->tactics < 1)
+		return rt_why(why, "the library is damaged: a plugin has no tactic");
+	for (int32_t t = 0; t < p->tactics; t++)
+		for (int32_t i = 0; i < p->tactic[t].steps; i++)
+			for (int32_t k = 0; k < p->tactic[t].step[i].kernels; k++)
+				if (!kernel_sound(p, &p->tactic[t].step[i].kernel[k]))
+					return rt_why(why, "the library is damaged: kernel %d of step %d of tactic %d",
+					              (int)k, (int)i, (int)t + 1);
 	return 0;
 }

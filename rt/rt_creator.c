@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_creator.c: IPluginCreatorV3One: makes plugin objects, from an ONNX node (build) or from the fields saved in an
- * engine (runtime). The saved hash must be the library's own: an engine never runs with the code of another program. */
+ * engine (runtime). The saved hashes must be the library's own: an engine never runs with the code of another program, nor with
+ * kernels whose workspace and tactics it does not know. */
 #include <string.h>
 
 #include "rt.h"
@@ -34,7 +35,7 @@ static bool equal_text(const struct trt_field *f, const char *text)
 static void *creator_create(void *self, const char *name, const struct trt_fields *fields, int32_t phase)
 {
 	const struct tpat_rt_plugin *p = SELF(self);
-	const struct trt_field *hash = find(fields, "hash");
+	const struct trt_field *hash = find(fields, "hash"), *kernels = find(fields, "kernels");
 	char why[RT_WHY];
 
 	(void)name; /* the node's */
@@ -52,6 +53,14 @@ static void *creator_create(void *self, const char *name, const struct trt_field
 		       "that "
 		       "belongs to it, or build again",
 		       phase == TRT_PHASE_RUNTIME ? "engine" : "model", p->hash);
+		return NULL;
+	}
+	/* Other kernels may need more workspace than the engine keeps, and number their tactics in another way. */
+	if (p->kernels && phase == TRT_PHASE_RUNTIME && (!kernels || !equal_text(kernels, p->kernels))) {
+		rt_log(p, TRT_LOG_ERROR,
+		       "createPlugin: the engine was made with other kernels of this program than this library's (%s); use the "
+		       "library that belongs to it, or build the engine again",
+		       p->kernels);
 		return NULL;
 	}
 	struct rt_plugin *x = rt_plugin_new(p);

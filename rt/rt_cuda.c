@@ -27,6 +27,25 @@ enum {
 	MAP_U16 = 1,
 	MAP_SWIZZLE_128B = 3,
 	MAP_L2_256B = 3,
+	LAUNCH_EARLY = 6, /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+	EARLY_ARCH = 90,
+	EARLY_DRIVER = 12030, /* the first whose graphs keep it */
+};
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+struct launch_attribute {
+	int32_t id;
+	char pad[4];
+	union {
+		int32_t number;
+		char room[64];
+	} value;
+};
+struct launch_config {
+	unsigned grid[3], block[3], shared;
+	handle stream;
+	const struct launch_attribute *attribute;
+	unsigned attributes;
 };
 
 /* The driver. Entries marked optional are null on older ones. */
@@ -49,6 +68,8 @@ static struct {
 	int (*function_set)(handle function, int attribute, int value);
 	int (*launch)(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 	              unsigned shared, handle stream, void **args, void **extra);
+	int (*launch_with)(const struct launch_config *c, handle function, void **args, void **extra); /* optional: 11.8 */
+	int (*version)(int *version);
 	int (*alloc)(unsigned long long *pointer, size_t bytes);
 	int (*free)(unsigned long long pointer);
 	int (*copy)(unsigned long long to, const void *from, size_t bytes, handle stream);
@@ -83,6 +104,8 @@ static const struct {
 	{ "cuFuncGetAttribute", &cu.function_get, false },
 	{ "cuFuncSetAttribute", &cu.function_set, false },
 	{ "cuLaunchKernel", &cu.launch, false },
+	{ "cuLaunchKernelEx", &cu.launch_with, true },
+	{ "cuDriverGetVersion", &cu.version, false },
 	{ "cuMemAlloc_v2", &cu.alloc, false },
 	{ "cuMemFree_v2", &cu.free, false },
 	{ "cuMemcpyHtoDAsync_v2", &cu.copy, false },
@@ -185,8 +208,10 @@ static void restore(int mode)
 struct module {
 	handle library, module; /* one of them */
 	int32_t arch;           /* of a compiled image; 0: PTX */
+	bool chained;           /* its kernels wait for the one before by themselves */
 	int32_t functions;
-	struct {
+	struct function {
+		const struct module *module;
 		const struct tpat_rt_kernel *kernel;
 		handle function;
 	} function[];
@@ -256,6 +281,13 @@ static void free_module(struct module *m)
 	free(m);
 }
 
+static bool may_launch_early(void)
+{
+	int version = 0;
+
+	return cu.launch_with && cu.version(&version) == 0 && version >= EARLY_DRIVER;
+}
+
 /* The images from the best to the worst, until one loads (a PTX version may be too new, a cubin for another kind of
  * GPU). */
 static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch, char why[RT_WHY])
@@ -276,6 +308,7 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 			break;
 		if (load_image(m, best, why) == 0) {
 			m->arch = best->ptx ? 0 : best->arch;
+			m->chained = p->chained && best->arch >= EARLY_ARCH && may_launch_early();
 			return 0;
 		}
 		below = most;
@@ -292,18 +325,31 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 	              arch, list[0] ? list : "none", arch);
 }
 
+static const struct function *function_of(const struct module *m, const struct tpat_rt_kernel *k)
+{
+	for (int32_t i = 0; i < m->functions; i++)
+		if (m->function[i].kernel == k)
+			return &m->function[i];
+	return NULL;
+}
+
+/* Of all tactics; steps may be the same in several. */
 static int load_functions(struct module *m, const struct tpat_rt_plugin *p, char why[RT_WHY])
 {
-	for (int32_t s = 0; s < p->steps; s++)
-		for (int32_t k = 0; k < p->step[s].kernels; k++) {
-			const struct tpat_rt_kernel *kernel = &p->step[s].kernel[k];
-			if (kernel->arch && kernel->arch != m->arch) /* it may want more than this GPU has */
-				continue;
-			m->function[m->functions].kernel = kernel;
-			if (find_function(m, kernel, &m->function[m->functions].function, why))
-				return -1;
-			m->functions++;
-		}
+	for (int32_t t = 0; t < p->tactics; t++)
+		for (int32_t s = 0; s < p->tactic[t].steps; s++)
+			for (int32_t k = 0; k < p->tactic[t].step[s].kernels; k++) {
+				const struct tpat_rt_kernel *kernel = &p->tactic[t].step[s].kernel[k];
+				if (function_of(m, kernel))
+					continue;
+				if (kernel->arch && kernel->arch != m->arch) /* it may want more than this GPU has */
+					continue;
+				m->function[m->functions].module = m;
+				m->function[m->functions].kernel = kernel;
+				if (find_function(m, kernel, &m->function[m->functions].function, why))
+					return -1;
+				m->functions++;
+			}
 	return 0;
 }
 
@@ -315,8 +361,9 @@ static int cuda_load(void *user, const struct tpat_rt_plugin *p, void **out, cha
 	if ((code = cu.context_device(&dev)) || (code = cu.attribute(&major, ATTR_MAJOR, dev)) ||
 	    (code = cu.attribute(&minor, ATTR_MINOR, dev)))
 		return cuda_why(why, code, "asking for the GPU's architecture");
-	for (int32_t s = 0; s < p->steps; s++)
-		kernels += p->step[s].kernels;
+	for (int32_t t = 0; t < p->tactics; t++)
+		for (int32_t s = 0; s < p->tactic[t].steps; s++)
+			kernels += p->tactic[t].step[s].kernels;
 	struct module *m = calloc(1, sizeof *m + (size_t)kernels * sizeof m->function[0]);
 	if (!m)
 		return rt_why(why, "out of memory");
@@ -362,20 +409,34 @@ static int cuda_upload(void *user, const void *data, size_t bytes, void **pointe
 	return 0;
 }
 
-static int cuda_launch(void *user, void *module, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
-                       const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
+static int cuda_function(void *user, void *module, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
+                         void **function, char why[RT_WHY])
 {
-	const struct module *m = module;
-	int32_t i = 0;
+	(void)user, (void)p;
+	*function = (void *)(uintptr_t)function_of(module, k);
+	return *function ? 0 : rt_why(why, "kernel %s was not loaded", k->name);
+}
+
+static int cuda_launch(void *user, void *function, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
+                       int follows, const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
+{
+	const struct function *f = function;
+	int code;
 
 	(void)user, (void)p;
-	while (i < m->functions && m->function[i].kernel != k)
-		i++;
-	if (i == m->functions)
-		return rt_why(why, "kernel %s was not loaded", k->name);
-	int code =
-	        cu.launch(m->function[i].function, grid[0], grid[1], grid[2], (unsigned)k->block[0],
-	                  (unsigned)k->block[1], (unsigned)k->block[2], (unsigned)k->shared_bytes, stream, args, NULL);
+	if (follows && f->module->chained) {
+		const struct launch_attribute early = { .id = LAUNCH_EARLY, .value.number = 1 };
+		const struct launch_config c = { { grid[0], grid[1], grid[2] },
+			                         { (unsigned)k->block[0], (unsigned)k->block[1], (unsigned)k->block[2] },
+			                         (unsigned)k->shared_bytes,
+			                         stream,
+			                         &early,
+			                         1 };
+		code = cu.launch_with(&c, f->function, args, NULL);
+	} else {
+		code = cu.launch(f->function, grid[0], grid[1], grid[2], (unsigned)k->block[0], (unsigned)k->block[1],
+		                 (unsigned)k->block[2], (unsigned)k->shared_bytes, stream, args, NULL);
+	}
 	if (code) {
 		char what[160];
 		snprintf(what, sizeof what, "launching kernel %s", k->name);
@@ -437,6 +498,7 @@ static void cuda_release(void *user, int number, void *pointer)
 const struct tpat_rt_device rt_cuda = {
 	.version = TPAT_RT_VERSION,
 	.load = cuda_load,
+	.function = cuda_function,
 	.upload = cuda_upload,
 	.launch = cuda_launch,
 	.current = cuda_current,

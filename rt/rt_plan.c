@@ -57,23 +57,25 @@ static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *p
 	return 0;
 }
 
-/* The kernel of a step, from number *from on, that runs for these values; null with `why` when its guard cannot be computed or
- * none fits. *from becomes the number behind it. */
-static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const struct rt_plan *plan, int32_t step,
-                                         int32_t *from, char why[RT_WHY])
+/* The kernel of a step that runs for these values on what is loaded; null with `why` when its guard cannot be computed or none
+ * fits. */
+static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const struct rt_plan *plan,
+                                         const struct tpat_rt_step *step, int32_t number, char why[RT_WHY])
 {
-	while (*from < p->step[step].kernels) {
-		const struct tpat_rt_kernel *k = &p->step[step].kernel[(*from)++];
+	for (int32_t i = 0; i < step->kernels; i++) {
+		const struct tpat_rt_kernel *k = &step->kernel[i];
+		if (!rt_device_is_arch(plan->loaded, k->arch))
+			continue; /* for one architecture alone, and this is another */
 		if (k->guard < 0)
 			return k;
 		if (plan->value[k->guard] == RT_NONE) {
-			no_value(p, plan->value, k->guard, "the guard of a kernel of step", step, k->name, why);
+			no_value(p, plan->value, k->guard, "the guard of a kernel of step", number, k->name, why);
 			return NULL;
 		}
 		if (plan->value[k->guard])
 			return k;
 	}
-	rt_why(why, "no kernel of step %d fits these extents", (int)step);
+	rt_why(why, "no kernel of step %d fits these extents", (int)number);
 	return NULL;
 }
 
@@ -105,17 +107,23 @@ static int check_kernel(const struct tpat_rt_plugin *p, const struct rt_plan *pl
 	return 0;
 }
 
-int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[RT_WHY])
+/* Which workspace buffers a kernel needs: `offset` of these becomes 0. */
+static void mark_buffers(const struct tpat_rt_kernel *k, int64_t *offset)
 {
-	plan->ready = false;
-	plan->bytes = 0;
-	rt_evaluate(p, plan->extent, plan->value);
-	if (check_extents(p, plan, why))
-		return -1;
+	for (int32_t i = 0; i < k->args; i++)
+		if (k->arg[i].kind == TPAT_RT_ARG_BUFFER)
+			offset[k->arg[i].index] = 0;
+	for (int32_t i = 0; i < k->maps; i++)
+		if (k->map[i].from.kind == TPAT_RT_ARG_BUFFER)
+			offset[k->map[i].from.index] = 0;
+}
+
+static int place_buffers(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[RT_WHY])
+{
 	for (int32_t i = 0; i < p->buffers; i++) {
-		plan->offset[i] = plan->bytes;
-		if (p->buffer[i].data)
+		if (p->buffer[i].data || plan->offset[i] < 0)
 			continue;
+		plan->offset[i] = plan->bytes;
 		int64_t bytes = plan->value[p->buffer[i].bytes];
 		if (bytes == RT_NONE)
 			return no_value(p, plan->value, p->buffer[i].bytes, "the size of buffer", i, p->buffer[i].name,
@@ -124,110 +132,196 @@ int rt_plan_make(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[
 			return rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, p->buffer[i].name,
 			              (long long)bytes);
 	}
-	for (int32_t s = 0; s < p->steps; s++) {
-		const struct tpat_rt_kernel *k;
-		int32_t from = 0;
-		do { /* those for one architecture alone are passed over on others */
-			k = pick(p, plan, s, &from, why);
-			if (!k || check_kernel(p, plan, k, s, why))
-				return -1;
-		} while (k->arch);
+	return 0;
+}
+
+int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const struct rt_loaded *loaded,
+                 struct rt_plan *plan, char why[RT_WHY])
+{
+	int32_t n = 0;
+
+	plan->ready = false;
+	plan->loaded = loaded;
+	plan->bytes = 0;
+	rt_evaluate(p, plan->extent, plan->value);
+	if (check_extents(p, plan, why))
+		return -1;
+	for (int32_t i = 0; i < p->buffers; i++)
+		plan->offset[i] = -1;
+	for (int32_t s = 0; s < t->steps; s++) {
+		const struct tpat_rt_kernel *k = pick(p, plan, &t->step[s], s, why);
+		if (!k)
+			return -1;
+		plan->launch[s].kernel = k;
+		mark_buffers(k, plan->offset);
 	}
+	if (place_buffers(p, plan, why))
+		return -1;
+	for (int32_t s = 0; s < t->steps; s++) {
+		struct rt_launch x = { .kernel = plan->launch[s].kernel };
+		if (check_kernel(p, plan, x.kernel, s, why))
+			return -1;
+		for (int i = 0; i < 3; i++)
+			x.grid[i] = (uint32_t)plan->value[x.kernel->grid[i]];
+		if (!x.grid[0] || !x.grid[1] || !x.grid[2])
+			continue; /* nothing to do */
+		if (rt_device_function(loaded, x.kernel, &x.function, why))
+			return -1;
+		plan->launch[n++] = x;
+	}
+	plan->launches = n;
 	plan->ready = true;
 	return 0;
 }
 
-static const void *pointer_of(const struct rt_plan *plan, const struct rt_loaded *loaded, const struct tpat_rt_arg *a,
-                              const void *const *inputs, void *const *outputs, const char *workspace)
+static int make_map(const struct rt_plan *plan, const struct tpat_rt_map *m, const void *const *inputs,
+                    void *const *outputs, const char *workspace, void *out, char why[RT_WHY])
 {
-	if (a->kind == TPAT_RT_ARG_INPUT)
-		return inputs[a->index];
-	if (a->kind == TPAT_RT_ARG_OUTPUT)
-		return outputs[a->index];
-	return loaded->constant[a->index] ? loaded->constant[a->index] : workspace + plan->offset[a->index];
+	struct tpat_rt_map_values values = { .element_bytes = m->element_bytes, .rank = m->rank };
+	int32_t index = m->from.index;
+
+	if (m->from.kind == TPAT_RT_ARG_INPUT)
+		values.from = inputs[index];
+	else if (m->from.kind == TPAT_RT_ARG_OUTPUT)
+		values.from = outputs[index];
+	else
+		values.from = plan->loaded->constant[index] ? plan->loaded->constant[index] : workspace + plan->offset[index];
+	for (int32_t d = 0; d < m->rank; d++) {
+		values.dim[d] = plan->value[m->dim[d]];
+		values.stride[d] = plan->value[m->stride[d]];
+		values.box[d] = m->box[d];
+	}
+	return rt_device_map(plan->loaded, &values, out, why);
 }
 
-int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const struct rt_loaded *loaded,
-                const void *const *inputs, int32_t inputs_given, void *const *outputs, char *workspace, void *stream,
-                char why[RT_WHY])
+/* One launch. A kernel's arguments are given by their addresses: those of TensorRT's own arrays, of what is loaded, and of
+ * the plan's values, whose first four bytes are the 32-bit number (both architectures are little-endian). */
+static int launch(const struct rt_plan *plan, const struct rt_launch *x, const void *const *inputs, void *const *outputs,
+                  char *workspace, void *stream, char why[RT_WHY])
 {
-	union {
-		int32_t i;
-		int64_t l;
-		const void *pointer;
-	} slot[TPAT_RT_MAX_ARGS];
-	void *args[TPAT_RT_MAX_ARGS];
+	const struct tpat_rt_kernel *k = x->kernel;
+	void *args[TPAT_RT_MAX_ARGS + TPAT_RT_MAX_MAPS], *place[TPAT_RT_MAX_ARGS];
 	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
 
-	if (plan->bytes > 0 && !workspace)
-		return rt_why(why, "it needs %lld bytes of workspace, but TensorRT gave none", (long long)plan->bytes);
-	for (int32_t s = 0; s < p->steps; s++) {
-		const struct tpat_rt_kernel *k;
-		int32_t from = 0;
-		do {
-			k = pick(p, plan, s, &from, why);
-			if (!k)
-				return -1;
-		} while (!rt_device_is_arch(loaded, k->arch));
-		uint32_t grid[3];
-		for (int i = 0; i < 3; i++)
-			grid[i] = (uint32_t)plan->value[k->grid[i]];
-		if (!grid[0] || !grid[1] || !grid[2])
-			continue;
-		for (int32_t i = 0; i < k->args; i++) {
-			int32_t index = k->arg[i].index;
-			if (k->arg[i].kind == TPAT_RT_ARG_INPUT && index >= inputs_given)
-				return rt_why(why, "kernel %s reads shape input %d (%s), which TensorRT did not pass", k->name,
-				              (int)index, p->input[index].name);
-			switch (k->arg[i].kind) {
-			case TPAT_RT_ARG_INT: slot[i].i = (int32_t)plan->value[index]; break;
-			case TPAT_RT_ARG_LONG: slot[i].l = plan->value[index]; break;
-			default: slot[i].pointer = pointer_of(plan, loaded, &k->arg[i], inputs, outputs, workspace); break;
-			}
-			args[i] = &slot[i];
+	for (int32_t i = 0; i < k->args; i++) {
+		int32_t index = k->arg[i].index;
+		switch (k->arg[i].kind) {
+		case TPAT_RT_ARG_INPUT: args[i] = (void *)&inputs[index]; break;
+		case TPAT_RT_ARG_OUTPUT: args[i] = (void *)&outputs[index]; break;
+		case TPAT_RT_ARG_BUFFER:
+			place[i] = workspace + plan->offset[index];
+			args[i] = plan->loaded->constant[index] ? &plan->loaded->constant[index] : &place[i];
+			break;
+		default: args[i] = &plan->value[index]; break;
 		}
-		for (int32_t i = 0; i < k->maps; i++) {
-			const struct tpat_rt_map *m = &k->map[i];
-			struct tpat_rt_map_values values = { .element_bytes = m->element_bytes, .rank = m->rank };
-			values.from = pointer_of(plan, loaded, &m->from, inputs, outputs, workspace);
-			for (int32_t d = 0; d < m->rank; d++) {
-				values.dim[d] = plan->value[m->dim[d]];
-				values.stride[d] = plan->value[m->stride[d]];
-				values.box[d] = m->box[d];
-			}
-			if (rt_device_map(loaded, &values, map[i], why))
-				return -1;
-			args[k->args + i] = map[i];
-		}
-		if (rt_device_launch(loaded, k, grid, args, stream, why))
+	}
+	for (int32_t i = 0; i < k->maps; i++) {
+		if (make_map(plan, &k->map[i], inputs, outputs, workspace, map[i], why))
 			return -1;
+		args[k->args + i] = map[i];
+	}
+	return rt_device_launch(plan->loaded, x->function, k, x > plan->launch, x->grid, args, stream, why);
+}
+
+static int check_inputs(const struct tpat_rt_plugin *p, const struct rt_plan *plan, int32_t inputs_given,
+                        char why[RT_WHY])
+{
+	for (int32_t n = 0; n < plan->launches; n++) {
+		const struct tpat_rt_kernel *k = plan->launch[n].kernel;
+		for (int32_t i = 0; i < k->args; i++)
+			if (k->arg[i].kind == TPAT_RT_ARG_INPUT && k->arg[i].index >= inputs_given)
+				return rt_why(why, "kernel %s reads shape input %d (%s), which TensorRT did not pass",
+				              k->name, (int)k->arg[i].index, p->input[k->arg[i].index].name);
 	}
 	return 0;
+}
+
+int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const void *const *inputs,
+                int32_t inputs_given, void *const *outputs, char *workspace, void *stream, char why[RT_WHY])
+{
+	if (plan->bytes > 0 && !workspace)
+		return rt_why(why, "it needs %lld bytes of workspace, but TensorRT gave none", (long long)plan->bytes);
+	if (inputs_given < p->inputs && check_inputs(p, plan, inputs_given, why))
+		return -1;
+	for (int32_t i = 0; i < plan->launches; i++)
+		if (launch(plan, &plan->launch[i], inputs, outputs, workspace, stream, why))
+			return -1;
+	return 0;
+}
+
+int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
+{
+	size_t extents = rt_extents(p), n = extents + (size_t)p->exprs + (size_t)p->buffers;
+	int32_t steps = 1;
+
+	for (int32_t t = 0; t < p->tactics; t++)
+		steps = p->tactic[t].steps > steps ? p->tactic[t].steps : steps;
+	plan->extent = calloc(n + 1, sizeof(int64_t));
+	plan->launch = calloc((size_t)steps, sizeof *plan->launch);
+	if (!plan->extent || !plan->launch) {
+		rt_plan_free(plan);
+		return -1;
+	}
+	plan->value = plan->extent + extents;
+	plan->offset = plan->value + p->exprs;
+	return 0;
+}
+
+void rt_plan_free(struct rt_plan *plan)
+{
+	free(plan->extent);
+	free(plan->launch);
+	*plan = (struct rt_plan){ 0 };
+}
+
+/* Of one tactic: the sum of what any of its kernels needs, at most. `need`: an entry a buffer. */
+static int64_t tactic_workspace(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const int64_t *high,
+                                int64_t *need)
+{
+	int64_t total = 0;
+
+	for (int32_t i = 0; i < p->buffers; i++)
+		need[i] = -1;
+	for (int32_t s = 0; s < t->steps; s++)
+		for (int32_t k = 0; k < t->step[s].kernels; k++)
+			mark_buffers(&t->step[s].kernel[k], need);
+	for (int32_t i = 0; i < p->buffers; i++) {
+		const struct tpat_rt_buffer *b = &p->buffer[i];
+		if (b->data || need[i] < 0)
+			continue;
+		if (high[b->bytes] == RT_NONE || !add_buffer(high[b->bytes] > 0 ? high[b->bytes] : 0, &total))
+			return -1 - i;
+	}
+	return total;
 }
 
 int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent,
                           char why[RT_WHY])
 {
-	int64_t total = 0;
-	int64_t *low = calloc((size_t)p->exprs + 1, 2 * sizeof *low), *high = low + p->exprs + 1;
+	int64_t most = 0, bytes = 0;
+	size_t exprs = (size_t)p->exprs + 1;
+	int64_t *low = calloc(2 * exprs + (size_t)p->buffers, sizeof *low), *high = low + exprs;
 
 	if (!low)
 		return rt_why(why, "out of memory");
 	rt_range(p, low_extent, high_extent, low, high);
-	for (int32_t i = 0; i < p->buffers && total >= 0; i++) {
+	for (int32_t t = 0; t < p->tactics && bytes >= 0; t++) {
+		bytes = tactic_workspace(p, &p->tactic[t], high, high + exprs);
+		most = bytes > most ? bytes : most;
+	}
+	if (bytes < 0) {
+		int32_t i = (int32_t)(-1 - bytes);
 		const struct tpat_rt_buffer *b = &p->buffer[i];
-		if (b->data)
-			continue;
 		if (high[b->bytes] == RT_NONE) {
 			/* The range may fail where single values do not: the explanation is that of the largest
 			 * extents. */
 			rt_evaluate(p, high_extent, low);
-			total = no_value(p, low, b->bytes, "the size of buffer", i, b->name, why);
-		} else if (!add_buffer(high[b->bytes] > 0 ? high[b->bytes] : 0, &total)) {
-			total = rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, b->name,
-			               (long long)high[b->bytes]);
+			no_value(p, low, b->bytes, "the size of buffer", i, b->name, why);
+		} else {
+			rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, b->name, (long long)high[b->bytes]);
 		}
+		most = -1;
 	}
 	free(low);
-	return total;
+	return most;
 }

@@ -2,6 +2,7 @@
 /* rt_plugin.c: the plugin object. One struct holds the four TensorRT objects that a V3 plugin is (the plugin and its
  * core, build and runtime capabilities), each a pointer to its own table; this file makes, clones and frees it, and
  * holds the tables of the plugin and of its core. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,26 +19,13 @@ void rt_keep(void *self)
 	(void)self;
 }
 
-static int plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
-{
-	size_t extents = rt_extents(p), n = extents + (size_t)p->exprs + (size_t)p->buffers;
-
-	plan->extent = calloc(n + 1, sizeof(int64_t));
-	if (!plan->extent)
-		return -1;
-	plan->value = plan->extent + extents;
-	plan->offset = plan->value + p->exprs;
-	return 0;
-}
-
 static void plugin_destroy(void *self)
 {
 	struct rt_plugin *x = RT_OF(self, plugin);
 
-	free(x->plan.extent);
-	free(x->scratch.extent);
+	rt_plan_free(&x->plan);
+	rt_plan_free(&x->scratch);
 	free(x->timing_id);
-	x->plan.extent = x->scratch.extent = NULL;
 	x->timing_id = NULL;
 	pthread_mutex_destroy(&x->lock);
 }
@@ -116,31 +104,37 @@ static const struct {
 	},
 };
 
-/* Name and hash: depends only on what was created, as TensorRT asks. Null (no caching) when there is no hash. */
+/* "NAME/HASH/KERNELS": what a time was measured of. Depends only on what was created, as TensorRT asks, and tells
+ * libraries apart in which a tactic's number means something else. Null (no caching) when there is no hash. */
 static char *timing_id(const struct tpat_rt_plugin *p)
 {
-	if (!p->hash)
-		return NULL;
-	size_t n = strlen(p->name), h = strlen(p->hash);
-	if (n + h + 2 > TRT_MAX_STRING)
-		return NULL;
-	char *id = malloc(n + h + 2);
+	char *id = p->hash ? malloc(TRT_MAX_STRING) : NULL;
+
 	if (!id)
 		return NULL;
-	memcpy(id, p->name, n);
-	id[n] = '/';
-	memcpy(id + n + 1, p->hash, h + 1);
-	return id;
+	int n = snprintf(id, TRT_MAX_STRING, "%s/%s/%s", p->name, p->hash,
+	                 p->kernels ? p->kernels : "");
+	if (n > 0 && n < TRT_MAX_STRING)
+		return id;
+	free(id);
+	return NULL;
+}
+
+static void add_field(struct rt_plugin *x, const char *name, const char *text)
+{
+	if (text)
+		x->field[x->fields.count++] =
+		        (struct trt_field){ name, text, TRT_FIELD_CHAR, (int32_t)strlen(text) + 1 };
 }
 
 struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table)
 {
 	struct rt_plugin *x = calloc(1, sizeof *x);
 
-	if (!x || plan_alloc(table, &x->plan) || plan_alloc(table, &x->scratch)) {
+	if (!x || rt_plan_alloc(table, &x->plan) || rt_plan_alloc(table, &x->scratch)) {
 		rt_log(table, TRT_LOG_ERROR, "out of memory");
 		if (x)
-			free(x->plan.extent);
+			rt_plan_free(&x->plan);
 		free(x);
 		return NULL;
 	}
@@ -150,13 +144,12 @@ struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table)
 	x->build.vptr = &rt_build_table.t;
 	x->runtime.vptr = &rt_runtime_table.t;
 	x->table = table;
+	x->tactic = table->tactic;
 	x->inputs_given = -1;
 	x->timing_id = timing_id(table);
-	if (table->hash)
-		x->field[x->fields.count++] =
-		        (struct trt_field){ "hash", table->hash, TRT_FIELD_CHAR, (int32_t)strlen(table->hash) + 1 };
-	x->field[x->fields.count++] =
-	        (struct trt_field){ "version", table->version, TRT_FIELD_CHAR, (int32_t)strlen(table->version) + 1 };
+	add_field(x, "hash", table->hash);
+	add_field(x, "kernels", table->kernels);
+	add_field(x, "version", table->version);
 	x->fields.field = x->field;
 	return x;
 }
@@ -169,10 +162,13 @@ struct rt_plugin *rt_plugin_clone(const struct rt_plugin *x)
 	if (!y)
 		return NULL;
 	y->inputs_given = x->inputs_given;
+	y->tactic = x->tactic;
 	y->binding = x->binding;
-	y->plan.ready = x->plan.ready;
-	y->plan.bytes = x->plan.bytes;
-	memcpy(y->plan.extent, x->plan.extent,
-	       (rt_extents(p) + (size_t)p->exprs + (size_t)p->buffers) * sizeof *y->plan.extent);
+	if (!x->plan.ready)
+		return y;
+	/* What could be computed once can be again. */
+	char why[RT_WHY];
+	memcpy(y->plan.extent, x->plan.extent, rt_extents(p) * sizeof *y->plan.extent);
+	rt_plan_make(p, y->tactic, x->plan.loaded, &y->plan, why);
 	return y;
 }

@@ -18,13 +18,23 @@ static int32_t fail(const struct tpat_rt_plugin *p, const char *method, const ch
 
 static int32_t runtime_set_tactic(void *self, int32_t tactic)
 {
-	const struct tpat_rt_plugin *p = RT_OF(self, runtime)->table;
+	struct rt_plugin *x = RT_OF(self, runtime);
+	const struct tpat_rt_plugin *p = x->table;
+	const struct tpat_rt_tactic *t = &p->tactic[tactic > 0 ? tactic - 1 : 0];
 	char why[RT_WHY];
 
-	if (tactic == 0)
+	if (tactic < 0 || tactic > rt_tactics(p)) {
+		rt_why(why, "there is no tactic %d; there are %d", (int)tactic, (int)rt_tactics(p));
+		return fail(p, "setTactic", why);
+	}
+	if (t == x->tactic)
 		return 0;
-	rt_why(why, "there is no tactic %d", (int)tactic);
-	return fail(p, "setTactic", why);
+	x->tactic = t;
+	x->scratch.ready = false;
+	if (!x->plan.ready)
+		return 0;
+	/* TensorRT may have told the extents already. */
+	return rt_plan_make(p, t, x->plan.loaded, &x->plan, why) ? fail(p, "setTactic", why) : 0;
 }
 
 /* The descriptions' extents, checked against the table, into plan->extent. Sets *same when they were there already. */
@@ -68,11 +78,9 @@ static int32_t runtime_shape_change(void *self, const struct trt_desc *in, int32
 	if (rt_check_counts(p, inputs, outputs, why))
 		return fail(p, "onShapeChange", why);
 	x->inputs_given = inputs;
-	if (take_extents(p, in, inputs, out, &x->plan, why) || rt_plan_make(p, &x->plan, why) ||
-	    rt_device_bind(p, &x->binding, why)) {
-		x->plan.ready = false;
+	if (take_extents(p, in, inputs, out, &x->plan, why) || rt_device_bind(p, &x->binding, why) ||
+	    rt_plan_make(p, x->tactic, x->binding.loaded, &x->plan, why))
 		return fail(p, "onShapeChange", why);
-	}
 	return 0;
 }
 
@@ -93,12 +101,15 @@ static int32_t runtime_enqueue(void *self, const struct trt_desc *in, const stru
 	}
 	if (rt_device_find(p, &x->binding, &loaded, why))
 		return fail(p, "enqueue", why);
-	if (x->plan.ready && same_extents(p, in, given, out, &x->plan)) {
-		rc = rt_plan_run(p, &x->plan, loaded, inputs, given, outputs, workspace, stream, why);
+	if (x->plan.ready && x->plan.loaded == loaded && same_extents(p, in, given, out, &x->plan)) {
+		rc = rt_plan_run(p, &x->plan, inputs, given, outputs, workspace, stream, why);
 	} else {
 		pthread_mutex_lock(&x->lock);
-		rc = take_extents(p, in, given, out, &x->scratch, why) || rt_plan_make(p, &x->scratch, why) ||
-		     rt_plan_run(p, &x->scratch, loaded, inputs, given, outputs, workspace, stream, why);
+		rc = 0;
+		if (!x->scratch.ready || x->scratch.loaded != loaded || !same_extents(p, in, given, out, &x->scratch))
+			rc = take_extents(p, in, given, out, &x->scratch, why) ||
+			     rt_plan_make(p, x->tactic, loaded, &x->scratch, why);
+		rc = rc || rt_plan_run(p, &x->scratch, inputs, given, outputs, workspace, stream, why);
 		pthread_mutex_unlock(&x->lock);
 	}
 	return rc ? fail(p, "enqueue", why) : 0;

@@ -114,6 +114,8 @@ struct tpat_build_options {
 	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is one */
 	bool no_db;        /* the cost model decides alone */
 	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */
+	int tactics;       /* schedules of each plugin that TensorRT may choose from, at most; 0: TPAT_TACTICS, half of it for more
+			    * than two architectures */
 	int workers;     /* threads; 0: one a processor */
 	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
@@ -121,14 +123,14 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 1 };
+enum { TPAT_BUILD_VERSION = 2, TPAT_TACTICS = 4, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
 	const char *name, *version, *name_space, *hash, *about;
 	struct tpat_strings nodes; /* labels of the nodes or regions that it stands for */
-	int kernels;
-	const char *decisions;   /* how the kernels are made, as the tuning database has it: "0 rows@1 256,8,3; 3 map@1 4" */
+	int kernels, tactics;
+	const char *decisions;   /* how the first tactic's kernels are made, as the tuning database has it: "0 rows@1 256,8,3; 3 map@1 4" */
 	double tuned_ns;         /* what its decisions from the database were measured at; 0: the cost model decided */
 	const char *tuned_shape; /* at these extents ("8,768") */
 	const char *tuned_on;    /* on this GPU; null: the cost model decided */

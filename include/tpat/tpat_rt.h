@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 1
+#define TPAT_RT_VERSION 2
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -119,11 +119,18 @@ struct tpat_rt_kernel {
 	int32_t maps;
 };
 
-/* One step of a plugin: the first of its kernels whose guard holds and whose architecture was loaded is launched (the last one
+/* One step of a tactic: the first of its kernels whose guard holds and whose architecture was loaded is launched (the last one
  * has none of both). */
 struct tpat_rt_step {
 	const struct tpat_rt_kernel *kernel;
 	int32_t kernels;
+};
+
+/* One way to run a plugin: all that it launches, in this order. TensorRT measures a plugin's tactics where it builds an
+ * engine, and keeps the number of the fastest. */
+struct tpat_rt_tactic {
+	const struct tpat_rt_step *step;
+	int32_t steps;
 };
 
 /* Compiled code of one plugin for one architecture. */
@@ -137,6 +144,8 @@ struct tpat_rt_image {
 struct tpat_rt_plugin {
 	const char *name, *version, *name_space;
 	const char *hash;    /* canonical hash of the program, hex: serialised and checked */
+	const char *kernels; /* hash of how it is run, hex: likewise, since it decides the workspace and what a tactic's
+			      * number means */
 	const char *about;   /* one line: what it computes */
 	const struct tpat_rt_tensor *input, *output;
 	int32_t inputs, outputs;
@@ -144,10 +153,11 @@ struct tpat_rt_plugin {
 	int32_t exprs;
 	const struct tpat_rt_buffer *buffer;
 	int32_t buffers;
-	const struct tpat_rt_step *step;
-	int32_t steps;
+	const struct tpat_rt_tactic *tactic; /* at least one; TensorRT knows the first as number 1, and as 0, the default */
+	int32_t tactics;
 	const struct tpat_rt_image *image;
 	int32_t images;
+	int32_t chained; /* 1: code for sm_90 and later waits in each kernel for the one before, which may still run */
 };
 
 struct tpat_rt_library {
@@ -173,10 +183,14 @@ struct tpat_rt_device {
 	void *log_user;
 	/* The plugin's code made ready for the current device; once a plugin and device. */
 	int (*load)(void *user, const struct tpat_rt_plugin *plugin, void **module, char why[256]);
+	/* One of its kernels, as launch() takes it. May be null: then launch() takes what load() gave. */
+	int (*function)(void *user, void *module, const struct tpat_rt_plugin *plugin,
+			const struct tpat_rt_kernel *kernel, void **function, char why[256]);
 	/* A constant buffer, uploaded; once a buffer and device. */
 	int (*upload)(void *user, const void *data, size_t bytes, void **pointer, char why[256]);
-	int (*launch)(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
-		      const uint32_t grid[3], void **args, void *stream, char why[256]);
+	/* `follows`: 1 where it comes behind another kernel of the same enqueue. */
+	int (*launch)(void *user, void *function, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
+		      int follows, const uint32_t grid[3], void **args, void *stream, char why[256]);
 	/* A number for the current device, so that what load and upload gave is kept apart a device; negative: no device. */
 	int (*current)(void *user, char why[256]);
 	/* Give back what load and upload gave, when the library is unloaded or the device replaced. May be null. */

@@ -9,6 +9,26 @@
 
 #include "tpat_types.h"
 
+/* ---- Kernels that follow each other ------------------------------------------------------------------------------ */
+
+/* Programmatic dependent launch, from sm_90 on: every kernel of a plugin that has several starts with these two. The kernel
+ * behind this one may now be set up, and its blocks take what room is left, once all blocks of this one run. */
+TPAT_FN void next_kernel_may_start()
+{
+#if !defined(TPAT_EMULATOR) && __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/* Until the kernel before this one has ended, and what it wrote can be read; at once where this kernel was not allowed to start
+ * early. Nothing may be read or written before. */
+TPAT_FN void wait_for_last_kernel()
+{
+#if !defined(TPAT_EMULATOR) && __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* ---- Vector access ----------------------------------------------------------------------------------------------- */
 
 template <int N> TPAT_FN void copy_vector(void *to, const void *from)

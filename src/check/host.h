@@ -1,5 +1,5 @@
 /* A host for plugin libraries: does toward a library what TensorRT does, call by call, without TensorRT. Opens it,
- * builds one plugin (types, shapes, formats, workspace, serialisation), and runs it on the device that the library was
+ * builds one plugin (types, shapes, formats, tactics, workspace, serialisation), and runs it on the device that the library was
  * given. May not know how a library was made. */
 #ifndef TPAT_CHECK_HOST_H
 #define TPAT_CHECK_HOST_H
@@ -52,6 +52,12 @@ int host_build(struct host_engine **out, struct host *h, const char *name, const
 void host_engine_free(struct host_engine *x); /* null is fine */
 int host_outputs(const struct host_engine *x);
 size_t host_workspace(const struct host_engine *x); /* bytes that it asked for */
+/* How many tactics it offers to be timed (0: it has one way alone), and the i-th of them taken, as an engine does that was
+ * built with it; its further contexts take it, too. It starts with the first. After it: host_prepare. */
+int host_tactics(const struct host_engine *x);
+int host_set_tactic(struct host_engine *x, int i, struct err *e);
+/* The attached plugin's struct trt_runtime, to call it without the host. */
+void *host_runtime(const struct host_engine *x);
 /* Another execution context of the same engine: shares nothing that changes. */
 int host_engine_context(struct host_engine **out, struct host_engine *x, struct arena *a, struct err *e);
 

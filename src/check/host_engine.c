@@ -17,6 +17,9 @@ struct host_engine {
 	int32_t outputs;
 	int32_t *type; /* TensorRT's, of inputs, then outputs */
 	size_t workspace;
+	int32_t *tactic; /* what the plugin offers */
+	int32_t tactics;
+	int32_t chosen; /* what an engine would keep: one of them; 0: none is offered */
 };
 
 /* The build. */
@@ -222,14 +225,37 @@ static int output_types(struct host_engine *x, void *build, const struct host_te
 	return 0;
 }
 
-/* Formats and ranges, workspace. */
+/* What TensorRT would time. Tactics are unique; 0 means that there are none to choose from. */
+static int ask_tactics(struct host_engine *x, void *build, struct err *e)
+{
+	x->tactics = TRT_CALL(build, trt_build, tactics);
+	if (x->tactics < 0)
+		return failed(x, "getNbTactics", ERR_UNSUPPORTED, e);
+	x->tactic = NEWN(x->arena, int32_t, x->tactics + 1);
+	if (TRT_CALL(build, trt_build, valid_tactics, x->tactic, x->tactics))
+		return failed(x, "getValidTactics", ERR_UNSUPPORTED, e);
+	for (int32_t i = 0; i < x->tactics; i++) {
+		bool fresh = x->tactic[i] != 0;
+		for (int32_t k = 0; k < i; k++)
+			fresh &= x->tactic[k] != x->tactic[i];
+		if (!fresh)
+			return err_set(e, ERR_UNSUPPORTED, "Plugin %s: tactic %d is offered twice, or is 0.", x->name,
+			               (int)x->tactic[i]);
+		/* The builder sets each on the plugin of the build phase, to time it. */
+		if (TRT_CALL(capability(x->build, TRT_RUNTIME), trt_runtime, set_tactic, x->tactic[i]))
+			return failed(x, "setTactic", ERR_UNSUPPORTED, e);
+	}
+	x->chosen = x->tactics ? x->tactic[0] : 0;
+	return 0;
+}
+
+/* Formats and ranges, tactics, workspace. */
 static int configure(struct host_engine *x, void *build, const struct host_tensor *min, const struct host_tensor *opt,
                      const struct host_tensor *max, struct err *e)
 {
 	struct trt_dynamic_desc *desc = NEWN(x->arena, struct trt_dynamic_desc, x->inputs + x->outputs);
 	struct host_tensor *out[3];
 	const struct host_tensor *in[3] = { min, opt, max };
-	int32_t tactics;
 
 	for (int i = 0; i < 3; i++) {
 		out[i] = NEWN(x->arena, struct host_tensor, x->outputs);
@@ -247,10 +273,7 @@ static int configure(struct host_engine *x, void *build, const struct host_tenso
 			               x->name, x->host->path, (int)i);
 	if (TRT_CALL(build, trt_build, configure, desc, x->passed, desc + x->passed, x->outputs))
 		return failed(x, "configurePlugin", ERR_UNSUPPORTED, e);
-	tactics = TRT_CALL(build, trt_build, tactics);
-	int32_t *tactic = NEWN(x->arena, int32_t, tactics + 1);
-	if (TRT_CALL(build, trt_build, valid_tactics, tactic, tactics))
-		return failed(x, "getValidTactics", ERR_UNSUPPORTED, e);
+	TRY(ask_tactics(x, build, e));
 	size_t logged = strlen(host_log(x->host));
 	x->workspace = TRT_CALL(build, trt_build, workspace, desc, x->passed, desc + x->passed, x->outputs);
 	if (strlen(host_log(x->host)) != logged)
@@ -289,7 +312,7 @@ static int attach(struct host_engine *x, void *created, struct err *e)
 	if (!x->plugin)
 		return failed(x, "attachToContext", ERR_DEVICE, e);
 	runtime = capability(x->plugin, TRT_RUNTIME);
-	if (!runtime || TRT_CALL(runtime, trt_runtime, set_tactic, 0))
+	if (!runtime || TRT_CALL(runtime, trt_runtime, set_tactic, x->chosen))
 		return failed(x, "setTactic", ERR_DEVICE, e);
 	return 0;
 }
@@ -387,6 +410,24 @@ void host_engine_free(struct host_engine *x)
 int host_outputs(const struct host_engine *x)
 {
 	return x->outputs;
+}
+
+int host_tactics(const struct host_engine *x)
+{
+	return x->tactics;
+}
+
+int host_set_tactic(struct host_engine *x, int i, struct err *e)
+{
+	x->chosen = i < x->tactics ? x->tactic[i] : 0;
+	if (TRT_CALL(capability(x->plugin, TRT_RUNTIME), trt_runtime, set_tactic, x->chosen))
+		return failed(x, "setTactic", ERR_DEVICE, e);
+	return 0;
+}
+
+void *host_runtime(const struct host_engine *x)
+{
+	return capability(x->plugin, TRT_RUNTIME);
 }
 
 size_t host_workspace(const struct host_engine *x)

@@ -53,18 +53,27 @@ static int upload(void *user, const void *data, size_t bytes, void **pointer, ch
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
-static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
-                  const uint32_t grid[3], void **args, void *stream, char why[256])
+static int function(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
+                    void **out, char why[256])
 {
 	struct dev *d = ((struct state *)user)->dev;
 	struct err e = { 0 };
 	struct dev_kernel *k;
+	(void)plugin;
+	int rc = d->kernel(d, &k, module, kernel->name, kernel->shared_bytes, &e);
+	*out = k;
+	return rc < 0 ? tell(why, &e) : 0;
+}
+
+static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel, int follows,
+                  const uint32_t grid[3], void **args, void *stream, char why[256])
+{
+	struct dev *d = ((struct state *)user)->dev;
+	struct err e = { 0 };
 	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1],
 		                    (uint32_t)kernel->block[2] };
-	(void)plugin, (void)stream;
-	int rc = d->kernel(d, &k, module, kernel->name, kernel->shared_bytes, &e);
-	if (rc == 0)
-		rc = d->launch(d, k, grid, block, kernel->shared_bytes, args, &e);
+	(void)plugin, (void)stream, (void)follows;
+	int rc = d->launch(d, of, grid, block, kernel->shared_bytes, args, &e);
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
@@ -112,6 +121,7 @@ void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *fol
 		.version = TPAT_RT_VERSION,
 		.user = s,
 		.load = load,
+		.function = function,
 		.upload = upload,
 		.launch = launch,
 		.is_arch = is_arch,

@@ -133,9 +133,9 @@ static void print_json(const struct tpat_built *r)
 	for (int i = 0; i < r->plugins; i++) {
 		const struct tpat_plugin *p = &r->plugin[i];
 		json_array_append_new(plugins,
-		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
+		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
 		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
-		                                p->about, "kernels", p->kernels, "decisions", p->decisions, "tuned_ns",
+		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions, "tuned_ns",
 		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes)));
 	}
 	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, s:s}",
@@ -198,7 +198,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 	                shape = { 0 }, profile = { 0 };
 	struct dump dump = { .arena = c->arena, .out = stdout };
 	bool json = false, verbose = false, tune = false;
-	long long jobs = 0, trials = 0;
+	long long jobs = 0, trials = 0, tactics = 0;
 	const char *budget = NULL;
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
@@ -220,6 +220,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "
 		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },
 		{ "split", 0, CLI_FLAG, &o.split, NULL, "each plugin in a library of its own" },
+		{ "tactics", 0, CLI_NUMBER, &tactics, "N",
+		  "schedules of each plugin that TensorRT chooses from where it\nbuilds an engine (4, or 2 for more than two --arch;\n1: no choice, the smallest library)" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },
@@ -250,6 +252,9 @@ int cli_build(struct cli *c, int argc, char **argv)
 		                 "tpat build needs a model.");
 	if (jobs < 0)
 		return cli_usage(NULL, "--jobs needs a number of threads, not %lld.", jobs);
+	if (tactics < 0 || tactics > TPAT_MOST_TACTICS)
+		return cli_usage(NULL, "--tactics needs a number up to %d, not %lld.", TPAT_MOST_TACTICS, tactics);
+	o.tactics = (int)tactics;
 	o.node = cli_strings(&node);
 	o.type = cli_strings(&type);
 	o.region = cli_strings(&region);

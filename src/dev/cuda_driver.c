@@ -40,6 +40,8 @@ static int open_locked(struct err *e)
 		}
 		memcpy(entries[i].entry, &p, sizeof p);
 	}
+	void *launch_with = dlsym(so, "cuLaunchKernelEx");
+	memcpy(&cuda.launch_with, &launch_with, sizeof launch_with);
 	int rc = cuda.init(0);
 	if (rc != 0) {
 		int code = dev_driver_check(rc, "The CUDA driver does not start", e);

@@ -87,10 +87,29 @@ enum { CU_MAP_U8 = 0, CU_MAP_U16 = 1, CU_MAP_SWIZZLE_128B = 3, CU_MAP_L2_256B = 
 	X(error_name, cuGetErrorName, (int error, const char **text))                                                  \
 	X(error_text, cuGetErrorString, (int error, const char **text))
 
+/* CUlaunchAttribute and CUlaunchConfig; the attribute lets a kernel start while the one before it runs. */
+enum { CU_LAUNCH_EARLY = 6, CU_EARLY_ARCH = 90, CU_EARLY_DRIVER = 12030 /* the first whose graphs keep it */ };
+struct cu_launch_attribute {
+	int32_t id;
+	char pad[4];
+	union {
+		int32_t number;
+		char room[64];
+	} value;
+};
+struct cu_launch_config {
+	unsigned grid[3], block[3], shared;
+	cu_stream stream;
+	const struct cu_launch_attribute *attribute;
+	unsigned attributes;
+};
+
 struct cuda_driver {
 #define X(name, symbol, parameters) int(*name) parameters;
 	CU_ENTRIES(X)
 #undef X
+	/* Null before CUDA 11.8. */
+	int (*launch_with)(const struct cu_launch_config *c, cu_function f, void **args, void **extra);
 };
 
 /* Opens the library and calls cuInit, once a process. ERR_DEVICE with a sentence where that is not possible. */

@@ -66,6 +66,9 @@ struct dev {
 	              struct err *e);
 	int (*launch)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
 	              int shared_bytes, void **args, struct err *e);
+	/* (optional) The same for a kernel that waits by itself for the one before it (gen_chained), which may still run. */
+	int (*launch_early)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+	                    int shared_bytes, void **args, struct err *e);
 
 	int (*alloc)(struct dev *d, void **out, size_t bytes,
 	             struct err *e);          /* at least 256-byte aligned; not zeroed */

@@ -10,6 +10,7 @@
 struct dev_kernel {
 	cu_function function;
 	char name[128];
+	bool waits; /* its code has what launch_early needs */
 	struct dev_kernel *next;
 };
 
@@ -17,6 +18,7 @@ struct dev_module {
 	cu_module module;
 	struct arena *arena;
 	struct dev_kernel *kernels;
+	int arch; /* of the code */
 };
 
 struct dev_event {
@@ -121,6 +123,7 @@ static int load(struct dev *d, struct dev_module **out, const struct dev_code *c
 	struct dev_module *m = NEW(a, struct dev_module);
 	m->arena = a;
 	m->module = module;
+	m->arch = code->arch;
 	*out = m;
 	return 0;
 }
@@ -148,6 +151,7 @@ static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, 
 			return err_set(e, ERR_DEVICE, "The compiled code has no kernel \"%s\".", name);
 		k = NEW(m->arena, struct dev_kernel);
 		k->function = f;
+		k->waits = m->arch >= CU_EARLY_ARCH && d->props.driver >= CU_EARLY_DRIVER && cu->launch_with;
 		snprintf(k->name, sizeof k->name, "%s", name);
 		k->next = m->kernels;
 		m->kernels = k;
@@ -170,6 +174,14 @@ static int kernel_use(struct dev *d, struct dev_kernel *k, int *registers, int *
 	return dev_driver_check(rc, k->name, e);
 }
 
+static int not_launched(int rc, const struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3], struct err *e)
+{
+	char what[256];
+	snprintf(what, sizeof what, "%s cannot be launched with a grid of %u x %u x %u blocks of %u x %u x %u threads",
+	         k->name, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
+	return dev_driver_check(rc, what, e);
+}
+
 static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
                   int shared_bytes, void **args, struct err *e)
 {
@@ -177,12 +189,25 @@ static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], c
 	const struct cuda_driver *cu = enter(d, &g);
 	int rc = cu->launch(k->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
 	                    (unsigned)shared_bytes, g->stream, args, NULL);
-	if (rc == 0)
-		return 0;
-	char what[256];
-	snprintf(what, sizeof what, "%s cannot be launched with a grid of %u x %u x %u blocks of %u x %u x %u threads",
-	         k->name, grid[0], grid[1], grid[2], block[0], block[1], block[2]);
-	return dev_driver_check(rc, what, e);
+	return rc ? not_launched(rc, k, grid, block, e) : 0;
+}
+
+static int launch_early(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                        int shared_bytes, void **args, struct err *e)
+{
+	struct gpu *g;
+	const struct cuda_driver *cu = enter(d, &g);
+	const struct cu_launch_attribute early = { .id = CU_LAUNCH_EARLY, .value.number = 1 };
+	const struct cu_launch_config c = { { grid[0], grid[1], grid[2] },
+		                            { block[0], block[1], block[2] },
+		                            (unsigned)shared_bytes,
+		                            g->stream,
+		                            &early,
+		                            1 };
+	if (!k->waits)
+		return launch(d, k, grid, block, shared_bytes, args, e);
+	int rc = cu->launch_with(&c, k->function, args, NULL);
+	return rc ? not_launched(rc, k, grid, block, e) : 0;
 }
 
 static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values *v, struct err *e)
@@ -434,6 +459,7 @@ int dev_cuda_open(struct dev **out, int index, const char *device_header, struct
 		.unload = unload,
 		.kernel = kernel,
 		.launch = launch,
+		.launch_early = launch_early,
 		.alloc = alloc,
 		.free = free_buffer,
 		.copy_in = copy_in,

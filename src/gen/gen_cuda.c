@@ -316,7 +316,7 @@ static void print_block(struct gen_text *g, const struct ir_block *b)
 	g->out->indent--;
 }
 
-static void print_kernel(struct str *out, const struct ir_kernel *k)
+static void print_kernel(struct str *out, const struct ir_kernel *k, bool chained)
 {
 	struct gen_text g = { .out = out, .target = &cuda, .kernel = k };
 	const char *separator = "";
@@ -346,12 +346,14 @@ static void print_kernel(struct str *out, const struct ir_kernel *k)
 		else
 			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, (*b)->name, (long long)(*b)->dim[0]->i);
 	}
+	if (chained)
+		str_add(out, "\tnext_kernel_may_start();\n\twait_for_last_kernel();\n");
 	print_block(&g, &k->body);
 	str_add(out, "}\n");
 }
 
 /* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
-static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64, struct map *printed)
+static void print_kernels(struct str *out, const struct ir_plan *plan, bool chained, bool index64, struct map *printed)
 {
 	vec_each (step, &plan->steps) {
 		vec_each (k, *step) {
@@ -359,7 +361,7 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 				continue;
 			map_put(printed, (*k)->name, *k);
 			str_add(out, "\n");
-			print_kernel(out, *k);
+			print_kernel(out, *k, chained);
 		}
 	}
 }
@@ -378,9 +380,18 @@ static void print_includes(struct str *out, const struct ir_block *b, struct map
 	}
 }
 
+bool gen_chained(const struct ir_plan *const *plans, int n)
+{
+	bool chained = false;
+	for (int i = 0; i < n; i++)
+		chained |= plans[i]->chained;
+	return chained;
+}
+
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	struct map seen = map_new(out->arena), printed = map_new(out->arena);
+	bool chained = gen_chained(plans, n);
 	str_add(out, "#include \"tpat_device.h\"\n");
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
@@ -392,7 +403,7 @@ void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 			ir_print_summary(out, plans[i]->program);
 			str_add(out, " */\n");
 		}
-		print_kernels(out, plans[i], false, &printed);
-		print_kernels(out, plans[i], true, &printed);
+		print_kernels(out, plans[i], chained, false, &printed);
+		print_kernels(out, plans[i], chained, true, &printed);
 	}
 }

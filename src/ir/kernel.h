@@ -117,6 +117,7 @@ bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
 struct ir_plan {
 	struct ir_program *program;
 	struct { VEC(struct ir_step *); } steps;
+	bool chained; /* of several steps: a kernel may be set up while the one before it runs, and waits for its end */
 };
 
 #endif

@@ -8,13 +8,15 @@
 #include "base/file.h"
 #include "gen/gen.h"
 
-enum { NAME_MAX_BYTES = 64, MOST_NAMED = 8 };
+enum { NAME_MAX_BYTES = 64, MOST_NAMED = 8, FEW_ARCHS = 2 };
 
 /* One plugin: all regions with this program (and this name, where the user gave one). */
 struct made {
 	char *name;
 	char hash[33];
-	struct ir_plan *plan;
+	const struct ir_plan **plan; /* a tactic */
+	int plans;
+	const char *all_decisions; /* of every tactic at every point */
 	struct tpat_tuned_choice tuned;
 	const char *decisions;
 	struct tpat_texts nodes; /* labels of its regions */
@@ -176,6 +178,12 @@ static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct
 	return 0;
 }
 
+/* Every architecture compiles them all: fewer where there are many. */
+static int tactics_wanted(const struct build *b)
+{
+	return b->o->tactics ? b->o->tactics : b->archs > FEW_ARCHS ? TPAT_TACTICS / 2 : TPAT_TACTICS;
+}
+
 /* What was measured, where something was; else what the cost model says: for small, usual and large extents where these are
  * open. */
 static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
@@ -189,7 +197,15 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 	else
 		tactic = sched_tactic_best(p, &points);
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
-	m->plan = sched_plan(p, &points, &tactic);
+	struct str all = str_new(b->arena);
+	struct sched_tactic tactics[SCHED_MAX_TACTICS];
+	m->plans = sched_tactics(p, &points, &tactic, tactics_wanted(b), tactics);
+	m->plan = NEWN(b->arena, const struct ir_plan *, m->plans);
+	sched_plans(m->plan, p, &points, tactics, m->plans);
+	for (int k = 0; k < m->plans; k++)
+		for (int i = 0; i < points.n; i++)
+			str_printf(&all, "%s\n", sched_decisions_text(p, tactics[k].choice[i], b->arena));
+	m->all_decisions = str_text(&all);
 	return 0;
 }
 
@@ -247,14 +263,15 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 		} else if (name && strcmp((*have)->name, name) == 0) {
 			return err_set(b->err, ERR_USAGE, "Two plugins with different programs are called %s.", name);
 		}
+	if (!b->archs)
+		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->arena, b->err));
 	struct made *m = NEW(b->arena, struct made);
 	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
 	memcpy(m->hash, hash, sizeof hash);
 	TRY(schedule(b, r, m, program));
 	if (b->o->dump) {
 		struct str text = str_new(b->arena);
-		const struct ir_plan *plan = m->plan;
-		gen_cuda(&text, &plan, 1);
+		gen_cuda(&text, m->plan, m->plans);
 		b->o->dump(b->o->user, "cuda", str_text(&text));
 	}
 	vec_push(b->arena, &b->plugins, m);
@@ -358,14 +375,15 @@ static int package(struct build *b)
 			.version = "1",
 			.name_space = b->o->name_space ? b->o->name_space : "",
 			.hash = m->hash,
-			.about = about(m->plan->program, b->arena),
+			.about = about(m->plan[0]->program, b->arena),
+			.decisions = m->all_decisions,
 			.plan = m->plan,
+			.plans = m->plans,
 			.node = m->nodes.at,
 			.nodes = m->nodes.n,
 		};
 	}
 	if (b->plugins.n) {
-		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->arena, b->err));
 		name_archs(b);
 		if (b->o->split)
 			TRY(build_split(b, plugin));
@@ -434,10 +452,11 @@ static void describe(struct build *b)
 			                      .name_space =
 			                              b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
 			                      .hash = m->hash,
-			                      .about = about(m->plan->program, b->arena),
+			                      .about = about(m->plan[0]->program, b->arena),
 			                      .nodes = tpat_strings_of(&m->nodes) };
-		vec_each (s, &m->plan->steps)
+		vec_each (s, &m->plan[0]->steps)
 			plugin[i].kernels += (*s)->n;
+		plugin[i].tactics = m->plans;
 		r->passed_over += m->tuned.passed_over;
 		plugin[i].decisions = m->decisions;
 		if (!m->tuned.choice)
@@ -488,6 +507,8 @@ static int run(struct tpat *t, void *arg)
 	*b = (struct build){ .o = c->o, .result = NEW(t->arena, struct tpat_built), .arena = t->arena, .err = &t->err };
 	if (c->o->version != TPAT_BUILD_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_build have another version, or no model.");
+	if (c->o->tactics < 0 || c->o->tactics > TPAT_MOST_TACTICS)
+		return err_set(&t->err, ERR_USAGE, "A plugin has 1 to %d tactics, not %d.", TPAT_MOST_TACTICS, c->o->tactics);
 	t->cleanup = clean_up;
 	t->cleanup_arg = b;
 	TRY(build_model(b));

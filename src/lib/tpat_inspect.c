@@ -41,17 +41,24 @@ static struct tpat_strings tensors(const struct tpat_rt_plugin *p, const struct 
 	return tpat_strings_of(&list);
 }
 
+/* "tactic 2: NAME, 256 threads" */
+static void add_kernel(struct tpat_texts *list, const struct tpat_rt_plugin *p, int tactic, const struct tpat_rt_kernel *x,
+                       struct arena *a)
+{
+	const char *text = arena_printf(a, "%s, %d threads%s", x->name, (int)(x->block[0] * x->block[1] * x->block[2]),
+	                                x->guard >= 0 ? ", where its guard holds" : "");
+	if (p->tactics > 1)
+		text = arena_printf(a, "tactic %d: %s", tactic + 1, text);
+	vec_push(a, list, text);
+}
+
 static struct tpat_strings kernels(const struct tpat_rt_plugin *p, struct arena *a)
 {
 	struct tpat_texts list = { 0 };
-	for (int i = 0; i < p->steps; i++)
-		for (int k = 0; k < p->step[i].kernels; k++) {
-			const struct tpat_rt_kernel *x = &p->step[i].kernel[k];
-			vec_push(a, &list,
-			         arena_printf(a, "%s, %d threads%s", x->name,
-			                      (int)(x->block[0] * x->block[1] * x->block[2]),
-			                      x->guard >= 0 ? ", where its guard holds" : ""));
-		}
+	for (int t = 0; t < p->tactics; t++)
+		for (int i = 0; i < p->tactic[t].steps; i++)
+			for (int k = 0; k < p->tactic[t].step[i].kernels; k++)
+				add_kernel(&list, p, t, &p->tactic[t].step[i].kernel[k], a);
 	return tpat_strings_of(&list);
 }
 

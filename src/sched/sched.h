@@ -13,7 +13,7 @@ enum {
 	SCHED_MAX_RULES = 32,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
 	SCHED_MAX_SIZES = 16,
-	SCHED_MAX_POINTS = 3,
+	SCHED_MAX_POINTS = 3, SCHED_MAX_TACTICS = 8,
 };
 
 /* A decision: all that is needed to build the kernel again. */
@@ -124,9 +124,17 @@ struct sched_tactic {
  * slower. */
 struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points);
 
-/* A tactic as a plan of p. Where it decides differently at different points, the extents at run time say which kernels run,
- * by guards (sched_dispatch.c). A stage that is made in the same way at several points has the same kernels there: the same
- * name means the same function. */
+/* `first` and up to most - 1 others that run as fast by the cost model, or not much slower: each decides one stage at the usual
+ * point in another way, and wherever else `first` decides it as there. For somebody who measures. Returns their number. */
+int sched_tactics(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *first, int most,
+		  struct sched_tactic *out);
+
+/* Tactics as plans of p, into out[n]. Where one decides differently at different points, the extents at run time say which kernels run,
+ * by guards (sched_dispatch.c). A stage that is made in the same way at several points, or in several tactics, has the same
+ * kernels there: the same name means the same function. */
+void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
+		 const struct sched_tactic *tactic, int n);
+/* Of one. */
 struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic);
 
 #endif

@@ -210,14 +210,30 @@ static void add_part(struct dispatch *d, struct ir_plan *plan, const struct sche
 		vec_push(d->p->arena, &plan->steps, ways == 1 ? way[0].step[i] : join(d, way, ways, i));
 }
 
+static struct ir_plan *make_plan(struct dispatch *d, const struct sched_tactic *tactic)
+{
+	struct ir_plan *plan = NEW(d->p->arena, struct ir_plan);
+	plan->program = d->p;
+	for (int from = 0, to; from < d->p->stages.n; from = to) {
+		to = sched_part_end(d->p, tactic->choice, d->points->n, from);
+		add_part(d, plan, tactic, from, to);
+	}
+	plan->chained = plan->steps.n > 1;
+	return plan;
+}
+
+void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
+                 const struct sched_tactic *tactic, int n)
+{
+	struct dispatch d = { .p = p, .points = points, .all = NEW(p->arena, struct ir_plan) };
+	d.all->program = p;
+	for (int i = 0; i < n; i++)
+		out[i] = make_plan(&d, &tactic[i]);
+}
+
 struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic)
 {
-	struct ir_plan *plan = NEW(p->arena, struct ir_plan);
-	struct dispatch d = { .p = p, .points = points, .all = NEW(p->arena, struct ir_plan) };
-	d.all->program = plan->program = p;
-	for (int from = 0, to; from < p->stages.n; from = to) {
-		to = sched_part_end(p, tactic->choice, points->n, from);
-		add_part(&d, plan, tactic, from, to);
-	}
-	return plan;
+	const struct ir_plan *plan;
+	sched_plans(&plan, p, points, tactic, 1);
+	return (struct ir_plan *)plan;
 }

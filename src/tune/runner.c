@@ -113,7 +113,7 @@ static int code_of_step(struct dev_code *out, struct tune_runner *r, const struc
 {
 	struct ir_kernel *kernel = (struct ir_kernel *)s->kernel;
 	struct ir_step only = { 0 }, *step = &only;
-	struct ir_plan plan = { .program = r->plan->program };
+	struct ir_plan plan = { .program = r->plan->program, .chained = r->plan->chained };
 	vec_push(r->arena, &only, kernel);
 	vec_push(r->arena, &plan.steps, step);
 	return text_of(out, r, &plan, s->kernel->name, code, e);
@@ -351,7 +351,9 @@ static int launch(struct tune_runner *r, const struct step *s, int copy, struct 
 			TRY(r->dev->tensor_map(r->dev, map[i], &v, e));
 		args[n++] = map[i];
 	}
-	return r->dev->launch(r->dev, s->function, s->grid, s->block, k->shared_bytes, args, e);
+	bool follows = r->plan->chained && s > r->steps.at && r->dev->launch_early;
+	return (follows ? r->dev->launch_early : r->dev->launch)(r->dev, s->function, s->grid, s->block, k->shared_bytes,
+	                                                                args, e);
 }
 
 static int run_once(struct tune_runner *r, int copy, struct err *e)

@@ -14,6 +14,8 @@
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_x4(const float *__restrict__ x, u8 *__restrict__ packed, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= K * N)
 		return;
@@ -32,6 +34,8 @@ void NarrowTypes_packed_x4(const float *__restrict__ x, u8 *__restrict__ packed,
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed(const float *__restrict__ x, u8 *__restrict__ packed, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 512 + threadIdx.x * 2;
 	if (element >= K * N)
 		return;
@@ -52,6 +56,8 @@ void NarrowTypes_packed(const float *__restrict__ x, u8 *__restrict__ packed, in
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_turned(const u8 *__restrict__ code, u8 *__restrict__ turned)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 512 + threadIdx.x * 2;
 	if (element >= 21)
 		return;
@@ -74,6 +80,8 @@ void NarrowTypes_turned(const u8 *__restrict__ code, u8 *__restrict__ turned)
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_wide_x4(const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, int K)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= K * 64)
 		return;
@@ -94,6 +102,8 @@ void NarrowTypes_wide_x4(const u8 *__restrict__ weight, const f8e8m0 *__restrict
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_x8(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
 		return;
@@ -110,6 +120,8 @@ void NarrowTypes_pair_x8(const u8 *__restrict__ table, u8 *__restrict__ pair, in
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= N)
 		return;
@@ -130,6 +142,8 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_x8(const float *__restrict__ x, f8e8m0 *__restrict__ power, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
 		return;
@@ -146,6 +160,8 @@ void NarrowTypes_power_x8(const float *__restrict__ x, f8e8m0 *__restrict__ powe
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power(const float *__restrict__ x, f8e8m0 *__restrict__ power, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
 		return;
@@ -157,6 +173,8 @@ void NarrowTypes_power(const float *__restrict__ x, f8e8m0 *__restrict__ power, 
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_64(const float *__restrict__ x, u8 *__restrict__ packed, i64 K, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 512 + (i64)threadIdx.x * 2;
 	if (element >= K * N)
 		return;
@@ -177,6 +195,8 @@ void NarrowTypes_packed_64(const float *__restrict__ x, u8 *__restrict__ packed,
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_wide_x4_64(const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, i64 K)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
 	if (element >= K * 64)
 		return;
@@ -197,6 +217,8 @@ void NarrowTypes_wide_x4_64(const u8 *__restrict__ weight, const f8e8m0 *__restr
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
 	if (element >= N)
 		return;
@@ -217,6 +239,8 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_64(const float *__restrict__ x, f8e8m0 *__restrict__ power, i64 K, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
 		return;

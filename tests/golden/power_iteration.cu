@@ -37,6 +37,8 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int thread = threadIdx.x;
 	const int warp = thread / 32;
 	const int lane = thread % 32;
@@ -122,6 +124,8 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_eigenvalue(const float *__restrict__ a, const float *__restrict__ x, float *__restrict__ eigenvalue, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
 	float sum = 0.0f;
@@ -157,6 +161,8 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 thread = (i64)threadIdx.x;
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;
@@ -242,6 +248,8 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_eigenvalue_64(const float *__restrict__ a, const float *__restrict__ x, float *__restrict__ eigenvalue, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)blockIdx.x;
 	float sum = 0.0f;

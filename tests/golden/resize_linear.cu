@@ -11,6 +11,8 @@
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= C * H * N * W * 2)
 		return;
@@ -38,6 +40,8 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= C * H * N * W * 2)
 		return;
@@ -59,6 +63,8 @@ void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, i
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= C * H * N * W * 4)
 		return;
@@ -85,6 +91,8 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, i
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= C * H * N * W * 4)
 		return;
@@ -106,6 +114,8 @@ void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int 
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C, i64 H, i64 N, i64 W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= C * H * N * W * 2)
 		return;
@@ -127,6 +137,8 @@ void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= C * H * N * W * 4)
 		return;

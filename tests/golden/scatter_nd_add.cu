@@ -9,6 +9,8 @@
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_x8(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= K * V)
 		return;
@@ -27,6 +29,8 @@ void ScatterND_y_x8(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= K * V)
 		return;
@@ -39,6 +43,8 @@ void ScatterND_y(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, int K, int M, int V)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= K * M)
 		return;
@@ -53,6 +59,8 @@ void ScatterND_y_update(const i64 *__restrict__ at_rows, const f16 *__restrict__
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 K, i64 V)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= K * V)
 		return;
@@ -65,6 +73,8 @@ void ScatterND_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 K, i64 V
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= K * M)
 		return;

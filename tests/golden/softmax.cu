@@ -11,6 +11,8 @@
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_largest(const float *__restrict__ x, float *__restrict__ largest, int H, int N, int S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -33,6 +35,8 @@ void Softmax_largest(const float *__restrict__ x, float *__restrict__ largest, i
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_total(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, int H, int N, int S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -55,6 +59,8 @@ void Softmax_total(const float *__restrict__ x, const float *__restrict__ larges
 extern "C" __global__ __launch_bounds__(256)
 void Softmax_y_x4(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= H * N * S * S)
 		return;
@@ -77,6 +83,8 @@ void Softmax_y_x4(const float *__restrict__ x, const float *__restrict__ largest
 extern "C" __global__ __launch_bounds__(256)
 void Softmax_y(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= H * N * S * S)
 		return;
@@ -92,6 +100,8 @@ void Softmax_y(const float *__restrict__ x, const float *__restrict__ largest, c
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_largest_64(const float *__restrict__ x, float *__restrict__ largest, i64 H, i64 N, i64 S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -114,6 +124,8 @@ void Softmax_largest_64(const float *__restrict__ x, float *__restrict__ largest
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_total_64(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, i64 H, i64 N, i64 S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -136,6 +148,8 @@ void Softmax_total_64(const float *__restrict__ x, const float *__restrict__ lar
 extern "C" __global__ __launch_bounds__(256)
 void Softmax_y_64(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, i64 H, i64 N, i64 S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= H * N * S * S)
 		return;

@@ -14,6 +14,8 @@
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_x8(const float *__restrict__ x, f8e4m3fn *__restrict__ quantised, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
 		return;
@@ -32,6 +34,8 @@ void Types_quantised_x8(const float *__restrict__ x, f8e4m3fn *__restrict__ quan
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised(const float *__restrict__ x, f8e4m3fn *__restrict__ quantised, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
 		return;
@@ -43,6 +47,8 @@ void Types_quantised(const float *__restrict__ x, f8e4m3fn *__restrict__ quantis
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_x8(const u8 *__restrict__ small, u8 *__restrict__ wrapped, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
 		return;
@@ -61,6 +67,8 @@ void Types_wrapped_x8(const u8 *__restrict__ small, u8 *__restrict__ wrapped, in
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped(const u8 *__restrict__ small, u8 *__restrict__ wrapped, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
 		return;
@@ -72,6 +80,8 @@ void Types_wrapped(const u8 *__restrict__ small, u8 *__restrict__ wrapped, int N
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_x8(const float *__restrict__ x, const i64 *__restrict__ count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
 		return;
@@ -88,6 +98,8 @@ void Types_flags_x8(const float *__restrict__ x, const i64 *__restrict__ count, 
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags(const float *__restrict__ x, const i64 *__restrict__ count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
 		return;
@@ -99,6 +111,8 @@ void Types_flags(const float *__restrict__ x, const i64 *__restrict__ count, con
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_x4(const float *__restrict__ x, const i64 *__restrict__ count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= N)
 		return;
@@ -119,6 +133,8 @@ void Types_table_at_x4(const float *__restrict__ x, const i64 *__restrict__ coun
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at(const float *__restrict__ x, const i64 *__restrict__ count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
 		return;
@@ -131,6 +147,8 @@ void Types_table_at(const float *__restrict__ x, const i64 *__restrict__ count, 
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_64(const float *__restrict__ x, f8e4m3fn *__restrict__ quantised, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
 		return;
@@ -142,6 +160,8 @@ void Types_quantised_64(const float *__restrict__ x, f8e4m3fn *__restrict__ quan
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_64(const u8 *__restrict__ small, u8 *__restrict__ wrapped, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
 		return;
@@ -153,6 +173,8 @@ void Types_wrapped_64(const u8 *__restrict__ small, u8 *__restrict__ wrapped, i6
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_64(const float *__restrict__ x, const i64 *__restrict__ count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
 		return;
@@ -164,6 +186,8 @@ void Types_flags_64(const float *__restrict__ x, const i64 *__restrict__ count, 
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_64(const float *__restrict__ x, const i64 *__restrict__ count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
 		return;

@@ -22,12 +22,14 @@ static int device_load(void *user, const struct tpat_rt_plugin *plugin, void **m
 
 	if (must_fail(d, "load", why))
 		return -1;
-	for (int32_t s = 0; s < plugin->steps; s++)
-		for (int32_t k = 0; k < plugin->step[s].kernels; k++)
-			if (!dlsym(d->library, plugin->step[s].kernel[k].name)) {
-				snprintf(why, 256, "there is no kernel %s", plugin->step[s].kernel[k].name);
-				return -1;
-			}
+	for (int32_t t = 0; t < plugin->tactics; t++)
+		for (int32_t s = 0; s < plugin->tactic[t].steps; s++)
+			for (int32_t k = 0; k < plugin->tactic[t].step[s].kernels; k++)
+				if (!dlsym(d->library, plugin->tactic[t].step[s].kernel[k].name)) {
+					snprintf(why, 256, "there is no kernel %s",
+					         plugin->tactic[t].step[s].kernel[k].name);
+					return -1;
+				}
 	__atomic_fetch_add(&d->loads, 1, __ATOMIC_RELAXED);
 	*module = d->library;
 	return 0;
@@ -46,7 +48,7 @@ static int device_upload(void *user, const void *data, size_t bytes, void **poin
 }
 
 static int device_launch(void *user, void *module, const struct tpat_rt_plugin *plugin,
-                         const struct tpat_rt_kernel *kernel, const uint32_t grid[3], void **args, void *stream,
+                         const struct tpat_rt_kernel *kernel, int follows, const uint32_t grid[3], void **args, void *stream,
                          char why[256])
 {
 	struct trt_host_device *d = user;
@@ -58,6 +60,7 @@ static int device_launch(void *user, void *module, const struct tpat_rt_plugin *
 	*(void **)&f = dlsym(module, kernel->name);
 	f(grid, kernel->block, args);
 	__atomic_fetch_add(&d->launches, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&d->followed, follows != 0, __ATOMIC_RELAXED);
 	return 0;
 }
 

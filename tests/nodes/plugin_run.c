@@ -25,17 +25,20 @@ struct plugin_job {
 static int build(struct plugin_job *j, const char *library, struct err *e)
 {
 	char hash[33];
-	struct ir_plan *plan;
+	struct ir_plan *made;
 	bool gpu = strcmp(j->dev->kind, "cuda") == 0;
 	struct tensorrt_arch arch = { gpu ? j->dev->props.arch : 90, false };
 	ir_hash(j->p, hash);
-	TRY(forced_plan(&plan, j->p, e));
+	TRY(forced_plan(&made, j->p, e));
+	const struct ir_plan *plan = made;
 	struct tensorrt_plugin plugin = { .name = "node",
 		                          .version = "1",
 		                          .name_space = "",
 		                          .hash = hash,
 		                          .about = "a test",
-		                          .plan = plan };
+		                          .decisions = "",
+		                          .plan = &plan,
+		                          .plans = 1 };
 	struct tensorrt_library l = { .generator = "tests",
 		                      .model = "node.onnx",
 		                      .rewritten = "node_tpat.onnx",

@@ -15,13 +15,16 @@
 KERNEL(double_f32);
 KERNEL(row_statistics);
 KERNEL(row_normalize);
+KERNEL(row_softmax);
 KERNEL(add_table_even);
 KERNEL(add_table_any);
 KERNEL(repeat_stage);
 KERNEL(repeat);
 KERNEL(find_even);
 KERNEL(halve_f64);
-TPAT_RT_EXPORT extern int example_even_launches;
+KERNEL(bump_stage);
+TPAT_RT_EXPORT extern int example_even_launches, example_whole_launches;
+int example_whole_launches;
 
 static const int32_t dims_01[] = { 0, 1 };
 
@@ -36,6 +39,7 @@ static const struct tpat_rt_arg double_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
 static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step double_step = { &double_kernel, 1 };
+static const struct tpat_rt_tactic double_tactic[] = { { &double_step, 1 } };
 static const char double_ptx[] =
         ".version 6.0\n.target sm_50\n.address_size 64\n"
         ".visible .entry double_f32(.param .u64 x, .param .u64 y, .param .u64 n)\n{\n"
@@ -59,7 +63,7 @@ KERNEL(double_f32)
 			y[i] = 2 * x[i];
 }
 
-/* RowSoftmax: statistics of each row into the workspace, then the result. */
+/* RowSoftmax: statistics of each row into the workspace, then the result; as another tactic, all in one kernel. */
 static const struct tpat_rt_expr softmax_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 },   { TPAT_RT_DIM, 0, 1, 0, 0 },
 	{ TPAT_RT_CONST, 0, 0, 0, 4 }, { TPAT_RT_MUL, 0, 2, 0, 0 }, /* bytes of one number a row */
@@ -78,7 +82,11 @@ static const struct tpat_rt_kernel softmax_kernel[] = {
 	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0, NULL, 0 },
 	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0 },
 };
+static const struct tpat_rt_arg whole_arg[] = { { TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 1 } };
+static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0 };
 static const struct tpat_rt_step softmax_step[] = { { &softmax_kernel[0], 1 }, { &softmax_kernel[1], 1 } };
+static const struct tpat_rt_step whole_step = { &whole_kernel, 1 };
+static const struct tpat_rt_tactic softmax_tactic[] = { { softmax_step, 2 }, { &whole_step, 1 } };
 
 KERNEL(row_statistics)
 {
@@ -109,6 +117,24 @@ KERNEL(row_normalize)
 			y[n * h + i] = expf(x[n * h + i] - largest[n]) / sum[n];
 }
 
+KERNEL(row_softmax)
+{
+	int h = ARG(2, int32_t);
+
+	(void)block;
+	example_whole_launches++;
+	for (uint32_t n = 0; n < grid[0]; n++) {
+		const float *x = ARG(0, const float *) + (int64_t)n * h;
+		float *y = ARG(1, float *) + (int64_t)n * h, largest = -INFINITY, sum = 0;
+		for (int i = 0; i < h; i++)
+			largest = fmaxf(largest, x[i]);
+		for (int i = 0; i < h; i++)
+			sum += expf(x[i] - largest);
+		for (int i = 0; i < h; i++)
+			y[i] = expf(x[i] - largest) / sum;
+	}
+}
+
 /* AddTable: y[N,4] = x[N,4] + table[4]; a guard picks the kernel for even N. */
 static const struct tpat_rt_expr table_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 },   { TPAT_RT_CONST, 0, 0, 0, 4 }, { TPAT_RT_CONST, 0, 0, 0, 2 },
@@ -126,6 +152,7 @@ static const struct tpat_rt_kernel table_kernel[] = {
 	{ "add_table_any", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, -1, 0, NULL, 0 },
 };
 static const struct tpat_rt_step table_step = { table_kernel, 2 };
+static const struct tpat_rt_tactic table_tactic[] = { { &table_step, 1 } };
 #define TABLE_PTX(name)                                                                                                \
 	".visible .entry " name "(.param .u64 x, .param .u64 t, .param .u64 y, .param .u32 n)\n{\n"                    \
 	".reg .b32 %r<5>; .reg .b64 %d<8>;\n"                                                                          \
@@ -173,6 +200,7 @@ static const struct tpat_rt_kernel repeat_kernel[] = {
 	{ "repeat", repeat_arg, 3, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 },
 };
 static const struct tpat_rt_step repeat_step[] = { { &repeat_kernel[0], 1 }, { &repeat_kernel[1], 1 } };
+static const struct tpat_rt_tactic repeat_tactic[] = { { repeat_step, 2 } };
 
 KERNEL(repeat_stage)
 {
@@ -244,6 +272,7 @@ static const struct tpat_rt_arg find_arg[] = {
 };
 static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step find_step = { &find_kernel, 1 };
+static const struct tpat_rt_tactic find_tactic[] = { { &find_step, 1 } };
 
 KERNEL(find_even)
 {
@@ -260,6 +289,7 @@ KERNEL(find_even)
 static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
 static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step halve_step = { &halve_kernel, 1 };
+static const struct tpat_rt_tactic halve_tactic[] = { { &halve_step, 1 } };
 
 KERNEL(halve_f64)
 {
@@ -272,29 +302,43 @@ KERNEL(halve_f64)
 static const struct tpat_rt_expr bump_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 },      { TPAT_RT_CONST, 0, 0, 0, 10 }, { TPAT_RT_LT, 0, 1, 0, 0 },
 	{ TPAT_RT_CONST, 0, 0, 0, 1000 }, { TPAT_RT_MUL, 0, 3, 0, 0 },    { TPAT_RT_SELECT, 2, 4, 0, 0 },
+	{ TPAT_RT_CONST, 0, 0, 0, 1 },
 };
 static const struct tpat_rt_buffer bump_buffer = { "stage", 5, NULL };
+static const struct tpat_rt_arg bump_arg[] = { { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_LONG, 5 } };
+static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0 };
+static const struct tpat_rt_step bump_step = { &bump_kernel, 1 };
+static const struct tpat_rt_tactic bump_tactic[] = { { &bump_step, 1 } }, no_tactic[] = { { NULL, 0 } };
 
-#define HEAD(name, hash, about) name, "1", "tpat", hash, about
+KERNEL(bump_stage)
+{
+	UNUSED;
+	for (int64_t i = 0; i < ARG(1, int64_t); i++)
+		ARG(0, char *)[i] = 0;
+}
+
+/* A hash of the program stands for that of the kernels, too. */
+#define HEAD(name, hash, about) name, "1", "tpat", hash, hash, about
+#define TACTICS(t) t, COUNT(t)
 #define EXPRS(e) e, COUNT(e)
 static const struct tpat_rt_plugin plugins[] = {
-	{ HEAD("Double", "d0", "y = 2 x"), &double_x, &double_y, 1, 1, EXPRS(double_expr), NULL, 0, &double_step, 1,
-	  &double_image, 1 },
+	{ HEAD("Double", "d0", "y = 2 x"), &double_x, &double_y, 1, 1, EXPRS(double_expr), NULL, 0, 
+	  TACTICS(double_tactic), &double_image, 1, 0 },
 	{ HEAD("RowSoftmax", "5f", "softmax along rows"), &double_x, &double_y, 1, 1, EXPRS(softmax_expr),
-	  softmax_buffer, 2, softmax_step, 2, NULL, 0 },
+	  softmax_buffer, 2, TACTICS(softmax_tactic), NULL, 0, 1 },
 	{ HEAD("AddTable", "ad", "y = x + table"), &table_x, &table_y, 1, 1, EXPRS(table_expr), &table_buffer, 1,
-	  &table_step, 1, &table_image, 1 },
+	  TACTICS(table_tactic), &table_image, 1, 0 },
 	{ HEAD("Repeat", "4e", "x repeated up to a size"), repeat_in, &repeat_out, 2, 1, EXPRS(repeat_expr),
-	  &repeat_buffer, 1, repeat_step, 2, NULL, 0 },
+	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, 0 },
 	{ HEAD("Blind", "b1", "needs a value that no extent shows"), repeat_in, &blind_out, 2, 1, EXPRS(repeat_expr),
-	  &repeat_buffer, 1, repeat_step, 2, NULL, 0 },
-	{ HEAD("Shapes", "54", "every operation"), &shapes_x, shapes_out, 1, 3, EXPRS(shapes_expr), NULL, 0, NULL, 0,
-	  NULL, 0 },
+	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, 0 },
+	{ HEAD("Shapes", "54", "every operation"), &shapes_x, shapes_out, 1, 3, EXPRS(shapes_expr), NULL, 0, TACTICS(no_tactic),
+	  NULL, 0, 0 },
 	{ HEAD("FindEven", "fe", "indices of even elements"), &find_x, find_out, 1, 2, EXPRS(find_expr), NULL, 0,
-	  &find_step, 1, NULL, 0 },
-	{ HEAD("Bump", "b0", "nothing"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1, NULL, 0, NULL, 0 },
-	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, &halve_step, 1, NULL,
-	  0 },
+	  TACTICS(find_tactic), NULL, 0, 0 },
+	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1, TACTICS(bump_tactic), NULL, 0, 0 },
+	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
+	  0, 0 },
 };
 
 const struct tpat_rt_library tpat_library = { TPAT_RT_VERSION, "example.onnx", "by hand", plugins, COUNT(plugins) };

@@ -114,13 +114,15 @@ static void test_saved_fields(struct host *h)
 	const struct trt_fields *names = TRT_CALL(creator, trt_creator, field_names);
 
 	CHECK(names && names->count == 0);
-	CHECK(f && f->count == 2);
+	CHECK(f && f->count == 3);
 	CHECK_STR(f->field[0].name, "hash");
 	CHECK_STR(f->field[0].data, "d0");
 	CHECK_INT(f->field[0].type, TRT_FIELD_CHAR);
 	CHECK_INT(f->field[0].length, 3);
-	CHECK_STR(f->field[1].name, "version");
-	CHECK_STR(TRT_CALL(r.build, trt_build, timing_cache_id), "Double/d0");
+	CHECK_STR(f->field[1].name, "kernels");
+	CHECK_STR(f->field[1].data, "d0");
+	CHECK_STR(f->field[2].name, "version");
+	CHECK_STR(TRT_CALL(r.build, trt_build, timing_cache_id), "Double/d0/d0");
 	CHECK_STR(TRT_CALL(r.build, trt_build, metadata), "y = 2 x");
 	CHECK_INT(TRT_CALL(r.build, trt_build, tactics), 0);
 	CHECK_INT(TRT_CALL(r.build, trt_build, format_limit), 100);
@@ -131,6 +133,15 @@ static void test_saved_fields(struct host *h)
 	host_log_clear(h);
 	CHECK(!TRT_CALL(creator, trt_creator, create, "n", NULL, TRT_PHASE_RUNTIME));
 	CHECK(log_has(h, "the engine holds no hash"));
+	host_log_clear(h);
+	/* The same program, run in another way. */
+	struct trt_field both[2] = { f->field[0], { "kernels", "ff", TRT_FIELD_CHAR, 2 } };
+	struct trt_fields others = { 2, both }, without = { 1, both };
+	CHECK(!TRT_CALL(creator, trt_creator, create, "n", &others, TRT_PHASE_RUNTIME));
+	CHECK(log_has(h, "the engine was made with other kernels of this program than this library's (d0)"));
+	host_log_clear(h);
+	CHECK(!TRT_CALL(creator, trt_creator, create, "n", &without, TRT_PHASE_RUNTIME));
+	CHECK(log_has(h, "the engine was made with other kernels"));
 	host_log_clear(h);
 	void *p = TRT_CALL(creator, trt_creator, create, "n", &unknown, TRT_PHASE_BUILD);
 	CHECK(p);

@@ -109,6 +109,67 @@ static void test_workspace(struct host *h)
 	host_engine_free(x);
 }
 
+/* Each tactic gives the same; the engine's stays in further contexts; the workspace is for the one that needs most. */
+static void test_tactics(struct host *h)
+{
+	struct host_tensor min = tensor(1, 2, 1, 1), max = tensor(1, 2, 100, 30), in = tensor(1, 2, 17, 23), out[2];
+	struct host_engine *x = build(h, "RowSoftmax", &min, &max, 1), *y = NULL;
+	struct host_memory m = trt_host_memory(&memory);
+	int *whole = host_symbol(h, "example_whole_launches");
+	float data[17 * 23], result[17 * 23];
+	bool right = true;
+
+	CHECK(x && whole);
+	CHECK_INT(host_tactics(x), 2);
+	CHECK_INT(host_workspace(x), 2 * 512);
+	fill(data, 17 * 23);
+	in.pointer = data;
+	for (int t = 0; t < 2; t++) {
+		int before = *whole, launches = device.launches, followed = device.followed;
+		CHECK_INT(host_set_tactic(x, t, &err), 0);
+		CHECK_INT(host_run(x, &in, &out[t], &m, NULL, &err), 0);
+		check_softmax(data, out[t].pointer, 17, 23, &right);
+		CHECK_INT(*whole - before, t);
+		CHECK_INT(device.launches - launches, 2 - t);
+		CHECK_INT(device.followed - followed, 1 - t); /* the second kernel, and no first one */
+	}
+	CHECK(right && memcmp(out[0].pointer, out[1].pointer, sizeof data) == 0);
+	free_outputs(out, 2);
+
+	/* Another context of the engine; the second tactic needs no workspace. */
+	out[0] = in;
+	out[0].pointer = result;
+	CHECK_INT(host_engine_context(&y, x, arena, &err), 0);
+	CHECK_INT(host_prepare(y, &in, out, &err), 0);
+	CHECK_INT(host_enqueue(y, &in, out, NULL, NULL, &err), 0);
+	check_softmax(data, result, 17, 23, &right);
+	CHECK(right);
+	/* Behind onShapeChange, and in the clone of a plugin that was told. */
+	CHECK_INT(host_set_tactic(y, 0, &err), 0);
+	CHECK_INT(host_enqueue(y, &in, out, NULL, NULL, &err), ERR_DEVICE);
+	CHECK(err_has("it needs 512 bytes of workspace"));
+	host_log_clear(h);
+	CHECK_INT(host_set_tactic(y, 1, &err), 0);
+	CHECK_INT(host_enqueue(y, &in, out, NULL, NULL, &err), 0);
+	host_engine_free(y);
+	host_engine_free(x);
+
+	struct raw r = raw_new(h, "RowSoftmax");
+	int32_t tactic[3] = { 0 };
+	CHECK_INT(TRT_CALL(r.build, trt_build, tactics), 2);
+	CHECK_INT(TRT_CALL(r.build, trt_build, valid_tactics, tactic, 2), 0);
+	CHECK(tactic[0] == 1 && tactic[1] == 2);
+	CHECK(TRT_CALL(r.build, trt_build, valid_tactics, tactic, 3) != 0);
+	CHECK(log_has(h, "getValidTactics: it has 2 tactics, but TensorRT asks for 3"));
+	CHECK_INT(TRT_CALL(r.runtime, trt_runtime, set_tactic, 0), 0);
+	CHECK(TRT_CALL(r.runtime, trt_runtime, set_tactic, 3) != 0);
+	CHECK(log_has(h, "setTactic: there is no tactic 3; there are 2"));
+	CHECK(TRT_CALL(r.runtime, trt_runtime, set_tactic, -1) != 0);
+	CHECK_STR(TRT_CALL(r.build, trt_build, timing_cache_id), "RowSoftmax/5f/5f");
+	TRT_CALL(r.plugin, trt_plugin, v.d0);
+	host_log_clear(h);
+}
+
 static void test_constant_and_guard(struct host *h)
 {
 	struct host_tensor min = tensor(6, 2, 1, 4), max = tensor(6, 2, 9, 4), out;
@@ -419,6 +480,7 @@ int main(int argc, char **argv)
 	test_double(h);
 	test_workspace(h);
 	host_log_clear(h);
+	test_tactics(h);
 	test_constant_and_guard(h);
 	host_log_clear(h);
 	test_refusals(h);

@@ -21,7 +21,9 @@ struct tensorrt_plugin {
 	const char *name, *version, *name_space; /* as the model's nodes say them */
 	const char *hash;                        /* of the program, ir_hash */
 	const char *about;                       /* one line: "ConvInteger of x: u8[1,64,N,3], ..." */
-	const struct ir_plan *plan;
+	const char *decisions;                   /* of all plans, as text without names */
+	const struct ir_plan *const *plan;       /* ways to run it, of one program; the first is the default */
+	int plans;
 	const char *const *node; /* labels of the nodes that it stands for */
 	int nodes;
 };

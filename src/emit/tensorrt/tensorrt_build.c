@@ -193,8 +193,8 @@ static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct
 {
 	const char *id = id_of(p, a);
 	struct str cuda = str_new(a), c = str_new(a), table = str_new(a);
-	gen_cuda(&cuda, &p->plan, 1);
-	gen_c(&c, &p->plan, 1);
+	gen_cuda(&cuda, p->plan, p->plans);
+	gen_c(&c, p->plan, p->plans);
 	TRY(tensorrt_table(&table, rows, b->library, p, b->folder, e));
 	TRY(write_text(b, arena_printf(a, "kernels/%s.cu", id), &cuda, e));
 	TRY(write_text(b, arena_printf(a, "kernels/%s.cpu.c", id), &c, e));

@@ -6,8 +6,15 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "gen/gen.h"
 
 enum { INLINE_BYTES = 64 }; /* constants up to this size are written as numbers, larger ones to a file */
+
+/* A step of some plans, and the rows of what its kernels need. */
+struct table_step {
+	const struct ir_step *step;
+	int32_t *blocks, *guard; /* a kernel */
+};
 
 struct table {
 	struct arena *arena;
@@ -17,7 +24,10 @@ struct table {
 	const struct ir_program *program;
 	const char *id; /* the plugin's name as an identifier: what all names of the table start with */
 	const char *folder;
-	int32_t one, *kernel_blocks, *kernel_guard; /* rows, a kernel */
+	int32_t one;
+	struct {
+		VEC(struct table_step);
+	} steps; /* of all plans, each once */
 	int *buffer;                                /* a program buffer's place among the table's buffers + 1, or 0 */
 	int32_t *buffer_bytes;
 	struct {
@@ -79,7 +89,7 @@ static int add_buffer(struct table *t, const struct ir_buffer *view)
 	if (b->role == IR_INPUT || b->role == IR_OUTPUT || t->buffer[b->id])
 		return 0;
 	int32_t count;
-	struct ir_program *p = t->plugin->plan->program;
+	struct ir_program *p = t->plugin->plan[0]->program;
 	TRY(row_of(t, &count, ir_size_limit(p, ir_buffer_count(p, b))));
 	int bits = type_info(b->type)->bits;
 	if (b->role == IR_CONSTANT)
@@ -92,7 +102,7 @@ static int add_buffer(struct table *t, const struct ir_buffer *view)
 	return 0;
 }
 
-static int add_kernel(struct table *t, const struct ir_kernel *k, int i)
+static int add_kernel(struct table *t, const struct ir_kernel *k, int32_t *blocks, int32_t *guard)
 {
 	int32_t row;
 	if (k->buffers.n + k->symbols.n > TPAT_RT_MAX_ARGS)
@@ -102,10 +112,10 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int i)
 		TRY(add_buffer(t, *b));
 	vec_each (name, &k->symbols)
 		TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
-	TRY(row_of(t, &t->kernel_blocks[i], k->blocks));
-	t->kernel_guard[i] = -1;
+	TRY(row_of(t, blocks, k->blocks));
+	*guard = -1;
 	if (k->guard)
-		TRY(row_of(t, &t->kernel_guard[i], k->guard));
+		TRY(row_of(t, guard, k->guard));
 	vec_each (m, &k->maps)
 		for (int d = 0; d < m->rank; d++) {
 			TRY(row_of(t, &row, m->dim[d]));
@@ -114,17 +124,47 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int i)
 	return 0;
 }
 
+static bool same_step(const struct ir_step *a, const struct ir_step *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (int i = 0; i < a->n; i++)
+		if (strcmp(a->at[i]->name, b->at[i]->name) != 0 || a->at[i]->guard != b->at[i]->guard ||
+		    a->at[i]->blocks != b->at[i]->blocks)
+			return false;
+	return true;
+}
+
+/* Where a step is among those of all plans. */
+static int find_step(const struct table *t, const struct ir_step *step)
+{
+	for (int i = 0; i < t->steps.n; i++)
+		if (same_step(t->steps.at[i].step, step))
+			return i;
+	return -1;
+}
+
+static int add_step(struct table *t, const struct ir_step *step)
+{
+	struct table_step s = { step, NEWN(t->arena, int32_t, step->n + 1), NEWN(t->arena, int32_t, step->n + 1) };
+	if (find_step(t, step) >= 0)
+		return 0;
+	for (int k = 0; k < step->n; k++)
+		TRY(add_kernel(t, step->at[k], &s.blocks[k], &s.guard[k]));
+	vec_push(t->arena, &t->steps, s);
+	return 0;
+}
+
 static int add_all(struct table *t)
 {
-	int i = 0;
 	vec_each (b, &t->program->inputs)
 		TRY(add_tensor(t, *b, "Input"));
 	vec_each (b, &t->program->outputs)
 		TRY(add_tensor(t, *b, "Output"));
 	t->one = tensorrt_expr_number(&t->exprs, 1);
-	vec_each (step, &t->plugin->plan->steps)
-		for (int k = 0; k < (*step)->n; k++)
-			TRY(add_kernel(t, (*step)->at[k], i++));
+	for (int i = 0; i < t->plugin->plans; i++)
+		vec_each (step, &t->plugin->plan[i]->steps)
+			TRY(add_step(t, *step));
 	return 0;
 }
 
@@ -164,16 +204,15 @@ static int check_launched(const struct table *t, int32_t row, const char *what, 
 
 static int check_values(struct table *t)
 {
-	int i = 0;
 	if (!t->program->values.n)
 		return 0;
 	vec_each (b, &t->buffers)
 		TRY(check_launched(t, t->buffer_bytes[(*b)->id], "the size of", (*b)->name));
-	vec_each (step, &t->plugin->plan->steps) {
-		for (int n = 0; n < (*step)->n; n++, i++) {
-			const struct ir_kernel *k = (*step)->at[n];
-			TRY(check_launched(t, t->kernel_blocks[i], "the blocks of", k->name));
-			TRY(check_launched(t, t->kernel_guard[i], "the limits of", k->name));
+	vec_each (s, &t->steps) {
+		for (int n = 0; n < s->step->n; n++) {
+			const struct ir_kernel *k = s->step->at[n];
+			TRY(check_launched(t, s->blocks[n], "the blocks of", k->name));
+			TRY(check_launched(t, s->guard[n], "the limits of", k->name));
 			vec_each (m, &k->maps)
 				for (int d = 0; d < m->rank; d++) {
 					int32_t dim, stride;
@@ -393,44 +432,58 @@ static void put_args(struct table *t, const struct ir_kernel *k, int step, int n
 	str_add(t->out, "};\n");
 }
 
-static void put_steps(struct table *t)
+static void put_kernels(struct table *t, int i)
 {
-	const struct ir_plan *plan = t->plugin->plan;
-	int i = 0;
-	for (int s = 0; s < plan->steps.n; s++)
-		for (int k = 0; k < plan->steps.at[s]->n; k++) {
-			put_args(t, plan->steps.at[s]->at[k], s, k);
-			put_maps(t, plan->steps.at[s]->at[k], s, k);
+	const struct table_step *s = &t->steps.at[i];
+	str_printf(t->out, "static const struct tpat_rt_kernel %s_kernel_%d[] = {\n", t->id, i);
+	for (int k = 0; k < s->step->n; k++) {
+		const struct ir_kernel *x = s->step->at[k];
+		int args = x->buffers.n + x->symbols.n;
+		str_add(t->out, "\t{ .name = ");
+		tensorrt_string(t->out, x->name);
+		if (args)
+			str_printf(t->out, ", .arg = %s_arg_%d_%d, .args = %d", t->id, i, k, args);
+		str_printf(t->out, ",\n\t  .grid = { %" PRId32 ", %" PRId32 ", %" PRId32 " }, .block = { %d, 1, 1 }",
+		           s->blocks[k], t->one, t->one, x->threads);
+		if (x->shared_bytes)
+			str_printf(t->out, ", .shared_bytes = %d", x->shared_bytes);
+		if (x->maps.n)
+			str_printf(t->out, ", .map = %s_map_%d_%d, .maps = %d", t->id, i, k, x->maps.n);
+		if (x->arch)
+			str_printf(t->out, ", .arch = %d", x->arch);
+		str_printf(t->out, ", .guard = %" PRId32 " },\n", s->guard[k]);
+	}
+	str_add(t->out, "};\n");
+}
+
+/* The steps of all plans, and which of them each plan takes. */
+static void put_tactics(struct table *t)
+{
+	const struct tensorrt_plugin *p = t->plugin;
+	for (int i = 0; i < t->steps.n; i++)
+		for (int k = 0; k < t->steps.at[i].step->n; k++) {
+			put_args(t, t->steps.at[i].step->at[k], i, k);
+			put_maps(t, t->steps.at[i].step->at[k], i, k);
 		}
-	if (plan->steps.n)
+	if (t->steps.n)
 		str_line(t->out, "/* Kernels; the first of a step whose guard is not 0 is launched. */");
-	for (int s = 0; s < plan->steps.n; s++) {
-		str_printf(t->out, "static const struct tpat_rt_kernel %s_kernel_%d[] = {\n", t->id, s);
-		for (int k = 0; k < plan->steps.at[s]->n; k++, i++) {
-			const struct ir_kernel *x = plan->steps.at[s]->at[k];
-			int args = x->buffers.n + x->symbols.n;
-			str_add(t->out, "\t{ .name = ");
-			tensorrt_string(t->out, x->name);
-			if (args)
-				str_printf(t->out, ", .arg = %s_arg_%d_%d, .args = %d", t->id, s, k, args);
-			str_printf(t->out,
-			           ",\n\t  .grid = { %" PRId32 ", %" PRId32 ", %" PRId32 " }, .block = { %d, 1, 1 }",
-			           t->kernel_blocks[i], t->one, t->one, x->threads);
-			if (x->shared_bytes)
-				str_printf(t->out, ", .shared_bytes = %d", x->shared_bytes);
-			if (x->maps.n)
-				str_printf(t->out, ", .map = %s_map_%d_%d, .maps = %d", t->id, s, k, x->maps.n);
-			if (x->arch)
-				str_printf(t->out, ", .arch = %d", x->arch);
-			str_printf(t->out, ", .guard = %" PRId32 " },\n", t->kernel_guard[i]);
-		}
+	for (int i = 0; i < t->steps.n; i++)
+		put_kernels(t, i);
+	for (int i = 0; i < p->plans; i++) {
+		if (p->plan[i]->steps.n == 0)
+			continue;
+		str_printf(t->out, "static const struct tpat_rt_step %s_step_%d[] = {\n", t->id, i + 1);
+		vec_each (step, &p->plan[i]->steps)
+			str_printf(t->out, "\t{ %s_kernel_%d, %d },\n", t->id, find_step(t, *step), (*step)->n);
 		str_add(t->out, "};\n");
 	}
-	if (plan->steps.n == 0)
-		return;
-	str_printf(t->out, "static const struct tpat_rt_step %s_step[] = {\n", t->id);
-	for (int s = 0; s < plan->steps.n; s++)
-		str_printf(t->out, "\t{ %s_kernel_%d, %d },\n", t->id, s, plan->steps.at[s]->n);
+	str_line(t->out, "/* TensorRT's tactics 1, 2 ...: { steps, how many } */");
+	str_printf(t->out, "static const struct tpat_rt_tactic %s_tactic[] = {\n", t->id);
+	for (int i = 0; i < p->plans; i++)
+		if (p->plan[i]->steps.n)
+			str_printf(t->out, "\t{ %s_step_%d, %d },\n", t->id, i + 1, p->plan[i]->steps.n);
+		else
+			str_add(t->out, "\t{ NULL, 0 },\n");
 	str_add(t->out, "};\n");
 }
 
@@ -446,6 +499,13 @@ static void put_images(struct table *t)
 		str_printf(t->out, "\t{ %d, %d, %s_code_%d, %s_code_%d_end%s },\n", l->arch[i].arch, l->arch[i].ptx,
 		           t->id, i, t->id, i, l->arch[i].ptx ? " + 1" : "");
 	str_add(t->out, "};\n");
+}
+
+/* Of how the plugin is run: names and tensors' names count for nothing. */
+static const char *kernels_hash(const struct table *t)
+{
+	uint64_t hash = hash_str(hash_str(0, t->library->generator), t->plugin->decisions);
+	return arena_printf(t->arena, "%016" PRIx64, hash);
 }
 
 /* ".input = X_input, .inputs = 2," or nothing where there are none. */
@@ -464,6 +524,7 @@ static void put_row(struct table *t, struct str *row)
 		      { "version", p->version },
 		      { "name_space", p->name_space },
 		      { "hash", p->hash },
+		      { "kernels", kernels_hash(t) },
 		      { "about", p->about } };
 	str_add(row, "\t{\n");
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -475,19 +536,18 @@ static void put_row(struct table *t, struct str *row)
 	put_list(t, row, "output", t->program->outputs.n);
 	put_list(t, row, "expr", t->exprs.row.n);
 	put_list(t, row, "buffer", t->buffers.n);
-	put_list(t, row, "step", p->plan->steps.n);
+	put_list(t, row, "tactic", p->plans);
 	put_list(t, row, "image", t->library->archs);
+	if (gen_chained(p->plan, p->plans))
+		str_add(row, "\t\t.chained = 1,\n");
 	str_add(row, "\t},\n");
 }
 
 int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_library *l, const struct tensorrt_plugin *p,
                    const char *folder, struct err *e)
 {
-	struct ir_program *program = p->plan->program;
+	struct ir_program *program = p->plan[0]->program;
 	struct arena *a = out->arena;
-	int kernels = 0;
-	vec_each (step, &p->plan->steps)
-		kernels += (*step)->n;
 	struct table t = {
 		.arena = a,
 		.exprs = tensorrt_exprs_new(program, a),
@@ -496,8 +556,6 @@ int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_libra
 		.program = program,
 		.id = str_identifier(a, p->name),
 		.folder = folder,
-		.kernel_blocks = NEWN(a, int32_t, kernels + 1),
-		.kernel_guard = NEWN(a, int32_t, kernels + 1),
 		.buffer = NEWN(a, int, program->buffers.n + 1),
 		.buffer_bytes = NEWN(a, int32_t, program->buffers.n + 1),
 		.out = out,
@@ -511,7 +569,7 @@ int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_libra
 	put_tensors(&t, "input", program->inputs.at, program->inputs.n);
 	put_tensors(&t, "output", program->outputs.at, program->outputs.n);
 	TRY(put_buffers(&t));
-	put_steps(&t);
+	put_tactics(&t);
 	put_images(&t);
 	put_row(&t, row);
 	return 0;

@@ -123,7 +123,6 @@ static void put_tensors(struct str *out, const char *what, struct ir_buffer *con
 
 static void put_steps(struct str *out, const struct ir_plan *plan)
 {
-	str_add(out, "   \"steps\": [");
 	for (int s = 0; s < plan->steps.n; s++) {
 		str_add(out, s ? ",\n    [" : "\n    [");
 		for (int i = 0; i < plan->steps.at[s]->n; i++) {
@@ -136,12 +135,25 @@ static void put_steps(struct str *out, const struct ir_plan *plan)
 		}
 		str_add(out, "]");
 	}
+}
+
+/* The default's steps, and those of the other tactics. */
+static void put_tactics(struct str *out, const struct tensorrt_plugin *p)
+{
+	str_add(out, "   \"steps\": [");
+	put_steps(out, p->plan[0]);
+	str_add(out, "],\n   \"tactics\": [");
+	for (int i = 1; i < p->plans; i++) {
+		str_add(out, i > 1 ? ",\n    [" : "\n    [");
+		put_steps(out, p->plan[i]);
+		str_add(out, "]");
+	}
 	str_add(out, "]\n");
 }
 
 static void put_plugin(struct str *out, const struct tensorrt_plugin *p)
 {
-	const struct ir_program *program = p->plan->program;
+	const struct ir_program *program = p->plan[0]->program;
 	const char *id = str_identifier(out->arena, p->name);
 	str_add(out, "  {");
 	put_member(out, "name", p->name);
@@ -161,7 +173,7 @@ static void put_plugin(struct str *out, const struct tensorrt_plugin *p)
 	str_add(out, "],\n");
 	put_tensors(out, "inputs", program->inputs.at, program->inputs.n);
 	put_tensors(out, "outputs", program->outputs.at, program->outputs.n);
-	put_steps(out, p->plan);
+	put_tactics(out, p);
 	str_add(out, "  }");
 }
 

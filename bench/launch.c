@@ -1,0 +1,267 @@
+/* What an enqueue costs: opens a plugin library as TensorRT does, tells a plugin its extents once, and calls enqueue again and
+ * again, through the plugin's ABI alone.
+ *
+ *     launch LIBRARY [PLUGIN] [EXTENT]     EXTENT: of every dimension that is open; 8
+ *
+ * Prints for each plugin, and each of its tactics: the host's time for a call (the fastest and the median of batches that end
+ * before the queue is full), the GPU's time for the calls of a recorded graph, and both for as many launches of an empty
+ * kernel. Needs a GPU. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check/host.h"
+#include "tensor/type.h"
+
+enum { CALLS = 100, BATCHES = 60, REPLAYS = 20 };
+
+typedef void *handle;
+
+/* The driver's functions that the program itself needs. */
+static struct {
+	int (*init)(unsigned);
+	int (*device)(int *, int);
+	int (*retain)(handle *, int);
+	int (*set)(handle);
+	int (*alloc)(unsigned long long *, size_t);
+	int (*fill)(unsigned long long, unsigned char, size_t);
+	int (*stream)(handle *, unsigned);
+	int (*wait)(handle);
+	int (*begin)(handle, int);
+	int (*end)(handle, handle *);
+	int (*instantiate)(handle *, handle, unsigned long long);
+	int (*replay)(handle, handle);
+	int (*load)(handle *, const void *);
+	int (*function)(handle *, handle, const char *);
+	int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+} cu;
+
+static const char *const names[] = { "cuInit",
+	                             "cuDeviceGet",
+	                             "cuDevicePrimaryCtxRetain",
+	                             "cuCtxSetCurrent",
+	                             "cuMemAlloc_v2",
+	                             "cuMemsetD8_v2",
+	                             "cuStreamCreate",
+	                             "cuStreamSynchronize",
+	                             "cuStreamBeginCapture_v2",
+	                             "cuStreamEndCapture",
+	                             "cuGraphInstantiateWithFlags",
+	                             "cuGraphLaunch",
+	                             "cuModuleLoadData",
+	                             "cuModuleGetFunction",
+	                             "cuLaunchKernel" };
+
+static const char empty_ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                                ".visible .entry empty(.param .u64 x, .param .u64 y, .param .u32 n)\n{\nret;\n}\n";
+
+static handle stream;
+static struct arena *arena;
+static struct err err;
+
+static void must(int code, const char *what)
+{
+	if (code == 0)
+		return;
+	fprintf(stderr, "%s failed: %d %s\n", what, code, err.text);
+	exit(1);
+}
+
+static void open_cuda(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	handle context;
+	int device;
+
+	if (!library) {
+		fprintf(stderr, "there is no CUDA driver\n");
+		exit(5);
+	}
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		void *f = dlsym(library, names[i]);
+		must(!f, names[i]);
+		memcpy((char *)&cu + i * sizeof f, &f, sizeof f);
+	}
+	must(cu.init(0), "cuInit");
+	must(cu.device(&device, 0), "cuDeviceGet");
+	must(cu.retain(&context, device), "cuDevicePrimaryCtxRetain");
+	must(cu.set(context), "cuCtxSetCurrent");
+	must(cu.stream(&stream, 1), "cuStreamCreate");
+}
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* What is called: one enqueue, or as many empty kernels as its plugin launches. */
+struct work {
+	int (*call)(const struct work *w);
+	void *runtime;
+	const struct trt_desc *in, *out;
+	const void *const *inputs;
+	void *const *outputs;
+	void *workspace;
+	handle empty;
+	int launches;
+};
+
+static int call_enqueue(const struct work *w)
+{
+	return TRT_CALL(w->runtime, trt_runtime, enqueue, w->in, w->out, w->inputs, w->outputs, w->workspace, stream);
+}
+
+static int call_empty(const struct work *w)
+{
+	unsigned long long pointer = 0;
+	int n = 0;
+	void *args[] = { &pointer, &pointer, &n };
+
+	for (int i = 0; i < w->launches; i++)
+		if (cu.launch(w->empty, 1, 1, 1, 128, 1, 1, 0, stream, args, NULL))
+			return -1;
+	return 0;
+}
+
+static void measure(const struct work *w, const char *what)
+{
+	double us[BATCHES], gpu[REPLAYS];
+	handle graph, exec;
+
+	for (int b = -2; b < BATCHES; b++) { /* the first two warm up */
+		double start = now_us();
+		for (int i = 0; i < CALLS; i++)
+			must(w->call(w), what);
+		if (b >= 0)
+			us[b] = (now_us() - start) / CALLS;
+		must(cu.wait(stream), "cuStreamSynchronize");
+	}
+	must(cu.begin(stream, 1), "cuStreamBeginCapture");
+	for (int i = 0; i < CALLS; i++)
+		must(w->call(w), what);
+	must(cu.end(stream, &graph), "cuStreamEndCapture");
+	must(cu.instantiate(&exec, graph, 0), "cuGraphInstantiate");
+	for (int b = -2; b < REPLAYS; b++) {
+		double start = now_us();
+		must(cu.replay(exec, stream), "cuGraphLaunch");
+		must(cu.wait(stream), "cuStreamSynchronize");
+		if (b >= 0)
+			gpu[b] = (now_us() - start) / CALLS;
+	}
+	qsort(us, BATCHES, sizeof *us, compare);
+	qsort(gpu, REPLAYS, sizeof *gpu, compare);
+	printf("%-52s host %6.2f us (median %6.2f), in a graph %7.2f us\n", what, us[0], us[BATCHES / 2], gpu[0]);
+}
+
+static void *device_memory(size_t bytes)
+{
+	unsigned long long p = 0;
+
+	must(cu.alloc(&p, bytes ? bytes : 1), "cuMemAlloc");
+	must(cu.fill(p, 0, bytes ? bytes : 1), "cuMemset");
+	return (void *)(uintptr_t)p;
+}
+
+static size_t bytes_of(const struct host_tensor *t)
+{
+	int64_t n = 1;
+
+	for (int k = 0; k < t->rank; k++)
+		n *= t->dim[k];
+	return (size_t)type_bytes((enum type)t->type, n);
+}
+
+static struct trt_desc desc_of(const struct host_tensor *t)
+{
+	struct trt_desc d = { .type = trt_type_of_onnx(t->type), .format = TRT_LINEAR, .scale = -1 };
+
+	d.dims.rank = t->rank;
+	memcpy(d.dims.d, t->dim, sizeof t->dim);
+	return d;
+}
+
+static void measure_plugin(struct host *h, const struct tpat_rt_plugin *p, int64_t extent, handle empty)
+{
+	struct host_tensor in[64] = { 0 }, out[64] = { 0 };
+	struct trt_desc in_desc[64], out_desc[64];
+	const void *inputs[64];
+	void *outputs[64];
+	struct host_engine *x = NULL;
+
+	for (int i = 0; i < p->inputs; i++) {
+		const struct tpat_rt_tensor *t = &p->input[i];
+		if (t->shape_input) {
+			printf("%s: passed over, it has shape inputs\n", p->name);
+			return;
+		}
+		in[i] = (struct host_tensor){ .type = t->type, .rank = t->rank };
+		for (int k = 0; k < t->rank; k++) {
+			const struct tpat_rt_expr *e = &p->expr[t->dim[k]];
+			in[i].dim[k] = e->op == TPAT_RT_CONST ? e->value : extent;
+		}
+		in_desc[i] = desc_of(&in[i]);
+		inputs[i] = in[i].pointer = device_memory(bytes_of(&in[i]));
+	}
+	must(host_build(&x, h, p->name, p->version, p->name_space, in, in, in, p->inputs, arena, &err), "host_build");
+	must(host_shapes(x, in, out, &err), "host_shapes");
+	for (int o = 0; o < p->outputs; o++) {
+		out_desc[o] = desc_of(&out[o]);
+		outputs[o] = out[o].pointer = device_memory(bytes_of(&out[o]));
+	}
+	void *workspace = device_memory(host_workspace(x));
+	for (int t = 0; t == 0 || t < host_tactics(x); t++) {
+		char what[128];
+		must(host_set_tactic(x, t, &err), "host_set_tactic");
+		must(host_prepare(x, in, out, &err), "host_prepare");
+		struct work w = { call_enqueue, host_runtime(x), in_desc, out_desc, inputs, outputs, workspace, empty,
+			          p->tactic[t].steps };
+		snprintf(what, sizeof what, "%s, tactic %d, %d launches", p->name, t + 1, w.launches);
+		measure(&w, what);
+		w.call = call_empty;
+		measure(&w, "    empty kernels instead");
+	}
+	host_engine_free(x);
+}
+
+int main(int argc, char **argv)
+{
+	struct host_options o = { 0 };
+	struct host *h = NULL;
+	handle module, empty;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: launch LIBRARY [PLUGIN] [EXTENT]\n");
+		return 2;
+	}
+	open_cuda();
+	must(cu.load(&module, empty_ptx), "cuModuleLoadData");
+	must(cu.function(&empty, module, "empty"), "cuModuleGetFunction");
+	arena = arena_new();
+	must(host_open(&h, argv[1], &o, arena, &err), "host_open");
+	const char *name = NULL;
+	int64_t extent = 8;
+	for (int i = 2; i < argc; i++)
+		if (atoll(argv[i]) > 0)
+			extent = atoll(argv[i]);
+		else
+			name = argv[i];
+	const struct tpat_rt_library *l = host_library(h);
+	for (int i = 0; i < l->plugins; i++)
+		if (!name || strcmp(l->plugin[i].name, name) == 0)
+			measure_plugin(h, &l->plugin[i], extent, empty);
+	fputs(host_log(h), stderr);
+	host_close(h);
+	arena_free(arena);
+	return 0;
+}
