@@ -114,7 +114,7 @@ struct tpat_build_options {
 	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is one */
 	bool no_db;        /* the cost model decides alone */
 	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */
-	int tactics;       /* schedules of each plugin that TensorRT may choose from, at most; 0: TPAT_TACTICS, half of it for more
+	int tactics;       /* schedules of each plugin that TensorRT may choose from, at most; 0: TPAT_TACTICS, or one for more
 			    * than two architectures */
 	int workers;     /* threads; 0: one a processor */
 	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
@@ -123,7 +123,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 2, TPAT_TACTICS = 4, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 2, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {

@@ -221,7 +221,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },
 		{ "split", 0, CLI_FLAG, &o.split, NULL, "each plugin in a library of its own" },
 		{ "tactics", 0, CLI_NUMBER, &tactics, "N",
-		  "schedules of each plugin that TensorRT chooses from where it\nbuilds an engine (4, or 2 for more than two --arch;\n1: no choice, the smallest library)" },
+		  "schedules of each plugin that TensorRT chooses from where it\nbuilds an engine (2, or 1 for more than two --arch)" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },

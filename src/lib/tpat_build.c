@@ -181,7 +181,7 @@ static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct
 /* Every architecture compiles them all: fewer where there are many. */
 static int tactics_wanted(const struct build *b)
 {
-	return b->o->tactics ? b->o->tactics : b->archs > FEW_ARCHS ? TPAT_TACTICS / 2 : TPAT_TACTICS;
+	return b->o->tactics ? b->o->tactics : b->archs > FEW_ARCHS ? 1 : TPAT_TACTICS;
 }
 
 /* What was measured, where something was; else what the cost model says: for small, usual and large extents where these are
