@@ -13,7 +13,8 @@ enum {
 	SCHED_MAX_RULES = 32,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
 	SCHED_MAX_SIZES = 16,
-	SCHED_MAX_POINTS = 3, SCHED_MAX_TACTICS = 8,
+	SCHED_MAX_POINTS = 3,
+	SCHED_MAX_TACTICS = 8,
 };
 
 /* A decision: all that is needed to build the kernel again. */
