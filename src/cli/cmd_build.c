@@ -135,7 +135,8 @@ static void print_json(const struct tpat_built *r)
 		json_array_append_new(plugins,
 		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
 		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
-		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions, "tuned_ns",
+		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions,
+		                                "tuned_ns",
 		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes)));
 	}
 	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, s:s}",
@@ -221,7 +222,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },
 		{ "split", 0, CLI_FLAG, &o.split, NULL, "each plugin in a library of its own" },
 		{ "tactics", 0, CLI_NUMBER, &tactics, "N",
-		  "schedules of each plugin that TensorRT chooses from where it\nbuilds an engine (2, or 1 for more than two --arch)" },
+		  "schedules of each plugin that TensorRT chooses from where it\n"
+		  "builds an engine (2, or 1 for more than two --arch)" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },

@@ -130,7 +130,8 @@ struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_p
 int sched_tactics(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *first, int most,
 		  struct sched_tactic *out);
 
-/* Tactics as plans of p, into out[n]. Where one decides differently at different points, the extents at run time say which kernels run,
+/* Tactics as plans of p, into out[n]. Where one decides differently at different points, the extents at run time say which
+ * kernels run,
  * by guards (sched_dispatch.c). A stage that is made in the same way at several points, or in several tactics, has the same
  * kernels there: the same name means the same function. */
 void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,

@@ -322,7 +322,7 @@ KERNEL(bump_stage)
 #define TACTICS(t) t, COUNT(t)
 #define EXPRS(e) e, COUNT(e)
 static const struct tpat_rt_plugin plugins[] = {
-	{ HEAD("Double", "d0", "y = 2 x"), &double_x, &double_y, 1, 1, EXPRS(double_expr), NULL, 0, 
+	{ HEAD("Double", "d0", "y = 2 x"), &double_x, &double_y, 1, 1, EXPRS(double_expr), NULL, 0,
 	  TACTICS(double_tactic), &double_image, 1, 0 },
 	{ HEAD("RowSoftmax", "5f", "softmax along rows"), &double_x, &double_y, 1, 1, EXPRS(softmax_expr),
 	  softmax_buffer, 2, TACTICS(softmax_tactic), NULL, 0, 1 },
@@ -336,7 +336,8 @@ static const struct tpat_rt_plugin plugins[] = {
 	  NULL, 0, 0 },
 	{ HEAD("FindEven", "fe", "indices of even elements"), &find_x, find_out, 1, 2, EXPRS(find_expr), NULL, 0,
 	  TACTICS(find_tactic), NULL, 0, 0 },
-	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1, TACTICS(bump_tactic), NULL, 0, 0 },
+	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
+	  TACTICS(bump_tactic), NULL, 0, 0 },
 	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
 	  0, 0 },
 };
