@@ -130,7 +130,7 @@ struct tpat_plugin {
 	const char *name, *version, *name_space, *hash, *about;
 	struct tpat_strings nodes; /* labels of the nodes or regions that it stands for */
 	int kernels, tactics;
-	const char *decisions;   /* how the first tactic's kernels are made, as the database has it: "0 rows@1 256,8,3; 3 map@1 4" */
+	const char *decisions;   /* how the first tactic is made, as the database has it: "0 rows@1 256,8,3; 3 map@1 4" */
 	double tuned_ns;         /* what its decisions from the database were measured at; 0: the cost model decided */
 	const char *tuned_shape; /* at these extents ("8,768") */
 	const char *tuned_on;    /* on this GPU; null: the cost model decided */

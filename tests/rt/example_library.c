@@ -83,7 +83,7 @@ static const struct tpat_rt_kernel softmax_kernel[] = {
 	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0 },
 };
 static const struct tpat_rt_arg whole_arg[] = { { TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 1 } };
-static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0 };
+static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step softmax_step[] = { { &softmax_kernel[0], 1 }, { &softmax_kernel[1], 1 } };
 static const struct tpat_rt_step whole_step = { &whole_kernel, 1 };
 static const struct tpat_rt_tactic softmax_tactic[] = { { softmax_step, 2 }, { &whole_step, 1 } };
@@ -306,7 +306,7 @@ static const struct tpat_rt_expr bump_expr[] = {
 };
 static const struct tpat_rt_buffer bump_buffer = { "stage", 5, NULL };
 static const struct tpat_rt_arg bump_arg[] = { { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_LONG, 5 } };
-static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0 };
+static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 };
 static const struct tpat_rt_step bump_step = { &bump_kernel, 1 };
 static const struct tpat_rt_tactic bump_tactic[] = { { &bump_step, 1 } }, no_tactic[] = { { NULL, 0 } };
 
