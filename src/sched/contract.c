@@ -195,8 +195,10 @@ static bool never(expr fits)
 	return !fits || ir_is_int(fits, 0);
 }
 
-static void find_way(struct contract *c, struct contract_operand *o, enum contract_group own)
+void contract_find_way(struct contract *c, int side)
 {
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	struct contract_operand *o = &c->side[side];
 	int rank = c->s->out->rank, axes = rank + c->s->space_rank, inner = axes - 1, outer = last_of(c, own);
 	int vector = 16 * 8 / type_info(o->type)->bits;
 	o->way = CONTRACT_GATHER;
@@ -265,8 +267,8 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
 	/* Of a size that only the kernel learns there are more blocks than tiles: not here. */
 	if (ir_size_limit(p, out_count(p, s)) != out_count(p, s))
 		return false;
-	find_way(c, &c->side[0], CONTRACT_ROW);
-	find_way(c, &c->side[1], CONTRACT_COLUMN);
+	contract_find_way(c, 0);
+	contract_find_way(c, 1);
 	int last = last_of(c, CONTRACT_COLUMN);
 	c->fits = last < 0 ? NULL : whole_vectors(c, out_position(p, s), s->out->rank, last, CONTRACT_VECTOR);
 	c->width = never(c->fits) ? 1 : CONTRACT_VECTOR;

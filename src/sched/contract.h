@@ -53,6 +53,10 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
                      expr fits);
 /* With vectors and, where it must be, without: all that rule contract makes. */
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice);
+void contract_find_way(struct contract *c, int side);
+/* Whether a kernel before can lay a tensor of bytes along what is summed over; the operand after it, and that stage. */
+bool contract_turns(const struct contract *c, int side);
+void contract_turn(struct contract *c, int side, struct ir_stage *stage);
 /* The tensor map of an operand's tiles, and where a tile is in it; false where it is none. `at`: out's axes of the dimensions
  * behind the first two. */
 bool contract_map(struct ir_tensor_map *m, int at[IR_MAP_RANK], const struct contract *c, int side);

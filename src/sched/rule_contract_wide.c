@@ -12,9 +12,13 @@ static bool matches(struct contract *c, const struct ir_program *p, const struct
 {
 	if (!contract_match(c, (struct ir_program *)p, s))
 		return false;
-	bool straight = c->side[0].way == CONTRACT_STRAIGHT && c->side[1].way == CONTRACT_STRAIGHT;
-	bool vectors = c->side[0].way != CONTRACT_GATHER && c->side[1].way != CONTRACT_GATHER;
-	return !c->plain && !c->side[0].zero && !c->side[1].zero && (contract_element_bytes(c) == 2 ? vectors : straight);
+	for (int side = 0; side < 2; side++) {
+		bool fine = contract_element_bytes(c) == 2 ? c->side[side].way != CONTRACT_GATHER
+		                                           : c->side[side].way == CONTRACT_STRAIGHT || contract_turns(c, side);
+		if (!fine || c->side[side].zero)
+			return false;
+	}
+	return !c->plain;
 }
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -22,8 +26,8 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	struct contract c;
 	if (matches(&c, p, s))
 		return true;
-	*why = "no sum of products of two 16-bit floats, or of 8-bit integers without zero points that lie along the sum, in "
-	       "vectors of 16 bytes";
+	*why = "no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero points, in vectors of 16 "
+	       "bytes";
 	return false;
 }
 
@@ -31,6 +35,31 @@ static int span(const struct ir_program *p, const struct ir_stage *s)
 {
 	struct contract c;
 	return matches(&c, p, s) ? c.stages : 1;
+}
+
+/* What tensor cores get: operands of bytes along what is summed over. The stages that lay them so; how many. */
+static int along(struct contract *c, struct ir_stage *stage)
+{
+	int n = 0;
+	for (int side = 0; side < 2; side++)
+		if (contract_element_bytes(c) == 1 && c->side[side].way != CONTRACT_STRAIGHT)
+			contract_turn(c, side, &stage[n++]);
+	return n;
+}
+
+/* A kernel for such a stage: as a transposition where it is one. */
+static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
+{
+	struct sched_choice list[SCHED_MAX_CHOICES], one = { &sched_map, { 1 } };
+	const char *why;
+	int n = sched_tile.applicable(plan->program, s, &why) ? sched_tile.candidates(plan->program, s, &sched_default_target, list) : 0;
+	if (n)
+		one = list[n - 1];
+	one.rule->apply(plan, s, &one);
+	vec_each (k, plan->steps.at[plan->steps.n - 1]) { /* the decision is this rule's */
+		(*k)->rule = arena_printf(plan->program->arena, "%s %d", choice->rule->name, choice->rule->version);
+		(*k)->params = "";
+	}
 }
 
 /* Whether tiles of both operands have tensor maps. */
@@ -52,7 +81,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	if (t->arch != ARCH || !matches(&c, p, s))
 		return 0;
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
-	int blocks = has_maps(&c) ? t->processors : 0;
+	int blocks = contract_element_bytes(&c) == 1 || has_maps(&c) ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
@@ -64,17 +93,22 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
 {
 	/* What is small enough for every GPU with tensor cores. */
-	struct contract c;
+	struct contract c, as_it_is;
+	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
 	ck(matches(&c, plan->program, s));
 	int rows = choice->param[0] > 64 ? 128 : 64, depth = 64 / contract_element_bytes(&c);
 	const struct sched_choice other = { &sched_contract, { rows, 64, depth } };
+	as_it_is = c;
+	int n = along(&c, before);
+	for (int i = 0; i < n; i++)
+		apply_along(plan, &before[i], choice);
 	struct ir_step *step = step_new(plan);
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
-	if (choice->param[3])
+	if (choice->param[3] && has_maps(&c))
 		contract_ring_kernel(plan, step, &c, choice, fits);
 	else
 		contract_wide_kernel(plan, step, &c, choice, fits);
-	contract_kernels(plan, step, &c, &other);
+	contract_kernels(plan, step, &as_it_is, &other);
 }
 
 /* ---- Time. A step is as long as the tensor cores multiply, or as shared memory takes and gives tiles: each 64 rows read all
@@ -113,12 +147,16 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / (4 * t->bytes_per_ns);
-	return t->launch_ns + fmax(time, fmax(memory, cache));
+	double more = 0; /* kernels that lay operands along what is summed over read and write them */
+	for (int side = 0; side < 2; side++)
+		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
+			more += t->launch_ns + 2.5 * batch * (side ? columns : rows) * depth / t->bytes_per_ns;
+	return t->launch_ns + more + fmax(time, fmax(memory, cache));
 }
 
 const struct sched_rule sched_contract_wide = {
 	.name = "contract_wide",
-	.version = 1,
+	.version = 2,
 	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory",
 	.params = { "rows", "columns", "slots", "blocks" },
 	.applicable = applicable,
