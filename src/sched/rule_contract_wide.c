@@ -52,9 +52,11 @@ static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const st
 {
 	struct sched_choice list[SCHED_MAX_CHOICES], one = { &sched_map, { 1 } };
 	const char *why;
-	int n = sched_tile.applicable(plan->program, s, &why) ? sched_tile.candidates(plan->program, s, &sched_default_target, list) : 0;
+	int n = 0;
+	if (sched_tile.applicable(plan->program, s, &why))
+		n = sched_tile.candidates(plan->program, s, &sched_default_target, list);
 	if (n)
-		one = list[n - 1];
+		one = list[n - 1]; /* the widest */
 	one.rule->apply(plan, s, &one);
 	vec_each (k, plan->steps.at[plan->steps.n - 1]) { /* the decision is this rule's */
 		(*k)->rule = arena_printf(plan->program->arena, "%s %d", choice->rule->name, choice->rule->version);
@@ -90,14 +92,25 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
+/* What other GPUs run: the best for an A100. */
+static struct sched_choice elsewhere(const struct ir_program *p, const struct ir_stage *s)
+{
+	const struct sched_target *t = sched_target_of_arch(80);
+	struct sched_choice list[SCHED_MAX_CHOICES];
+	int n = sched_contract.candidates(p, s, t, list), best = 0;
+	ck(n > 0);
+	for (int i = 1; i < n; i++)
+		if (sched_contract.estimate(p, s, &list[i], t) < sched_contract.estimate(p, s, &list[best], t))
+			best = i;
+	return list[best];
+}
+
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
 {
-	/* What is small enough for every GPU with tensor cores. */
 	struct contract c, as_it_is;
 	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
 	ck(matches(&c, plan->program, s));
-	int rows = choice->param[0] > 64 ? 128 : 64, depth = 64 / contract_element_bytes(&c);
-	const struct sched_choice other = { &sched_contract, { rows, 64, depth } };
+	const struct sched_choice other = elsewhere(plan->program, s);
 	as_it_is = c;
 	int n = along(&c, before);
 	for (int i = 0; i < n; i++)

@@ -171,7 +171,8 @@ static const struct schedule_case schedule_cases[] = {
 	{ "product_bytes_along", "(a: u8[20,160], b: i8[M,160]) -> (y: i32[20,M])\n"
 				 "  y: i32[20,M] = sum (i, j | r<160) i32(a[i, r]) * i32(b[j, r])\n", { "M=24", "M=3" } },
 	{ "product_bytes_across", "(a: i8[3,K,16], b: i8[3,K,40]) -> (y: i32[3,16,40])\n"
-				  "  y: i32[3,16,40] = sum (i, j, k | r<K) i32(a[i, r, j]) * i32(b[i, r, k])\n", { "K=48", "K=5" } },
+				  "  y: i32[3,16,40] = sum (i, j, k | r<K) i32(a[i, r, j]) * i32(b[i, r, k])\n",
+	  { "K=48", "K=5" } },
 	{ "convolution_bytes", "(x: u8[2,3,4,6], weight: i8[8,3,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
 			       "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
 			       "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
