@@ -308,6 +308,20 @@ TPAT_FN u32 attention_two(attention_elements, const At &at, Index i, int r)
 	return at(i, (Index)r).bits | (r + 1 < SIZE ? (u32)at(i, (Index)(r + 1)).bits << 16 : 0);
 }
 
+/* 16 queries, from `row` of this lane on. */
+template <int SIZE, class K, int DEPTH, class Query, class Index, class At>
+TPAT_FN void attention_load_query(mma_a<K> (&left)[DEPTH], Query query, const At &query_at, Index row, Index queries)
+{
+#pragma unroll
+	for (int k = 0; k < DEPTH; k++)
+#pragma unroll
+		for (int w = 0; w < 4; w++) {
+			const Index i = row + w % 2 * 8;
+			const int r = 16 * k + mma_column(0) + w / 2 * 8;
+			left[k].word[w] = i < queries && r < SIZE ? attention_two<SIZE>(query, query_at, i, r) : 0;
+		}
+}
+
 /* product = query * key, for all keys of the tile. */
 template <class K, int TILES, int DEPTH, int NEAR, int KEYS, int WIDTH>
 TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mma_a<K> (&query)[TILES][DEPTH],
@@ -359,13 +373,12 @@ TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Sco
 		}
 }
 
-/* Scores of 16 queries become weights, exponentials of them less the largest so far; what was summed before is scaled to
- * the new one. All scores here are to be multiplied by `factor`, which turns exp into a power of 2. */
-template <class V, int NEAR, int ACROSS>
-TPAT_FN void attention_soften(mma_a<V> (&weight)[NEAR / 2], mma_sum<float> (&score)[NEAR], float (&largest)[2],
-			      float (&sum)[2], mma_sum<float> (&total)[ACROSS], float factor)
+/* Scores of 16 queries become weights, exponentials of them less the largest so far; what was summed before is to be scaled.
+ * All scores here are to be multiplied by `factor`, which turns exp into a power of 2. */
+template <int NEAR>
+TPAT_FN void attention_soften(mma_sum<float> (&score)[NEAR], float (&largest)[2], float (&sum)[2], float (&scale)[2], float factor)
 {
-	float scale[2], base[2];
+	float base[2];
 #pragma unroll
 	for (int half = 0; half < 2; half++) {
 		float most = nan_max(score[0].at[2 * half], score[0].at[2 * half + 1]);
@@ -380,20 +393,26 @@ TPAT_FN void attention_soften(mma_a<V> (&weight)[NEAR / 2], mma_sum<float> (&sco
 		sum[half] *= scale[half];
 	}
 #pragma unroll
+	for (int e = 0; e < 4 * NEAR; e++) {
+		float &x = score[e / 4].at[e % 4];
+		x = rough_exp2(fmaf(x, factor, base[e % 4 / 2]));
+		sum[e % 4 / 2] += x;
+	}
+}
+template <int ACROSS> TPAT_FN void attention_scale(mma_sum<float> (&total)[ACROSS], const float (&scale)[2])
+{
+#pragma unroll
 	for (int c = 0; c < ACROSS; c++)
 #pragma unroll
 		for (int i = 0; i < 4; i++)
 			total[c].at[i] *= scale[i / 2];
+}
+template <class V, int NEAR>
+TPAT_FN void attention_round_weights(mma_a<V> (&weight)[NEAR / 2], const mma_sum<float> (&score)[NEAR])
+{
 #pragma unroll
-	for (int n = 0; n < NEAR; n += 2) {
-#pragma unroll
-		for (int e = 0; e < 8; e++) {
-			float &x = score[n + e / 4].at[e % 4];
-			x = rough_exp2(fmaf(x, factor, base[e % 4 / 2]));
-			sum[e % 4 / 2] += x;
-		}
+	for (int n = 0; n < NEAR; n += 2)
 		weight[n / 2] = mma_a_of<V>(score[n], score[n + 1]);
-	}
 }
 
 /* total += weight * value. */
@@ -413,6 +432,41 @@ TPAT_FN void attention_collect(mma_sum<float> (&total)[TILES][ACROSS], const mma
 				mma(total[m][c + 1], weight[m][k], right);
 			}
 		}
+}
+
+/* The results of 16 queries. */
+template <bool PAIRS, int COLUMNS, int ACROSS, class Index, class Largest, class Sum, class Result, class Y, class Place>
+TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&largest)[2], const float (&sum)[2], float scale,
+			   Index row, Index queries, Index keys, const Largest &largest_at, const Sum &sum_at,
+			   const Result &result_at, Y *y, const Place &place_at)
+{
+#pragma unroll
+	for (int half = 0; half < 2; half++) {
+		const Index i = row + half * 8;
+		const float added = warp_reduce<4>(sum[half], op_sum());
+		if (i >= queries)
+			continue;
+		/* What the stages take off may not be the largest score. */
+		const float seen = largest[half] * scale, off = largest_at(i, seen);
+		const float by = keys > 0 ? attention_exp(attention_base(seen) - off) : 1.0f;
+		const float all = sum_at(i, off, added * by), inverse = 1.0f / all;
+#pragma unroll
+		for (int c = 0; c < ACROSS; c++) {
+			const int column = 8 * c + mma_column(0), other = column + 1 < COLUMNS ? column + 1 : column;
+			const float *here = &total[c].at[2 * half];
+			if (column >= COLUMNS)
+				continue;
+			const Y two[2] = { result_at(i, (Index)column, here[0] * by, off, all, inverse),
+					   result_at(i, (Index)other, here[1] * by, off, all, inverse) };
+			if (PAIRS) {
+				store(y + place_at(i, (Index)column), two);
+			} else {
+				y[place_at(i, (Index)column)] = two[0];
+				if (other > column)
+					y[place_at(i, (Index)other)] = two[1];
+			}
+		}
+	}
 }
 
 /* The queries first .. first + 16 * WARPS * TILES of `queries`. */
@@ -451,14 +505,7 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS> &sl
 	mma_sum<float> total[TILES][across];
 #pragma unroll
 	for (int m = 0; m < TILES; m++) {
-#pragma unroll
-		for (int k = 0; k < depth; k++)
-#pragma unroll
-			for (int w = 0; w < 4; w++) {
-				const Index i = row + 16 * m + w % 2 * 8;
-				const int r = 16 * k + column + w / 2 * 8;
-				left[m][k].word[w] = i < queries && r < SIZE ? attention_two<SIZE>(query, query_at, i, r) : 0;
-			}
+		attention_load_query<SIZE>(left[m], query, query_at, row + 16 * m, (Index)queries);
 		for (int half = 0; half < 2; half++) {
 			largest[m][half] = -INFINITY;
 			sum[m][half] = 0;
@@ -481,8 +528,12 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS> &sl
 				    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
 				    [&](Index i, Index j) { return j < keys && kept(i, j); });
 #pragma unroll
-		for (int m = 0; m < TILES; m++)
-			attention_soften(weight[m], score[m], largest[m], sum[m], total[m], factor);
+		for (int m = 0; m < TILES; m++) {
+			float by[2];
+			attention_soften(score[m], largest[m], sum[m], by, factor);
+			attention_scale(total[m], by);
+			attention_round_weights(weight[m], score[m]);
+		}
 		attention_collect(total, weight, slots.value[slot]);
 		if (SLOTS == 1) {
 			__syncthreads();
@@ -493,34 +544,8 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS> &sl
 
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
-#pragma unroll
-		for (int half = 0; half < 2; half++) {
-			const Index i = row + 16 * m + half * 8;
-			const float added = warp_reduce<4>(sum[m][half], op_sum());
-			if (i >= queries)
-				continue;
-			/* What the stages take off may not be the largest score. */
-			const float seen = largest[m][half] * scale, off = largest_at(i, seen);
-			const float by = keys > 0 ? attention_exp(attention_base(seen) - off) : 1.0f;
-			const float all = sum_at(i, off, added * by), inverse = 1.0f / all;
-#pragma unroll
-			for (int c = 0; c < across; c++) {
-				const int at_column = 8 * c + column;
-				const mma_sum<float> &here = total[m][c];
-				if (at_column >= COLUMNS)
-					continue;
-				const Y two[2] = { result_at(i, (Index)at_column, here.at[2 * half] * by, off, all, inverse),
-						   result_at(i, (Index)(at_column + 1 < COLUMNS ? at_column + 1 : at_column),
-							     here.at[2 * half + 1] * by, off, all, inverse) };
-				if (PAIRS) {
-					store(y + place_at(i, (Index)at_column), two);
-				} else {
-					y[place_at(i, (Index)at_column)] = two[0];
-					if (at_column + 1 < COLUMNS)
-						y[place_at(i, (Index)(at_column + 1))] = two[1];
-				}
-			}
-		}
+		attention_put<PAIRS, COLUMNS>(total[m], largest[m], sum[m], scale, row + 16 * m, queries, keys, largest_at, sum_at, result_at,
+					      y, place_at);
 }
 
 #undef TPAT_FN

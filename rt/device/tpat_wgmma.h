@@ -127,12 +127,27 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x) :: "memory"); }
 			     : TPAT_SUM_##N(c, 0)                                                                    \
 			     : "l"(left), "l"(right), "r"(add), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));                 \
 	}
+/* The same with the left operand in registers: 16 rows a warp. */
+#define TPAT_WGMMA_OF(N, T, instruction, left_at, right_at, add_at, turned_at)                                       \
+	template <int RIGHT_TURNED>                                                                                  \
+	TPAT_FN void wgmma_issue(mma_sum<float>(&sum)[N / 8], const mma_a<T> &left, u64 right, int add)              \
+	{                                                                                                            \
+		asm volatile("{ .reg .pred p; setp.ne.b32 p, " add_at ", 0; "                                        \
+			     "wgmma.mma_async.sync.aligned.m64n" #N instruction " {" TPAT_REGISTERS_##N "}, {"        \
+			     left_at "}, " right_at ", p, 1, 1, " turned_at "; }"                                    \
+			     : TPAT_SUM_##N("f", 0)                                                                  \
+			     : "r"(left.word[0]), "r"(left.word[1]), "r"(left.word[2]), "r"(left.word[3]),           \
+			       "l"(right), "r"(add), "n"(RIGHT_TURNED));                                             \
+	}
 #define TPAT_WGMMA_TYPES(A, B, S, c, instruction, rest_64, rest_128, rest_256)                                       \
 	TPAT_WGMMA_N(64, A, B, S, c, instruction, "%32", "%33", "%34", rest_64)                                      \
 	TPAT_WGMMA_N(128, A, B, S, c, instruction, "%64", "%65", "%66", rest_128)                                    \
 	TPAT_WGMMA_N(256, A, B, S, c, instruction, "%128", "%129", "%130", rest_256)
 #define TPAT_WGMMA_FLOATS(T, instruction)                                                                            \
-	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %131, %132")
+	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %131, %132") \
+	TPAT_WGMMA_OF(64, T, instruction, "%32, %33, %34, %35", "%36", "%37", "%38")                                 \
+	TPAT_WGMMA_OF(128, T, instruction, "%64, %65, %66, %67", "%68", "%69", "%70")                                \
+	TPAT_WGMMA_OF(256, T, instruction, "%128, %129, %130, %131", "%132", "%133", "%134")
 #define TPAT_WGMMA_INTS(A, B, instruction) TPAT_WGMMA_TYPES(A, B, int, "r", instruction, "", "", "")
 TPAT_WGMMA_FLOATS(f16, "k16.f32.f16.f16")
 TPAT_WGMMA_FLOATS(bf16, "k16.f32.bf16.bf16")
@@ -144,6 +159,7 @@ TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
 #undef TPAT_WGMMA_FLOATS
 #undef TPAT_WGMMA_TYPES
 #undef TPAT_WGMMA_N
+#undef TPAT_WGMMA_OF
 #undef TPAT_SUM_256
 #undef TPAT_SUM_128
 #undef TPAT_SUM_64
@@ -176,6 +192,27 @@ TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, 
 			}
 			sum[j].at[i] = all;
 		}
+#endif
+}
+
+/* The same of a left operand in registers, 16 rows of each warp. */
+template <class T, int COLUMNS, bool RIGHT_TURNED, int N>
+TPAT_FN void wgmma(mma_sum<float> (&sum)[N], const mma_a<T> &left, wide_tile<T, COLUMNS, RIGHT_TURNED> &right, int column, int k,
+		   bool add)
+{
+#if TPAT_WGMMA
+	wgmma_issue<RIGHT_TURNED>(sum, left, right.descriptor(column, k), add);
+#else
+	for (int j = 0; j < N; j++) {
+		mma_b<T> b;
+		for (int i = 0; i < 2; i++) {
+			const int n = column + 8 * j + warp_lane() / 4, e = k + mma_column(0) + 8 * i;
+			b.word[i] = right.element(n, e)->bits | (u32)right.element(n, e + 1)->bits << 16;
+		}
+		if (!add)
+			sum[j] = {};
+		mma_by_lanes(sum[j], left, b);
+	}
 #endif
 }
 

@@ -72,18 +72,20 @@ int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, 
 	                        *mma = embed_find("rt/device/tpat_mma.h"),
 	                        *fma = embed_find("rt/device/tpat_fma.h"),
 	                        *wgmma = embed_find("rt/device/tpat_wgmma.h"),
-	                        *attention = embed_find("rt/device/tpat_attention.h");
+	                        *attention = embed_find("rt/device/tpat_attention.h"),
+	                        *attention_wide = embed_find("rt/device/tpat_attention_wide.h");
 	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text },
 		                                   { "tpat_sort.h", sort->text },
 		                                   { "tpat_mma.h", mma->text },
 		                                   { "tpat_fma.h", fma->text },
 		                                   { "tpat_wgmma.h", wgmma->text },
 		                                   { "tpat_attention.h", attention->text },
+		                                   { "tpat_attention_wide.h", attention_wide->text },
 		                                   { "tpat_device.h", device_header } };
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
 		                     .header = header,
-		                     .headers = device_header ? 7 : 6,
+		                     .headers = device_header ? 8 : 7,
 		                     .arch = arch,
 		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));

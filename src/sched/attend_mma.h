@@ -3,7 +3,7 @@
 #ifndef TPAT_SCHED_ATTEND_MMA_H
 #define TPAT_SCHED_ATTEND_MMA_H
 
-#include "sched/attend.h"
+#include "sched/attend_kernel.h"
 
 enum { ATTEND_BOUNDS = 8 };
 
@@ -24,5 +24,12 @@ struct attend_mma {
 bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct ir_stage *s, const char **why);
 /* How much the slack of a bound grows with a query, with a key. */
 void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_query, int64_t *of_key);
+
+/* The beginning of a kernel whose blocks have `queries` queries: its functions, and all of its serial twin; gives the first query
+ * of the block. Then the arguments of the function that it calls. */
+expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries);
+void attend_mma_arguments(struct ir_stmt *call, const struct attend_mma *m, expr first);
+/* Appends the kernel of rule attention_mma to a step. */
+void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m, const struct sched_choice *c);
 
 #endif

@@ -132,7 +132,8 @@ bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *m
 /* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
 void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 
-extern const struct sched_rule sched_attention_mma, sched_attention, sched_contract_wide, sched_contract, sched_rows;
+extern const struct sched_rule sched_attention_wide, sched_attention_mma, sched_attention;
+extern const struct sched_rule sched_contract_wide, sched_contract, sched_rows;
 extern const struct sched_rule sched_map, sched_flat, sched_planes, sched_march, sched_slab, sched_tile;
 extern const struct sched_rule sched_stencil, sched_reduce_thread, sched_reduce_lanes, sched_reduce_columns, sched_reduce_split;
 extern const struct sched_rule sched_rows_split;

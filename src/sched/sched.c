@@ -4,6 +4,7 @@
 #include <string.h>
 
 const struct sched_rule *const sched_rules[] = {
+	&sched_attention_wide,
 	&sched_attention_mma,
 	&sched_attention,
 	&sched_contract_wide,

@@ -123,7 +123,7 @@ static int prepare(struct builder *b)
 	static const char *const sources[] = { "rt/device/tpat_device.h", "rt/device/tpat_types.h",
 		                               "rt/device/tpat_sort.h", "rt/device/tpat_mma.h",
 		                               "rt/device/tpat_fma.h", "rt/device/tpat_wgmma.h",
-		                               "rt/device/tpat_attention.h",
+		                               "rt/device/tpat_attention.h", "rt/device/tpat_attention_wide.h",
 		                               "tests/emulator/emulator_cuda.h", "tests/emulator/emulator_mma.h",
 		                               "tests/emulator/emulator_host.h",
 		                               "tests/emulator/emulator_hooks.cpp" };

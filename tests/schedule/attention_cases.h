@@ -100,4 +100,17 @@ static const struct schedule_case attention_mma_cases[] = {
 	  { "B=1 S=20 T=35", "B=2 S=2 T=3" } },
 };
 
+/* Those that warpgroups can do, too. */
+static const struct schedule_case attention_wide_cases[] = {
+	{ "attention_groups", "(q: f16[B,2,S,64], k0: f16[B,T,64], v0: f16[B,T,128]) -> (y: f16[B,2,S,128])\n"
+			      "  c: f32[B,2,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, l, r]) then "
+			      "select(l <= k + 90, it * 0.125, -inf)\n"
+			      "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)\n"
+			      "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then "
+			      "select(it == 0.0, 1.0, it)\n"
+			      "  y: f16[B,2,S,128] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, r, l]) "
+			      "then f16(it / b[i, j, k])\n",
+	  { "B=1 S=70 T=200", "B=1 S=3 T=0", "B=1 S=1 T=64" } },
+};
+
 #endif

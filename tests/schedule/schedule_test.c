@@ -567,6 +567,8 @@ int main(int argc, char **argv)
 	run_cases(attention_cases, sizeof attention_cases / sizeof *attention_cases, "attention", names, argv + 1);
 	run_cases(attention_mma_cases, sizeof attention_mma_cases / sizeof *attention_mma_cases, "attention_mma", names,
 	          argv + 1);
+	run_cases(attention_wide_cases, sizeof attention_wide_cases / sizeof *attention_wide_cases, "attention_wide", names,
+	          argv + 1);
 	if (names == 0)
 		positions();
 	if (names == 0 || strcmp(argv[1], "random") == 0)

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tpat_attention_wide.h: attention by warpgroups' products (see tpat_wgmma.h, tpat_attention.h). A group of 128 threads has 64
+ * queries of a head; the groups of a block share tiles of keys and values. While the tensor cores sum up the values of one
+ * tile, the threads make weights of the scores of the next one. Source: Shah, Bikshandi, Zhang, Thakkar, Ramani and Dao,
+ * FlashAttention-3, 2024 (algorithm 2: what of it is inside of a warpgroup).
+ *
+ * Compiled like tpat_device.h. */
+#ifndef TPAT_ATTENTION_WIDE_H
+#define TPAT_ATTENTION_WIDE_H
+
+#include "tpat_attention.h"
+#include "tpat_wgmma.h"
+
+#define TPAT_FN __device__ __forceinline__
+
+/* Two tiles of each: one is multiplied while the other one comes. Heads are 64, 128 or 256 elements. */
+template <class K, class V, int KEYS, int SIZE, int COLUMNS> struct attention_wide_slots {
+	wide_tile<K, KEYS, false> key[2][SIZE / 64];
+	wide_tile<V, COLUMNS, true> value[2][KEYS / 64];
+};
+
+/* score = query * key; total += weight * value: asked for, not done. */
+template <class K, int DEPTH, int NEAR, int KEYS, int PARTS>
+TPAT_FN void attention_wide_multiply(mma_sum<float> (&score)[NEAR], const mma_a<K> (&query)[DEPTH],
+				     wide_tile<K, KEYS, false> (&key)[PARTS])
+{
+#pragma unroll
+	for (int k = 0; k < DEPTH; k++)
+		wgmma(score, query[k], key[k / 4], 0, k % 4 * 16, k > 0);
+	wgmma_commit();
+}
+template <class V, int NEAR, int ACROSS, int COLUMNS, int PARTS>
+TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a<V> (&weight)[NEAR],
+				    wide_tile<V, COLUMNS, true> (&value)[PARTS])
+{
+#pragma unroll
+	for (int k = 0; k < NEAR; k++)
+		wgmma(total, weight[k], value[k / 4], 0, k % 4 * 16, true);
+	wgmma_commit();
+}
+
+/* As attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
+template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, class Index, class Query, class QueryAt,
+	  class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum, class Result,
+	  class Y, class Place>
+TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS> &slots, Index first,
+			    typename element<Index>::type queries, typename element<Index>::type keys, Query query,
+			    QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at,
+			    Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y,
+			    Place place_at)
+{
+	const int threads = 128 * GROUPS, block = 64 * GROUPS, column = mma_column(0);
+	const Index row = first + block_thread() / 32 * 16 + mma_row(0), last = first + block - 1;
+	const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
+	const auto next = [&](Index at) {
+		do
+			at += KEYS;
+		while (at < keys && !kept_some(first, last, at, at + (KEYS - 1)));
+		return at;
+	};
+	const auto ask_keys = [&](Index at, int slot) {
+#pragma unroll
+		for (int part = 0; part < SIZE / 64; part++)
+			if (at < keys)
+				tile_copy<threads>(slots.key[slot][part], key, at, (Index)(64 * part), key_at);
+	};
+	const auto ask_values = [&](Index at, int slot) {
+#pragma unroll
+		for (int part = 0; part < KEYS / 64; part++)
+			if (at < keys)
+				tile_copy<threads>(slots.value[slot][part], value, at + 64 * part, (Index)0, value_at);
+	};
+	const auto arrive = [&]() {
+		copy_wait<0>();
+		wgmma_see();
+		__syncthreads();
+		wgmma_begin();
+	};
+	mma_a<K> left[SIZE / 16];
+	mma_a<V> weight[KEYS / 16];
+	mma_sum<float> score[1][KEYS / 8], total[1][COLUMNS / 8];
+	float largest[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, by[2];
+	const auto soften = [&](Index at) {
+		attention_score_all(score, score_at, at, row, column, (Index)queries,
+				    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
+				    [&](Index i, Index j) { return j < keys && kept(i, j); });
+		attention_soften(score[0], largest, sum, by, factor);
+	};
+	for (int c = 0; c < COLUMNS / 8; c++)
+		total[0][c] = {};
+
+	Index at = next(-KEYS);
+	ask_keys(at, 0);
+	copy_commit();
+	attention_load_query<SIZE>(left, query, query_at, row, (Index)queries);
+	if (at < keys) {
+		Index later = next(at);
+		int slot = 0; /* of the values that weights are for */
+		arrive();
+		ask_keys(later, 1);
+		ask_values(at, 0);
+		copy_commit();
+		attention_wide_multiply(score[0], left, slots.key[0]);
+		wgmma_wait<0>();
+		wgmma_done(score);
+		soften(at);
+		attention_round_weights(weight, score[0]);
+		for (; later < keys; slot = 1 - slot) {
+			const Index behind = next(later);
+			arrive();
+			ask_keys(behind, slot);
+			ask_values(later, 1 - slot);
+			copy_commit();
+			attention_wide_multiply(score[0], left, slots.key[1 - slot]);
+			attention_wide_collect(total[0], weight, slots.value[slot]);
+			wgmma_wait<1>();
+			wgmma_done(score);
+			soften(later);
+			wgmma_wait<0>();
+			wgmma_done(total);
+			attention_scale(total[0], by);
+			attention_round_weights(weight, score[0]);
+			later = behind;
+		}
+		arrive();
+		attention_wide_collect(total[0], weight, slots.value[slot]);
+		wgmma_wait<0>();
+		wgmma_done(total);
+	}
+	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at, sum_at, result_at,
+				      y, place_at);
+}
+
+#undef TPAT_FN
+#endif
