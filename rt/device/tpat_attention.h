@@ -238,7 +238,8 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
  * Exponentials are powers of 2. What such a kernel gives is
  *   query_at(i, r)                      an element's position in `query`, even and followed by the next; or, of
  *                                       attention_elements, the element
- *   key_at(j, r), value_at(j, c)        positions of 8 elements, at a multiple of 8; negative: zeros
+ *   key_at(j, r), value_at(j, c)        positions of 8 elements along a head (TURNED keys: of 8 keys), at a multiple of 8;
+ *                                       negative: zeros
  *   score_at(i, j, product)             as above; or attention_scaled: the product, rounded to T, times a positive number
  *   kept(i, j)                          whether the score is more than minus infinity, as far as that is said by numbers alone;
  *   kept_some(i, to_i, j, to_j), kept_all() ... of these to those queries and keys: false where there is none; true where
@@ -257,8 +258,15 @@ template <int N> struct attention_width {
 	static const int row = N <= 16 ? 16 : N <= 32 ? 32 : N <= 64 ? 64 : N <= 128 ? 128 : 256; /* of a shared_tile */
 };
 
-template <class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS> struct attention_slots {
-	shared_tile<K, KEYS, attention_width<SIZE>::row> key[SLOTS];
+/* TURNED: keys lie in memory, and in their tiles, with the same element of each beside each other. */
+template <class K, int KEYS, int SIZE, bool TURNED> struct attention_keys {
+	typedef shared_tile<K, KEYS, attention_width<SIZE>::row> type;
+};
+template <class K, int KEYS, int SIZE> struct attention_keys<K, KEYS, SIZE, true> {
+	typedef shared_tile<K, attention_width<SIZE>::whole, KEYS> type;
+};
+template <class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TURNED> struct attention_slots {
+	typename attention_keys<K, KEYS, SIZE, TURNED>::type key[SLOTS];
 	shared_tile<V, KEYS, attention_width<COLUMNS>::row> value[SLOTS];
 };
 
@@ -294,6 +302,17 @@ TPAT_FN void attention_copy(shared_tile<T, KEYS, WIDTH> &tile, const T *from, In
 	}
 }
 
+/* Keys, whichever way they lie. */
+template <int THREADS, int SIZE, bool TURNED, int KEYS, class K, class Tile, class Index, class At>
+TPAT_FN void attention_copy_keys(Tile &tile, const K *from, Index first, const At &at)
+{
+	if constexpr (TURNED)
+		tile_copy<THREADS>(tile, from, (Index)0, first,
+				   [&](Index r, Index j) { return r < SIZE ? at(j, r) : (decltype(at(j, r)))-1; });
+	else
+		attention_copy<THREADS, SIZE>(tile, from, first, at);
+}
+
 /* Two elements of a query from r on, as a word of a fragment. */
 template <int SIZE, class K, class Index, class At>
 TPAT_FN u32 attention_two(const K *query, const At &at, Index i, int r)
@@ -323,9 +342,8 @@ TPAT_FN void attention_load_query(mma_a<K> (&left)[DEPTH], Query query, const At
 }
 
 /* product = query * key, for all keys of the tile. */
-template <class K, int TILES, int DEPTH, int NEAR, int KEYS, int WIDTH>
-TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mma_a<K> (&query)[TILES][DEPTH],
-				shared_tile<K, KEYS, WIDTH> &key)
+template <bool TURNED, class K, int TILES, int DEPTH, int NEAR, class Tile>
+TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mma_a<K> (&query)[TILES][DEPTH], Tile &key)
 {
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
@@ -337,7 +355,10 @@ TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mm
 #pragma unroll
 		for (int n = 0; n < NEAR; n += 2) {
 			mma_b<K> left, right;
-			mma_load_b(left, right, key, 8 * n, 16 * k);
+			if constexpr (TURNED)
+				mma_load_b_turned(left, right, key, 8 * n, 16 * k);
+			else
+				mma_load_b(left, right, key, 8 * n, 16 * k);
 #pragma unroll
 			for (int m = 0; m < TILES; m++) {
 				mma(product[m][n], query[m][k], left);
@@ -470,10 +491,10 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 }
 
 /* The queries first .. first + 16 * WARPS * TILES of `queries`. */
-template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, class Index, class Query,
-	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum,
+template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TURNED, class Index,
+	  class Query,	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum,
 	  class Result, class Y, class Place>
-TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS> &slots, Index first,
+TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TURNED> &slots, Index first,
 			   typename element<Index>::type queries, typename element<Index>::type keys, Query query, QueryAt query_at,
 			   const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at, Kept kept, Some kept_some,
 			   All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
@@ -492,7 +513,7 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS> &sl
 	};
 	const auto ask = [&](Index at, int slot) {
 		if (at < keys) {
-			attention_copy<threads, SIZE>(slots.key[slot], key, at, key_at);
+			attention_copy_keys<threads, SIZE, TURNED, KEYS>(slots.key[slot], key, at, key_at);
 			attention_copy<threads, COLUMNS>(slots.value[slot], value, at, value_at);
 		}
 		copy_commit();
@@ -523,7 +544,7 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS> &sl
 		__syncthreads();
 		if (SLOTS > 1)
 			ask(later, 1 - slot);
-		attention_multiply(score, left, slots.key[slot]);
+		attention_multiply<TURNED>(score, left, slots.key[slot]);
 		attention_score_all(score, score_at, at, row, column, queries,
 				    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
 				    [&](Index i, Index j) { return j < keys && kept(i, j); });

@@ -14,15 +14,15 @@
 #define TPAT_FN __device__ __forceinline__
 
 /* Two tiles of each: one is multiplied while the other one comes. Heads are 64, 128 or 256 elements. */
-template <class K, class V, int KEYS, int SIZE, int COLUMNS> struct attention_wide_slots {
-	wide_tile<K, KEYS, false> key[2][SIZE / 64];
+template <class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED> struct attention_wide_slots {
+	wide_tile<K, KEYS, TURNED> key[2][SIZE / 64];
 	wide_tile<V, COLUMNS, true> value[2][KEYS / 64];
 };
 
 /* score = query * key; total += weight * value: asked for, not done. */
-template <class K, int DEPTH, int NEAR, int KEYS, int PARTS>
+template <class K, int DEPTH, int NEAR, int KEYS, int PARTS, bool TURNED>
 TPAT_FN void attention_wide_multiply(mma_sum<float> (&score)[NEAR], const mma_a<K> (&query)[DEPTH],
-				     wide_tile<K, KEYS, false> (&key)[PARTS])
+				     wide_tile<K, KEYS, TURNED> (&key)[PARTS])
 {
 #pragma unroll
 	for (int k = 0; k < DEPTH; k++)
@@ -40,10 +40,10 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
 }
 
 /* As attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
-template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, class Index, class Query, class QueryAt,
-	  class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum, class Result,
+template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index, class Query,
+	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum, class Result,
 	  class Y, class Place>
-TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS> &slots, Index first,
+TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURNED> &slots, Index first,
 			    typename element<Index>::type queries, typename element<Index>::type keys, Query query,
 			    QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at,
 			    Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y,
@@ -60,9 +60,15 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS> &slo
 	};
 	const auto ask_keys = [&](Index at, int slot) {
 #pragma unroll
-		for (int part = 0; part < SIZE / 64; part++)
-			if (at < keys)
+		for (int part = 0; part < SIZE / 64; part++) {
+			if (at >= keys)
+				continue;
+			if constexpr (TURNED)
+				tile_copy<threads>(slots.key[slot][part], key, (Index)(64 * part), at,
+						   [&](Index r, Index j) { return key_at(j, r); });
+			else
 				tile_copy<threads>(slots.key[slot][part], key, at, (Index)(64 * part), key_at);
+		}
 	};
 	const auto ask_values = [&](Index at, int slot) {
 #pragma unroll
@@ -70,8 +76,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS> &slo
 			if (at < keys)
 				tile_copy<threads>(slots.value[slot][part], value, at + 64 * part, (Index)0, value_at);
 	};
-	const auto arrive = [&]() {
-		copy_wait<0>();
+	const auto arrive = [&]() { /* behind a copy_wait() */
 		wgmma_see();
 		__syncthreads();
 		wgmma_begin();
@@ -90,16 +95,17 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS> &slo
 		total[0][c] = {};
 
 	Index at = next(-KEYS);
-	ask_keys(at, 0);
-	copy_commit();
-	attention_load_query<SIZE>(left, query, query_at, row, (Index)queries);
 	if (at < keys) {
 		Index later = next(at);
 		int slot = 0; /* of the values that weights are for */
-		arrive();
-		ask_keys(later, 1);
-		ask_values(at, 0);
+		ask_keys(at, 0);
 		copy_commit();
+		ask_values(at, 0);
+		ask_keys(later, 1);
+		copy_commit();
+		attention_load_query<SIZE>(left, query, query_at, row, (Index)queries);
+		copy_wait<1>();
+		arrive();
 		attention_wide_multiply(score[0], left, slots.key[0]);
 		wgmma_wait<0>();
 		wgmma_done(score);
@@ -107,6 +113,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS> &slo
 		attention_round_weights(weight, score[0]);
 		for (; later < keys; slot = 1 - slot) {
 			const Index behind = next(later);
+			copy_wait<0>();
 			arrive();
 			ask_keys(behind, slot);
 			ask_values(later, 1 - slot);
@@ -122,6 +129,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS> &slo
 			attention_round_weights(weight, score[0]);
 			later = behind;
 		}
+		copy_wait<0>();
 		arrive();
 		attention_wide_collect(total[0], weight, slots.value[slot]);
 		wgmma_wait<0>();

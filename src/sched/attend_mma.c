@@ -34,10 +34,28 @@ static expr loaded(const struct attend_mma *m, expr e, int size, int vector)
 	return together(m, ir_flat(m->a.p->pool, load->buf, load->arg), size, vector) ? load : NULL;
 }
 
+/* The load of keys of which the same element lies beside each other; as above. */
+static expr loaded_turned(const struct attend_mma *m, expr e)
+{
+	const struct attend *a = &m->a;
+	expr keys = a->dim[a->rows], eight = ir_index(a->p->pool, 8);
+	if (e->op != IR_CAST || e->arg[0]->op != IR_LOAD || !half(e->arg[0]->type) ||
+	    !ir_is_int(ir_binary(IR_MOD, keys, eight), 0))
+		return NULL;
+	expr load = e->arg[0], flat = ir_flat(a->p->pool, load->buf, load->arg), stride = ir_stride(flat, a->rows);
+	if (!stride || !ir_is_int(stride, 1))
+		return NULL;
+	expr rest = ir_binary(IR_SUB, flat, ir_axis(a->p->pool, a->rows, keys));
+	return ir_is_int(ir_binary(IR_MOD, rest, eight), 0) ? load : NULL;
+}
+
 static bool take_operands(struct attend_mma *m)
 {
 	const struct attend *a = &m->a;
 	m->key = loaded(m, a->key, a->size, 8);
+	m->turned = !m->key;
+	if (m->turned)
+		m->key = loaded_turned(m, a->key);
 	m->value = loaded(m, a->value, a->value_size, 8);
 	if (!m->key || !m->value || a->query->op != IR_CAST || a->query->arg[0]->type != m->key->type)
 		return false;

@@ -12,6 +12,7 @@ struct attend_mma {
 	enum type key_type, value_type;
 	expr query;                /* an element, of key_type */
 	expr key, value;           /* loads of elements, 8 of which lie together at multiples of 8 */
+	bool turned;               /* keys: the same element of 8 keys, and there are whole eights of keys */
 	bool query_pairs, pairs;   /* queries, results: two lie together at even positions */
 	expr score;                /* of product, where all bounds hold; null: product * scale, which is positive, the product */
 	enum type rounded;         /* rounded to this type (f32: as it is) */

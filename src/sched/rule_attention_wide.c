@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { ARCH = 90, GROUP = 128, ROWS = 64 /* of a warpgroup */, SHARED_BYTES = 227 << 10, REGISTERS = 255 };
+enum { ARCH = 90, GROUP = 128, ROWS = 64 /* of a warpgroup */, SHARED_BYTES = 227 << 10, REGISTERS = 255, ALL_REGISTERS = 65536 };
 
 static bool fits(int size)
 {
@@ -42,19 +42,28 @@ static int shared_bytes(const struct attend *a, int keys)
 
 static int registers(const struct attend *a, int keys)
 {
-	return a->size / 4 + a->value_size / 2 + keys / 2 + keys / 4 + 50;
+	return a->size / 4 + a->value_size / 2 + keys / 2 + keys / 4 + 30;
 }
 
 static int most_registers(int queries)
 {
-	int most = 65536 / (queries / ROWS * GROUP) / 8 * 8;
+	int most = ALL_REGISTERS / (queries / ROWS * GROUP) / 8 * 8;
 	return most < REGISTERS ? most : REGISTERS;
+}
+
+/* Blocks on a processor. */
+static int resident(const struct attend *a, int queries, int keys)
+{
+	int threads = queries / ROWS * GROUP, here = ALL_REGISTERS / (threads * ((registers(a, keys) + 7) / 8 * 8));
+	int fit = SHARED_BYTES / shared_bytes(a, keys);
+	here = here < fit ? here : fit;
+	return here > 1 ? here : 1;
 }
 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int shapes[][2] = { { 128, 128 }, { 192, 128 }, { 128, 64 }, { 192, 64 }, { 64, 128 }, { 64, 64 } };
+	static const int shapes[][2] = { { 128, 64 }, { 64, 64 }, { 128, 128 }, { 64, 128 }, { 192, 128 } };
 	struct attend_mma m;
 	const char *why;
 	int n = 0;
@@ -82,10 +91,11 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	int queries = c->param[0], keys = c->param[1];
 	k->threads = queries / ROWS * GROUP;
 	k->arch = ARCH;
+	k->resident = resident(&m.a, queries, keys);
 	k->shared_bytes = shared_bytes(&m.a, keys);
 	expr first = attend_mma_begin(k, &at, &m, queries);
-	const char *type = arena_printf(p->arena, "attention_wide_slots<%s, %s, %d, %d, %d>", type_name(m.key_type),
-	                                type_name(m.value_type), keys, m.a.size, m.a.value_size);
+	const char *type = arena_printf(p->arena, "attention_wide_slots<%s, %s, %d, %d, %d, %s>", type_name(m.key_type),
+	                                type_name(m.value_type), keys, m.a.size, m.a.value_size, m.turned ? "true" : "false");
 	emit_local(p, &k->body, arena_printf(p->arena, "%s &", type), arena_printf(p->arena, "slots = *(%s *)shared_memory", type));
 	const char *function = arena_printf(p->arena, "attention_wide<%d, %s>", queries / ROWS, m.pairs ? "true" : "false");
 	attend_mma_arguments(emit_invoke(p, &k->body, function, "tpat_attention_wide.h"), &m, first);
@@ -101,7 +111,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
-	enum { PRODUCTS_A_CLOCK = 2048, ALL_REGISTERS = 65536, LATENCY = 900, START = 3500 };
+	enum { PRODUCTS_A_CLOCK = 2048, LATENCY = 900, START = 3500 };
 	const double clock = 1.6; /* cycles a ns */
 	struct attend_mma m;
 	const char *why;
@@ -112,14 +122,12 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	if (m.bounds) /* half of what could be is kept, as where masks are causal */
 		steps = (steps + 1) / 2;
 
-	/* One tile of keys of one block, alone on a processor. */
+	/* One tile of keys of one block. Softmax is hidden behind the products of other blocks, and half of a block's groups'. */
 	double size = a->size + a->value_size, scores = (double)queries * keys;
 	double multiply = scores * size / PRODUCTS_A_CLOCK;
 	double soften = scores * (1 / 16.0 + (8.0 + (m.score ? ir_cost(m.score) : 0)) / 128);
-	double step = multiply + 0.7 * soften + 100;
-	double used = fmin(registers(a, keys) + 10, most_registers(queries));
-	double here = fmin(floor(ALL_REGISTERS / (used * threads)), floor((double)SHARED_BYTES / shared_bytes(a, keys)));
-	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
+	double here = fmax(1, fmin(resident(a, queries, keys), ceil(blocks / t->processors)));
+	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
 	double waves = ceil(blocks / (t->processors * here)), time = (waves * steps * fmax(step * here, LATENCY) + START) / clock;
 
 	double bytes = blocks * queries * size * 2, cache = blocks * steps * keys * size * 2;

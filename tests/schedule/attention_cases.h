@@ -87,6 +87,14 @@ static const struct schedule_case attention_mma_cases[] = {
 			     "then f16(it / b[i, j, k])\n"
 			     "  y: f16[B,S,16] = map (i, j, k) z[i, floordiv(k, 8), j, mod(k, 8)]\n",
 	  { "B=2 S=20 T=35", "B=1 S=1 T=1" } },
+	/* Keys that lie with the same element of each beside each other. */
+	{ "attention_turned", "(q: f16[N,S,24], k0: f16[N,24,40], v0: f16[N,40,8]) -> (y: f16[N,S,8])\n"
+			      "  c: f16[N,S,40] = sum (i, j, k | r<24) f32(q[i, j, r]) * f32(k0[i, r, k]) then f16(it)\n"
+			      "  a: f32[N,S,1] = max (i, j, k | r<40) f32(c[i, j, r])\n"
+			      "  b: f32[N,S,1] = sum (i, j, k | r<40) exp(f32(c[i, j, r]) - a[i, j, 0])\n"
+			      "  w0: f16[N,S,40] = map (i, j, k) f16(exp(f32(c[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
+			      "  y: f16[N,S,8] = sum (i, j, k | r<40) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
+	  { "N=2 S=35", "N=1 S=1" } },
 	{ "attention_cap", "(q: f16[B,S,2,8], k0: f16[B,T,16], v0: bf16[B,2,T,40], t_m: bool[S,T], s0: f32[2]) -> "
 			   "(y: bf16[B,S,80])\n"
 			   "  c: f32[B,2,S,T] = sum (i, j, k, l | r<8) f32(q[i, k, j, r]) * f32(k0[i, l, j * 8 + r]) "
@@ -111,6 +119,13 @@ static const struct schedule_case attention_wide_cases[] = {
 			      "  y: f16[B,2,S,128] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, r, l]) "
 			      "then f16(it / b[i, j, k])\n",
 	  { "B=1 S=70 T=200", "B=1 S=3 T=0", "B=1 S=1 T=64" } },
+	{ "attention_groups_turned", "(q: bf16[S,64], k0: bf16[64,160], v0: bf16[160,64]) -> (y: bf16[S,64])\n"
+				     "  c: f32[S,160] = sum (i, j | r<64) f32(q[i, r]) * f32(k0[r, j])\n"
+				     "  a: f32[S] = max (i | r<160) c[i, r]\n"
+				     "  b: f32[S] = sum (i | r<160) exp(c[i, r] - a[i])\n"
+				     "  y: bf16[S,64] = sum (i, j | r<160) exp(c[i, r] - a[i]) * f32(v0[r, j]) then "
+				     "bf16(it / b[i])\n",
+	  { "S=5" } },
 };
 
 #endif
