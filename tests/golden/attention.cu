@@ -55,7 +55,7 @@ void Attention_y(const f16 *__restrict__ q, const f16 *__restrict__ k0, const f1
 	const auto place_at = [&](int this_query, int s) {
 		return i * S * 768 + j * S * 64 + s + this_query * 64;
 	};
-	__shared__ attention_slots<f16, f16, 32, 64, 64, 2> slots;
+	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
 	attention_mma<4, 1, true>(slots, first_query, S, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 
@@ -106,6 +106,6 @@ void Attention_y_64(const f16 *__restrict__ q, const f16 *__restrict__ k0, const
 	const auto place_at = [&](i64 this_query, i64 s) {
 		return i * S * 768 + j * S * 64 + s + this_query * 64;
 	};
-	__shared__ attention_slots<f16, f16, 32, 64, 64, 2> slots;
+	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
 	attention_mma<4, 1, true>(slots, first_query, S, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
