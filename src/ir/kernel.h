@@ -96,7 +96,6 @@ struct ir_kernel {
 	int threads;               /* of a block */
 	int resident;              /* blocks that a multiprocessor has registers for at least; 0: no matter */
 	int shared_bytes;          /* that a block gets at its launch; the body calls them shared_memory */
-	int resident;              /* blocks that a processor is to have at once, as far as registers go; 0: not said */
 	int arch;                  /* the one whose compiled code it needs, 90 for sm_90; 0: any */
 	expr guard;                /* bool over symbols that must hold for this kernel to fit; null: always */
 	bool index64;              /* index expressions need 64 bits */
