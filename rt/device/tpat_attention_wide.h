@@ -41,8 +41,8 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
 
 /* As attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
 template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index, class Query,
-	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum, class Result,
-	  class Y, class Place>
+	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum,
+	  class Result, class Y, class Place>
 TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURNED> &slots, Index first,
 			    typename element<Index>::type queries, typename element<Index>::type keys, Query query,
 			    QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at,
@@ -135,8 +135,8 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 		wgmma_wait<0>();
 		wgmma_done(total);
 	}
-	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at, sum_at, result_at,
-				      y, place_at);
+	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at, sum_at,
+				      result_at, y, place_at);
 }
 
 #undef TPAT_FN

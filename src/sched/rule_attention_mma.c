@@ -77,7 +77,8 @@ static void call_attention(struct ir_block *b, const struct attend_mma *m, const
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2];
 	emit_shared(p, b,
 	            arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>", type_name(m->key_type),
-	                         type_name(m->value_type), keys, a->size, a->value_size, slots_of(a, keys), m->turned ? "true" : "false"),
+	                         type_name(m->value_type), keys, a->size, a->value_size, slots_of(a, keys),
+	                         m->turned ? "true" : "false"),
 	            "slots");
 	const char *function = arena_printf(p->arena, "attention_mma<%d, %d, %s>", queries / (ROWS * tiles), tiles,
 	                                    m->pairs ? "true" : "false");
