@@ -492,8 +492,8 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 
 /* The queries first .. first + 16 * WARPS * TILES of `queries`. */
 template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TURNED, class Index,
-	  class Query,	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum,
-	  class Result, class Y, class Place>
+	  class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest,
+	  class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TURNED> &slots, Index first,
 			   typename element<Index>::type queries, typename element<Index>::type keys, Query query, QueryAt query_at,
 			   const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at, Kept kept, Some kept_some,
@@ -565,8 +565,8 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
-		attention_put<PAIRS, COLUMNS>(total[m], largest[m], sum[m], scale, row + 16 * m, queries, keys, largest_at, sum_at, result_at,
-					      y, place_at);
+		attention_put<PAIRS, COLUMNS>(total[m], largest[m], sum[m], scale, row + 16 * m, queries, keys, largest_at, sum_at,
+					      result_at, y, place_at);
 }
 
 #undef TPAT_FN
