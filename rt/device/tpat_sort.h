@@ -276,6 +276,210 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 			put(j, (K)~(K)0, (int)PLACE_NONE);
 }
 
+/* ---- The first k of a very long row ------------------------------------------------------------------------------ */
+
+template <bool DESCENDING, class V> TPAT_FN auto key_in_order(V x)
+{
+	if constexpr (DESCENDING)
+		return key_descending<V>(x);
+	else
+		return key_ascending<V>(x);
+}
+
+/* The key of the first of some values. */
+template <bool DESCENDING, int N, class V> TPAT_FN auto first_key(const V (&x)[N])
+{
+	auto best = key_in_order<DESCENDING>(x[0]);
+#pragma unroll
+	for (int i = 1; i < N; i++) {
+		const auto key = key_in_order<DESCENDING>(x[i]);
+		best = key < best ? key : best;
+	}
+	return best;
+}
+
+#if TPAT_ARCH >= 800
+/* One key is made where numbers themselves can be compared; what is NaN is larger than all others. */
+template <bool DESCENDING, int N> TPAT_FN u32 first_key(const float (&x)[N])
+{
+	float best = x[0];
+#pragma unroll
+	for (int i = 1; i < N; i++)
+		best = DESCENDING ? nan_max(best, x[i]) : fminf(best, x[i]);
+	return key_in_order<DESCENDING>(best);
+}
+
+template <bool DESCENDING> TPAT_FN u32 first_pair(u32 a, u32 b)
+{
+	u32 y;
+	if constexpr (DESCENDING)
+		asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+	else
+		asm("min.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+	return y;
+}
+
+template <bool DESCENDING, int N> TPAT_FN u16 first_key(const f16 (&x)[N])
+{
+	if constexpr (N % 2) {
+		u16 best = key_in_order<DESCENDING>(x[0]);
+#pragma unroll
+		for (int i = 1; i < N; i++)
+			best = min(best, key_in_order<DESCENDING>(x[i]));
+		return best;
+	} else {
+		u32 best = x[0].bits | (u32)x[1].bits << 16;
+#pragma unroll
+		for (int i = 2; i < N; i += 2)
+			best = first_pair<DESCENDING>(best, x[i].bits | (u32)x[i + 1].bits << 16);
+		best = first_pair<DESCENDING>(best, best >> 16 | best << 16);
+		return key_in_order<DESCENDING>(f16{ (u16)best });
+	}
+}
+#endif
+
+/* The best of each segment, which is what a thread reads at once; and the segments that hold some of the first. */
+template <class K, int N, int SEGMENTS> struct sort_delegates {
+	sort_kept<K, N> kept;
+	K best[SEGMENTS];
+	u16 list[SEGMENTS];
+	int listed;
+};
+
+/* A segment from r on. What lies behind the end is what the segment begins with, or anything that can be read. */
+template <int THREADS, int ITEMS, int WIDTH, class V, class Index, class Values>
+TPAT_FN void load_segment(V (&found)[ITEMS], Index r, Index to, Index inside, Values values)
+{
+	const Index other = r < to ? r : inside;
+#pragma unroll
+	for (int v = 0; v < ITEMS / WIDTH; v++) {
+		const Index at = r + v * (THREADS * WIDTH);
+		V part[WIDTH];
+		values(at < to ? at : other, part);
+#pragma unroll
+		for (int i = 0; i < WIDTH; i++)
+			found[v * WIDTH + i] = part[i];
+	}
+}
+
+/* As select_row, for rows of many times THREADS * ITEMS. They are read once for the best of each segment; the k-th of the
+ * threads' best is a bound, and the few segments with anything within it are read again. place(r) grows with r. Source of the idea:
+ * as of select_bound. */
+template <class V, bool DESCENDING, int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N, int SEGMENTS,
+	  class Values, class Place, class Put>
+TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from, Index to, int k, Values values, Place place,
+			      Put put)
+{
+	static_assert(N >= THREADS && SEGMENTS % (2 * THREADS) == 0 && SEGMENTS <= 65536 && ITEMS % WIDTH == 0,
+		      "room for a bound, two segments a turn, numbers of segments");
+	enum { CHUNK = THREADS * ITEMS, STRIDE = THREADS * WIDTH, VECTORS = ITEMS / WIDTH, MOST = SEGMENTS / THREADS };
+	typedef item_of<K> item;
+	sort_kept<K, N> &kept = shared.kept;
+	const int thread = block_thread();
+	K limit = (K)~(K)0;
+	int limit_place = PLACE_NONE;
+	if (k <= 0)
+		return;
+	if (thread == 0)
+		kept.count = 0;
+	for (Index base = (Index)from; base < to; base += to - base < (Index)MOST * CHUNK ? to - base : (Index)MOST * CHUNK) {
+		const Index left = to - base;
+		const int chunks = left < (Index)MOST * CHUNK ? (int)((left + CHUNK - 1) / CHUNK) : (int)MOST;
+		Index r = base + thread * WIDTH;
+		V a[ITEMS], b[ITEMS];
+		K all = (K)~(K)0;
+		int where = 0;
+		if (thread == 0)
+			shared.listed = 0;
+		load_segment<THREADS, ITEMS, WIDTH>(a, r, to, base, values);
+		for (int s = 0; s < chunks; s += 2, r += 2 * CHUNK) { /* the next segment is on its way */
+			load_segment<THREADS, ITEMS, WIDTH>(b, r + CHUNK, to, base, values);
+			K best = r < to ? (K)first_key<DESCENDING>(a) : (K)~(K)0;
+			shared.best[s * THREADS + thread] = best;
+			where = best < all ? s : where;
+			all = best < all ? best : all;
+			load_segment<THREADS, ITEMS, WIDTH>(a, r + 2 * CHUNK, to, base, values);
+			best = r + CHUNK < to ? (K)first_key<DESCENDING>(b) : (K)~(K)0;
+			shared.best[(s + 1) * THREADS + thread] = best;
+			where = best < all ? s + 1 : where;
+			all = best < all ? best : all;
+		}
+		/* A thread's best lies before the end of its segment. */
+		const Index end = base + (Index)where * CHUNK + (VECTORS - 1) * STRIDE + (thread + 1) * WIDTH - 1;
+		if (base == (Index)from) {
+			const int last = base + thread * WIDTH < to ? place(end < to ? end : to - 1) : (int)PLACE_NONE;
+			const typename item::type bound = select_bound<THREADS, K>(kept, item::make(all, last), k);
+			limit = key_of<K>(bound);
+			limit_place = place_of<K>(bound);
+		} else {
+			__syncthreads();
+		}
+		for (int s = 0; s < chunks && all <= limit; s++) {
+			const K best = shared.best[s * THREADS + thread];
+			const Index first = base + (Index)s * CHUNK + thread * WIDTH;
+			if (first < to && within(best, limit, limit_place, place, first))
+				shared.list[atomic_add(&shared.listed, 1)] = (u16)(s * THREADS + thread);
+		}
+		__syncthreads();
+		const int work = shared.listed * VECTORS;
+		for (int begin = 0; begin < work; begin += THREADS) {
+			const int e = begin + thread;
+			V part[WIDTH];
+			Index at = to;
+			u32 wanted = 0; /* bit i: part[i] still needs room */
+			if (e < work) {
+				const int segment = shared.list[e / VECTORS];
+				at = base + (Index)(segment / THREADS) * CHUNK + segment % THREADS * WIDTH + e % VECTORS * STRIDE;
+			}
+			if (at < to) {
+				values(at, part);
+				wanted = (1u << WIDTH) - 1;
+			}
+			for (;;) {
+#pragma unroll
+				for (int i = 0; i < WIDTH; i++) {
+					if (!(wanted >> i & 1))
+						continue;
+					const K key = (K)key_in_order<DESCENDING>(part[i]);
+					bool full = false;
+					if (within(key, limit, limit_place, place, at + i)) {
+						const int to_item = atomic_add(&kept.count, 1);
+						full = to_item >= N;
+						if (!full)
+							kept.item[to_item] = item::make(key, place(at + i));
+					}
+					if (!full)
+						wanted &= ~(1u << i);
+				}
+				if (!__syncthreads_or(wanted != 0))
+					break;
+				/* It is full: the first k stay. */
+				sort_items<THREADS, N>(kept.item, 1, N);
+				limit = key_of<K>(kept.item[k - 1]);
+				limit_place = place_of<K>(kept.item[k - 1]);
+				if (thread == 0)
+					kept.count = k;
+				__syncthreads();
+			}
+		}
+		const int count = kept.count;
+		sort_items<THREADS, N>(kept.item, 1, count);
+		if (count >= k) {
+			limit = key_of<K>(kept.item[k - 1]);
+			limit_place = place_of<K>(kept.item[k - 1]);
+		}
+		if (thread == 0 && count > k)
+			kept.count = k;
+		__syncthreads();
+	}
+	const int count = kept.count;
+	for (int j = thread; j < k; j += THREADS)
+		if (j < count)
+			put(j, key_of<K>(kept.item[j]), place_of<K>(kept.item[j]));
+		else
+			put(j, (K)~(K)0, (int)PLACE_NONE);
+}
+
 /* ---- Whole long rows: a pass for each digit of 8 bits, the least first ---------------------------------------------- */
 
 enum { DIGITS = 256 };

@@ -3,7 +3,7 @@
  * first k of what they found. */
 #include "sched/sort.h"
 
-enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8 };
+enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8, LEAST_SEGMENTED = 8192 };
 
 static int most_keys(const struct ir_stage *s)
 {
@@ -36,6 +36,11 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 	int count = 0, keys = LEAST_KEYS, parts = 1;
 	if (!ir_const_int(s->out->dim[s->axis], &k))
 		k = t->typical;
+	while (rows * parts < 2 * t->processors && n >= 2 * parts * LEAST_SEGMENTED)
+		parts *= 2;
+	for (; 4 * k <= THREADS && n >= LEAST_SEGMENTED && parts; parts = parts > 1) /* and without parts */
+		out[count++] = (struct sched_choice){ &sched_sort_select, { SORT_DELEGATE_KEYS, THREADS, parts, SORT_SEGMENT } };
+	parts = 1;
 	while (keys < 2 * k)
 		keys *= 2;
 	while (rows * parts < 2 * t->processors && parts * 8 * keys <= n)
@@ -61,28 +66,47 @@ struct select {
 };
 
 /* A block a row, or a part of one. `serial`: where its twin goes. */
-static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int parts, struct ir_block **serial)
+static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int parts, int segments, struct ir_block **serial)
 {
 	struct ir_program *p = x->p;
 	struct ir_kernel *k = kernel_new(x->plan, x->s, suffix, x->c);
 	k->threads = x->c->param[1];
 	k->blocks = ir_binary(IR_MUL, x->rows, ir_index(p->pool, parts));
 	*serial = sort_only_if(p, k, x->fits);
-	emit_shared(p, &k->body, arena_printf(p->arena, "sort_kept<%s, %d>", type_name(sort_key_type(x->s)), x->keys), "kept");
+	const char *type = type_name(sort_key_type(x->s));
+	emit_shared(p, &k->body, segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
+	                                  : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys), "kept");
 	return k;
 }
 
-static void emit_select(struct select *x, struct ir_block *b, expr from, expr to, int width)
+/* Segments that a block remembers; 0: it goes by select_row. */
+static int segments_of(const struct select *x)
+{
+	enum { FEW = 2048, MANY = 4096 };
+	return x->keys != SORT_DELEGATE_KEYS ? 0 : sort_key_bits(x->s) == 64 ? FEW : MANY;
+}
+
+/* As C++ has it. */
+static const char *value_type(const struct select *x)
+{
+	enum type t = sort_key(x->s)->type;
+	return t == TYPE_F32 ? "float" : t == TYPE_F64 ? "double" : type_name(t);
+}
+
+static void emit_select(struct select *x, struct ir_block *b, expr from, expr to, int width, bool segments)
 {
 	struct ir_program *p = x->p;
 	const int *param = x->c->param;
 	struct ir_stmt *call;
-	call = emit_call(p, b, arena_printf(p->arena, "select_row<%d, %d, %d>", param[1], param[3], width));
+	const char *order = x->s->reverse ? "true" : "false";
+	const char *shape = arena_printf(p->arena, "%d, %d, %d", param[1], param[3], width);
+	call = emit_call(p, b, segments ? arena_printf(p->arena, "select_delegates<%s, %s, %s>", value_type(x), order, shape)
+	                                : arena_printf(p->arena, "select_row<%s>", shape));
 	add_text(p, call, "kept");
 	add_value(p, call, from);
 	add_value(p, call, to);
 	add_value(p, call, x->k);
-	add_text(p, call, "keys");
+	add_text(p, call, segments ? "this_values" : "keys");
 	add_text(p, call, "place");
 	add_text(p, call, "put");
 }
@@ -129,7 +153,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 {
 	struct ir_program *p = x->p;
 	struct ir_block *serial;
-	struct ir_kernel *k = row_kernel(x, "_parts", x->parts, &serial);
+	struct ir_kernel *k = row_kernel(x, "_parts", x->parts, segments_of(x), &serial);
 	struct ir_block *b = &k->body;
 	expr parts = ir_index(p->pool, x->parts), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
 	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, parts), x->rows);
@@ -137,7 +161,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
 	expr length = ir_binary(IR_MUL, ceil_div(p, x->n, x->parts * x->width), ir_index(p->pool, x->width));
 	expr from = emit_declare(p, b, "first", ir_binary(IR_MUL, part, length), NULL);
-	emit_keys(p, b, x->s, &row, width);
+	(segments_of(x) ? emit_values : emit_keys)(p, b, x->s, &row, width);
 	emit_place(x, b, NULL, NULL, x->n);
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	expr j = emit_parameter(p, put, TYPE_INDEX, "j", x->k);
@@ -147,7 +171,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, own, x->k), j);
 	emit_store(p, put->body, x->key, at, key);
 	emit_store(p, put->body, x->place, at, ir_cast(r, TYPE_I32));
-	emit_select(x, b, from, ir_binary(IR_MIN, x->n, ir_binary(IR_ADD, from, length)), width);
+	emit_select(x, b, from, ir_binary(IR_MIN, x->n, ir_binary(IR_ADD, from, length)), width, segments_of(x));
 	emit_comment(p, serial, "on one processor, the next kernel does all of it");
 	k->guard = whole_vectors(x, width);
 	kernel_finish(x->plan, step, k, x->s);
@@ -158,7 +182,8 @@ static void rows_kernel(struct select *x, struct ir_step *step, int width)
 {
 	struct ir_program *p = x->p;
 	struct ir_block *serial;
-	struct ir_kernel *k = row_kernel(x, x->parts > 1 ? "_best" : "", 1, &serial);
+	int segments = x->parts > 1 ? 0 : segments_of(x);
+	struct ir_kernel *k = row_kernel(x, x->parts > 1 ? "_best" : "", 1, segments, &serial);
 	struct ir_block *b = &k->body;
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->rows), zero = ir_index(p->pool, 0), count = x->n;
 	expr number = emit_constant(p, b, "row", block, x->rows);
@@ -169,11 +194,11 @@ static void rows_kernel(struct select *x, struct ir_step *step, int width)
 		emit_found_keys(x, b, x->key, from, count);
 		emit_place(x, b, x->place, from, count);
 	} else {
-		emit_keys(p, b, x->s, &row, width);
+		(segments ? emit_values : emit_keys)(p, b, x->s, &row, width);
 		emit_place(x, b, NULL, NULL, x->n);
 	}
 	emit_put(p, b, x->s, &row, true, false);
-	emit_select(x, b, zero, count, width);
+	emit_select(x, b, zero, count, width, segments);
 	emit_serial_row(x, serial, emit_constant(p, serial, "row", block, x->rows));
 	k->guard = whole_vectors(x, width);
 	kernel_finish(x->plan, step, k, x->s);
@@ -214,9 +239,9 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_sort_select = {
 	.name = "sort_select",
-	.version = 2,
+	.version = 3,
 	.help = "the first k of each row, or of each of its `parts`, among up to `keys` kept by a block of `threads`, each of "
-		"which reads `items` at once",
+		"which reads `items` at once; with 512 keys by the best of segments of a long row",
 	.params = { "keys", "threads", "parts", "items" },
 	.applicable = applicable,
 	.candidates = candidates,

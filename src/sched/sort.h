@@ -36,6 +36,8 @@ struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *
 void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
 /* const auto keys = [&](r, found) { found[..] = key_...(value at r ..); }; of a row, for `width` neighbours. */
 void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width);
+/* const auto this_values = [&](r, found) { found[..] = value at r ..; }: the same before they are made keys. */
+void emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width);
 /* The widest vectors in which the value's loads run along the row; 1: none does. */
 int sort_width(struct ir_program *p, const struct ir_stage *s);
 /* const auto put = [&](j, r) { out[j] = r; }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on too. */
@@ -52,6 +54,8 @@ struct ir_block *sort_only_if(struct ir_program *p, struct ir_kernel *k, expr fi
 /* Elements of memory between kernels that run only where `fits` holds. */
 struct ir_buffer *sort_workspace(struct ir_program *p, const struct ir_stage *s, const char *what, enum type t, expr count,
 				 expr fits);
+/* A choice of sort_select with room for no more keys goes by the best of segments (select_delegates), of so many items. */
+enum { SORT_DELEGATE_KEYS = 512, SORT_SEGMENT = 16 };
 bool sort_has_size(const struct ir_program *p, expr e); /* one that is found out when the program runs */
 void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, expr fits);
 

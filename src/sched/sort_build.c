@@ -216,15 +216,16 @@ int sort_width(struct ir_program *p, const struct ir_stage *s)
 	return width;
 }
 
-void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+static void emit_neighbours(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width,
+                            bool key)
 {
 	struct row_vectors v = { .p = p, .s = s, .width = width };
-	struct ir_stmt *keys = emit_lambda(p, b, "keys");
+	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
 	const char *function = key_function(row), *found = arena_printf(p->arena, "(&loaded)[%d]", width);
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
-	emit_parameter(p, keys, sort_key_type(s), found, NULL);
+	emit_parameter(p, keys, key ? sort_key_type(s) : row->key->type, found, NULL);
 	if (width > 1) {
 		walk_unconditional(row->key, find_vector, &v);
 		expr same = own_position(p, s, own);
@@ -239,9 +240,24 @@ void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *
 		here.user = &v;
 		body = emit_unrolled(p, body, "item", width, &item);
 	}
+	expr value = sort_value_at(&here, ir_binary(IR_ADD, r, item));
+	if (!key) {
+		emit_set(p, body, "loaded", item, value);
+		return;
+	}
 	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
 	add_text(p, put, width > 1 ? "loaded[item]" : "loaded[0]");
-	add_value(p, put, sort_value_at(&here, ir_binary(IR_ADD, r, item)));
+	add_value(p, put, value);
+}
+
+void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+{
+	emit_neighbours(p, b, s, row, width, true);
+}
+
+void emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+{
+	emit_neighbours(p, b, s, row, width, false);
 }
 
 void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,

@@ -8,20 +8,20 @@
  */
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 2, keys 1024, threads 256, parts 1, items 32; 256 threads a block.
+// Schedule: sort_select 3, keys 512, threads 256, parts 1, items 16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
-	__shared__ sort_kept<u16, 1024> kept;
+	__shared__ sort_delegates<u16, 512, 4096> kept;
 	const int row = blockIdx.x;
-	const auto keys = [&](int r, u16 (&loaded)[8]) {
+	const auto this_values = [&](int r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			put_key_descending(loaded[item], scores_v1[item]);
+			loaded[item] = scores_v1[item];
 		}
 	};
 	const auto place = [&](int r) {
@@ -30,7 +30,7 @@ void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
 	const auto put = [&](int j, u16 key, int r) {
 		top[j + row * 40] = (i64)r;
 	};
-	select_row<256, 32, 8>(kept, 0, 50000, 40, keys, place, put);
+	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
 }
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
@@ -267,20 +267,20 @@ void sorts_all_pass8(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, 
 }
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 2, keys 1024, threads 256, parts 1, items 32; 256 threads a block; 64-bit positions.
+// Schedule: sort_select 3, keys 512, threads 256, parts 1, items 16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *__restrict__ scores, i64 *__restrict__ top, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
-	__shared__ sort_kept<u16, 1024> kept;
+	__shared__ sort_delegates<u16, 512, 4096> kept;
 	const i64 row = (i64)blockIdx.x;
-	const auto keys = [&](i64 r, u16 (&loaded)[8]) {
+	const auto this_values = [&](i64 r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			put_key_descending(loaded[item], scores_v1[item]);
+			loaded[item] = scores_v1[item];
 		}
 	};
 	const auto place = [&](i64 r) {
@@ -289,5 +289,5 @@ void sorts_top_64(const f16 *__restrict__ scores, i64 *__restrict__ top, i64 N)
 	const auto put = [&](i64 j, u16 key, i64 r) {
 		top[j + row * 40] = r;
 	};
-	select_row<256, 32, 8>(kept, 0, 50000, 40, keys, place, put);
+	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
 }

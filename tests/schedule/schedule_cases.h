@@ -464,6 +464,9 @@ static const struct schedule_case schedule_cases[] = {
 	  { "" } },
 	{ "sort_several", "(n_x: i64[N,9000]) -> (y: i64[N,300])\n  y: i64[N,300] = sort along j (i, j | r<9000) n_x[i, r]\n",
 	  { "N=2" } },
+	{ "sort_first_of_segments", "(t_x: i64[1,70000], t_z: i16[3,8209]) -> (y: i64[1,20], o: i64[3,64])\n"
+				    "  y: i64[1,20] = sort along j (i, j | r<70000) t_x[i, r]\n"
+				    "  o: i64[3,64] = sort descending along j (i, j | r<8209) t_z[i, r]\n", { "" } },
 	{ "sort_first", "(x: f32[40000]) -> (y: i64[1])\n  y: i64[1] = sort along i (i | r<40000) x[r]\n", { "" } },
 	/* The k-th best falls with every element. */
 	{ "sort_rising", "(x: f32[N]) -> (y: i64[20])\n  y: i64[20] = sort descending along i (i | r<N) f32(r) + x[0] * 0.0\n",
