@@ -115,7 +115,7 @@ static double products_a_clock(int arch)
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
-	enum { SHARED_ALL = 220 << 10, ALL_REGISTERS = 65536, LATENCY = 900, START = 3000, BYTES_A_CLOCK = 128 };
+	enum { SHARED_ALL = 220 << 10, ALL_REGISTERS = 65536, LATENCY = 900, BYTES_A_CLOCK = 128 };
 	const double clock = 1.6; /* cycles a ns */
 	struct attend_mma m;
 	const char *why;
@@ -137,7 +137,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double here = fmin(floor(ALL_REGISTERS / (used * warps * WARP)), floor(SHARED_ALL / (slots * slot_bytes(a, keys))));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double together = fmax(step * here, step + LATENCY / slots);
-	double waves = ceil(blocks / (t->processors * here)), time = (waves * steps * together + START) / clock;
+	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
+	double time = waves * (steps * together + start) / clock;
 
 	double rows = (double)about(attend_blocks(a, queries), t) * queries;
 	double bytes = rows * size * 2, cache = blocks * steps * keys * size * 2;

@@ -111,7 +111,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
-	enum { PRODUCTS_A_CLOCK = 2048, LATENCY = 900, START = 3500 };
+	enum { PRODUCTS_A_CLOCK = 2048, LATENCY = 900 };
 	const double clock = 1.6; /* cycles a ns */
 	struct attend_mma m;
 	const char *why;
@@ -128,7 +128,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double soften = scores * (1 / 16.0 + (8.0 + (m.score ? ir_cost(m.score) : 0)) / 128);
 	double here = fmax(1, fmin(resident(a, queries, keys), ceil(blocks / t->processors)));
 	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
-	double waves = ceil(blocks / (t->processors * here)), time = (waves * steps * fmax(step * here, LATENCY) + START) / clock;
+	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
+	double time = waves * (steps * fmax(step * here, LATENCY) + start) / clock;
 
 	double bytes = blocks * queries * size * 2, cache = blocks * steps * keys * size * 2;
 	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / (2 * t->bytes_per_ns)));
