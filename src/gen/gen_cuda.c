@@ -316,7 +316,15 @@ static void print_block(struct gen_text *g, const struct ir_block *b)
 	g->out->indent--;
 }
 
-static void print_kernel(struct str *out, const struct ir_kernel *k, bool chained)
+/* A compiler may move reads of `const __restrict__` memory before anything, a wait included. That is right for what was there
+ * before the first kernel, and for nothing else. `chained`: the program of a kernel that waits for the one before it, or null. */
+static bool read_behind_wait(const struct ir_program *chained, const struct ir_kernel *k, const struct ir_buffer *view)
+{
+	enum ir_role role = chained ? chained->buffers.at[view->id]->role : IR_INPUT;
+	return role != IR_INPUT && role != IR_CONSTANT && !ir_kernel_writes(k, view);
+}
+
+static void print_kernel(struct str *out, const struct ir_kernel *k, const struct ir_program *chained)
 {
 	struct gen_text g = { .out = out, .target = &cuda, .kernel = k };
 	const char *separator = "";
@@ -327,9 +335,10 @@ static void print_kernel(struct str *out, const struct ir_kernel *k, bool chaine
 		str_printf(out, ", %d", k->resident);
 	str_printf(out, ")\nvoid %s(", k->name);
 	vec_each (b, &k->buffers) {
-		/* What a thread reads another may have written. */
+		/* What a thread reads another may have written, or the kernel before: that must not be read early. */
 		str_printf(out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
-		           gen_element_type(&g, (*b)->type), ir_kernel_exchanges(k, *b) ? "" : "__restrict__ ", (*b)->name);
+		           gen_element_type(&g, (*b)->type),
+		           ir_kernel_exchanges(k, *b) || read_behind_wait(chained, k, *b) ? "" : "__restrict__ ", (*b)->name);
 		separator = ", ";
 	}
 	vec_each (n, &k->symbols)
@@ -361,7 +370,7 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool chai
 				continue;
 			map_put(printed, (*k)->name, *k);
 			str_add(out, "\n");
-			print_kernel(out, *k, chained);
+			print_kernel(out, *k, chained ? plan->program : NULL);
 		}
 	}
 }

@@ -122,7 +122,7 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_eigenvalue(const float *__restrict__ a, const float *__restrict__ x, float *__restrict__ eigenvalue, int N)
+void power_iteration_eigenvalue(const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -246,7 +246,7 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_eigenvalue_64(const float *__restrict__ a, const float *__restrict__ x, float *__restrict__ eigenvalue, i64 N)
+void power_iteration_eigenvalue_64(const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

@@ -61,7 +61,7 @@ void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, i
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
+void Resize_y_x4(const float *rows, float *__restrict__ y, int C, int H, int N, int W)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -89,7 +89,7 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, i
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
+void Resize_y(const float *rows, float *__restrict__ y, int C, int H, int N, int W)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -135,7 +135,7 @@ void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
+void Resize_y_64(const float *rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

@@ -33,7 +33,7 @@ void Softmax_largest(const float *__restrict__ x, float *__restrict__ largest, i
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // Schedule: reduce_lanes 1, lanes 32; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_total(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, int H, int N, int S)
+void Softmax_total(const float *__restrict__ x, const float *largest, float *__restrict__ total, int H, int N, int S)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -57,7 +57,7 @@ void Softmax_total(const float *__restrict__ x, const float *__restrict__ larges
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Softmax_y_x4(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
+void Softmax_y_x4(const float *__restrict__ x, const float *largest, const float *total, float *__restrict__ y, int H, int N, int S)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -81,7 +81,7 @@ void Softmax_y_x4(const float *__restrict__ x, const float *__restrict__ largest
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Softmax_y(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
+void Softmax_y(const float *__restrict__ x, const float *largest, const float *total, float *__restrict__ y, int H, int N, int S)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -122,7 +122,7 @@ void Softmax_largest_64(const float *__restrict__ x, float *__restrict__ largest
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // Schedule: reduce_lanes 1, lanes 32; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_total_64(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, i64 H, i64 N, i64 S)
+void Softmax_total_64(const float *__restrict__ x, const float *largest, float *__restrict__ total, i64 H, i64 N, i64 S)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -146,7 +146,7 @@ void Softmax_total_64(const float *__restrict__ x, const float *__restrict__ lar
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Softmax_y_64(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, i64 H, i64 N, i64 S)
+void Softmax_y_64(const float *__restrict__ x, const float *largest, const float *total, float *__restrict__ y, i64 H, i64 N, i64 S)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

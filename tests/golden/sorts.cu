@@ -109,7 +109,7 @@ void sorts_all_pass1(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -132,7 +132,7 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *__restrict__ all_keys_2, const int *__restrict__ all_places_2)
+void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -155,7 +155,7 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -178,7 +178,7 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *__restrict__ all_keys_2, const int *__restrict__ all_places_2)
+void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -201,7 +201,7 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -224,7 +224,7 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *__restrict__ all_keys_2, const int *__restrict__ all_places_2)
+void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -247,7 +247,7 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass8(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *__restrict__ all_keys, const int *__restrict__ all_places, i64 *__restrict__ all)
+void sorts_all_pass8(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
