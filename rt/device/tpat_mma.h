@@ -292,6 +292,29 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS> &tile, const T *from, Y row
 	}
 }
 
+/* The same where there may be `fill` at some places: at() is -2 there. */
+template <int THREADS, class T, int ROWS, int COLUMNS, class Y, class X, class At>
+TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS> &tile, const T *from, Y row, X column, const At &at, T fill)
+{
+	const int all = ROWS * tile.pieces;
+	T filled[tile.piece_elements];
+#pragma unroll
+	for (int e = 0; e < tile.piece_elements; e++)
+		filled[e] = fill;
+#pragma unroll
+	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
+		const int piece = i * THREADS + block_thread();
+		if (all % THREADS == 0 || piece < all) {
+			const int r = piece / tile.pieces, c = piece % tile.pieces * tile.piece_elements;
+			const auto place = at(row + r, column + c);
+			if (place == -2)
+				store(tile.piece(r, c), filled);
+			else
+				copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
+		}
+	}
+}
+
 /* The same of any values, through registers: fetch() asks for the elements, which may take until put() stores them. Threads
  * behind each other ask for rows behind each other. */
 template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {

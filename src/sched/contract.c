@@ -1,4 +1,5 @@
 /* Which stages are contractions, and of what kind. See contract.h. */
+#include <stdio.h>
 #include "sched/contract.h"
 
 #include <string.h>
@@ -149,16 +150,9 @@ static bool group_axes(struct contract *c)
 		c->extent[g] = ir_binary(IR_MUL, c->extent[g], c->s->out->dim[k]);
 	}
 	c->depth = reduced_count(c->p, c->s);
+	for (int i = 0; i < c->s->space_rank; i++)
+		c->order[i] = i;
 	return c->axes[CONTRACT_ROW] && c->axes[CONTRACT_COLUMN] && zero_is_own(c, 0) && zero_is_own(c, 1);
-}
-
-/* The last of a group's axes that is longer than 1; -1: none. */
-static int last_of(const struct contract *c, enum contract_group g)
-{
-	for (int i = c->axes[g] - 1; i >= 0; i--)
-		if (!ir_is_int(c->s->out->dim[c->axis[g][i]], 1))
-			return c->axis[g][i];
-	return -1;
 }
 
 static expr extent_of(const struct contract *c, int axis)
@@ -172,22 +166,35 @@ static expr whole(struct ir_pool *pool, expr x, int vector)
 	return ir_binary(IR_EQ, ir_binary(IR_MOD, x, ir_index(pool, vector)), ir_index(pool, 0));
 }
 
-/* bool: positions `flat` at every multiple of `vector` along `axis` are multiples of it, and the elements from there on follow
- * each other, inside; null when that can never be said. */
-static expr whole_vectors(const struct contract *c, expr flat, int axes, int axis, int vector)
+/* bool: positions `flat` over `axes` axes, where the position over the n axes `run` (the innermost last) is a multiple of
+ * `vector`, are multiples of it, and the elements from there on follow each other, inside; null when that can never be said.
+ * `apart`: axes that vectors must not go along. */
+static expr whole_vectors(const struct contract *c, expr flat, int axes, const int *run, int n, int vector, const bool *apart)
 {
 	struct ir_pool *pool = c->p->pool;
-	expr fits = ir_int(pool, TYPE_BOOL, 1), rest = flat;
-	for (int k = 0; k < axes; k++) {
-		expr extent = extent_of(c, k), stride = ir_stride(flat, k);
-		if (!stride || (k == axis && !ir_is_int(stride, 1)))
-			return NULL;
-		rest = ir_binary(IR_SUB, rest, ir_binary(IR_MUL, stride, ir_axis(pool, k, extent)));
-		fits = ir_binary(IR_AND, fits, whole(pool, k == axis ? extent : stride, vector));
+	expr rest = flat, together = ir_index(pool, 1), fits;
+	bool along[2 * IR_MAX_RANK] = { false }, any = false;
+	for (int i = n - 1; i >= 0; i--) { /* axes that are neighbours in memory, too, are as one */
+		expr extent = extent_of(c, run[i]);
+		if (ir_is_int(extent, 1))
+			continue;
+		if (apart[run[i]] || ir_stride(flat, run[i]) != together)
+			break;
+		together = ir_binary(IR_MUL, together, extent);
+		along[run[i]] = any = true;
 	}
-	if (rest->varies)
+	if (!any)
 		return NULL;
-	return ir_binary(IR_AND, fits, whole(pool, rest, vector));
+	fits = whole(pool, together, vector);
+	for (int k = 0; k < axes; k++) {
+		expr stride = ir_stride(flat, k);
+		if (!stride)
+			return NULL;
+		rest = ir_binary(IR_SUB, rest, ir_binary(IR_MUL, stride, ir_axis(pool, k, extent_of(c, k))));
+		if (!along[k])
+			fits = ir_binary(IR_AND, fits, whole(pool, stride, vector));
+	}
+	return rest->varies ? NULL : ir_binary(IR_AND, fits, whole(pool, rest, vector));
 }
 
 static bool never(expr fits)
@@ -195,21 +202,48 @@ static bool never(expr fits)
 	return !fits || ir_is_int(fits, 0);
 }
 
+expr contract_load_of(const struct contract_operand *o)
+{
+	expr e = o->value->op == IR_SELECT ? o->value->arg[1] : o->value;
+	return e->op == IR_LOAD ? e : NULL;
+}
+
+expr contract_condition_of(const struct contract_operand *o)
+{
+	return o->value->op == IR_SELECT ? o->value->arg[0] : NULL;
+}
+
+/* As above, of an operand: what its load stands behind must be the same for the elements of a vector, and what it is else the same
+ * everywhere. */
+static expr operand_vectors(const struct contract *c, const struct contract_operand *o, const int *run, int n)
+{
+	int axes = c->s->out->rank + c->s->space_rank, vector = 16 * 8 / type_info(o->type)->bits;
+	bool apart[2 * IR_MAX_RANK] = { false }, other[2 * IR_MAX_RANK] = { false };
+	expr load = contract_load_of(o);
+	if (!load)
+		return NULL;
+	if (load != o->value) {
+		mark_axes(contract_condition_of(o), apart);
+		mark_axes(o->value->arg[2], other);
+	}
+	for (int k = 0; k < axes; k++)
+		if (other[k])
+			return NULL;
+	return whole_vectors(c, ir_flat(c->p->pool, load->buf, load->arg), axes, run, n, vector, apart);
+}
+
 void contract_find_way(struct contract *c, int side)
 {
 	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
 	struct contract_operand *o = &c->side[side];
-	int rank = c->s->out->rank, axes = rank + c->s->space_rank, inner = axes - 1, outer = last_of(c, own);
-	int vector = 16 * 8 / type_info(o->type)->bits;
+	int summed[IR_MAX_RANK];
+	for (int i = 0; i < c->s->space_rank; i++)
+		summed[i] = c->s->out->rank + c->order[i];
+	expr straight = operand_vectors(c, o, summed, c->s->space_rank), turned = NULL;
+	if (type_info(o->type)->bits > 8)
+		turned = operand_vectors(c, o, c->axis[own], c->axes[own]);
 	o->way = CONTRACT_GATHER;
 	o->fits = ir_int(c->p->pool, TYPE_BOOL, 1);
-	if (o->value->op != IR_LOAD)
-		return;
-	while (inner > rank && ir_is_int(extent_of(c, inner), 1))
-		inner--;
-	expr flat = ir_flat(c->p->pool, o->value->buf, o->value->arg);
-	expr straight = whole_vectors(c, flat, axes, inner, vector);
-	expr turned = outer >= 0 && type_info(o->type)->bits > 8 ? whole_vectors(c, flat, axes, outer, vector) : NULL;
 	if (!never(straight)) {
 		o->way = CONTRACT_STRAIGHT;
 		o->fits = straight;
@@ -260,6 +294,7 @@ static void take_maps(struct contract *c)
 
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s)
 {
+	const bool apart[2 * IR_MAX_RANK] = { false };
 	*c = (struct contract){ .p = p, .s = s };
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || !s->space_rank || type_is_packed(s->out->type) ||
 	    !find_operands(c) || !group_axes(c))
@@ -269,8 +304,8 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
 		return false;
 	contract_find_way(c, 0);
 	contract_find_way(c, 1);
-	int last = last_of(c, CONTRACT_COLUMN);
-	c->fits = last < 0 ? NULL : whole_vectors(c, out_position(p, s), s->out->rank, last, CONTRACT_VECTOR);
+	c->fits = whole_vectors(c, out_position(p, s), s->out->rank, c->axis[CONTRACT_COLUMN], c->axes[CONTRACT_COLUMN],
+	                        CONTRACT_VECTOR, apart);
 	c->width = never(c->fits) ? 1 : CONTRACT_VECTOR;
 	if (c->width == 1)
 		c->fits = ir_int(p->pool, TYPE_BOOL, 1);

@@ -18,6 +18,7 @@ enum contract_way { CONTRACT_GATHER, CONTRACT_STRAIGHT, CONTRACT_TURNED };
 struct contract_operand {
 	enum type type;        /* of its elements */
 	expr value;            /* of that type, over out's and the reduced axes */
+	struct ir_stage *pack; /* the map that makes the buffer that `value` reads; null: it is the program's own */
 	expr zero;             /* i32, over out's axes: elements are meant less this; null: as they are */
 	enum contract_way way; /* the best that its strides allow */
 	expr fits;             /* bool over symbols: the extents and strides are whole vectors */
@@ -31,6 +32,7 @@ struct contract {
 	int axes[CONTRACT_GROUPS];           /* how many */
 	int axis[CONTRACT_GROUPS][IR_MAX_RANK];
 	expr extent[CONTRACT_GROUPS], depth; /* of the reduced space */
+	int order[IR_MAX_RANK];              /* the reduced axes as kernels go over them, the innermost last */
 	int width;                           /* of stores: CONTRACT_VECTOR, or 1 where that never fits */
 	expr fits;                           /* bool: extents and strides are multiples of it */
 	const struct ir_stage *made[CONTRACT_STAGES]; /* s, and maps behind it of the same elements */
@@ -47,6 +49,21 @@ struct contract_shape {
 
 int contract_element_bytes(const struct contract *c); /* of both operands */
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+/* The same with operands that allow no vectors laid out anew along an axis that is summed over. False: there is no such way,
+ * or no need. The buffers are the caller's to make: contract_pack(). */
+bool contract_match_packed(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+/* By one or the other, as a choice says. */
+static inline bool contract_match_as(struct contract *c, struct ir_program *p, const struct ir_stage *s, bool packed)
+{
+	return packed ? contract_match_packed(c, p, s) : contract_match(c, p, s);
+}
+/* The steps that lay operands out anew, and their buffers. */
+void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice);
+/* An operand's load, and what it stands behind (null: nothing): value = cond ? load : other. */
+expr contract_load_of(const struct contract_operand *o);
+expr contract_condition_of(const struct contract_operand *o);
+/* Nanoseconds that these steps take, about. */
+double contract_pack_time(const struct contract *c, const struct sched_target *t);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
 /* Appends the kernel to the step: with vectors, for extents of which `fits` holds; or, null, for whatever extents. */
 void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,

@@ -35,6 +35,13 @@ const char *contract_tile_type(const struct contract_kernel *k, int side)
 
 const char *const contract_side_name[2] = { "left", "right" };
 
+/* What an operand is where its condition does not hold; null: nothing but zeros. */
+static expr fill_of(const struct contract_kernel *k, int side)
+{
+	expr value = k->c->side[side].value;
+	return value->op == IR_SELECT && k->c->side[side].zero && !ir_is_int(value->arg[2], 0) ? value->arg[2] : NULL;
+}
+
 /* The function that says where elements are, or what. */
 static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 {
@@ -53,7 +60,10 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 		outer = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]);
 		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
 	}
-	mark_axes(way == CONTRACT_GATHER ? value : ir_flat(k->p->pool, value->buf, value->arg), used);
+	expr load = contract_load_of(&c->side[side]), condition = contract_condition_of(&c->side[side]);
+	mark_axes(way == CONTRACT_GATHER ? value : ir_flat(k->p->pool, load->buf, load->arg), used);
+	if (condition)
+		mark_axes(condition, used);
 	contract_declare_group(k, f->body, own, outer, used);
 	contract_declare_depth(k, f->body, depth, used);
 	if (!divides(c->extent[own], outer_size(k, side)))
@@ -61,11 +71,13 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	if (!divides(c->depth, k->shape.depth))
 		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "depth", NULL), c->depth));
 	struct axes here = { .value = k->axis };
-	expr what = to_kernel(k->p, value, &here), none = index_(k, -1);
-	if (way == CONTRACT_GATHER)
-		none = ir_const(k->p->pool, c->side[side].type, 0);
-	else
-		what = what->arg[0];
+	if (way == CONTRACT_GATHER) {
+		f->value = ir_select(inside, to_kernel(k->p, value, &here), ir_const(k->p->pool, c->side[side].type, 0));
+		return;
+	}
+	expr what = to_kernel(k->p, load, &here)->arg[0], none = index_(k, -1);
+	if (condition)
+		what = ir_select(to_kernel(k->p, condition, &here), what, index_(k, fill_of(k, side) ? -2 : -1));
 	f->value = ir_select(inside, what, none);
 }
 
@@ -81,11 +93,15 @@ void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side
 	} else {
 		call = emit_invoke(k->p, b, text(k, "tile_copy<%d>", k->shape.threads), k->header);
 		add_text(k->p, call, text(k, "%s_tile[%s]", name, slot));
-		add_address(k->p, call, k->c->side[side].value->buf, index_(k, 0), false);
+		add_address(k->p, call, contract_load_of(&k->c->side[side])->buf, index_(k, 0), false);
 	}
 	add_value(k->p, call, way == CONTRACT_TURNED ? depth : first);
 	add_value(k->p, call, way == CONTRACT_TURNED ? first : depth);
 	add_text(k->p, call, text(k, "%s_at", name));
+	if (way != CONTRACT_GATHER && fill_of(k, side)) {
+		struct axes here = { .value = k->axis };
+		add_value(k->p, call, to_kernel(k->p, fill_of(k, side), &here));
+	}
 }
 
 void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, const char *slot)

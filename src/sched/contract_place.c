@@ -25,8 +25,18 @@ void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum 
 void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used)
 {
 	const struct ir_stage *s = k->c->s;
-	int rank = s->out->rank;
-	declare_axes(k->p, b, position, s->space_rank, s->space, ir_axis_names[1], used + rank, k->axis + rank);
+	expr extent[IR_MAX_RANK] = { NULL }, value[IR_MAX_RANK] = { NULL };
+	const char *name[IR_MAX_RANK] = { NULL };
+	bool met[IR_MAX_RANK] = { false };
+	int rank = s->out->rank, n = s->space_rank;
+	for (int i = 0; i < n; i++) {
+		extent[i] = s->space[k->c->order[i]];
+		name[i] = ir_axis_names[1][k->c->order[i]];
+		met[i] = used[rank + k->c->order[i]];
+	}
+	declare_axes(k->p, b, position, n, extent, name, met, value);
+	for (int i = 0; i < n; i++)
+		k->axis[rank + k->c->order[i]] = value[i];
 }
 
 /* Where the block's tile begins; a warp's part of it. */

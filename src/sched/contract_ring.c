@@ -38,7 +38,7 @@ bool contract_map(struct ir_tensor_map *m, int at[IR_MAP_RANK], const struct con
 	struct ir_pool *pool = c->p->pool;
 	int rank = c->s->out->rank, axes = rank + c->s->space_rank, turned = o->way == CONTRACT_TURNED, along[2 * IR_MAX_RANK];
 	expr dim[2], stride[2];
-	if (o->way == CONTRACT_GATHER)
+	if (o->way == CONTRACT_GATHER || o->value->op != IR_LOAD)
 		return false;
 	expr flat = ir_flat(pool, o->value->buf, o->value->arg), rest = flat;
 	for (int k = 0; k < axes; k++) {

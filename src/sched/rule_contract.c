@@ -21,6 +21,11 @@ static int span(const struct ir_program *p, const struct ir_stage *s)
 
 /* ---- Choices. */
 
+static bool is_packed(const struct contract *c)
+{
+	return c->side[0].pack || c->side[1].pack;
+}
+
 static int plain_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
 {
 	static const int tile[][3] = { { 128, 128, 16 }, { 128, 64, 16 }, { 64, 64, 32 }, { 64, 32, 32 }, { 32, 32, 32 } };
@@ -31,7 +36,30 @@ static int plain_candidates(const struct contract *c, const struct sched_target 
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
 			out[n++] = (struct sched_choice){ &sched_contract,
-				                          { tile[i][0], tile[i][1], tile[i][2] * 4 / contract_element_bytes(c) } };
+				                          { tile[i][0], tile[i][1], tile[i][2] * 4 / contract_element_bytes(c),
+				                            is_packed(c) } };
+	}
+	return n;
+}
+
+static int mma_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
+{
+	static const int tile[][3] = { { 128, 128, 32 }, { 128, 256, 32 }, { 128, 64, 32 }, { 64, 128, 32 },
+		                       { 64, 64, 64 },   { 32, 64, 64 },   { 16, 128, 64 }, { 16, 64, 64 } };
+	enum { TILES = sizeof tile / sizeof *tile, FIRST = 80 };
+	int n = 0;
+	if (t->arch < FIRST)
+		return 0;
+	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
+	for (int i = 0; i < TILES; i++) {
+		/* Sums of operands need registers, too. */
+		if ((c->side[0].zero || c->side[1].zero) && tile[i][0] * tile[i][1] > 128 * 64)
+			continue;
+		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (!wasteful || (smallest && n == 0))
+			out[n++] = (struct sched_choice){ &sched_contract,
+				                          { tile[i][0], tile[i][1], tile[i][2] * 2 / contract_element_bytes(c),
+				                            is_packed(c) } };
 	}
 	return n;
 }
@@ -39,25 +67,11 @@ static int plain_candidates(const struct contract *c, const struct sched_target 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int tile[][3] = { { 128, 128, 32 }, { 128, 256, 32 }, { 128, 64, 32 }, { 64, 128, 32 },
-		                       { 64, 64, 64 },   { 32, 64, 64 },   { 16, 128, 64 }, { 16, 64, 64 } };
-	enum { TILES = sizeof tile / sizeof *tile, FIRST = 80 };
 	struct contract c;
 	int n = 0;
-	if (!contract_match(&c, (struct ir_program *)p, s) || (!c.plain && t->arch < FIRST))
-		return 0;
-	if (c.plain)
-		return plain_candidates(&c, t, out);
-	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
-	for (int i = 0; i < TILES; i++) {
-		/* Sums of operands need registers, too. */
-		if ((c.side[0].zero || c.side[1].zero) && tile[i][0] * tile[i][1] > 128 * 64)
-			continue;
-		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
-		if (!wasteful || (smallest && n == 0))
-			out[n++] = (struct sched_choice){ &sched_contract,
-				                          { tile[i][0], tile[i][1], tile[i][2] * 2 / contract_element_bytes(&c) } };
-	}
+	for (int packed = 0; packed < 2; packed++)
+		if (contract_match_as(&c, (struct ir_program *)p, s, packed))
+			n += c.plain ? plain_candidates(&c, t, out + n) : mma_candidates(&c, t, out + n);
 	return n;
 }
 
@@ -76,20 +90,20 @@ void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct c
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
 {
 	struct contract c;
-	struct ir_step *step = step_new(plan);
-	ck(contract_match(&c, plan->program, s));
-	contract_kernels(plan, step, &c, choice);
+	ck(contract_match_as(&c, plan->program, s, choice->param[3]));
+	contract_pack(plan, &c, choice);
+	contract_kernels(plan, step_new(plan), &c, choice);
 }
 
 /* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as the next
  * tiles come; blocks share it. Rates: whitepapers of the architectures, dense f16 with f32 sums; mma.sync on Hopper reaches
  * about six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture). */
 
-/* Ordinary arithmetic reaches about seven tenths of the whitepapers' rates for f32; of integers products are half as many, of 64
- * bits a sixth; of f64 GPUs for computing centres make half as many, others a 64th. */
+/* Ordinary arithmetic, by the whitepapers: of integers products are half as many as of f32, of 64 bits a sixth; of f64 GPUs for
+ * computing centres make half as many, others a 64th. */
 static double plain_products_a_clock(int arch, enum type t)
 {
-	double f32 = arch <= 80 ? 46 : 92;
+	double f32 = arch <= 80 ? 64 : 128;
 	bool centre = arch == 60 || arch == 70 || arch == 80 || arch == 90 || arch == 100;
 	return t == TYPE_F32 ? f32 : t == TYPE_F64 ? (centre ? f32 / 2 : 1.5) : type_info(t)->bits == 32 ? f32 / 2 : f32 / 6;
 }
@@ -115,7 +129,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	enum { REGISTERS = 65536, SHARED_BYTES = 200 << 10, LATENCY = 1200, START = 2000, BYTES_A_CLOCK = 128 };
 	const double clock = 1.6; /* cycles a ns */
 	struct contract c;
-	ck(contract_match(&c, (struct ir_program *)p, s));
+	ck(contract_match_as(&c, (struct ir_program *)p, s, choice->param[3]));
 	struct contract_shape k = contract_shape(&c, choice);
 	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
 	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
@@ -132,7 +146,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 		gathered += k.rows;
 	if (c.side[1].way == CONTRACT_GATHER)
 		gathered += k.columns;
-	double ask = gathered * k.depth * 10 / 128; /* instructions for an element, of 4 x 32 a clock */
+	double ask = gathered * k.depth * 40 / 128; /* where an element is, and waiting for it: as measured on an H100 */
 	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + ask + 40;
 
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
@@ -146,7 +160,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double time = (waves * steps * together + START) / clock;
 	if (c.plain) { /* warps that wait let others multiply: so few of them leave gaps, as do few sums a lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
-		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 0.9 / busy) * (1.1 - 0.1 * lane);
+		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
+		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait for each other; all as measured on an H100 */
 		time = (share * steps * most(step * gaps, LATENCY / ((k.slots - 1.0) * here)) + START) / clock;
 	}
 
@@ -155,15 +170,15 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / (2 * t->bytes_per_ns);
-	return t->launch_ns + most(time, most(memory, cache));
+	return t->launch_ns + contract_pack_time(&c, t) + most(time, most(memory, cache));
 }
 
 const struct sched_rule sched_contract = {
 	.name = "contract",
-	.version = 1,
+	.version = 2,
 	.help = "tensor cores, or of other types ordinary arithmetic; a block makes `rows` x `columns` sums, `depth` "
-	        "products of each at a time",
-	.params = { "rows", "columns", "depth" },
+	        "products of each at a time; `packed`: operands are laid out anew before",
+	.params = { "rows", "columns", "depth", "packed" },
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,

@@ -1,16 +1,16 @@
 /* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
  * each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a warp of theirs has copied;
- * 0: one a tile, and all of its threads copy. Other GPUs that the code is compiled for run what rule contract would
- * make. See contract.h. */
+ * 0: one a tile, and all of its threads copy; -1: likewise, of operands that are laid out anew before. Other GPUs that the code
+ * is compiled for run what rule contract would make. See contract.h. */
 #include "sched/contract.h"
 
 #include <math.h>
 
 enum { ARCH = 90, SHARED_BYTES = 227 << 10 };
 
-static bool matches(struct contract *c, const struct ir_program *p, const struct ir_stage *s)
+static bool matches_as(struct contract *c, const struct ir_program *p, const struct ir_stage *s, bool packed)
 {
-	if (!contract_match(c, (struct ir_program *)p, s))
+	if (!contract_match_as(c, (struct ir_program *)p, s, packed))
 		return false;
 	for (int side = 0; side < 2; side++) {
 		bool fine = contract_element_bytes(c) == 2 ? c->side[side].way != CONTRACT_GATHER
@@ -19,6 +19,12 @@ static bool matches(struct contract *c, const struct ir_program *p, const struct
 			return false;
 	}
 	return !c->plain;
+}
+
+/* As it is, or else laid out anew. */
+static bool matches(struct contract *c, const struct ir_program *p, const struct ir_stage *s)
+{
+	return matches_as(c, p, s, false) || matches_as(c, p, s, true);
 }
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -84,6 +90,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		return 0;
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
 	int blocks = contract_element_bytes(&c) == 1 || has_maps(&c) ? t->processors : 0;
+	if (c.side[0].pack || c.side[1].pack)
+		blocks = -1;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
@@ -93,15 +101,16 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 }
 
 /* What other GPUs run: the best for an A100. */
-static struct sched_choice elsewhere(const struct ir_program *p, const struct ir_stage *s)
+static struct sched_choice elsewhere(const struct ir_program *p, const struct ir_stage *s, bool packed)
 {
 	const struct sched_target *t = sched_target_of_arch(80);
 	struct sched_choice list[SCHED_MAX_CHOICES];
-	int n = sched_contract.candidates(p, s, t, list), best = 0;
-	ck(n > 0);
-	for (int i = 1; i < n; i++)
-		if (sched_contract.estimate(p, s, &list[i], t) < sched_contract.estimate(p, s, &list[best], t))
+	int n = sched_contract.candidates(p, s, t, list), best = -1;
+	for (int i = 0; i < n; i++)
+		if (list[i].param[3] == packed &&
+		    (best < 0 || sched_contract.estimate(p, s, &list[i], t) < sched_contract.estimate(p, s, &list[best], t)))
 			best = i;
+	ck(best >= 0);
 	return list[best];
 }
 
@@ -109,15 +118,17 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 {
 	struct contract c, as_it_is;
 	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
-	ck(matches(&c, plan->program, s));
-	const struct sched_choice other = elsewhere(plan->program, s);
+	bool packed = choice->param[3] < 0;
+	ck(matches_as(&c, plan->program, s, packed));
+	const struct sched_choice other = elsewhere(plan->program, s, packed);
+	contract_pack(plan, &c, choice);
 	as_it_is = c;
 	int n = along(&c, before);
 	for (int i = 0; i < n; i++)
 		apply_along(plan, &before[i], choice);
 	struct ir_step *step = step_new(plan);
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
-	if (choice->param[3] && has_maps(&c))
+	if (choice->param[3] > 0 && has_maps(&c))
 		contract_ring_kernel(plan, step, &c, choice, fits);
 	else
 		contract_wide_kernel(plan, step, &c, choice, fits);
@@ -134,7 +145,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	enum { PRODUCTS_A_CLOCK = 2048, BYTES_A_CLOCK = 128, REGISTERS = 65536, START = 2500 };
 	const double clock = 1.55; /* cycles a ns */
 	struct contract c;
-	ck(matches(&c, p, s));
+	ck(matches_as(&c, p, s, choice->param[3] < 0));
 	struct contract_shape k = contract_wide_shape(&c, choice);
 	bool ring = choice->param[3] > 0;
 	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);
@@ -160,7 +171,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / (4 * t->bytes_per_ns);
-	double more = 0; /* kernels that lay operands along what is summed over read and write them */
+	double more = contract_pack_time(&c, t); /* kernels that lay operands along what is summed over read and write them */
 	for (int side = 0; side < 2; side++)
 		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
 			more += t->launch_ns + 2.5 * batch * (side ? columns : rows) * depth / t->bytes_per_ns;

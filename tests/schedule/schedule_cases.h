@@ -202,6 +202,20 @@ static const struct schedule_case schedule_cases[] = {
 			 "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
 			 "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
 			 "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "" } },
+	/* ... with operands that are laid out anew: images, also strided, in groups, with zero points */
+	{ "convolution_packed", "(x: f16[2,16,H,5], weight: f16[20,16,3,3], b: f16[20]) -> (y: f16[2,20,H,5])\n"
+				"  y: f16[2,20,H,5] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+				"s - 1 < H), and(0 <= l + t - 1, l + t - 1 < 5)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+				"f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "H=8", "H=3" } },
+	{ "convolution_groups", "(x: bf16[1,32,9], weight: bf16[24,16,2]) -> (y: bf16[1,2,12,4])\n"
+				"  y: bf16[1,2,12,4] = sum (i, j, k, l | r<16, s<2) f32(x[i, 16 * j + r, 2 * l + s]) * "
+				"f32(weight[12 * j + k, r, s])\n", { "" } },
+	{ "convolution_zeros", "(x: u8[2,16,4,6], weight: i8[8,16,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
+			       "  y: i32[2,8,4,6] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+			       "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
+			       "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n", { "" } },
+	{ "product_bytes_packed", "(a: i8[32,M], b: i8[32,24]) -> (y: i32[M,24])\n"
+				  "  y: i32[M,24] = sum (i, j | r<32) i32(a[r, i]) * i32(b[r, j])\n", { "M=18" } },
 	/* ... by ordinary arithmetic */
 	{ "product_floats", "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"
 			    "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then it + c[j]\n",
