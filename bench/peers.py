@@ -137,6 +137,7 @@ def main():
     parser.add_argument("--json", default="")
     o = parser.parse_args()
     import torch
+    case_list.torch, case_list.F = torch, torch.nn.functional  # themselves: torch.compile does not look through others
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     rows, rates, end = [], [], time.monotonic() + o.seconds

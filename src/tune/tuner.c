@@ -238,6 +238,10 @@ static void answer(struct tuner *t, struct process *p)
 		return;
 	}
 	p->work = NULL;
+	if (p == &t->measurer && (r->own_fault || r->status != TUNE_OK)) { /* it ends now: the next one is not to be its work */
+		char how[64];
+		stop(p, how);
+	}
 	if (r->own_fault) {
 		own_fault(t, x, r);
 		return;

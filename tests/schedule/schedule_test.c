@@ -1,7 +1,8 @@
 /* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, each also with 64-bit
  * positions, against the interpreter.
- *   schedule_test [-c | -e] [-o FOLDER] [case ...]   only C, only the emulator; FOLDER gets the CUDA texts, to try a real
- *                                                    compiler on
+ *   schedule_test [-c | -e] [-p K/N] [-o FOLDER] [case ...]
+ *                       only C, only the emulator; only every Nth case, from the Kth on (from 0), so that several processes
+ *                       share the work; FOLDER gets the CUDA texts, to try a real compiler on
  * Then random programs, as they are and after the passes, with some choices for their loops. SCHEDULE_TEST=seed,count: other
  * or more of them; the case "random": only they. */
 #include <inttypes.h>
@@ -48,6 +49,7 @@ struct job {
 };
 
 static bool run_c = true, run_emulator = true;
+static int part, parts = 1, met; /* of the cases; those that were chosen so far */
 static const char *texts_folder;
 
 static bool symbol_value(void *user, const char *name, int64_t *value)
@@ -545,7 +547,7 @@ static void run_cases(const struct schedule_case *c, size_t n, const char *rule,
 		bool chosen = names == 0;
 		for (int k = 0; k < names; k++)
 			chosen |= strcmp(name[k], c[i].name) == 0;
-		if (chosen)
+		if (chosen && met++ % parts == part)
 			run_case(&c[i], rule, false);
 	}
 }
@@ -558,6 +560,8 @@ int main(int argc, char **argv)
 			run_emulator = false;
 		else if (strcmp(argv[i], "-e") == 0)
 			run_c = false;
+		else if (strcmp(argv[i], "-p") == 0 && i + 1 < argc)
+			ck(sscanf(argv[++i], "%d/%d", &part, &parts) == 2 && parts > 0 && part >= 0 && part < parts);
 		else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
 			texts_folder = argv[++i];
 		else
@@ -569,9 +573,9 @@ int main(int argc, char **argv)
 	          argv + 1);
 	run_cases(attention_wide_cases, sizeof attention_wide_cases / sizeof *attention_wide_cases, "attention_wide", names,
 	          argv + 1);
-	if (names == 0)
+	if (names == 0 && part == 0)
 		positions();
-	if (names == 0 || strcmp(argv[1], "random") == 0)
+	if ((names == 0 && part == parts - 1) || (names && strcmp(argv[1], "random") == 0))
 		random_cases();
 	return test_done();
 }
