@@ -9,7 +9,6 @@ floor: the case's own bytes at the rate of the best copy kernel of the run. tpat
 compared with PyTorch's in float64, at the extents that are timed."""
 import argparse
 import json
-import math
 import os
 import statistics
 import subprocess
@@ -21,6 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases as case_list  # noqa: E402
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
+from report import chosen, geometric_mean, write_json  # noqa: E402
 
 ROTATE = 256 << 20
 REPLAYS = 21
@@ -142,9 +142,7 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     rows, rates, end = [], [], time.monotonic() + o.seconds
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
-        for case in case_list.cases():
-            if not any(w in case.name for w in o.filter.split(",")) or any(w in case.name for w in o.skip.split(",") if w):
-                continue
+        for case in chosen(case_list.cases(), o.filter.split(","), o.skip):
             if time.monotonic() > end:
                 print(f"{case.name}: left out, {o.seconds} s are over", flush=True)
                 continue
@@ -169,11 +167,9 @@ def main():
         print(f"{row['case']:44} {text[0]} {over} {text[1]} {text[2]} {speed}  {row['wrong'] or ''}  {row['schedule'] or ''}")
     if ratios:
         print(f"geometric mean over {len(ratios)} cases without contractions: "
-              f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.3f} x the better of eager and torch.compile")
+              f"{geometric_mean(ratios):.3f} x the better of eager and torch.compile")
     if o.json:
-        with open(o.json + ".tmp", "w", encoding="utf-8") as file:
-            json.dump({"best_copy_GBps": best, "rows": rows}, file, indent=1)
-        os.replace(o.json + ".tmp", o.json)
+        write_json(o.json, {"best_copy_GBps": best, "rows": rows})
     return 1 if any(row["wrong"] for row in rows) else 0
 
 

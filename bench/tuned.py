@@ -14,7 +14,6 @@ database with another budget, and prints what the first one had missed: a short 
 The database is a new one unless --db names one, from which `tpat build` can then take the schedules."""
 import argparse
 import json
-import math
 import os
 import subprocess
 import sys
@@ -24,6 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases as case_list  # noqa: E402
 import onnx  # noqa: E402
 from onnx import compose, helper  # noqa: E402
+from report import chosen, geometric_mean, write_json  # noqa: E402
 
 USUAL = ["layernorm_8192x4096", "layernorm_16384x768", "softmax_16384x768", "softmax_128x65536", "transpose2d",
          "nchw_to_nhwc", "resize_linear_32x64", "reducemax", "maxpool3", "conv3x3_32", "matmul_1024", "bias_gelu"]
@@ -59,10 +59,6 @@ def tune(o, cases, path, db, budget):
     return answer, found
 
 
-def geometric_mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tpat", default="build/tpat")
@@ -77,8 +73,7 @@ def main():
     parser.add_argument("--json", default="")
     o = parser.parse_args()
     words = o.filter.split(",") if o.filter else USUAL
-    cases = [c for c in case_list.cases() if any(w in c.name for w in words) and
-             not any(w in c.name for w in o.skip.split(",") if w)]
+    cases = chosen(case_list.cases(), words, o.skip)
     a_case = seconds(o.budget) + (seconds(o.more) if o.more else 0) + OVERHEAD
     cases = cases[:max(1, int(o.limit / a_case))] if o.limit else cases
     with tempfile.TemporaryDirectory() as folder:
@@ -113,9 +108,7 @@ def main():
         print(f"what {o.budget} missed of what {o.budget} and {o.more} found: {max(missed):.3f} x at most, "
               f"{geometric_mean(missed):.3f} x on average")
     if o.json:
-        with open(o.json + ".tmp", "w", encoding="utf-8") as file:
-            json.dump({"first": answer, "more": list(again.values()), "cases": [c.name for c in cases]}, file, indent=1)
-        os.replace(o.json + ".tmp", o.json)
+        write_json(o.json, {"first": answer, "more": list(again.values()), "cases": [c.name for c in cases]})
     return int(any(k not in found or found[k]["error"] for k in range(len(cases))))
 
 

@@ -1,0 +1,20 @@
+"""What the benchmarks' programs share: which cases are meant, means, and the JSON file."""
+import json
+import math
+import os
+
+
+def chosen(cases, words, skip):
+    """The cases whose name holds one of the words, and none of those to skip."""
+    return [c for c in cases if any(w in c.name for w in words) and not any(w in c.name for w in skip.split(",") if w)]
+
+
+def geometric_mean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def write_json(path, value):
+    """Whole, or not at all."""
+    with open(path + ".tmp", "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+    os.replace(path + ".tmp", path)
