@@ -92,6 +92,20 @@ void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr s
 	s->combine = c;
 }
 
+void emit_items_scan(struct ir_program *p, struct ir_block *b, const char *items, expr sum, enum ir_combine c, int lanes,
+                     int columns, bool exclusive)
+{
+	struct ir_stmt *s = emit(p, b, IR_ITEMS_SCAN);
+	s->name = items;
+	s->name2 = sum->name;
+	s->type = sum->type;
+	s->width = lanes;
+	s->columns = columns;
+	s->combine = c;
+	s->mutable = exclusive;
+	s->value = ir_identity(p->pool, c, sum->type);
+}
+
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...)
 {
 	va_list ap;
@@ -233,23 +247,31 @@ static bool typical(void *user, const char *name, int64_t *value)
 	return true;
 }
 
+static bool knows(const struct sched_target *t, const char *symbol)
+{
+	for (int i = 0; i < t->extents; i++)
+		if (strcmp(t->extent[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
 struct sched_target with_sizes(struct ir_program *p, const struct sched_target *t)
 {
 	struct sched_target known = *t;
-	if (!p->sizes.n)
+	int missing = 0;
+	vec_each (size, &p->sizes)
+		missing += !knows(t, size->symbol);
+	if (!missing)
 		return known;
 	struct sched_extent *extent = NEWN(p->arena, struct sched_extent, t->extents + p->sizes.n);
 	for (int i = 0; i < t->extents; i++)
 		extent[i] = t->extent[i];
 	known.extent = extent;
 	vec_each (size, &p->sizes) {
-		bool given = false;
-		for (int i = 0; i < known.extents; i++)
-			given |= strcmp(extent[i].symbol, size->symbol) == 0;
-		if (!given) {
-			int64_t half = about(ir_size_limit(p, size->limit), &known) / 2;
-			extent[known.extents++] = (struct sched_extent){ size->symbol, half > 0 ? half : 1 };
-		}
+		if (knows(&known, size->symbol))
+			continue;
+		int64_t half = about(ir_size_limit(p, size->limit), &known) / 2;
+		extent[known.extents++] = (struct sched_extent){ size->symbol, half > 0 ? half : 1 };
 	}
 	return known;
 }
@@ -258,6 +280,26 @@ int64_t about(expr e, const struct sched_target *t)
 {
 	int64_t n;
 	return ir_eval_int(e, typical, (void *)t, &n) && n > 0 ? n : 1;
+}
+
+struct bytes_read {
+	struct ir_program *p;
+	const struct sched_target *t;
+	double bytes;
+};
+
+static void add_read(void *user, expr e)
+{
+	struct bytes_read *r = user;
+	if (e->op == IR_LOAD)
+		r->bytes += (double)about(ir_buffer_count(r->p, e->buf), r->t) * type_info(e->type)->bits / 8.0;
+}
+
+double about_bytes_read(struct ir_program *p, expr e, const struct sched_target *t)
+{
+	struct bytes_read r = { p, t, 0 };
+	ir_walk(e, add_read, &r);
+	return r.bytes;
 }
 
 /* ---- What is surely evaluated. */

@@ -19,6 +19,9 @@ void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond);
 void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value);
 /* part = running combination of `sum` and of part in all threads up to this one; sum = that of the last. */
 void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes);
+/* The same of an array, of which a warp's items lie together, `columns` neighbours at a time in each thread. */
+void emit_items_scan(struct ir_program *p, struct ir_block *b, const char *items, expr sum, enum ir_combine c, int lanes,
+		     int columns, bool exclusive);
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Functions of the kernel's own, whose bodies the caller fills; calls of those in `header` (null: of the kernel's own). In CUDA
@@ -71,11 +74,12 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 bool vector_along(struct ir_program *p, expr e, int axis, expr extent, int width);
 void emit_array(struct ir_program *p, struct ir_block *b, const char *name, enum type t, int width);
 void emit_set(struct ir_program *p, struct ir_block *b, const char *name, expr at, expr value);
-/* The `width` elements from position `at` on, into an array of that name, or, where it is `declared`, one that stands. */
-void emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, const char *name,
-		      int width, bool declared);
-void emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, const char *name,
-		       int width);
+/* The `width` elements from position `at` on, into an array of that name, or, where it is `declared`, one that stands. The
+ * statements are good until the next one of the block. */
+struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+				 const char *name, int width, bool declared);
+struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+				  const char *name, int width);
 /* A loop of n turns, unrolled, and its variable. */
 struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable);
 
@@ -105,6 +109,8 @@ expr out_count(struct ir_program *p, const struct ir_stage *s);
 expr space_count(struct ir_program *p, const struct ir_stage *s);
 /* About how many, for the target's extents of symbols. */
 int64_t about(expr e, const struct sched_target *t);
+/* About how many bytes the buffers have that e reads. */
+double about_bytes_read(struct ir_program *p, expr e, const struct sched_target *t);
 /* The target that also knows what to expect of sizes that are found at run time: half of what there can be. */
 struct sched_target with_sizes(struct ir_program *p, const struct sched_target *t);
 

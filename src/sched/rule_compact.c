@@ -198,14 +198,7 @@ static expr emit_places(const struct points *x, struct ir_block *b, const struct
 	expr keep = emit_keep(x, each, ir_var(p->pool, TYPE_INDEX, "point", NULL));
 	emit_set(p, each, "kept", item, keep);
 	emit_set(p, each, "parts", item, ir_select(keep, index_of(p, 1), index_of(p, 0)));
-	struct ir_stmt *scan = emit(p, b, IR_ITEMS_SCAN);
-	scan->name = "parts";
-	scan->name2 = sum->name;
-	scan->type = TYPE_INDEX;
-	scan->width = t->threads;
-	scan->columns = 1;
-	scan->combine = IR_SUM;
-	scan->value = index_of(p, 0);
+	emit_items_scan(p, b, "parts", sum, IR_SUM, t->threads, 1, false);
 	return own;
 }
 

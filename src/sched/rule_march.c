@@ -210,19 +210,6 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-struct traffic {
-	double bytes;
-	const struct sched_target *t;
-	struct ir_program *p;
-};
-
-static void add_buffer(void *user, expr e)
-{
-	struct traffic *m = user;
-	if (e->op == IR_LOAD)
-		m->bytes += (double)about(ir_buffer_count(m->p, e->buf), m->t) * type_info(e->type)->bits / 8.0 * 0.5;
-}
-
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
@@ -230,15 +217,14 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	ck(find(&m, (struct ir_program *)p, s));
 	double rows = c->param[0], width = c->param[1], size = type_info(s->out->type)->bits / 8.0;
 	double points = (double)about(out_count(m.p, s), t), threads = points / (rows * width), kept = 0;
-	struct traffic b = { points * size, t, m.p };
-	ir_walk(s->value, add_buffer, &b);
+	double moved = points * size + 0.5 * about_bytes_read(m.p, s->value, t);
 	for (int i = 0; i < m.n; i++) {
-		ir_walk(m.kept[i], add_buffer, &b);
+		moved += 0.5 * about_bytes_read(m.p, m.kept[i], t);
 		kept += ir_cost(m.kept[i]);
 	}
 	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. */
 	double each = 3 + 12 / width + (kept / m.n * (1 / m.turns + m.n / rows)) + 40 / (rows * width);
-	double work = points * each / (t->processors * 128.0 * 1.5), bytes = b.bytes / t->bytes_per_ns;
+	double work = points * each / (t->processors * 128.0 * 1.5), bytes = moved / t->bytes_per_ns;
 	double fill = threads * 2 / (t->processors * 1024.0);
 	double time = work > bytes ? work : bytes;
 	/* Measured on an H100: longer strips take longer, 5 to 8 in a hundred for twice 8 rows. */

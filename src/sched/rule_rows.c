@@ -213,14 +213,6 @@ static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, e
 
 /* ---- Elements: the loops over a row's vectors, and inside one over its elements. */
 
-static struct ir_block *unrolled(struct row_kernel *k, struct ir_block *b, const char *name, int n)
-{
-	struct ir_block *body = emit_for(k->p, b, name, ir_index(k->p->pool, 0), ir_index(k->p->pool, n),
-	                                 ir_index(k->p->pool, 1));
-	b->at[b->n - 1].width = n;
-	return body;
-}
-
 /* For each vector of the row that this lane has: `at` is its first element. */
 static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, expr lane)
 {
@@ -233,26 +225,12 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 		k->at = ir_var(p->pool, TYPE_INDEX, "at", k->r->length);
 		return b;
 	}
-	b = unrolled(k, b, "step", k->steps);
-	k->step = ir_var(p->pool, TYPE_INDEX, "step", ir_index(p->pool, k->steps));
+	b = emit_unrolled(p, b, "step", k->steps, &k->step);
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->step, ir_index(p->pool, stride)), first);
 	k->at = emit_constant(p, b, "at", at, k->r->length);
 	if (ir_const_int(k->r->length, &length) && length == (int64_t)stride * k->steps)
 		return b;
 	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, "at", NULL), k->r->length));
-}
-
-static void load_vector(struct row_kernel *k, struct ir_block *b, const struct ir_buffer *buf, const char *name, expr at,
-                        bool declared)
-{
-	struct ir_stmt *s = emit(k->p, b, IR_LOAD_VECTOR);
-	s->name = name;
-	s->type = buf->type;
-	s->width = k->width;
-	s->buf = flat_view(k->p, buf);
-	s->at = at;
-	s->mutable = declared;
-	s->once = declared && k->once;
 }
 
 /* Declares where the rows begin that are not a buffer's own. */
@@ -278,7 +256,9 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, const char *name, bool declared)
 {
 	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
-	load_vector(k, b, k->r->cache[cached].buf, name, ir_binary(IR_ADD, from, k->at), declared);
+	expr at = ir_binary(IR_ADD, from, k->at);
+	struct ir_stmt *load = emit_load_vector(k->p, b, k->r->cache[cached].buf, at, name, k->width, declared);
+	load->once = declared && k->once;
 }
 
 /* The row itself, into registers, before anything is done with it. */
@@ -334,7 +314,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 		                         : arena_printf(p->arena, "%s_along", e->buf->name);
 		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), k->st->at);
 		vec_push(p->arena, &k->along_name, name);
-		load_vector(k, b, e->buf, name, ir_binary(IR_ADD, k->at, rest), false);
+		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, k->at, rest), name, k->width, false);
 	}
 	if (k->steps == 0) {
 		f.own = true;
@@ -350,7 +330,8 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 
 static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
-	return k->serial ? b : unrolled(k, b, "item", k->width);
+	expr item;
+	return k->serial ? b : emit_unrolled(k->p, b, "item", k->width, &item);
 }
 
 static void forget_elements(struct row_kernel *k)
@@ -389,11 +370,9 @@ static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 	rows_kept_find(&k->kept, k->r->stages, value);
 	for (int i = 0; i < k->kept.n; i++) {
-		struct ir_stmt *array = emit(k->p, b, IR_ARRAY);
 		k->kept.name[i] = i ? arena_printf(k->p->arena, "kept_v%d", i + 1) : "kept_v";
-		array->name = arena_printf(k->p->arena, "%s[%d]", k->kept.name[i], k->steps);
-		array->type = k->kept.value[i]->type;
-		array->width = k->width;
+		emit_array(k->p, b, arena_printf(k->p->arena, "%s[%d]", k->kept.name[i], k->steps), k->kept.value[i]->type,
+		           k->width);
 	}
 }
 
@@ -440,28 +419,15 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	struct ir_block *outer = each_vector(k, b, lane);
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
 	struct ir_block *in = each_element(k, outer);
-	if (!k->serial) {
-		struct ir_stmt *array = emit(p, in, IR_ARRAY);
-		array->name = result;
-		array->type = out->type;
-		array->width = k->width;
-	}
+	if (!k->serial)
+		emit_array(p, in, result, out->type, k->width);
 	struct ir_block *body = element_loop(k, in);
 	expr y = value_of_element(k, body);
 	if (k->serial) {
 		emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
 	} else {
-		struct ir_stmt *set = emit(p, body, IR_SET);
-		set->name = result;
-		set->at = k->v;
-		set->value = y;
-		struct ir_stmt *store = emit(p, in, IR_STORE_VECTOR);
-		store->name = result;
-		store->width = k->width;
-		store->type = out->type;
-		store->buf = flat_view(p, out);
-		store->at = ir_binary(IR_ADD, base, k->at);
-		store->once = k->once;
+		emit_set(p, body, result, k->v, y);
+		emit_store_vector(p, in, out, ir_binary(IR_ADD, base, k->at), result, k->width)->once = k->once;
 	}
 	forget_elements(k);
 }

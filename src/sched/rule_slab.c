@@ -163,7 +163,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	struct sched_choice any[SCHED_MAX_CHOICES];
+	struct sched_choice any[SCHED_RULE_CHOICES];
 	if (candidates(p, s, &sched_default_target, any) > 0)
 		return true;
 	*why = "no map that gathers from planes which fit into shared memory";
@@ -173,19 +173,6 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 /* ---- Time. Planes come and results go at the memory's rate, with little of both at once where a processor has one block; an
  * H100 was measured at 20 us for 8.4 M samples of f16 with 4 planes, 21 with 2, 37 for f32 with 2 planes, 44 with one. */
 
-struct traffic {
-	struct ir_program *p;
-	const struct sched_target *t;
-	double bytes;
-};
-
-static void add_buffer(void *user, expr e)
-{
-	struct traffic *m = user;
-	if (e->op == IR_LOAD)
-		m->bytes += (double)about(ir_buffer_count(m->p, e->buf), m->t) * type_info(e->type)->bits / 8.0;
-}
-
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
@@ -193,12 +180,11 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	struct slab f;
 	ck(find(&f, (struct ir_program *)p, s));
 	double planes = c->param[0], points = (double)about(out_count(f.p, s), t), slabs = points / (double)f.places / planes;
-	struct traffic m = { f.p, t, points * type_info(s->out->type)->bits / 8.0 };
-	ir_walk(s->value, add_buffer, &m);
-	m.bytes -= (f.n - 1) * (double)about(ir_buffer_count(f.p, f.buf), t) * element_bytes(&f);
+	double bytes = points * type_info(s->out->type)->bits / 8.0 + about_bytes_read(f.p, s->value, t);
+	bytes -= (f.n - 1) * (double)about(ir_buffer_count(f.p, f.buf), t) * element_bytes(&f);
 	double words = planes * element_bytes(&f) / 4, gathers = points / planes * f.n / 32 * CONFLICTS * (words > 1 ? words : 1);
 	double work = points * (ir_cost(s->value) / planes + 2 * f.n) / (t->processors * 128.0 * 1.5);
-	double fill = slabs / t->processors, time = m.bytes / t->bytes_per_ns + gathers / (t->processors * 1.7);
+	double fill = slabs / t->processors, time = bytes / t->bytes_per_ns + gathers / (t->processors * 1.7);
 	time = (time > work ? time : work) * (c->param[1] == 1 ? 1.1 : 1);
 	return t->launch_ns + START + time / (fill < 1 ? fill : 1);
 }

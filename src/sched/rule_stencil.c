@@ -112,19 +112,6 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 
 /* ---- Time: what moves once, or the work, of which the windows' common part is done once. */
 
-struct traffic {
-	struct ir_program *p;
-	const struct sched_target *t;
-	double bytes;
-};
-
-static void add_buffer(void *user, expr e)
-{
-	struct traffic *m = user;
-	if (e->op == IR_LOAD)
-		m->bytes += (double)about(ir_buffer_count(m->p, e->buf), m->t) * type_info(e->type)->bits / 8.0;
-}
-
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
@@ -135,12 +122,10 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	ck(find(&f, (struct ir_program *)p, s));
 	int rows = c->param[0], width = c->param[1], each = rows * width;
 	double outs = (double)about(out_count(f.p, s), t), size = type_info(s->out->type)->bits / 8.0;
-	struct traffic m = { f.p, t, outs * size };
-	ir_walk(s->value, add_buffer, &m);
 	double row = (1 + (width - 1) * f.apart_in_row) / width, column = (1 + (rows - 1) * f.apart_in_column) / rows;
 	double point = OF_ELEMENT + OF_POINT * row * column, element = OF_POSITION / (double)each;
 	double work = outs * (point * (double)f.points + element) / (t->processors * 128.0 * 1.5);
-	double bytes = m.bytes / t->bytes_per_ns, time = work > bytes ? work : bytes;
+	double bytes = (outs * size + about_bytes_read(f.p, s->value, t)) / t->bytes_per_ns, time = work > bytes ? work : bytes;
 	double fill = outs / each * (each > 4 ? 4 : each) / (t->processors * 1024.0 * 2);
 	/* Stores of less than four bytes a thread need more instructions for the same bytes. */
 	double narrow = width * size < 4 ? 1.05 : 1;

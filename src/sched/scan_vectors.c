@@ -147,15 +147,7 @@ void scan_vectors_tile(struct scan_vectors *v, struct ir_block *b)
 	}
 	here = emit_unrolled(p, here, "item", v->width, &v->item);
 	emit_set(p, here, "parts", part_place(v), scan_value_at(r, ir_binary(IR_ADD, vector_at(v, from), item_place(v))));
-	struct ir_stmt *scan = emit(p, b, IR_ITEMS_SCAN);
-	scan->name = "parts";
-	scan->name2 = r->sum->name;
-	scan->type = t;
-	scan->width = v->lanes;
-	scan->columns = v->width;
-	scan->combine = s->combine;
-	scan->mutable = s->exclusive;
-	scan->value = none;
+	emit_items_scan(p, b, "parts", r->sum, s->combine, v->lanes, v->width, s->exclusive);
 }
 
 void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before)

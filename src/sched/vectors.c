@@ -43,8 +43,8 @@ void emit_set(struct ir_program *p, struct ir_block *b, const char *name, expr a
 	s->value = value;
 }
 
-void emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, const char *name,
-                      int width, bool declared)
+struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                 const char *name, int width, bool declared)
 {
 	struct ir_stmt *s = emit(p, b, IR_LOAD_VECTOR);
 	s->name = name;
@@ -53,10 +53,11 @@ void emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_
 	s->buf = flat_view(p, buf);
 	s->at = at;
 	s->mutable = declared;
+	return s;
 }
 
-void emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, const char *name,
-                       int width)
+struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                  const char *name, int width)
 {
 	struct ir_stmt *s = emit(p, b, IR_STORE_VECTOR);
 	s->name = name;
@@ -64,6 +65,7 @@ void emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir
 	s->width = width;
 	s->buf = flat_view(p, buf);
 	s->at = at;
+	return s;
 }
 
 struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable)
