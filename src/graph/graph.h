@@ -117,11 +117,6 @@ int graph_node_check(const struct graph *g, int node, struct err *e);
 /* Whether anything needs what the node makes: an output of the model, or a node whose results are not constants. */
 bool graph_node_used(const struct graph *g, int node);
 
-/* A float or integer expression over symbols as an integer expression of type index, or null: floats that are exact
- * rational functions of extents and then rounded (floor, ceil, cast) become divisions. Source: what PyTorch's exporter
- * writes for interpolate(scale_factor=...). */
-expr graph_integer_of(expr e);
-
 /* ---- What TensorRT takes by itself ------------------------------------------------------------------------------- */
 
 enum graph_support { GRAPH_TRT_NO, GRAPH_TRT_PARTLY, GRAPH_TRT_YES };

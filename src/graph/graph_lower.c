@@ -68,7 +68,7 @@ static expr content_of(expr e, enum type t)
 		return NULL;
 	if (type_is_float(t))
 		return e->op == IR_CONST_FLOAT || t == TYPE_F32 || t == TYPE_F64 ? e : NULL;
-	e = graph_integer_of(e);
+	e = ir_integer_of(e, NULL, NULL);
 	/* Only the types that shapes come in do not wrap. */
 	return e && (e->op == IR_CONST_INT || t == TYPE_I64 || t == TYPE_I32 || t == TYPE_BOOL) ? e : NULL;
 }

@@ -106,6 +106,14 @@ expr ir_stride(expr e, int axis);
 typedef bool (*ir_symbol_fn)(void *user, const char *name, int64_t *value);
 bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out);
 
+/* An expression of any type as an integer expression of type index, in which extents can be compared, over symbols and loops'
+ * turns: floats that are exact rational functions of them and are then rounded (floor, ceil, cast) become divisions, and a
+ * bool is 0 or 1. Null when it is no integer, or not known. `known` gives an element that is loaded, of type index, or null
+ * when it is not known; it may be null itself: none is. Shapes do not wrap, so the arithmetic is that of whole numbers.
+ * Source: what PyTorch's exporter writes for interpolate(scale_factor=...). */
+typedef expr (*ir_known_fn)(void *user, expr load);
+expr ir_integer_of(expr e, ir_known_fn known, void *user);
+
 /* Calls fn once for every node reachable from e, operands first. */
 void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
 bool ir_uses(expr e, enum ir_op op);

@@ -16,39 +16,22 @@ static bool is_single(const struct loop_trip *t, const struct ir_buffer *b)
 	return ir_is_int(ir_buffer_count(t->l->program, b), 1);
 }
 
+struct place {
+	const struct loop_trip *trip;
+	int depth;
+};
+
+static expr of_load(void *user, expr load)
+{
+	const struct place *p = user;
+
+	return is_single(p->trip, load->buf) ? of_buffer(p->trip, load->buf, p->depth) : NULL;
+}
+
 /* An element as an integer of type index, over the loop's turn and symbols; null when it is not known. */
 static expr of_expr(const struct loop_trip *t, expr e, int depth)
 {
-	expr a, b;
-	int64_t c;
-
-	if (e->op == IR_VAR || e->op == IR_SYMBOL)
-		return e;
-	if (ir_const_int(e, &c))
-		return ir_index(e->pool, c);
-	if (e->op == IR_CONST_FLOAT)
-		return fabs(e->f) < 1e9 && floor(e->f) == e->f ? ir_index(e->pool, (int64_t)e->f) : NULL;
-	if (e->op == IR_LOAD)
-		return is_single(t, e->buf) ? of_buffer(t, e->buf, depth) : NULL;
-	if (e->op == IR_CAST && (e->type == TYPE_F16 || e->type == TYPE_BF16 || type_info(e->type)->bits < 32) &&
-	    e->type != TYPE_BOOL)
-		return NULL; /* counts do not fit */
-	a = e->n == 1 || e->n == 2 ? of_expr(t, e->arg[0], depth) : NULL;
-	b = e->n == 2 ? of_expr(t, e->arg[1], depth) : NULL;
-	if (!a || (e->n == 2 && !b))
-		return NULL;
-	switch (e->op) {
-	case IR_CAST: return e->type == TYPE_BOOL && e->arg[0]->type != TYPE_BOOL ? cast(ne(a, with(a, 0)), TYPE_INDEX) : a;
-	case IR_ADD:
-	case IR_SUB:
-	case IR_MUL:
-	case IR_MIN:
-	case IR_MAX: return ir_binary(e->op, a, b);
-	case IR_LT:
-	case IR_LE: return cast(ir_binary(e->op, a, b), TYPE_INDEX);
-	case IR_AND: return min_(a, b);
-	default: return NULL;
-	}
+	return ir_integer_of(e, of_load, &(struct place){ t, depth });
 }
 
 /* What is added to state i in a turn, when that is a constant. */

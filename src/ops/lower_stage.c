@@ -15,55 +15,6 @@ static struct value new_buffer(struct lower *l, const char *name, enum type t, c
 	return (struct value){ .buf = b, .given = true, .pool = l->program->pool };
 }
 
-/* An integer expression in type index, where extents are polynomials and so can be compared; null when it reads an
- * unknown element or computes in floats. Shapes do not wrap. */
-static expr to_index(expr e)
-{
-	expr a, b, c;
-	int64_t x;
-
-	if (e->op == IR_CAST && (type_is_int(e->type) || e->type == TYPE_BOOL || e->type == TYPE_INDEX))
-		return to_index(e->arg[0]);
-	if (e->op == IR_LOAD || type_is_float(e->type))
-		return NULL;
-	if (e->op == IR_SYMBOL || e->op == IR_VAR) /* also the turn of a loop */
-		return e;
-	if (ir_const_int(e, &x))
-		return ir_index(e->pool, x);
-	if (e->op == IR_SELECT) {
-		c = to_index(e->arg[0]);
-		a = to_index(e->arg[1]);
-		b = to_index(e->arg[2]);
-		return a && b && c ? select_(ne(c, with(c, 0)), a, b) : NULL;
-	}
-	a = e->n ? to_index(e->arg[0]) : NULL;
-	b = e->n > 1 ? to_index(e->arg[1]) : NULL;
-	if (!a || (e->n > 1 && !b))
-		return NULL;
-	switch (e->op) {
-	case IR_ADD:
-	case IR_SUB:
-	case IR_MUL:
-	case IR_FLOORDIV:
-	case IR_MOD:
-	case IR_MIN:
-	case IR_MAX: return ir_binary(e->op, a, b);
-	case IR_DIV: /* toward zero */
-		if (!ir_const_int(b, &x) || x <= 0)
-			return NULL;
-		return select_(ge(a, with(a, 0)), floordiv(a, b), unary(IR_NEG, floordiv(unary(IR_NEG, a), b)));
-	case IR_EQ:
-	case IR_LT:
-	case IR_LE: return cast(ir_binary(e->op, a, b), TYPE_INDEX);
-	case IR_NOT: return sub(with(a, 1), a);
-	case IR_AND: return min_(a, b);
-	case IR_OR: return max_(a, b);
-	case IR_NEG:
-	case IR_ABS: return unary(e->op, a);
-	default: return NULL;
-	}
-}
-
 /* Shape arithmetic: remember the elements of a small integer buffer when all of them follow from extents. */
 static void note_content(struct lower *l, const struct ir_stage *stage)
 {
@@ -84,7 +35,7 @@ static void note_content(struct lower *l, const struct ir_stage *stage)
 	for (int64_t k = 0; k < n; k++) {
 		expr e = ir_element(l->program, stage, at);
 
-		content[k] = e ? to_index(e) : NULL;
+		content[k] = e ? ir_integer_of(e, NULL, NULL) : NULL;
 		if (!content[k])
 			return;
 		for (int i = b->rank - 1; i >= 0 && ++at[i] == extent[i]; i--)

@@ -67,49 +67,6 @@ static void scale_through_floats(void)
 	onnx_model_free(m);
 }
 
-static const char *integer_text(expr e)
-{
-	struct str s = str_new(arena);
-	expr x = graph_integer_of(e);
-
-	if (!x)
-		return "none";
-	ir_print_expr(&s, x, 0);
-	return str_text(&s);
-}
-
-static bool symbol_value(void *user, const char *name, int64_t *value)
-{
-	*value = *(const int64_t *)user;
-	return strcmp(name, "N") == 0;
-}
-
-static void integers_of_floats(void)
-{
-	struct ir_pool *p = ir_pool_new(arena);
-	expr n = ir_symbol(p, "N"), f = ir_cast(ir_cast(n, TYPE_I64), TYPE_F32), half, third, up;
-	int64_t got;
-
-	half = ir_binary(IR_MUL, f, ir_float(p, TYPE_F32, 0.5));
-	third = ir_binary(IR_DIV, f, ir_float(p, TYPE_F32, 3));
-	CHECK_STR(integer_text(ir_cast(ir_unary(IR_FLOOR, half), TYPE_I64)), "floordiv(N, 2)");
-	CHECK_STR(integer_text(ir_cast(half, TYPE_I32)), "floordiv(N, 2)");
-	CHECK_STR(integer_text(ir_cast(ir_binary(IR_MUL, half, ir_float(p, TYPE_F32, 4)), TYPE_I64)), "N * 2");
-	CHECK_STR(integer_text(ir_cast(ir_unary(IR_FLOOR, third), TYPE_I64)), "floordiv(N, 3)");
-	CHECK_STR(integer_text(ir_cast(ir_binary(IR_MUL, f, ir_float(p, TYPE_F32, 0.1)), TYPE_I64)), "none");
-	CHECK_STR(integer_text(ir_cast(ir_unary(IR_SQRT, f), TYPE_I64)), "none");
-	CHECK_STR(integer_text(ir_select(ir_binary(IR_LT, half, ir_float(p, TYPE_F32, 8)), ir_int(p, TYPE_I64, 1),
-					 ir_int(p, TYPE_I64, 2))),
-		  integer_text(ir_select(ir_binary(IR_LT, n, ir_index(p, 16)), ir_index(p, 1), ir_index(p, 2))));
-	/* Rounded up, checked by its values. */
-	up = graph_integer_of(ir_cast(ir_unary(IR_CEIL, half), TYPE_I64));
-	CHECK(up != NULL);
-	for (int64_t i = 0; up && i < 5; i++) {
-		CHECK(ir_eval_int(up, symbol_value, &i, &got));
-		CHECK_INT(got, (i + 1) / 2);
-	}
-}
-
 static void symbols(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -505,7 +462,6 @@ int main(void)
 	arena = arena_new();
 	reshape_of_shape();
 	scale_through_floats();
-	integers_of_floats();
 	symbols();
 	failures_stop_nothing();
 	strings_are_refused();
