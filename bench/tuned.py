@@ -20,7 +20,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cases as case_list  # noqa: E402
+from case import OPSET  # noqa: E402
+from cases import cases as all_cases  # noqa: E402
 import onnx  # noqa: E402
 from onnx import compose, helper  # noqa: E402
 from report import chosen, geometric_mean, write_json  # noqa: E402
@@ -41,7 +42,7 @@ def one_model(cases, path):
         part = compose.add_prefix(case.model(), f"c{k}_").graph
         for field in ("node", "input", "output", "initializer", "value_info"):
             getattr(graph, field).extend(getattr(part, field))
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", case_list.OPSET)], ir_version=11), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=11), path)
 
 
 def tune(o, cases, path, db, budget):
@@ -73,7 +74,7 @@ def main():
     parser.add_argument("--json", default="")
     o = parser.parse_args()
     words = o.filter.split(",") if o.filter else USUAL
-    cases = chosen(case_list.cases(), words, o.skip)
+    cases = chosen(all_cases(), words, o.skip)
     a_case = seconds(o.budget) + (seconds(o.more) if o.more else 0) + OVERHEAD
     cases = cases[:max(1, int(o.limit / a_case))] if o.limit else cases
     with tempfile.TemporaryDirectory() as folder:
