@@ -69,6 +69,8 @@ expr ir_symbol(struct ir_pool *p, const char *name);
 expr ir_axis(struct ir_pool *p, int axis, expr extent);       /* 0 <= value < extent */
 expr ir_acc(struct ir_pool *p, enum type t);
 expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent); /* extent may be null: any value */
+/* One that is a multiple of that number: of (v + rest) / 8 and (v + rest) % 8, rest alone is divided. */
+expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t multiple);
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index); /* buf->rank indices */
 expr ir_unary(enum ir_op op, expr a);
 expr ir_binary(enum ir_op op, expr a, expr b);
@@ -94,6 +96,9 @@ bool ir_nonnegative(expr e);      /* provably e >= 0 */
 bool ir_less(expr a, expr b);     /* provably a < b */
 /* e = divisor * quotient + rest when every term that can be divided is: null quotient when nothing can. */
 void ir_split(expr e, expr divisor, expr *quotient, expr *rest);
+
+/* The largest number known to divide an index, whatever its axes and variables are; 0: the index is 0. */
+int64_t ir_multiple(expr e);
 
 /* The terms of an index expression as a polynomial: coefficient and factors. Calls fn for each; the constant term has no
  * factors. */

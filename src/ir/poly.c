@@ -346,6 +346,59 @@ static expr divide_without_rest(expr a, int64_t d)
 	return NULL;
 }
 
+/* ---- What variables are multiples of. */
+
+static int64_t multiple_of_term(const struct term *t)
+{
+	int64_t m = t->c;
+	for (int i = 0; i < t->n; i++)
+		if (__builtin_mul_overflow(m, ir_multiple(t->factor[i]), &m))
+			return 1;
+	return m == INT64_MIN ? 1 : m < 0 ? -m : m;
+}
+
+int64_t ir_multiple(expr e)
+{
+	int64_t d, m = 0;
+	if (e->op == IR_VAR)
+		return e->n == 2 ? e->arg[1]->i : 1;
+	if (e->op == IR_MOD && ir_const_int(e->arg[1], &d))
+		return gcd(ir_multiple(e->arg[0]), d);
+	if (e->op == IR_FLOORDIV && ir_const_int(e->arg[1], &d) && d > 0) {
+		m = ir_multiple(e->arg[0]);
+		return m % d == 0 ? m / d : 1;
+	}
+	if (e->op != IR_ADD && e->op != IR_SUB && e->op != IR_MUL && e->op != IR_CONST_INT)
+		return 1;
+	struct poly p = { 0 };
+	collect(&p, e, 1);
+	for (int i = 0; i < p.n; i++)
+		m = gcd(m, multiple_of_term(&p.term[i]));
+	return p.failed ? 1 : m;
+}
+
+/* a = whole + rest, where `whole` is a multiple of g and either g = d, or g divides d and 0 <= rest < g; false when only
+ * coefficients tell, or there is no rest. */
+static bool split_multiples(expr a, int64_t d, expr *whole, expr *rest, int64_t *g)
+{
+	struct poly p = { 0 };
+	collect(&p, a, 1);
+	for (int i = 0; i < p.n && !p.failed; i++) {
+		struct poly w = { 0 }, r = { 0 };
+		int64_t all = multiple_of_term(&p.term[i]);
+		*g = gcd(d, all);
+		if (!p.term[i].n || *g <= 1 || all == p.term[i].c || all == -p.term[i].c)
+			continue;
+		for (int k = 0; k < p.n; k++)
+			add_term(multiple_of_term(&p.term[k]) % *g ? &r : &w, &p.term[k]);
+		*whole = build(a->pool, &w);
+		*rest = build(a->pool, &r);
+		if (r.n && (*g == d || within(*rest, ir_index(a->pool, *g))))
+			return true;
+	}
+	return false;
+}
+
 expr ir_poly_floordiv(expr a, expr b)
 {
 	struct ir_pool *p = a->pool;
@@ -371,9 +424,13 @@ expr ir_poly_floordiv(expr a, expr b)
 		expr reduced = divide_by_gcd(a, d, &new_d);
 		if (new_d != d)
 			return ir_poly_floordiv(reduced, ir_index(p, new_d));
-		expr whole = divide_without_rest(a, d);
+		expr whole = divide_without_rest(a, d), rest;
 		if (whole)
 			return whole;
+		if (split_multiples(a, d, &whole, &rest, &x)) {
+			whole = ir_poly_floordiv(whole, b);
+			return x < d ? whole : ir_poly_binary(IR_ADD, whole, ir_poly_floordiv(rest, b));
+		}
 		if (a->op == IR_FLOORDIV && ir_const_int(a->arg[1], &d2) && d2 > 0 && d2 < INT32_MAX && d < INT32_MAX)
 			return ir_poly_floordiv(a->arg[0], ir_index(p, d * d2));
 	}
@@ -414,6 +471,9 @@ expr ir_poly_mod(expr a, expr b)
 			return ir_poly_mod(e, b);
 		if (a->op == IR_MOD && ir_const_int(a->arg[1], &d2) && d2 > 0 && d2 % d == 0)
 			return ir_poly_mod(a->arg[0], b);
+		expr whole, rest;
+		if (split_multiples(a, d, &whole, &rest, &x))
+			return x < d ? ir_poly_binary(IR_ADD, ir_poly_mod(whole, b), rest) : ir_poly_mod(rest, b);
 	}
 	return raw(IR_MOD, a, b);
 }

@@ -172,6 +172,14 @@ expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent)
 	return ir_node(p, &(struct ir_expr){ .op = IR_VAR, .type = t, .name = name }, extent ? 1 : 0, &extent);
 }
 
+expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t multiple)
+{
+	if (multiple <= 1 || !extent)
+		return ir_var(p, TYPE_INDEX, name, extent);
+	expr arg[] = { extent, ir_index(p, multiple) };
+	return ir_node(p, &(struct ir_expr){ .op = IR_VAR, .type = TYPE_INDEX, .name = name }, 2, arg);
+}
+
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
 {
 	for (int i = 0; i < buf->rank; i++)

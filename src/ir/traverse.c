@@ -82,7 +82,9 @@ static expr copy_leaf(struct copy *c, expr e, const expr *arg)
 	case IR_CONST_FLOAT: return ir_float(c->pool, e->type, e->f);
 	case IR_SYMBOL: return ir_symbol(c->pool, e->name);
 	case IR_ACC: return ir_acc(c->pool, e->type);
-	case IR_VAR: return ir_var(c->pool, e->type, e->name, e->n ? arg[0] : NULL);
+	case IR_VAR:
+		return e->n == 2 ? ir_var_multiple(c->pool, e->name, arg[0], e->arg[1]->i)
+		                 : ir_var(c->pool, e->type, e->name, e->n ? arg[0] : NULL);
 	case IR_LOAD: return ir_load(c->pool, e->buf, arg);
 	default: return ir_rebuild(e, arg);
 	}

@@ -144,7 +144,7 @@ expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int 
 	first = emit_declare(p, &k->body, "element", first, NULL);
 	emit_return_if(p, &k->body, ir_binary(IR_LE, count, first));
 	/* From here on it is known to be inside. */
-	return ir_var(p->pool, TYPE_INDEX, "element", count);
+	return ir_var_multiple(p->pool, "element", count, width);
 }
 
 /* ---- A stage's expressions as a kernel's. */
@@ -215,6 +215,8 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
 		if (used[k]) {
 			expr x = first ? rest : ir_binary(IR_MOD, rest, extent[k]);
 			value[k] = emit_declare(p, b, names[k], x, extent[k]);
+			if (value[k]->op == IR_VAR && value[k] != x)
+				value[k] = ir_var_multiple(p->pool, names[k], extent[k], ir_multiple(x));
 		}
 		if (!first)
 			rest = ir_binary(IR_FLOORDIV, rest, extent[k]);

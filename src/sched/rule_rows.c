@@ -222,12 +222,13 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 	int64_t length;
 	if (k->steps == 0) {
 		b = emit_for(p, b, "at", first, k->r->length, ir_index(p->pool, stride));
-		k->at = ir_var(p->pool, TYPE_INDEX, "at", k->r->length);
+		k->at = ir_var_multiple(p->pool, "at", k->r->length, k->width);
 		return b;
 	}
 	b = emit_unrolled(p, b, "step", k->steps, &k->step);
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->step, ir_index(p->pool, stride)), first);
-	k->at = emit_constant(p, b, "at", at, k->r->length);
+	emit_constant(p, b, "at", at, k->r->length);
+	k->at = ir_var_multiple(p->pool, "at", k->r->length, k->width);
 	if (ir_const_int(k->r->length, &length) && length == (int64_t)stride * k->steps)
 		return b;
 	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, "at", NULL), k->r->length));

@@ -92,7 +92,7 @@ void NarrowTypes_wide_x4(const u8 *__restrict__ weight, const f8e8m0 *__restrict
 	f16 wide_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + (j + v) / 32]));
+		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + j / 32]));
 	}
 	store(wide + element, wide_v);
 }
@@ -207,7 +207,7 @@ void NarrowTypes_wide_x4_64(const u8 *__restrict__ weight, const f8e8m0 *__restr
 	f16 wide_v[4];
 	#pragma unroll
 	for (i64 v = 0; v < 4; v++) {
-		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + (j + v) / 32]));
+		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + j / 32]));
 	}
 	store(wide + element, wide_v);
 }

@@ -88,7 +88,7 @@ void Types_flags_x8(const float *__restrict__ x, const i64 *__restrict__ count, 
 	bool flags_v[8];
 	#pragma unroll
 	for (int v = 0; v < 8; v++) {
-		flags_v[v] = count[element + v] < lowest[(element + v) % 2] || isnan(x[element + v]);
+		flags_v[v] = count[element + v] < lowest[v % 2] || isnan(x[element + v]);
 	}
 	store(flags + element, flags_v);
 }

@@ -174,6 +174,45 @@ static void index_arithmetic(struct arena *a)
 	CHECK_STR(show(a, ir_binary(IR_LT, w, ir_binary(IR_ADD, window, ir_index(p, 1)))), "true");
 }
 
+struct place {
+	int64_t whole, lane;
+};
+
+static expr at_place(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	const struct place *at = user;
+	(void)arg;
+	return e->op == IR_VAR ? ir_index(p, e->n == 2 ? at->whole : at->lane) : NULL;
+}
+
+/* What is known of a variable that is a multiple: shorter, and the same number everywhere. */
+static void multiples(struct arena *a)
+{
+	struct ir_pool *p = ir_pool_new(a);
+	expr v = ir_var_multiple(p, "v", ir_index(p, 200), 8), lane = ir_var(p, TYPE_INDEX, "lane", ir_index(p, 8));
+	expr sum = ir_binary(IR_ADD, v, lane);
+	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, sum, ir_index(p, 40))), "floordiv(v, 40)");
+	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, sum, ir_index(p, 4))), "floordiv(v, 4) + floordiv(lane, 4)");
+	CHECK_STR(show(a, ir_binary(IR_MOD, sum, ir_index(p, 4))), "mod(lane, 4)");
+	CHECK_INT(ir_multiple(ir_binary(IR_FLOORDIV, v, ir_index(p, 4))), 2);
+	CHECK_INT(ir_multiple(ir_binary(IR_MOD, ir_binary(IR_MUL, v, ir_index(p, 3)), ir_index(p, 20))), 4);
+	CHECK_INT(ir_multiple(sum), 1);
+	static const int factor[] = { 1, 2, 3, 5, 6, -1 }, add[] = { 0, 1, -2, 7, 8 }, divisor[] = { 2, 3, 4, 8, 12, 16, 40 };
+	for (size_t i = 0; i < 6 * 3 * 5 * 7; i++) {
+		expr e = ir_binary(IR_ADD, ir_binary(IR_MUL, v, ir_index(p, factor[i % 6])),
+				   ir_binary(IR_MUL, lane, ir_index(p, factor[i / 6 % 3])));
+		e = ir_binary(IR_ADD, e, ir_index(p, add[i / 18 % 5]));
+		expr by = ir_index(p, divisor[i / 90 % 7]), whole = ir_binary(IR_FLOORDIV, e, by), rest = ir_binary(IR_MOD, e, by);
+		for (int64_t k = 0; k < 25 * 8; k++) {
+			struct place at = { k / 8 * 8, k % 8 };
+			expr n = ir_copy(p, e, at_place, &at);
+			CHECK(ir_copy(p, whole, at_place, &at) == ir_binary(IR_FLOORDIV, n, by));
+			CHECK(ir_copy(p, rest, at_place, &at) == ir_binary(IR_MOD, n, by));
+			CHECK(n->i % ir_multiple(e) == 0);
+		}
+	}
+}
+
 static void fusion(struct arena *a)
 {
 	char h1[33], h2[33];
@@ -266,6 +305,7 @@ int main(void)
 	values(a);
 	wrong_stages(a);
 	index_arithmetic(a);
+	multiples(a);
 	fusion(a);
 	scans(a);
 	mistakes(a);
