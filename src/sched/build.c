@@ -560,7 +560,9 @@ static const char *unique_name(const struct ir_plan *plan, const char *name)
 	}
 }
 
-void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+/* Arguments, comment and name; bool: whether 32 bits are enough for its positions. Null: no such kernel can be launched, the
+ * step's later ones do it. */
+static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_stage *s)
 {
 	struct ir_program *p = plan->program;
 	struct collect c = { p, k };
@@ -568,8 +570,8 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	struct size_use guarded = { .p = p };
 	if (k->guard)
 		ir_walk(k->guard, find_size, &guarded);
-	if (guarded.n) /* who launches does not know the size: the step's later kernels do it */
-		return;
+	if (guarded.n) /* who launches does not know the size */
+		return NULL;
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
 	sizes_here(&c, &k->body);
@@ -595,20 +597,43 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	k->about = str_text(&text);
 
 	k->name = unique_name(plan, k->name);
-	expr fits = fits_int(p, k);
-	bool never = fits->op == IR_CONST_INT && !fits->i, always = fits->op == IR_CONST_INT && fits->i;
-	struct ir_kernel *wide = NULL;
-	k->index64 = never;
-	if (!never && !always) {
-		if (!k->guard) {
-			wide = NEW(p->arena, struct ir_kernel);
-			*wide = *k;
-			wide->name = unique_name(plan, arena_printf(p->arena, "%s_64", k->name));
-			wide->index64 = true;
-		}
+	return fits_int(p, k);
+}
+
+static bool is_never(expr fits)
+{
+	return fits->op == IR_CONST_INT && !fits->i;
+}
+
+bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	expr fits = complete(plan, k, s);
+	if (!fits)
+		return true;
+	bool always = ir_is_int(fits, 1);
+	k->index64 = is_never(fits);
+	if (!k->index64 && !always)
 		k->guard = k->guard ? ir_binary(IR_AND, k->guard, fits) : fits;
-	}
-	vec_push(p->arena, step, k);
-	if (wide)
-		vec_push(p->arena, step, wide);
+	vec_push(plan->program->arena, step, k);
+	return k->index64 || always;
+}
+
+void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	complete(plan, k, s);
+	k->index64 = true;
+	vec_push(plan->program->arena, step, k);
+}
+
+void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	bool guarded = k->guard;
+	if (kernel_finish_narrow(plan, step, k, s) || guarded)
+		return;
+	struct ir_kernel *wide = NEW(plan->program->arena, struct ir_kernel);
+	*wide = *k;
+	wide->name = unique_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
+	wide->index64 = true;
+	wide->guard = NULL;
+	vec_push(plan->program->arena, step, wide);
 }

@@ -68,6 +68,10 @@ struct ir_step *step_new(struct ir_plan *plan);
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
 			     const struct sched_choice *c);
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
+/* Without the twin, for kernels that take a compiler long. False: the step needs a kernel for larger positions, which is the
+ * caller's to make, and finished by kernel_finish_wide(). */
+bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
+void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 
 /* Vectors (vectors.c). Whether load e runs along an axis of that extent, each `width` elements of it at a multiple of `width` in
  * memory, where they are so along the axis and the extent is a multiple, too. */

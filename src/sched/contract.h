@@ -65,9 +65,13 @@ expr contract_condition_of(const struct contract_operand *o);
 /* Nanoseconds that these steps take, about. */
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
-/* Appends the kernel to the step: with vectors, for extents of which `fits` holds; or, null, for whatever extents. */
-void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
+/* Appends the kernel to the step: with vectors, for extents of which `fits` holds; or, null, for whatever extents. False: not for
+ * positions beyond 2^31. */
+bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
                      expr fits);
+/* The one for those: an element a thread. */
+void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                             const struct sched_choice *choice);
 /* With vectors and, where it must be, without: all that rule contract makes. */
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice);
 void contract_find_way(struct contract *c, int side);

@@ -127,7 +127,7 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	}
 }
 
-void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
+bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
                      expr fits)
 {
 	struct contract_kernel k = {
@@ -138,5 +138,5 @@ void contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
 	contract_declare_place(&k, &kernel->body, var(&k, IR_BLOCK, contract_tiles(&k)), true);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, "right_tile");
-	contract_finish(&k, plan, step, kernel, fits);
+	return contract_finish(&k, plan, step, kernel, fits);
 }

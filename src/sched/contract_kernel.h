@@ -68,8 +68,8 @@ struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *
 void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b);
 void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b);
 void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b);
-/* The kernel of what was put together. */
-void contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits);
+/* The kernel of what was put together. False: not for positions beyond 2^31. */
+bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits);
 /* The block's elements, one after the other. */
 void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks);
 

@@ -107,11 +107,25 @@ struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *
 	return b;
 }
 
+/* All of one element, whose axes are declared. */
+static void sum_element(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract *c = k->c;
+	bool used[2 * IR_MAX_RANK] = { false };
+	struct accumulator a = accumulator_begin(k->p, b, c->s);
+	struct ir_block *sum = emit_for(k->p, b, "depth", index_(k, 0), c->depth, index_(k, 1));
+	mark_axes(c->s->value, used);
+	contract_declare_depth(k, sum, var(k, "depth", c->depth), used);
+	struct axes here = { .value = k->axis };
+	accumulate(&a, sum, to_kernel(k->p, c->s->value, &here), NULL);
+	k->all = a.value;
+	contract_make_element(k, b, 1);
+}
+
 void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
 	const struct contract *c = k->c;
-	struct ir_program *p = k->p;
-	bool used[2 * IR_MAX_RANK] = { false }, all[2 * IR_MAX_RANK];
+	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
 	b = contract_each_tile(k, b, blocks);
@@ -119,31 +133,49 @@ void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr b
 	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
 	in = serial_loop(k, in, "column", CONTRACT_COLUMN, k->shape.columns, "first_column");
 	contract_declare_group(k, in, CONTRACT_COLUMN, var(k, "column", c->extent[CONTRACT_COLUMN]), all);
-	struct accumulator a = accumulator_begin(p, in, c->s);
-	struct ir_block *sum = emit_for(p, in, "depth", index_(k, 0), c->depth, index_(k, 1));
-	mark_axes(c->s->value, used);
-	contract_declare_depth(k, sum, var(k, "depth", c->depth), used);
-	struct axes here = { .value = k->axis };
-	accumulate(&a, sum, to_kernel(p, c->s->value, &here), NULL);
-	k->all = a.value;
-	contract_make_element(k, in, 1);
+	sum_element(k, in);
 }
 
-void contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits)
+static const char *stages_text(const struct contract *c)
+{
+	struct str text = str_new(c->p->arena);
+	for (int i = 0; i < c->stages; i++)
+		ir_print_stage(&text, c->made[i]);
+	return str_text(&text);
+}
+
+/* ---- An element a thread: where positions pass 2^31. Few tensors are so large, and a kernel for them takes a compiler as long
+ * as any other: this one is small. */
+
+void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                             const struct sched_choice *choice)
+{
+	enum { THREADS = 256 };
+	struct contract_kernel k = { .c = c, .p = plan->program };
+	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_64", choice);
+	const struct ir_buffer *out = c->s->out;
+	bool all[IR_MAX_RANK];
+	for (int i = 0; i < IR_MAX_RANK; i++)
+		all[i] = true;
+	expr element = declare_element(k.p, kernel, out_count(k.p, c->s), THREADS, 1);
+	declare_axes(k.p, &kernel->body, element, out->rank, out->dim, ir_axis_names[0], all, k.axis);
+	sum_element(&k, &kernel->body);
+	kernel->params = "an element a thread";
+	kernel_finish_wide(plan, step, kernel, c->s);
+	kernel->about = stages_text(c);
+}
+
+bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits)
 {
 	const struct contract *c = k->c;
 	const struct contract_shape *s = &k->shape;
 	struct contract_kernel serial = { .c = c, .p = k->p, .shape = *s };
-	struct str about = str_new(k->p->arena);
 	kernel->threads = s->threads;
 	if (!kernel->blocks)
 		kernel->blocks = contract_tiles(k);
 	kernel->guard = fits && !ir_is_int(fits, 1) ? fits : NULL;
 	contract_serial_block(&serial, &kernel->serial, kernel->blocks);
-	kernel_finish(plan, step, kernel, c->s);
-	for (int i = 0; i < c->stages; i++)
-		ir_print_stage(&about, c->made[i]);
-	kernel->about = str_text(&about);
-	vec_each (other, step)
-		(*other)->about = kernel->about; /* its twin's, too */
+	bool enough = kernel_finish_narrow(plan, step, kernel, c->s);
+	kernel->about = stages_text(c);
+	return enough;
 }

@@ -81,10 +81,13 @@ void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct c
 {
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c->side[0].fits, c->side[1].fits), c->fits);
 	bool fast = c->width > 1 || c->side[0].way != CONTRACT_GATHER || c->side[1].way != CONTRACT_GATHER;
+	bool enough = true;
 	if (fast)
-		contract_kernel(plan, step, c, choice, fits);
+		enough = contract_kernel(plan, step, c, choice, fits);
 	if (!fast || !ir_is_int(fits, 1))
-		contract_kernel(plan, step, c, choice, NULL);
+		enough = contract_kernel(plan, step, c, choice, NULL);
+	if (!enough)
+		contract_element_kernel(plan, step, c, choice);
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)

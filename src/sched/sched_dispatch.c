@@ -167,6 +167,35 @@ static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from,
 	return n;
 }
 
+/* ---- Kernels that a way's extents never need: those behind one that fits them all. */
+
+struct extent_is {
+	const char *symbol;
+	int64_t value;
+};
+
+static bool extent_of(void *user, const char *name, int64_t *value)
+{
+	const struct extent_is *x = user;
+	*value = x->value;
+	return strcmp(x->symbol, name) == 0;
+}
+
+/* Whether the kernel fits all extents of a way that is for one symbol up to a number. What else the guard asks for makes it
+ * uncertain. */
+static bool fits_all(const struct ir_kernel *k, expr way)
+{
+	enum { MOST = 4096 };
+	int64_t most, holds = 1;
+	if (k->arch || !way || way->op != IR_LE || way->arg[0]->op != IR_SYMBOL || !ir_const_int(way->arg[1], &most) || most > MOST)
+		return false;
+	struct extent_is x = { way->arg[0]->name, 0 };
+	for (; k->guard && x.value <= most; x.value++)
+		if (!ir_eval_int(k->guard, extent_of, &x, &holds) || !holds)
+			return false;
+	return true;
+}
+
 /* ---- Steps of several ways. */
 
 static struct ir_kernel *copy_kernel(struct ir_program *p, const struct ir_kernel *k, expr guard)
@@ -187,8 +216,14 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 			any = way[w].step[i]->at[0];
 	for (int w = 0; w < ways; w++) {
 		if (i < way[w].steps) {
-			vec_each (k, way[w].step[i])
+			vec_each (k, way[w].step[i]) {
+				bool all = fits_all(*k, way[w].fits);
 				vec_push(p->arena, step, copy_kernel(p, *k, way[w].fits));
+				if (!all)
+					continue;
+				step->at[step->n - 1]->guard = way[w].fits;
+				break;
+			}
 			continue;
 		}
 		struct ir_kernel *none = copy_kernel(p, any, NULL);
