@@ -76,6 +76,67 @@ static void multiply(struct contract_kernel *k, struct ir_block *b)
 	}
 }
 
+static void multiply_slot(struct contract_kernel *k, struct ir_block *b)
+{
+	if (k->c->plain)
+		multiply_plain(k, b);
+	else
+		multiply(k, b);
+}
+
+static void bring(struct contract_kernel *k, struct ir_block *b, const char *slot, expr begin)
+{
+	for (int side = 0; side < 2; side++)
+		contract_emit_fetch(k, b, side, slot, begin);
+}
+
+/* Tiles that are copied: all slots but one are filled before the first product. */
+static void sum_copied(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract_shape *s = &k->shape;
+	struct ir_program *p = k->p;
+	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, s->slots - 1), index_(k, 1));
+	expr begin = ir_binary(IR_MUL, var(k, "slot", index_(k, s->slots - 1)), index_(k, s->depth));
+	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, k->c->depth)), "slot", begin);
+	emit_invoke(p, in, "copy_commit", k->header);
+
+	in = emit_for(p, b, "from", index_(k, 0), k->c->depth, index_(k, s->depth));
+	expr from = var(k, "from", k->c->depth), number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
+	expr slots = index_(k, s->slots), before = index_(k, s->slots - 1);
+	emit_constant(p, in, "slot", ir_binary(IR_MOD, number, slots), NULL);
+	emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, before), slots), NULL);
+	emit_invoke(p, in, text(k, "copy_wait<%d>", s->slots - 2), k->header);
+	emit(p, in, IR_SYNC);
+	expr later = plus(from, index_(k, (int64_t)s->depth * (s->slots - 1)));
+	bring(k, emit_if(p, in, ir_binary(IR_LT, later, k->c->depth)), "ahead", later);
+	emit_invoke(p, in, "copy_commit", k->header);
+	multiply_slot(k, in);
+}
+
+/* Tiles that are gathered: as many instructions as a tile has elements, which stand at one place, not at two: a compiler takes
+ * most of its time for them. So the first turns of the one loop multiply nothing. */
+static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract_shape *s = &k->shape;
+	struct ir_program *p = k->p;
+	int64_t before = (int64_t)s->depth * (s->slots - 1);
+	emit_comment(p, b, "a turn brings a tile, and multiplies the one that was brought %d turns before", s->slots - 1);
+	struct ir_block *in = emit_for(p, b, "from", index_(k, 0), plus(k->c->depth, index_(k, before)), index_(k, s->depth));
+	expr from = var(k, "from", plus(k->c->depth, index_(k, before)));
+	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth)), slots = index_(k, s->slots);
+	emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, slots), NULL);
+	emit_constant(p, in, "slot", ir_binary(IR_MOD, plus(number, index_(k, 1)), slots), NULL);
+	emit_invoke(p, in, text(k, "copy_wait<%d>", s->slots - 2), k->header);
+	emit(p, in, IR_SYNC);
+	expr more = ir_binary(IR_LT, from, k->c->depth);
+	bring(k, emit_if(p, in, more), "ahead", from);
+	emit_invoke(p, in, "copy_commit", k->header);
+	multiply_slot(k, emit_if(p, in, ir_binary(IR_LE, index_(k, before), from)));
+	struct ir_block *put = emit_if(p, in, more);
+	for (int side = 0; side < 2; side++)
+		contract_emit_put(k, put, side, "ahead");
+}
+
 static void sum_up(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
@@ -93,38 +154,10 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	if (contract_has_zeros(k))
 		contract_declare_zeros(k, b);
 
-	/* The first tiles, all but one slot full of them. */
-	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, s->slots - 1), index_(k, 1));
-	expr slot = var(k, "slot", index_(k, s->slots - 1));
-	expr begin = ir_binary(IR_MUL, slot, index_(k, s->depth));
-	struct ir_block *more = emit_if(p, in, ir_binary(IR_LT, begin, k->c->depth));
-	for (int side = 0; side < 2; side++)
-		contract_emit_fetch(k, more, side, "slot", begin);
-	for (int side = 0; side < 2; side++)
-		contract_emit_put(k, more, side, "slot");
-	emit_invoke(p, in, "copy_commit", k->header);
-
-	in = emit_for(p, b, "from", index_(k, 0), k->c->depth, index_(k, s->depth));
-	expr from = var(k, "from", k->c->depth), number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
-	expr slots = index_(k, s->slots), before = index_(k, s->slots - 1);
-	emit_constant(p, in, "slot", ir_binary(IR_MOD, number, slots), NULL);
-	emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, before), slots), NULL);
-	emit_invoke(p, in, text(k, "copy_wait<%d>", s->slots - 2), k->header);
-	emit(p, in, IR_SYNC);
-	expr later = plus(from, index_(k, (int64_t)s->depth * (s->slots - 1)));
-	more = emit_if(p, in, ir_binary(IR_LT, later, k->c->depth));
-	for (int side = 0; side < 2; side++)
-		contract_emit_fetch(k, more, side, "ahead", later);
-	emit_invoke(p, in, "copy_commit", k->header);
-	if (k->c->plain)
-		multiply_plain(k, in);
+	if (contract_way_of(k, 0) == CONTRACT_GATHER || contract_way_of(k, 1) == CONTRACT_GATHER)
+		sum_gathered(k, b);
 	else
-		multiply(k, in);
-	if (contract_way_of(k, 0) == CONTRACT_GATHER || contract_way_of(k, 1) == CONTRACT_GATHER) {
-		more = emit_if(p, in, ir_binary(IR_LT, later, k->c->depth));
-		for (int side = 0; side < 2; side++)
-			contract_emit_put(k, more, side, "ahead");
-	}
+		sum_copied(k, b);
 }
 
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,

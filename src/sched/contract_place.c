@@ -160,6 +160,7 @@ void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const s
 	expr element = declare_element(k.p, kernel, out_count(k.p, c->s), THREADS, 1);
 	declare_axes(k.p, &kernel->body, element, out->rank, out->dim, ir_axis_names[0], all, k.axis);
 	sum_element(&k, &kernel->body);
+	kernel->name = arena_printf(k.p->arena, "%s_64", step->at[step->n - 1]->name);
 	kernel->params = "an element a thread";
 	kernel_finish_wide(plan, step, kernel, c->s);
 	kernel->about = stages_text(c);
