@@ -50,50 +50,44 @@ void ConvInteger_y(const u8 *__restrict__ x, const i8 *__restrict__ weight, cons
 		return column < tmp4 * tmp5 * N + tmp4 * N + tmp5 * N + N ? (int)zero[0] : 0;
 	};
 	mma_sum<int> right_sum[4] = {};
-	for (int slot = 0; slot < 1; slot++) {
-		{
-			left_next.fetch(first_row, slot * 128, left_at);
-			right_next.fetch(first_column, slot * 128, right_at);
-			left_next.put(left_tile[slot]);
-			right_next.put(right_tile[slot]);
-		}
-		copy_commit();
-	}
-	for (int from = 0; from < 27; from += 128) {
-		const int slot = 0;
-		const int ahead = 1;
+	// a turn brings a tile, and multiplies the one that was brought 1 turns before
+	for (int from = 0; from < 155; from += 128) {
+		const int ahead = from / 128;
+		const int slot = (from / 128 + 1) % 2;
 		copy_wait<0>();
 		__syncthreads();
-		if (false) {
-			left_next.fetch(first_row, from + 128, left_at);
-			right_next.fetch(first_column, from + 128, right_at);
+		if (from < 27) {
+			left_next.fetch(first_row, from, left_at);
+			right_next.fetch(first_column, from, right_at);
 		}
 		copy_commit();
-		#pragma unroll
-		for (int depth = 0; depth < 128; depth += 32) {
-			mma_a<i8> left[1];
-			mma_b<u8> right[4];
+		if (from >= 128) {
 			#pragma unroll
-			for (int part = 0; part < 1; part++) {
-				mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
-			}
-			#pragma unroll
-			for (int part = 0; part < 4; part += 2) {
-				mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
-			}
-			#pragma unroll
-			for (int row = 0; row < 1; row++) {
+			for (int depth = 0; depth < 128; depth += 32) {
+				mma_a<i8> left[1];
+				mma_b<u8> right[4];
 				#pragma unroll
-				for (int column = 0; column < 4; column++) {
-					mma(sum[row][column], left[row], right[column]);
+				for (int part = 0; part < 1; part++) {
+					mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
+				}
+				#pragma unroll
+				for (int part = 0; part < 4; part += 2) {
+					mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
+				}
+				#pragma unroll
+				for (int row = 0; row < 1; row++) {
+					#pragma unroll
+					for (int column = 0; column < 4; column++) {
+						mma(sum[row][column], left[row], right[column]);
+					}
+				}
+				#pragma unroll
+				for (int part = 0; part < 1; part++) {
+					mma_add_rows(left_sum[part], left[part]);
 				}
 			}
-			#pragma unroll
-			for (int part = 0; part < 1; part++) {
-				mma_add_rows(left_sum[part], left[part]);
-			}
 		}
-		if (false) {
+		if (from < 27) {
 			left_next.put(left_tile[ahead]);
 			right_next.put(right_tile[ahead]);
 		}
@@ -181,50 +175,44 @@ void ConvInteger_y_any(const u8 *__restrict__ x, const i8 *__restrict__ weight, 
 		return column < tmp4 * tmp5 * N + tmp4 * N + tmp5 * N + N ? (int)zero[0] : 0;
 	};
 	mma_sum<int> right_sum[4] = {};
-	for (int slot = 0; slot < 1; slot++) {
-		{
-			left_next.fetch(first_row, slot * 128, left_at);
-			right_next.fetch(first_column, slot * 128, right_at);
-			left_next.put(left_tile[slot]);
-			right_next.put(right_tile[slot]);
-		}
-		copy_commit();
-	}
-	for (int from = 0; from < 27; from += 128) {
-		const int slot = 0;
-		const int ahead = 1;
+	// a turn brings a tile, and multiplies the one that was brought 1 turns before
+	for (int from = 0; from < 155; from += 128) {
+		const int ahead = from / 128;
+		const int slot = (from / 128 + 1) % 2;
 		copy_wait<0>();
 		__syncthreads();
-		if (false) {
-			left_next.fetch(first_row, from + 128, left_at);
-			right_next.fetch(first_column, from + 128, right_at);
+		if (from < 27) {
+			left_next.fetch(first_row, from, left_at);
+			right_next.fetch(first_column, from, right_at);
 		}
 		copy_commit();
-		#pragma unroll
-		for (int depth = 0; depth < 128; depth += 32) {
-			mma_a<i8> left[1];
-			mma_b<u8> right[4];
+		if (from >= 128) {
 			#pragma unroll
-			for (int part = 0; part < 1; part++) {
-				mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
-			}
-			#pragma unroll
-			for (int part = 0; part < 4; part += 2) {
-				mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
-			}
-			#pragma unroll
-			for (int row = 0; row < 1; row++) {
+			for (int depth = 0; depth < 128; depth += 32) {
+				mma_a<i8> left[1];
+				mma_b<u8> right[4];
 				#pragma unroll
-				for (int column = 0; column < 4; column++) {
-					mma(sum[row][column], left[row], right[column]);
+				for (int part = 0; part < 1; part++) {
+					mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
+				}
+				#pragma unroll
+				for (int part = 0; part < 4; part += 2) {
+					mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
+				}
+				#pragma unroll
+				for (int row = 0; row < 1; row++) {
+					#pragma unroll
+					for (int column = 0; column < 4; column++) {
+						mma(sum[row][column], left[row], right[column]);
+					}
+				}
+				#pragma unroll
+				for (int part = 0; part < 1; part++) {
+					mma_add_rows(left_sum[part], left[part]);
 				}
 			}
-			#pragma unroll
-			for (int part = 0; part < 1; part++) {
-				mma_add_rows(left_sum[part], left[part]);
-			}
 		}
-		if (false) {
+		if (from < 27) {
 			left_next.put(left_tile[ahead]);
 			right_next.put(right_tile[ahead]);
 		}
@@ -265,125 +253,30 @@ void ConvInteger_y_any(const u8 *__restrict__ x, const i8 *__restrict__ weight, 
 // y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k
 // * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
-// Schedule: contract 2, rows 16, columns 128, depth 128, packed 0; 128 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(128)
+// Schedule: contract 2, an element a thread; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_y_any_64(const u8 *__restrict__ x, const i8 *__restrict__ weight, const u8 *__restrict__ zero, int *__restrict__ y, i64 H, i64 N, i64 W)
 {
-	const i64 first_column = (i64)blockIdx.x * 128;
-	const i64 first_row = 0;
-	const i64 warp_row = 0;
-	const i64 warp_column = (i64)threadIdx.x / 32 * 32;
-	__shared__ shared_tile<i8, 16, 128> left_tile[2];
-	__shared__ shared_tile<u8, 128, 128> right_tile[2];
-	const auto left_at = [&](i64 row, i64 depth) {
+	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 tmp0 = floor_div(H - 1, (i64)2);
+	const i64 tmp1 = floor_div(W - 1, (i64)2);
+	if (element >= tmp0 * tmp1 * N * 16 + tmp0 * N * 16 + tmp1 * N * 16 + N * 16)
+		return;
+	const i64 l = floor_mod(element, floor_div(W - 1, (i64)2) + 1);
+	const i64 k = floor_mod(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1);
+	const i64 j = floor_mod(floor_div(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1), (i64)16);
+	const i64 i = floor_div(floor_div(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1), (i64)16);
+	int sum = 0;
+	for (i64 depth = 0; depth < 27; depth++) {
 		const i64 t = depth % 3;
 		const i64 s = depth / 3 % 3;
 		const i64 r = depth / 9;
-		return depth < 27 ? weight[r * 9 + row * 27 + s * 3 + t] : (i8)0;
-	};
-	const auto right_at = [&](i64 column, i64 depth) {
-		const i64 l = floor_mod(column, floor_div(W - 1, (i64)2) + 1);
-		const i64 k = floor_mod(floor_div(column, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1);
-		const i64 i = floor_div(floor_div(column, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1);
-		const i64 t = depth % 3;
-		const i64 s = depth / 3 % 3;
-		const i64 r = depth / 9;
-		const i64 tmp0 = floor_div(H - 1, (i64)2);
-		const i64 tmp1 = floor_div(W - 1, (i64)2);
 		const i64 tmp2 = k * 2 + s - 1;
 		const i64 tmp3 = l * 2 + t - 1;
-		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? x[i * H * W * 3 + k * W * 2 + l * 2 + r * H * W + s * W + t - W - 1] : zero[0] : (u8)0;
-	};
-	tile_gather<128, i8, 16, 128> left_next;
-	tile_gather<128, u8, 128, 128> right_next;
-	mma_sum<int> sum[1][4] = {};
-	const auto left_zero = [&](i64 row) {
-		return 0;
-	};
-	mma_sum<int> left_sum[1] = {};
-	const auto right_zero = [&](i64 column) {
-		const i64 tmp4 = floor_div(H - 1, (i64)2);
-		const i64 tmp5 = floor_div(W - 1, (i64)2);
-		return column < tmp4 * tmp5 * N + tmp4 * N + tmp5 * N + N ? (int)zero[0] : 0;
-	};
-	mma_sum<int> right_sum[4] = {};
-	for (i64 slot = 0; slot < 1; slot++) {
-		{
-			left_next.fetch(first_row, slot * 128, left_at);
-			right_next.fetch(first_column, slot * 128, right_at);
-			left_next.put(left_tile[slot]);
-			right_next.put(right_tile[slot]);
-		}
-		copy_commit();
+		sum = sum + (((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? ((int)x[i * H * W * 3 + k * W * 2 + l * 2 + r * H * W + s * W + t - W - 1] - (int)zero[0]) * (int)weight[j * 27 + r * 9 + s * 3 + t] : 0);
 	}
-	for (i64 from = 0; from < 27; from += 128) {
-		const i64 slot = 0;
-		const i64 ahead = 1;
-		copy_wait<0>();
-		__syncthreads();
-		if (false) {
-			left_next.fetch(first_row, from + 128, left_at);
-			right_next.fetch(first_column, from + 128, right_at);
-		}
-		copy_commit();
-		#pragma unroll
-		for (i64 depth = 0; depth < 128; depth += 32) {
-			mma_a<i8> left[1];
-			mma_b<u8> right[4];
-			#pragma unroll
-			for (i64 part = 0; part < 1; part++) {
-				mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
-			}
-			#pragma unroll
-			for (i64 part = 0; part < 4; part += 2) {
-				mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
-			}
-			#pragma unroll
-			for (i64 row = 0; row < 1; row++) {
-				#pragma unroll
-				for (i64 column = 0; column < 4; column++) {
-					mma(sum[row][column], left[row], right[column]);
-				}
-			}
-			#pragma unroll
-			for (i64 part = 0; part < 1; part++) {
-				mma_add_rows(left_sum[part], left[part]);
-			}
-		}
-		if (false) {
-			left_next.put(left_tile[ahead]);
-			right_next.put(right_tile[ahead]);
-		}
-	}
-	#pragma unroll
-	for (i64 row = 0; row < 1; row++) {
-		#pragma unroll
-		for (i64 column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + 16 * row, first_column + warp_column + 8 * column, 27, left_zero, right_zero);
-		}
-	}
-	// all products are summed up: the tiles' memory is free
-	copy_wait<0>();
-	__syncthreads();
-	#pragma unroll
-	for (i64 part = 0; part < 1; part++) {
-		sums_put(right_tile, sum[part]);
-		for (i64 piece = (i64)threadIdx.x % 32; piece < 512; piece += 32) {
-			const i64 row = first_row + part * 16 + warp_row + piece / 32;
-			const i64 column = first_column + warp_column + piece % 32;
-			const i64 tmp6 = floor_div(H - 1, (i64)2);
-			const i64 tmp7 = floor_div(W - 1, (i64)2);
-			if (column < tmp6 * tmp7 * N + tmp6 * N + tmp7 * N + N) {
-				int sums[1];
-				sums_get<32>(sums, right_tile, piece / 32, piece % 32);
-				const i64 l = floor_mod(column, floor_div(W - 1, (i64)2) + 1);
-				const i64 k = floor_mod(floor_div(column, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1);
-				const i64 i = floor_div(floor_div(column, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1);
-				const int this_y = sums[0];
-				const i64 tmp8 = floor_div(H - 1, (i64)2);
-				const i64 tmp9 = floor_div(W - 1, (i64)2);
-				y[i * tmp8 * tmp9 * 16 + i * tmp8 * 16 + i * tmp9 * 16 + i * 16 + k * tmp9 + k + l + row * tmp8 * tmp9 + row * tmp8 + row * tmp9 + row] = this_y;
-			}
-		}
-	}
+	const int this_y = sum;
+	const i64 tmp4 = floor_div(H - 1, (i64)2);
+	const i64 tmp5 = floor_div(W - 1, (i64)2);
+	y[i * tmp4 * tmp5 * 16 + i * tmp4 * 16 + i * tmp5 * 16 + i * 16 + j * tmp4 * tmp5 + j * tmp4 + j * tmp5 + j + k * tmp5 + k + l] = this_y;
 }

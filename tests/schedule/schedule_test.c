@@ -108,6 +108,18 @@ static struct ir_program *optimised(struct job *j, struct ir_program *p)
 	return p;
 }
 
+/* As it runs where positions pass 2^31: the kernel for such positions, or, where extents are known, all of them so. */
+static void widen(struct job *j, struct ir_step *step)
+{
+	struct ir_kernel *last = step->at[step->n - 1];
+	if (last->index64) {
+		*step = (struct ir_step){ 0 };
+		vec_push(j->arena, step, last);
+	}
+	vec_each(k, step)
+		(*k)->index64 = true;
+}
+
 /* `passes`: of the program after the passes. */
 static void add_variant(struct job *j, bool passes, int stage, const struct sched_choice *choice, bool wide)
 {
@@ -126,8 +138,7 @@ static void add_variant(struct job *j, bool passes, int stage, const struct sche
 	if (!wide)
 		return;
 	vec_each(step, &v->plan->steps)
-		vec_each(k, *step)
-			(*k)->index64 = true;
+		widen(j, *step);
 }
 
 /* One plan that holds a different schedule for small, for middle and for large extents. */
