@@ -32,24 +32,43 @@ struct gen_text {
 	struct { VEC(struct gen_name); } names;
 };
 
+/* ---- Types, symbols and numbers (token.c). */
 const char *gen_type(const struct gen_text *g, enum type t);
 /* What pointers into a buffer of type t point at: bytes, where elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
+/* A symbol's name in this kernel: its own, unless a buffer has it. */
+const char *gen_symbol(const struct gen_text *g, const char *name);
+void gen_constant(struct gen_text *g, expr e);
+void gen_float(struct str *out, double x, bool f32);
+bool gen_index32(const struct gen_text *g);  /* positions of this CUDA kernel are 32 bits wide */
+bool gen_small_float(enum type t);           /* one that neither language computes with */
+void gen_indent(struct gen_text *g);
+
+/* ---- Expressions (text.c). */
 void gen_expr(struct gen_text *g, expr e);
 /* As the right operand of +, < or =: bracketed where it would fall apart. */
 void gen_operand(struct gen_text *g, expr e);
+/* Of a division or remainder: / and % of C are right: both operands known not to be negative, or the divisor a plain
+ * constant. */
+bool gen_plain_division(expr e);
+
+/* ---- Loops and what is the same in all their turns (invariant.c). */
 /* A loop of about so many turns begins, with its variable, and ends. */
 void gen_loop_begin(struct gen_text *g, const char *name, int turns);
 void gen_loop_end(struct gen_text *g);
 /* A variable is declared here; `value`: its only one, or null. */
 void gen_declared(struct gen_text *g, const char *name, expr value);
+/* The depth of the innermost loop that e's value depends on. */
+int gen_value_depth(const struct gen_text *g, expr e);
+
+/* ---- Variables for what is computed more than once (lets.c). */
 /* Declares variables for what `e` and `also` (may be null), both surely evaluated, compute more than once, so that their
  * texts are short. They hold until gen_lets_end. */
 void gen_lets(struct gen_text *g, expr e, expr also);
 void gen_lets_end(struct gen_text *g);
-void gen_indent(struct gen_text *g);
-/* A symbol's name in this kernel: its own, unless a buffer has it. */
-const char *gen_symbol(const struct gen_text *g, const char *name);
+const char *gen_let(const struct gen_text *g, expr e); /* the variable that holds e, or null */
+
+/* ---- Kernels as a whole. */
 /* Whether all that a CUDA kernel stores are floats of 16 bits, with nothing on the way that jumps (comparisons, roundings to
  * integers): then results within some millionths are rounded to the same, but for those next to the middle between two. So exp
  * and divisions are the GPU's own, and products are added without a rounding between. */

@@ -1,0 +1,97 @@
+/* What an expression computes more than once gets a variable in front of it: see gen_lets in text.h. */
+#include "gen/text.h"
+
+struct share {
+	int *uses;
+	bool *sure; /* evaluated whenever the whole is: may be computed in front of it */
+	bool *safe; /* may be computed anywhere: reads no memory, divides by nothing that may be zero */
+	struct {
+		VEC(expr);
+	} order;
+	struct arena *scratch;
+};
+
+/* Operands first. A variable's operand is its extent, which is not printed. */
+static void count_uses(struct share *s, expr e)
+{
+	if (s->uses[e->id]++)
+		return;
+	bool divides = e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD;
+	bool safe = e->op != IR_LOAD && !(divides && gen_plain_division(e) && e->arg[1]->op != IR_CONST_INT);
+	for (int i = 0; i < e->n && e->op != IR_VAR; i++) {
+		count_uses(s, e->arg[i]);
+		safe &= s->safe[e->arg[i]->id];
+	}
+	s->safe[e->id] = safe;
+	vec_push(s->scratch, &s->order, e);
+}
+
+static void mark_sure(struct share *s, expr e)
+{
+	if (s->sure[e->id])
+		return;
+	s->sure[e->id] = true;
+	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
+	for (int i = 0; i < (lazy ? 1 : e->n); i++)
+		mark_sure(s, e->arg[i]);
+}
+
+/* What only some branches evaluate is computed in front of all when it is index arithmetic, or long: texts must not
+ * grow with every use. */
+static bool in_front(const struct share *s, expr e)
+{
+	enum { LONG = 40 };
+	return s->sure[e->id] || (s->safe[e->id] && (e->type == TYPE_INDEX || e->size > LONG));
+}
+
+/* Whether a name makes it shorter: loads and real work; of index arithmetic only what divides or has several
+ * operations. */
+static bool nameable(expr e)
+{
+	if (e->n == 0 || e->op == IR_VAR || e->op == IR_AXIS)
+		return false;
+	if (e->type != TYPE_INDEX)
+		return !(e->op == IR_CAST && e->arg[0]->n == 0);
+	int operations = 0;
+	for (expr x = e; x->n && x->op != IR_VAR; x = x->arg[0])
+		operations += x->op == IR_FLOORDIV || x->op == IR_MOD || x->op == IR_LOAD || x->op == IR_SELECT ? 3 : 1;
+	return operations >= 3;
+}
+
+void gen_lets(struct gen_text *g, expr e, expr also)
+{
+	struct arena *scratch = arena_new();
+	uint32_t n = (also && also->id > e->id ? also->id : e->id) + 1; /* operands are older */
+	struct share s = { NEWN(scratch, int, n), NEWN(scratch, bool, n), NEWN(scratch, bool, n), { 0 }, scratch };
+	g->let = NEWN(g->out->arena, const char *, n);
+	g->let_n = n;
+	count_uses(&s, e);
+	mark_sure(&s, e);
+	if (also) {
+		count_uses(&s, also);
+		mark_sure(&s, also);
+	}
+	for (int i = 0; i < s.order.n; i++) {
+		expr x = s.order.at[i];
+		if (s.uses[x->id] < 2 || !in_front(&s, x) || !nameable(x))
+			continue;
+		const char *name = arena_printf(g->out->arena, "tmp%d", g->lets++);
+		gen_indent(g);
+		str_printf(g->out, "const %s %s = ", gen_type(g, x->type), name);
+		gen_expr(g, x);
+		gen_declared(g, name, x);
+		str_add(g->out, ";\n");
+		g->let[x->id] = name;
+	}
+	arena_free(scratch);
+}
+
+void gen_lets_end(struct gen_text *g)
+{
+	g->let = NULL;
+}
+
+const char *gen_let(const struct gen_text *g, expr e)
+{
+	return g->let && e->id < g->let_n ? g->let[e->id] : NULL;
+}

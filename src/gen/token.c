@@ -1,0 +1,110 @@
+/* Types, symbols and numbers as they are written in either language. */
+#include "gen/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool gen_index32(const struct gen_text *g)
+{
+	return !g->target->c && !g->kernel->index64;
+}
+
+const char *gen_type(const struct gen_text *g, enum type t)
+{
+	switch (t) {
+	case TYPE_F32: return "float";
+	case TYPE_F64: return "double";
+	case TYPE_I32: return "int";
+	case TYPE_INDEX: return gen_index32(g) ? "int" : "i64";
+	default: return type_name(t);
+	}
+}
+
+const char *gen_element_type(const struct gen_text *g, enum type t)
+{
+	return type_is_packed(t) ? "u8" : gen_type(g, t);
+}
+
+const char *gen_symbol(const struct gen_text *g, const char *name)
+{
+	bool taken = ir_name_reserved(name);
+	vec_each (b, &g->kernel->buffers)
+		taken |= strcmp((*b)->name, name) == 0;
+	if (!taken)
+		return name;
+	name = arena_printf(g->out->arena, "%s_extent", name);
+	vec_each (s, &g->kernel->symbols) /* ..._extent may be a name itself */
+		if (strcmp(*s, name) == 0)
+			name = arena_printf(g->out->arena, "%s_", name);
+	return gen_symbol(g, name);
+}
+
+void gen_float(struct str *out, double x, bool f32)
+{
+	char text[64];
+	if (isnan(x) || isinf(x)) {
+		str_printf(out, "%s%s", f32 ? "" : "(double)", isnan(x) ? "NAN" : x < 0 ? "-INFINITY" : "INFINITY");
+		return;
+	}
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, x);
+		double back = strtod(text, NULL);
+		if (back == x || (f32 && (float)back == (float)x))
+			break;
+	}
+	str_printf(out, "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", f32 ? "f" : "");
+}
+
+static void add_int(struct gen_text *g, enum type t, int64_t x)
+{
+	switch (t) {
+	case TYPE_BOOL: str_add(g->out, x ? "true" : "false"); break;
+	case TYPE_I32:
+		if (x == INT32_MIN)
+			str_add(g->out, "(-2147483647 - 1)");
+		else
+			str_printf(g->out, "%d", (int)x);
+		break;
+	case TYPE_U32: str_printf(g->out, "%uu", (unsigned)x); break;
+	case TYPE_INDEX:
+		if (x >= -INT32_MAX && x <= INT32_MAX) {
+			str_printf(g->out, "%d", (int)x);
+			break;
+		}
+		/* fall through */
+	case TYPE_I64:
+		if (x == INT64_MIN)
+			str_add(g->out, "(-9223372036854775807LL - 1)");
+		else
+			str_printf(g->out, "%lldLL", (long long)x);
+		break;
+	case TYPE_U64: str_printf(g->out, "%lluull", (unsigned long long)x); break;
+	default: str_printf(g->out, "(%s)%lld", type_name(t), (long long)x);
+	}
+}
+
+bool gen_small_float(enum type t)
+{
+	return type_is_float(t) && t != TYPE_F32 && t != TYPE_F64;
+}
+
+void gen_constant(struct gen_text *g, expr e)
+{
+	if (e->op == IR_CONST_INT) {
+		add_int(g, e->type, e->i);
+	} else if (gen_small_float(e->type)) {
+		str_printf(g->out, g->target->c ? "%s_of_f32(" : "to_%s(", type_name(e->type));
+		gen_float(g->out, e->f, true);
+		str_add(g->out, ")");
+	} else {
+		gen_float(g->out, e->f, e->type == TYPE_F32);
+	}
+}
+
+void gen_indent(struct gen_text *g)
+{
+	for (int i = 0; i < g->out->indent; i++)
+		str_add(g->out, "\t");
+}
