@@ -2,10 +2,6 @@
  * and tpat_types.h. */
 #include "gen/text.h"
 
-#include <string.h>
-
-static const struct gen_target cuda = { .c = false, .thread = "threadIdx.x", .block = "blockIdx.x" };
-
 static const char *const functor[IR_COMBINE_COUNT] = {
 	[IR_SUM] = "op_sum",
 	[IR_PROD] = "op_prod",
@@ -23,13 +19,6 @@ static const char *const atomic[IR_COMBINE_COUNT] = {
 	[IR_SUM] = "atomic_add", [IR_PROD] = "atomic_mul", [IR_MAXIMUM] = "atomic_max", [IR_MINIMUM] = "atomic_min",
 	[IR_ALL] = "atomic_min", [IR_ANY] = "atomic_max", /* of bool: the smaller is "and", the larger "or" */
 };
-
-static void print_block(struct gen_text *g, const struct ir_block *b);
-
-static void line_begin(struct gen_text *g)
-{
-	gen_indent(g);
-}
 
 /* threads' `name` becomes the combination of all `width` neighbours' */
 static void print_combine(struct gen_text *g, const struct ir_stmt *s)
@@ -73,7 +62,7 @@ static void print_items_scan(struct gen_text *g, const struct ir_stmt *s)
 	bool block = s->width > 32;
 	if (block)
 		str_line(g->out, "__shared__ %s across[%d];", gen_type(g, s->type), s->width / 32);
-	line_begin(g);
+	gen_indent(g);
 	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->width, s->columns,
 	           s->mutable ? "true" : "false", s->name, functor[s->combine]);
 	gen_expr(g, s->value);
@@ -91,7 +80,7 @@ static void print_tile(struct gen_text *g, const struct ir_stmt *s)
 		return;
 	}
 	str_line(g->out, "__shared__ %s before_all;", type);
-	line_begin(g);
+	gen_indent(g);
 	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, s->name, s->name2, functor[s->combine],
 	           s->buf->name);
 	gen_expr(g, s->at);
@@ -106,7 +95,7 @@ static void print_for(struct gen_text *g, const struct ir_stmt *s)
 {
 	if (s->width)
 		str_line(g->out, "#pragma unroll");
-	line_begin(g);
+	gen_indent(g);
 	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), s->name);
 	gen_expr(g, s->from);
 	str_printf(g->out, "; %s < ", s->name);
@@ -119,39 +108,27 @@ static void print_for(struct gen_text *g, const struct ir_stmt *s)
 		str_add(g->out, ") {\n");
 	}
 	gen_loop_begin(g, s->name, s->width ? s->width : 8);
-	print_block(g, s->body);
+	gen_block(g, s->body);
 	gen_loop_end(g);
 	str_line(g->out, "}");
-}
-
-static void assignment(struct gen_text *g, expr at, expr value)
-{
-	if (at) {
-		str_add(g->out, "[");
-		gen_expr(g, at);
-		str_add(g->out, "]");
-	}
-	str_add(g->out, " = ");
-	gen_expr(g, value);
-	str_add(g->out, ";\n");
 }
 
 /* A function of the kernel's own. What its value computes more than once is declared inside of it. */
 static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *separator = "";
-	line_begin(g);
+	gen_indent(g);
 	str_printf(g->out, "const auto %s = [&](", s->name);
 	vec_each (a, &s->args) {
 		str_printf(g->out, "%s%s %s", separator, gen_type(g, a->type), a->name);
 		separator = ", ";
 	}
 	str_add(g->out, ") {\n");
-	print_block(g, s->body);
+	gen_block(g, s->body);
 	g->out->indent++;
 	if (s->value) {
 		gen_lets(g, s->value, NULL);
-		line_begin(g);
+		gen_indent(g);
 		str_printf(g->out, "return %s%s", s->text ? s->text : "", s->text ? "(" : "");
 		gen_expr(g, s->value);
 		str_printf(g->out, "%s;\n", s->text ? ")" : "");
@@ -163,7 +140,7 @@ static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
 static void print_call(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *separator = "";
-	line_begin(g);
+	gen_indent(g);
 	if (s->name2)
 		str_printf(g->out, "const %s %s = ", gen_type(g, s->type), s->name2);
 	str_printf(g->out, "%s(", s->name);
@@ -185,114 +162,48 @@ static void print_call(struct gen_text *g, const struct ir_stmt *s)
 	str_add(g->out, ");\n");
 }
 
-/* name = name + ...: what a reduction accumulates. */
-static bool adds_to_itself(const struct ir_stmt *s)
+static void print_update(struct gen_text *g, const struct ir_stmt *s)
 {
-	size_t n = s->name ? strlen(s->name) : 0;
-	if ((s->kind != IR_ASSIGN && s->kind != IR_SET) || s->value->op != IR_ADD)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		expr e = s->value->arg[i];
-		if (e->op == IR_VAR && strncmp(e->name, s->name, n) == 0 && e->name[n] == (s->kind == IR_SET ? '[' : '\0'))
-			return true;
-	}
-	return false;
+	gen_begin(g, atomic[s->combine]);
+	str_printf(g->out, "(%s + ", s->buf->name);
+	gen_operand(g, s->at);
+	str_add(g->out, ", ");
+	gen_expr(g, s->value);
+	str_add(g->out, ");\n");
+}
+
+static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
+{
+	if (!s->mutable)
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
+	gen_declared(g, s->name, s->at);
+	gen_begin(g, "load");
+	if (type_is_packed(s->type))
+		str_printf(g->out, "_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);
+	else
+		str_printf(g->out, "%s(%s, %s + ", s->once ? "_once" : "", s->name, s->buf->name);
+	gen_operand(g, s->at);
+	str_add(g->out, ");\n");
+}
+
+static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
+{
+	gen_begin(g, "store");
+	if (type_is_packed(s->type))
+		str_printf(g->out, "_%s(%s, ", type_name(s->type), s->buf->name);
+	else
+		str_printf(g->out, "%s(%s + ", s->once ? "_once" : "", s->buf->name);
+	gen_operand(g, s->at);
+	str_printf(g->out, ", %s);\n", s->name);
 }
 
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
-	if (s->kind == IR_LAMBDA) {
-		print_lambda(g, s);
-		gen_lets_end(g);
-		return;
-	}
-	g->total = adds_to_itself(s) ? s->value : NULL;
-	if (s->value || s->at)
-		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);
 	switch (s->kind) {
-	case IR_COMMENT: str_line(g->out, "// %s", s->text); break;
-	case IR_DECLARE:
-		line_begin(g);
-		str_printf(g->out, "%s%s %s", s->mutable ? "" : "const ", gen_type(g, s->type), s->name);
-		assignment(g, NULL, s->value);
-		gen_declared(g, s->name, s->mutable ? NULL : s->value);
-		break;
-	case IR_ASSIGN:
-		line_begin(g);
-		str_add(g->out, s->name);
-		assignment(g, NULL, s->value);
-		break;
 	case IR_FOR: print_for(g, s); break;
-	case IR_IF:
-		line_begin(g);
-		if (!ir_is_int(s->value, 1)) {
-			str_add(g->out, "if (");
-			gen_expr(g, s->value);
-			str_add(g->out, ") ");
-		}
-		str_add(g->out, "{\n");
-		gen_lets_end(g);
-		print_block(g, s->body);
-		str_line(g->out, "}");
-		break;
-	case IR_RETURN_IF:
-		line_begin(g);
-		str_add(g->out, "if (");
-		gen_expr(g, s->value);
-		str_add(g->out, ")\n");
-		str_line(g->out, "\treturn;");
-		break;
-	case IR_BREAK_IF:
-		line_begin(g);
-		str_add(g->out, "if (");
-		gen_expr(g, s->value);
-		str_add(g->out, ")\n");
-		str_line(g->out, "\tbreak;");
-		break;
-	case IR_STORE:
-		ck(!type_is_packed(s->buf->type));
-		line_begin(g);
-		str_add(g->out, s->buf->name);
-		assignment(g, s->at, s->value);
-		break;
-	case IR_SET:
-		line_begin(g);
-		str_add(g->out, s->name);
-		assignment(g, s->at, s->value);
-		break;
-	case IR_UPDATE:
-		line_begin(g);
-		str_printf(g->out, "%s(%s + ", atomic[s->combine], s->buf->name);
-		gen_operand(g, s->at);
-		str_add(g->out, ", ");
-		gen_expr(g, s->value);
-		str_add(g->out, ");\n");
-		break;
-	case IR_ARRAY:
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
-		gen_declared(g, s->name, NULL);
-		break;
-	case IR_LOAD_VECTOR:
-		if (!s->mutable)
-			str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
-		gen_declared(g, s->name, s->at);
-		line_begin(g);
-		if (type_is_packed(s->type))
-			str_printf(g->out, "load_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);
-		else
-			str_printf(g->out, "load%s(%s, %s + ", s->once ? "_once" : "", s->name, s->buf->name);
-		gen_operand(g, s->at);
-		str_add(g->out, ");\n");
-		break;
-	case IR_STORE_VECTOR:
-		line_begin(g);
-		if (type_is_packed(s->type))
-			str_printf(g->out, "store_%s(%s, ", type_name(s->type), s->buf->name);
-		else
-			str_printf(g->out, "store%s(%s + ", s->once ? "_once" : "", s->buf->name);
-		gen_operand(g, s->at);
-		str_printf(g->out, ", %s);\n", s->name);
-		break;
+	case IR_UPDATE: print_update(g, s); break;
+	case IR_LOAD_VECTOR: print_load_vector(g, s); break;
+	case IR_STORE_VECTOR: print_store_vector(g, s); break;
 	case IR_SYNC: str_line(g->out, "__syncthreads();"); break;
 	case IR_LANES_COMBINE: print_combine(g, s); break;
 	case IR_LANES_SCAN: print_scan(g, s); break;
@@ -301,20 +212,20 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_TILES_BEFORE: print_tile(g, s); break;
 	case IR_SHARED: str_line(g->out, "__shared__ %s %s;", s->text ? s->text : gen_type(g, s->type), s->name); break;
 	case IR_LOCAL: str_line(g->out, "%s %s;", s->text, s->name); break;
+	case IR_LAMBDA: print_lambda(g, s); break;
 	case IR_INVOKE: print_call(g, s); break;
-	case IR_LAMBDA:
-	case IR_SORT_SERIAL: ck(!"a lambda is printed above; a serial sort is for C"); break;
+	default: ck(!"a serial sort is for C"); break;
 	}
-	gen_lets_end(g);
 }
 
-static void print_block(struct gen_text *g, const struct ir_block *b)
-{
-	g->out->indent++;
-	for (int i = 0; i < b->n; i++)
-		print_stmt(g, &b->at[i]);
-	g->out->indent--;
-}
+static const struct gen_target cuda = {
+	.thread = "threadIdx.x",
+	.block = "blockIdx.x",
+	.comment = "// ",
+	.comment_end = "",
+	.leave = "return",
+	.stmt = print_stmt,
+};
 
 /* A compiler may move reads of `const __restrict__` memory before anything, a wait included. That is right for what was there
  * before the first kernel, and for nothing else. `chained`: the program of a kernel that waits for the one before it, or null. */
@@ -357,7 +268,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k, const struc
 	}
 	if (chained)
 		str_add(out, "\tnext_kernel_may_start();\n\twait_for_last_kernel();\n");
-	print_block(&g, &k->body);
+	gen_block(&g, &k->body);
 	str_add(out, "}\n");
 }
 

@@ -191,7 +191,7 @@ static bool coarse_division(const struct gen_text *g, expr e)
 /* The product of a sum that is added to it without a rounding between; null: none. */
 static expr fused_product(const struct gen_text *g, expr e)
 {
-	if (e->op != IR_ADD || e->type != TYPE_F32 || (!g->coarse && e != g->total))
+	if (g->target->c || e->op != IR_ADD || e->type != TYPE_F32 || (!g->coarse && e != g->total))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
 		if (e->arg[i]->op == IR_MUL && !gen_let(g, e->arg[i]))

@@ -4,10 +4,16 @@
 
 #include "gen/gen.h"
 
+struct gen_text;
+
 /* A language that kernels are printed in: what differs between CUDA C++ and C. */
 struct gen_target {
-	bool c;                                  /* plain C: functions carry their types in their names */
-	const char *thread, *block;              /* the built-in variables */
+	bool c;                           /* plain C: functions carry their types in their names */
+	const char *thread, *block;       /* the built-in variables */
+	const char *comment, *comment_end;
+	const char *leave;                /* what ends a thread */
+	/* A statement that stmt.c does not know; its expressions' variables are declared. */
+	void (*stmt)(struct gen_text *g, const struct ir_stmt *s);
 };
 
 enum { GEN_MAX_DEPTH = 24 };
@@ -67,6 +73,11 @@ int gen_value_depth(const struct gen_text *g, expr e);
 void gen_lets(struct gen_text *g, expr e, expr also);
 void gen_lets_end(struct gen_text *g);
 const char *gen_let(const struct gen_text *g, expr e); /* the variable that holds e, or null */
+
+/* ---- Statements (stmt.c). */
+void gen_block(struct gen_text *g, const struct ir_block *b);
+void gen_begin(struct gen_text *g, const char *text); /* a line */
+void gen_assign(struct gen_text *g, const char *name, expr at, expr value); /* name[at] = value; at may be null */
 
 /* ---- Kernels as a whole. */
 /* Whether all that a CUDA kernel stores are floats of 16 bits, with nothing on the way that jumps (comparisons, roundings to
