@@ -453,6 +453,24 @@ TPAT_FN float rough_reciprocal(float x)
 #endif
 }
 
+/* Of f16, rounded once. */
+#if TPAT_ARCH
+#define TPAT_HALF(name, instruction, operator)                                                           \
+	TPAT_FN f16 name(f16 a, f16 b)                                                                   \
+	{                                                                                                \
+		f16 y;                                                                                   \
+		asm(instruction " %0, %1, %2;" : "=h"(y.bits) : "h"(a.bits), "h"(b.bits));               \
+		return y;                                                                                \
+	}
+#else
+#define TPAT_HALF(name, instruction, operator)                                                           \
+	TPAT_FN f16 name(f16 a, f16 b) { return round_f16(to_f32(a) operator to_f32(b)); }
+#endif
+TPAT_HALF(half_add, "add.rn.f16", +)
+TPAT_HALF(half_sub, "sub.rn.f16", -)
+TPAT_HALF(half_mul, "mul.rn.f16", *)
+#undef TPAT_HALF
+
 /* For results that are rounded to 16 bits: within some millionths. exp; a / b for many a by one b, of which what depends on b
  * alone is computed once, for b of at least 2^-126; a / b. */
 TPAT_FN float coarse_exp(float x) { return rough_exp2(x * 1.44269504f); }

@@ -84,6 +84,10 @@ void gen_assign(struct gen_text *g, const char *name, expr at, expr value); /* n
  * integers): then results within some millionths are rounded to the same, but for those next to the middle between two. So exp
  * and divisions are the GPU's own, and products are added without a rounding between. */
 bool gen_coarse(const struct ir_kernel *k);
+/* Two f16 added or multiplied in f32 and rounded to f16 are what the GPU's own f16 instructions give: a product is exact in f32,
+ * and 24 bits are enough for a sum to be rounded twice as it is once. Source: Figueroa, When is Double Rounding Innocuous? (1995).
+ * The function's name for the cast e, and what it is called with; or null. */
+const char *gen_half(const struct gen_text *g, expr e, expr operand[2]);
 /* A kernel's comment: what it computes and the schedule. */
 void gen_about(struct gen_text *g);
 

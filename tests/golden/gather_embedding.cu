@@ -24,7 +24,7 @@ void Embedding_y_x8(const f16 *__restrict__ table, const i64 *__restrict__ ids, 
 	f16 y_v[8];
 	#pragma unroll
 	for (int v = 0; v < 8; v++) {
-		y_v[v] = to_f16(to_f32(table_v[v]) + to_f32(positions_v[v]));
+		y_v[v] = half_add(table_v[v], positions_v[v]);
 	}
 	store(y + element, y_v);
 }
@@ -49,7 +49,7 @@ void Embedding_y_x8_64(const f16 *__restrict__ table, const i64 *__restrict__ id
 	f16 y_v[8];
 	#pragma unroll
 	for (i64 v = 0; v < 8; v++) {
-		y_v[v] = to_f16(to_f32(table_v[v]) + to_f32(positions_v[v]));
+		y_v[v] = half_add(table_v[v], positions_v[v]);
 	}
 	store(y + element, y_v);
 }

@@ -23,7 +23,7 @@ void Heads_q_x8(const f16 *__restrict__ x, const f16 *__restrict__ bias, f16 *__
 	f16 q_v[8];
 	#pragma unroll
 	for (int v = 0; v < 8; v++) {
-		q_v[v] = to_f16(to_f32(x_v[v]) + to_f32(bias_v[v]));
+		q_v[v] = half_add(x_v[v], bias_v[v]);
 	}
 	store(q + element, q_v);
 }
@@ -47,7 +47,7 @@ void Heads_q_x8_64(const f16 *__restrict__ x, const f16 *__restrict__ bias, f16 
 	f16 q_v[8];
 	#pragma unroll
 	for (i64 v = 0; v < 8; v++) {
-		q_v[v] = to_f16(to_f32(x_v[v]) + to_f32(bias_v[v]));
+		q_v[v] = half_add(x_v[v], bias_v[v]);
 	}
 	store(q + element, q_v);
 }
