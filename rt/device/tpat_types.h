@@ -289,6 +289,25 @@ template <class T> TPAT_FN u32 to_u32(T x) { return to_integer<u32>(x); }
 template <class T> TPAT_FN i64 to_i64(T x) { return to_integer<i64>(x); }
 template <class T> TPAT_FN u64 to_u64(T x) { return to_integer<u64>(x); }
 
+/* The nearest integer, halves to even, or the end of the type's range; NaN gives 0. */
+#if TPAT_ARCH
+#define TPAT_ROUND_TO(T, instruction)                                                                    \
+	TPAT_FN T round_to_##T(float x)                                                                  \
+	{                                                                                                \
+		int y;                                                                                   \
+		asm(instruction " %0, %1;" : "=r"(y) : "f"(x));                                          \
+		return (T)y;                                                                             \
+	}
+#else
+#define TPAT_ROUND_TO(T, instruction)                                                                    \
+	TPAT_FN T round_to_##T(float x) { return to_integer<T>(rintf(x)); }
+#endif
+TPAT_ROUND_TO(i8, "cvt.rni.sat.s8.f32")
+TPAT_ROUND_TO(u8, "cvt.rni.sat.u8.f32")
+TPAT_ROUND_TO(i16, "cvt.rni.sat.s16.f32")
+TPAT_ROUND_TO(u16, "cvt.rni.sat.u16.f32")
+#undef TPAT_ROUND_TO
+
 /* LOW and HIGH: the ends of an integer type that C does not have. */
 template <int LOW, int HIGH> TPAT_FN int to_narrow(double x) { return x != x ? 0 : x <= LOW ? LOW : x >= HIGH ? HIGH : (int)x; }
 template <int LOW, int HIGH> TPAT_FN int to_narrow(float x) { return x != x ? 0 : x <= LOW ? LOW : x >= HIGH ? HIGH : (int)x; }

@@ -1,15 +1,96 @@
 /* Whether a kernel's f32 arithmetic may be accurate to a little more than its results are: see gen_coarse in text.h. */
 #include "gen/text.h"
 
+#include <string.h>
+
 struct look {
-	bool fine;
+	bool fine, more; /* more: another variable was found to be loose */
 	int stores;
+	struct map loose; /* variables and arrays that coarse arithmetic makes */
+	struct map known; /* by node: whether it does */
 };
 
 static bool is_16_bits(enum type t)
 {
 	return t == TYPE_F16 || t == TYPE_BF16;
 }
+
+/* ---- What coarse arithmetic makes a little different. A value that is rounded to 16 bits is as if it had been stored. */
+
+/* Of "x_v[step][item]": x_v. */
+static const char *variable(const struct look *l, const char *text)
+{
+	return arena_printf(l->loose.arena, "%.*s", (int)strcspn(text, "["), text);
+}
+
+static bool is_loose(struct look *l, expr e);
+
+static bool any_loose(struct look *l, expr e)
+{
+	for (int i = 0; i < e->n; i++)
+		if (is_loose(l, e->arg[i]))
+			return true;
+	return false;
+}
+
+static bool find_loose(struct look *l, expr e)
+{
+	if (e->op == IR_CAST && is_16_bits(e->type))
+		return false;
+	if (e->op == IR_VAR)
+		return map_get(&l->loose, variable(l, e->name)) != NULL;
+	bool sum = e->op == IR_ADD && (e->arg[0]->op == IR_MUL || e->arg[1]->op == IR_MUL);
+	bool own = e->type == TYPE_F32 && (sum || e->op == IR_DIV || e->op == IR_EXP);
+	return own || any_loose(l, e);
+}
+
+static bool is_loose(struct look *l, expr e)
+{
+	static const char no, yes;
+	const char *have = map_get_u64(&l->known, e->id);
+	if (!have) {
+		have = find_loose(l, e) ? &yes : &no;
+		map_put_u64(&l->known, e->id, (void *)have);
+	}
+	return have == &yes;
+}
+
+/* A product that is added to a total is never rounded between. */
+static bool sets_loose(struct look *l, const struct ir_stmt *s)
+{
+	expr e = s->value;
+	if (!gen_adds_to_itself(s))
+		return is_loose(l, e);
+	for (int i = 0; i < 2; i++)
+		if (e->arg[i]->op == IR_MUL ? any_loose(l, e->arg[i]) : is_loose(l, e->arg[i]))
+			return true;
+	return false;
+}
+
+static void mark(struct look *l, const char *text)
+{
+	const char *name = variable(l, text);
+	if (map_get(&l->loose, name))
+		return;
+	map_put(&l->loose, name, l);
+	l->more = true;
+}
+
+static void mark_loose(struct look *l, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		bool sets = s->kind == IR_DECLARE || s->kind == IR_ASSIGN || s->kind == IR_SET;
+		if (sets && sets_loose(l, s))
+			mark(l, s->name);
+		if (s->name2 && map_get(&l->loose, variable(l, s->name))) /* what is made of all lanes' */
+			mark(l, s->name2);
+		if (s->body)
+			mark_loose(l, s->body);
+	}
+}
+
+/* ---- Jumps. */
 
 static bool constant_power(expr e)
 {
@@ -21,7 +102,7 @@ static bool constant_power(expr e)
 static void find_jump(void *user, expr e)
 {
 	struct look *l = user;
-	bool of_float = e->n && type_is_float(e->arg[e->n - 1]->type);
+	bool loose = e->n && type_is_float(e->arg[e->n - 1]->type) && any_loose(l, e);
 	switch (e->op) {
 	case IR_EQ:
 	case IR_LT:
@@ -34,10 +115,10 @@ static void find_jump(void *user, expr e)
 	case IR_MOD:
 	case IR_FLOORDIV:
 	case IR_TAN:
-	case IR_BITCAST: l->fine &= !of_float; break;
+	case IR_BITCAST: l->fine &= !loose; break;
 	case IR_CAST:
-	case IR_CAST_SAT: l->fine &= !of_float || e->type == TYPE_F32 || is_16_bits(e->type); break;
-	case IR_POW: l->fine &= !type_is_float(e->type) || constant_power(e); break;
+	case IR_CAST_SAT: l->fine &= !loose || e->type == TYPE_F32 || is_16_bits(e->type); break;
+	case IR_POW: l->fine &= !type_is_float(e->type) || constant_power(e) || !loose; break;
 	default: break;
 	}
 }
@@ -49,7 +130,7 @@ static void look_at(struct look *l, const struct ir_block *b)
 		switch (s->kind) {
 		case IR_STORE:
 		case IR_STORE_VECTOR:
-			l->fine &= is_16_bits(s->buf->type);
+			l->fine &= is_16_bits(s->buf->type) || !type_is_float(s->buf->type);
 			l->stores++;
 			break;
 		case IR_UPDATE:
@@ -67,7 +148,14 @@ static void look_at(struct look *l, const struct ir_block *b)
 
 bool gen_coarse(const struct ir_kernel *k)
 {
-	struct look l = { .fine = true };
+	struct arena *scratch = arena_new();
+	struct look l = { .fine = true, .more = true, .loose = map_new(scratch) };
+	while (l.more) { /* loops use what is set further down */
+		l.more = false;
+		l.known = map_new(scratch);
+		mark_loose(&l, &k->body);
+	}
 	look_at(&l, &k->body);
+	arena_free(scratch);
 	return l.fine && l.stores;
 }

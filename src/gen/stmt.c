@@ -23,8 +23,7 @@ void gen_assign(struct gen_text *g, const char *name, expr at, expr value)
 	str_add(g->out, ";\n");
 }
 
-/* name = name + ...: what a reduction accumulates. */
-static bool adds_to_itself(const struct ir_stmt *s)
+bool gen_adds_to_itself(const struct ir_stmt *s)
 {
 	size_t n = s->name ? strlen(s->name) : 0;
 	if ((s->kind != IR_ASSIGN && s->kind != IR_SET) || s->value->op != IR_ADD)
@@ -68,7 +67,7 @@ static void print_leave_if(struct gen_text *g, const struct ir_stmt *s, const ch
 
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
-	g->total = adds_to_itself(s) ? s->value : NULL;
+	g->total = gen_adds_to_itself(s) ? s->value : NULL;
 	/* What these hold is evaluated inside of them. */
 	if (s->kind != IR_LAMBDA && s->kind != IR_SORT_SERIAL && (s->value || s->at))
 		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);

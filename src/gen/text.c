@@ -99,9 +99,13 @@ static void print_cast(struct gen_text *g, expr e)
 	char name[64];
 	expr operand[2];
 	const char *half = gen_half(g, e, operand);
+	expr rounded = gen_rounded(g, e);
 	bool to_int = type_is_int(to) || to == TYPE_INDEX, from_int = type_is_int(from) || from == TYPE_INDEX;
 	if (half) {
 		call(g, half, 2, operand);
+	} else if (rounded) {
+		snprintf(name, sizeof name, "round_to_%s", type_name(to));
+		call(g, name, 1, &rounded);
 	} else if (strcmp(gen_type(g, to), gen_type(g, from)) == 0) {
 		print(g, e->arg[0], PREC_UNARY); /* an i64 as a 64-bit position */
 	} else if (to == TYPE_INDEX && gen_index32(g) && (from == TYPE_I64 || from == TYPE_U64 || from == TYPE_U32)) {

@@ -74,20 +74,26 @@ void gen_lets(struct gen_text *g, expr e, expr also);
 void gen_lets_end(struct gen_text *g);
 const char *gen_let(const struct gen_text *g, expr e); /* the variable that holds e, or null */
 
-/* ---- Statements (stmt.c). */
-void gen_block(struct gen_text *g, const struct ir_block *b);
-void gen_begin(struct gen_text *g, const char *text); /* a line */
-void gen_assign(struct gen_text *g, const char *name, expr at, expr value); /* name[at] = value; at may be null */
-
-/* ---- Kernels as a whole. */
-/* Whether all that a CUDA kernel stores are floats of 16 bits, with nothing on the way that jumps (comparisons, roundings to
- * integers): then results within some millionths are rounded to the same, but for those next to the middle between two. So exp
- * and divisions are the GPU's own, and products are added without a rounding between. */
-bool gen_coarse(const struct ir_kernel *k);
+/* ---- Instructions of narrow types (narrow.c). */
 /* Two f16 added or multiplied in f32 and rounded to f16 are what the GPU's own f16 instructions give: a product is exact in f32,
  * and 24 bits are enough for a sum to be rounded twice as it is once. Source: Figueroa, When is Double Rounding Innocuous? (1995).
  * The function's name for the cast e, and what it is called with; or null. */
 const char *gen_half(const struct gen_text *g, expr e, expr operand[2]);
+/* What the cast e of an f32 to 8 or 16 bits rounds to the nearest integer, halves to even, and holds in the type's range, as a
+ * quantisation does: one instruction; or null. */
+expr gen_rounded(const struct gen_text *g, expr e);
+
+/* ---- Statements (stmt.c). */
+void gen_block(struct gen_text *g, const struct ir_block *b);
+void gen_begin(struct gen_text *g, const char *text); /* a line */
+void gen_assign(struct gen_text *g, const char *name, expr at, expr value); /* name[at] = value; at may be null */
+bool gen_adds_to_itself(const struct ir_stmt *s); /* name = name + ...: what a reduction accumulates */
+
+/* ---- Kernels as a whole. */
+/* Whether all floats that a CUDA kernel stores are of 16 bits, and nothing on the way jumps (comparisons, roundings to integers)
+ * by what was not rounded to 16 bits before: then results within some millionths are rounded to the same, but for those next to
+ * the middle between two. So exp and divisions are the GPU's own, and products are added without a rounding between. */
+bool gen_coarse(const struct ir_kernel *k);
 /* A kernel's comment: what it computes and the schedule. */
 void gen_about(struct gen_text *g);
 

@@ -4,6 +4,8 @@
  * Source: ONNX, the operators of these names. BatchNormalization is in batch_norm.c. */
 #include "ops/reduction.h"
 
+#include <math.h>
+
 /* The square root of (mean of squares + epsilon), with the shape of r's result. */
 static struct value deviation(struct lower *l, const struct reduction *r, struct value variance, double epsilon)
 {
@@ -158,7 +160,7 @@ static int lp_norm_lower(struct lower *l)
 	int64_t p = lower_int(l, "p");
 	struct reduction r;
 	int axis;
-	expr e;
+	expr e, total;
 
 	if (p != 1 && p != 2)
 		return lower_fail(l, ERR_MODEL, "p is %lld; it must be 1 or 2.", (long long)p);
@@ -166,12 +168,11 @@ static int lp_norm_lower(struct lower *l)
 	reduced[axis] = true;
 	r = reduce_space(l, x, reduced, true);
 	e = wide(load(x, r.index));
-	norm = p == 1 ? lower_reduce(l, "norm", e->type, &r.s, r.rank, IR_SUM, unary(IR_ABS, e), NULL)
-	              : lower_reduce(l, "norm", e->type, &r.s, r.rank, IR_SUM, mul(e, e),
-	                             unary(IR_SQRT, acc(l, e->type)));
-	e = at(norm, &s);
-	e = select_(eq(e, with(e, 0)), with(e, 0), divide(wide(at(x, &s)), e));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, e));
+	total = p == 1 ? acc(l, e->type) : unary(IR_SQRT, acc(l, e->type));
+	/* What is divided by infinity is zero: so the rows choose, and not each element. */
+	total = select_(eq(total, with(total, 0)), with(total, INFINITY), total);
+	norm = lower_reduce(l, "norm", e->type, &r.s, r.rank, IR_SUM, p == 1 ? unary(IR_ABS, e) : mul(e, e), total);
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, divide(wide(at(x, &s)), at(norm, &s))));
 	return 0;
 }
 

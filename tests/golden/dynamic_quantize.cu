@@ -67,7 +67,7 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = to_u8(nan_min(nan_max(rintf(quotient(x_v[step][item], this_y_scale)) + (float)this_y_zero, 0.0f), 255.0f));
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + (float)this_y_zero);
 			}
 			store(y + at + row * K * N, y_v);
 		}
@@ -121,7 +121,7 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 		u8 y_v[1];
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
-			y_v[item] = to_u8(nan_min(nan_max(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero, 0.0f), 255.0f));
+			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero);
 		}
 		store(y + at + row * K * N, y_v);
 	}
@@ -171,7 +171,7 @@ void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict_
 		u8 y_v[1];
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
-			y_v[item] = to_u8(nan_min(nan_max(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero, 0.0f), 255.0f));
+			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero);
 		}
 		store(y + at + row * K * N, y_v);
 	}

@@ -327,6 +327,13 @@ static const struct schedule_case schedule_cases[] = {
 		       "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * "
 		       "c[k] + f32(j))\n",
 	  { "N=3 A=5", "N=1 A=1", "N=0 A=2", "N=2 A=64" } },
+	{ "rows_quantised", "(x: f16[N,K], z: u8[1]) -> (q: i8[N,K], q1: u8[N,K], q2: i16[N,K], y: f16[N,K])\n" /* f16 on the way */
+	  "  b: f32[N,1] = sum (i, j | r<K) f32(x[i, r]) * f32(x[i, r]) then select(sqrt(it) == 0.0, inf, sqrt(it))\n"
+	  "  q: i8[N,K] = map (i, j) i8(min(max(rint(f32(f16(f32(f16(f32(x[i, j]) / b[i, 0])) * 16.0))) + 0.0, -128.0), 127.0))\n"
+	  "  q1: u8[N,K] = map (i, j) u8(min(max(rint(f32(x[i, j]) * 40.0) + f32(z[0]), 0.0), 255.0))\n"
+	  "  q2: i16[N,K] = map (i, j) i16(min(max(rint(f32(x[i, j]) * 30000.0), -32768.0), 32767.0))\n"
+	  "  y: f16[N,K] = map (i, j) f16(select(f32(x[i, j]) < 0.5, f32(f16(f32(x[i, j]) - 0.5)), f32(x[i, j]) / b[i, 0]))\n",
+	  { "N=3 K=96", "N=2 K=1000", "N=1 K=1" } },
 	{ "rows_softmax_halves", "(x: f16[N,K], a: f16[K]) -> (y: f16[N,K], o: f16[N,K])\n"
 	  "  b: f32[N,1] = max (i, j | r<K) f32(x[i, r])\n"
 	  "  c: f32[N,1] = sum (i, j | r<K) exp(f32(x[i, r]) - b[i, 0])\n"
