@@ -26,16 +26,6 @@ static void count_uses(struct share *s, expr e)
 	vec_push(s->scratch, &s->order, e);
 }
 
-static void mark_sure(struct share *s, expr e)
-{
-	if (s->sure[e->id])
-		return;
-	s->sure[e->id] = true;
-	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
-	for (int i = 0; i < (lazy ? 1 : e->n); i++)
-		mark_sure(s, e->arg[i]);
-}
-
 /* What only some branches evaluate is computed in front of all when it is index arithmetic, or long: texts must not
  * grow with every use. */
 static bool in_front(const struct share *s, expr e)
@@ -66,10 +56,10 @@ void gen_lets(struct gen_text *g, expr e, expr also)
 	g->let = NEWN(g->out->arena, const char *, n);
 	g->let_n = n;
 	count_uses(&s, e);
-	mark_sure(&s, e);
+	ir_mark_unconditional(e, s.sure);
 	if (also) {
 		count_uses(&s, also);
-		mark_sure(&s, also);
+		ir_mark_unconditional(also, s.sure);
 	}
 	for (int i = 0; i < s.order.n; i++) {
 		expr x = s.order.at[i];

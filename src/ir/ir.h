@@ -121,6 +121,10 @@ expr ir_integer_of(expr e, ir_known_fn known, void *user);
 
 /* Calls fn once for every node reachable from e, operands first. */
 void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
+/* The same, users first, for the nodes that are evaluated whenever e is: not behind a select, and, or, unless both branches
+ * of a select evaluate it. mark: sets sure[id], of e->id + 1, for them. */
+void ir_mark_unconditional(expr e, bool *sure);
+void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 bool ir_uses(expr e, enum ir_op op);
 int ir_cost(expr e); /* operations in the DAG; transcendental functions count 8, loads 2 */
 

@@ -25,6 +25,7 @@ struct readers {
 	const struct ir_buffer *buf;
 	int stages, sites; /* reading stages; distinct loads in them, summed over stages */
 	bool wider;        /* some reader's space has more points than the buffer has elements */
+	bool piece;        /* so it is, but such readers choose it where it belongs: a concatenation's input, what is padded */
 	bool copied;       /* some loop copies it as it is: the next value of a state, or what is collected */
 	int in_stage;
 };
@@ -40,6 +41,16 @@ static void count_slot(void *user, expr *slot, const char *role)
 {
 	(void)role;
 	ir_walk(*slot, count_site, user);
+}
+
+/* Whether all reads of the buffer stand behind conditions of the map's. */
+static bool reads_conditionally(const struct ir_stage *s, const struct ir_buffer *b)
+{
+	struct readers sure = { .buf = b };
+	if (s->kind != IR_MAP)
+		return false;
+	ir_walk_unconditional(s->value, count_site, &sure);
+	return !sure.in_stage;
 }
 
 static expr space_count(struct ir_program *p, const struct ir_stage *s)
@@ -84,7 +95,11 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		r.sites += r.in_stage;
 		r.wider |= s->kind == IR_LOOP; /* it reads in every turn */
 		/* own >= readers' space, provably */
-		r.wider |= s->kind != IR_LOOP && !ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s)));
+		if (s->kind == IR_LOOP || ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s))))
+			continue;
+		bool chosen = reads_conditionally(s, b);
+		r.piece |= chosen;
+		r.wider |= !chosen;
 	}
 	if (!loop)
 		return r;
@@ -181,7 +196,7 @@ static bool worth_inlining(const struct ir_stage *s, const struct readers *reade
 		return false;
 	if (cost <= CHEAP)
 		return true;
-	if (r.wider)
+	if (r.wider || (r.piece && cost > MODERATE))
 		return false;
 	return (r.sites == 1 || (r.sites <= FEW_SITES && cost <= MODERATE));
 }

@@ -28,6 +28,82 @@ void ir_walk(expr e, void (*fn)(void *user, expr e), void *user)
 	arena_free(scratch);
 }
 
+/* Of each select met: what both of its branches evaluate. */
+struct sure {
+	struct arena *scratch;
+	struct both {
+		VEC(expr);
+	} **both;
+};
+
+static void mark_sure(struct sure *s, expr e, bool *sure);
+
+static void note_node(void *user, expr e)
+{
+	expr *node = user;
+	node[e->id] = e;
+}
+
+static const struct both *both_branches(struct sure *s, expr select)
+{
+	struct both **known = &s->both[select->id];
+	if (*known)
+		return *known;
+	*known = NEW(s->scratch, struct both);
+	bool *one = NEWN(s->scratch, bool, select->id + 1), *other = NEWN(s->scratch, bool, select->id + 1);
+	expr *node = NEWN(s->scratch, expr, select->id + 1);
+	struct walk w = { note_node, node, NEWN(s->scratch, unsigned char, select->id + 1) };
+	walk(&w, select);
+	mark_sure(s, select->arg[1], one);
+	mark_sure(s, select->arg[2], other);
+	for (uint32_t i = 0; i < select->id; i++)
+		if (one[i] && other[i])
+			vec_push(s->scratch, *known, node[i]);
+	return *known;
+}
+
+static void mark_sure(struct sure *s, expr e, bool *sure)
+{
+	if (sure[e->id])
+		return;
+	sure[e->id] = true;
+	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
+	for (int i = 0; i < (lazy ? 1 : e->n); i++)
+		mark_sure(s, e->arg[i], sure);
+	if (e->op == IR_SELECT)
+		vec_each (x, both_branches(s, e))
+			sure[(*x)->id] = true;
+}
+
+void ir_mark_unconditional(expr e, bool *sure)
+{
+	struct arena *scratch = arena_new();
+	struct sure s = { scratch, NEWN(scratch, struct both *, e->id + 1) };
+	mark_sure(&s, e, sure);
+	arena_free(scratch);
+}
+
+static void walk_users_first(struct walk *w, const bool *sure, expr e)
+{
+	if (w->seen[e->id])
+		return;
+	w->seen[e->id] = 1;
+	if (sure[e->id])
+		w->fn(w->user, e);
+	for (int i = 0; i < e->n; i++)
+		walk_users_first(w, sure, e->arg[i]);
+}
+
+void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user)
+{
+	struct arena *scratch = arena_new();
+	bool *sure = NEWN(scratch, bool, e->id + 1);
+	struct walk w = { fn, user, NEWN(scratch, unsigned char, e->id + 1) };
+	ir_mark_unconditional(e, sure);
+	walk_users_first(&w, sure, e);
+	arena_free(scratch);
+}
+
 struct find {
 	enum ir_op op;
 	bool found;

@@ -304,33 +304,6 @@ double about_bytes_read(struct ir_program *p, expr e, const struct sched_target 
 	return r.bytes;
 }
 
-/* ---- What is surely evaluated. */
-
-struct sure {
-	void (*fn)(void *user, expr e);
-	void *user;
-	bool *seen;
-};
-
-static void walk_sure(struct sure *s, expr e)
-{
-	if (s->seen[e->id])
-		return;
-	s->seen[e->id] = true;
-	s->fn(s->user, e);
-	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
-	for (int i = 0; i < (lazy ? 1 : e->n); i++)
-		walk_sure(s, e->arg[i]);
-}
-
-void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user)
-{
-	struct arena *scratch = arena_new();
-	struct sure s = { fn, user, NEWN(scratch, bool, e->id + 1) };
-	walk_sure(&s, e);
-	arena_free(scratch);
-}
-
 /* ---- Kernels. */
 
 struct ir_step *step_new(struct ir_plan *plan)

@@ -139,9 +139,6 @@ expr out_position(struct ir_program *p, const struct ir_stage *s); /* of an elem
 /* Whether the result of made[which] must be stored by the kernel that makes all `n` stages: somebody else reads it. */
 bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *made, int n, int which);
 
-/* Nodes that are evaluated whenever e is: not behind a select, and, or. Calls fn for each. */
-void walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
-
 extern const struct sched_rule sched_attention_wide, sched_attention_mma, sched_attention;
 extern const struct sched_rule sched_contract_wide, sched_contract, sched_rows;
 extern const struct sched_rule sched_map, sched_flat, sched_planes, sched_march, sched_slab, sched_tile;

@@ -225,7 +225,7 @@ static bool add_stage(struct rows *r, struct rows_stage *st)
 	if (st->post)
 		ir_walk(st->post, check_load, &c);
 	if (c.fine && st->kind != ROWS_VALUE) {
-		walk_unconditional(st->value, find_cached, &c);
+		ir_walk_unconditional(st->value, find_cached, &c);
 		ir_walk(st->value, find_whole, &c);
 	}
 	if (!c.fine) {

@@ -51,7 +51,7 @@ static bool find_vectors(struct vectors *f, struct ir_program *p, const struct i
 	if (ir_combine_is_arg(s->combine) || !ir_const_int(s->out->dim[f->inner], &extent) || extent % width ||
 	    type_info(s->out->type)->bits * width > WIDEST * 8 || type_is_packed(s->out->type))
 		return false;
-	walk_unconditional(s->value, find_vector, f);
+	ir_walk_unconditional(s->value, find_vector, f);
 	return f->fine && f->n > 0;
 }
 

@@ -101,7 +101,7 @@ static expr from_vector(void *user, expr e, expr flat)
 static void load_vectors(struct flat *f, struct ir_block *b, expr element)
 {
 	struct ir_program *p = f->p;
-	walk_unconditional(f->s->value, find_vector, f);
+	ir_walk_unconditional(f->s->value, find_vector, f);
 	f->name = NEWN(p->arena, const char *, f->found.n + 1);
 	for (int i = 0; i < f->found.n; i++) {
 		expr e = f->found.at[i], apart = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), f->own);

@@ -45,7 +45,7 @@ static void find_vector(void *user, expr e)
 static struct find find_vectors(struct ir_program *p, const struct ir_stage *s, int width)
 {
 	struct find f = { .p = p, .s = s, .width = width };
-	walk_unconditional(s->value, find_vector, &f);
+	ir_walk_unconditional(s->value, find_vector, &f);
 	return f;
 }
 

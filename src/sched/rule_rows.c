@@ -305,7 +305,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 	k->along.n = k->along_name.n = 0;
 	if (k->serial)
 		return b;
-	walk_unconditional(k->st->value, find_along, &f);
+	ir_walk_unconditional(k->st->value, find_along, &f);
 	for (int i = 0; i < k->along.n; i++) {
 		expr e = k->along.at[i];
 		bool again = false; /* a second vector of the same buffer gets a number */

@@ -71,13 +71,59 @@ static void find_divided(void *user, expr e)
 		d->found |= e->arg[i] == d->axis;
 }
 
+static void name_axes(struct turned *t)
+{
+	for (int k = 0; k < t->rank; k++)
+		t->axis[k] = ir_axis(t->p->pool, k, t->dim[k]);
+}
+
+/* The largest number below `below` at which the expressions cut an axis in digits: j / 6400, j / 80 % 80, j % 80. */
+struct cut {
+	expr axis;
+	int64_t below, at;
+};
+
+static void find_cut(void *user, expr e)
+{
+	struct cut *c = user;
+	int64_t by, inner = 1;
+	if ((e->op != IR_FLOORDIV && e->op != IR_MOD) || !ir_const_int(e->arg[1], &by))
+		return;
+	expr of = e->arg[0];
+	if (e->op == IR_MOD && of->op == IR_FLOORDIV && ir_const_int(of->arg[1], &inner))
+		of = of->arg[0];
+	if (of == c->axis && by * inner < c->below && by * inner > c->at)
+		c->at = by * inner;
+}
+
+/* An axis that a reshaping made of several becomes those again: k, and the rest as a new axis behind it. */
+static void split_axis(struct turned *t, int k)
+{
+	int64_t extent;
+	if (t->rank == IR_MAX_RANK || !ir_const_int(t->dim[k], &extent))
+		return;
+	struct cut c = { t->axis[k], extent, 1 };
+	ir_walk(t->value, find_cut, &c);
+	if (c.at == 1 || extent % c.at)
+		return;
+	memmove(&t->dim[k + 1], &t->dim[k], sizeof t->dim[0] * (size_t)(t->rank++ - k));
+	t->dim[k] = ir_index(t->p->pool, extent / c.at);
+	t->dim[k + 1] = ir_index(t->p->pool, c.at);
+	name_axes(t);
+	expr old[IR_MAX_RANK];
+	memcpy(old, t->axis, sizeof old[0] * (size_t)(k + 1));
+	memcpy(old + k + 1, t->axis + k + 2, sizeof old[0] * (size_t)(t->rank - k - 2));
+	old[k] = ir_binary(IR_ADD, ir_binary(IR_MUL, t->axis[k], t->dim[k + 1]), t->axis[k + 1]);
+	t->value = to_kernel(t->p, t->value, &(struct axes){ .value = old });
+}
+
 /* Loads are made flat first: what counts is where elements lie, not how the buffer that is read has its axes. */
 static void merge_axes(struct turned *t)
 {
-	struct axes same = { .value = t->axis };
+	name_axes(t);
+	t->value = to_kernel(t->p, t->value, &(struct axes){ .value = t->axis });
 	for (int k = 0; k < t->rank; k++)
-		t->axis[k] = ir_axis(t->p->pool, k, t->dim[k]);
-	t->value = to_kernel(t->p, t->value, &same);
+		split_axis(t, k);
 	for (int k = t->rank - 2; k >= 0; k--) {
 		struct merge m = { k, ir_binary(IR_MUL, t->dim[k], t->dim[k + 1]), t->dim[k + 1] };
 		struct divided d = { ir_axis(t->p->pool, k, m.together), false };
@@ -90,8 +136,7 @@ static void merge_axes(struct turned *t)
 		memmove(&t->dim[k + 1], &t->dim[k + 2], sizeof t->dim[0] * (size_t)(t->rank - k - 2));
 		t->rank--;
 	}
-	for (int k = 0; k < t->rank; k++)
-		t->axis[k] = ir_axis(t->p->pool, k, t->dim[k]);
+	name_axes(t);
 }
 
 /* ---- Loads. */
@@ -130,7 +175,7 @@ static bool find(struct turned *t, struct ir_program *p, const struct ir_stage *
 			t->a = k;
 	if (t->a < 0)
 		return false;
-	walk_unconditional(t->value, find_turned, t);
+	ir_walk_unconditional(t->value, find_turned, t);
 	return t->loads > 0;
 }
 

@@ -61,7 +61,7 @@ void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_bl
 	v->own = emit_declare(p, b, "own", own, NULL);
 	if (v->width == 1)
 		return;
-	walk_unconditional(r->s->value, find_vector, v);
+	ir_walk_unconditional(r->s->value, find_vector, v);
 	for (int i = 0; i < v->found.n; i++) {
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)

@@ -209,7 +209,7 @@ int sort_width(struct ir_program *p, const struct ir_stage *s)
 		struct row_vectors v = { .p = p, .s = s, .width = width };
 		if (ir_const_int(s->space[0], &n) && n % width)
 			continue;
-		walk_unconditional(key, find_vector, &v);
+		ir_walk_unconditional(key, find_vector, &v);
 		if (v.found.n)
 			break;
 	}
@@ -227,7 +227,7 @@ static void emit_neighbours(struct ir_program *p, struct ir_block *b, const stru
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
 	emit_parameter(p, keys, key ? sort_key_type(s) : row->key->type, found, NULL);
 	if (width > 1) {
-		walk_unconditional(row->key, find_vector, &v);
+		ir_walk_unconditional(row->key, find_vector, &v);
 		expr same = own_position(p, s, own);
 		row->axis[s->out->rank] = r;
 		struct axes start = { .value = row->axis, .same = same, .same_as = position(row, row->n, r) };

@@ -61,7 +61,8 @@ void lstm_h(const float *__restrict__ inputs, const f16 *__restrict__ weights, c
 		// next_c, next_h, half_h, collected in y
 		if (thread < 128) {
 			const int element = thread;
-			const float next_c_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 256])) * c_shared[element] + 1.0f / (1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : c_shared[element];
+			const float tmp0 = c_shared[element];
+			const float next_c_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 256])) * tmp0 + 1.0f / (1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
 			c_shared[element] = next_c_here;
 			const float next_h_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
@@ -123,7 +124,8 @@ void lstm_h_64(const float *__restrict__ inputs, const f16 *__restrict__ weights
 		// next_c, next_h, half_h, collected in y
 		if (thread < 128) {
 			const i64 element = thread;
-			const float next_c_here = turn < (i64)lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 256])) * c_shared[element] + 1.0f / (1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : c_shared[element];
+			const float tmp0 = c_shared[element];
+			const float next_c_here = turn < (i64)lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 256])) * tmp0 + 1.0f / (1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
 			c_shared[element] = next_c_here;
 			const float next_h_here = turn < (i64)lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;

@@ -310,6 +310,9 @@ static const struct schedule_case schedule_cases[] = {
 	{ "tile_bytes", "(x: u8[128,260]) -> (y: u8[260,128])\n  y: u8[260,128] = map (i, j) x[j, i]\n", { "" } },
 	{ "tile_apart", "(x: f16[3,38,12,10]) -> (y: f16[3,10,12,38])\n"
 			"  y: f16[3,10,12,38] = map (i, j, k, l) x[i, l, k, j]\n", { "" } },
+	{ "tile_reshaped", "(x: f16[2,3,5,6,40], a: f16[3]) -> (y: f16[2,720,5])\n" /* of 3 x 6 x 40 */
+			   "  y: f16[2,720,5] = map (i, j, k) let _0 = x[i, floordiv(j, 240), k, mod(floordiv(j, 40), 6), "
+			   "mod(j, 40)]; select(k < 2, f16(f32(_0) * f32(a[floordiv(j, 240)])), _0)\n", { "" } },
 	{ "columns_pairs", "(x: f16[3,82,24], c: f32[82], b: f16[24]) -> (y: f16[3,24])\n"
 			   "  y: f16[3,24] = sum (i, j | r<82) f32(x[i, r, j]) * c[r] then f16(it + f32(b[j]))\n", { "" } },
 	{ "columns_largest", "(x: f16[300,40], z: f32[300,40]) -> (y: f32[40])\n"

@@ -95,6 +95,14 @@ static void chosen(struct arena *a)
 		{ "(c: i32[N,K])\n"
 		  "  a: i32[K] = map (i) pow(pow(pow(q[i], q[i]), q[i]), q[i])\n"
 		  "  c: i32[N,K] = map (i, j) a[j] + x[i, j]\n", 2 },
+		/* pieces of a concatenation are made where they belong; not what all places read, in whichever branch */
+		{ "(c: i32[N,2 * K])\n"
+		  "  a: i32[N,K] = map (i, j) pow(x[i, j], q[j]) + i32(1)\n"
+		  "  b: i32[N,K] = map (i, j) pow(q[j], x[i, j]) - i32(1)\n"
+		  "  c: i32[N,2 * K] = map (i, j) select(j < K, a[i, j], b[i, j - K])\n", 1 },
+		{ "(c: i32[N,2 * K])\n"
+		  "  a: i32[N,K] = map (i, j) pow(x[i, j], q[j]) + i32(1)\n"
+		  "  c: i32[N,2 * K] = map (i, j) select(j < K, a[i, mod(j, K)], i32(2) * a[i, mod(j, K)])\n", 2 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *text = arena_printf(a, "%s%s", head, cases[i].text);
