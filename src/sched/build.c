@@ -187,6 +187,27 @@ expr to_kernel(struct ir_program *p, expr e, const struct axes *a)
 	return ir_copy(p->pool, e, kernel_leaf, &j);
 }
 
+static expr substitute_in(const struct substitution *s, expr e, expr *done)
+{
+	expr arg[IR_MAX_RANK];
+	for (int i = 0; i < s->n; i++)
+		if (s->what[i] == e)
+			return s->with[i];
+	if (e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || done[e->id])
+		return done[e->id] ? done[e->id] : e;
+	for (int i = 0; i < e->n; i++)
+		arg[i] = substitute_in(s, e->arg[i], done);
+	return done[e->id] = e->op == IR_LOAD ? ir_load(e->pool, e->buf, arg) : ir_rebuild(e, arg);
+}
+
+expr substitute(const struct substitution *s, expr e)
+{
+	struct arena *scratch = arena_new();
+	expr x = substitute_in(s, e, NEWN(scratch, expr, e->id + 1));
+	arena_free(scratch);
+	return x;
+}
+
 static void mark_axis(void *user, expr e)
 {
 	bool *used = user;

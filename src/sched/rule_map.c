@@ -15,40 +15,6 @@ static int inner_axis(const struct ir_buffer *b)
 	return -1;
 }
 
-/* ---- Which loads can be vectors: those that are surely made, run along the inner axis, and start at multiples. */
-
-static bool runs_along(struct ir_program *p, const struct ir_stage *s, expr e, int width)
-{
-	int inner = inner_axis(s->out);
-	return vector_along(p, e, inner, s->out->dim[inner], width);
-}
-
-struct find {
-	struct ir_program *p;
-	const struct ir_stage *s;
-	int width;
-	struct {
-		VEC(expr);
-	} found;
-};
-
-static void find_vector(void *user, expr e)
-{
-	struct find *f = user;
-	if (e->op != IR_LOAD)
-		return;
-	if (!runs_along(f->p, f->s, e, f->width))
-		return;
-	vec_push(f->p->arena, &f->found, e);
-}
-
-static struct find find_vectors(struct ir_program *p, const struct ir_stage *s, int width)
-{
-	struct find f = { .p = p, .s = s, .width = width };
-	ir_walk_unconditional(s->value, find_vector, &f);
-	return f;
-}
-
 /* ---- The rule. */
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -150,94 +116,38 @@ static void one_element(struct ir_plan *plan, struct ir_step *step, const struct
 	kernel_finish(plan, step, k, s);
 }
 
-struct lanes {
-	struct ir_program *p;
-	struct find *f;
-	const char **name; /* of each vector */
-	expr lane;
-};
-
-static expr vector_lane(void *user, expr e, expr flat)
-{
-	struct lanes *l = user;
-	(void)flat;
-	for (int i = 0; i < l->f->found.n; i++)
-		if (l->f->found.at[i] == e)
-			return ir_var(l->p->pool, e->type,
-			              arena_printf(l->p->arena, "%s[%s]", l->name[i], l->lane->name), NULL);
-	return NULL;
-}
-
 static void several_elements(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
                              const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	int width = c->param[0], inner = inner_axis(s->out), rank = s->out->rank;
-	struct find f = find_vectors(p, s, width);
+	struct vector_loads l;
+	vector_loads_find(&l, p, s->value, inner, s->out->dim[inner], width);
 	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", width), c);
-	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK];
+	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false };
 	expr element = declare_element(p, k, count, THREADS, width), same = own_position(p, s, own);
-	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
-	struct lanes l = { p, &f, NEWN(p->arena, const char *, f.found.n + 1), lane };
-	struct axes a = {
-		.value = own, .same = same, .same_as = ir_binary(IR_ADD, element, lane), .load = vector_lane, .user = &l
-	};
-	for (int i = 0; i < f.found.n; i++) {
-		expr e = f.found.at[i];
-		bool again = false; /* a second vector of the same buffer gets a number */
-		for (int j = 0; j < i; j++)
-			again |= f.found.at[j]->buf == e->buf;
-		l.name[i] = again ? arena_printf(p->arena, "%s_v%d", e->buf->name, i + 1)
-		                  : arena_printf(p->arena, "%s_v", e->buf->name);
-	}
+	l.lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
+	struct axes a = { .value = own, .same = same, .same_as = ir_binary(IR_ADD, element, l.lane), .load = vector_loads_lane,
+		          .user = &l };
 	/* Which axes are met: in the value, and in where vectors start. */
-	mark_axes(to_kernel(p, s->value, &a), used);
-	for (int i = 0; i < f.found.n; i++) {
-		expr flat = ir_flat(p->pool, f.found.at[i]->buf, f.found.at[i]->arg);
-		if (ir_binary(IR_SUB, flat, same)->varies)
-			mark_axes(flat, used);
-	}
+	mark_axes(to_kernel(p, l.value, &a), used);
+	vector_loads_axes(&l, same, used);
 	declare_axes(p, &k->body, element, rank, s->out->dim, ir_axis_names[0], used, axis);
 	for (int i = 0; i < rank; i++)
 		if (!axis[i])
 			axis[i] = ir_index(p->pool, 0); /* not met */
-	/* Vectors start at lane 0. */
 	struct axes start = { .value = axis, .same = same, .same_as = element };
-	for (int i = 0; i < f.found.n; i++) {
-		expr e = f.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg);
-		expr difference = ir_binary(IR_SUB, flat, same);
-		struct ir_stmt *st = emit(p, &k->body, IR_LOAD_VECTOR);
-		st->name = l.name[i];
-		st->type = e->type;
-		st->width = width;
-		st->buf = flat_view(p, e->buf);
-		st->at = difference->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, element, difference);
-	}
-	expr lane_axis[IR_MAX_RANK];
+	vector_loads_emit(&l, &k->body, &start);
 	for (int i = 0; i < rank; i++)
-		lane_axis[i] = i == inner ? ir_binary(IR_ADD, axis[i], lane) : axis[i];
+		lane_axis[i] = i == inner ? ir_binary(IR_ADD, axis[i], l.lane) : axis[i];
 	a.value = lane_axis;
 	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
-	struct ir_stmt *array = emit(p, &k->body, IR_ARRAY);
-	array->name = result;
-	array->type = s->out->type;
-	array->width = width;
-	struct ir_block *loop =
-	        emit_for(p, &k->body, "v", ir_index(p->pool, 0), ir_index(p->pool, width), ir_index(p->pool, 1));
-	k->body.at[k->body.n - 1].width = width;
-	struct ir_stmt *set = emit(p, loop, IR_SET);
-	set->name = result;
-	set->at = lane;
-	set->value = to_kernel(p, s->value, &a);
-	struct ir_stmt *st = emit(p, &k->body, IR_STORE_VECTOR);
-	st->name = result;
-	st->width = width;
-	st->type = s->out->type;
-	st->buf = flat_view(p, s->out);
-	st->at = element;
-	expr fits =
-	        ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
+	emit_array(p, &k->body, result, s->out->type, width);
+	struct ir_block *loop = emit_unrolled(p, &k->body, "v", width, &l.lane);
+	emit_set(p, loop, result, l.lane, to_kernel(p, l.value, &a));
+	emit_store_vector(p, &k->body, s->out, element, result, width);
+	expr fits = ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
 	k->guard = fits->op == IR_CONST_INT ? NULL : fits;
 	kernel_finish(plan, step, k, s);
 }

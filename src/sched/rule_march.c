@@ -61,32 +61,6 @@ static void look_at(void *user, expr e)
 	l->place[e->id] = place;
 }
 
-struct substitute {
-	expr what[MAX_KEPT], with[MAX_KEPT];
-	int n;
-};
-
-static expr substitute_in(const struct substitute *s, expr e, expr *done)
-{
-	expr arg[IR_MAX_RANK];
-	for (int i = 0; i < s->n; i++)
-		if (s->what[i] == e)
-			return s->with[i];
-	if (e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || done[e->id])
-		return done[e->id] ? done[e->id] : e;
-	for (int i = 0; i < e->n; i++)
-		arg[i] = substitute_in(s, e->arg[i], done);
-	return done[e->id] = e->op == IR_LOAD ? ir_load(e->pool, e->buf, arg) : ir_rebuild(e, arg);
-}
-
-static expr substitute(const struct substitute *s, expr e)
-{
-	struct arena *scratch = arena_new();
-	expr x = substitute_in(s, e, NEWN(scratch, expr, e->id + 1));
-	arena_free(scratch);
-	return x;
-}
-
 /* The extent of what a place indexes. */
 struct indexed {
 	expr place, extent;
@@ -134,7 +108,8 @@ static void name_places(struct march *m)
 		int64_t from, to;
 		ir_walk(m->kept[i], find_extent, &x);
 		ck(x.extent && ir_const_int(x.extent, &from) && ir_const_int(m->s->out->dim[m->axis], &to));
-		struct substitute s = { { m->place[i] }, { ir_var(m->p->pool, TYPE_INDEX, "place", x.extent) }, 1 };
+		expr place = ir_var(m->p->pool, TYPE_INDEX, "place", x.extent);
+		struct substitution s = { &m->place[i], &place, 1 };
 		m->of_place[i] = substitute(&s, m->kept[i]);
 		if ((double)to < m->turns * (double)from)
 			m->turns = (double)to / (double)from;
@@ -269,7 +244,7 @@ static void fill_slot(const struct march *m, struct ir_block *b, const struct sl
 	struct ir_block *items = emit_unrolled(p, read, "v", width, &v);
 	memcpy(lane, axis, sizeof lane);
 	lane[m->inner] = ir_binary(IR_ADD, axis[m->inner], v);
-	struct substitute s = { { m->place[which] }, { place }, 1 };
+	struct substitution s = { &m->place[which], &place, 1 };
 	here.value = lane;
 	emit_set(p, items, slot[which].name, v, to_kernel(p, substitute(&s, m->kept[which]), &here));
 }
@@ -280,17 +255,15 @@ static void store_row(const struct march *m, struct ir_block *b, const struct sl
 	struct ir_program *p = m->p;
 	const struct ir_buffer *out = m->s->out;
 	const char *result = arena_printf(p->arena, "%s_v", out->name);
-	struct substitute s = { .n = m->n };
-	expr v = ir_index(p->pool, 0), lane[IR_MAX_RANK], at = ir_index(p->pool, 0);
+	expr kept[MAX_KEPT], v = ir_index(p->pool, 0), lane[IR_MAX_RANK], at = ir_index(p->pool, 0);
 	struct axes here = { .value = lane };
 	emit_array(p, b, result, out->type, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
 	memcpy(lane, axis, sizeof lane);
 	lane[m->inner] = ir_binary(IR_ADD, axis[m->inner], v);
-	for (int i = 0; i < m->n; i++) {
-		s.what[i] = m->kept[i];
-		s.with[i] = slot_item(m, slot, i, v);
-	}
+	for (int i = 0; i < m->n; i++)
+		kept[i] = slot_item(m, slot, i, v);
+	struct substitution s = { m->kept, kept, m->n };
 	emit_set(p, items, result, v, to_kernel(p, substitute(&s, m->s->value), &here));
 	for (int i = 0; i < out->rank; i++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, out->dim[i]), axis[i]);

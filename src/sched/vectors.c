@@ -16,15 +16,20 @@ static void check_term(void *user, int64_t c, int factors, const expr *factor)
 	d->all &= ok;
 }
 
+bool is_multiple(expr e, int width, expr symbol)
+{
+	struct divisible d = { width, symbol, true };
+	ir_poly_terms(e, check_term, &d);
+	return d.all;
+}
+
 bool vector_along(struct ir_program *p, expr e, int axis, expr extent, int width)
 {
 	expr flat = ir_flat(p->pool, e->buf, e->arg), stride = ir_stride(flat, axis);
 	int bits = type_info(e->type)->bits * width;
 	if (!stride || !ir_is_int(stride, 1) || bits > 256 || bits < 8)
 		return false;
-	struct divisible d = { width, extent, true };
-	ir_poly_terms(ir_binary(IR_SUB, flat, ir_axis(p->pool, axis, extent)), check_term, &d);
-	return d.all;
+	return is_multiple(ir_binary(IR_SUB, flat, ir_axis(p->pool, axis, extent)), width, extent);
 }
 
 void emit_array(struct ir_program *p, struct ir_block *b, const char *name, enum type t, int width)

@@ -14,10 +14,16 @@ void ConcatPad_y_x4(const float *__restrict__ a, const float *__restrict__ b, fl
 		return;
 	const int j = element % (K + 4);
 	const int i = element / (K + 4);
+	const bool this_case_0 = i >= 1 && i - 1 < N;
+	const bool this_case_1 = j < 4;
+	float a_v[4];
+	if (this_case_0 && this_case_1) {
+		load(a_v, a + i * 4 + j - 4);
+	}
 	float y_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		y_v[v] = (i >= 1 && i - 1 < N) ? j + v < 4 ? a[i * 4 + j + v - 4] : b[i * K + j + v - K - 4] : 0.0f;
+		y_v[v] = this_case_0 ? this_case_1 ? a_v[v] : b[i * K + j + v - K - 4] : 0.0f;
 	}
 	store(y + element, y_v);
 }

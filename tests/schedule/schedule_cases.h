@@ -15,6 +15,22 @@ static const struct schedule_case schedule_cases[] = {
 	  { "N=5 K=8", "N=3 K=7", "N=1 K=1", "N=0 K=4", "N=3 K=0", "N=7 K=260" } },
 	{ "add_constant_extents", "(x: f16[3,40], b: f16[3,1]) -> (y: f16[3,40])\n"
 				  "  y: f16[3,40] = map (i, j) f16(f32(x[i, j]) * f32(b[i, 0]) + 1.0)\n", { "" } },
+	/* Conditions that all elements of a vector share, and some that they do not; vectors of every second element. */
+	{ "shared_conditions", "(x: f16[N,32], c: f16[32], n_at: i64[N]) -> (y: f16[N,32], o: f32[N,32], e: f16[N,32])\n"
+			       "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + 16])), f32(x[i, j - 16])))\n"
+			       "  o: f32[N,32] = map (i, j) f32(select(15 < j, select(i < 2, x[0, j], x[i, j - 8]), c[j])) + "
+			       "select(n_at[i] < i64(1), 0.5, f32(select(i < 2, x[0, j], c[j + 1 - 1])))\n"
+			       "  e: f16[N,32] = map (i, j) select(and(i < 3, j <= 23), x[i, j + 8], select(j < 15, c[j], x[i, 31 - "
+			       "j]))\n",
+	  { "N=4", "N=1" } },
+	{ "interleaved", "(x: f16[N,4,6,8], z: f32[N,4,3,8], b: u8[N,12,16]) -> (y: f16[N,1,12,16], e: f32[N,8,6,16], o: u8[N,12,16])\n"
+			 "  y: f16[N,1,12,16] = map (i, j, k, l) x[i, 4 * j + 2 * mod(k, 2) + mod(l, 2), floordiv(k, 2), floordiv(l, "
+			 "2)]\n"
+			 "  e: f32[N,8,6,16] = map (i, j, k, l) select(j < 4, z[i, j, floordiv(k, 2), floordiv(l, 2)], f32(x[i, j - "
+			 "4, k, floordiv(l, 2)]))\n"
+			 "  o: u8[N,12,16] = map (i, j, k) b[i, j, 4 * mod(k, 4) + floordiv(k, 4)] + b[i, mod(k, 4), floordiv(k, "
+			 "4)]\n",
+	  { "N=2", "N=1" } },
 	{ "scalar", "(x: f32[], b: i64[]) -> (y: f32[])\n  y: f32[] = map () x[] + f32(b[])\n", { "" } },
 	{ "broadcast", "(x: f32[N,1,K], b: f32[H,1]) -> (y: f32[N,H,K])\n"
 		       "  y: f32[N,H,K] = map (i, j, k) x[i, 0, k] * b[j, 0]\n",

@@ -1,0 +1,271 @@
+/* The loads of a thread that makes `width` neighbouring elements: which of them are vectors, statements that load these, and
+ * how an element finds its own. See build.h. */
+#include "sched/build.h"
+
+enum { MAX_VISITS = 20000, MAX_PARTS = 4 };
+
+/* A condition that is the same for all elements of a thread, and the variable that holds it. */
+struct vector_case {
+	expr cond, variable;
+	bool used;
+};
+
+struct look {
+	struct vector_loads *l;
+	struct arena *scratch;
+	bool *sure;    /* by node: surely evaluated, and looked at */
+	expr *under;   /* by node: looked at under this condition */
+	bool *beside;  /* by node: a load that is behind a condition which elements do not share */
+	int visits;
+	struct {
+		VEC(struct vector_case);
+	} cases;
+};
+
+/* ---- Conditions that all elements of a thread share. */
+
+static void find_unshared(void *user, expr e)
+{
+	struct vector_loads *l = user;
+	l->differs |= (e->op == IR_AXIS && e->i == l->inner) || e->op == IR_LOAD || e->op == IR_ACC;
+}
+
+/* Vectors begin at multiples of their width: what changes there only is the same for all of one. */
+static bool is_shared(struct vector_loads *l, expr e)
+{
+	struct ir_pool *pool = l->p->pool;
+	l->differs = false;
+	ir_walk(e, find_unshared, l);
+	if (!l->differs)
+		return true;
+	if (e->op == IR_NOT)
+		return is_shared(l, e->arg[0]);
+	if (e->op == IR_AND || e->op == IR_OR)
+		return is_shared(l, e->arg[0]) && is_shared(l, e->arg[1]);
+	if ((e->op != IR_LT && e->op != IR_LE) || e->arg[0]->type != TYPE_INDEX)
+		return false;
+	/* It holds from 0 on of what grows, or falls, by one an element. */
+	expr d = ir_binary(IR_SUB, e->arg[1], e->arg[0]), axis = ir_axis(pool, l->inner, l->extent);
+	if (e->op == IR_LT)
+		d = ir_binary(IR_SUB, d, ir_index(pool, 1));
+	expr step = ir_stride(d, l->inner);
+	if (step && ir_is_int(step, 1))
+		return is_multiple(ir_binary(IR_SUB, d, axis), l->width, l->extent);
+	if (step && ir_is_int(step, -1))
+		return is_multiple(ir_binary(IR_ADD, ir_binary(IR_ADD, d, axis), ir_index(pool, 1)), l->width, l->extent);
+	return false;
+}
+
+static expr case_of(struct look *k, expr cond)
+{
+	struct ir_program *p = k->l->p;
+	vec_each (c, &k->cases)
+		if (c->cond == cond)
+			return c->variable;
+	expr variable = ir_var(p->pool, TYPE_BOOL, arena_printf(p->arena, "this_case_%d", k->cases.n), NULL);
+	vec_push(k->scratch, &k->cases, ((struct vector_case){ cond, variable, false }));
+	return variable;
+}
+
+/* ---- Which loads are vectors. */
+
+struct part {
+	int inner, parts, which;
+	expr extent;
+};
+
+static expr part_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct part *t = user;
+	(void)arg;
+	if (e->op != IR_AXIS || e->i != t->inner)
+		return NULL;
+	expr first = ir_binary(IR_MUL, ir_axis(pool, t->inner, t->extent), ir_index(pool, t->parts));
+	return ir_binary(IR_ADD, first, ir_index(pool, t->which));
+}
+
+/* The load of every parts-th element from element `which` on, over what is counted in such steps. */
+static expr part_of(const struct vector_loads *l, expr load, int parts, int which)
+{
+	struct part t = { l->inner, parts, which, ir_binary(IR_FLOORDIV, l->extent, ir_index(l->p->pool, parts)) };
+	return parts == 1 ? load : ir_copy(l->p->pool, load, part_axis, &t);
+}
+
+/* In how many parts the elements are vectors each; 0: in none. */
+static int parts_of(struct vector_loads *l, expr load)
+{
+	int64_t extent;
+	if (vector_along(l->p, load, l->inner, l->extent, l->width))
+		return 1;
+	for (int parts = 2; parts <= MAX_PARTS && l->width / parts > 1; parts *= 2) {
+		bool all = ir_const_int(l->extent, &extent) && extent % l->width == 0;
+		for (int i = 0; i < parts && all; i++)
+			all = vector_along(l->p, part_of(l, load, parts, i), l->inner, ir_index(l->p->pool, extent / parts),
+			                   l->width / parts);
+		if (all)
+			return parts;
+	}
+	return 0;
+}
+
+static void found_load(struct vector_loads *l, expr load, expr where)
+{
+	vec_each (have, &l->found)
+		if (have->load == load) {
+			have->where = have->where && where ? ir_binary(IR_OR, have->where, where) : NULL;
+			return;
+		}
+	int parts = parts_of(l, load);
+	if (parts)
+		vec_push(l->p->arena, &l->found, ((struct vector_load){ load, where, parts, NULL }));
+}
+
+/* `where`: the condition under which e is evaluated; null: always. `beside`: nobody knows when. */
+static void look_at(struct look *k, expr e, expr where, bool beside)
+{
+	if (k->sure[e->id] || (where && k->under[e->id] == where) || (beside && k->beside[e->id]) ||
+	    ++k->visits > MAX_VISITS)
+		return;
+	k->sure[e->id] = !where && !beside;
+	k->under[e->id] = where;
+	k->beside[e->id] |= beside;
+	if (e->op == IR_LOAD && !beside)
+		found_load(k->l, e, where);
+	if (e->op == IR_SELECT && !beside && is_shared(k->l, e->arg[0])) {
+		expr here = case_of(k, e->arg[0]), other = ir_unary(IR_NOT, here);
+		look_at(k, e->arg[1], where ? ir_binary(IR_AND, where, here) : here, false);
+		look_at(k, e->arg[2], where ? ir_binary(IR_AND, where, other) : other, false);
+		return;
+	}
+	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
+	for (int i = 0; i < e->n; i++)
+		look_at(k, e->arg[i], lazy && i ? NULL : where, beside || (lazy && i));
+}
+
+static void mark_case(void *user, expr e)
+{
+	struct look *k = user;
+	vec_each (c, &k->cases)
+		c->used |= c->variable == e;
+}
+
+static void name_loads(struct vector_loads *l)
+{
+	for (int i = 0; i < l->found.n; i++) {
+		const char *buffer = l->found.at[i].load->buf->name;
+		bool again = false; /* a second vector of the same buffer gets a number */
+		for (int j = 0; j < i; j++)
+			again |= l->found.at[j].load->buf == l->found.at[i].load->buf;
+		l->found.at[i].name = again ? arena_printf(l->p->arena, "%s_v%d", buffer, i + 1)
+		                            : arena_printf(l->p->arena, "%s_v", buffer);
+	}
+}
+
+void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value, int inner, expr extent, int width)
+{
+	struct arena *scratch = arena_new();
+	struct look k = { l, scratch, NEWN(scratch, bool, value->id + 1), NEWN(scratch, expr, value->id + 1),
+		          NEWN(scratch, bool, value->id + 1), 0, { 0 } };
+	*l = (struct vector_loads){ .p = p, .value = value, .inner = inner, .extent = extent, .width = width };
+	look_at(&k, value, NULL, false);
+	int n = 0;
+	for (int i = 0; i < l->found.n; i++) { /* what is also read elsewhere, nobody knows when */
+		struct vector_load *f = &l->found.at[i];
+		if (f->where && (k.beside[f->load->id] || k.visits > MAX_VISITS))
+			continue;
+		if (f->where)
+			ir_walk(f->where, mark_case, &k);
+		l->found.at[n++] = *f;
+	}
+	l->found.n = n;
+	expr *what = NEWN(scratch, expr, k.cases.n + 1), *with = NEWN(scratch, expr, k.cases.n + 1);
+	vec_each (c, &k.cases) {
+		if (!c->used)
+			continue;
+		what[l->cases.n] = c->cond;
+		with[l->cases.n] = c->variable;
+		vec_push(p->arena, &l->cases, ((struct vector_cond){ c->cond, c->variable->name }));
+	}
+	l->value = l->cases.n ? substitute(&(struct substitution){ what, with, l->cases.n }, value) : value;
+	name_loads(l);
+	arena_free(scratch);
+}
+
+/* ---- Statements. */
+
+void vector_loads_axes(const struct vector_loads *l, expr same, bool *used)
+{
+	vec_each (c, &l->cases)
+		mark_axes(c->cond, used);
+	vec_each (f, &l->found) {
+		expr flat = ir_flat(l->p->pool, f->load->buf, f->load->arg);
+		if (f->parts > 1 || !same || ir_binary(IR_SUB, flat, same)->varies)
+			mark_axes(flat, used);
+	}
+}
+
+/* One part of a load: the position where it begins. */
+static expr start_of(const struct vector_loads *l, const struct vector_load *f, int which, const struct axes *start)
+{
+	struct ir_pool *pool = l->p->pool;
+	expr part = part_of(l, f->load, f->parts, which), flat = ir_flat(pool, part->buf, part->arg), axis[IR_MAX_RANK];
+	if (f->parts == 1 && start->same) {
+		expr difference = ir_binary(IR_SUB, flat, start->same);
+		if (!difference->varies)
+			return ir_binary(IR_ADD, start->same_as, difference);
+	}
+	struct axes here = *start;
+	for (int k = 0; k < IR_MAX_RANK; k++)
+		axis[k] = start->value[k];
+	axis[l->inner] = ir_binary(IR_FLOORDIV, axis[l->inner], ir_index(pool, f->parts));
+	here.value = axis;
+	here.same = f->parts == 1 ? start->same : NULL;
+	return to_kernel(l->p, flat, &here);
+}
+
+/* Parts, and each element from its own. */
+static void emit_parts(const struct vector_loads *l, struct ir_block *b, const struct vector_load *f, const struct axes *start)
+{
+	struct ir_program *p = l->p;
+	const char *name[MAX_PARTS];
+	expr at[MAX_PARTS], v;
+	for (int i = 0; i < f->parts; i++) {
+		at[i] = start_of(l, f, i, start);
+		bool same = i && at[i] == at[i - 1]; /* each is repeated */
+		name[i] = same ? name[i - 1] : arena_printf(p->arena, "this_part%d_%s", i, f->name);
+		if (!same)
+			emit_load_vector(p, b, f->load->buf, at[i], name[i], l->width / f->parts, false);
+	}
+	struct ir_block *items = emit_unrolled(p, b, "v", l->width / f->parts, &v);
+	for (int i = 0; i < f->parts; i++) {
+		expr lane = ir_binary(IR_ADD, ir_binary(IR_MUL, v, ir_index(p->pool, f->parts)), ir_index(p->pool, i));
+		emit_set(p, items, f->name, lane, ir_var(p->pool, f->load->type, arena_printf(p->arena, "%s[v]", name[i]), NULL));
+	}
+}
+
+void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const struct axes *start)
+{
+	struct ir_program *p = l->p;
+	vec_each (c, &l->cases)
+		emit_constant(p, b, c->name, to_kernel(p, c->cond, start), NULL);
+	vec_each (f, &l->found) {
+		bool declared = f->where || f->parts > 1;
+		if (declared)
+			emit_array(p, b, f->name, f->load->type, l->width);
+		struct ir_block *in = f->where ? emit_if(p, b, f->where) : b;
+		if (f->parts > 1)
+			emit_parts(l, in, f, start);
+		else
+			emit_load_vector(p, in, f->load->buf, start_of(l, f, 0, start), f->name, l->width, declared);
+	}
+}
+
+expr vector_loads_lane(void *user, expr e, expr flat)
+{
+	const struct vector_loads *l = user;
+	(void)flat;
+	vec_each (f, &l->found)
+		if (f->load == e)
+			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s]", f->name, l->lane->name), NULL);
+	return NULL;
+}
