@@ -17,13 +17,15 @@ static const struct schedule_case schedule_cases[] = {
 				  "  y: f16[3,40] = map (i, j) f16(f32(x[i, j]) * f32(b[i, 0]) + 1.0)\n", { "" } },
 	/* Conditions that all elements of a vector share, and some that they do not; vectors of every second element. */
 	{ "shared_conditions", "(x: f16[N,32], c: f16[32], n_at: i64[N]) -> (y: f16[N,32], o: f32[N,32], e: f16[N,32])\n"
-			       "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + 16])), f32(x[i, j - 16])))\n"
+			       "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + "
+			       "16])), f32(x[i, j - 16])))\n"
 			       "  o: f32[N,32] = map (i, j) f32(select(15 < j, select(i < 2, x[0, j], x[i, j - 8]), c[j])) + "
 			       "select(n_at[i] < i64(1), 0.5, f32(select(i < 2, x[0, j], c[j + 1 - 1])))\n"
 			       "  e: f16[N,32] = map (i, j) select(and(i < 3, j <= 23), x[i, j + 8], select(j < 15, c[j], x[i, 31 - "
 			       "j]))\n",
 	  { "N=4", "N=1" } },
-	{ "interleaved", "(x: f16[N,4,6,8], z: f32[N,4,3,8], b: u8[N,12,16]) -> (y: f16[N,1,12,16], e: f32[N,8,6,16], o: u8[N,12,16])\n"
+	{ "interleaved", "(x: f16[N,4,6,8], z: f32[N,4,3,8], b: u8[N,12,16]) -> (y: f16[N,1,12,16], e: f32[N,8,6,16], "
+			 "o: u8[N,12,16])\n"
 			 "  y: f16[N,1,12,16] = map (i, j, k, l) x[i, 4 * j + 2 * mod(k, 2) + mod(l, 2), floordiv(k, 2), floordiv(l, "
 			 "2)]\n"
 			 "  e: f32[N,8,6,16] = map (i, j, k, l) select(j < 4, z[i, j, floordiv(k, 2), floordiv(l, 2)], f32(x[i, j - "
