@@ -26,10 +26,10 @@ static const struct schedule_case schedule_cases[] = {
 	  { "N=4", "N=1" } },
 	{ "interleaved", "(x: f16[N,4,6,8], z: f32[N,4,3,8], b: u8[N,12,16]) -> (y: f16[N,1,12,16], e: f32[N,8,6,16], "
 			 "o: u8[N,12,16])\n"
-			 "  y: f16[N,1,12,16] = map (i, j, k, l) x[i, 4 * j + 2 * mod(k, 2) + mod(l, 2), floordiv(k, 2), floordiv(l, "
-			 "2)]\n"
-			 "  e: f32[N,8,6,16] = map (i, j, k, l) select(j < 4, z[i, j, floordiv(k, 2), floordiv(l, 2)], f32(x[i, j - "
-			 "4, k, floordiv(l, 2)]))\n"
+			 "  y: f16[N,1,12,16] = map (i, j, k, l) x[i, 4 * j + 2 * mod(k, 2) + mod(l, 2), floordiv(k, 2), "
+			 "floordiv(l, 2)]\n"
+			 "  e: f32[N,8,6,16] = map (i, j, k, l) select(j < 4, z[i, j, floordiv(k, 2), floordiv(l, 2)], f32(x[i, "
+			 "j - 4, k, floordiv(l, 2)]))\n"
 			 "  o: u8[N,12,16] = map (i, j, k) b[i, j, 4 * mod(k, 4) + floordiv(k, 4)] + b[i, mod(k, 4), floordiv(k, "
 			 "4)]\n",
 	  { "N=2", "N=1" } },
