@@ -13,7 +13,8 @@ struct vector_case {
 struct look {
 	struct vector_loads *l;
 	struct arena *scratch;
-	bool *sure;    /* by node: surely evaluated, and looked at */
+	bool *sure;    /* by node: evaluated whatever conditions say */
+	bool *seen;    /* by node: of these, looked at */
 	expr *under;   /* by node: looked at under this condition */
 	bool *beside;  /* by node: a load that is behind a condition which elements do not share */
 	int visits;
@@ -123,10 +124,14 @@ static void found_load(struct vector_loads *l, expr load, expr where)
 /* `where`: the condition under which e is evaluated; null: always. `beside`: nobody knows when. */
 static void look_at(struct look *k, expr e, expr where, bool beside)
 {
-	if (k->sure[e->id] || (where && k->under[e->id] == where) || (beside && k->beside[e->id]) ||
+	if (k->sure[e->id]) {
+		where = NULL;
+		beside = false;
+	}
+	if (k->seen[e->id] || (where && k->under[e->id] == where) || (beside && k->beside[e->id]) ||
 	    ++k->visits > MAX_VISITS)
 		return;
-	k->sure[e->id] = !where && !beside;
+	k->seen[e->id] = k->sure[e->id];
 	k->under[e->id] = where;
 	k->beside[e->id] |= beside;
 	if (e->op == IR_LOAD && !beside)
@@ -164,8 +169,12 @@ static void name_loads(struct vector_loads *l)
 void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value, int inner, expr extent, int width)
 {
 	struct arena *scratch = arena_new();
-	struct look k = { l, scratch, NEWN(scratch, bool, value->id + 1), NEWN(scratch, expr, value->id + 1),
-		          NEWN(scratch, bool, value->id + 1), 0, { 0 } };
+	struct look k = { .l = l, .scratch = scratch };
+	k.sure = NEWN(scratch, bool, value->id + 1);
+	k.seen = NEWN(scratch, bool, value->id + 1);
+	k.under = NEWN(scratch, expr, value->id + 1);
+	k.beside = NEWN(scratch, bool, value->id + 1);
+	ir_mark_unconditional(value, k.sure);
 	*l = (struct vector_loads){ .p = p, .value = value, .inner = inner, .extent = extent, .width = width };
 	look_at(&k, value, NULL, false);
 	int n = 0;

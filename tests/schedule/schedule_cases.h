@@ -21,8 +21,8 @@ static const struct schedule_case schedule_cases[] = {
 			       "16])), f32(x[i, j - 16])))\n"
 			       "  o: f32[N,32] = map (i, j) f32(select(15 < j, select(i < 2, x[0, j], x[i, j - 8]), c[j])) + "
 			       "select(n_at[i] < i64(1), 0.5, f32(select(i < 2, x[0, j], c[j + 1 - 1])))\n"
-			       "  e: f16[N,32] = map (i, j) select(and(i < 3, j <= 23), x[i, j + 8], select(j < 15, c[j], x[i, 31 - "
-			       "j]))\n",
+			       "  e: f16[N,32] = map (i, j) select(and(i < 3, j <= 23), x[i, j + 8], select(j < 15, c[j], x[i, 31 "
+			       "- j]))\n",
 	  { "N=4", "N=1" } },
 	{ "interleaved", "(x: f16[N,4,6,8], z: f32[N,4,3,8], b: u8[N,12,16]) -> (y: f16[N,1,12,16], e: f32[N,8,6,16], "
 			 "o: u8[N,12,16])\n"
