@@ -1,7 +1,7 @@
 /* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's places do not depend on the channel.
  * One thread makes `width` neighbouring elements at each of `planes` places along that axis: what they share is worked out
  * once. */
-#include "sched/build.h"
+#include "sched/gathers.h"
 
 #include <string.h>
 
@@ -159,6 +159,68 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 /* ---- The kernel: positions are counted in the space whose axis holds one place for all planes of a thread. */
 
+static expr flat_position(const struct planes *f, const expr *axis)
+{
+	expr flat = ir_index(f->p->pool, 0);
+	for (int i = 0; i < f->s->out->rank; i++)
+		flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, f->s->out->dim[i]), axis[i]);
+	return flat;
+}
+
+/* Whether the value gathers at places that planes share, and the next plane is everywhere as far behind in what is read. */
+static bool find_gathers(const struct planes *f, struct gathers *g)
+{
+	bool fits = gathers_find(g, f->p, f->s->value, f->axis);
+	for (int i = 0; i < g->n && fits; i++) {
+		expr step = ir_stride(ir_flat(f->p->pool, g->at[i].load->buf, g->at[i].load->arg), f->axis);
+		fits = g->at[i].sure && step && !step->varies;
+	}
+	return fits;
+}
+
+/* What a thread gathers: each place is found once, and read from in all planes. `axis`: of the first element. */
+static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block *b, int planes, int width, const expr *axis)
+{
+	struct ir_program *p = f->p;
+	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
+	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
+	const char *result = arena_printf(p->arena, "%s_v", f->s->out->name);
+	gathers_emit_beside(g, b, f->s->value, f->inner, width, axis);
+	emit_array(p, b, arena_printf(p->arena, "%s[%d]", result, planes), f->s->out->type, width);
+	struct ir_block *items = emit_unrolled(p, b, "v", width, &g->lane);
+	memcpy(lane, axis, sizeof lane);
+	lane[f->inner] = ir_binary(IR_ADD, axis[f->inner], g->lane);
+	gathers_emit_shared(g, items, &here);
+	for (int i = 0; i < g->n; i++) {
+		expr load = g->at[i].load, flat = gathers_replace(g, ir_flat(p->pool, load->buf, load->arg), NULL);
+		at[i] = emit_constant(p, items, arena_printf(p->arena, "this_at_%d", i), to_kernel(p, flat, &here), NULL);
+		where[i] = g->at[i].where;
+		if (where[i])
+			where[i] = emit_constant(p, items, arena_printf(p->arena, "this_in_%d", i),
+			                         to_kernel(p, gathers_replace(g, where[i], NULL), &here), NULL);
+	}
+	struct ir_block *body = emit_unrolled(p, items, "plane", planes, &plane);
+	lane[f->axis] = ir_binary(IR_ADD, axis[f->axis], plane);
+	for (int i = 0; i < g->n; i++) {
+		expr load = g->at[i].load, step = ir_stride(ir_flat(p->pool, load->buf, load->arg), f->axis);
+		expr from = ir_binary(IR_ADD, at[i], ir_binary(IR_MUL, plane, step));
+		const char *name = arena_printf(p->arena, "this_near_%d", i);
+		load = ir_load(p->pool, flat_view(p, load->buf), &from);
+		if (where[i]) {
+			near[i] = emit_variable(p, body, name, g->at[i].other);
+			emit_assign(p, emit_if(p, body, where[i]), near[i], load);
+		} else {
+			near[i] = emit_constant(p, body, name, load, NULL);
+		}
+	}
+	expr value = to_kernel(p, gathers_replace(g, f->s->value, near), &here);
+	emit_set(p, body, arena_printf(p->arena, "%s[plane]", result), g->lane, value);
+	body = emit_unrolled(p, b, "plane", planes, &plane);
+	memcpy(lane, axis, sizeof lane);
+	lane[f->axis] = ir_binary(IR_ADD, axis[f->axis], plane);
+	emit_store_vector(p, body, f->s->out, flat_position(f, lane), arena_printf(p->arena, "%s[plane]", result), width);
+}
+
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
@@ -167,7 +229,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	int planes = c->param[0], width = c->param[1], rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1), flat = ir_index(p->pool, 0);
+	struct gathers g;
+	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1);
 	bool used[IR_MAX_RANK];
 	for (int i = 0; i < rank; i++) {
 		dim[i] = i == f.axis ? ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, planes)) : s->out->dim[i];
@@ -176,11 +239,16 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	}
 	expr element = declare_element(p, k, count, THREADS, width);
 	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, axis);
+	axis[f.axis] = ir_binary(IR_MUL, axis[f.axis], ir_index(p->pool, planes));
+	if (find_gathers(&f, &g)) {
+		gathered_planes(&f, &g, &k->body, planes, width, axis);
+		kernel_finish(plan, step, k, s);
+		return;
+	}
 	expr plane, lane;
 	struct ir_block *body = emit_unrolled(p, &k->body, "plane", planes, &plane);
-	axis[f.axis] = ir_binary(IR_ADD, ir_binary(IR_MUL, axis[f.axis], ir_index(p->pool, planes)), plane);
-	for (int i = 0; i < rank; i++)
-		flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, s->out->dim[i]), axis[i]);
+	axis[f.axis] = ir_binary(IR_ADD, axis[f.axis], plane);
+	expr flat = flat_position(&f, axis);
 	struct axes here = { .value = axis };
 	if (width == 1) {
 		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));

@@ -1,13 +1,14 @@
 /* Rule slab: a map that gathers, at places that data decide and that one of its axes ignores, from planes small enough for shared
  * memory, as sampling an image at a grid's coordinates does. A block keeps some planes there, a place's elements of all of them
  * beside each other, and makes all that is gathered from them: a place's coordinates count once for these planes. */
-#include "sched/build.h"
+#include "sched/gathers.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/axis_names.h"
 
-enum { MAX_PLANES = 4, MAX_GATHERS = 8, BYTES = 16, ANY_BYTES = 64 << 10, WIDE_BYTES = 224 << 10, WIDE_ARCH = 90 };
+enum { MAX_PLANES = 4, MAX_WIDTH = 4, BYTES = 16, ANY_BYTES = 64 << 10, WIDE_BYTES = 224 << 10, WIDE_ARCH = 90 };
 
 struct slab {
 	struct ir_program *p;
@@ -16,49 +17,21 @@ struct slab {
 	int lead;                    /* its axes that say which plane */
 	int axis, inner;             /* of the result: along which planes lie; the last one */
 	int64_t size, places;        /* elements of a plane; of the result, for each plane */
-	int n;
-	expr gather[MAX_GATHERS];
+	struct gathers gathers;
 	bool fits;
 	/* Of the kernel: */
 	int planes, width, threads;
 	const struct ir_buffer *shared;
-	const char *name[MAX_GATHERS]; /* arrays of a place's elements, one a gather */
-	int plane;                     /* the one that is being made */
 };
 
 /* ---- What is gathered. */
 
-static void find_load(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD;
-}
-
-static bool has_load(expr e)
-{
-	bool found = false;
-	ir_walk(e, find_load, &found);
-	return found;
-}
-
 static int first_gathered(expr e)
 {
 	for (int i = 0; i < e->n; i++)
-		if (has_load(e->arg[i]))
+		if (gathers_decided(e->arg[i]))
 			return i;
 	return e->n;
-}
-
-static void note_gather(void *user, expr e)
-{
-	struct slab *f = user;
-	if (e->op != IR_LOAD || first_gathered(e) == e->n)
-		return;
-	if (f->n == MAX_GATHERS || (f->buf && e->buf != f->buf)) {
-		f->fits = false;
-		return;
-	}
-	f->buf = e->buf;
-	f->gather[f->n++] = e;
 }
 
 /* All reads of the buffer are gathers. */
@@ -76,16 +49,25 @@ static bool knows_axis(expr e, int axis)
 	return used[axis];
 }
 
+/* The axis along which planes lie, by the first gather: the last index before those that data decide. */
+static void find_axis(void *user, expr e)
+{
+	struct slab *f = user;
+	if (f->buf || e->op != IR_LOAD || first_gathered(e) == e->n)
+		return;
+	f->buf = e->buf;
+	f->lead = first_gathered(e);
+	f->axis = f->lead && e->arg[f->lead - 1]->op == IR_AXIS ? (int)e->arg[f->lead - 1]->i : -1;
+}
+
 /* All gathers read from one plane: that of the axis, and of axes before it. */
 static bool same_plane(struct slab *f)
 {
-	expr one = f->gather[0];
-	f->lead = first_gathered(one);
-	if (!f->lead || one->arg[f->lead - 1]->op != IR_AXIS)
-		return false;
-	f->axis = (int)one->arg[f->lead - 1]->i;
-	for (int i = 0; i < f->n; i++) {
-		expr e = f->gather[i];
+	expr one = f->gathers.at[0].load;
+	for (int i = 0; i < f->gathers.n; i++) {
+		expr e = f->gathers.at[i].load;
+		if (e->buf != f->buf)
+			return false;
 		for (int k = 0; k < e->n; k++) {
 			if (k < f->lead ? e->arg[k] != one->arg[k] : knows_axis(e->arg[k], f->axis))
 				return false;
@@ -100,14 +82,14 @@ static bool same_plane(struct slab *f)
 static bool find(struct slab *f, struct ir_program *p, const struct ir_stage *s)
 {
 	int64_t extent;
-	*f = (struct slab){ .p = p, .s = s, .inner = -1, .size = 1, .places = 1, .fits = true };
+	*f = (struct slab){ .p = p, .s = s, .inner = -1, .size = 1, .places = 1, .axis = -1, .fits = true };
 	if (s->kind != IR_MAP || type_is_packed(s->out->type))
 		return false;
 	for (int k = 0; k < s->out->rank; k++)
 		if (!ir_is_int(s->out->dim[k], 1))
 			f->inner = k;
-	ir_walk(s->value, note_gather, f);
-	if (!f->fits || !f->n || type_is_packed(f->buf->type))
+	ir_walk(s->value, find_axis, f);
+	if (!f->buf || f->axis < 0 || type_is_packed(f->buf->type) || !gathers_find(&f->gathers, p, s->value, f->axis))
 		return false;
 	ir_walk(s->value, check_load, f);
 	if (!f->fits || !same_plane(f) || f->axis >= f->inner || !ir_const_int(s->out->dim[f->axis], &extent))
@@ -123,7 +105,7 @@ static bool find(struct slab *f, struct ir_program *p, const struct ir_stage *s)
 		f->places *= extent;
 	}
 	/* A plane is read whole: worth it where enough is gathered from it. */
-	return f->places * f->n >= f->size;
+	return f->places * f->gathers.n >= f->size;
 }
 
 static int element_bytes(const struct slab *f)
@@ -153,7 +135,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	if (!find(&f, (struct ir_program *)p, s))
 		return 0;
 	for (int planes = MAX_PLANES; planes >= 1; planes /= 2)
-		for (int width = 2; width >= 1; width--)
+		for (int width = MAX_WIDTH; width >= 1; width /= 2)
 			if (shape_fits(&f, planes, width) &&
 			    slab_bytes(&f, planes) <= (t->arch == WIDE_ARCH ? WIDE_BYTES : ANY_BYTES) &&
 			    slab_bytes(&f, 1) <= ANY_BYTES)
@@ -170,23 +152,26 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
-/* ---- Time. Planes come and results go at the memory's rate, with little of both at once where a processor has one block; an
- * H100 was measured at 20 us for 8.4 M samples of f16 with 4 planes, 21 with 2, 37 for f32 with 2 planes, 44 with one. */
+/* ---- Time. Planes come at the memory's rate; then results go at it, or as fast as instructions and the banks of shared memory
+ * let them. An H100 was measured at 16.4 us for 8.4 M samples of f16 with 4 planes of width 4, 17.4 of width 2, 20.2 of width 1;
+ * 19.1 with 2 planes; f32: 28.4, 30.4, 37.0 with 2 planes, 31.3 with one. */
 
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
-	enum { CONFLICTS = 4 /* turns of a warp's gather */, START = 1500 };
+	enum { CONFLICTS = 3 /* turns of a warp's gather */, OF_GATHER = 3, OF_ELEMENT = 2 /* instructions */, START = 500 };
+	static const double narrow[] = { 0, 1.4, 1.15, 1, 1 }; /* by width */
 	struct slab f;
 	ck(find(&f, (struct ir_program *)p, s));
+	int n = f.gathers.n;
 	double planes = c->param[0], points = (double)about(out_count(f.p, s), t), slabs = points / (double)f.places / planes;
-	double bytes = points * type_info(s->out->type)->bits / 8.0 + about_bytes_read(f.p, s->value, t);
-	bytes -= (f.n - 1) * (double)about(ir_buffer_count(f.p, f.buf), t) * element_bytes(&f);
-	double words = planes * element_bytes(&f) / 4, gathers = points / planes * f.n / 32 * CONFLICTS * (words > 1 ? words : 1);
-	double work = points * (ir_cost(s->value) / planes + 2 * f.n) / (t->processors * 128.0 * 1.5);
-	double fill = slabs / t->processors, time = bytes / t->bytes_per_ns + gathers / (t->processors * 1.7);
-	time = (time > work ? time : work) * (c->param[1] == 1 ? 1.1 : 1);
-	return t->launch_ns + START + time / (fill < 1 ? fill : 1);
+	double result = points * type_info(s->out->type)->bits / 8.0, read = about_bytes_read(f.p, s->value, t);
+	read -= (n - 1) * (double)about(ir_buffer_count(f.p, f.buf), t) * element_bytes(&f);
+	double words = planes * element_bytes(&f) / 4, banks = points / planes * n / 32 * CONFLICTS * (words > 1 ? words : 1);
+	double work = points * (ir_cost(s->value) / planes + OF_GATHER * n + OF_ELEMENT) * narrow[c->param[1]];
+	double each = slabs / t->processors, fill = each < 4 ? each / ceil(each) : 1, gather = result / t->bytes_per_ns;
+	gather = fmax(gather, fmax(work / (t->processors * 128.0 * 1.7), banks / (t->processors * 1.7)));
+	return t->launch_ns + START + (read / t->bytes_per_ns + gather) / fill;
 }
 
 /* ---- The kernel. */
@@ -197,7 +182,7 @@ static expr plane_position(const struct slab *f, const expr *axis)
 	struct axes here = { .value = axis };
 	expr at = ir_index(p->pool, 0);
 	for (int k = 0; k < f->lead; k++)
-		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, f->buf->dim[k]), to_kernel(p, f->gather[0]->arg[k], &here));
+		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, f->buf->dim[k]), to_kernel(p, f->gathers.at[0].load->arg[k], &here));
 	return ir_binary(IR_MUL, at, ir_index(p->pool, f->size));
 }
 
@@ -235,30 +220,37 @@ static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr
 	emit_shared_vector(f, items, IR_STORE_VECTOR, at, "place");
 }
 
-static expr gathered(void *user, expr e, expr flat)
+/* The position of a gather in its plane. */
+static expr position_in_plane(struct slab *f, expr load, const struct axes *here)
 {
-	struct slab *f = user;
-	(void)flat;
-	for (int i = 0; i < f->n; i++)
-		if (f->gather[i] == e)
-			return ir_var(f->p->pool, e->type, arena_printf(f->p->arena, "%s[%d]", f->name[i], f->plane), NULL);
-	return NULL;
+	expr at = ir_index(f->p->pool, 0);
+	for (int k = f->lead; k < f->buf->rank; k++)
+		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, f->buf->dim[k]), load->arg[k]);
+	return to_kernel(f->p, gathers_replace(&f->gathers, at, NULL), here);
 }
 
-/* Reads what a place's elements are made of, once for all planes. What a condition keeps from being read may lie outside of the
- * plane: some element of the plane is read then, and not used. */
-static void gather_places(struct slab *f, struct ir_block *b, const expr *axis)
+/* Reads what a place's elements are made of, once for all planes: arrays of that name, one a gather. Where nothing says when a
+ * place is inside of the plane, a place outside is some element of it. */
+static void gather_places(struct slab *f, struct ir_block *b, const struct axes *here, const char **name)
 {
 	struct ir_program *p = f->p;
-	struct axes here = { .value = axis };
-	for (int i = 0; i < f->n; i++) {
-		expr at = ir_index(p->pool, 0), last = ir_index(p->pool, f->size - 1);
-		for (int k = f->lead; k < f->buf->rank; k++)
-			at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, f->buf->dim[k]), f->gather[i]->arg[k]);
-		at = ir_binary(IR_MAX, ir_binary(IR_MIN, to_kernel(p, at, &here), last), ir_index(p->pool, 0));
-		at = emit_constant(p, b, arena_printf(p->arena, "this_at_%d", i), at, ir_index(p->pool, f->size));
-		f->name[i] = arena_printf(p->arena, "this_near_%d", i);
-		emit_shared_vector(f, b, IR_LOAD_VECTOR, ir_binary(IR_MUL, at, ir_index(p->pool, f->planes)), f->name[i]);
+	expr none = ir_index(p->pool, 0), last = ir_index(p->pool, f->size - 1);
+	for (int i = 0; i < f->gathers.n; i++) {
+		const struct gather *one = &f->gathers.at[i];
+		expr at = position_in_plane(f, one->load, here);
+		struct ir_block *in = b;
+		if (!one->where || !one->sure)
+			at = ir_binary(IR_MAX, ir_binary(IR_MIN, at, last), none);
+		at = emit_constant(p, b, arena_printf(p->arena, "this_at_%d", i), at, NULL);
+		name[i] = arena_printf(p->arena, "this_near_%d", i);
+		if (one->where) {
+			emit_array(p, b, name[i], f->buf->type, f->planes);
+			for (int q = 0; q < f->planes; q++)
+				emit_set(p, b, name[i], ir_index(p->pool, q), one->other);
+			in = emit_if(p, b, to_kernel(p, gathers_replace(&f->gathers, one->where, NULL), here));
+		}
+		at = ir_binary(IR_MUL, at, ir_index(p->pool, f->planes));
+		emit_shared_vector(f, in, IR_LOAD_VECTOR, at, name[i])->mutable = one->where;
 	}
 }
 
@@ -267,20 +259,25 @@ static void make_places(struct slab *f, struct ir_block *b, const expr *axis)
 {
 	struct ir_program *p = f->p;
 	const struct ir_buffer *out = f->s->out;
-	const char *result[MAX_PLANES];
-	expr v, own[IR_MAX_RANK], lane[IR_MAX_RANK];
-	struct axes here = { .value = lane, .load = gathered, .user = f };
+	const char *result[MAX_PLANES], *name[GATHERS_MAX];
+	expr own[IR_MAX_RANK], lane[IR_MAX_RANK], near[GATHERS_MAX];
+	struct axes here = { .value = lane, .load = gathers_beside, .user = &f->gathers };
+	gathers_emit_beside(&f->gathers, b, f->s->value, f->inner, f->width, axis);
 	for (int i = 0; i < f->planes; i++) {
 		result[i] = arena_printf(p->arena, "%s_v%d", out->name, i);
 		emit_array(p, b, result[i], out->type, f->width);
 	}
-	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &v);
+	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &f->gathers.lane);
 	memcpy(lane, axis, sizeof lane);
-	lane[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
-	gather_places(f, items, lane);
-	for (f->plane = 0; f->plane < f->planes; f->plane++) {
-		lane[f->axis] = ir_binary(IR_ADD, axis[f->axis], ir_index(p->pool, f->plane));
-		emit_set(p, items, result[f->plane], v, to_kernel(p, f->s->value, &here));
+	lane[f->inner] = ir_binary(IR_ADD, axis[f->inner], f->gathers.lane);
+	gathers_emit_shared(&f->gathers, items, &here);
+	gather_places(f, items, &here, name);
+	for (int plane = 0; plane < f->planes; plane++) {
+		for (int i = 0; i < f->gathers.n; i++)
+			near[i] = ir_var(p->pool, f->buf->type, arena_printf(p->arena, "%s[%d]", name[i], plane), NULL);
+		lane[f->axis] = ir_binary(IR_ADD, axis[f->axis], ir_index(p->pool, plane));
+		expr value = gathers_replace(&f->gathers, f->s->value, near);
+		emit_set(p, items, result[plane], f->gathers.lane, to_kernel(p, value, &here));
 	}
 	memcpy(own, axis, sizeof own);
 	for (int i = 0; i < f->planes; i++) {
@@ -362,7 +359,7 @@ static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab 
 	expr width = ir_index(p->pool, f->width);
 	struct ir_block *b = emit_for(p, &k->body, "place", ir_binary(IR_MUL, thread, width), places,
 	                              ir_index(p->pool, (int64_t)f->threads * f->width));
-	declare_place(f, b, ir_var(p->pool, TYPE_INDEX, "place", places), axis);
+	declare_place(f, b, ir_var_multiple(p->pool, "place", places, f->width), axis);
 	make_places(f, b, axis);
 	serial_planes(f, &k->serial, block);
 	kernel_finish(plan, step, k, f->s);
@@ -384,7 +381,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_slab = {
 	.name = "slab",
-	.version = 1,
+	.version = 2,
 	.help = "a block keeps `planes` planes in shared memory, and a thread gathers `width` neighbouring elements of each",
 	.params = { "planes", "width", "threads" },
 	.applicable = applicable,

@@ -78,6 +78,17 @@ static const struct schedule_case schedule_cases[] = {
 	  { "N=3", "N=1", "N=0" } },
 	{ "gather_one_plane", "(x: f32[2,3,16], n_at: i32[7,8]) -> (y: f16[2,3,7,8])\n"
 			      "  y: f16[2,3,7,8] = map (i, j, k, l) f16(x[i, j, min(max(index(n_at[k, l]), 0), 15)])\n", { "" } },
+	{ "gather_volume", "(x: f16[N,4,3,4,5], d: f16[N,6,8,3], q: f32[8,2]) -> (y: f16[N,4,6,8], z: f32[N,4,6,8])\n"
+			 "  y: f16[N,4,6,8] = map (i, j, k, l) let _0 = f32(d[i, k, l, 2]) * 3.0, _1 = floor(_0), _2 = _0 - _1, a "
+			 "= index(_1), b = index(f32(d[i, k, l, 1]) * 4.0), c = index(f32(d[i, k, l, 0]) * 5.0), _3 = and(and(0 <= "
+			 "b, b < 4), and(0 <= c, c < 5)); f16((1.0 - _2) * f32(select(and(and(0 <= a, a < 3), _3), x[i, j, a, b, "
+			 "c], f16(0.5))) + _2 * f32(select(and(and(0 <= a + 1, a + 1 < 3), _3), x[i, j, a + 1, b, c], f16(0.0))) + "
+			 "sqrt(_2 * _2 + 1.0) * f32(x[i, j, 0, 0, min(max(a, 0), 4)]))\n"
+			 "  z: f32[N,4,6,8] = map (i, j, k, l) let a = index(q[l, 1] * 3.0), b = index(q[l, 0] * 4.0); select(q[l, "
+			 "0] < q[l, 1] + f32(k), select(and(and(0 <= a, a < 3), and(0 <= b, b < 4)), f32(x[i, j, a, b, 2]), -1.0), "
+			 "select(and(0 <= a, a < 3), f32(x[i, j, a, 1, 3]), f32(x[i, j, 1, 1, 1]) * (q[l, 0] + 1.0) * (q[l, 1] - "
+			 "2.0)))\n",
+	  { "N=2", "N=1", "N=0" } },
 	{ "flat_pad", "(x: f16[N,2,4,8], z: f16[N,2,4,8]) -> (y: f16[N,4,6,10])\n"
 		      "  y: f16[N,4,6,10] = map (i, j, k, l) select(and(and(0 <= k - 1, k - 1 < 4), and(0 <= l - 1, l - 1 < 8)), "
 		      "select(j < 2, x[i, j, k - 1, l - 1], z[i, j - 2, k - 1, l - 1]), f16(-1.5))\n",
