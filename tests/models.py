@@ -180,8 +180,19 @@ def narrow():
     return model(nodes, [info("x", [3, 5])], outputs, opset=25)
 
 
+def odd_names():
+    """Names that mean something to a shell, to make, to trtexec, and to C; and characters of several bytes."""
+    nodes = [helper.make_node("Softmax", ["größe:0"], ["b"], name="a, 'b' $(c) */ %s #"),
+             helper.make_node("Relu", ["b"], ["y"], name="größte Werte")]
+    return model(nodes, [info("größe:0", ["batch size", 4])], [info("y", ["batch size", 4])])
+
+
+write("odd_names.onnx", odd_names())
 write("narrow.onnx", narrow())
 write("refused.onnx", refused())
+write("shape_as_data.onnx", model([one("Reshape", ("x", "to"))], [*X, info("to", [2], TensorProto.INT64)], [info("y", None)]))
+write("no_rank.onnx", model([one("Softmax")], [info("x", None)], [info("y", None)]))
+write("same_names.onnx", model([one("Relu"), one("Abs", outputs=("z",))], X, [*Y, info("z", [2, 4])]))
 write("huge_dimensions.onnx", model([one("Relu")], [info("x", [2**40, 2**40])], [info("y", [2**40, 2**40])]))
 short = weights()
 short.raw_data = short.raw_data[:20]

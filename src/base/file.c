@@ -18,13 +18,26 @@
 
 extern char **environ;
 
+/* What kept a file from being made is in errno. */
+static int cannot_write(const char *path, struct err *e)
+{
+	int why = errno;
+	const char *slash = strrchr(path, '/');
+	if (why == ENOENT && slash) {
+		err_set(e, ERR_USAGE, "%s: cannot be written: there is no folder %.*s.", path, (int)(slash - path), path);
+		return err_advise(e, "Make the folder, or choose another place.");
+	}
+	err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(why));
+	return err_advise(e, "Choose another place, or make its folder writable.");
+}
+
 int file_map_open(struct file_map *out, const char *path, struct err *e)
 {
 	*out = (struct file_map){ 0 };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 	struct stat st;
 	if (fd < 0)
-		return err_set(e, ERR_MODEL, "%s: cannot be opened: %s.", path, strerror(errno));
+		return err_set(e, ERR_MODEL, "%s: cannot be opened: %s.", *path ? path : "\"\"", strerror(errno));
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		rc = err_set(e, ERR_MODEL, "%s: is not a regular file.", path);
 	} else if (st.st_size > 0) {
@@ -69,11 +82,8 @@ int file_out_begin(struct file_out *f, const char *path, struct err *e)
 	snprintf(f->path, sizeof f->path, "%s", path);
 	snprintf(f->temporary, sizeof f->temporary, "%.4000s.tmpXXXXXX", path);
 	f->fd = mkstemp(f->temporary);
-	if (f->fd < 0) {
-		int why = errno;
-		err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(why));
-		return err_advise(e, "Choose another place with -o, or make its folder writable.");
-	}
+	if (f->fd < 0)
+		return cannot_write(path, e);
 	mode_t mask = umask(0);
 	umask(mask);
 	fchmod(f->fd, 0666 & ~mask);
@@ -101,7 +111,7 @@ int file_out_commit(struct file_out *f, struct err *e)
 	int rc = close(f->fd) < 0 || rename(f->temporary, f->path) < 0;
 	f->fd = -1;
 	if (rc) {
-		rc = err_set(e, ERR_USAGE, "%s: cannot be written: %s.", f->path, strerror(errno));
+		rc = cannot_write(f->path, e);
 		unlink(f->temporary);
 	}
 	return rc;
@@ -146,7 +156,7 @@ int file_mkdir(const char *path, struct err *e)
 		struct stat st;
 		if (mkdir(part, 0777) < 0 && (errno != EEXIST || stat(part, &st) < 0 || !S_ISDIR(st.st_mode))) {
 			err_set(e, ERR_USAGE, "%s: the folder cannot be made: %s.", part, strerror(errno));
-			return err_advise(e, "Choose another place with -o, or make its folder writable.");
+			return err_advise(e, "Choose another place, or make its folder writable.");
 		}
 		if (!path[i])
 			return 0;
@@ -165,11 +175,7 @@ int file_temp_dir(char **out, struct arena *a, struct err *e)
 int file_temp_beside(char **out, const char *path, struct arena *a, struct err *e)
 {
 	*out = arena_printf(a, "%s.tmpXXXXXX", path);
-	if (!mkdtemp(*out)) {
-		err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(errno));
-		return err_advise(e, "Choose another place with -o, or make its folder writable.");
-	}
-	return 0;
+	return mkdtemp(*out) ? 0 : cannot_write(path, e);
 }
 
 char *file_absolute(struct arena *a, const char *path)
@@ -223,9 +229,7 @@ void file_remove_tree(const char *path)
 
 int file_rename(const char *from, const char *to, struct err *e)
 {
-	if (rename(from, to) < 0)
-		return err_set(e, ERR_USAGE, "%s: cannot be written: %s.", to, strerror(errno));
-	return 0;
+	return rename(from, to) < 0 ? cannot_write(to, e) : 0;
 }
 
 char *path_join(struct arena *a, const char *dir, const char *name)
@@ -260,7 +264,7 @@ int file_lock(int *lock, const char *path, struct err *e)
 	int rc;
 	*lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (*lock < 0)
-		return err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(errno));
+		return cannot_write(path, e);
 	do
 		rc = flock(*lock, LOCK_EX);
 	while (rc < 0 && errno == EINTR);

@@ -84,6 +84,30 @@ bool str_ends(const char *s, const char *suffix)
 	return n >= m && strcmp(s + n - m, suffix) == 0;
 }
 
+const char *str_shell(struct arena *a, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+	if (*text && !text[strspn(text, plain)])
+		return text;
+	struct str s = str_new(a);
+	str_add(&s, "'");
+	for (const char *c = text; *c; c++)
+		if (*c == '\'')
+			str_add(&s, "'\\''");
+		else
+			str_addn(&s, c, 1);
+	str_add(&s, "'");
+	return str_text(&s);
+}
+
+int str_width(const char *text)
+{
+	int n = 0;
+	for (const char *c = text; *c; c++)
+		n += ((unsigned char)*c & 0xc0) != 0x80; /* not inside a character */
+	return n;
+}
+
 char *str_identifier(struct arena *a, const char *name)
 {
 	char *out = arena_printf(a, "%s%s", !*name || isdigit((unsigned char)*name) ? "_" : "", name);

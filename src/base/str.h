@@ -28,6 +28,10 @@ bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 /* A C identifier made of `name`: other characters become '_', a leading digit gets one in front. */
 char *str_identifier(struct arena *a, const char *name);
+/* As one word of a shell command: itself, or between single quotes. */
+const char *str_shell(struct arena *a, const char *text);
+/* Columns on a terminal: characters of UTF-8, not bytes. */
+int str_width(const char *text);
 /* The name in `names` (null-terminated) closest to `name`, or null when none is close: for "did you mean". */
 const char *str_closest(const char *name, const char *const *names);
 

@@ -53,6 +53,8 @@ int cli_fail(const struct cli *c, int code);
 /* A mistake in the command line: "tpat: TEXT", advice on the next line (null: none). Gives EXIT_USAGE. */
 int cli_usage(const char *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* printf's width of a field in which `text` takes so many columns: printf counts bytes. */
+int cli_field(int columns, const char *text);
 struct tpat_strings cli_strings(const struct cli_list *list);
 json_t *cli_json_list(const struct tpat_strings *list);
 void cli_print_json(json_t *x); /* and forgets it */

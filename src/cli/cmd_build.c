@@ -100,7 +100,7 @@ static void print_plugins(const struct tpat_built *r)
 
 static int wider(int width, const char *path)
 {
-	int n = (int)strlen(path);
+	int n = str_width(path);
 	return n > width ? n : width;
 }
 
@@ -111,19 +111,18 @@ static void print_files(const struct tpat_built *r)
 		width = wider(width, r->libraries.at[i]);
 	if (r->folder)
 		width = wider(width - 1, r->folder) + 1; /* and its slash */
-	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n", width,
-	       r->output);
+	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n",
+	       cli_field(width, r->output), r->output);
 	for (int i = 0; i < r->libraries.n; i++) {
 		int plugins = r->libraries.n > 1 ? 1 : r->plugins;
-		printf("      %-*s %d plugin%s", width, r->libraries.at[i], plugins, plugins == 1 ? "" : "s");
+		printf("      %-*s %d plugin%s", cli_field(width, r->libraries.at[i]), r->libraries.at[i], plugins,
+		       plugins == 1 ? "" : "s");
 		for (int k = 0; k < r->arch.n; k++)
 			printf("%s %s", k ? "" : ",", r->arch.at[k]);
 		printf(", TensorRT 10 and 11\n");
 	}
-	if (r->folder) {
-		int slash = width - (int)strlen(r->folder);
-		printf("      %s%-*s kernels to read; rebuild with make\n", r->folder, slash, "/");
-	}
+	if (r->folder)
+		printf("      %s%-*s kernels to read; rebuild with make\n", r->folder, width - str_width(r->folder), "/");
 	printf("next: %s\n", r->deploy);
 }
 

@@ -193,7 +193,7 @@ int cli_db(struct cli *c, int argc, char **argv)
 	const struct action *a = argument[0] ? find(argument[0]) : NULL;
 	if (!a)
 		return cli_usage("There are list, stats, export, import FILE ..., merge FILE ... and prune.",
-		                 argument[0] ? "tpat db cannot %s." : "tpat db needs to know what to do.", argument[0]);
+		                 argument[0] ? "tpat db has no action \"%s\"." : "tpat db needs to know what to do.", argument[0]);
 	while (argument[1 + o.file.n])
 		o.file.n++;
 	o.file.at = argument + 1;

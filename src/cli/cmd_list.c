@@ -1,7 +1,7 @@
 /* tpat list: a model's nodes as a table, or for machines. */
 #include <stdio.h>
-#include <string.h>
 
+#include "base/str.h"
 #include "cli/cli.h"
 
 static const char *const support[] = { [TPAT_TRT_NO] = "no", [TPAT_TRT_PARTLY] = "partly", [TPAT_TRT_YES] = "yes" };
@@ -13,7 +13,7 @@ static const char *op_name(const struct cli *c, const struct tpat_node *n)
 
 static int wider(int width, const char *text)
 {
-	int n = (int)strlen(text);
+	int n = str_width(text);
 	return n > width ? n : width;
 }
 
@@ -41,7 +41,8 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", label, "node", op, "operator");
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
-		printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", label, n->label, op, op_name(c, n), support[n->tensorrt],
+		printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(label, n->label),
+		       n->label, cli_field(op, op_name(c, n)), op_name(c, n), support[n->tensorrt],
 		       n->constant ? "folds"
 		       : n->taken  ? "yes"
 		                   : "no",

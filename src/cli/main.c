@@ -95,6 +95,11 @@ int cli_usage(const char *advice, const char *format, ...)
 	return EXIT_USAGE;
 }
 
+int cli_field(int columns, const char *text)
+{
+	return columns + (int)strlen(text) - str_width(text);
+}
+
 int cli_fail(const struct cli *c, int code)
 {
 	cli_progress_end();

@@ -44,11 +44,42 @@ enum type graph_edge_type(enum type t, const struct graph_program_options *o)
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
+/* Extents that are numbers may be larger together than any memory. */
+static bool is_countable(const struct graph_value *v)
+{
+	int64_t count = 1, extent;
+	bool empty = false, fits = true;
+
+	for (int k = 0; k < v->rank; k++) {
+		if (!ir_const_int(v->dim[k], &extent))
+			continue;
+		empty |= extent == 0;
+		fits &= !__builtin_mul_overflow(count, extent ? extent : 1, &count);
+	}
+	return empty || !type_info(v->type)->bits || (fits && type_bytes(v->type, count) >= 0);
+}
+
+static int check_size(const struct build *b, const struct graph_value *v, const char *what)
+{
+	const struct graph_node *n = &b->g->nodes.at[b->r->nodes.at[0]];
+	struct str text = str_new(b->p->arena);
+
+	if (is_countable(v))
+		return 0;
+	graph_value_print(&text, v);
+	err_set(b->scope.err, ERR_UNSUPPORTED, "node %s (%s, opset %d): %s \"%s\" is %s, which is larger than any memory.",
+		n->label, onnx_text(n->proto->op_type), n->opset, what, v->name, str_text(&text));
+	return err_advise(b->scope.err, "Export the model anew with extents of a size that is used, or with names for them.");
+}
+
 static int check_edge(const struct build *b, const struct graph_value *v, const char *what)
 {
 	const struct graph_node *n = &b->g->nodes.at[b->r->nodes.at[0]];
 	const char *advice, *lack;
 
+	TRY(check_size(b, v, what));
+	if (b->o->any_types)
+		return 0;
 	if (!graph_trt_type(v->type)) {
 		lack = graph_trt_lack(v->type, &advice, b->p->arena);
 		err_set(b->scope.err, ERR_UNSUPPORTED,
@@ -65,8 +96,6 @@ static int check_edge(const struct build *b, const struct graph_value *v, const 
 
 static int check_edges(const struct build *b)
 {
-	if (b->o->any_types)
-		return 0;
 	vec_each(v, &b->r->inputs)
 		TRY(check_edge(b, *v, "input"));
 	vec_each(v, &b->r->outputs)

@@ -56,9 +56,9 @@ static int build_model(struct build *b)
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
-	TRY(make_plugins(b));   /* region -> program -> kernels */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
-	TRY(package(b)); /* kernels -> library and its folder */
+	TRY(make_plugins(b)); /* region -> program -> kernels */
+	TRY(package(b));      /* kernels -> library and its folder */
 	describe(b);
 	TRY(rewrite(b)); /* model -> rewritten model */
 	return b->plugins.n ? tpat_output_commit(&b->out, b->err) : 0;

@@ -29,11 +29,17 @@ static bool is_dynamic(const struct graph_value *v)
 	return false;
 }
 
+/* "x:", as trtexec reads it: a name that holds what separates names from extents is between quotes. */
+static void put_name(struct str *out, const char *name)
+{
+	bool quoted = strpbrk(name, ":,") != NULL;
+	str_printf(out, quoted ? "'%s':" : "%s:", name);
+}
+
 /* "1x3x32x32" with every symbol taken as `other`. */
 static void put_shape(struct str *out, struct graph *g, const struct graph_value *v, int64_t other)
 {
 	struct extent_of x = { g, other };
-	str_printf(out, "%s:", v->name);
 	for (int k = 0; k < v->rank; k++) {
 		int64_t n = other;
 		ir_eval_int(v->dim[k], symbol_value, &x, &n);
@@ -46,29 +52,28 @@ static void put_shapes(struct str *out, struct graph *g, const char *option, int
                        const struct tpat_strings *profile)
 {
 	static const int64_t other[] = { SMALLEST, USUAL, LARGEST };
-	const char *separator = "";
-	str_printf(out, " --%s=", option);
+	struct str shapes = str_new(out->arena);
 	vec_each (pv, &g->inputs) {
 		const struct graph_value *v = *pv;
+		const char *p = tpat_profile_of(profile, v->name);
 		if (!is_dynamic(v))
 			continue;
-		str_add(out, separator);
-		separator = ",";
-		const char *p = tpat_profile_of(profile, v->name);
-		if (!p) {
-			put_shape(out, g, v, other[which]);
-			continue;
-		}
-		for (int i = 0; i < which; i++)
+		str_add(&shapes, shapes.n ? "," : "");
+		put_name(&shapes, v->name);
+		for (int i = 0; p && i < which; i++)
 			p += strcspn(p, ",") + 1;
-		str_printf(out, "%s:%.*s", v->name, (int)strcspn(p, ","), p);
+		if (p)
+			str_addn(&shapes, p, strcspn(p, ","));
+		else
+			put_shape(&shapes, g, v, other[which]);
 	}
+	str_printf(out, " --%s=%s", option, str_shell(out->arena, str_text(&shapes)));
 }
 
-/* A path as a command names it: with "./" where there is no folder. */
+/* A path as a command names a library: with "./" where there is no folder. */
 static const char *here(const char *path, struct arena *a)
 {
-	return strchr(path, '/') ? path : arena_printf(a, "./%s", path);
+	return str_shell(a, strchr(path, '/') ? path : arena_printf(a, "./%s", path));
 }
 
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
@@ -87,17 +92,17 @@ int tpat_deploy_text(const char **out, struct graph *g, const char *model, const
 		dynamic |= is_dynamic(*v);
 		guessed |= is_dynamic(*v) && !tpat_profile_of(profile, (*v)->name);
 	}
-	str_printf(&s, "trtexec --onnx=%s", model);
+	str_printf(&s, "trtexec --onnx=%s", str_shell(a, model));
 	for (int i = 0; i < libraries->n; i++)
 		str_printf(&s, "%s --dynamicPlugins=%s --setPluginsToSerialize=%s", i ? " \\\n       " : "",
 		           here(libraries->at[i], a), here(libraries->at[i], a));
-	str_printf(&s, " --saveEngine=%s.plan \\\n       ", stem);
+	str_printf(&s, " --saveEngine=%s \\\n       ", str_shell(a, arena_printf(a, "%s.plan", stem)));
 	if (dynamic) {
 		put_shapes(&s, g, "minShapes", 0, profile);
 		put_shapes(&s, g, "optShapes", 1, profile);
 		put_shapes(&s, g, "maxShapes", 2, profile);
 	}
-	str_printf(&s, " --timingCacheFile=%s.cache", stem);
+	str_printf(&s, " --timingCacheFile=%s", str_shell(a, arena_printf(a, "%s.cache", stem)));
 	if (guessed)
 		str_add(&s, "\n# The extents are examples: put your own, or build with --profile INPUT:MIN,USUAL,MAX.");
 	*out = str_text(&s);

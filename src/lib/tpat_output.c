@@ -48,8 +48,10 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	memset(out, 0, sizeof *out);
 	if (!model)
 		model = path_join(a, path_dir(a, input), arena_printf(a, "%s_tpat.onnx", path_stem(a, input)));
-	if (file_is_folder(model))
-		return err_set(e, ERR_USAGE, "The output %s is a folder.", model);
+	if (!*path_base(model) || file_is_folder(model)) {
+		err_set(e, ERR_USAGE, *model ? "The output %s is a folder." : "The output has no name.", model);
+		return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
+	}
 	TRY(refuse_input(input, model, e));
 	tpat_output_names(out, model, a);
 	TRY(refuse_special(model, e));

@@ -237,6 +237,16 @@ static int not_unique(const struct onnx_index *x, const char *text, const int *w
 	return err_advise(e, "Say which one you mean: %s%s.", list, n > SAME ? " ..." : "");
 }
 
+/* The node whose name goes on with a comma behind `text`, where a list of names was split; -1: none. */
+static int with_comma(const struct onnx_index *x, const char *text)
+{
+	size_t n = strlen(text);
+	for (size_t i = 0; n && i < x->graph->n_node; i++)
+		if (strncmp(x->label[i], text, n) == 0 && x->label[i][n] == ',')
+			return (int)i;
+	return -1;
+}
+
 static int not_found(const struct onnx_index *x, const char *text, struct err *e)
 {
 	struct arena *scratch = arena_new();
@@ -261,6 +271,8 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 	         onnx_visit(&x->model->proto->base, &onnx__node_proto__descriptor, is_elsewhere, (void *)text) < 0)
 		err_advise(e, "\"%s\" is inside of a subgraph or a function; name the node that holds or calls it.",
 		           text);
+	else if (with_comma(x, text) >= 0)
+		err_advise(e, "Where a node's name has a comma in it, give its number: #%d.", with_comma(x, text));
 	else if (closest)
 		err_advise(e, "Did you mean \"%s\"?", closest);
 	else

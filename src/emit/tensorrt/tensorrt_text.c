@@ -54,22 +54,29 @@ static void put_kernel_rule(struct str *out, const struct tensorrt_arch *x)
 	           x->ptx ? "compute" : "sm", x->arch, x->arch == 90 && !x->ptx ? "a" : "");
 }
 
+/* A shell's word as a Makefile's variable holds it. */
+static void put_make_word(struct str *out, const char *word)
+{
+	for (const char *c = word; *c; c++)
+		str_printf(out, "%s%c", *c == '$' ? "$" : *c == '#' ? "\\" : "", *c);
+}
+
+/* The library is no target: make would take a file's name that has spaces in it for several. */
 void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
 {
-	str_printf(out, "# %s from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See README.md.\n",
-	           l->library);
-	str_printf(out, "LIBRARY := %s\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n", l->library);
-	str_add(out, "SOURCES := library.c $(wildcard rt/*.c)\n\n");
-	str_add(out, "$(LIBRARY): $(SOURCES) $(wildcard plugins/* rt/*.h rt/*/*.h code/* data/*)\n"
-	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o $@ "
-	             "$(SOURCES) "
-	             "-ldl -lpthread\n\n");
+	str_add(out, "# The library from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See README.md.\n");
+	str_add(out, "LIBRARY := ");
+	put_make_word(out, str_shell(out->arena, l->library));
+	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n.PHONY: library kernels clean\n");
+	str_add(out, "library:\n"
+	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o $(LIBRARY) \\\n"
+	             "\t\tlibrary.c $(wildcard rt/*.c) -ldl -lpthread\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
 		for (int k = 0; k < l->archs; k++)
 			str_printf(out, "CODE += code/%s\n",
 			           tensorrt_code_name(&l->plugin[i], &l->arch[k], out->arena));
-	str_add(out, "\n.PHONY: kernels clean\nkernels: $(CODE)\n\n");
+	str_add(out, "\nkernels: $(CODE)\n\n");
 	for (int k = 0; k < l->archs; k++)
 		put_kernel_rule(out, &l->arch[k]);
 	str_add(out, "clean:\n\trm -f $(LIBRARY)\n");
