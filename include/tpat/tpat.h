@@ -104,7 +104,7 @@ struct tpat_build_options {
 	bool automatic;              /* all nodes that TensorRT refuses and tpat can take */
 	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called */
 	const char *name_space;      /* of the plugins; null: "" */
-	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: all */
+	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: one for each kind of GPU, and PTX */
 	const char *gpu;             /* that kernels are scheduled for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest */

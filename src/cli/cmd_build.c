@@ -210,8 +210,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "name", 'p', CLI_LIST, &name, "NODE=PLUGIN", "what a node's plugin is called" },
 		{ "namespace", 0, CLI_TEXT, &o.name_space, "TEXT", "namespace of the plugins (none)" },
 		{ "arch", 0, CLI_SPLIT, &arch, "ARCH,...",
-		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default all that NVRTC "
-		  "knows, "
+		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default one for each kind of GPU, "
 		  "and PTX for later ones" },
 		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME",
 		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },

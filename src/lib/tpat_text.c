@@ -72,6 +72,40 @@ static int add_all(struct archs *list, struct arena *a, struct err *e)
 	return 0;
 }
 
+/* Of those with which a GPU's code can be shared, one: compiled code also runs on later GPUs of its generation, at the same speed
+ * where their processors are alike. GPUs that share a chip with ARM processors (Jetson) take no other's code, and are in no
+ * other machine. CUDA C++ Programming Guide, "Binary Compatibility". */
+static bool is_usual(int arch)
+{
+	static const int alike[] = { 52, 89, 103, 121 }, /* to 50, 86, 100, 120 */
+	        jetson[] = { 53, 62, 72, 87, 88, 101, 110 };
+	for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
+		if (arch == alike[i])
+			return false;
+	for (size_t i = 0; i < sizeof jetson / sizeof *jetson; i++)
+		if (arch == jetson[i])
+#ifdef __aarch64__
+			return true;
+#else
+			return false;
+#endif
+	return true;
+}
+
+static int add_usual(struct archs *list, struct arena *a, struct err *e)
+{
+	int *arch, n, last = 0;
+	TRY(dev_nvrtc_archs(&arch, &n, a, e));
+	for (int i = 0; i < n; i++) {
+		if (!is_usual(arch[i]))
+			continue;
+		add_arch(list, arch[i], false, a);
+		last = arch[i];
+	}
+	add_arch(list, last, true, a);
+	return 0;
+}
+
 static int add_native(struct archs *list, struct arena *a, struct err *e)
 {
 	struct dev *d;
@@ -124,7 +158,7 @@ int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strin
 			TRY(add_named(&list, asked->at[i], a, e));
 	}
 	if (asked->n == 0)
-		TRY(add_all(&list, a, e));
+		TRY(add_usual(&list, a, e));
 	*out = list.at;
 	*n = list.n;
 	return 0;
