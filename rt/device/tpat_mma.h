@@ -3,8 +3,8 @@
  * them that the lanes of a warp hold, tiles in shared memory that are read without bank conflicts, and copies from global to
  * shared memory that run while the threads go on.
  *
- * Everything named mma_... is done by all 32 lanes of a warp together. GPUs before sm_80 get the same results, in the same
- * lanes, from shuffles and ordinary arithmetic. Compiled like tpat_device.h. Sources: PTX ISA, "Matrix Fragments for
+ * Everything named mma_... is done by all 32 lanes of a warp together. GPUs before sm_75, and sm_75 for bf16, get the same results,
+ * in the same lanes, from shuffles and ordinary arithmetic. Compiled like tpat_device.h. Sources: PTX ISA, "Matrix Fragments for
  * mma.m16n8k16 with floating point type", "Matrix Fragments for mma.m16n8k32", "ldmatrix", "cp.async". */
 #ifndef TPAT_MMA_H
 #define TPAT_MMA_H
@@ -55,9 +55,9 @@ template <class T> TPAT_FN auto mma_element(u32 word, int i)
 		return to_f32(T{ (u16)(word >> 16 * i) });
 }
 
-/* The definition: what the tensor cores do, by shuffles. */
+/* The definition: what the tensor cores do, by shuffles. No inline function: it is long, and called for every product. */
 template <class A, class B, class S>
-TPAT_FN void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)
+__device__ __noinline__ void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)
 {
 	const int g = warp_lane() / 4, t = warp_lane() % 4;
 	const mma_lanes<mma_a<A>> rows(a);
@@ -89,16 +89,40 @@ TPAT_FN void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)
 			     : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]),       \
 			       "r"(b.word[1]));                                                                      \
 	}
-#else
-#define TPAT_MMA(A, B, S, c, instruction)                                                                            \
-	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b) { mma_by_lanes(sum, a, b); }
-#endif
+#define TPAT_MMA_BYTES(A, B, types) TPAT_MMA(A, B, int, "r", "m16n8k32.row.col.s32." types ".s32")
 TPAT_MMA(f16, f16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32")
 TPAT_MMA(bf16, bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
-TPAT_MMA(i8, i8, int, "r", "m16n8k32.row.col.s32.s8.s8.s32")
-TPAT_MMA(i8, u8, int, "r", "m16n8k32.row.col.s32.s8.u8.s32")
-TPAT_MMA(u8, i8, int, "r", "m16n8k32.row.col.s32.u8.s8.s32")
-TPAT_MMA(u8, u8, int, "r", "m16n8k32.row.col.s32.u8.u8.s32")
+#else
+#define TPAT_MMA_BY_LANES(A, B, S)                                                                                   \
+	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b) { mma_by_lanes(sum, a, b); }
+TPAT_MMA_BY_LANES(bf16, bf16, float)
+#if TPAT_ARCH >= 750 /* half as deep, of bytes 8 rows: the pieces lie in the same lanes */
+#define TPAT_MMA_BYTES(A, B, types)                                                                                  \
+	TPAT_FN void mma(mma_sum<int> &sum, const mma_a<A> &a, const mma_b<B> &b)                                    \
+	{                                                                                                            \
+		for (int i = 0; i < 4; i++)                                                                          \
+			asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." types ".s32 {%0, %1}, {%2}, {%3}, {%0, %1};"   \
+				     : "+r"(sum.at[i % 2 * 2]), "+r"(sum.at[i % 2 * 2 + 1])                          \
+				     : "r"(a.word[i]), "r"(b.word[i / 2]));                                          \
+	}
+TPAT_FN void mma(mma_sum<float> &sum, const mma_a<f16> &a, const mma_b<f16> &b)
+{
+	for (int i = 0; i < 2; i++)
+		asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+			     : "+f"(sum.at[0]), "+f"(sum.at[1]), "+f"(sum.at[2]), "+f"(sum.at[3])
+			     : "r"(a.word[2 * i]), "r"(a.word[2 * i + 1]), "r"(b.word[i]));
+}
+#else
+#define TPAT_MMA_BYTES(A, B, types) TPAT_MMA_BY_LANES(A, B, int)
+TPAT_MMA_BY_LANES(f16, f16, float)
+#endif
+#undef TPAT_MMA_BY_LANES
+#endif
+TPAT_MMA_BYTES(i8, i8, "s8.s8")
+TPAT_MMA_BYTES(i8, u8, "s8.u8")
+TPAT_MMA_BYTES(u8, i8, "u8.s8")
+TPAT_MMA_BYTES(u8, u8, "u8.u8")
+#undef TPAT_MMA_BYTES
 #undef TPAT_MMA
 
 /* Two neighbouring products' sums, of 16 columns together, as the left operand of a product over these columns. */
