@@ -416,7 +416,6 @@ TPAT_FN void block_scan_items_on(T (&v)[N], Op op, typename element<T>::type non
 
 /* ---- Atomics: give what was there before ------------------------------------------------------------------------- */
 
-
 template <class T, class Op> TPAT_FN T apply(Op op, T a, T b) { return op(a, b); }
 /* One float operation and one rounding give the correctly rounded sum or product. */
 template <class Op> TPAT_FN f16 apply(Op op, f16 a, f16 b) { return round_f16(op(to_f32(a), to_f32(b))); }
@@ -472,21 +471,44 @@ TPAT_FN int atomic_min(int *p, int v) { return atomicMin(p, v); }
 TPAT_FN u32 atomic_min(u32 *p, u32 v) { return atomicMin(p, v); }
 TPAT_FN i64 atomic_min(i64 *p, i64 v) { return atomicMin(p, v); }
 TPAT_FN u64 atomic_min(u64 *p, u64 v) { return atomicMin(p, v); }
+/* What needs no answer, as scattered sums, is done where the memory is. */
 #if TPAT_ARCH >= 700
-TPAT_FN f16 atomic_add(f16 *p, f16 v)
+TPAT_FN void atomic_add(f16 *p, f16 v)
 {
-	f16 old;
-	asm volatile("atom.add.noftz.f16 %0, [%1], %2;" : "=h"(old.bits) : "l"(p), "h"(v.bits) : "memory");
-	return old;
+	asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(p), "h"(v.bits) : "memory");
 }
 #endif
 #if TPAT_ARCH >= 900
-TPAT_FN bf16 atomic_add(bf16 *p, bf16 v)
+TPAT_FN void atomic_add(bf16 *p, bf16 v)
 {
-	bf16 old;
-	asm volatile("atom.add.noftz.bf16 %0, [%1], %2;" : "=h"(old.bits) : "l"(p), "h"(v.bits) : "memory");
-	return old;
+	asm volatile("red.add.noftz.bf16 [%0], %1;" ::"l"(p), "h"(v.bits) : "memory");
 }
+#endif
+
+/* p[0 .. N) += v, each element atomically; global memory, aligned as for store(). */
+template <int N, class T> TPAT_FN void atomic_add_vector(T *p, const T (&v)[N])
+{
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		atomic_add(p + i, v[i]);
+}
+
+#if TPAT_ARCH >= 900
+TPAT_FN void atomic_add_vector(float *p, const float (&v)[2])
+{
+	asm volatile("red.global.add.v2.f32 [%0], { %1, %2 };" ::"l"(p), "f"(v[0]), "f"(v[1]) : "memory");
+}
+
+TPAT_FN void atomic_add_vector(float *p, const float (&v)[4])
+{
+	asm volatile("red.global.add.v4.f32 [%0], { %1, %2, %3, %4 };"
+		     ::"l"(p), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
+}
+
+#define TPAT_ADD_PAIRS(T)                                                                                                   	TPAT_FN void atomic_add_vector(T *p, const T(&v)[4])                                                                	{                                                                                                                   		u32 w[2];                                                                                                   		memcpy(w, v, sizeof w);                                                                                     		asm volatile("red.global.add.noftz.v2." #T "x2 [%0], { %1, %2 };" ::"l"(p), "r"(w[0]), "r"(w[1])            			     : "memory");                                                                                   	}                                                                                                                   	TPAT_FN void atomic_add_vector(T *p, const T(&v)[8])                                                                	{                                                                                                                   		u32 w[4];                                                                                                   		memcpy(w, v, sizeof w);                                                                                     		asm volatile("red.global.add.noftz.v4." #T "x2 [%0], { %1, %2, %3, %4 };"                                   			     ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");                              	}
+TPAT_ADD_PAIRS(f16)
+TPAT_ADD_PAIRS(bf16)
+#undef TPAT_ADD_PAIRS
 #endif
 
 /* ---- Tiles: pieces of a row, each made by a block that goes on from what those before it made -------------------- */

@@ -1,10 +1,12 @@
-/* Rule scatter: one kernel fills the result, a second applies the updates, one thread each, atomically where two may
- * meet. */
-#include "sched/build.h"
+/* Rule scatter: one kernel fills the result, a second applies the updates, `width` neighbours a thread, atomically where two
+ * may meet. */
+#include "sched/scatter.h"
+
+#include <math.h>
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256 };
+enum { THREADS = 256, BYTES = 16, SECTOR = 32 };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -15,79 +17,160 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
+/* Updates along their last axis are neighbours in the result, and there are whole vectors of them. */
+static bool in_vectors(const struct ir_stage *s, int width)
+{
+	int last = s->space_rank - 1, inner = s->out->rank - 1;
+	int64_t updates, extent;
+	if (last < 0 || inner < 0 || s->at[inner]->op != IR_AXIS || s->at[inner]->i != last || type_is_packed(s->out->type) ||
+	    !ir_const_int(s->space[last], &updates) || !ir_const_int(s->out->dim[inner], &extent))
+		return false;
+	bool used[IR_MAX_RANK] = { false };
+	if (s->where)
+		mark_axes(s->where, used);
+	for (int k = 0; k < inner; k++)
+		mark_axes(s->at[k], used);
+	return !used[last] && updates % width == 0 && extent % width == 0;
+}
+
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
+	int n = 0;
 	(void)p;
-	(void)s;
 	(void)t;
-	out[0] = (struct sched_choice){ &sched_scatter, { 0 } };
-	return 1;
+	for (int width = BYTES * 8 / type_info(s->out->type)->bits; width > 1; width /= 2)
+		if (in_vectors(s, width))
+			out[n++] = (struct sched_choice){ &sched_scatter, { width } };
+	out[n++] = (struct sched_choice){ &sched_scatter, { 1 } };
+	return n;
 }
 
-static void emit_update(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const expr *axis)
+/* The result before any update is a map like any other. */
+static struct ir_stage fill_of(const struct ir_stage *s)
 {
-	struct axes a = { .value = axis };
-	expr own[IR_MAX_RANK];
-	if (s->where)
-		b = emit_if(p, b, to_kernel(p, s->where, &a));
-	for (int k = 0; k < s->out->rank; k++)
-		own[k] = s->at[k];
-	expr at = to_kernel(p, ir_flat(p->pool, s->out, own), &a), value = to_kernel(p, s->value, &a);
-	if (s->combine == IR_NONE) {
-		emit_store(p, b, s->out, at, value);
-		return;
+	return (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = s->init };
+}
+
+/* Measured on an H100: 4 M updates of f16 at random places take 110 us, 5 M along rows of 256 some 20, and 7 in vectors. */
+static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	enum { UPDATE_OPERATIONS = 60 };
+	struct ir_program *p = (struct ir_program *)cp;
+	struct ir_stage fill = fill_of(s);
+	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
+	sched_map.candidates(p, &fill, t, fill_choice);
+	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t), width = c->param[0];
+	bool along = in_vectors(s, 1);
+	double bytes = scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
+	double full = fmin(1, fmax(updates / (t->processors * 1024.0), 0.002));
+	double work = updates / width * UPDATE_OPERATIONS / (t->processors * 128.0 * 1.5);
+	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns + fmax(bytes / t->bytes_per_ns, work) / full;
+}
+
+struct lanes {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int width;
+	struct {
+		VEC(expr);
+	} vectors;
+};
+
+static void find_vector(void *user, expr e)
+{
+	struct lanes *l = user;
+	int last = l->s->space_rank - 1;
+	if (e->op == IR_LOAD && vector_along(l->p, e, last, l->s->space[last], l->width))
+		vec_push(l->p->arena, &l->vectors, e);
+}
+
+static const char *vector_name(const struct lanes *l, int i)
+{
+	return arena_printf(l->p->arena, "%s_v%d", l->vectors.at[i]->buf->name, i + 1);
+}
+
+static expr vector_lane(void *user, expr e, expr flat)
+{
+	struct lanes *l = user;
+	(void)flat;
+	for (int i = 0; i < l->vectors.n; i++)
+		if (l->vectors.at[i] == e)
+			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[v]", vector_name(l, i)), NULL);
+	return NULL;
+}
+
+/* The updates of `width` neighbours, of which the first stands at `axis`. */
+static void emit_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const expr *axis, int width)
+{
+	struct lanes l = { .p = p, .s = s, .width = width };
+	struct axes start = { .value = axis };
+	expr v, lane[IR_MAX_RANK], at = scatter_place(p, s, 0, axis);
+	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
+	walk_unconditional(s->value, find_vector, &l);
+	for (int i = 0; i < l.vectors.n; i++) {
+		expr e = l.vectors.at[i];
+		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start), vector_name(&l, i), width,
+		                 false);
 	}
-	struct ir_stmt *u = emit(p, b, IR_UPDATE);
-	u->buf = flat_view(p, s->out);
-	u->combine = s->combine;
-	u->type = s->out->type;
-	u->at = at;
-	u->value = value;
+	emit_array(p, b, result, s->out->type, width);
+	struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
+	for (int k = 0; k < s->space_rank; k++)
+		lane[k] = k == s->space_rank - 1 ? ir_binary(IR_ADD, axis[k], v) : axis[k];
+	struct axes here = { .value = lane, .load = vector_lane, .user = &l };
+	emit_set(p, items, result, v, to_kernel(p, s->value, &here));
+	if (s->combine == IR_NONE) {
+		emit_store_vector(p, b, s->out, at, result, width);
+	} else if (s->combine == IR_SUM) {
+		struct ir_stmt *call = emit_invoke(p, b, "atomic_add_vector", NULL);
+		add_address(p, call, s->out, at, true);
+		add_text(p, call, result);
+	} else {
+		items = emit_unrolled(p, b, "v", width, &v);
+		emit_update(p, items, s, flat_view(p, s->out), ir_binary(IR_ADD, at, v),
+		            ir_var(p->pool, s->out->type, arena_printf(p->arena, "%s[v]", result), NULL));
+	}
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	/* The result before any update is a map like any other. */
 	struct ir_stage *fill = NEW(p->arena, struct ir_stage);
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
-	*fill = (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = s->init };
+	*fill = fill_of(s);
 	sched_map.candidates(p, fill, &sched_default_target, fill_choice);
 	sched_map.apply(plan, fill, &fill_choice[0]);
 
+	int width = c->param[0];
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "_update", c);
 	bool used[IR_MAX_RANK] = { false };
 	expr axis[IR_MAX_RANK] = { NULL }, count = space_count(p, s);
-	expr element = declare_element(p, k, count, THREADS, 1);
-	mark_axes(s->value, used);
-	if (s->where)
-		mark_axes(s->where, used);
-	for (int i = 0; i < s->out->rank; i++)
-		mark_axes(s->at[i], used);
+	expr element = declare_element(p, k, count, THREADS, width);
+	scatter_axes_read(s, used);
 	declare_axes(p, &k->body, element, s->space_rank, s->space, ir_axis_names[1], used, axis);
-	emit_update(p, &k->body, s, axis);
+	struct axes here = { .value = axis };
+	struct ir_block *b = s->where ? emit_if(p, &k->body, to_kernel(p, s->where, &here)) : &k->body;
+	if (width > 1)
+		emit_updates(p, b, s, axis, width);
+	else
+		emit_update(p, b, s, flat_view(p, s->out), scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
 
 	/* On one processor all updates belong to the first block, in their order. */
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, ir_index(p->pool, 0)));
-	for (int i = 0; i < s->space_rank; i++) {
-		axis[i] = ir_index(p->pool, 0);
-		if (ir_is_int(s->space[i], 1))
-			continue;
-		b = emit_for(p, b, ir_axis_names[1][i], axis[i], s->space[i], ir_index(p->pool, 1));
-		axis[i] = ir_var(p->pool, TYPE_INDEX, ir_axis_names[1][i], s->space[i]);
-	}
-	emit_update(p, b, s, axis);
+	b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, ir_index(p->pool, 0)));
+	emit_serial_updates(p, b, s, 0, axis);
 	kernel_finish(plan, step, k, s);
 }
 
 const struct sched_rule sched_scatter = {
 	.name = "scatter",
-	.version = 1,
-	.help = "fill, then one thread an update",
+	.version = 2,
+	.help = "fill, then updates, one thread `width` neighbours",
+	.params = { "width" },
 	.applicable = applicable,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = estimate,
 };

@@ -39,7 +39,7 @@ void ScatterND_y(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
 // V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 1; 256 threads a block.
+// Schedule: scatter 2, width 1; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, int K, int M, int V)
 {
@@ -69,7 +69,7 @@ void ScatterND_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 K, i64 V
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
 // V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 1; 256 threads a block; 64-bit positions.
+// Schedule: scatter 2, width 1; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
 {
