@@ -505,7 +505,21 @@ TPAT_FN void atomic_add_vector(float *p, const float (&v)[4])
 		     ::"l"(p), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
 }
 
-#define TPAT_ADD_PAIRS(T)                                                                                                   	TPAT_FN void atomic_add_vector(T *p, const T(&v)[4])                                                                	{                                                                                                                   		u32 w[2];                                                                                                   		memcpy(w, v, sizeof w);                                                                                     		asm volatile("red.global.add.noftz.v2." #T "x2 [%0], { %1, %2 };" ::"l"(p), "r"(w[0]), "r"(w[1])            			     : "memory");                                                                                   	}                                                                                                                   	TPAT_FN void atomic_add_vector(T *p, const T(&v)[8])                                                                	{                                                                                                                   		u32 w[4];                                                                                                   		memcpy(w, v, sizeof w);                                                                                     		asm volatile("red.global.add.noftz.v4." #T "x2 [%0], { %1, %2, %3, %4 };"                                   			     ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");                              	}
+#define TPAT_ADD_PAIRS(T)                                                                                    \
+	TPAT_FN void atomic_add_vector(T *p, const T(&v)[4])                                                 \
+	{                                                                                                    \
+		u32 w[2];                                                                                    \
+		memcpy(w, v, sizeof w);                                                                      \
+		asm volatile("red.global.add.noftz.v2." #T "x2 [%0], { %1, %2 };"                            \
+			     ::"l"(p), "r"(w[0]), "r"(w[1]) : "memory");                                     \
+	}                                                                                                    \
+	TPAT_FN void atomic_add_vector(T *p, const T(&v)[8])                                                 \
+	{                                                                                                    \
+		u32 w[4];                                                                                    \
+		memcpy(w, v, sizeof w);                                                                      \
+		asm volatile("red.global.add.noftz.v4." #T "x2 [%0], { %1, %2, %3, %4 };"                    \
+			     ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");               \
+	}
 TPAT_ADD_PAIRS(f16)
 TPAT_ADD_PAIRS(bf16)
 #undef TPAT_ADD_PAIRS

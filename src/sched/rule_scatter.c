@@ -108,7 +108,7 @@ static void emit_updates(struct ir_program *p, struct ir_block *b, const struct 
 	struct axes start = { .value = axis };
 	expr v, lane[IR_MAX_RANK], at = scatter_place(p, s, 0, axis);
 	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
-	walk_unconditional(s->value, find_vector, &l);
+	ir_walk_unconditional(s->value, find_vector, &l);
 	for (int i = 0; i < l.vectors.n; i++) {
 		expr e = l.vectors.at[i];
 		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start), vector_name(&l, i), width,

@@ -159,7 +159,7 @@ static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
 	for (int k = r->lead; k < rank; k++)
 		axis[k] = axis[k] ? axis[k] : ir_index(p->pool, 0); /* not met */
 	struct axes start = { .value = axis }, here = { .value = lane, .load = vector_item, .user = r };
-	walk_unconditional(s->init, find_vector, r);
+	ir_walk_unconditional(s->init, find_vector, r);
 	for (int i = 0; i < r->vectors.n; i++) {
 		expr e = r->vectors.at[i];
 		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start), vector_name(r, i),

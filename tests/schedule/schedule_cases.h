@@ -568,24 +568,26 @@ static const struct schedule_case schedule_cases[] = {
 			    "i16(n_u[r]) * i16(9000)\n",
 	  { "N=6 M=20", "N=5 M=5" } },
 	/* updates that stay within rows, and such that come in vectors */
-	{ "scatter_rows", "(h: f16[N,40], n_at: i64[N,M], hu: f16[N,M], n_x: i8[N,3,72], n_u: i8[N,M]) -> (a: f16[N,40], b: i8[N,3,72])\n"
-			  "  a: f16[N,40] = scatter sum (i, j | r<N, s<M) init h[i, j] at [r, mod(index(n_at[r, s]), 40)] value "
-			  "hu[r, s]\n"
-			  "  b: i8[N,3,72] = scatter max (i, j, k | r<N, s<3, t<M) init n_x[i, j, k] + i8(1) at [r, s, mod(index(n_at[r, t]), "
-			  "72)] value n_u[r, t] where n_u[r, t] < i8(100)\n",
+	{ "scatter_rows",
+	  "(h: f16[N,40], n_at: i64[N,M], hu: f16[N,M], n_x: i8[N,3,72], n_u: i8[N,M]) -> (a: f16[N,40], b: i8[N,3,72])\n"
+	  "  a: f16[N,40] = scatter sum (i, j | r<N, s<M) init h[i, j] at [r, mod(index(n_at[r, s]), 40)] value hu[r, s]\n"
+	  "  b: i8[N,3,72] = scatter max (i, j, k | r<N, s<3, t<M) init n_x[i, j, k] + i8(1) at [r, s, "
+	  "mod(index(n_at[r, t]), 72)] value n_u[r, t] where n_u[r, t] < i8(100)\n",
 	  { "N=3 M=20", "N=1 M=300", "N=2 M=0" } },
-	{ "scatter_rows_replace", "(x: f32[4,6], n_at: i64[4,6], u0: f32[4,6]) -> (a: f32[4,6], b: f32[6,4])\n"
-				  "  a: f32[4,6] = scatter replace (i, j | r<4, s<6) init x[i, j] at [r, mod(s * 5 + 2, 6)] value u0[r, s]\n"
-				  "  b: f32[6,4] = scatter replace (i, j | r<6, s<2) init f32(7) at [r, 3 - s * 2] value u0[s, r]\n",
+	{ "scatter_rows_replace",
+	  "(x: f32[4,6], n_at: i64[4,6], u0: f32[4,6]) -> (a: f32[4,6], b: f32[6,4])\n"
+	  "  a: f32[4,6] = scatter replace (i, j | r<4, s<6) init x[i, j] at [r, mod(s * 5 + 2, 6)] value u0[r, s]\n"
+	  "  b: f32[6,4] = scatter replace (i, j | r<6, s<2) init f32(7) at [r, 3 - s * 2] value u0[s, r]\n",
 	  { "" } },
-	{ "scatter_vectors", "(h: f16[N,48], n_at: i64[M], hu: f16[M,48], x: f32[N,12], u0: f32[M,12], n_x: i8[N,32], n_u: i8[M,32]) -> "
-			     "(a: f16[N,48], b: f32[N,12], c: i8[N,32], d: f16[N,48])\n"
-			     "  a: f16[N,48] = scatter sum (i, j | r<M, s<48) init h[i, j] at [mod(index(n_at[r]), N), s] value hu[r, s]\n"
-			     "  b: f32[N,12] = scatter sum (i, j | r<M, s<12) init x[i, j] at [mod(index(n_at[r]), N), s] value u0[r, s] * "
-			     "2.0 where index(n_at[r]) < 9\n"
-			     "  c: i8[N,32] = scatter min (i, j | r<M, s<32) init n_x[i, j] at [mod(index(n_at[r]), N), s] value n_u[r, s]\n"
-			     "  d: f16[N,48] = scatter replace (i, j | r<M, s<48) init h[i, 47 - j] at [N - 1 - r, s] value hu[r, s] where "
-			     "r < N\n",
+	{ "scatter_vectors",
+	  "(h: f16[N,48], n_at: i64[M], hu: f16[M,48], x: f32[N,12], u0: f32[M,12], n_x: i8[N,32], n_u: i8[M,32]) -> "
+	  "(a: f16[N,48], b: f32[N,12], c: i8[N,32], d: f16[N,48])\n"
+	  "  a: f16[N,48] = scatter sum (i, j | r<M, s<48) init h[i, j] at [mod(index(n_at[r]), N), s] value hu[r, s]\n"
+	  "  b: f32[N,12] = scatter sum (i, j | r<M, s<12) init x[i, j] at [mod(index(n_at[r]), N), s] value "
+	  "u0[r, s] * 2.0 where index(n_at[r]) < 9\n"
+	  "  c: i8[N,32] = scatter min (i, j | r<M, s<32) init n_x[i, j] at [mod(index(n_at[r]), N), s] value n_u[r, s]\n"
+	  "  d: f16[N,48] = scatter replace (i, j | r<M, s<48) init h[i, 47 - j] at [N - 1 - r, s] value hu[r, s] "
+	  "where r < N\n",
 	  { "N=6 M=20", "N=5 M=1" } },
 	{ "scatter_where", "(x: f64[N], n_at: i32[M], u0: f64[M]) -> (y: f64[N])\n"
 			   "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 "
