@@ -3,9 +3,10 @@
  *
  *     launch LIBRARY [PLUGIN] [EXTENT]     EXTENT: of every dimension that is open; 8
  *
- * Prints for each plugin, and each of its tactics: the host's time for a call (the fastest and the median of batches that end
- * before the queue is full), the GPU's time for the calls of a recorded graph, and both for as many launches of an empty
- * kernel. Needs a GPU. */
+ * Prints for each plugin, and each of its tactics: the host's time for a call, and the GPU's for the calls of a recorded graph;
+ * and both for as many bare launches of an empty kernel, which are the floor: the driver's own work. Host times are medians
+ * of batches that end before the queue is full, and the fastest batch; enqueues and bare launches take turns, so that a clock
+ * that drifts changes both. Needs a GPU. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "check/host.h"
 #include "tensor/type.h"
 
-enum { CALLS = 100, BATCHES = 60, REPLAYS = 20 };
+enum { CALLS = 100, BATCHES = 60, REPLAYS = 20, WARM_UP = 2 };
 
 typedef void *handle;
 
@@ -134,34 +135,58 @@ static int call_empty(const struct work *w)
 	return 0;
 }
 
-static void measure(const struct work *w, const char *what)
+struct times {
+	double host[BATCHES], gpu[REPLAYS]; /* us a call, sorted */
+};
+
+static double batch(const struct work *w, const char *what)
 {
-	double us[BATCHES], gpu[REPLAYS];
+	double start = now_us();
+
+	for (int i = 0; i < CALLS; i++)
+		must(w->call(w), what);
+	double us = (now_us() - start) / CALLS;
+	must(cu.wait(stream), "cuStreamSynchronize");
+	return us;
+}
+
+static void replay(const struct work *w, const char *what, double *us)
+{
 	handle graph, exec;
 
-	for (int b = -2; b < BATCHES; b++) { /* the first two warm up */
-		double start = now_us();
-		for (int i = 0; i < CALLS; i++)
-			must(w->call(w), what);
-		if (b >= 0)
-			us[b] = (now_us() - start) / CALLS;
-		must(cu.wait(stream), "cuStreamSynchronize");
-	}
 	must(cu.begin(stream, 1), "cuStreamBeginCapture");
 	for (int i = 0; i < CALLS; i++)
 		must(w->call(w), what);
 	must(cu.end(stream, &graph), "cuStreamEndCapture");
 	must(cu.instantiate(&exec, graph, 0), "cuGraphInstantiate");
-	for (int b = -2; b < REPLAYS; b++) {
+	for (int b = -WARM_UP; b < REPLAYS; b++) {
 		double start = now_us();
 		must(cu.replay(exec, stream), "cuGraphLaunch");
 		must(cu.wait(stream), "cuStreamSynchronize");
 		if (b >= 0)
-			gpu[b] = (now_us() - start) / CALLS;
+			us[b] = (now_us() - start) / CALLS;
 	}
-	qsort(us, BATCHES, sizeof *us, compare);
-	qsort(gpu, REPLAYS, sizeof *gpu, compare);
-	printf("%-52s host %6.2f us (median %6.2f), in a graph %7.2f us\n", what, us[0], us[BATCHES / 2], gpu[0]);
+	qsort(us, REPLAYS, sizeof *us, compare);
+}
+
+/* An enqueue beside as many launches of the empty kernel. */
+static void measure(const struct work *enqueue, const char *what)
+{
+	struct work empty = *enqueue;
+	struct times own, bare;
+
+	empty.call = call_empty;
+	for (int b = -WARM_UP; b < BATCHES; b++) {
+		double us = batch(enqueue, what), floor = batch(&empty, what);
+		if (b >= 0)
+			own.host[b] = us, bare.host[b] = floor;
+	}
+	qsort(own.host, BATCHES, sizeof *own.host, compare);
+	qsort(bare.host, BATCHES, sizeof *bare.host, compare);
+	replay(enqueue, what, own.gpu);
+	replay(&empty, what, bare.gpu);
+	printf("%-52s %8.2f (%5.2f) %8.2f (%5.2f) %8.2f %8.2f\n", what, own.host[BATCHES / 2], own.host[0],
+	       bare.host[BATCHES / 2], bare.host[0], own.gpu[0], bare.gpu[0]);
 }
 
 static void *device_memory(size_t bytes)
@@ -226,10 +251,9 @@ static void measure_plugin(struct host *h, const struct tpat_rt_plugin *p, int64
 		must(host_prepare(x, in, out, &err), "host_prepare");
 		struct work w = { call_enqueue, host_runtime(x), in_desc, out_desc, inputs, outputs, workspace, empty,
 			          p->tactic[t].steps };
-		snprintf(what, sizeof what, "%s, tactic %d, %d launches", p->name, t + 1, w.launches);
+		snprintf(what, sizeof what, "%s, tactic %d, %d launch%s", p->name, t + 1, w.launches,
+		         w.launches == 1 ? "" : "es");
 		measure(&w, what);
-		w.call = call_empty;
-		measure(&w, "    empty kernels instead");
 	}
 	host_engine_free(x);
 }
@@ -257,6 +281,7 @@ int main(int argc, char **argv)
 		else
 			name = argv[i];
 	const struct tpat_rt_library *l = host_library(h);
+	printf("%-52s %16s %16s %17s\n", "us: median (best)", "enqueue", "bare launches", "in graphs: both");
 	for (int i = 0; i < l->plugins; i++)
 		if (!name || strcmp(l->plugin[i].name, name) == 0)
 			measure_plugin(h, &l->plugin[i], extent, empty);

@@ -90,11 +90,13 @@ struct rt_launch {
 	const struct tpat_rt_kernel *kernel;
 	void *function; /* of the kernel on the plan's device */
 	uint32_t grid[3];
+	struct rt_map *map; /* one a tensor map of the kernel */
 };
 struct rt_plan {
 	int64_t *extent;          /* rt_extents() */
 	int64_t *value;           /* a value a node */
 	int64_t *offset;          /* a buffer's place in the workspace; -1: no launch needs it */
+	struct rt_map *map;       /* of all launches */
 	struct rt_launch *launch; /* what is to be launched, in this order */
 	int32_t launches;
 	int64_t bytes;                  /* of workspace in use */
@@ -111,6 +113,20 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 /* The largest workspace of any tactic for extents in a range; -1 with `why` when it cannot be known. */
 int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent,
                           char why[RT_WHY]);
+
+/* rt_map.c: tensor maps, as a plan's kernels took them last. The extents are the plan's, so that a pointer says which. */
+enum { RT_MAP_KEPT = 4 }; /* pointers: hosts take their buffers by turns */
+struct rt_map {
+	char encoded[RT_MAP_KEPT][TPAT_RT_MAP_BYTES];
+	const void *from[RT_MAP_KEPT]; /* null: none */
+	int32_t oldest;
+	bool busy; /* some thread reads or changes it */
+};
+struct rt_map *rt_map_alloc(const struct tpat_rt_plugin *p); /* enough for any tactic; null when out of memory */
+void rt_map_forget(struct rt_map *kept, int32_t n);
+/* Map `m` of a kernel for the pointer `from`, into `out`. */
+int rt_map_get(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from, void *out,
+               char why[RT_WHY]);
 
 /* rt_plugin.c: a plugin object is four TensorRT objects side by side. */
 struct rt_plugin {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_plan.c: what one set of extents decides (the value of every expression, the layout of the workspace), and the
- * launches made of it. Running a plan allocates nothing and only reads the plan. */
+ * launches made of it. Running a plan allocates nothing and only reads the plan, but for the tensor maps that it keeps. */
 #include <stdlib.h>
 
 #include "rt.h"
@@ -138,7 +138,7 @@ static int place_buffers(const struct tpat_rt_plugin *p, struct rt_plan *plan, c
 int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const struct rt_loaded *loaded,
                  struct rt_plan *plan, char why[RT_WHY])
 {
-	int32_t n = 0;
+	int32_t n = 0, maps = 0;
 
 	plan->ready = false;
 	plan->loaded = loaded;
@@ -167,31 +167,25 @@ int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t,
 			continue; /* nothing to do */
 		if (rt_device_function(loaded, x.kernel, &x.function, why))
 			return -1;
+		x.map = plan->map + maps;
+		maps += x.kernel->maps;
 		plan->launch[n++] = x;
 	}
+	rt_map_forget(plan->map, maps);
 	plan->launches = n;
 	plan->ready = true;
 	return 0;
 }
 
-static int make_map(const struct rt_plan *plan, const struct tpat_rt_map *m, const void *const *inputs,
-                    void *const *outputs, const char *workspace, void *out, char why[RT_WHY])
+/* The pointer that argument `a` stands for. */
+static const void *pointer_of(const struct rt_plan *plan, const struct tpat_rt_arg *a, const void *const *inputs,
+                              void *const *outputs, const char *workspace)
 {
-	struct tpat_rt_map_values values = { .element_bytes = m->element_bytes, .rank = m->rank };
-	int32_t index = m->from.index;
-
-	if (m->from.kind == TPAT_RT_ARG_INPUT)
-		values.from = inputs[index];
-	else if (m->from.kind == TPAT_RT_ARG_OUTPUT)
-		values.from = outputs[index];
-	else
-		values.from = plan->loaded->constant[index] ? plan->loaded->constant[index] : workspace + plan->offset[index];
-	for (int32_t d = 0; d < m->rank; d++) {
-		values.dim[d] = plan->value[m->dim[d]];
-		values.stride[d] = plan->value[m->stride[d]];
-		values.box[d] = m->box[d];
-	}
-	return rt_device_map(plan->loaded, &values, out, why);
+	if (a->kind == TPAT_RT_ARG_INPUT)
+		return inputs[a->index];
+	if (a->kind == TPAT_RT_ARG_OUTPUT)
+		return outputs[a->index];
+	return plan->loaded->constant[a->index] ? plan->loaded->constant[a->index] : workspace + plan->offset[a->index];
 }
 
 /* One launch. A kernel's arguments are given by their addresses: those of TensorRT's own arrays, of what is loaded, and of
@@ -216,7 +210,8 @@ static int launch(const struct rt_plan *plan, const struct rt_launch *x, const v
 		}
 	}
 	for (int32_t i = 0; i < k->maps; i++) {
-		if (make_map(plan, &k->map[i], inputs, outputs, workspace, map[i], why))
+		const void *from = pointer_of(plan, &k->map[i].from, inputs, outputs, workspace);
+		if (rt_map_get(&x->map[i], plan, &k->map[i], from, map[i], why))
 			return -1;
 		args[k->args + i] = map[i];
 	}
@@ -258,7 +253,8 @@ int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
 		steps = p->tactic[t].steps > steps ? p->tactic[t].steps : steps;
 	plan->extent = calloc(n + 1, sizeof(int64_t));
 	plan->launch = calloc((size_t)steps, sizeof *plan->launch);
-	if (!plan->extent || !plan->launch) {
+	plan->map = rt_map_alloc(p);
+	if (!plan->extent || !plan->launch || !plan->map) {
 		rt_plan_free(plan);
 		return -1;
 	}
@@ -271,6 +267,7 @@ void rt_plan_free(struct rt_plan *plan)
 {
 	free(plan->extent);
 	free(plan->launch);
+	free(plan->map);
 	*plan = (struct rt_plan){ 0 };
 }
 

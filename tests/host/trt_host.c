@@ -64,6 +64,19 @@ static int device_launch(void *user, void *module, const struct tpat_rt_plugin *
 	return 0;
 }
 
+/* A tensor map is what it is made of. */
+static int device_map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
+{
+	struct trt_host_device *d = user;
+
+	_Static_assert(sizeof *values <= TPAT_RT_MAP_BYTES, "a map has room for its values");
+	if (must_fail(d, "map", why))
+		return -1;
+	d->maps++;
+	memcpy(out, values, sizeof *values);
+	return 0;
+}
+
 static int device_current(void *user, char why[256])
 {
 	const struct trt_host_device *d = user;
@@ -97,6 +110,7 @@ struct tpat_rt_device trt_host_device(struct trt_host_device *d)
 		.current = device_current,
 		.unload = device_unload,
 		.release = device_release,
+		.map = device_map,
 	};
 }
 

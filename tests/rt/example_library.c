@@ -23,6 +23,7 @@ KERNEL(repeat);
 KERNEL(find_even);
 KERNEL(halve_f64);
 KERNEL(bump_stage);
+KERNEL(copy_mapped);
 TPAT_RT_EXPORT extern int example_even_launches, example_whole_launches;
 int example_whole_launches;
 
@@ -317,6 +318,25 @@ KERNEL(bump_stage)
 		ARG(0, char *)[i] = 0;
 }
 
+/* Mapped: y[N] = x[N], where x comes as a tensor map of halves of its elements. */
+static const struct tpat_rt_map mapped_map = { { TPAT_RT_ARG_INPUT, 0 }, 2, 1, { 3 }, { 1 }, { 64 } };
+static const struct tpat_rt_arg mapped_arg[] = { { TPAT_RT_ARG_OUTPUT, 0 } };
+static const struct tpat_rt_expr mapped_expr[] = {
+	{ TPAT_RT_DIM, 0, 0, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_CONST, 0, 0, 0, 2 }, { TPAT_RT_MUL, 0, 2, 0, 0 }
+};
+static const struct tpat_rt_kernel mapped_kernel = { "copy_mapped", mapped_arg, 1, { 1, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, &mapped_map, 1 };
+static const struct tpat_rt_step mapped_step = { &mapped_kernel, 1 };
+static const struct tpat_rt_tactic mapped_tactic[] = { { &mapped_step, 1 } };
+
+KERNEL(copy_mapped)
+{
+	const struct tpat_rt_map_values *map = args[1]; /* as the tests' device makes it */
+
+	UNUSED;
+	for (int64_t i = 0; i < map->dim[0]; i++)
+		ARG(0, int16_t *)[i] = ((const int16_t *)map->from)[i];
+}
+
 /* A hash of the program stands for that of the kernels, too. */
 #define HEAD(name, hash, about) name, "1", "tpat", hash, hash, about
 #define TACTICS(t) t, COUNT(t)
@@ -338,6 +358,8 @@ static const struct tpat_rt_plugin plugins[] = {
 	  TACTICS(find_tactic), NULL, 0, 0 },
 	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
 	  TACTICS(bump_tactic), NULL, 0, 0 },
+	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0,
+	  0 },
 	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
 	  0, 0 },
 };

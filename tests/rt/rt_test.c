@@ -416,6 +416,47 @@ static void test_enqueue(struct host *h)
 	trt_host_free(&memory, workspace);
 }
 
+/* A tensor map is made where pointer or extents are new, and kept for the pointers that come again. */
+static void test_maps(struct host *h)
+{
+	enum { POINTERS = 6, KEPT = 4 };
+	struct host_tensor min = tensor(6, 1, 1, 0), max = tensor(6, 1, 9, 0), in = tensor(6, 1, 5, 0), out = in;
+	struct host_engine *x = build(h, "Mapped", &min, &max, 1);
+	int32_t data[POINTERS][9], result[9];
+	bool right = true;
+
+	CHECK(x);
+	for (int i = 0; i < POINTERS; i++)
+		for (int k = 0; k < 9; k++)
+			data[i][k] = 100 * i + k;
+	out.pointer = result;
+	for (int extent = 5; extent <= 9; extent += 4) { /* what was kept for other extents is gone */
+		int made = device.maps;
+		in.dim[0] = out.dim[0] = extent;
+		CHECK_INT(host_prepare(x, &in, &out, &err), 0);
+		for (int i = 0; i < 4 * POINTERS; i++) {
+			/* the same four by turns, then two others and the newest two of the four */
+			int which = i < 3 * KEPT ? i % KEPT : KEPT - 2 + i % 4;
+			in.pointer = data[which];
+			memset(result, 0, sizeof result);
+			CHECK_INT(host_enqueue(x, &in, &out, NULL, NULL, &err), 0);
+			right = right && memcmp(result, data[which], (size_t)extent * sizeof *result) == 0;
+		}
+		CHECK_INT(device.maps - made, POINTERS);
+	}
+	CHECK(right);
+	/* A map that cannot be made is no map, and is tried again. */
+	in.pointer = data[0];
+	device.fail = "map";
+	CHECK_INT(host_enqueue(x, &in, &out, NULL, NULL, &err), ERR_DEVICE);
+	CHECK(err_has("tpat plugin Mapped: enqueue: the test lets map fail"));
+	device.fail = NULL;
+	CHECK_INT(host_enqueue(x, &in, &out, NULL, NULL, &err), 0);
+	CHECK(memcmp(result, data[0], sizeof result) == 0);
+	host_log_clear(h);
+	host_engine_free(x);
+}
+
 struct worker {
 	struct host_engine *engine;
 	int rows;
@@ -490,6 +531,7 @@ int main(int argc, char **argv)
 	test_found_size(h);
 	test_private_type(h);
 	test_enqueue(h);
+	test_maps(h);
 	test_threads(h);
 	close_all(h);
 	test_shape_input(false);
