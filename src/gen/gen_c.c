@@ -2,6 +2,8 @@
  * together bring a serial body of their own. */
 #include "gen/text.h"
 
+#include <string.h>
+
 #include "base/embed.h"
 #include "base/map.h"
 
@@ -128,31 +130,120 @@ static const struct gen_target plain_c = {
 	.stmt = print_stmt,
 };
 
-static void print_kernel(struct str *out, const struct ir_kernel *k)
+static int argument_of(const struct ir_kernel *k, const struct ir_buffer *b)
 {
-	struct gen_text g = { .out = out, .target = &plain_c, .kernel = k };
+	int i = 0;
+	while (k->buffers.at[i] != b)
+		i++;
+	return i;
+}
+
+static int symbol_argument(const struct ir_kernel *k, const char *name)
+{
+	int i = 0;
+	while (strcmp(k->symbols.at[i], name) != 0)
+		i++;
+	return k->buffers.n + i;
+}
+
+/* A part's own arguments and block number. Of a number that it takes in 32 bits it reads the first four bytes. */
+static void print_part_call(struct gen_text *g, const struct ir_kernel *part, int i, expr first)
+{
+	const struct ir_kernel *k = g->kernel;
+	const char *separator = "";
+	gen_begin(g, "");
+	str_printf(g->out, "void *const part_%d[] = { ", i);
+	vec_each (b, &part->buffers) {
+		str_printf(g->out, "%sargs[%d]", separator, argument_of(k, *b));
+		separator = ", ";
+	}
+	vec_each (name, &part->symbols)
+		str_printf(g->out, ", args[%d]", symbol_argument(k, *name));
+	str_add(g->out, " };\n");
+	gen_begin(g, "");
+	str_printf(g->out, "const uint32_t block_%d[3] = { (uint32_t)(block_x - (", i);
+	gen_expr(g, first);
+	str_add(g->out, ")) };\n");
+	str_line(g->out, "%s_part(part_%d, block_%d);", part->name, i, i);
+}
+
+static void print_parts(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
+	expr first = ir_index(k->blocks->pool, 0);
+	for (int i = 0; i < k->parts.n; i++) {
+		const struct ir_kernel *part = k->parts.at[i];
+		expr end = ir_binary(IR_ADD, first, part->blocks);
+		if (!k->in_turn) {
+			gen_begin(g, "if (");
+			gen_expr(g, first);
+			str_add(g->out, " <= block_x && block_x < ");
+			gen_operand(g, end);
+			str_add(g->out, ") {\n");
+			g->out->indent++;
+		}
+		print_part_call(g, part, i, first);
+		if (!k->in_turn) {
+			g->out->indent--;
+			str_line(g->out, "}");
+			first = end;
+		}
+	}
+}
+
+static void print_buffers(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
 	int n = 0;
-	gen_about(&g);
-	str_printf(out, "void %s(void *const *args, const uint32_t block[3])\n{\n", k->name);
 	vec_each (b, &k->buffers) {
-		const char *type = gen_element_type(&g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
-		str_printf(out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type,
+		const char *type = gen_element_type(g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
+		str_printf(g->out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type,
 		           n++);
 	}
+}
+
+static void print_symbols(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
 	vec_each (name, &k->symbols)
-		str_printf(out, "\tconst i64 %s = *(const %s *)args[%d];\n", gen_symbol(&g, *name),
-		           k->index64 ? "i64" : "i32", n++);
-	str_add(out, "\tconst i64 block_x = block[0];\n\t(void)block_x;\n");
+		str_printf(g->out, "\tconst i64 %s = *(const %s *)args[%d];\n", gen_symbol(g, *name),
+		           k->index64 ? "i64" : "i32", symbol_argument(k, *name));
+}
+
+static void print_work(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
 	vec_each (b, &k->shared)
-		str_printf(out, "\t%s %s[%lld];\n", gen_type(&g, (*b)->type), (*b)->name, (long long)(*b)->dim[0]->i);
+		str_printf(g->out, "\t%s %s[%lld];\n", gen_type(g, (*b)->type), (*b)->name, (long long)(*b)->dim[0]->i);
 	if (k->serial.n) {
-		gen_block(&g, &k->serial);
+		gen_block(g, &k->serial);
 	} else {
-		str_printf(out, "\tfor (i64 thread = 0; thread < %d; thread++) {\n", k->threads);
+		str_printf(g->out, "\tfor (i64 thread = 0; thread < %d; thread++) {\n", k->threads);
+		g->out->indent++;
+		gen_block(g, &k->body);
+		g->out->indent--;
+		str_add(g->out, "\t}\n");
+	}
+}
+
+/* `part`: a function that kernels with parts call. */
+static void print_kernel(struct str *out, const struct ir_kernel *k, bool part)
+{
+	struct gen_text g = { .out = out, .target = &plain_c, .kernel = k };
+	str_add(out, "\n");
+	gen_about(&g);
+	str_printf(out, "%svoid %s%s(void *const *args, const uint32_t block[3])\n{\n", part ? "static " : "", k->name,
+	           part ? "_part" : "");
+	if (!k->parts.n)
+		print_buffers(&g);
+	print_symbols(&g);
+	str_add(out, "\tconst i64 block_x = block[0];\n\t(void)block_x;\n");
+	if (k->parts.n) {
 		out->indent++;
-		gen_block(&g, &k->body);
+		print_parts(&g);
 		out->indent--;
-		str_add(out, "\t}\n");
+	} else {
+		print_work(&g);
 	}
 	str_add(out, "}\n");
 }
@@ -169,7 +260,12 @@ void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
 				if (map_get(&printed, (*k)->name))
 					continue;
 				map_put(&printed, (*k)->name, *k);
-				str_add(out, "\n");
-				print_kernel(out, *k);
+				vec_each (part, &(*k)->parts) {
+					const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
+					if (!map_get(&printed, name))
+						print_kernel(out, *part, true);
+					map_put(&printed, name, (void *)*part);
+				}
+				print_kernel(out, *k, false);
 			}
 }

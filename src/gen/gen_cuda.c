@@ -235,40 +235,129 @@ static bool read_behind_wait(const struct ir_program *chained, const struct ir_k
 	return role != IR_INPUT && role != IR_CONSTANT && !ir_kernel_writes(k, view);
 }
 
-static void print_kernel(struct str *out, const struct ir_kernel *k, const struct ir_program *chained)
+static void print_parameters(struct gen_text *g, const char *separator, const struct ir_program *chained)
 {
-	struct gen_text g = { .out = out, .target = &cuda, .kernel = k };
-	const char *separator = "";
-	g.coarse = gen_coarse(k);
-	gen_about(&g);
-	str_printf(out, "extern \"C\" __global__ __launch_bounds__(%d", k->threads);
-	if (k->resident)
-		str_printf(out, ", %d", k->resident);
-	str_printf(out, ")\nvoid %s(", k->name);
+	const struct ir_kernel *k = g->kernel;
 	vec_each (b, &k->buffers) {
 		/* What a thread reads another may have written, or the kernel before: that must not be read early. */
-		str_printf(out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
-		           gen_element_type(&g, (*b)->type),
+		str_printf(g->out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
+		           gen_element_type(g, (*b)->type),
 		           ir_kernel_exchanges(k, *b) || read_behind_wait(chained, k, *b) ? "" : "__restrict__ ", (*b)->name);
 		separator = ", ";
 	}
 	vec_each (n, &k->symbols)
-		str_printf(out, ", %s %s", gen_type(&g, TYPE_INDEX), gen_symbol(&g, *n));
+		str_printf(g->out, ", %s %s", gen_type(g, TYPE_INDEX), gen_symbol(g, *n));
 	vec_each (m, &k->maps)
-		str_printf(out, ", const __grid_constant__ tensor_map %s", m->name);
-	str_add(out, ")\n{\n");
+		str_printf(g->out, ", const __grid_constant__ tensor_map %s", m->name);
+	str_add(g->out, ")\n{\n");
+}
+
+static void print_head(struct gen_text *g, const struct ir_program *chained)
+{
+	const struct ir_kernel *k = g->kernel;
+	str_printf(g->out, "extern \"C\" __global__ __launch_bounds__(%d", k->threads);
+	if (k->resident)
+		str_printf(g->out, ", %d", k->resident);
+	str_printf(g->out, ")\nvoid %s(", k->name);
+	print_parameters(g, "", chained);
+}
+
+static void print_shared(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
+	struct str *out = g->out;
 	if (k->shared_bytes)
 		str_add(out, "\textern __shared__ __align__(1024) uint4 shared_memory[];\n");
 	vec_each (b, &k->shared) {
-		const char *type = gen_type(&g, (*b)->type);
+		const char *type = gen_type(g, (*b)->type);
 		if (k->shared_bytes) /* there is one such array */
 			str_printf(out, "\t%s *const %s = (%s *)shared_memory;\n", type, (*b)->name, type);
 		else
 			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, (*b)->name, (long long)(*b)->dim[0]->i);
 	}
+}
+
+static void print_wait(struct str *out, const struct ir_program *chained)
+{
 	if (chained)
 		str_add(out, "\tnext_kernel_may_start();\n\twait_for_last_kernel();\n");
+}
+
+/* A kernel that shares a launch with others is a function of the number that its block would have if it were alone. What it reads
+ * of the other parts' results was not there before the launch: `chained` is the program in any case. */
+static void print_part(struct str *out, const struct ir_kernel *k, const struct ir_program *p)
+{
+	struct gen_target target = cuda;
+	struct gen_text g = { .out = out, .target = &target, .kernel = k, .coarse = gen_coarse(k) };
+	target.block = "own_block";
+	gen_about(&g);
+	str_printf(out, "static __device__ __forceinline__\nvoid %s_part(", k->name);
+	str_printf(out, "const unsigned %s", target.block);
+	print_parameters(&g, ", ", p);
+	print_shared(&g);
 	gen_block(&g, &k->body);
+	str_add(out, "}\n\n");
+}
+
+static void print_part_call(struct gen_text *g, const struct ir_kernel *part, expr first)
+{
+	gen_indent(g);
+	str_printf(g->out, "%s_part(blockIdx.x", part->name);
+	if (!ir_is_int(first, 0)) {
+		bool number = first->op == IR_CONST_INT;
+		str_add(g->out, number ? " - " : " - (");
+		gen_expr(g, first);
+		str_add(g->out, number ? "" : ")");
+	}
+	vec_each (b, &part->buffers)
+		str_printf(g->out, ", %s", (*b)->name);
+	vec_each (n, &part->symbols)
+		str_printf(g->out, ", %s", gen_symbol(g, *n));
+	str_add(g->out, ");\n");
+}
+
+static void print_parts(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
+	expr first = ir_index(k->blocks->pool, 0);
+	for (int i = 0; i < k->parts.n; i++) {
+		const struct ir_kernel *part = k->parts.at[i];
+		expr end = ir_binary(IR_ADD, first, part->blocks);
+		if (k->in_turn) {
+			if (i)
+				str_line(g->out, "__syncthreads();");
+			print_part_call(g, part, first);
+			continue;
+		}
+		if (i < k->parts.n - 1) {
+			gen_indent(g);
+			str_printf(g->out, "%sif (blockIdx.x < ", i ? "else " : "");
+			gen_operand(g, end);
+			str_add(g->out, ")\n");
+		} else {
+			str_line(g->out, "else");
+		}
+		g->out->indent++;
+		print_part_call(g, part, first);
+		g->out->indent--;
+		first = end;
+	}
+}
+
+static void print_kernel(struct str *out, const struct ir_kernel *k, const struct ir_program *chained)
+{
+	struct gen_text g = { .out = out, .target = &cuda, .kernel = k, .coarse = gen_coarse(k) };
+	gen_about(&g);
+	print_head(&g, chained);
+	print_shared(&g);
+	print_wait(out, chained);
+	if (k->parts.n) {
+		out->indent++;
+		print_parts(&g);
+		out->indent--;
+	} else {
+		gen_block(&g, &k->body);
+	}
 	str_add(out, "}\n");
 }
 
@@ -281,6 +370,12 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool chai
 				continue;
 			map_put(printed, (*k)->name, *k);
 			str_add(out, "\n");
+			vec_each (part, &(*k)->parts) {
+				const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
+				if (!map_get(printed, name))
+					print_part(out, *part, plan->program);
+				map_put(printed, name, (void *)*part);
+			}
 			print_kernel(out, *k, chained ? plan->program : NULL);
 		}
 	}
@@ -316,7 +411,7 @@ void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
 			vec_each (k, *step)
-				print_includes(out, &(*k)->body, &seen);
+				print_includes(out, &(*k)->body, &seen); /* parts call nothing */
 	for (int i = 0; i < n; i++) {
 		if (!i || plans[i]->program != plans[i - 1]->program) {
 			str_add(out, "\n/* ");

@@ -244,6 +244,7 @@ static const char *const words[] = {
 	"thread",
 	"block",
 	"block_x",
+	"own_block",
 	"args",
 	"v",
 	"chunk",

@@ -539,8 +539,7 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	*b = head;
 }
 
-/* A name of its own among the plan's kernels. */
-static const char *unique_name(const struct ir_plan *plan, const char *name)
+const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 {
 	const char *unique = name;
 	for (int number = 2;; number++) {
@@ -590,7 +589,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	ir_print_stage(&text, s);
 	k->about = str_text(&text);
 
-	k->name = unique_name(plan, k->name);
+	k->name = kernel_unique_name(plan, k->name);
 	return fits_int(p, k);
 }
 
@@ -626,7 +625,7 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 		return;
 	struct ir_kernel *wide = NEW(plan->program->arena, struct ir_kernel);
 	*wide = *k;
-	wide->name = unique_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
+	wide->name = kernel_unique_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
 	wide->index64 = true;
 	wide->guard = NULL;
 	vec_push(plan->program->arena, step, wide);

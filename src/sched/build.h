@@ -79,6 +79,12 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
  * caller's to make, and finished by kernel_finish_wide(). */
 bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
+/* A name of its own among the plan's kernels. */
+const char *kernel_unique_name(const struct ir_plan *plan, const char *name);
+
+/* Small neighbouring steps of a plan become one, where that pays (share.c). `all`: every step made for the program, each once, to
+ * which new ones are added; may be the plan itself. */
+void share_launches(struct ir_plan *plan, struct ir_plan *all, const struct sched_target *t);
 
 /* Vectors (vectors.c). Whether load e runs along an axis of that extent, each `width` elements of it at a multiple of `width` in
  * memory, where they are so along the axis and the extent is a multiple, too. */

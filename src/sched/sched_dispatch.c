@@ -253,6 +253,7 @@ static struct ir_plan *make_plan(struct dispatch *d, const struct sched_tactic *
 		to = sched_part_end(d->p, tactic->choice, d->points->n, from);
 		add_part(d, plan, tactic, from, to);
 	}
+	share_launches(plan, d->all, &d->points->target[d->points->opt]);
 	plan->chained = plan->steps.n > 1;
 	return plan;
 }

@@ -45,6 +45,22 @@ static const struct schedule_case schedule_cases[] = {
 	{ "slice_aligned", "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[N - 1 - i, j + "
 	  "4]\n", { "N=4", "N=1" } },
 	{ "slice_steps", "(x: u8[N,20]) -> (y: u8[N,7])\n  y: u8[N,7] = map (i, j) x[i, 19 - 3 * j]\n", { "N=4", "N=1" } },
+	/* ---- steps that share a launch: side by side, and in turn in one block */
+	{ "share_split", "(x: f16[N,24]) -> (a: f16[N,8], b: f16[N,12], c: f32[4,N])\n"
+			 "  a: f16[N,8] = map (i, j) x[i, j]\n"
+			 "  b: f16[N,12] = map (i, j) x[i, j + 8]\n"
+			 "  c: f32[4,N] = map (i, j) f32(x[j, i + 20]) * 2.0\n",
+	  { "N=5", "N=1", "N=300", "N=0" } },
+	{ "share_two_pairs", "(x: f32[K], b: f32[N,40]) -> (y: f32[N,K], z: f32[N])\n"
+			     "  twice: f32[K] = map (i) x[i] * 2.0\n"
+			     "  z: f32[N] = sum (i | r<40) b[i, r]\n"
+			     "  y: f32[N,K] = map (i, j) twice[j] + b[i, mod(j, 40)]\n",
+	  { "N=5 K=9", "N=1 K=1", "N=0 K=3", "N=33 K=300" } },
+	{ "share_in_turn", "(x: f32[50], b: i32[30]) -> (y: f32[50], z: f32[])\n"
+			   "  total: f32[] = sum ( | r<50) x[r]\n"
+			   "  y: f32[50] = map (i) x[i] / (abs(total[]) + 1.0)\n"
+			   "  z: f32[] = max ( | r<30) y[r + 10] * f32(b[r])\n",
+	  { "" } },
 	{ "pad", "(x: f32[N,K]) -> (y: f32[N + 3,K + 4])\n"
 		 "  y: f32[N + 3,K + 4] = map (i, j) select(and(and(1 <= i, i - 1 < N), and(2 <= j, j - 2 < K)), x[i "
 		 "- 1, j - 2], "

@@ -116,8 +116,11 @@ static void widen(struct job *j, struct ir_step *step)
 		*step = (struct ir_step){ 0 };
 		vec_push(j->arena, step, last);
 	}
-	vec_each(k, step)
+	vec_each(k, step) {
 		(*k)->index64 = true;
+		vec_each(part, &(*k)->parts)
+			((struct ir_kernel *)*part)->index64 = true;
+	}
 }
 
 /* `passes`: of the program after the passes. */
