@@ -53,12 +53,10 @@ void NarrowTypes_packed(const float *__restrict__ x, u8 *__restrict__ packed, in
 
 // turned: f4e2m1[3,7] = map (i, j) code[j, i]
 // Schedule: map 1, width 1; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_turned(const u8 *__restrict__ code, u8 *__restrict__ turned)
+static __device__ __forceinline__
+void NarrowTypes_turned_part(const unsigned own_block, const u8 *__restrict__ code, u8 *__restrict__ turned)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
-	const int element = blockIdx.x * 512 + threadIdx.x * 2;
+	const int element = own_block * 512 + threadIdx.x * 2;
 	if (element >= 21)
 		return;
 	f4e2m1 turned_v[2];
@@ -77,12 +75,10 @@ void NarrowTypes_turned(const u8 *__restrict__ code, u8 *__restrict__ turned)
 
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
 // Schedule: map 1, width 4; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_wide_x4(const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, int K)
+static __device__ __forceinline__
+void NarrowTypes_wide_x4_part(const unsigned own_block, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, int K)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int element = own_block * 1024 + threadIdx.x * 4;
 	if (element >= K * 64)
 		return;
 	const int j = element % 64;
@@ -95,6 +91,18 @@ void NarrowTypes_wide_x4(const u8 *__restrict__ weight, const f8e8m0 *__restrict
 		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + j / 32]));
 	}
 	store(wide + element, wide_v);
+}
+
+// 2 kernels in one launch, each in blocks of its own; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_turned_and_wide_x4(const u8 *__restrict__ code, u8 *__restrict__ turned, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, int K)
+{
+	next_kernel_may_start();
+	wait_for_last_kernel();
+	if (blockIdx.x < 1)
+		NarrowTypes_turned_part(blockIdx.x, code, turned);
+	else
+		NarrowTypes_wide_x4_part(blockIdx.x - 1, weight, scale, wide, K);
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
@@ -192,12 +200,10 @@ void NarrowTypes_packed_64(const float *__restrict__ x, u8 *__restrict__ packed,
 
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_wide_x4_64(const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, i64 K)
+static __device__ __forceinline__
+void NarrowTypes_wide_x4_64_part(const unsigned own_block, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, i64 K)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
+	const i64 element = (i64)own_block * 1024 + (i64)threadIdx.x * 4;
 	if (element >= K * 64)
 		return;
 	const i64 j = element % 64;
@@ -210,6 +216,18 @@ void NarrowTypes_wide_x4_64(const u8 *__restrict__ weight, const f8e8m0 *__restr
 		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + j / 32]));
 	}
 	store(wide + element, wide_v);
+}
+
+// 2 kernels in one launch, each in blocks of its own; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void NarrowTypes_turned_and_wide_x4_64(const u8 *__restrict__ code, u8 *__restrict__ turned, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, i64 K)
+{
+	next_kernel_may_start();
+	wait_for_last_kernel();
+	if (blockIdx.x < 1)
+		NarrowTypes_turned_part(blockIdx.x, code, turned);
+	else
+		NarrowTypes_wide_x4_64_part(blockIdx.x - 1, weight, scale, wide, K);
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))

@@ -31,14 +31,12 @@
 //   next turns = next_turns
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
-extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
+static __device__ __forceinline__
+void power_iteration_x_part(const unsigned own_block, const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int thread = threadIdx.x;
 	const int warp = thread / 32;
 	const int lane = thread % 32;
@@ -121,13 +119,11 @@ void power_iteration_x(const float *__restrict__ a, float *x, float *__restrict_
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block.
-extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_eigenvalue(const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, int N)
+static __device__ __forceinline__
+void power_iteration_eigenvalue_part(const unsigned own_block, const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, int N)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int lane = threadIdx.x;
-	const int row = blockIdx.x;
+	const int row = own_block;
 	float sum = 0.0f;
 	for (int point = lane; point < N * N; point += 1024) {
 		const int s = point % N;
@@ -139,6 +135,15 @@ void power_iteration_eigenvalue(const float *__restrict__ a, const float *x, flo
 	if (lane == 0) {
 		eigenvalue[row] = sum;
 	}
+}
+
+// 2 kernels in one launch, in turn in its block; 1024 threads a block.
+extern "C" __global__ __launch_bounds__(1024)
+void power_iteration_x_and_eigenvalue(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, int N)
+{
+	power_iteration_x_part(blockIdx.x, a, x, change, y, next_x, turns, N);
+	__syncthreads();
+	power_iteration_eigenvalue_part(blockIdx.x, a, x, eigenvalue, N);
 }
 
 // loop turn<1000 while 1e-06 < change[] {
@@ -155,14 +160,12 @@ void power_iteration_eigenvalue(const float *__restrict__ a, const float *x, flo
 //   next turns = next_turns
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
+static __device__ __forceinline__
+void power_iteration_x_64_part(const unsigned own_block, const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const i64 thread = (i64)threadIdx.x;
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;
@@ -245,13 +248,11 @@ void power_iteration_x_64(const float *__restrict__ a, float *x, float *__restri
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_eigenvalue_64(const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, i64 N)
+static __device__ __forceinline__
+void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x;
-	const i64 row = (i64)blockIdx.x;
+	const i64 row = (i64)own_block;
 	float sum = 0.0f;
 	for (i64 point = lane; point < N * N; point += 1024) {
 		const i64 s = point % N;
@@ -263,4 +264,13 @@ void power_iteration_eigenvalue_64(const float *__restrict__ a, const float *x, 
 	if (lane == 0) {
 		eigenvalue[row] = sum;
 	}
+}
+
+// 2 kernels in one launch, in turn in its block; 1024 threads a block.
+extern "C" __global__ __launch_bounds__(1024)
+void power_iteration_x_64_and_eigenvalue_64(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, i64 N)
+{
+	power_iteration_x_64_part(blockIdx.x, a, x, change, y, next_x, turns, N);
+	__syncthreads();
+	power_iteration_eigenvalue_64_part(blockIdx.x, a, x, eigenvalue, N);
 }
