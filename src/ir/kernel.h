@@ -93,7 +93,7 @@ struct ir_kernel {
 	struct ir_block body;      /* for one thread of many */
 	struct ir_block serial;    /* for a whole block on one processor; empty: `body` for each thread in turn */
 	struct { VEC(const struct ir_kernel *); } parts; /* kernels that share this launch, and have the statements; or none */
-	bool in_turn;              /* parts: one behind the other in the same block; else each in blocks of its own, in this order */
+	bool in_turn;              /* parts: one behind the other in the one block; else each in blocks of its own */
 	expr blocks;               /* grid size */
 	int threads;               /* of a block */
 	int resident;              /* blocks that a multiprocessor has registers for at least; 0: no matter */

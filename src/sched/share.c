@@ -1,7 +1,7 @@
-/* Launches that several kernels share. A launch takes the host some microseconds, and the GPU about one, which is more than a small
- * kernel does. So neighbouring steps that do not depend on each other, of which one alone would leave the GPU partly idle, become one:
- * each kernel keeps its blocks, and a block's number says whose it is. Steps that do depend on each other, of one block each, run
- * in turn in that block.
+/* Launches that several kernels share. A launch takes the host some microseconds, and the GPU about one, which is more than
+ * a small kernel does. So neighbouring steps that do not depend on each other, of which one alone would leave the GPU partly
+ * idle, become one: each kernel keeps its blocks, and a block's number says whose it is. Steps that do depend on each other,
+ * of one block each, run in turn in that block.
  *
  * Only plain kernels take part: threads, registers and shared memory of a launch are those of the part that needs most. */
 #include "sched/build.h"

@@ -324,7 +324,8 @@ static const struct tpat_rt_arg mapped_arg[] = { { TPAT_RT_ARG_OUTPUT, 0 } };
 static const struct tpat_rt_expr mapped_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_CONST, 0, 0, 0, 2 }, { TPAT_RT_MUL, 0, 2, 0, 0 }
 };
-static const struct tpat_rt_kernel mapped_kernel = { "copy_mapped", mapped_arg, 1, { 1, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, &mapped_map, 1 };
+static const struct tpat_rt_kernel mapped_kernel = { "copy_mapped", mapped_arg, 1, { 1, 1, 1 }, { 1, 1, 1 }, 0, -1,
+	                                             0,             &mapped_map, 1 };
 static const struct tpat_rt_step mapped_step = { &mapped_kernel, 1 };
 static const struct tpat_rt_tactic mapped_tactic[] = { { &mapped_step, 1 } };
 
