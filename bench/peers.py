@@ -165,6 +165,8 @@ def main():
     import torch
     import torch._inductor.config
     torch._inductor.config.autotune_local_cache = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
     cases = chosen(all_cases(), o.filter.split(","), o.skip)
     if o.compile_part:
         part, count = map(int, o.compile_part.split("/"))
@@ -173,8 +175,6 @@ def main():
     if not o.no_compile and not o.only_tpat:
         compile_all(sys.argv[1:])
         print(f"compiled by PyTorch in {time.monotonic() - start:.0f} s", flush=True)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
     rows, rates, end = [], [], start + o.seconds
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         for case in cases:
