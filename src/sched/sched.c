@@ -10,6 +10,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_contract_wide,
 	&sched_contract,
 	&sched_rows,
+	&sched_across,
 	&sched_map,
 	&sched_flat,
 	&sched_planes,

@@ -367,6 +367,29 @@ static const struct schedule_case schedule_cases[] = {
 	{ "tile_reversed", "(x: f64[A,B,C]) -> (y: f64[C,B,A])\n"
 			   "  y: f64[C,B,A] = map (i, j, k) select(i < 3, x[k, j, i] + x[k, j, i], x[k, j, i] + f64(j))\n",
 	  { "A=5 B=3 C=40", "A=35 B=1 C=2" } },
+	/* ---- rows that run across memory */
+	{ "across_softmax", "(x: f16[N,19,6,8], b: f32[6,8]) -> (y: f16[N,19,6,8], s0: f32[N,1,6,8])\n"
+			    "  m0: f16[N,1,6,8] = max (i, j, k, l | r<19) f32(x[i, r, k, l])\n"
+			    "  s0: f32[N,1,6,8] = sum (i, j, k, l | r<19) exp(f32(x[i, r, k, l]) - f32(m0[i, 0, k, l])) "
+			    "then it + b[k, l]\n"
+			    "  y: f16[N,19,6,8] = map (i, j, k, l) f16(exp(f32(x[i, j, k, l]) - f32(m0[i, 0, k, l])) / "
+			    "s0[i, 0, k, l])\n",
+	  { "N=2", "N=1", "N=0", "N=15" } },
+	{ "across_norm", "(x: f32[3,40,7], z: f16[3,40,7], c: f32[40]) -> (y: f32[3,40,7])\n"
+			 "  m0: f32[3,7] = sum (i, j | r<40) x[i, r, j] * f32(z[i, r, j]) then it / 40.0\n"
+			 "  v0: f32[3,7] = sum (i, j | r<40) let _0 = x[i, r, j] - m0[i, j]; _0 * _0\n"
+			 "  s0: f32[3,7] = map (i, j) 1.0 / sqrt(v0[i, j] / 40.0 + f32(0.00001))\n"
+			 "  y: f32[3,40,7] = map (i, j, k) (x[i, j, k] - m0[i, k]) * s0[i, k] * c[j]\n", { "" } },
+	{ "across_columns", "(x: f32[32,K]) -> (y: f32[32,K])\n"
+			    "  m0: f32[1,K] = max (i, j | r<32) x[r, j]\n"
+			    "  y: f32[32,K] = map (i, j) x[i, j] - m0[0, j]\n", { "K=32", "K=1", "K=0", "K=100" } },
+	/* Rows and what they run along are of one length. */
+	{ "across_square", "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n"
+			   "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
+			   "  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, k]\n", { "" } },
+	{ "across_not", "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n" /* the other rows' */
+			"  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
+			"  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, j]\n", { "" } },
 	/* ---- rows: what several stages make of a row */
 	{ "rows_norm", "(x: f16[N,A,96], z: f16[N,A,96], c: f32[96]) -> (y: f16[N,A,96], s0: f32[N,A,1])\n"
 		       "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"

@@ -1,0 +1,395 @@
+/* Rule across: a row program whose rows run across memory, in one kernel. A lane has `width` neighbouring rows, 32 lanes lie
+ * next to each other, and `parts` warps share the rows' elements, which stay in registers from the first stage to the last. */
+#include "sched/across.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, MAX_REGISTERS = 96 };
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct across r;
+	if (across_match(&r, (struct ir_program *)p, s))
+		return true;
+	*why = "no reduction of rows that lie next to each other, with maps of their elements behind it";
+	return false;
+}
+
+static int span(const struct ir_program *p, const struct ir_stage *s)
+{
+	struct across r;
+	return across_match(&r, (struct ir_program *)p, s) ? r.stages : 1;
+}
+
+/* ---- Choices. */
+
+static int widest_type(const struct across *r)
+{
+	int bits = 8;
+	for (int i = 0; i < r->cached; i++)
+		bits = type_info(r->cache[i]->type)->bits > bits ? type_info(r->cache[i]->type)->bits : bits;
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].kind == ACROSS_MAP && type_info(r->stage[i].s->out->type)->bits > bits)
+			bits = type_info(r->stage[i].s->out->type)->bits;
+	return bits / 8;
+}
+
+/* 32-bit registers that hold the elements of a thread. */
+static double registers_of(const struct across *r, int elements)
+{
+	double bits = 0;
+	for (int i = 0; i < r->cached; i++)
+		bits += type_info(r->cache[i]->type)->bits;
+	return bits / 32 * elements;
+}
+
+static int steps_of(const struct across *r, int parts)
+{
+	int64_t length;
+	ck(ir_const_int(r->length, &length));
+	return (int)((length + parts - 1) / parts);
+}
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	struct across r;
+	int n = 0;
+	int64_t extent, length;
+	(void)t;
+	if (!across_match(&r, (struct ir_program *)p, s) || !ir_const_int(r.length, &length))
+		return 0;
+	for (int width = WIDEST / widest_type(&r) < MAX_WIDTH ? WIDEST / widest_type(&r) : MAX_WIDTH; width >= 1; width /= 2) {
+		bool whole = ir_const_int(r.dim[r.rank - 1], &extent) && extent % width == 0;
+		if (width > 1 && (!whole || !across_fits(&r, width)))
+			continue;
+		for (int parts = 1; parts <= MAX_PARTS && parts <= length; parts *= 2) {
+			int steps = steps_of(&r, parts);
+			if (steps <= MAX_STEPS && registers_of(&r, steps * width) <= MAX_REGISTERS)
+				out[n++] = (struct sched_choice){ &sched_across, { parts, width } };
+		}
+	}
+	return n;
+}
+
+/* ---- The kernel. */
+
+struct across_kernel {
+	const struct across *r;
+	struct ir_program *p;
+	int parts, width;
+	bool serial; /* one row after the other, on one processor */
+	expr axis[IR_MAX_RANK + 1]; /* of the rows; behind them, inside a loop, the place along */
+	expr step, v; /* of registers; null: none */
+	expr acc;
+};
+
+static const char *value_name(const struct across_kernel *k, const struct ir_buffer *b)
+{
+	return arena_printf(k->p->arena, k->serial ? "this_%s" : "this_%s[item]", b->name);
+}
+
+static const char *cache_name(const struct across_kernel *k, int cached)
+{
+	const char *name = k->r->cache[cached]->buf->name;
+	for (int i = 0; i < cached; i++)
+		if (k->r->cache[i]->buf == k->r->cache[cached]->buf)
+			return arena_printf(k->p->arena, "%s_v%d", name, cached + 1);
+	return arena_printf(k->p->arena, "%s_v", name);
+}
+
+static expr at_hand(void *user, expr e, expr flat)
+{
+	struct across_kernel *k = user;
+	int made = across_value_of(k->r, e), cached = across_cached_of(k->r, e);
+	(void)flat;
+	if (made >= 0)
+		return ir_var(k->p->pool, e->type, value_name(k, e->buf), NULL);
+	if (cached < 0 || k->serial || !k->step)
+		return NULL;
+	return ir_var(k->p->pool, e->type, arena_printf(k->p->arena, "%s[step][item]", cache_name(k, cached)), NULL);
+}
+
+/* The expression at this row, or the item-th of these, and this place along it. */
+static expr here(struct across_kernel *k, expr e)
+{
+	expr axis[IR_MAX_RANK + 1];
+	int last = k->r->rank - 1;
+	memcpy(axis, k->axis, sizeof axis);
+	if (k->v && axis[last])
+		axis[last] = ir_binary(IR_ADD, axis[last], k->v);
+	struct axes a = { .value = axis, .load = at_hand, .user = k, .acc = k->acc };
+	return to_kernel(k->p, e, &a);
+}
+
+static struct ir_block *each_item(struct across_kernel *k, struct ir_block *b)
+{
+	return k->serial ? b : emit_unrolled(k->p, b, "item", k->width, &k->v);
+}
+
+/* For each place along the row that this thread has. */
+static struct ir_block *each_place(struct across_kernel *k, struct ir_block *b, expr part)
+{
+	struct ir_program *p = k->p;
+	int64_t length;
+	expr *at = &k->axis[k->r->rank];
+	if (k->serial) {
+		b = emit_for(p, b, "at", ir_index(p->pool, 0), k->r->length, ir_index(p->pool, 1));
+		*at = ir_var(p->pool, TYPE_INDEX, "at", k->r->length);
+		return b;
+	}
+	b = emit_unrolled(p, b, "step", steps_of(k->r, k->parts), &k->step);
+	expr place = ir_binary(IR_ADD, ir_binary(IR_MUL, k->step, ir_index(p->pool, k->parts)), part);
+	*at = emit_constant(p, b, "at", place, k->r->length);
+	if (ir_const_int(k->r->length, &length) && length % k->parts == 0)
+		return b;
+	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, "at", NULL), k->r->length));
+}
+
+static void leave_place(struct across_kernel *k)
+{
+	k->axis[k->r->rank] = k->step = k->v = NULL;
+}
+
+static void load_rows(struct across_kernel *k, struct ir_block *b, expr part)
+{
+	struct ir_program *p = k->p;
+	int steps = steps_of(k->r, k->parts);
+	for (int i = 0; i < k->r->cached; i++)
+		emit_array(p, b, arena_printf(p->arena, "%s[%d]", cache_name(k, i), steps), k->r->cache[i]->type, k->width);
+	struct ir_block *body = each_place(k, b, part);
+	expr step = k->step;
+	for (int i = 0; i < k->r->cached; i++) {
+		k->step = NULL; /* from memory */
+		expr at = here(k, k->r->cache[i])->arg[0];
+		k->step = step;
+		emit_load_vector(p, body, k->r->cache[i]->buf, at, arena_printf(p->arena, "%s[step]", cache_name(k, i)), k->width,
+		                 true);
+	}
+	leave_place(k);
+}
+
+/* One value for each of the thread's rows. */
+static void set_value(struct across_kernel *k, struct ir_block *b, const struct ir_stage *s, expr e)
+{
+	struct ir_program *p = k->p;
+	if (k->serial) {
+		emit_constant(p, b, value_name(k, s->out), here(k, e), NULL);
+		return;
+	}
+	const char *name = arena_printf(p->arena, "this_%s", s->out->name);
+	emit_array(p, b, name, s->out->type, k->width);
+	struct ir_block *items = each_item(k, b);
+	emit_set(p, items, name, k->v, here(k, e));
+	k->v = NULL;
+}
+
+static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, expr part)
+{
+	struct ir_program *p = k->p;
+	const struct across_stage *st = &k->r->stage[stage];
+	const struct ir_stage *s = st->s;
+	enum type t = s->value->type;
+	const char *name = arena_printf(p->arena, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+	expr sum = ir_var(p->pool, t, k->serial ? name : arena_printf(p->arena, "%s[item]", name), NULL);
+	if (k->serial) {
+		emit_variable(p, b, name, ir_identity(p->pool, s->combine, t));
+	} else {
+		emit_array(p, b, name, t, k->width);
+		struct ir_block *items = each_item(k, b);
+		emit_set(p, items, name, k->v, ir_identity(p->pool, s->combine, t));
+		k->v = NULL;
+	}
+	struct ir_block *body = each_item(k, each_place(k, b, part));
+	expr more = ir_combine_expr(s->combine, sum, here(k, st->value));
+	if (k->serial)
+		emit_assign(p, body, sum, more);
+	else
+		emit_set(p, body, name, k->v, more);
+	leave_place(k);
+	if (!k->serial && k->parts > 1) {
+		body = each_item(k, b);
+		struct ir_stmt *all = emit(p, body, IR_LANES_COMBINE);
+		all->name = sum->name;
+		all->type = t;
+		all->width = k->parts;
+		all->columns = LANES;
+		all->combine = s->combine;
+		k->v = NULL;
+	}
+	k->acc = sum;
+	set_value(k, b, s, st->post ? st->post : ir_cast(ir_acc(p->pool, t), s->out->type));
+	k->acc = NULL;
+}
+
+static void map_rows(struct across_kernel *k, struct ir_block *b, int stage, expr part, expr inside)
+{
+	struct ir_program *p = k->p;
+	const struct across_stage *st = &k->r->stage[stage];
+	const struct ir_buffer *out = st->s->out;
+	const char *result = arena_printf(p->arena, "%s_v", out->name);
+	struct ir_block *body = each_place(k, b, part);
+	if (k->serial) {
+		emit_store(p, body, out, here(k, st->at), here(k, st->value));
+		leave_place(k);
+		return;
+	}
+	expr at = here(k, st->at);
+	emit_array(p, body, result, out->type, k->width);
+	struct ir_block *items = each_item(k, body);
+	emit_set(p, items, result, k->v, here(k, st->value));
+	if (inside)
+		body = emit_if(p, body, inside);
+	emit_store_vector(p, body, out, at, result, k->width);
+	leave_place(k);
+}
+
+/* A value of the rows that others read, too: the first warp's. */
+static void store_value(struct across_kernel *k, struct ir_block *b, int stage, expr part, expr inside)
+{
+	struct ir_program *p = k->p;
+	const struct ir_buffer *out = k->r->stage[stage].s->out;
+	if (k->serial) {
+		emit_store(p, b, out, here(k, k->r->stage[stage].at), ir_var(p->pool, out->type, value_name(k, out), NULL));
+		return;
+	}
+	if (inside)
+		b = emit_if(p, b, inside);
+	if (k->parts > 1)
+		b = emit_if(p, b, ir_binary(IR_EQ, part, ir_index(p->pool, 0)));
+	b = each_item(k, b);
+	emit_store(p, b, out, here(k, k->r->stage[stage].at), ir_var(p->pool, out->type, value_name(k, out), NULL));
+	k->v = NULL;
+}
+
+/* Declares the axes of the rows, of which the first is number `row`. */
+static void declare_rows(struct across_kernel *k, struct ir_block *b, expr row)
+{
+	bool used[IR_MAX_RANK + 1] = { false };
+	for (int i = 0; i < k->r->stages; i++) {
+		const struct across_stage *st = &k->r->stage[i];
+		mark_axes(st->value, used);
+		if (st->post)
+			mark_axes(st->post, used);
+		mark_axes(st->at, used);
+	}
+	declare_axes(k->p, b, row, k->r->rank, k->r->dim, ir_axis_names[0], used, k->axis);
+}
+
+static void all_stages(struct across_kernel *k, struct ir_block *b, expr part, expr inside)
+{
+	if (!k->serial)
+		load_rows(k, b, part);
+	for (int i = 0; i < k->r->stages; i++) {
+		const struct across_stage *st = &k->r->stage[i];
+		if (st->kind == ACROSS_REDUCE)
+			reduce_rows(k, b, i, part);
+		else if (st->kind == ACROSS_VALUE)
+			set_value(k, b, st->s, st->value);
+		else
+			map_rows(k, b, i, part, inside);
+		if (st->kind != ACROSS_MAP && across_stored(k->r, i))
+			store_value(k, b, i, part, inside);
+	}
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct across r;
+	ck(across_match(&r, p, s));
+	const struct ir_stage *last = r.stage[r.stages - 1].s;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, last, "", c);
+	int parts = c->param[0], width = c->param[1];
+	struct across_kernel own = { .r = &r, .p = p, .parts = parts, .width = width };
+	struct across_kernel alone = { .r = &r, .p = p, .parts = 1, .width = 1, .serial = true };
+	expr rows = ir_index(p->pool, LANES * width), lanes = ir_index(p->pool, LANES), inside = NULL;
+	int64_t count;
+	k->threads = LANES * parts;
+	k->blocks = ceil_div(p, r.count, LANES * width);
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr first = ir_binary(IR_MUL, block, rows), part = ir_index(p->pool, 0);
+	if (parts > 1)
+		part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
+	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
+	expr row = emit_constant(p, &k->body, "row", ir_binary(IR_ADD, first, lane), r.count);
+	/* Behind the last row threads work on it, too: all take part in the exchanges. */
+	if (!ir_const_int(r.count, &count) || count % (LANES * width)) {
+		expr any = ir_var(p->pool, TYPE_INDEX, "row", NULL), end = ir_binary(IR_SUB, r.count, ir_index(p->pool, width));
+		if (parts == 1) {
+			emit_return_if(p, &k->body, ir_binary(IR_LE, r.count, any));
+		} else {
+			inside = ir_binary(IR_LT, any, r.count);
+			row = emit_constant(p, &k->body, "here", ir_binary(IR_MIN, any, end), r.count);
+		}
+	}
+	declare_rows(&own, &k->body, row);
+	all_stages(&own, &k->body, part, inside);
+
+	/* The same rows on one processor. */
+	struct ir_block *b = emit_for(p, &k->serial, "row", first, ir_binary(IR_MIN, r.count, ir_binary(IR_ADD, first, rows)),
+	                              ir_index(p->pool, 1));
+	declare_rows(&alone, b, ir_var(p->pool, TYPE_INDEX, "row", r.count));
+	all_stages(&alone, b, NULL, NULL);
+	kernel_finish(plan, step, k, last);
+	struct str about = str_new(p->arena);
+	for (int i = 0; i < r.stages; i++)
+		ir_print_stage(&about, r.stage[i].s);
+	k->about = str_text(&about);
+}
+
+/* ---- Time: every byte once, at the rate that the loads in flight reach, and the exchanges between warps. */
+
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32 };
+	struct across r;
+	ck(across_match(&r, (struct ir_program *)p, s));
+	int parts = c->param[0], width = c->param[1], steps = steps_of(&r, parts), threads = LANES * parts;
+	double count = (double)about(r.count, t), elements = count * (double)about(r.length, t), each = 0, written = 0, work = 0;
+	for (int i = 0; i < r.cached; i++)
+		each += type_info(r.cache[i]->type)->bits / 8.0;
+	for (int i = 0; i < r.stages; i++) {
+		const struct across_stage *st = &r.stage[i];
+		bool whole = st->kind == ACROSS_MAP;
+		written += whole ? type_info(st->s->out->type)->bits / 8.0 : 0;
+		work += (st->kind == ACROSS_VALUE ? count : elements) * ir_cost(st->value);
+	}
+	double registers = 40 + registers_of(&r, steps * width) + 2.0 * width * (r.reductions + 1);
+	double here = REGISTER_FILE / (registers * threads), most = (double)THREADS / threads;
+	here = here > most ? most : here;
+	here = here > BLOCKS ? BLOCKS : here < 1 ? 1 : (double)(int)here;
+	double blocks = count / (LANES * width), resident = blocks / t->processors < here ? blocks / t->processors : here;
+	double fill = resident * threads * steps * width * each / IN_FLIGHT;
+	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
+	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
+	double tail = whole < 8 ? (double)(int)(whole + 0.999) / whole : 1;
+	/* A warp's access in pieces of fewer than 128 bytes is served less well. */
+	double narrow = LANES * width * (each / r.cached) < 128 ? 1.15 : 1;
+	double time = elements * (each + written) / t->bytes_per_ns / fill * tail * narrow;
+	double compute = work / (t->processors * 128.0 * 1.5);
+	double levels = 2;
+	for (int n = 1; n < parts; n *= 2)
+		levels++;
+	double exchange = parts > 1 ? 25 * levels * width * r.reductions : 0; /* ns of a block, hidden in part by others */
+	double stall = exchange * (waves < 1 ? 1 : waves) / (resident > 2 ? 2 : 1);
+	time = compute > time ? compute : time;
+	return t->launch_ns + time + (stall > time ? stall : stall * 0.3) + exchange;
+}
+
+const struct sched_rule sched_across = {
+	.name = "across",
+	.version = 1,
+	.help = "`parts` warps keep neighbouring rows, `width` a lane, that run across memory in registers through all stages",
+	.params = { "parts", "width" },
+	.applicable = applicable,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
