@@ -1,0 +1,90 @@
+/* Names in a region's program: its own, and those of its tensors. */
+#include "graph/graph_program.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* "LayerNormalization" -> "layer_normalization", "LSTM" -> "lstm", "MatMul" -> "mat_mul" */
+static char *snake(struct arena *a, const char *name)
+{
+	struct str s = str_new(a);
+
+	for (const char *c = name; *c; c++) {
+		bool edge = c > name && isupper((unsigned char)*c) &&
+			    (islower((unsigned char)c[-1]) || isdigit((unsigned char)c[-1]) ||
+			     (isupper((unsigned char)c[-1]) && islower((unsigned char)c[1])));
+		char lower = (char)tolower((unsigned char)*c);
+
+		if (edge)
+			str_add(&s, "_");
+		str_addn(&s, &lower, 1);
+	}
+	return str_identifier(a, str_text(&s));
+}
+
+const char *region_program_name(struct graph *g, const struct graph_region *r, struct arena *a)
+{
+	const char *first = snake(a, onnx_text(g->nodes.at[r->nodes.at[0]].proto->op_type));
+
+	if (r->nodes.n == 1)
+		return first;
+	return arena_printf(a, "region_%s_%s", first,
+			    snake(a, onnx_text(g->nodes.at[r->nodes.at[r->nodes.n - 1]].proto->op_type)));
+}
+
+const char *region_clear_name(const struct region_build *b, const char *name)
+{
+	char *s = str_identifier(b->p->arena, name);
+
+	while (graph_name_reserved(s) || ir_name_reserved(s) || map_get(&b->symbols, s) || ir_size_find(b->p, s))
+		s = arena_printf(b->p->arena, "%s_", s);
+	return s;
+}
+
+static const char *slot_name(const struct region_build *b, const struct op_slot *slot, int max, int i)
+{
+	int k = 0;
+
+	while (k < i && k + 1 < max && slot[k + 1].kind)
+		k++;
+	if (!slot[k].kind)
+		return "x";
+	return slot[k].kind >= OP_VARIADIC ? arena_printf(b->p->arena, "%s%d", slot[k].name, i - k + 1) : slot[k].name;
+}
+
+const char *region_edge_name(const struct region_build *b, const struct graph_value *v)
+{
+	const struct graph_node *n = &b->g->nodes.at[b->r->nodes.at[0]];
+
+	if (b->r->nodes.n == 1 && n->op) {
+		if (v->producer == n->index)
+			return region_clear_name(b, slot_name(b, n->op->outputs, OP_MAX_OUTPUTS, v->output));
+		for (size_t i = 0; i < n->proto->n_input; i++)
+			if (strcmp(n->proto->input[i], v->name) == 0)
+				return region_clear_name(b, slot_name(b, n->op->inputs, OP_MAX_INPUTS, (int)i));
+	}
+	return region_clear_name(b, v->name);
+}
+
+static struct ir_buffer *buffer_named(const struct ir_program *p, const char *name)
+{
+	vec_each(x, &p->buffers)
+		if (strcmp((*x)->name, name) == 0)
+			return *x;
+	return NULL;
+}
+
+void region_rename(struct region_build *b, struct ir_buffer *buf, const char *name)
+{
+	struct ir_buffer *other = buffer_named(b->p, name);
+
+	if (other == buf)
+		return;
+	for (int i = 2; other && (other->role == IR_INPUT || other->role == IR_OUTPUT); i++) {
+		name = arena_printf(b->p->arena, "%s%d", name, i);
+		other = buffer_named(b->p, name);
+	}
+	if (other)
+		other->name = buf->name;
+	buf->name = name;
+}
