@@ -185,6 +185,23 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
+/* What is read comes once from memory, however many loads there are. */
+struct buffers_read {
+	int n;
+	const struct ir_buffer *buf[2 * MAX_KEPT];
+};
+
+static void note_buffer(void *user, expr e)
+{
+	struct buffers_read *r = user;
+	if (e->op != IR_LOAD || r->n == 2 * MAX_KEPT)
+		return;
+	for (int i = 0; i < r->n; i++)
+		if (r->buf[i] == e->buf)
+			return;
+	r->buf[r->n++] = e->buf;
+}
+
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
@@ -192,18 +209,21 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	ck(find(&m, (struct ir_program *)p, s));
 	double rows = c->param[0], width = c->param[1], size = type_info(s->out->type)->bits / 8.0;
 	double points = (double)about(out_count(m.p, s), t), threads = points / (rows * width), kept = 0;
-	double moved = points * size + 0.5 * about_bytes_read(m.p, s->value, t);
-	for (int i = 0; i < m.n; i++) {
-		moved += 0.5 * about_bytes_read(m.p, m.kept[i], t);
+	double moved = points * size;
+	struct buffers_read read = { 0 };
+	ir_walk(s->value, note_buffer, &read);
+	for (int i = 0; i < read.n; i++)
+		moved += (double)about(ir_buffer_count(m.p, read.buf[i]), t) * type_info(read.buf[i]->type)->bits / 8.0;
+	for (int i = 0; i < m.n; i++)
 		kept += ir_cost(m.kept[i]);
-	}
-	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. */
-	double each = 3 + 12 / width + (kept / m.n * (1 / m.turns + m.n / rows)) + 40 / (rows * width);
-	double work = points * each / (t->processors * 128.0 * 1.5), bytes = moved / t->bytes_per_ns;
+	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits what an
+	 * H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
+	double each = 5 + 40 / width + (kept / m.n * (1 / m.turns + m.n / rows)) + 60 / (rows * width);
+	double work = points * each / (t->processors * 128.0 * 1.7), bytes = moved / t->bytes_per_ns;
 	double fill = threads * 2 / (t->processors * 1024.0);
 	double time = work > bytes ? work : bytes;
-	/* Measured on an H100: longer strips take longer, 5 to 8 in a hundred for twice 8 rows. */
-	return t->launch_ns + (time + 0.3 * (work + bytes - time)) * (1 + 0.007 * rows) / (fill < 1 ? fill : 1);
+	/* Measured as well: longer strips take longer, 4 to 7 in a hundred for twice 4 rows, 7 to 10 for twice 8. */
+	return t->launch_ns + (time + 0.1 * (work + bytes - time)) * (1 + 0.012 * rows) / (fill < 1 ? fill : 1);
 }
 
 /* ---- The kernel: positions are counted in the space of the threads' strips. */

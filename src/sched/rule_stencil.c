@@ -1,7 +1,7 @@
 /* Rule stencil: a reduction over a small window that moves with the result's last axes, as pooling and depthwise convolution
  * are. One thread makes `rows` x `width` neighbouring elements: what overlapping windows read, with its bounds, is read once into
  * registers. Neighbours in the row are stored as a vector. */
-#include "sched/build.h"
+#include "sched/window_reads.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static bool divides(const struct stencil *f, int axis, int n)
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 },
+	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 }, { 2, 4 }, { 4, 4 }, { 1, 8 },
 		                      { 7, 1 }, { 5, 1 }, { 3, 1 } };
 	struct stencil f;
 	int n = 0;
@@ -129,61 +129,13 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double fill = outs / each * (each > 4 ? 4 : each) / (t->processors * 1024.0 * 2);
 	/* Stores of less than four bytes a thread need more instructions for the same bytes. */
 	double narrow = width * size < 4 ? 1.05 : 1;
-	time = (time + 0.15 * (work + bytes - time)) * narrow;
+	/* Measured as well: what a thread stores in more than a few bytes takes longer, as fewer threads run. */
+	time = (time + 0.15 * (work + bytes - time)) * narrow * (1 + 0.002 * each * size);
 	return t->launch_ns + time / fmin(fmax(fill, 0.002), 1);
 }
 
 /* ---- The kernel: positions are counted in the space of the threads' blocks of elements, and every point is written out: what
  * two elements read at the same place is then one expression. */
-
-struct points {
-	struct ir_program *p;
-	struct ir_block *b;
-	struct {
-		VEC(expr);
-	} read, name; /* what is read, once each; the variables that hold it */
-};
-
-static void note_load(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD;
-}
-
-/* A value read under a condition, or as another type, is kept as that. */
-static void find_reads(struct points *d, expr e)
-{
-	bool loads = false, read = e->op == IR_LOAD;
-	if (e->op == IR_CAST)
-		read = e->arg[0]->op == IR_LOAD || e->arg[0]->op == IR_SELECT;
-	if (e->op == IR_SELECT || read) {
-		ir_walk(e, note_load, &loads);
-		read = loads;
-	}
-	if (!read) {
-		for (int i = 0; i < e->n && e->op != IR_AXIS; i++)
-			find_reads(d, e->arg[i]);
-		return;
-	}
-	vec_each (have, &d->read)
-		if (*have == e)
-			return;
-	const char *name = arena_printf(d->p->arena, "this_%d", d->read.n);
-	vec_push(d->p->arena, &d->read, e);
-	vec_push(d->p->arena, &d->name, emit_constant(d->p, d->b, name, e, NULL));
-}
-
-static expr read_already(const struct points *d, expr e)
-{
-	expr arg[IR_MAX_RANK];
-	for (int i = 0; i < d->read.n; i++)
-		if (d->read.at[i] == e)
-			return d->name.at[i];
-	if (e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD)
-		return e;
-	for (int i = 0; i < e->n; i++)
-		arg[i] = read_already(d, e->arg[i]);
-	return ir_rebuild(e, arg);
-}
 
 /* An element of this thread's: its axes, its accumulator. */
 struct element {
@@ -204,26 +156,37 @@ static struct element element_of(const struct stencil *f, const struct sched_cho
 	return x;
 }
 
-/* One more point of the window, for all elements of the thread. */
-static void one_point(struct stencil *f, const struct sched_choice *c, struct points *d, const expr *first, int64_t point)
+/* What an element makes of a point of the window. */
+static expr value_at_point(struct stencil *f, struct element *x, int64_t point)
 {
 	const struct ir_stage *s = f->s;
-	int rank = s->out->rank;
-	for (int row = 0; row < c->param[0]; row++)
-		for (int item = 0; item < c->param[1]; item++) {
-			struct element x = element_of(f, c, first, row, item);
-			struct axes in = { .value = x.axis };
-			int64_t rest = point, extent;
-			for (int i = s->space_rank - 1; i >= 0; i--) {
-				ck(ir_const_int(s->space[i], &extent));
-				x.axis[rank + i] = ir_index(f->p->pool, rest % extent);
-				rest /= extent;
-			}
-			expr value = to_kernel(f->p, s->value, &in);
-			find_reads(d, value);
-			value = read_already(d, value);
-			emit_set(f->p, d->b, "parts", x.at, ir_combine_expr(s->combine, x.part, value));
-		}
+	struct axes in = { .value = x->axis };
+	int64_t extent;
+	for (int i = s->space_rank - 1; i >= 0; i--) {
+		ck(ir_const_int(s->space[i], &extent));
+		x->axis[s->out->rank + i] = ir_index(f->p->pool, point % extent);
+		point /= extent;
+	}
+	return to_kernel(f->p, s->value, &in);
+}
+
+/* All points of the window for all elements of the thread: first what they read is found, then they are combined. */
+static void all_points(struct stencil *f, const struct sched_choice *c, struct ir_block *b, const expr *first)
+{
+	struct window_reads reads = { .p = f->p };
+	for (int find = 1; find >= 0; find--)
+		for (int64_t point = 0; point < f->points; point++)
+			for (int row = 0; row < c->param[0]; row++)
+				for (int item = 0; item < c->param[1]; item++) {
+					struct element x = element_of(f, c, first, row, item);
+					expr value = value_at_point(f, &x, point);
+					if (find) {
+						window_reads_find(&reads, value);
+						continue;
+					}
+					value = window_reads_emit(&reads, b, value);
+					emit_set(f->p, b, "parts", x.at, ir_combine_expr(f->s->combine, x.part, value));
+				}
 }
 
 static void store_row(struct stencil *f, const struct sched_choice *c, struct ir_block *b, const expr *first, int row)
@@ -258,7 +221,6 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	int rows = c->param[0], width = c->param[1], rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	struct points d = { .p = p, .b = &k->body };
 	expr dim[IR_MAX_RANK], first[IR_MAX_RANK], count = ir_index(p->pool, 1), own;
 	bool used[IR_MAX_RANK];
 	for (int i = 0; i < rank; i++) {
@@ -272,8 +234,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	emit_array(p, &k->body, "parts", s->value->type, rows * width);
 	struct ir_block *b = emit_unrolled(p, &k->body, "item", rows * width, &own);
 	emit_set(p, b, "parts", own, ir_identity(p->pool, s->combine, s->value->type));
-	for (int64_t point = 0; point < f.points; point++)
-		one_point(&f, c, &d, first, point);
+	all_points(&f, c, &k->body, first);
 	for (int row = 0; row < rows; row++)
 		store_row(&f, c, &k->body, first, row);
 	kernel_finish(plan, step, k, s);
@@ -281,7 +242,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_stencil = {
 	.name = "stencil",
-	.version = 1,
+	.version = 2,
 	.help = "one thread makes `rows` x `width` neighbouring elements of a reduction over a small window",
 	.params = { "rows", "width" },
 	.applicable = applicable,

@@ -331,6 +331,13 @@ static const struct schedule_case schedule_cases[] = {
 		       "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
 		       "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
 	  { "N=2", "N=0" } },
+	{ "windows", "(x: f16[N,2,8,16], z: f32[N,4,8], b: u8[N,3,64]) -> (y: f16[N,2,4,8], p: f32[N,4,8], q: i32[N,3,16])\n"
+		  "  y: f16[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), f32(x[i, "
+		  "j, k * 2 + r - 1, l * 2 + s - 1]), -inf)\n"
+		  "  p: f32[N,4,8] = sum (i, j, k | r<3, s<3) select(and(and(0 <= j + r - 1, j + r - 1 < 4), and(0 <= k + s - 1, k "
+		  "+ s - 1 < 8)), z[i, j + r - 1, k + s - 1], f32(s) * 0.5)\n"
+		  "  q: i32[N,3,16] = sum (i, j, k | r<4) i32(b[i, j, k * 4 + r]) * i32(b[i, j, 60 - k * 4 + r])\n",
+	  { "N=2", "N=1", "N=0" } },
 	{ "conv", "(x: u8[1,2,H,H], c: i8[3,2,3,3]) -> (y: i32[1,3,H,H])\n"
 		  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; "
 		  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, "
