@@ -32,9 +32,20 @@ $(GEN)/op_list.inc: FORCE
 		-e 's/^const struct op_def (ops_[a-z0-9_]+)\[\] *=.*/OP_TABLE(\1)/p' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-# The texts that the program carries: the runtime of generated libraries, and the headers that kernels include.
+# The runtime of generated libraries, compiled, in one file: a build need not wait for that. As src/emit/ compiles its sources.
+RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/*.c)))
+$(GEN)/rt/%.o: rt/%.c | $(SETUP)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) -std=gnu11 -O2 -fPIC -fvisibility=hidden -pthread -Iinclude -MMD -MP -c $< -o $@
+$(GEN)/runtime.o: $(RUNTIME)
+	$(call say,LINK)
+	$(Q)$(CC) -r -nostdlib -o $@ $^
+-include $(RUNTIME:.o=.d)
+
+# What the program carries: that, its sources, and the headers that kernels include.
 EMBED := $(sort $(wildcard rt/*.c rt/*.h rt/*/*.c rt/*/*.h rt/*/*.cuh) \
-	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h))
+	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h)) $(GEN)/runtime.o
 GEN_OBJ += $(OBJ)/gen/embed.o
 $(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints a C file that carries the texts of the files named, for src/base/embed.h. The assembler reads them in, so it must
-# run in the same folder. Each text ends with a NUL that its size does not count.
+# Prints a C file that carries the files named, for src/base/embed.h. The assembler reads them in, so it must run in the same
+# folder. Each ends with a NUL that its size does not count. What was built is named without its folder.
 set -e
 echo '#include "base/embed.h"'
 n=0
@@ -12,7 +12,7 @@ done
 echo 'const struct embed_file embed_files[] = {'
 n=0
 for file; do
-	printf '\t{ "%s", embed_%d, %d },\n' "$file" $n "$(wc -c < "$file")"
+	printf '\t{ "%s", embed_%d, %d },\n' "${file#build/gen/}" $n "$(wc -c < "$file")"
 	n=$((n + 1))
 done
 printf '\t{ 0, 0, 0 },\n};\n'

@@ -17,7 +17,7 @@ struct plugin_job {
 	struct host *host;
 	struct host_engine *engine;
 	struct ir_program *p;
-	const char *folder, *keep;
+	const char *folder;
 	struct host_tensor in[256], out[64];
 	struct arena *a;
 };
@@ -48,7 +48,6 @@ static int build(struct plugin_job *j, const char *library, struct err *e)
 		                      .plugins = 1,
 		                      .arch = &arch,
 		                      .archs = 1,
-		                      .keep = j->keep,
 		                      .workers = 1 };
 	return tensorrt_build(&l, j->folder, library, j->a, e);
 }
@@ -121,13 +120,6 @@ static int run(struct plugin_job *j, const struct tensor *const *inputs, struct 
 	return enqueue(j, outputs, e);
 }
 
-static char keep[4096]; /* the runtime is compiled once a process */
-
-static void remove_kept(void)
-{
-	file_remove_tree(keep);
-}
-
 int plugin_run(const char *device, struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
                struct arena *a, struct err *e)
 {
@@ -136,14 +128,9 @@ int plugin_run(const char *device, struct ir_program *p, const struct tensor *co
 	char *folder;
 	if (!dev)
 		TRY(dev_open(&dev, device, NULL, e));
-	if (!keep[0]) {
-		TRY(file_temp_dir(&folder, a, e));
-		snprintf(keep, sizeof keep, "%s", folder);
-		atexit(remove_kept);
-	}
 	ck(p->inputs.n <= 256);
 	TRY(file_temp_dir(&folder, a, e));
-	*j = (struct plugin_job){ .dev = dev, .p = p, .folder = folder, .keep = keep, .a = a };
+	*j = (struct plugin_job){ .dev = dev, .p = p, .folder = folder, .a = a };
 	int rc = run(j, inputs, outputs, e);
 	host_engine_free(j->engine);
 	host_close(j->host);

@@ -39,7 +39,6 @@ struct tensorrt_library {
 	int plugins;
 	const struct tensorrt_arch *arch;
 	int archs;
-	const char *keep; /* an absolute folder that keeps the runtime's objects for the next build; null: nothing is kept */
 	int workers; /* threads that compile; 0: one a processor */
 	/* Called now and then, from any thread; true stops the work (ERR_USAGE, "interrupted"). May be null. */
 	bool (*progress)(void *user, int done, int all, const char *what);

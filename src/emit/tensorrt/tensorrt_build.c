@@ -1,6 +1,6 @@
-/* The folder of a library: writes its sources, compiles kernels and runtime at the same time, then the tables, and
- * links. All commands run inside the folder with relative paths, so that the same input gives the same bytes anywhere.
- */
+/* The folder of a library: writes its sources, compiles kernels at the same time, then the tables, and links them with the
+ * runtime, which tpat carries compiled. All commands run inside the folder with relative paths, so that the same input gives the
+ * same bytes anywhere. */
 #include "emit/tensorrt/tensorrt.h"
 
 #include <stdatomic.h>
@@ -13,6 +13,7 @@
 #include "gen/gen.h"
 
 #define OBJECTS "obj" /* of the compiler; not kept */
+#define RUNTIME OBJECTS "/runtime.o"
 
 static const char library_head[] =
         "#include <stddef.h>\n"
@@ -34,6 +35,8 @@ struct build {
 	int jobs;
 	struct dev_nvrtc_header *header; /* what kernels may include */
 	int headers;
+	const char **source; /* the runtime's */
+	int sources;
 	atomic_int done;
 	atomic_bool stop; /* a job failed, or the user asked */
 };
@@ -83,22 +86,15 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 	                  "Building a plugin library needs gcc or clang: install one, or name it in the variable CC.");
 }
 
-/* The runtime's objects may be kept from one build to the next; the tables' never. */
-static char *object_of(const struct build *b, int number, bool runtime, struct arena *a)
+static char *object_of(int number, struct arena *a)
 {
-	if (runtime && b->library->keep)
-		return arena_printf(a, "%s/%d.o", b->library->keep, number);
 	return arena_printf(a, OBJECTS "/%d.o", number);
 }
 
-static int compile_c(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+static int compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
 {
-	bool runtime = str_starts(j->source, "rt/");
-	const char *object = object_of(b, j->number, runtime, a);
-	if (runtime && b->library->keep && file_exists(object))
-		return 0;
 	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC",  "-fvisibility=hidden", "-pthread", "-Irt", "-c",
-		               "-o",         object, j->source };
+		               "-o",         object, source };
 	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
 }
 
@@ -133,7 +129,7 @@ static void run_job(void *arg, int i)
 	    l->progress(l->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
 		err_set(&j->err, ERR_USAGE, "Interrupted.");
 		atomic_store(&b->stop, true);
-	} else if ((j->source ? compile_c(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
+	} else if ((j->source ? compile_c(b, j->source, object_of(j->number, a), a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
 		atomic_store(&b->stop, true);
 	}
 	atomic_fetch_add(&b->done, 1);
@@ -180,12 +176,11 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 		TRY(file_write(path_join(a, b->folder, place), f->text, f->size, e));
 		if (str_starts(place, "kernels/"))
 			b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
-		if (str_ends(place, ".c")) {
-			b->job[b->jobs] = (struct job){ .source = place, .number = b->jobs };
-			b->jobs++;
-		}
+		if (str_ends(place, ".c"))
+			b->source[b->sources++] = place;
 	}
-	return 0;
+	const struct embed_file *runtime = embed_find("runtime.o");
+	return file_write(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
 }
 
 static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct str *rows, struct arena *a,
@@ -244,7 +239,8 @@ static int make_folders(const struct build *b, struct arena *a, struct err *e)
 
 /* ---- The whole. */
 
-static int link_library(const struct build *b, int objects, const char *library, struct arena *a, struct err *e)
+static int link_library(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
+                        struct err *e)
 {
 	const char *end[] = { "-ldl", "-lpthread", "-o", library };
 	const char **args = NEWN(a, const char *, objects + 16);
@@ -254,18 +250,33 @@ static int link_library(const struct build *b, int objects, const char *library,
 	args[n++] = "-Wl,-z,relro";
 	args[n++] = "-s";
 	for (int i = 0; i < objects; i++)
-		args[n++] = object_of(b, i, i < objects - 1, a);
+		args[n++] = object[i];
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		args[n++] = end[i];
 	return run_cc(b->folder, args, n, a, e);
 }
 
-static int compile_all(struct build *b, const char *library, int sources, struct arena *a, struct err *e)
+/* The same of the runtime's sources: for a compiler that cannot link what tpat was compiled with. */
+static int link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e)
 {
-	struct job tables = { .source = "library.c", .number = sources };
+	const char **object = NEWN(a, const char *, b->sources + 1);
+	for (b->jobs = 0; b->jobs < b->sources; b->jobs++) {
+		b->job[b->jobs] = (struct job){ .source = b->source[b->jobs], .number = b->jobs };
+		object[b->jobs] = object_of(b->jobs, a);
+	}
+	object[b->sources] = tables;
 	TRY(run_jobs(b, e));
-	TRY(compile_c(b, &tables, a, e));
-	TRY(link_library(b, sources + 1, library, a, e));
+	return link_library(b, object, b->sources + 1, library, a, e);
+}
+
+static int compile_all(struct build *b, const char *library, struct arena *a, struct err *e)
+{
+	const char *object[] = { RUNTIME, OBJECTS "/library.o" };
+	struct err carried = { 0 };
+	TRY(run_jobs(b, e));
+	TRY(compile_c(b, "library.c", object[1], a, e));
+	if (link_library(b, object, 2, library, a, &carried) < 0)
+		TRY(link_sources(b, object[1], library, a, e));
 	file_remove_tree(path_join(a, b->folder, OBJECTS));
 	return 0;
 }
@@ -287,10 +298,10 @@ int tensorrt_build(const struct tensorrt_library *l, const char *folder, const c
 		.folder = folder,
 		.job = NEWN(a, struct job, sources + l->plugins * l->archs),
 		.header = NEWN(a, struct dev_nvrtc_header, sources),
+		.source = NEWN(a, const char *, sources),
 	};
 	TRY(make_folders(&b, a, e));
 	TRY(write_runtime(&b, a, e));
-	sources = b.jobs;
 	TRY(write_library(&b, a, e));
-	return compile_all(&b, library, sources, a, e);
+	return compile_all(&b, library, a, e);
 }
