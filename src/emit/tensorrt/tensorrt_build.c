@@ -98,6 +98,11 @@ static int compile_c(const struct build *b, const char *source, const char *obje
 	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
 }
 
+static int compile_source(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+{
+	return compile_c(b, j->source, object_of(j->number, a), a, e);
+}
+
 static int compile_cuda(const struct build *b, const struct job *j, struct arena *a, struct err *e)
 {
 	struct dev_nvrtc_job nvrtc = {
@@ -129,7 +134,7 @@ static void run_job(void *arg, int i)
 	    l->progress(l->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
 		err_set(&j->err, ERR_USAGE, "Interrupted.");
 		atomic_store(&b->stop, true);
-	} else if ((j->source ? compile_c(b, j->source, object_of(j->number, a), a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
+	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
 		atomic_store(&b->stop, true);
 	}
 	atomic_fetch_add(&b->done, 1);
