@@ -1,0 +1,45 @@
+/* Inside src/tune/: a plan on a device, its memory and its times. */
+#ifndef TPAT_TUNE_RUNNER_INSIDE_H
+#define TPAT_TUNE_RUNNER_INSIDE_H
+
+#include "tune/tune.h"
+
+/* A kernel that runs, with its launch sizes. */
+struct runner_step {
+	const struct ir_kernel *kernel;
+	struct dev_kernel *function;
+	uint32_t grid[3], block[3];
+};
+
+struct tune_runner {
+	const struct ir_plan *plan;
+	struct dev *dev;
+	struct {
+		VEC(struct dev_module *);
+	} modules;
+	struct {
+		VEC(struct runner_step);
+	} steps;
+	const struct tensor *const *inputs;
+	void **memory; /* copy * buffers + id, behind a guard; buffers that are no edge have one for all copies */
+	size_t *bytes; /* by id */
+	int copies;
+	struct tune_pool *pool; /* or null */
+	double moved;
+	struct runner_timing *timing; /* null: not recorded yet */
+	struct arena *arena;
+};
+
+/* An extent, at the inputs' shapes. */
+int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e);
+/* Launches all steps, on one copy of the edges' memory. */
+int runner_run_once(struct tune_runner *r, int copy, struct err *e);
+
+/* ---- Memory (runner_memory.c). */
+/* How large all buffers are; so many copies of the edges that together they are larger than `rotate`. */
+int runner_measure_buffers(struct tune_runner *r, size_t rotate, struct err *e);
+int runner_allocate(struct tune_runner *r, struct err *e);
+void runner_free_memory(struct tune_runner *r);
+void *runner_memory(const struct tune_runner *r, int copy, const struct ir_buffer *b);
+
+#endif
