@@ -73,7 +73,6 @@ docs: $(B)/tools/operators $(B)/tests/nodes/node_test | $(SETUP_TEST)
 # From a model as published to a verified rewritten one. ddddocr is an OCR package; its quantised model holds operators
 # that TensorRT refuses.
 DEMO      := build/demo
-DEMO_OPS  := ConvInteger,MatMulInteger,DynamicQuantizeLinear
 DEMO_ARCH := sm_90# one of the GPUs: kernels for all of them take minutes to compile
 $(DEMO)/common_old.onnx: | $(SETUP_TEST)
 	@mkdir -p $(@D)
@@ -82,6 +81,6 @@ $(DEMO)/common_old.onnx: | $(SETUP_TEST)
 
 demo: all $(DEMO)/common_old.onnx
 	$(B)/tpat list $(DEMO)/common_old.onnx
-	$(B)/tpat build $(DEMO)/common_old.onnx -t $(DEMO_OPS) --arch $(DEMO_ARCH) -o $(DEMO)/common_old_tpat.onnx
+	$(B)/tpat build $(DEMO)/common_old.onnx --auto --arch $(DEMO_ARCH) -o $(DEMO)/common_old_tpat.onnx
 	$(B)/tpat verify $(DEMO)/common_old_tpat.onnx --device cpu
 	build/venv/bin/python tools/demo-check.py $(DEMO)/common_old.onnx $(DEMO)/common_old_tpat.onnx

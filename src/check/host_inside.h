@@ -1,4 +1,4 @@
-/* What host.c and host_engine.c share: the library as it was opened. */
+/* What the host's files share: the library as it was opened, and a plugin of it. */
 #ifndef TPAT_CHECK_HOST_INSIDE_H
 #define TPAT_CHECK_HOST_INSIDE_H
 
@@ -29,5 +29,33 @@ struct host {
 
 /* Null matches all. */
 bool host_matches(const char *want, const char *got);
+
+struct host_engine {
+	struct host *host;
+	struct arena *arena;
+	const char *name;
+	void *build;               /* the plugin of the build phase: null in further contexts */
+	void *created;             /* the plugin made from the saved fields; null in further contexts */
+	void *plugin;              /* attached: the one that runs */
+	struct host_engine *first; /* whose build and created plugin a further context uses */
+	int32_t inputs, passed;    /* all; those described to the plugin at run time */
+	int32_t outputs;
+	int32_t *type; /* TensorRT's, of inputs, then outputs */
+	size_t workspace;
+	int32_t *tactic; /* what the plugin offers */
+	int32_t tactics;
+	int32_t chosen; /* what an engine would keep: one of them; 0: none is offered */
+};
+
+/* The capability of a plugin; null unless it is what it must be. */
+void *host_capability(void *plugin, int32_t which);
+struct trt_dims host_dims(const struct host_tensor *t);
+struct trt_desc host_desc(const struct host_tensor *t);
+/* "plugin Softmax: getOutputShapes failed: tpat plugin Softmax: ..." */
+int host_failed(const struct host_engine *x, const char *method, enum err_code code, struct err *e);
+/* Types and extents of the outputs, from the plugin's `build` capability. `found`: what size tensors say, by output, or null:
+ * the most that they can be. */
+int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor *in, struct host_tensor *out,
+                    const int64_t *found, struct err *e);
 
 #endif
