@@ -77,7 +77,7 @@ bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch);
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY]);
 int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
                        char why[RT_WHY]);
-int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel, int follows,
+int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel,
                      const uint32_t grid[3], void **args, void *stream, char why[RT_WHY]);
 bool rt_device_is_hosted(void); /* tpat_rt_set_device was called: the host is one of tpat's, not TensorRT */
 void rt_device_forget(void);    /* gives everything back; at unload */

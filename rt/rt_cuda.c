@@ -208,7 +208,7 @@ static void restore(int mode)
 struct module {
 	handle library, module; /* one of them */
 	int32_t arch;           /* of a compiled image; 0: PTX */
-	bool chained;           /* its kernels wait for the one before by themselves */
+	bool early;             /* of code that waits by itself where a kernel is to start early */
 	int32_t functions;
 	struct function {
 		const struct module *module;
@@ -308,7 +308,7 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 			break;
 		if (load_image(m, best, why) == 0) {
 			m->arch = best->ptx ? 0 : best->arch;
-			m->chained = p->chained && best->arch >= EARLY_ARCH && may_launch_early();
+			m->early = best->arch >= EARLY_ARCH && may_launch_early();
 			return 0;
 		}
 		below = most;
@@ -418,13 +418,13 @@ static int cuda_function(void *user, void *module, const struct tpat_rt_plugin *
 }
 
 static int cuda_launch(void *user, void *function, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
-                       int follows, const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
+                       const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
 {
 	const struct function *f = function;
 	int code;
 
 	(void)user, (void)p;
-	if (follows && f->module->chained) {
+	if (k->early && f->module->early) {
 		const struct launch_attribute early = { .id = LAUNCH_EARLY, .value.number = 1 };
 		const struct launch_config c = { { grid[0], grid[1], grid[2] },
 			                         { (unsigned)k->block[0], (unsigned)k->block[1], (unsigned)k->block[2] },

@@ -222,9 +222,9 @@ int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kern
 	return d->function ? d->function(d->user, loaded->module, loaded->plugin, kernel, function, why) : 0;
 }
 
-int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel, int follows,
+int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel,
                      const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
 {
 	const struct tpat_rt_device *d = device();
-	return d->launch(d->user, function, loaded->plugin, kernel, follows, grid, args, stream, why);
+	return d->launch(d->user, function, loaded->plugin, kernel, grid, args, stream, why);
 }

@@ -215,7 +215,7 @@ static int launch(const struct rt_plan *plan, const struct rt_launch *x, const v
 			return -1;
 		args[k->args + i] = map[i];
 	}
-	return rt_device_launch(plan->loaded, x->function, k, x > plan->launch, x->grid, args, stream, why);
+	return rt_device_launch(plan->loaded, x->function, k, x->grid, args, stream, why);
 }
 
 static int check_inputs(const struct tpat_rt_plugin *p, const struct rt_plan *plan, int32_t inputs_given,

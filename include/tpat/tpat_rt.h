@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 2
+#define TPAT_RT_VERSION 3
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -117,6 +117,8 @@ struct tpat_rt_kernel {
 	int32_t arch;                         /* the one whose compiled code it needs, 90 for sm_90; 0: any */
 	const struct tpat_rt_map *map;        /* tensor maps, the last arguments */
 	int32_t maps;
+	int32_t early;                        /* 1: its code for sm_90 and later waits by itself for the kernel before it, which may
+					       * still run when it is set up */
 };
 
 /* One step of a tactic: the first of its kernels whose guard holds and whose architecture was loaded is launched (the last one
@@ -157,7 +159,6 @@ struct tpat_rt_plugin {
 	int32_t tactics;
 	const struct tpat_rt_image *image;
 	int32_t images;
-	int32_t chained; /* 1: code for sm_90 and later waits in each kernel for the one before, which may still run */
 };
 
 struct tpat_rt_library {
@@ -188,9 +189,8 @@ struct tpat_rt_device {
 			const struct tpat_rt_kernel *kernel, void **function, char why[256]);
 	/* A constant buffer, uploaded; once a buffer and device. */
 	int (*upload)(void *user, const void *data, size_t bytes, void **pointer, char why[256]);
-	/* `follows`: 1 where it comes behind another kernel of the same enqueue. */
 	int (*launch)(void *user, void *function, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
-		      int follows, const uint32_t grid[3], void **args, void *stream, char why[256]);
+		      const uint32_t grid[3], void **args, void *stream, char why[256]);
 	/* A number for the current device, so that what load and upload gave is kept apart a device; negative: no device. */
 	int (*current)(void *user, char why[256]);
 	/* Give back what load and upload gave, when the library is unloaded or the device replaced. May be null. */

@@ -90,7 +90,7 @@ template <int N, class T> TPAT_FN void load_once(T (&v)[N], const T *p)
 #if TPAT_ARCH
 	if constexpr (N * sizeof(T) == 16) {
 		uint4 u;
-		asm("ld.global.nc.L1::no_allocate.v4.u32 { %0, %1, %2, %3 }, [%4];"
+		asm volatile("ld.global.nc.L1::no_allocate.v4.u32 { %0, %1, %2, %3 }, [%4];"
 		    : "=r"(u.x), "=r"(u.y), "=r"(u.z), "=r"(u.w) : "l"(p));
 		memcpy(v, &u, 16);
 	} else

@@ -65,14 +65,13 @@ static int function(void *user, void *module, const struct tpat_rt_plugin *plugi
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
-static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel, int follows,
-                  const uint32_t grid[3], void **args, void *stream, char why[256])
+static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel, const uint32_t grid[3], void **args, void *stream, char why[256])
 {
 	struct dev *d = ((struct state *)user)->dev;
 	struct err e = { 0 };
 	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1],
 		                    (uint32_t)kernel->block[2] };
-	(void)plugin, (void)stream, (void)follows;
+	(void)plugin, (void)stream;
 	int rc = d->launch(d, of, grid, block, kernel->shared_bytes, args, &e);
 	return rc < 0 ? tell(why, &e) : 0;
 }

@@ -7,8 +7,6 @@
 /* The .cu text of some plans, of one program or of programs with different names: begins with #include "tpat_device.h". Of
  * kernels of one name, which are one function, the first is printed. */
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n);
-/* Whether these kernels, on sm_90 and later, wait for the kernel before them by themselves: in all of them, or in none. */
-bool gen_chained(const struct ir_plan *const *plans, int n);
 
 /* The same kernels as C11: for each `void NAME(void *const *args, const uint32_t block[3])`, to be called once for each
  * block of the grid; args as cuLaunchKernel takes them. The text is complete: it includes only libc's headers. */

@@ -227,22 +227,22 @@ static const struct gen_target cuda = {
 	.stmt = print_stmt,
 };
 
-/* A compiler may move reads of `const __restrict__` memory before anything, a wait included. That is right for what was there
- * before the first kernel, and for nothing else. `chained`: the program of a kernel that waits for the one before it, or null. */
-static bool read_behind_wait(const struct ir_program *chained, const struct ir_kernel *k, const struct ir_buffer *view)
+/* A compiler may move reads of `const __restrict__` memory before anything, a wait for the kernel before included, and before what
+ * another part of the same launch writes. That is right for constants alone. */
+static bool is_restrict(const struct ir_program *p, const struct ir_kernel *k, const struct ir_buffer *view, bool waits)
 {
-	enum ir_role role = chained ? chained->buffers.at[view->id]->role : IR_INPUT;
-	return role != IR_INPUT && role != IR_CONSTANT && !ir_kernel_writes(k, view);
+	if (ir_kernel_exchanges(k, view)) /* another thread may have written it */
+		return false;
+	return !waits || ir_kernel_writes(k, view) || p->buffers.at[view->id]->role == IR_CONSTANT;
 }
 
-static void print_parameters(struct gen_text *g, const char *separator, const struct ir_program *chained)
+static void print_parameters(struct gen_text *g, const char *separator, const struct ir_program *p, bool waits)
 {
 	const struct ir_kernel *k = g->kernel;
 	vec_each (b, &k->buffers) {
-		/* What a thread reads another may have written, or the kernel before: that must not be read early. */
 		str_printf(g->out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
 		           gen_element_type(g, (*b)->type),
-		           ir_kernel_exchanges(k, *b) || read_behind_wait(chained, k, *b) ? "" : "__restrict__ ", (*b)->name);
+		           is_restrict(p, k, *b, waits) ? "__restrict__ " : "", (*b)->name);
 		separator = ", ";
 	}
 	vec_each (n, &k->symbols)
@@ -252,14 +252,14 @@ static void print_parameters(struct gen_text *g, const char *separator, const st
 	str_add(g->out, ")\n{\n");
 }
 
-static void print_head(struct gen_text *g, const struct ir_program *chained)
+static void print_head(struct gen_text *g, const struct ir_program *p)
 {
 	const struct ir_kernel *k = g->kernel;
 	str_printf(g->out, "extern \"C\" __global__ __launch_bounds__(%d", k->threads);
 	if (k->resident)
 		str_printf(g->out, ", %d", k->resident);
 	str_printf(g->out, ")\nvoid %s(", k->name);
-	print_parameters(g, "", chained);
+	print_parameters(g, "", p, k->early);
 }
 
 static void print_shared(struct gen_text *g)
@@ -277,14 +277,7 @@ static void print_shared(struct gen_text *g)
 	}
 }
 
-static void print_wait(struct str *out, const struct ir_program *chained)
-{
-	if (chained)
-		str_add(out, "\tnext_kernel_may_start();\n\twait_for_last_kernel();\n");
-}
-
-/* A kernel that shares a launch with others is a function of the number that its block would have if it were alone. What it reads
- * of the other parts' results was not there before the launch: `chained` is the program in any case. */
+/* A kernel that shares a launch with others is a function of the number that its block would have if it were alone. */
 static void print_part(struct str *out, const struct ir_kernel *k, const struct ir_program *p)
 {
 	struct gen_target target = cuda;
@@ -293,7 +286,7 @@ static void print_part(struct str *out, const struct ir_kernel *k, const struct 
 	gen_about(&g);
 	str_printf(out, "static __device__ __forceinline__\nvoid %s_part(", k->name);
 	str_printf(out, "const unsigned %s", target.block);
-	print_parameters(&g, ", ", p);
+	print_parameters(&g, ", ", p, true);
 	print_shared(&g);
 	gen_block(&g, &k->body);
 	str_add(out, "}\n\n");
@@ -344,13 +337,14 @@ static void print_parts(struct gen_text *g)
 	}
 }
 
-static void print_kernel(struct str *out, const struct ir_kernel *k, const struct ir_program *chained)
+static void print_kernel(struct str *out, const struct ir_kernel *k, const struct ir_program *p)
 {
 	struct gen_text g = { .out = out, .target = &cuda, .kernel = k, .coarse = gen_coarse(k) };
 	gen_about(&g);
-	print_head(&g, chained);
+	print_head(&g, p);
 	print_shared(&g);
-	print_wait(out, chained);
+	if (k->early)
+		str_add(out, "\tnext_kernel_may_start();\n\twait_for_last_kernel();\n");
 	if (k->parts.n) {
 		out->indent++;
 		print_parts(&g);
@@ -362,7 +356,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k, const struc
 }
 
 /* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
-static void print_kernels(struct str *out, const struct ir_plan *plan, bool chained, bool index64, struct map *printed)
+static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64, struct map *printed)
 {
 	vec_each (step, &plan->steps) {
 		vec_each (k, *step) {
@@ -376,7 +370,7 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool chai
 					print_part(out, *part, plan->program);
 				map_put(printed, name, (void *)*part);
 			}
-			print_kernel(out, *k, chained ? plan->program : NULL);
+			print_kernel(out, *k, plan->program);
 		}
 	}
 }
@@ -395,18 +389,9 @@ static void print_includes(struct str *out, const struct ir_block *b, struct map
 	}
 }
 
-bool gen_chained(const struct ir_plan *const *plans, int n)
-{
-	bool chained = false;
-	for (int i = 0; i < n; i++)
-		chained |= plans[i]->chained;
-	return chained;
-}
-
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	struct map seen = map_new(out->arena), printed = map_new(out->arena);
-	bool chained = gen_chained(plans, n);
 	str_add(out, "#include \"tpat_device.h\"\n");
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
@@ -418,7 +403,7 @@ void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 			ir_print_summary(out, plans[i]->program);
 			str_add(out, " */\n");
 		}
-		print_kernels(out, plans[i], chained, false, &printed);
-		print_kernels(out, plans[i], chained, true, &printed);
+		print_kernels(out, plans[i], false, &printed);
+		print_kernels(out, plans[i], true, &printed);
 	}
 }

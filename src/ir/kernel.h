@@ -101,6 +101,7 @@ struct ir_kernel {
 	int arch;                  /* the one whose compiled code it needs, 90 for sm_90; 0: any */
 	expr guard;                /* bool over symbols that must hold for this kernel to fit; null: always */
 	bool index64;              /* index expressions need 64 bits */
+	bool early;                /* it may be set up while the kernel before it runs, and waits for its end by itself */
 };
 
 /* One step of a program: kernels of which the first whose guard holds is to be run. */
@@ -119,7 +120,6 @@ bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
 struct ir_plan {
 	struct ir_program *program;
 	struct { VEC(struct ir_step *); } steps;
-	bool chained; /* of several steps: a kernel may be set up while the one before it runs, and waits for its end */
 };
 
 #endif

@@ -82,6 +82,10 @@ void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_ke
 /* A name of its own among the plan's kernels. */
 const char *kernel_unique_name(const struct ir_plan *plan, const char *name);
 
+/* Decides of the plan's steps from number `from` on which of their kernels start early (early.c). */
+void start_early(struct ir_plan *plan, int from, const struct sched_target *t);
+bool may_start_early(const struct ir_kernel *k, const struct sched_target *t);
+
 /* Small neighbouring steps of a plan become one, where that pays (share.c). `all`: every step made for the program, each once, to
  * which new ones are added; may be the plan itself. */
 void share_launches(struct ir_plan *plan, struct ir_plan *all, const struct sched_target *t);

@@ -46,6 +46,7 @@ static const struct made *make(struct dispatch *d, int stage, const struct sched
 	struct made m = { .stage = stage, .first = d->all->steps.n, .choice = *c };
 	c->rule->apply(d->all, d->p->stages.at[stage], c);
 	m.steps = d->all->steps.n - m.first;
+	start_early(d->all, m.first, &d->points->target[d->points->opt]);
 	vec_push(d->p->arena, &d->made, m);
 	return &d->made.at[d->made.n - 1];
 }
@@ -254,7 +255,6 @@ static struct ir_plan *make_plan(struct dispatch *d, const struct sched_tactic *
 		add_part(d, plan, tactic, from, to);
 	}
 	share_launches(plan, d->all, &d->points->target[d->points->opt]);
-	plan->chained = plan->steps.n > 1;
 	return plan;
 }
 

@@ -226,7 +226,8 @@ static bool same_parts(const struct ir_kernel *a, const struct ir_kernel *b)
 	       memcmp(a->parts.at, b->parts.at, (size_t)a->parts.n * sizeof *a->parts.at) == 0;
 }
 
-static struct ir_kernel *share(struct ir_plan *all, const struct ir_kernel *a, const struct ir_kernel *b, bool turn)
+static struct ir_kernel *share(struct ir_plan *all, const struct ir_kernel *a, const struct ir_kernel *b, bool turn,
+                               const struct sched_target *t)
 {
 	struct ir_program *p = all->program;
 	struct ir_kernel *k = NEW(p->arena, struct ir_kernel);
@@ -234,6 +235,7 @@ static struct ir_kernel *share(struct ir_plan *all, const struct ir_kernel *a, c
 	k->in_turn = turn;
 	k->threads = a->threads;
 	k->blocks = turn ? a->blocks : ir_binary(IR_ADD, a->blocks, b->blocks);
+	k->early = may_start_early(k, t);
 	add_part(p, k, a);
 	add_part(p, k, b);
 	add_symbols(p, k);
@@ -251,12 +253,13 @@ static struct ir_kernel *share(struct ir_plan *all, const struct ir_kernel *a, c
 	return k;
 }
 
-static struct ir_step *share_step(struct ir_plan *all, const struct ir_step *a, const struct ir_step *b, bool turn)
+static struct ir_step *share_step(struct ir_plan *all, const struct ir_step *a, const struct ir_step *b, bool turn,
+                                  const struct sched_target *t)
 {
 	struct ir_step *s = NEW(all->program->arena, struct ir_step);
 	for (int i = 0; i < a->n || i < b->n; i++)
 		vec_push(all->program->arena, s,
-		         share(all, a->at[i < a->n ? i : a->n - 1], b->at[i < b->n ? i : b->n - 1], turn));
+		         share(all, a->at[i < a->n ? i : a->n - 1], b->at[i < b->n ? i : b->n - 1], turn, t));
 	vec_push(all->program->arena, &all->steps, s);
 	return s;
 }
@@ -291,8 +294,8 @@ void share_launches(struct ir_plan *plan, struct ir_plan *all, const struct sche
 		int with = partner(&out, s, t, &turn);
 		struct ir_step *other = with >= 0 ? out.steps.at[with] : NULL;
 		if (other)
-			out.steps.at[with] = !turn && starts_first(s, other, t) ? share_step(all, s, other, turn)
-			                                                        : share_step(all, other, s, turn);
+			out.steps.at[with] = !turn && starts_first(s, other, t) ? share_step(all, s, other, turn, t)
+			                                                        : share_step(all, other, s, turn, t);
 		else
 			vec_push(plan->program->arena, &out.steps, s);
 	}

@@ -75,7 +75,7 @@ static int code_of_step(struct dev_code *out, struct tune_runner *r, const struc
 {
 	struct ir_kernel *kernel = (struct ir_kernel *)s->kernel;
 	struct ir_step only = { 0 }, *step = &only;
-	struct ir_plan plan = { .program = r->plan->program, .chained = r->plan->chained };
+	struct ir_plan plan = { .program = r->plan->program };
 	vec_push(r->arena, &only, kernel);
 	vec_push(r->arena, &plan.steps, step);
 	return text_of(out, r, &plan, s->kernel->name, code, e);
@@ -194,8 +194,7 @@ static int launch(struct tune_runner *r, const struct runner_step *s, int copy, 
 			TRY(r->dev->tensor_map(r->dev, map[i], &v, e));
 		args[n++] = map[i];
 	}
-	bool follows = r->plan->chained && s > r->steps.at && r->dev->launch_early;
-	return (follows ? r->dev->launch_early : r->dev->launch)(r->dev, s->function, s->grid, s->block, k->shared_bytes,
+	return (k->early && r->dev->launch_early ? r->dev->launch_early : r->dev->launch)(r->dev, s->function, s->grid, s->block, k->shared_bytes,
 	                                                                args, e);
 }
 

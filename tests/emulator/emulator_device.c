@@ -59,11 +59,10 @@ static int upload(void *user, const void *data, size_t bytes, void **pointer, ch
 	return 0;
 }
 
-static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel, int follows,
-                  const uint32_t grid[3], void **args, void *stream, char why[256])
+static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel, const uint32_t grid[3], void **args, void *stream, char why[256])
 {
 	(void)user;
-	(void)stream, (void)follows;
+	(void)stream;
 	struct err e = { 0 };
 	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1],
 		                    (uint32_t)kernel->block[2] };

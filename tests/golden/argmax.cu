@@ -7,8 +7,10 @@
 // token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
 // Schedule: reduce_lanes 1, lanes 32; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void ArgMax_token(const f16 *__restrict__ x, i64 *__restrict__ token, int N, int V)
+void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
 	if (row >= N)
@@ -31,8 +33,10 @@ void ArgMax_token(const f16 *__restrict__ x, i64 *__restrict__ token, int N, int
 // token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
 // Schedule: reduce_lanes 1, lanes 32; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void ArgMax_token_64(const f16 *__restrict__ x, i64 *__restrict__ token, i64 N, i64 V)
+void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
 	if (row >= N)

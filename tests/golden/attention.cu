@@ -16,8 +16,10 @@
 // f16(it / b[i, j, k])
 // Schedule: attention_mma 1, queries 64, keys 32, tiles 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Attention_y(const f16 *__restrict__ q, const f16 *__restrict__ k0, const f16 *__restrict__ v0, const f16 *__restrict__ m0, f16 *__restrict__ y, int B, int S, int T)
+void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int j = blockIdx.x / ((S + 63) / 64) % 12;
 	const int i = blockIdx.x / ((S + 63) / 64) / 12;
 	const int tmp0 = (S + 63) / 64;
@@ -67,8 +69,10 @@ void Attention_y(const f16 *__restrict__ q, const f16 *__restrict__ k0, const f1
 // f16(it / b[i, j, k])
 // Schedule: attention_mma 1, queries 64, keys 32, tiles 1; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void Attention_y_64(const f16 *__restrict__ q, const f16 *__restrict__ k0, const f16 *__restrict__ v0, const f16 *__restrict__ m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
+void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 j = (i64)blockIdx.x / ((S + 63) / 64) % 12;
 	const i64 i = (i64)blockIdx.x / ((S + 63) / 64) / 12;
 	const i64 tmp0 = (S + 63) / 64;

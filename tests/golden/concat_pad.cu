@@ -7,8 +7,10 @@
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ConcatPad_y_x4(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ y, int K, int N)
+void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;
@@ -31,8 +33,10 @@ void ConcatPad_y_x4(const float *__restrict__ a, const float *__restrict__ b, fl
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ConcatPad_y(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ y, int K, int N)
+void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;
@@ -44,8 +48,10 @@ void ConcatPad_y(const float *__restrict__ a, const float *__restrict__ b, float
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ConcatPad_y_64(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ y, i64 K, i64 N)
+void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 K, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;

@@ -10,8 +10,10 @@
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 2, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void ConvInteger_y(const u8 *__restrict__ x, const i8 *__restrict__ weight, const u8 *__restrict__ zero, int *__restrict__ y, int H, int N, int W)
+void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int first_column = blockIdx.x * 128;
 	const int first_row = 0;
 	const int warp_row = 0;
@@ -135,8 +137,10 @@ void ConvInteger_y(const u8 *__restrict__ x, const i8 *__restrict__ weight, cons
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 2, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void ConvInteger_y_any(const u8 *__restrict__ x, const i8 *__restrict__ weight, const u8 *__restrict__ zero, int *__restrict__ y, int H, int N, int W)
+void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int first_column = blockIdx.x * 128;
 	const int first_row = 0;
 	const int warp_row = 0;

@@ -8,7 +8,7 @@
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
 // Schedule: scan_lanes 2, lanes 128, width 8, steps 4; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void cumsum_y(const f16 *__restrict__ x, f16 *__restrict__ y, int N)
+void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -48,7 +48,7 @@ void cumsum_y(const f16 *__restrict__ x, f16 *__restrict__ y, int N)
 // z: f32[64,100000] = scan max along i (i, j) score[i, j]
 // Schedule: scan_thread 1; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void cumsum_z(const float *__restrict__ score, float *__restrict__ z)
+void cumsum_z(const float *score, float *__restrict__ z)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -65,7 +65,7 @@ void cumsum_z(const float *__restrict__ score, float *__restrict__ z)
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
 // Schedule: scan_lanes 2, lanes 128, width 8, steps 4; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void cumsum_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 N)
+void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

@@ -13,8 +13,10 @@
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block.
 extern "C" __global__ __launch_bounds__(64)
-void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
+void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
 	float x_v[16][4];
@@ -80,8 +82,10 @@ void DynamicQuantizeLinear_y(const float *__restrict__ x, u8 *__restrict__ y, fl
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block.
 extern "C" __global__ __launch_bounds__(64)
-void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
+void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
 	float min_of_row = INFINITY;
@@ -130,8 +134,10 @@ void DynamicQuantizeLinear_y_any(const float *__restrict__ x, u8 *__restrict__ y
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(64)
-void DynamicQuantizeLinear_y_any_64(const float *__restrict__ x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
+void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)blockIdx.x;
 	float min_of_row = INFINITY;

@@ -7,8 +7,10 @@
 // y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Gelu_y_x4(const float *__restrict__ x, float *__restrict__ y, int N)
+void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= N * 3072)
 		return;
@@ -25,8 +27,10 @@ void Gelu_y_x4(const float *__restrict__ x, float *__restrict__ y, int N)
 // y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Gelu_y_x4_64(const float *__restrict__ x, float *__restrict__ y, i64 N)
+void Gelu_y_x4_64(const float *x, float *__restrict__ y, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
 	if (element >= N * 3072)
 		return;

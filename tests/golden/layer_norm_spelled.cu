@@ -13,8 +13,10 @@
 // f32(bias[k]))
 // Schedule: rows 2, lanes 32, width 8, steps 3, once 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const f16 *__restrict__ bias, f16 *__restrict__ y, int B, int S)
+void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, int B, int S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
 	if (row >= B * S)
@@ -68,8 +70,10 @@ void LayerNorm_y(const f16 *__restrict__ x, const f16 *__restrict__ scale, const
 // f32(bias[k]))
 // Schedule: rows 2, lanes 32, width 8, steps 3, once 0; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void LayerNorm_y_64(const f16 *__restrict__ x, const f16 *__restrict__ scale, const f16 *__restrict__ bias, f16 *__restrict__ y, i64 B, i64 S)
+void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, i64 B, i64 S)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
 	if (row >= B * S)

@@ -29,11 +29,13 @@
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
-void lstm_h(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int B, int T)
+void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int B, int T)
 {
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];
 	__shared__ float gates_shared[512];
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const int thread = threadIdx.x;
 	const int warp = thread / 32;
 	const int lane = thread % 32;
@@ -92,11 +94,13 @@ void lstm_h(const float *__restrict__ inputs, const f16 *__restrict__ weights, c
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(1024)
-void lstm_h_64(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 B, i64 T)
+void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 B, i64 T)
 {
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];
 	__shared__ float gates_shared[512];
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	const i64 thread = (i64)threadIdx.x;
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;

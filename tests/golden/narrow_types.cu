@@ -12,7 +12,7 @@
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_packed_x4(const float *__restrict__ x, u8 *__restrict__ packed, int K, int N)
+void NarrowTypes_packed_x4(const float *x, u8 *__restrict__ packed, int K, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -32,7 +32,7 @@ void NarrowTypes_packed_x4(const float *__restrict__ x, u8 *__restrict__ packed,
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_packed(const float *__restrict__ x, u8 *__restrict__ packed, int K, int N)
+void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int K, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -54,7 +54,7 @@ void NarrowTypes_packed(const float *__restrict__ x, u8 *__restrict__ packed, in
 // turned: f4e2m1[3,7] = map (i, j) code[j, i]
 // Schedule: map 1, width 1; 256 threads a block.
 static __device__ __forceinline__
-void NarrowTypes_turned_part(const unsigned own_block, const u8 *__restrict__ code, u8 *__restrict__ turned)
+void NarrowTypes_turned_part(const unsigned own_block, const u8 *code, u8 *__restrict__ turned)
 {
 	const int element = own_block * 512 + threadIdx.x * 2;
 	if (element >= 21)
@@ -76,7 +76,7 @@ void NarrowTypes_turned_part(const unsigned own_block, const u8 *__restrict__ co
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
 // Schedule: map 1, width 4; 256 threads a block.
 static __device__ __forceinline__
-void NarrowTypes_wide_x4_part(const unsigned own_block, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, int K)
+void NarrowTypes_wide_x4_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
 	const int element = own_block * 1024 + threadIdx.x * 4;
 	if (element >= K * 64)
@@ -95,7 +95,7 @@ void NarrowTypes_wide_x4_part(const unsigned own_block, const u8 *__restrict__ w
 
 // 2 kernels in one launch, each in blocks of its own; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_turned_and_wide_x4(const u8 *__restrict__ code, u8 *__restrict__ turned, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, int K)
+void NarrowTypes_turned_and_wide_x4(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -148,7 +148,7 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power_x8(const float *__restrict__ x, f8e8m0 *__restrict__ power, int K, int N)
+void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -166,7 +166,7 @@ void NarrowTypes_power_x8(const float *__restrict__ x, f8e8m0 *__restrict__ powe
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power(const float *__restrict__ x, f8e8m0 *__restrict__ power, int K, int N)
+void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -179,7 +179,7 @@ void NarrowTypes_power(const float *__restrict__ x, f8e8m0 *__restrict__ power, 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_packed_64(const float *__restrict__ x, u8 *__restrict__ packed, i64 K, i64 N)
+void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 K, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -201,7 +201,7 @@ void NarrowTypes_packed_64(const float *__restrict__ x, u8 *__restrict__ packed,
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void NarrowTypes_wide_x4_64_part(const unsigned own_block, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, i64 K)
+void NarrowTypes_wide_x4_64_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
 	const i64 element = (i64)own_block * 1024 + (i64)threadIdx.x * 4;
 	if (element >= K * 64)
@@ -220,7 +220,7 @@ void NarrowTypes_wide_x4_64_part(const unsigned own_block, const u8 *__restrict_
 
 // 2 kernels in one launch, each in blocks of its own; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_turned_and_wide_x4_64(const u8 *__restrict__ code, u8 *__restrict__ turned, const u8 *__restrict__ weight, const f8e8m0 *__restrict__ scale, f16 *__restrict__ wide, i64 K)
+void NarrowTypes_turned_and_wide_x4_64(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -255,7 +255,7 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power_64(const float *__restrict__ x, f8e8m0 *__restrict__ power, i64 K, i64 N)
+void NarrowTypes_power_64(const float *x, f8e8m0 *__restrict__ power, i64 K, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

@@ -32,7 +32,7 @@
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
 static __device__ __forceinline__
-void power_iteration_x_part(const unsigned own_block, const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
+void power_iteration_x_part(const unsigned own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
@@ -120,7 +120,7 @@ void power_iteration_x_part(const unsigned own_block, const float *__restrict__ 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block.
 static __device__ __forceinline__
-void power_iteration_eigenvalue_part(const unsigned own_block, const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, int N)
+void power_iteration_eigenvalue_part(const unsigned own_block, const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
 	const int lane = threadIdx.x;
 	const int row = own_block;
@@ -139,8 +139,10 @@ void power_iteration_eigenvalue_part(const unsigned own_block, const float *__re
 
 // 2 kernels in one launch, in turn in its block; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x_and_eigenvalue(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, int N)
+void power_iteration_x_and_eigenvalue(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, int N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	power_iteration_x_part(blockIdx.x, a, x, change, y, next_x, turns, N);
 	__syncthreads();
 	power_iteration_eigenvalue_part(blockIdx.x, a, x, eigenvalue, N);
@@ -161,7 +163,7 @@ void power_iteration_x_and_eigenvalue(const float *__restrict__ a, float *x, flo
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void power_iteration_x_64_part(const unsigned own_block, const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
+void power_iteration_x_64_part(const unsigned own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
@@ -249,7 +251,7 @@ void power_iteration_x_64_part(const unsigned own_block, const float *__restrict
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *__restrict__ a, const float *x, float *__restrict__ eigenvalue, i64 N)
+void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)own_block;
@@ -268,8 +270,10 @@ void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *_
 
 // 2 kernels in one launch, in turn in its block; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x_64_and_eigenvalue_64(const float *__restrict__ a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, i64 N)
+void power_iteration_x_64_and_eigenvalue_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, i64 N)
 {
+	next_kernel_may_start();
+	wait_for_last_kernel();
 	power_iteration_x_64_part(blockIdx.x, a, x, change, y, next_x, turns, N);
 	__syncthreads();
 	power_iteration_eigenvalue_64_part(blockIdx.x, a, x, eigenvalue, N);

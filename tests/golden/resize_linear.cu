@@ -11,8 +11,6 @@
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= C * H * N * W * 2)
 		return;
@@ -40,8 +38,6 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= C * H * N * W * 2)
 		return;
@@ -61,10 +57,8 @@ void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, i
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_x4(const float *rows, float *__restrict__ y, int C, int H, int N, int W)
+void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= C * H * N * W * 4)
 		return;
@@ -89,10 +83,8 @@ void Resize_y_x4(const float *rows, float *__restrict__ y, int C, int H, int N, 
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y(const float *rows, float *__restrict__ y, int C, int H, int N, int W)
+void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= C * H * N * W * 4)
 		return;
@@ -114,8 +106,6 @@ void Resize_y(const float *rows, float *__restrict__ y, int C, int H, int N, int
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C, i64 H, i64 N, i64 W)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= C * H * N * W * 2)
 		return;
@@ -135,10 +125,8 @@ void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_64(const float *rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
+void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= C * H * N * W * 4)
 		return;

@@ -7,7 +7,7 @@
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_x8(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
+void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int K, int V)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -27,7 +27,7 @@ void ScatterND_y_x8(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
+void ScatterND_y(const f16 *x, f16 *__restrict__ y, int K, int V)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -41,7 +41,7 @@ void ScatterND_y(const f16 *__restrict__ x, f16 *__restrict__ y, int K, int V)
 // V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter 2, width 1; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, int K, int M, int V)
+void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int K, int M, int V)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -57,7 +57,7 @@ void ScatterND_y_update(const i64 *__restrict__ at_rows, const f16 *__restrict__
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 K, i64 V)
+void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 K, i64 V)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -71,7 +71,7 @@ void ScatterND_y_64(const f16 *__restrict__ x, f16 *__restrict__ y, i64 K, i64 V
 // V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter 2, width 1; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update_64(const i64 *__restrict__ at_rows, const f16 *__restrict__ updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
+void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

@@ -11,8 +11,6 @@
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_largest(const float *__restrict__ x, float *__restrict__ largest, int H, int N, int S)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -33,10 +31,8 @@ void Softmax_largest(const float *__restrict__ x, float *__restrict__ largest, i
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // Schedule: reduce_lanes 1, lanes 32; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_total(const float *__restrict__ x, const float *largest, float *__restrict__ total, int H, int N, int S)
+void Softmax_total(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, int H, int N, int S)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -57,10 +53,8 @@ void Softmax_total(const float *__restrict__ x, const float *largest, float *__r
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Softmax_y_x4(const float *__restrict__ x, const float *largest, const float *total, float *__restrict__ y, int H, int N, int S)
+void Softmax_y_x4(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= H * N * S * S)
 		return;
@@ -81,10 +75,8 @@ void Softmax_y_x4(const float *__restrict__ x, const float *largest, const float
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Softmax_y(const float *__restrict__ x, const float *largest, const float *total, float *__restrict__ y, int H, int N, int S)
+void Softmax_y(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= H * N * S * S)
 		return;
@@ -100,8 +92,6 @@ void Softmax_y(const float *__restrict__ x, const float *largest, const float *t
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_largest_64(const float *__restrict__ x, float *__restrict__ largest, i64 H, i64 N, i64 S)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -122,10 +112,8 @@ void Softmax_largest_64(const float *__restrict__ x, float *__restrict__ largest
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // Schedule: reduce_lanes 1, lanes 32; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_total_64(const float *__restrict__ x, const float *largest, float *__restrict__ total, i64 H, i64 N, i64 S)
+void Softmax_total_64(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, i64 H, i64 N, i64 S)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
 	if (row >= H * N * S)
@@ -146,10 +134,8 @@ void Softmax_total_64(const float *__restrict__ x, const float *largest, float *
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Softmax_y_64(const float *__restrict__ x, const float *largest, const float *total, float *__restrict__ y, i64 H, i64 N, i64 S)
+void Softmax_y_64(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, i64 H, i64 N, i64 S)
 {
-	next_kernel_may_start();
-	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= H * N * S * S)
 		return;

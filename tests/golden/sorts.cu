@@ -10,7 +10,7 @@
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
 // Schedule: sort_select 3, keys 512, threads 256, parts 1, items 16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
+void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -36,7 +36,7 @@ void sorts_top(const f16 *__restrict__ scores, i64 *__restrict__ top, int N)
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
 // Schedule: sort_block 1, keys 16, rows 64, threads 256; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_order(const float *__restrict__ rows, int *__restrict__ order)
+void sorts_order(const float *rows, int *__restrict__ order)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -71,7 +71,7 @@ void sorts_all_clear(u32 *__restrict__ all_digits)
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_count(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
+void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -86,7 +86,7 @@ void sorts_all_count(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass1(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places)
+void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -247,7 +247,7 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix 1, tile 2048; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_all_pass8(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
+void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -269,7 +269,7 @@ void sorts_all_pass8(const i64 *__restrict__ ids, u32 *__restrict__ all_digits, 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
 // Schedule: sort_select 3, keys 512, threads 256, parts 1, items 16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void sorts_top_64(const f16 *__restrict__ scores, i64 *__restrict__ top, i64 N)
+void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

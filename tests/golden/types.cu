@@ -12,7 +12,7 @@
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_quantised_x8(const float *__restrict__ x, f8e4m3fn *__restrict__ quantised, int N)
+void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -32,7 +32,7 @@ void Types_quantised_x8(const float *__restrict__ x, f8e4m3fn *__restrict__ quan
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_quantised(const float *__restrict__ x, f8e4m3fn *__restrict__ quantised, int N)
+void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -45,7 +45,7 @@ void Types_quantised(const float *__restrict__ x, f8e4m3fn *__restrict__ quantis
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_wrapped_x8(const u8 *__restrict__ small, u8 *__restrict__ wrapped, int N)
+void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -65,7 +65,7 @@ void Types_wrapped_x8(const u8 *__restrict__ small, u8 *__restrict__ wrapped, in
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_wrapped(const u8 *__restrict__ small, u8 *__restrict__ wrapped, int N)
+void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -78,7 +78,7 @@ void Types_wrapped(const u8 *__restrict__ small, u8 *__restrict__ wrapped, int N
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_flags_x8(const float *__restrict__ x, const i64 *__restrict__ count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
+void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -96,7 +96,7 @@ void Types_flags_x8(const float *__restrict__ x, const i64 *__restrict__ count, 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_flags(const float *__restrict__ x, const i64 *__restrict__ count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
+void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -109,7 +109,7 @@ void Types_flags(const float *__restrict__ x, const i64 *__restrict__ count, con
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_table_at_x4(const float *__restrict__ x, const i64 *__restrict__ count, const float *__restrict__ table, float *__restrict__ table_at, int N)
+void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -131,7 +131,7 @@ void Types_table_at_x4(const float *__restrict__ x, const i64 *__restrict__ coun
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_table_at(const float *__restrict__ x, const i64 *__restrict__ count, const float *__restrict__ table, float *__restrict__ table_at, int N)
+void Types_table_at(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -145,7 +145,7 @@ void Types_table_at(const float *__restrict__ x, const i64 *__restrict__ count, 
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Types_quantised_64(const float *__restrict__ x, f8e4m3fn *__restrict__ quantised, i64 N)
+void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -158,7 +158,7 @@ void Types_quantised_64(const float *__restrict__ x, f8e4m3fn *__restrict__ quan
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Types_wrapped_64(const u8 *__restrict__ small, u8 *__restrict__ wrapped, i64 N)
+void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -171,7 +171,7 @@ void Types_wrapped_64(const u8 *__restrict__ small, u8 *__restrict__ wrapped, i6
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Types_flags_64(const float *__restrict__ x, const i64 *__restrict__ count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
+void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();
@@ -184,7 +184,7 @@ void Types_flags_64(const float *__restrict__ x, const i64 *__restrict__ count, 
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Types_table_at_64(const float *__restrict__ x, const i64 *__restrict__ count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
+void Types_table_at_64(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
 {
 	next_kernel_may_start();
 	wait_for_last_kernel();

@@ -48,7 +48,7 @@ static int device_upload(void *user, const void *data, size_t bytes, void **poin
 }
 
 static int device_launch(void *user, void *module, const struct tpat_rt_plugin *plugin,
-                         const struct tpat_rt_kernel *kernel, int follows, const uint32_t grid[3], void **args, void *stream,
+                         const struct tpat_rt_kernel *kernel, const uint32_t grid[3], void **args, void *stream,
                          char why[256])
 {
 	struct trt_host_device *d = user;
@@ -60,7 +60,6 @@ static int device_launch(void *user, void *module, const struct tpat_rt_plugin *
 	*(void **)&f = dlsym(module, kernel->name);
 	f(grid, kernel->block, args);
 	__atomic_fetch_add(&d->launches, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&d->followed, follows != 0, __ATOMIC_RELAXED);
 	return 0;
 }
 

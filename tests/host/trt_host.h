@@ -12,7 +12,6 @@ struct trt_host_device {
 	int current;      /* the device's number; negative: no device */
 	const char *fail; /* "load", "upload", "map" or "launch" fails; null: none */
 	int loads, uploads, launches, maps, unloads, releases;
-	int followed; /* launches behind another one of the same enqueue */
 };
 struct tpat_rt_device trt_host_device(struct trt_host_device *d);
 

@@ -38,7 +38,7 @@ static const struct tpat_rt_tensor double_x = { "x", 1, 2, dims_01, 0 }, double_
 static const struct tpat_rt_arg double_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
-static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0 };
+static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
 static const struct tpat_rt_step double_step = { &double_kernel, 1 };
 static const struct tpat_rt_tactic double_tactic[] = { { &double_step, 1 } };
 static const char double_ptx[] =
@@ -80,11 +80,11 @@ static const struct tpat_rt_arg normalize_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                            { TPAT_RT_ARG_OUTPUT, 0 },
 	                                            { TPAT_RT_ARG_INT, 1 } };
 static const struct tpat_rt_kernel softmax_kernel[] = {
-	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0, NULL, 0 },
-	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0 },
+	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0, NULL, 0, 0 },
+	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0, 0 },
 };
 static const struct tpat_rt_arg whole_arg[] = { { TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 1 } };
-static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0 };
+static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
 static const struct tpat_rt_step softmax_step[] = { { &softmax_kernel[0], 1 }, { &softmax_kernel[1], 1 } };
 static const struct tpat_rt_step whole_step = { &whole_kernel, 1 };
 static const struct tpat_rt_tactic softmax_tactic[] = { { softmax_step, 2 }, { &whole_step, 1 } };
@@ -149,8 +149,8 @@ static const struct tpat_rt_arg table_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 0 }
 };
 static const struct tpat_rt_kernel table_kernel[] = {
-	{ "add_table_even", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, 4, 0, NULL, 0 },
-	{ "add_table_any", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, -1, 0, NULL, 0 },
+	{ "add_table_even", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, 4, 0, NULL, 0, 0 },
+	{ "add_table_any", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, -1, 0, NULL, 0, 0 },
 };
 static const struct tpat_rt_step table_step = { table_kernel, 2 };
 static const struct tpat_rt_tactic table_tactic[] = { { &table_step, 1 } };
@@ -197,8 +197,8 @@ static const struct tpat_rt_arg repeat_arg[] = { { TPAT_RT_ARG_BUFFER, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
 static const struct tpat_rt_kernel repeat_kernel[] = {
-	{ "repeat_stage", repeat_stage_arg, 4, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 },
-	{ "repeat", repeat_arg, 3, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 },
+	{ "repeat_stage", repeat_stage_arg, 4, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 },
+	{ "repeat", repeat_arg, 3, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 },
 };
 static const struct tpat_rt_step repeat_step[] = { { &repeat_kernel[0], 1 }, { &repeat_kernel[1], 1 } };
 static const struct tpat_rt_tactic repeat_tactic[] = { { repeat_step, 2 } };
@@ -271,7 +271,7 @@ static const struct tpat_rt_tensor find_x = { "x", 6, 1, dims_0, 0 },
 static const struct tpat_rt_arg find_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 1 }, { TPAT_RT_ARG_INT, 0 }
 };
-static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 };
+static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
 static const struct tpat_rt_step find_step = { &find_kernel, 1 };
 static const struct tpat_rt_tactic find_tactic[] = { { &find_step, 1 } };
 
@@ -288,7 +288,7 @@ KERNEL(find_even)
 
 /* HalveDouble: a type that TensorRT lacks. */
 static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
-static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0 };
+static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
 static const struct tpat_rt_step halve_step = { &halve_kernel, 1 };
 static const struct tpat_rt_tactic halve_tactic[] = { { &halve_step, 1 } };
 
@@ -307,7 +307,7 @@ static const struct tpat_rt_expr bump_expr[] = {
 };
 static const struct tpat_rt_buffer bump_buffer = { "stage", 5, NULL };
 static const struct tpat_rt_arg bump_arg[] = { { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_LONG, 5 } };
-static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0 };
+static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
 static const struct tpat_rt_step bump_step = { &bump_kernel, 1 };
 static const struct tpat_rt_tactic bump_tactic[] = { { &bump_step, 1 } }, no_tactic[] = { { NULL, 0 } };
 
@@ -325,7 +325,7 @@ static const struct tpat_rt_expr mapped_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_CONST, 0, 0, 0, 2 }, { TPAT_RT_MUL, 0, 2, 0, 0 }
 };
 static const struct tpat_rt_kernel mapped_kernel = { "copy_mapped", mapped_arg, 1, { 1, 1, 1 }, { 1, 1, 1 }, 0, -1,
-	                                             0,             &mapped_map, 1 };
+	                                             0,             &mapped_map, 1, 0 };
 static const struct tpat_rt_step mapped_step = { &mapped_kernel, 1 };
 static const struct tpat_rt_tactic mapped_tactic[] = { { &mapped_step, 1 } };
 
@@ -344,25 +344,24 @@ KERNEL(copy_mapped)
 #define EXPRS(e) e, COUNT(e)
 static const struct tpat_rt_plugin plugins[] = {
 	{ HEAD("Double", "d0", "y = 2 x"), &double_x, &double_y, 1, 1, EXPRS(double_expr), NULL, 0,
-	  TACTICS(double_tactic), &double_image, 1, 0 },
+	  TACTICS(double_tactic), &double_image, 1 },
 	{ HEAD("RowSoftmax", "5f", "softmax along rows"), &double_x, &double_y, 1, 1, EXPRS(softmax_expr),
-	  softmax_buffer, 2, TACTICS(softmax_tactic), NULL, 0, 1 },
+	  softmax_buffer, 2, TACTICS(softmax_tactic), NULL, 0 },
 	{ HEAD("AddTable", "ad", "y = x + table"), &table_x, &table_y, 1, 1, EXPRS(table_expr), &table_buffer, 1,
-	  TACTICS(table_tactic), &table_image, 1, 0 },
+	  TACTICS(table_tactic), &table_image, 1 },
 	{ HEAD("Repeat", "4e", "x repeated up to a size"), repeat_in, &repeat_out, 2, 1, EXPRS(repeat_expr),
-	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, 0 },
+	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0 },
 	{ HEAD("Blind", "b1", "needs a value that no extent shows"), repeat_in, &blind_out, 2, 1, EXPRS(repeat_expr),
-	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, 0 },
+	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0 },
 	{ HEAD("Shapes", "54", "every operation"), &shapes_x, shapes_out, 1, 3, EXPRS(shapes_expr), NULL, 0, TACTICS(no_tactic),
-	  NULL, 0, 0 },
+	  NULL, 0 },
 	{ HEAD("FindEven", "fe", "indices of even elements"), &find_x, find_out, 1, 2, EXPRS(find_expr), NULL, 0,
-	  TACTICS(find_tactic), NULL, 0, 0 },
+	  TACTICS(find_tactic), NULL, 0 },
 	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
-	  TACTICS(bump_tactic), NULL, 0, 0 },
-	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0,
-	  0 },
+	  TACTICS(bump_tactic), NULL, 0 },
+	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0 },
 	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
-	  0, 0 },
+	  0 },
 };
 
 const struct tpat_rt_library tpat_library = { TPAT_RT_VERSION, "example.onnx", "by hand", plugins, COUNT(plugins) };

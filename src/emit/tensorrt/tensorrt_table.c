@@ -451,6 +451,8 @@ static void put_kernels(struct table *t, int i)
 			str_printf(t->out, ", .map = %s_map_%d_%d, .maps = %d", t->id, i, k, x->maps.n);
 		if (x->arch)
 			str_printf(t->out, ", .arch = %d", x->arch);
+		if (x->early)
+			str_add(t->out, ", .early = 1");
 		str_printf(t->out, ", .guard = %" PRId32 " },\n", s->guard[k]);
 	}
 	str_add(t->out, "};\n");
@@ -538,8 +540,6 @@ static void put_row(struct table *t, struct str *row)
 	put_list(t, row, "buffer", t->buffers.n);
 	put_list(t, row, "tactic", p->plans);
 	put_list(t, row, "image", t->library->archs);
-	if (gen_chained(p->plan, p->plans))
-		str_add(row, "\t\t.chained = 1,\n");
 	str_add(row, "\t},\n");
 }
 
