@@ -11,17 +11,12 @@
 
 /* ---- Kernels that follow each other ------------------------------------------------------------------------------ */
 
-/* Programmatic dependent launch, from sm_90 on: every kernel of a plugin that has several starts with these two. The kernel
- * behind this one may now be set up, and its blocks take what room is left, once all blocks of this one run. */
-TPAT_FN void next_kernel_may_start()
-{
-#if !defined(TPAT_EMULATOR) && __CUDA_ARCH__ >= 900
-	asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-
-/* Until the kernel before this one has ended, and what it wrote can be read; at once where this kernel was not allowed to start
- * early. Nothing may be read or written before. */
+/* Programmatic dependent launch, from sm_90 on: a kernel that starts with this one may be set up while the kernel before it still
+ * runs. It waits until that one has ended and what it wrote can be read; not at all where this kernel was launched to start
+ * behind it. Nothing may be read or written before.
+ *
+ * Nobody says earlier than by its end that the next one may start: measured on an H100, blocks that wait in the room that others
+ * left cost those that still run more (2.3 us instead of 2.0 for a wave of small blocks) than their early start saves. */
 TPAT_FN void wait_for_last_kernel()
 {
 #if !defined(TPAT_EMULATOR) && __CUDA_ARCH__ >= 900

@@ -116,13 +116,13 @@ TPAT_FN void mma(mma_sum<float> &sum, const mma_a<f16> &a, const mma_b<f16> &b)
 #define TPAT_MMA_BYTES(A, B, types) TPAT_MMA_BY_LANES(A, B, int)
 TPAT_MMA_BY_LANES(f16, f16, float)
 #endif
-#undef TPAT_MMA_BY_LANES
 #endif
 TPAT_MMA_BYTES(i8, i8, "s8.s8")
 TPAT_MMA_BYTES(i8, u8, "s8.u8")
 TPAT_MMA_BYTES(u8, i8, "u8.s8")
 TPAT_MMA_BYTES(u8, u8, "u8.u8")
 #undef TPAT_MMA_BYTES
+#undef TPAT_MMA_BY_LANES
 #undef TPAT_MMA
 
 /* Two neighbouring products' sums, of 16 columns together, as the left operand of a product over these columns. */

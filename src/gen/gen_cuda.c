@@ -344,7 +344,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k, const struc
 	print_head(&g, p);
 	print_shared(&g);
 	if (k->early)
-		str_add(out, "\tnext_kernel_may_start();\n\twait_for_last_kernel();\n");
+		str_add(out, "\twait_for_last_kernel();\n");
 	if (k->parts.n) {
 		out->indent++;
 		print_parts(&g);

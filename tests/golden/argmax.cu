@@ -9,7 +9,6 @@
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
@@ -35,7 +34,6 @@ void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;

@@ -18,7 +18,6 @@
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int j = blockIdx.x / ((S + 63) / 64) % 12;
 	const int i = blockIdx.x / ((S + 63) / 64) / 12;
@@ -71,7 +70,6 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 j = (i64)blockIdx.x / ((S + 63) / 64) % 12;
 	const i64 i = (i64)blockIdx.x / ((S + 63) / 64) / 12;

@@ -9,7 +9,6 @@
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= K * N + K * 2 + N * 4 + 8)
@@ -35,7 +34,6 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int K
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= K * N + K * 2 + N * 4 + 8)
@@ -50,7 +48,6 @@ void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int K, i
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 K, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= K * N + K * 2 + N * 4 + 8)

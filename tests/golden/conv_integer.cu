@@ -12,7 +12,6 @@
 extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int first_column = blockIdx.x * 128;
 	const int first_row = 0;
@@ -139,7 +138,6 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int first_column = blockIdx.x * 128;
 	const int first_row = 0;

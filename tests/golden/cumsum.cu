@@ -10,7 +10,6 @@
 extern "C" __global__ __launch_bounds__(128)
 void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
@@ -50,7 +49,6 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 extern "C" __global__ __launch_bounds__(256)
 void cumsum_z(const float *score, float *__restrict__ z)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= 100000)
@@ -67,7 +65,6 @@ void cumsum_z(const float *score, float *__restrict__ z)
 extern "C" __global__ __launch_bounds__(128)
 void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)blockIdx.x;

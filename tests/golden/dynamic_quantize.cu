@@ -15,7 +15,6 @@
 extern "C" __global__ __launch_bounds__(64)
 void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
@@ -84,7 +83,6 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 extern "C" __global__ __launch_bounds__(64)
 void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
@@ -136,7 +134,6 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 extern "C" __global__ __launch_bounds__(64)
 void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)blockIdx.x;

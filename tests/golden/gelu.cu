@@ -9,7 +9,6 @@
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= N * 3072)
@@ -29,7 +28,6 @@ void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4_64(const float *x, float *__restrict__ y, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
 	if (element >= N * 3072)

@@ -15,7 +15,6 @@
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, int B, int S)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int lane = threadIdx.x % 32;
 	const int row = blockIdx.x * 4 + threadIdx.x / 32;
@@ -72,7 +71,6 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, i64 B, i64 S)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x % 32;
 	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;

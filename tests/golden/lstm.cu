@@ -34,7 +34,6 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];
 	__shared__ float gates_shared[512];
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int thread = threadIdx.x;
 	const int warp = thread / 32;
@@ -99,7 +98,6 @@ void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];
 	__shared__ float gates_shared[512];
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 thread = (i64)threadIdx.x;
 	const i64 warp = thread / 32;

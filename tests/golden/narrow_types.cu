@@ -14,7 +14,6 @@
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_x4(const float *x, u8 *__restrict__ packed, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= K * N)
@@ -34,7 +33,6 @@ void NarrowTypes_packed_x4(const float *x, u8 *__restrict__ packed, int K, int N
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 512 + threadIdx.x * 2;
 	if (element >= K * N)
@@ -97,7 +95,6 @@ void NarrowTypes_wide_x4_part(const unsigned own_block, const u8 *weight, const 
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_turned_and_wide_x4(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	if (blockIdx.x < 1)
 		NarrowTypes_turned_part(blockIdx.x, code, turned);
@@ -110,7 +107,6 @@ void NarrowTypes_turned_and_wide_x4(const u8 *code, u8 *__restrict__ turned, con
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_x8(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
@@ -128,7 +124,6 @@ void NarrowTypes_pair_x8(const u8 *__restrict__ table, u8 *__restrict__ pair, in
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= N)
@@ -150,7 +145,6 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
@@ -168,7 +162,6 @@ void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int K, int
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
@@ -181,7 +174,6 @@ void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 K, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 512 + (i64)threadIdx.x * 2;
 	if (element >= K * N)
@@ -222,7 +214,6 @@ void NarrowTypes_wide_x4_64_part(const unsigned own_block, const u8 *weight, con
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_turned_and_wide_x4_64(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	if (blockIdx.x < 1)
 		NarrowTypes_turned_part(blockIdx.x, code, turned);
@@ -235,7 +226,6 @@ void NarrowTypes_turned_and_wide_x4_64(const u8 *code, u8 *__restrict__ turned, 
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
 	if (element >= N)
@@ -257,7 +247,6 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_64(const float *x, f8e8m0 *__restrict__ power, i64 K, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)

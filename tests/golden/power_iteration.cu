@@ -141,7 +141,6 @@ void power_iteration_eigenvalue_part(const unsigned own_block, const float *a, c
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x_and_eigenvalue(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	power_iteration_x_part(blockIdx.x, a, x, change, y, next_x, turns, N);
 	__syncthreads();
@@ -272,7 +271,6 @@ void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *a
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x_64_and_eigenvalue_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	power_iteration_x_64_part(blockIdx.x, a, x, change, y, next_x, turns, N);
 	__syncthreads();

@@ -9,7 +9,6 @@
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int K, int V)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= K * V)
@@ -29,7 +28,6 @@ void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int K, int V)
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y(const f16 *x, f16 *__restrict__ y, int K, int V)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= K * V)
@@ -43,7 +41,6 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int K, int V)
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int K, int M, int V)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= K * M)
@@ -59,7 +56,6 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 K, i64 V)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= K * V)
@@ -73,7 +69,6 @@ void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 K, i64 V)
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= K * M)

@@ -12,7 +12,6 @@
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
 	const int row = blockIdx.x;
@@ -38,7 +37,6 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	__shared__ u64 item[1024];
 	const int first = blockIdx.x * 64;
@@ -60,7 +58,6 @@ void sorts_order(const float *rows, int *__restrict__ order)
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= 2056)
@@ -73,7 +70,6 @@ void sorts_all_clear(u32 *__restrict__ all_digits)
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int block = blockIdx.x;
 	const auto key = [&](int r) {
@@ -88,7 +84,6 @@ void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 1 of 8, by bits 0 to 7 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -111,7 +106,6 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 2 of 8, by bits 8 to 15 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -134,7 +128,6 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 3 of 8, by bits 16 to 23 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -157,7 +150,6 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 4 of 8, by bits 24 to 31 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -180,7 +172,6 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 5 of 8, by bits 32 to 39 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -203,7 +194,6 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 6 of 8, by bits 40 to 47 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -226,7 +216,6 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 7 of 8, by bits 48 to 55 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -249,7 +238,6 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	// pass 8 of 8, by bits 56 to 63 of the key
 	__shared__ radix_tile<u64, 256, 2048> shared;
@@ -271,7 +259,6 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
 	const i64 row = (i64)blockIdx.x;

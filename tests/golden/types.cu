@@ -14,7 +14,6 @@
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
@@ -34,7 +33,6 @@ void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
@@ -47,7 +45,6 @@ void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
@@ -67,7 +64,6 @@ void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
@@ -80,7 +76,6 @@ void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
@@ -98,7 +93,6 @@ void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lo
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
@@ -111,7 +105,6 @@ void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowes
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
 	if (element >= N)
@@ -133,7 +126,6 @@ void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
 	if (element >= N)
@@ -147,7 +139,6 @@ void Types_table_at(const float *x, const i64 *count, const float *__restrict__ 
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
@@ -160,7 +151,6 @@ void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
@@ -173,7 +163,6 @@ void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
@@ -186,7 +175,6 @@ void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lo
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_64(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
 {
-	next_kernel_may_start();
 	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	if (element >= N)
