@@ -65,7 +65,8 @@ static int function(void *user, void *module, const struct tpat_rt_plugin *plugi
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
-static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel, const uint32_t grid[3], void **args, void *stream, char why[256])
+static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
+                  const uint32_t grid[3], void **args, void *stream, char why[256])
 {
 	struct dev *d = ((struct state *)user)->dev;
 	struct err e = { 0 };

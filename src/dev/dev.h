@@ -66,7 +66,7 @@ struct dev {
 	              struct err *e);
 	int (*launch)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
 	              int shared_bytes, void **args, struct err *e);
-	/* (optional) The same for a kernel that waits by itself for the one before it (`early` of kernel.h), which may still run. */
+	/* (optional) The same for a kernel that waits by itself for the one before it, which may still run. */
 	int (*launch_early)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
 	                    int shared_bytes, void **args, struct err *e);
 

@@ -194,8 +194,8 @@ static int launch(struct tune_runner *r, const struct runner_step *s, int copy, 
 			TRY(r->dev->tensor_map(r->dev, map[i], &v, e));
 		args[n++] = map[i];
 	}
-	return (k->early && r->dev->launch_early ? r->dev->launch_early : r->dev->launch)(r->dev, s->function, s->grid, s->block, k->shared_bytes,
-	                                                                args, e);
+	bool early = k->early && r->dev->launch_early;
+	return (early ? r->dev->launch_early : r->dev->launch)(r->dev, s->function, s->grid, s->block, k->shared_bytes, args, e);
 }
 
 int runner_run_once(struct tune_runner *r, int copy, struct err *e)

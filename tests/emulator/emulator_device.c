@@ -59,7 +59,8 @@ static int upload(void *user, const void *data, size_t bytes, void **pointer, ch
 	return 0;
 }
 
-static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel, const uint32_t grid[3], void **args, void *stream, char why[256])
+static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
+                  const uint32_t grid[3], void **args, void *stream, char why[256])
 {
 	(void)user;
 	(void)stream;

@@ -38,7 +38,8 @@ static const struct tpat_rt_tensor double_x = { "x", 1, 2, dims_01, 0 }, double_
 static const struct tpat_rt_arg double_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
-static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL,
+	                                             0,            0 };
 static const struct tpat_rt_step double_step = { &double_kernel, 1 };
 static const struct tpat_rt_tactic double_tactic[] = { { &double_step, 1 } };
 static const char double_ptx[] =
