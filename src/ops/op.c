@@ -90,3 +90,19 @@ const struct op_def *op_find(const char *domain, const char *name)
 	op = find(!domain || !strcmp(domain, "ai.onnx") ? "" : domain, name);
 	return op ? op : find(OP_ANY_DOMAIN, name);
 }
+
+const struct op_slot *op_slot_of(const struct op_slot *slot, int max, int i)
+{
+	for (int k = 0; k < max && slot[k].kind; k++)
+		if (k == i || (slot[k].kind >= OP_VARIADIC && i > k))
+			return &slot[k];
+	return NULL;
+}
+
+const struct op_attr *op_attr_find(const struct op_def *op, const char *name)
+{
+	for (int i = 0; i < OP_MAX_ATTRS && op->attrs[i].kind; i++)
+		if (!strcmp(op->attrs[i].name, name))
+			return &op->attrs[i];
+	return NULL;
+}

@@ -86,4 +86,8 @@ bool op_any_domain(const struct op_def *op);
 /* All operators, by domain and name; null ends the list. */
 const struct op_def *const *op_all(void);
 
+/* The slot of input or output `i`; a variadic one stands for all from its place on. Null beyond the list. */
+const struct op_slot *op_slot_of(const struct op_slot *slot, int max, int i);
+const struct op_attr *op_attr_find(const struct op_def *op, const char *name); /* null: there is none */
+
 #endif

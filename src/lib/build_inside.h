@@ -1,0 +1,50 @@
+/* What the parts of tpat_build share. */
+#ifndef TPAT_LIB_BUILD_INSIDE_H
+#define TPAT_LIB_BUILD_INSIDE_H
+
+#include "lib/tpat_inside.h"
+
+/* One plugin: all regions with this program (and this name, where the user gave one). */
+struct made {
+	char *name;
+	char hash[33];
+	const struct ir_plan **plan; /* a tactic */
+	int plans;
+	const char *all_decisions; /* of every tactic at every point */
+	struct tpat_tuned_choice tuned;
+	const char *decisions;
+	struct tpat_texts nodes; /* labels of its regions */
+};
+
+struct build {
+	const struct tpat_build_options *o;
+	struct tpat_built *result;
+	struct tpat_output out;
+	struct onnx_model *model;
+	struct graph *graph;
+	struct graph_regions regions;
+	struct graph_plugin *call; /* one a region */
+	struct {
+		VEC(struct made *);
+	} plugins;
+	struct sched_target target;
+	struct tensorrt_arch *arch;
+	int archs;
+	struct tpat_tuned *tuned; /* null: not to be asked */
+	const char *tuned_warning;
+	struct tpat_extents *extents; /* that the user expects */
+	const char *deploy;
+	struct arena *arena;
+	struct err *err;
+};
+
+/* build_plugins.c: a program for each region, and kernels for each program that differs. */
+int build_plugins(struct build *b);
+/* build_report.c: what was done. */
+void build_report(struct build *b);
+/* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */
+const char *build_about(const struct ir_program *p, struct arena *a);
+/* Tells the caller how far the build is; fails when it asks for the end. */
+int build_progress(struct build *b, const char *stage, const char *what, int done, int all);
+
+#endif

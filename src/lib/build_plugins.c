@@ -1,0 +1,213 @@
+/* The plugins of a build: a program for each region, one plugin for all regions of equal programs, and schedules for each:
+ * those that were measured, or the cost model's. */
+#include "lib/build_inside.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "gen/gen.h"
+
+enum { NAME_MAX_BYTES = 64, MOST_NAMED = 8, FEW_ARCHS = 2 };
+
+static void dump_program(void *user, const char *pass, const struct ir_program *p)
+{
+	const struct build *b = user;
+	struct str text = str_new(b->arena);
+	ir_print_program(&text, p);
+	b->o->dump(b->o->user, pass, str_text(&text));
+}
+
+/* "tpat_ConvInteger_1a2b3c4d": the program's name and the start of its hash. */
+static char *default_name(const struct build *b, const struct ir_program *p, const char *hash)
+{
+	char *base = str_identifier(b->arena, p->name);
+	if (strlen(base) > NAME_MAX_BYTES - 14)
+		base[NAME_MAX_BYTES - 14] = 0;
+	return arena_printf(b->arena, "tpat_%s_%.8s", base, hash);
+}
+
+/* The name that the user gave to a region's plugin, or null. */
+static int given_name(const struct build *b, const char *label, const char **name)
+{
+	size_t n = strlen(label);
+	*name = NULL;
+	for (int i = 0; i < b->o->name.n; i++) {
+		const char *text = b->o->name.at[i];
+		if (strncmp(text, label, n) != 0 || text[n] != '=')
+			continue;
+		*name = text + n + 1;
+		bool fine = isalpha((unsigned char)**name) || **name == '_';
+		for (const char *c = *name; *c; c++)
+			fine &= isalnum((unsigned char)*c) || *c == '_';
+		if (!fine || strlen(*name) > NAME_MAX_BYTES)
+			return err_set(b->err, ERR_USAGE,
+			               "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",
+			               *name, NAME_MAX_BYTES);
+		const struct op_def *op = op_find("", *name);
+		if (op && !op_any_domain(op)) {
+			err_set(b->err, ERR_USAGE, "\"%s\" is an ONNX operator; a plugin of this name would hide it.",
+			        *name);
+			return err_advise(b->err, "Give the plugin another name, for example My%s.", *name);
+		}
+	}
+	return 0;
+}
+
+/* Every --name must mean a region that there is. */
+static int check_names(const struct build *b)
+{
+	for (int i = 0; i < b->o->name.n; i++) {
+		bool used = false;
+		vec_each (r, &b->regions) {
+			size_t n = strlen((*r)->label);
+			used |= strncmp(b->o->name.at[i], (*r)->label, n) == 0 && b->o->name.at[i][n] == '=';
+		}
+		if (!used) {
+			err_set(b->err, ERR_USAGE, "--name %s names no selected node.", b->o->name.at[i]);
+			return err_advise(
+			        b->err,
+			        "Write it as NODE=PLUGIN, with a node that -n, -t, --region or --auto selects.");
+		}
+	}
+	return 0;
+}
+
+/* What was measured at each point: there, or else at the usual one. */
+static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct made *m, struct ir_program *p,
+                      const struct sched_points *points)
+{
+	for (int i = 0; i < points->n; i++) {
+		struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+		struct tpat_tuned_choice own = { 0 };
+		if (i != points->opt)
+			TRY(tpat_tuned_find(&own, b->tuned, p, m->hash, &points->target[i], true, b->err));
+		sched_decide(p, &points->target[i], own.choice ? own.choice : m->tuned.choice, choice);
+		tactic->choice[i] = choice;
+	}
+	return 0;
+}
+
+/* Every architecture compiles them all: fewer where there are many. */
+static int tactics_wanted(const struct build *b)
+{
+	return b->o->tactics ? b->o->tactics : b->archs > FEW_ARCHS ? 1 : TPAT_TACTICS;
+}
+
+/* What was measured, where something was; else what the cost model says: for small, usual and large extents where these are
+ * open. */
+static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
+{
+	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p);
+	struct sched_tactic tactic = { { 0 } };
+	if (b->tuned)
+		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &points.target[points.opt], false, b->err));
+	if (m->tuned.choice)
+		TRY(take_tuned(b, &tactic, m, p, &points));
+	else
+		tactic = sched_tactic_best(p, &points);
+	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
+	struct str all = str_new(b->arena);
+	struct sched_tactic tactics[SCHED_MAX_TACTICS];
+	m->plans = sched_tactics(p, &points, &tactic, tactics_wanted(b), tactics);
+	m->plan = NEWN(b->arena, const struct ir_plan *, m->plans);
+	sched_plans(m->plan, p, &points, tactics, m->plans);
+	for (int k = 0; k < m->plans; k++)
+		for (int i = 0; i < points.n; i++)
+			str_printf(&all, "%s\n", sched_decisions_text(p, tactics[k].choice[i], b->arena));
+	m->all_decisions = str_text(&all);
+	return 0;
+}
+
+static int open_tuned(struct build *b)
+{
+	const struct tpat_build_options *o = b->o;
+	if (o->no_db && o->from_db_only)
+		return err_set(b->err, ERR_USAGE, "A build cannot be without a tuning database and from one only.");
+	return o->no_db ? 0 : tpat_tuned_open(&b->tuned, o->db, o->from_db_only, &b->tuned_warning, b->arena, b->err);
+}
+
+/* With from_db_only: every plugin was tuned. */
+static int check_tuned(const struct build *b)
+{
+	struct str list = str_new(b->arena);
+	int missing = 0;
+	if (!b->o->from_db_only)
+		return 0;
+	vec_each (m, &b->plugins) {
+		if ((*m)->tuned.choice)
+			continue;
+		if (missing++ < MOST_NAMED)
+			str_printf(&list, "%s%s (node %s)", list.n ? ", " : "", (*m)->name, (*m)->nodes.at[0]);
+	}
+	if (!missing)
+		return 0;
+	if (missing > MOST_NAMED)
+		str_printf(&list, " and %d more", missing - MOST_NAMED);
+	err_set(b->err, ERR_UNSUPPORTED,
+	        "The tuning database %s has no decisions for sm_%d that can be built of %d plugin%s: %s.",
+	        tpat_tuned_path(b->tuned), b->target.arch, missing, missing == 1 ? "" : "s", str_text(&list));
+	return err_advise(b->err, "Tune them (tpat tune), or build without --from-db-only: the cost model decides what is "
+	                          "missing.");
+}
+
+static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
+{
+	struct graph_program_options options = {
+		.any_types = b->o->any_types,
+		.keep_types = b->o->keep_types,
+		.sizes = true,
+		.dump = b->o->dump ? dump_program : NULL,
+		.dump_user = b,
+	};
+	struct ir_program *program;
+	char hash[33];
+	const char *name;
+	TRY(graph_region_program(&program, b->graph, r, &options, b->arena, b->err));
+	TRY(given_name(b, r->label, &name));
+	ir_hash(program, hash);
+	vec_each (have, &b->plugins)
+		if (strcmp((*have)->hash, hash) == 0 && (!name || strcmp((*have)->name, name) == 0)) {
+			*out = *have;
+			return 0;
+		} else if (name && strcmp((*have)->name, name) == 0) {
+			return err_set(b->err, ERR_USAGE, "Two plugins with different programs are called %s.", name);
+		}
+	if (!b->archs)
+		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->arena, b->err));
+	struct made *m = NEW(b->arena, struct made);
+	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
+	memcpy(m->hash, hash, sizeof hash);
+	TRY(schedule(b, r, m, program));
+	if (b->o->dump) {
+		struct str text = str_new(b->arena);
+		gen_cuda(&text, m->plan, m->plans);
+		b->o->dump(b->o->user, "cuda", str_text(&text));
+	}
+	vec_push(b->arena, &b->plugins, m);
+	*out = m;
+	return 0;
+}
+
+int build_plugins(struct build *b)
+{
+	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
+	TRY(check_names(b));
+	TRY(open_tuned(b));
+	TRY(tpat_profile_extents(&b->extents, b->graph, &b->o->profile, b->arena, b->err));
+	for (int i = 0; i < b->regions.n; i++) {
+		struct graph_region *r = b->regions.at[i];
+		struct made *m = NULL;
+		TRY(build_progress(b, "program", r->label, i, b->regions.n));
+		if (r->folded)
+			continue;
+		TRY(make_plugin(b, r, &m));
+		b->call[i].name = m->name;
+		b->call[i].shape_inputs = r->shapes;
+		int *index = NEWN(b->arena, int, r->shapes + 1);
+		for (int k = 0; k < r->shapes; k++)
+			index[k] = r->inputs.n - r->shapes + k;
+		b->call[i].shape_input = index;
+		vec_push(b->arena, &m->nodes, r->label);
+	}
+	return check_tuned(b);
+}

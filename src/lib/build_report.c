@@ -1,0 +1,82 @@
+/* What a build did, as tpat_build() tells it. */
+#include "lib/build_inside.h"
+
+#include <string.h>
+
+const char *build_about(const struct ir_program *p, struct arena *a)
+{
+	struct str s = str_new(a);
+	ir_print_program(&s, p);
+	const char *text = str_text(&s);
+	if (str_starts(text, "program "))
+		text += strlen("program ");
+	return arena_strndup(a, text, strcspn(text, "\n"));
+}
+
+static void count_refused(struct build *b)
+{
+	struct map count = map_new(b->arena);
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < b->graph->nodes.n; i++) {
+		const char *reason, *type = onnx_text(b->graph->nodes.at[i].proto->op_type);
+		if (graph_trt_support(b->graph, i, &reason) != GRAPH_TRT_NO)
+			continue;
+		map_put(&count, type, (void *)((uintptr_t)map_get(&count, type) + 1));
+		b->result->refused++;
+	}
+	for (int i = 0; i < count.n; i++)
+		vec_push(b->arena, &list,
+		         arena_printf(b->arena, "%s %d", count.entry[i].name, (int)(uintptr_t)count.entry[i].value));
+	b->result->refused_types = tpat_strings_of(&list);
+}
+
+void build_report(struct build *b)
+{
+	struct tpat_built *r = b->result;
+	struct tpat_plugin *plugin = NEWN(b->arena, struct tpat_plugin, b->plugins.n + 1);
+	struct tpat_texts warnings = { 0 };
+	r->model = arena_strdup(b->arena, b->o->model);
+	r->output = b->out.model;
+	r->libraries = tpat_strings_of(&b->out.libraries);
+	r->folder = b->plugins.n ? b->out.folder : NULL;
+	r->model_nodes = b->graph->nodes.n;
+	r->opset = onnx_opset(b->model, "");
+	r->regions = b->regions.n;
+	vec_each (region, &b->regions) {
+		r->nodes += (*region)->nodes.n;
+		r->folded += (*region)->folded;
+	}
+	count_refused(b);
+	for (int i = 0; i < b->plugins.n; i++) {
+		struct made *m = b->plugins.at[i];
+		plugin[i] =
+		        (struct tpat_plugin){ .name = m->name,
+			                      .version = "1",
+			                      .name_space =
+			                              b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
+			                      .hash = m->hash,
+			                      .about = build_about(m->plan[0]->program, b->arena),
+			                      .nodes = tpat_strings_of(&m->nodes) };
+		vec_each (s, &m->plan[0]->steps)
+			plugin[i].kernels += (*s)->n;
+		plugin[i].tactics = m->plans;
+		r->passed_over += m->tuned.passed_over;
+		plugin[i].decisions = m->decisions;
+		if (!m->tuned.choice)
+			continue;
+		plugin[i].tuned_ns = m->tuned.ns;
+		plugin[i].tuned_shape = m->tuned.shape;
+		plugin[i].tuned_on = m->tuned.device;
+		r->from_db++;
+		r->near += m->tuned.near;
+	}
+	r->db = b->tuned ? tpat_tuned_path(b->tuned) : NULL;
+	if (b->tuned_warning)
+		vec_push(b->arena, &warnings, b->tuned_warning);
+	r->plugin = plugin;
+	r->plugins = b->plugins.n;
+	vec_each (w, &b->graph->warnings)
+		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
+	r->warnings = tpat_strings_of(&warnings);
+	r->deploy = b->deploy;
+}
