@@ -5,8 +5,8 @@
  *   place(r)    what stands for that element in the result: its position in the whole row
  *   put(j, ..)  takes the element that comes at j
  *
- * Three ways: whole rows in shared memory (sort_rows), the first k of a row as it is read once (select_row), and passes
- * over all of a row's digits, the least first (radix_count, radix_pass). Compiled like tpat_device.h. */
+ * Whole rows in shared memory (sort_rows), and the first k of a row as it is read once (select_row, select_delegates);
+ * tpat_radix.h sorts by digits. Compiled like tpat_device.h. */
 #ifndef TPAT_SORT_H
 #define TPAT_SORT_H
 
@@ -141,26 +141,71 @@ TPAT_FN bool within(K found, K limit, int limit_place, Place place, Index r)
 	return found < limit || (found == limit && place(r) <= limit_place);
 }
 
-/* The k-th of the best item of each of several groups of threads, no fewer than 4k of them: k items at least are within it, and
- * of all that the threads have, seldom many more. `best`: a thread's; kept.item is free before and after. Source of the idea: the
- * delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs", 2021. */
+/* An item of each lane, in order: lane i gets the i-th. */
+template <class I> TPAT_FN I warp_sort(I x)
+{
+	const int lane = warp_lane();
+#pragma unroll
+	for (int size = 2; size <= 32; size *= 2)
+#pragma unroll
+		for (int distance = size / 2; distance > 0; distance /= 2) {
+			const I other = shuffle_xor(x, distance == size / 2 ? size - 1 : distance);
+			const bool low = (lane & distance) == 0;
+			x = (other < x) == low ? other : x;
+		}
+	return x;
+}
+
+/* A bound within which there are k <= THREADS items at least, and of all that the threads have, seldom many more: each warp finds
+ * its part of them among its threads' `best` items, and the last of these is the bound. kept.item is free before and after. Source
+ * of the idea: the delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs", 2021. */
 template <int THREADS, class K, int N> TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept,
 										      typename item_of<K>::type best, int k)
 {
-	const int thread = block_thread();
-	int groups = THREADS / 32;
-	while (groups < 4 * k && groups < THREADS)
-		groups *= 2;
-	for (int lane = 1; lane < THREADS / groups; lane *= 2) {
-		const typename item_of<K>::type other = shuffle_xor(best, lane);
-		best = other < best ? other : best;
+	const int warps = THREADS / 32;
+	best = shuffle(warp_sort(best), (k + warps - 1) / warps - 1);
+	if constexpr (warps > 1) {
+		if (warp_lane() == 0)
+			kept.item[block_thread() / 32] = best;
+		__syncthreads();
+		best = kept.item[0];
+#pragma unroll
+		for (int w = 1; w < warps; w++) {
+			const typename item_of<K>::type other = kept.item[w];
+			best = best < other ? other : best;
+		}
+		__syncthreads();
 	}
-	if (thread % (THREADS / groups) == 0)
-		kept.item[thread / (THREADS / groups)] = best;
-	sort_items<THREADS, N>(kept.item, 1, groups);
-	best = kept.item[k - 1];
-	__syncthreads();
 	return best;
+}
+
+/* Puts the first k of what was kept; what is not there, with PLACE_NONE behind all others. Where threads are enough, an item's
+ * place is how many come before it. */
+template <int THREADS, class K, int N, class Put> TPAT_FN void put_first(sort_kept<K, N> &kept, int k, Put put)
+{
+	typedef typename item_of<K>::type item;
+	const int thread = block_thread(), count = kept.count;
+	for (int j = count + thread; j < k; j += THREADS)
+		put(j, (K)~(K)0, (int)PLACE_NONE);
+	if (count <= THREADS) {
+		const int each = 2 * count <= THREADS ? 2 : 1, mine = thread / each, part = thread % each; /* threads an item */
+		int before = 0;
+		item own = {};
+		if (mine < count) {
+			own = kept.item[mine];
+#pragma unroll 4
+			for (int i = part; i < count; i += each)
+				before += kept.item[i] < own;
+		}
+		const int other = shuffle_xor(before, 1);
+		before += each == 2 ? other : 0;
+		if (mine < count && part == 0 && before < k)
+			put(before, key_of<K>(own), place_of<K>(own));
+		return;
+	}
+	sort_items<THREADS, N>(kept.item, 1, count);
+	for (int j = thread; j < k; j += THREADS)
+		put(j, key_of<K>(kept.item[j]), place_of<K>(kept.item[j]));
 }
 
 /* The first k <= N / 2 of the positions from `from` to before `to`, each of which is read once, ITEMS by a thread in a turn:
@@ -170,7 +215,7 @@ template <int THREADS, class K, int N> TPAT_FN typename item_of<K>::type select_
 template <int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N, class Keys, class Place, class Put>
 TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys keys, Place place, Put put)
 {
-	static_assert(N >= THREADS && ITEMS <= 32 && ITEMS % WIDTH == 0, "room for a bound, a bit an item, whole vectors");
+	static_assert(ITEMS <= 32 && ITEMS % WIDTH == 0, "a bit an item, whole vectors");
 	enum { CHUNK = THREADS * ITEMS, STRIDE = THREADS * WIDTH };
 	typedef item_of<K> item;
 	const int thread = block_thread(), lane = warp_lane();
@@ -213,7 +258,7 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 			best = found[i] < best ? found[i] : best;
-		if (!bounded && (left >= CHUNK || left > N)) {
+		if (!bounded && left > 2 * k) {
 			int at = PLACE_NONE;
 #pragma unroll
 			for (int i = ITEMS - 1; i >= 0; i--)
@@ -267,13 +312,7 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 			__syncthreads();
 		}
 	}
-	const int count = kept.count;
-	sort_items<THREADS, N>(kept.item, 1, count);
-	for (int j = thread; j < k; j += THREADS)
-		if (j < count)
-			put(j, key_of<K>(kept.item[j]), place_of<K>(kept.item[j]));
-		else
-			put(j, (K)~(K)0, (int)PLACE_NONE);
+	put_first<THREADS>(kept, k, put);
 }
 
 /* ---- The first k of a very long row ------------------------------------------------------------------------------ */
@@ -370,8 +409,8 @@ template <class V, bool DESCENDING, int THREADS, int ITEMS, int WIDTH, class K, 
 TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from, Index to, int k, Values values, Place place,
 			      Put put)
 {
-	static_assert(N >= THREADS && SEGMENTS % (2 * THREADS) == 0 && SEGMENTS <= 65536 && ITEMS % WIDTH == 0,
-		      "room for a bound, two segments a turn, numbers of segments");
+	static_assert(SEGMENTS % (2 * THREADS) == 0 && SEGMENTS <= 65536 && ITEMS % WIDTH == 0,
+		      "two segments a turn, numbers of segments, whole vectors");
 	enum { CHUNK = THREADS * ITEMS, STRIDE = THREADS * WIDTH, VECTORS = ITEMS / WIDTH, MOST = SEGMENTS / THREADS };
 	typedef item_of<K> item;
 	sort_kept<K, N> &kept = shared.kept;
@@ -462,6 +501,9 @@ TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from,
 				__syncthreads();
 			}
 		}
+		if (to - base <= (Index)MOST * CHUNK)
+			break;
+		/* The first k stay for the segments that follow. */
 		const int count = kept.count;
 		sort_items<THREADS, N>(kept.item, 1, count);
 		if (count >= k) {
@@ -472,186 +514,7 @@ TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from,
 			kept.count = k;
 		__syncthreads();
 	}
-	const int count = kept.count;
-	for (int j = thread; j < k; j += THREADS)
-		if (j < count)
-			put(j, key_of<K>(kept.item[j]), place_of<K>(kept.item[j]));
-		else
-			put(j, (K)~(K)0, (int)PLACE_NONE);
-}
-
-/* ---- Whole long rows: a pass for each digit of 8 bits, the least first ---------------------------------------------- */
-
-enum { DIGITS = 256 };
-
-/* Bits of K's digit number `pass`. */
-template <class K> TPAT_FN int digit_of(K key, int pass) { return (int)(key >> 8 * pass & (DIGITS - 1)); }
-
-template <class K> struct radix_counts {
-	enum { PASSES = sizeof(K), COPIES = sizeof(K) > 4 ? 2 : 4 };
-	u32 count[PASSES * DIGITS * COPIES]; /* copies, so that fewer lanes meet at one */
-};
-
-/* Adds how often each digit is found among a tile of TILE keys of a row to count[pass][digit], and empties the tile's own
- * parts of `progress`, which are `stride` apart from pass to pass. */
-template <int THREADS, int TILE, class K, class Tile, class Index, class Key>
-TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count, u32 *progress, i64 stride, Key key)
-{
-	typedef radix_counts<K> counts;
-	const int thread = block_thread(), copy = thread & (counts::COPIES - 1);
-	for (int i = thread; i < counts::PASSES * DIGITS * counts::COPIES; i += THREADS)
-		shared.count[i] = 0;
-	for (int pass = 0; pass < counts::PASSES; pass++)
-		for (int digit = thread; digit < DIGITS; digit += THREADS)
-			progress[pass * stride + digit] = 0;
-	__syncthreads();
-	const Index first = (Index)tile * TILE;
-	const int here = n - first < TILE ? (int)(n - first) : TILE;
-	for (int e = thread; e < here; e += THREADS) {
-		const K x = key(first + e);
-#pragma unroll
-		for (int pass = 0; pass < counts::PASSES; pass++)
-			atomic_add(&shared.count[(pass * DIGITS + digit_of(x, pass)) * counts::COPIES + copy], 1u);
-	}
-	__syncthreads();
-	for (int i = thread; i < counts::PASSES * DIGITS; i += THREADS) {
-		u32 sum = 0;
-		for (int c = 0; c < counts::COPIES; c++)
-			sum += shared.count[i * counts::COPIES + c];
-		if (sum)
-			atomic_add(&count[i], sum);
-	}
-}
-
-template <class K, int THREADS, int TILE> struct radix_tile {
-	u32 place_in_tile[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
-	int place_in_row[DIGITS];                /* less the place in the tile */
-	K key[TILE];
-	int place[TILE];
-	u32 across[THREADS / 32];
-	int turn;
-};
-
-/* Blocks take their turns in the order in which they start, so that those that one waits for are under way. */
-template <class Shared> TPAT_FN int radix_turn(Shared &shared, u32 *turns)
-{
-	if (block_thread() == 0)
-		shared.turn = (int)atomic_add(turns, 1u);
-	__syncthreads();
-	return shared.turn;
-}
-
-/* The lanes whose digit is this one's. */
-TPAT_FN u32 lanes_with(int digit)
-{
-	u32 same = 0xffffffffu;
-#pragma unroll
-	for (int bit = 0; bit < 8; bit++) {
-		const bool set = digit >> bit & 1;
-		const u32 lanes = __ballot_sync(0xffffffffu, set);
-		same &= set ? lanes : ~lanes;
-	}
-	return same;
-}
-
-/* How many keys of the row have this digit in the tiles before this one: what those tiles said, the nearest first, several
- * asked at once. Each says 1 + its own count, and later, with the highest bit set, the count up to and with itself. */
-TPAT_FN int radix_before(const volatile u32 *progress, i64 tile)
-{
-	enum { AT_ONCE = 8 };
-	u32 sum = 0;
-	while (tile > 0) {
-		u32 said[AT_ONCE];
-		int heard = 0;
-#pragma unroll
-		for (int i = 0; i < AT_ONCE; i++)
-			said[i] = i < tile ? progress[-(i + 1) * DIGITS] : 0;
-#pragma unroll
-		for (int i = 0; i < AT_ONCE; i++) {
-			if (heard < i || !said[i])
-				continue;
-			if (said[i] >> 31)
-				return (int)(sum + (said[i] & 0x7fffffffu));
-			sum += said[i] - 1;
-			heard++;
-		}
-		progress -= heard * DIGITS;
-		tile -= heard;
-	}
-	return (int)sum;
-}
-
-/* Moves a tile of a row's elements to where they belong by digit number PASS: put(j, key, place). `count`: of this pass;
- * `progress`: of this tile in this pass, those of the tiles before it in front.
- * After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022. */
-template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
-TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, Key key,
-			Place place, Put put)
-{
-	static_assert(THREADS == DIGITS, "a thread a digit");
-	enum { ITEMS = TILE / THREADS };
-	const int thread = block_thread(), warp = thread / 32, lane = thread % 32;
-	const Index first = (Index)tile * TILE;
-	const int here = n - first < TILE ? (int)(n - first) : TILE, own = warp * 32 * ITEMS + lane;
-	const u32 in_row = count[thread];
-	/* All of the row has one digit: nothing moves. */
-	if (__syncthreads_or(in_row == (u32)n)) {
-		for (int e = thread; e < here; e += THREADS)
-			put(first + e, key(first + e), place(first + e));
-		return;
-	}
-	K found[ITEMS];
-	u32 rank[ITEMS];
-#pragma unroll
-	for (int i = 0; i < ITEMS; i++)
-		found[i] = own + i * 32 < here ? key(first + own + i * 32) : (K)~(K)0; /* these come last */
-	for (int digit = lane; digit < DIGITS; digit += 32)
-		shared.place_in_tile[warp][digit] = 0;
-	__syncwarp();
-	/* Among the warp's own keys, in their order. */
-#pragma unroll
-	for (int i = 0; i < ITEMS; i++) {
-		const int digit = digit_of(found[i], PASS);
-		const u32 same = lanes_with(digit);
-		const int leader = __ffs((int)same) - 1;
-		u32 before = 0;
-		if (lane == leader) {
-			before = shared.place_in_tile[warp][digit];
-			shared.place_in_tile[warp][digit] = before + __popc(same);
-		}
-		rank[i] = shuffle(before, leader) + __popc(same & ((1u << lane) - 1));
-		__syncwarp();
-	}
-	__syncthreads();
-	/* Then this thread's digit, warp after warp, and the digits of the tile. */
-	u32 sum = 0;
-	for (int w = 0; w < THREADS / 32; w++) {
-		const u32 of_warp = shared.place_in_tile[w][thread];
-		shared.place_in_tile[w][thread] = sum;
-		sum += of_warp;
-	}
-	volatile u32 *const said = progress + thread;
-	*said = tile == 0 ? 0x80000000u | sum : 1 + sum;
-	const u32 start = block_scan<THREADS>(sum, op_sum(), shared.across) - sum;
-	const u32 start_in_row = block_scan<THREADS>(in_row, op_sum(), shared.across) - in_row;
-	for (int w = 0; w < THREADS / 32; w++)
-		shared.place_in_tile[w][thread] += start;
-	__syncthreads();
-#pragma unroll
-	for (int i = 0; i < ITEMS; i++) {
-		const int to = (int)(shared.place_in_tile[warp][digit_of(found[i], PASS)] + rank[i]);
-		shared.key[to] = found[i];
-		shared.place[to] = own + i * 32 < here ? place(first + own + i * 32) : (int)PLACE_NONE;
-	}
-	const int before = radix_before(said, tile);
-	if (tile != 0)
-		*said = 0x80000000u | (u32)(before + sum);
-	shared.place_in_row[thread] = (int)(start_in_row + before - start);
-	__syncthreads();
-	for (int e = thread; e < here; e += THREADS) {
-		const K x = shared.key[e];
-		put((Index)shared.place_in_row[digit_of(x, PASS)] + e, x, shared.place[e]);
-	}
+	put_first<THREADS>(kept, k, put);
 }
 
 #undef TPAT_FN

@@ -101,7 +101,7 @@ struct dev {
 };
 
 /* GPU number `index` through the driver; code is compiled by NVRTC. The text may include "tpat_device.h", whose text is
- * `device_header` (kept by the caller); "tpat_types.h", "tpat_sort.h", "tpat_mma.h", "tpat_fma.h",
+ * `device_header` (kept by the caller); "tpat_types.h", "tpat_sort.h", "tpat_radix.h", "tpat_mma.h", "tpat_fma.h",
  * "tpat_wgmma.h", "tpat_attention.h" and "tpat_attention_wide.h" are those that the program carries.
  * ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC. */
 int dev_cuda_open(struct dev **out, int index, const char *device_header, struct err *e);

@@ -69,6 +69,7 @@ int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, 
                      struct arena *a, struct err *e)
 {
 	const struct embed_file *types = embed_find("rt/device/tpat_types.h"), *sort = embed_find("rt/device/tpat_sort.h"),
+	                        *radix = embed_find("rt/device/tpat_radix.h"),
 	                        *mma = embed_find("rt/device/tpat_mma.h"),
 	                        *fma = embed_find("rt/device/tpat_fma.h"),
 	                        *wgmma = embed_find("rt/device/tpat_wgmma.h"),
@@ -76,6 +77,7 @@ int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, 
 	                        *attention_wide = embed_find("rt/device/tpat_attention_wide.h");
 	const struct dev_nvrtc_header header[] = { { "tpat_types.h", types->text },
 		                                   { "tpat_sort.h", sort->text },
+		                                   { "tpat_radix.h", radix->text },
 		                                   { "tpat_mma.h", mma->text },
 		                                   { "tpat_fma.h", fma->text },
 		                                   { "tpat_wgmma.h", wgmma->text },
@@ -85,7 +87,7 @@ int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, 
 	struct dev_nvrtc_job job = { .file = s->file,
 		                     .text = s->text,
 		                     .header = header,
-		                     .headers = device_header ? 8 : 7,
+		                     .headers = device_header ? 9 : 8,
 		                     .arch = arch,
 		                     .option = s->option };
 	TRY(dev_nvrtc_open(e));

@@ -1,7 +1,8 @@
-/* Rule sort_block: short rows are sorted whole in a block's shared memory, several rows a block when they are very short. */
+/* Rule sort_block: short rows are sorted whole in a block's shared memory: by a network, several rows a block when they are very
+ * short; or by digits, `items` keys a thread. */
 #include "sched/sort.h"
 
-enum { SHARED_BYTES = 32 << 10, SOME_KEYS = 1024 };
+enum { SHARED_BYTES = 32 << 10, SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
 
 /* Keys that fit: with its place a key takes 8 bytes, or 16 when it has 64 bits. */
 static int most_keys(const struct ir_stage *s)
@@ -27,6 +28,16 @@ static struct sched_choice choice(int keys, int rows, int keys_a_thread)
 	return (struct sched_choice){ &sched_sort_block, { keys, rows, threads } };
 }
 
+/* By digits: about 8 keys a thread, of at most 256. */
+static struct sched_choice by_digits(int64_t keys)
+{
+	int threads = 32;
+	while (threads < MAX_THREADS && keys > threads * 8)
+		threads *= 2;
+	int items = (int)((keys + threads - 1) / threads);
+	return (struct sched_choice){ &sched_sort_block, { threads * items, 1, threads, items } };
+}
+
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
@@ -37,6 +48,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	if (!ir_const_int(s->space[0], &extent)) {
 		out[n++] = choice(most, 1, 8);
 		out[n++] = choice(SOME_KEYS, 1, 4);
+		out[n++] = by_digits(most);
+		out[n++] = by_digits(SOME_KEYS);
 		return n;
 	}
 	while (keys < extent)
@@ -46,6 +59,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		out[n++] = choice(keys, 1, 8);
 	if (keys < SOME_KEYS)
 		out[n++] = choice(keys, SOME_KEYS / keys, 4);
+	if (extent >= LEAST_DIGITS)
+		out[n++] = by_digits(extent);
 	return n;
 }
 
@@ -58,6 +73,17 @@ static void one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_s
 	emit_put(p, b, s, &row, false, false);
 	*call = emit_call(p, b, arena_printf(p->arena, "sort_row<%d, %s>", k->threads, type_name(sort_key_type(s))));
 	add_text(p, *call, "item");
+}
+
+static void one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int items, struct ir_stmt **call)
+{
+	struct ir_block *b = &k->body;
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, sort_count(p, s));
+	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, sort_count(p, s)));
+	emit_key(p, b, s, &row);
+	emit_put(p, b, s, &row, false, false);
+	*call = emit_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
+	add_text(p, *call, "shared");
 }
 
 static void several_rows(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int keys, int rows,
@@ -80,15 +106,21 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	int keys = c->param[0], rows = c->param[1];
+	int keys = c->param[0], rows = c->param[1], items = c->param[3];
 	expr count = sort_count(p, s), fits = sort_at_most(p, s->space[0], keys);
 	struct ir_stmt *call;
 	k->threads = c->param[2];
 	k->blocks = ceil_div(p, count, rows);
 	struct ir_block *serial = sort_only_if(p, k, fits);
-	emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64",
-	            arena_printf(p->arena, "item[%d]", keys * rows));
-	if (rows == 1)
+	if (items)
+		emit_shared(p, &k->body, arena_printf(p->arena, "radix_row_keys<%s, %d, %d>", type_name(sort_key_type(s)), k->threads,
+		                                      items), "shared");
+	else
+		emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64",
+		            arena_printf(p->arena, "item[%d]", keys * rows));
+	if (items)
+		one_row_by_digits(p, k, s, items, &call);
+	else if (rows == 1)
 		one_row(p, k, s, &call);
 	else
 		several_rows(p, k, s, keys, rows, &call);
@@ -110,9 +142,9 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_sort_block = {
 	.name = "sort_block",
-	.version = 1,
-	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory",
-	.params = { "keys", "rows", "threads" },
+	.version = 2,
+	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory: by digits where a thread has `items`",
+	.params = { "keys", "rows", "threads", "items" },
 	.applicable = applicable,
 	.candidates = candidates,
 	.apply = apply,

@@ -4,6 +4,7 @@
 #include "sched/sort.h"
 
 enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8, LEAST_SEGMENTED = 8192 };
+enum { SHORT_ROW = 4096, SHORT_KEYS = 128 };
 
 static int most_keys(const struct ir_stage *s)
 {
@@ -28,6 +29,22 @@ static int items(const struct ir_stage *s, int64_t n)
 	return sort_key_bits(s) == 64 && many == MANY_ITEMS ? many / 2 : many; /* of which each takes two registers */
 }
 
+/* A short row, of which a few are asked for: as few threads as the bound allows, or a few more. */
+static int short_rows(const struct ir_stage *s, int64_t n, int64_t k, struct sched_choice *out)
+{
+	int count = 0, keys = SHORT_KEYS, most = sort_key_bits(s) == 64 ? MANY_ITEMS / 2 : MANY_ITEMS;
+	while (keys < 4 * k)
+		keys *= 2;
+	for (int threads = 32; threads <= THREADS && n <= SHORT_ROW; threads *= 2) {
+		int items = FEW_ITEMS;
+		while (items < most && threads * items < n)
+			items *= 2;
+		if (4 * k <= threads && threads * items >= n && threads * FEW_ITEMS / 2 <= n)
+			out[count++] = (struct sched_choice){ &sched_sort_select, { keys, threads, 1, items } };
+	}
+	return count;
+}
+
 static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
@@ -40,6 +57,7 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 		parts *= 2;
 	for (; 4 * k <= THREADS && n >= LEAST_SEGMENTED && parts; parts = parts > 1) /* and without parts */
 		out[count++] = (struct sched_choice){ &sched_sort_select, { SORT_DELEGATE_KEYS, THREADS, parts, SORT_SEGMENT } };
+	count += short_rows(s, n, k, out + count);
 	parts = 1;
 	while (keys < 2 * k)
 		keys *= 2;
@@ -239,7 +257,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_sort_select = {
 	.name = "sort_select",
-	.version = 3,
+	.version = 4,
 	.help = "the first k of each row, or of each of its `parts`, among up to `keys` kept by a block of `threads`, each of "
 		"which reads `items` at once; with 512 keys by the best of segments of a long row",
 	.params = { "keys", "threads", "parts", "items" },

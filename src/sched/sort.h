@@ -30,7 +30,7 @@ expr sort_value_at(struct sort_row *row, expr r);       /* the key's value at po
 expr sort_result_at(const struct sort_row *row, expr j); /* where place j of the row is in s->out */
 
 /* Statements. A parameter of type index has its extent as a bound. */
-struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_sort.h */
+struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_sort.h, tpat_radix.h */
 
 /* const auto key = [&](r) { return key_...(value at r); }; of a row. Null: of any, with its number as first parameter. */
 void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);

@@ -1,6 +1,8 @@
 /* Building kernels that sort: rows and their keys, the functions that a kernel hands on, the serial twin. See sort.h. */
 #include "sched/sort.h"
 
+#include <string.h>
+
 #include "ir/axis_names.h"
 
 bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -139,7 +141,7 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 
 struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function)
 {
-	return emit_invoke(p, b, function, "tpat_sort.h");
+	return emit_invoke(p, b, function, strncmp(function, "radix", 5) == 0 ? "tpat_radix.h" : "tpat_sort.h");
 }
 
 static const char *key_function(const struct sort_row *row)

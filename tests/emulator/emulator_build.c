@@ -121,7 +121,7 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 static int prepare(struct builder *b)
 {
 	static const char *const sources[] = { "rt/device/tpat_device.h", "rt/device/tpat_types.h",
-		                               "rt/device/tpat_sort.h", "rt/device/tpat_mma.h",
+		                               "rt/device/tpat_sort.h", "rt/device/tpat_radix.h", "rt/device/tpat_mma.h",
 		                               "rt/device/tpat_fma.h", "rt/device/tpat_wgmma.h",
 		                               "rt/device/tpat_attention.h", "rt/device/tpat_attention_wide.h",
 		                               "tests/emulator/emulator_cuda.h", "tests/emulator/emulator_mma.h",

@@ -1,5 +1,5 @@
 // Parts of tpat_sort.h: sorting in shared memory, tiles that ask the tiles before them.
-#include "tpat_sort.h"
+#include "tpat_radix.h"
 
 // Rows of n items each, 256 apart: 4 rows.
 extern "C" __global__ __launch_bounds__(96) void rows(const u64 *x, u64 *y, int n)
