@@ -52,7 +52,8 @@ static double by_digits(double rows, double threads, double items, int passes, c
 static double select_ends(double blocks, double threads, const struct sched_target *t)
 {
 	double at_once = fmin(fmin(floor(THREADS_A_PROCESSOR / 2 / threads), BLOCKS_A_PROCESSOR), ceil(blocks / t->processors));
-	return fmax(blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS, ceil(blocks / (t->processors * at_once)) * TURN_NS * 2);
+	double latency = ceil(blocks / (t->processors * at_once)) * TURN_NS * 2;
+	return fmax(blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS, latency);
 }
 
 double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,

@@ -75,7 +75,8 @@ static void one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_s
 	add_text(p, *call, "item");
 }
 
-static void one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int items, struct ir_stmt **call)
+static void one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int items,
+                              struct ir_stmt **call)
 {
 	struct ir_block *b = &k->body;
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, sort_count(p, s));
@@ -113,8 +114,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	k->blocks = ceil_div(p, count, rows);
 	struct ir_block *serial = sort_only_if(p, k, fits);
 	if (items)
-		emit_shared(p, &k->body, arena_printf(p->arena, "radix_row_keys<%s, %d, %d>", type_name(sort_key_type(s)), k->threads,
-		                                      items), "shared");
+		emit_shared(p, &k->body, arena_printf(p->arena, "radix_row_keys<%s, %d, %d>", type_name(sort_key_type(s)),
+		                                      k->threads, items), "shared");
 	else
 		emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64",
 		            arena_printf(p->arena, "item[%d]", keys * rows));
@@ -143,7 +144,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_sort_block = {
 	.name = "sort_block",
 	.version = 2,
-	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory: by digits where a thread has `items`",
+	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory: by digits where a thread has "
+		"`items`",
 	.params = { "keys", "rows", "threads", "items" },
 	.applicable = applicable,
 	.candidates = candidates,

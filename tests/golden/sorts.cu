@@ -1,5 +1,6 @@
 #include "tpat_device.h"
 #include "tpat_sort.h"
+#include "tpat_radix.h"
 
 /* program sorts(scores: f16[N,50000], rows: f32[300,16,20], ids: i64[1000000]) -> (top: i64[N,40], order: i32[300,8,20], all: i64[1000000])
   top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
@@ -8,7 +9,7 @@
  */
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 3, keys 512, threads 256, parts 1, items 16; 256 threads a block.
+// Schedule: sort_select 4, keys 512, threads 256, parts 1, items 16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
@@ -33,7 +34,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 }
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
-// Schedule: sort_block 1, keys 16, rows 64, threads 256; 256 threads a block.
+// Schedule: sort_block 2, keys 16, rows 64, threads 256, items 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
 {
@@ -255,7 +256,7 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 }
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 3, keys 512, threads 256, parts 1, items 16; 256 threads a block; 64-bit positions.
+// Schedule: sort_select 4, keys 512, threads 256, parts 1, items 16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {
