@@ -123,107 +123,109 @@ void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t 
 	}
 }
 
+/* What an expression may be, from low to high; both RT_NONE: anything. */
+struct range {
+	int64_t low, high;
+};
+static const struct range anything = { RT_NONE, RT_NONE };
+
+static bool is_known(struct range r)
+{
+	return r.low != RT_NONE;
+}
+
+/* The largest that a range holds, whatever its sign. */
+static int64_t magnitude(struct range r)
+{
+	return r.high > -r.low ? r.high : -r.low;
+}
+
 /* Least and largest of the four corners. */
-static void corners(int32_t op, const int64_t a[2], const int64_t b[2], int64_t out[2])
+static struct range of_corners(int32_t op, struct range a, struct range b)
 {
-	out[0] = INT64_MAX;
-	out[1] = RT_NONE;
+	struct range out = { INT64_MAX, RT_NONE };
+
 	for (int i = 0; i < 4; i++) {
-		int64_t x = rt_apply(op, a[i & 1], b[i >> 1], 0);
-		if (x == RT_NONE) {
-			out[0] = out[1] = RT_NONE;
-			return;
-		}
-		out[0] = x < out[0] ? x : out[0];
-		out[1] = x > out[1] ? x : out[1];
+		int64_t x = rt_apply(op, i & 1 ? a.high : a.low, i >> 1 ? b.high : b.low, 0);
+		if (x == RT_NONE)
+			return anything;
+		out.low = x < out.low ? x : out.low;
+		out.high = x > out.high ? x : out.high;
 	}
+	return out;
 }
 
-/* Is the truth of a range known? 1 yes, 0 no, -1 both happen. */
-static int truth(const int64_t a[2])
+static struct range of_division(int32_t op, struct range a, struct range b)
 {
-	if (a[0] == 0 && a[1] == 0)
-		return 0;
-	return a[0] > 0 || a[1] < 0 ? 1 : -1;
+	if (b.low > 0 || b.high < 0)
+		return of_corners(op, a, b);
+	/* The divisor may be zero, which gives zero; else the quotient is no larger than the dividend. */
+	return (struct range){ -magnitude(a), magnitude(a) };
 }
 
-static void range_of(int32_t op, const int64_t a[2], const int64_t b[2], const int64_t c[2], int64_t out[2])
+static struct range of_remainder(struct range a, struct range b)
 {
-	int ta, tb;
+	int64_t m = magnitude(b), n = magnitude(a), most = m > n ? m : n;
 
-	out[0] = out[1] = RT_NONE;
-	if (op == TPAT_RT_SIZE) {
-		out[0] = c[0] > 0 ? 0 : c[0]; /* RT_NONE is below */
-		out[1] = c[1];
-		return;
-	}
-	if (a[0] == RT_NONE || (op != TPAT_RT_NOT && op != TPAT_RT_SELECT && b[0] == RT_NONE))
-		return;
+	if (b.low <= 0) /* never larger than the larger operand */
+		return (struct range){ -most, most };
+	return a.low >= 0 && a.high < b.low ? a : (struct range){ 0, b.high - 1 };
+}
+
+static bool surely(struct range a)
+{
+	return a.low > 0 || a.high < 0;
+}
+
+static bool maybe(struct range a)
+{
+	return a.low != 0 || a.high != 0;
+}
+
+static struct range of_select(struct range a, struct range b, struct range c)
+{
+	if (surely(a) || !maybe(a))
+		return surely(a) ? b : c;
+	if (!is_known(b) || !is_known(c))
+		return anything;
+	return (struct range){ b.low < c.low ? b.low : c.low, b.high > c.high ? b.high : c.high };
+}
+
+/* An operation's range from those of its operands. */
+static struct range range_of(int32_t op, struct range a, struct range b, struct range c)
+{
+	if (op == TPAT_RT_SIZE)
+		return (struct range){ c.low > 0 ? 0 : c.low, c.high }; /* RT_NONE is below */
+	if (!is_known(a))
+		return anything;
+	if (op == TPAT_RT_SELECT)
+		return of_select(a, b, c);
+	if (op == TPAT_RT_NOT)
+		return (struct range){ !maybe(a), !surely(a) };
+	if (!is_known(b))
+		return anything;
 	switch (op) {
-	case TPAT_RT_SELECT:
-		ta = truth(a);
-		if (ta >= 0) {
-			memcpy(out, ta ? b : c, 2 * sizeof *out);
-		} else if (b[0] != RT_NONE && c[0] != RT_NONE) {
-			out[0] = b[0] < c[0] ? b[0] : c[0];
-			out[1] = b[1] > c[1] ? b[1] : c[1];
-		}
-		return;
 	case TPAT_RT_FLOORDIV:
-	case TPAT_RT_CEILDIV: {
-		if (b[0] > 0 || b[1] < 0) {
-			corners(op, a, b, out);
-			return;
-		}
-		/* The divisor may be zero, which gives zero; else the quotient is no larger than the dividend. */
-		int64_t m = a[1] > -a[0] ? a[1] : -a[0];
-		out[0] = -m;
-		out[1] = m;
-		return;
-	}
-	case TPAT_RT_MOD:
-		if (b[0] <= 0) { /* never larger than the larger operand */
-			int64_t m = b[1] > -b[0] ? b[1] : -b[0], n = a[1] > -a[0] ? a[1] : -a[0];
-			out[1] = m > n ? m : n;
-			out[0] = -out[1];
-		} else if (a[0] >= 0 && a[1] < b[0]) {
-			memcpy(out, a, 2 * sizeof *out);
-		} else {
-			out[0] = 0;
-			out[1] = b[1] - 1;
-		}
-		return;
+	case TPAT_RT_CEILDIV: return of_division(op, a, b);
+	case TPAT_RT_MOD: return of_remainder(a, b);
 	case TPAT_RT_EQ:
-		out[0] = a[0] == a[1] && b[0] == b[1] && a[0] == b[0];
-		out[1] = a[0] <= b[1] && b[0] <= a[1];
-		return;
-	case TPAT_RT_LT:
-		out[0] = a[1] < b[0];
-		out[1] = a[0] < b[1];
-		return;
-	case TPAT_RT_LE:
-		out[0] = a[1] <= b[0];
-		out[1] = a[0] <= b[1];
-		return;
-	case TPAT_RT_NOT:
-		ta = truth(a);
-		out[0] = ta == 0;
-		out[1] = ta != 1;
-		return;
-	case TPAT_RT_AND:
-	case TPAT_RT_OR:
-		ta = truth(a);
-		tb = truth(b);
-		if (op == TPAT_RT_AND) {
-			out[0] = ta == 1 && tb == 1;
-			out[1] = ta != 0 && tb != 0;
-		} else {
-			out[0] = ta == 1 || tb == 1;
-			out[1] = ta != 0 || tb != 0;
-		}
-		return;
-	default: /* ADD, SUB, MUL, MIN, MAX: extreme at the corners */ corners(op, a, b, out); return;
+		return (struct range){ a.low == a.high && b.low == b.high && a.low == b.low, a.low <= b.high && b.low <= a.high };
+	case TPAT_RT_LT: return (struct range){ a.high < b.low, a.low < b.high };
+	case TPAT_RT_LE: return (struct range){ a.high <= b.low, a.low <= b.high };
+	case TPAT_RT_AND: return (struct range){ surely(a) && surely(b), maybe(a) && maybe(b) };
+	case TPAT_RT_OR: return (struct range){ surely(a) || surely(b), maybe(a) || maybe(b) };
+	default: return of_corners(op, a, b); /* ADD, SUB, MUL, MIN, MAX: extreme at the corners */
 	}
+}
+
+static struct range operand_range(const int64_t *low, const int64_t *high, int32_t node, int32_t of)
+{
+	return (struct range){ operand(low, node, of), operand(high, node, of) };
+}
+
+static struct range ordered(int64_t low, int64_t high)
+{
+	return low == RT_NONE || high == RT_NONE || low > high ? anything : (struct range){ low, high };
 }
 
 void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent, int64_t *low,
@@ -233,26 +235,14 @@ void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const i
 
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
-		int64_t out[2];
-		if (is_leaf(e->op)) {
-			out[0] = leaf(p, e, low_extent);
-			out[1] = leaf(p, e, high_extent);
-			if (out[0] == RT_NONE || out[1] == RT_NONE || out[0] > out[1])
-				out[0] = out[1] = RT_NONE;
-		} else {
-			int64_t a[2] = { operand(low, e->a, i), operand(high, e->a, i) };
-			int64_t b[2] = { operand(low, e->b, i), operand(high, e->b, i) };
-			int64_t c[2] = { operand(low, e->c, i), operand(high, e->c, i) };
-			range_of(e->op, a, b, c, out);
-		}
-		low[i] = out[0];
-		high[i] = out[1];
-		if (shapes && (out[0] == RT_NONE || out[1] == RT_NONE)) {
-			out[0] = output_extent(p, i, low_extent);
-			out[1] = output_extent(p, i, high_extent);
-			low[i] = out[0] <= out[1] ? out[0] : RT_NONE;
-			high[i] = out[0] <= out[1] && out[0] != RT_NONE ? out[1] : RT_NONE;
-		}
+		struct range r = is_leaf(e->op) ? ordered(leaf(p, e, low_extent), leaf(p, e, high_extent))
+		                                : range_of(e->op, operand_range(low, high, e->a, i),
+		                                           operand_range(low, high, e->b, i),
+		                                           operand_range(low, high, e->c, i));
+		if (shapes && (r.low == RT_NONE || r.high == RT_NONE))
+			r = ordered(output_extent(p, i, low_extent), output_extent(p, i, high_extent));
+		low[i] = r.low;
+		high[i] = r.high;
 	}
 }
 

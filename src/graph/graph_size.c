@@ -115,22 +115,37 @@ static bool is_linear(expr extent, struct linear *l)
 	return !l->other && l->factor > 0;
 }
 
+/* The first axis of a tensor whose extent tells the size; with `plain`: is it. False when none does. */
+static bool find_axis(const struct graph_value *v, bool plain, struct linear *l, int *axis)
+{
+	for (*axis = 0; v && *axis < v->rank; ++*axis)
+		if (is_linear(v->dim[*axis], l) && (!plain || (l->factor == 1 && !l->rest)))
+			return true;
+	return false;
+}
+
+static const struct graph_value *find_made(struct graph *g, const struct graph_region *r, bool plain, struct linear *l,
+					   int *axis)
+{
+	vec_each(i, &r->nodes) {
+		const Onnx__NodeProto *p = g->nodes.at[*i].proto;
+
+		for (size_t k = 0; k < p->n_output; k++) {
+			const struct graph_value *v = graph_value_find(g, p->output[k]);
+
+			if (find_axis(v, plain, l, axis))
+				return v;
+		}
+	}
+	return NULL;
+}
+
 /* An extent of something in the region that tells the size; the plain size before others. */
 static const struct graph_value *find_extent(struct graph *g, const struct graph_region *r, struct linear *l, int *axis)
 {
-	for (int plain = 1; plain >= 0; plain--)
-		vec_each(i, &r->nodes) {
-			const Onnx__NodeProto *p = g->nodes.at[*i].proto;
+	const struct graph_value *v = find_made(g, r, true, l, axis);
 
-			for (size_t k = 0; k < p->n_output; k++) {
-				const struct graph_value *v = graph_value_find(g, p->output[k]);
-
-				for (*axis = 0; v && *axis < v->rank; ++*axis)
-					if (is_linear(v->dim[*axis], l) && (!plain || (l->factor == 1 && !l->rest)))
-						return v;
-			}
-		}
-	return NULL;
+	return v ? v : find_made(g, r, false, l, axis);
 }
 
 static const char *new_name(struct graph *g, const char *symbol, const char *what)

@@ -63,87 +63,114 @@ static void bound_term(void *user, int64_t c, int n, const expr *factor)
 	s->high = s->high && high ? ir_poly_binary(IR_ADD, s->high, ir_poly_binary(IR_MUL, high, k)) : NULL;
 }
 
-static void compute(expr e, expr *low, expr *high)
+/* The bounds of one operation's result. */
+struct interval {
+	expr low, high;
+};
+
+/* 0 <= value < extent */
+static struct interval below(expr extent)
 {
-	struct ir_pool *p = e->pool;
-	int64_t x, y;
+	struct ir_pool *p = extent->pool;
+	expr most = ir_upper_bound(extent);
+	return (struct interval){ ir_index(p, 0), most ? ir_poly_binary(IR_SUB, most, ir_index(p, 1)) : NULL };
+}
+
+static struct interval of_floordiv(expr a, expr b)
+{
+	expr low = ir_lower_bound(a), high = ir_upper_bound(a);
+	int64_t x;
+	if (ir_const_int(b, &x) && x > 0)
+		return (struct interval){ low ? ir_poly_floordiv(low, b) : NULL, high ? ir_poly_floordiv(high, b) : NULL };
+	if (low && ir_nonnegative(low) && ir_nonnegative(b))
+		return (struct interval){ ir_index(a->pool, 0), high };
+	return (struct interval){ NULL, NULL };
+}
+
+static bool both_nonnegative(expr a, expr b)
+{
+	return a && b && ir_nonnegative(a) && ir_nonnegative(b);
+}
+
+/* Of two bounds either of which holds: a constant, or the first that is known. */
+static expr either(expr a, expr b)
+{
+	int64_t x;
+	return a && b && ir_const_int(b, &x) ? b : a ? a : b;
+}
+
+static struct interval of_min(expr a, expr b)
+{
+	expr al = ir_lower_bound(a), bl = ir_lower_bound(b), ah = ir_upper_bound(a), bh = ir_upper_bound(b);
+	expr low = pick(al, bl, true), high = pick(ah, bh, true);
+	if (!low && both_nonnegative(al, bl))
+		low = ir_index(a->pool, 0);
+	return (struct interval){ low, high ? high : either(ah, bh) };
+}
+
+static struct interval of_max(expr a, expr b)
+{
+	expr al = ir_lower_bound(a), bl = ir_lower_bound(b), ah = ir_upper_bound(a), bh = ir_upper_bound(b);
+	expr low = pick(al, bl, false), high = pick(ah, bh, false);
+	if (!high && both_nonnegative(ah, bh))
+		high = ir_poly_binary(IR_ADD, ah, bh);
+	return (struct interval){ low ? low : either(al, bl), high };
+}
+
+static struct interval of_select(expr a, expr b)
+{
+	expr low = pick(ir_lower_bound(a), ir_lower_bound(b), true);
+	if (!low && ir_nonnegative(a) && ir_nonnegative(b))
+		low = ir_index(a->pool, 0);
+	return (struct interval){ low, pick(ir_upper_bound(a), ir_upper_bound(b), false) };
+}
+
+static struct interval of_cast(expr a)
+{
+	if (a->type != TYPE_BOOL && (type_info(a->type)->class != CLASS_UINT || type_info(a->type)->bits >= 64))
+		return (struct interval){ NULL, NULL };
+	return (struct interval){ ir_index(a->pool, 0), ir_index(a->pool, a->type == TYPE_BOOL ? 1 : type_max(a->type)) };
+}
+
+static struct interval of_sum(expr e)
+{
+	struct sum s = { e->pool, ir_index(e->pool, 0), ir_index(e->pool, 0) };
+	ir_poly_terms(e, bound_term, &s);
+	return (struct interval){ s.low, s.high };
+}
+
+static struct interval of_operation(expr e)
+{
+	struct interval none = { NULL, NULL };
 	expr a = e->n > 0 ? e->arg[0] : NULL, b = e->n > 1 ? e->arg[1] : NULL;
-	*low = *high = NULL;
-	if (e->type != TYPE_INDEX)
-		return;
-	if (!e->varies) {
-		*low = *high = e;
-		return;
-	}
+	int64_t x;
 	switch (e->op) {
 	case IR_AXIS:
-	case IR_VAR:
-		if (!a)
-			break;
-		*low = ir_index(p, 0);
-		a = ir_upper_bound(a);
-		*high = a ? ir_poly_binary(IR_SUB, a, ir_index(p, 1)) : NULL;
-		break;
+	case IR_VAR: return a ? below(a) : none;
 	case IR_ADD:
 	case IR_SUB:
-	case IR_MUL: {
-		struct sum s = { p, ir_index(p, 0), ir_index(p, 0) };
-		ir_poly_terms(e, bound_term, &s);
-		*low = s.low;
-		*high = s.high;
-		break;
+	case IR_MUL: return of_sum(e);
+	case IR_FLOORDIV: return of_floordiv(a, b);
+	case IR_MOD: return (ir_const_int(b, &x) ? x > 0 : ir_nonnegative(b)) ? below(b) : none;
+	case IR_MIN: return of_min(a, b);
+	case IR_MAX: return of_max(a, b);
+	case IR_SELECT: return of_select(b, e->arg[2]);
+	case IR_CAST: return of_cast(a);
+	default: return none;
 	}
-	case IR_FLOORDIV: {
-		expr al = ir_lower_bound(a), ah = ir_upper_bound(a);
-		if (ir_const_int(b, &x) && x > 0) {
-			*low = al ? ir_poly_floordiv(al, b) : NULL;
-			*high = ah ? ir_poly_floordiv(ah, b) : NULL;
-		} else if (al && ir_nonnegative(al) && ir_nonnegative(b)) {
-			*low = ir_index(p, 0);
-			*high = ah;
-		}
-		break;
-	}
-	case IR_MOD:
-		if (ir_const_int(b, &x) ? x > 0 : ir_nonnegative(b)) {
-			*low = ir_index(p, 0);
-			b = ir_upper_bound(b);
-			*high = b ? ir_poly_binary(IR_SUB, b, ir_index(p, 1)) : NULL;
-		}
-		break;
-	case IR_MIN:
-	case IR_MAX: {
-		bool min = e->op == IR_MIN;
-		expr al = ir_lower_bound(a), bl = ir_lower_bound(b), ah = ir_upper_bound(a), bh = ir_upper_bound(b);
-		expr l = pick(al, bl, min), h = pick(ah, bh, min);
-		if (min) { /* below either upper bound */
-			*high = h ? h : ah && bh && ir_const_int(bh, &x) ? bh : ah ? ah : bh;
-			*low = l ? l : al && bl && ir_nonnegative(al) && ir_nonnegative(bl) ? ir_index(p, 0) : NULL;
-		} else {
-			*low = l ? l : al && bl && ir_const_int(bl, &x) ? bl : al ? al : bl;
-			*high = h                                                      ? h
-			        : ah && bh && ir_nonnegative(ah) && ir_nonnegative(bh) ? ir_poly_binary(IR_ADD, ah, bh)
-			                                                               : NULL;
-		}
-		break;
-	}
-	case IR_SELECT:
-		*low = pick(ir_lower_bound(b), ir_lower_bound(e->arg[2]), true);
-		if (!*low && ir_nonnegative(b) && ir_nonnegative(e->arg[2]))
-			*low = ir_index(p, 0);
-		*high = pick(ir_upper_bound(b), ir_upper_bound(e->arg[2]), false);
-		break;
-	case IR_CAST:
-		if (a->type == TYPE_BOOL ||
-		    (type_info(a->type)->class == CLASS_UINT && type_info(a->type)->bits < 64)) {
-			*low = ir_index(p, 0);
-			*high = ir_index(p, a->type == TYPE_BOOL ? 1 : type_max(a->type));
-		}
-		break;
-	default: break;
-	}
-	if (constants(*low, *high, &x, &y) && x > y) /* an empty axis: nothing is ever evaluated there */
-		*high = *low;
+}
+
+static struct interval compute(expr e)
+{
+	int64_t x, y;
+	if (e->type != TYPE_INDEX)
+		return (struct interval){ NULL, NULL };
+	if (!e->varies)
+		return (struct interval){ e, e };
+	struct interval i = of_operation(e);
+	if (constants(i.low, i.high, &x, &y) && x > y) /* an empty axis: nothing is ever evaluated there */
+		i.high = i.low;
+	return i;
 }
 
 static struct ir_bounds bounds_of(expr e)
@@ -152,7 +179,9 @@ static struct ir_bounds bounds_of(expr e)
 	if (!b.known) {
 		/* Marked first: a loop through the simplifier finds "nothing known" instead of itself. */
 		*slot_of(e->pool, e) = (struct ir_bounds){ .known = true };
-		compute(e, &b.low, &b.high);
+		struct interval i = compute(e);
+		b.low = i.low;
+		b.high = i.high;
 		b.known = true;
 		b.nonnegative = 0; /* what was said meanwhile knew less */
 		*slot_of(e->pool, e) = b;

@@ -171,10 +171,12 @@ static struct ir_buffer *make(struct parser *s, const struct ir_buffer *fresh, s
 }
 
 /* "value" or "init", "at" and "value", with "where" */
-static int compact_stage(struct parser *s, struct ir_stage *st, const char *count)
+static int compact_stage(struct parser *s, struct ir_stage *st, const struct ir_buffer *out, const char *count)
 {
 	see(s, NULL, st->space_rank, st->space);
 	TRY(parse_with_lets(s, &st->value));
+	if (st->value->type != out->type)
+		return parse_fail(s, "the expression's type is not the buffer's");
 	TRY(parse_expect(s, "where"));
 	TRY(parse_with_lets(s, &st->where));
 	if (st->where->type != TYPE_BOOL)
@@ -315,6 +317,81 @@ static int loop(struct parser *s)
 	return st->out ? 0 : parse_fail(s, "the loop makes nothing");
 }
 
+/* "init E at [E, ...] value E where E" */
+static int scatter_stage(struct parser *s, struct ir_stage *st, const struct ir_buffer *out)
+{
+	see(s, out, 0, NULL);
+	TRY(parse_expect(s, "init"));
+	TRY(parse_with_lets(s, &st->init));
+	TRY(parse_expect(s, "at"));
+	TRY(parse_expect(s, "["));
+	see(s, NULL, st->space_rank, st->space);
+	for (int i = 0; i < out->rank; i++) {
+		TRY(i ? parse_expect(s, ",") : 0);
+		TRY(parse_with_lets(s, &st->at[i]));
+		if (st->at[i]->type != TYPE_INDEX)
+			return parse_fail(s, "an index must be of type index");
+	}
+	TRY(parse_expect(s, "]"));
+	TRY(parse_expect(s, "value"));
+	TRY(parse_with_lets(s, &st->value));
+	if (parse_take(s, "where"))
+		TRY(parse_with_lets(s, &st->where));
+	if (st->value->type != out->type || st->init->type != out->type || (st->where && st->where->type != TYPE_BOOL))
+		return parse_fail(s, "types of init, value or where do not fit");
+	return 0;
+}
+
+/* "E then E": what all other kinds have. */
+static int value_stage(struct parser *s, struct ir_stage *st, const struct ir_buffer *out)
+{
+	see(s, out, st->space_rank, st->space);
+	TRY(parse_with_lets(s, &st->value));
+	if (ir_accumulates(st) && parse_take(s, "then")) {
+		see(s, out, 0, NULL);
+		s->acc = st->value->type;
+		TRY(parse_with_lets(s, &st->post));
+	}
+	if (st->kind == IR_SORT || (ir_accumulates(st) && !st->post))
+		return 0;
+	if ((st->post ? st->post : st->value)->type != out->type)
+		return parse_fail(s, "the expression's type is not the buffer's");
+	return 0;
+}
+
+static enum ir_stage_kind stage_kind(struct parser *s)
+{
+	return parse_take(s, "map")       ? IR_MAP
+	       : parse_take(s, "scatter") ? IR_SCATTER
+	       : parse_take(s, "scan")    ? IR_SCAN
+	       : parse_take(s, "sort")    ? IR_SORT
+	       : parse_take(s, "compact") ? IR_COMPACT
+	                                  : IR_REDUCE;
+}
+
+/* What stands between a stage's kind and its expressions; `count`: what a compaction counts under. */
+static int stage_head(struct parser *s, struct ir_stage *st, const struct ir_buffer *out, const char **count)
+{
+	if (st->kind == IR_REDUCE || st->kind == IR_SCATTER || st->kind == IR_SCAN)
+		TRY(combine(s, &st->combine));
+	if (st->kind == IR_COMPACT)
+		TRY(parse_name(s, count));
+	if (st->kind == IR_SCAN)
+		TRY(scan_axis(s, out, st));
+	if (st->kind == IR_SORT) {
+		st->reverse = parse_take(s, "descending");
+		TRY(along(s, out, st));
+	}
+	TRY(axis_list(s, st->kind == IR_COMPACT ? 0 : out->rank, &st->space_rank, st->space));
+	if ((st->kind == IR_MAP || st->kind == IR_SCAN) && st->space_rank > 0)
+		return parse_fail(s, "a map and a scan have no further axes");
+	if (st->kind == IR_SORT && (st->space_rank != 1 || (out->type != TYPE_I64 && out->type != TYPE_I32)))
+		return parse_fail(s, "a sort is over one further axis, and gives positions of type i32 or i64");
+	if (st->kind == IR_COMPACT && (out->rank != 1 || ir_name_reserved(*count)))
+		return parse_fail(s, "a compaction makes one row, and counts under a name of its own");
+	return 0;
+}
+
 static int stage(struct parser *s)
 {
 	if (keyword(s, "loop"))
@@ -324,62 +401,13 @@ static int stage(struct parser *s)
 	struct ir_buffer fresh;
 	const char *text, *count = NULL;
 	TRY(made(s, &text, &fresh, &out));
-	enum type t = fresh.type;
-	int rank = fresh.rank;
 	TRY(parse_expect(s, "="));
-	st.kind = parse_take(s, "map") ? IR_MAP : parse_take(s, "scatter") ? IR_SCATTER : parse_take(s, "scan") ? IR_SCAN :
-	          parse_take(s, "sort") ? IR_SORT : parse_take(s, "compact") ? IR_COMPACT : IR_REDUCE;
-	if (st.kind == IR_REDUCE || st.kind == IR_SCATTER || st.kind == IR_SCAN)
-		TRY(combine(s, &st.combine));
-	if (st.kind == IR_COMPACT)
-		TRY(parse_name(s, &count));
-	if (st.kind == IR_SCAN)
-		TRY(scan_axis(s, &fresh, &st));
-	if (st.kind == IR_SORT) {
-		st.reverse = parse_take(s, "descending");
-		TRY(along(s, &fresh, &st));
-	}
-	TRY(axis_list(s, st.kind == IR_COMPACT ? 0 : rank, &st.space_rank, st.space));
-	if ((st.kind == IR_MAP || st.kind == IR_SCAN) && st.space_rank > 0)
-		return parse_fail(s, "a map and a scan have no further axes");
-	if (st.kind == IR_SORT && (st.space_rank != 1 || (t != TYPE_I64 && t != TYPE_I32)))
-		return parse_fail(s, "a sort is over one further axis, and gives positions of type i32 or i64");
-	if (st.kind == IR_COMPACT) {
-		if (rank != 1 || ir_name_reserved(count))
-			return parse_fail(s, "a compaction makes one row, and counts under a name of its own");
-		TRY(compact_stage(s, &st, count));
-		if (st.value->type != t)
-			return parse_fail(s, "the expression's type is not the buffer's");
-	} else if (st.kind == IR_SCATTER) {
-		see(s, &fresh, 0, NULL);
-		TRY(parse_expect(s, "init"));
-		TRY(parse_with_lets(s, &st.init));
-		TRY(parse_expect(s, "at"));
-		TRY(parse_expect(s, "["));
-		see(s, NULL, st.space_rank, st.space);
-		for (int i = 0; i < rank; i++) {
-			TRY(i ? parse_expect(s, ",") : 0);
-			TRY(parse_with_lets(s, &st.at[i]));
-			if (st.at[i]->type != TYPE_INDEX)
-				return parse_fail(s, "an index must be of type index");
-		}
-		TRY(parse_expect(s, "]"));
-		TRY(parse_expect(s, "value"));
-		TRY(parse_with_lets(s, &st.value));
-		if (parse_take(s, "where"))
-			TRY(parse_with_lets(s, &st.where));
-		if (st.value->type != t || st.init->type != t || (st.where && st.where->type != TYPE_BOOL))
-			return parse_fail(s, "types of init, value or where do not fit");
-	} else {
-		see(s, &fresh, st.space_rank, st.space);
-		TRY(parse_with_lets(s, &st.value));
-		if (ir_accumulates(&st) && parse_take(s, "then")) {
-			see(s, &fresh, 0, NULL);
-			s->acc = st.value->type;
-			TRY(parse_with_lets(s, &st.post));
-		}
-		if (st.kind != IR_SORT && !(ir_accumulates(&st) && !st.post) && (st.post ? st.post : st.value)->type != t)
-			return parse_fail(s, "the expression's type is not the buffer's");
+	st.kind = stage_kind(s);
+	TRY(stage_head(s, &st, &fresh, &count));
+	switch (st.kind) {
+	case IR_COMPACT: TRY(compact_stage(s, &st, &fresh, count)); break;
+	case IR_SCATTER: TRY(scatter_stage(s, &st, &fresh)); break;
+	default: TRY(value_stage(s, &st, &fresh));
 	}
 	const char *fault = ir_combine_fault(st.kind, st.combine, st.value->type);
 	if (fault)
