@@ -1,7 +1,10 @@
 /* Rule rows_split: reductions of the same many elements to few results, each element read once. A first kernel reduces parts
  * of the rows, for all reductions together, as rows of their own; a second one puts the parts together, and makes the values
- * that follow from them. */
+ * that follow from them. A sum of squares of what elements differ from their mean needs the mean of the part alone: the parts'
+ * are put together as in Chan, Golub and LeVeque, "Algorithms for computing the sample variance" (1983). */
 #include "sched/rows.h"
+
+#include <math.h>
 
 enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, MAX_PARTS = 1 << 16 };
 enum { WIDEST = 16 /* bytes */ };
@@ -10,7 +13,8 @@ enum { WIDEST = 16 /* bytes */ };
 struct group {
 	struct rows rows;
 	int stages;
-	expr points; /* of a row */
+	expr points;                 /* of a row */
+	int center[ROWS_MAX_STAGES]; /* of a sum of squared differences: the stage that makes the mean; else -1 */
 };
 
 struct find_value {
@@ -23,6 +27,31 @@ static void find_value(void *user, expr e)
 {
 	struct find_value *f = user;
 	f->found |= e->op == IR_LOAD && rows_value_of(f->r, f->st, e) >= 0;
+}
+
+/* Whether stage `mean` makes the mean of its elements. */
+static bool is_mean(const struct group *g, int mean)
+{
+	const struct rows_stage *st = &g->rows.stage[mean];
+	int64_t n;
+	if (st->kind != ROWS_REDUCE || st->s->combine != IR_SUM || !st->post || st->post->n != 2 ||
+	    st->post->arg[0]->op != IR_ACC || st->post->arg[1]->op != IR_CONST_FLOAT || st->post->type != st->value->type ||
+	    !ir_const_int(g->points, &n))
+		return false;
+	double by = st->post->arg[1]->f;
+	return st->post->op == IR_MUL ? fabs(by * (double)n - 1) < 1e-6 : st->post->op == IR_DIV && by == (double)n;
+}
+
+/* The stage that makes m where stage i is the sum of (element - m)^2, m being the mean of the same elements; else -1. */
+static int center_of(const struct group *g, int i)
+{
+	const struct rows_stage *st = &g->rows.stage[i];
+	expr square = st->value, d = square->n == 2 ? square->arg[0] : NULL;
+	if (st->s->combine != IR_SUM || square->op != IR_MUL || square->arg[1] != d || d->op != IR_SUB ||
+	    d->arg[1]->op != IR_LOAD)
+		return -1;
+	int mean = rows_value_of(&g->rows, st, d->arg[1]);
+	return mean >= 0 && mean < i && g->rows.stage[mean].value == d->arg[0] && is_mean(g, mean) ? mean : -1;
 }
 
 static bool find_group(struct group *g, const struct ir_program *p, const struct ir_stage *s)
@@ -39,7 +68,8 @@ static bool find_group(struct group *g, const struct ir_program *p, const struct
 			break;
 		if (st->kind == ROWS_REDUCE)
 			ir_walk(st->value, find_value, &f);
-		if (f.found)
+		g->center[g->stages] = f.found ? center_of(g, g->stages) : -1;
+		if (f.found && g->center[g->stages] < 0)
 			break;
 	}
 	return g->stages > 0;
@@ -140,9 +170,17 @@ static expr in_part(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	return NULL;
 }
 
-/* part[i..., k] = combine over r of value at point k * share + r; not `whole`: of those that there are. */
+static expr float_of(struct ir_pool *pool, enum type t, expr n)
+{
+	int64_t x;
+	ck(ir_const_int(n, &x));
+	return ir_float(pool, t, (double)x);
+}
+
+/* part[i..., k] = combine over r of value at point k * share + r; not `whole`: of those that there are. With `sums`, the parts'
+ * sums of values: of the squares of what values differ from the part's mean. */
 static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, const struct rows_stage *st, int parts,
-                                   bool whole, struct ir_buffer *out)
+                                   bool whole, struct ir_buffer *out, struct ir_buffer *sums)
 {
 	const struct ir_stage *s = st->s;
 	struct ir_pool *pool = p->pool;
@@ -167,23 +205,40 @@ static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, 
 	*first = (struct ir_stage){ .kind = IR_REDUCE, .combine = s->combine, .space_rank = 1 };
 	first->out = out;
 	if (!out)
-		first->out = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), s->value->type, rank + 1, dim,
-		                           IR_TEMP);
+		first->out = ir_buffer_new(p, arena_printf(p->arena, sums ? "%s_squares" : "%s_parts", s->out->name),
+		                           s->value->type, rank + 1, dim, IR_TEMP);
 	first->value = ir_copy(pool, s->value, in_part, &t);
+	if (sums) {
+		expr own[IR_MAX_RANK], d;
+		for (int k = 0; k <= rank; k++)
+			own[k] = ir_axis(pool, k, dim[k]);
+		d = ir_binary(IR_DIV, ir_load(pool, sums, own), float_of(pool, sums->type, share));
+		d = ir_binary(IR_SUB, first->value, d);
+		first->value = ir_binary(IR_MUL, d, d);
+	}
 	if (!whole)
 		first->value = ir_select(inside, first->value, ir_identity(pool, s->combine, s->value->type));
 	first->space[0] = share;
 	return first;
 }
 
-static struct ir_stage *whole_stage(struct ir_program *p, const struct ir_stage *s, struct ir_buffer *part)
+/* The parts together; with `sums` and what the stage of the mean makes: of parts that differ from the mean by that of their own. */
+static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g, const struct ir_stage *s, struct ir_buffer *part,
+                                    struct ir_buffer *sums, struct ir_buffer *mean)
 {
 	struct ir_stage *second = NEW(p->arena, struct ir_stage);
-	expr own[IR_MAX_RANK];
+	expr own[IR_MAX_RANK], parts = part->dim[part->rank - 1];
 	for (int k = 0; k < part->rank; k++)
 		own[k] = ir_axis(p->pool, k, part->dim[k]);
 	*second = *s;
 	second->value = ir_load(p->pool, part, own);
+	if (sums) {
+		expr share = float_of(p->pool, sums->type, ir_binary(IR_FLOORDIV, g->points, parts));
+		expr d = ir_binary(IR_DIV, ir_load(p->pool, sums, own), share);
+		d = ir_binary(IR_SUB, d, ir_load(p->pool, mean, own));
+		d = ir_binary(IR_MUL, ir_binary(IR_MUL, d, d), share);
+		second->value = ir_binary(IR_ADD, second->value, d);
+	}
 	second->space_rank = 1;
 	second->space[0] = part->dim[part->rank - 1];
 	return second;
@@ -204,6 +259,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 {
 	struct ir_program *p = plan->program;
 	struct ir_stage *first[ROWS_MAX_STAGES], *any[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
+	struct ir_buffer *part[ROWS_MAX_STAGES];
 	struct group g;
 	int parts = c->param[0], lanes = WARP, width = parts % 4 ? 1 : 4, reductions = 0, steps = plan->steps.n;
 	ck(find_group(&g, p, s));
@@ -212,9 +268,13 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		second[i] = (struct ir_stage *)st->s;
 		if (st->kind != ROWS_REDUCE)
 			continue;
-		first[reductions] = part_stage(p, &g, st, parts, true, NULL);
-		any[reductions] = part_stage(p, &g, st, parts, false, first[reductions]->out);
-		second[i] = whole_stage(p, st->s, first[reductions++]->out);
+		const struct rows_stage *center = g.center[i] >= 0 ? &g.rows.stage[g.center[i]] : NULL;
+		struct ir_buffer *sums = center ? part[g.center[i]] : NULL, *mean = center ? center->s->out : NULL;
+		first[reductions] = part_stage(p, &g, center ? center : st, parts, true, NULL, sums);
+		part[i] = first[reductions]->out;
+		any[reductions] = part_stage(p, &g, st, parts, false, part[i], NULL);
+		second[i] = whole_stage(p, &g, st->s, part[i], sums, mean);
+		reductions++;
 	}
 	expr zero = ir_index(p->pool, 0), divides = ir_binary(IR_EQ, ir_binary(IR_MOD, g.points, ir_index(p->pool, parts)), zero);
 	struct ir_step *step = step_new(plan);
@@ -266,7 +326,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 const struct sched_rule sched_rows_split = {
 	.name = "rows_split",
-	.version = 1,
+	.version = 2,
 	.help = "long rows: blocks reduce `parts` of a row, for several reductions at once, a second kernel puts them together",
 	.params = { "parts", "width", "steps" },
 	.applicable = applicable,

@@ -435,6 +435,11 @@ static const struct schedule_case schedule_cases[] = {
 	{ "split_halves", "(x: f16[N,96,256], a: f32[256]) -> (y: f16[N], o: f32[N])\n"
 	  "  y: f16[N] = sum (i | r<96, s<256) f32(x[i, r, s]) * a[s] then f16(it / 24576.0)\n"
 	  "  o: f32[N] = sum (i | r<96, s<256) f32(x[i, r, s]) then it + f32(y[i])\n", { "N=2", "N=0" } },
+	{ "split_deviation", "(x: f16[N,1,96,256]) -> (d: f32[N,1], y: f16[N,1,96,256])\n"
+	  "  mu: f32[N,1] = sum (i, j | r<96, s<256) f32(x[i, j, r, s]) then it / 24576.0\n"
+	  "  d: f32[N,1] = sum (i, j | r<96, s<256) let _0 = f32(x[i, j, r, s]) - mu[i, 0]; _0 * _0 then "
+	  "sqrt(it / 24576.0 + 0.001)\n"
+	  "  y: f16[N,1,96,256] = map (i, j, k, l) f16((f32(x[i, j, k, l]) - mu[i, 0]) / d[i, 0])\n", { "N=2", "N=0" } },
 	{ "rows_groups", "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
 			 "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"
 			 "  y: f32[N,12,H,4] = map (i, j, k, l) (x[i, j, k, l] - m0[i, floordiv(j, 4)]) * c[j] + f32(k)\n"
