@@ -325,6 +325,33 @@ template <int COLUMNS, int PARTS, class T, class Op> TPAT_FN T block_reduce_colu
 	return copy_of(shared[thread % COLUMNS]);
 }
 
+/* The same of ITEMS values a thread. `shared`: ITEMS elements a thread. */
+template <int COLUMNS, int PARTS, int ITEMS, class T, class Op>
+TPAT_FN void block_reduce_columns_on(T (&v)[ITEMS], Op op, T *shared)
+{
+	const int thread = block_thread();
+	__syncthreads(); /* an earlier reduction may still be reading */
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++)
+		shared[i * COLUMNS * PARTS + thread] = v[i];
+	__syncthreads();
+#pragma unroll
+	for (int half = PARTS / 2; half > 0; half /= 2) {
+		if (thread < half * COLUMNS) {
+#pragma unroll
+			for (int i = 0; i < ITEMS; i++) {
+				T *mine = shared + i * COLUMNS * PARTS + thread;
+				v[i] = op(v[i], copy_of(mine[half * COLUMNS]));
+				*mine = v[i];
+			}
+		}
+		__syncthreads();
+	}
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++)
+		v[i] = copy_of(shared[i * COLUMNS * PARTS + thread % COLUMNS]);
+}
+
 /* Running op over the threads up to this one, it included; the last thread has the total. `shared`: as above. */
 template <int THREADS, class T, class Op> TPAT_FN T block_scan(T v, Op op, T *shared)
 {

@@ -28,12 +28,18 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 		type = arena_printf(g->out->arena, "indexed<%s, %s>", type, gen_type(g, TYPE_INDEX));
 	const char *mine = s->name2 ? arena_printf(g->out->arena, "%s{ %s, %s }", type, s->name, s->name2) : s->name;
 	const char *call = arena_printf(g->out->arena, "warp_reduce(%s, %s())", mine, functor[s->combine]);
+	const char *across = s->text ? s->text : "across";
+	if (s->items) {
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->width * s->columns);
+		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->width, s->name,
+		         functor[s->combine], across);
+		return;
+	}
 	if (s->columns) {
-		str_line(g->out, "__shared__ %s across[%d];", type, s->width * s->columns);
-		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), across)", s->columns, s->width, mine,
-		                    functor[s->combine]);
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width * s->columns);
+		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->width, mine,
+		                    functor[s->combine], across);
 	} else if (s->width > 32) {
-		const char *across = s->text ? s->text : "across";
 		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width / 32);
 		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->width, mine, functor[s->combine],
 		                    across);

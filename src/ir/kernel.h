@@ -22,7 +22,8 @@ enum ir_stmt_kind {
 	IR_SYNC,         /* the threads of a block wait for each other, and see what the others stored */
 	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index;
 			  * text: the name of the shared memory that it takes, or null where it is the only one.
-			  * With `columns`: of the threads of a block that are `columns` apart, `width` of them */
+			  * With `columns`: of the threads of a block that are `columns` apart, `width` of them; with `items`, of
+			  * each of so many in the array `name` */
 	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
 			  * up to the last of them */
 	IR_ITEMS_SCAN,   /* the same of arrays `name`: a warp's items lie together, in each thread `columns` neighbours at a time.
@@ -54,7 +55,7 @@ struct ir_stmt {
 	enum type type;
 	bool mutable;
 	bool once; /* vectors: of data that the kernel has no use for but this, and that is more than caches hold */
-	int width, columns;
+	int width, columns, items;
 	enum ir_combine combine;
 	const struct ir_buffer *buf;
 	expr at, value, from, to, step;

@@ -7,6 +7,7 @@
 #include "ir/axis_names.h"
 
 enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, MAX_REGISTERS = 96 };
+enum { MAX_SHARED = 40 << 10 /* bytes */ };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -45,6 +46,16 @@ static double registers_of(const struct across *r, int elements)
 	return bits / 32 * elements;
 }
 
+/* Shared memory that the warps exchange partial results in. */
+static int shared_bytes(const struct across *r, int parts, int width)
+{
+	int bytes = 0;
+	for (int i = 0; i < r->stages && parts > 1; i++)
+		if (r->stage[i].kind == ACROSS_REDUCE)
+			bytes += LANES * parts * width * type_info(r->stage[i].s->value->type)->bits / 8;
+	return bytes;
+}
+
 static int steps_of(const struct across *r, int parts)
 {
 	int64_t length;
@@ -67,7 +78,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 			continue;
 		for (int parts = 1; parts <= MAX_PARTS && parts <= length; parts *= 2) {
 			int steps = steps_of(&r, parts);
-			if (steps <= MAX_STEPS && registers_of(&r, steps * width) <= MAX_REGISTERS)
+			if (steps <= MAX_STEPS && registers_of(&r, steps * width) <= MAX_REGISTERS &&
+			    shared_bytes(&r, parts, width) <= MAX_SHARED)
 				out[n++] = (struct sched_choice){ &sched_across, { parts, width } };
 		}
 	}
@@ -210,14 +222,14 @@ static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, 
 		emit_set(p, body, name, k->v, more);
 	leave_place(k);
 	if (!k->serial && k->parts > 1) {
-		body = each_item(k, b);
-		struct ir_stmt *all = emit(p, body, IR_LANES_COMBINE);
-		all->name = sum->name;
+		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
+		all->name = name;
+		all->text = arena_printf(p->arena, "%s_across", name);
 		all->type = t;
 		all->width = k->parts;
 		all->columns = LANES;
+		all->items = k->width;
 		all->combine = s->combine;
-		k->v = NULL;
 	}
 	k->acc = sum;
 	set_value(k, b, s, st->post ? st->post : ir_cast(ir_acc(p->pool, t), s->out->type));
@@ -376,7 +388,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double levels = 2;
 	for (int n = 1; n < parts; n *= 2)
 		levels++;
-	double exchange = parts > 1 ? 25 * levels * width * r.reductions : 0; /* ns of a block, hidden in part by others */
+	double exchange = parts > 1 ? 30 * levels * r.reductions : 0; /* ns of a block, hidden in part by others */
 	double stall = exchange * (waves < 1 ? 1 : waves) / (resident > 2 ? 2 : 1);
 	time = compute > time ? compute : time;
 	return t->launch_ns + time + (stall > time ? stall : stall * 0.3) + exchange;

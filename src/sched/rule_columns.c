@@ -8,6 +8,7 @@
 #include "ir/axis_names.h"
 
 enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
+enum { MAX_SHARED = 40 << 10 /* bytes */ };
 
 /* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last axis. */
 
@@ -72,7 +73,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	struct vectors f;
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
 		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, (struct ir_program *)p, s, width)); parts /= 2)
-			if (parts == 4 || points >= 2 * parts)
+			if ((parts == 4 || points >= 2 * parts) &&
+			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= MAX_SHARED)
 				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
 	return n;
 }
@@ -235,9 +237,9 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 		if (in)
 			add_columns(f, in, axis, used);
 	}
-	body = each_column(p, b, width, &v);
-	struct ir_stmt *all = emit(p, body, IR_LANES_COMBINE);
-	all->name = "sum_v[v]";
+	struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
+	all->name = "sum_v";
+	all->items = width;
 	all->type = t;
 	all->width = parts;
 	all->columns = COLUMNS;

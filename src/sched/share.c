@@ -49,6 +49,8 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 			x->shared += elements_of(s->name) * bytes;
 			break;
 		case IR_LANES_COMBINE:
+			x->shared += s->columns ? bytes * s->columns * s->width * (s->items ? s->items : 1) : EXCHANGE;
+			break;
 		case IR_LANES_SCAN:
 		case IR_ITEMS_SCAN: x->shared += EXCHANGE; break;
 		case IR_TILE_NEXT: /* blocks that wait for others */
