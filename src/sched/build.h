@@ -132,8 +132,18 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 void vector_loads_axes(const struct vector_loads *l, expr same, bool *used);
 /* Conditions and vectors; `start`: of the thread's first element. */
 void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const struct axes *start);
+/* How many accesses to memory a load of the value is in each thread; 0: one an element. */
+int vector_loads_accesses(const struct vector_loads *l, expr load);
 /* For struct axes. */
 expr vector_loads_lane(void *user, expr e, expr flat);
+
+/* How threads go over a map's elements: `width` neighbours, at each of `planes` places along `axis`; vectors: loads of these are
+ * what vector_loads says. And what the kernel takes then, in nanoseconds (cost_map.c). */
+struct map_shape {
+	int planes, axis, width;
+	bool vectors;
+};
+double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape, const struct sched_target *t);
 
 /* Tiles (tiles.c): pieces of `threads` * `items` that blocks take in their order, each going on from those before it. */
 struct tiles {

@@ -89,8 +89,6 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	double outs = (double)about(out_count(p, s), t), points = (double)about(space_count(p, s), t);
 	struct traffic m = { .p = p, .t = t, .axis = last_axis(s->out), .points = points };
 	double threads = outs, overhead = 0, columns = 1, serial = 0; /* serial: ns of one thread */
-	if (c->rule == &sched_map)
-		threads = outs / c->param[0];
 	if (c->rule == &sched_reduce_thread)
 		serial = points / (outs > 0 ? outs : 1) * 4;
 	if (c->rule == &sched_reduce_lanes) {
@@ -135,7 +133,7 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	if (s->kind == IR_SORT)
 		return sort_estimate(p, s, c, t, m.bytes);
 	/* Bandwidth needs about 1024 threads a processor, or fewer with more bytes each. */
-	double vector = c->rule == &sched_map ? c->param[0] : columns, full = t->processors * 1024.0;
+	double vector = columns, full = t->processors * 1024.0;
 	double fill = threads * (vector > 4 ? 4 : vector) / full;
 	double work = points * ir_cost(s->value) / (t->processors * 128.0 * 1.5);
 	double time = m.bytes / t->bytes_per_ns / (fill < 1 ? (fill > 0.002 ? fill : 0.002) : 1);
@@ -143,8 +141,5 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 		time = work;
 	if (serial > time)
 		time = serial;
-	/* Wider vectors need fewer instructions for the same bytes. */
-	if (c->rule == &sched_map)
-		time *= 1 + 0.02 * (8.0 / c->param[0]);
 	return t->launch_ns + overhead + time;
 }

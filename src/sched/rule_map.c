@@ -42,6 +42,14 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
+static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	int least = type_is_packed(s->out->type) ? 8 / type_info(s->out->type)->bits : 1;
+	const struct map_shape shape = { 1, -1, c->param[0] > least ? c->param[0] : least, c->param[0] > 1 };
+	return map_time((struct ir_program *)p, s, &shape, t);
+}
+
 static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *own)
 {
 	for (int i = 0; i < s->out->rank; i++)
@@ -173,4 +181,5 @@ const struct sched_rule sched_map = {
 	.applicable = applicable,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = estimate,
 };

@@ -115,48 +115,13 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-struct traffic {
-	double bytes, points;
-	const struct sched_target *t;
-	struct ir_program *p;
-	int inner;
-};
-
-static void find_load(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD;
-}
-
-static void add_buffer(void *user, expr e)
-{
-	/* What data send to any place comes by sectors, of which neighbours often share one; the caches have most of them. */
-	enum { SECTOR = 32, SHARED = 8 };
-	struct traffic *m = user;
-	bool anywhere = false;
-	if (e->op != IR_LOAD)
-		return;
-	for (int i = 0; i < e->n; i++)
-		ir_walk(e->arg[i], find_load, &anywhere);
-	if (anywhere && !ir_stride(ir_flat(m->p->pool, e->buf, e->arg), m->inner))
-		m->bytes += m->points * SECTOR / SHARED;
-	m->bytes += (double)about(ir_buffer_count(m->p, e->buf), m->t) * type_info(e->type)->bits / 8.0 * 0.3;
-}
-
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
 	struct planes f;
 	ck(find(&f, (struct ir_program *)p, s));
-	int planes = c->param[0], width = c->param[1];
-	double points = (double)about(out_count(f.p, s), t), threads = points / (planes * width);
-	struct traffic m = { points * type_info(s->out->type)->bits / 8.0, points, t, f.p, f.inner };
-	ir_walk(s->value, add_buffer, &m);
-	double fill = threads * (planes * width > 8 ? 8 : planes * width) / (t->processors * 2048.0);
-	/* Measured on an H100 (f16 and f32, resized images): neighbours share more, and many planes are far from each other. */
-	double each = f.all - f.shared + f.shared / planes * (1 + 1.5 / width), far = planes == MAX_PLANES ? 1.05 : 1;
-	double work = points * each * (planes == MAX_PLANES ? 1.2 : 1) / (t->processors * 128.0 * 1.7);
-	double bytes = m.bytes / t->bytes_per_ns, time = work > bytes ? work : bytes;
-	return t->launch_ns + (time + 0.1 * (work + bytes - time)) * far / (fill < 1 ? fill : 1);
+	const struct map_shape shape = { c->param[0], f.axis, c->param[1], false };
+	return map_time(f.p, s, &shape, t);
 }
 
 /* ---- The kernel: positions are counted in the space whose axis holds one place for all planes of a thread. */

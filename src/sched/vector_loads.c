@@ -269,6 +269,17 @@ void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const s
 	}
 }
 
+int vector_loads_accesses(const struct vector_loads *l, expr load)
+{
+	enum { WIDEST = 16 * 8 };
+	vec_each (f, &l->found) {
+		int bits = type_info(load->type)->bits * l->width / f->parts;
+		if (f->load == load)
+			return f->parts * ((bits + WIDEST - 1) / WIDEST);
+	}
+	return 0;
+}
+
 expr vector_loads_lane(void *user, expr e, expr flat)
 {
 	const struct vector_loads *l = user;
