@@ -227,8 +227,10 @@ static void add_buffer(struct facts *f, const struct ir_buffer *b)
 			continue;
 		expr flat = ir_flat(f->p->pool, b, e->arg);
 		double n = accesses(f, e, flat) * f->chance[e->id], lines = 0;
-		for (int k = 0; k < SAMPLES && lines >= 0; k++)
-			lines = f->to_places[e->id] ? -1 : lines_of_access(f, flat, size, (int64_t)(f->warps * (k + 1) / (SAMPLES + 1)), &sectors[k]);
+		for (int k = 0; k < SAMPLES && lines >= 0; k++) {
+			int64_t warp = (int64_t)(f->warps * (k + 1) / (SAMPLES + 1));
+			lines = f->to_places[e->id] ? -1 : lines_of_access(f, flat, size, warp, &sectors[k]);
+		}
 		double share = times(f, f->axes[e->id] & ~(f->inner >= 0 ? 1u << f->inner : 0));
 		if (lines < 0) { /* data say where: neighbours often share a sector, and caches have most of them */
 			anywhere += times(f, f->axes[e->id]) * SECTOR / 8.0 * f->chance[e->id];
@@ -299,16 +301,18 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 		                                        : 0;
 	f.cycles = stores * ACCESS_CYCLES;
 	add_loads(&f);
-	/* Few blocks do not reach all of the memory's rate. */
-	double processors = f.warps / 8 < t->processors ? f.warps / 8 : t->processors, share = 3 * processors / t->processors;
-	double waves = threads / (t->processors * (double)RESIDENT);
+	/* Few threads do not reach all of the memory's rate. */
+	double processors = f.warps / 8 < t->processors ? f.warps / 8 : t->processors;
+	double each = shape->width * shape->planes < 8 ? shape->width * shape->planes : 8;
+	double share = threads * each / (t->processors * 1024.0), waves = threads / (t->processors * (double)RESIDENT);
 	const double limit[] = {
 		f.bytes / t->bytes_per_ns * (1 + APART * (shape->planes - 1)) / (share < 1 ? share : 1),
 		f.cached / (CACHE * t->bytes_per_ns),
-		(waves > 1 ? waves : 1) * (WAVE_NS + 2 * f.instructions),
+		(waves > 1 ? waves : 1) * WAVE_NS + waves * 2 * f.instructions,
 		f.warps * f.instructions / (processors * 4 * CLOCK_GHZ),
 		f.warps * f.cycles / (processors * CLOCK_GHZ),
 	};
 	arena_free(scratch);
-	return t->launch_ns + sum_of_limits(limit, sizeof limit / sizeof *limit);
+	/* Of equals the wider: extents that are open may turn out larger. */
+	return t->launch_ns + sum_of_limits(limit, sizeof limit / sizeof *limit) * (1 + 0.01 * log2(8.0 / shape->width));
 }
