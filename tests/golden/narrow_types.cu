@@ -10,26 +10,26 @@
  */
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_packed_x4(const float *x, u8 *__restrict__ packed, int K, int N)
+void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int K, int N)
 {
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= K * N)
 		return;
-	float x_v[4];
+	float x_v[8];
 	load(x_v, x + element);
-	i4 packed_v[4];
+	i4 packed_v[8];
 	#pragma unroll
-	for (int v = 0; v < 4; v++) {
+	for (int v = 0; v < 8; v++) {
 		packed_v[v] = to_i4(to_i32(rintf(x_v[v])));
 	}
 	store_i4(packed, element, packed_v);
 }
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int K, int N)
 {
@@ -72,20 +72,20 @@ void NarrowTypes_turned_part(const unsigned own_block, const u8 *code, u8 *__res
 }
 
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map 1, width 8; 256 threads a block.
 static __device__ __forceinline__
-void NarrowTypes_wide_x4_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
+void NarrowTypes_wide_x8_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
-	const int element = own_block * 1024 + threadIdx.x * 4;
+	const int element = own_block * 2048 + threadIdx.x * 8;
 	if (element >= K * 64)
 		return;
 	const int j = element % 64;
 	const int i = element / 64;
-	i4 weight_v[4];
+	i4 weight_v[8];
 	load_i4(weight_v, weight, element);
-	f16 wide_v[4];
+	f16 wide_v[8];
 	#pragma unroll
-	for (int v = 0; v < 4; v++) {
+	for (int v = 0; v < 8; v++) {
 		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + j / 32]));
 	}
 	store(wide + element, wide_v);
@@ -93,13 +93,13 @@ void NarrowTypes_wide_x4_part(const unsigned own_block, const u8 *weight, const 
 
 // 2 kernels in one launch, each in blocks of its own; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_turned_and_wide_x4(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
+void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
 	wait_for_last_kernel();
 	if (blockIdx.x < 1)
 		NarrowTypes_turned_part(blockIdx.x, code, turned);
 	else
-		NarrowTypes_wide_x4_part(blockIdx.x - 1, weight, scale, wide, K);
+		NarrowTypes_wide_x8_part(blockIdx.x - 1, weight, scale, wide, K);
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
@@ -170,7 +170,7 @@ void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 }
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 K, i64 N)
 {
@@ -191,20 +191,20 @@ void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 K, i64 N
 }
 
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void NarrowTypes_wide_x4_64_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
+void NarrowTypes_wide_x8_64_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
-	const i64 element = (i64)own_block * 1024 + (i64)threadIdx.x * 4;
+	const i64 element = (i64)own_block * 2048 + (i64)threadIdx.x * 8;
 	if (element >= K * 64)
 		return;
 	const i64 j = element % 64;
 	const i64 i = element / 64;
-	i4 weight_v[4];
+	i4 weight_v[8];
 	load_i4(weight_v, weight, element);
-	f16 wide_v[4];
+	f16 wide_v[8];
 	#pragma unroll
-	for (i64 v = 0; v < 4; v++) {
+	for (i64 v = 0; v < 8; v++) {
 		wide_v[v] = to_f16((float)weight_v[v] * to_f32(scale[i * 2 + j / 32]));
 	}
 	store(wide + element, wide_v);
@@ -212,13 +212,13 @@ void NarrowTypes_wide_x4_64_part(const unsigned own_block, const u8 *weight, con
 
 // 2 kernels in one launch, each in blocks of its own; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_turned_and_wide_x4_64(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
+void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
 	wait_for_last_kernel();
 	if (blockIdx.x < 1)
 		NarrowTypes_turned_part(blockIdx.x, code, turned);
 	else
-		NarrowTypes_wide_x4_64_part(blockIdx.x - 1, weight, scale, wide, K);
+		NarrowTypes_wide_x8_64_part(blockIdx.x - 1, weight, scale, wide, K);
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
