@@ -227,7 +227,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },
 		{ "dump", 0, CLI_TEXT, &dump.pass, "PASS",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
-		  "inline, prune; its kernels: cuda; or all of them" },
+		  "gather, inline, prune; its kernels: cuda; or all of them" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the tuning database whose decisions are used ($TPAT_DB, else\n"
 		                                     "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
 		{ "no-db", 0, CLI_FLAG, &o.no_db, NULL, "the cost model decides alone" },

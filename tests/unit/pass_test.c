@@ -86,6 +86,22 @@ static void chosen(struct arena *a)
 		{ "(c: i32[N,K])\n"
 		  "  a: i32[N,K] = map (i, j) x[i, j] + q[j]\n"
 		  "  c: i32[N,K] = scatter sum (i, j | r<N, s<K) init a[i, j] at [N - 1 - r, s] value a[r, s]\n", 1 },
+		/* rows that are replaced, and then read by a map: the number of each one's last update, and one map */
+		{ "(c: i32[9,N])\n"
+		  "  a: i32[N,9] = scatter replace (i, j | r<N, s<K, t<9) init i32(j) at [mod(index(q[s] * x[r, s]), N), t] value "
+		  "x[r, s] * i32(t) where q[s] < i32(4)\n"
+		  "  c: i32[9,N] = map (i, j) a[j, i] - i32(i)\n", 2 },
+		/* not where sums meet, where updates read their own place, or where it is read otherwise, too */
+		{ "(c: i32[9,N])\n"
+		  "  a: i32[N,9] = scatter sum (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value i32(r + s)\n"
+		  "  c: i32[9,N] = map (i, j) a[j, i]\n", 2 },
+		{ "(c: i32[9,N])\n"
+		  "  a: i32[N,9] = scatter replace (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]) + s, N), s] value i32(s)\n"
+		  "  c: i32[9,N] = map (i, j) a[j, i]\n", 2 },
+		{ "(c: i32[9,N], d: i32[N])\n"
+		  "  a: i32[N,9] = scatter replace (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value i32(r + s)\n"
+		  "  c: i32[9,N] = map (i, j) a[j, i]\n"
+		  "  d: i32[N] = sum (i | r<9) a[i, r]\n", 3 },
 		/* nothing reads it */
 		{ "(c: i32[N])\n"
 		  "  a: i32[N,K] = map (i, j) x[i, j] + q[j]\n"

@@ -1,0 +1,136 @@
+/* Scatters that become gathers: where whole rows are replaced and only a map reads what comes of it, as one that transposes,
+ * it suffices to know for each row which update comes last. A small scatter of their numbers finds that, and the map reads the
+ * update's row, or what was there before: rows are neither filled nor moved twice. */
+#include "ir/passes.h"
+
+enum { LEAST_ROW = 8 /* elements: less than a number takes is not worth it */ };
+
+struct readers {
+	const struct ir_buffer *buf;
+	int maps, others;
+	bool here;
+};
+
+static void find_load(void *user, expr e)
+{
+	struct readers *r = user;
+	r->here |= e->op == IR_LOAD && e->buf == r->buf;
+}
+
+static void find_loads(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	ir_walk(*slot, find_load, user);
+}
+
+/* One map reads what the stage makes, and nothing else does. */
+static bool read_by_a_map(const struct ir_program *p, const struct ir_stage *made)
+{
+	struct readers r = { .buf = made->out };
+	vec_each (s, &p->stages) {
+		r.here = false;
+		ir_stage_exprs(*s, find_loads, &r);
+		r.here &= *s != made;
+		r.maps += r.here && (*s)->kind == IR_MAP;
+		r.others += (r.here && (*s)->kind != IR_MAP) || (*s)->kind == IR_LOOP; /* which copies without a load */
+	}
+	return r.maps == 1 && !r.others;
+}
+
+static void mark_axis(void *user, expr e)
+{
+	if (e->op == IR_AXIS)
+		((bool *)user)[e->i] = true;
+}
+
+/* The axes of the result before those that an update replaces whole, one element each by its own last axes; -1: none. */
+static int leading_axes(struct ir_program *p, const struct ir_stage *s)
+{
+	int rank = s->out->rank, lead = rank, updates = s->space_rank;
+	bool used[IR_MAX_RANK] = { false };
+	expr row = ir_index(p->pool, 1);
+	while (lead > 0 && updates > 0 && s->at[lead - 1]->op == IR_AXIS && s->at[lead - 1]->i == updates - 1 &&
+	       s->out->dim[lead - 1] == s->space[updates - 1]) {
+		lead--;
+		updates--;
+		row = ir_binary(IR_MUL, row, s->out->dim[lead]);
+	}
+	for (int k = 0; k < lead; k++)
+		ir_walk(s->at[k], mark_axis, used);
+	if (s->where)
+		ir_walk(s->where, mark_axis, used);
+	for (int k = updates; k < s->space_rank; k++)
+		if (used[k])
+			return -1;
+	return lead > 0 && lead < rank && ir_nonnegative(ir_binary(IR_SUB, row, ir_index(p->pool, LEAST_ROW))) ? lead : -1;
+}
+
+/* last = scatter max init -1 at [where rows begin] value number of the update */
+static struct ir_stage *last_update(struct ir_program *p, const struct ir_stage *s, int lead)
+{
+	expr number = ir_index(p->pool, 0), most = ir_index(p->pool, INT32_MAX), count = ir_index(p->pool, 1);
+	int updates = s->space_rank - (s->out->rank - lead);
+	for (int k = 0; k < updates; k++) {
+		number = ir_binary(IR_ADD, ir_binary(IR_MUL, number, s->space[k]), ir_axis(p->pool, k, s->space[k]));
+		count = ir_binary(IR_MUL, count, s->space[k]);
+	}
+	enum type t = ir_nonnegative(ir_binary(IR_SUB, most, count)) ? TYPE_I32 : TYPE_I64;
+	const char *name = arena_printf(p->arena, "%s_last", s->out->name);
+	struct ir_stage *last = ir_stage_new(p, IR_SCATTER, ir_buffer_new(p, name, t, lead, s->out->dim, IR_TEMP));
+	last->combine = IR_MAXIMUM;
+	last->init = ir_int(p->pool, t, -1);
+	last->value = ir_cast(number, t);
+	last->where = s->where;
+	last->space_rank = updates;
+	for (int k = 0; k < updates; k++)
+		last->space[k] = s->space[k];
+	for (int k = 0; k < lead; k++)
+		last->at[k] = s->at[k];
+	return last;
+}
+
+static expr bind_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	(void)p;
+	(void)arg;
+	return e->op == IR_AXIS ? ((const expr *)user)[e->i] : NULL;
+}
+
+/* The scatter as a map that knows the last update of each row. */
+static void become_gather(struct ir_program *p, struct ir_stage *s, const struct ir_buffer *last, int lead)
+{
+	expr own[IR_MAX_RANK], axis[IR_MAX_RANK];
+	int updates = s->space_rank - (s->out->rank - lead);
+	for (int k = 0; k < s->out->rank; k++)
+		own[k] = ir_axis(p->pool, k, s->out->dim[k]);
+	expr number = ir_load(p->pool, last, own), rest = ir_cast(number, TYPE_INDEX);
+	for (int k = updates - 1; k >= 0; k--) {
+		axis[k] = k ? ir_binary(IR_MOD, rest, s->space[k]) : rest;
+		rest = ir_binary(IR_FLOORDIV, rest, s->space[k]);
+	}
+	for (int k = updates; k < s->space_rank; k++)
+		axis[k] = own[lead + k - updates];
+	expr none = ir_binary(IR_LT, number, ir_int(p->pool, last->type, 0));
+	struct ir_stage map = { .kind = IR_MAP, .out = s->out };
+	map.value = ir_select(none, s->init, ir_copy(p->pool, s->value, bind_axis, axis));
+	*s = map;
+}
+
+int ir_pass_gather(struct ir_program *p, struct err *e)
+{
+	(void)e;
+	for (int i = 0; i < p->stages.n; i++) {
+		struct ir_stage *s = p->stages.at[i];
+		if (s->kind != IR_SCATTER || s->combine != IR_NONE || s->out->role != IR_TEMP || !read_by_a_map(p, s))
+			continue;
+		int lead = leading_axes(p, s);
+		if (lead < 0)
+			continue;
+		struct ir_stage *last = last_update(p, s, lead);
+		for (int k = p->stages.n - 1; k > i; k--)
+			p->stages.at[k] = p->stages.at[k - 1];
+		p->stages.at[i++] = last;
+		become_gather(p, s, last->out, lead);
+	}
+	return 0;
+}
