@@ -45,7 +45,7 @@ $(GEN)/runtime.o: $(RUNTIME)
 
 # What the program carries: that, its sources, and the headers that kernels include.
 EMBED := $(sort $(wildcard rt/*.c rt/*.h rt/*/*.c rt/*/*.h rt/*/*.cuh) \
-	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h)) $(GEN)/runtime.o
+	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) $(GEN)/runtime.o
 GEN_OBJ += $(OBJ)/gen/embed.o
 $(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list
 	@mkdir -p $(@D)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rt.h"
+#include "tpat/tpat_cuda.h"
 
 typedef void *handle; /* CUcontext, CUlibrary, CUkernel, CUmodule, CUfunction, CUstream */
 
@@ -23,29 +24,6 @@ enum {
 	STREAM_NON_BLOCKING = 1,
 	CAPTURE_RELAXED = 2,
 	MAX_CONTEXTS = 256,
-	MAP_U8 = 0, /* of tensor maps */
-	MAP_U16 = 1,
-	MAP_SWIZZLE_128B = 3,
-	MAP_L2_256B = 3,
-	LAUNCH_EARLY = 6, /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
-	EARLY_ARCH = 90,
-	EARLY_DRIVER = 12030, /* the first whose graphs keep it */
-};
-
-/* CUlaunchAttribute and CUlaunchConfig. */
-struct launch_attribute {
-	int32_t id;
-	char pad[4];
-	union {
-		int32_t number;
-		char room[64];
-	} value;
-};
-struct launch_config {
-	unsigned grid[3], block[3], shared;
-	handle stream;
-	const struct launch_attribute *attribute;
-	unsigned attributes;
 };
 
 /* The driver. Entries marked optional are null on older ones. */
@@ -68,7 +46,7 @@ static struct {
 	int (*function_set)(handle function, int attribute, int value);
 	int (*launch)(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 	              unsigned shared, handle stream, void **args, void **extra);
-	int (*launch_with)(const struct launch_config *c, handle function, void **args, void **extra); /* optional: 11.8 */
+	int (*launch_with)(const struct tpat_cuda_launch *l, handle function, void **args, void **extra); /* optional: 11.8 */
 	int (*version)(int *version);
 	int (*alloc)(unsigned long long *pointer, size_t bytes);
 	int (*free)(unsigned long long pointer);
@@ -285,7 +263,7 @@ static bool may_launch_early(void)
 {
 	int version = 0;
 
-	return cu.launch_with && cu.version(&version) == 0 && version >= EARLY_DRIVER;
+	return cu.launch_with && cu.version(&version) == 0 && version >= TPAT_CUDA_EARLY_DRIVER;
 }
 
 /* The images from the best to the worst, until one loads (a PTX version may be too new, a cubin for another kind of
@@ -308,7 +286,7 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 			break;
 		if (load_image(m, best, why) == 0) {
 			m->arch = best->ptx ? 0 : best->arch;
-			m->early = best->arch >= EARLY_ARCH && may_launch_early();
+			m->early = best->arch >= TPAT_CUDA_EARLY_ARCH && may_launch_early();
 			return 0;
 		}
 		below = most;
@@ -425,8 +403,8 @@ static int cuda_launch(void *user, void *function, const struct tpat_rt_plugin *
 
 	(void)user, (void)p;
 	if (k->early && f->module->early) {
-		const struct launch_attribute early = { .id = LAUNCH_EARLY, .value.number = 1 };
-		const struct launch_config c = { { grid[0], grid[1], grid[2] },
+		const struct tpat_cuda_attribute early = { .id = TPAT_CUDA_EARLY, .value.number = 1 };
+		const struct tpat_cuda_launch c = { { grid[0], grid[1], grid[2] },
 			                         { (unsigned)k->block[0], (unsigned)k->block[1], (unsigned)k->block[2] },
 			                         (unsigned)k->shared_bytes,
 			                         stream,
@@ -466,8 +444,9 @@ static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, c
 		if (i > 0)
 			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
 	}
-	int code = cu.map_encode(out, v->element_bytes == 1 ? MAP_U8 : MAP_U16, (unsigned)v->rank, v->from, dim, stride, box, step,
-	                         0, MAP_SWIZZLE_128B, MAP_L2_256B, 0);
+	int type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16;
+	int code = cu.map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
+	                         TPAT_CUDA_MAP_L2_256B, 0);
 	return code ? cuda_why(why, code, "cuTensorMapEncodeTiled") : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "tpat/tpat_cuda.h"
 
 typedef uint64_t cu_pointer;
 typedef struct cu_context_opaque *cu_context;
@@ -38,8 +39,6 @@ enum { CU_FUNC_SHARED = 1, CU_FUNC_LOCAL = 3, CU_FUNC_REGISTERS = 4, CU_FUNC_MAX
 
 enum { CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1 };
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
-
-enum { CU_MAP_U8 = 0, CU_MAP_U16 = 1, CU_MAP_SWIZZLE_128B = 3, CU_MAP_L2_256B = 3 }; /* of tensor maps */
 
 /* Name in the struct, name in the library, parameters. All give 0 or an error's number. */
 #define CU_ENTRIES(X)                                                                                                  \
@@ -87,29 +86,12 @@ enum { CU_MAP_U8 = 0, CU_MAP_U16 = 1, CU_MAP_SWIZZLE_128B = 3, CU_MAP_L2_256B = 
 	X(error_name, cuGetErrorName, (int error, const char **text))                                                  \
 	X(error_text, cuGetErrorString, (int error, const char **text))
 
-/* CUlaunchAttribute and CUlaunchConfig; the attribute lets a kernel start while the one before it runs. */
-enum { CU_LAUNCH_EARLY = 6, CU_EARLY_ARCH = 90, CU_EARLY_DRIVER = 12030 /* the first whose graphs keep it */ };
-struct cu_launch_attribute {
-	int32_t id;
-	char pad[4];
-	union {
-		int32_t number;
-		char room[64];
-	} value;
-};
-struct cu_launch_config {
-	unsigned grid[3], block[3], shared;
-	cu_stream stream;
-	const struct cu_launch_attribute *attribute;
-	unsigned attributes;
-};
-
 struct cuda_driver {
 #define X(name, symbol, parameters) int(*name) parameters;
 	CU_ENTRIES(X)
 #undef X
 	/* Null before CUDA 11.8. */
-	int (*launch_with)(const struct cu_launch_config *c, cu_function f, void **args, void **extra);
+	int (*launch_with)(const struct tpat_cuda_launch *l, cu_function f, void **args, void **extra);
 };
 
 /* Opens the library and calls cuInit, once a process. ERR_DEVICE with a sentence where that is not possible. */

@@ -155,7 +155,7 @@ static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, 
 			return err_set(e, ERR_DEVICE, "The compiled code has no kernel \"%s\".", name);
 		k = NEW(m->arena, struct dev_kernel);
 		k->function = f;
-		k->waits = m->arch >= CU_EARLY_ARCH && d->props.driver >= CU_EARLY_DRIVER && cu->launch_with;
+		k->waits = m->arch >= TPAT_CUDA_EARLY_ARCH && d->props.driver >= TPAT_CUDA_EARLY_DRIVER && cu->launch_with;
 		snprintf(k->name, sizeof k->name, "%s", name);
 		k->next = m->kernels;
 		m->kernels = k;
@@ -201,8 +201,8 @@ static int launch_early(struct dev *d, struct dev_kernel *k, const uint32_t grid
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = enter(d, &g);
-	const struct cu_launch_attribute early = { .id = CU_LAUNCH_EARLY, .value.number = 1 };
-	const struct cu_launch_config c = { { grid[0], grid[1], grid[2] },
+	const struct tpat_cuda_attribute early = { .id = TPAT_CUDA_EARLY, .value.number = 1 };
+	const struct tpat_cuda_launch c = { { grid[0], grid[1], grid[2] },
 		                            { block[0], block[1], block[2] },
 		                            (unsigned)shared_bytes,
 		                            g->stream,
@@ -229,8 +229,9 @@ static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values 
 		if (i > 0)
 			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
 	}
-	int rc = cu->map_encode(out, v->element_bytes == 1 ? CU_MAP_U8 : CU_MAP_U16, (unsigned)v->rank, v->from, dim, stride, box,
-	                        step, 0, CU_MAP_SWIZZLE_128B, CU_MAP_L2_256B, 0);
+	int type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16;
+	int rc = cu->map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
+	                        TPAT_CUDA_MAP_L2_256B, 0);
 	return dev_driver_check(rc, "A tensor map cannot be made", e);
 }
 

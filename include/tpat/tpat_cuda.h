@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tpat_cuda.h: what tpat and the runtime of its plugins (rt/) both know of the CUDA driver beyond its functions' names: our own
+ * declarations of its stable C ABI, so that no CUDA header is needed. */
+#ifndef TPAT_CUDA_H
+#define TPAT_CUDA_H
+
+#include <stdint.h>
+
+/* CUlaunchAttribute and CUlaunchConfig; the attribute (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) lets a kernel be set
+ * up while the one before it runs. */
+enum {
+	TPAT_CUDA_EARLY = 6,
+	TPAT_CUDA_EARLY_ARCH = 90,
+	TPAT_CUDA_EARLY_DRIVER = 12030, /* the first whose graphs keep it */
+};
+struct tpat_cuda_attribute {
+	int32_t id;
+	char pad[4];
+	union {
+		int32_t number;
+		char room[64];
+	} value;
+};
+struct tpat_cuda_launch {
+	unsigned grid[3], block[3], shared;
+	void *stream;
+	const struct tpat_cuda_attribute *attribute;
+	unsigned attributes;
+};
+
+/* Of tensor maps: CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion. */
+enum { TPAT_CUDA_MAP_U8 = 0, TPAT_CUDA_MAP_U16 = 1, TPAT_CUDA_MAP_SWIZZLE_128B = 3, TPAT_CUDA_MAP_L2_256B = 3 };
+
+#endif
