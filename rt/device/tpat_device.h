@@ -15,8 +15,8 @@
  * runs. It waits until that one has ended and what it wrote can be read; not at all where this kernel was launched to start
  * behind it. Nothing may be read or written before.
  *
- * Nobody says earlier than by its end that the next one may start: measured on an H100, blocks that wait in the room that others
- * left cost those that still run more (2.3 us instead of 2.0 for a wave of small blocks) than their early start saves. */
+ * No kernel says earlier than by its end that the next one may start (griddepcontrol.launch_dependents): on an H100 that holds
+ * up a kernel of 4096 small blocks by 2 us, and saves nothing beside what waiting saves. */
 TPAT_FN void wait_for_last_kernel()
 {
 #if !defined(TPAT_EMULATOR) && __CUDA_ARCH__ >= 900
