@@ -359,7 +359,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
-	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32 };
+	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 1024 };
 	struct across r;
 	ck(across_match(&r, (struct ir_program *)p, s));
 	int parts = c->param[0], width = c->param[1], steps = steps_of(&r, parts), threads = LANES * parts;
@@ -381,17 +381,19 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? (double)(int)(whole + 0.999) / whole : 1;
-	/* A warp's access in pieces of fewer than 128 bytes is served less well. */
-	double narrow = LANES * width * (each / r.cached) < 128 ? 1.15 : 1;
-	double time = elements * (each + written) / t->bytes_per_ns / fill * tail * narrow;
+	/* Measured on an H100: accesses of fewer than 8 bytes, and fewer threads than 1024, take longer. */
+	double lane = width * each / r.cached, busy = resident * threads / ENOUGH;
+	double slow = (lane < 4 ? 1.25 : lane < 8 ? 1.15 : 1) * (1 + 0.15 * (busy < 1 ? 1 - busy : 0));
+	double time = elements * (each + written) / t->bytes_per_ns / fill * tail * slow;
 	double compute = work / (t->processors * 128.0 * 1.5);
 	double levels = 2;
 	for (int n = 1; n < parts; n *= 2)
 		levels++;
 	double exchange = parts > 1 ? 30 * levels * r.reductions : 0; /* ns of a block, hidden in part by others */
 	double stall = exchange * (waves < 1 ? 1 : waves) / (resident > 2 ? 2 : 1);
-	time = compute > time ? compute : time;
-	return t->launch_ns + time + (stall > time ? stall : stall * 0.3) + exchange;
+	time = (compute > time ? compute : time) * (here < 2 ? 1.05 : 1);
+	/* A block alone loads nothing while its warps wait for each other. */
+	return t->launch_ns + time + (stall > time || here < 2 ? stall : stall * 0.3) + exchange;
 }
 
 const struct sched_rule sched_across = {
