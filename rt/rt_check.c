@@ -133,7 +133,10 @@ static bool map_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_map *
 	for (int32_t i = 0; i < m->rank; i++)
 		if (!is_node(p, m->dim[i]) || !is_node(p, m->stride[i]) || m->box[i] < 1 || m->box[i] > 256)
 			return false;
-	return true;
+	for (int32_t i = 1; m->pixels && i < m->rank - 1; i++)
+		if (m->step[i] < 1 || m->step[i] > 8 || !is_node(p, m->count[i]))
+			return false;
+	return m->pixels >= 0 && m->pixels <= 1024 && (!m->pixels || m->rank >= 3);
 }
 
 static bool kernel_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k)

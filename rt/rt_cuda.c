@@ -57,7 +57,10 @@ static struct {
 	int (*capture_mode)(int *mode); /* optional: 10.1 */
 	int (*map_encode)(void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,
 	                  const unsigned long long *stride, const unsigned *box, const unsigned *step, int interleave, int swizzle,
-	                  int promotion, int fill); /* optional: 12.0 */
+	                  int promotion, int fill); /* optional: 12.0, like the next */
+	int (*map_encode_walk)(void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,
+	                       const unsigned long long *stride, const int *low, const int *high, unsigned channels,
+	                       unsigned pixels, const unsigned *step, int interleave, int swizzle, int promotion, int fill);
 	char problem[RT_WHY];           /* why there is no driver; empty: there is one */
 } cu;
 
@@ -92,6 +95,7 @@ static const struct {
 	{ "cuStreamDestroy_v2", &cu.stream_free, false },
 	{ "cuThreadExchangeStreamCaptureMode", &cu.capture_mode, true },
 	{ "cuTensorMapEncodeTiled", &cu.map_encode, true },
+	{ "cuTensorMapEncodeIm2col", &cu.map_encode_walk, true },
 };
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -435,6 +439,7 @@ static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, c
 {
 	unsigned long long dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
 	unsigned box[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
+	int low[TPAT_RT_MAP_RANK], high[TPAT_RT_MAP_RANK], type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16, code;
 
 	(void)user;
 	for (int i = 0; i < v->rank; i++) {
@@ -444,10 +449,19 @@ static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, c
 		if (i > 0)
 			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
 	}
-	int type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16;
-	int code = cu.map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
-	                         TPAT_CUDA_MAP_L2_256B, 0);
-	return code ? cuda_why(why, code, "cuTensorMapEncodeTiled") : 0;
+	if (!v->pixels) {
+		code = cu.map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
+		                     TPAT_CUDA_MAP_L2_256B, 0);
+		return code ? cuda_why(why, code, "cuTensorMapEncodeTiled") : 0;
+	}
+	for (int i = 1; i < v->rank - 1; i++) {
+		step[i] = (unsigned)v->step[i];
+		low[i - 1] = v->first[i];
+		high[i - 1] = (int)((v->count[i] - 1) * v->step[i] + v->first[i] - (v->dim[i] - 1));
+	}
+	code = cu.map_encode_walk(out, type, (unsigned)v->rank, v->from, dim, stride, low, high, box[0], (unsigned)v->pixels, step,
+	                          0, TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
+	return code ? cuda_why(why, code, "cuTensorMapEncodeIm2col") : 0;
 }
 
 /* At the end of a process the driver may be gone already; and what belongs to another context goes with that context.

@@ -32,12 +32,17 @@ void rt_map_forget(struct rt_map *kept, int32_t n)
 
 static int encode(const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from, void *out, char why[RT_WHY])
 {
-	struct tpat_rt_map_values values = { .from = from, .element_bytes = m->element_bytes, .rank = m->rank };
+	struct tpat_rt_map_values values = { .from = from, .element_bytes = m->element_bytes, .rank = m->rank,
+		                             .pixels = m->pixels };
 
 	for (int32_t d = 0; d < m->rank; d++) {
 		values.dim[d] = plan->value[m->dim[d]];
 		values.stride[d] = plan->value[m->stride[d]];
 		values.box[d] = m->box[d];
+		values.first[d] = m->first[d];
+		values.step[d] = m->step[d];
+		if (m->pixels && d > 0 && d < m->rank - 1)
+			values.count[d] = plan->value[m->count[d]];
 	}
 	return rt_device_map(plan->loaded, &values, out, why);
 }

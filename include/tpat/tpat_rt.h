@@ -97,6 +97,10 @@ struct tpat_rt_map {
 	int32_t element_bytes, rank;
 	int32_t dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
 	int32_t box[TPAT_RT_MAP_RANK]; /* a tile's extents; the first is 128 bytes long */
+	/* Or, where `pixels` is not 0, tiles are of so many positions behind each other of a walk over all dimensions but the first
+	 * (CUDA calls that im2col): in those that are not the last, from first[d] on, every step[d]th, count[d] of them (an
+	 * expression). What lies outside of the tensor is zero. */
+	int32_t pixels, first[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK], count[TPAT_RT_MAP_RANK];
 };
 /* The same at run time. */
 struct tpat_rt_map_values {
@@ -104,6 +108,8 @@ struct tpat_rt_map_values {
 	int32_t element_bytes, rank;
 	int64_t dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
 	int32_t box[TPAT_RT_MAP_RANK];
+	int32_t pixels, first[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
+	int64_t count[TPAT_RT_MAP_RANK];
 };
 
 struct tpat_rt_kernel {

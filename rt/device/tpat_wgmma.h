@@ -106,15 +106,17 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x) :: "memory"); }
 #define TPAT_REGISTERS_128 TPAT_REGISTERS_64 \
 	", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
 	", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TPAT_REGISTERS_256 TPAT_REGISTERS_128 \
+#define TPAT_REGISTERS_192 TPAT_REGISTERS_128 \
 	", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
-	", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95" \
+	", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define TPAT_REGISTERS_256 TPAT_REGISTERS_192 \
 	", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
 	", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define TPAT_SUM(c, j) "+" c(sum[j].at[0]), "+" c(sum[j].at[1]), "+" c(sum[j].at[2]), "+" c(sum[j].at[3])
 #define TPAT_SUM_32(c, j) TPAT_SUM(c, j), TPAT_SUM(c, j + 1), TPAT_SUM(c, j + 2), TPAT_SUM(c, j + 3)
 #define TPAT_SUM_64(c, j) TPAT_SUM_32(c, j), TPAT_SUM_32(c, j + 4)
 #define TPAT_SUM_128(c, j) TPAT_SUM_64(c, j), TPAT_SUM_64(c, j + 8)
+#define TPAT_SUM_192(c, j) TPAT_SUM_128(c, j), TPAT_SUM_64(c, j + 16)
 #define TPAT_SUM_256(c, j) TPAT_SUM_128(c, j), TPAT_SUM_128(c, j + 16)
 
 #define TPAT_WGMMA_N(N, A, B, S, c, instruction, left_at, right_at, add_at, rest)                                    \
@@ -139,16 +141,18 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x) :: "memory"); }
 			     : "r"(left.word[0]), "r"(left.word[1]), "r"(left.word[2]), "r"(left.word[3]),           \
 			       "l"(right), "r"(add), "n"(RIGHT_TURNED));                                             \
 	}
-#define TPAT_WGMMA_TYPES(A, B, S, c, instruction, rest_64, rest_128, rest_256)                                       \
+#define TPAT_WGMMA_TYPES(A, B, S, c, instruction, rest_64, rest_128, rest_192, rest_256)                                      \
 	TPAT_WGMMA_N(64, A, B, S, c, instruction, "%32", "%33", "%34", rest_64)                                      \
 	TPAT_WGMMA_N(128, A, B, S, c, instruction, "%64", "%65", "%66", rest_128)                                    \
+	TPAT_WGMMA_N(192, A, B, S, c, instruction, "%96", "%97", "%98", rest_192)                                    \
 	TPAT_WGMMA_N(256, A, B, S, c, instruction, "%128", "%129", "%130", rest_256)
 #define TPAT_WGMMA_FLOATS(T, instruction)                                                                            \
-	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %131, %132") \
+	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %99, %100",  \
+			 ", 1, 1, %131, %132")                                                                       \
 	TPAT_WGMMA_OF(64, T, instruction, "%32, %33, %34, %35", "%36", "%37", "%38")                                 \
 	TPAT_WGMMA_OF(128, T, instruction, "%64, %65, %66, %67", "%68", "%69", "%70")                                \
 	TPAT_WGMMA_OF(256, T, instruction, "%128, %129, %130, %131", "%132", "%133", "%134")
-#define TPAT_WGMMA_INTS(A, B, instruction) TPAT_WGMMA_TYPES(A, B, int, "r", instruction, "", "", "")
+#define TPAT_WGMMA_INTS(A, B, instruction) TPAT_WGMMA_TYPES(A, B, int, "r", instruction, "", "", "", "")
 TPAT_WGMMA_FLOATS(f16, "k16.f32.f16.f16")
 TPAT_WGMMA_FLOATS(bf16, "k16.f32.bf16.bf16")
 TPAT_WGMMA_INTS(i8, i8, "k32.s32.s8.s8")
@@ -161,11 +165,13 @@ TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
 #undef TPAT_WGMMA_N
 #undef TPAT_WGMMA_OF
 #undef TPAT_SUM_256
+#undef TPAT_SUM_192
 #undef TPAT_SUM_128
 #undef TPAT_SUM_64
 #undef TPAT_SUM_32
 #undef TPAT_SUM
 #undef TPAT_REGISTERS_256
+#undef TPAT_REGISTERS_192
 #undef TPAT_REGISTERS_128
 #undef TPAT_REGISTERS_64
 #endif
@@ -303,6 +309,31 @@ TPAT_FN void panel_load(void *to, const tensor_map &map, u64 *barrier, int x0, i
 #endif
 }
 
+/* The same of `pixels` positions that a walk over the tensor's dimensions but the first comes to, from the one at these
+ * coordinates on; each is moved by `by`, in the dimensions that are neither the first nor the last. */
+template <int RANK>
+TPAT_FN void walk_load(void *to, const tensor_map &map, u64 *barrier, const int (&at)[RANK], const int (&by)[RANK - 2])
+{
+#ifdef TPAT_EMULATOR
+	emulator_walk_load((char *)to, &map, (uint64_t *)barrier, at, by);
+#elif TPAT_ARCH >= 900
+	const u32 here = shared_address(to), over = shared_address(barrier);
+#define TPAT_WALK(rank, coordinates, offsets, ...)                                                                   \
+	asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "   \
+		     "[%0], [%1, {" coordinates "}], [%2], {" offsets "};"                                           \
+		     :: "r"(here), "l"(&map), "r"(over), __VA_ARGS__ : "memory")
+	if constexpr (RANK == 3)
+		TPAT_WALK(3, "%3, %4, %5", "%6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "h"((u16)by[0]));
+	else if constexpr (RANK == 4)
+		TPAT_WALK(4, "%3, %4, %5, %6", "%7, %8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "h"((u16)by[0]),
+			  "h"((u16)by[1]));
+	else
+		TPAT_WALK(5, "%3, %4, %5, %6, %7", "%8, %9, %10", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]),
+			  "r"(at[4]), "h"((u16)by[0]), "h"((u16)by[1]), "h"((u16)by[2]));
+#undef TPAT_WALK
+#endif
+}
+
 /* Tiles go round: turn after turn the next of SLOTS places is filled by one thread and read by warps. */
 template <int SLOTS> struct tile_ring {
 	u64 full[SLOTS], free[SLOTS];
@@ -350,6 +381,74 @@ TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map,
 #pragma unroll
 	for (int i = 0; i < tile.panels; i++)
 		panel_load<RANK>(&tile.panel[i], map, barrier, x0 + 64 * i, x1, x2, x3, x4);
+}
+
+/* ---- Clusters: blocks that run together and see each other's shared memory ----------------------------------------- */
+
+/* Behind a kernel's bounds: clusters of so many blocks. */
+#if TPAT_ARCH >= 900
+#define block_cluster(blocks) __cluster_dims__(blocks, 1, 1)
+#else
+#define block_cluster(blocks)
+#endif
+
+/* All threads of a cluster that are left wait for each other, and see what the others stored. */
+#ifdef TPAT_EMULATOR
+#define cluster_sync() emulator_host.cluster_barrier(__FILE__, __LINE__)
+#else
+TPAT_FN void cluster_sync()
+{
+#if TPAT_ARCH >= 900
+	asm volatile("barrier.cluster.arrive.release;\n"
+		     "barrier.cluster.wait.acquire;" ::: "memory");
+#endif
+}
+#endif
+
+/* v = what is at p in the shared memory of the cluster's block of that rank. */
+template <class T, int N> TPAT_FN void cluster_load(T (&v)[N], const T *p, int rank)
+{
+#ifdef TPAT_EMULATOR
+	emulator_host.cluster_read(v, p, sizeof v, rank);
+#elif TPAT_ARCH >= 900
+	const T *there;
+	asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));
+	load(v, there);
+#endif
+}
+
+TPAT_FN float sums_add(float a, float b) { return a + b; }
+TPAT_FN int sums_add(int a, int b) { return (int)((u32)a + (u32)b); } /* wraps */
+
+/* The sums of a block's tile, N * 8 in a row, in shared memory: those of 16 rows from `row` on are put there. */
+template <int WIDTH, class S> TPAT_FN S *cluster_place(void *shared, int row, int column)
+{
+	return (S *)shared + row * WIDTH + (column ^ row * 8 % 32);
+}
+template <class S, int N> TPAT_FN void cluster_put(void *shared, int row, const mma_sum<S> (&sum)[N])
+{
+#pragma unroll
+	for (int j = 0; j < N; j++)
+#pragma unroll
+		for (int half = 0; half < 2; half++) {
+			const S two[2] = { sum[j].at[2 * half], sum[j].at[2 * half + 1] };
+			store(cluster_place<8 * N, S>(shared, row + mma_row(2 * half), 8 * j + mma_column(0)), two);
+		}
+}
+
+/* v = what all blocks of the cluster put there, summed up in their order. */
+template <int BLOCKS, int WIDTH, class S, int N> TPAT_FN void cluster_get(S (&v)[N], void *shared, int row, int column)
+{
+	const S *from = cluster_place<WIDTH, S>(shared, row, column);
+	cluster_load(v, from, 0);
+#pragma unroll
+	for (int rank = 1; rank < BLOCKS; rank++) {
+		S more[N];
+		cluster_load(more, from, rank);
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			v[i] = sums_add(v[i], more[i]);
+	}
 }
 
 /* N sums of a row of products, from number `first` on. */

@@ -83,6 +83,10 @@ enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 	  (void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,                        \
 	   const unsigned long long *stride, const unsigned *box, const unsigned *step, int interleave, int swizzle,   \
 	   int promotion, int fill))                                                                                   \
+	X(map_encode_walk, cuTensorMapEncodeIm2col,                                                                    \
+	  (void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,                        \
+	   const unsigned long long *stride, const int *low, const int *high, unsigned channels, unsigned pixels,      \
+	   const unsigned *step, int interleave, int swizzle, int promotion, int fill))                                \
 	X(error_name, cuGetErrorName, (int error, const char **text))                                                  \
 	X(error_text, cuGetErrorString, (int error, const char **text))
 

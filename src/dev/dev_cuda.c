@@ -220,6 +220,7 @@ static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values 
 	const struct cuda_driver *cu = enter(d, &g);
 	unsigned long long dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
 	unsigned box[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
+	int low[TPAT_RT_MAP_RANK], high[TPAT_RT_MAP_RANK], type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16, rc;
 	if (!cu->map_encode)
 		return err_set(e, ERR_DEVICE, "The CUDA driver is too old for tensor maps (12.0 or newer is needed).");
 	for (int i = 0; i < v->rank; i++) {
@@ -229,9 +230,17 @@ static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values 
 		if (i > 0)
 			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
 	}
-	int type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16;
-	int rc = cu->map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
-	                        TPAT_CUDA_MAP_L2_256B, 0);
+	for (int i = 1; v->pixels && i < v->rank - 1; i++) {
+		step[i] = (unsigned)v->step[i];
+		low[i - 1] = v->first[i];
+		high[i - 1] = (int)((v->count[i] - 1) * v->step[i] + v->first[i] - (v->dim[i] - 1));
+	}
+	if (v->pixels)
+		rc = cu->map_encode_walk(out, type, (unsigned)v->rank, v->from, dim, stride, low, high, box[0], (unsigned)v->pixels,
+		                         step, 0, TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
+	else
+		rc = cu->map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
+		                    TPAT_CUDA_MAP_L2_256B, 0);
 	return dev_driver_check(rc, "A tensor map cannot be made", e);
 }
 

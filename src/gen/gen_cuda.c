@@ -264,7 +264,10 @@ static void print_head(struct gen_text *g, const struct ir_program *p)
 	str_printf(g->out, "extern \"C\" __global__ __launch_bounds__(%d", k->threads);
 	if (k->resident)
 		str_printf(g->out, ", %d", k->resident);
-	str_printf(g->out, ")\nvoid %s(", k->name);
+	str_add(g->out, ")");
+	if (k->cluster)
+		str_printf(g->out, " block_cluster(%d)", k->cluster);
+	str_printf(g->out, "\nvoid %s(", k->name);
 	print_parameters(g, "", p, k->early);
 }
 

@@ -79,6 +79,8 @@ struct ir_tensor_map {
 	int rank;
 	expr dim[IR_MAP_RANK], stride[IR_MAP_RANK]; /* over symbols; the fastest running dimension first */
 	int box[IR_MAP_RANK];
+	int pixels, first[IR_MAP_RANK], step[IR_MAP_RANK]; /* not 0: of a walk, see there */
+	expr count[IR_MAP_RANK];                           /* null where it does not walk */
 };
 
 struct ir_kernel {
@@ -97,6 +99,7 @@ struct ir_kernel {
 	bool in_turn;              /* parts: one behind the other in the one block; else each in blocks of its own */
 	expr blocks;               /* grid size */
 	int threads;               /* of a block */
+	int cluster;               /* blocks that run together and read each other's shared memory; 0: each alone */
 	int resident;              /* blocks that a multiprocessor has registers for at least; 0: no matter */
 	int shared_bytes;          /* that a block gets at its launch; the body calls them shared_memory */
 	int arch;                  /* the one whose compiled code it needs, 90 for sm_90; 0: any */

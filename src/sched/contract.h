@@ -44,6 +44,7 @@ struct contract_shape {
 	int rows, columns, depth, slots; /* slots: tiles in shared memory at the same time */
 	int warps_down, warps_across, warp_rows, warp_columns, threads;
 	int parts, part_step; /* of warpgroups: how often a warp has 16 rows, and how far these are from each other */
+	int split;            /* blocks that make a tile together, a part of what is summed over each; 0 or 1: one makes it */
 	int group;            /* of tiles below each other that blocks go through before the next columns; 0: all columns first */
 };
 
@@ -78,16 +79,24 @@ void contract_find_way(struct contract *c, int side);
 /* Whether a kernel before can lay a tensor of bytes along what is summed over; the operand after it, and that stage. */
 bool contract_turns(const struct contract *c, int side);
 void contract_turn(struct contract *c, int side, struct ir_stage *stage);
-/* The tensor map of an operand's tiles, and where a tile is in it; false where it is none. `at`: out's axes of the dimensions
- * behind the first two. */
-bool contract_map(struct ir_tensor_map *m, int at[IR_MAP_RANK], const struct contract *c, int side);
+/* The tensor map of an operand's tiles, and where a tile is in it. */
+struct contract_map {
+	struct ir_tensor_map map;
+	int at[IR_MAP_RANK];                        /* boxes: out's axes of the dimensions behind the first two */
+	bool walks;                                 /* over an image's positions */
+	expr from[IR_MAP_RANK], by[IR_MAP_RANK];    /* walks: of a dimension's index, over out's axes, over the reduced ones */
+	expr fits;                                  /* bool: CUDA takes such a map */
+};
+/* False where there is none. */
+bool contract_map(struct contract_map *map, const struct contract *c, int side);
 /* The same by warpgroups (sm_90 alone), with vectors. */
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice);
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, expr fits);
 /* And by warpgroups to which one more warp brings the tiles, for operands that have tensor maps. */
 struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice);
-int contract_ring_bytes(const struct contract_shape *s); /* of shared memory */
+int contract_wide_bytes(const struct contract_shape *s); /* of shared memory */
+int contract_ring_bytes(const struct contract_shape *s);
 void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, expr fits);
 

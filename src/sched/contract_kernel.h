@@ -61,6 +61,14 @@ void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum 
 void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used);
 /* How many tiles there are; where tile `block` begins; with `warps`, a warp's part of it. */
 expr contract_tiles(const struct contract_kernel *k);
+expr contract_blocks(const struct contract_kernel *k); /* of as many as tiles need, each for its part */
+/* What this block sums up: all, or its part, of whole steps. */
+struct contract_range {
+	expr from, to, first; /* the number of the step at `from` */
+};
+struct contract_range contract_declare_range(struct contract_kernel *k, struct ir_block *b);
+/* bool: every block has a part. */
+expr contract_range_fits(const struct contract_kernel *k);
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps);
 /* A block's tiles, where there are so many blocks: a loop over them, or the one; their places are declared. */
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks);

@@ -48,6 +48,36 @@ expr contract_tiles(const struct contract_kernel *k)
 	                           ceil_div(k->p, c->extent[CONTRACT_COLUMN], k->shape.columns)));
 }
 
+expr contract_blocks(const struct contract_kernel *k)
+{
+	return k->shape.split > 1 ? ir_binary(IR_MUL, contract_tiles(k), index_(k, k->shape.split)) : contract_tiles(k);
+}
+
+struct contract_range contract_declare_range(struct contract_kernel *k, struct ir_block *b)
+{
+	expr all = ceil_div(k->p, k->c->depth, k->shape.depth), at[2];
+	if (k->shape.split <= 1)
+		return (struct contract_range){ index_(k, 0), k->c->depth, index_(k, 0) };
+	expr split = index_(k, k->shape.split), part = ir_binary(IR_MOD, var(k, IR_BLOCK, contract_blocks(k)), split);
+	emit_comment(k->p, b, "%d blocks make a tile together, each its part of the sums", k->shape.split);
+	for (int i = 0; i < 2; i++) {
+		expr step = ir_binary(IR_FLOORDIV, ir_binary(IR_MUL, all, plus(part, index_(k, i))), split);
+		at[i] = emit_declare(k->p, b, i ? "end_step" : "begin_step", step, plus(all, index_(k, 1)));
+	}
+	expr size = index_(k, k->shape.depth), begin = ir_binary(IR_MUL, at[0], size);
+	return (struct contract_range){
+		.from = emit_declare(k->p, b, "begin", begin, plus(k->c->depth, size)),
+		.to = emit_declare(k->p, b, "end", ir_binary(IR_MUL, at[1], size), plus(k->c->depth, size)),
+		.first = at[0],
+	};
+}
+
+expr contract_range_fits(const struct contract_kernel *k)
+{
+	int parts = k->shape.split > 1 ? k->shape.split : 1; /* sums begin with the first products */
+	return ir_binary(IR_LT, index_(k, (int64_t)(parts - 1) * k->shape.depth), k->c->depth);
+}
+
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps)
 {
 	const struct contract_shape *s = &k->shape;
@@ -97,9 +127,11 @@ static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *
 
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
-	expr tiles = contract_tiles(k);
-	if (blocks == tiles) {
-		contract_declare_place(k, b, var(k, IR_BLOCK, tiles), false);
+	expr tiles = contract_tiles(k), block = var(k, IR_BLOCK, blocks);
+	if (k->shape.split > 1)
+		block = ir_binary(IR_FLOORDIV, block, index_(k, k->shape.split));
+	if (k->shape.split > 1 || blocks == tiles) {
+		contract_declare_place(k, b, block, false);
 		return b;
 	}
 	b = emit_for(k->p, b, "number", var(k, IR_BLOCK, blocks), tiles, blocks);
@@ -128,6 +160,9 @@ void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr b
 	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
+	if (k->shape.split > 1) /* the first of a tile's blocks does it all */
+		b = emit_if(k->p, b, ir_binary(IR_EQ, ir_binary(IR_MOD, var(k, IR_BLOCK, blocks), index_(k, k->shape.split)),
+		                            index_(k, 0)));
 	b = contract_each_tile(k, b, blocks);
 	struct ir_block *in = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, "first_row");
 	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
@@ -173,7 +208,8 @@ bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_
 	struct contract_kernel serial = { .c = c, .p = k->p, .shape = *s };
 	kernel->threads = s->threads;
 	if (!kernel->blocks)
-		kernel->blocks = contract_tiles(k);
+		kernel->blocks = contract_blocks(k);
+	kernel->cluster = s->split > 1 ? s->split : 0;
 	kernel->guard = fits && !ir_is_int(fits, 1) ? fits : NULL;
 	contract_serial_block(&serial, &kernel->serial, kernel->blocks);
 	bool enough = kernel_finish_narrow(plan, step, kernel, c->s);

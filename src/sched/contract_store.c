@@ -172,43 +172,21 @@ static expr part_row(const struct contract_kernel *k, expr part, expr row)
 	return plus(ir_binary(IR_MUL, piece, together), ir_binary(IR_MOD, part, together));
 }
 
-void contract_store_results(struct contract_kernel *k, struct ir_block *b, const char *shared)
+/* Results of sums that lie in shared memory: `get` gives those of row `row` and the columns from `column` on, which there is the
+ * element (first_row + down, first_column + right) of the result. */
+struct sums_place {
+	const char *get, *shared;
+	expr row, column, down, right;
+};
+
+static void store_sums(struct contract_kernel *k, struct ir_block *in, const struct sums_place *at, int width)
 {
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	int columns = k->store_columns ? k->store_columns : s->warp_columns;
-	int width = k->fast ? c->width : 1, pieces = columns / width;
-	expr lane = ir_binary(IR_MOD, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
-	int parts = s->warp_rows / part_rows(k), all = part_rows(k) * pieces;
-	bool plain = c->plain;
-	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces), inside;
-	if (contract_has_zeros(k))
-		take_zeros(k, b);
-	if (!k->store_columns) {
-		emit_comment(p, b, "all products are summed up: the tiles' memory is free");
-		emit_invoke(p, b, "copy_wait<0>", k->header);
-		emit(p, b, IR_SYNC);
-	}
-	struct ir_block *in = unrolled(k, b, "part", 0, parts, 1);
-	expr part = var(k, "part", index_(k, parts));
-	if (k->store_columns)
-		in = unrolled(k, in, "across", 0, s->warp_columns, columns);
-	const char *put = plain ? text(k, "fma_put<%s>", contract_is_turned(k, 1)) : "sums_put";
-	struct ir_stmt *call = emit_invoke(p, in, put, k->header);
-	add_text(p, call, shared);
-	add_text(p, call, k->store_columns ? text(k, "sums_part<%d>(sum[part], across / 8)", columns / 8) : "sum[part]");
-	in = emit_for(p, in, "piece", lane, index_(k, all), index_(k, WARP));
-	expr row = ir_binary(IR_FLOORDIV, piece, across);
-	expr column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width));
-	emit_constant(p, in, "row",
-	              plus(plus(var(k, "first_row", NULL), var(k, "warp_row", NULL)), part_row(k, part, row)),
-	              NULL);
-	expr first = plus(var(k, "first_column", NULL), var(k, "warp_column", NULL));
-	if (k->store_columns)
-		first = plus(first, var(k, "across", index_(k, s->warp_columns)));
-	emit_constant(p, in, "column", plus(first, column), NULL);
-	inside = ir_int(p->pool, TYPE_BOOL, 1);
+	emit_constant(p, in, "row", plus(var(k, "first_row", NULL), at->down), NULL);
+	emit_constant(p, in, "column", plus(var(k, "first_column", NULL), at->right), NULL);
+	expr inside = ir_int(p->pool, TYPE_BOOL, 1);
 	if (!divides(c->extent[CONTRACT_ROW], s->rows))
 		inside = ir_binary(IR_LT, var(k, "row", NULL), c->extent[CONTRACT_ROW]);
 	if (!divides(c->extent[CONTRACT_COLUMN], s->columns))
@@ -218,11 +196,88 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	array->name = "sums";
 	array->type = c->s->value->type;
 	array->width = width;
-	call = emit_invoke(p, in, text(k, "%s_get<%d>", plain ? "fma" : "sums", columns), k->header);
+	struct ir_stmt *call = emit_invoke(p, in, at->get, k->header);
 	add_text(p, call, "sums");
-	add_text(p, call, shared);
-	add_value(p, call, row);
-	add_value(p, call, column);
+	add_text(p, call, at->shared);
+	add_value(p, call, at->row);
+	add_value(p, call, at->column);
 	make_vector(k, in, width);
 }
 
+/* Each warp's sums, by its lanes. */
+static void store_own(struct contract_kernel *k, struct ir_block *b, const char *shared)
+{
+	const struct contract_shape *s = &k->shape;
+	const struct contract *c = k->c;
+	struct ir_program *p = k->p;
+	int columns = k->store_columns ? k->store_columns : s->warp_columns;
+	int width = k->fast ? c->width : 1, pieces = columns / width;
+	expr lane = ir_binary(IR_MOD, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
+	int parts = s->warp_rows / part_rows(k), all = part_rows(k) * pieces;
+	bool plain = c->plain;
+	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces);
+	struct ir_block *in = unrolled(k, b, "part", 0, parts, 1);
+	expr part = var(k, "part", index_(k, parts));
+	if (k->store_columns)
+		in = unrolled(k, in, "across", 0, s->warp_columns, columns);
+	const char *put = plain ? text(k, "fma_put<%s>", contract_is_turned(k, 1)) : "sums_put";
+	struct ir_stmt *call = emit_invoke(p, in, put, k->header);
+	add_text(p, call, shared);
+	add_text(p, call, k->store_columns ? text(k, "sums_part<%d>(sum[part], across / 8)", columns / 8) : "sum[part]");
+	in = emit_for(p, in, "piece", lane, index_(k, all), index_(k, WARP));
+	struct sums_place at = {
+		.get = text(k, "%s_get<%d>", plain ? "fma" : "sums", columns), .shared = shared,
+		.row = ir_binary(IR_FLOORDIV, piece, across),
+		.column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width)),
+		.right = var(k, "warp_column", NULL)
+	};
+	at.down = plus(var(k, "warp_row", NULL), part_row(k, part, at.row));
+	if (k->store_columns)
+		at.right = plus(at.right, var(k, "across", index_(k, s->warp_columns)));
+	at.right = plus(at.right, at.column);
+	store_sums(k, in, &at, width);
+}
+
+/* The sums of a tile that several blocks make: each stores its part of the rows, of all blocks' sums in their order. */
+static void store_together(struct contract_kernel *k, struct ir_block *b, const char *shared)
+{
+	const struct contract_shape *s = &k->shape;
+	struct ir_program *p = k->p;
+	int width = k->c->width, threads = s->warps_down * WARP, pieces = s->columns / width;
+	int rows = s->rows / s->split, all = rows * pieces;
+	struct ir_block *in = unrolled(k, b, "part", 0, s->parts, 1);
+	struct ir_stmt *call = emit_invoke(p, in, "cluster_put", k->header);
+	add_text(p, call, shared);
+	add_text(p, call, text(k, "warp_row + %d * part", s->part_step));
+	add_text(p, call, "sum[part]");
+	emit_invoke(p, b, "cluster_sync", k->header);
+	in = emit_for(p, b, "piece", var(k, IR_THREAD, index_(k, threads)), index_(k, all), index_(k, threads));
+	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces);
+	expr own = ir_binary(IR_MOD, var(k, IR_BLOCK, contract_blocks(k)), index_(k, s->split));
+	struct sums_place at = {
+		.get = text(k, "cluster_get<%d, %d>", s->split, s->columns), .shared = shared,
+		.row = plus(ir_binary(IR_MUL, own, index_(k, rows)), ir_binary(IR_FLOORDIV, piece, across)),
+		.column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width))
+	};
+	at.down = at.row;
+	at.right = at.column;
+	store_sums(k, in, &at, width);
+	emit_comment(p, b, "the others may still be reading this block's");
+	emit_invoke(p, b, "cluster_sync", k->header);
+}
+
+void contract_store_results(struct contract_kernel *k, struct ir_block *b, const char *shared)
+{
+	struct ir_program *p = k->p;
+	if (contract_has_zeros(k))
+		take_zeros(k, b);
+	if (!k->store_columns) {
+		emit_comment(p, b, "all products are summed up: the tiles' memory is free");
+		emit_invoke(p, b, "copy_wait<0>", k->header);
+		emit(p, b, IR_SYNC);
+	}
+	if (k->shape.split > 1)
+		store_together(k, b, shared);
+	else
+		store_own(k, b, shared);
+}

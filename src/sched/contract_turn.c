@@ -33,7 +33,9 @@ bool contract_turns(const struct contract *c, int side)
 		return false;
 	for (int i = 0; i < n; i++)
 		count = ir_binary(IR_MUL, count, extent_of(c, axis[i]));
-	return count == ir_buffer_count(c->p, o->value->buf); /* each element once: no windows */
+	/* Each element once: no windows. Vectors of 16 bytes go along what is summed over. */
+	expr rest = ir_binary(IR_MOD, c->depth, ir_index(c->p->pool, 16));
+	return count == ir_buffer_count(c->p, o->value->buf) && !ir_is_int(ir_binary(IR_EQ, rest, ir_index(c->p->pool, 0)), 0);
 }
 
 struct moved {

@@ -6,7 +6,8 @@ enum { GROUP_THREADS = 128, GROUP_ROWS = 64, TILES_BELOW = 8, WIDE_ARCH = 90 };
 
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice)
 {
-	struct contract_shape s = { .rows = choice->param[0], .columns = choice->param[1], .slots = choice->param[2] };
+	struct contract_shape s = { .rows = choice->param[0], .columns = choice->param[1], .slots = choice->param[2],
+		                   .split = choice->param[4] };
 	int groups = s.rows >= 2 * GROUP_ROWS ? 2 : 1;
 	s.depth = 128 / contract_element_bytes(c);
 	s.threads = groups * GROUP_THREADS;
@@ -18,6 +19,13 @@ struct contract_shape contract_wide_shape(const struct contract *c, const struct
 	s.part_step = GROUP_ROWS;
 	s.group = TILES_BELOW;
 	return s;
+}
+
+/* Tiles; after them, where several blocks make one, their sums. */
+int contract_wide_bytes(const struct contract_shape *s)
+{
+	int tiles = s->slots * (s->rows + s->columns) * 128, sums = s->split > 1 ? s->rows * s->columns * 4 : 0;
+	return sums > tiles ? sums : tiles;
 }
 
 void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
@@ -46,7 +54,7 @@ void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b)
 	add_text(p, call, "right_tile[slot]");
 	add_text(p, call, "0");
 	add_text(p, call, "depth");
-	add_text(p, call, "depth > 0 || from > 0");
+	add_text(p, call, text(k, "depth > 0 || from > %s", s->split > 1 ? "begin" : "0"));
 	emit_invoke(p, b, "wgmma_commit", k->header);
 }
 
@@ -66,19 +74,22 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	int before = s->slots - 2;
+	struct contract_range range = contract_declare_range(k, b);
 	contract_declare_wide_tiles(k, b);
 	contract_begin_loads(k, b);
 	emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)), text(k, "sum[%d][%d]", s->parts, s->warp_columns / 8));
 
 	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, before), index_(k, 1));
-	expr begin = ir_binary(IR_MUL, var(k, "slot", index_(k, before)), index_(k, s->depth));
-	struct ir_block *more = emit_if(p, in, ir_binary(IR_LT, begin, k->c->depth));
+	expr begin = plus(range.from, ir_binary(IR_MUL, var(k, "slot", index_(k, before)), index_(k, s->depth)));
+	struct ir_block *more = emit_if(p, in, ir_binary(IR_LT, begin, range.to));
 	for (int side = 0; side < 2; side++)
 		contract_emit_fetch(k, more, side, "slot", begin);
 	emit_invoke(p, in, "copy_commit", k->header);
 
-	in = emit_for(p, b, "from", index_(k, 0), k->c->depth, index_(k, s->depth));
+	in = emit_for(p, b, "from", range.from, range.to, index_(k, s->depth));
 	expr from = var(k, "from", k->c->depth), number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
+	if (s->split > 1)
+		number = emit_declare(p, in, "number", ir_binary(IR_SUB, number, range.first), number);
 	emit_constant(p, in, "slot", ir_binary(IR_MOD, number, index_(k, s->slots)), NULL);
 	emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, index_(k, before)), index_(k, s->slots)), NULL);
 	emit_invoke(p, in, text(k, "copy_wait<%d>", before - 1), k->header);
@@ -86,7 +97,7 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	emit(p, in, IR_SYNC);
 	contract_multiply_wide(k, in);
 	expr later = plus(from, index_(k, (int64_t)s->depth * before));
-	more = emit_if(p, in, ir_binary(IR_LT, later, k->c->depth));
+	more = emit_if(p, in, ir_binary(IR_LT, later, range.to));
 	for (int side = 0; side < 2; side++)
 		contract_emit_fetch(k, more, side, "ahead", later);
 	emit_invoke(p, in, "copy_commit", k->header);
@@ -104,11 +115,10 @@ void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		.fast = true, .wide = true
 	};
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
-	/* Sums begin with the first products. */
-	fits = ir_binary(IR_AND, fits, ir_binary(IR_LT, index_(&k, 0), c->depth));
+	fits = ir_binary(IR_AND, fits, contract_range_fits(&k));
 	kernel->arch = WIDE_ARCH;
-	kernel->shared_bytes = k.shape.slots * (k.shape.rows + k.shape.columns) * 128;
-	contract_declare_place(&k, &kernel->body, var(&k, IR_BLOCK, contract_tiles(&k)), false);
+	kernel->shared_bytes = contract_wide_bytes(&k.shape);
+	contract_each_tile(&k, &kernel->body, contract_blocks(&k));
 	contract_declare_group_rows(&k, &kernel->body);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, "shared_memory");

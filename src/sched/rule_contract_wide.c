@@ -1,10 +1,12 @@
 /* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
  * each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a warp of theirs has copied;
- * 0: one a tile, and all of its threads copy; -1: likewise, of operands that are laid out anew before. Other GPUs that the code
- * is compiled for run what rule contract would make. See contract.h. */
+ * 0: one a tile, and all of its threads copy. Below 0: of operands that are laid out anew before, -1: one a tile. `split`: so many blocks, a
+ * cluster, make a tile together, each a part of what is summed over. Other GPUs that the code is compiled for run what rule
+ * contract would make. See contract.h. */
 #include "sched/contract.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { ARCH = 90, SHARED_BYTES = 227 << 10 };
 
@@ -73,31 +75,47 @@ static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const st
 /* Whether tiles of both operands have tensor maps. */
 static bool has_maps(const struct contract *c)
 {
-	struct ir_tensor_map m;
-	int at[IR_MAP_RANK];
-	return contract_map(&m, at, c, 0) && contract_map(&m, at, c, 1);
+	struct contract_map m;
+	return contract_map(&m, c, 0) && contract_map(&m, c, 1);
+}
+
+/* Blocks of clusters that run at the same time: groups of the GPU's processors, 16 or 18 of them, hold whole clusters. */
+static int64_t clusters_fit(const struct sched_target *t, int split)
+{
+	return split <= 2 ? t->processors : t->processors * 10 / 11;
 }
 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 128, 6 }, { 128, 64, 8 }, { 128, 64, 4 },
-		                       { 64, 256, 4 },  { 64, 128, 8 },  { 64, 128, 4 },  { 64, 64, 8 } };
-	enum { TILES = sizeof tile / sizeof *tile };
+	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 }, { 128, 64, 8 },
+		                       { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },  { 64, 128, 4 },  { 64, 64, 8 } };
+	enum { TILES = sizeof tile / sizeof *tile, MOST_SPLIT = 8, STEPS_OF_EACH = 4 };
 	struct contract c;
 	int n = 0;
 	if (t->arch != ARCH || !matches(&c, p, s))
 		return 0;
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
-	int blocks = contract_element_bytes(&c) == 1 || has_maps(&c) ? t->processors : 0;
-	if (c.side[0].pack || c.side[1].pack)
-		blocks = -1;
+	int64_t batch = about(c.extent[CONTRACT_BATCH], t), steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
+	bool packed = c.side[0].pack || c.side[1].pack, ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
+	int blocks = packed ? (ring ? -t->processors : -1) : ring ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
-		if (!wasteful || (smallest && n == 0))
-			out[n++] = (struct sched_choice){ &sched_contract_wide, { tile[i][0], tile[i][1], tile[i][2], blocks } };
+		if (wasteful && (!smallest || n > 0))
+			continue;
+		int64_t tiles = batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
+		for (int split = 1; split <= MOST_SPLIT; split *= 2) /* by which more processors work */
+			if (split == 1 || (tiles * split <= clusters_fit(t, split) && steps >= STEPS_OF_EACH * split))
+				out[n++] = (struct sched_choice){ &sched_contract_wide,
+					                          { tile[i][0], tile[i][1], tile[i][2], blocks, split } };
 	}
 	return n;
+}
+
+/* A warp of a block's copies tiles. */
+static bool is_ring(const struct sched_choice *choice)
+{
+	return choice->param[3] > 0 || choice->param[3] < -1;
 }
 
 /* What other GPUs run: the best for an A100. */
@@ -128,7 +146,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		apply_along(plan, &before[i], choice);
 	struct ir_step *step = step_new(plan);
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
-	if (choice->param[3] > 0 && has_maps(&c))
+	if (is_ring(choice) && has_maps(&c))
 		contract_ring_kernel(plan, step, &c, choice, fits);
 	else
 		contract_wide_kernel(plan, step, &c, choice, fits);
@@ -143,15 +161,16 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
                        const struct sched_target *t)
 {
 	enum { PRODUCTS_A_CLOCK = 2048, BYTES_A_CLOCK = 128, REGISTERS = 65536, START = 2500 };
+	enum { TOGETHER_MORE = 2000 }; /* ns: clusters start later; and they read each other's sums */
 	const double clock = 1.55; /* cycles a ns */
 	struct contract c;
 	ck(matches_as(&c, p, s, choice->param[3] < 0));
 	struct contract_shape k = contract_wide_shape(&c, choice);
-	bool ring = choice->param[3] > 0;
+	bool ring = is_ring(choice);
 	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);
 	double rows = (double)about(c.extent[CONTRACT_ROW], t), columns = (double)about(c.extent[CONTRACT_COLUMN], t);
-	double depth = (double)about(c.depth, t), steps = ceil(depth / k.depth);
-	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns);
+	double split = k.split > 1 ? k.split : 1, depth = (double)about(c.depth, t), steps = ceil(depth / k.depth / split);
+	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns) * split;
 
 	double multiply = (double)k.rows * k.columns * k.depth * size / 2 / PRODUCTS_A_CLOCK;
 	double feed = 128.0 * (2 * k.rows + (k.rows / 64 + 1) * k.columns) / BYTES_A_CLOCK;
@@ -161,13 +180,17 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double registers = 60 + (double)k.parts * k.columns / 2, bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
 	double here = fmin(floor(SHARED_BYTES / bytes_here), floor(REGISTERS / (registers * k.threads)));
 	here = ring ? 1 : fmax(1, fmin(here, ceil(tiles / t->processors)));
-	double turns = ceil(tiles / ((ring ? choice->param[3] : t->processors) * here));
+	double turns = ceil(tiles / ((ring ? abs(choice->param[3]) : t->processors) * here));
 	double store = (double)k.rows * k.columns / 16, once = turns * START;
 	if (ring) /* the tiles of the next sums come meanwhile */
 		once = START + turns * 400;
 	double time = (turns * (steps * fmax(step * here, latency) + store) + once) / clock;
 
-	double bytes = batch * (rows + columns) * depth * size, read = tiles * (k.rows + k.columns) * depth * size, results = 0;
+	if (split > 1)
+		time += 0.25 * k.rows * k.columns + TOGETHER_MORE * (log2(split) - 1);
+
+	double bytes = batch * (rows + columns) * depth * size, results = 0;
+	double read = tiles / split * (k.rows + k.columns) * depth * size;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / (4 * t->bytes_per_ns);
@@ -180,9 +203,10 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 const struct sched_rule sched_contract_wide = {
 	.name = "contract_wide",
-	.version = 2,
-	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory",
-	.params = { "rows", "columns", "slots", "blocks" },
+	.version = 3,
+	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory; "
+	        "`split` blocks make them together",
+	.params = { "rows", "columns", "slots", "blocks", "split" },
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,

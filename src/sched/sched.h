@@ -8,7 +8,7 @@
 #include "ir/kernel.h"
 
 enum {
-	SCHED_MAX_PARAMS = 4,
+	SCHED_MAX_PARAMS = 5,
 	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
 	SCHED_MAX_RULES = 32,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */

@@ -183,12 +183,17 @@ static int launch(struct tune_runner *r, const struct runner_step *s, int copy, 
 	}
 	for (int i = 0; i < k->maps.n; i++) {
 		const struct ir_tensor_map *m = &k->maps.at[i];
-		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank };
+		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank,
+			                        .pixels = m->pixels };
 		v.from = runner_memory(r, copy, r->plan->program->buffers.at[m->buf->id]);
 		for (int d = 0; d < m->rank; d++) {
 			TRY(runner_evaluate(r, m->dim[d], &v.dim[d], e));
 			TRY(runner_evaluate(r, m->stride[d], &v.stride[d], e));
 			v.box[d] = m->box[d];
+			v.first[d] = m->first[d];
+			v.step[d] = m->step[d];
+			if (m->count[d])
+				TRY(runner_evaluate(r, m->count[d], &v.count[d], e));
 		}
 		if (r->dev->tensor_map)
 			TRY(r->dev->tensor_map(r->dev, map[i], &v, e));

@@ -74,10 +74,17 @@ static int launch(void *user, void *module, const struct tpat_rt_plugin *plugin,
 
 void emulator_tensor_map(void *out, const struct tpat_rt_map_values *values)
 {
-	struct emulator_map m = { .from = values->from, .element_bytes = values->element_bytes, .rank = values->rank };
-	memcpy(m.dim, values->dim, sizeof m.dim);
-	memcpy(m.stride, values->stride, sizeof m.stride);
-	memcpy(m.box, values->box, sizeof m.box);
+	struct emulator_map m = { .from = values->from, .element_bytes = (signed char)values->element_bytes,
+		                  .rank = (signed char)values->rank, .pixels = values->pixels };
+	_Static_assert(sizeof m <= TPAT_RT_MAP_BYTES, "it is passed as one of CUDA's");
+	for (int d = 0; d < values->rank; d++) {
+		m.dim[d] = (int)values->dim[d];
+		m.stride[d] = values->stride[d];
+		m.box[d] = (short)values->box[d];
+		m.first[d] = (short)values->first[d];
+		m.step[d] = (signed char)values->step[d];
+		m.count[d] = (int)values->count[d];
+	}
 	memset(out, 0, TPAT_RT_MAP_BYTES);
 	memcpy(out, &m, sizeof m);
 }

@@ -9,18 +9,20 @@ struct emulator_triple {
 	unsigned x, y, z;
 };
 
-/* threadIdx, blockIdx, blockDim, gridDim of the thread that runs; the number of its block in the process, from 1. */
+/* threadIdx, blockIdx, blockDim, gridDim of the thread that runs; the number of its block in the process, from 1; its own among
+ * all that run beside each other; its block's in the cluster. */
 struct emulator_index {
 	struct emulator_triple thread, block, block_dim, grid_dim;
-	unsigned block_id;
+	unsigned block_id, fibre, rank;
 };
 
 /* A tensor from which tiles are copied. */
 struct emulator_map {
 	const char *from;
-	int element_bytes, rank;
-	int64_t dim[5], stride[5];
-	int box[5];
+	int64_t stride[5];
+	int dim[5], count[5], pixels;
+	short box[5], first[5];
+	signed char step[5], element_bytes, rank;
 };
 
 enum emulator_exchange {
@@ -42,6 +44,9 @@ struct emulator_host {
 	void (*atomic_get)(void *to, const void *p, size_t bytes);
 	void (*atomic_put)(void *p, const void *from, size_t bytes);
 	int (*barrier)(int vote, int value, const char *file, int line);
+	/* All threads of a cluster wait for each other. What is at p in the shared memory of its block of that rank. */
+	void (*cluster_barrier)(const char *file, int line);
+	void (*cluster_read)(void *to, const void *p, size_t bytes, int rank);
 	uint64_t (*exchange)(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file, int line);
 	unsigned (*active_lanes)(void);
 	/* Waits until the word is something else; what any thread did before now comes before what any does from now on. */
@@ -57,6 +62,7 @@ struct emulator_kernel {
 	const char *text, *name;
 	void (*call)(void **args);
 	int most_threads; /* of __launch_bounds__; 0: none said */
+	int cluster;      /* blocks of a cluster; 0: there are none */
 	int fibres;       /* threads wait for each other */
 	int fences;       /* blocks may pass data to each other */
 	int may_race;

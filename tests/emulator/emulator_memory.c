@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 /* A slot is 4 GiB, the allocation in its middle: an index wrong by less than 2 GiB still names the right buffer. */
-enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, SHARED_BYTES = 227 << 10 };
+enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, SHARED_BYTES = 227 << 10, CLUSTER = 8 };
 static const uintptr_t SLOT = (uintptr_t)1 << 32;
 
 enum {
@@ -41,7 +41,8 @@ static uintptr_t base, span;
 static struct region region[SLOTS];
 static int slots; /* that were ever used */
 
-static struct {
+/* Of each block of a cluster. */
+static struct shared {
 	struct {
 		int id;
 		size_t bytes;
@@ -50,7 +51,7 @@ static struct {
 	int vars;
 	size_t static_bytes, dynamic_bytes;
 	void *dynamic;
-} shared;
+} shared_of[CLUSTER];
 
 /* A store of a value to where another thread stored in this launch: wrong if it turns out to change the value. */
 static struct {
@@ -330,6 +331,36 @@ ON_FIBRE void emulator_check_read(const void *p, size_t bytes, int aligned)
 		read_byte(r, &r->shadow[offset + i], offset, bytes, false);
 }
 
+/* Shared memory of another block of the cluster: written before the cluster's last barrier, and not again before the next. */
+ON_FIBRE void emulator_check_cluster_read(void *to, const void *p, size_t bytes, int rank)
+{
+	const struct shared *own = &shared_of[emulator_now.rank], *other = &shared_of[rank];
+	const void *from = NULL;
+	uint32_t id = emulator_now.block_id - (uint32_t)emulator_now.rank + (uint32_t)rank;
+	size_t offset;
+	emulator_settle();
+	for (int i = 0; i < own->vars && i < other->vars; i++) {
+		size_t at = (size_t)((const char *)p - (const char *)own->var[i].at);
+		if (at < own->var[i].bytes)
+			from = (const char *)other->var[i].at + at;
+	}
+	if (own->dynamic && (size_t)((const char *)p - (const char *)own->dynamic) < own->dynamic_bytes)
+		from = (const char *)other->dynamic + ((const char *)p - (const char *)own->dynamic);
+	if (!from)
+		emulator_fail("reads of block %d of its cluster what is no shared memory", rank);
+	struct region *r = find(from, bytes, 1, "reads", &offset);
+	for (size_t i = 0; i < bytes; i++) {
+		struct shadow *s = &r->shadow[offset + i];
+		if (!(s->flags & BYTE_WRITTEN) || s->block != id || s->epoch >= emulator_now.cluster_epoch)
+			emulator_fail("reads %s[%zu] (%zu bytes) of block %d of its cluster, which that has not written before "
+			              "a barrier of the cluster", r->name, offset / bytes, bytes, rank);
+		s->read_block = id;
+		s->read_epoch = emulator_now.cluster_epoch + 1 + (uint32_t)rank; /* the owner's since then */
+		s->read_thread = UINT16_MAX;
+	}
+	memcpy(to, from, bytes);
+}
+
 ON_FIBRE void emulator_check_write(void *p, size_t bytes, int aligned)
 {
 	size_t offset;
@@ -372,16 +403,19 @@ ON_FIBRE void emulator_check_argument(const void *p, int number)
 
 void emulator_shared_begin(size_t dynamic_bytes)
 {
-	memset(&shared, 0, sizeof shared);
-	shared.dynamic_bytes = dynamic_bytes;
+	memset(shared_of, 0, sizeof shared_of);
+	for (int rank = 0; rank < CLUSTER; rank++)
+		shared_of[rank].dynamic_bytes = dynamic_bytes;
 }
 
 void emulator_shared_end(void)
 {
-	for (int i = 0; i < shared.vars; i++)
-		emulator_free(shared.var[i].at);
-	emulator_free(shared.dynamic);
-	memset(&shared, 0, sizeof shared);
+	for (int rank = 0; rank < CLUSTER; rank++) {
+		for (int i = 0; i < shared_of[rank].vars; i++)
+			emulator_free(shared_of[rank].var[i].at);
+		emulator_free(shared_of[rank].dynamic);
+	}
+	memset(shared_of, 0, sizeof shared_of);
 }
 
 ON_FIBRE static void *shared_new(const char *name, size_t bytes)
@@ -394,28 +428,30 @@ ON_FIBRE static void *shared_new(const char *name, size_t bytes)
 
 ON_FIBRE void *emulator_shared_memory(int id, size_t bytes, const char *name)
 {
-	for (int i = 0; i < shared.vars; i++)
-		if (shared.var[i].id == id && shared.var[i].bytes == bytes)
-			return shared.var[i].at;
-	shared.static_bytes += bytes;
-	if (shared.static_bytes > STATIC_SHARED_BYTES)
-		emulator_fail("has %zu bytes of static shared memory; %d are allowed", shared.static_bytes,
+	struct shared *shared = &shared_of[emulator_now.rank];
+	for (int i = 0; i < shared->vars; i++)
+		if (shared->var[i].id == id && shared->var[i].bytes == bytes)
+			return shared->var[i].at;
+	shared->static_bytes += bytes;
+	if (shared->static_bytes > STATIC_SHARED_BYTES)
+		emulator_fail("has %zu bytes of static shared memory; %d are allowed", shared->static_bytes,
 		              STATIC_SHARED_BYTES);
-	if (shared.static_bytes + shared.dynamic_bytes > SHARED_BYTES)
+	if (shared->static_bytes + shared->dynamic_bytes > SHARED_BYTES)
 		emulator_fail("has %zu bytes of shared memory; %d are allowed",
-		              shared.static_bytes + shared.dynamic_bytes, SHARED_BYTES);
-	if (shared.vars == SHARED_MAX)
+		              shared->static_bytes + shared->dynamic_bytes, SHARED_BYTES);
+	if (shared->vars == SHARED_MAX)
 		emulator_fail("has more than %d shared variables", SHARED_MAX);
 	void *at = shared_new(name, bytes);
-	shared.var[shared.vars].id = id;
-	shared.var[shared.vars].bytes = bytes;
-	shared.var[shared.vars++].at = at;
+	shared->var[shared->vars].id = id;
+	shared->var[shared->vars].bytes = bytes;
+	shared->var[shared->vars++].at = at;
 	return at;
 }
 
 ON_FIBRE void *emulator_shared_dynamic(const char *name)
 {
-	if (!shared.dynamic)
-		shared.dynamic = shared_new(name, shared.dynamic_bytes);
-	return shared.dynamic;
+	struct shared *shared = &shared_of[emulator_now.rank];
+	if (!shared->dynamic)
+		shared->dynamic = shared_new(name, shared->dynamic_bytes);
+	return shared->dynamic;
 }

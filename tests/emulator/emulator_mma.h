@@ -3,12 +3,10 @@
 #ifndef TPAT_TESTS_EMULATOR_MMA_H
 #define TPAT_TESTS_EMULATOR_MMA_H
 
-enum { EMULATOR_SHOWN = 16, EMULATOR_SHOWS = 4, EMULATOR_COPIES = 128, EMULATOR_THREADS = 1024 };
+enum { EMULATOR_SHOWN = 16, EMULATOR_SHOWS = 4, EMULATOR_COPIES = 128, EMULATOR_THREADS = 8192 };
 
-static inline EMULATOR_RAW int emulator_thread()
-{
-	return (int)(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z));
-}
+/* Of all that run beside each other. */
+static inline EMULATOR_RAW int emulator_thread() { return (int)emulator_here.fibre; }
 
 /* ---- Values of a warp: each lane's n bytes, EMULATOR_SHOWN apart. They stand until the warp has shown two more times. Lanes
  * wait for each other as in a vote, which orders no accesses to memory. ---- */
@@ -113,6 +111,8 @@ static inline EMULATOR_RAW void emulator_tile_load(char *to, const void *map, ui
 {
 	const struct emulator_map *m = (const struct emulator_map *)map;
 	const int n = m->element_bytes, rows = m->rank > 1 ? m->box[1] : 1;
+	if (m->pixels)
+		emulator_host.fail("copies a box from a tensor map of a walk");
 	for (int r = 0; r < rows; r++)
 		for (int c = 0; c < m->box[0]; c++) {
 			char element[8] = { 0 };
@@ -128,6 +128,39 @@ static inline EMULATOR_RAW void emulator_tile_load(char *to, const void *map, ui
 			emulator_store(to + r * 128 + (c * n / 16 ^ r % 8) * 16 + c * n % 16, element, n);
 		}
 	emulator_barrier_change(barrier, 0, -(int64_t)rows * m->box[0] * n);
+}
+
+/* The same of a walk: from the position `at` on, each moved by `by`. */
+static inline EMULATOR_RAW void emulator_walk_load(char *to, const void *map, uint64_t *barrier, const int *at, const int *by)
+{
+	const struct emulator_map *m = (const struct emulator_map *)map;
+	const int n = m->element_bytes, last = m->rank - 1;
+	int here[5];
+	if (!m->pixels)
+		emulator_host.fail("walks over a tensor by a map of boxes");
+	for (int d = 1; d <= last; d++)
+		here[d] = d < last ? (at[d] - m->first[d]) / m->step[d] : at[d];
+	for (int r = 0; r < m->pixels; r++) {
+		bool inside = here[last] < m->dim[last];
+		int64_t place = here[last] * m->stride[last];
+		for (int d = 1; d < last; d++) {
+			const int x = m->first[d] + here[d] * m->step[d] + by[d - 1];
+			inside = inside && x >= 0 && x < m->dim[d];
+			place += x * m->stride[d];
+		}
+		for (int c = 0; c < m->box[0]; c++) {
+			char element[8] = { 0 };
+			if (inside && at[0] + c < m->dim[0])
+				emulator_load(element, m->from + (place + at[0] + c) * n, n);
+			emulator_store(to + r * 128 + (c * n / 16 ^ r % 8) * 16 + c * n % 16, element, n);
+		}
+		here[1]++;
+		for (int d = 1; d < last && here[d] == m->count[d]; d++) {
+			here[d] = 0;
+			here[d + 1]++;
+		}
+	}
+	emulator_barrier_change(barrier, 0, -(int64_t)m->pixels * m->box[0] * n);
 }
 
 #endif

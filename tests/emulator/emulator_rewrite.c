@@ -109,7 +109,7 @@ static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fenc
 /* The name behind `__global__`, and what __launch_bounds__ says. */
 static int note_kernel(struct rewriter *r, const char *p)
 {
-	const char *bounds = "0";
+	const char *bounds = "0", *cluster = "0";
 	for (p += strlen("__global__"); *p;) {
 		const char *next = skip_opaque(p);
 		if (next != p || !is_word(*p)) {
@@ -130,11 +130,16 @@ static int note_kernel(struct rewriter *r, const char *p)
 			p = close;
 			continue;
 		}
+		if (starts_word(word, "block_cluster")) {
+			cluster = arena_strndup(r->arena, open, (size_t)(close - open));
+			p = close;
+			continue;
+		}
 		char *name = arena_strndup(r->arena, word, (size_t)(p - word));
 		int waits, fences;
 		scan_kernel(r, close, &waits, &fences);
-		str_printf(&r->kernels, "\t{ \"%s\", \"%s\", emulator_caller<&%s>::call, %s, %d, %d, %d },\n", r->name,
-		           name, name, bounds, waits, fences, r->may_race);
+		str_printf(&r->kernels, "\t{ \"%s\", \"%s\", emulator_caller<&%s>::call, %s, %s, %d, %d, %d },\n",
+		           r->name, name, name, bounds, cluster, waits, fences, r->may_race);
 		return 0;
 	}
 	return err_set(r->err, ERR_USAGE, "%s:%d: __global__ without a function behind it.", r->name, line_of(r, p));

@@ -10,8 +10,8 @@
 #include "emulator_state.h"
 #include "emulator_switch.h"
 
-enum { THREADS = 1024, STACK = 128 << 10, GUARD = 4096 };
-enum state { READY, AT_BARRIER, AT_WARP, AT_WORD, GONE };
+enum { THREADS = 1024, CLUSTER = 8, FIBRES = THREADS * CLUSTER, STACK = 128 << 10, GUARD = 4096 };
+enum state { READY, AT_BARRIER, AT_CLUSTER, AT_WARP, AT_WORD, GONE };
 
 struct fibre {
 	void *sp;
@@ -28,12 +28,22 @@ struct fibre {
 
 struct emulator_now emulator_now;
 
+/* A block that runs: alone, or beside the others of its cluster. */
+struct block {
+	uint32_t id, epoch;            /* see emulator_now */
+	unsigned x;                    /* of its place in the grid */
+	int alive, waiting;
+	int votes, voters, vote_count; /* of the last barrier; of the one being reached */
+	uint16_t warp_epoch[THREADS / 32];
+};
+
 static struct {
-	struct fibre fibre[THREADS];
+	struct fibre fibre[FIBRES];
+	struct block block[CLUSTER];
 	char *stacks;
 	void *scheduler; /* its stack pointer while a fibre runs */
-	int threads, alive, waiting;
-	int votes, voters, vote_count; /* of the last barrier; of the one being reached */
+	int threads, blocks; /* of a block; of a cluster */
+	uint32_t epochs, block_ids; /* until now */
 	void **args;
 	struct emulator_index *here;
 	bool failed;
@@ -80,11 +90,26 @@ static void on_signal(int sig)
 
 /* ---- Fibres ---- */
 
-static void set_thread(int t)
+static struct block *block_of(int fibre)
+{
+	return &run.block[fibre / run.threads];
+}
+
+static void set_thread(int fibre)
 {
 	struct emulator_index *h = run.here;
-	unsigned u = (unsigned)t;
-	emulator_now.thread = (uint16_t)t;
+	struct block *b = block_of(fibre);
+	unsigned u = (unsigned)(fibre % run.threads);
+	emulator_now.fibre = fibre;
+	emulator_now.thread = (uint16_t)u;
+	emulator_now.rank = fibre / run.threads;
+	emulator_now.block_id = b->id;
+	emulator_now.epoch = b->epoch;
+	emulator_now.warp_epoch = b->warp_epoch;
+	h->fibre = (unsigned)fibre;
+	h->rank = (unsigned)emulator_now.rank;
+	h->block_id = b->id;
+	h->block.x = b->x;
 	h->thread.x = u % h->block_dim.x;
 	h->thread.y = u / h->block_dim.x % h->block_dim.y;
 	h->thread.z = u / h->block_dim.x / h->block_dim.y;
@@ -92,7 +117,7 @@ static void set_thread(int t)
 
 ON_FIBRE static void suspend(void)
 {
-	emulator_switch(&run.fibre[emulator_now.thread].sp, run.scheduler);
+	emulator_switch(&run.fibre[emulator_now.fibre].sp, run.scheduler);
 }
 
 static void complete_warp(int warp);
@@ -103,9 +128,9 @@ ON_FIBRE static void fibre_main(void)
 	for (;;) {
 		emulator_now.kernel->call(run.args);
 		emulator_settle();
-		int t = emulator_now.thread;
+		int t = emulator_now.fibre;
 		run.fibre[t].state = GONE;
-		run.alive--;
+		block_of(t)->alive--;
 		complete_warp(t / 32);
 		suspend();
 	}
@@ -121,7 +146,7 @@ ON_FIBRE static void plain_main(void)
 		}
 		emulator_settle();
 		set_thread(0);
-		run.alive = 0;
+		run.block[0].alive = 0;
 		suspend();
 	}
 }
@@ -132,10 +157,10 @@ static int make_stacks(struct err *e)
 		return 0;
 	size_t each = STACK + GUARD;
 	char *p =
-	        mmap(NULL, THREADS * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	        mmap(NULL, FIBRES * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
-		return err_set(e, ERR_DEVICE, "The emulator has no memory for %d stacks.", THREADS);
-	for (int t = 0; t < THREADS; t++)
+		return err_set(e, ERR_DEVICE, "The emulator has no memory for %d stacks.", FIBRES);
+	for (int t = 0; t < FIBRES; t++)
 		mprotect(p + (size_t)t * each, GUARD, PROT_NONE);
 	run.stacks = p;
 	return 0;
@@ -143,33 +168,69 @@ static int make_stacks(struct err *e)
 
 static void reset_stacks(bool fibres)
 {
-	for (int t = 0; t < (fibres ? THREADS : 1); t++)
+	for (int t = 0; t < (fibres ? THREADS * run.blocks : 1); t++)
 		run.fibre[t].sp = emulator_stack_new(run.stacks + (size_t)(t + 1) * (STACK + GUARD),
 		                                     fibres ? fibre_main : plain_main);
 }
 
 /* ---- Barriers ---- */
 
-static void release_barrier(void)
+static void release(struct block *b, enum state state)
 {
-	emulator_now.epoch++;
-	run.votes = run.vote_count;
-	run.voters = run.waiting;
-	run.vote_count = 0;
-	run.waiting = 0;
-	for (int t = 0; t < run.threads; t++)
-		if (run.fibre[t].state == AT_BARRIER)
+	int first = (int)(b - run.block) * run.threads;
+	b->epoch = ++run.epochs;
+	for (int t = first; t < first + run.threads; t++)
+		if (run.fibre[t].state == state)
 			run.fibre[t].state = READY;
+}
+
+static void release_barrier(struct block *b)
+{
+	b->votes = b->vote_count;
+	b->voters = b->waiting;
+	b->vote_count = 0;
+	b->waiting = 0;
+	release(b, AT_BARRIER);
+}
+
+/* When all threads of the cluster that are left are at its barrier. */
+static bool release_cluster(void)
+{
+	int there = 0, alive = 0;
+	for (int t = 0; t < run.threads * run.blocks; t++)
+		there += run.fibre[t].state == AT_CLUSTER;
+	for (int i = 0; i < run.blocks; i++)
+		alive += run.block[i].alive;
+	if (!there || there != alive)
+		return false;
+	emulator_now.cluster_epoch = ++run.epochs;
+	for (int i = 0; i < run.blocks; i++)
+		release(&run.block[i], AT_CLUSTER);
+	return true;
+}
+
+ON_FIBRE static void cluster_barrier(const char *file, int line)
+{
+	struct fibre *f = &run.fibre[emulator_now.fibre];
+	emulator_settle();
+	if (!emulator_now.kernel->fibres)
+		emulator_fail("waits for its cluster, which the emulator did not find in its text (%s:%d)", file, line);
+	f->file = file;
+	f->line = line;
+	f->state = AT_CLUSTER;
+	suspend();
 }
 
 ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
 {
-	struct fibre *f = &run.fibre[emulator_now.thread];
+	struct fibre *f = &run.fibre[emulator_now.fibre];
+	struct block *b = block_of(emulator_now.fibre);
+	int first = emulator_now.rank * run.threads;
 	emulator_settle();
 	if (!emulator_now.kernel->fibres)
 		emulator_fail("waits at a barrier that the emulator did not find in its text (%s:%d)", file, line);
-	for (int t = 0; t < run.threads && run.waiting; t++) {
-		const struct fibre *other = &run.fibre[t];
+	for (int t = 0; t < run.threads && b->waiting; t++) {
+		const struct fibre *other = &run.fibre[first + t];
 		if (other->state == AT_BARRIER && (other->line != line || strcmp(other->file, file) != 0))
 			emulator_fail("is at the barrier in %s:%d while thread number %d is at that in %s:%d", file,
 			              line, t, other->file, other->line);
@@ -179,12 +240,12 @@ ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
 	f->state = AT_BARRIER;
 	f->file = file;
 	f->line = line;
-	run.waiting++;
-	run.vote_count += value;
+	b->waiting++;
+	b->vote_count += value;
 	suspend();
-	return vote == EMULATOR_VOTE_COUNT ? run.votes
-	       : vote == EMULATOR_VOTE_AND ? run.votes == run.voters
-	                                   : run.votes != 0;
+	return vote == EMULATOR_VOTE_COUNT ? b->votes
+	       : vote == EMULATOR_VOTE_AND ? b->votes == b->voters
+	                                   : b->votes != 0;
 }
 
 /* ---- Warps ---- */
@@ -192,7 +253,7 @@ ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
 ON_FIBRE static unsigned live_lanes(int warp)
 {
 	unsigned live = 0;
-	for (int lane = 0; lane < 32 && warp * 32 + lane < run.threads; lane++)
+	for (int lane = 0; lane < 32 && warp * 32 + lane < run.threads * run.blocks; lane++)
 		if (run.fibre[warp * 32 + lane].state != GONE)
 			live |= 1u << lane;
 	return live;
@@ -235,7 +296,7 @@ ON_FIBRE static void complete_group(int warp, int lane, unsigned live)
 		if (group >> i & 1)
 			w[i].result = exchange_result(warp, i, group);
 	if (w[lane].kind == EMULATOR_SYNC_WARP)
-		emulator_now.warp_epoch[warp]++;
+		block_of(warp * 32)->warp_epoch[warp * 32 % run.threads / 32]++;
 	for (int i = 0; i < 32; i++)
 		if (group >> i & 1)
 			w[i].state = READY;
@@ -253,7 +314,7 @@ ON_FIBRE static void complete_warp(int warp)
 ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file,
                                   int line)
 {
-	int t = emulator_now.thread;
+	int t = emulator_now.fibre;
 	struct fibre *f = &run.fibre[t];
 	emulator_settle();
 	if (!emulator_now.kernel->fibres)
@@ -276,14 +337,14 @@ ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int l
 
 ON_FIBRE static unsigned active_lanes(void)
 {
-	return live_lanes(emulator_now.thread / 32);
+	return live_lanes(emulator_now.fibre / 32);
 }
 
 /* ---- Words that another thread changes ---- */
 
 ON_FIBRE static void until_not(const uint64_t *word, uint64_t value, const char *file, int line)
 {
-	struct fibre *f = &run.fibre[emulator_now.thread];
+	struct fibre *f = &run.fibre[emulator_now.fibre];
 	emulator_settle();
 	if (!emulator_now.kernel->fibres)
 		emulator_fail("waits for a word, which the emulator did not find in its text (%s:%d)", file, line);
@@ -298,21 +359,24 @@ ON_FIBRE static void until_not(const uint64_t *word, uint64_t value, const char 
 ON_FIBRE static void order(void)
 {
 	emulator_settle();
-	emulator_now.epoch++;
+	emulator_now.epoch = block_of(emulator_now.fibre)->epoch = ++run.epochs;
 }
 
 /* ---- Blocks ---- */
 
 static const char *what_state(enum state s)
 {
-	return s == AT_BARRIER ? "barrier" : s == AT_WORD ? "word" : "warp exchange";
+	return s == AT_BARRIER   ? "barrier"
+	       : s == AT_CLUSTER ? "cluster's barrier"
+	       : s == AT_WORD    ? "word"
+	                         : "warp exchange";
 }
 
 /* All wait, but not for the same. */
 static void report_divergence(void)
 {
 	int first = -1;
-	for (int t = 0; t < run.threads; t++) {
+	for (int t = 0; t < run.threads * run.blocks; t++) {
 		const struct fibre *f = &run.fibre[t], *g = &run.fibre[first < 0 ? t : first];
 		if (f->state == GONE)
 			continue;
@@ -339,37 +403,54 @@ static void resume(int t)
 	emulator_switch(&run.scheduler, run.fibre[t].sp);
 }
 
-static void run_block(void)
+static void begin_block(int rank, unsigned x)
 {
-	run.alive = run.threads;
-	run.waiting = 0;
-	run.vote_count = 0;
-	run.here->block_id = ++emulator_now.block_id;
-	emulator_now.epoch++;
-	memset(emulator_now.warp_epoch, 0, sizeof emulator_now.warp_epoch);
+	struct block *b = &run.block[rank];
+	*b = (struct block){ .id = ++run.block_ids, .epoch = ++run.epochs, .x = x, .alive = run.threads };
+	for (int t = 0; t < run.threads; t++)
+		run.fibre[rank * run.threads + t].state = READY;
+}
+
+/* Lets every fibre that can go on do so, and says whether any could. */
+static bool run_fibres(void)
+{
+	bool ran = false;
+	for (int t = 0; t < run.threads * run.blocks && !run.failed; t++) {
+		struct fibre *f = &run.fibre[t];
+		if (f->state == AT_WORD && *f->word != f->value)
+			f->state = READY;
+		if (f->state == READY) {
+			ran = true;
+			resume(t);
+		}
+	}
+	return ran;
+}
+
+/* The blocks of a cluster, beside each other: mostly one. */
+static void run_blocks(void)
+{
+	int alive = run.threads * run.blocks;
 	if (!emulator_now.kernel->fibres) {
 		set_thread(0);
 		resume(0);
 		return;
 	}
-	for (int t = 0; t < run.threads; t++)
-		run.fibre[t].state = READY;
-	while (run.alive && !run.failed) {
-		bool ran = false;
-		for (int t = 0; t < run.threads && !run.failed; t++) {
-			struct fibre *f = &run.fibre[t];
-			if (f->state == AT_WORD && *f->word != f->value)
-				f->state = READY;
-			if (f->state == READY) {
-				ran = true;
-				resume(t);
-			}
-		}
+	while (alive && !run.failed) {
+		bool went = run_fibres();
 		if (run.failed)
 			return;
-		if (run.waiting && run.waiting == run.alive)
-			release_barrier();
-		else if (!ran && run.alive)
+		alive = 0;
+		for (int i = 0; i < run.blocks; i++) {
+			struct block *b = &run.block[i];
+			alive += b->alive;
+			if (b->waiting && b->waiting == b->alive) {
+				release_barrier(b);
+				went = true;
+			}
+		}
+		went |= release_cluster();
+		if (!went && alive)
 			report_divergence();
 	}
 }
@@ -377,11 +458,14 @@ static void run_block(void)
 static void run_grid(const uint32_t grid[3])
 {
 	struct emulator_index *h = run.here;
+	unsigned blocks = (unsigned)run.blocks;
 	reset_stacks(emulator_now.kernel->fibres);
 	for (h->block.z = 0; h->block.z < grid[2]; h->block.z++)
 		for (h->block.y = 0; h->block.y < grid[1]; h->block.y++)
-			for (h->block.x = 0; h->block.x < grid[0]; h->block.x++) {
-				run_block();
+			for (unsigned x = 0; x < grid[0]; x += blocks) {
+				for (unsigned rank = 0; rank < blocks; rank++)
+					begin_block((int)rank, x + rank);
+				run_blocks();
 				if (run.failed)
 					return;
 			}
@@ -397,6 +481,8 @@ const struct emulator_host *emulator_host_table(struct err *e)
 		.atomic_get = emulator_check_atomic_get,
 		.atomic_put = emulator_check_atomic_put,
 		.barrier = barrier,
+		.cluster_barrier = cluster_barrier,
+		.cluster_read = emulator_check_cluster_read,
 		.exchange = exchange,
 		.active_lanes = active_lanes,
 		.until_not = until_not,
@@ -432,6 +518,9 @@ static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], 
 	if (k->most_threads && threads > (uint64_t)k->most_threads)
 		return err_set(e, ERR_USAGE, "%s: is launched with %d threads a block; its __launch_bounds__ allow %d.",
 		               k->name, (int)threads, k->most_threads);
+	if (k->cluster > CLUSTER || (k->cluster && (grid[0] % (uint32_t)k->cluster != 0 || threads % 32 != 0)))
+		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads are no clusters of %d.", k->name, grid[0],
+		               (int)threads, k->cluster);
 	if (shared_bytes > 227 << 10)
 		return err_set(e, ERR_USAGE, "%s: asks for %u bytes of dynamic shared memory.", k->name, shared_bytes);
 	return 0;
@@ -472,6 +561,7 @@ int emulator_launch(struct emulator_module *m, const char *text, const char *ker
 		run.here->block_dim = (struct emulator_triple){ block[0], block[1], block[2] };
 		run.here->grid_dim = (struct emulator_triple){ grid[0], grid[1], grid[2] };
 		run.threads = (int)(block[0] * block[1] * block[2]);
+		run.blocks = k->cluster ? k->cluster : 1;
 		run.args = args;
 		run.err = e;
 		run.failed = false;

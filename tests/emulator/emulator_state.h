@@ -16,11 +16,13 @@
 extern struct emulator_now {
 	const struct emulator_kernel *kernel; /* null: none */
 	uint32_t launch;                      /* number of the launch, from 1 */
-	uint32_t block;                       /* its number in the grid */
 	uint32_t block_id;                    /* its number in the process, from 1 */
-	uint32_t epoch;                       /* barriers until now */
+	uint32_t epoch;                       /* of the block: grows with every barrier */
+	uint32_t cluster_epoch;               /* that of the last cluster's barrier */
+	int fibre;                            /* of all that run beside each other */
+	int rank;                             /* of the block in its cluster */
 	uint16_t thread;                      /* its number in the block */
-	uint16_t warp_epoch[32];              /* __syncwarp()s of each warp */
+	const uint16_t *warp_epoch;           /* __syncwarp()s of each warp of the block */
 } emulator_now;
 
 /* Ends the launch with "<kernel>, block (..), thread (..): <text>.". On a fibre only; does not return. */
@@ -31,6 +33,7 @@ void emulator_fail_text(const char *what);
 int emulator_memory_open(uintptr_t *base, uintptr_t *span, struct err *e);
 void emulator_check_read(const void *p, size_t bytes, int aligned);
 void emulator_check_write(void *p, size_t bytes, int aligned);
+void emulator_check_cluster_read(void *to, const void *p, size_t bytes, int rank);
 void emulator_check_atomic_get(void *to, const void *p, size_t bytes);
 void emulator_check_atomic_put(void *p, const void *from, size_t bytes);
 void emulator_check_argument(const void *p, int number);

@@ -98,12 +98,17 @@ static int launch(struct run *r, const struct ir_kernel *k)
 		return 0;
 	for (int i = 0; i < k->maps.n; i++) {
 		const struct ir_tensor_map *m = &k->maps.at[i];
-		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank };
+		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank,
+			                        .pixels = m->pixels };
 		v.from = r->memory[m->buf->id];
 		for (int d = 0; d < m->rank; d++) {
 			TRY(evaluate(r, m->dim[d], &v.dim[d]));
 			TRY(evaluate(r, m->stride[d], &v.stride[d]));
 			v.box[d] = m->box[d];
+			v.first[d] = m->first[d];
+			v.step[d] = m->step[d];
+			if (m->count[d])
+				TRY(evaluate(r, m->count[d], &v.count[d]));
 		}
 		emulator_tensor_map(map[i], &v);
 		args[n++] = map[i];

@@ -781,4 +781,22 @@ static const struct schedule_case schedule_cases[] = {
 			   "N_extent=2", "N=1 K=1 N_extent=3" } },
 };
 
+/* What rule contract_wide alone is asked for: operands that the copy engine walks over, with edges, with steps and gaps; clusters
+ * of blocks. */
+static const struct schedule_case contract_wide_cases[] = {
+	{ "convolution_walked", "(x: f16[3,64,H,5], weight: f16[24,64,3,3], b: f16[24]) -> (y: f16[3,24,H,5])\n"
+				"  y: f16[3,24,H,5] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+				"s - 1 < H), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+				"f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "H=8", "H=3" } },
+	{ "convolution_walked_apart", "(x: i8[2,128,15], weight: i8[24,128,3]) -> (y: i32[2,24,8])\n"
+				      "  y: i32[2,24,8] = sum (i, j, k | r<128, s<3) select(and(0 <= 2 * k + 2 * s - 3, 2 * k + "
+				      "2 * s - 3 < 15), i32(x[i, r, 2 * k + 2 * s - 3]), i32(0)) * i32(weight[j, r, s])\n",
+	  { "" } },
+	{ "product_together", "(a: f16[K,40], b: f16[72,K], c: f16[40]) -> (y: f16[40,72])\n"
+			      "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[j, r]) then f16(it + f32(c[i]))\n",
+	  { "K=2100", "K=64", "K=0" } },
+	{ "product_bytes_together", "(a: i8[40,4224], b: i8[72,4224]) -> (y: i32[40,72])\n"
+				    "  y: i32[40,72] = sum (i, j | r<4224) i32(a[i, r]) * i32(b[j, r])\n", { "" } },
+};
+
 #endif

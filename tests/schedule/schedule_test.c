@@ -308,12 +308,17 @@ static int launch(struct run *r, const struct ir_kernel *k)
 	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
 	for (int i = 0; i < k->maps.n; i++) {
 		const struct ir_tensor_map *m = &k->maps.at[i];
-		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank };
+		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank,
+			                        .pixels = m->pixels };
 		v.from = r->memory[m->buf->id];
 		for (int d = 0; d < m->rank; d++) {
 			v.dim[d] = evaluate(m->dim[d], r->shapes);
 			v.stride[d] = evaluate(m->stride[d], r->shapes);
 			v.box[d] = m->box[d];
+			v.first[d] = m->first[d];
+			v.step[d] = m->step[d];
+			if (m->count[d])
+				v.count[d] = evaluate(m->count[d], r->shapes);
 		}
 		emulator_tensor_map(map[i], &v);
 		args[n++] = map[i];
@@ -582,6 +587,7 @@ int main(int argc, char **argv)
 			argv[++names] = argv[i];
 	}
 	run_cases(schedule_cases, sizeof schedule_cases / sizeof *schedule_cases, NULL, names, argv + 1);
+	run_cases(contract_wide_cases, sizeof contract_wide_cases / sizeof *contract_wide_cases, "contract_wide", names, argv + 1);
 	run_cases(attention_cases, sizeof attention_cases / sizeof *attention_cases, "attention", names, argv + 1);
 	run_cases(attention_mma_cases, sizeof attention_mma_cases / sizeof *attention_mma_cases, "attention_mma", names,
 	          argv + 1);

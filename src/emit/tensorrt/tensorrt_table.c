@@ -120,6 +120,8 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int32_t *block
 		for (int d = 0; d < m->rank; d++) {
 			TRY(row_of(t, &row, m->dim[d]));
 			TRY(row_of(t, &row, m->stride[d]));
+			if (m->count[d])
+				TRY(row_of(t, &row, m->count[d]));
 		}
 	return 0;
 }
@@ -220,6 +222,10 @@ static int check_values(struct table *t)
 					TRY(row_of(t, &stride, m->stride[d]));
 					TRY(check_launched(t, dim, "the extents that tiles are taken from by", k->name));
 					TRY(check_launched(t, stride, "the strides of", k->name));
+					if (m->count[d]) {
+						TRY(row_of(t, &dim, m->count[d]));
+						TRY(check_launched(t, dim, "the extents that tiles are taken from by", k->name));
+					}
 				}
 			vec_each (name, &k->symbols) {
 				int32_t row;
@@ -394,6 +400,19 @@ static void put_rows(struct table *t, const expr *e, int n)
 	str_add(t->out, " }");
 }
 
+static void put_walk(struct table *t, const struct ir_tensor_map *m)
+{
+	static const char *const name[] = { "first", "step", "count" };
+	str_printf(t->out, ", .pixels = %d", m->pixels);
+	for (int what = 0; what < 3; what++)
+		for (int d = 1; d < m->rank - 1; d++) {
+			int32_t row = what ? m->step[d] : m->first[d];
+			ck(what < 2 || row_of(t, &row, m->count[d]) == 0);
+			str_printf(t->out, "%s%" PRId32 "%s", d > 1 ? ", " : arena_printf(t->arena, ", .%s = { 0, ", name[what]), row,
+			           d == m->rank - 2 ? " }" : "");
+		}
+}
+
 static void put_maps(struct table *t, const struct ir_kernel *k, int step, int number)
 {
 	if (!k->maps.n)
@@ -405,7 +424,10 @@ static void put_maps(struct table *t, const struct ir_kernel *k, int step, int n
 		put_rows(t, m->stride, m->rank);
 		for (int i = 0; i < m->rank; i++)
 			str_printf(t->out, "%s%d", i ? ", " : ", { ", m->box[i]);
-		str_add(t->out, " } }, ");
+		str_add(t->out, " }");
+		if (m->pixels)
+			put_walk(t, m);
+		str_add(t->out, " }, ");
 		put_comment(t->out, m->name);
 		str_add(t->out, "\n");
 	}
