@@ -1,8 +1,8 @@
 /* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
  * each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a warp of theirs has copied;
- * 0: one a tile, and all of its threads copy. Below 0: of operands that are laid out anew before, -1: one a tile. `split`: so many blocks, a
- * cluster, make a tile together, each a part of what is summed over. Other GPUs that the code is compiled for run what rule
- * contract would make. See contract.h. */
+ * 0: one a tile, and all of its threads copy. Below 0: of operands that are laid out anew before, -1: one a tile. `split`: so many
+ * blocks, a cluster, make a tile together, each a part of what is summed over. Other GPUs that the code is compiled for run what
+ * rule contract would make. See contract.h. */
 #include "sched/contract.h"
 
 #include <math.h>

@@ -408,8 +408,9 @@ static void put_walk(struct table *t, const struct ir_tensor_map *m)
 		for (int d = 1; d < m->rank - 1; d++) {
 			int32_t row = what ? m->step[d] : m->first[d];
 			ck(what < 2 || row_of(t, &row, m->count[d]) == 0);
-			str_printf(t->out, "%s%" PRId32 "%s", d > 1 ? ", " : arena_printf(t->arena, ", .%s = { 0, ", name[what]), row,
-			           d == m->rank - 2 ? " }" : "");
+			if (d == 1)
+				str_printf(t->out, ", .%s = { 0", name[what]);
+			str_printf(t->out, ", %" PRId32 "%s", row, d == m->rank - 2 ? " }" : "");
 		}
 }
 
