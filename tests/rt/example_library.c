@@ -320,7 +320,7 @@ KERNEL(bump_stage)
 }
 
 /* Mapped: y[N] = x[N], where x comes as a tensor map of halves of its elements. */
-static const struct tpat_rt_map mapped_map = { { TPAT_RT_ARG_INPUT, 0 }, 2, 1, { 3 }, { 1 }, { 64 } };
+static const struct tpat_rt_map mapped_map = { { TPAT_RT_ARG_INPUT, 0 }, 2, 1, { 3 }, { 1 }, { 64 }, .pixels = 0 };
 static const struct tpat_rt_arg mapped_arg[] = { { TPAT_RT_ARG_OUTPUT, 0 } };
 static const struct tpat_rt_expr mapped_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_CONST, 0, 0, 0, 2 }, { TPAT_RT_MUL, 0, 2, 0, 0 }

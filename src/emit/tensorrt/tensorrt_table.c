@@ -403,7 +403,6 @@ static void put_rows(struct table *t, const expr *e, int n)
 static void put_walk(struct table *t, const struct ir_tensor_map *m)
 {
 	static const char *const name[] = { "first", "step", "count" };
-	str_printf(t->out, ", .pixels = %d", m->pixels);
 	for (int what = 0; what < 3; what++)
 		for (int d = 1; d < m->rank - 1; d++) {
 			int32_t row = what ? m->step[d] : m->first[d];
@@ -425,7 +424,7 @@ static void put_maps(struct table *t, const struct ir_kernel *k, int step, int n
 		put_rows(t, m->stride, m->rank);
 		for (int i = 0; i < m->rank; i++)
 			str_printf(t->out, "%s%d", i ? ", " : ", { ", m->box[i]);
-		str_add(t->out, " }");
+		str_printf(t->out, " }, .pixels = %d", m->pixels);
 		if (m->pixels)
 			put_walk(t, m);
 		str_add(t->out, " }, ");
