@@ -439,7 +439,8 @@ static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, c
 {
 	unsigned long long dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
 	unsigned box[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
-	int low[TPAT_RT_MAP_RANK], high[TPAT_RT_MAP_RANK], type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16, code;
+	int low[TPAT_RT_MAP_RANK], high[TPAT_RT_MAP_RANK], code;
+	int type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16;
 
 	(void)user;
 	for (int i = 0; i < v->rank; i++) {

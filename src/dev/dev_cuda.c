@@ -220,7 +220,8 @@ static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values 
 	const struct cuda_driver *cu = enter(d, &g);
 	unsigned long long dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
 	unsigned box[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
-	int low[TPAT_RT_MAP_RANK], high[TPAT_RT_MAP_RANK], type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16, rc;
+	int low[TPAT_RT_MAP_RANK], high[TPAT_RT_MAP_RANK], rc;
+	int type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16;
 	if (!cu->map_encode)
 		return err_set(e, ERR_DEVICE, "The CUDA driver is too old for tensor maps (12.0 or newer is needed).");
 	for (int i = 0; i < v->rank; i++) {
