@@ -121,7 +121,7 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	overhead += tiles_overhead(p, s, c, t);
 	if (s->kind == IR_SORT) {
 		m.axis = s->out->rank;
-		m.points = (double)about(sort_count(p, s), t) * (double)about(s->space[0], t);
+		m.points = (double)about(rows_along(p, s), t) * (double)about(s->space[0], t);
 	}
 	ir_walk(s->value, add_load, &m);
 	/* Measured on an H100: a reduction that reads two bytes a thread at once takes 1.13 times as long as the bytes do. */

@@ -60,7 +60,7 @@ double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, cons
                      const struct sched_target *t, double bytes)
 {
 	struct ir_program *p = (struct ir_program *)cp;
-	double rows = (double)about(sort_count(p, s), t), n = (double)about(s->space[0], t), read = bytes / t->bytes_per_ns;
+	double rows = (double)about(rows_along(p, s), t), n = (double)about(s->space[0], t), read = bytes / t->bytes_per_ns;
 	double k = (double)about(s->out->dim[s->axis], t), key = sort_key_bits(s) / 8.0, item = key > 4 ? 16 : 8;
 	double radix = 0;
 	int passes = key < 1 ? 1 : (int)key;

@@ -27,7 +27,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	expr row = declare_element(p, k, scan_rows(p, s), THREADS, 1);
+	expr row = declare_element(p, k, rows_along(p, s), THREADS, 1);
 	scan_row_serial(p, &k->body, s, row);
 	kernel_finish(plan, step, k, s);
 }

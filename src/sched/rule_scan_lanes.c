@@ -46,7 +46,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1, in_tile = lanes * width * steps;
 	struct scan_vectors v = { .lanes = lanes, .width = width, .steps = steps };
-	expr rows = scan_rows(p, s), several = ir_index(p->pool, rows_a_block), warp = ir_index(p->pool, WARP);
+	expr rows = rows_along(p, s), several = ir_index(p->pool, rows_a_block), warp = ir_index(p->pool, WARP);
 	int64_t extent;
 	k->threads = lanes * rows_a_block;
 	k->blocks = ceil_div(p, rows, rows_a_block);
@@ -101,7 +101,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
 	int threads = lanes * rows_a_block;
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
-	double rows = (double)about(scan_rows((struct ir_program *)p, s), t), points = rows * extent;
+	double rows = (double)about(rows_along((struct ir_program *)p, s), t), points = rows * extent;
 	double registers = 16 + steps * width * words(s) + steps * (width * size / 4 > 4 ? 4 : width * size / 4) / 2;
 	double here = fmin(floor(REGISTER_FILE / (registers * threads)), fmin(floor(THREADS / (double)threads), BLOCKS));
 	double blocks = ceil(rows / rows_a_block), resident = fmin(fmax(here, 1), fmax(blocks / t->processors, 1 / 64.0));

@@ -46,7 +46,7 @@ static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct 
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, "_short", c);
 	struct scan_vectors v = { .lanes = LANES, .width = 1, .steps = LONG / LANES, .tile = ir_index(p->pool, 0) };
-	expr rows = scan_rows(p, s), lanes = ir_index(p->pool, LANES);
+	expr rows = rows_along(p, s), lanes = ir_index(p->pool, LANES);
 	k->threads = LANES;
 	k->blocks = rows;
 	k->guard = is_short;
@@ -66,7 +66,7 @@ static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct i
 {
 	struct ir_program *p = plan->program;
 	struct scan_vectors v = { .lanes = t.threads, .width = width, .steps = steps };
-	expr rows = scan_rows(p, s), zero = ir_index(p->pool, 0), lanes = ir_index(p->pool, t.threads);
+	expr rows = rows_along(p, s), zero = ir_index(p->pool, 0), lanes = ir_index(p->pool, t.threads);
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	expr in_row = tiles_of(p, &t, s->out->dim[s->axis]);
 	tiles_take(p, k, &t, ir_binary(IR_MUL, rows, in_row));
@@ -92,7 +92,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_program *p = plan->program;
 	int width = c->param[1], steps = c->param[2];
 	struct tiles t = { .threads = c->param[0], .items = width * steps };
-	expr extent = s->out->dim[s->axis], count = ir_binary(IR_MUL, scan_rows(p, s), tiles_of(p, &t, extent));
+	expr extent = s->out->dim[s->axis], count = ir_binary(IR_MUL, rows_along(p, s), tiles_of(p, &t, extent));
 	expr is_short = ir_binary(IR_LE, ir_size_limit(p, extent), ir_index(p->pool, LONG));
 	bool varies = is_short->op != IR_CONST_INT;
 	if (varies) /* no tiles then */
@@ -113,7 +113,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	enum { TILE_NS = 3500, WAIT_NS = 2500, THREADS = 2048 };
 	int threads = c->param[0], items = c->param[1] * c->param[2];
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
-	double tiles = (double)about(scan_rows((struct ir_program *)p, s), t) * ceil(extent / ((double)threads * items));
+	double tiles = (double)about(rows_along((struct ir_program *)p, s), t) * ceil(extent / ((double)threads * items));
 	double resident = fmin(THREADS / threads * 0.75, tiles / t->processors), waves = tiles / (resident * t->processors);
 	double access = scan_access_ns(p, s, t, resident * threads * items * size);
 	return 2 * t->launch_ns + WAIT_NS + fmax(access, waves * TILE_NS) + 0.1 * fmin(access, waves * TILE_NS);

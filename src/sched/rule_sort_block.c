@@ -67,8 +67,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 static void one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, struct ir_stmt **call)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, sort_count(p, s));
-	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, sort_count(p, s)));
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows_along(p, s));
+	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	emit_key(p, b, s, &row);
 	emit_put(p, b, s, &row, false, false);
 	*call = emit_call(p, b, arena_printf(p->arena, "sort_row<%d, %s>", k->threads, type_name(sort_key_type(s))));
@@ -79,8 +79,8 @@ static void one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const s
                               struct ir_stmt **call)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, sort_count(p, s));
-	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, sort_count(p, s)));
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows_along(p, s));
+	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	emit_key(p, b, s, &row);
 	emit_put(p, b, s, &row, false, false);
 	*call = emit_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
@@ -91,7 +91,7 @@ static void several_rows(struct ir_program *p, struct ir_kernel *k, const struct
                          struct ir_stmt **call)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), count = sort_count(p, s);
+	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), count = rows_along(p, s);
 	expr first = emit_constant(p, b, "first", ir_binary(IR_MUL, block, ir_index(p->pool, rows)), count);
 	emit_key(p, b, s, NULL);
 	emit_put(p, b, s, NULL, false, false);
@@ -108,7 +108,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	int keys = c->param[0], rows = c->param[1], items = c->param[3];
-	expr count = sort_count(p, s), fits = sort_at_most(p, s->space[0], keys);
+	expr count = rows_along(p, s), fits = sort_at_most(p, s->space[0], keys);
 	struct ir_stmt *call;
 	k->threads = c->param[2];
 	k->blocks = ceil_div(p, count, rows);

@@ -45,7 +45,7 @@ static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, con
 	};
 	x.key_type = type_name(sort_key_type(s));
 	x.passes = x.passes ? x.passes : 1;
-	x.rows = sort_count(p, s);
+	x.rows = rows_along(p, s);
 	x.n = s->space[0];
 	x.tiles = ceil_div(p, x.n, tile);
 	x.blocks = ir_binary(IR_MUL, x.rows, x.tiles);

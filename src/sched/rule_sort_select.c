@@ -49,7 +49,7 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
                       struct sched_choice *out)
 {
 	struct ir_program *p = (struct ir_program *)cp;
-	int64_t k, rows = about(sort_count(p, s), t), n = about(s->space[0], t);
+	int64_t k, rows = about(rows_along(p, s), t), n = about(s->space[0], t);
 	int count = 0, keys = LEAST_KEYS, parts = 1;
 	if (!ir_const_int(s->out->dim[s->axis], &k))
 		k = t->typical;
@@ -240,7 +240,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	x.width = sort_width(p, s);
 	while (x.width > c->param[3]) /* a turn takes whole vectors */
 		x.width /= 2;
-	x.rows = sort_count(p, s);
+	x.rows = rows_along(p, s);
 	x.n = s->space[0];
 	x.k = s->out->dim[s->axis];
 	x.fits = sort_at_most(p, x.k, x.keys / 2);

@@ -3,20 +3,6 @@
 
 #include "ir/axis_names.h"
 
-/* The product of the extents from axis `from` to before `to`. */
-static expr extents(struct ir_program *p, const struct ir_stage *s, int from, int to)
-{
-	expr n = ir_index(p->pool, 1);
-	for (int k = from; k < to; k++)
-		n = ir_binary(IR_MUL, n, s->out->dim[k]);
-	return n;
-}
-
-expr scan_rows(struct ir_program *p, const struct ir_stage *s)
-{
-	return ir_binary(IR_MUL, extents(p, s, 0, s->axis), extents(p, s, s->axis + 1, s->out->rank));
-}
-
 expr scan_position(const struct scan_row *r, expr at)
 {
 	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, r->outer, r->extent), at);
@@ -59,10 +45,10 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 {
 	struct scan_row r = { .p = p, .s = s, .extent = s->out->dim[s->axis] };
 	const char *names[IR_MAX_RANK];
-	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = extents(p, s, 0, s->axis);
+	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = out_extents(p, s, 0, s->axis);
 	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
 	int n = 0, rank = s->out->rank;
-	r.inner_count = extents(p, s, s->axis + 1, rank);
+	r.inner_count = out_extents(p, s, s->axis + 1, rank);
 	r.outer = row;
 	r.inner = ir_index(p->pool, 0);
 	if (ir_is_int(outer_count, 1)) {

@@ -18,7 +18,6 @@ struct scan_row {
 	void *user;
 };
 
-expr scan_rows(struct ir_program *p, const struct ir_stage *s); /* how many */
 /* Declares what row number `row` needs: its axes, and `sum`, the neutral element of the scan's combine. */
 struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row);
 /* The position along the axis where the `step`-th element in the direction of the scan is. */

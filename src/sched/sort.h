@@ -19,7 +19,6 @@ struct sort_row {
 };
 
 bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
-expr sort_count(struct ir_program *p, const struct ir_stage *s); /* of rows */
 expr sort_key(const struct ir_stage *s);
 int sort_key_bits(const struct ir_stage *s);
 enum type sort_key_type(const struct ir_stage *s); /* of the unsigned integers that are sorted by */

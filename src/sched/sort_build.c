@@ -14,20 +14,6 @@ bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const
 	return false;
 }
 
-/* The product of the extents from axis `from` to before `to`. */
-static expr extents(struct ir_program *p, const struct ir_stage *s, int from, int to)
-{
-	expr n = ir_index(p->pool, 1);
-	for (int k = from; k < to; k++)
-		n = ir_binary(IR_MUL, n, s->out->dim[k]);
-	return n;
-}
-
-expr sort_count(struct ir_program *p, const struct ir_stage *s)
-{
-	return ir_binary(IR_MUL, extents(p, s, 0, s->axis), extents(p, s, s->axis + 1, s->out->rank));
-}
-
 /* ---- Keys. */
 
 /* Casts that keep order, and what is equal: a shorter key does as well. */
@@ -106,10 +92,10 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 {
 	int rank = s->out->rank, n = 0;
 	struct sort_row row = { .p = p, .s = s, .key = sort_key(s), .n = s->space[0], .k = s->out->dim[s->axis] };
-	expr own[IR_MAX_RANK], dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = extents(p, s, 0, s->axis);
+	expr own[IR_MAX_RANK], dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = out_extents(p, s, 0, s->axis);
 	const char *names[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
-	row.inner_count = extents(p, s, s->axis + 1, rank);
+	row.inner_count = out_extents(p, s, s->axis + 1, rank);
 	row.number = row.outer = number;
 	row.inner = ir_index(p->pool, 0);
 	if (ir_is_int(outer_count, 1)) {
@@ -158,7 +144,7 @@ static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, cons
 {
 	if (row)
 		return *row;
-	expr number = emit_parameter(p, lambda, TYPE_INDEX, "row", sort_count(p, s));
+	expr number = emit_parameter(p, lambda, TYPE_INDEX, "row", rows_along(p, s));
 	return sort_row_begin(p, lambda->body, s, number);
 }
 
