@@ -8,7 +8,8 @@
 
 #include "ir/axis_names.h"
 
-enum { MAX_PLANES = 4, MAX_WIDTH = 4, BYTES = 16, ANY_BYTES = 64 << 10, WIDE_BYTES = 224 << 10, WIDE_ARCH = 90 };
+enum { MAX_PLANES = 4, MAX_WIDTH = 4, MAX_AHEAD = 8 /* vectors */, BYTES = 16 };
+enum { ANY_BYTES = 64 << 10, WIDE_BYTES = 224 << 10, WIDE_ARCH = 90 }; /* of shared memory */
 
 struct slab {
 	struct ir_program *p;
@@ -198,26 +199,59 @@ static struct ir_stmt *emit_shared_vector(struct slab *f, struct ir_block *b, en
 	return s;
 }
 
-/* All places of the planes from `plane` on, from memory into shared memory. */
+/* Vectors of the planes, of the same places, as those places' elements in shared memory. `vectors`: names of arrays. */
+static void store_places(struct slab *f, struct ir_block *b, expr first, const char *const *vectors)
+{
+	struct ir_program *p = f->p;
+	expr v;
+	struct ir_block *items = emit_unrolled(p, b, "v", BYTES / element_bytes(f), &v);
+	emit_array(p, items, "place", f->buf->type, f->planes);
+	for (int i = 0; i < f->planes; i++)
+		emit_set(p, items, "place", ir_index(p->pool, i),
+		         ir_var(p->pool, f->buf->type, arena_printf(p->arena, "%s[v]", vectors[i]), NULL));
+	expr at = ir_binary(IR_MUL, ir_binary(IR_ADD, first, v), ir_index(p->pool, f->planes));
+	emit_shared_vector(f, items, IR_STORE_VECTOR, at, "place");
+}
+
+static void load_places(struct slab *f, struct ir_block *b, expr from, const char *const *vectors, bool declared)
+{
+	for (int i = 0; i < f->planes; i++) {
+		expr at = ir_binary(IR_ADD, from, ir_index(f->p->pool, i * f->size));
+		emit_load_vector(f->p, b, f->buf, at, vectors[i], BYTES / element_bytes(f), declared);
+	}
+}
+
+/* All places of the planes from `plane` on, from memory into shared memory: everything is under way before anything is stored,
+ * where a thread has the registers. */
 static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr thread)
 {
 	struct ir_program *p = f->p;
 	int vector = BYTES / element_bytes(f);
-	expr v, size = ir_index(p->pool, f->size), base = emit_declare(p, b, "this_base", plane_position(f, axis), NULL);
-	struct ir_block *body = emit_for(p, b, "first", ir_binary(IR_MUL, thread, ir_index(p->pool, vector)), size,
-	                                 ir_index(p->pool, (int64_t)f->threads * vector));
-	expr first = ir_var(p->pool, TYPE_INDEX, "first", size);
+	int64_t turn = (int64_t)f->threads * vector, turns = f->size / turn;
+	const char *name[MAX_PLANES], *one[MAX_PLANES];
+	expr step, size = ir_index(p->pool, f->size), base = emit_declare(p, b, "this_base", plane_position(f, axis), NULL);
+	expr mine = ir_binary(IR_MUL, thread, ir_index(p->pool, vector));
 	for (int i = 0; i < f->planes; i++) {
-		expr at = ir_binary(IR_ADD, ir_binary(IR_ADD, base, ir_index(p->pool, i * f->size)), first);
-		emit_load_vector(p, body, f->buf, at, arena_printf(p->arena, "this_plane_%d", i), vector, false);
+		name[i] = arena_printf(p->arena, "this_plane_%d", i);
+		one[i] = arena_printf(p->arena, "%s[step]", name[i]);
 	}
-	struct ir_block *items = emit_unrolled(p, body, "v", vector, &v);
-	emit_array(p, items, "place", f->buf->type, f->planes);
-	for (int i = 0; i < f->planes; i++)
-		emit_set(p, items, "place", ir_index(p->pool, i),
-		         ir_var(p->pool, f->buf->type, arena_printf(p->arena, "this_plane_%d[v]", i), NULL));
-	expr at = ir_binary(IR_MUL, ir_binary(IR_ADD, first, v), ir_index(p->pool, f->planes));
-	emit_shared_vector(f, items, IR_STORE_VECTOR, at, "place");
+	if (f->size % turn == 0 && turns > 1 && turns * f->planes <= MAX_AHEAD) {
+		for (int i = 0; i < f->planes; i++)
+			emit_array(p, b, arena_printf(p->arena, "%s[%d]", name[i], (int)turns), f->buf->type, vector);
+		for (int store = 0; store < 2; store++) {
+			struct ir_block *body = emit_unrolled(p, b, "step", (int)turns, &step);
+			expr first = ir_binary(IR_ADD, mine, ir_binary(IR_MUL, step, ir_index(p->pool, turn)));
+			if (store)
+				store_places(f, body, first, one);
+			else
+				load_places(f, body, ir_binary(IR_ADD, base, first), one, true);
+		}
+		return;
+	}
+	struct ir_block *body = emit_for(p, b, "first", mine, size, ir_index(p->pool, turn));
+	expr first = ir_var(p->pool, TYPE_INDEX, "first", size);
+	load_places(f, body, ir_binary(IR_ADD, base, first), name, false);
+	store_places(f, body, first, name);
 }
 
 /* The position of a gather in its plane. */
