@@ -472,6 +472,17 @@ TPAT_FN float rough_reciprocal(float x)
 #endif
 }
 
+TPAT_FN float rough_log2(float x)
+{
+#ifdef TPAT_EMULATOR
+	return log2f(x);
+#else
+	float y;
+	asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+#endif
+}
+
 /* Of f16, rounded once. */
 #if TPAT_ARCH
 #define TPAT_HALF(name, instruction, operator)                                                           \
@@ -493,6 +504,19 @@ TPAT_HALF(half_mul, "mul.rn.f16", *)
 /* For results that are rounded to 16 bits: within some millionths. exp; a / b for many a by one b, of which what depends on b
  * alone is computed once, for b of at least 2^-126; a / b. */
 TPAT_FN float coarse_exp(float x) { return rough_exp2(x * 1.44269504f); }
+/* Near zero, where the sum with 1 loses digits, by the first terms of their series: within 4e-6 for both. */
+TPAT_FN float coarse_log1p(float x)
+{
+	const float near_zero = x * fmaf(x, fmaf(x, fmaf(x, -0.25f, 0.333333333f), -0.5f), 1.0f);
+	return fabsf(x) < 0.0625f ? near_zero : 0.693147181f * rough_log2(1.0f + x);
+}
+TPAT_FN float coarse_tanh(float x)
+{
+	const float square = x * x;
+	const float near_zero = x * fmaf(square, fmaf(square, fmaf(square, -0.0539682540f, 0.133333333f), -0.333333333f), 1.0f);
+	const float elsewhere = fmaf(-2.0f, rough_reciprocal(1.0f + coarse_exp(2.0f * x)), 1.0f);
+	return fabsf(x) < 0.25f ? near_zero : elsewhere;
+}
 TPAT_FN float coarse_quotient(float a, float b)
 {
 #ifdef TPAT_EMULATOR

@@ -374,10 +374,12 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_ISNAN:
 	case IR_ISINF: call(g, info->ctext, 1, e->arg); break;
 	case IR_EXP:
+	case IR_LOG1P:
+	case IR_TANH:
 		if (g->coarse && e->type == TYPE_F32)
-			call(g, "coarse_exp", 1, e->arg);
+			call(g, e->op == IR_EXP ? "coarse_exp" : e->op == IR_TANH ? "coarse_tanh" : "coarse_log1p", 1, e->arg);
 		else
-			call_math(g, "exp", e);
+			call_math(g, info->ctext, e);
 		break;
 	case IR_SELECT: print_select(g, e); break;
 	default:

@@ -310,6 +310,8 @@ static const char *const words[] = {
 	"round_to_i16",
 	"round_to_u16",
 	"coarse_exp",
+	"coarse_log1p",
+	"coarse_tanh",
 	"coarse_quotient",
 	"coarse_division",
 	"rough_exp2",

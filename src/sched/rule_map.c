@@ -1,5 +1,6 @@
 /* Rule map: one thread makes `width` neighbouring elements of a map; loads that run along with them are vectors too. Of
- * elements narrower than a byte a thread makes all of a byte at least, so that no two threads store into one. */
+ * elements narrower than a byte a thread makes all of a byte at least, so that no two threads store into one. Functions of what
+ * does not change along the axis are computed once a thread. */
 #include "sched/build.h"
 
 #include "ir/axis_names.h"
@@ -124,6 +125,68 @@ static void one_element(struct ir_plan *plan, struct ir_step *step, const struct
 	kernel_finish(plan, step, k, s);
 }
 
+/* ---- What all elements of a thread share: functions and quotients of it are computed once, in front. */
+
+struct shared {
+	int inner;
+	bool *sure, *seen, *differs, *costly; /* by node */
+	struct arena *arena;
+	struct {
+		VEC(expr);
+	} found;
+};
+
+static void note_node(void *user, expr e)
+{
+	struct shared *h = user;
+	bool function = ir_op_info[e->op].kind == IR_CALL && e->op > IR_ROUND_EVEN;
+	h->differs[e->id] = e->op == IR_AXIS && e->i == h->inner;
+	h->costly[e->id] = type_is_float(e->type) && (function || e->op == IR_DIV);
+	for (int i = 0; i < e->n; i++) {
+		h->differs[e->id] |= h->differs[e->arg[i]->id];
+		h->costly[e->id] |= h->costly[e->arg[i]->id];
+	}
+}
+
+static void find_shared(struct shared *h, expr e)
+{
+	if (h->seen[e->id] || !h->sure[e->id])
+		return;
+	h->seen[e->id] = true;
+	if (e->varies && type_is_float(e->type) && h->costly[e->id] && !h->differs[e->id] && e->op != IR_LOAD) {
+		vec_push(h->arena, &h->found, e);
+		return;
+	}
+	for (int i = 0; i < e->n; i++)
+		find_shared(h, e->arg[i]);
+}
+
+static struct shared shared_of(struct ir_program *p, expr value, int inner)
+{
+	struct arena *scratch = arena_new();
+	struct shared h = { .inner = inner, .arena = p->arena };
+	h.sure = NEWN(scratch, bool, value->id + 1);
+	h.seen = NEWN(scratch, bool, value->id + 1);
+	h.differs = NEWN(scratch, bool, value->id + 1);
+	h.costly = NEWN(scratch, bool, value->id + 1);
+	ir_walk(value, note_node, &h);
+	ir_mark_unconditional(value, h.sure);
+	find_shared(&h, value);
+	arena_free(scratch);
+	return h;
+}
+
+/* Declares it, and gives the value that reads the variables instead. */
+static expr declare_shared(struct ir_program *p, struct ir_block *b, const struct shared *h, expr value, const struct axes *start)
+{
+	expr *with = NEWN(p->arena, expr, h->found.n + 1);
+	for (int i = 0; i < h->found.n; i++) {
+		const char *name = arena_printf(p->arena, "this_shared_%d", i);
+		with[i] = emit_constant(p, b, name, to_kernel(p, h->found.at[i], start), NULL);
+	}
+	return h->found.n ? substitute(&(struct substitution){ h->found.at, with, h->found.n }, value) : value;
+}
+
 static void several_elements(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
                              const struct sched_choice *c)
 {
@@ -138,6 +201,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	l.lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
 	struct axes a = { .value = own, .same = same, .same_as = ir_binary(IR_ADD, element, l.lane), .load = vector_loads_lane,
 		          .user = &l };
+	struct shared shared = shared_of(p, l.value, inner);
 	/* Which axes are met: in the value, and in where vectors start. */
 	mark_axes(to_kernel(p, l.value, &a), used);
 	vector_loads_axes(&l, same, used);
@@ -147,13 +211,14 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 			axis[i] = ir_index(p->pool, 0); /* not met */
 	struct axes start = { .value = axis, .same = same, .same_as = element };
 	vector_loads_emit(&l, &k->body, &start);
+	expr value = declare_shared(p, &k->body, &shared, l.value, &start);
 	for (int i = 0; i < rank; i++)
 		lane_axis[i] = i == inner ? ir_binary(IR_ADD, axis[i], l.lane) : axis[i];
 	a.value = lane_axis;
 	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
 	emit_array(p, &k->body, result, s->out->type, width);
 	struct ir_block *loop = emit_unrolled(p, &k->body, "v", width, &l.lane);
-	emit_set(p, loop, result, l.lane, to_kernel(p, l.value, &a));
+	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));
 	emit_store_vector(p, &k->body, s->out, element, result, width);
 	expr fits = ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
 	k->guard = fits->op == IR_CONST_INT ? NULL : fits;

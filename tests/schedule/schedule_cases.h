@@ -33,6 +33,12 @@ static const struct schedule_case schedule_cases[] = {
 			 "  o: u8[N,12,16] = map (i, j, k) b[i, j, 4 * mod(k, 4) + floordiv(k, 4)] + b[i, mod(k, 4), floordiv(k, "
 			 "4)]\n",
 	  { "N=2", "N=1" } },
+	{ "coarse_functions", "(x: f16[N,8], c: f16[N]) -> (y: f16[N,8], o: f16[N,8])\n"
+			      "  y: f16[N,8] = map (i, j) f16(log1p(abs(f32(x[i, j])) * 0.01) + "
+			      "log1p(abs(f32(x[i, j]))) + tanh(f32(x[i, j])) * tanh(f32(x[i, j]) * 0.125))\n"
+			      "  o: f16[N,8] = map (i, j) f16((f32(x[i, j]) - 1.0) / "
+			      "sqrt(abs(f32(c[i])) + 0.5) * exp(f32(c[i])))\n",
+	  { "N=40", "N=1", "N=0" } },
 	{ "scalar", "(x: f32[], b: i64[]) -> (y: f32[])\n  y: f32[] = map () x[] + f32(b[])\n", { "" } },
 	{ "broadcast", "(x: f32[N,1,K], b: f32[H,1]) -> (y: f32[N,H,K])\n"
 		       "  y: f32[N,H,K] = map (i, j, k) x[i, 0, k] * b[j, 0]\n",
