@@ -202,28 +202,43 @@ static void note_buffer(void *user, expr e)
 	r->buf[r->n++] = e->buf;
 }
 
+/* The work for one element of what is kept, of neighbours that share what is the same for them. */
+static double kept_cost(const struct march *m, int width)
+{
+	struct ir_pool *pool = m->p->pool;
+	expr extent = m->s->out->dim[m->inner], axis = ir_axis(pool, m->inner, extent), all = NULL;
+	expr first = ir_binary(IR_FLOORDIV, extent, ir_index(pool, width));
+	first = ir_binary(IR_MUL, ir_axis(pool, m->inner, first), ir_index(pool, width));
+	for (int i = 0; i < m->n; i++)
+		for (int v = 0; v < width; v++) {
+			expr at = ir_binary(IR_ADD, first, ir_index(pool, v));
+			expr one = ir_cast(substitute(&(struct substitution){ &axis, &at, 1 }, m->kept[i]), TYPE_F64);
+			all = all ? ir_binary(IR_ADD, all, one) : one;
+		}
+	return ((double)ir_cost(all) - 2.0 * m->n * width) / width;
+}
+
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
 	struct march m;
 	ck(find(&m, (struct ir_program *)p, s));
 	double rows = c->param[0], width = c->param[1], size = type_info(s->out->type)->bits / 8.0;
-	double points = (double)about(out_count(m.p, s), t), threads = points / (rows * width), kept = 0;
+	double points = (double)about(out_count(m.p, s), t), threads = points / (rows * width), kept;
 	double moved = points * size;
 	struct buffers_read read = { 0 };
 	ir_walk(s->value, note_buffer, &read);
 	for (int i = 0; i < read.n; i++)
 		moved += (double)about(ir_buffer_count(m.p, read.buf[i]), t) * type_info(read.buf[i]->type)->bits / 8.0;
-	for (int i = 0; i < m.n; i++)
-		kept += ir_cost(m.kept[i]);
+	kept = kept_cost(&m, c->param[1]);
 	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits what an
 	 * H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
-	double each = 5 + 40 / width + (kept / m.n * (1 / m.turns + m.n / rows)) + 60 / (rows * width);
+	double each = 5 + 40 / width + 2 * kept / m.n * (1 / m.turns + m.n / rows) + 60 / (rows * width);
 	double work = points * each / (t->processors * 128.0 * 1.7), bytes = moved / t->bytes_per_ns;
 	double fill = threads * 2 / (t->processors * 1024.0);
 	double time = work > bytes ? work : bytes;
 	/* Measured as well: longer strips take longer, 4 to 7 in a hundred for twice 4 rows, 7 to 10 for twice 8. */
-	return t->launch_ns + (time + 0.1 * (work + bytes - time)) * (1 + 0.012 * rows) / (fill < 1 ? fill : 1);
+	return t->launch_ns + (time + 0.1 * (work + bytes - time)) * (1 + 0.016 * rows) / (fill < 1 ? fill : 1);
 }
 
 /* ---- The kernel: positions are counted in the space of the threads' strips. */
