@@ -311,11 +311,18 @@ TPAT_FN void panel_load(void *to, const tensor_map &map, u64 *barrier, int x0, i
 
 /* The same of `pixels` positions that a walk over the tensor's dimensions but the first comes to, from the one at these
  * coordinates on; each is moved by `by`, in the dimensions that are neither the first nor the last. */
-template <int RANK>
-TPAT_FN void walk_load(void *to, const tensor_map &map, u64 *barrier, const int (&at)[RANK], const int (&by)[RANK - 2])
+template <int RANK, class I>
+TPAT_FN void walk_load(void *to, const tensor_map &map, u64 *barrier, const I (&from)[RANK], const I (&by)[RANK - 2])
 {
+	int at[RANK];
+#pragma unroll
+	for (int d = 0; d < RANK; d++)
+		at[d] = (int)from[d];
 #ifdef TPAT_EMULATOR
-	emulator_walk_load((char *)to, &map, (uint64_t *)barrier, at, by);
+	int more[RANK - 2];
+	for (int d = 0; d < RANK - 2; d++)
+		more[d] = (int)by[d];
+	emulator_walk_load((char *)to, &map, (uint64_t *)barrier, at, more);
 #elif TPAT_ARCH >= 900
 	const u32 here = shared_address(to), over = shared_address(barrier);
 #define TPAT_WALK(rank, coordinates, offsets, ...)                                                                   \
