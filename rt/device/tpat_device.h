@@ -547,6 +547,10 @@ TPAT_ADD_PAIRS(bf16)
 #undef TPAT_ADD_PAIRS
 #endif
 
+/* Updates of rows: the number of the last one, or a list of all of them. Both begin with -1. */
+TPAT_FN void note_last(int *last, int number) { atomicMax(last, number); }
+TPAT_FN void note_next(int *first, int *next, int number) { *next = atomicExch(first, number); }
+
 /* ---- Tiles: pieces of a row, each made by a block that goes on from what those before it made -------------------- */
 
 /* In one pass over the data: a block takes the next tile, shows its own total, and looks back over the totals of earlier

@@ -25,6 +25,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_reduce_thread,
 	&sched_scatter,
 	&sched_scatter_rows,
+	&sched_scatter_lists,
 	&sched_scan_lanes,
 	&sched_scan_thread,
 	&sched_scan_tiles,

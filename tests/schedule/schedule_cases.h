@@ -646,6 +646,18 @@ static const struct schedule_case schedule_cases[] = {
 	  "  d: f16[N,48] = scatter replace (i, j | r<M, s<48) init h[i, 47 - j] at [N - 1 - r, s] value hu[r, s] "
 	  "where r < N\n",
 	  { "N=6 M=20", "N=5 M=1" } },
+	{ "scatter_lists",
+	  "(h: f16[N,2,72], n_at: i64[30], hu: f16[30,72], x: f32[9,36], u0: f32[2,5,36], n_x: i8[N,144], n_u: i8[30,144]) -> "
+	  "(a: f16[N,2,72], b: f32[9,36], c: i8[N,144], d: f16[N,2,72], e: f32[9,36])\n"
+	  "  a: f16[N,2,72] = scatter sum (i, j, k | r<30, s<72) init h[i, 1 - j, k] at [mod(index(n_at[r]), N), mod(r, 2), s] "
+	  "value hu[r, s]\n"
+	  "  b: f32[9,36] = scatter prod (i, j | r<2, s<5, t<36) init x[i, j] at [mod(r * 5 + s, 7), t] value u0[r, s, t] "
+	  "where s < 4\n"
+	  "  c: i8[N,144] = scatter min (i, j | r<30, s<144) init n_x[i, j] at [mod(index(n_at[r]), N), s] value n_u[r, s]\n"
+	  "  d: f16[N,2,72] = scatter replace (i, j, k | r<30, s<72) init h[i, j, k] at [r, 1, s] value hu[29 - r, s] where r < N\n"
+	  "  e: f32[9,36] = scatter replace (i, j | r<2, s<3, t<36) init x[8 - i, 35 - j] * 2.0 at [r * 3 + s, t] value "
+	  "u0[r, s, t]\n",
+	  { "N=6", "N=11" } },
 	{ "scatter_where", "(x: f64[N], n_at: i32[M], u0: f64[M]) -> (y: f64[N])\n"
 			   "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 "
 			   "<= index(n_at[r]), "
