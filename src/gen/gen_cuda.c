@@ -27,7 +27,8 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 	if (s->name2)
 		type = arena_printf(g->out->arena, "indexed<%s, %s>", type, gen_type(g, TYPE_INDEX));
 	const char *mine = s->name2 ? arena_printf(g->out->arena, "%s{ %s, %s }", type, s->name, s->name2) : s->name;
-	const char *call = arena_printf(g->out->arena, "warp_reduce(%s, %s())", mine, functor[s->combine]);
+	const char *group = s->width < 32 ? arena_printf(g->out->arena, "<%d>", s->width) : "";
+	const char *call = arena_printf(g->out->arena, "warp_reduce%s(%s, %s())", group, mine, functor[s->combine]);
 	const char *across = s->text ? s->text : "across";
 	if (s->items) {
 		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->width * s->columns);

@@ -6,7 +6,8 @@
 
 #include "ir/axis_names.h"
 
-enum { WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, WIDEST = 16 /* bytes */ };
+enum { FEW_LANES = 4, WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64 };
+enum { WIDEST = 16 /* bytes */ };
 enum { MAX_KEPT_ELEMENTS = 32, MORE_THAN_CACHED = 32 << 20 /* bytes */ };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -69,10 +70,10 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	for (int width = widest ? widest : 1; width >= 1; width /= 2) {
 		if (ir_const_int(r.length, &fixed) && fixed % width)
 			continue;
-		for (int lanes = WARP; lanes <= MAX_LANES; lanes *= 2) {
+		for (int lanes = length <= 2 * WARP * width ? FEW_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t steps = (length + lanes * width - 1) / (lanes * width);
 			int most = lanes == MAX_LANES ? MAX_REGISTERS / 2 : MAX_REGISTERS;
-			bool wasteful = lanes > WARP && (int64_t)lanes * width >= 2 * length;
+			bool wasteful = lanes != WARP && (int64_t)lanes * width >= 2 * length;
 			if (wasteful || n + 2 > SCHED_RULE_CHOICES)
 				continue;
 			if (steps <= MAX_STEPS && (double)(steps * width) * registers_each(&r) <= most)
@@ -84,6 +85,12 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	if (n == 0)
 		out[n++] = (struct sched_choice){ &sched_rows, { WARP, 1, 0 } };
 	return n;
+}
+
+/* Rows that a block makes: a warp has several where they are short. */
+static int rows_of_block(int lanes)
+{
+	return lanes <= WARP ? WARP_BLOCK / lanes : 1;
 }
 
 /* Results of functions that a reduction and a later stage both need stay in registers, too: 32-bit registers for them, an
@@ -464,13 +471,13 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 }
 
-static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, int width,
-                       int steps, const char *suffix)
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, int lanes,
+                       int width, int steps, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	const struct ir_stage *last = r->stage[r->stages - 1].s;
 	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
-	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	int rows_a_block = rows_of_block(lanes);
 	struct row_kernel own = { .r = r, .p = p, .lanes = lanes, .width = width, .steps = steps, .once = c->param[3] };
 	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
 	expr rows = r->count, several = ir_index(p->pool, rows_a_block), zero = ir_index(p->pool, 0);
@@ -482,8 +489,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	expr turned = r->backwards ? ir_binary(IR_SUB, ir_binary(IR_SUB, k->blocks, ir_index(p->pool, 1)), block) : block;
 	expr row = turned, lane = thread, first = ir_binary(IR_MUL, turned, several);
 	if (rows_a_block > 1) {
-		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
-		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
+		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, lanes));
+		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, lanes)));
 	}
 	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
 	row = emit_constant(p, &k->body, "row", row, NULL);
@@ -498,12 +505,16 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	alone.row = own.row;
 	all_stages(&alone, b, zero);
 
-	/* Whole vectors, and a row that fits. */
+	/* Whole vectors, a row that fits, and whole warps. */
 	expr fits = ir_int(p->pool, TYPE_BOOL, 1);
 	if (width > 1)
 		fits = ir_binary(IR_EQ, ir_binary(IR_MOD, r->length, ir_index(p->pool, width)), zero);
 	if (steps > 0)
 		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
+	if (lanes < WARP) {
+		expr rest = ir_binary(IR_MOD, rows, ir_index(p->pool, WARP / lanes));
+		fits = ir_binary(IR_AND, fits, ir_binary(IR_EQ, rest, zero));
+	}
 	if (r->guard)
 		fits = ir_binary(IR_AND, fits, r->guard);
 	k->guard = fits->op == IR_CONST_INT && fits->i ? NULL : fits;
@@ -521,9 +532,10 @@ static bool stands_always(const struct ir_step *step)
 
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
 {
-	one_kernel(plan, step, r, c, c->param[1], c->param[2], "");
+	int lanes = c->param[0];
+	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], "");
 	if (!others && !stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
-		one_kernel(plan, step, r, c, 1, 0, "_any");
+		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
@@ -535,13 +547,29 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 /* ---- Time: the row's bytes once, at the rate that the loads in flight reach, and the steps of the exchanges. */
 
+struct apart {
+	const struct rows *r;
+	const struct rows_stage *st;
+	const struct sched_target *t;
+	double points, bytes;
+};
+
+/* What is read element by element: no row's own, and not along it. */
+static void add_apart(void *user, expr e)
+{
+	struct apart *a = user;
+	if (e->op == IR_LOAD && rows_cached_of(a->r, a->st, e) < 0 && rows_value_of(a->r, a->st, e) < 0 &&
+	    !rows_runs_along(a->r, a->st, e))
+		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
+}
+
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
 	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 960 };
 	struct rows r;
 	ck(rows_match(&r, (struct ir_program *)p, s));
-	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
 	for (int i = 0; i < r.cached; i++) {
 		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
@@ -555,6 +583,9 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 		double points = st->kind == ROWS_VALUE ? count : count * length;
 		bytes += st->kind == ROWS_MAP ? points * type_info(st->s->out->type)->bits / 8.0 : 4 * count;
 		work += points * ir_cost(st->value);
+		struct apart apart = { &r, st, t, points, 0 };
+		ir_walk(st->value, add_apart, &apart);
+		bytes += apart.bytes;
 	}
 	if (steps == 0) /* later stages find the row in the L2 cache, in part */
 		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
@@ -575,7 +606,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
 	double exchange = (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions; /* ns of a row, hidden by other blocks */
-	double stall = exchange * waves / (resident * threads >= 1024 ? 2.5 : 1);
+	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	double compute = work / (t->processors * 128.0 * 1.5) / used;
 	if (compute > time)
