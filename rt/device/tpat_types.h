@@ -237,6 +237,11 @@ TPAT_FN f4e2m1 round_f4e2m1(float x)
 
 /* From any element type. */
 template <class T> TPAT_FN f16 to_f16(T x) { return round_f16(odd_float(x)); }
+/* Integers that f32 holds, or infinite. */
+TPAT_FN f16 to_f16(i32 x) { return round_f16((float)(x > 1 << 17 ? 1 << 17 : x < -(1 << 17) ? -(1 << 17) : x)); }
+TPAT_FN f16 to_f16(u32 x) { return to_f16((i32)(x > 1u << 17 ? 1u << 17 : x)); }
+TPAT_FN f16 to_f16(i64 x) { return round_f16((float)(i32)(x > 1 << 17 ? 1 << 17 : x < -(1 << 17) ? -(1 << 17) : x)); }
+TPAT_FN f16 to_f16(u64 x) { return to_f16((i32)(x > 1u << 17 ? 1u << 17 : x)); }
 template <class T> TPAT_FN bf16 to_bf16(T x) { return round_bf16(odd_float(x)); }
 template <class T> TPAT_FN f8e4m3fn to_f8e4m3fn(T x) { return round_f8e4m3fn(odd_float(x), false); }
 template <class T> TPAT_FN f8e4m3fn to_f8e4m3fn_sat(T x) { return round_f8e4m3fn(odd_float(x), true); }

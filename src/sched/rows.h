@@ -59,6 +59,23 @@ bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr loa
 /* Whether what a stage makes is read by others than those of the rows, or is an output. */
 bool rows_stored(const struct rows *r, int stage);
 
+/* ---- What they take (rows_cost.c). */
+/* 32-bit registers that hold one element of the row. */
+double rows_registers_each(const struct rows *r);
+/* Of a lane's steps those in registers; the bytes of a block's others, which are in shared memory: more than every GPU has. */
+enum { ROWS_WIDE_ARCH = 90 };
+int rows_steps_held(const struct rows *r, int lanes, int width, int steps);
+int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps);
+/* Results of functions that a reduction and a later stage both need stay in registers, too: 32-bit registers for them, an
+ * element. */
+int rows_registers_kept(const struct rows *r, int elements);
+/* Rows that a block makes: a warp has several where they are short. */
+int rows_of_block(int lanes);
+/* Blocks of so many threads that are to be on a multiprocessor at once; 0: no matter. */
+int rows_resident(const struct rows *r, int lanes, int elements);
+double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                     const struct sched_target *t);
+
 /* ---- Values of an element that later stages need again (rows_kept.c): exp(x - largest) in a softmax. A value is kept in an
  * array of registers by the first stage that makes it, and the others read it there. Expressions are those of the kernel. */
 enum { ROWS_MAX_KEPT = 2 };

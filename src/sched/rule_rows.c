@@ -1,14 +1,15 @@
 /* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers, `steps` vectors of
- * `width` each, from the first stage to the last; steps 0: rows of any length, read again by every stage. */
+ * `width` each, from the first stage to the last; what registers have no room for, in shared memory. steps 0: rows of any
+ * length, read again by every stage. */
 #include "sched/rows.h"
 
 #include <string.h>
 
 #include "ir/axis_names.h"
 
-enum { FEW_LANES = 4, WARP = 32, WARP_BLOCK = 128, MAX_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64 };
+enum { FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
 enum { WIDEST = 16 /* bytes */ };
-enum { MAX_KEPT_ELEMENTS = 32, MORE_THAN_CACHED = 32 << 20 /* bytes */ };
+enum { MORE_THAN_CACHED = 32 << 20 /* bytes */ };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -38,23 +39,23 @@ static int widest_type(const struct rows *r)
 	return bits / 8;
 }
 
-/* 32-bit registers that hold one element of the row. */
-static double registers_each(const struct rows *r)
-{
-	double bits = 0;
-	for (int i = 0; i < r->cached; i++)
-		bits += type_info(r->cache[i].buf->type)->bits;
-	return bits / 32;
-}
-
 /* What the rows are read and written of, in all. */
 static double bytes_moved(const struct rows *r, const struct sched_target *t)
 {
-	double each = 4 * registers_each(r);
+	double each = 4 * rows_registers_each(r);
 	for (int i = 0; i < r->stages; i++)
 		if (r->stage[i].kind == ROWS_MAP)
 			each += type_info(r->stage[i].s->out->type)->bits / 8.0;
 	return each * (double)about(r->count, t) * (double)about(r->length, t);
+}
+
+/* Whether what registers have no room for may be in shared memory: a vector of 16 bytes each, of one buffer. */
+static bool may_share(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps)
+{
+	enum { MOST = 200 << 10 };
+	bool plain = r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
+	return plain && t->arch == ROWS_WIDE_ARCH && lanes == MAX_LANES && steps <= 2 * MAX_STEPS &&
+	       rows_shared_bytes(r, lanes, width, (int)steps) <= MOST;
 }
 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
@@ -72,13 +73,13 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 			continue;
 		for (int lanes = length <= 2 * WARP * width ? FEW_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t steps = (length + lanes * width - 1) / (lanes * width);
-			int most = lanes == MAX_LANES ? MAX_REGISTERS / 2 : MAX_REGISTERS;
 			bool wasteful = lanes != WARP && (int64_t)lanes * width >= 2 * length;
 			if (wasteful || n + 2 > SCHED_RULE_CHOICES)
 				continue;
-			if (steps <= MAX_STEPS && (double)(steps * width) * registers_each(&r) <= most)
+			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps) == steps;
+			if (kept || may_share(&r, t, lanes, width, steps))
 				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, (int)steps, once } };
-			else if (lanes >= 256)
+			if (!kept && lanes >= 256)
 				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, 0 } };
 		}
 	}
@@ -87,37 +88,15 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-/* Rows that a block makes: a warp has several where they are short. */
-static int rows_of_block(int lanes)
-{
-	return lanes <= WARP ? WARP_BLOCK / lanes : 1;
-}
-
-/* Results of functions that a reduction and a later stage both need stay in registers, too: 32-bit registers for them, an
- * element. */
-static int registers_kept(const struct rows *r, int elements)
-{
-	int functions = 0;
-	for (int i = 0; i < r->stages; i++)
-		functions += (r->stage[i].kind == ROWS_REDUCE || functions) && r->stage[i].kind != ROWS_VALUE &&
-		             rows_kept_work(r->stage[i].value);
-	return elements <= MAX_KEPT_ELEMENTS && functions > 1;
-}
-
-/* Two blocks of 512 threads at once, so that one loads while the other computes, where 64 registers a thread are enough. */
-static int several_resident(const struct rows *r, int lanes, int elements)
-{
-	enum { HALF = 512, FEW = 32 };
-	bool fits = elements && elements * registers_each(r) <= FEW && !registers_kept(r, elements);
-	return lanes == HALF && fits ? 2 : 0;
-}
-
 /* ---- The kernel. */
 
 struct row_kernel {
 	struct rows *r;
 	struct ir_program *p;
 	int lanes, width, steps; /* serial: 1, 1, 0 */
+	int held;                /* steps in registers, the first ones */
+	struct ir_buffer *shared; /* where the others are, as each lane's own vectors; null: there are none */
+	bool rest;               /* the stage in work is at these */
 	bool serial, once;
 	const struct rows_stage *st; /* in work */
 	expr row, at;                /* variables: the row; the first element of the vector along it */
@@ -140,14 +119,16 @@ static const char *value_name(const struct row_kernel *k, const struct ir_buffer
 	return arena_printf(k->p->arena, "this_%s", b->name);
 }
 
-/* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer. */
+/* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared memory. */
 static const char *cache_name(const struct row_kernel *k, int cached)
 {
 	const struct ir_buffer *b = k->r->cache[cached].buf;
+	const char *part = k->rest ? "rest" : "v";
 	bool again = false;
 	for (int i = 0; i < cached; i++)
 		again |= k->r->cache[i].buf == b;
-	return again ? arena_printf(k->p->arena, "%s_v%d", b->name, cached + 1) : arena_printf(k->p->arena, "%s_v", b->name);
+	return again ? arena_printf(k->p->arena, "%s_%s%d", b->name, part, cached + 1)
+	             : arena_printf(k->p->arena, "%s_%s", b->name, part);
 }
 
 static expr element(const struct row_kernel *k, const char *name, enum type t, bool stepped)
@@ -169,7 +150,7 @@ static expr at_hand(void *user, expr e, expr flat)
 		return NULL;
 	int cached = rows_cached_of(k->r, k->st, e);
 	if (cached >= 0)
-		return element(k, cache_name(k, cached), e->type, k->steps > 0);
+		return element(k, cache_name(k, cached), e->type, k->steps > 0 && !k->rest);
 	for (int i = 0; i < k->along.n; i++)
 		if (k->along.at[i] == e)
 			return element(k, k->along_name.at[i], e->type, false);
@@ -220,6 +201,12 @@ static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, e
 
 /* ---- Elements: the loops over a row's vectors, and inside one over its elements. */
 
+static void forget_elements(struct row_kernel *k)
+{
+	k->at = k->v = k->step = NULL;
+	k->vectors = k->rest = false;
+}
+
 /* For each vector of the row that this lane has: `at` is its first element. */
 static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, expr lane)
 {
@@ -232,8 +219,10 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 		k->at = ir_var_multiple(p->pool, "at", k->r->length, k->width);
 		return b;
 	}
-	b = emit_unrolled(p, b, "step", k->steps, &k->step);
-	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->step, ir_index(p->pool, stride)), first);
+	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
+	b = emit_unrolled(p, b, "step", end - begin, &k->step);
+	expr vector = ir_binary(IR_ADD, k->step, ir_index(p->pool, begin));
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, vector, ir_index(p->pool, stride)), first);
 	emit_constant(p, b, "at", at, k->r->length);
 	k->at = ir_var_multiple(p->pool, "at", k->r->length, k->width);
 	if (ir_const_int(k->r->length, &length) && length == (int64_t)stride * k->steps)
@@ -269,15 +258,36 @@ static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, co
 	load->once = declared && k->once;
 }
 
+/* A lane's own vector in shared memory, which nobody else reads. */
+static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
+{
+	struct ir_program *p = k->p;
+	struct ir_stmt *s = emit(p, b, store ? IR_STORE_VECTOR : IR_LOAD_VECTOR);
+	s->name = cache_name(k, 0);
+	s->type = k->shared->type;
+	s->width = k->width;
+	s->buf = k->shared;
+	s->at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
+}
+
 /* The row itself, into registers, before anything is done with it. */
 static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	for (int i = 0; i < k->r->cached; i++)
-		emit_array(p, b, arena_printf(p->arena, "%s[%d]", cache_name(k, i), k->steps), k->r->cache[i].buf->type, k->width);
+		emit_array(p, b, arena_printf(p->arena, "%s[%d]", cache_name(k, i), k->held), k->r->cache[i].buf->type, k->width);
 	struct ir_block *body = each_vector(k, b, lane);
 	for (int i = 0; i < k->r->cached; i++)
 		load_cached(k, body, i, arena_printf(p->arena, "%s[step]", cache_name(k, i)), true);
+	forget_elements(k);
+	if (!k->shared)
+		return;
+	k->rest = true;
+	body = each_vector(k, b, lane);
+	emit_array(p, body, cache_name(k, 0), k->shared->type, k->width);
+	load_cached(k, body, 0, cache_name(k, 0), true);
+	move_shared(k, body, true);
+	forget_elements(k);
 }
 
 struct find_along {
@@ -324,11 +334,13 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 		vec_push(p->arena, &k->along_name, name);
 		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, k->at, rest), name, k->width, false);
 	}
-	if (k->steps == 0) {
+	if (k->steps == 0 || k->rest) {
 		f.own = true;
 		ir_walk(k->st->value, find_along, &f); /* also what is read under a condition: its place is inside */
 		for (int i = 0; i < k->r->cached; i++)
-			if (f.found[i])
+			if (f.found[i] && k->rest)
+				move_shared(k, b, false);
+			else if (f.found[i])
 				load_cached(k, b, i, cache_name(k, i), false);
 	}
 	k->v = ir_var(p->pool, TYPE_INDEX, "item", ir_index(p->pool, k->width)); /* v may be an axis */
@@ -340,12 +352,6 @@ static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
 	expr item;
 	return k->serial ? b : emit_unrolled(k->p, b, "item", k->width, &item);
-}
-
-static void forget_elements(struct row_kernel *k)
-{
-	k->at = k->v = k->step = NULL;
-	k->vectors = false;
 }
 
 /* ---- Stages. */
@@ -393,11 +399,14 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		if (k->r->stage[i].kind == ROWS_REDUCE && k->r->stage[i].s->combine == s->combine)
 			name = arena_printf(p->arena, "%s_of_row%d", ir_combine_name[s->combine], i + 2);
 	expr sum = emit_variable(p, b, name, ir_identity(p->pool, s->combine, s->value->type));
-	struct ir_block *body = each_vector(k, b, lane);
-	body = element_loop(k, each_element(k, body));
-	expr value = value_of_element(k, body);
-	emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
-	forget_elements(k);
+	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
+		k->rest = rest;
+		struct ir_block *body = each_vector(k, b, lane);
+		body = element_loop(k, each_element(k, body));
+		expr value = value_of_element(k, body);
+		emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
+		forget_elements(k);
+	}
 	if (!k->serial) {
 		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
 		all->name = sum->name;
@@ -424,20 +433,22 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	struct ir_program *p = k->p;
 	const struct ir_buffer *out = k->st->s->out;
 	const char *result = arena_printf(p->arena, "%s_v", out->name);
-	struct ir_block *outer = each_vector(k, b, lane);
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
-	struct ir_block *in = each_element(k, outer);
-	if (!k->serial)
-		emit_array(p, in, result, out->type, k->width);
-	struct ir_block *body = element_loop(k, in);
-	expr y = value_of_element(k, body);
-	if (k->serial) {
-		emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
-	} else {
-		emit_set(p, body, result, k->v, y);
-		emit_store_vector(p, in, out, ir_binary(IR_ADD, base, k->at), result, k->width)->once = k->once;
+	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
+		k->rest = rest;
+		struct ir_block *in = each_element(k, each_vector(k, b, lane));
+		if (!k->serial)
+			emit_array(p, in, result, out->type, k->width);
+		struct ir_block *body = element_loop(k, in);
+		expr y = value_of_element(k, body);
+		if (k->serial) {
+			emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
+		} else {
+			emit_set(p, body, result, k->v, y);
+			emit_store_vector(p, in, out, ir_binary(IR_ADD, base, k->at), result, k->width)->once = k->once;
+		}
+		forget_elements(k);
 	}
-	forget_elements(k);
 }
 
 static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
@@ -447,8 +458,7 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 		find_rows(k, b);
 	if (k->steps > 0 && !k->serial) {
 		load_row(k, b, lane);
-		forget_elements(k);
-		if (registers_kept(k->r, k->steps * k->width))
+		if (rows_registers_kept(k->r, k->steps * k->width))
 			find_kept(k, b, lane);
 	}
 	for (int i = 0; i < k->r->stages; i++) {
@@ -471,6 +481,20 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 }
 
+static void share_rest(struct row_kernel *own, struct ir_kernel *k)
+{
+	struct ir_program *p = own->p;
+	const struct ir_buffer *row = own->r->cache[0].buf;
+	int vectors = (own->steps - own->held) * own->lanes;
+	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
+	*shared = (struct ir_buffer){ .name = "rest_of_row", .type = row->type, .rank = 1, .role = IR_TEMP, .id = row->id };
+	shared->dim[0] = ir_index(p->pool, (int64_t)vectors * own->width);
+	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
+	own->shared = shared;
+	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps);
+	k->arch = ROWS_WIDE_ARCH;
+}
+
 static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, int lanes,
                        int width, int steps, const char *suffix)
 {
@@ -480,9 +504,12 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	int rows_a_block = rows_of_block(lanes);
 	struct row_kernel own = { .r = r, .p = p, .lanes = lanes, .width = width, .steps = steps, .once = c->param[3] };
 	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
+	own.held = rows_steps_held(r, lanes, width, steps);
+	if (own.held < steps)
+		share_rest(&own, k);
 	expr rows = r->count, several = ir_index(p->pool, rows_a_block), zero = ir_index(p->pool, 0);
 	k->threads = lanes * rows_a_block;
-	k->resident = several_resident(r, lanes, steps * width);
+	k->resident = rows_resident(r, lanes, steps * width);
 	k->blocks = ceil_div(p, rows, rows_a_block);
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
 	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
@@ -527,13 +554,15 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 
 static bool stands_always(const struct ir_step *step)
 {
-	return step->n && !step->at[step->n - 1]->guard;
+	return step->n && !step->at[step->n - 1]->guard && !step->at[step->n - 1]->arch;
 }
 
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
 {
 	int lanes = c->param[0];
 	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], "");
+	if (step->at[step->n - 1]->arch) /* for other GPUs */
+		one_kernel(plan, step, r, c, lanes, c->param[1], 0, "_again");
 	if (!others && !stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
 		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
 }
@@ -545,89 +574,14 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	rows_apply(plan, step_new(plan), &r, c, false);
 }
 
-/* ---- Time: the row's bytes once, at the rate that the loads in flight reach, and the steps of the exchanges. */
-
-struct apart {
-	const struct rows *r;
-	const struct rows_stage *st;
-	const struct sched_target *t;
-	double points, bytes;
-};
-
-/* What is read element by element: no row's own, and not along it. */
-static void add_apart(void *user, expr e)
-{
-	struct apart *a = user;
-	if (e->op == IR_LOAD && rows_cached_of(a->r, a->st, e) < 0 && rows_value_of(a->r, a->st, e) < 0 &&
-	    !rows_runs_along(a->r, a->st, e))
-		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
-}
-
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
-{
-	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 960 };
-	struct rows r;
-	ck(rows_match(&r, (struct ir_program *)p, s));
-	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
-	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
-	for (int i = 0; i < r.cached; i++) {
-		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
-		if (r.cache[i].from && (double)about(ir_buffer_count(r.p, r.cache[i].buf), t) < elements)
-			elements = (double)about(ir_buffer_count(r.p, r.cache[i].buf), t);
-		each += size;
-		bytes += size * elements;
-	}
-	for (int i = 0; i < r.stages; i++) {
-		const struct rows_stage *st = &r.stage[i];
-		double points = st->kind == ROWS_VALUE ? count : count * length;
-		bytes += st->kind == ROWS_MAP ? points * type_info(st->s->out->type)->bits / 8.0 : 4 * count;
-		work += points * ir_cost(st->value);
-		struct apart apart = { &r, st, t, points, 0 };
-		ir_walk(st->value, add_apart, &apart);
-		bytes += apart.bytes;
-	}
-	if (steps == 0) /* later stages find the row in the L2 cache, in part */
-		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
-	double data = steps * width * (registers_each(&r) + registers_kept(&r, steps * width)), registers = 28 + data;
-	int threads = lanes * rows_a_block;
-	double blocks_here = REGISTER_FILE / (registers * threads);
-	blocks_here = blocks_here > (double)THREADS / threads ? (double)THREADS / threads : blocks_here;
-	int at_least = several_resident(&r, lanes, steps * width);
-	blocks_here = blocks_here < at_least ? at_least : blocks_here;
-	blocks_here = blocks_here > BLOCKS ? BLOCKS : blocks_here < 1 ? 1 : (double)(int)blocks_here;
-	double blocks = count / rows_a_block, resident = blocks / t->processors;
-	resident = resident < blocks_here ? resident : blocks_here;
-	double slots = (double)lanes * width * (steps ? steps : 1);
-	double used = length < slots ? length / slots : 1; /* lanes that find nothing wait with the others */
-	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
-	double fill = flying / IN_FLIGHT;
-	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
-	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
-	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
-	double exchange = (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions; /* ns of a row, hidden by other blocks */
-	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
-	double time = bytes / t->bytes_per_ns / fill * tail;
-	double compute = work / (t->processors * 128.0 * 1.5) / used;
-	if (compute > time)
-		time = compute;
-	if (steps == 0)
-		time *= 1.05;
-	/* Measured on an H100: fewer threads leave a twentieth of the time in which nobody loads. */
-	double busy = resident * threads / ENOUGH;
-	time *= 1 + 0.05 * (busy < 1 ? 1 - busy : 0);
-	time *= 1 + 0.01 * (16.0 / (width * each / (r.cached ? r.cached : 1)) - 1);
-	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;
-}
-
 const struct sched_rule sched_rows = {
 	.name = "rows",
 	.version = 2,
-	.help = "`lanes` threads keep a row in registers, `steps` vectors of `width` each, through all stages; `once`: past caches",
+	.help = "`lanes` threads keep a row in registers (the rest in shared memory), `steps` vectors of `width` each; `once`: past caches",
 	.params = { "lanes", "width", "steps", "once" },
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,
-	.estimate = estimate,
+	.estimate = rows_estimate,
 };

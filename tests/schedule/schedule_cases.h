@@ -424,6 +424,11 @@ static const struct schedule_case schedule_cases[] = {
 	  "  y: f16[N,K] = map (i, j) f16(exp(f32(x[i, j]) - b[i, 0]) / c[i, 0] * f32(a[j]) + f32(x[i, j]) / 3.0)\n"
 	  "  o: f16[N,K] = map (i, j) f16(f32(x[i, j]) / (1.0 + exp(0.0 - f32(x[i, j]))))\n",
 	  { "N=3 K=96", "N=2 K=1000", "N=1 K=7" } },
+	{ "rows_long", "(x: f32[2,36868], c: f32[36868]) -> (y: f32[2,36868], z: f16[2])\n" /* partly in shared memory */
+	  "  b: f32[2,1] = max (i, j | r<36868) x[i, r]\n"
+	  "  y: f32[2,36868] = map (i, j) select(x[i, j] < 0.5, x[i, j] - b[i, 0], c[j])\n"
+	  "  z: f16[2] = sum (i | r<36868) x[i, r] * c[r] then f16(it / 1000.0)\n",
+	  { "" } },
 	{ "rows_once", "(x: f16[A,B,C,K]) -> (y: f16[A,B,C,K])\n" /* symbols count as 64: more than caches hold */
 	  "  b: f32[A,B,C] = sum (i, j, k | r<K) f32(x[i, j, k, r])\n"
 	  "  y: f16[A,B,C,K] = map (i, j, k, l) f16(f32(x[i, j, k, l]) - b[i, j, k])\n",
