@@ -11,25 +11,25 @@
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block.
-extern "C" __global__ __launch_bounds__(64)
+// Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
 	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
-	float x_v[16][4];
+	float x_v[4][4];
 	#pragma unroll
-	for (int step = 0; step < 16; step++) {
-		const int at = lane * 4 + step * 256;
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 + step * 1024;
 		if (at < K * N) {
 			load(x_v[step], x + at + row * K * N);
 		}
 	}
 	float min_of_row = INFINITY;
 	#pragma unroll
-	for (int step = 0; step < 16; step++) {
-		const int at = lane * 4 + step * 256;
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 + step * 1024;
 		if (at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -37,13 +37,13 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 			}
 		}
 	}
-	__shared__ float min_of_row_across[2];
-	min_of_row = block_reduce<64>(min_of_row, op_min(), min_of_row_across);
+	__shared__ float min_of_row_across[8];
+	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	#pragma unroll
-	for (int step = 0; step < 16; step++) {
-		const int at = lane * 4 + step * 256;
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 + step * 1024;
 		if (at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -51,8 +51,8 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 			}
 		}
 	}
-	__shared__ float max_of_row_across[2];
-	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
+	__shared__ float max_of_row_across[8];
+	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
 	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
@@ -62,8 +62,8 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 		y_zero[row] = this_y_zero;
 	}
 	#pragma unroll
-	for (int step = 0; step < 16; step++) {
-		const int at = lane * 4 + step * 256;
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 + step * 1024;
 		if (at < K * N) {
 			u8 y_v[4];
 			#pragma unroll
@@ -79,15 +79,15 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block.
-extern "C" __global__ __launch_bounds__(64)
+// Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
 	wait_for_last_kernel();
 	const int lane = threadIdx.x;
 	const int row = blockIdx.x;
 	float min_of_row = INFINITY;
-	for (int at = lane; at < K * N; at += 64) {
+	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -95,11 +95,11 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 			min_of_row = nan_min(min_of_row, x_v[item]);
 		}
 	}
-	__shared__ float min_of_row_across[2];
-	min_of_row = block_reduce<64>(min_of_row, op_min(), min_of_row_across);
+	__shared__ float min_of_row_across[8];
+	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
-	for (int at = lane; at < K * N; at += 64) {
+	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -107,8 +107,8 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 			max_of_row = nan_max(max_of_row, x_v[item]);
 		}
 	}
-	__shared__ float max_of_row_across[2];
-	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
+	__shared__ float max_of_row_across[8];
+	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
 	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
@@ -117,7 +117,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	if (lane == 0) {
 		y_zero[row] = this_y_zero;
 	}
-	for (int at = lane; at < K * N; at += 64) {
+	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];
@@ -130,15 +130,15 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 }
 
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 2, lanes 64, width 4, steps 16, once 0; 64 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(64)
+// Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
 {
 	wait_for_last_kernel();
 	const i64 lane = (i64)threadIdx.x;
 	const i64 row = (i64)blockIdx.x;
 	float min_of_row = INFINITY;
-	for (i64 at = lane; at < K * N; at += 64) {
+	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -146,11 +146,11 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 			min_of_row = nan_min(min_of_row, x_v[item]);
 		}
 	}
-	__shared__ float min_of_row_across[2];
-	min_of_row = block_reduce<64>(min_of_row, op_min(), min_of_row_across);
+	__shared__ float min_of_row_across[8];
+	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
-	for (i64 at = lane; at < K * N; at += 64) {
+	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		#pragma unroll
@@ -158,8 +158,8 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 			max_of_row = nan_max(max_of_row, x_v[item]);
 		}
 	}
-	__shared__ float max_of_row_across[2];
-	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
+	__shared__ float max_of_row_across[8];
+	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
 	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
@@ -168,7 +168,7 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	if (lane == 0) {
 		y_zero[row] = this_y_zero;
 	}
-	for (i64 at = lane; at < K * N; at += 64) {
+	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + at + row * K * N);
 		u8 y_v[1];

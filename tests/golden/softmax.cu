@@ -7,141 +7,150 @@
  */
 
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-// Schedule: reduce_lanes 1, lanes 32; 128 threads a block.
-extern "C" __global__ __launch_bounds__(128)
-void Softmax_largest(const float *__restrict__ x, float *__restrict__ largest, int H, int N, int S)
-{
-	const int lane = threadIdx.x % 32;
-	const int row = blockIdx.x * 4 + threadIdx.x / 32;
-	if (row >= H * N * S)
-		return;
-	const int k = row % S;
-	const int j = row / S % H;
-	const int i = row / S / H;
-	float sum = -INFINITY;
-	for (int r = lane; r < S; r += 32) {
-		sum = nan_max(sum, x[i * H * S * S + j * S * S + k * S + r]);
-	}
-	sum = warp_reduce(sum, op_max());
-	if (lane == 0) {
-		largest[row] = sum;
-	}
-}
-
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-// Schedule: reduce_lanes 1, lanes 32; 128 threads a block.
+// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_total(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, int H, int N, int S)
+void Softmax_y(const float *__restrict__ x, float *__restrict__ y, int H, int N, int S)
 {
-	const int lane = threadIdx.x % 32;
-	const int row = blockIdx.x * 4 + threadIdx.x / 32;
+	const int lane = threadIdx.x % 8;
+	const int row = blockIdx.x * 16 + threadIdx.x / 8;
 	if (row >= H * N * S)
 		return;
-	const int k = row % S;
-	const int j = row / S % H;
-	const int i = row / S / H;
-	float sum = 0.0f;
-	for (int r = lane; r < S; r += 32) {
-		sum = sum + expf(x[i * H * S * S + j * S * S + k * S + r] - largest[i * H * S + j * S + k]);
-	}
-	sum = warp_reduce(sum, op_sum());
-	if (lane == 0) {
-		total[row] = sum;
-	}
-}
-
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: map 1, width 4; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
-void Softmax_y_x4(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
-{
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
-	if (element >= H * N * S * S)
-		return;
-	const int k = element / S % S;
-	const int j = element / S / S % H;
-	const int i = element / S / S / H;
-	float x_v[4];
-	load(x_v, x + element);
-	float y_v[4];
+	float x_v[2][4];
 	#pragma unroll
-	for (int v = 0; v < 4; v++) {
-		const int tmp0 = i * H * S + j * S + k;
-		y_v[v] = quotient(expf(x_v[v] - largest[tmp0]), total[tmp0]);
+	for (int step = 0; step < 2; step++) {
+		const int at = lane * 4 + step * 32;
+		if (at < S) {
+			load_once(x_v[step], x + at + row * S);
+		}
 	}
-	store(y + element, y_v);
-}
-
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: map 1, width 4; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
-void Softmax_y(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, int H, int N, int S)
-{
-	const int element = blockIdx.x * 256 + threadIdx.x;
-	if (element >= H * N * S * S)
-		return;
-	const int k = element / S % S;
-	const int j = element / S / S % H;
-	const int i = element / S / S / H;
-	const int tmp0 = i * H * S + j * S + k;
-	y[element] = expf(x[element] - largest[tmp0]) / total[tmp0];
+	float kept_v[2][4];
+	float max_of_row = -INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 2; step++) {
+		const int at = lane * 4 + step * 32;
+		if (at < S) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				max_of_row = nan_max(max_of_row, x_v[step][item]);
+			}
+		}
+	}
+	max_of_row = warp_reduce<8>(max_of_row, op_max());
+	const float this_largest = max_of_row;
+	float sum_of_row = 0.0f;
+	#pragma unroll
+	for (int step = 0; step < 2; step++) {
+		const int at = lane * 4 + step * 32;
+		if (at < S) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				kept_v[step][item] = expf(x_v[step][item] - this_largest);
+				sum_of_row = sum_of_row + kept_v[step][item];
+			}
+		}
+	}
+	sum_of_row = warp_reduce<8>(sum_of_row, op_sum());
+	const float this_total = sum_of_row;
+	#pragma unroll
+	for (int step = 0; step < 2; step++) {
+		const int at = lane * 4 + step * 32;
+		if (at < S) {
+			float y_v[4];
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				y_v[item] = quotient(kept_v[step][item], this_total);
+			}
+			store_once(y + at + row * S, y_v);
+		}
+	}
 }
 
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-// Schedule: reduce_lanes 1, lanes 32; 128 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(128)
-void Softmax_largest_64(const float *__restrict__ x, float *__restrict__ largest, i64 H, i64 N, i64 S)
-{
-	const i64 lane = (i64)threadIdx.x % 32;
-	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
-	if (row >= H * N * S)
-		return;
-	const i64 k = row % S;
-	const i64 j = row / S % H;
-	const i64 i = row / S / H;
-	float sum = -INFINITY;
-	for (i64 r = lane; r < S; r += 32) {
-		sum = nan_max(sum, x[i * H * S * S + j * S * S + k * S + r]);
-	}
-	sum = warp_reduce(sum, op_max());
-	if (lane == 0) {
-		largest[row] = sum;
-	}
-}
-
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-// Schedule: reduce_lanes 1, lanes 32; 128 threads a block; 64-bit positions.
+// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_total_64(const float *__restrict__ x, const float *__restrict__ largest, float *__restrict__ total, i64 H, i64 N, i64 S)
+void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int H, int N, int S)
 {
-	const i64 lane = (i64)threadIdx.x % 32;
-	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
+	const int lane = threadIdx.x % 32;
+	const int row = blockIdx.x * 4 + threadIdx.x / 32;
 	if (row >= H * N * S)
 		return;
-	const i64 k = row % S;
-	const i64 j = row / S % H;
-	const i64 i = row / S / H;
-	float sum = 0.0f;
-	for (i64 r = lane; r < S; r += 32) {
-		sum = sum + expf(x[i * H * S * S + j * S * S + k * S + r] - largest[i * H * S + j * S + k]);
+	float max_of_row = -INFINITY;
+	for (int at = lane; at < S; at += 32) {
+		float x_v[1];
+		load(x_v, x + at + row * S);
+		#pragma unroll
+		for (int item = 0; item < 1; item++) {
+			max_of_row = nan_max(max_of_row, x_v[item]);
+		}
 	}
-	sum = warp_reduce(sum, op_sum());
-	if (lane == 0) {
-		total[row] = sum;
+	max_of_row = warp_reduce(max_of_row, op_max());
+	const float this_largest = max_of_row;
+	float sum_of_row = 0.0f;
+	for (int at = lane; at < S; at += 32) {
+		float x_v[1];
+		load(x_v, x + at + row * S);
+		#pragma unroll
+		for (int item = 0; item < 1; item++) {
+			sum_of_row = sum_of_row + expf(x_v[item] - this_largest);
+		}
+	}
+	sum_of_row = warp_reduce(sum_of_row, op_sum());
+	const float this_total = sum_of_row;
+	for (int at = lane; at < S; at += 32) {
+		float x_v[1];
+		load(x_v, x + at + row * S);
+		float y_v[1];
+		#pragma unroll
+		for (int item = 0; item < 1; item++) {
+			y_v[item] = quotient(expf(x_v[item] - this_largest), this_total);
+		}
+		store_once(y + at + row * S, y_v);
 	}
 }
 
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(256)
-void Softmax_y_64(const float *__restrict__ x, const float *__restrict__ largest, const float *__restrict__ total, float *__restrict__ y, i64 H, i64 N, i64 S)
+// Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(128)
+void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 H, i64 N, i64 S)
 {
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
-	if (element >= H * N * S * S)
+	const i64 lane = (i64)threadIdx.x % 32;
+	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
+	if (row >= H * N * S)
 		return;
-	const i64 k = element / S % S;
-	const i64 j = element / S / S % H;
-	const i64 i = element / S / S / H;
-	const i64 tmp0 = i * H * S + j * S + k;
-	y[element] = expf(x[element] - largest[tmp0]) / total[tmp0];
+	float max_of_row = -INFINITY;
+	for (i64 at = lane; at < S; at += 32) {
+		float x_v[1];
+		load(x_v, x + at + row * S);
+		#pragma unroll
+		for (i64 item = 0; item < 1; item++) {
+			max_of_row = nan_max(max_of_row, x_v[item]);
+		}
+	}
+	max_of_row = warp_reduce(max_of_row, op_max());
+	const float this_largest = max_of_row;
+	float sum_of_row = 0.0f;
+	for (i64 at = lane; at < S; at += 32) {
+		float x_v[1];
+		load(x_v, x + at + row * S);
+		#pragma unroll
+		for (i64 item = 0; item < 1; item++) {
+			sum_of_row = sum_of_row + expf(x_v[item] - this_largest);
+		}
+	}
+	sum_of_row = warp_reduce(sum_of_row, op_sum());
+	const float this_total = sum_of_row;
+	for (i64 at = lane; at < S; at += 32) {
+		float x_v[1];
+		load(x_v, x + at + row * S);
+		float y_v[1];
+		#pragma unroll
+		for (i64 item = 0; item < 1; item++) {
+			y_v[item] = quotient(expf(x_v[item] - this_largest), this_total);
+		}
+		store_once(y + at + row * S, y_v);
+	}
 }
