@@ -577,7 +577,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_rows = {
 	.name = "rows",
 	.version = 2,
-	.help = "`lanes` threads keep a row in registers (the rest in shared memory), `steps` vectors of `width` each; `once`: past caches",
+	.help = "`lanes` threads keep a row in registers, or the rest in shared memory: `steps` vectors of `width` each; "
+	        "`once`: past caches",
 	.params = { "lanes", "width", "steps", "once" },
 	.applicable = applicable,
 	.span = span,
