@@ -165,7 +165,7 @@ template <class T> TPAT_FN void mma_add_columns(mma_sum<int> &sum, const mma_b<T
  * number (exclusive or), so that the same piece of 8 rows behind each other, and 8 pieces behind each other of one row, lie
  * in different banks. */
 template <class T, int ROWS, int COLUMNS> struct shared_tile {
-	static const int piece_elements = 16 / (int)sizeof(T), pieces = COLUMNS / piece_elements;
+	static constexpr int piece_elements = 16 / (int)sizeof(T), pieces = COLUMNS / piece_elements;
 	static_assert(pieces >= 2 && (pieces & (pieces - 1)) == 0, "rows of 32, 64, 128 ... bytes");
 	uint4 memory[ROWS * pieces];
 
@@ -321,7 +321,7 @@ template <int THREADS, class T, int ROWS, int COLUMNS, class Y, class X, class A
 TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS> &tile, const T *from, Y row, X column, const At &at, T fill)
 {
 	const int all = ROWS * tile.pieces;
-	T filled[tile.piece_elements];
+	T filled[16 / sizeof(T)];
 #pragma unroll
 	for (int e = 0; e < tile.piece_elements; e++)
 		filled[e] = fill;
@@ -343,8 +343,8 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS> &tile, const T *from, Y row
  * behind each other ask for rows behind each other. */
 template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
 	typedef shared_tile<T, ROWS, COLUMNS> tile_type;
-	static const int elements = tile_type::piece_elements, all = ROWS * tile_type::pieces;
-	static const int count = (all + THREADS - 1) / THREADS;
+	static constexpr int elements = tile_type::piece_elements, all = ROWS * tile_type::pieces;
+	static constexpr int count = (all + THREADS - 1) / THREADS;
 	T next[count][elements];
 
 	template <class Y, class X, class Value> TPAT_FN void fetch(Y row, X column, const Value &value)
