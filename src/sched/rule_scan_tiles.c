@@ -40,11 +40,11 @@ static void serial(struct ir_program *p, struct ir_kernel *k, const struct ir_st
 }
 
 /* A block a row, in one tile, where rows turn out to be short. */
-static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                       const struct sched_choice *c, expr is_short)
+static struct ir_kernel *short_kernel(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
+                                      expr is_short, const char *suffix)
 {
 	struct ir_program *p = plan->program;
-	struct ir_kernel *k = kernel_new(plan, s, "_short", c);
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	struct scan_vectors v = { .lanes = LANES, .width = 1, .steps = LONG / LANES, .tile = ir_index(p->pool, 0) };
 	expr rows = rows_along(p, s), lanes = ir_index(p->pool, LANES);
 	k->threads = LANES;
@@ -57,7 +57,15 @@ static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct 
 	scan_vectors_tile(&v, &k->body);
 	scan_vectors_store(&v, &k->body, NULL);
 	serial(p, k, s, rows);
-	kernel_finish(plan, step, k, s);
+	return k;
+}
+
+/* With a twin of its own for 64-bit positions: of short rows there are no tiles, and so none of their states. */
+static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                       const struct sched_choice *c, expr is_short)
+{
+	if (!kernel_finish_narrow(plan, step, short_kernel(plan, s, c, is_short, "_short"), s))
+		kernel_finish_wide(plan, step, short_kernel(plan, s, c, is_short, "_short_64"), s);
 }
 
 /* Tiles whose threads have `steps` vectors of `width`; the state in `t` stands already. */

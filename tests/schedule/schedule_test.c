@@ -108,14 +108,15 @@ static struct ir_program *optimised(struct job *j, struct ir_program *p)
 	return p;
 }
 
-/* As it runs where positions pass 2^31: the kernel for such positions, or, where extents are known, all of them so. */
+/* As it runs where positions pass 2^31: the kernels for such positions, or, where extents are known, all of them so. */
 static void widen(struct job *j, struct ir_step *step)
 {
-	struct ir_kernel *last = step->at[step->n - 1];
-	if (last->index64) {
-		*step = (struct ir_step){ 0 };
-		vec_push(j->arena, step, last);
-	}
+	struct ir_step wide = { 0 };
+	vec_each(k, step)
+		if ((*k)->index64)
+			vec_push(j->arena, &wide, *k);
+	if (wide.n)
+		*step = wide;
 	vec_each(k, step) {
 		(*k)->index64 = true;
 		vec_each(part, &(*k)->parts)
