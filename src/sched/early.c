@@ -1,13 +1,14 @@
 /* Kernels that start early: from sm_90 on they are set up while the kernel before them still runs (programmatic dependent launch),
  * be it the same plugin's or any other, which saves a quarter of a microsecond on the GPU and half of one on the host. In return
- * their inputs are no memory that a compiler may read whenever it likes. So only small kernels do it: those of one wave. */
+ * their inputs are no memory that a compiler may read whenever it likes. So kernels do it that are at most some waves long: of
+ * others that is less than a hundredth. */
 #include "sched/build.h"
 
-enum { THREADS_A_PROCESSOR = 2048 };
+enum { THREADS_A_PROCESSOR = 2048, MOST_WAVES = 16 };
 
 bool may_start_early(const struct ir_kernel *k, const struct sched_target *t)
 {
-	return (double)about(k->blocks, t) * k->threads <= (double)t->processors * THREADS_A_PROCESSOR;
+	return (double)about(k->blocks, t) * k->threads <= (double)MOST_WAVES * t->processors * THREADS_A_PROCESSOR;
 }
 
 void start_early(struct ir_plan *plan, int from, const struct sched_target *t)

@@ -257,8 +257,9 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 2, an element a thread; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ConvInteger_y_any_64(const u8 *__restrict__ x, const i8 *__restrict__ weight, const u8 *__restrict__ zero, int *__restrict__ y, i64 H, i64 N, i64 W)
+void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 H, i64 N, i64 W)
 {
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
 	const i64 tmp0 = floor_div(H - 1, (i64)2);
 	const i64 tmp1 = floor_div(W - 1, (i64)2);

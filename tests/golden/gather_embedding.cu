@@ -8,8 +8,9 @@
 // j])), k]) + f32(positions[j, k]))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Embedding_y_x8(const f16 *__restrict__ table, const i64 *__restrict__ ids, const f16 *__restrict__ positions, f16 *__restrict__ y, int B, int S)
+void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, int B, int S)
 {
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= B * S * 768)
 		return;
@@ -33,8 +34,9 @@ void Embedding_y_x8(const f16 *__restrict__ table, const i64 *__restrict__ ids, 
 // j])), k]) + f32(positions[j, k]))
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Embedding_y_x8_64(const f16 *__restrict__ table, const i64 *__restrict__ ids, const f16 *__restrict__ positions, f16 *__restrict__ y, i64 B, i64 S)
+void Embedding_y_x8_64(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, i64 B, i64 S)
 {
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 2048 + (i64)threadIdx.x * 8;
 	if (element >= B * S * 768)
 		return;

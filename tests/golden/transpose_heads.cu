@@ -7,8 +7,9 @@
 // q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Heads_q_x8(const f16 *__restrict__ x, const f16 *__restrict__ bias, f16 *__restrict__ q, int B, int S)
+void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S)
 {
+	wait_for_last_kernel();
 	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= B * S * 768)
 		return;
@@ -31,8 +32,9 @@ void Heads_q_x8(const f16 *__restrict__ x, const f16 *__restrict__ bias, f16 *__
 // q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Heads_q_x8_64(const f16 *__restrict__ x, const f16 *__restrict__ bias, f16 *__restrict__ q, i64 B, i64 S)
+void Heads_q_x8_64(const f16 *x, const f16 *bias, f16 *__restrict__ q, i64 B, i64 S)
 {
+	wait_for_last_kernel();
 	const i64 element = (i64)blockIdx.x * 2048 + (i64)threadIdx.x * 8;
 	if (element >= B * S * 768)
 		return;
