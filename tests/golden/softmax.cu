@@ -11,8 +11,9 @@
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_y(const float *__restrict__ x, float *__restrict__ y, int H, int N, int S)
+void Softmax_y(const float *x, float *__restrict__ y, int H, int N, int S)
 {
+	wait_for_last_kernel();
 	const int lane = threadIdx.x % 8;
 	const int row = blockIdx.x * 16 + threadIdx.x / 8;
 	if (row >= H * N * S)
