@@ -115,6 +115,8 @@ static void print_cast(struct gen_text *g, expr e)
 	} else if (to == TYPE_INDEX && type_is_float(from)) {
 		snprintf(name, sizeof name, g->target->c ? "i64_of_%s" : "to_i64", type_name(from));
 		call(g, name, 1, e->arg);
+	} else if (!g->target->c && to == TYPE_F32 && (from == TYPE_I8 || from == TYPE_U8)) {
+		call(g, "byte_to_f32", 1, e->arg);
 	} else if ((from == TYPE_BOOL || from_int) && ((to_int && !type_is_packed(to)) || to == TYPE_F32 || to == TYPE_F64)) {
 		str_printf(g->out, "(%s)", gen_type(g, to));
 		print(g, e->arg[0], PREC_UNARY);

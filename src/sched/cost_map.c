@@ -18,6 +18,7 @@ struct facts {
 	struct vector_loads vectors;
 	struct arena *scratch;
 	int inner;
+	expr own;        /* an element's position */
 	uint32_t *axes;  /* by node: a bit an axis */
 	double *chance;  /* by node: of being evaluated for an element */
 	bool *to_places; /* by node: an index that holds a load: data say where it points */
@@ -204,6 +205,8 @@ static double accesses(const struct facts *f, expr load, expr flat)
 	int64_t at;
 	if (vector)
 		return vector;
+	if (f->shape->vectors && ir_const_int(ir_binary(IR_SUB, flat, f->own), &at) && at % f->shape->width == 0)
+		return ceil(f->shape->width * type_info(load->type)->bits / 128.0); /* also where vectors go on from row to row */
 	if (f->inner < 0 || !(f->axes[load->id] & 1u << f->inner))
 		return 1;
 	for (int v = 0; v < f->shape->width; v++) {
@@ -283,6 +286,7 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 	for (int k = 0; k < s->out->rank; k++)
 		if (!ir_is_int(s->out->dim[k], 1))
 			f.inner = k;
+	f.own = out_position(p, s);
 	double size = type_info(s->out->type)->bits / 8.0, stores = ceil(size * shape->width / 16) * shape->planes;
 	f.points = (double)about(out_count(p, s), t);
 	double threads = f.points / (shape->width * shape->planes);

@@ -5,7 +5,7 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, MAX_WIDTH = 8 };
+enum { THREADS = 256, MAX_WIDTH = 16 };
 
 /* The last axis that is longer than 1, or -1. */
 static int inner_axis(const struct ir_buffer *b)

@@ -68,7 +68,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + (float)this_y_zero);
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
 			}
 			store(y + at + row * K * N, y_v);
 		}
@@ -123,7 +123,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 		u8 y_v[1];
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
-			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero);
+			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + byte_to_f32(this_y_zero));
 		}
 		store(y + at + row * K * N, y_v);
 	}
@@ -174,7 +174,7 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 		u8 y_v[1];
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
-			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + (float)this_y_zero);
+			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + byte_to_f32(this_y_zero));
 		}
 		store(y + at + row * K * N, y_v);
 	}

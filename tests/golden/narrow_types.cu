@@ -103,24 +103,24 @@ void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, con
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map 1, width 16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_pair_x8(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
+void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = blockIdx.x * 4096 + threadIdx.x * 16;
 	if (element >= N)
 		return;
-	u2 pair_v[8];
+	u2 pair_v[16];
 	#pragma unroll
-	for (int v = 0; v < 8; v++) {
+	for (int v = 0; v < 16; v++) {
 		pair_v[v] = element + v < 3 ? (u2)2 : to_u2(load_u4(table, (element + v) % 5));
 	}
 	store_u2(pair, element, pair_v);
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map 1, width 16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
@@ -222,7 +222,7 @@ void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, 
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map 1, width 16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
 {

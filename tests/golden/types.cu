@@ -72,26 +72,24 @@ void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 }
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Types_flags_x4(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
+void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
 	if (element >= N)
 		return;
-	i64 count_v[4];
-	load(count_v, count + element);
-	bool flags_v[4];
+	bool flags_v[8];
 	#pragma unroll
-	for (int v = 0; v < 4; v++) {
-		flags_v[v] = count_v[v] < lowest[v % 2] || isnan(x[element + v]);
+	for (int v = 0; v < 8; v++) {
+		flags_v[v] = count[element + v] < lowest[v % 2] || isnan(x[element + v]);
 	}
 	store(flags + element, flags_v);
 }
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
@@ -161,7 +159,7 @@ void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 }
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
