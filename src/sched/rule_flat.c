@@ -4,7 +4,7 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, MAX_WIDTH = 16, BYTES = 16 };
+enum { THREADS = 256, MAX_WIDTH = 8, BYTES = 16 };
 
 struct flat {
 	struct ir_program *p;
