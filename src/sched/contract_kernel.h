@@ -58,7 +58,8 @@ static inline bool divides(expr extent, int tile)
 /* Names for a group's axes, given the position over all of them; for those summed over. Only of axes in `used`. */
 void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
                             const bool *used);
-void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used);
+/* `along`: null, or a position over axes: those that are neighbours in it may be declared as one, the others as 0. */
+void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used, expr along);
 /* How many tiles there are; where tile `block` begins; with `warps`, a warp's part of it. */
 expr contract_tiles(const struct contract_kernel *k);
 expr contract_blocks(const struct contract_kernel *k); /* of as many as tiles need, each for its part */

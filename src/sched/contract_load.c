@@ -42,6 +42,14 @@ static expr fill_of(const struct contract_kernel *k, int side)
 	return value->op == IR_SELECT && k->c->side[side].zero && !ir_is_int(value->arg[2], 0) ? value->arg[2] : NULL;
 }
 
+/* Where an operand's element is, over axes. */
+static expr position_of(const struct contract_kernel *k, int side)
+{
+	expr value = k->c->side[side].value, load = value->op == IR_SELECT ? value->arg[1] : value;
+	load = load->op == IR_CAST ? load->arg[0] : load;
+	return ir_flat(k->p->pool, load->buf, load->arg);
+}
+
 /* The function that says where elements are, or what. */
 static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 {
@@ -65,7 +73,7 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	if (condition)
 		mark_axes(condition, used);
 	contract_declare_group(k, f->body, own, outer, used);
-	contract_declare_depth(k, f->body, depth, used);
+	contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
 	if (!divides(c->extent[own], outer_size(k, side)))
 		inside = ir_binary(IR_LT, var(k, name, NULL), c->extent[own]);
 	if (!divides(c->depth, k->shape.depth))

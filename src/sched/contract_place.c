@@ -22,7 +22,7 @@ void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum 
 		k->axis[c->axis[g][i]] = value[i];
 }
 
-void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used)
+void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used, expr along)
 {
 	const struct ir_stage *s = k->c->s;
 	expr extent[IR_MAX_RANK] = { NULL }, value[IR_MAX_RANK] = { NULL };
@@ -33,6 +33,15 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 		extent[i] = s->space[k->c->order[i]];
 		name[i] = ir_axis_names[1][k->c->order[i]];
 		met[i] = used[rank + k->c->order[i]];
+	}
+	for (int i = n - 2, inner = n - 1; along && i >= 0; i--) {
+		expr outer = ir_stride(along, rank + k->c->order[i]), step = ir_stride(along, rank + k->c->order[inner]);
+		if (!outer || !step || outer != ir_binary(IR_MUL, step, extent[inner])) {
+			inner = i;
+			continue;
+		}
+		extent[inner] = ir_binary(IR_MUL, extent[i], extent[inner]);
+		extent[i] = index_(k, 1);
 	}
 	declare_axes(k->p, b, position, n, extent, name, met, value);
 	for (int i = 0; i < n; i++)
@@ -147,7 +156,7 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 	struct accumulator a = accumulator_begin(k->p, b, c->s);
 	struct ir_block *sum = emit_for(k->p, b, "depth", index_(k, 0), c->depth, index_(k, 1));
 	mark_axes(c->s->value, used);
-	contract_declare_depth(k, sum, var(k, "depth", c->depth), used);
+	contract_declare_depth(k, sum, var(k, "depth", c->depth), used, NULL);
 	struct axes here = { .value = k->axis };
 	accumulate(&a, sum, to_kernel(k->p, c->s->value, &here), NULL);
 	k->all = a.value;

@@ -106,7 +106,7 @@ static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr bloc
 	}
 	struct ir_block *step = each_step(k, in, turn, range);
 	if (map[0].walks || map[1].walks)
-		contract_declare_depth(k, step, var(k, "from", k->c->depth), all);
+		contract_declare_depth(k, step, var(k, "from", k->c->depth), all, NULL);
 	struct ir_stmt *call = emit_invoke(k->p, step, "ring.fill", k->header);
 	add_text(k->p, call, "turn");
 	add_text(k->p, call, text(k, "%d", (s->rows + s->columns) * 128));

@@ -20,10 +20,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
-		const int t = depth % 3;
-		const int s = depth / 3 % 3;
-		const int r = depth / 9;
-		return depth < 27 ? weight[r * 9 + row * 27 + s * 3 + t] : (i8)0;
+		return depth < 27 ? weight[depth + row * 27] : (i8)0;
 	};
 	const auto right_at = [&](int column, int depth) {
 		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
@@ -146,10 +143,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
-		const int t = depth % 3;
-		const int s = depth / 3 % 3;
-		const int r = depth / 9;
-		return depth < 27 ? weight[r * 9 + row * 27 + s * 3 + t] : (i8)0;
+		return depth < 27 ? weight[depth + row * 27] : (i8)0;
 	};
 	const auto right_at = [&](int column, int depth) {
 		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
