@@ -82,9 +82,9 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 	double time = 0;
 	for (int side = 0; side < 2; side++) {
 		const struct ir_stage *s = c->side[side].pack;
-		if (s) /* read, and written; short rows fill their blocks badly */
-			time += t->launch_ns + 1000 + 2.6 * (double)about(ir_buffer_count(c->p, s->out), t) *
-			                              type_info(s->out->type)->bits / 8 / t->bytes_per_ns;
+		if (s) /* read, and written; short rows fill their blocks badly. Two share a launch */
+			time += (time > 0 ? 0 : t->launch_ns + 1000) + 2.6 * (double)about(ir_buffer_count(c->p, s->out), t) *
+			                                                       type_info(s->out->type)->bits / 8 / t->bytes_per_ns;
 	}
 	return time;
 }
