@@ -561,7 +561,7 @@ void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, cons
 {
 	int lanes = c->param[0];
 	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], "");
-	if (step->at[step->n - 1]->arch) /* for other GPUs */
+	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
 		one_kernel(plan, step, r, c, lanes, c->param[1], 0, "_again");
 	if (!others && !stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
 		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
