@@ -118,10 +118,10 @@ static void test_device(void)
 		x[i] = (float)i;
 	void *args[] = { &x, &k, &y, &n };
 	const uint32_t grid[3] = { 2, 1, 1 };
-	CHECK_INT(d.launch(d.user, m, &doubler, &kernel, 0, grid, args, NULL, why), 0);
+	CHECK_INT(d.launch(d.user, m, &doubler, &kernel, grid, args, NULL, why), 0);
 	CHECK(y[39] == 78);
 	n = 41;
-	CHECK(d.launch(d.user, m, &doubler, &kernel, 0, grid, args, NULL, why) != 0);
+	CHECK(d.launch(d.user, m, &doubler, &kernel, grid, args, NULL, why) != 0);
 	CHECK(strstr(why, "reads x[40]"));
 	emulator_free(x);
 	emulator_free(y);
