@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures tpat's kernels beside PyTorch's in one run on one GPU, and prints a table with ratios.
 
-    bench/peers.py --tpat build/tpat [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile] [--every K]
+    bench/peers.py --tpat build/tpat [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile] [--every K [--from N]]
                    [--seconds N] [--json FILE]
 
 For each case of bench/cases.py: tpat (`tpat bench`), PyTorch eager and torch.compile (max-autotune; not where a library is the
@@ -160,6 +160,7 @@ def main():
     parser.add_argument("--only-tpat", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="of the cases only every K-th")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first of these, from 0")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no case after so long")
     parser.add_argument("--json", default="")
     parser.add_argument("--compile-part", default="", help=argparse.SUPPRESS)
@@ -169,7 +170,7 @@ def main():
     torch._inductor.config.autotune_local_cache = False
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    cases = chosen(all_cases(), o.filter.split(","), o.skip)[::o.every]
+    cases = chosen(all_cases(), o.filter.split(","), o.skip)[o.first::o.every]
     if o.compile_part:
         part, count = map(int, o.compile_part.split("/"))
         return compile_part([c for c in cases if not c.contraction][part::count], torch)
