@@ -125,8 +125,8 @@ static int block_candidates(const struct ir_program *p, const struct ir_stage *s
 	return n;
 }
 
-static void one_block(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                      const struct sched_choice *c, const char *suffix, int threads, expr guard)
+static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
+                                   const char *suffix, int threads, expr guard)
 {
 	struct ir_program *p = plan->program;
 	struct points x = points_of(p, s);
@@ -145,12 +145,12 @@ static void one_block(struct ir_plan *plan, struct ir_step *step, const struct i
 	emit_kept(&x, emit_if(p, b, keep), ir_binary(IR_SUB, part, one));
 	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_EQ, thread, zero)), sum);
 	serial(&x, k);
-	kernel_finish(plan, step, k, s);
+	return k;
 }
 
 static void block_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
-	one_block(plan, step_new(plan), s, c, "", c->param[0], NULL);
+	kernel_finish(plan, step_new(plan), one_block(plan, s, c, "", c->param[0], NULL), s);
 }
 
 /* ---- compact_tiles */
@@ -202,6 +202,14 @@ static expr emit_places(const struct points *x, struct ir_block *b, const struct
 	return own;
 }
 
+/* With a twin of its own for 64-bit positions: of few points there are no tiles, and so none of their states. */
+static void few_points(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
+                       expr few)
+{
+	if (!kernel_finish_narrow(plan, step, one_block(plan, s, c, "_few", 1024, few), s))
+		kernel_finish_wide(plan, step, one_block(plan, s, c, "_few_64", 1024, few), s);
+}
+
 static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
@@ -216,7 +224,7 @@ static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 	t = tiles_new(plan, s, state, TYPE_INDEX, t.threads, t.items);
 	struct ir_step *step = step_new(plan);
 	if (varies)
-		one_block(plan, step, s, c, "_few", 1024, few);
+		few_points(plan, step, s, c, few);
 
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	tiles_take(p, k, &t, count);

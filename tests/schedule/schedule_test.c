@@ -22,7 +22,7 @@
 #include "tests/unit/random_program.h"
 #include "tests/unit/test.h"
 
-enum { MAX_VARIANTS = 128, MAX_SHAPES = 6, MAX_BUFFERS = 64 };
+enum { MAX_VARIANTS = 256, MAX_SHAPES = 6, MAX_BUFFERS = 64 };
 
 /* One way to run a case's program. */
 struct variant {
