@@ -115,7 +115,7 @@ struct tpat_build_options {
 	bool no_db;        /* the cost model decides alone */
 	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */
 	int tactics;       /* schedules of each plugin that TensorRT may choose from, at most; 0: TPAT_TACTICS, or one for more
-			    * than two architectures */
+			    * than two architectures, and of products, convolutions and attention */
 	int workers;     /* threads; 0: one a processor */
 	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);

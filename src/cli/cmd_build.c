@@ -221,7 +221,8 @@ int cli_build(struct cli *c, int argc, char **argv)
 		{ "split", 0, CLI_FLAG, &o.split, NULL, "each plugin in a library of its own" },
 		{ "tactics", 0, CLI_NUMBER, &tactics, "N",
 		  "schedules of each plugin that TensorRT chooses from where it\n"
-		  "builds an engine (2, or 1 for more than two --arch)" },
+		  "builds an engine (2, or 1 for more than two --arch and\n"
+		  "for products, convolutions and attention)" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
 		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
 		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL, "do not refuse types that TensorRT lacks" },

@@ -87,10 +87,13 @@ static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct
 	return 0;
 }
 
-/* Every architecture compiles them all: fewer where there are many. */
-static int tactics_wanted(const struct build *b)
+/* Every architecture compiles them all: fewer where there are many, or where a kernel takes long. */
+static int tactics_wanted(const struct build *b, const struct ir_program *p, const struct sched_choice *usual)
 {
-	return b->o->tactics ? b->o->tactics : b->archs > FEW_ARCHS ? 1 : TPAT_TACTICS;
+	bool one = b->archs > FEW_ARCHS;
+	for (int i = 0; i < p->stages.n; i++)
+		one |= usual[i].rule && usual[i].rule->heavy;
+	return b->o->tactics ? b->o->tactics : one ? 1 : TPAT_TACTICS;
 }
 
 /* What was measured, where something was; else what the cost model says: for small, usual and large extents where these are
@@ -108,7 +111,7 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
 	struct str all = str_new(b->arena);
 	struct sched_tactic tactics[SCHED_MAX_TACTICS];
-	m->plans = sched_tactics(p, &points, &tactic, tactics_wanted(b), tactics);
+	m->plans = sched_tactics(p, &points, &tactic, tactics_wanted(b, p, tactic.choice[points.opt]), tactics);
 	m->plan = NEWN(b->arena, const struct ir_plan *, m->plans);
 	sched_plans(m->plan, p, &points, tactics, m->plans);
 	for (int k = 0; k < m->plans; k++)

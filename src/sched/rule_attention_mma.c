@@ -150,6 +150,7 @@ const struct sched_rule sched_attention_mma = {
 	.version = 1,
 	.help = "tensor cores; a block makes `queries` results over tiles of `keys` keys, a warp 16 * `tiles` of them",
 	.params = { "queries", "keys", "tiles" },
+	.heavy = true,
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,

@@ -140,6 +140,7 @@ const struct sched_rule sched_attention_wide = {
 	.version = 1,
 	.help = "tensor cores of Hopper: a block makes `queries` results over tiles of `keys` keys, 64 a warpgroup",
 	.params = { "queries", "keys" },
+	.heavy = true,
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,

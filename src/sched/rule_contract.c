@@ -182,6 +182,7 @@ const struct sched_rule sched_contract = {
 	.help = "tensor cores, or of other types ordinary arithmetic; a block makes `rows` x `columns` sums, `depth` "
 	        "products of each at a time; `packed`: operands are laid out anew before",
 	.params = { "rows", "columns", "depth", "packed" },
+	.heavy = true,
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,

@@ -207,6 +207,7 @@ const struct sched_rule sched_contract_wide = {
 	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory; "
 	        "`split` blocks make them together",
 	.params = { "rows", "columns", "slots", "blocks", "split" },
+	.heavy = true,
 	.applicable = applicable,
 	.span = span,
 	.candidates = candidates,

@@ -51,6 +51,7 @@ struct sched_rule {
 	int version;              /* counts up when what a choice means changes: old decisions are then void */
 	const char *help;
 	const char *params[SCHED_MAX_PARAMS];
+	bool heavy;               /* its kernels take the compiler long: tiles on tensor cores */
 	/* Whether the rule can run the stage; when not, *why says so (kept for reports). */
 	bool (*applicable)(const struct ir_program *p, const struct ir_stage *s, const char **why);
 	/* Fills parameter sets worth trying, the best guess first; returns their number, at most SCHED_RULE_CHOICES. */
