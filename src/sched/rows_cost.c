@@ -72,6 +72,8 @@ double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const
 	ck(rows_match(&r, (struct ir_program *)p, s));
 	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
+	if (steps && length > (double)lanes * width * steps) /* the kernel for any rows runs */
+		width = 1, steps = 0;
 	for (int i = 0; i < r.cached; i++) {
 		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
 		if (r.cache[i].from && (double)about(ir_buffer_count(r.p, r.cache[i].buf), t) < elements)

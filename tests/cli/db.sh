@@ -9,10 +9,10 @@ relu=00112233445566778899aabbccddeeff mean=0123456789abcdef0123456789abcdef
 	line $mean 'mean(x: f32[N,768])' 8 'GPU one' '0 reduce_thread@1' ok 12000 01
 	line $mean 'mean(x: f32[N,768])' 8 'GPU one' '0 reduce_thread@0' ok 9000 02
 	line $mean 'mean(x: f32[N,768])' 64 'GPU one' '0 reduce_thread@1' crashed 0 03
-	line $relu 'relu(x: f32[4])' '' 'GPU one' '0 scatter@1' ok 10240.5 04
-	line $relu 'relu(x: f32[4])' '' 'GPU one' '0 scatter@1; 1 scatter@1' wrong 0 05
+	line $relu 'relu(x: f32[4])' '' 'GPU one' '0 scatter@2 1' ok 10240.5 04
+	line $relu 'relu(x: f32[4])' '' 'GPU one' '0 scatter@2 1; 1 scatter@2 1' wrong 0 05
 } > one.jsonl
-{ echo '{"tpat_db":1}'; line $relu 'relu(x: f32[4])' '' 'GPU two' '0 scatter@1' ok 8200 06; } > two.jsonl
+{ echo '{"tpat_db":1}'; line $relu 'relu(x: f32[4])' '' 'GPU two' '0 scatter@2 1' ok 8200 06; } > two.jsonl
 tpat db import --db one.db one.jsonl
 tpat db import --db two.db two.jsonl
 tpat db list --db one.db
