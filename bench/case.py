@@ -3,6 +3,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:  # the models can be made without it
+    torch = F = None
+
 OPSET = 23
 ONNX_TYPE = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "i64": TensorProto.INT64, "i32": TensorProto.INT32,
              "i8": TensorProto.INT8, "u8": TensorProto.UINT8, "bool": TensorProto.BOOL}

@@ -2,14 +2,8 @@
 TPAT's published table. deployed.py has what users bring because TensorRT refuses it."""
 import numpy as np
 
-from case import NUMPY_TYPE, Case, scalars
+from case import NUMPY_TYPE, Case, F, scalars, torch
 from deployed import deployed
-
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:  # the models can be made without it
-    torch = F = None
 
 
 def cases():

@@ -2,13 +2,7 @@
 their products, and the chains of detectors, segmenters and language models that stand around what a GPU's libraries do."""
 import numpy as np
 
-from case import NUMPY_TYPE, scalars
-
-try:
-    import torch
-    import torch.nn.functional as F
-except ImportError:  # the models can be made without it
-    torch = F = None
+from case import F, NUMPY_TYPE, scalars, torch
 
 
 def refused(add, t):

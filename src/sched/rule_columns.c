@@ -155,14 +155,6 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	emit_store(p, b, s->out, own, accumulator_result(&a, axis, out_position(p, s), own));
 }
 
-static struct ir_block *each_column(struct ir_program *p, struct ir_block *b, int width, expr *v)
-{
-	struct ir_block *body = emit_for(p, b, "v", ir_index(p->pool, 0), ir_index(p->pool, width), ir_index(p->pool, 1));
-	b->at[b->n - 1].width = width;
-	*v = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
-	return body;
-}
-
 static expr of_vector(void *user, expr e, expr flat)
 {
 	const struct vectors *f = user;
@@ -171,14 +163,6 @@ static expr of_vector(void *user, expr e, expr flat)
 		if (f->load[i] == e)
 			return ir_var(f->p->pool, e->type, arena_printf(f->p->arena, "%s_v%d[v]", e->buf->name, i + 2), NULL);
 	return NULL;
-}
-
-static void set_array(struct ir_program *p, struct ir_block *b, const char *name, expr at, expr value)
-{
-	struct ir_stmt *s = emit(p, b, IR_SET);
-	s->name = name;
-	s->at = at;
-	s->value = value;
 }
 
 /* What one point adds to each column of a thread. */
@@ -197,17 +181,13 @@ static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_a
 	struct axes start = { .value = axis };
 	for (int i = 0; i < f->n; i++) {
 		expr at = to_kernel(p, f->load[i], &start)->arg[0];
-		struct ir_stmt *load = emit(p, b, IR_LOAD_VECTOR);
-		load->name = arena_printf(p->arena, "%s_v%d", f->load[i]->buf->name, i + 2);
-		load->type = f->load[i]->type;
-		load->width = f->width;
-		load->buf = flat_view(p, f->load[i]->buf);
-		load->at = at;
+		const char *name = arena_printf(p->arena, "%s_v%d", f->load[i]->buf->name, i + 2);
+		emit_load_vector(p, b, f->load[i]->buf, at, name, f->width, false);
 	}
-	struct ir_block *body = each_column(p, b, f->width, &v);
+	struct ir_block *body = emit_unrolled(p, b, "v", f->width, &v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
 	struct axes here = { .value = axis, .load = of_vector, .user = f };
-	set_array(p, body, "sum_v", v, ir_combine_expr(s->combine, sum, to_kernel(p, s->value, &here)));
+	emit_set(p, body, "sum_v", v, ir_combine_expr(s->combine, sum, to_kernel(p, s->value, &here)));
 }
 
 /* `width` columns from `element` on by `parts` threads, of which this is `part`. */
@@ -223,13 +203,10 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	axes_read(s, used);
 	used[f->inner] = true;
 	declare_axes(p, b, own, rank, s->out->dim, ir_axis_names[0], used, axis);
-	struct ir_stmt *array = emit(p, b, IR_ARRAY);
-	array->name = "sum_v";
-	array->type = t;
-	array->width = width;
+	emit_array(p, b, "sum_v", t, width);
 	expr sum = ir_var(p->pool, t, "sum_v[v]", NULL);
-	struct ir_block *body = each_column(p, b, width, &v);
-	set_array(p, body, "sum_v", v, ir_identity(p->pool, s->combine, t));
+	struct ir_block *body = emit_unrolled(p, b, "v", width, &v);
+	emit_set(p, body, "sum_v", v, ir_identity(p->pool, s->combine, t));
 
 	struct ir_block *pieces = emit_if(p, b, inside);
 	for (int rest = 0; rest < 2; rest++) {
@@ -245,20 +222,13 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	all->columns = COLUMNS;
 	all->combine = s->combine;
 	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
-	array = emit(p, b, IR_ARRAY);
-	const char *result = array->name = arena_printf(p->arena, "%s_v", s->out->name);
-	array->type = s->out->type;
-	array->width = width;
-	body = each_column(p, b, width, &v);
+	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
+	emit_array(p, b, result, s->out->type, width);
+	body = emit_unrolled(p, b, "v", width, &v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
 	struct axes post = { .value = axis, .same = out_position(p, s), .same_as = ir_binary(IR_ADD, own, v), .acc = sum };
-	set_array(p, body, result, v, s->post ? to_kernel(p, s->post, &post) : ir_cast(sum, s->out->type));
-	struct ir_stmt *store = emit(p, b, IR_STORE_VECTOR);
-	store->name = result;
-	store->width = width;
-	store->type = s->out->type;
-	store->buf = flat_view(p, s->out);
-	store->at = own;
+	emit_set(p, body, result, v, s->post ? to_kernel(p, s->post, &post) : ir_cast(sum, s->out->type));
+	emit_store_vector(p, b, s->out, own, result, width);
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
