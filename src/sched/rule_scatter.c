@@ -69,56 +69,25 @@ static double estimate(const struct ir_program *cp, const struct ir_stage *s, co
 	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns + fmax(bytes / t->bytes_per_ns, work) / full;
 }
 
-struct lanes {
-	struct ir_program *p;
-	const struct ir_stage *s;
-	int width;
-	struct {
-		VEC(expr);
-	} vectors;
-};
-
-static void find_vector(void *user, expr e)
-{
-	struct lanes *l = user;
-	int last = l->s->space_rank - 1;
-	if (e->op == IR_LOAD && vector_along(l->p, e, last, l->s->space[last], l->width))
-		vec_push(l->p->arena, &l->vectors, e);
-}
-
-static const char *vector_name(const struct lanes *l, int i)
-{
-	return arena_printf(l->p->arena, "%s_v%d", l->vectors.at[i]->buf->name, i + 1);
-}
-
-static expr vector_lane(void *user, expr e, expr flat)
-{
-	struct lanes *l = user;
-	(void)flat;
-	for (int i = 0; i < l->vectors.n; i++)
-		if (l->vectors.at[i] == e)
-			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[v]", vector_name(l, i)), NULL);
-	return NULL;
-}
-
 /* The updates of `width` neighbours, of which the first stands at `axis`. */
 static void emit_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const expr *axis, int width)
 {
-	struct lanes l = { .p = p, .s = s, .width = width };
+	int last = s->space_rank - 1;
+	struct scatter_vectors l = { .p = p, .axis = last, .width = width, .number = 1, .extent = s->space[last] };
 	struct axes start = { .value = axis };
 	expr v, lane[IR_MAX_RANK], at = scatter_place(p, s, 0, axis);
 	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
-	ir_walk_unconditional(s->value, find_vector, &l);
-	for (int i = 0; i < l.vectors.n; i++) {
-		expr e = l.vectors.at[i];
-		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start), vector_name(&l, i), width,
-		                 false);
+	scatter_vectors_find(&l, s->value);
+	for (int i = 0; i < l.load.n; i++) {
+		expr e = l.load.at[i];
+		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start), scatter_vectors_name(&l, i),
+		                 width, false);
 	}
 	emit_array(p, b, result, s->out->type, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
 	for (int k = 0; k < s->space_rank; k++)
-		lane[k] = k == s->space_rank - 1 ? ir_binary(IR_ADD, axis[k], v) : axis[k];
-	struct axes here = { .value = lane, .load = vector_lane, .user = &l };
+		lane[k] = k == last ? ir_binary(IR_ADD, axis[k], v) : axis[k];
+	struct axes here = { .value = lane, .load = scatter_vectors_item, .user = &l };
 	emit_set(p, items, result, v, to_kernel(p, s->value, &here));
 	if (s->combine == IR_NONE) {
 		emit_store_vector(p, b, s->out, at, result, width);

@@ -13,9 +13,6 @@ struct scatter_lists {
 	int64_t row;              /* elements */
 	expr rows, count;
 	const struct ir_buffer *first, *next; /* of each row its first update, or -1; of each update the row's next one */
-	struct {
-		VEC(expr);
-	} vectors;
 };
 
 static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_stage *s)
@@ -127,19 +124,11 @@ static void note_updates(struct ir_plan *plan, struct scatter_lists *x, const st
 
 /* ---- The rows. */
 
-static void find_vector(void *user, expr e)
+static struct scatter_vectors vectors_along(const struct scatter_lists *x, expr value, int axis, bool update)
 {
-	struct scatter_lists *x = user;
-	int inner = x->s->out->rank - 1, last = x->s->space_rank - 1;
-	expr extent = x->s->out->dim[inner];
-	bool of_update = x->vectors.n && !x->vectors.at[0]; /* a mark: axes are the updates' */
-	if (e->op == IR_LOAD && vector_along(x->p, e, of_update ? last : inner, extent, x->width))
-		vec_push(x->p->arena, &x->vectors, e);
-}
-
-static const char *vector_name(const struct scatter_lists *x, int i)
-{
-	return arena_printf(x->p->arena, "%s_v%d", x->vectors.at[i]->buf->name, i);
+	struct scatter_vectors v = { x->p, axis, x->width, update, x->s->out->dim[x->s->out->rank - 1], { 0 } };
+	scatter_vectors_find(&v, value);
+	return v;
 }
 
 static expr own_position(const struct scatter_lists *x)
@@ -148,16 +137,6 @@ static expr own_position(const struct scatter_lists *x)
 	for (int k = 0; k < x->s->out->rank; k++)
 		own[k] = ir_axis(x->p->pool, k, x->s->out->dim[k]);
 	return ir_flat(x->p->pool, x->s->out, own);
-}
-
-static expr vector_item(void *user, expr e, expr flat)
-{
-	struct scatter_lists *x = user;
-	(void)flat;
-	for (int i = 0; i < x->vectors.n; i++)
-		if (x->vectors.at[i] == e)
-			return ir_var(x->p->pool, e->type, arena_printf(x->p->arena, "%s[v]", vector_name(x, i)), NULL);
-	return NULL;
 }
 
 /* What is rounded to 16 bits or fewer is computed with in f32. */
@@ -180,20 +159,18 @@ static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, 
 	expr v, lane[IR_MAX_RANK], same = element ? own_position(x) : NULL;
 	struct axes start = { .value = axis, .same = same, .same_as = element };
 	bool update = !element;
-	x->vectors.n = 0;
-	if (update)
-		vec_push(p->arena, &x->vectors, (expr)NULL);
-	ir_walk_unconditional(value, find_vector, x);
-	for (int i = update; i < x->vectors.n; i++) {
-		expr e = x->vectors.at[i], at = ir_flat(p->pool, e->buf, e->arg);
+	struct scatter_vectors vectors = vectors_along(x, value, last, update);
+	for (int i = 0; i < vectors.load.n; i++) {
+		expr e = vectors.load.at[i], at = ir_flat(p->pool, e->buf, e->arg);
 		expr rest = same ? ir_binary(IR_SUB, at, same) : at;
 		at = same && !rest->varies ? ir_binary(IR_ADD, element, rest) : to_kernel(p, at, &start);
-		emit_load_vector(p, b, e->buf, at, vector_name(x, i), x->width, false)->once = x->s->combine == IR_NONE;
+		const char *name = scatter_vectors_name(&vectors, i);
+		emit_load_vector(p, b, e->buf, at, name, x->width, false)->once = x->s->combine == IR_NONE;
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", x->width, &v);
 	for (int k = 0; k < IR_MAX_RANK; k++)
 		lane[k] = k == last ? ir_binary(IR_ADD, axis[k], v) : axis[k];
-	struct axes here = { .value = lane, .load = vector_item, .user = x, .same = same };
+	struct axes here = { .value = lane, .load = scatter_vectors_item, .user = &vectors, .same = same };
 	here.same_as = element ? ir_binary(IR_ADD, element, v) : NULL;
 	expr made = to_kernel(p, value, &here);
 	expr so_far = ir_var(p->pool, x->s->out->type, arena_printf(p->arena, "%s[v]", result), NULL);
@@ -219,9 +196,8 @@ static void emit_update_of_row(struct scatter_lists *x, struct ir_block *b, expr
 static void find_rows_axes(struct scatter_lists *x, bool *used)
 {
 	expr same = own_position(x);
-	x->vectors.n = 0;
-	ir_walk_unconditional(x->s->init, find_vector, x);
-	vec_each (e, &x->vectors) {
+	struct scatter_vectors vectors = vectors_along(x, x->s->init, x->s->out->rank - 1, false);
+	vec_each (e, &vectors.load) {
 		expr flat = ir_flat(x->p->pool, (*e)->buf, (*e)->arg);
 		if (ir_binary(IR_SUB, flat, same)->varies)
 			mark_axes(flat, used);

@@ -15,9 +15,6 @@ struct scatter_rows {
 	int64_t size; /* elements of a row: of the axes from `lead` on */
 	expr rows;
 	struct ir_buffer *shared;
-	struct {
-		VEC(expr);
-	} vectors;    /* loads of what the result begins with */
 };
 
 /* How many leading axes of the result are those of the updates. */
@@ -102,28 +99,6 @@ static double estimate(const struct ir_program *cp, const struct ir_stage *s, co
 
 /* ---- The kernel. */
 
-static void find_vector(void *user, expr e)
-{
-	struct scatter_rows *r = user;
-	if (e->op == IR_LOAD && vector_along(r->p, e, r->inner, r->s->out->dim[r->inner], r->width))
-		vec_push(r->p->arena, &r->vectors, e);
-}
-
-static const char *vector_name(const struct scatter_rows *r, int i)
-{
-	return arena_printf(r->p->arena, "%s_v%d", r->vectors.at[i]->buf->name, i + 1);
-}
-
-static expr vector_item(void *user, expr e, expr flat)
-{
-	struct scatter_rows *r = user;
-	(void)flat;
-	for (int i = 0; i < r->vectors.n; i++)
-		if (r->vectors.at[i] == e)
-			return ir_var(r->p->pool, e->type, arena_printf(r->p->arena, "%s[v]", vector_name(r, i)), NULL);
-	return NULL;
-}
-
 static struct ir_stmt *emit_of_row(struct scatter_rows *r, struct ir_block *b, enum ir_stmt_kind kind, expr at)
 {
 	struct ir_stmt *x = emit(r->p, b, kind);
@@ -158,12 +133,13 @@ static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
 	             axis + r->lead);
 	for (int k = r->lead; k < rank; k++)
 		axis[k] = axis[k] ? axis[k] : ir_index(p->pool, 0); /* not met */
-	struct axes start = { .value = axis }, here = { .value = lane, .load = vector_item, .user = r };
-	ir_walk_unconditional(s->init, find_vector, r);
-	for (int i = 0; i < r->vectors.n; i++) {
-		expr e = r->vectors.at[i];
-		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start), vector_name(r, i),
-		                 r->width, false);
+	struct scatter_vectors x = { p, r->inner, r->width, 1, s->out->dim[r->inner], { 0 } };
+	struct axes start = { .value = axis }, here = { .value = lane, .load = scatter_vectors_item, .user = &x };
+	scatter_vectors_find(&x, s->init);
+	for (int i = 0; i < x.load.n; i++) {
+		expr e = x.load.at[i];
+		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start),
+		                 scatter_vectors_name(&x, i), r->width, false);
 	}
 	emit_of_row(r, b, IR_ARRAY, NULL)->buf = NULL;
 	struct ir_block *items = emit_unrolled(p, b, "v", r->width, &v);

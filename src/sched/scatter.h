@@ -16,4 +16,19 @@ double scatter_bytes_read(struct ir_program *p, const struct ir_stage *s, const 
 /* All updates in their order, for one processor: the axes before `lead` are there already. */
 void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, int lead, expr *axis);
 
+/* Loads that are vectors of `width` neighbours along an axis of that extent: arrays BUFFER_v1, BUFFER_v2 ... (from `number` on),
+ * of which a loop over `v` takes the items. */
+struct scatter_vectors {
+	struct ir_program *p;
+	int axis, width, number;
+	expr extent;
+	struct {
+		VEC(expr);
+	} load;
+};
+void scatter_vectors_find(struct scatter_vectors *x, expr value);
+const char *scatter_vectors_name(const struct scatter_vectors *x, int i);
+/* For struct axes. */
+expr scatter_vectors_item(void *user, expr e, expr flat);
+
 #endif

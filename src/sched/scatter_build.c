@@ -80,3 +80,30 @@ void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct 
 		b = emit_if(p, b, to_kernel(p, s->where, &here));
 	emit_update(p, b, s, flat_view(p, s->out), scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
 }
+
+static void find_vector(void *user, expr e)
+{
+	struct scatter_vectors *x = user;
+	if (e->op == IR_LOAD && vector_along(x->p, e, x->axis, x->extent, x->width))
+		vec_push(x->p->arena, &x->load, e);
+}
+
+void scatter_vectors_find(struct scatter_vectors *x, expr value)
+{
+	ir_walk_unconditional(value, find_vector, x);
+}
+
+const char *scatter_vectors_name(const struct scatter_vectors *x, int i)
+{
+	return arena_printf(x->p->arena, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
+}
+
+expr scatter_vectors_item(void *user, expr e, expr flat)
+{
+	const struct scatter_vectors *x = user;
+	(void)flat;
+	for (int i = 0; i < x->load.n; i++)
+		if (x->load.at[i] == e)
+			return ir_var(x->p->pool, e->type, arena_printf(x->p->arena, "%s[v]", scatter_vectors_name(x, i)), NULL);
+	return NULL;
+}
