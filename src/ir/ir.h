@@ -283,6 +283,10 @@ expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
 /* Every expression of a stage, in a fixed order; `role` is null-terminated text for messages. Of a loop: the conditions,
  * the states' first values (role "carry"), positions of what is collected, then all of the body's. */
 void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user);
+/* Whether the loop, or one inside it, takes the buffer as a state's next value or collects it; whether the stage reads it, in an
+ * expression or so. */
+bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
+bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* that defines b, or null */
 
 /* Where each symbol's value comes from at run time: the first input extent that is that symbol alone. False when no

@@ -5,36 +5,18 @@
 
 enum { LEAST_ROW = 8 /* elements: less than a number takes is not worth it */ };
 
-struct readers {
-	const struct ir_buffer *buf;
-	int maps, others;
-	bool here;
-};
-
-static void find_load(void *user, expr e)
-{
-	struct readers *r = user;
-	r->here |= e->op == IR_LOAD && e->buf == r->buf;
-}
-
-static void find_loads(void *user, expr *slot, const char *role)
-{
-	(void)role;
-	ir_walk(*slot, find_load, user);
-}
-
 /* One map reads what the stage makes, and nothing else does. */
 static bool read_by_a_map(const struct ir_program *p, const struct ir_stage *made)
 {
-	struct readers r = { .buf = made->out };
+	int maps = 0;
 	vec_each (s, &p->stages) {
-		r.here = false;
-		ir_stage_exprs(*s, find_loads, &r);
-		r.here &= *s != made;
-		r.maps += r.here && (*s)->kind == IR_MAP;
-		r.others += (r.here && (*s)->kind != IR_MAP) || (*s)->kind == IR_LOOP; /* which copies without a load */
+		if (*s == made || !ir_stage_reads(*s, made->out))
+			continue;
+		if ((*s)->kind != IR_MAP)
+			return false;
+		maps++;
 	}
-	return r.maps == 1 && !r.others;
+	return maps == 1;
 }
 
 static void mark_axis(void *user, expr e)

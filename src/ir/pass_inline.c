@@ -63,21 +63,6 @@ static expr space_count(struct ir_program *p, const struct ir_stage *s)
 	return n;
 }
 
-/* Whether the loop, or one inside, copies the buffer. */
-static bool copies(const struct ir_loop *l, const struct ir_buffer *b)
-{
-	vec_each (c, &l->carries)
-		if (c->next == b)
-			return true;
-	vec_each (c, &l->collects)
-		if (c->from == b)
-			return true;
-	vec_each (s, &l->body)
-		if ((*s)->loop && copies((*s)->loop, b))
-			return true;
-	return false;
-}
-
 /* `loop`: whose body the list is, or null. */
 static struct readers readers_of(struct ir_program *p, const struct list *list, const struct ir_loop *loop,
                                  const struct ir_buffer *b)
@@ -88,7 +73,7 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		struct ir_stage *s = *ps;
 		r.in_stage = 0;
 		ir_stage_exprs(s, count_slot, &r);
-		r.copied |= s->loop && copies(s->loop, b);
+		r.copied |= s->loop && ir_loop_copies(s->loop, b);
 		if (!r.in_stage)
 			continue;
 		r.stages++;
@@ -103,7 +88,7 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 	}
 	if (!loop)
 		return r;
-	r.copied |= copies(loop, b);
+	r.copied |= ir_loop_copies(loop, b);
 	r.in_stage = 0;
 	vec_each (c, &loop->collects)
 		ir_walk(c->at, count_site, &r);

@@ -102,14 +102,8 @@ static bool reads(const struct ir_stage *s, const struct ir_buffer *b, bool *for
 {
 	struct reads_of r = { .buf = b, .out = s->out };
 	ir_stage_exprs(s, read_of_slot, &r);
-	for (int i = 0; s->loop && i < s->loop->carries.n; i++)
-		r.any |= s->loop->carries.at[i].next == b;
-	for (int i = 0; s->loop && i < s->loop->collects.n; i++)
-		r.any |= s->loop->collects.at[i].from == b;
-	for (int i = 0; s->loop && i < s->loop->body.n; i++)
-		r.any |= reads(s->loop->body.at[i], b, foreign);
 	*foreign = r.foreign;
-	return r.any;
+	return r.any || (s->loop && ir_loop_copies(s->loop, b));
 }
 
 static bool in_place(const struct loop_plan *l, const struct ir_loop *loop, const struct ir_carry *c)

@@ -1,0 +1,41 @@
+/* Who reads a buffer: expressions that load from it, stages that hold such expressions, and loops that copy it from turn to
+ * turn without one. See ir.h. */
+#include "ir/ir.h"
+
+struct loads {
+	const struct ir_buffer *buf;
+	bool found;
+};
+
+static void find_load(void *user, expr e)
+{
+	struct loads *l = user;
+	l->found |= e->op == IR_LOAD && e->buf == l->buf;
+}
+
+static void find_in_slot(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	ir_walk(*slot, find_load, user);
+}
+
+bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b)
+{
+	vec_each (c, &l->carries)
+		if (c->next == b)
+			return true;
+	vec_each (c, &l->collects)
+		if (c->from == b)
+			return true;
+	vec_each (s, &l->body)
+		if ((*s)->loop && ir_loop_copies((*s)->loop, b))
+			return true;
+	return false;
+}
+
+bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b)
+{
+	struct loads l = { .buf = b };
+	ir_stage_exprs(s, find_in_slot, &l);
+	return l.found || (s->loop && ir_loop_copies(s->loop, b));
+}
