@@ -50,7 +50,6 @@ build/fuzz/%: tests/fuzz/%.c FORCE
 	$(MAKE) --no-print-directory CC=clang B=build/fuzz/lib CFLAGS="-O1 -fsanitize=address,undefined,fuzzer-no-link" build/fuzz/lib/libtpat.a
 	clang $(FLAGS) -I. -O1 -fsanitize=address,undefined,fuzzer $< -o $@ build/fuzz/lib/libtpat.a $(LIBS)
 
-# The page of operators, written from their definitions and from the results of ONNX's node tests.
 # What an enqueue costs, on a GPU.
 $(B)/bench/launch: bench/launch.c $(B)/libtpat.a $(B)/flags
 	@mkdir -p $(@D)
@@ -58,6 +57,7 @@ $(B)/bench/launch: bench/launch.c $(B)/libtpat.a $(B)/flags
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(B)/libtpat.a $(LIBS)
 -include $(wildcard $(B)/bench/*.d)
 
+# The page of operators, written from their definitions and from the results of ONNX's node tests.
 $(B)/tools/operators: tools/operators.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)

@@ -460,38 +460,23 @@ TPAT_FN float quotient(float a, float b)
 	return corrected == corrected ? corrected : q; /* infinities, zeros and NaN have no remainder */
 }
 
-/* Approximate, as the GPU has them: 2^x, results below 2^-126 are 0; 1 / x. */
-TPAT_FN float rough_exp2(float x)
-{
+/* Approximate, by one instruction of the GPU: results below 2^-126 are 0. On the emulator what it approximates. */
 #ifdef TPAT_EMULATOR
-	return exp2f(x);
+#define TPAT_ROUGH(name, instruction, exactly)                                                           \
+	TPAT_FN float name(float x) { return exactly; }
 #else
-	float y;
-	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
+#define TPAT_ROUGH(name, instruction, exactly)                                                           \
+	TPAT_FN float name(float x)                                                                      \
+	{                                                                                                \
+		float y;                                                                                 \
+		asm(instruction " %0, %1;" : "=f"(y) : "f"(x));                                          \
+		return y;                                                                                \
+	}
 #endif
-}
-TPAT_FN float rough_reciprocal(float x)
-{
-#ifdef TPAT_EMULATOR
-	return 1.0f / x;
-#else
-	float y;
-	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-#endif
-}
-
-TPAT_FN float rough_log2(float x)
-{
-#ifdef TPAT_EMULATOR
-	return log2f(x);
-#else
-	float y;
-	asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-#endif
-}
+TPAT_ROUGH(rough_exp2, "ex2.approx.ftz.f32", exp2f(x))
+TPAT_ROUGH(rough_log2, "lg2.approx.ftz.f32", log2f(x))
+TPAT_ROUGH(rough_reciprocal, "rcp.approx.ftz.f32", 1.0f / x)
+#undef TPAT_ROUGH
 
 /* Of f16, rounded once. */
 #if TPAT_ARCH

@@ -1,16 +1,9 @@
 /* Reads at places that data decide: which there are, vectors of the coordinates, and the value of what was read. See gathers.h. */
 #include "sched/gathers.h"
 
-static void find_load(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD;
-}
-
 bool gathers_decided(expr index)
 {
-	bool found = false;
-	ir_walk(index, find_load, &found);
-	return found;
+	return ir_uses(index, IR_LOAD);
 }
 
 static bool is_gather(expr e)
