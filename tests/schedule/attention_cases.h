@@ -1,10 +1,9 @@
-/* Stages of attention, in every way that the rule for them knows. As in schedule_cases.h; other rules' "
-"ways of running these
- * stages are tested by the cases there. */
+/* Stages of attention, in every way that the rules for it know; other rules' ways of running such stages are tested by the cases of
+ * the other files. See schedule_case.h. */
 #ifndef TPAT_TESTS_ATTENTION_CASES_H
 #define TPAT_TESTS_ATTENTION_CASES_H
 
-#include "tests/schedule/schedule_cases.h"
+#include "tests/schedule/schedule_case.h"
 
 static const struct schedule_case attention_cases[] = {
 	{ "attention_causal", "(q: f32[B,6,S,20], k0: f32[B,2,T,20], v0: f32[B,2,T,24], m0: "

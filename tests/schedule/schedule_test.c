@@ -18,7 +18,12 @@
 #include "sched/sched.h"
 #include "tests/emulator/emulator.h"
 #include "tests/schedule/attention_cases.h"
-#include "tests/schedule/schedule_cases.h"
+#include "tests/schedule/contract_cases.h"
+#include "tests/schedule/loop_cases.h"
+#include "tests/schedule/map_cases.h"
+#include "tests/schedule/order_cases.h"
+#include "tests/schedule/row_cases.h"
+#include "tests/schedule/scatter_cases.h"
 #include "tests/unit/random_program.h"
 #include "tests/unit/test.h"
 
@@ -560,8 +565,26 @@ static void random_cases(void)
 	}
 }
 
+#define CASES(list, rule) { list, sizeof list / sizeof *list, rule }
+static const struct {
+	const struct schedule_case *at;
+	size_t n;
+	const char *rule; /* that is asked for these; null: every one */
+} lists[] = {
+	CASES(map_cases, NULL),
+	CASES(contract_cases, NULL),
+	CASES(row_cases, NULL),
+	CASES(order_cases, NULL),
+	CASES(scatter_cases, NULL),
+	CASES(loop_cases, NULL),
+	CASES(contract_wide_cases, "contract_wide"),
+	CASES(attention_cases, "attention"),
+	CASES(attention_mma_cases, "attention_mma"),
+	CASES(attention_wide_cases, "attention_wide"),
+};
+
 /* Those that are named, or all. */
-static void run_cases(const struct schedule_case *c, size_t n, const char *rule, int names, char **name)
+static void run_list(const struct schedule_case *c, size_t n, const char *rule, int names, char **name)
 {
 	for (size_t i = 0; i < n && test_failed < 40; i++) {
 		bool chosen = names == 0;
@@ -587,13 +610,8 @@ int main(int argc, char **argv)
 		else
 			argv[++names] = argv[i];
 	}
-	run_cases(schedule_cases, sizeof schedule_cases / sizeof *schedule_cases, NULL, names, argv + 1);
-	run_cases(contract_wide_cases, sizeof contract_wide_cases / sizeof *contract_wide_cases, "contract_wide", names, argv + 1);
-	run_cases(attention_cases, sizeof attention_cases / sizeof *attention_cases, "attention", names, argv + 1);
-	run_cases(attention_mma_cases, sizeof attention_mma_cases / sizeof *attention_mma_cases, "attention_mma", names,
-	          argv + 1);
-	run_cases(attention_wide_cases, sizeof attention_wide_cases / sizeof *attention_wide_cases, "attention_wide", names,
-	          argv + 1);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		run_list(lists[i].at, lists[i].n, lists[i].rule, names, argv + 1);
 	if (names == 0 && part == 0)
 		positions();
 	if ((names == 0 && part == parts - 1) || (names && strcmp(argv[1], "random") == 0))

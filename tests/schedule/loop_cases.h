@@ -1,0 +1,128 @@
+/* Bodies that are repeated, with states. See schedule_case.h. */
+#ifndef TPAT_TESTS_LOOP_CASES_H
+#define TPAT_TESTS_LOOP_CASES_H
+
+#include "tests/schedule/schedule_case.h"
+
+static const struct schedule_case loop_cases[] = {
+	{ "loop_rnn", "(x: f32[T,N,K], q: f32[K,K], h0: f32[N,K]) -> (y: f32[T,N,K], last: f32[N,K])\n"
+		      "  loop turn<T {\n"
+		      "    carry h: f32[N,K] (i, j) h0[i, j]\n"
+		      "    g: f32[N,K] = sum (i, j | r<K) h[i, r] * q[j, r] then tanh(it * 0.25 + x[turn, i, j])\n"
+		      "    next h = g\n"
+		      "    collect y: f32[T,N,K] at T - 1 - turn = g\n"
+		      "  }\n"
+		      "  last: f32[N,K] = map (i, j) h[i, j]\n",
+	  { "T=5 N=3 K=8", "T=1 N=1 K=1", "T=3 N=2 K=70", "T=0 N=2 K=3", "T=2 N=0 K=3" } },
+	{ "loop_lstm", "(x: f32[T,N,4,40], q: f16[4,40,40], n_len: i32[N]) -> (y: f32[T,N,40], h2: f32[N,40], c2: f32[N,40])\n"
+		       "  loop turn<T {\n"
+		       "    carry h: f32[N,40] (i, j) 0.0\n"
+		       "    carry c: f32[N,40] (i, j) 0.25\n"
+		       "    gate: f32[N,4,40] = sum (i, j, k | r<40) h[i, r] * f32(q[j, k, r]) then tanh(it * 0.2 "
+		       "+ x[turn, i, j, k])\n"
+		       "    cell: f32[N,40] = map (i, j) select(index(n_len[i]) <= turn, c[i, j], gate[i, 0, j] * gate[i, 1, "
+		       "j] + c[i, j] "
+		       "* gate[i, 2, j])\n"
+		       "    hide: f32[N,40] = map (i, j) select(index(n_len[i]) <= turn, h[i, j], gate[i, 3, j] "
+		       "* tanh(cell[i, j]))\n"
+		       "    next h = hide\n"
+		       "    next c = cell\n"
+		       "    collect y: f32[T,N,40] at turn = hide\n"
+		       "  }\n"
+		       "  h2: f32[N,40] = map (i, j) h[i, j]\n"
+		       "  c2: f32[N,40] = map (i, j) c[i, j]\n",
+	  { "T=5 N=3", "T=1 N=1" } },
+	{ "loop_rows", "(x: f16[T,N,K], a: f32[K]) -> (y: f16[T,N,K])\n"
+		       "  loop turn<T {\n"
+		       "    carry h: f32[N,K] (i, j) f32(j)\n"
+		       "    g: f32[N,K] = map (i, j) h[i, j] * a[j] + f32(x[turn, i, j])\n"
+		       "    z: f16[N,K] = map (i, j) f16(g[i, j] * g[i, j])\n"
+		       "    next h = g\n"
+		       "    collect y: f16[T,N,K] at turn = z\n"
+		       "  }\n",
+	  { "T=5 N=3 K=8", "T=3 N=40 K=3", "T=2 N=1 K=300" } },
+	{ "loop_while", "(x: f32[N], limit: f32[]) -> (y: f32[N], count2: i64[], steps: f32[20])\n"
+			"  loop turn<20 while going[] {\n"
+			"    carry h: f32[N] (i) abs(x[i]) + 0.1\n"
+			"    carry count: i64[] () i64(0)\n"
+			"    carry going: bool[] () true\n"
+			"    g: f32[N] = map (i) h[mod(i + 1, N)] * 1.5 + h[i] * 0.1\n"
+			"    more: i64[] = map () count[] + i64(1)\n"
+			"    most: f32[] = max ( | r<N) g[r]\n"
+			"    go: bool[] = map () most[] < 50.0 + limit[]\n"
+			"    next h = g\n"
+			"    next count = more\n"
+			"    next going = go\n"
+			"    collect part2: f32[20] at turn = most\n"
+			"  }\n"
+			"  y: f32[N] = map (i) h[i]\n"
+			"  count2: i64[] = map () count[]\n"
+			"  steps: f32[20] = map (i) select(i64(i) < count[], part2[i], -1.0)\n",
+	  { "N=5", "N=1", "N=70", "N=300" } },
+	{ "loop_exchange", "(x: f32[N], y0: f32[N]) -> (a2: f32[N], b2: f32[N], c2: f32[N], y: f32[4,N])\n"
+			   "  loop turn<4 {\n"
+			   "    carry a: f32[N] (i) x[i]\n"
+			   "    carry b: f32[N] (i) x[i] * 2.0\n"
+			   "    carry c: f32[N] (i) 0.0\n"
+			   "    g: f32[N] = map (i) a[N - 1 - i] + c[i]\n"
+			   "    next a = b\n"
+			   "    next b = a\n"
+			   "    next c = g\n"
+			   "    collect y: f32[4,N] at turn = a\n"
+			   "  }\n"
+			   "  a2: f32[N] = map (i) a[i]\n  b2: f32[N] = map (i) b[i]\n  c2: f32[N] = map (i) c[i] + y0[i]\n",
+	  { "N=5", "N=300" } },
+	{ "loop_nested", "(x: f32[N,K], d: i32[K]) -> (y: f32[3,N], z: f32[3,5,N], last: f32[N])\n"
+			 "  loop turn<3 {\n"
+			 "    carry whole: f32[N] (i) 1.0\n"
+			 "    scaled: f32[N,K] = map (i, j) x[i, j] * f32(turn + 1) + whole[i]\n"
+			 "    loop inside<5 {\n"
+			 "      carry total: f32[N] (i) whole[i]\n"
+			 "      more: f32[N] = sum (i | r<K) scaled[i, r] * total[i] then tanh(it / f32(K)) - f32(inside) * 0.1\n"
+			 "      next total = more\n"
+			 "      collect each: f32[5,N] at 4 - inside = more\n"
+			 "    }\n"
+			 "    next whole = total\n"
+			 "    collect y: f32[3,N] at turn = total\n"
+			 "    collect z: f32[3,5,N] at turn = each\n"
+			 "  }\n"
+			 "  last: f32[N] = map (i) whole[i]\n",
+	  { "N=5 K=8", "N=1 K=40", "N=70 K=1" } },
+	{ "loop_stages", "(x: f32[T,K], n_at: i64[K]) -> (y: f32[T,K])\n"
+			 "  loop turn<T {\n"
+			 "    carry h: f32[K] (i) 0.5\n"
+			 "    up: f32[K] = scan sum along i reverse (i) x[turn, i] * h[i] then it * 0.25\n"
+			 "    down: f32[K] = scan max along i exclusive (i) up[i]\n"
+			 "    into: f32[K] = scatter sum (i | r<K) init up[i] at [mod(index(n_at[r]), K)] value h[r] where r < 30\n"
+			 "    set2: f32[K] = scatter replace (i | r<K) init into[i] at [K - 1 - r] value max(down[r], "
+			 "-3.0) where 2 < r\n"
+			 "    peak: i64[] = argmax ( | r<K) set2[r]\n"
+			 "    g: f32[K] = map (i) set2[K - 1 - i] * 0.5 + f32(peak[])\n"
+			 "    next h = g\n"
+			 "    collect y: f32[T,K] at turn = g\n"
+			 "  }\n",
+	  { "T=3 K=8", "T=2 K=60", "T=1 K=3" } },
+	{ "loop_sort", "(t_x: f32[T,K], d: f32[K]) -> (y: f32[T,K], p: i32[T,K], c: i64[T,2])\n"
+		       "  loop turn<T {\n"
+		       "    carry h: f32[K] (i) d[i]\n"
+		       "    order: i32[K] = sort along i (i | r<K) t_x[turn, r] + h[0]\n"
+		       "    best2: i64[2] = sort descending along i (i | r<K) t_x[turn, r] * h[r]\n"
+		       "    g: f32[K] = map (i) h[mod(index(order[i]), K)] + f32(best2[1])\n"
+		       "    next h = g\n"
+		       "    collect y: f32[T,K] at turn = g\n"
+		       "    collect p: i32[T,K] at turn = order\n"
+		       "    collect c: i64[T,2] at turn = best2\n"
+		       "  }\n",
+	  { "T=3 K=8", "T=2 K=60", "T=1 K=2" } },
+	{ "loop_batched", "(x: f32[N,K,K]) -> (y: f32[N,K,K])\n" /* elimination without pivots */
+			  "  loop turn<K {\n"
+			  "    carry a: f32[N,K,K] (i, j, k) x[i, j, k] + select(j == k, 9.0, 0.0)\n"
+			  "    g: f32[N,K,K] = map (i, j, k) select(turn < j, a[i, j, k] - a[i, j, turn] / a[i, turn, turn] * a[i, "
+			  "turn, k], a[i, j, k])\n"
+			  "    next a = g\n"
+			  "  }\n"
+			  "  y: f32[N,K,K] = map (i, j, k) a[i, j, k]\n",
+	  { "N=3 K=4", "N=1 K=1", "N=2 K=20" } },
+};
+
+#endif
