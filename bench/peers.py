@@ -9,6 +9,7 @@ peer). All are replays of recorded CUDA graphs over inputs and outputs that rota
 floor: the case's own bytes at the rate of the best copy kernel of the run. tpat's and PyTorch's results for the same inputs are
 compared with PyTorch's in float64, at the extents that are timed."""
 import argparse
+import fcntl
 import json
 import os
 import statistics
@@ -31,22 +32,33 @@ REPLAYS = 21
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "uint8": 1e-3, "int8": 1e-2}
 
 
-def tpat_time(tpat, case, inputs, folder):
-    """The timing of the case's region as `tpat bench --json` gives it, the whole answer, and the outputs."""
-    path = os.path.join(folder, "case.onnx")
-    onnx.save(case.model(), path)
-    argv = [tpat, "bench", path, "--region", case.region(), "--json", "--unchecked", "--save-outputs", folder]
-    for (name, *_), x in zip(case.inputs, inputs):
-        np.save(os.path.join(folder, name), x.cpu().numpy())
-        argv += ["--input", f"{name}={folder}/{name}.npy"]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
-    if not done.stdout.strip():
-        return {"error": done.stderr.strip()[:200]}, None, []
-    answer = json.loads(done.stdout)
-    timing = answer["timings"][0]
-    if timing.get("error"):
-        return timing, None, []
-    return timing, answer, [np.load(os.path.join(folder, f"{name}.npy")) for name in case.outputs]
+class Timing:
+    """`tpat bench` of a case, in a process of its own: it compiles while something else is timed, and waits for `lock` to time."""
+
+    def __init__(self, tpat, case, inputs, folder, lock):
+        self.case, self.folder = case, folder
+        path = os.path.join(folder, "case.onnx")
+        onnx.save(case.model(), path)
+        argv = [tpat, "bench", path, "--region", case.region(), "--json", "--unchecked", "--lock", lock, "--save-outputs", folder]
+        for (name, *_), x in zip(case.inputs, inputs):
+            np.save(os.path.join(folder, name), x.cpu().numpy())
+            argv += ["--input", f"{name}={folder}/{name}.npy"]
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def result(self):
+        """The timing of the case's region as `tpat bench --json` gives it, the whole answer, and the outputs."""
+        try:
+            out, complaint = self.process.communicate(timeout=300)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, complaint = "", "not done in 300 s"
+        if not out.strip():
+            return {"error": complaint.strip()[:200]}, None, []
+        answer = json.loads(out)
+        timing = answer["timings"][0]
+        if timing.get("error"):
+            return timing, None, []
+        return timing, answer, [np.load(os.path.join(self.folder, f"{name}.npy")) for name in self.case.outputs]
 
 
 def as_list(x):
@@ -132,24 +144,61 @@ def measure_torch(row, case, inputs, want, compile_too, torch):
             row[f"{name}_why"] = str(error)[:160]
 
 
-def measure(case, o, folder, torch):
-    """A row of the table, and the device's copy rate."""
-    row, inputs = {"case": case.name, "contraction": case.contraction}, case.draw(torch)
-    mine, answer, outputs = tpat_time(o.tpat, case, inputs, folder)
-    row["wrong"] = mine.get("error")
-    row["tpat_us"] = mine["ns"] / 1e3 if answer else None
-    row["schedule"], row["kernels"] = mine.get("schedule"), mine.get("kernels")
-    want = as_list(case.reference(*[x.double() if x.is_floating_point() else x for x in inputs]))
-    if not o.only_tpat:
-        measure_torch(row, case, inputs, want, not o.no_compile, torch)
-    if answer:
-        row["device"], row["bytes"] = answer["device"], mine["bytes"]
-        row["tpat_error"] = error_of([torch.from_numpy(x).cuda() for x in outputs], want)
-        # Between the nodes of a chain values are rounded to their type: PyTorch's eager mode does the same.
-        limit = max([row.get("eager_error", 0)] + [TOLERANCE.get(x.dtype.name, 0) for x in outputs])
-        if not row["tpat_error"] <= limit:
-            row["wrong"] = f"differs by {row['tpat_error']:.2g} of the norm"
-    return row, answer["bytes_per_ns"] if answer else 0
+class Measured:
+    """One case, from its inputs to its row of the table. Its files are gone with close()."""
+
+    def __init__(self, case, o, lock, torch):
+        self.case, self.torch, self.inputs = case, torch, case.draw(torch)
+        self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        self.tpat = Timing(o.tpat, case, self.inputs, self.folder.name, lock)
+        self.row = {"case": case.name, "contraction": case.contraction}
+
+    def peers(self, o):
+        self.want = as_list(self.case.reference(*[x.double() if x.is_floating_point() else x for x in self.inputs]))
+        if not o.only_tpat:
+            measure_torch(self.row, self.case, self.inputs, self.want, not o.no_compile, self.torch)
+        self.torch.cuda.synchronize()
+
+    def finish(self):
+        """The row, and the device's copy rate."""
+        row, (mine, answer, outputs) = self.row, self.tpat.result()
+        row["wrong"] = mine.get("error")
+        row["tpat_us"] = mine["ns"] / 1e3 if answer else None
+        row["schedule"], row["kernels"] = mine.get("schedule"), mine.get("kernels")
+        if answer:
+            row["device"], row["bytes"] = answer["device"], mine["bytes"]
+            row["tpat_error"] = error_of([self.torch.from_numpy(x).cuda() for x in outputs], self.want)
+            # Between the nodes of a chain values are rounded to their type: PyTorch's eager mode does the same.
+            limit = max([row.get("eager_error", 0)] + [TOLERANCE.get(x.dtype.name, 0) for x in outputs])
+            if not row["tpat_error"] <= limit:
+                row["wrong"] = f"differs by {row['tpat_error']:.2g} of the norm"
+        self.folder.cleanup()
+        return row, answer["bytes_per_ns"] if answer else 0
+
+
+def measure_all(cases, o, end, torch):
+    """The rows, and the copy rates: PyTorch's side of a case while tpat gets ready for it and for the next one. Only who holds the
+    lock has the device."""
+    rows, rates, ahead = [], [], None
+    with tempfile.NamedTemporaryFile() as lock:
+        for case, after in zip(cases, cases[1:] + [None]):
+            if time.monotonic() > end and not ahead:
+                print(f"{case.name}: left out, {o.seconds} s are over", flush=True)
+                continue
+            now, ahead = ahead or Measured(case, o, lock.name, torch), None
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if after and time.monotonic() < end:
+                ahead = Measured(after, o, lock.name, torch)
+            now.peers(o)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            row, rate = now.finish()
+            rows.append(row)
+            rates.append(rate)
+            if o.json:
+                write_json(o.json, {"rows": rows})
+            print(row["case"], row["tpat_us"], row.get("eager_us"), row.get("compile_us"), row["wrong"] or "", flush=True)
+            torch.cuda.empty_cache()
+    return rows, rates
 
 
 def main():
@@ -178,17 +227,7 @@ def main():
     if not o.no_compile and not o.only_tpat:
         compile_all(sys.argv[1:])
         print(f"compiled by PyTorch in {time.monotonic() - start:.0f} s", flush=True)
-    rows, rates, end = [], [], start + o.seconds
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
-        for case in cases:
-            if time.monotonic() > end:
-                print(f"{case.name}: left out, {o.seconds} s are over", flush=True)
-                continue
-            row, rate = measure(case, o, folder, torch)
-            rows.append(row)
-            rates.append(rate)
-            print(row["case"], row["tpat_us"], row.get("eager_us"), row.get("compile_us"), row["wrong"] or "", flush=True)
-            torch.cuda.empty_cache()
+    rows, rates = measure_all(cases, o, start + o.seconds, torch)
     best = max(rates, default=0)
     ratios = []
     print(f"\n{rows[0].get('device') if rows else ''}; best copy kernel {best:.0f} GB/s")

@@ -213,10 +213,11 @@ struct tpat_bench_options {
 	const char *save_outputs;  /* a folder for the results, NAME.npy each; null: nowhere */
 	struct tpat_strings profile; /* as tpat_build_options: the usual extents are taken, and stay open in the kernels */
 	const char *db;            /* the tuning database that decides, as for a build; null: the cost model decides */
+	const char *lock;          /* a file whose lock (flock) is held while something is timed; null: none */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_BENCH_VERSION = 2 };
+enum { TPAT_BENCH_VERSION = 3 };
 #define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
 
 struct tpat_timing {

@@ -68,6 +68,7 @@ int cli_bench(struct cli *c, int argc, char **argv)
 		{ "unchecked", 0, CLI_FLAG, &o.unchecked, NULL, "do not compare the results with the interpreter's" },
 		{ "input", 'i', CLI_LIST, &input, "TENSOR=FILE", "values of a tensor: .npy, .npz or .pb" },
 		{ "save-outputs", 0, CLI_TEXT, &o.save_outputs, "FOLDER", "write the results there, TENSOR.npy each" },
+		{ "lock", 0, CLI_TEXT, &o.lock, "FILE", "wait for this file's lock (flock), and hold it while timing" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the schedules of this tuning database (tpat tune), as a build takes them" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },

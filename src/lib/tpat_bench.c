@@ -23,6 +23,7 @@ struct bench {
 	struct dev *dev;
 	struct tpat_tuned *tuned;     /* null: the cost model decides */
 	struct tpat_extents *extents; /* that the user expects */
+	int lock;                     /* of o->lock while it is held, else -1 */
 	struct arena *arena;
 	struct err *err;
 };
@@ -127,6 +128,20 @@ static int compare(struct bench *b, struct tpat_timing *t, const struct ir_progr
 	return 0;
 }
 
+/* Holds the lock that those share who time on one device. */
+static int begin_timing(struct bench *b, struct err *e)
+{
+	return b->o->lock ? file_lock(&b->lock, b->o->lock, e) : 0;
+}
+
+static int end_timing(struct bench *b, int rc)
+{
+	if (b->o->lock && b->lock >= 0)
+		file_unlock(b->lock);
+	b->lock = -1;
+	return rc;
+}
+
 static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region, const struct ir_program *p,
                    const struct tensor *in, const struct reference *reference, struct tune_runner **r,
                    struct arena *scratch, struct err *e)
@@ -152,7 +167,8 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct graph_re
 	t->outputs = tpat_tensors_text(got, p->outputs.n, b->arena);
 	TRY(save_outputs(b, region, got, e));
 	TRY(compare(b, t, p, got, reference, scratch, e));
-	return tune_runner_time(*r, &t->ns, &t->spread, b->o->repeats > 0 ? b->o->repeats : REPEATS, e);
+	TRY(begin_timing(b, e));
+	return end_timing(b, tune_runner_time(*r, &t->ns, &t->spread, b->o->repeats > 0 ? b->o->repeats : REPEATS, e));
 }
 
 /* Where all results would take the interpreter too long. */
@@ -250,7 +266,10 @@ static int bench_model(struct bench *b)
 		tpat_tuned_of_processor(b->tuned);
 	b->result->device = arena_strdup(b->arena, b->dev->props.name);
 	struct arena *scratch = arena_new();
-	int rc = tune_copy_rate(b->dev, &b->result->bytes_per_ns, tune_rotated_bytes(b->dev->props.arch) / 2, scratch, b->err);
+	int rc = begin_timing(b, b->err);
+	if (rc == 0)
+		rc = end_timing(b, tune_copy_rate(b->dev, &b->result->bytes_per_ns, tune_rotated_bytes(b->dev->props.arch) / 2,
+		                                  scratch, b->err));
 	arena_free(scratch);
 	TRY(rc);
 	rc = bench_all(b);
@@ -268,7 +287,9 @@ static int run(struct tpat *t, void *arg)
 {
 	struct bench_call *c = arg;
 	struct bench *b = NEW(t->arena, struct bench);
-	*b = (struct bench){ .o = c->o, .result = NEW(t->arena, struct tpat_benched), .arena = t->arena, .err = &t->err };
+	*b = (struct bench){ .o = c->o, .result = NEW(t->arena, struct tpat_benched), .lock = -1 };
+	b->arena = t->arena;
+	b->err = &t->err;
 	if (c->o->version != TPAT_BENCH_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_bench have another version, or no model.");
 	t->cleanup = clean_up;

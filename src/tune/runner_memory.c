@@ -77,7 +77,7 @@ static char *take_block(struct tune_pool *p, size_t bytes, const struct tensor *
 }
 
 /* Gives back all that nobody has taken: memory is out. */
-static void empty_pool(struct tune_pool *p)
+void tune_pool_empty(struct tune_pool *p)
 {
 	for (; p && p->blocks.n; p->blocks.n--)
 		p->dev->free(p->dev, p->blocks.at[p->blocks.n - 1].place);
@@ -89,7 +89,7 @@ static int new_block(struct tune_runner *r, char **place, size_t bytes, const st
 	if (d->alloc(d, (void **)place, bytes + 2 * GUARD, e) < 0) {
 		if (!r->pool || !r->pool->blocks.n)
 			return e->code;
-		empty_pool(r->pool);
+		tune_pool_empty(r->pool);
 		err_clear(e);
 		TRY(d->alloc(d, (void **)place, bytes + 2 * GUARD, e));
 	}

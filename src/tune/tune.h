@@ -19,6 +19,7 @@ struct tune_code {
 /* Memory of runners that are gone, for those to come: inputs stand in it already. It belongs to one device. */
 struct tune_pool;
 struct tune_pool *tune_pool_new(struct dev *d, struct arena *a);
+void tune_pool_empty(struct tune_pool *p); /* gives the device's memory back; null is fine */
 
 struct tune_setup {
 	size_t rotate; /* bytes that the copies of inputs and outputs shall span together; 0: one copy */
