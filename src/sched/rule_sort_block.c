@@ -143,11 +143,12 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_sort_block = {
 	.name = "sort_block",
-	.version = 2,
+	.version = 3,
 	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory: by digits where a thread has "
 		"`items`",
 	.params = { "keys", "rows", "threads", "items" },
 	.applicable = applicable,
+	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
 };

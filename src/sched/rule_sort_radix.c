@@ -218,10 +218,11 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_sort_radix = {
 	.name = "sort_radix",
-	.version = 1,
+	.version = 2,
 	.help = "radix sort of whole rows, by 8 bits a pass, in tiles of `tile` keys",
 	.params = { "tile" },
 	.applicable = sort_applicable,
+	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
 };

@@ -257,11 +257,12 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_sort_select = {
 	.name = "sort_select",
-	.version = 4,
+	.version = 5,
 	.help = "the first k of each row, or of each of its `parts`, among up to `keys` kept by a block of `threads`, each of "
 		"which reads `items` at once; with 512 keys by the best of segments of a long row",
 	.params = { "keys", "threads", "parts", "items" },
 	.applicable = applicable,
+	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
 };

@@ -18,6 +18,20 @@ struct sort_row {
 	void *user;
 };
 
+/* What is made with a sort: maps behind it, whose elements are values of the place found at the same position. */
+enum { SORT_MOST_MAPS = 3 };
+struct sort_map {
+	const struct ir_buffer *out;
+	expr value; /* over out's axes, and the place in the row as the axis behind them */
+};
+struct sort_maps {
+	struct sort_map at[SORT_MOST_MAPS];
+	int n;
+	bool places; /* whether the places are stored, too */
+};
+struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s);
+int sort_span(const struct ir_program *p, const struct ir_stage *s); /* for struct sched_rule */
+
 bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
 expr sort_key(const struct ir_stage *s);
 int sort_key_bits(const struct ir_stage *s);
@@ -27,6 +41,9 @@ enum type sort_key_type(const struct ir_stage *s); /* of the unsigned integers t
 struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number);
 expr sort_value_at(struct sort_row *row, expr r);       /* the key's value at position r of the row */
 expr sort_result_at(const struct sort_row *row, expr j); /* where place j of the row is in s->out */
+expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r); /* of what is found at r and comes at j */
+/* Stores what comes at place j of the row and was found at position r: variables of these names. */
+void emit_found(struct sort_row *row, struct ir_block *b, expr j, expr r);
 
 /* Statements. A parameter of type index has its extent as a bound. */
 struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_sort.h, tpat_radix.h */
@@ -39,7 +56,7 @@ void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *
 void emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width);
 /* The widest vectors in which the value's loads run along the row; 1: none does. */
 int sort_width(struct ir_program *p, const struct ir_stage *s);
-/* const auto put = [&](j, r) { out[j] = r; }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on too. */
+/* const auto put = [&](j, r) { out[j] = r; ... }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on too. */
 void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
 	      bool all);
 /* The whole row on one processor. */

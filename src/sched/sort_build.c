@@ -68,19 +68,26 @@ static expr position(const struct sort_row *row, expr extent, expr at)
 	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, row->inner_count), row->inner);
 }
 
-/* The key's value with the axes called `axis`, at position r. */
-static expr value_with(const struct sort_row *row, const expr *axis, expr r)
+/* The value with the axes called `axis`, at position r. */
+static expr value_with(const struct sort_row *row, expr value, const expr *axis, expr r)
 {
 	expr own[IR_MAX_RANK];
 	struct axes a = { .value = axis, .same = own_position(row->p, row->s, own), .same_as = position(row, row->n, r),
 		          .load = row->load, .user = row->user };
-	return to_kernel(row->p, row->key, &a);
+	return to_kernel(row->p, value, &a);
 }
 
 expr sort_value_at(struct sort_row *row, expr r)
 {
 	row->axis[row->s->out->rank] = r;
-	return value_with(row, row->axis, r);
+	return value_with(row, row->key, row->axis, r);
+}
+
+expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r)
+{
+	row->axis[row->s->axis] = j;
+	row->axis[row->s->out->rank] = r;
+	return value_with(row, map->value, row->axis, r);
 }
 
 expr sort_result_at(const struct sort_row *row, expr j)
@@ -107,7 +114,11 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 	}
 	/* Only the axes that are still met after loads at the own position became x[position]. */
 	own_position(p, s, own);
-	mark_axes(value_with(&row, own, ir_var(p->pool, TYPE_INDEX, "r", row.n)), used);
+	expr r = ir_var(p->pool, TYPE_INDEX, "r", row.n);
+	struct sort_maps maps = sort_maps(p, s);
+	mark_axes(value_with(&row, row.key, own, r), used);
+	for (int i = 0; i < maps.n; i++)
+		mark_axes(value_with(&row, maps.at[i].value, own, r), used);
 	for (int k = 0; k < rank; k++) {
 		if (k == s->axis)
 			continue;
@@ -260,8 +271,7 @@ void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s
 	expr r = emit_parameter(p, put, TYPE_INDEX, "r", own.n);
 	if (all && own.k != own.n)
 		body = emit_if(p, body, ir_binary(IR_LT, j, own.k));
-	j = ir_var(p->pool, TYPE_INDEX, "j", own.k);
-	emit_store(p, body, s->out, sort_result_at(&own, j), ir_cast(r, s->out->type));
+	emit_found(&own, body, ir_var(p->pool, TYPE_INDEX, "j", own.k), r);
 }
 
 void emit_serial(struct sort_row *row, struct ir_block *b)
@@ -276,7 +286,7 @@ void emit_serial(struct sort_row *row, struct ir_block *b)
 	s->from = row->k;
 	s->to = row->n;
 	s->body = NEW(p->arena, struct ir_block);
-	emit_store(p, s->body, row->s->out, sort_result_at(row, j), ir_cast(r, row->s->out->type));
+	emit_found(row, s->body, j, r);
 }
 
 /* ---- Rules for some extents. */

@@ -123,6 +123,18 @@ static const struct schedule_case order_cases[] = {
 			       "  y: i64[N,M] = sort descending along j (i, j | r<K) x[i, r]\n"
 			       "  o: f32[N,M] = map (i, j) x[i, min(index(y[i, j]), K - 1)] + u0[j]\n",
 	  { "N=3 K=70 M=5", "N=2 K=1 M=1", "N=1 K=3000 M=600", "N=2 K=10 M=0" } },
+	/* Maps of what was found are made with it, places or not. */
+	{ "sort_values", "(t_x: f32[N,K], u0: f32[K]) -> (y: f32[N,5], o: i32[N,5])\n"
+			 "  a: i64[N,5] = sort descending along j (i, j | r<K) t_x[i, r]\n"
+			 "  y: f32[N,5] = map (i, j) t_x[i, index(a[i, j])] + f32(j)\n"
+			 "  o: i32[N,5] = map (i, j) i32(a[i, j]) + i32(i)\n",
+	  { "N=3 K=70", "N=2 K=9001", "N=0 K=5" } },
+	{ "sort_values_alone", "(t_x: f16[2,A,3], x: i8[300]) -> (y: f16[2,A,3], o: i16[300])\n"
+			       "  a: i64[2,A,3] = sort along j (i, j, k | r<A) f32(t_x[i, r, k])\n"
+			       "  y: f16[2,A,3] = map (i, j, k) t_x[i, index(a[i, j, k]), k]\n"
+			       "  b: i32[300] = sort descending along i (i | r<300) x[r]\n"
+			       "  o: i16[300] = map (i) i16(x[index(b[i])]) * i16(3)\n",
+	  { "A=40", "A=5000", "A=1" } },
 	{ "sort_computed", "(x: f32[3,50], x2: f32[3,50]) -> (y: i64[3,50])\n"
 			   "  y: i64[3,50] = sort along j (i, j | r<50) let d = x[i, r] - x2[i, 49 - r]; d * d\n",
 	  { "" } },

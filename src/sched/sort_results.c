@@ -1,0 +1,81 @@
+/* What a sort's kernels store: where elements were found, and what maps behind the sort make of each such place alone (TopK's
+ * values). Those maps are made with the sort, of which nobody else may need the places. See sort.h. */
+#include "sched/sort.h"
+
+/* More than that is left to kernels whose threads take neighbours. */
+enum { MOST_COST = 24 };
+
+struct find_buffer {
+	const struct ir_buffer *buf;
+	bool found;
+};
+
+static void find_buffer(void *user, expr e)
+{
+	struct find_buffer *f = user;
+	f->found |= e->op == IR_LOAD && e->buf == f->buf;
+}
+
+static bool same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
+{
+	bool same = a->rank == b->rank;
+	for (int k = 0; same && k < a->rank; k++)
+		same = a->dim[k] == b->dim[k];
+	return same;
+}
+
+/* The map's value with the place for the sort's result of the same position; null: it needs more of the sort, or of the maps
+ * before it. */
+static expr of_place(const struct ir_program *p, const struct ir_stage *s, const struct ir_stage *map, const struct sort_maps *m)
+{
+	struct find_buffer f = { .buf = s->out };
+	expr axis[IR_MAX_RANK], place;
+	if (map->kind != IR_MAP || !same_extents(map->out, s->out) || type_is_packed(map->out->type))
+		return NULL;
+	for (int k = 0; k < s->out->rank; k++)
+		axis[k] = ir_axis(p->pool, k, s->out->dim[k]);
+	/* Where more are asked for than there are, a place may be any number. */
+	bool inside = ir_nonnegative(ir_binary(IR_SUB, s->space[0], s->out->dim[s->axis]));
+	place = inside ? ir_axis(p->pool, s->out->rank, s->space[0]) : ir_var(p->pool, TYPE_INDEX, "r", NULL);
+	place = ir_cast(place, s->out->type);
+	expr result = ir_load(p->pool, s->out, axis), value = substitute(&(struct substitution){ &result, &place, 1 }, map->value);
+	ir_walk(value, find_buffer, &f);
+	for (int i = 0; i < m->n; i++) {
+		f.buf = m->at[i].out;
+		ir_walk(value, find_buffer, &f);
+	}
+	return f.found || ir_cost(value) > MOST_COST ? NULL : value;
+}
+
+struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s)
+{
+	struct sort_maps m = { .places = true };
+	const struct ir_stage *made[SORT_MOST_MAPS + 1] = { s };
+	int first = 0;
+	while (first < p->stages.n && p->stages.at[first] != s)
+		first++;
+	for (int i = first + 1; i < p->stages.n && m.n < SORT_MOST_MAPS; i++) {
+		expr value = of_place(p, s, p->stages.at[i], &m);
+		if (!value)
+			break;
+		m.at[m.n++] = (struct sort_map){ p->stages.at[i]->out, value };
+		made[m.n] = p->stages.at[i];
+	}
+	m.places = stage_is_stored(p, made, m.n + 1, 0);
+	return m;
+}
+
+int sort_span(const struct ir_program *p, const struct ir_stage *s)
+{
+	return 1 + sort_maps(p, s).n;
+}
+
+void emit_found(struct sort_row *row, struct ir_block *b, expr j, expr r)
+{
+	struct sort_maps m = sort_maps(row->p, row->s);
+	expr to = sort_result_at(row, j);
+	for (int i = 0; i < m.n; i++)
+		emit_store(row->p, b, m.at[i].out, to, sort_map_at(row, &m.at[i], j, r));
+	if (m.places)
+		emit_store(row->p, b, row->s->out, to, ir_cast(r, row->s->out->type));
+}
