@@ -3,10 +3,18 @@
 
 #include <string.h>
 
+#include "base/file.h"
+
 const struct embed_file *embed_find(const char *name)
 {
 	for (const struct embed_file *f = embed_files; f->name; f++)
 		if (!strcmp(f->name, name))
 			return f;
 	return NULL;
+}
+
+bool embed_is_device_header(const struct embed_file *f)
+{
+	static const char folder[] = "rt/device/";
+	return strncmp(f->name, folder, sizeof folder - 1) == 0 && strcmp(path_base(f->name), "tpat_cpu.h") != 0;
 }

@@ -3,6 +3,7 @@
 #ifndef TPAT_BASE_EMBED_H
 #define TPAT_BASE_EMBED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct embed_file {
@@ -16,5 +17,8 @@ extern const struct embed_file embed_files[];
 
 /* The file of that name, or null. */
 const struct embed_file *embed_find(const char *name);
+
+/* Whether it is one of the headers that kernels in CUDA may include, which they do without the folder. */
+bool embed_is_device_header(const struct embed_file *f);
 
 #endif

@@ -20,7 +20,7 @@ int verify_open(struct verify **out, const char *library, const char *device, co
 	struct verify *v = NEW(a, struct verify);
 	struct host_options o = { .version = 0 };
 	*out = v; /* verify_close() gives back what was opened before a failure */
-	TRY(dev_open(&v->dev, device, NULL, e));
+	TRY(dev_open(&v->dev, device, e));
 	if (strcmp(v->dev->kind, "cuda") != 0) {
 		verify_rt_device(&v->device, v->dev, folder, a);
 		o.device = &v->device;

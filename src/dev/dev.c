@@ -21,11 +21,11 @@ static bool is_kind(const char *name, const char *kind)
 	return strncmp(name, kind, n) == 0 && (name[n] == 0 || name[n] == ':');
 }
 
-int dev_open(struct dev **out, const char *name, const char *device_header, struct err *e)
+int dev_open(struct dev **out, const char *name, struct err *e)
 {
 	int n = -1;
 	if (is_kind(name, "cuda") && (n = number_of(name, "cuda", 0)) >= 0)
-		return dev_cuda_open(out, n, device_header, e);
+		return dev_cuda_open(out, n, e);
 	if (is_kind(name, "null") && (n = number_of(name, "null", 0)) >= 0)
 		return dev_null_open(out, n, e);
 	if (strcmp(name, "cpu") == 0)

@@ -100,15 +100,12 @@ struct dev {
 	void (*close)(struct dev *d); /* gives everything back, `d` included */
 };
 
-/* GPU number `index` through the driver; code is compiled by NVRTC. The text may include "tpat_device.h", whose text is
- * `device_header` (kept by the caller); "tpat_types.h", "tpat_sort.h", "tpat_radix.h", "tpat_mma.h", "tpat_fma.h",
- * "tpat_wgmma.h", "tpat_attention.h" and "tpat_attention_wide.h" are those that the program carries.
- * ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC. */
-int dev_cuda_open(struct dev **out, int index, const char *device_header, struct err *e);
+/* GPU number `index` through the driver; code is compiled by NVRTC, and may include the headers of rt/device/ that the program
+ * carries. ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC. */
+int dev_cuda_open(struct dev **out, int index, struct err *e);
 
 /* What `compile` of such a device does, without one: for a GPU of architecture `arch`. Touches no driver. */
-int dev_cuda_compile(struct dev_code *out, int arch, const char *device_header, const struct dev_source *s, char **log,
-                     struct arena *a, struct err *e);
+int dev_cuda_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a, struct err *e);
 
 /* GPUs that the driver shows; 0 where there is no driver, with the reason in `why` (may be null). */
 int dev_cuda_count(char why[256]);
@@ -121,6 +118,6 @@ int dev_cpu_open(struct dev **out, struct err *e);
 int dev_null_open(struct dev **out, int arch, struct err *e);
 
 /* "cuda", "cuda:1", "cpu", "null", "null:90". */
-int dev_open(struct dev **out, const char *name, const char *device_header, struct err *e);
+int dev_open(struct dev **out, const char *name, struct err *e);
 
 #endif

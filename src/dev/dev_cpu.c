@@ -256,18 +256,13 @@ int dev_cpu_open(struct dev **out, struct err *e)
 		.unload = unload,
 		.kernel = kernel,
 		.launch = launch,
-		.alloc = dev_host_alloc,
-		.free = dev_host_free,
-		.copy_in = dev_host_copy,
-		.copy_out = dev_host_copy,
-		.memset = dev_host_memset,
-		.synchronize = dev_host_synchronize,
 		.event_new = event_new,
 		.event_free = event_free,
 		.event_record = event_record,
 		.event_ns = event_ns,
 		.close = close_cpu,
 	};
+	dev_host_memory(&c->dev);
 	name_processor(c->dev.props.name, sizeof c->dev.props.name);
 	*out = &c->dev;
 	return 0;

@@ -11,7 +11,7 @@ struct header {
 };
 enum { HEADER = 4096 };
 
-int dev_host_alloc(struct dev *d, void **out, size_t bytes, struct err *e)
+static int alloc(struct dev *d, void **out, size_t bytes, struct err *e)
 {
 	(void)d;
 	size_t mapped = HEADER + bytes;
@@ -24,7 +24,7 @@ int dev_host_alloc(struct dev *d, void **out, size_t bytes, struct err *e)
 	return 0;
 }
 
-void dev_host_free(struct dev *d, void *p)
+static void free_buffer(struct dev *d, void *p)
 {
 	(void)d;
 	if (p) {
@@ -33,7 +33,7 @@ void dev_host_free(struct dev *d, void *p)
 	}
 }
 
-int dev_host_copy(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
+static int copy(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
 {
 	(void)d;
 	(void)e;
@@ -42,7 +42,7 @@ int dev_host_copy(struct dev *d, void *to, const void *from, size_t bytes, struc
 	return 0;
 }
 
-int dev_host_memset(struct dev *d, void *p, int byte, size_t bytes, struct err *e)
+static int fill(struct dev *d, void *p, int byte, size_t bytes, struct err *e)
 {
 	(void)d;
 	(void)e;
@@ -51,11 +51,21 @@ int dev_host_memset(struct dev *d, void *p, int byte, size_t bytes, struct err *
 	return 0;
 }
 
-int dev_host_synchronize(struct dev *d, struct err *e)
+static int synchronize(struct dev *d, struct err *e)
 {
 	(void)d;
 	(void)e;
 	return 0;
+}
+
+void dev_host_memory(struct dev *d)
+{
+	d->alloc = alloc;
+	d->free = free_buffer;
+	d->copy_in = copy;
+	d->copy_out = copy;
+	d->memset = fill;
+	d->synchronize = synchronize;
 }
 
 double dev_host_now(void)

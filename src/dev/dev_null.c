@@ -1,6 +1,4 @@
 /* The null device: an architecture to generate for where there is no GPU. Compiles to nothing, runs nothing. */
-#include <stdio.h>
-
 #include "dev/dev.h"
 #include "dev/dev_host.h"
 
@@ -123,18 +121,13 @@ int dev_null_open(struct dev **out, int arch, struct err *e)
 		.unload = unload,
 		.kernel = kernel,
 		.launch = launch,
-		.alloc = dev_host_alloc,
-		.free = dev_host_free,
-		.copy_in = dev_host_copy,
-		.copy_out = dev_host_copy,
-		.memset = dev_host_memset,
-		.synchronize = dev_host_synchronize,
 		.event_new = event_new,
 		.event_free = event_free,
 		.event_record = event_record,
 		.event_ns = event_ns,
 		.close = close_null,
 	};
+	dev_host_memory(&n->dev);
 	*out = &n->dev;
 	return 0;
 }

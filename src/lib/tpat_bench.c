@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/file.h"
 #include "check/sample.h"
 #include "check/verify.h"
@@ -246,9 +245,7 @@ static int bench_model(struct bench *b)
 {
 	const struct tpat_bench_options *o = b->o;
 	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
-	const struct embed_file *header = embed_find("rt/device/tpat_device.h");
 	char why[256];
-	ck(header);
 	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err));
 	if (tpat_chooses(&c))
@@ -261,7 +258,7 @@ static int bench_model(struct bench *b)
 		TRY(tpat_tuned_open(&b->tuned, o->db, true, &warning, b->arena, b->err));
 	}
 	const char *device = o->device ? o->device : dev_cuda_count(why) > 0 ? "cuda" : "cpu";
-	TRY(dev_open(&b->dev, device, header->text, b->err));
+	TRY(dev_open(&b->dev, device, b->err));
 	if (b->tuned && b->dev->props.arch == 0)
 		tpat_tuned_of_processor(b->tuned);
 	b->result->device = arena_strdup(b->arena, b->dev->props.name);

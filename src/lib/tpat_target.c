@@ -22,7 +22,7 @@ void tpat_target_of_device(struct sched_target *out, const struct dev_props *pro
 static int native(struct sched_target *out, struct arena *a, struct err *e)
 {
 	struct dev *d;
-	TRY(dev_open(&d, "cuda", "", e));
+	TRY(dev_open(&d, "cuda", e));
 	tpat_target_of_device(out, &d->props);
 	out->name = arena_strdup(a, out->name); /* the device's own */
 	d->close(d);

@@ -110,7 +110,7 @@ static int add_native(struct archs *list, struct arena *a, struct err *e)
 {
 	struct dev *d;
 	struct err why = { 0 };
-	if (dev_open(&d, "cuda", "", &why) < 0) {
+	if (dev_open(&d, "cuda", &why) < 0) {
 		err_set(e, ERR_DEVICE, "The architecture \"native\" needs this machine's GPU. %s", why.text);
 		return err_advise(
 		        e, "Name the architecture instead: sm_80 for A100, sm_89 for L4 and RTX 40, sm_90 for H100.");

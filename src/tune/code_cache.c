@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -43,7 +42,7 @@ static int make(struct dev_code *out, struct code_cache *c, const struct dev_sou
 {
 	if (c->dev)
 		return c->dev->compile(c->dev, out, s, NULL, a, e);
-	return dev_cuda_compile(out, c->arch, embed_find("rt/device/tpat_device.h")->text, s, NULL, a, e);
+	return dev_cuda_compile(out, c->arch, s, NULL, a, e);
 }
 
 static int make_and_put(struct dev_code *out, struct code_cache *c, const struct dev_source *s, const char *path,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embed.h"
 #include "tune/code_cache.h"
 
 enum { HOPELESS = 5, MAX_REPEATS = 64, PROBE_MS = 120000 };
@@ -203,7 +202,7 @@ static struct slot *holding(struct worker *w, struct tune_point point)
 static int open_device(struct worker *w, struct err *e)
 {
 	if (!w->dev)
-		TRY(dev_open(&w->dev, w->b->device, embed_find("rt/device/tpat_device.h")->text, e));
+		TRY(dev_open(&w->dev, w->b->device, e));
 	if (!w->pool)
 		w->pool = tune_pool_new(w->dev, w->arena);
 	w->cache.dev = w->dev;
@@ -288,7 +287,7 @@ static int look(struct probed *out, const struct probe *p, struct err *e)
 {
 	struct dev *d;
 	struct arena *a = arena_new();
-	TRY(dev_open(&d, p->device, embed_find("rt/device/tpat_device.h")->text, e));
+	TRY(dev_open(&d, p->device, e));
 	out->device.props = d->props;
 	TRY(tune_copy_rate(d, &out->device.bytes_per_ns, p->bytes, a, e));
 	d->close(d);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/embed.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -120,17 +121,15 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 /* The folder with emulator_cuda.h.gch and emulator_hooks.o, made when its contents have changed. */
 static int prepare(struct builder *b)
 {
-	static const char *const sources[] = { "rt/device/tpat_device.h", "rt/device/tpat_types.h",
-		                               "rt/device/tpat_sort.h", "rt/device/tpat_radix.h", "rt/device/tpat_mma.h",
-		                               "rt/device/tpat_fma.h", "rt/device/tpat_wgmma.h",
-		                               "rt/device/tpat_attention.h", "rt/device/tpat_attention_wide.h",
-		                               "tests/emulator/emulator_cuda.h", "tests/emulator/emulator_mma.h",
-		                               "tests/emulator/emulator_host.h",
-		                               "tests/emulator/emulator_hooks.cpp" };
+	static const char *const sources[] = { "tests/emulator/emulator_cuda.h", "tests/emulator/emulator_mma.h",
+		                               "tests/emulator/emulator_host.h", "tests/emulator/emulator_hooks.cpp" };
 	struct arena *a = b->arena;
 	uint64_t hash = hash_str(hash_str(1, b->cxx), b->root);
 	for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
 		TRY(hash_file(&hash, b, sources[i]));
+	for (const struct embed_file *f = embed_files; f->name; f++)
+		if (embed_is_device_header(f))
+			TRY(hash_file(&hash, b, f->name));
 	for (const char *const *f = b->flags; *f; f++)
 		hash = hash_str(hash, *f);
 	const char *folder = *cache_folder ? cache_folder : path_join(a, b->root, "build/emulator");

@@ -552,7 +552,7 @@ int main(int argc, char **argv)
 {
 	struct err e = { 0 };
 	begin_calls();
-	if (argc > 1 && dev_open(&gpu, argv[1], read_text("rt/device/tpat_device.h"), &e) < 0) {
+	if (argc > 1 && dev_open(&gpu, argv[1], &e) < 0) {
 		printf("%s\n", e.text);
 		return 5;
 	}

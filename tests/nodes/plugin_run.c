@@ -127,7 +127,7 @@ int plugin_run(const char *device, struct ir_program *p, const struct tensor *co
 	struct plugin_job *j = NEW(a, struct plugin_job);
 	char *folder;
 	if (!dev)
-		TRY(dev_open(&dev, device, NULL, e));
+		TRY(dev_open(&dev, device, e));
 	ck(p->inputs.n <= 256);
 	TRY(file_temp_dir(&folder, a, e));
 	*j = (struct plugin_job){ .dev = dev, .p = p, .folder = folder, .a = a };

@@ -10,7 +10,6 @@
 #include "test.h"
 
 static struct arena *arena;
-static char *device_header;
 
 /* Fills x[0..n) with i + offset on the device and reads it back. */
 static void check_fill(struct dev *d, struct dev_kernel *k, int n, uint32_t blocks, uint32_t threads)
@@ -65,13 +64,13 @@ static void test_names(void)
 {
 	struct dev *d;
 	struct err e = { 0 };
-	CHECK_INT(dev_open(&d, "gpu", NULL, &e), ERR_USAGE);
+	CHECK_INT(dev_open(&d, "gpu", &e), ERR_USAGE);
 	CHECK_STR(e.text, "There is no device \"gpu\".");
 	CHECK(strstr(e.advice, "cuda:1"));
 	err_clear(&e);
-	CHECK_INT(dev_open(&d, "cuda:x", NULL, &e), ERR_USAGE);
+	CHECK_INT(dev_open(&d, "cuda:x", &e), ERR_USAGE);
 	err_clear(&e);
-	CHECK_INT(dev_open(&d, "null:90", NULL, &e), 0);
+	CHECK_INT(dev_open(&d, "null:90", &e), 0);
 	CHECK_STR(d->kind, "null");
 	CHECK_INT(d->props.arch, 90);
 	struct dev_source s = { .file = "a.cu", .text = "whatever" };
@@ -102,7 +101,7 @@ static void test_cpu(void)
 	struct dev_module *m;
 	struct dev_kernel *k;
 	char *log;
-	CHECK_INT(dev_open(&d, "cpu", NULL, &e), 0);
+	CHECK_INT(dev_open(&d, "cpu", &e), 0);
 	CHECK(d->props.name[0] && d->props.sms > 0 && d->props.memory_bytes > 0);
 	struct dev_source s = {
 		.file = "fill.c",
@@ -142,7 +141,7 @@ static void compile_one(void *arg, int i)
 	struct parallel *p = arg;
 	struct arena *a = arena_new();
 	struct err e = { 0 };
-	struct dev_nvrtc_header header[] = { { "tpat_device.h", device_header },
+	struct dev_nvrtc_header header[] = { { "tpat_device.h", embed_find("rt/device/tpat_device.h")->text },
 		                             { "tpat_types.h", embed_find("rt/device/tpat_types.h")->text } };
 	struct dev_nvrtc_job job = {
 		.file = "fill.cu", .text = fill_cu, .header = header, .headers = 2, .arch = p->arch[i], .ptx = i % 2
@@ -210,15 +209,15 @@ static void test_cuda(void)
 	char why[256] = "";
 	if (dev_cuda_count(why) == 0) {
 		CHECK(*why);
-		CHECK_INT(dev_open(&d, "cuda", device_header, &e), ERR_DEVICE);
+		CHECK_INT(dev_open(&d, "cuda", &e), ERR_DEVICE);
 		CHECK(*e.text);
 		printf("without a GPU: %s\n", e.text);
 		return;
 	}
-	CHECK_INT(dev_open(&d, "cuda:99", device_header, &e), ERR_DEVICE);
+	CHECK_INT(dev_open(&d, "cuda:99", &e), ERR_DEVICE);
 	CHECK(strstr(e.text, "There is no GPU number 99"));
 	err_clear(&e);
-	CHECK_INT(dev_open(&d, "cuda", device_header, &e), 0);
+	CHECK_INT(dev_open(&d, "cuda", &e), 0);
 	CHECK(d->props.arch >= 75 && d->props.sms > 0 && d->props.memory_bytes > 0 &&
 	      d->props.shared_per_block >= 48 << 10);
 	printf("%s: sm_%d, driver %d, %d multiprocessors, %d bytes shared, L2 %d bytes, %d kHz, memory %d bits at %d "
@@ -252,12 +251,7 @@ static void test_cuda(void)
 
 int main(void)
 {
-	struct err e = { 0 };
-	const char *root = getenv("TPAT_SOURCE");
 	arena = arena_new();
-	CHECK_INT(file_read(&device_header, NULL, path_join(arena, root ? root : ".", "rt/device/tpat_device.h"), arena,
-	                    &e),
-	          0);
 	test_names();
 	test_cpu();
 	test_nvrtc();

@@ -163,7 +163,7 @@ static int write_text(const struct build *b, const char *name, struct str *text,
 /* The runtime and the headers, from what the program carries: where each goes in the folder; null: nowhere. */
 static const char *place_of(const struct embed_file *f, struct arena *a)
 {
-	if (str_starts(f->name, "rt/device/") && strcmp(f->name, "rt/device/tpat_cpu.h") != 0)
+	if (embed_is_device_header(f))
 		return arena_printf(a, "kernels/%s", path_base(f->name));
 	if (str_starts(f->name, "rt/") && !str_starts(f->name, "rt/device/"))
 		return f->name;
@@ -179,7 +179,7 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 		if (!place)
 			continue;
 		TRY(file_write(path_join(a, b->folder, place), f->text, f->size, e));
-		if (str_starts(place, "kernels/"))
+		if (embed_is_device_header(f))
 			b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
 		if (str_ends(place, ".c"))
 			b->source[b->sources++] = place;

@@ -1,0 +1,25 @@
+/* Inside src/dev/: what the parts of the CUDA device share. Each of them fills its own entries of struct dev. */
+#ifndef TPAT_DEV_DEV_CUDA_INSIDE_H
+#define TPAT_DEV_DEV_CUDA_INSIDE_H
+
+#include "dev/cuda_driver.h"
+#include "dev/dev.h"
+
+struct gpu {
+	struct dev dev;
+	struct arena *arena;
+	const struct cuda_driver *cu;
+	int device;
+	cu_context context;
+	cu_stream stream;
+	struct dev_event *free_events; /* structs to use again; their events are gone */
+	struct dev_graph *free_graphs;
+};
+
+/* The context is the calling thread's: set before each call, which costs nothing when it is there already. */
+const struct cuda_driver *dev_cuda_enter(struct dev *d, struct gpu **g);
+
+void dev_cuda_code(struct dev *d);  /* compile, modules, kernels, launches, tensor maps */
+void dev_cuda_queue(struct dev *d); /* memory, events, graphs */
+
+#endif
