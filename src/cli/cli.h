@@ -12,18 +12,30 @@
 /* Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device; 130: interrupted. */
 enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
+/* What --trials and --jobs may be, wherever they are options. */
+enum { CLI_MOST_TRIALS = 1000000, CLI_MOST_JOBS = 1024 };
+
 struct cli;
 
-struct cli_list {
-	VEC(const char *);
+/* Where a number goes, and what it may be. */
+struct cli_number {
+	int *to, least, most;
 };
 
 /* One option of a command. The table is what parses, and what --help prints. */
 struct cli_option {
-	const char *name;                                                  /* "output": --output; null ends the table */
-	char letter;                                                       /* 'o': -o; 0: none */
-	enum { CLI_FLAG, CLI_TEXT, CLI_NUMBER, CLI_LIST, CLI_SPLIT } kind; /* CLI_SPLIT: a list, split at commas too */
-	void *target;      /* bool, const char *, long long, struct cli_list */
+	const char *name; /* "output": --output; null ends the table */
+	char letter;      /* 'o': -o; 0: none */
+	enum cli_kind {
+		CLI_FLAG,   /* bool */
+		CLI_TEXT,   /* const char * */
+		CLI_NUMBER, /* struct cli_number */
+		CLI_SEED,   /* uint64_t */
+		CLI_TIME,   /* double, in seconds: "60", "60s", "2m" */
+		CLI_LIST,   /* struct tpat_strings, to which each use adds one */
+		CLI_SPLIT,  /* the same, split at commas too */
+	} kind;
+	void *target;      /* of the type that the kind says */
 	const char *value; /* what --help calls its value: "FILE" */
 	const char *help;  /* null: an alias that --help does not show */
 };
@@ -55,7 +67,6 @@ int cli_usage(const char *advice, const char *format, ...) __attribute__((format
 
 /* printf's width of a field in which `text` takes so many columns: printf counts bytes. */
 int cli_field(int columns, const char *text);
-struct tpat_strings cli_strings(const struct cli_list *list);
 json_t *cli_json_list(const struct tpat_strings *list);
 void cli_print_json(json_t *x); /* and forgets it */
 
@@ -64,10 +75,12 @@ bool cli_progress(void *user, const struct tpat_progress *p);
 void cli_progress_end(void);
 bool cli_interrupted(void);
 
-/* "60", "60s", "2m" as seconds; 0: it is no time. */
-double cli_seconds(const char *text);
 /* tpat_tune with a line of progress, and its warnings told. */
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o);
+
+/* What a build made, for people and for machines (cmd_build_print.c). */
+void cli_print_built(const struct tpat_built *r, bool verbose);
+void cli_print_built_json(const struct tpat_built *r);
 
 int cli_bench(struct cli *c, int argc, char **argv);
 int cli_db(struct cli *c, int argc, char **argv);

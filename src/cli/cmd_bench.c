@@ -51,42 +51,31 @@ static void print_json(const struct tpat_benched *r)
 int cli_bench(struct cli *c, int argc, char **argv)
 {
 	struct tpat_bench_options o = TPAT_BENCH_OPTIONS;
-	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 }, profile = { 0 }, input = { 0 };
-	long long repeats = 25;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "node", 'n', CLI_LIST, &node, "NODE", "this node: its name, #index, or an output's name" },
-		{ "type", 't', CLI_SPLIT, &type, "TYPE", "all nodes of this operator type" },
-		{ "region", 0, CLI_LIST, &region, "A,B,C", "these nodes together" },
-		{ "auto", 0, CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
-		{ "except", 0, CLI_SPLIT, &except, "NODE", "a node that --type and --auto pass over" },
-		{ "shape", 's', CLI_LIST, &shape, "INPUT:1x3xHxW", "extents of a model's input" },
-		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
+		{ "node", 'n', CLI_SPLIT, &o.node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
+		{ "type", 't', CLI_SPLIT, &o.type, "TYPE,...", "all nodes of these operator types" },
+		{ "auto", 'a', CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
+		{ "region", 'r', CLI_LIST, &o.region, "A,B,C", "these nodes together; may be repeated" },
+		{ "except", 0, CLI_SPLIT, &o.except, "NODE,...", "nodes that --type and --auto pass over" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "as for tpat build: timed at the usual extents, which stay\nopen in the kernels" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
-		{ "repeats", 0, CLI_NUMBER, &repeats, "N", "samples of a time, of which the median counts (25)" },
+		{ "repeats", 0, CLI_NUMBER, &(struct cli_number){ &o.repeats, 1, 10000 }, "N",
+		  "samples of a time, of which the median counts (25)" },
 		{ "unchecked", 0, CLI_FLAG, &o.unchecked, NULL, "do not compare the results with the interpreter's" },
-		{ "input", 'i', CLI_LIST, &input, "TENSOR=FILE", "values of a tensor: .npy, .npz or .pb" },
+		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE", "values of a tensor: .npy, .npz or .pb" },
 		{ "save-outputs", 0, CLI_TEXT, &o.save_outputs, "FOLDER", "write the results there, TENSOR.npy each" },
 		{ "lock", 0, CLI_TEXT, &o.lock, "FILE", "wait for this file's lock (flock), and hold it while timing" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the schedules of this tuning database (tpat tune), as a build takes them" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+		{ .name = NULL },
 	};
 	const struct tpat_benched *r;
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
 	if (status >= 0)
 		return status;
-	if (repeats < 1 || repeats > 10000)
-		return cli_usage(NULL, "--repeats is a number from 1 to 10000.");
-	o.node = cli_strings(&node);
-	o.type = cli_strings(&type);
-	o.region = cli_strings(&region);
-	o.except = cli_strings(&except);
-	o.shape = cli_strings(&shape);
-	o.profile = cli_strings(&profile);
-	o.input = cli_strings(&input);
-	o.repeats = (int)repeats;
 	o.progress = cli_progress;
 	int rc = tpat_bench(c->tpat, &r, &o);
 	cli_progress_end();

@@ -175,17 +175,16 @@ int cli_db(struct cli *c, int argc, char **argv)
 	struct tpat_db_options o = TPAT_DB_OPTIONS;
 	const char **argument = NEWN(c->arena, const char *, MAX_FILES + 1), *output = NULL;
 	const struct tpat_db_report *r;
-	long long keep = 0;
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the database ($TPAT_DB, else tpat/tpat.db in $XDG_CACHE_HOME or\n~/.cache)" },
 		{ "output", 'o', CLI_TEXT, &output, "FILE", "export: where the text goes (standard output)" },
 		{ "arch", 0, CLI_TEXT, &o.arch, "ARCH", "list, stats, export: this architecture alone (sm_90)" },
 		{ "device", 'd', CLI_TEXT, &o.device, "NAME", "list, stats, export: this GPU alone, by its full name" },
-		{ "keep", 0, CLI_NUMBER, &keep, "N",
+		{ "keep", 0, CLI_NUMBER, &(struct cli_number){ &o.keep, 0, 1000000000 }, "N",
 		  "prune: of each program, extents and device, only the N\nfastest trials (all)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+		{ .name = NULL },
 	};
 	int status = cli_parse(c, option, argc, argv, argument, 0, MAX_FILES);
 	if (status >= 0)
@@ -199,9 +198,6 @@ int cli_db(struct cli *c, int argc, char **argv)
 	o.file.at = argument + 1;
 	if (o.file.n < a->least || (o.file.n && !a->least))
 		return cli_usage(NULL, a->least ? "tpat db %s needs a file." : "tpat db %s takes no file.", a->name);
-	if (keep < 0 || keep > 1 << 30)
-		return cli_usage(NULL, "--keep needs a number of trials, not %lld.", keep);
-	o.keep = (int)keep;
 	o.action = a->action;
 	int rc = tpat_db(c->tpat, &r, &o);
 	if (rc < 0)

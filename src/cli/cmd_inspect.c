@@ -40,7 +40,7 @@ int cli_inspect(struct cli *c, int argc, char **argv)
 	const char *library = NULL;
 	const struct cli_option option[] = {
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+		{ .name = NULL },
 	};
 	const struct tpat_inspected *x;
 	int status = cli_parse(c, option, argc, argv, &library, 1, 1);

@@ -79,18 +79,16 @@ static void print_json(const struct tpat_list *l)
 int cli_list(struct cli *c, int argc, char **argv)
 {
 	struct tpat_list_options o = TPAT_LIST_OPTIONS;
-	struct cli_list shape = { 0 };
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+		{ .name = NULL },
 	};
 	const struct tpat_list *l;
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
 	if (status >= 0)
 		return status;
-	o.shape = cli_strings(&shape);
 	int rc = tpat_list(c->tpat, &l, &o);
 	if (rc < 0)
 		return cli_fail(c, rc);

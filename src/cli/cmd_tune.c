@@ -1,6 +1,5 @@
 /* tpat tune: the search for the fastest schedule of each node's kernels, kept in the tuning database. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,14 +69,6 @@ static void print_json(const struct tpat_tuning *r)
 	                         cli_json_list(&r->warnings), "tuned", all));
 }
 
-double cli_seconds(const char *text)
-{
-	char *end;
-	double x = strtod(text, &end);
-	double unit = strcmp(end, "m") == 0 ? 60 : *end == 0 || strcmp(end, "s") == 0 ? 1 : 0;
-	return end > text && x > 0 && x < 1e6 ? x * unit : 0;
-}
-
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o)
 {
 	o->progress = progress;
@@ -90,52 +81,36 @@ int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_o
 int cli_tune(struct cli *c, int argc, char **argv)
 {
 	struct tpat_tune_options o = TPAT_TUNE_OPTIONS;
-	struct cli_list node = { 0 }, type = { 0 }, region = { 0 }, except = { 0 }, shape = { 0 }, profile = { 0 };
-	long long trials = 0, jobs = 0, seed = 1;
-	const char *budget = "60s", *deadline = "30s";
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "node", 'n', CLI_SPLIT, &node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
-		{ "type", 't', CLI_SPLIT, &type, "TYPE,...", "all nodes of these operator types" },
+		{ "node", 'n', CLI_SPLIT, &o.node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
+		{ "type", 't', CLI_SPLIT, &o.type, "TYPE,...", "all nodes of these operator types" },
 		{ "auto", 'a', CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
-		{ "region", 'r', CLI_LIST, &region, "A,B,C", "these nodes together; may be repeated" },
-		{ "except", 0, CLI_SPLIT, &except, "NODE,...", "nodes that --type and --auto pass over" },
-		{ "shape", 's', CLI_LIST, &shape, "IN:1x3xHxW", "extents of an input of the model, which then are fixed" },
-		{ "profile", 0, CLI_LIST, &profile, "IN:MIN,OPT,MAX",
+		{ "region", 'r', CLI_LIST, &o.region, "A,B,C", "these nodes together; may be repeated" },
+		{ "except", 0, CLI_SPLIT, &o.except, "NODE,...", "nodes that --type and --auto pass over" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model, which then are fixed" },
+		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents, as for\ntpat build: each is tuned; what nothing says is 64" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as the build that is to use it" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda)" },
-		{ "budget", 'b', CLI_TEXT, &budget, "TIME", "for each distinct program at all its extents: 90s, 2m (60s)" },
-		{ "trials", 0, CLI_NUMBER, &trials, "N", "at most so many candidates of each program" },
-		{ "deadline", 0, CLI_TEXT, &deadline, "TIME", "when a candidate is given up (30s)" },
+		{ "budget", 'b', CLI_TIME, &o.seconds, "TIME", "for each distinct program at all its extents: 90s, 2m (60s)" },
+		{ "trials", 0, CLI_NUMBER, &(struct cli_number){ &o.trials, 0, CLI_MOST_TRIALS }, "N",
+		  "at most so many candidates of each program" },
+		{ "deadline", 0, CLI_TIME, &o.deadline, "TIME", "when a candidate is given up (30s)" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE",
 		  "the tuning database ($TPAT_DB, or tpat/tpat.db in\n$XDG_CACHE_HOME or ~/.cache). "
 		  "What it knows is not tried again;\n"
 		  "Ctrl-C ends the search, keeps what was found, and gives exit\nstatus 130" },
-		{ "jobs", 'j', CLI_NUMBER, &jobs, "N", "compiling processes (one a processor)" },
-		{ "seed", 0, CLI_NUMBER, &seed, "N", "of the inputs and of the search (1)" },
+		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N",
+		  "compiling processes (one a processor)" },
+		{ "seed", 0, CLI_SEED, &o.seed, "N", "of the inputs and of the search (1)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+		{ .name = NULL },
 	};
 	const struct tpat_tuning *r;
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
 	if (status >= 0)
 		return status;
-	o.seconds = cli_seconds(budget);
-	o.deadline = cli_seconds(deadline);
-	if (o.seconds <= 0 || o.deadline <= 0)
-		return cli_usage(NULL, "--budget and --deadline are times: 90s or 2m.");
-	if (trials < 0 || trials > 1000000 || jobs < 0 || jobs > 1024)
-		return cli_usage(NULL, "--trials and --jobs are numbers: how many.");
-	o.node = cli_strings(&node);
-	o.type = cli_strings(&type);
-	o.region = cli_strings(&region);
-	o.except = cli_strings(&except);
-	o.shape = cli_strings(&shape);
-	o.profile = cli_strings(&profile);
-	o.trials = (int)trials;
-	o.workers = (int)jobs;
-	o.seed = (uint64_t)seed;
 	int rc = cli_tune_run(c, &r, &o);
 	if (!r)
 		return cli_fail(c, rc);

@@ -40,31 +40,24 @@ static void print_json(const struct tpat_verified *r)
 int cli_verify(struct cli *c, int argc, char **argv)
 {
 	struct tpat_verify_options o = TPAT_VERIFY_OPTIONS;
-	struct cli_list input = { 0 }, shape = { 0 };
-	long long seed = 1, runs = 3;
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
 		  "the plugin library (the one that was built with the model)" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
-		{ "input", 'i', CLI_LIST, &input, "TENSOR=FILE", "a plugin's input from a .npy, .npz or .pb file" },
-		{ "shape", 's', CLI_LIST, &shape, "TENSOR:4x3x64", "extents of a plugin's input" },
-		{ "seed", 0, CLI_NUMBER, &seed, "N", "of the random extents and values (1)" },
-		{ "runs", 0, CLI_NUMBER, &runs, "N", "draws of extents and values a plugin (3)" },
+		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE", "a plugin's input from a .npy, .npz or .pb file" },
+		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64", "extents of a plugin's input" },
+		{ "seed", 0, CLI_SEED, &o.seed, "N", "of the random extents and values (1)" },
+		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
+		  "draws of extents and values a plugin (3)" },
 		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER", "where .npz files of what differs go (here)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
-		{ NULL, 0, CLI_FLAG, NULL, NULL, NULL },
+		{ .name = NULL },
 	};
 	const struct tpat_verified *r;
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
 	if (status >= 0)
 		return status;
-	if (runs < 1 || runs > 1000)
-		return cli_usage(NULL, "--runs needs a number from 1 to 1000, not %lld.", runs);
-	o.input = cli_strings(&input);
-	o.shape = cli_strings(&shape);
-	o.seed = (uint64_t)seed;
-	o.runs = (int)runs;
 	o.progress = cli_progress;
 	int rc = tpat_verify(c->tpat, &r, &o);
 	cli_progress_end();

@@ -47,32 +47,67 @@ static int unknown(const struct cli *c, const struct cli_option *option, const c
 	return cli_usage(advice, "There is no option %.*s.", (int)strcspn(name, "="), name);
 }
 
-static void add_to_list(struct cli *c, struct cli_list *list, const char *text, bool split)
+static void add(struct cli *c, struct tpat_strings *list, const char *text, size_t n)
 {
-	while (split && strchr(text, ',')) {
-		size_t n = strcspn(text, ",");
-		if (n)
-			vec_push(c->arena, list, arena_strndup(c->arena, text, n));
-		text += n + 1;
-	}
-	if (*text)
-		vec_push(c->arena, list, text);
+	const char **at = NEWN(c->arena, const char *, list->n + 1);
+	if (!n)
+		return;
+	for (int i = 0; i < list->n; i++)
+		at[i] = list->at[i];
+	at[list->n++] = arena_strndup(c->arena, text, n);
+	list->at = at;
 }
 
-/* Stores a value; -1, or the exit status of a mistake. */
-static int store(struct cli *c, const struct cli_option *o, const char *value)
+static void add_split(struct cli *c, struct tpat_strings *list, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, ",");
+		add(c, list, text, n);
+		text += n + (text[n] == ',');
+	}
+}
+
+/* Below, as in cli_parse: -1 to go on, or the exit status of a mistake. */
+static int read_number(const struct cli_option *o, const char *value)
+{
+	const struct cli_number *number = o->target;
+	char *end;
+	long long n = strtoll(value, &end, 10);
+	if (end == value || *end || n < number->least || n > number->most)
+		return cli_usage(NULL, "--%s needs a number from %d to %d, not \"%s\".", o->name, number->least, number->most,
+		                 value);
+	*number->to = (int)n;
+	return -1;
+}
+
+static int read_seed(const struct cli_option *o, const char *value)
 {
 	char *end;
+	*(uint64_t *)o->target = (uint64_t)strtoll(value, &end, 10);
+	return end == value || *end ? cli_usage(NULL, "--%s needs a number, not \"%s\".", o->name, value) : -1;
+}
+
+static int read_time(const struct cli_option *o, const char *value)
+{
+	char *end;
+	double x = strtod(value, &end);
+	double unit = strcmp(end, "m") == 0 ? 60 : *end == 0 || strcmp(end, "s") == 0 ? 1 : 0;
+	if (end == value || !unit || !(x > 0 && x < 1e6))
+		return cli_usage(NULL, "--%s needs a time like 90s or 2m, not \"%s\".", o->name, value);
+	*(double *)o->target = x * unit;
+	return -1;
+}
+
+static int store(struct cli *c, const struct cli_option *o, const char *value)
+{
 	switch (o->kind) {
 	case CLI_FLAG: *(bool *)o->target = true; break;
 	case CLI_TEXT: *(const char **)o->target = value; break;
-	case CLI_LIST: add_to_list(c, o->target, value, false); break;
-	case CLI_SPLIT: add_to_list(c, o->target, value, true); break;
-	case CLI_NUMBER:
-		*(long long *)o->target = strtoll(value, &end, 10);
-		if (end == value || *end)
-			return cli_usage(NULL, "--%s needs a number, not \"%s\".", o->name, value);
-		break;
+	case CLI_NUMBER: return read_number(o, value);
+	case CLI_SEED: return read_seed(o, value);
+	case CLI_TIME: return read_time(o, value);
+	case CLI_LIST: add(c, o->target, value, strlen(value)); break;
+	case CLI_SPLIT: add_split(c, o->target, value); break;
 	}
 	return -1;
 }
@@ -88,61 +123,61 @@ static const struct cli_option *find(const struct cli_option *option, const char
 	return NULL;
 }
 
+/* One option, at argv[*i]: --name=value, -nvalue, --name value or -n value. */
+static int take(struct cli *c, const struct cli_option *option, int argc, char **argv, int *i)
+{
+	const char *text = argv[*i], *equal = text[1] == '-' ? strchr(text, '=') : NULL, *value = NULL;
+	if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
+		print_help(c, option);
+		return 0;
+	}
+	const struct cli_option *o = find(option, text);
+	if (!o)
+		return unknown(c, option, text);
+	if (equal)
+		value = equal + 1;
+	else if (text[1] != '-' && text[2])
+		value = text + 2;
+	if (o->kind == CLI_FLAG && value)
+		return cli_usage(NULL, "--%s takes no value.", o->name);
+	if (o->kind != CLI_FLAG && !value) {
+		if (*i + 1 == argc)
+			return cli_usage(NULL, "%s needs a value (%s).", text, o->value);
+		value = argv[++*i];
+	}
+	return store(c, o, value);
+}
+
+static int too_few(const struct cli *c)
+{
+	const char *command = c->command->name;
+	char advice[160];
+	snprintf(advice, sizeof advice, "usage: tpat %s %s [OPTION ...]; tpat %s --help shows the options.", command,
+	         c->command->arguments, command);
+	return cli_usage(advice, "tpat %s needs a %s.", command,
+	                 strcmp(c->command->arguments, "LIBRARY") == 0 ? "library" : "model");
+}
+
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
               int most)
 {
-	int arguments = 0;
+	int arguments = 0, status;
 	bool options = true;
 	for (int i = 1; i < argc; i++) {
-		const char *text = argv[i], *value = NULL;
-		if (!options || text[0] != '-' || !text[1]) {
-			if (arguments == most)
-				return cli_usage(NULL, "\"%s\" is one argument too many: tpat %s %s.", text,
-				                 c->command->name, c->command->arguments);
-			argument[arguments++] = text;
-			continue;
-		}
-		if (strcmp(text, "--") == 0) {
+		const char *text = argv[i];
+		if (options && strcmp(text, "--") == 0) {
 			options = false;
-			continue;
+		} else if (options && text[0] == '-' && text[1]) {
+			if ((status = take(c, option, argc, argv, &i)) >= 0)
+				return status;
+		} else {
+			if (arguments == most)
+				return cli_usage(NULL, "\"%s\" is one argument too many: tpat %s %s.", text, c->command->name,
+				                 c->command->arguments);
+			argument[arguments++] = text;
 		}
-		if (strcmp(text, "--help") == 0 || strcmp(text, "-h") == 0) {
-			print_help(c, option);
-			return 0;
-		}
-		const struct cli_option *o = find(option, text);
-		if (!o)
-			return unknown(c, option, text);
-		/* --name=value, -nvalue, --name value, -n value */
-		const char *equal = text[1] == '-' ? strchr(text, '=') : NULL;
-		if (equal)
-			value = equal + 1;
-		else if (text[1] != '-' && text[2])
-			value = text + 2;
-		if (o->kind == CLI_FLAG && value)
-			return cli_usage(NULL, "--%s takes no value.", o->name);
-		if (o->kind != CLI_FLAG && !value) {
-			if (i + 1 == argc)
-				return cli_usage(NULL, "%s needs a value (%s).", text, o->value);
-			value = argv[++i];
-		}
-		int status = store(c, o, value);
-		if (status >= 0)
-			return status;
 	}
-	if (arguments < least) {
-		char advice[160];
-		snprintf(advice, sizeof advice, "usage: tpat %s %s [OPTION ...]; tpat %s --help shows the options.",
-		         c->command->name, c->command->arguments, c->command->name);
-		return cli_usage(advice, "tpat %s needs a %s.", c->command->name,
-		                 strcmp(c->command->arguments, "LIBRARY") == 0 ? "library" : "model");
-	}
-	return -1;
-}
-
-struct tpat_strings cli_strings(const struct cli_list *list)
-{
-	return (struct tpat_strings){ list->at, list->n };
+	return arguments < least ? too_few(c) : -1;
 }
 
 json_t *cli_json_list(const struct tpat_strings *list)

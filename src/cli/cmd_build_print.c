@@ -1,0 +1,110 @@
+/* What tpat build made: told to people, and to machines. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+
+static const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* "  schedules: 2 from the tuning database t.db (1 measured at other extents), 1 by the cost model" */
+static void print_tuned(const struct tpat_built *r)
+{
+	printf("  schedules: %d from the tuning database %s", r->from_db, r->db);
+	if (r->near)
+		printf(" (%d measured at other extents)", r->near);
+	printf(", %d by the cost model\n", r->plugins - r->from_db);
+	if (r->passed_over)
+		printf("  passed over %d faster row%s of the database that cannot be built\n", r->passed_over,
+		       r->passed_over == 1 ? "" : "s");
+}
+
+static void print_counts(const struct tpat_built *r)
+{
+	printf("%s: %d node%s, opset %lld. TensorRT 11 refuses %d", base(r->model), r->model_nodes,
+	       r->model_nodes == 1 ? "" : "s", (long long)r->opset, r->refused);
+	for (int i = 0; i < r->refused_types.n; i++)
+		printf("%s%s", i ? ", " : " (", r->refused_types.at[i]);
+	printf("%s\n", r->refused_types.n ? ")" : "");
+	printf("  %d node%s -> %d region%s -> %d distinct plugin%s", r->nodes, r->nodes == 1 ? "" : "s", r->regions,
+	       r->regions == 1 ? "" : "s", r->plugins, r->plugins == 1 ? "" : "s");
+	if (r->folded)
+		printf(", %d known at build time", r->folded);
+	printf("\n");
+	if (r->db)
+		print_tuned(r);
+}
+
+static void print_plugins(const struct tpat_built *r)
+{
+	for (int i = 0; i < r->plugins; i++) {
+		const struct tpat_plugin *p = &r->plugin[i];
+		printf("  %s  %s\n", p->name, p->about);
+		for (int n = 0; n < p->nodes.n; n++)
+			printf("    %s\n", p->nodes.at[n]);
+		if (p->tuned_on)
+			printf("    %.2f us%s%s on %s: %s\n", p->tuned_ns / 1e3, *p->tuned_shape ? " at " : "", p->tuned_shape,
+			       p->tuned_on, p->decisions);
+	}
+}
+
+static int wider(int width, const char *path)
+{
+	int n = str_width(path);
+	return n > width ? n : width;
+}
+
+static void print_files(const struct tpat_built *r)
+{
+	int width = wider(20, r->output);
+	for (int i = 0; i < r->libraries.n; i++)
+		width = wider(width, r->libraries.at[i]);
+	if (r->folder)
+		width = wider(width - 1, r->folder) + 1; /* and its slash */
+	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n",
+	       cli_field(width, r->output), r->output);
+	for (int i = 0; i < r->libraries.n; i++) {
+		int plugins = r->libraries.n > 1 ? 1 : r->plugins;
+		printf("      %-*s %d plugin%s", cli_field(width, r->libraries.at[i]), r->libraries.at[i], plugins,
+		       plugins == 1 ? "" : "s");
+		for (int k = 0; k < r->arch.n; k++)
+			printf("%s %s", k ? "" : ",", r->arch.at[k]);
+		printf(", TensorRT 10 and 11\n");
+	}
+	if (r->folder)
+		printf("      %s%-*s kernels to read; rebuild with make\n", r->folder, width - str_width(r->folder), "/");
+	printf("next: %s\n", r->deploy);
+}
+
+void cli_print_built_json(const struct tpat_built *r)
+{
+	json_t *plugins = json_array();
+	for (int i = 0; i < r->plugins; i++) {
+		const struct tpat_plugin *p = &r->plugin[i];
+		json_array_append_new(plugins,
+		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
+		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
+		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions,
+		                                "tuned_ns",
+		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes)));
+	}
+	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, s:s}",
+	                         "model", r->model, "output", r->output, "libraries", cli_json_list(&r->libraries),
+	                         "folder", r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset,
+	                         "refused", r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes",
+	                         r->nodes, "regions", r->regions, "folded", r->folded, "plugins", plugins,
+	                         "architectures", cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings),
+	                         "db", r->db, "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
+}
+
+void cli_print_built(const struct tpat_built *r, bool verbose)
+{
+	print_counts(r);
+	if (verbose)
+		print_plugins(r);
+	print_files(r);
+}
