@@ -10,8 +10,8 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 	int bytes = (s.rows + s.columns) * s.depth * contract_element_bytes(c);
 	s.slots = SHARED_BYTES / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
-	if (c->plain) { /* a lane has 4 or 8 rows and columns */
-		s.warps_down = s.rows >= 64 ? 4 : 2;
+	if (c->plain) { /* a lane has 8 x 8 sums in large tiles, else 4 or 8 rows and columns */
+		s.warps_down = s.rows * s.columns >= 64 * 128 ? s.rows / 32 : s.rows >= 64 ? 4 : 2;
 		s.warps_across = s.columns > 64 ? 2 : 1;
 	} else { /* a warp's part is as square as there are rows, and at most 64 x 64: what registers hold */
 		s.warps_down = s.rows >= 32 ? 2 : 1;

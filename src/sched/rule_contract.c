@@ -28,11 +28,12 @@ static bool is_packed(const struct contract *c)
 
 static int plain_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
 {
-	static const int tile[][3] = { { 128, 128, 16 }, { 128, 64, 16 }, { 64, 64, 32 }, { 64, 32, 32 }, { 32, 32, 32 } };
+	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 },
+		                       { 64, 64, 16 },  { 64, 32, 16 },   { 32, 32, 16 } };
 	enum { TILES = sizeof tile / sizeof *tile };
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	int n = 0;
-	for (int i = contract_element_bytes(c) == 4 ? 0 : 2; i < TILES; i++) {
+	for (int i = contract_element_bytes(c) == 4 ? 0 : 3; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
 			out[n++] = (struct sched_choice){ &sched_contract,
@@ -154,7 +155,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
 	if (c.plain)
-		registers = 60 + 2.4 * k.rows * k.columns / k.threads * size / 4;
+		registers = 60 + 1.7 * k.rows * k.columns / k.threads * size / 4;
 	double here = floor(least(REGISTERS / (registers * k.threads),
 	                          SHARED_BYTES / ((k.rows + k.columns) * k.depth * size * k.slots)));
 	here = most(1, least(here, ceil(blocks / t->processors)));
@@ -178,7 +179,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 const struct sched_rule sched_contract = {
 	.name = "contract",
-	.version = 2,
+	.version = 3,
 	.help = "tensor cores, or of other types ordinary arithmetic; a block makes `rows` x `columns` sums, `depth` "
 	        "products of each at a time; `packed`: operands are laid out anew before",
 	.params = { "rows", "columns", "depth", "packed" },

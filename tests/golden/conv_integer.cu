@@ -8,7 +8,7 @@
 // y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k
 // * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
-// Schedule: contract 2, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
+// Schedule: contract 3, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
@@ -131,7 +131,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 // y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k
 // * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
-// Schedule: contract 2, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
+// Schedule: contract 3, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
@@ -249,7 +249,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 // y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k
 // * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
-// Schedule: contract 2, an element a thread; 256 threads a block; 64-bit positions.
+// Schedule: contract 3, an element a thread; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 H, i64 N, i64 W)
 {
