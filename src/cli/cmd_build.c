@@ -104,7 +104,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "any-types", 0, CLI_FLAG, &b->o.any_types, NULL, "do not refuse types that TensorRT lacks" },
 		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
-		  "gather, inline, prune; its kernels: cuda; or all of them" },
+		  "gather, invert, inline, prune; its kernels: cuda; or all of them" },
 		{ "db", 0, CLI_TEXT, &b->o.db, "FILE", "the tuning database whose decisions are used ($TPAT_DB, else\n"
 		                                     "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
 		{ "no-db", 0, CLI_FLAG, &b->o.no_db, NULL, "the cost model decides alone" },

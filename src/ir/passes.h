@@ -7,6 +7,7 @@
 int ir_pass_simplify(struct ir_program *p, struct err *e);
 int ir_pass_merge(struct ir_program *p, struct err *e);
 int ir_pass_gather(struct ir_program *p, struct err *e);
+int ir_pass_invert(struct ir_program *p, struct err *e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
 int ir_pass_prune(struct ir_program *p, struct err *e);
 

@@ -27,6 +27,18 @@ struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, c
 	return a;
 }
 
+expr accumulator_better(enum ir_combine c, expr value, expr best)
+{
+	bool least = c == IR_ARGMIN || c == IR_ARGMIN_LAST;
+	expr low = least ? value : best, high = least ? best : value;
+	if (!type_is_float(value->type))
+		return ir_binary(is_last(c) ? IR_LE : IR_LT, low, high);
+	if (is_last(c))
+		return ir_binary(IR_OR, ir_binary(IR_LE, low, high), ir_unary(IR_ISNAN, value));
+	/* Greater, or the first NaN: not less or equal, and nothing is better than a NaN. */
+	return ir_binary(IR_AND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)), ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
+}
+
 void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
 {
 	enum ir_combine c = a->s->combine;
@@ -39,17 +51,8 @@ void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr posi
 	v->name = "part";
 	v->type = value->type;
 	v->value = value;
-	expr part = ir_var(p->pool, value->type, "part", NULL), best = a->value;
-	expr low = c == IR_ARGMIN || c == IR_ARGMIN_LAST ? part : best, high = low == part ? best : part;
-	expr better = ir_binary(is_last(c) ? IR_LE : IR_LT, low, high);
-	if (type_is_float(value->type)) {
-		expr nan = ir_unary(IR_ISNAN, part);
-		if (!is_last(c))
-			nan = ir_binary(IR_AND, nan, ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
-		better = ir_binary(IR_OR, better, nan);
-	}
-	better = ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better);
-	struct ir_block *then = emit_if(p, b, better);
+	expr part = ir_var(p->pool, value->type, "part", NULL), best = a->value, better = accumulator_better(c, part, best);
+	struct ir_block *then = emit_if(p, b, ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better));
 	emit_assign(p, then, best, part);
 	emit_assign(p, then, a->position, position);
 }

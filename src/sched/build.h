@@ -192,6 +192,8 @@ expr reduced_count(struct ir_program *p, const struct ir_stage *s);
 struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s);
 /* One more value, at its position in the reduced space. */
 void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position);
+/* Whether a value takes the place of the best so far in an arg reduction. */
+expr accumulator_better(enum ir_combine c, expr value, expr best);
 
 /* What is stored of it: the post expression, with the stage's axes called `axis`; loads at position `same` are at `same_as`. */
 expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as);
@@ -205,7 +207,8 @@ bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *m
 extern const struct sched_rule sched_attention_wide, sched_attention_mma, sched_attention;
 extern const struct sched_rule sched_contract_wide, sched_contract, sched_rows, sched_across;
 extern const struct sched_rule sched_map, sched_flat, sched_planes, sched_march, sched_slab, sched_tile;
-extern const struct sched_rule sched_stencil, sched_reduce_thread, sched_reduce_lanes, sched_reduce_columns, sched_reduce_split;
+extern const struct sched_rule sched_windows, sched_stencil;
+extern const struct sched_rule sched_reduce_thread, sched_reduce_lanes, sched_reduce_columns, sched_reduce_split;
 extern const struct sched_rule sched_rows_split;
 extern const struct sched_rule sched_scatter, sched_scatter_rows, sched_scatter_lists;
 extern const struct sched_rule sched_scan_thread, sched_scan_lanes, sched_scan_tiles;

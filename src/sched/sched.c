@@ -17,6 +17,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_march,
 	&sched_slab,
 	&sched_tile,
+	&sched_windows,
 	&sched_stencil,
 	&sched_reduce_lanes,
 	&sched_reduce_columns,

@@ -57,6 +57,33 @@ static const struct schedule_case row_cases[] = {
 		       "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
 		       "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
 	  { "N=2", "N=0" } },
+	/* several reductions of the same windows, and maps of what they give */
+	{ "window_positions", "(t_x: f32[N,2,8,15]) -> (y: f32[N,2,4,8], p: i64[N,2,4,8], q: i32[N,2,4,8])\n"
+		      "  y: f32[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
+		      "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
+		      "  a: i64[N,2,4,8] = argmax (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
+		      "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
+		      "  p: i64[N,2,4,8] = map (i, j, k, l) i64(i * 240 + j * 120 + (k * 2 + floordiv(index(a[i, j, k, l]), "
+		      "3) - 1) * 15 + l * 2 + mod(index(a[i, j, k, l]), 3) - 1)\n"
+		      "  q: i32[N,2,4,8] = map (i, j, k, l) i32(p[i, j, k, l])\n",
+	  { "N=2", "N=1", "N=0" } },
+	{ "window_spread", "(t_x: f16[N,3,6,16], b: f32[3,6,16]) -> (y: f16[N,3,6,16], z: f32[N,3,12,8], h: f32[N,3,3,8], e: "
+		   "i32[N,3,3,8])\n"
+		   "  h: f32[N,3,3,8] = sum (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s]) then it * 0.25 + b[j, "
+		   "k, l]\n"
+		   "  a: i64[N,3,3,8] = argmax_last (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
+		   "  e: i32[N,3,3,8] = argmin (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
+		   "  y: f16[N,3,6,16] = map (i, j, k, l) select(index(a[i, j, floordiv(k, 2), floordiv(l, 2)]) == mod(k, 2) "
+		   "* 2 + mod(l, 2), f16(h[i, j, floordiv(k, 2), floordiv(l, 2)] + b[j, k, l]), f16(b[0, k, l]))\n"
+		   "  z: f32[N,3,12,8] = map (i, j, k, l) h[i, j, floordiv(k, 4), l] * f32(e[i, j, floordiv(k, 4), l] + "
+		   "i32(1)) + f32(mod(k, 4))\n",
+	  { "N=2", "N=0" } },
+	{ "window_rows", "(t_x: u8[A,B,3 * C], b: u8[C]) -> (y: u8[A,5 * B,3 * C], h: u8[A,B,C])\n"
+			 "  h: u8[A,B,C] = min (i, j, k | r<3) i32(t_x[i, j, 3 * k + r])\n"
+			 "  a: i32[A,B,C] = argmin_last (i, j, k | r<3) i32(t_x[i, j, 3 * k + r])\n"
+			 "  y: u8[A,5 * B,3 * C] = map (i, j, k) select(index(a[i, floordiv(j, 5), floordiv(k, 3)]) == mod(k, 3), "
+			 "h[i, floordiv(j, 5), floordiv(k, 3)], b[floordiv(k, 3)])\n",
+	  { "A=2 B=3 C=4", "A=1 B=1 C=1", "A=2 B=2 C=0", "A=3 B=4 C=7" } },
 	{ "windows", "(x: f16[N,2,8,16], z: f32[N,4,8], b: u8[N,3,64]) -> (y: f16[N,2,4,8], p: f32[N,4,8], q: i32[N,3,16])\n"
 		  "  y: f16[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), f32(x[i, "
 		  "j, k * 2 + r - 1, l * 2 + s - 1]), -inf)\n"

@@ -102,6 +102,36 @@ static void chosen(struct arena *a)
 		  "  a: i32[N,9] = scatter replace (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value i32(r + s)\n"
 		  "  c: i32[9,N] = map (i, j) a[j, i]\n"
 		  "  d: i32[N] = sum (i | r<9) a[i, r]\n", 3 },
+		/* updates that stay in windows of their own, as an arg reduction or a remainder says: as one digit, as two */
+		{ "(d: i32[N,3 * K])\n"
+		  "  a: i64[N,K] = argmax (i, j | r<3) x[i, mod(j * 3 + r, K)] * i32(r)\n"
+		  "  b: i64[N,K] = map (i, j) i64(j * 3 + index(a[i, j]))\n"
+		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, index(b[r, s])] value x[r, s] + "
+		  "i32(1)\n"
+		  "  d: i32[N,3 * K] = map (i, j) c[i, j] - i32(i)\n", 2 },
+		{ "(d: i32[2 * N,3 * K])\n"
+		  "  a: i64[N,K] = argmin_last (i, j | r<2, s<3) x[i, mod(j * 3 + r, K)] * i32(s)\n"
+		  "  c: i32[2 * N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [2 * r + floordiv(index(a[r, s]), "
+		  "3), 3 * s + mod(index(a[r, s]), 3)] value x[r, s]\n"
+		  "  d: i32[2 * N,3 * K] = map (i, j) c[i, j] - i32(i)\n", 2 },
+		{ "(d: i32[N,6 * K + 3])\n"
+		  "  c: i32[N,6 * K + 3] = scatter replace (i, j | r<N, s<K, t<2) init i32(i) at [r, s * 6 + 3 * t + "
+		  "mod(index(q[s]), 3) + 2] value x[r, s] - i32(t) where q[s] < i32(4)\n"
+		  "  d: i32[N,6 * K + 3] = map (i, j) c[i, j] * c[i, j]\n", 1 },
+		{ "(c: i32[N,2 * K + 3])\n"
+		  "  c: i32[N,2 * K + 3] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, 2 * s + 1] value x[r, s]\n", 1 },
+		/* not where windows overlap, where nobody knows the place in it, or where one element gets several updates */
+		{ "(d: i32[N,2 * K + 1])\n"
+		  "  c: i32[N,2 * K + 1] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 2 + mod(index(q[0]), 3)] value "
+		  "x[r, s]\n"
+		  "  d: i32[N,2 * K + 1] = sum (i, j | r<1) c[i, j] * c[i, j]\n", 2 },
+		{ "(d: i32[N,3 * K])\n"
+		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 3 + index(q[s])] value x[r, s] "
+		  "where and(i32(0) <= q[s], q[s] < i32(3))\n"
+		  "  d: i32[N,3 * K] = map (i, j) c[i, j] * c[i, j]\n", 2 },
+		{ "(d: i32[N,K])\n"
+		  "  c: i32[N,K] = scatter replace (i, j | r<N, s<K, t<2) init i32(j) at [r, s] value x[r, s]\n"
+		  "  d: i32[N,K] = map (i, j) c[i, j] * c[i, j]\n", 2 },
 		/* nothing reads it */
 		{ "(c: i32[N])\n"
 		  "  a: i32[N,K] = map (i, j) x[i, j] + q[j]\n"

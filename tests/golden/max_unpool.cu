@@ -1,0 +1,165 @@
+#include "tpat_device.h"
+
+/* program MaxUnpool(x: f16[N,64,28,28]) -> (y: f16[N,64,28,28])
+  pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
+  found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
+  y: f16[N,64,28,28] = map (i, j, k, l) select(mod(l, 2) + mod(k, 2) * 2 == index(found[i, j, floordiv(k, 2), floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
+ */
+
+// pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
+// found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
+// y: f16[N,64,28,28] = map (i, j, k, l) select(mod(l, 2) + mod(k, 2) * 2 == index(found[i, j, floordiv(k, 2),
+// floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
+// Schedule: windows 1, rows 1, width 2; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
+{
+	wait_for_last_kernel();
+	const int element = blockIdx.x * 256 + threadIdx.x;
+	if (element >= N * 6272)
+		return;
+	const int l = element % 7;
+	const int k = element / 7 % 14;
+	const int j = element / 98 % 64;
+	const int i = element / 6272;
+	float max_of_pooled[2];
+	max_of_pooled[0] = -INFINITY;
+	max_of_pooled[1] = -INFINITY;
+	float argmax_of_found[2];
+	int this_found[2];
+	f16 x_v0[4];
+	load(x_v0, x + i * 50176 + j * 784 + k * 56 + l * 4);
+	const float this_0 = to_f32(x_v0[0]);
+	const float this_1 = to_f32(x_v0[2]);
+	const float this_2 = to_f32(x_v0[1]);
+	const float this_3 = to_f32(x_v0[3]);
+	f16 x_v1[4];
+	load(x_v1, x + i * 50176 + j * 784 + k * 56 + l * 4 + 28);
+	const float this_4 = to_f32(x_v1[0]);
+	const float this_5 = to_f32(x_v1[2]);
+	const float this_6 = to_f32(x_v1[1]);
+	const float this_7 = to_f32(x_v1[3]);
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_0);
+	argmax_of_found[0] = this_0;
+	this_found[0] = 0;
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_1);
+	argmax_of_found[1] = this_1;
+	this_found[1] = 0;
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_2);
+	const bool better_0 = !(this_2 <= argmax_of_found[0]) && !isnan(argmax_of_found[0]);
+	argmax_of_found[0] = better_0 ? this_2 : argmax_of_found[0];
+	this_found[0] = better_0 ? 1 : this_found[0];
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_3);
+	const bool better_1 = !(this_3 <= argmax_of_found[1]) && !isnan(argmax_of_found[1]);
+	argmax_of_found[1] = better_1 ? this_3 : argmax_of_found[1];
+	this_found[1] = better_1 ? 1 : this_found[1];
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_4);
+	const bool better_2 = !(this_4 <= argmax_of_found[0]) && !isnan(argmax_of_found[0]);
+	argmax_of_found[0] = better_2 ? this_4 : argmax_of_found[0];
+	this_found[0] = better_2 ? 2 : this_found[0];
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_5);
+	const bool better_3 = !(this_5 <= argmax_of_found[1]) && !isnan(argmax_of_found[1]);
+	argmax_of_found[1] = better_3 ? this_5 : argmax_of_found[1];
+	this_found[1] = better_3 ? 2 : this_found[1];
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_6);
+	const bool better_4 = !(this_6 <= argmax_of_found[0]) && !isnan(argmax_of_found[0]);
+	argmax_of_found[0] = better_4 ? this_6 : argmax_of_found[0];
+	this_found[0] = better_4 ? 3 : this_found[0];
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_7);
+	const bool better_5 = !(this_7 <= argmax_of_found[1]) && !isnan(argmax_of_found[1]);
+	argmax_of_found[1] = better_5 ? this_7 : argmax_of_found[1];
+	this_found[1] = better_5 ? 3 : this_found[1];
+	const f16 this_pooled_0 = to_f16(max_of_pooled[0]);
+	const f16 this_pooled_1 = to_f16(max_of_pooled[1]);
+	f16 y_v0[4];
+	y_v0[0] = this_found[0] == 0 ? this_pooled_0 : to_f16(0.0f);
+	y_v0[1] = this_found[0] == 1 ? this_pooled_0 : to_f16(0.0f);
+	y_v0[2] = this_found[1] == 0 ? this_pooled_1 : to_f16(0.0f);
+	y_v0[3] = this_found[1] == 1 ? this_pooled_1 : to_f16(0.0f);
+	store(y + i * 50176 + j * 784 + k * 56 + l * 4, y_v0);
+	f16 y_v1[4];
+	y_v1[0] = this_found[0] == 2 ? this_pooled_0 : to_f16(0.0f);
+	y_v1[1] = this_found[0] == 3 ? this_pooled_0 : to_f16(0.0f);
+	y_v1[2] = this_found[1] == 2 ? this_pooled_1 : to_f16(0.0f);
+	y_v1[3] = this_found[1] == 3 ? this_pooled_1 : to_f16(0.0f);
+	store(y + i * 50176 + j * 784 + k * 56 + l * 4 + 28, y_v1);
+}
+
+// pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
+// found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
+// y: f16[N,64,28,28] = map (i, j, k, l) select(mod(l, 2) + mod(k, 2) * 2 == index(found[i, j, floordiv(k, 2),
+// floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
+// Schedule: windows 1, rows 1, width 2; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void MaxUnpool_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
+{
+	wait_for_last_kernel();
+	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	if (element >= N * 6272)
+		return;
+	const i64 l = element % 7;
+	const i64 k = element / 7 % 14;
+	const i64 j = element / 98 % 64;
+	const i64 i = element / 6272;
+	float max_of_pooled[2];
+	max_of_pooled[0] = -INFINITY;
+	max_of_pooled[1] = -INFINITY;
+	float argmax_of_found[2];
+	i64 this_found[2];
+	f16 x_v0[4];
+	load(x_v0, x + i * 50176 + j * 784 + k * 56 + l * 4);
+	const float this_0 = to_f32(x_v0[0]);
+	const float this_1 = to_f32(x_v0[2]);
+	const float this_2 = to_f32(x_v0[1]);
+	const float this_3 = to_f32(x_v0[3]);
+	f16 x_v1[4];
+	load(x_v1, x + i * 50176 + j * 784 + k * 56 + l * 4 + 28);
+	const float this_4 = to_f32(x_v1[0]);
+	const float this_5 = to_f32(x_v1[2]);
+	const float this_6 = to_f32(x_v1[1]);
+	const float this_7 = to_f32(x_v1[3]);
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_0);
+	argmax_of_found[0] = this_0;
+	this_found[0] = 0;
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_1);
+	argmax_of_found[1] = this_1;
+	this_found[1] = 0;
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_2);
+	const bool better_0 = !(this_2 <= argmax_of_found[0]) && !isnan(argmax_of_found[0]);
+	argmax_of_found[0] = better_0 ? this_2 : argmax_of_found[0];
+	this_found[0] = better_0 ? 1 : this_found[0];
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_3);
+	const bool better_1 = !(this_3 <= argmax_of_found[1]) && !isnan(argmax_of_found[1]);
+	argmax_of_found[1] = better_1 ? this_3 : argmax_of_found[1];
+	this_found[1] = better_1 ? 1 : this_found[1];
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_4);
+	const bool better_2 = !(this_4 <= argmax_of_found[0]) && !isnan(argmax_of_found[0]);
+	argmax_of_found[0] = better_2 ? this_4 : argmax_of_found[0];
+	this_found[0] = better_2 ? 2 : this_found[0];
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_5);
+	const bool better_3 = !(this_5 <= argmax_of_found[1]) && !isnan(argmax_of_found[1]);
+	argmax_of_found[1] = better_3 ? this_5 : argmax_of_found[1];
+	this_found[1] = better_3 ? 2 : this_found[1];
+	max_of_pooled[0] = nan_max(max_of_pooled[0], this_6);
+	const bool better_4 = !(this_6 <= argmax_of_found[0]) && !isnan(argmax_of_found[0]);
+	argmax_of_found[0] = better_4 ? this_6 : argmax_of_found[0];
+	this_found[0] = better_4 ? 3 : this_found[0];
+	max_of_pooled[1] = nan_max(max_of_pooled[1], this_7);
+	const bool better_5 = !(this_7 <= argmax_of_found[1]) && !isnan(argmax_of_found[1]);
+	argmax_of_found[1] = better_5 ? this_7 : argmax_of_found[1];
+	this_found[1] = better_5 ? 3 : this_found[1];
+	const f16 this_pooled_0 = to_f16(max_of_pooled[0]);
+	const f16 this_pooled_1 = to_f16(max_of_pooled[1]);
+	f16 y_v0[4];
+	y_v0[0] = this_found[0] == 0 ? this_pooled_0 : to_f16(0.0f);
+	y_v0[1] = this_found[0] == 1 ? this_pooled_0 : to_f16(0.0f);
+	y_v0[2] = this_found[1] == 0 ? this_pooled_1 : to_f16(0.0f);
+	y_v0[3] = this_found[1] == 1 ? this_pooled_1 : to_f16(0.0f);
+	store(y + i * 50176 + j * 784 + k * 56 + l * 4, y_v0);
+	f16 y_v1[4];
+	y_v1[0] = this_found[0] == 2 ? this_pooled_0 : to_f16(0.0f);
+	y_v1[1] = this_found[0] == 3 ? this_pooled_0 : to_f16(0.0f);
+	y_v1[2] = this_found[1] == 2 ? this_pooled_1 : to_f16(0.0f);
+	y_v1[3] = this_found[1] == 3 ? this_pooled_1 : to_f16(0.0f);
+	store(y + i * 50176 + j * 784 + k * 56 + l * 4 + 28, y_v1);
+}
