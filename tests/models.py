@@ -187,6 +187,15 @@ def odd_names():
     return model(nodes, [info("größe:0", ["batch size", 4])], [info("y", ["batch size", 4])])
 
 
+def control_names():
+    """Names that would have a terminal clear its screen, ring or begin a line, were they printed as they are."""
+    nodes = [helper.make_node("Softmax", ["x\x1b[2J"], ["b\x07"], name="soft\x1b]0;title\x07max"),
+             helper.make_node("Relu", ["b\x07"], ["y\nz"], name="re\u009blu"),
+             helper.make_node("Bad\x1bOperator", ["b\x07"], ["w\r"], name="last\n")]
+    return model(nodes, [info("x\x1b[2J", ["N", 4])], [info("y\nz", ["N", 4]), info("w\r", ["N", 4])])
+
+
+write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
 write("narrow.onnx", narrow())
 write("refused.onnx", refused())

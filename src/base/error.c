@@ -5,13 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+
+/* Names from models are part of most texts: as they can be printed. */
+static void format(char *out, size_t size, const char *fmt, va_list ap)
+{
+	char text[sizeof((struct err *)0)->text];
+	vsnprintf(text, sizeof text, fmt, ap);
+	str_escape(out, size, text);
+}
+
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
 	if (e->code)
 		return e->code;
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof e->text, fmt, ap);
+	format(e->text, sizeof e->text, fmt, ap);
 	va_end(ap);
 	e->code = code;
 	return code;
@@ -23,7 +33,7 @@ int err_advise(struct err *e, const char *fmt, ...)
 		return e->code;
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(e->advice, sizeof e->advice, fmt, ap);
+	format(e->advice, sizeof e->advice, fmt, ap);
 	va_end(ap);
 	return e->code;
 }
@@ -34,10 +44,10 @@ int err_where(struct err *e, const char *fmt, ...)
 	memcpy(inner, e->where, sizeof inner);
 	va_list ap;
 	va_start(ap, fmt);
-	int n = vsnprintf(e->where, sizeof e->where, fmt, ap);
+	format(e->where, sizeof e->where, fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof e->where)
-		snprintf(e->where + n, sizeof e->where - (size_t)n, "%s", inner);
+	size_t n = strlen(e->where);
+	snprintf(e->where + n, sizeof e->where - n, "%s", inner);
 	return e->code;
 }
 

@@ -84,11 +84,90 @@ bool str_ends(const char *s, const char *suffix)
 	return n >= m && strcmp(s + n - m, suffix) == 0;
 }
 
+/* Of ASCII, or in UTF-8 U+0080 to U+009F; how many bytes it has, or 0. */
+static int control_character(const char *c)
+{
+	const unsigned char *u = (const unsigned char *)c;
+	if (u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0)
+		return 2;
+	return (u[0] > 0 && u[0] < 0x20) || u[0] == 0x7f;
+}
+
+enum { ONE = 12 }; /* bytes that a character takes when it is escaped, and its NUL */
+
+/* A byte, or a control character, as it is printed; how many bytes of the text that is. */
+static int print_character(char out[ONE], const char *c)
+{
+	static const char named[] = "abtnvfr"; /* 7 to 13 */
+	const unsigned char *u = (const unsigned char *)c;
+	int n = control_character(c);
+	if (n == 0)
+		snprintf(out, ONE, "%c", *c);
+	else if (n == 2)
+		snprintf(out, ONE, "\\x%02x\\x%02x", u[0], u[1]);
+	else if (*u >= 7 && *u <= 13)
+		snprintf(out, ONE, "\\%c", named[*u - 7]);
+	else
+		snprintf(out, ONE, "\\x%02x", *u);
+	return n ? n : 1;
+}
+
+void str_escape(char *out, size_t size, const char *text)
+{
+	char one[ONE];
+	size_t n = 0;
+	for (const char *c = text; *c;) {
+		c += print_character(one, c);
+		size_t more = strlen(one);
+		if (n + more >= size)
+			break;
+		memcpy(out + n, one, more);
+		n += more;
+	}
+	out[n] = 0;
+}
+
+static bool has_controls(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if (control_character(c))
+			return true;
+	return false;
+}
+
+const char *str_printable(struct arena *a, const char *text)
+{
+	if (!has_controls(text))
+		return text;
+	size_t size = strlen(text) * (ONE - 1) + 1;
+	char *out = arena_alloc(a, size);
+	str_escape(out, size, text);
+	return out;
+}
+
+/* As bash, ksh and zsh read it. */
+static const char *shell_escaped(struct arena *a, const char *text)
+{
+	struct str s = str_new(a);
+	char one[ONE];
+	str_add(&s, "$'");
+	for (const char *c = text; *c;) {
+		if (*c == '\'' || *c == '\\')
+			str_add(&s, "\\");
+		c += print_character(one, c);
+		str_add(&s, one);
+	}
+	str_add(&s, "'");
+	return str_text(&s);
+}
+
 const char *str_shell(struct arena *a, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
 	if (*text && !text[strspn(text, plain)])
 		return text;
+	if (has_controls(text))
+		return shell_escaped(a, text);
 	struct str s = str_new(a);
 	str_add(&s, "'");
 	for (const char *c = text; *c; c++)

@@ -28,8 +28,12 @@ bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 /* A C identifier made of `name`: other characters become '_', a leading digit gets one in front. */
 char *str_identifier(struct arena *a, const char *name);
-/* As one word of a shell command: itself, or between single quotes. */
+/* As one word of a shell command: itself, or between single quotes, or, with control characters, as $'...'. */
 const char *str_shell(struct arena *a, const char *text);
+/* With its control characters, which a terminal would obey, as "\n", "\x1b" and the like: itself where it has none. Where a model's
+ * names become part of what people read. str_escape: into `out`, cut off where `size` ends. */
+const char *str_printable(struct arena *a, const char *text);
+void str_escape(char *out, size_t size, const char *text);
 /* Columns on a terminal: characters of UTF-8, not bytes. */
 int str_width(const char *text);
 /* The name in `names` (null-terminated) closest to `name`, or null when none is close: for "did you mean". */

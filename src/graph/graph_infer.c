@@ -8,10 +8,10 @@
 void graph_warn(struct graph *g, const char *fmt, ...)
 {
 	va_list ap;
-	char *text;
+	const char *text;
 
 	va_start(ap, fmt);
-	text = arena_vprintf(g->arena, fmt, ap);
+	text = str_printable(g->arena, arena_vprintf(g->arena, fmt, ap));
 	va_end(ap);
 	vec_push(g->arena, &g->warnings, text);
 }
@@ -192,8 +192,9 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 /* The sentence without "node NAME (Op, opset N): " in front. */
 static const char *without_node(struct graph *g, const struct graph_node *n, const char *text)
 {
-	const char *start = arena_printf(g->arena, "node %s (%s, opset %d): ", n->label, onnx_text(n->proto->op_type), n->opset);
-	const char *plain = arena_printf(g->arena, "node %s (%s): ", n->label, onnx_text(n->proto->op_type));
+	const char *op = str_printable(g->arena, onnx_text(n->proto->op_type));
+	const char *start = arena_printf(g->arena, "node %s (%s, opset %d): ", n->label, op, n->opset);
+	const char *plain = arena_printf(g->arena, "node %s (%s): ", n->label, op);
 
 	if (str_starts(text, start))
 		text += strlen(start);

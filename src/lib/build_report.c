@@ -18,7 +18,7 @@ static void count_refused(struct build *b)
 	struct map count = map_new(b->arena);
 	struct tpat_texts list = { 0 };
 	for (int i = 0; i < b->graph->nodes.n; i++) {
-		const char *reason, *type = onnx_text(b->graph->nodes.at[i].proto->op_type);
+		const char *reason, *type = str_printable(b->arena, onnx_text(b->graph->nodes.at[i].proto->op_type));
 		if (graph_trt_support(b->graph, i, &reason) != GRAPH_TRT_NO)
 			continue;
 		map_put(&count, type, (void *)((uintptr_t)map_get(&count, type) + 1));

@@ -19,7 +19,7 @@ static struct tpat_strings edge(struct graph_value *const *value, int n, struct 
 	struct tpat_texts list = { 0 };
 	for (int i = 0; i < n; i++) {
 		struct str s = str_new(a);
-		str_printf(&s, "%s: ", value[i]->name);
+		str_printf(&s, "%s: ", str_printable(a, value[i]->name));
 		graph_value_print(&s, value[i]);
 		vec_push(a, &list, str_text(&s));
 	}
@@ -37,7 +37,7 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 	}
 	if (n->folded || !(v = graph_trt_misfit(g, n->index)))
 		return NULL;
-	return arena_printf(a, "\"%s\" is a %s tensor; %s, so no plugin can take it.", v->name,
+	return arena_printf(a, "\"%s\" is a %s tensor; %s, so no plugin can take it.", str_printable(a, v->name),
 	                    type_info(v->type)->onnx_name, graph_trt_lack(v->type, advice, a));
 }
 
@@ -52,13 +52,13 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 	*out = (struct tpat_node){
 		.index = i,
 		.label = arena_strdup(a, n->label),
-		.op_type = arena_strdup(a, onnx_text(n->proto->op_type)),
-		.domain = arena_strdup(a, onnx_domain(n->proto->domain)),
+		.op_type = arena_strdup(a, str_printable(a, onnx_text(n->proto->op_type))),
+		.domain = arena_strdup(a, str_printable(a, onnx_domain(n->proto->domain))),
 		.opset = n->opset,
 		.inputs = tpat_types_text(g, n->proto->input, n->proto->n_input, a),
 		.outputs = tpat_types_text(g, n->proto->output, n->proto->n_output, a),
 		.tensorrt = support[s],
-		.tensorrt_why = arena_strdup(a, reason ? reason : ""),
+		.tensorrt_why = arena_strdup(a, str_printable(a, reason ? reason : "")),
 		.taken = !why,
 		.constant = n->folded,
 		.why = why ? why : "",

@@ -124,7 +124,8 @@ struct onnx_index *onnx_index_new(struct onnx_model *m, Onnx__GraphProto *graph,
 /* Null when the graph does not know the name, and for "". */
 struct onnx_value *onnx_value_find(const struct onnx_index *x, const char *name);
 
-/* What a user calls node `i`: its name, or "#<i>" when it has none or shares it with others. Unique in the graph. */
+/* What a user calls node `i`: its name as it is printed (str_printable), or "#<i>" when it has none or shares it with others.
+ * Unique in the graph. */
 const char *onnx_node_label(const struct onnx_index *x, int i);
 
 /* The node that `text` means: a node's name, "#12", or the name of one of its outputs, tried in this order. Errors:

@@ -103,7 +103,7 @@ const char **onnx_label_nodes(Onnx__NodeProto *const *node, size_t n, struct are
 	const char **label = NEWN(a, const char *, n);
 	struct map first = map_new(a); /* nodes by name, as index + 1; the first that has it */
 	for (size_t i = 0; i < n; i++) {
-		const char *name = onnx_text(node[i]->name);
+		const char *name = str_printable(a, onnx_text(node[i]->name));
 		uintptr_t other = (uintptr_t)map_get(&first, name);
 		if (!*name || number_label(name) >= 0 || other) {
 			label[i] = arena_printf(a, "#%zu", i);
@@ -247,6 +247,19 @@ static int with_comma(const struct onnx_index *x, const char *text)
 	return -1;
 }
 
+/* The node that makes a tensor whose name is printed so, where that is not the name itself; -1: none. */
+static int printed_output(const struct onnx_index *x, const char *text)
+{
+	struct arena *scratch = arena_new();
+	int found = -1;
+	for (size_t i = 0; i < x->graph->n_node && found < 0; i++)
+		for (size_t k = 0; k < x->graph->node[i]->n_output; k++)
+			if (*text && strcmp(str_printable(scratch, x->graph->node[i]->output[k]), text) == 0)
+				found = (int)i;
+	arena_free(scratch);
+	return found;
+}
+
 static int not_found(const struct onnx_index *x, const char *text, struct err *e)
 {
 	struct arena *scratch = arena_new();
@@ -293,6 +306,10 @@ int onnx_node_find(int *out, const struct onnx_index *x, const char *text, struc
 		if (strcmp(onnx_text(x->graph->node[i]->name), text) == 0 && number_label(text) < 0 && matches++ < SAME)
 			same[matches - 1] = (int)i;
 	}
+	if (matches == 1) { /* and is not printed as it is */
+		*out = same[0];
+		return 0;
+	}
 	if (matches)
 		return not_unique(x, text, same, matches, e);
 	long number = number_label(text);
@@ -305,5 +322,7 @@ int onnx_node_find(int *out, const struct onnx_index *x, const char *text, struc
 		*out = v->producer;
 		return 0;
 	}
+	if ((*out = printed_output(x, text)) >= 0)
+		return 0;
 	return not_found(x, text, e);
 }
