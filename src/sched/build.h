@@ -212,7 +212,7 @@ extern const struct sched_rule sched_reduce_thread, sched_reduce_lanes, sched_re
 extern const struct sched_rule sched_rows_split;
 extern const struct sched_rule sched_scatter, sched_scatter_rows, sched_scatter_lists;
 extern const struct sched_rule sched_scan_thread, sched_scan_lanes, sched_scan_tiles;
-extern const struct sched_rule sched_compact_block, sched_compact_tiles, sched_loop_block;
+extern const struct sched_rule sched_compact_block, sched_compact_tiles, sched_compact_marks, sched_loop_block;
 extern const struct sched_rule sched_sort_block, sched_sort_select, sched_sort_radix;
 
 #endif

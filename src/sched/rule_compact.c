@@ -1,93 +1,27 @@
 /* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space. compact_block:
  * one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
-#include "sched/build.h"
-
-#include "ir/axis_names.h"
+#include "sched/compact.h"
 
 enum { FEW = 1 << 13, /* points that one block does as quickly as many */
        WARP = 32 };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
-{
-	(void)p;
-	if (s->kind == IR_COMPACT)
-		return true;
-	*why = "the stage is no compaction";
-	return false;
-}
-
-/* ---- The space. */
-
-struct points {
-	struct ir_program *p;
-	const struct ir_stage *s;
-	expr count;
-	expr same; /* the position of a point in the space, over its axes */
-};
-
-static struct points points_of(struct ir_program *p, const struct ir_stage *s)
-{
-	struct ir_buffer space = { .rank = s->space_rank };
-	struct points x = { p, s, space_count(p, s), NULL };
-	expr axis[IR_MAX_RANK];
-	for (int k = 0; k < s->space_rank; k++) {
-		space.dim[k] = s->space[k];
-		axis[k] = ir_axis(p->pool, k, s->space[k]);
-	}
-	x.same = ir_flat(p->pool, &space, axis);
-	return x;
-}
-
-/* Where an index expression is the point's own position, or that and something that is the same everywhere. */
-static expr own_position(const struct points *x, expr e, expr point)
-{
-	if (e->op == IR_CAST && (type_is_int(e->type) || e->type == TYPE_INDEX)) {
-		expr inside = own_position(x, e->arg[0], point);
-		return inside ? ir_cast(inside, e->type) : NULL;
-	}
-	if (e->type != TYPE_INDEX)
-		return NULL;
-	expr rest = ir_binary(IR_SUB, e, x->same);
-	return rest->varies ? NULL : ir_binary(IR_ADD, point, rest);
-}
-
-/* `e` at the point, whose axes are declared as far as they are needed. */
-static expr at_point(const struct points *x, struct ir_block *b, expr e, expr point)
-{
-	struct ir_program *p = x->p;
-	bool used[IR_MAX_RANK] = { false };
-	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], plain = own_position(x, e, point);
-	if (plain)
-		return plain;
-	for (int k = 0; k < x->s->space_rank; k++)
-		own[k] = ir_axis(p->pool, k, x->s->space[k]);
-	struct axes a = { .value = own, .same = x->same, .same_as = point };
-	mark_axes(to_kernel(p, e, &a), used);
-	declare_axes(p, b, point, x->s->space_rank, x->s->space, ir_axis_names[1], used, axis);
-	for (int k = 0; k < x->s->space_rank; k++)
-		if (!axis[k])
-			axis[k] = ir_index(p->pool, 0); /* not met */
-	a.value = axis;
-	return to_kernel(p, e, &a);
-}
-
 /* Declares `keep`: whether the point is inside of the space and is kept. */
-static expr emit_keep(const struct points *x, struct ir_block *b, expr point)
+static expr emit_keep(const struct compact_points *x, struct ir_block *b, expr point)
 {
 	struct ir_program *p = x->p;
 	expr keep = emit_variable(p, b, "keep", ir_int(p->pool, TYPE_BOOL, 0));
 	struct ir_block *then = emit_if(p, b, ir_binary(IR_LT, point, x->count));
-	emit_assign(p, then, keep, at_point(x, then, x->s->where, ir_var(p->pool, TYPE_INDEX, "point", x->count)));
+	emit_assign(p, then, keep, compact_at_point(x, then, x->s->where, ir_var(p->pool, TYPE_INDEX, "point", x->count)));
 	return keep;
 }
 
-static void emit_kept(const struct points *x, struct ir_block *b, expr place)
+static void emit_kept(const struct compact_points *x, struct ir_block *b, expr place)
 {
 	expr point = ir_var(x->p->pool, TYPE_INDEX, "point", x->count);
-	emit_store(x->p, b, x->s->out, place, at_point(x, b, x->s->value, point));
+	emit_store(x->p, b, x->s->out, place, compact_at_point(x, b, x->s->value, point));
 }
 
-static void emit_count(const struct points *x, struct ir_block *b, expr n)
+static void emit_count(const struct compact_points *x, struct ir_block *b, expr n)
 {
 	emit_store(x->p, b, x->s->count, ir_index(x->p->pool, 0), ir_cast(n, TYPE_I64));
 }
@@ -98,14 +32,14 @@ static expr index_of(struct ir_program *p, int64_t n)
 }
 
 /* The whole on one processor, by the first block. */
-static void serial(const struct points *x, struct ir_kernel *k)
+static void serial(const struct compact_points *x, struct ir_kernel *k)
 {
 	struct ir_program *p = x->p;
 	expr zero = index_of(p, 0), one = index_of(p, 1), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL);
 	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero));
 	expr sum = emit_variable(p, b, "sum", zero), point = ir_var(p->pool, TYPE_INDEX, "point", x->count);
 	struct ir_block *loop = emit_for(p, b, "point", zero, x->count, one);
-	loop = emit_if(p, loop, at_point(x, loop, x->s->where, point));
+	loop = emit_if(p, loop, compact_at_point(x, loop, x->s->where, point));
 	emit_kept(x, loop, sum);
 	emit_assign(p, loop, sum, ir_binary(IR_ADD, sum, one));
 	emit_count(x, b, sum);
@@ -129,7 +63,7 @@ static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *
                                    const char *suffix, int threads, expr guard)
 {
 	struct ir_program *p = plan->program;
-	struct points x = points_of(p, s);
+	struct compact_points x = compact_points_of(p, s);
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	expr zero = index_of(p, 0), one = index_of(p, 1), lanes = index_of(p, threads);
 	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes);
@@ -169,7 +103,7 @@ static int tiles_candidates(const struct ir_program *p, const struct ir_stage *s
 }
 
 /* The points of a thread: a warp's lie together, neighbours by neighbouring lanes. */
-static struct ir_block *each_point(const struct points *x, struct ir_block *b, const struct tiles *t, expr own, expr *item)
+static struct ir_block *each_point(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr own, expr *item)
 {
 	struct ir_program *p = x->p;
 	b = emit_unrolled(p, b, "item", t->items, item);
@@ -177,13 +111,13 @@ static struct ir_block *each_point(const struct points *x, struct ir_block *b, c
 	return b;
 }
 
-static expr of_item(const struct points *x, const char *array, enum type type, expr item)
+static expr of_item(const struct compact_points *x, const char *array, enum type type, expr item)
 {
 	return ir_var(x->p->pool, type, arena_printf(x->p->arena, "%s[%s]", array, item->name), NULL);
 }
 
 /* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to each. */
-static expr emit_places(const struct points *x, struct ir_block *b, const struct tiles *t, expr sum)
+static expr emit_places(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr sum)
 {
 	struct ir_program *p = x->p;
 	expr lanes = index_of(p, t->threads), thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), warp = index_of(p, WARP);
@@ -213,7 +147,7 @@ static void few_points(struct ir_plan *plan, struct ir_step *step, const struct 
 static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct points x = points_of(p, s);
+	struct compact_points x = compact_points_of(p, s);
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
 	expr zero = index_of(p, 0), one = index_of(p, 1), item;
 	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one even of nothing: it counts */
@@ -246,7 +180,7 @@ const struct sched_rule sched_compact_block = {
 	.version = 1,
 	.help = "one block of `threads`, chunk by chunk",
 	.params = { "threads" },
-	.applicable = applicable,
+	.applicable = compact_applicable,
 	.candidates = block_candidates,
 	.apply = block_apply,
 };
@@ -256,7 +190,7 @@ const struct sched_rule sched_compact_tiles = {
 	.version = 2,
 	.help = "blocks of `threads` do tiles of `items` a thread, one after the other",
 	.params = { "threads", "items" },
-	.applicable = applicable,
+	.applicable = compact_applicable,
 	.candidates = tiles_candidates,
 	.apply = tiles_apply,
 };

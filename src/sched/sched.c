@@ -32,6 +32,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_scan_tiles,
 	&sched_compact_block,
 	&sched_compact_tiles,
+	&sched_compact_marks,
 	&sched_loop_block,
 	&sched_sort_block,
 	&sched_sort_select,

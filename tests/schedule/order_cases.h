@@ -67,6 +67,14 @@ static const struct schedule_case order_cases[] = {
 			   "  o: i32[2,M] = map (i, j) select(i < 1, places[j], places[M - 1 - j])\n"
 			   "  c: f32[40] = sum (i | r<M) select(index(places[r]) == i * 3, 1.0, 0.0)\n",
 	  { "" } },
+	{ "compact_coordinates", "(x: f32[N,K], u0: f32[3]) -> (y: i64[2,M], o: f32[3,M], c: f32[L])\n"
+				 "  size M = found <= N * K\n  size L = more <= N * K\n"
+				 "  a: i64[M] = compact found (| r<N, s<K) i64(r * K + s) where 0.0 < x[r, s]\n"
+				 "  y: i64[2,M] = map (i, j) i64(select(i < 1, floordiv(index(a[j]), K), mod(index(a[j]), K)))\n"
+				 "  o: f32[3,M] = map (i, j) u0[i] + f32(a[j]) + f32(j)\n"
+				 "  b: f32[L] = compact more (| r<M) f32(y[1, r]) where mod(r, 3) < 2\n"
+				 "  c: f32[L] = map (i) b[i] * 2.0\n",
+	  { "N=5 K=70", "N=1 K=1", "N=0 K=3", "N=90 K=91", "N=128 K=64" } },
 	{ "compact_chained", "(x: f32[N]) -> (y: f32[L], o: f32[], c: f32[M * 2])\n"
 			     "  size M = found <= N\n  size L = more <= N\n"
 			     "  a: f32[M] = compact found (| r<N) x[r] where 0.0 < x[r]\n"
