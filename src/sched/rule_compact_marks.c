@@ -1,6 +1,6 @@
-/* Rule compact_marks: a compaction and maps of what it keeps, as the coordinates of NonZero, which lie as far apart as points are
- * kept: nothing can be stored before all are counted. A first kernel reads everything once, remembers a bit of each point and how many
- * are kept before each tile; a second one goes over the bits and stores. */
+/* Rule compact_marks: a compaction and maps of what it keeps, as the coordinates of NonZero, which lie as far apart as points
+ * are kept: nothing can be stored before all are counted. A first kernel reads everything once, remembers a bit of each point
+ * and how many are kept before each tile; a second one goes over the bits and stores. */
 #include "sched/compact.h"
 
 enum { WARP = 32, MOST_MAPS = 3, MOST_ROWS = 8 };
@@ -255,19 +255,20 @@ static double estimate(const struct ir_program *cp, const struct ir_stage *s, co
 	struct ir_program *p = (struct ir_program *)cp;
 	struct kept_maps m = find_maps(p, s);
 	double points = (double)about(space_count(p, s), t), bytes = about_bytes_read(p, s->where, t) + points / 4;
-	double items = c->param[1], tiles = points / c->param[0] / items, fill = tiles * c->param[0] / (t->processors * (double)SOME);
+	double tiles = points / c->param[0] / c->param[1], fill = tiles * c->param[0] / (t->processors * (double)SOME);
 	if (m.kept)
 		bytes += (double)about(out_count(p, s), t) * type_info(s->out->type)->bits / 8;
 	for (int i = 0; i < m.n; i++)
 		bytes += (double)about(ir_buffer_count(p, m.map[i]->out), t) * type_info(m.map[i]->out->type)->bits / 8;
-	return 3 * t->launch_ns + WAIT_NS + bytes / t->bytes_per_ns / (fill < 1 ? fill > 0.01 ? fill : 0.01 : 1) + tiles * 0.5;
+	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
+	return 3 * t->launch_ns + WAIT_NS + bytes / t->bytes_per_ns / fill + tiles * 0.5;
 }
 
 const struct sched_rule sched_compact_marks = {
 	.name = "compact_marks",
 	.version = 1,
-	.help = "a compaction and maps of what it keeps: blocks of `threads` mark tiles of `items` points a thread, then store what "
-		"is marked",
+	.help = "a compaction and maps of what it keeps: blocks of `threads` mark tiles of `items` points a thread, then store "
+		"what is marked",
 	.params = { "threads", "items" },
 	.applicable = applicable,
 	.span = span,
