@@ -108,10 +108,14 @@ struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const c
 
 /* The loads of a thread that makes `width` neighbouring elements along `inner`, beginning at a multiple of `width` of an extent
  * that is one, too (vector_loads.c). A vector is a load that runs along with the elements; or one of which every second or fourth
- * element does: two or four vectors; or one behind conditions that are the same for all elements of a thread. */
+ * element does: two or four vectors; or one behind conditions that are the same for all elements of a thread; or one of which the
+ * elements of each pair are read in another order. */
 struct vector_load {
 	expr load, where; /* where: over the conditions' variables; null: always */
 	int parts;        /* element v is number v / parts of vector v % parts */
+	bool pairs;       /* or element v - v % 2 + pair[v % 2] of one vector */
+	int pair[2];
+	int like;         /* which load before it has the same vector; -1: none */
 	const char *name; /* of the array that in the end has all `width` elements */
 };
 struct vector_cond {
@@ -132,7 +136,7 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 void vector_loads_axes(const struct vector_loads *l, expr same, bool *used);
 /* Conditions and vectors; `start`: of the thread's first element. */
 void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const struct axes *start);
-/* How many accesses to memory a load of the value is in each thread; 0: one an element. */
+/* How many accesses to memory a load of the value is in each thread; negative: one an element. */
 int vector_loads_accesses(const struct vector_loads *l, expr load);
 /* For struct axes. */
 expr vector_loads_lane(void *user, expr e, expr flat);

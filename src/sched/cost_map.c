@@ -200,10 +200,10 @@ static double lines_of_access(const struct facts *f, expr flat, double size, int
 /* How many accesses a thread makes for the elements of its vector. */
 static double accesses(const struct facts *f, expr load, expr flat)
 {
-	int vector = f->shape->vectors ? vector_loads_accesses(&f->vectors, load) : 0;
+	int vector = f->shape->vectors ? vector_loads_accesses(&f->vectors, load) : -1;
 	struct sector_set different = { .n = 0 };
 	int64_t at;
-	if (vector)
+	if (vector >= 0)
 		return vector;
 	if (f->shape->vectors && ir_const_int(ir_binary(IR_SUB, flat, f->own), &at) && at % f->shape->width == 0)
 		return ceil(f->shape->width * type_info(load->type)->bits / 128.0); /* also where vectors go on from row to row */

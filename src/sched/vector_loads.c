@@ -109,6 +109,47 @@ static int parts_of(struct vector_loads *l, expr load)
 	return 0;
 }
 
+/* Where element `which` of a pair lies before the pairs in front of it, over the pairs. */
+static expr place_in_pair(const struct vector_loads *l, expr load, int which)
+{
+	struct ir_pool *pool = l->p->pool;
+	expr part = part_of(l, load, 2, which);
+	expr pair = ir_axis(pool, l->inner, ir_binary(IR_FLOORDIV, l->extent, ir_index(pool, 2)));
+	return ir_binary(IR_SUB, ir_flat(pool, part->buf, part->arg), ir_binary(IR_MUL, pair, ir_index(pool, 2)));
+}
+
+/* Whether the elements lie in one vector, those of each pair in some order. */
+static bool are_pairs(const struct vector_loads *l, expr load, int *pair)
+{
+	int64_t extent, apart;
+	if (l->width % 2 || !ir_const_int(l->extent, &extent) || extent % l->width || type_info(load->type)->bits < 8)
+		return false;
+	expr first = place_in_pair(l, load, 0);
+	if (!ir_const_int(ir_binary(IR_SUB, place_in_pair(l, load, 1), first), &apart) || apart < -1 || apart > 0)
+		return false;
+	for (pair[0] = apart < 0; pair[0] < 2; pair[0]++)
+		if (is_multiple(ir_binary(IR_SUB, first, ir_index(l->p->pool, pair[0])), l->width, l->extent)) {
+			pair[1] = pair[0] + (int)apart;
+			return true;
+		}
+	return false;
+}
+
+/* Of two loads of one vector, one with its pairs in another order, the second takes the first's. */
+static void share_vectors(struct vector_loads *l)
+{
+	for (int i = 0; i < l->found.n; i++)
+		for (int j = 0; j < i && l->found.at[i].like < 0; j++) {
+			struct vector_load *f = &l->found.at[i], *o = &l->found.at[j];
+			if ((!f->pairs && !o->pairs) || f->load->buf != o->load->buf || f->where || o->where || f->parts > 1 ||
+			    o->parts > 1)
+				continue;
+			expr apart = ir_binary(IR_SUB, place_in_pair(l, f->load, 0), place_in_pair(l, o->load, 0));
+			if (ir_is_int(apart, f->pair[0] - o->pair[0]))
+				f->like = o->like < 0 ? j : o->like;
+		}
+}
+
 static void found_load(struct vector_loads *l, expr load, expr where)
 {
 	vec_each (have, &l->found)
@@ -116,9 +157,13 @@ static void found_load(struct vector_loads *l, expr load, expr where)
 			have->where = have->where && where ? ir_binary(IR_OR, have->where, where) : NULL;
 			return;
 		}
-	int parts = parts_of(l, load);
-	if (parts)
-		vec_push(l->p->arena, &l->found, ((struct vector_load){ load, where, parts, NULL }));
+	struct vector_load f = { .load = load, .where = where, .parts = parts_of(l, load), .like = -1 };
+	if (!f.parts && are_pairs(l, load, f.pair)) {
+		f.pairs = true;
+		f.parts = 1;
+	}
+	if (f.parts)
+		vec_push(l->p->arena, &l->found, f);
 }
 
 /* `where`: the condition under which e is evaluated; null: always. `beside`: nobody knows when. */
@@ -195,6 +240,7 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 		with[l->cases.n] = c->variable;
 		vec_push(p->arena, &l->cases, ((struct vector_cond){ c->cond, c->variable->name }));
 	}
+	share_vectors(l);
 	l->value = l->cases.n ? substitute(&(struct substitution){ what, with, l->cases.n }, value) : value;
 	name_loads(l);
 	arena_free(scratch);
@@ -208,7 +254,7 @@ void vector_loads_axes(const struct vector_loads *l, expr same, bool *used)
 		mark_axes(c->cond, used);
 	vec_each (f, &l->found) {
 		expr flat = ir_flat(l->p->pool, f->load->buf, f->load->arg);
-		if (f->parts > 1 || !same || ir_binary(IR_SUB, flat, same)->varies)
+		if (f->like < 0 && (f->parts > 1 || !same || ir_binary(IR_SUB, flat, same)->varies))
 			mark_axes(flat, used);
 	}
 }
@@ -217,8 +263,11 @@ void vector_loads_axes(const struct vector_loads *l, expr same, bool *used)
 static expr start_of(const struct vector_loads *l, const struct vector_load *f, int which, const struct axes *start)
 {
 	struct ir_pool *pool = l->p->pool;
-	expr part = part_of(l, f->load, f->parts, which), flat = ir_flat(pool, part->buf, part->arg), axis[IR_MAX_RANK];
-	if (f->parts == 1 && start->same) {
+	int parts = f->pairs ? 2 : f->parts;
+	expr part = part_of(l, f->load, parts, which), flat = ir_flat(pool, part->buf, part->arg), axis[IR_MAX_RANK];
+	if (f->pairs)
+		flat = ir_binary(IR_SUB, flat, ir_index(pool, f->pair[0]));
+	if (parts == 1 && start->same) {
 		expr difference = ir_binary(IR_SUB, flat, start->same);
 		if (!difference->varies)
 			return ir_binary(IR_ADD, start->same_as, difference);
@@ -226,9 +275,9 @@ static expr start_of(const struct vector_loads *l, const struct vector_load *f, 
 	struct axes here = *start;
 	for (int k = 0; k < IR_MAX_RANK; k++)
 		axis[k] = start->value[k];
-	axis[l->inner] = ir_binary(IR_FLOORDIV, axis[l->inner], ir_index(pool, f->parts));
+	axis[l->inner] = ir_binary(IR_FLOORDIV, axis[l->inner], ir_index(pool, parts));
 	here.value = axis;
-	here.same = f->parts == 1 ? start->same : NULL;
+	here.same = parts == 1 ? start->same : NULL;
 	return to_kernel(l->p, flat, &here);
 }
 
@@ -259,6 +308,8 @@ void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const s
 		emit_constant(p, b, c->name, to_kernel(p, c->cond, start), NULL);
 	vec_each (f, &l->found) {
 		bool declared = f->where || f->parts > 1;
+		if (f->like >= 0)
+			continue;
 		if (declared)
 			emit_array(p, b, f->name, f->load->type, l->width);
 		struct ir_block *in = f->where ? emit_if(p, b, f->where) : b;
@@ -275,17 +326,28 @@ int vector_loads_accesses(const struct vector_loads *l, expr load)
 	vec_each (f, &l->found) {
 		int bits = type_info(load->type)->bits * l->width / f->parts;
 		if (f->load == load)
-			return f->parts * ((bits + WIDEST - 1) / WIDEST);
+			return f->like < 0 ? f->parts * ((bits + WIDEST - 1) / WIDEST) : 0;
 	}
-	return 0;
+	return -1;
+}
+
+/* Which element of its vector an element of the thread is, as text. */
+static const char *lane_text(const struct vector_loads *l, const struct vector_load *f)
+{
+	const char *lane = l->lane->name;
+	if (!f->pairs)
+		return lane;
+	return arena_printf(l->p->arena, f->pair[0] > f->pair[1] ? "%s ^ 1" : f->pair[0] ? "%s / 2 * 2 + 1" : "%s / 2 * 2", lane);
 }
 
 expr vector_loads_lane(void *user, expr e, expr flat)
 {
 	const struct vector_loads *l = user;
 	(void)flat;
-	vec_each (f, &l->found)
+	vec_each (f, &l->found) {
+		const char *name = f->like < 0 ? f->name : l->found.at[f->like].name;
 		if (f->load == e)
-			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s]", f->name, l->lane->name), NULL);
+			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s]", name, lane_text(l, f)), NULL);
+	}
 	return NULL;
 }
