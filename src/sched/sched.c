@@ -16,6 +16,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_planes,
 	&sched_march,
 	&sched_slab,
+	&sched_table,
 	&sched_tile,
 	&sched_windows,
 	&sched_stencil,

@@ -10,7 +10,7 @@
 enum {
 	SCHED_MAX_PARAMS = 5,
 	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
-	SCHED_MAX_RULES = 32,
+	SCHED_MAX_RULES = 40,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
 	SCHED_MAX_SIZES = 16,
 	SCHED_MAX_POINTS = 3,

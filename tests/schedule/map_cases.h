@@ -214,6 +214,17 @@ static const struct schedule_case map_cases[] = {
 			  "  y: f4e2m1[K,N] = map (i, j) bitcast_f4e2m1(code[j, i])\n"
 			  "  b: bool[N,K] = map (i, j) i32(u4(x[i, j] * 9.0)) == i32(code[i, j])\n",
 	  { "N=0 K=4", "N=3 K=0", "N=3 K=5" } },
+	/* ---- tables: elements that one of 8 bits decides */
+	{ "table_quantised", "(x: i8[N,K], z: f32[]) -> (y: i8[N,K])\n"
+			     "  y: i8[N,K] = map (i, j) let _0 = f32(x[i, j]) * z[]; i8(min(max(rint(_0 * (1.0 + erf(_0)) * 12.0), "
+			     "-128.0), 127.0))\n",
+	  { "N=5 K=8", "N=3 K=7", "N=1 K=1", "N=0 K=4", "N=9 K=2000" } },
+	{ "table_types", "(x: u8[N,4], b: f8e4m3fn[N,24], c: f32[3], d: i8[32,1024]) -> (y: f16[N,4], z: f32[N,24], o: "
+			 "i8[32,1024])\n"
+			 "  y: f16[N,4] = map (i, j) f16(exp(f32(x[i, j]) * -0.125) / (c[1] * c[1] + 1.0))\n"
+			 "  z: f32[N,24] = map (i, j) tanh(f32(b[i, j]) * c[0])\n"
+			 "  o: i8[32,1024] = map (i, j) i8(rint(log1p(abs(f32(d[i, j]))) * 8.0))\n",
+	  { "N=300", "N=1", "N=0" } },
 	/* ---- constants, names */
 	{ "constants", "(x: f32[N,4]) -> (y: f32[N,4], o: i64[3])\n"
 		       "  const c: f32[4] = {1.0, -inf, 0.5, 1e-40}\n"

@@ -1,0 +1,214 @@
+/* Rule table: a map each of whose elements depends on one element of 8 bits, and on nothing else that is not the same for all of
+ * them, as between quantised operators. There are 256 results, however long the chain of operations: each block makes them all in
+ * shared memory, an entry a thread, and looks its elements up, in vectors, whose loads are under way meanwhile. */
+#include "sched/build.h"
+
+enum { THREADS = 256 /* one an entry */, WIDEST = 16 /* bytes */ };
+
+struct table {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	expr load; /* the element that decides */
+	expr own;  /* position of an element, over its axes */
+	expr count;
+	int width, vectors;              /* elements of a vector; vectors of a thread, which lie a block's apart */
+	const struct ir_buffer *shared;
+};
+
+static void find_load(void *user, expr e)
+{
+	struct table *f = user;
+	bool byte = e->op == IR_LOAD && type_info(e->type)->bits == 8 && e->type != TYPE_BOOL;
+	if (byte && !f->load && ir_is_int(ir_binary(IR_SUB, ir_flat(f->p->pool, e->buf, e->arg), f->own), 0))
+		f->load = e;
+}
+
+/* What an element is made of, from the number of the entry that its element of 8 bits is. */
+static expr entry_value(const struct table *f, expr entry)
+{
+	enum type t = f->load->type;
+	expr code = type_is_int(t) ? ir_cast(entry, t) : ir_bitcast(ir_cast(entry, TYPE_U8), t);
+	return substitute(&(struct substitution){ &f->load, &code, 1 }, f->s->value);
+}
+
+static expr entry_of(expr code)
+{
+	expr bits = type_is_int(code->type) ? ir_cast(code, TYPE_U8) : ir_bitcast(code, TYPE_U8);
+	return ir_cast(bits, TYPE_INDEX);
+}
+
+static bool find(struct table *f, struct ir_program *p, const struct ir_stage *s)
+{
+	*f = (struct table){ .p = p, .s = s };
+	if (s->kind != IR_MAP || type_is_packed(s->out->type))
+		return false;
+	f->own = out_position(p, s);
+	f->count = out_count(p, s);
+	ir_walk(s->value, find_load, f);
+	expr entry = ir_var(p->pool, TYPE_INDEX, "this_entry", NULL);
+	return f->load && f->load != s->value && !ir_uses(entry_value(f, entry), IR_AXIS);
+}
+
+static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct table f;
+	if (find(&f, (struct ir_program *)p, s))
+		return true;
+	*why = "no map of nothing but one element of 8 bits each";
+	return false;
+}
+
+static int widest(const struct table *f)
+{
+	return WIDEST * 8 / type_info(f->s->out->type)->bits;
+}
+
+static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      struct sched_choice *out)
+{
+	struct table f;
+	int n = 0;
+	(void)t;
+	if (!find(&f, (struct ir_program *)p, s))
+		return 0;
+	for (int vectors = 1; vectors <= 4; vectors *= 2)
+		out[n++] = (struct sched_choice){ &sched_table, { widest(&f), vectors } };
+	return n;
+}
+
+/* As a map that does nothing but read and write; entries for each block, and the wait for them. */
+static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
+                       const struct sched_target *t)
+{
+	enum { WAIT_NS = 400 };
+	struct table f;
+	struct ir_program *p = (struct ir_program *)cp;
+	struct ir_stage lookup = *s;
+	const struct map_shape shape = { 1, -1, c->param[0], true };
+	ck(find(&f, p, s));
+	lookup.value = ir_cast(entry_of(f.load), s->out->type);
+	double blocks = (double)about(ceil_div(p, f.count, THREADS * c->param[0] * c->param[1]), t);
+	double fill = blocks * THREADS * ir_cost(s->value) / (t->processors * 128.0 * 1.755);
+	return map_time(p, &lookup, &shape, t) + fill + WAIT_NS;
+}
+
+/* ---- The kernel. */
+
+static void store_entry(struct table *f, struct ir_block *b, expr entry)
+{
+	struct ir_stmt *s = emit(f->p, b, IR_STORE);
+	s->buf = f->shared;
+	s->at = entry;
+	s->value = to_kernel(f->p, entry_value(f, entry), &(struct axes){ 0 });
+}
+
+static expr look_up(struct table *f, expr code)
+{
+	expr at = entry_of(code);
+	return ir_load(f->p->pool, f->shared, &at);
+}
+
+/* Elements from `from` to before `to`, one by one. */
+static void look_up_each(struct table *f, struct ir_block *b, expr from, expr to)
+{
+	struct ir_program *p = f->p;
+	struct ir_block *body = emit_for(p, b, "each", from, to, ir_index(p->pool, 1));
+	expr at = ir_var(p->pool, TYPE_INDEX, "each", f->count);
+	emit_store(p, body, f->s->out, at, look_up(f, ir_load(p->pool, flat_view(p, f->load->buf), &at)));
+}
+
+/* Whether all of a vector is inside; sure: of each that there is. */
+struct inside {
+	expr at, cond;
+	bool sure;
+};
+
+static struct inside inside_of(const struct table *f, expr element, expr position, int vector)
+{
+	struct ir_program *p = f->p;
+	expr from = ir_index(p->pool, (int64_t)vector * THREADS * f->width), to = ir_index(p->pool, f->width);
+	expr at = ir_binary(IR_ADD, element, from), end = ir_binary(IR_ADD, ir_binary(IR_ADD, position, from), to);
+	bool sure = ir_is_int(ir_binary(IR_LE, end, f->count), 1);
+	return (struct inside){ at, ir_binary(IR_LE, ir_binary(IR_ADD, at, to), f->count), sure };
+}
+
+static const char *vector_name(const struct table *f, const struct ir_buffer *b, int vector)
+{
+	return arena_printf(f->p->arena, f->vectors > 1 ? "%s_v%d" : "%s_v", b->name, vector);
+}
+
+static void load_elements(struct table *f, struct ir_block *b, const struct inside *in)
+{
+	const struct ir_buffer *from = f->load->buf;
+	for (int i = 0; i < f->vectors; i++) {
+		const char *name = vector_name(f, from, i);
+		if (!in[i].sure)
+			emit_array(f->p, b, name, from->type, f->width);
+		struct ir_block *body = in[i].sure ? b : emit_if(f->p, b, in[i].cond);
+		emit_load_vector(f->p, body, from, in[i].at, name, f->width, !in[i].sure);
+	}
+}
+
+static void look_up_elements(struct table *f, struct ir_block *b, const struct inside *in)
+{
+	struct ir_program *p = f->p;
+	for (int i = 0; i < f->vectors; i++) {
+		const char *from = vector_name(f, f->load->buf, i), *result = vector_name(f, f->s->out, i);
+		struct ir_block *body = in[i].sure ? b : emit_if(p, b, in[i].cond);
+		expr v;
+		emit_array(p, body, result, f->s->out->type, f->width);
+		struct ir_block *items = emit_unrolled(p, body, "v", f->width, &v);
+		expr code = ir_var(p->pool, f->load->type, arena_printf(p->arena, "%s[v]", from), NULL);
+		emit_set(p, items, result, v, look_up(f, code));
+		emit_store_vector(p, body, f->s->out, in[i].at, result, f->width);
+		if (!in[i].sure)
+			look_up_each(f, emit_if(p, b, ir_unary(IR_NOT, in[i].cond)), in[i].at, f->count);
+	}
+}
+
+static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	enum { MOST = 8 };
+	struct ir_program *p = plan->program;
+	struct table f;
+	struct inside in[MOST];
+	ck(find(&f, p, s) && c->param[1] <= MOST);
+	f.width = c->param[0];
+	f.vectors = c->param[1];
+	int each = THREADS * f.width * f.vectors; /* of a block */
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "_table", c);
+	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
+	*shared = (struct ir_buffer){ .name = "this_table", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id };
+	shared->dim[0] = ir_index(p->pool, THREADS);
+	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
+	f.shared = shared;
+	k->threads = THREADS;
+	k->blocks = ceil_div(p, f.count, each);
+	expr first = ir_binary(IR_MUL, ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), ir_index(p->pool, each));
+	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, shared->dim[0]);
+	expr position = ir_binary(IR_ADD, first, ir_binary(IR_MUL, thread, ir_index(p->pool, f.width)));
+	expr element = emit_declare(p, &k->body, "element", position, NULL);
+	for (int i = 0; i < f.vectors; i++)
+		in[i] = inside_of(&f, element, position, i);
+	load_elements(&f, &k->body, in);
+	store_entry(&f, &k->body, emit_constant(p, &k->body, "this_entry", thread, shared->dim[0]));
+	emit(p, &k->body, IR_SYNC);
+	look_up_elements(&f, &k->body, in);
+	/* One processor: the same for all of a block. */
+	struct ir_block *b = emit_for(p, &k->serial, "this_entry", ir_index(p->pool, 0), shared->dim[0], ir_index(p->pool, 1));
+	store_entry(&f, b, ir_var(p->pool, TYPE_INDEX, "this_entry", shared->dim[0]));
+	look_up_each(&f, &k->serial, first, ir_binary(IR_MIN, ir_binary(IR_ADD, first, ir_index(p->pool, each)), f.count));
+	kernel_finish(plan, step, k, s);
+}
+
+const struct sched_rule sched_table = {
+	.name = "table",
+	.version = 1,
+	.help = "each block makes all 256 results in shared memory, and a thread looks up `vectors` times `width` elements",
+	.params = { "width", "vectors" },
+	.applicable = applicable,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
