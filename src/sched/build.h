@@ -199,6 +199,11 @@ void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr posi
 /* Whether a value takes the place of the best so far in an arg reduction. */
 expr accumulator_better(enum ir_combine c, expr value, expr best);
 
+/* All values of one lane of `lanes`, for an arg reduction that may be made so (arg_vectors.c): vectors of `width` neighbours, in the
+ * last reduced axis. `axis`: out's. */
+bool arg_vectors_fit(const struct ir_program *p, const struct ir_stage *s, int width);
+void arg_by_vectors(struct accumulator *a, struct ir_block *b, const expr *axis, expr lane, int lanes, int width);
+
 /* What is stored of it: the post expression, with the stage's axes called `axis`; loads at position `same` are at `same_as`. */
 expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as);
 /* Which of out's and the reduced axes a reduction reads, in its value and behind it. */

@@ -111,8 +111,9 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 		double in_row = points / (outs > 0 ? outs : 1);
 		/* Steps of the exchange between lanes, and lanes that find nothing to do. */
 		overhead = outs * c->param[0] * (c->param[0] > 32 ? 12 : 6) / (t->processors * 64.0);
-		if (in_row < c->param[0])
-			threads = outs * in_row;
+		columns = c->param[1] > 1 ? c->param[1] : 1;
+		if (in_row < c->param[0] * columns)
+			threads = outs * in_row / columns;
 	}
 	if (c->rule == &sched_reduce_columns) {
 		double in_column = points / (outs > 0 ? outs : 1);

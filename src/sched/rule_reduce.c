@@ -4,7 +4,7 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, WARP = 32, WARP_BLOCK = 128 };
+enum { THREADS = 256, WARP = 32, WARP_BLOCK = 128, MAX_WIDTH = 16 };
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -95,22 +95,20 @@ static int lanes_candidates(const struct ir_program *p, const struct ir_stage *s
 {
 	int64_t points = about(reduced_count((struct ir_program *)p, s), t);
 	int n = 0;
-	for (int lanes = 1024; lanes >= WARP; lanes /= 2)
-		if (lanes == WARP || points >= 2 * lanes)
-			out[n++] = (struct sched_choice){ &sched_reduce_lanes, { lanes } };
+	for (int width = MAX_WIDTH; width >= 1; width /= 2)
+		for (int lanes = 1024; lanes >= WARP && (width == 1 || arg_vectors_fit(p, s, width)); lanes /= 2)
+			if (points >= 2 * lanes * width || (width == 1 && lanes == WARP))
+				out[n++] = (struct sched_choice){ &sched_reduce_lanes, { lanes, width } };
 	return n;
 }
 
-/* Row `row`, by `lanes` threads of which this is `lane`; serial: by one alone. */
-static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_block *b, expr row, expr lane, int lanes)
+/* What a lane finds at its points, one after the other. */
+static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, bool *used, expr lane, int lanes)
 {
-	struct ir_program *p = plan->program;
+	struct ir_program *p = a->p;
+	const struct ir_stage *s = a->s;
 	int rank = s->out->rank;
-	bool used[2 * IR_MAX_RANK] = { false };
-	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s);
-	axes_read(s, used);
-	declare_axes(p, b, row, rank, s->out->dim, ir_axis_names[0], used, axis);
-	struct accumulator a = accumulator_begin(p, b, s);
+	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
 	struct ir_block *loop =
 	        emit_for(p, b, name, lane ? lane : ir_index(p->pool, 0), points, ir_index(p->pool, lane ? lanes : 1));
@@ -120,7 +118,22 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 	else
 		declare_axes(p, loop, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
 	struct axes in = { .value = axis };
-	accumulate(&a, loop, to_kernel(p, s->value, &in), point);
+	accumulate(a, loop, to_kernel(p, s->value, &in), point);
+}
+
+/* Row `row`, by `lanes` threads of which this is `lane`; serial: by one alone. */
+static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_block *b, expr row, expr lane, int lanes, int width)
+{
+	struct ir_program *p = plan->program;
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL };
+	axes_read(s, used);
+	declare_axes(p, b, row, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
+	struct accumulator a = accumulator_begin(p, b, s);
+	if (width > 1)
+		arg_by_vectors(&a, b, axis, lane, lanes, width);
+	else
+		by_points(&a, b, axis, used, lane, lanes);
 	if (lane) {
 		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
 		all->name = a.value->name;
@@ -155,7 +168,7 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 	if (rows_a_block > 1)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
 	row = ir_var(p->pool, TYPE_INDEX, "row", rows);
-	one_row(plan, s, &k->body, row, lane, lanes);
+	one_row(plan, s, &k->body, row, lane, lanes, c->param[1]);
 
 	/* The same rows on one processor. */
 	struct ir_block *b = &k->serial;
@@ -168,15 +181,15 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 		             ir_index(p->pool, 1));
 		row = ir_var(p->pool, TYPE_INDEX, "row", rows);
 	}
-	one_row(plan, s, b, row, NULL, 1);
+	one_row(plan, s, b, row, NULL, 1, 1);
 	kernel_finish(plan, step, k, s);
 }
 
 const struct sched_rule sched_reduce_lanes = {
 	.name = "reduce_lanes",
-	.version = 1,
-	.help = "a warp or a block of `lanes` threads shares each element",
-	.params = { "lanes" },
+	.version = 2,
+	.help = "a warp or a block of `lanes` threads shares each element; what an arg reduction reads, as vectors of `width`",
+	.params = { "lanes", "width" },
 	.applicable = applicable,
 	.candidates = lanes_candidates,
 	.apply = lanes_apply,

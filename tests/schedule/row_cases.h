@@ -43,6 +43,15 @@ static const struct schedule_case row_cases[] = {
 				"  a: i64[N] = argmax (i | r<K, s<2) t_x[i, r, s]\n"
 				"  b: i64[N] = argmin_last (i | r<K, s<2) t_x[i, r, s]\n"
 				"  c: i64[] = argmax_last ( | r<K) t_z[r]\n", { "N=4 K=70", "N=2 K=1" } },
+	/* Rows that vectors divide; one of them is read along the row, the other is the same for all of it. */
+	{ "arg_vectors", "(t_x: f16[N,1024], t_z: i32[N,3,256], t_u: u8[2,1024], c: f32[N]) -> (a: i64[N], b: i64[N], c2: i32[N], "
+			 "d: i64[N], e: i64[2], f: i64[2])\n"
+			 "  a: i64[N] = argmax (i | r<1024) f32(t_x[i, r])\n"
+			 "  b: i64[N] = argmin_last (i | r<1024) f32(t_x[i, r]) * c[i]\n"
+			 "  c2: i32[N] = argmax_last (i | r<3, s<256) t_z[i, r, s]\n"
+			 "  d: i64[N] = argmin (i | r<3, s<256) t_z[i, r, s]\n"
+			 "  e: i64[2] = argmax (i | r<1024) t_u[i, r]\n"
+			 "  f: i64[2] = argmin_last (i | r<1024) t_u[i, r]\n", { "N=3", "N=1" } },
 	{ "argmax_all_lowest", "(x: f32[3,64]) -> (a: i64[3], b: i64[3])\n"
 			       "  a: i64[3] = argmax (i | r<64) select(r < 5, -inf, x[i, r] * 0.0 - inf)\n"
 			       "  b: i64[3] = argmin_last (i | r<64) select(r < 5, inf, inf)\n", { "" } },
