@@ -77,21 +77,6 @@ static void call_typed(struct gen_text *g, const char *function, bool is_templat
 	call(g, name, e->n, e->arg);
 }
 
-/* erf in a form of its own in CUDA: 1 + erf(x); rounded to 16 bits at once. Gives erf's operand, or null. */
-static expr erf_plus_one(const struct gen_text *g, expr e)
-{
-	for (int i = 0; i < 2 && !g->target->c && e->op == IR_ADD && e->type == TYPE_F32; i++)
-		if (e->arg[i]->op == IR_ERF && e->arg[1 - i]->op == IR_CONST_FLOAT && e->arg[1 - i]->f == 1)
-			return e->arg[i]->arg[0];
-	return NULL;
-}
-
-static expr erf_rounded(const struct gen_text *g, expr e)
-{
-	bool to_16 = e->op == IR_CAST && (e->type == TYPE_F16 || e->type == TYPE_BF16);
-	return !g->target->c && to_16 && e->arg[0]->op == IR_ERF && e->arg[0]->type == TYPE_F32 ? e->arg[0]->arg[0] : NULL;
-}
-
 static void print_cast(struct gen_text *g, expr e)
 {
 	enum type from = e->arg[0]->type, to = e->type;
@@ -124,8 +109,8 @@ static void print_cast(struct gen_text *g, expr e)
 		str_add(g->out, "(");
 		print(g, e->arg[0], PREC_EQ + 1);
 		str_add(g->out, " != 0)");
-	} else if (erf_rounded(g, e)) {
-		expr x = erf_rounded(g, e);
+	} else if (gen_erf_rounded(g, e)) {
+		expr x = gen_erf_rounded(g, e);
 		str_printf(g->out, "to_%s(", type_name(to));
 		call(g, "erf_to_16", 1, &x);
 		str_add(g->out, ")");
@@ -228,6 +213,8 @@ static void print_division(struct gen_text *g, expr e)
 		print(g, e->arg[0], PREC_MUL);
 		str_add(g->out, " * ");
 		gen_float(g->out, (float)(1 / e->arg[1]->f), true);
+	} else if (coarse_division(g, e) && e->arg[0]->op == IR_CONST_FLOAT && e->arg[0]->f == 1) {
+		call(g, "rough_reciprocal", 1, &e->arg[1]);
 	} else if (coarse_division(g, e)) {
 		call(g, same_divisor(g, e) ? "coarse_quotient" : "coarse_division", 2, e->arg);
 	} else if (same_divisor(g, e)) {
@@ -246,7 +233,7 @@ static void print_division(struct gen_text *g, expr e)
 
 static int division_precedence(const struct gen_text *g, expr e)
 {
-	if (erf_plus_one(g, e) || fused_product(g, e))
+	if (gen_gelu(g, e) || gen_erf_plus_one(g, e) || fused_product(g, e))
 		return PREC_ATOM;
 	if (coarse_division(g, e))
 		return e->arg[1]->op == IR_CONST_FLOAT ? PREC_MUL : PREC_ATOM;
@@ -392,11 +379,13 @@ static void print_op(struct gen_text *g, expr e)
 	}
 }
 
-/* Some sums have functions of their own. */
+/* Some sums and products have functions of their own. */
 static void print_node(struct gen_text *g, expr e)
 {
-	expr erf_of = erf_plus_one(g, e), product = fused_product(g, e);
-	if (erf_of) {
+	expr erf_of = gen_erf_plus_one(g, e), gelu_of = gen_gelu(g, e), product = fused_product(g, e);
+	if (gelu_of) {
+		call(g, "gelu", 1, &gelu_of);
+	} else if (erf_of) {
 		call(g, "one_plus_erf", 1, &erf_of);
 	} else if (product) {
 		const expr operands[] = { product->arg[0], product->arg[1], e->arg[e->arg[0] == product] };

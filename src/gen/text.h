@@ -74,6 +74,11 @@ void gen_lets(struct gen_text *g, expr e, expr also);
 void gen_lets_end(struct gen_text *g);
 const char *gen_let(const struct gen_text *g, expr e); /* the variable that holds e, or null */
 
+/* ---- Forms of erf that CUDA has functions of its own for (erf.c): e's operand, or null. */
+expr gen_erf_plus_one(const struct gen_text *g, expr e); /* 1 + erf(x) */
+expr gen_erf_rounded(const struct gen_text *g, expr e);  /* erf(x), rounded to 16 bits at once */
+expr gen_gelu(const struct gen_text *g, expr e);         /* 0.5 x (1 + erf(x / sqrt(2))) */
+
 /* ---- Instructions of narrow types (narrow.c). */
 /* Two f16 added or multiplied in f32 and rounded to f16 are what the GPU's own f16 instructions give: a product is exact in f32,
  * and 24 bits are enough for a sum to be rounded twice as it is once. Source: Figueroa, When is Double Rounding Innocuous? (1995).

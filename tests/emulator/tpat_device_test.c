@@ -384,7 +384,7 @@ static void test_float_functions(void)
 		                         3e38f, -3e38f, 0x1p-110f, 0x1p110f, 768, 1.4140625f, 0.05f, 255, 0x1.fffffep0f,
 		                         0x1.fffffep127f };
 	enum { S = sizeof special / sizeof *special, N = 40000 };
-	float *a = NEWN(arena, float, N), *b = NEWN(arena, float, N), *y = NEWN(arena, float, 3 * N);
+	float *a = NEWN(arena, float, N), *b = NEWN(arena, float, N), *y = NEWN(arena, float, 4 * N);
 	for (int i = 0; i < N; i++) {
 		uint32_t u = (uint32_t)random_bits(), w = (uint32_t)random_bits();
 		memcpy(&a[i], &u, sizeof u);
@@ -400,7 +400,7 @@ static void test_float_functions(void)
 	}
 	struct buffer buffers[] = { { "a", a, 4 * N, false, false },
 		                    { "b", b, 4 * N, false, false },
-		                    { "y", y, 12 * N, true, false } };
+		                    { "y", y, 16 * N, true, false } };
 	call(0, "float_functions", (N + 255) / 256, 256, buffers, 3, N);
 	int wrong = 0;
 	for (int i = 0; i < N; i++) {
@@ -419,6 +419,9 @@ static void test_float_functions(void)
 			         !(fabs(y[2 * N + i] - erf(x)) <= 1.1e-4 * fabs(erf(x)) + 0x1p-148);
 		if (!isnan(x) && fabsf(x) <= 2.75f)
 			wrong += !(fabs(y[2 * N + i] - erf(x)) <= 8e-6 * fabs(erf(x)) + 0x1p-148);
+		double gelu = 0.5 * x * erfc(-x / sqrt(2)), far = x >= -1 ? 1e-6 : x >= -4 ? 3e-6 : 2e-5;
+		wrong += isnan(gelu) ? !isnan(y[3 * N + i])
+		                     : y[3 * N + i] != gelu && !(fabs(y[3 * N + i] - gelu) <= far * fabs(gelu) + 0x1p-118);
 	}
 	CHECK_INT(wrong, 0);
 }

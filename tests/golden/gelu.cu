@@ -18,7 +18,7 @@ void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 	float y_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		y_v[v] = x_v[v] * one_plus_erf(quotient(x_v[v], 1.4142135f)) * 0.5f;
+		y_v[v] = gelu(x_v[v]);
 	}
 	store(y + element, y_v);
 }
@@ -37,7 +37,7 @@ void Gelu_y_x4_64(const float *x, float *__restrict__ y, i64 N)
 	float y_v[4];
 	#pragma unroll
 	for (i64 v = 0; v < 4; v++) {
-		y_v[v] = x_v[v] * one_plus_erf(quotient(x_v[v], 1.4142135f)) * 0.5f;
+		y_v[v] = gelu(x_v[v]);
 	}
 	store(y + element, y_v);
 }

@@ -118,7 +118,7 @@ void power_iteration_x_part(const unsigned own_block, const float *a, float *x, 
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block.
+// Schedule: reduce_lanes 2, lanes 1024, width 1; 1024 threads a block.
 static __device__ __forceinline__
 void power_iteration_eigenvalue_part(const unsigned own_block, const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
@@ -248,7 +248,7 @@ void power_iteration_x_64_part(const unsigned own_block, const float *a, float *
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: reduce_lanes 1, lanes 1024; 1024 threads a block; 64-bit positions.
+// Schedule: reduce_lanes 2, lanes 1024, width 1; 1024 threads a block; 64-bit positions.
 static __device__ __forceinline__
 void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {

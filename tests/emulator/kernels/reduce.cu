@@ -74,6 +74,7 @@ extern "C" __global__ void float_functions(const float *a, const float *b, float
 	y[i] = quotient(a[i], b[i]);
 	y[n + i] = one_plus_erf(a[i]);
 	y[2 * n + i] = erf_to_16(a[i]);
+	y[3 * n + i] = gelu(a[i]);
 }
 
 // The threads of one block take tile number n; those before it have been shown by whoever made `state`.
