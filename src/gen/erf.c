@@ -14,7 +14,8 @@ expr gen_erf_plus_one(const struct gen_text *g, expr e)
 expr gen_erf_rounded(const struct gen_text *g, expr e)
 {
 	bool to_16 = e->op == IR_CAST && (e->type == TYPE_F16 || e->type == TYPE_BF16);
-	return !g->target->c && to_16 && e->arg[0]->op == IR_ERF && e->arg[0]->type == TYPE_F32 ? e->arg[0]->arg[0] : NULL;
+	bool erf = e->n && e->arg[0]->op == IR_ERF && e->arg[0]->type == TYPE_F32;
+	return !g->target->c && to_16 && erf ? e->arg[0]->arg[0] : NULL;
 }
 
 /* ---- A product of 0.5, x and 1 + erf(x / sqrt(2)), in any order. */

@@ -39,13 +39,13 @@ expr accumulator_better(enum ir_combine c, expr value, expr best)
 	return ir_binary(IR_AND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)), ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
 }
 
-void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
+struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
 {
 	enum ir_combine c = a->s->combine;
 	struct ir_program *p = a->p;
 	if (!ir_combine_is_arg(c)) {
 		emit_assign(p, b, a->value, ir_combine_expr(c, a->value, value));
-		return;
+		return NULL;
 	}
 	struct ir_stmt *v = emit(p, b, IR_DECLARE);
 	v->name = "part";
@@ -55,4 +55,5 @@ void accumulate(struct accumulator *a, struct ir_block *b, expr value, expr posi
 	struct ir_block *then = emit_if(p, b, ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better));
 	emit_assign(p, then, best, part);
 	emit_assign(p, then, a->position, position);
+	return then;
 }

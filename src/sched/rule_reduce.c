@@ -122,7 +122,8 @@ static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, boo
 }
 
 /* Row `row`, by `lanes` threads of which this is `lane`; serial: by one alone. */
-static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_block *b, expr row, expr lane, int lanes, int width)
+static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_block *b, expr row, expr lane, int lanes,
+                    int width)
 {
 	struct ir_program *p = plan->program;
 	bool used[2 * IR_MAX_RANK] = { false };

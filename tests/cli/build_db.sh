@@ -15,12 +15,12 @@ row() { # HASH DECISIONS NS SECOND
 	printf '"status":"ok","ns":%s,"spread":0,"bytes":192,"floor_ns":1,"tpat":"0.1.0","when":"2026-01-31T12:00:%sZ"}\n' "$3" "$4"
 }
 product=$(of 0 hash)
-[ "$(of 0 decisions)" != '0 reduce_lanes@1 32' ] || echo what the cost model decides anyway is no test
+[ "$(of 0 decisions)" != '0 reduce_lanes@2 32,1' ] || echo what the cost model decides anyway is no test
 {
 	echo '{"tpat_db":1}'
-	row "$product" '0 reduce_lanes@1 32' 5000 01
+	row "$product" '0 reduce_lanes@2 32,1' 5000 01
 	row "$product" '0 reduce_thread@0' 4000 02     # faster, but of an older rule
-	row "$product" '0 reduce_lanes@1 33' 3000 03   # faster, but nothing that the rule would try
+	row "$product" '0 reduce_lanes@2 33,1' 3000 03   # faster, but nothing that the rule would try
 	row "$product" '0 map@1 4; rm -rf /' 2000 04
 } > product.jsonl
 tpat db import --db tuned.db product.jsonl
