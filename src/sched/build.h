@@ -199,8 +199,8 @@ struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr valu
 /* Whether a value takes the place of the best so far in an arg reduction. */
 expr accumulator_better(enum ir_combine c, expr value, expr best);
 
-/* All values of one lane of `lanes`, for an arg reduction that may be made so (arg_vectors.c): vectors of `width` neighbours, in the
- * last reduced axis. `axis`: out's. */
+/* All values of one lane of `lanes`, for an arg reduction that may be made so (arg_vectors.c): vectors of `width` neighbours, in
+ * the last reduced axis. `axis`: out's. */
 bool arg_vectors_fit(const struct ir_program *p, const struct ir_stage *s, int width);
 void arg_by_vectors(struct accumulator *a, struct ir_block *b, const expr *axis, expr lane, int lanes, int width);
 
