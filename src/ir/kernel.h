@@ -119,6 +119,8 @@ void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void 
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
+/* Whether the functions differ in their names and comments alone; kernels with tensor maps or parts never are the same. */
+bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b);
 
 /* A scheduled program. */
 struct ir_plan {

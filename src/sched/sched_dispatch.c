@@ -37,6 +37,20 @@ struct way {
 	int steps;
 };
 
+/* Choices that differ for some extents alone make the same kernel for the others: it is one, then. */
+static void name_as_equal(const struct ir_plan *all, struct ir_kernel *k)
+{
+	vec_each (step, &all->steps)
+		vec_each (have, *step) {
+			if (*have == k)
+				return;
+			if (ir_kernel_same(*have, k)) {
+				k->name = (*have)->name;
+				return;
+			}
+		}
+}
+
 static const struct made *make(struct dispatch *d, int stage, const struct sched_choice *c)
 {
 	vec_each (m, &d->made)
@@ -47,6 +61,9 @@ static const struct made *make(struct dispatch *d, int stage, const struct sched
 	c->rule->apply(d->all, d->p->stages.at[stage], c);
 	m.steps = d->all->steps.n - m.first;
 	start_early(d->all, m.first, &d->points->target[d->points->opt]);
+	for (int i = m.first; i < d->all->steps.n; i++)
+		vec_each (k, d->all->steps.at[i])
+			name_as_equal(d->all, *k);
 	vec_push(d->p->arena, &d->made, m);
 	return &d->made.at[d->made.n - 1];
 }
