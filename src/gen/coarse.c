@@ -4,6 +4,7 @@
 #include <string.h>
 
 struct look {
+	const struct ir_kernel *kernel;
 	bool fine, more; /* more: another variable was found to be loose */
 	int stores;
 	struct map loose; /* variables and arrays that coarse arithmetic makes */
@@ -25,6 +26,12 @@ static const char *variable(const struct look *l, const char *text)
 
 static bool is_loose(struct look *l, expr e);
 
+/* What the threads of a block hand each other as it is: no result, but what coarse arithmetic may have made. */
+static bool is_exchanged(const struct look *l, const struct ir_buffer *b)
+{
+	return type_is_float(b->type) && !is_16_bits(b->type) && ir_kernel_shares(l->kernel, b);
+}
+
 static bool any_loose(struct look *l, expr e)
 {
 	for (int i = 0; i < e->n; i++)
@@ -37,6 +44,8 @@ static bool find_loose(struct look *l, expr e)
 {
 	if (e->op == IR_CAST && is_16_bits(e->type))
 		return false;
+	if (e->op == IR_LOAD && is_exchanged(l, e->buf))
+		return true;
 	if (e->op == IR_VAR)
 		return map_get(&l->loose, variable(l, e->name)) != NULL;
 	bool sum = e->op == IR_ADD && (e->arg[0]->op == IR_MUL || e->arg[1]->op == IR_MUL);
@@ -81,7 +90,7 @@ static void mark_loose(struct look *l, const struct ir_block *b)
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		bool sets = s->kind == IR_DECLARE || s->kind == IR_ASSIGN || s->kind == IR_SET;
-		if (sets && sets_loose(l, s))
+		if (sets ? sets_loose(l, s) : s->kind == IR_LOAD_VECTOR && is_exchanged(l, s->buf))
 			mark(l, s->name);
 		if (s->name2 && map_get(&l->loose, variable(l, s->name))) /* what is made of all lanes' */
 			mark(l, s->name2);
@@ -130,6 +139,8 @@ static void look_at(struct look *l, const struct ir_block *b)
 		switch (s->kind) {
 		case IR_STORE:
 		case IR_STORE_VECTOR:
+			if (is_exchanged(l, s->buf))
+				break;
 			l->fine &= is_16_bits(s->buf->type) || !type_is_float(s->buf->type);
 			l->stores++;
 			break;
@@ -149,7 +160,7 @@ static void look_at(struct look *l, const struct ir_block *b)
 bool gen_coarse(const struct ir_kernel *k)
 {
 	struct arena *scratch = arena_new();
-	struct look l = { .fine = true, .more = true, .loose = map_new(scratch) };
+	struct look l = { .kernel = k, .fine = true, .more = true, .loose = map_new(scratch) };
 	while (l.more) { /* loops use what is set further down */
 		l.more = false;
 		l.known = map_new(scratch);

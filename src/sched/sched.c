@@ -19,6 +19,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_table,
 	&sched_tile,
 	&sched_windows,
+	&sched_separable,
 	&sched_stencil,
 	&sched_reduce_lanes,
 	&sched_reduce_columns,

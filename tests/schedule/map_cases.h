@@ -133,6 +133,15 @@ static const struct schedule_case map_cases[] = {
 			 "floordiv(k * 5, 16), w = min(4, v + 1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * "
 			 "f32(x[i, p, w])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, w])))\n",
 	  { "N=2", "N=1", "N=0" } },
+	{ "resize_rows_known", "(x: f16[N,4,6], z: f32[N,3,8]) -> (y: f16[N,16,24], o: f32[N,12,16])\n"
+			       "  y: f16[N,16,24] = map (i, j, k) let a = f32(mod(j * 2 + 5, 8)) * 0.125, b = f32(mod(k * 2 + "
+			       "5, 8)) * 0.125, p = max(0, floordiv(j * 2 - 3, 8)), q = min(3, floordiv(j * 2 - 3, 8) + 1), v = "
+			       "max(0, floordiv(k * 2 - 3, 8)), w = min(5, floordiv(k * 2 - 3, 8) + 1); f16((1.0 - a) * ((1.0 - "
+			       "b) * f32(x[i, p, v]) + b * f32(x[i, p, w])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, "
+			       "w])))\n"
+			       "  o: f32[N,12,16] = map (i, j, k) let a = z[i, floordiv(j, 4), floordiv(k, 2)]; exp(a) * f32(j) - "
+			       "a\n",
+	  { "N=2", "N=1", "N=0" } },
 	{ "resize_rows_once", "(x: f32[N,3,5], z: f32[7]) -> (y: f32[N,7,13], o: f32[7,9])\n"
 			      "  y: f32[N,7,13] = map (i, j, k) let a = x[i, floordiv(j * 3, 7), floordiv(k * 5, 13)]; f32(j) * "
 			      "(exp(a) + a * z[j])\n"

@@ -100,6 +100,17 @@ static const struct schedule_case row_cases[] = {
 		  "+ s - 1 < 8)), z[i, j + r - 1, k + s - 1], f32(s) * 0.5)\n"
 		  "  q: i32[N,3,16] = sum (i, j, k | r<4) i32(b[i, j, k * 4 + r]) * i32(b[i, j, 60 - k * 4 + r])\n",
 	  { "N=2", "N=1", "N=0" } },
+	{ "separable", "(x: f16[N,12,40], z: f32[2]) -> (y: f16[N,6,18])\n"
+		       "  weights: f32[6] = sum (i | r<4) max(1.0 - abs(f32(r * 2 - 3)) * 0.25, 0.0) + f32(i) * 0.125\n"
+		       "  a: f32[N,6,40] = sum (i, j, k | r<4) (max(1.0 - abs(f32(r * 2 - 3)) * 0.25, 0.0) + f32(j) * 0.125) * "
+		       "f32(x[i, min(11, max(0, j * 2 + r - 1)), k]) then it / weights[j]\n"
+		       "  y: f16[N,6,18] = sum (i, j, k | r<3) (f32(r) + f32(mod(k, 5)) * 0.5) * a[i, j, min(39, k * 2 + r)] then "
+		       "f16(it * 0.25 + z[1])\n",
+	  { "N=2", "N=0" } },
+	{ "separable_map", "(x: f32[N,8,33]) -> (y: f32[N,8,20])\n"
+			   "  a: f32[N,8,33] = max (i, j, k | r<2, s<2) x[i, min(7, j + r), min(32, k + s)]\n"
+			   "  y: f32[N,8,20] = map (i, j, k) a[i, j, k] - a[i, j, k + 13] * f32(j)\n",
+	  { "N=3" } },
 	{ "conv", "(x: u8[1,2,H,H], c: i8[3,2,3,3]) -> (y: i32[1,3,H,H])\n"
 		  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; "
 		  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, "
