@@ -6,92 +6,44 @@
 
 // y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 *
 // 0.70710677)) * 2e+01), -128.0), 127.0))
-// Schedule: table 1, width 16, vectors 4; 256 threads a block.
+// Schedule: table 1, width 16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, int N)
 {
 	__shared__ i8 this_table[256];
-	const int element = blockIdx.x * 16384 + threadIdx.x * 16;
-	i8 x_v0[16];
-	load(x_v0, x + element);
-	i8 x_v1[16];
-	load(x_v1, x + element + 4096);
-	i8 x_v2[16];
-	load(x_v2, x + element + 8192);
-	i8 x_v3[16];
-	load(x_v3, x + element + 12288);
+	const int element = blockIdx.x * 4096 + threadIdx.x * 16;
+	i8 x_v[16];
+	load(x_v, x + element);
 	const int this_entry = threadIdx.x;
 	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
 	this_table[this_entry] = round_to_i8(0.5f * tmp0 * one_plus_erf(tmp0 * 0.70710677f) * 2e+01f);
 	__syncthreads();
-	i8 y_v0[16];
+	i8 y_v[16];
 	#pragma unroll
 	for (int v = 0; v < 16; v++) {
-		y_v0[v] = this_table[(int)(u8)x_v0[v]];
+		y_v[v] = this_table[(int)(u8)x_v[v]];
 	}
-	store(y + element, y_v0);
-	i8 y_v1[16];
-	#pragma unroll
-	for (int v = 0; v < 16; v++) {
-		y_v1[v] = this_table[(int)(u8)x_v1[v]];
-	}
-	store(y + element + 4096, y_v1);
-	i8 y_v2[16];
-	#pragma unroll
-	for (int v = 0; v < 16; v++) {
-		y_v2[v] = this_table[(int)(u8)x_v2[v]];
-	}
-	store(y + element + 8192, y_v2);
-	i8 y_v3[16];
-	#pragma unroll
-	for (int v = 0; v < 16; v++) {
-		y_v3[v] = this_table[(int)(u8)x_v3[v]];
-	}
-	store(y + element + 12288, y_v3);
+	store(y + element, y_v);
 }
 
 // y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 *
 // 0.70710677)) * 2e+01), -128.0), 127.0))
-// Schedule: table 1, width 16, vectors 4; 256 threads a block; 64-bit positions.
+// Schedule: table 1, width 16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, i64 N)
 {
 	__shared__ i8 this_table[256];
-	const i64 element = (i64)blockIdx.x * 16384 + (i64)threadIdx.x * 16;
-	i8 x_v0[16];
-	load(x_v0, x + element);
-	i8 x_v1[16];
-	load(x_v1, x + element + 4096);
-	i8 x_v2[16];
-	load(x_v2, x + element + 8192);
-	i8 x_v3[16];
-	load(x_v3, x + element + 12288);
+	const i64 element = (i64)blockIdx.x * 4096 + (i64)threadIdx.x * 16;
+	i8 x_v[16];
+	load(x_v, x + element);
 	const i64 this_entry = (i64)threadIdx.x;
 	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
 	this_table[this_entry] = round_to_i8(0.5f * tmp0 * one_plus_erf(tmp0 * 0.70710677f) * 2e+01f);
 	__syncthreads();
-	i8 y_v0[16];
+	i8 y_v[16];
 	#pragma unroll
 	for (i64 v = 0; v < 16; v++) {
-		y_v0[v] = this_table[(i64)(u8)x_v0[v]];
+		y_v[v] = this_table[(i64)(u8)x_v[v]];
 	}
-	store(y + element, y_v0);
-	i8 y_v1[16];
-	#pragma unroll
-	for (i64 v = 0; v < 16; v++) {
-		y_v1[v] = this_table[(i64)(u8)x_v1[v]];
-	}
-	store(y + element + 4096, y_v1);
-	i8 y_v2[16];
-	#pragma unroll
-	for (i64 v = 0; v < 16; v++) {
-		y_v2[v] = this_table[(i64)(u8)x_v2[v]];
-	}
-	store(y + element + 8192, y_v2);
-	i8 y_v3[16];
-	#pragma unroll
-	for (i64 v = 0; v < 16; v++) {
-		y_v3[v] = this_table[(i64)(u8)x_v3[v]];
-	}
-	store(y + element + 12288, y_v3);
+	store(y + element, y_v);
 }
