@@ -16,7 +16,7 @@ void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scal
 	load(x_v, x + element);
 	const int this_entry = threadIdx.x;
 	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
-	this_table[this_entry] = round_to_i8(0.5f * tmp0 * one_plus_erf(tmp0 * 0.70710677f) * 2e+01f);
+	this_table[this_entry] = round_to_i8(gelu(tmp0) * 2e+01f);
 	__syncthreads();
 	i8 y_v[16];
 	#pragma unroll
@@ -38,7 +38,7 @@ void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ s
 	load(x_v, x + element);
 	const i64 this_entry = (i64)threadIdx.x;
 	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
-	this_table[this_entry] = round_to_i8(0.5f * tmp0 * one_plus_erf(tmp0 * 0.70710677f) * 2e+01f);
+	this_table[this_entry] = round_to_i8(gelu(tmp0) * 2e+01f);
 	__syncthreads();
 	i8 y_v[16];
 	#pragma unroll
