@@ -2,6 +2,7 @@
  * next to each other, and `parts` warps share the rows' elements, which stay in registers from the first stage to the last. */
 #include "sched/across.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/axis_names.h"
@@ -359,7 +360,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)
 {
-	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 1024 };
+	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 1024, WAY_NS = 1500 };
 	struct across r;
 	ck(across_match(&r, (struct ir_program *)p, s));
 	int parts = c->param[0], width = c->param[1], steps = steps_of(&r, parts), threads = LANES * parts;
@@ -372,7 +373,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 		written += whole ? type_info(st->s->out->type)->bits / 8.0 : 0;
 		work += (st->kind == ACROSS_VALUE ? count : elements) * ir_cost(st->value);
 	}
-	double registers = 40 + registers_of(&r, steps * width) + 2.0 * width * (r.reductions + 1);
+	double registers = 8 * ceil((22 + registers_of(&r, steps * width) + width) / 8); /* as compiled for sm_90 */
 	double here = REGISTER_FILE / (registers * threads), most = (double)THREADS / threads;
 	here = here > most ? most : here;
 	here = here > BLOCKS ? BLOCKS : here < 1 ? 1 : (double)(int)here;
@@ -384,7 +385,11 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	/* Measured on an H100: accesses of fewer than 8 bytes, and fewer threads than 1024, take longer. */
 	double lane = width * each / r.cached, busy = resident * threads / ENOUGH;
 	double slow = (lane < 4 ? 1.25 : lane < 8 ? 1.15 : 1) * (1 + 0.15 * (busy < 1 ? 1 - busy : 0));
-	double time = elements * (each + written) / t->bytes_per_ns / fill * tail * slow;
+	double bytes = elements * (each + written) / t->bytes_per_ns * slow, time = bytes / fill * tail;
+	/* What a wave reads is on its way at once: a last one of few blocks takes no longer than the way and its bytes. */
+	double waits = whole < 8 ? WAY_NS * ceil(whole) : 0;
+	if (waits > 0)
+		time = (time < bytes + waits ? time : bytes + waits) + 0.15 * waits;
 	double compute = work / (t->processors * 128.0 * 1.5);
 	double levels = 2;
 	for (int n = 1; n < parts; n *= 2)
@@ -393,7 +398,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double stall = exchange * (waves < 1 ? 1 : waves) / (resident > 2 ? 2 : 1);
 	time = (compute > time ? compute : time) * (here < 2 ? 1.05 : 1);
 	/* A block alone loads nothing while its warps wait for each other. */
-	return t->launch_ns + time + (stall > time || here < 2 ? stall : stall * 0.3) + exchange;
+	return t->launch_ns + time + (stall > time || here < 2 ? stall : stall * 0.5) + exchange;
 }
 
 const struct sched_rule sched_across = {
