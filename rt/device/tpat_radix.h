@@ -26,20 +26,27 @@ template <int THREADS, int TILE, class K, class Tile, class Index, class Key>
 TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count, u32 *progress, i64 stride, Key key)
 {
 	typedef radix_counts<K> counts;
+	enum { ITEMS = TILE / THREADS };
 	const int thread = block_thread(), copy = thread & (counts::COPIES - 1);
+	const Index first = (Index)tile * TILE;
+	const int here = n - first < TILE ? (int)(n - first) : TILE;
+	K found[ITEMS];
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++)
+		found[i] = thread + i * THREADS < here ? key(first + thread + i * THREADS) : (K)0;
 	for (int i = thread; i < counts::PASSES * DIGITS * counts::COPIES; i += THREADS)
 		shared.count[i] = 0;
 	for (int pass = 0; pass < counts::PASSES; pass++)
 		for (int digit = thread; digit < DIGITS; digit += THREADS)
 			progress[pass * stride + digit] = 0;
 	__syncthreads();
-	const Index first = (Index)tile * TILE;
-	const int here = n - first < TILE ? (int)(n - first) : TILE;
-	for (int e = thread; e < here; e += THREADS) {
-		const K x = key(first + e);
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		if (thread + i * THREADS >= here)
+			break;
 #pragma unroll
 		for (int pass = 0; pass < counts::PASSES; pass++)
-			atomic_add(&shared.count[(pass * DIGITS + digit_of(x, pass)) * counts::COPIES + copy], 1u);
+			atomic_add(&shared.count[(pass * DIGITS + digit_of(found[i], pass)) * counts::COPIES + copy], 1u);
 	}
 	__syncthreads();
 	for (int i = thread; i < counts::PASSES * DIGITS; i += THREADS) {
@@ -52,11 +59,13 @@ TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count
 }
 
 template <class K, int THREADS, int TILE> struct radix_tile {
-	u32 place_in_tile[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
-	int place_in_row[DIGITS];                /* less the place in the tile */
-	K key[TILE];
-	int place[TILE];
-	u64 across[THREADS / 32];
+	union { /* one after the other */
+		u32 place_in_tile[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
+		K key[TILE];
+		int place[TILE];
+	};
+	int place_in_row[DIGITS]; /* less the place in the tile */
+	u64 across[DIGITS / 32];
 	int turn;
 };
 
@@ -75,38 +84,67 @@ TPAT_FN u32 lanes_with(int digit)
 	u32 same = 0xffffffffu;
 #pragma unroll
 	for (int bit = 0; bit < 8; bit++) {
-		const bool set = digit >> bit & 1;
-		const u32 lanes = __ballot_sync(0xffffffffu, set);
-		same &= set ? lanes : ~lanes;
+		u32 lanes;
+#if TPAT_ARCH
+		asm volatile("{\n\t.reg .pred set;\n\t.reg .b32 only;\n\t"
+			     "and.b32 only, %1, %2;\n\tsetp.ne.u32 set, only, 0;\n\t"
+			     "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t@!set not.b32 %0, %0;\n\t}"
+			     : "=r"(lanes)
+			     : "r"(digit), "r"(1 << bit));
+#else
+		lanes = __ballot_sync(0xffffffffu, digit >> bit & 1);
+		lanes = digit >> bit & 1 ? lanes : ~lanes;
+#endif
+		same &= lanes;
 	}
 	return same;
 }
 
-/* How many keys of the row have this digit in the tiles before this one: what those tiles said, the nearest first, several
- * asked at once. Each says 1 + its own count, and later, with the highest bit set, the count up to and with itself. */
-TPAT_FN int radix_before(const volatile u32 *progress, i64 tile)
+/* A tile says 1 + its own count of a digit, and the last of a group of tiles later the row's count up to and with itself, with
+ * the highest bit set. A group says the sum of its tiles' counts, and above SUM_BITS how many of them it is of. */
+enum { GROUP = 16, SUM_BITS = 24 };
+
+template <int N> TPAT_FN void ask_groups(u32 (&sum)[N], const volatile u32 *group, i64 groups)
 {
-	enum { AT_ONCE = 8 };
-	u32 sum = 0;
-	while (tile > 0) {
-		u32 said[AT_ONCE];
-		int heard = 0;
 #pragma unroll
-		for (int i = 0; i < AT_ONCE; i++)
-			said[i] = i < tile ? progress[-(i + 1) * DIGITS] : 0;
+	for (int i = 0; i < N; i++)
+		sum[i] = i < groups ? group[-(i + 1) * DIGITS] : 0;
+}
+
+/* How many keys of the row have this digit in the tiles before this one: what those of its own group say, and the groups before
+ * it, of which GROUP are asked at once. */
+TPAT_FN int radix_before(const volatile u32 *progress, const volatile u32 *group, i64 tile)
+{
+	const int own = (int)(tile % GROUP);
+	i64 groups = tile / GROUP;
+	const volatile u32 *last = progress - (own + 1) * DIGITS; /* of the group before */
+	u32 before = 0, said[GROUP], sums[GROUP];
 #pragma unroll
-		for (int i = 0; i < AT_ONCE; i++) {
-			if (heard < i || !said[i])
-				continue;
-			if (said[i] >> 31)
-				return (int)(sum + (said[i] & 0x7fffffffu));
-			sum += said[i] - 1;
-			heard++;
-		}
-		progress -= heard * DIGITS;
-		tile -= heard;
+	for (int i = 1; i < GROUP; i++)
+		said[i] = i <= own ? progress[-i * DIGITS] : 1;
+	ask_groups(sums, group, groups);
+#pragma unroll
+	for (int i = 1; i < GROUP; i++) {
+		while (!said[i])
+			said[i] = progress[-i * DIGITS];
+		before += said[i] - 1;
 	}
-	return (int)sum;
+	while (groups > 0) {
+		const u32 all = groups > GROUP ? *last : 0;
+		if (all >> 31)
+			return (int)(before + (all & 0x7fffffffu));
+#pragma unroll
+		for (int i = 0; i < GROUP; i++) {
+			while (i < groups && sums[i] >> SUM_BITS != GROUP)
+				sums[i] = group[-(i + 1) * DIGITS];
+			before += sums[i] & ((1u << SUM_BITS) - 1);
+		}
+		groups -= GROUP;
+		group -= GROUP * DIGITS;
+		last -= GROUP * GROUP * DIGITS;
+		ask_groups(sums, group, groups);
+	}
+	return (int)before;
 }
 
 /* How many of the warp's keys with the same digit come before each: i runs before lanes. count: of each digit; zero before. */
@@ -128,25 +166,21 @@ template <int ITEMS, class K> TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 
 	}
 }
 
-/* Moves a tile of a row's elements to where they belong by digit number PASS: put(j, key, place). `count`: of this pass;
- * `progress`: of this tile in this pass, those of the tiles before it in front.
+/* Moves a tile of a row's elements to where they belong by digit number PASS: put(j, key, place); without PLACES there are
+ * keys alone. `count`: of this pass; `progress`: of this tile in this pass, those of the tiles before it in front; `group`: of
+ * its group.
  * After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022. */
-template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
-TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, Key key,
-			Place place, Put put)
+template <int PASS, bool PLACES, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
+TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, u32 *group,
+			Key key, Place place, Put put)
 {
-	static_assert(THREADS == DIGITS, "a thread a digit");
-	enum { ITEMS = TILE / THREADS };
+	static_assert(THREADS >= DIGITS && TILE * GROUP < 1 << SUM_BITS, "a thread a digit, and room for a group's sum");
+	enum { ITEMS = TILE / THREADS, WARPS = THREADS / 32 };
 	const int thread = block_thread(), warp = thread / 32, lane = thread % 32;
+	const bool counts = thread < DIGITS; /* the tile's keys with the digit of the thread's number */
 	const Index first = (Index)tile * TILE;
 	const int here = n - first < TILE ? (int)(n - first) : TILE, own = warp * 32 * ITEMS + lane;
-	const u32 in_row = count[thread];
-	/* All of the row has one digit: nothing moves. */
-	if (__syncthreads_or(in_row == (u32)n)) {
-		for (int e = thread; e < here; e += THREADS)
-			put(first + e, key(first + e), place(first + e));
-		return;
-	}
+	const u32 in_row = counts ? count[thread] : 0;
 	K found[ITEMS];
 	int found_place[ITEMS];
 	u32 rank[ITEMS];
@@ -154,7 +188,15 @@ TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	for (int i = 0; i < ITEMS; i++) {
 		const bool inside = own + i * 32 < here;
 		found[i] = inside ? key(first + own + i * 32) : (K)~(K)0; /* these come last */
-		found_place[i] = inside ? place(first + own + i * 32) : (int)PLACE_NONE;
+		found_place[i] = PLACES && inside ? place(first + own + i * 32) : (int)PLACE_NONE;
+	}
+	/* All of the row has one digit: nothing moves. */
+	if (__syncthreads_or(in_row == (u32)n)) {
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+			if (own + i * 32 < here)
+				put(first + own + i * 32, found[i], found_place[i]);
+		return;
 	}
 	for (int digit = lane; digit < DIGITS; digit += 32)
 		shared.place_in_tile[warp][digit] = 0;
@@ -162,53 +204,97 @@ TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	rank_in_warp(rank, shared.place_in_tile[warp], found, PASS);
 	__syncthreads();
 	/* Then this thread's digit, warp after warp, and the digits of the tile and of the row. */
-	u32 before_warp[THREADS / 32], sum = 0;
-#pragma unroll
-	for (int w = 0; w < THREADS / 32; w++) {
-		before_warp[w] = sum;
-		sum += shared.place_in_tile[w][thread];
-	}
+	u32 sum = 0;
 	volatile u32 *const said = progress + thread;
-	*said = tile == 0 ? 0x80000000u | sum : 1 + sum;
-	const u64 both = (u64)in_row << 32 | sum, starts = block_scan<THREADS>(both, op_sum(), shared.across) - both;
-	const u32 start = (u32)starts, start_in_row = (u32)(starts >> 32);
+	if (counts) {
 #pragma unroll
-	for (int w = 0; w < THREADS / 32; w++)
-		shared.place_in_tile[w][thread] = before_warp[w] + start;
-	__syncthreads();
-#pragma unroll
-	for (int i = 0; i < ITEMS; i++) {
-		const int to = (int)(shared.place_in_tile[warp][digit_of(found[i], PASS)] + rank[i]);
-		shared.key[to] = found[i];
-		shared.place[to] = found_place[i];
+		for (int w = 0; w < WARPS; w++)
+			sum += shared.place_in_tile[w][thread];
+		*said = 1 + sum;
+		atomic_add(group + thread, 1u << SUM_BITS | sum);
 	}
-	const int before = radix_before(said, tile);
-	if (tile != 0)
-		*said = 0x80000000u | (u32)(before + sum);
-	shared.place_in_row[thread] = (int)(start_in_row + before - start);
+	const u64 both = (u64)in_row << 32 | sum, in_warp = warp_scan(both, op_sum());
+	if (counts && lane == 31)
+		shared.across[warp] = in_warp;
 	__syncthreads();
+	u64 starts = in_warp - both;
+#pragma unroll
+	for (int w = 0; w < DIGITS / 32; w++)
+		starts += counts && w < warp ? shared.across[w] : 0;
+	const u32 start = (u32)starts, start_in_row = (u32)(starts >> 32);
+	u32 running = start;
+#pragma unroll
+	for (int w = 0; w < WARPS && counts; w++) {
+		const u32 here_too = shared.place_in_tile[w][thread];
+		shared.place_in_tile[w][thread] = running;
+		running += here_too;
+	}
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++)
+		rank[i] += shared.place_in_tile[warp][digit_of(found[i], PASS)];
+	__syncthreads();
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++)
+		shared.key[rank[i]] = found[i];
+	if (counts) {
+		const int before = radix_before(said, group + thread, tile);
+		if (tile % GROUP == GROUP - 1)
+			*said = 0x80000000u | (u32)(before + sum);
+		shared.place_in_row[thread] = (int)(start_in_row + before - start);
+	}
+	__syncthreads();
+	/* Neighbours of the tile lie together in the row. */
+	Index to[ITEMS];
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
 		const int e = thread + i * THREADS;
-		if (e < here) {
-			const K x = shared.key[e];
-			put((Index)shared.place_in_row[digit_of(x, PASS)] + e, x, shared.place[e]);
-		}
+		found[i] = shared.key[e];
+		to[i] = (Index)shared.place_in_row[digit_of(found[i], PASS)] + e;
 	}
+	if constexpr (PLACES) {
+		__syncthreads();
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+			shared.place[rank[i]] = found_place[i];
+		__syncthreads();
+	}
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		const int e = thread + i * THREADS;
+		if (e < here)
+			put(to[i], found[i], PLACES ? shared.place[e] : 0);
+	}
+}
+
+template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
+TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, u32 *group,
+			Key key, Place place, Put put)
+{
+	radix_move<PASS, true>(shared, tile, n, count, progress, group, key, place, put);
+}
+
+/* Keys alone: put(j, key). */
+template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Put>
+TPAT_FN void radix_pass_alone(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, u32 *group,
+			      Key key, Put put)
+{
+	radix_move<PASS, false>(shared, tile, n, count, progress, group, key, [](Index) { return 0; },
+				[&](Index j, K found, int) { put(j, found); });
 }
 
 /* ---- Whole short rows by their digits: a block keeps one in shared memory ------------------------------------------- */
 
-template <class K, int THREADS, int ITEMS> struct radix_row_keys {
+template <class K, int THREADS, int ITEMS, bool PLACES = true> struct radix_row_keys {
 	u32 place_in_row[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
 	K key[THREADS * ITEMS];
-	u16 place[THREADS * ITEMS];
+	u16 place[PLACES ? THREADS * ITEMS : 1];
 	u32 across[THREADS / 32];
 };
 
-/* Sorts n <= THREADS * ITEMS keys of a row and puts the first k. */
-template <int THREADS, int ITEMS, class K, class Key, class Put>
-TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS> &shared, int n, int k, Key key, Put put)
+/* Sorts n <= THREADS * ITEMS keys of a row and puts the first k: put(j, place), or, without PLACES, put(j, key). */
+template <int THREADS, int ITEMS, bool PLACES, class K, class Key, class Put>
+TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS, PLACES> &shared, int n, int k, Key key, Put put)
 {
 	static_assert(DIGITS % THREADS == 0 && THREADS * ITEMS <= 65536, "whole digits a thread; places of 16 bits");
 	enum { EACH = DIGITS / THREADS, WARPS = THREADS / 32 };
@@ -248,7 +334,8 @@ TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS> &shared, int n, int k, 
 		for (int i = 0; i < ITEMS; i++) {
 			const int to = (int)(shared.place_in_row[warp][digit_of(found[i], pass)] + rank[i]);
 			shared.key[to] = found[i];
-			shared.place[to] = (u16)found_place[i];
+			if (PLACES)
+				shared.place[to] = (u16)found_place[i];
 		}
 		__syncthreads();
 		if (pass + 1 == (int)sizeof(K))
@@ -256,11 +343,16 @@ TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS> &shared, int n, int k, 
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++) {
 			found[i] = shared.key[own + i * 32];
-			found_place[i] = shared.place[own + i * 32];
+			if (PLACES)
+				found_place[i] = shared.place[own + i * 32];
 		}
 	}
-	for (int j = thread; j < k; j += THREADS)
-		put(j, (int)shared.place[j]);
+	for (int j = thread; j < k; j += THREADS) {
+		if constexpr (PLACES)
+			put(j, (int)shared.place[j]);
+		else
+			put(j, shared.key[j]);
+	}
 }
 
 #undef TPAT_FN

@@ -44,6 +44,39 @@ template <class T> TPAT_FN auto key_descending(T x) { return (decltype(order_of(
 template <class T, class K> TPAT_FN void put_key_ascending(K &to, T x) { to = key_ascending(x); }
 template <class T, class K> TPAT_FN void put_key_descending(K &to, T x) { to = key_descending(x); }
 
+/* Where nobody asks for places, a key that the value can be made of again stands for both: -0 comes before 0, and any NaN behind
+ * all numbers, of which there are as many below zero as are to be skipped. */
+template <class U> TPAT_FN U total_of_bits(U bits, U infinity)
+{
+	const U sign = (U)((U)1 << (8 * sizeof(U) - 1)), skipped = (U)((U)~sign - infinity);
+	return (U)((U)(bits & sign ? ~bits : bits ^ sign) - skipped);
+}
+template <class U> TPAT_FN U bits_of_total(U key, U infinity)
+{
+	const U sign = (U)((U)1 << (8 * sizeof(U) - 1)), skipped = (U)((U)~sign - infinity);
+	key = (U)(key + skipped);
+	return (U)(key & sign ? key ^ sign : ~key);
+}
+
+template <class T> TPAT_FN auto total_of(T x) { return order_of(x); }
+TPAT_FN u16 total_of(f16 x) { return total_of_bits(x.bits, (u16)0x7c00); }
+TPAT_FN u16 total_of(bf16 x) { return total_of_bits(x.bits, (u16)0x7f80); }
+TPAT_FN u32 total_of(float x) { return total_of_bits(as_bits(x), 0x7f800000u); }
+TPAT_FN u64 total_of(double x) { return total_of_bits(bit_cast_to<u64>(x), (u64)0x7ff << 52); }
+
+/* And back: x of its key. */
+TPAT_FN void from_total(bool &x, u8 key) { x = key != 0; }
+template <class T, class K> TPAT_FN void from_total(T &x, K key) { x = (T)order_of((T)key); } /* its own inverse */
+TPAT_FN void from_total(f16 &x, u16 key) { x.bits = bits_of_total(key, (u16)0x7c00); }
+TPAT_FN void from_total(bf16 &x, u16 key) { x.bits = bits_of_total(key, (u16)0x7f80); }
+TPAT_FN void from_total(float &x, u32 key) { x = as_float(bits_of_total(key, 0x7f800000u)); }
+TPAT_FN void from_total(double &x, u64 key) { x = bit_cast_to<double>(bits_of_total(key, (u64)0x7ff << 52)); }
+
+template <class T> TPAT_FN auto total_ascending(T x) { return total_of(x); }
+template <class T> TPAT_FN auto total_descending(T x) { return (decltype(total_of(x)))~total_of(x); }
+template <class T, class K> TPAT_FN void from_ascending(T &x, K key) { from_total(x, key); }
+template <class T, class K> TPAT_FN void from_descending(T &x, K key) { from_total(x, (K)~key); }
+
 /* ---- Items: keys with their places, in one order ------------------------------------------------------------------ */
 
 struct long_item {

@@ -80,9 +80,17 @@ static void one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const s
 {
 	struct ir_block *b = &k->body;
 	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows_along(p, s));
+	const char *type = type_name(sort_key_type(s));
+	bool alone = sort_is_alone(p, s);
+	emit_shared(p, b, arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>",
+	                               type, k->threads, items), "shared");
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
+	row.alone = alone;
 	emit_key(p, b, s, &row);
-	emit_put(p, b, s, &row, false, false);
+	if (alone)
+		emit_put_alone(p, b, s, &row);
+	else
+		emit_put(p, b, s, &row, false, false);
 	*call = emit_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
 	add_text(p, *call, "shared");
 }
@@ -113,10 +121,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	k->threads = c->param[2];
 	k->blocks = ceil_div(p, count, rows);
 	struct ir_block *serial = sort_only_if(p, k, fits);
-	if (items)
-		emit_shared(p, &k->body, arena_printf(p->arena, "radix_row_keys<%s, %d, %d>", type_name(sort_key_type(s)),
-		                                      k->threads, items), "shared");
-	else
+	if (!items)
 		emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64",
 		            arena_printf(p->arena, "item[%d]", keys * rows));
 	if (items)
@@ -143,7 +148,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 const struct sched_rule sched_sort_block = {
 	.name = "sort_block",
-	.version = 3,
+	.version = 4,
 	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory: by digits where a thread has "
 		"`items`",
 	.params = { "keys", "rows", "threads", "items" },

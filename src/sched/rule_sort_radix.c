@@ -1,9 +1,9 @@
 /* Rule sort_radix: rows of any length, digit after digit, the least first. One kernel counts the digits of all keys; then
- * each pass moves every element of a row to where its digit belongs, stably, between two buffers of keys and places. The
- * tiles of a row tell each other how many of each digit they hold as they go. */
+ * each pass moves every element of a row to where its digit belongs, stably, between two buffers of keys and places; of keys
+ * alone where nobody asks for places. The tiles of a row tell each other how many of each digit they hold as they go. */
 #include "sched/sort.h"
 
-enum { THREADS = 256, DIGITS = 256, TILE_BYTES = 16 << 10 };
+enum { CLEARS = 256, DIGITS = 256, GROUP = 16 /* tiles that say one sum, as in tpat_radix.h */ };
 
 /* What the kernels of one stage share. */
 struct radix {
@@ -12,10 +12,11 @@ struct radix {
 	const struct ir_stage *s;
 	const struct sched_choice *c;
 	expr fits; /* null: always */
-	int tile, passes;
+	int tile, threads, passes;
+	bool alone; /* keys, no places */
 	const char *key_type;
-	expr rows, n, tiles, blocks;
-	struct ir_buffer *count;    /* [rows][passes][DIGITS] and behind them the turns taken in each pass */
+	expr rows, n, tiles, groups, blocks;
+	struct ir_buffer *count;    /* [rows][passes][DIGITS], the turns taken in each pass, [passes][rows][groups][DIGITS] */
 	struct ir_buffer *progress; /* [passes][rows][tiles][DIGITS] */
 	struct ir_buffer *key[2], *place[2];
 };
@@ -23,12 +24,14 @@ struct radix {
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	int most = TILE_BYTES / (sort_key_bits(s) == 64 ? 8 : 4);
+	int n = 0;
 	(void)p;
 	(void)t;
-	out[0] = (struct sched_choice){ &sched_sort_radix, { most } };
-	out[1] = (struct sched_choice){ &sched_sort_radix, { most / 4 } };
-	return 2;
+	if (sort_key_bits(s) < 64)
+		out[n++] = (struct sched_choice){ &sched_sort_radix, { 8192, 1024 } };
+	out[n++] = (struct sched_choice){ &sched_sort_radix, { 4096, 512 } };
+	out[n++] = (struct sched_choice){ &sched_sort_radix, { 1024, 256 } };
+	return n;
 }
 
 static expr times(expr a, int64_t b)
@@ -36,25 +39,31 @@ static expr times(expr a, int64_t b)
 	return ir_binary(IR_MUL, a, ir_index(a->pool, b));
 }
 
-static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, int tile,
-                             expr fits)
+static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
+                             const struct sched_choice *shape, expr fits)
 {
 	struct ir_program *p = plan->program;
 	struct radix x = {
-		.plan = plan, .p = p, .s = s, .c = c, .fits = fits, .tile = tile, .passes = sort_key_bits(s) / 8
+		.plan = plan, .p = p, .s = s, .c = c, .fits = fits, .passes = sort_key_bits(s) / 8
 	};
+	x.tile = shape->param[0];
+	x.threads = shape->param[1];
+	x.alone = sort_is_alone(p, s);
 	x.key_type = type_name(sort_key_type(s));
 	x.passes = x.passes ? x.passes : 1;
 	x.rows = rows_along(p, s);
 	x.n = s->space[0];
-	x.tiles = ceil_div(p, x.n, tile);
+	x.tiles = ceil_div(p, x.n, x.tile);
+	x.groups = ceil_div(p, x.tiles, GROUP);
 	x.blocks = ir_binary(IR_MUL, x.rows, x.tiles);
 	expr counts = ir_binary(IR_ADD, times(x.rows, x.passes * DIGITS), ir_index(p->pool, x.passes));
+	counts = ir_binary(IR_ADD, counts, times(ir_binary(IR_MUL, x.rows, x.groups), x.passes * DIGITS));
 	x.count = sort_workspace(p, s, "digits", TYPE_U32, counts, fits);
 	x.progress = sort_workspace(p, s, "progress", TYPE_U32, times(x.blocks, x.passes * DIGITS), fits);
 	for (int i = 0; i < x.passes - 1 && i < 2; i++) {
 		x.key[i] = sort_workspace(p, s, "keys", sort_key_type(s), ir_binary(IR_MUL, x.rows, x.n), fits);
-		x.place[i] = sort_workspace(p, s, "places", TYPE_I32, ir_binary(IR_MUL, x.rows, x.n), fits);
+		if (!x.alone)
+			x.place[i] = sort_workspace(p, s, "places", TYPE_I32, ir_binary(IR_MUL, x.rows, x.n), fits);
 	}
 	return x;
 }
@@ -63,7 +72,7 @@ static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, con
 static struct ir_kernel *tile_kernel(struct radix *x, const char *suffix)
 {
 	struct ir_kernel *k = kernel_new(x->plan, x->s, suffix, x->c);
-	k->threads = THREADS;
+	k->threads = x->threads;
 	k->blocks = x->blocks;
 	struct ir_block *serial = sort_only_if(x->p, k, x->fits);
 	emit_comment(x->p, serial, "on one processor, the last pass sorts");
@@ -79,14 +88,16 @@ static struct sort_row tile_begin(struct radix *x, struct ir_block *b, expr bloc
 	block = ir_var(p->pool, TYPE_INDEX, block->name, x->blocks);
 	expr row = emit_declare(p, b, "row", ir_binary(IR_FLOORDIV, block, x->tiles), x->rows);
 	*tile = emit_declare(p, b, "tile", ir_binary(IR_MOD, block, x->tiles), x->tiles);
-	return sort_row_begin(p, b, x->s, row);
+	struct sort_row own = sort_row_begin(p, b, x->s, row);
+	own.alone = x->alone;
+	return own;
 }
 
 static void clear(struct radix *x)
 {
 	struct ir_program *p = x->p;
 	struct ir_kernel *k = kernel_new(x->plan, x->s, "_clear", x->c);
-	expr element = declare_element(p, k, x->count->dim[0], THREADS, 1);
+	expr element = declare_element(p, k, x->count->dim[0], CLEARS, 1);
 	emit_store(p, &k->body, x->count, element, ir_int(p->pool, TYPE_U32, 0));
 	kernel_finish(x->plan, step_new(x->plan), k, x->s);
 }
@@ -100,7 +111,7 @@ static void count(struct radix *x)
 	struct sort_row row = tile_begin(x, b, block, &tile);
 	emit_key(p, b, x->s, &row);
 	emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared");
-	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", THREADS, x->tile));
+	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
 	add_text(p, call, "shared");
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
@@ -125,17 +136,17 @@ static void emit_read(struct radix *x, struct ir_block *b, const char *name, con
 	read->value = ir_load(p->pool, flat_view(p, buf), &at);
 }
 
-/* const auto put = [&](j, key, r) { ... }; to the buffers between two passes. */
+/* const auto put = [&](j, key, r) { ... }; to the buffers between two passes. Keys alone: without r. */
 static void emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	expr j = emit_parameter(p, put, TYPE_INDEX, "j", x->n);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
-	expr r = emit_parameter(p, put, TYPE_INDEX, "r", x->n);
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), j);
 	emit_store(p, put->body, x->key[to], at, key);
-	emit_store(p, put->body, x->place[to], at, ir_cast(r, TYPE_I32));
+	if (!x->alone)
+		emit_store(p, put->body, x->place[to], at, ir_cast(emit_parameter(p, put, TYPE_INDEX, "r", x->n), TYPE_I32));
 }
 
 /* On one processor the block of a row's first tile does all of the row. */
@@ -161,7 +172,7 @@ static void pass(struct radix *x, int pass)
 	int from = (pass + 1) % 2, to = pass % 2;
 	expr tile, turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, pass));
 	emit_comment(p, b, "pass %d of %d, by bits %d to %d of the key", pass + 1, x->passes, pass * 8, pass * 8 + 7);
-	emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, THREADS, x->tile), "shared");
+	emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile), "shared");
 	struct ir_stmt *call = emit_call(p, b, "radix_turn");
 	call->name2 = "block";
 	call->type = TYPE_INDEX;
@@ -172,12 +183,15 @@ static void pass(struct radix *x, int pass)
 		emit_read(x, b, "key", x->key[from], &row);
 	else
 		emit_key(p, b, x->s, &row);
-	emit_read(x, b, "place", pass ? x->place[from] : NULL, &row);
-	if (last)
-		emit_put(p, b, x->s, &row, true, true);
-	else
+	if (!x->alone)
+		emit_read(x, b, "place", pass ? x->place[from] : NULL, &row);
+	if (!last)
 		emit_keep(x, b, to, &row);
-	call = emit_call(p, b, arena_printf(p->arena, "radix_pass<%d>", pass));
+	else if (x->alone)
+		emit_put_alone(p, b, x->s, &row);
+	else
+		emit_put(p, b, x->s, &row, true, true);
+	call = emit_call(p, b, arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
 	add_text(p, call, "shared");
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
@@ -185,8 +199,13 @@ static void pass(struct radix *x, int pass)
 	            false);
 	expr block = ir_var(p->pool, TYPE_INDEX, "block", x->blocks);
 	add_address(p, call, x->progress, times(ir_binary(IR_ADD, times(x->blocks, pass), block), DIGITS), true);
+	expr group = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_binary(IR_ADD, times(x->rows, pass), row.number), x->groups),
+	                       ir_binary(IR_FLOORDIV, tile, ir_index(p->pool, GROUP)));
+	expr groups = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, x->passes));
+	add_address(p, call, x->count, ir_binary(IR_ADD, groups, times(group, DIGITS)), true);
 	add_text(p, call, "key");
-	add_text(p, call, "place");
+	if (!x->alone)
+		add_text(p, call, "place");
 	add_text(p, call, "put");
 	if (last) {
 		k->serial.n = 0;
@@ -195,9 +214,10 @@ static void pass(struct radix *x, int pass)
 	kernel_finish(x->plan, step_new(x->plan), k, x->s);
 }
 
-static void all_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, int tile, expr fits)
+static void all_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
+                      const struct sched_choice *shape, expr fits)
 {
-	struct radix x = radix_of(plan, s, c, tile, fits);
+	struct radix x = radix_of(plan, s, c, shape, fits);
 	clear(&x);
 	count(&x);
 	for (int i = 0; i < x.passes; i++)
@@ -208,19 +228,19 @@ void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const stru
 {
 	struct sched_choice best[SCHED_RULE_CHOICES];
 	candidates(plan->program, s, &sched_default_target, best);
-	all_steps(plan, s, c, best[0].param[0], fits);
+	all_steps(plan, s, c, &best[0], fits);
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
 {
-	all_steps(plan, s, c, c->param[0], NULL);
+	all_steps(plan, s, c, c, NULL);
 }
 
 const struct sched_rule sched_sort_radix = {
 	.name = "sort_radix",
-	.version = 2,
-	.help = "radix sort of whole rows, by 8 bits a pass, in tiles of `tile` keys",
-	.params = { "tile" },
+	.version = 3,
+	.help = "radix sort of whole rows, by 8 bits a pass, in tiles of `tile` keys, of a block of `threads` each",
+	.params = { "tile", "threads" },
 	.applicable = sort_applicable,
 	.span = sort_span,
 	.candidates = candidates,

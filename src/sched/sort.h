@@ -16,6 +16,7 @@ struct sort_row {
 	expr axis[IR_MAX_RANK]; /* kernel variables; the sorted axis has none, the last is where the value is asked for */
 	expr (*load)(void *user, expr e, expr flat); /* as in struct axes */
 	void *user;
+	bool alone; /* keys that values can be made of again, where nobody asks for places */
 };
 
 /* What is made with a sort: maps behind it, whose elements are values of the place found at the same position. */
@@ -30,6 +31,7 @@ struct sort_maps {
 	bool places; /* whether the places are stored, too */
 };
 struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s);
+bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s); /* all that is stored follows from the keys alone */
 int sort_span(const struct ir_program *p, const struct ir_stage *s); /* for struct sched_rule */
 
 bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
@@ -59,6 +61,8 @@ int sort_width(struct ir_program *p, const struct ir_stage *s);
 /* const auto put = [&](j, r) { out[j] = r; ... }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on too. */
 void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
 	      bool all);
+/* const auto put = [&](j, key) { value = from_...(key); ... }; where sort_is_alone(). */
+void emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
 /* The whole row on one processor. */
 void emit_serial(struct sort_row *row, struct ir_block *b);
 

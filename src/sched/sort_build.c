@@ -144,7 +144,8 @@ struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *
 static const char *key_function(const struct sort_row *row)
 {
 	enum type t = row->key->type;
-	const char *name = row->s->reverse ? "key_descending" : "key_ascending";
+	const char *name = row->alone ? row->s->reverse ? "total_descending" : "total_ascending"
+	                   : row->s->reverse ? "key_descending" : "key_ascending";
 	/* C++ computes narrow integers as int. */
 	bool narrow = (type_is_int(t) && type_info(t)->bits < 32) || t == TYPE_BOOL;
 	return narrow ? arena_printf(row->p->arena, "%s<%s>", name, type_name(t)) : name;

@@ -24,6 +24,12 @@ static void check_keys(int k, enum type t, const double *value, int n)
 			              { "y", d ? down : up, (size_t)(n - 1) * sizeof(int), true, false } };
 		call(k, d ? "down" : "up", 1, 32, b, 2, n);
 	}
+	int total[64];
+	struct buffer b[] = { { "x", x, (size_t)(n * size), false, false }, { "y", total, (size_t)n * sizeof(int), true, false } };
+	call(k, "total", 1, 32, b, 2, n);
+	for (int i = 0; i < n; i++)
+		if (!test_check(total[i] == 1, __FILE__, __LINE__, "keys that values are made of again"))
+			printf("  %s: %g\n", type_name(t), value[i]);
 	for (int i = 0; i + 1 < n; i++) {
 		bool same = value[i] == value[i + 1] || (isnan(value[i]) && isnan(value[i + 1]));
 		if (!test_check(up[i] == (same ? 1 : 2) && down[i] == (same ? 1 : 0), __FILE__, __LINE__, "keys in order"))
@@ -78,25 +84,29 @@ static void test_rows(void)
 	}
 }
 
-/* ---- What a tile hears of those before it: `all` says in which of them their sums are there already. */
+/* ---- What a tile hears of those before it: `all` says which groups' last tiles have the row's sum up to them already. */
 
 static void check_before(int tile, unsigned all)
 {
-	enum { TILES = 30, DIGITS = 256 };
-	static uint32_t progress[TILES * DIGITS];
+	enum { TILES = 600, GROUP = 16, SUM_BITS = 24, DIGITS = 256 };
+	static uint32_t progress[TILES * DIGITS], group[TILES / GROUP * DIGITS + DIGITS];
 	int y[DIGITS];
 	for (int digit = 0; digit < DIGITS; digit++) {
-		uint32_t sum = 0;
+		uint32_t sum = 0, in_group = 0;
 		for (int t = 0; t < tile; t++) {
 			uint32_t own = (uint32_t)(t * 7 + digit) % 4;
 			sum += own;
-			bool said = t == 0 || (all >> (t + digit) % 29 & 1);
+			in_group = (t % GROUP ? in_group : 0) + own;
+			bool said = t % GROUP == GROUP - 1 && (all >> (t / GROUP + digit) % 29 & 1);
 			progress[t * DIGITS + digit] = said ? 0x80000000u | sum : 1 + own;
+			group[t / GROUP * DIGITS + digit] = (uint32_t)(t % GROUP + 1) << SUM_BITS | in_group;
 		}
 	}
+	size_t groups = (size_t)(tile + GROUP) / GROUP;
 	struct buffer b[] = { { "progress", progress, (size_t)(tile ? tile : 1) * sizeof(uint32_t) * DIGITS, false, false },
+		              { "group", group, groups * sizeof(uint32_t) * DIGITS, false, false },
 		              { "y", y, sizeof y, true, false } };
-	call(0, "before", 1, DIGITS, b, 2, tile);
+	call(0, "before", 1, DIGITS, b, 3, tile);
 	int wrong = 0;
 	for (int digit = 0; digit < DIGITS; digit++) {
 		int want = 0;
@@ -109,7 +119,7 @@ static void check_before(int tile, unsigned all)
 
 static void test_before(void)
 {
-	static const int tiles[] = { 0, 1, 2, 7, 8, 9, 16, 17, 29 };
+	static const int tiles[] = { 0, 1, 2, 15, 16, 17, 31, 255, 256, 257, 288, 520, 599 };
 	for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
 		check_before(tiles[i], 0);
 		check_before(tiles[i], 0x10080211);

@@ -34,7 +34,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 }
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
-// Schedule: sort_block 3, keys 16, rows 64, threads 256, items 0; 256 threads a block.
+// Schedule: sort_block 4, keys 16, rows 64, threads 256, items 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
 {
@@ -55,20 +55,20 @@ void sorts_order(const float *rows, int *__restrict__ order)
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
+// Schedule: sort_radix 3, tile 4096, threads 512; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)
 {
 	wait_for_last_kernel();
 	const int element = blockIdx.x * 256 + threadIdx.x;
-	if (element >= 2056)
+	if (element >= 34824)
 		return;
 	all_digits[element] = 0u;
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
 	wait_for_last_kernel();
@@ -77,17 +77,17 @@ void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 		return key_ascending(ids[r]);
 	};
 	__shared__ radix_counts<u64> shared;
-	radix_count<256, 2048>(shared, block, 1000000, all_digits, all_progress + block * 256, 125184, key);
+	radix_count<512, 4096>(shared, block, 1000000, all_digits, all_progress + block * 256, 62720, key);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places)
 {
 	wait_for_last_kernel();
 	// pass 1 of 8, by bits 0 to 7 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2048);
 	const auto key = [&](int r) {
 		return key_ascending(ids[r]);
@@ -99,17 +99,17 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 		all_keys[j] = key;
 		all_places[j] = r;
 	};
-	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256, key, place, put);
+	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256, all_digits + block / 16 * 256 + 2056, key, place, put);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 2 of 8, by bits 8 to 15 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2049);
 	const auto key = [&](int r) {
 		return all_keys[r];
@@ -121,17 +121,17 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys_2[j] = key;
 		all_places_2[j] = r;
 	};
-	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 125184, key, place, put);
+	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 62720, all_digits + block / 16 * 256 + 6152, key, place, put);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 3 of 8, by bits 16 to 23 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2050);
 	const auto key = [&](int r) {
 		return all_keys_2[r];
@@ -143,17 +143,17 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys[j] = key;
 		all_places[j] = r;
 	};
-	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 250368, key, place, put);
+	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 125440, all_digits + block / 16 * 256 + 10248, key, place, put);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 4 of 8, by bits 24 to 31 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2051);
 	const auto key = [&](int r) {
 		return all_keys[r];
@@ -165,17 +165,17 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys_2[j] = key;
 		all_places_2[j] = r;
 	};
-	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 375552, key, place, put);
+	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 188160, all_digits + block / 16 * 256 + 14344, key, place, put);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 5 of 8, by bits 32 to 39 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2052);
 	const auto key = [&](int r) {
 		return all_keys_2[r];
@@ -187,17 +187,17 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys[j] = key;
 		all_places[j] = r;
 	};
-	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 500736, key, place, put);
+	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 250880, all_digits + block / 16 * 256 + 18440, key, place, put);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 6 of 8, by bits 40 to 47 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2053);
 	const auto key = [&](int r) {
 		return all_keys[r];
@@ -209,17 +209,17 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys_2[j] = key;
 		all_places_2[j] = r;
 	};
-	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 625920, key, place, put);
+	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 313600, all_digits + block / 16 * 256 + 22536, key, place, put);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 7 of 8, by bits 48 to 55 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2054);
 	const auto key = [&](int r) {
 		return all_keys_2[r];
@@ -231,17 +231,17 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys[j] = key;
 		all_places[j] = r;
 	};
-	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 751104, key, place, put);
+	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 376320, all_digits + block / 16 * 256 + 26632, key, place, put);
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 2, tile 2048; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
 {
 	wait_for_last_kernel();
 	// pass 8 of 8, by bits 56 to 63 of the key
-	__shared__ radix_tile<u64, 256, 2048> shared;
+	__shared__ radix_tile<u64, 512, 4096> shared;
 	const int block = radix_turn(shared, all_digits + 2055);
 	const auto key = [&](int r) {
 		return all_keys[r];
@@ -252,7 +252,7 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto put = [&](int j, u64 key, int r) {
 		all[j] = (i64)r;
 	};
-	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 876288, key, place, put);
+	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 439040, all_digits + block / 16 * 256 + 30728, key, place, put);
 }
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])

@@ -12,8 +12,9 @@ extern "C" __global__ __launch_bounds__(96) void rows(const u64 *x, u64 *y, int 
 		y[i] = item[i / n * 256 + i % n];
 }
 
-extern "C" __global__ void before(const u32 *progress, int *y, int tile)
+extern "C" __global__ void before(const u32 *progress, const u32 *group, int *y, int tile)
 {
+	const u32 *own = group + tile / GROUP * DIGITS + threadIdx.x;
 	__syncwarp();
-	y[threadIdx.x] = radix_before(progress + tile * DIGITS + threadIdx.x, tile);
+	y[threadIdx.x] = radix_before(progress + tile * DIGITS + threadIdx.x, own, tile);
 }
