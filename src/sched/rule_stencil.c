@@ -1,5 +1,5 @@
 /* Rule stencil: a reduction over a small window that moves with the result's last axes, as pooling and depthwise convolution
- * are. One thread makes `rows` x `width` neighbouring elements: what overlapping windows read, with its bounds, is read once into
+ * are; or one of whose points each is read along with the result, in elements of at most two bytes. One thread makes `rows` x `width` neighbouring elements: what overlapping windows read, with its bounds, is read once into
  * registers. Neighbours in the row are stored as a vector. */
 #include "sched/window_reads.h"
 
@@ -17,6 +17,8 @@ struct stencil {
 	int64_t points;   /* of the window */
 	bool near;        /* loads of neighbouring elements are near each other */
 	bool moves;       /* a window with the result's axes */
+	bool along;       /* all that moves with the last axis runs along it, element by element */
+	int loads;
 	double apart_in_row, apart_in_column; /* the distance between windows in parts of their extent, at most 1 */
 };
 
@@ -49,13 +51,15 @@ static void look_at_load(void *user, expr e)
 		f->near = false;
 		return;
 	}
+	f->loads++;
+	f->along &= step == 0 || step == 1;
 	f->apart_in_row = fmax(f->apart_in_row, apart(f, flat, f->inner, last));
 	f->apart_in_column = fmax(f->apart_in_column, apart(f, flat, f->outer, last - 1));
 }
 
 static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage *s)
 {
-	*f = (struct stencil){ .p = p, .s = s, .inner = -1, .outer = -1, .points = 1, .near = true };
+	*f = (struct stencil){ .p = p, .s = s, .inner = -1, .outer = -1, .points = 1, .near = true, .along = true };
 	if (s->kind != IR_REDUCE || ir_combine_is_arg(s->combine) || type_is_packed(s->out->type))
 		return false;
 	for (int k = 0; k < s->out->rank; k++)
@@ -74,7 +78,7 @@ static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage 
 	if (f->inner < 0 || f->points < 2)
 		return false;
 	ir_walk(s->value, look_at_load, f);
-	return f->near && f->moves;
+	return f->near && (f->moves || (f->along && f->loads == 1 && type_info(s->out->type)->bits <= 16));
 }
 
 static bool divides(const struct stencil *f, int axis, int n)
@@ -86,8 +90,8 @@ static bool divides(const struct stencil *f, int axis, int n)
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
-	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 }, { 2, 4 }, { 4, 4 }, { 1, 8 },
-		                      { 7, 1 }, { 5, 1 }, { 3, 1 } };
+	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 }, { 2, 4 }, { 4, 4 }, { 1, 8 }, { 2, 8 },
+		                      { 1, 2 }, { 7, 1 }, { 5, 1 }, { 3, 1 } };
 	struct stencil f;
 	int n = 0;
 	(void)t;
@@ -95,6 +99,8 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		return 0;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
+		if (!f.moves && (rows > 1 || width == 1))
+			continue; /* the points have nothing else in common than vectors */
 		if (divides(&f, f.outer, rows) && divides(&f, f.inner, width) && rows * width * f.points <= MOST_UNROLLED)
 			out[n++] = (struct sched_choice){ &sched_stencil, { rows, width } };
 	}
@@ -123,12 +129,16 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	int rows = c->param[0], width = c->param[1], each = rows * width;
 	double outs = (double)about(out_count(f.p, s), t), size = type_info(s->out->type)->bits / 8.0;
 	double row = (1 + (width - 1) * f.apart_in_row) / width, column = (1 + (rows - 1) * f.apart_in_column) / rows;
+	if (!f.moves)
+		row = 2.0 / width; /* a vector, and what lies beside it */
 	double point = OF_ELEMENT + OF_POINT * row * column, element = OF_POSITION / (double)each;
 	double work = outs * (point * (double)f.points + element) / (t->processors * 128.0 * 1.5);
 	double bytes = (outs * size + about_bytes_read(f.p, s->value, t)) / t->bytes_per_ns, time = work > bytes ? work : bytes;
 	double fill = outs / each * (each > 4 ? 4 : each) / (t->processors * 1024.0 * 2);
 	/* Stores of less than four bytes a thread need more instructions for the same bytes. */
 	double narrow = width * size < 4 ? 1.05 : 1;
+	if (f.along && size < 4 && width * size < 16) /* vectors of 8 bytes */
+		narrow *= 1.08;
 	/* Measured as well: what a thread stores in more than a few bytes takes longer, as fewer threads run. */
 	time = (time + 0.15 * (work + bytes - time)) * narrow * (1 + 0.002 * each * size);
 	return t->launch_ns + time / fmin(fmax(fill, 0.002), 1);
