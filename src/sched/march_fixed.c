@@ -111,7 +111,7 @@ void march_store_row(const struct march *m, struct ir_block *b, const char *cons
 	emit_set(p, items, result, v, to_kernel(p, substitute(&s, m->s->value), &here));
 	for (int i = 0; i < out->rank; i++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, out->dim[i]), axis[i]);
-	emit_store_vector(p, b, out, at, result, width);
+	emit_store_vector(p, b, out, at, result, width)->once = stored_past_caches(p, m->s);
 }
 
 static void emit_kept(const struct march *m, struct ir_block *b, struct window_reads *reads, struct kept_row *one, int number,

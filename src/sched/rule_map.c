@@ -230,7 +230,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	emit_array(p, &k->body, result, s->out->type, width);
 	struct ir_block *loop = emit_unrolled(p, &k->body, "v", width, &l.lane);
 	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));
-	emit_store_vector(p, &k->body, s->out, element, result, width);
+	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s);
 	expr fits = ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
 	k->guard = fits->op == IR_CONST_INT ? NULL : fits;
 	kernel_finish(plan, step, k, s);

@@ -231,7 +231,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
 		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);
 		emit_set(p, items, result, lane, to_kernel(p, s->value, &here));
-		emit_store_vector(p, body, s->out, flat, result, width);
+		emit_store_vector(p, body, s->out, flat, result, width)->once = stored_past_caches(p, s);
 	}
 	kernel_finish(plan, step, k, s);
 }

@@ -8,7 +8,7 @@
 
 #include "ir/axis_names.h"
 
-enum { SHARED_BYTES = 40 << 10, CHEAP = 3 };
+enum { SHARED_BYTES = 40 << 10, CHEAP = 3, WIDEST = 16 /* bytes of an access */ };
 
 static int bytes_of(const struct ir_buffer *b)
 {
@@ -368,16 +368,18 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	enum { OF_WEIGHT = 8, OF_ELEMENT = 10, OF_FIRST = 2, OF_SECOND = 3 };
 	struct separable f;
 	ck(separable_find(&f, (struct ir_program *)p, s));
-	double rows = c->param[0], width = c->param[1], threads = c->param[2];
+	double rows = c->param[0], width = c->param[1], threads = c->param[2], rate = t->processors * 128.0 * 1.7;
 	double outs = (double)about(out_count(f.p, f.second), t), blocks = outs / (double)f.result / rows;
 	double first = f.first_points * (OF_FIRST + OF_WEIGHT / width) + OF_ELEMENT;
 	double second = f.second_points * (OF_SECOND + OF_WEIGHT / rows) + OF_ELEMENT;
-	/* Threads that have nothing to do in a turn wait for the others. */
-	double turns = ceil(rows * (double)f.length / width / threads) * width, columns = ceil((double)f.result / threads) * rows;
-	double work = 1.5 * blocks * threads * (turns * first + columns * second) / (t->processors * 128.0 * 1.7);
+	/* Threads that have nothing to do in a turn of the first pass wait for the others. */
+	double turns = ceil(rows * (double)f.length / width / threads);
+	double work = 1.2 * blocks * (threads * turns * width * first + rows * (double)f.result * second) / rate;
 	double bytes = (outs * bytes_of(f.second->out) + about_bytes_read(f.p, f.first->value, t)) / t->bytes_per_ns;
-	double fill = blocks * threads / (t->processors * 1024.0);
-	return t->launch_ns + sqrt(work * work + bytes * bytes) * (1 + 0.01 * rows) / (fill < 1 ? fill : 1);
+	double fill = blocks * threads / (t->processors * 1024.0), time = sqrt(work * work + bytes * bytes);
+	time *= (1 + 0.015 * rows) * (1 + 0.03 * (turns - 1));
+	time *= width * f.read_bytes > WIDEST ? 1.08 : width * f.read_bytes < WIDEST ? 1.02 : 1;
+	return t->launch_ns + time / (fill < 1 ? fill : 1);
 }
 
 const struct sched_rule sched_separable = {

@@ -1,6 +1,7 @@
 /* Rule stencil: a reduction over a small window that moves with the result's last axes, as pooling and depthwise convolution
- * are; or one of whose points each is read along with the result, in elements of at most two bytes. One thread makes `rows` x `width` neighbouring elements: what overlapping windows read, with its bounds, is read once into
- * registers. Neighbours in the row are stored as a vector. */
+ * are; or of whose points each is read along with the result, in elements of at most two bytes. One thread makes `rows` x `width`
+ * neighbouring elements: what overlapping windows read, with its bounds, is read once into registers. Neighbours in the row are
+ * stored as a vector. */
 #include "sched/window_reads.h"
 
 #include <math.h>

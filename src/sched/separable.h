@@ -16,6 +16,7 @@ struct separable {
 	int rank;                                      /* of what both make; rows run along the last axis */
 	int64_t rows, length, result;                  /* along the last axis but one; of a row of the first, of the second */
 	int first_points, second_points;               /* of the windows; 1: a map */
+	int read_bytes;                                /* of an element that the first reads along its rows */
 };
 
 bool separable_find(struct separable *f, struct ir_program *p, const struct ir_stage *s);

@@ -29,7 +29,7 @@ static bool is_table(const struct ir_stage *s)
 
 struct look {
 	const struct separable *f;
-	bool along; /* the first pass reads along the row, in its order */
+	int read_bytes; /* of what the first pass reads along the row, in its order */
 	bool moves; /* the second one reads elsewhere in the same row */
 	bool fits;
 };
@@ -41,7 +41,8 @@ static void look_at_first(void *user, expr e)
 	if (e->op != IR_LOAD)
 		return;
 	expr stride = ir_stride(ir_flat(f->p->pool, e->buf, e->arg), f->rank - 1);
-	l->along |= stride && ir_is_int(stride, 1);
+	if (stride && ir_is_int(stride, 1) && l->read_bytes < type_info(e->type)->bits / 8)
+		l->read_bytes = type_info(e->type)->bits / 8;
 }
 
 static void look_at_second(void *user, expr e)
@@ -58,12 +59,13 @@ static void look_at_second(void *user, expr e)
 	l->moves |= used[f->rank - 1] && at->op != IR_AXIS;
 }
 
-static bool passes_fit(const struct separable *f)
+static bool passes_fit(struct separable *f)
 {
 	struct look l = { .f = f, .fits = true };
 	ir_walk(f->first->value, look_at_first, &l);
 	ir_walk(f->second->value, look_at_second, &l);
-	return l.along && l.moves && l.fits;
+	f->read_bytes = l.read_bytes;
+	return l.read_bytes && l.moves && l.fits;
 }
 
 static bool same_rows(const struct separable *f)
