@@ -31,8 +31,8 @@ template <class T, bool TURNED, int LANES> TPAT_FN int fma_place(int lane, int i
 }
 
 /* v[i] = what the lane multiplies for its row (or column) i, from k on along what is summed over. */
-template <bool TURNED, int LANES, class T, int N, int DEPTH, int ROWS, int COLUMNS, bool TURNS>
-TPAT_FN void fma_load(T (&v)[N][DEPTH], shared_tile<T, ROWS, COLUMNS, TURNS> &tile, int first, int lane, int k)
+template <bool TURNED, int LANES, class T, int N, int DEPTH, int ROWS, int COLUMNS, tile_places P>
+TPAT_FN void fma_load(T (&v)[N][DEPTH], shared_tile<T, ROWS, COLUMNS, P> &tile, int first, int lane, int k)
 {
 	if constexpr (TURNED) {
 		static_assert(N % DEPTH == 0, "whole pieces of 16 bytes");
@@ -55,7 +55,7 @@ TPAT_FN void fma_load(T (&v)[N][DEPTH], shared_tile<T, ROWS, COLUMNS, TURNS> &ti
 
 /* sum += the products of two tiles' elements: rows from `row` on of the left one, columns from `column` on of the right one.
  * A tile's rows run along what is summed over; of a turned one the columns. */
-template <bool LEFT_TURNED, bool RIGHT_TURNED, class T, int M, int N, int A, int B, bool P, int C, int D, bool Q>
+template <bool LEFT_TURNED, bool RIGHT_TURNED, class T, int M, int N, int A, int B, tile_places P, int C, int D, tile_places Q>
 TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_tile<T, C, D, Q> &right, int row, int column)
 {
 	const int together = 16 / (int)sizeof(T), depth = LEFT_TURNED ? A : B;

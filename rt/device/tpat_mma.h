@@ -163,17 +163,20 @@ template <class T> TPAT_FN void mma_add_columns(mma_sum<int> &sum, const mma_b<T
 
 /* ROWS x COLUMNS elements; a row is 32 or more bytes, a power of two. The 16-byte pieces of a row change places with the row's
  * number (exclusive or), so that the same piece of 8 rows behind each other, and 8 pieces behind each other of one row, lie
- * in different banks. Without TURNS they lie as they are, and where a piece is takes no arithmetic. */
-template <class T, int ROWS, int COLUMNS, bool TURNS = true> struct shared_tile {
+ * in different banks. Or they lie as they are, so that where a piece is takes no arithmetic: rows behind each other, for those who
+ * read along a row, or a piece apart, for those who read the same piece of several rows. */
+enum tile_places { TILE_TURNS, TILE_STRAIGHT, TILE_APART };
+template <class T, int ROWS, int COLUMNS, tile_places PLACES = TILE_TURNS> struct shared_tile {
 	static constexpr int piece_elements = 16 / (int)sizeof(T), pieces = COLUMNS / piece_elements;
 	static_assert(pieces >= 2 && (pieces & (pieces - 1)) == 0, "rows of 32, 64, 128 ... bytes");
-	uint4 memory[ROWS * pieces];
+	static constexpr int apart = pieces + (PLACES == TILE_APART);
+	uint4 memory[ROWS * apart];
 
 	/* The 16 bytes that element (row, column) is in. */
 	TPAT_FN T *piece(int row, int column)
 	{
-		const int turn = !TURNS ? 0 : pieces >= 8 ? row % 8 : row / (8 / pieces) % pieces;
-		return (T *)&memory[row * pieces + (column / piece_elements ^ turn)];
+		const int turn = PLACES != TILE_TURNS ? 0 : pieces >= 8 ? row % 8 : row / (8 / pieces) % pieces;
+		return (T *)&memory[row * apart + (column / piece_elements ^ turn)];
 	}
 	TPAT_FN T *element(int row, int column) { return piece(row, column) + column % piece_elements; }
 };
@@ -301,8 +304,8 @@ template <int N> TPAT_FN void copy_wait()
 
 /* Where a tile's elements are: at(row, column) is their position in `from`, or negative where there are zeros. What 16 bytes
  * of a tile hold lies together there, too, at a multiple of 16 bytes. The tile's first element is at(row, column). */
-template <int THREADS, class T, int ROWS, int COLUMNS, bool TURNS, class Y, class X, class At>
-TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, TURNS> &tile, const T *from, Y row, X column, const At &at)
+template <int THREADS, class T, int ROWS, int COLUMNS, tile_places P, class Y, class X, class At>
+TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y row, X column, const At &at)
 {
 	const int all = ROWS * tile.pieces;
 #pragma unroll
@@ -317,8 +320,8 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, TURNS> &tile, const T *from
 }
 
 /* The same where there may be `fill` at some places: at() is -2 there. */
-template <int THREADS, class T, int ROWS, int COLUMNS, bool TURNS, class Y, class X, class At>
-TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, TURNS> &tile, const T *from, Y row, X column, const At &at, T fill)
+template <int THREADS, class T, int ROWS, int COLUMNS, tile_places P, class Y, class X, class At>
+TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y row, X column, const At &at, T fill)
 {
 	const int all = ROWS * tile.pieces;
 	T filled[16 / sizeof(T)];

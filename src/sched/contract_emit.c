@@ -2,12 +2,18 @@
  * multiplied; sums stay in registers until all is summed up. See contract_kernel.h, and tpat_mma.h for the functions it calls. */
 #include "sched/contract_kernel.h"
 
-enum { SHARED_BYTES = 48 << 10, MOST_SLOTS = 4 };
+enum { SHARED_BYTES = 48 << 10, MOST_SLOTS = 4, APART_BYTES = 16 }; /* between rows: TILE_APART */
 
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice)
 {
 	struct contract_shape s = { .rows = choice->param[0], .columns = choice->param[1], .depth = choice->param[2] };
-	int bytes = (s.rows + s.columns) * s.depth * contract_element_bytes(c);
+	int bytes = 0;
+	for (int side = 0; side < 2; side++) {
+		int row = s.depth * contract_element_bytes(c);
+		if (c->plain && c->side[side].way != CONTRACT_TURNED)
+			row += APART_BYTES;
+		bytes += (side ? s.columns : s.rows) * row;
+	}
 	s.slots = SHARED_BYTES / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
 	if (c->plain) { /* a lane has 8 x 8 sums in large tiles, else 4 or 8 rows and columns */

@@ -30,8 +30,9 @@ const char *contract_tile_type(const struct contract_kernel *k, int side)
 	const char *type = contract_element_name(k, side);
 	if (k->wide)
 		return text(k, "wide_tile<%s, %d, %s>", type, outer, turned ? "true" : "false");
-	const char *straight = k->c->plain && contract_way_of(k, side) != CONTRACT_GATHER ? ", false" : "";
-	return text(k, "shared_tile<%s, %d, %d%s>", type, turned ? depth : outer, turned ? outer : depth, straight);
+	bool turns = !k->c->plain || contract_way_of(k, side) == CONTRACT_GATHER;
+	const char *places = turns ? "" : turned ? ", TILE_STRAIGHT" : ", TILE_APART";
+	return text(k, "shared_tile<%s, %d, %d%s>", type, turned ? depth : outer, turned ? outer : depth, places);
 }
 
 const char *const contract_side_name[2] = { "left", "right" };
