@@ -1,0 +1,211 @@
+#include "tpat_device.h"
+
+/* program Antialias(x: f16[N,3,512,512]) -> (y: f16[N,3,224,224])
+  weights: f32[224] = sum (i | r<6) select(and(0 <= r + floordiv(i * 16 + 4, 7) - 2, r + floordiv(i * 16 + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - i * 32 + floordiv(i * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0)
+  y_2: f32[N,3,224,512] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(k * 16 + 4, 7) - 2, r + floordiv(k * 16 + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - k * 32 + floordiv(k * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0) * f32(x[i, j, min(511, max(0, r + floordiv(k * 16 + 4, 7) - 2)), l]) then it / weights[k]
+  y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+ */
+
+// y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
+// 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375),
+// 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+// Schedule: separable 1, rows 4, width 8, threads 256; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
+{
+	__shared__ float made[2048];
+	wait_for_last_kernel();
+	const int strip = blockIdx.x;
+	const int k = strip % 56;
+	const int j = strip / 56 % 3;
+	const int i = strip / 168;
+	for (int item = threadIdx.x; item < 256; item += 256) {
+		const int row = item / 64;
+		const int at = item % 64 * 8;
+		float parts[8];
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			parts[v] = 0.0f;
+		}
+		f16 x_v0[8];
+		load(x_v0, x + at + i * 786432 + j * 262144 + max(0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
+		const int tmp0 = (k * 64 + row * 16 + 4) / 7;
+		const float this_0 = 0 <= tmp0 - 2 ? nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
+		}
+		f16 x_v1[8];
+		load(x_v1, x + at + i * 786432 + j * 262144 + max(0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
+		const int tmp1 = (k * 64 + row * 16 + 4) / 7;
+		const float this_1 = 0 <= tmp1 - 1 ? nan_max(1.0f - fabsf((float)(tmp1 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
+		}
+		f16 x_v2[8];
+		load(x_v2, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512);
+		const float this_2 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
+		}
+		f16 x_v3[8];
+		load(x_v3, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
+		const float this_3 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
+		}
+		f16 x_v4[8];
+		load(x_v4, x + at + i * 786432 + j * 262144 + min(511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
+		const int tmp2 = (k * 64 + row * 16 + 4) / 7;
+		const float this_4 = tmp2 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp2 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
+		}
+		f16 x_v5[8];
+		load(x_v5, x + at + i * 786432 + j * 262144 + min(511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
+		const int tmp3 = (k * 64 + row * 16 + 4) / 7;
+		const float this_5 = tmp3 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp3 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_5, to_f32(x_v5[v]), parts[v]);
+		}
+		const float this_6 = this_0 + this_1 + this_2 + this_3 + this_4 + this_5;
+		float made_v[8];
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			made_v[v] = coarse_quotient(parts[v], this_6);
+		}
+		store(made + at + row * 512, made_v);
+	}
+	__syncthreads();
+	for (int column = threadIdx.x; column < 224; column += 256) {
+		const int tmp4 = (column * 16 + 4) / 7;
+		const float this_7 = 0 <= tmp4 - 2 ? nan_max(1.0f - fabsf((float)(tmp4 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const int tmp5 = (column * 16 + 4) / 7;
+		const float this_8 = 0 <= tmp5 - 1 ? nan_max(1.0f - fabsf((float)(tmp5 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const float this_9 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		const float this_10 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		const int tmp6 = (column * 16 + 4) / 7;
+		const float this_11 = tmp6 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp6 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const int tmp7 = (column * 16 + 4) / 7;
+		const float this_12 = tmp7 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp7 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
+		#pragma unroll
+		for (int row = 0; row < 4; row++) {
+			float sum = 0.0f;
+			sum = fmaf(this_7, made[row * 512 + max(0, (column * 16 + 4) / 7 - 2)], sum);
+			sum = fmaf(this_8, made[row * 512 + max(0, (column * 16 + 4) / 7 - 1)], sum);
+			sum = fmaf(this_9, made[row * 512 + (column * 16 + 4) / 7], sum);
+			sum = fmaf(this_10, made[row * 512 + (column * 16 + 4) / 7 + 1], sum);
+			sum = fmaf(this_11, made[row * 512 + min(511, (column * 16 + 4) / 7 + 2)], sum);
+			sum = fmaf(this_12, made[row * 512 + min(511, (column * 16 + 4) / 7 + 3)], sum);
+			y[column + i * 150528 + j * 50176 + k * 896 + row * 224] = to_f16(coarse_quotient(sum, this_13));
+		}
+	}
+}
+
+// y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
+// 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375),
+// 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+// Schedule: separable 1, rows 4, width 8, threads 256; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
+{
+	__shared__ float made[2048];
+	wait_for_last_kernel();
+	const i64 strip = (i64)blockIdx.x;
+	const i64 k = strip % 56;
+	const i64 j = strip / 56 % 3;
+	const i64 i = strip / 168;
+	for (i64 item = (i64)threadIdx.x; item < 256; item += 256) {
+		const i64 row = item / 64;
+		const i64 at = item % 64 * 8;
+		float parts[8];
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			parts[v] = 0.0f;
+		}
+		f16 x_v0[8];
+		load(x_v0, x + at + i * 786432 + j * 262144 + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
+		const i64 tmp0 = (k * 64 + row * 16 + 4) / 7;
+		const float this_0 = 0 <= tmp0 - 2 ? nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
+		}
+		f16 x_v1[8];
+		load(x_v1, x + at + i * 786432 + j * 262144 + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
+		const i64 tmp1 = (k * 64 + row * 16 + 4) / 7;
+		const float this_1 = 0 <= tmp1 - 1 ? nan_max(1.0f - fabsf((float)(tmp1 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
+		}
+		f16 x_v2[8];
+		load(x_v2, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512);
+		const float this_2 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
+		}
+		f16 x_v3[8];
+		load(x_v3, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
+		const float this_3 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
+		}
+		f16 x_v4[8];
+		load(x_v4, x + at + i * 786432 + j * 262144 + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
+		const i64 tmp2 = (k * 64 + row * 16 + 4) / 7;
+		const float this_4 = tmp2 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp2 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
+		}
+		f16 x_v5[8];
+		load(x_v5, x + at + i * 786432 + j * 262144 + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
+		const i64 tmp3 = (k * 64 + row * 16 + 4) / 7;
+		const float this_5 = tmp3 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp3 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			parts[v] = fmaf(this_5, to_f32(x_v5[v]), parts[v]);
+		}
+		const float this_6 = this_0 + this_1 + this_2 + this_3 + this_4 + this_5;
+		float made_v[8];
+		#pragma unroll
+		for (i64 v = 0; v < 8; v++) {
+			made_v[v] = coarse_quotient(parts[v], this_6);
+		}
+		store(made + at + row * 512, made_v);
+	}
+	__syncthreads();
+	for (i64 column = (i64)threadIdx.x; column < 224; column += 256) {
+		const i64 tmp4 = (column * 16 + 4) / 7;
+		const float this_7 = 0 <= tmp4 - 2 ? nan_max(1.0f - fabsf((float)(tmp4 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const i64 tmp5 = (column * 16 + 4) / 7;
+		const float this_8 = 0 <= tmp5 - 1 ? nan_max(1.0f - fabsf((float)(tmp5 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const float this_9 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		const float this_10 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		const i64 tmp6 = (column * 16 + 4) / 7;
+		const float this_11 = tmp6 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp6 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const i64 tmp7 = (column * 16 + 4) / 7;
+		const float this_12 = tmp7 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp7 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
+		#pragma unroll
+		for (i64 row = 0; row < 4; row++) {
+			float sum = 0.0f;
+			sum = fmaf(this_7, made[row * 512 + max((i64)0, (column * 16 + 4) / 7 - 2)], sum);
+			sum = fmaf(this_8, made[row * 512 + max((i64)0, (column * 16 + 4) / 7 - 1)], sum);
+			sum = fmaf(this_9, made[row * 512 + (column * 16 + 4) / 7], sum);
+			sum = fmaf(this_10, made[row * 512 + (column * 16 + 4) / 7 + 1], sum);
+			sum = fmaf(this_11, made[row * 512 + min((i64)511, (column * 16 + 4) / 7 + 2)], sum);
+			sum = fmaf(this_12, made[row * 512 + min((i64)511, (column * 16 + 4) / 7 + 3)], sum);
+			y[column + i * 150528 + j * 50176 + k * 896 + row * 224] = to_f16(coarse_quotient(sum, this_13));
+		}
+	}
+}

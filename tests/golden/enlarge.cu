@@ -1,0 +1,107 @@
+#include "tpat_device.h"
+
+/* program Enlarge(x: f16[8,3,512,512]) -> (y: f16[8,3,2048,1024])
+  y: f16[8,3,2048,1024] = map (i, j, k, l) let _0 = 1.0 - f32(mod(l * 2 + 3, 4)) * 0.25; f16((1.0 - f32(mod(k * 2 + 5, 8)) * 0.125) * (_0 * f32(x[i, j, max(0, floordiv(k - 2, 4)), max(0, floordiv(l - 1, 2))]) + f32(mod(l * 2 + 3, 4)) * 0.25 * f32(x[i, j, max(0, floordiv(k - 2, 4)), min(511, floordiv(l - 1, 2) + 1)])) + f32(mod(k * 2 + 5, 8)) * 0.125 * (_0 * f32(x[i, j, min(511, floordiv(k - 2, 4) + 1), max(0, floordiv(l - 1, 2))]) + f32(mod(l * 2 + 3, 4)) * 0.25 * f32(x[i, j, min(511, floordiv(k - 2, 4) + 1), min(511, floordiv(l - 1, 2) + 1)])))
+ */
+
+// y: f16[8,3,2048,1024] = map (i, j, k, l) let _0 = 1.0 - f32(mod(l * 2 + 3, 4)) * 0.25; f16((1.0 - f32(mod(k * 2 + 5,
+// 8)) * 0.125) * (_0 * f32(x[i, j, max(0, floordiv(k - 2, 4)), max(0, floordiv(l - 1, 2))]) + f32(mod(l * 2 + 3, 4)) *
+// 0.25 * f32(x[i, j, max(0, floordiv(k - 2, 4)), min(511, floordiv(l - 1, 2) + 1)])) + f32(mod(k * 2 + 5, 8)) * 0.125
+// * (_0 * f32(x[i, j, min(511, floordiv(k - 2, 4) + 1), max(0, floordiv(l - 1, 2))]) + f32(mod(l * 2 + 3, 4)) * 0.25 *
+// f32(x[i, j, min(511, floordiv(k - 2, 4) + 1), min(511, floordiv(l - 1, 2) + 1)])))
+// Schedule: march 2, rows 4, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void Enlarge_y(const f16 *x, f16 *__restrict__ y)
+{
+	wait_for_last_kernel();
+	const int element = blockIdx.x * 256 + threadIdx.x;
+	if (element >= 1572864)
+		return;
+	const int l = element % 128;
+	const int k = element / 128 % 512;
+	const int j = element / 65536 % 3;
+	const int i = element / 196608;
+	float this_kept_0[8];
+	const float this_0 = to_f32(x[i * 786432 + j * 262144 + max(0, l * 4 - 1) + max(0, k - 1) * 512]);
+	f16 x_v0[4];
+	load(x_v0, x + i * 786432 + j * 262144 + l * 4 + max(0, k - 1) * 512);
+	const float this_1 = to_f32(x_v0[0]);
+	this_kept_0[0] = fmaf(this_1, 0.75f, this_0 * 0.25f);
+	const float this_2 = to_f32(x_v0[1]);
+	this_kept_0[1] = fmaf(this_2, 0.25f, this_1 * 0.75f);
+	this_kept_0[2] = fmaf(this_2, 0.75f, this_1 * 0.25f);
+	const float this_3 = to_f32(x_v0[2]);
+	this_kept_0[3] = fmaf(this_3, 0.25f, this_2 * 0.75f);
+	this_kept_0[4] = fmaf(this_3, 0.75f, this_2 * 0.25f);
+	const float this_4 = to_f32(x_v0[3]);
+	this_kept_0[5] = fmaf(this_4, 0.25f, this_3 * 0.75f);
+	this_kept_0[6] = fmaf(this_4, 0.75f, this_3 * 0.25f);
+	const float this_5 = to_f32(x[i * 786432 + j * 262144 + min(511, l * 4 + 4) + max(0, k - 1) * 512]);
+	this_kept_0[7] = fmaf(this_5, 0.25f, this_4 * 0.75f);
+	float this_kept_1[8];
+	const float this_6 = to_f32(x[i * 786432 + j * 262144 + k * 512 + max(0, l * 4 - 1)]);
+	f16 x_v1[4];
+	load(x_v1, x + i * 786432 + j * 262144 + k * 512 + l * 4);
+	const float this_7 = to_f32(x_v1[0]);
+	this_kept_1[0] = fmaf(this_7, 0.75f, this_6 * 0.25f);
+	const float this_8 = to_f32(x_v1[1]);
+	this_kept_1[1] = fmaf(this_8, 0.25f, this_7 * 0.75f);
+	this_kept_1[2] = fmaf(this_8, 0.75f, this_7 * 0.25f);
+	const float this_9 = to_f32(x_v1[2]);
+	this_kept_1[3] = fmaf(this_9, 0.25f, this_8 * 0.75f);
+	this_kept_1[4] = fmaf(this_9, 0.75f, this_8 * 0.25f);
+	const float this_10 = to_f32(x_v1[3]);
+	this_kept_1[5] = fmaf(this_10, 0.25f, this_9 * 0.75f);
+	this_kept_1[6] = fmaf(this_10, 0.75f, this_9 * 0.25f);
+	const float this_11 = to_f32(x[i * 786432 + j * 262144 + k * 512 + min(511, l * 4 + 4)]);
+	this_kept_1[7] = fmaf(this_11, 0.25f, this_10 * 0.75f);
+	{
+		f16 y_v[8];
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			y_v[v] = to_f16(fmaf(this_kept_1[v], 0.625f, this_kept_0[v] * 0.375f));
+		}
+		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8, y_v);
+	}
+	{
+		f16 y_v[8];
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			y_v[v] = to_f16(fmaf(this_kept_1[v], 0.875f, this_kept_0[v] * 0.125f));
+		}
+		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8 + 1024, y_v);
+	}
+	float this_kept_2[8];
+	const float this_12 = to_f32(x[i * 786432 + j * 262144 + min(511, k + 1) * 512 + max(0, l * 4 - 1)]);
+	f16 x_v2[4];
+	load(x_v2, x + i * 786432 + j * 262144 + l * 4 + min(511, k + 1) * 512);
+	const float this_13 = to_f32(x_v2[0]);
+	this_kept_2[0] = fmaf(this_13, 0.75f, this_12 * 0.25f);
+	const float this_14 = to_f32(x_v2[1]);
+	this_kept_2[1] = fmaf(this_14, 0.25f, this_13 * 0.75f);
+	this_kept_2[2] = fmaf(this_14, 0.75f, this_13 * 0.25f);
+	const float this_15 = to_f32(x_v2[2]);
+	this_kept_2[3] = fmaf(this_15, 0.25f, this_14 * 0.75f);
+	this_kept_2[4] = fmaf(this_15, 0.75f, this_14 * 0.25f);
+	const float this_16 = to_f32(x_v2[3]);
+	this_kept_2[5] = fmaf(this_16, 0.25f, this_15 * 0.75f);
+	this_kept_2[6] = fmaf(this_16, 0.75f, this_15 * 0.25f);
+	const float this_17 = to_f32(x[i * 786432 + j * 262144 + min(511, l * 4 + 4) + min(511, k + 1) * 512]);
+	this_kept_2[7] = fmaf(this_17, 0.25f, this_16 * 0.75f);
+	{
+		f16 y_v[8];
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			y_v[v] = to_f16(fmaf(this_kept_2[v], 0.125f, this_kept_1[v] * 0.875f));
+		}
+		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8 + 2048, y_v);
+	}
+	{
+		f16 y_v[8];
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			y_v[v] = to_f16(fmaf(this_kept_2[v], 0.375f, this_kept_1[v] * 0.625f));
+		}
+		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8 + 3072, y_v);
+	}
+}
