@@ -15,7 +15,7 @@ test-long: $(SETUP_TEST)
 	+@LONG=1 tests/run $(GROUP)
 export DEV
 
-# Programs that call the library: tests/unit/map_test.c is build/tests/unit/map_test; with SANITIZE=1 in build/asan.
+# Programs that call the library: tests/unit/ir_test.c is build/tests/unit/ir_test; with SANITIZE=1 in build/asan.
 UNIT_TESTS := $(patsubst %.c,$(B)/%,$(sort $(wildcard tests/unit/*_test.c)))
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS)

@@ -40,6 +40,14 @@ struct cli_option {
 	const char *help;  /* null: an alias that --help does not show */
 };
 
+/* The rows of a table that say which nodes are meant, for options of the library that have these fields. */
+#define CLI_CHOICE(o)                                                                                                         \
+	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },             \
+	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" },                                \
+	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },                  \
+	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "these nodes together as one plugin; may be repeated" },              \
+	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto pass over" }
+
 struct cli_command {
 	const char *name;
 	const char *arguments;                            /* "MODEL", for --help */

@@ -78,11 +78,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 {
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &b->o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
-		{ "node", 'n', CLI_SPLIT, &b->o.node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
-		{ "type", 't', CLI_SPLIT, &b->o.type, "TYPE,...", "all nodes of these operator types" },
-		{ "auto", 'a', CLI_FLAG, &b->o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
-		{ "region", 'r', CLI_LIST, &b->o.region, "A,B,C", "these nodes together as one plugin; may be repeated" },
-		{ "except", 0, CLI_SPLIT, &b->o.except, "NODE,...", "nodes that --type and --auto pass over" },
+		CLI_CHOICE(b->o),
 		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called" },
 		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT", "namespace of the plugins (none)" },
 		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...",

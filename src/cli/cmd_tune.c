@@ -83,11 +83,7 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	struct tpat_tune_options o = TPAT_TUNE_OPTIONS;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "node", 'n', CLI_SPLIT, &o.node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },
-		{ "type", 't', CLI_SPLIT, &o.type, "TYPE,...", "all nodes of these operator types" },
-		{ "auto", 'a', CLI_FLAG, &o.automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },
-		{ "region", 'r', CLI_LIST, &o.region, "A,B,C", "these nodes together; may be repeated" },
-		{ "except", 0, CLI_SPLIT, &o.except, "NODE,...", "nodes that --type and --auto pass over" },
+		CLI_CHOICE(o),
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model, which then are fixed" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents, as for\ntpat build: each is tuned; what nothing says is 64" },

@@ -3,15 +3,6 @@
 
 enum { THREADS = 256 };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
-{
-	(void)p;
-	if (s->kind == IR_SCAN)
-		return true;
-	*why = "the stage is no scan";
-	return false;
-}
-
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                              struct sched_choice *out)
 {
@@ -36,7 +27,7 @@ const struct sched_rule sched_scan_thread = {
 	.name = "scan_thread",
 	.version = 1,
 	.help = "one thread makes each row",
-	.applicable = applicable,
+	.applicable = scan_applicable,
 	.candidates = candidates,
 	.apply = apply,
 };

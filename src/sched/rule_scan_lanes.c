@@ -8,15 +8,6 @@
 
 enum { WARP = 32, WARP_BLOCK = 128, MOST_LANES = 1024, MOST_WORDS = 32 /* registers that hold a thread's tile */ };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
-{
-	(void)p;
-	if (s->kind == IR_SCAN)
-		return true;
-	*why = "the stage is no scan";
-	return false;
-}
-
 static int words(const struct ir_stage *s)
 {
 	return type_info(s->value->type)->bits > 32 ? 2 : 1;
@@ -124,7 +115,7 @@ const struct sched_rule sched_scan_lanes = {
 	.version = 2,
 	.help = "`lanes` threads make each row, tiles of `steps` vectors of `width` a thread in registers",
 	.params = { "lanes", "width", "steps" },
-	.applicable = applicable,
+	.applicable = scan_applicable,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -7,15 +7,6 @@
 
 enum { LONG = 1 << 13, LANES = 1024 }; /* a shorter row is quicker made by one block */
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
-{
-	(void)p;
-	if (s->kind == IR_SCAN)
-		return true;
-	*why = "the stage is no scan";
-	return false;
-}
-
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
@@ -132,7 +123,7 @@ const struct sched_rule sched_scan_tiles = {
 	.version = 2,
 	.help = "blocks of `threads` make tiles of `steps` vectors of `width` a thread, one after the other in a row",
 	.params = { "threads", "width", "steps" },
-	.applicable = applicable,
+	.applicable = scan_applicable,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -1,6 +1,15 @@
 /* The rows of a scan in kernels. See scan_row.h. */
 #include "sched/scan_row.h"
 
+bool scan_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_SCAN)
+		return true;
+	*why = "the stage is no scan";
+	return false;
+}
+
 #include "ir/axis_names.h"
 
 expr scan_position(const struct scan_row *r, expr at)

@@ -19,35 +19,24 @@ static char cache_folder[PATH_MAX];
 
 /* Of kernels: -O1, for compiling counts more than running; wrapping integers and no fused arithmetic of the compiler's
  * own, as results must not depend on it. The instrumentation calls emulator_hooks.cpp. */
-static const char *const flags_gcc[] = { "-std=c++17",
-	                                 "-O1",
-	                                 "-w",
-	                                 "-fPIC",
-	                                 "-fwrapv",
-	                                 "-ffp-contract=off",
-	                                 "-fno-strict-aliasing",
-	                                 "-fvisibility=hidden",
-	                                 "-fno-exceptions",
-	                                 "-fno-rtti",
-	                                 "-fsanitize=thread",
-	                                 "-fsanitize=bounds,integer-divide-by-zero",
-	                                 "-fsanitize-recover=all",
-	                                 "--param=tsan-instrument-func-entry-exit=0",
-	                                 NULL };
-static const char *const flags_clang[] = { "-std=c++17",
-	                                   "-O1",
-	                                   "-w",
-	                                   "-fPIC",
-	                                   "-fwrapv",
-	                                   "-ffp-contract=off",
-	                                   "-fno-strict-aliasing",
-	                                   "-fvisibility=hidden",
-	                                   "-fno-exceptions",
-	                                   "-fno-rtti",
-	                                   "-fsanitize=thread",
-	                                   "-fsanitize=bounds,integer-divide-by-zero",
-	                                   "-fsanitize-recover=all",
-	                                   "-Xclang",
+static const char *const flags[] = { "-std=c++17",
+	                             "-O1",
+	                             "-w",
+	                             "-fPIC",
+	                             "-fwrapv",
+	                             "-ffp-contract=off",
+	                             "-fno-strict-aliasing",
+	                             "-fvisibility=hidden",
+	                             "-fno-exceptions",
+	                             "-fno-rtti",
+	                             "-fsanitize=thread",
+	                             "-fsanitize=bounds,integer-divide-by-zero",
+	                             "-fsanitize-recover=all",
+	                             NULL };
+/* Then each compiler's own. Both: no calls at functions' entries and exits. clang: precompiled headers without their sources'
+ * times, and reads told also where a write follows, as gcc does. */
+static const char *const flags_gcc[] = { "--param=tsan-instrument-func-entry-exit=0", NULL };
+static const char *const flags_clang[] = { "-Xclang",
 	                                   "-fno-pch-timestamp",
 	                                   "-mllvm",
 	                                   "-tsan-instrument-func-entry-exit=0",
@@ -57,7 +46,7 @@ static const char *const flags_clang[] = { "-std=c++17",
 
 struct builder {
 	const char *cxx;
-	const char *const *flags;
+	const char *const *own_flags; /* this compiler's */
 	const char *root, *folder; /* source tree; folder of the precompiled header */
 	struct arena *arena;
 	struct err *err;
@@ -78,7 +67,9 @@ static int compile(struct builder *b, bool with_flags, const char *const *arg)
 	int n = 0, status;
 	char *output;
 	argv[n++] = b->cxx;
-	for (const char *const *f = b->flags; with_flags && *f; f++)
+	for (const char *const *f = flags; with_flags && *f; f++)
+		argv[n++] = *f;
+	for (const char *const *f = b->own_flags; with_flags && *f; f++)
 		argv[n++] = *f;
 	for (; *arg; arg++)
 		argv[n++] = *arg;
@@ -130,7 +121,9 @@ static int prepare(struct builder *b)
 	for (const struct embed_file *f = embed_files; f->name; f++)
 		if (embed_is_device_header(f))
 			TRY(hash_file(&hash, b, f->name));
-	for (const char *const *f = b->flags; *f; f++)
+	for (const char *const *f = flags; *f; f++)
+		hash = hash_str(hash, *f);
+	for (const char *const *f = b->own_flags; *f; f++)
 		hash = hash_str(hash, *f);
 	const char *folder = *cache_folder ? cache_folder : path_join(a, b->root, "build/emulator");
 	b->folder = arena_printf(a, "%s/%016llx", folder, (unsigned long long)hash);
@@ -209,7 +202,7 @@ int emulator_build(struct emulator_module **out, const struct emulator_text *tex
 	struct emulator_module *m = NEW(a, struct emulator_module);
 	m->arena = a;
 	struct builder b = { .cxx = cxx && *cxx ? cxx : "g++", .root = root, .arena = a, .err = e };
-	b.flags = strstr(b.cxx, "clang") ? flags_clang : flags_gcc;
+	b.own_flags = strstr(b.cxx, "clang") ? flags_clang : flags_gcc;
 	int rc = realpath(source_root, root) ? 0
 	                                     : err_set(e, ERR_USAGE, "There is no source tree in \"%s\".", source_root);
 	pthread_mutex_lock(&lock);
