@@ -90,6 +90,12 @@ static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
 		print_packed(g, s, "load");
 		return;
 	}
+	if (s->value) {
+		str_line(g->out, "memset(%s, 0, sizeof %s);", s->name, s->name);
+		gen_begin(g, "if (");
+		gen_expr(g, s->value);
+		str_add(g->out, ")\n\t");
+	}
 	gen_begin(g, "memcpy(");
 	str_printf(g->out, "%s, %s + ", s->name, s->buf->name);
 	gen_operand(g, s->at);

@@ -188,8 +188,12 @@ static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
 	if (type_is_packed(s->type))
 		str_printf(g->out, "_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);
 	else
-		str_printf(g->out, "%s(%s, %s + ", s->once ? "_once" : "", s->name, s->buf->name);
+		str_printf(g->out, "%s(%s, %s + ", s->value ? "_if" : s->once ? "_once" : "", s->name, s->buf->name);
 	gen_operand(g, s->at);
+	if (s->value) {
+		str_add(g->out, ", ");
+		gen_expr(g, s->value);
+	}
 	str_add(g->out, ");\n");
 }
 

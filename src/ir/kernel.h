@@ -15,7 +15,8 @@ enum ir_stmt_kind {
 	IR_BREAK_IF,     /* if (value) break; out of the innermost loop, in all threads of a block or in none */
 	IR_STORE,        /* buf[at] = value; */
 	IR_UPDATE,       /* buf[at] = combine(buf[at], value), atomically between threads */
-	IR_LOAD_VECTOR,  /* type name[width] = the elements from buf[at] on, a multiple of width. `mutable`: name stands */
+	IR_LOAD_VECTOR,  /* type name[width] = the elements from buf[at] on, a multiple of width. `mutable`: name stands. With
+			  * `value`, where that holds; else zeros */
 	IR_ARRAY,        /* type name[width]; */
 	IR_SET,          /* name[at] = value; of an array */
 	IR_STORE_VECTOR, /* buf[at...] = name[width] */

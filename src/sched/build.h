@@ -218,7 +218,8 @@ bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *m
 
 extern const struct sched_rule sched_attention_wide, sched_attention_mma, sched_attention;
 extern const struct sched_rule sched_contract_wide, sched_contract, sched_rows, sched_across;
-extern const struct sched_rule sched_map, sched_flat, sched_planes, sched_march, sched_slab, sched_table, sched_tile;
+extern const struct sched_rule sched_map, sched_flat, sched_planes, sched_march, sched_slab, sched_places;
+extern const struct sched_rule sched_table, sched_tile;
 extern const struct sched_rule sched_windows, sched_separable, sched_stencil;
 extern const struct sched_rule sched_reduce_thread, sched_reduce_lanes, sched_reduce_columns, sched_reduce_split;
 extern const struct sched_rule sched_rows_split;

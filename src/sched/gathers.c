@@ -105,8 +105,8 @@ static int64_t place_in(const struct gathers *g, expr load, int *stride)
 {
 	int64_t step, c = 0;
 	expr flat = ir_flat(g->p->pool, load->buf, load->arg), by = ir_stride(flat, g->inner);
-	if (is_gather(load) || type_is_packed(load->type) || !by || !ir_const_int(by, &step) || step < 2 ||
-	    step > GATHERS_MAX_STRIDE)
+	if (is_gather(load) || type_is_packed(load->type) || !by || !ir_const_int(by, &step) || step < 1 ||
+	    step > GATHERS_MAX_STRIDE || step * g->width == 1)
 		return -1;
 	*stride = (int)step;
 	expr rest = ir_binary(IR_MOD, flat, by);
@@ -147,7 +147,7 @@ static void find_beside(void *user, expr e)
 	l->found[i].beside.load[c] = e;
 }
 
-void gathers_emit_beside(struct gathers *g, struct ir_block *b, expr value, int inner, int width, const expr *axis)
+void gathers_find_beside(struct gathers *g, expr value, int inner, int width, const expr *axis)
 {
 	struct look l = { .g = g, .axis = axis };
 	g->inner = inner;
@@ -162,8 +162,23 @@ void gathers_emit_beside(struct gathers *g, struct ir_block *b, expr value, int 
 		if (!all)
 			continue;
 		one->name = arena_printf(g->p->arena, "%s_v%d", one->buf->name, g->vectors);
-		emit_load_vector(g->p, b, one->buf, l.found[i].start, one->name, one->stride * width, false);
 		g->beside[g->vectors++] = *one;
+	}
+}
+
+void gathers_declare_beside(const struct gathers *g, struct ir_block *b)
+{
+	for (int i = 0; i < g->vectors; i++)
+		emit_array(g->p, b, g->beside[i].name, g->beside[i].buf->type, g->beside[i].stride * g->width);
+}
+
+void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared)
+{
+	struct axes first = { .value = axis };
+	for (int i = 0; i < g->vectors; i++) {
+		const struct beside *one = &g->beside[i];
+		expr start = to_kernel(g->p, ir_flat(g->p->pool, one->buf, one->load[0]->arg), &first);
+		emit_load_vector(g->p, b, one->buf, start, one->name, one->stride * g->width, declared);
 	}
 }
 

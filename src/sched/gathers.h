@@ -41,9 +41,12 @@ struct gathers {
 bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis);
 bool gathers_decided(expr index); /* by data: it holds a load */
 
-/* Emits the vectors of `width` places from that at `axis` on, which runs along `inner`; what is no multiple stays a load of its
- * own. gathers_beside: for struct axes, with `lane` set; user: the gathers. */
-void gathers_emit_beside(struct gathers *g, struct ir_block *b, expr value, int inner, int width, const expr *axis);
+/* The vectors of `width` places from that at `axis` on, which runs along `inner`; what is no multiple stays a load of its own.
+ * They are loaded into arrays, or, where these are `declared`, into those that stand. gathers_beside: for struct axes, with
+ * `lane` set; user: the gathers. */
+void gathers_find_beside(struct gathers *g, expr value, int inner, int width, const expr *axis);
+void gathers_declare_beside(const struct gathers *g, struct ir_block *b);
+void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared);
 expr gathers_beside(void *user, expr e, expr flat);
 
 /* Declares what expressions of one place share, of which the others are made from then on. */

@@ -158,7 +158,8 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
 	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
 	const char *result = arena_printf(p->arena, "%s_v", f->s->out->name);
-	gathers_emit_beside(g, b, f->s->value, f->inner, width, axis);
+	gathers_find_beside(g, f->s->value, f->inner, width, axis);
+	gathers_load_beside(g, b, axis, false);
 	emit_array(p, b, arena_printf(p->arena, "%s[%d]", result, planes), f->s->out->type, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &g->lane);
 	memcpy(lane, axis, sizeof lane);

@@ -17,6 +17,7 @@ const struct sched_rule *const sched_rules[] = {
 	&sched_march,
 	&sched_slab,
 	&sched_table,
+	&sched_places,
 	&sched_tile,
 	&sched_windows,
 	&sched_separable,

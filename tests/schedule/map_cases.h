@@ -117,6 +117,22 @@ static const struct schedule_case map_cases[] = {
 			 "select(and(0 <= a, a < 3), f32(x[i, j, a, 1, 3]), f32(x[i, j, 1, 1, 1]) * (q[l, 0] + 1.0) * (q[l, 1] - "
 			 "2.0)))\n",
 	  { "N=2", "N=1", "N=0" } },
+	{ "gather_vectors", "(x: f16[N,16,3,2,4], d: f16[N,5,6,3], b: f32[16]) -> (y: f16[N,16,5,6], z: f32[N,8,5,6])\n"
+			   "  y: f16[N,16,5,6] = map (i, j, k, l) let _0 = f32(d[i, k, l, 2]), _1 = floor(_0), _2 = _0 - _1, u = "
+			   "index(_1), v = index(f32(d[i, k, l, 1]) + _2), w = index(f32(d[i, k, l, 0]) + _2), _3 = and(0 <= u, "
+			   "u < 3), _4 = and(0 <= v, v < 2), _5 = and(0 <= w, w < 4); f16(_2 * f32(d[i, k, l, 1]) + f32(d[i, k, l, "
+			   "0]) + (1.0 - _2) * f32(select(and(and(_3, _4), _5), x[i, j, u, v, w], f16(0.0))) + _2 * f32(select("
+			   "and(_3, _4), x[i, j, u, v, 3], f16(0.25))) + b[j] * f32(x[i, j, min(max(u, 0), 2), 1, 2]))\n"
+			   "  z: f32[N,8,5,6] = map (i, j, k, l) f32(x[i, j, min(max(index(d[0, k, l, 0]), 0), 2), 0, "
+			   "mod(l, 4)])\n",
+	  { "N=2", "N=1", "N=0" } },
+	{ "gather_of_rows", "(x: f32[N,2,16], n_at: i64[N,2,48], h: f16[N,4,32], n_of: i32[N,4,8192]) -> (y: f32[N,2,48], z: "
+			   "f16[N,4,8192])\n"
+			   "  y: f32[N,2,48] = map (i, j, k) let a = index(n_at[i, j, k]); x[i, j, max(min(select(a < 0, a + 16, "
+			   "a), 15), 0)]\n"
+			   "  z: f16[N,4,8192] = map (i, j, k) let a = n_of[i, j, k]; select(and(0 <= index(a), index(a) < 32), "
+			   "h[i, j, index(a)], f16(0.0))\n",
+	  { "N=2", "N=0" } },
 	{ "flat_pad", "(x: f16[N,2,4,8], z: f16[N,2,4,8]) -> (y: f16[N,4,6,10])\n"
 		      "  y: f16[N,4,6,10] = map (i, j, k, l) select(and(and(0 <= k - 1, k - 1 < 4), and(0 <= l - 1, l - 1 < 8)), "
 		      "select(j < 2, x[i, j, k - 1, l - 1], z[i, j - 2, k - 1, l - 1]), f16(-1.5))\n",

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tpat_vector.h: a few neighbouring elements at once, from memory into an array of registers and back. Part of tpat_device.h. */
+#ifndef TPAT_VECTOR_H
+#define TPAT_VECTOR_H
+
+#include "tpat_types.h"
+
+template <int N> TPAT_FN void copy_vector(void *to, const void *from)
+{
+	if constexpr (N == 1)
+		*(u8 *)to = *(const u8 *)from;
+	else if constexpr (N == 2)
+		*(u16 *)to = *(const u16 *)from;
+	else if constexpr (N == 4)
+		*(u32 *)to = *(const u32 *)from;
+	else if constexpr (N == 8)
+		*(uint2 *)to = *(const uint2 *)from;
+	else
+		*(uint4 *)to = *(const uint4 *)from;
+}
+
+/* The widest access that divides N bytes. */
+template <int N> struct vector_part {
+	static const int bytes = N % 16 == 0 ? 16 : N % 8 == 0 ? 8 : N % 4 == 0 ? 4 : N % 2 == 0 ? 2 : 1;
+};
+
+/* v = p[0 .. N), one access of 1, 2, 4, 8 or 16 bytes each; p is aligned to that (16 bytes at most). */
+template <int N, class T> TPAT_FN void load(T (&v)[N], const T *p)
+{
+	const int bytes = N * sizeof(T), part = vector_part<bytes>::bytes;
+#ifdef TPAT_EMULATOR
+	for (int i = 0; i < bytes; i += part)
+		emulator_load((char *)v + i, (const char *)p + i, part);
+#else
+	union { uint4 align; char byte[bytes]; } u;
+#pragma unroll
+	for (int i = 0; i < bytes; i += part)
+		copy_vector<part>(u.byte + i, (const char *)p + i);
+	memcpy(v, u.byte, bytes);
+#endif
+}
+
+/* v = in ? p[0 .. N) : 0, of 1, 2, 4, 8 or 16 bytes: as whole words, which stay zero where the access is not made. */
+template <int N, class T> TPAT_FN void load_if(T (&v)[N], const T *p, bool in)
+{
+	const int bytes = N * sizeof(T);
+	static_assert(bytes == vector_part<bytes>::bytes, "one access");
+#ifdef TPAT_EMULATOR
+	memset(v, 0, bytes);
+	if (in)
+		emulator_load(v, p, bytes);
+#else
+	union { uint4 align; u32 word[4]; } u;
+	u.align = make_uint4(0, 0, 0, 0);
+	if (in)
+		copy_vector<bytes>(u.word, p);
+	memcpy(v, u.word, bytes);
+#endif
+}
+
+/* p[0 .. N) = v */
+template <int N, class T> TPAT_FN void store(T *p, const T (&v)[N])
+{
+	const int bytes = N * sizeof(T), part = vector_part<bytes>::bytes;
+#ifdef TPAT_EMULATOR
+	for (int i = 0; i < bytes; i += part)
+		emulator_store((char *)p + i, (const char *)v + i, part);
+#else
+	union { uint4 align; char byte[bytes]; } u;
+	memcpy(u.byte, v, bytes);
+#pragma unroll
+	for (int i = 0; i < bytes; i += part)
+		copy_vector<part>((char *)p + i, u.byte + i);
+#endif
+}
+
+/* The same of data that is not needed again, and is more than the caches hold: a vector of 16 bytes goes past the first cache,
+ * and leaves the second one before others do. Measured on an H100: rows of 25 to 67 MB in 2 to 5 % less time, if both loads and
+ * stores do so. */
+template <int N, class T> TPAT_FN void load_once(T (&v)[N], const T *p)
+{
+#if TPAT_ARCH
+	if constexpr (N * sizeof(T) == 16) {
+		uint4 u;
+		asm volatile("ld.global.nc.L1::no_allocate.v4.u32 { %0, %1, %2, %3 }, [%4];"
+		    : "=r"(u.x), "=r"(u.y), "=r"(u.z), "=r"(u.w) : "l"(p));
+		memcpy(v, &u, 16);
+	} else
+#endif
+		load(v, p);
+}
+
+template <int N, class T> TPAT_FN void store_once(T *p, const T (&v)[N])
+{
+#if TPAT_ARCH
+	if constexpr (N * sizeof(T) == 16) {
+		uint4 u;
+		memcpy(&u, v, 16);
+		asm volatile("st.global.cs.v4.u32 [%0], { %1, %2, %3, %4 };" ::"l"(p), "r"(u.x), "r"(u.y), "r"(u.z), "r"(u.w)
+			     : "memory");
+	} else
+#endif
+		store(p, v);
+}
+
+#endif
