@@ -66,8 +66,9 @@ double rows_registers_each(const struct rows *r);
 enum { ROWS_WIDE_ARCH = 90 };
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps);
 int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps);
-/* Results of functions that a reduction and a later stage both need stay in registers, too: 32-bit registers for them, an
- * element. */
+/* Whether a lane with so many elements keeps what several stages make of each; 32-bit registers that results of functions
+ * take then, an element: all else takes the place of what it is made of. */
+bool rows_keeps(int elements);
 int rows_registers_kept(const struct rows *r, int elements);
 /* Rows that a block makes: a warp has several where they are short. */
 int rows_of_block(int lanes);
@@ -76,8 +77,9 @@ int rows_resident(const struct rows *r, int lanes, int elements);
 double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                      const struct sched_target *t);
 
-/* ---- Values of an element that later stages need again (rows_kept.c): exp(x - largest) in a softmax. A value is kept in an
- * array of registers by the first stage that makes it, and the others read it there. Expressions are those of the kernel. */
+/* ---- Values of an element that later stages need again (rows_kept.c): x - mean in a norm, exp(x - largest) in a softmax. A value
+ * is kept in an array of registers by the first stage that makes it, and the others read it there. Expressions are those of the
+ * kernel. */
 enum { ROWS_MAX_KEPT = 2 };
 
 struct rows_kept {
@@ -86,7 +88,7 @@ struct rows_kept {
 	const char *name[ROWS_MAX_KEPT]; /* of the array */
 };
 
-/* Whether an expression has work that is worth a register: functions. */
+/* Whether an expression has work that is worth a register of its own: functions. */
 bool rows_kept_work(expr e);
 /* By the stages' expressions (null: none): what to keep. */
 void rows_kept_find(struct rows_kept *k, int stages, const expr *value);

@@ -29,13 +29,18 @@ int rows_of_block(int lanes)
 	return lanes <= WARP ? WARP_BLOCK / lanes : 1;
 }
 
+bool rows_keeps(int elements)
+{
+	return elements <= MAX_KEPT_ELEMENTS;
+}
+
 int rows_registers_kept(const struct rows *r, int elements)
 {
 	int functions = 0;
 	for (int i = 0; i < r->stages; i++)
 		functions += (r->stage[i].kind == ROWS_REDUCE || functions) && r->stage[i].kind != ROWS_VALUE &&
 		             rows_kept_work(r->stage[i].value);
-	return elements <= MAX_KEPT_ELEMENTS && functions > 1;
+	return rows_keeps(elements) && functions > 1;
 }
 
 /* Two blocks of 512 threads at once, so that one loads while the other computes, where 64 registers a thread are enough. */

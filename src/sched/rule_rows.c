@@ -458,7 +458,7 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 		find_rows(k, b);
 	if (k->steps > 0 && !k->serial) {
 		load_row(k, b, lane);
-		if (rows_registers_kept(k->r, k->steps * k->width))
+		if (rows_keeps(k->steps * k->width))
 			find_kept(k, b, lane);
 	}
 	for (int i = 0; i < k->r->stages; i++) {
