@@ -458,6 +458,91 @@ template <int BLOCKS, int WIDTH, class S, int N> TPAT_FN void cluster_get(S (&v)
 	}
 }
 
+/* ---- Parts of a tile's sums: what one block leaves for another --------------------------------------------------------- */
+
+/* Each block has a place in `parts` and a word in `marks`, all zero when the kernel starts, which counts its warps that left their
+ * sums: so that each lane finds those of the lane of its number. THREADS: of a block, with sums. */
+template <int THREADS, class S, int M, int N>
+TPAT_FN void parts_put(const mma_sum<S> (&sum)[M][N], S *parts, u64 *marks, int block)
+{
+	S *const to = parts + ((i64)block * M * N * THREADS + block_thread()) * 4;
+#pragma unroll
+	for (int m = 0; m < M; m++)
+#pragma unroll
+		for (int j = 0; j < N; j++)
+			store(to + (m * N + j) * THREADS * 4, sum[m][j].at);
+	__syncwarp();
+	if (warp_lane() == 0) {
+#if TPAT_ARCH >= 900
+		asm volatile("red.release.gpu.global.add.u64 [%0], %1;" :: "l"(marks + block), "l"((u64)1) : "memory");
+#else
+		__threadfence();
+		atomic_add(marks + block, (u64)1);
+#endif
+	}
+}
+
+/* By the thread that fills the ring: waits until that block has left its sums, which the copy engine sees then. */
+template <int THREADS> TPAT_FN void parts_wait(const u64 *marks, int block)
+{
+#if TPAT_ARCH >= 900
+	u64 seen;
+	do
+		asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(seen) : "l"(marks + block) : "memory");
+	while (seen < THREADS / 32);
+	asm volatile("fence.proxy.async;" ::: "memory");
+#else
+	while (load_fresh(marks + block) < THREADS / 32)
+#ifdef TPAT_EMULATOR
+		emulator_host.until_not((const uint64_t *)marks + block, marks[block], __FILE__, __LINE__);
+#else
+		;
+#endif
+	__threadfence();
+#endif
+}
+
+/* The next of them into a place of the ring, as many bytes as a tile of that operand. */
+template <class T, int OUTER, bool TURNED, class S, int SLOTS, class I>
+TPAT_FN void parts_load(wide_tile<T, OUTER, TURNED> *tile, const S *parts, tile_ring<SLOTS> &ring, I turn)
+{
+	const int bytes = sizeof *tile, slot = turn % SLOTS;
+	ring.fill(turn, bytes);
+#ifdef TPAT_EMULATOR
+	for (int i = 0; i < bytes; i += 16) {
+		char vector[16];
+		emulator_load(vector, (const char *)parts + i, 16);
+		emulator_store((char *)(tile + slot) + i, vector, 16);
+	}
+	emulator_barrier_change((uint64_t *)&ring.full[slot], 0, -bytes);
+#elif TPAT_ARCH >= 900
+	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+		     :: "r"(shared_address(tile + slot)), "l"(parts), "r"(bytes), "r"(shared_address(&ring.full[slot]))
+		     : "memory");
+#endif
+}
+
+/* sum += all of them, as they come. */
+template <int THREADS, class S, int M, int N, class T, int OUTER, bool TURNED, int SLOTS, class I>
+TPAT_FN void parts_add(mma_sum<S> (&sum)[M][N], wide_tile<T, OUTER, TURNED> *tile, tile_ring<SLOTS> &ring, I &turn)
+{
+	const int each = sizeof *tile / (16 * THREADS); /* vectors of a lane in a tile */
+#pragma unroll
+	for (int first = 0; first < M * N; first += each, turn++) {
+		ring.wait(turn);
+		const S *const from = (const S *)(tile + turn % SLOTS) + 4 * block_thread();
+#pragma unroll
+		for (int j = first; j < first + each; j++) {
+			S more[4];
+			load(more, from + (j - first) * THREADS * 4);
+#pragma unroll
+			for (int i = 0; i < 4; i++)
+				sum[j / N][j % N].at[i] = sums_add(sum[j / N][j % N].at[i], more[i]);
+		}
+		ring.done(turn);
+	}
+}
+
 /* N sums of a row of products, from number `first` on. */
 template <int N, class S, int ALL> TPAT_FN const mma_sum<S> (&sums_part(const mma_sum<S> (&sum)[ALL], int first))[N]
 {

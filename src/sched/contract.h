@@ -45,8 +45,11 @@ struct contract_shape {
 	int warps_down, warps_across, warp_rows, warp_columns, threads;
 	int parts, part_step; /* of warpgroups: how often a warp has 16 rows, and how far these are from each other */
 	int split;            /* blocks that make a tile together, a part of what is summed over each; 0 or 1: one makes it */
+	bool stream;          /* all blocks share the last tiles evenly */
 	int group;            /* of tiles below each other that blocks go through before the next columns; 0: all columns first */
 };
+
+struct contract_stream;
 
 int contract_element_bytes(const struct contract *c); /* of both operands */
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
@@ -97,7 +100,10 @@ void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice);
 int contract_wide_bytes(const struct contract_shape *s); /* of shared memory */
 int contract_ring_bytes(const struct contract_shape *s);
+/* `stream`: of choices that say so, or null. */
 void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
-                          const struct sched_choice *choice, expr fits);
+                          const struct sched_choice *choice, struct contract_stream *stream, expr fits);
+/* What blocks that share the last tiles leave for each other: its buffers, and the step that clears them. */
+struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct contract *c, const struct sched_choice *choice);
 
 #endif

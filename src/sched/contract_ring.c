@@ -90,12 +90,18 @@ static struct ir_block *each_step(struct contract_kernel *k, struct ir_block *b,
 	return in;
 }
 
+/* A block's tiles, or, where it makes some of its tiles' steps alone, these. */
+static struct ir_block *each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks, struct contract_range *range)
+{
+	return k->stream ? contract_each_piece(k, b, range) : contract_each_tile(k, b, blocks);
+}
+
 static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr blocks, struct contract_range range,
                         const struct contract_map *map)
 {
 	const struct contract_shape *s = &k->shape;
 	expr turn = declare_turn(k, b);
-	struct ir_block *in = contract_each_tile(k, b, blocks);
+	struct ir_block *in = each_tile(k, b, blocks, &range);
 	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
@@ -113,6 +119,8 @@ static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr bloc
 	for (int side = 0; side < 2; side++)
 		load_tile(k, step, side, &map[side]);
 	next_turn(k, step, turn);
+	if (k->stream)
+		contract_bring_parts(k, in, turn);
 }
 
 static void ring_call(struct contract_kernel *k, struct ir_block *b, const char *what, const char *turn)
@@ -127,7 +135,7 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 	struct ir_program *p = k->p;
 	contract_declare_group_rows(k, b);
 	expr turn = declare_turn(k, b);
-	struct ir_block *in = contract_each_tile(k, b, blocks);
+	struct ir_block *in = each_tile(k, b, blocks, &range);
 	emit_local(p, in, text(k, "mma_sum<%s>", contract_sum_type(k)), text(k, "sum[%d][%d]", s->parts, s->warp_columns / 8));
 	struct ir_block *step = each_step(k, in, turn, range);
 	ring_call(k, step, "wait", "turn");
@@ -139,15 +147,17 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 	emit_invoke(p, in, "wgmma_wait<0>", k->header);
 	add_text(p, emit_invoke(p, in, "wgmma_done", k->header), "sum");
 	ring_call(k, in, "done", "turn - 1");
+	if (k->stream)
+		in = contract_join_parts(k, in, range);
 	contract_store_results(k, in, s->split > 1 ? "shared_memory" : "store_memory");
 }
 
 void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
-                          const struct sched_choice *choice, expr fits)
+                          const struct sched_choice *choice, struct contract_stream *stream, expr fits)
 {
 	struct contract_kernel k = {
 		.c = c, .p = plan->program, .header = "tpat_wgmma.h", .shape = contract_ring_shape(c, choice),
-		.fast = true, .wide = true
+		.fast = true, .wide = true, .stream = stream
 	};
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	struct ir_program *p = k.p;
@@ -173,13 +183,19 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	}
 	kernel->arch = WIDE_ARCH;
 	kernel->shared_bytes = contract_ring_bytes(s);
-	if (s->split <= 1) {
+	if (k.stream) {
+		k.store_columns = STORE_COLUMNS;
+		kernel->blocks = k.stream->blocks;
+		vec_push(p->arena, &kernel->exchanged, k.stream->parts);
+	} else if (s->split <= 1) {
 		k.store_columns = STORE_COLUMNS;
 		kernel->blocks = ir_binary(IR_MIN, contract_tiles(&k), index_(&k, abs(choice->param[3])));
 	} else {
 		kernel->blocks = contract_blocks(&k);
 	}
 	struct contract_range range = contract_declare_range(&k, b);
+	if (k.stream)
+		contract_stream_begin(&k, b);
 	contract_declare_wide_tiles(&k, b);
 	emit_local(p, b, text(&k, "tile_ring<%d>", s->slots),
 	           text(&k, "&ring = *(tile_ring<%d> *)(right_tile + %d)", s->slots, s->slots));

@@ -7,7 +7,7 @@ enum { GROUP_THREADS = 128, GROUP_ROWS = 64, TILES_BELOW = 8, WIDE_ARCH = 90 };
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice)
 {
 	struct contract_shape s = { .rows = choice->param[0], .columns = choice->param[1], .slots = choice->param[2],
-		                   .split = choice->param[4] };
+		                   .split = choice->param[4], .stream = choice->param[4] == 0 };
 	int groups = s.rows >= 2 * GROUP_ROWS ? 2 : 1;
 	s.depth = 128 / contract_element_bytes(c);
 	s.threads = groups * GROUP_THREADS;
@@ -54,7 +54,7 @@ void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b)
 	add_text(p, call, "right_tile[slot]");
 	add_text(p, call, "0");
 	add_text(p, call, "depth");
-	add_text(p, call, text(k, "depth > 0 || from > %s", s->split > 1 ? "begin" : "0"));
+	add_text(p, call, text(k, "depth > 0 || from > %s", s->split > 1 || k->stream ? "begin" : "0"));
 	emit_invoke(p, b, "wgmma_commit", k->header);
 }
 

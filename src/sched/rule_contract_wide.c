@@ -1,8 +1,9 @@
 /* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
  * each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a warp of theirs has copied;
  * 0: one a tile, and all of its threads copy. Below 0: of operands that are laid out anew before, -1: one a tile. `split`: so many
- * blocks, a cluster, make a tile together, each a part of what is summed over. Other GPUs that the code is compiled for run what
- * rule contract would make. See contract.h. */
+ * blocks, a cluster, make a tile together, each a part of what is summed over; 0: where tiles are no whole number of rounds of the
+ * blocks, all of these make the last tiles together. Other GPUs that the code is compiled for run what rule contract would make.
+ * See contract.h. */
 #include "sched/contract.h"
 
 #include <math.h>
@@ -85,6 +86,15 @@ static int64_t clusters_fit(const struct sched_target *t, int split)
 	return split <= 2 ? t->processors : t->processors * 10 / 11;
 }
 
+/* Of the tiles that are left behind the last whole round, where all blocks share them: steps that each makes; see
+ * contract_stream.c. */
+static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
+{
+	int64_t left = tiles % blocks, parts = left ? blocks / left : 1;
+	parts = parts > 4 ? 4 : parts;
+	return (steps + parts - 1) / parts;
+}
+
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
@@ -98,6 +108,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
 	int64_t batch = about(c.extent[CONTRACT_BATCH], t), steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
 	bool packed = c.side[0].pack || c.side[1].pack, ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
+	bool maps = has_maps(&c);
 	int blocks = packed ? (ring ? -t->processors : -1) : ring ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
@@ -108,6 +119,10 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 			if (split == 1 || (tiles * split <= clusters_fit(t, split) && steps >= STEPS_OF_EACH * split))
 				out[n++] = (struct sched_choice){ &sched_contract_wide,
 					                          { tile[i][0], tile[i][1], tile[i][2], blocks, split } };
+		int64_t left = tiles % t->processors, share = shared_steps(tiles, steps, t->processors);
+		if (maps && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors && share >= STEPS_OF_EACH)
+			out[n++] = (struct sched_choice){ &sched_contract_wide,
+				                          { tile[i][0], tile[i][1], tile[i][2], blocks, 0 } };
 	}
 	return n;
 }
@@ -144,10 +159,12 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	int n = along(&c, before);
 	for (int i = 0; i < n; i++)
 		apply_along(plan, &before[i], choice);
+	bool ring = is_ring(choice) && has_maps(&c), stream = ring && contract_ring_shape(&c, choice).stream;
+	struct contract_stream *parts = stream ? contract_stream_new(plan, &c, choice) : NULL;
 	struct ir_step *step = step_new(plan);
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
-	if (is_ring(choice) && has_maps(&c))
-		contract_ring_kernel(plan, step, &c, choice, fits);
+	if (ring)
+		contract_ring_kernel(plan, step, &c, choice, parts, fits);
 	else
 		contract_wide_kernel(plan, step, &c, choice, fits);
 	contract_kernels(plan, step, &as_it_is, &other);
@@ -180,12 +197,20 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double registers = 60 + (double)k.parts * k.columns / 2, bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
 	double here = fmin(floor(SHARED_BYTES / bytes_here), floor(REGISTERS / (registers * k.threads)));
 	here = ring ? 1 : fmax(1, fmin(here, ceil(tiles / t->processors)));
-	double turns = ceil(tiles / ((ring ? abs(choice->param[3]) : t->processors) * here));
+	int blocks = ring ? abs(choice->param[3]) : t->processors;
+	double turns = ceil(tiles / (blocks * here));
 	double store = (double)k.rows * k.columns / 16, once = turns * START;
 	if (ring) /* the tiles of the next sums come meanwhile */
 		once = START + turns * 400;
 	double time = (turns * (steps * fmax(step * here, latency) + store) + once) / clock;
 
+	if (k.stream) { /* what is left for another, and what is read of that, are a tile's sums */
+		int64_t length = shared_steps((int64_t)tiles, (int64_t)steps, blocks);
+		double others = ceil(steps / (double)length), whole = floor(tiles / blocks);
+		double join = k.rows * k.columns / 8.0 * (1 + others) + 1500;
+		double made = (double)length + whole * steps;
+		time = (made * fmax(step, latency) + (whole + 1) * (store + 400) + START + join) / clock;
+	}
 	if (split > 1)
 		time += 0.25 * k.rows * k.columns + TOGETHER_MORE * (log2(split) - 1);
 
@@ -198,6 +223,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	for (int side = 0; side < 2; side++)
 		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
 			more += t->launch_ns + 2.5 * batch * (side ? columns : rows) * depth / t->bytes_per_ns;
+	if (k.stream && more == 0) /* marks are cleared before, by a launch of its own or that which lays operands out */
+		more += t->launch_ns;
 	return t->launch_ns + more + fmax(time, fmax(memory, cache));
 }
 
@@ -205,7 +232,7 @@ const struct sched_rule sched_contract_wide = {
 	.name = "contract_wide",
 	.version = 3,
 	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory; "
-	        "`split` blocks make them together",
+	        "`split` blocks make them together, or with 0 all blocks the last tiles",
 	.params = { "rows", "columns", "slots", "blocks", "split" },
 	.heavy = true,
 	.applicable = applicable,

@@ -98,7 +98,7 @@ static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fenc
 		                               "tile_next", "tiles_before", "sort_row", "sort_items", "select_row",
 		                               "select_delegates", "mark_points", "put_marked", "radix_", "mma",
 		                               "attention<", "attention_wide<", NULL };
-	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", NULL };
+	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", "parts_put", NULL };
 	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text;
 	if (close && !strstr(r->text, "__device__") && !strstr(r->text, "#define"))
 		text = arena_strndup(r->arena, open, (size_t)(close - open));

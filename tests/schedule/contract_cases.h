@@ -101,4 +101,20 @@ static const struct schedule_case contract_wide_cases[] = {
 				    "  y: i32[40,72] = sum (i, j | r<4224) i32(a[i, r]) * i32(b[j, r])\n", { "" } },
 };
 
+/* And for a GPU of seven processors: tiles of which some are shared; of several rounds, of less than one, walks, bytes. */
+static const struct schedule_case contract_stream_cases[] = {
+	{ "product_streamed", "(a: f16[N,1032], b: f16[200,1032], c: f16[200]) -> (y: f16[N,200])\n"
+			      "  y: f16[N,200] = sum (i, j | r<1032) f32(a[i, r]) * f32(b[j, r]) then f16(it + f32(c[j]))\n",
+	  { "N=72", "N=20" } },
+	{ "product_streamed_along", "(a: f16[K,40], b: f16[K,72]) -> (y: f16[40,72])\n"
+				    "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[r, j]) then f16(it)\n",
+	  { "K=1100", "K=64", "K=0" } },
+	{ "convolution_streamed", "(x: f16[3,128,8,5], weight: f16[24,128,3,3]) -> (y: f16[3,24,8,5])\n"
+				  "  y: f16[3,24,8,5] = sum (i, j, k, l | r<128, s<3, t<3) select(and(and(0 <= k + s - 1, "
+				  "k + s - 1 < 8), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+				  "f32(weight[j, r, s, t]) then f16(it)\n", { "" } },
+	{ "product_bytes_streamed", "(a: i8[2,40,2080], b: i8[2,72,2080]) -> (y: i32[2,40,72])\n"
+				    "  y: i32[2,40,72] = sum (i, j, k | r<2080) i32(a[i, j, r]) * i32(b[i, k, r])\n", { "" } },
+};
+
 #endif

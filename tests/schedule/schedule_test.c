@@ -177,6 +177,12 @@ static void add_dispatch(struct job *j)
 	j->variants++;
 }
 
+/* Whose choices are tried. */
+static const struct sched_target *target = &sched_default_target;
+static const struct sched_target seven_processors = {
+	.name = "seven processors", .arch = 90, .processors = 7, .bytes_per_ns = 3000, .launch_ns = 2500, .typical = 1000
+};
+
 static void make_variants(struct job *j)
 {
 	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
@@ -185,9 +191,11 @@ static void make_variants(struct job *j)
 		return;
 	add_variant(j, false, -1, NULL, false);
 	for (int i = 0; i < p->stages.n; i++) {
-		int n = sched_choices(p, p->stages.at[i], &sched_default_target, choice);
+		int n = sched_choices(p, p->stages.at[i], target, choice);
 		for (int k = 0; k < n; k++) {
 			if (j->rule && strcmp(choice[k].rule->name, j->rule) != 0)
+				continue;
+			if (target == &seven_processors && choice[k].param[4] != 0) /* others are tried for all of them */
 				continue;
 			if (k > 0 || j->rule) /* the first is what the default takes */
 				add_variant(j, false, i, &choice[k], false);
@@ -578,6 +586,7 @@ static const struct {
 	CASES(scatter_cases, NULL),
 	CASES(loop_cases, NULL),
 	CASES(contract_wide_cases, "contract_wide"),
+	CASES(contract_stream_cases, "contract_wide"),
 	CASES(attention_cases, "attention"),
 	CASES(attention_mma_cases, "attention_mma"),
 	CASES(attention_wide_cases, "attention_wide"),
@@ -610,8 +619,10 @@ int main(int argc, char **argv)
 		else
 			argv[++names] = argv[i];
 	}
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		target = lists[i].at == contract_stream_cases ? &seven_processors : &sched_default_target;
 		run_list(lists[i].at, lists[i].n, lists[i].rule, names, argv + 1);
+	}
 	if (names == 0 && part == 0)
 		positions();
 	if ((names == 0 && part == parts - 1) || (names && strcmp(argv[1], "random") == 0))
