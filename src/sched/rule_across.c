@@ -394,7 +394,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double levels = 2;
 	for (int n = 1; n < parts; n *= 2)
 		levels++;
-	double exchange = parts > 1 ? 30 * levels * r.reductions : 0; /* ns of a block, hidden in part by others */
+	/* Of `width` values; ns of a block, hidden in part by others. */
+	double exchange = parts > 1 ? 30 * levels * r.reductions * (1 + width / 8.0) : 0;
 	double stall = exchange * (waves < 1 ? 1 : waves) / (resident > 2 ? 2 : 1);
 	time = (compute > time ? compute : time) * (here < 2 ? 1.05 : 1);
 	/* A block alone loads nothing while its warps wait for each other. */
