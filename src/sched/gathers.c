@@ -87,7 +87,7 @@ bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis)
 	uint32_t n = value->id + 1;
 	struct find f = { g, axis, NEWN(scratch, bool, n), NEWN(scratch, bool, n), NEWN(scratch, bool, n), NEWN(scratch, int, n),
 		          true };
-	*g = (struct gathers){ .p = p };
+	*g = (struct gathers){ .p = p, .axis = axis };
 	ir_walk_unconditional(value, note_sure, &f);
 	ir_walk(value, note_node, &f);
 	if (is_gather(value))
@@ -100,13 +100,14 @@ bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis)
 
 /* ---- Coordinates. */
 
-/* By which constant the load is behind a multiple of its stride along `inner`; -1: it has no such stride. */
+/* By which constant the load is behind a multiple of its stride along `inner`; -1: it has no such stride, or is another one in
+ * each plane. */
 static int64_t place_in(const struct gathers *g, expr load, int *stride)
 {
 	int64_t step, c = 0;
 	expr flat = ir_flat(g->p->pool, load->buf, load->arg), by = ir_stride(flat, g->inner);
 	if (is_gather(load) || type_is_packed(load->type) || !by || !ir_const_int(by, &step) || step < 1 ||
-	    step > GATHERS_MAX_STRIDE || step * g->width == 1)
+	    step > GATHERS_MAX_STRIDE || step * g->width == 1 || ir_stride(flat, g->axis) != ir_index(g->p->pool, 0))
 		return -1;
 	*stride = (int)step;
 	expr rest = ir_binary(IR_MOD, flat, by);

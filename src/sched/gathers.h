@@ -24,6 +24,7 @@ struct beside {
 
 struct gathers {
 	struct ir_program *p;
+	int axis; /* along which planes lie */
 	int n;
 	struct gather at[GATHERS_MAX];
 	int shared;

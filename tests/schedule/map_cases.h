@@ -104,6 +104,10 @@ static const struct schedule_case map_cases[] = {
 			   "min(max(a, 0), 3); select(and(0 <= b, b + 1 < 8), f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * "
 			   "0.5, -1.0) + f32(j)\n",
 	  { "N=3", "N=1", "N=0" } },
+	/* pairs that lie beside each other, other ones in each plane */
+	{ "gather_pairs_of_planes", "(x: f32[2,4,16], n_at: i32[2,6,8], q: f32[2,4,6,8,2]) -> (y: f32[2,4,6,8])\n"
+			"  y: f32[2,4,6,8] = map (i, j, k, l) x[i, j, min(max(index(n_at[i, k, l]) * 2 + floordiv(k * l, 3), 0), "
+			"15)] * q[i, j, k, l, 0] + q[i, j, k, l, 1]\n", { "" } },
 	{ "gather_one_plane", "(x: f32[2,3,16], n_at: i32[7,8]) -> (y: f16[2,3,7,8])\n"
 			      "  y: f16[2,3,7,8] = map (i, j, k, l) f16(x[i, j, min(max(index(n_at[k, l]), 0), 15)])\n", { "" } },
 	{ "gather_volume", "(x: f16[N,4,3,4,5], d: f16[N,6,8,3], q: f32[8,2]) -> (y: f16[N,4,6,8], z: f32[N,4,6,8])\n"
