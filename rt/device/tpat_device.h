@@ -571,48 +571,5 @@ template <class T, class Op> TPAT_FN T tiles_before(T total, Op op, u64 *state, 
 	return *shared;
 }
 
-/* ---- Compaction in two kernels: a bit of each point; a warp's points lie together ---------------------------------- */
-
-/* Of a tile of THREADS * ITEMS points from `first` on, of n in all. How many are kept: for all threads. */
-template <int THREADS, int ITEMS, class Index, class End, class Keep>
-TPAT_FN int mark_points(u32 *marks, Index first, End n, int *across, Keep keep)
-{
-	const int lane = warp_lane(), warp = block_thread() / 32;
-	const End own = (End)first + warp * 32 * ITEMS + lane;
-	const bool whole = (End)first + THREADS * ITEMS <= n; /* no condition stands between the loads then */
-	bool kept[ITEMS];
-	u32 mine = 0;
-#pragma unroll
-	for (int i = 0; i < ITEMS && whole; i++)
-		kept[i] = keep(own + i * 32);
-#pragma unroll
-	for (int i = 0; i < ITEMS && !whole; i++)
-		kept[i] = own + i * 32 < n && keep(own + i * 32);
-#pragma unroll
-	for (int i = 0; i < ITEMS; i++) {
-		const u32 word = __ballot_sync(0xffffffffu, kept[i]);
-		mine = lane == i ? word : mine;
-	}
-	if (lane < ITEMS)
-		marks[warp * ITEMS + lane] = mine;
-	return block_reduce<THREADS>(__popc(mine), op_sum(), across);
-}
-
-/* put(place, point) for what is marked, of which `start` come before the tile. */
-template <int THREADS, int ITEMS, class Index, class Start, class Put>
-TPAT_FN void put_marked(const u32 *marks, Index first, Start start, int *across, Put put)
-{
-	const int lane = warp_lane(), warp = block_thread() / 32;
-	const u32 mine = lane < ITEMS ? marks[warp * ITEMS + lane] : 0;
-	const int before = block_scan<THREADS>(__popc(mine), op_sum(), across) - __popc(mine);
-#pragma unroll
-	for (int i = 0; i < ITEMS; i++) {
-		const u32 word = shuffle(mine, i);
-		const int place = shuffle(before, i) + __popc(word & ((1u << lane) - 1));
-		if (word >> lane & 1)
-			put(start + place, first + (warp * ITEMS + i) * 32 + lane);
-	}
-}
-
 #undef TPAT_FN
 #endif

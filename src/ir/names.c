@@ -167,6 +167,7 @@ static const char *const words[] = {
 	"lanes_with",
 	"long_item",
 	"mark_points",
+	"marked_points",
 	"put_marked",
 	"from_ascending",
 	"from_descending",

@@ -5,6 +5,8 @@
 
 enum { WARP = 32, MOST_MAPS = 3, MOST_ROWS = 8 };
 
+#define HEADER "tpat_compact.h"
+
 /* Maps behind the compaction, each element of which needs what was kept at the same place alone. */
 struct kept_maps {
 	const struct ir_stage *map[MOST_MAPS];
@@ -177,7 +179,7 @@ static void mark_kernel(struct ir_plan *plan, const struct marks *x, struct tile
 	point = emit_parameter(p, keep, TYPE_INDEX, "point", x->points.count);
 	keep->value = compact_at_point(&x->points, keep->body, x->s->where, point);
 	emit_shared(p, b, "int", arena_printf(p->arena, "across[%d]", x->threads / WARP));
-	struct ir_stmt *call = emit_invoke(p, b, arena_printf(p->arena, "mark_points<%d, %d>", x->threads, x->items), NULL);
+	struct ir_stmt *call = emit_invoke(p, b, arena_printf(p->arena, "mark_points<%d, %d>", x->threads, x->items), HEADER);
 	call->name2 = "sum";
 	call->type = TYPE_INDEX;
 	add_address(p, call, x->mark, times(t->tile, x->threads * x->items / WARP), true);
@@ -215,12 +217,12 @@ static void put_kernel(struct ir_plan *plan, const struct marks *x, const struct
 	expr place = emit_parameter(p, put, TYPE_INDEX, "place", limit);
 	point = emit_parameter(p, put, TYPE_INDEX, "point", x->points.count);
 	emit_kept(x, put->body, place, point);
-	emit_shared(p, b, "int", arena_printf(p->arena, "across[%d]", x->threads / WARP));
-	struct ir_stmt *call = emit_invoke(p, b, arena_printf(p->arena, "put_marked<%d, %d>", x->threads, x->items), NULL);
+	emit_shared(p, b, arena_printf(p->arena, "marked_points<%d, %d>", x->threads, x->items), "shared");
+	struct ir_stmt *call = emit_invoke(p, b, "put_marked", HEADER);
+	add_text(p, call, "shared");
 	add_address(p, call, x->mark, times(tile, x->threads * x->items / WARP), false);
 	add_value(p, call, times(tile, x->threads * x->items));
 	add_value(p, call, start);
-	add_text(p, call, "across");
 	add_text(p, call, "put");
 
 	b = first_block(x, k);
@@ -266,7 +268,7 @@ static double estimate(const struct ir_program *cp, const struct ir_stage *s, co
 
 const struct sched_rule sched_compact_marks = {
 	.name = "compact_marks",
-	.version = 1,
+	.version = 2,
 	.help = "a compaction and maps of what it keeps: blocks of `threads` mark tiles of `items` points a thread, then store "
 		"what is marked",
 	.params = { "threads", "items" },

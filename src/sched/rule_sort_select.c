@@ -29,17 +29,18 @@ static int items(const struct ir_stage *s, int64_t n)
 	return sort_key_bits(s) == 64 && many == MANY_ITEMS ? many / 2 : many; /* of which each takes two registers */
 }
 
-/* A short row, of which a few are asked for: as few threads as the bound allows, or a few more. */
+/* A short row, of which a few are asked for: as few threads as the bound allows, or a few more. Measured on an H100, 4096 rows of
+ * 1000: one warp that reads twice takes 14.2 us, with 32 items at once 18.8, two warps 14.9, eight 22.3. */
 static int short_rows(const struct ir_stage *s, int64_t n, int64_t k, struct sched_choice *out)
 {
-	int count = 0, keys = SHORT_KEYS, most = sort_key_bits(s) == 64 ? MANY_ITEMS / 2 : MANY_ITEMS;
+	int count = 0, keys = SHORT_KEYS, most = sort_key_bits(s) == 64 ? MANY_ITEMS / 4 : MANY_ITEMS / 2;
 	while (keys < 4 * k)
 		keys *= 2;
 	for (int threads = 32; threads <= THREADS && n <= SHORT_ROW; threads *= 2) {
 		int items = FEW_ITEMS;
 		while (items < most && threads * items < n)
 			items *= 2;
-		if (4 * k <= threads && threads * items >= n && threads * FEW_ITEMS / 2 <= n)
+		if (4 * k <= threads && threads * items * 2 >= n && threads * FEW_ITEMS / 2 <= n)
 			out[count++] = (struct sched_choice){ &sched_sort_select, { keys, threads, 1, items } };
 	}
 	return count;
