@@ -240,7 +240,6 @@ static const char *const words[] = {
 	"place",
 	"lane",
 	"plane",
-	"turn",
 	"line",
 	"corner_a",
 	"corner_b",
