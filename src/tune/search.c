@@ -297,7 +297,7 @@ static bool ask_evolution(struct tune_search *s, struct tune_point *out)
 	if (!s->best || !s->space->stages || s->since_gain >= TUNE_PATIENCE)
 		return false;
 	for (int i = 0; i < DRAWS; i++) {
-		struct arena_mark mark = arena_mark(s->arena);
+		/* Never released: rules that are asked on the way may keep expressions in the same arena. */
 		struct tune_point p = tune_point_copy(s->space, parent(s)->point, s->arena);
 		if (draw(s, 3) == 0)
 			cross(s, p, parent(s)->point);
@@ -305,7 +305,6 @@ static bool ask_evolution(struct tune_search *s, struct tune_point *out)
 			mutate(s, p);
 		if (!find(s, p))
 			return ask(s, out, p, -1);
-		arena_release(s->arena, mark);
 	}
 	return false;
 }
