@@ -52,20 +52,36 @@ static int log_softmax_lower(struct lower *l)
 	return softmax(l, true);
 }
 
+/* Where an element is in the reduced space, flattened. */
+static expr place_of(struct lower *l, const struct softmax *m, const expr *at)
+{
+	expr place = idx(l, 0);
+	for (int i = 0; i < value_rank(m->x); i++)
+		if (m->reduced[i])
+			place = add(mul(place, m->s.dim[i]), at[i]);
+	return place;
+}
+
+/* The first of the largest is the least place of those that equal the largest, so that all three stages read a row once. Where
+ * there is a NaN, it is the first NaN. */
 static int hardmax_lower(struct lower *l)
 {
 	struct softmax m = { 0 };
-	struct value where;
-	expr position, t;
+	struct value top, first;
+	enum type places = TYPE_I64;
+	expr x, is_top, y;
+	int64_t n;
 
 	TRY(begin(l, &m));
-	where = lower_reduce(l, "where", TYPE_I64, &m.r.s, m.r.rank, IR_ARGMAX, wide(load(m.x, m.r.index)), NULL);
-	position = idx(l, 0);
-	for (int i = 0; i < value_rank(m.x); i++)
-		if (m.reduced[i])
-			position = add(mul(position, m.s.dim[i]), m.s.at[i]);
-	t = eq(cast(at(where, &m.s), TYPE_INDEX), position);
-	lower_output(l, 0, lower_map(l, NULL, value_type(m.x), &m.s, cast(t, value_type(m.x))));
+	if (ir_const_int(m.r.count, &n) && n <= INT32_MAX)
+		places = TYPE_I32;
+	x = wide(load(m.x, m.r.index));
+	top = lower_reduce(l, "largest", x->type, &m.r.s, m.r.rank, IR_MAXIMUM, x, NULL);
+	is_top = or_(eq(x, load(top, m.r.s.at)), unary(IR_ISNAN, x));
+	first = lower_reduce(l, "first", places, &m.r.s, m.r.rank, IR_MINIMUM,
+	                     cast(select_(is_top, place_of(l, &m, m.r.index), m.r.count), places), NULL);
+	y = eq(cast(at(first, &m.s), TYPE_INDEX), place_of(l, &m, m.s.at));
+	lower_output(l, 0, lower_map(l, NULL, value_type(m.x), &m.s, cast(y, value_type(m.x))));
 	return 0;
 }
 
