@@ -160,7 +160,8 @@ def of_images(add, t):
     add("pillars_64x496x432_12000", [("i", "i64", [12000, 1], (496 * 432,)), ("u", t, [12000, 64])],
         [("ConstantOfShape", ["shape"], ["z"], {"value": zero(t)}), ("ScatterND", ["z", "i", "u"], ["s"], {}),
          ("Transpose", ["s"], ["p"], {"perm": [1, 0]}), ("Reshape", ["p", "image"], ["y"], {})],
-        lambda i, u: u.new_zeros(496 * 432, 64).index_put((i[:, 0],), u).t().reshape(1, 64, 496, 432), constants=canvas)
+        lambda i, u: u.new_zeros(496 * 432, 64).index_put((i[:, 0],), u).t().reshape(1, 64, 496, 432).contiguous(),
+        constants=canvas)
 
 
 def zero(t):
