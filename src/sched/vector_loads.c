@@ -124,7 +124,9 @@ static bool are_pairs(const struct vector_loads *l, expr load, int *pair)
 	int64_t extent, apart;
 	if (l->width % 2 || !ir_const_int(l->extent, &extent) || extent % l->width || type_info(load->type)->bits < 8)
 		return false;
-	expr first = place_in_pair(l, load, 0);
+	expr first = place_in_pair(l, load, 0), stride = ir_stride(first, l->inner);
+	if (!stride || !ir_is_int(stride, 0)) /* all pairs are at one place */
+		return false;
 	if (!ir_const_int(ir_binary(IR_SUB, place_in_pair(l, load, 1), first), &apart) || apart < -1 || apart > 0)
 		return false;
 	for (pair[0] = apart < 0; pair[0] < 2; pair[0]++)
