@@ -100,20 +100,25 @@ static int parts_of(struct vector_loads *l, expr load)
 		return 1;
 	for (int parts = 2; parts <= MAX_PARTS && l->width / parts > 1; parts *= 2) {
 		bool all = ir_const_int(l->extent, &extent) && extent % l->width == 0;
-		for (int i = 0; i < parts && all; i++)
-			all = vector_along(l->p, part_of(l, load, parts, i), l->inner, ir_index(l->p->pool, extent / parts),
-			                   l->width / parts);
+		for (int i = 0; i < parts && all; i++) {
+			expr part = part_of(l, load, parts, i);
+			all = part->op == IR_LOAD &&
+			      vector_along(l->p, part, l->inner, ir_index(l->p->pool, extent / parts), l->width / parts);
+		}
 		if (all)
 			return parts;
 	}
 	return 0;
 }
 
-/* Where element `which` of a pair lies before the pairs in front of it, over the pairs. */
+/* Where element `which` of a pair lies before the pairs in front of it, over the pairs; null where it turns out to be no load, but
+ * a number out of a table. */
 static expr place_in_pair(const struct vector_loads *l, expr load, int which)
 {
 	struct ir_pool *pool = l->p->pool;
 	expr part = part_of(l, load, 2, which);
+	if (part->op != IR_LOAD)
+		return NULL;
 	expr pair = ir_axis(pool, l->inner, ir_binary(IR_FLOORDIV, l->extent, ir_index(pool, 2)));
 	return ir_binary(IR_SUB, ir_flat(pool, part->buf, part->arg), ir_binary(IR_MUL, pair, ir_index(pool, 2)));
 }
@@ -124,10 +129,11 @@ static bool are_pairs(const struct vector_loads *l, expr load, int *pair)
 	int64_t extent, apart;
 	if (l->width % 2 || !ir_const_int(l->extent, &extent) || extent % l->width || type_info(load->type)->bits < 8)
 		return false;
-	expr first = place_in_pair(l, load, 0), stride = ir_stride(first, l->inner);
-	if (!stride || !ir_is_int(stride, 0)) /* all pairs are at one place */
+	expr first = place_in_pair(l, load, 0), second = place_in_pair(l, load, 1);
+	expr stride = first && second ? ir_stride(first, l->inner) : NULL;
+	if (!stride || !ir_is_int(stride, 0)) /* else all pairs are at one place */
 		return false;
-	if (!ir_const_int(ir_binary(IR_SUB, place_in_pair(l, load, 1), first), &apart) || apart < -1 || apart > 0)
+	if (!ir_const_int(ir_binary(IR_SUB, second, first), &apart) || apart < -1 || apart > 0)
 		return false;
 	for (pair[0] = apart < 0; pair[0] < 2; pair[0]++)
 		if (is_multiple(ir_binary(IR_SUB, first, ir_index(l->p->pool, pair[0])), l->width, l->extent)) {
@@ -146,8 +152,8 @@ static void share_vectors(struct vector_loads *l)
 			if ((!f->pairs && !o->pairs) || f->load->buf != o->load->buf || f->where || o->where || f->parts > 1 ||
 			    o->parts > 1)
 				continue;
-			expr apart = ir_binary(IR_SUB, place_in_pair(l, f->load, 0), place_in_pair(l, o->load, 0));
-			if (ir_is_int(apart, f->pair[0] - o->pair[0]))
+			expr mine = place_in_pair(l, f->load, 0), other = place_in_pair(l, o->load, 0);
+			if (mine && other && ir_is_int(ir_binary(IR_SUB, mine, other), f->pair[0] - o->pair[0]))
 				f->like = o->like < 0 ? j : o->like;
 		}
 }
