@@ -109,12 +109,11 @@ struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const c
 /* The loads of a thread that makes `width` neighbouring elements along `inner`, beginning at a multiple of `width` of an extent
  * that is one, too (vector_loads.c). A vector is a load that runs along with the elements; or one of which every second or fourth
  * element does: two or four vectors; or one behind conditions that are the same for all elements of a thread; or one of which the
- * elements of each pair are read in another order. */
+ * elements of each pair change places. */
 struct vector_load {
 	expr load, where; /* where: over the conditions' variables; null: always */
 	int parts;        /* element v is number v / parts of vector v % parts */
-	bool pairs;       /* or element v - v % 2 + pair[v % 2] of one vector */
-	int pair[2];
+	bool pairs;       /* or element v ^ 1 of one vector */
 	int like;         /* which load before it has the same vector; -1: none */
 	const char *name; /* of the array that in the end has all `width` elements */
 };

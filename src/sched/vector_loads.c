@@ -123,27 +123,20 @@ static expr place_in_pair(const struct vector_loads *l, expr load, int which)
 	return ir_binary(IR_SUB, ir_flat(pool, part->buf, part->arg), ir_binary(IR_MUL, pair, ir_index(pool, 2)));
 }
 
-/* Whether the elements lie in one vector, those of each pair in some order. */
-static bool are_pairs(const struct vector_loads *l, expr load, int *pair)
+/* Whether the elements lie in one vector, those of each pair in the other order. */
+static bool are_pairs(const struct vector_loads *l, expr load)
 {
 	int64_t extent, apart;
 	if (l->width % 2 || !ir_const_int(l->extent, &extent) || extent % l->width || type_info(load->type)->bits < 8)
 		return false;
 	expr first = place_in_pair(l, load, 0), second = place_in_pair(l, load, 1);
 	expr stride = first && second ? ir_stride(first, l->inner) : NULL;
-	if (!stride || !ir_is_int(stride, 0)) /* else all pairs are at one place */
+	if (!stride || !ir_is_int(stride, 0)) /* it runs along otherwise than the pairs do */
 		return false;
-	if (!ir_const_int(ir_binary(IR_SUB, second, first), &apart) || apart < -1 || apart > 0)
-		return false;
-	for (pair[0] = apart < 0; pair[0] < 2; pair[0]++)
-		if (is_multiple(ir_binary(IR_SUB, first, ir_index(l->p->pool, pair[0])), l->width, l->extent)) {
-			pair[1] = pair[0] + (int)apart;
-			return true;
-		}
-	return false;
+	return ir_const_int(ir_binary(IR_SUB, second, first), &apart) && apart == -1 && is_multiple(second, l->width, l->extent);
 }
 
-/* Of two loads of one vector, one with its pairs in another order, the second takes the first's. */
+/* Of two loads of one vector, one with its pairs in the other order, the second takes the first's. */
 static void share_vectors(struct vector_loads *l)
 {
 	for (int i = 0; i < l->found.n; i++)
@@ -153,7 +146,7 @@ static void share_vectors(struct vector_loads *l)
 			    o->parts > 1)
 				continue;
 			expr mine = place_in_pair(l, f->load, 0), other = place_in_pair(l, o->load, 0);
-			if (mine && other && ir_is_int(ir_binary(IR_SUB, mine, other), f->pair[0] - o->pair[0]))
+			if (mine && other && ir_is_int(ir_binary(IR_SUB, mine, other), f->pairs - o->pairs))
 				f->like = o->like < 0 ? j : o->like;
 		}
 }
@@ -166,7 +159,7 @@ static void found_load(struct vector_loads *l, expr load, expr where)
 			return;
 		}
 	struct vector_load f = { .load = load, .where = where, .parts = parts_of(l, load), .like = -1 };
-	if (!f.parts && are_pairs(l, load, f.pair)) {
+	if (!f.parts && are_pairs(l, load)) {
 		f.pairs = true;
 		f.parts = 1;
 	}
@@ -274,7 +267,7 @@ static expr start_of(const struct vector_loads *l, const struct vector_load *f, 
 	int parts = f->pairs ? 2 : f->parts;
 	expr part = part_of(l, f->load, parts, which), flat = ir_flat(pool, part->buf, part->arg), axis[IR_MAX_RANK];
 	if (f->pairs)
-		flat = ir_binary(IR_SUB, flat, ir_index(pool, f->pair[0]));
+		flat = ir_binary(IR_SUB, flat, ir_index(pool, 1));
 	if (parts == 1 && start->same) {
 		expr difference = ir_binary(IR_SUB, flat, start->same);
 		if (!difference->varies)
@@ -339,23 +332,14 @@ int vector_loads_accesses(const struct vector_loads *l, expr load)
 	return -1;
 }
 
-/* Which element of its vector an element of the thread is, as text. */
-static const char *lane_text(const struct vector_loads *l, const struct vector_load *f)
-{
-	const char *lane = l->lane->name;
-	if (!f->pairs)
-		return lane;
-	return arena_printf(l->p->arena, f->pair[0] > f->pair[1] ? "%s ^ 1" : f->pair[0] ? "%s / 2 * 2 + 1" : "%s / 2 * 2", lane);
-}
-
 expr vector_loads_lane(void *user, expr e, expr flat)
 {
 	const struct vector_loads *l = user;
 	(void)flat;
 	vec_each (f, &l->found) {
-		const char *name = f->like < 0 ? f->name : l->found.at[f->like].name;
+		const char *name = f->like < 0 ? f->name : l->found.at[f->like].name, *other = f->pairs ? " ^ 1" : "";
 		if (f->load == e)
-			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s]", name, lane_text(l, f)), NULL);
+			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s%s]", name, l->lane->name, other), NULL);
 	}
 	return NULL;
 }

@@ -29,15 +29,17 @@ static const struct schedule_case map_cases[] = {
 			 "  o: u8[N,12,16] = map (i, j, k) b[i, j, 4 * mod(k, 4) + floordiv(k, 4)] + b[i, mod(k, 4), floordiv(k, "
 			 "4)]\n",
 	  { "N=2", "N=1" } },
-	/* The elements of each pair of a vector in another order: turned around, its first, its second; under a condition; where
-	 * rows are odd. */
-	{ "pairs", "(x: f16[N,16], c: f32[N,8]) -> (y: f16[N,16], e: f32[N,16], o: f16[N,15], z: f16[N,16])\n"
-		   "  y: f16[N,16] = map (i, j) f16(f32(x[i, j]) * c[i, floordiv(j, 2)] + select(mod(j, 2) == 0, neg(f32(x[i, j "
-		   "+ 1])), f32(x[i, j - 1])))\n"
+	/* The elements of each pair of a vector change places: beside those in order, under a condition, where rows are odd. What
+	 * is near to that: the first of each pair, the second, in a vector that ends behind them; backwards; one for all. */
+	{ "pairs", "(x: f16[N,16], c: f32[N,8], b: f32[15], one: f32[1]) -> (y: f16[N,16], e: f32[N,16], o: f16[N,15], z: "
+		   "f16[N,16], q: f32[16], p: f32[2])\n"
+		   "  y: f16[N,16] = map (i, j) f16(f32(x[i, j]) * c[i, floordiv(j, 2)] + f32(x[i, select(mod(j, 2) == 0, j "
+		   "+ 1, j - 1)]))\n"
 		   "  e: f32[N,16] = map (i, j) f32(x[i, 2 * floordiv(j, 2)]) - f32(x[i, 2 * floordiv(j, 2) + 1])\n"
-		   "  o: f16[N,15] = map (i, j) x[i, select(mod(j, 2) == 0, j + 1, j - 1)]\n"
-		   "  z: f16[N,16] = map (i, j) select(i < 2, x[i, select(mod(j, 2) == 0, j + 1, j - 1)], f16(c[i, floordiv(j, "
-		   "2)]))\n",
+		   "  o: f16[N,15] = map (i, j) x[i, select(j < 14, select(mod(j, 2) == 0, j + 1, j - 1), j)]\n"
+		   "  z: f16[N,16] = map (i, j) select(i < 2, x[i, select(mod(j, 2) == 0, j + 1, j - 1)], x[i, 15 - j])\n"
+		   "  q: f32[16] = map (i) b[2 * floordiv(i, 2)]\n"
+		   "  p: f32[2] = map (i) c[0, select(mod(i, 2) == 0, i + 1, i - 1)] * one[0]\n",
 	  { "N=4", "N=1" } },
 	{ "coarse_functions", "(x: f16[N,8], c: f16[N]) -> (y: f16[N,8], o: f16[N,8])\n"
 			      "  y: f16[N,8] = map (i, j) f16(log1p(abs(f32(x[i, j])) * 0.01) + "
