@@ -109,6 +109,20 @@ void mark_axes(expr e, bool *used)
 	ir_walk(e, mark_axis, used);
 }
 
+static void widen(void *user, expr e)
+{
+	int *bits = user;
+	if (e->op == IR_LOAD && type_info(e->type)->bits > *bits)
+		*bits = type_info(e->type)->bits;
+}
+
+int widest_load(expr e)
+{
+	int bits = 0;
+	ir_walk(e, widen, &bits);
+	return bits;
+}
+
 void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
                   const char *const *names, const bool *used, expr *value)
 {

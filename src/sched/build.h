@@ -68,6 +68,8 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
 		  const bool *used, expr *value);
 /* Marks which axes an expression reads. */
 void mark_axes(expr e, bool *used);
+/* Bits of the widest type that e loads; 0: it loads nothing. */
+int widest_load(expr e);
 
 /* A new kernel of the step: named after the stage's buffer, with the stage's text as comment; collects arguments from the
  * body when finished. Kernels whose positions might pass 2^31 get a twin with 64-bit indices behind a guard. */

@@ -27,20 +27,12 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 	return false;
 }
 
-static void widest_read(void *user, expr e)
-{
-	int *bits = user;
-	if (e->op == IR_LOAD && type_info(e->type)->bits > *bits)
-		*bits = type_info(e->type)->bits;
-}
-
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
 	(void)p;
-	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits, read = 0;
+	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits, read = widest_load(s->value);
 	(void)t;
-	ir_walk(s->value, widest_read, &read);
 	for (int width = MAX_WIDTH; width > 1 && inner >= 0; width /= 2) {
 		int64_t extent;
 		if (bits * width > 128 || bits * width < 8 || (ir_const_int(s->out->dim[inner], &extent) && extent % width))
