@@ -145,7 +145,7 @@ def measure_torch(row, case, inputs, want, compile_too, torch):
 
 
 class Measured:
-    """One case, from its inputs to its row of the table. Its files are gone with close()."""
+    """One case, from its inputs to its row of the table. Its files are gone with finish()."""
 
     def __init__(self, case, o, lock, torch):
         self.case, self.torch, self.inputs = case, torch, case.draw(torch)

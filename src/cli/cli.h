@@ -75,6 +75,7 @@ int cli_usage(const char *advice, const char *format, ...) __attribute__((format
 
 /* printf's width of a field in which `text` takes so many columns: printf counts bytes. */
 int cli_field(int columns, const char *text);
+int cli_wider(int width, const char *text); /* columns: that wide, or as wide as the text */
 json_t *cli_json_list(const struct tpat_strings *list);
 void cli_print_json(json_t *x); /* and forgets it */
 

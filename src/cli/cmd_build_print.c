@@ -52,19 +52,13 @@ static void print_plugins(const struct tpat_built *r)
 	}
 }
 
-static int wider(int width, const char *path)
-{
-	int n = str_width(path);
-	return n > width ? n : width;
-}
-
 static void print_files(const struct tpat_built *r)
 {
-	int width = wider(20, r->output);
+	int width = cli_wider(20, r->output);
 	for (int i = 0; i < r->libraries.n; i++)
-		width = wider(width, r->libraries.at[i]);
+		width = cli_wider(width, r->libraries.at[i]);
 	if (r->folder)
-		width = wider(width - 1, r->folder) + 1; /* and its slash */
+		width = cli_wider(width - 1, r->folder) + 1; /* and its slash */
 	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n",
 	       cli_field(width, r->output), r->output);
 	for (int i = 0; i < r->libraries.n; i++) {

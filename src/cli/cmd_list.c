@@ -11,12 +11,6 @@ static const char *op_name(const struct cli *c, const struct tpat_node *n)
 	return *n->domain ? arena_printf(c->arena, "%s.%s", n->domain, n->op_type) : n->op_type;
 }
 
-static int wider(int width, const char *text)
-{
-	int n = str_width(text);
-	return n > width ? n : width;
-}
-
 static void print_edges(const char *what, const struct tpat_strings *list)
 {
 	for (int i = 0; i < list->n; i++)
@@ -27,8 +21,8 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 {
 	int label = 4, op = 8, refused = 0, both = 0;
 	for (int i = 0; i < l->nodes; i++) {
-		label = wider(label, l->node[i].label);
-		op = wider(op, op_name(c, &l->node[i]));
+		label = cli_wider(label, l->node[i].label);
+		op = cli_wider(op, op_name(c, &l->node[i]));
 		refused += l->node[i].tensorrt == TPAT_TRT_NO;
 		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
 	}

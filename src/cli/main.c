@@ -100,6 +100,12 @@ int cli_field(int columns, const char *text)
 	return columns + (int)strlen(text) - str_width(text);
 }
 
+int cli_wider(int width, const char *text)
+{
+	int n = str_width(text);
+	return n > width ? n : width;
+}
+
 int cli_fail(const struct cli *c, int code)
 {
 	cli_progress_end();

@@ -126,6 +126,7 @@ void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
 void ir_mark_unconditional(expr e, bool *sure);
 void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 bool ir_uses(expr e, enum ir_op op);
+expr ir_bind_axes(struct ir_pool *p, expr e, const expr *axis); /* e with axis[i] for AXIS i */
 int ir_cost(expr e); /* operations in the DAG; transcendental functions count 8, loads 2 */
 
 /* ---- Buffers, stages, programs ----------------------------------------------------------------------------------- */
@@ -287,6 +288,8 @@ void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr *slot,
  * expression or so. */
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
+bool ir_reads(expr e, const struct ir_buffer *b);
+bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* the same expressions, whatever the types */
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* that defines b, or null */
 
 /* Where each symbol's value comes from at run time: the first input extent that is that symbol alone. False when no

@@ -71,13 +71,6 @@ static struct ir_stage *last_update(struct ir_program *p, const struct ir_stage 
 	return last;
 }
 
-static expr bind_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
-{
-	(void)p;
-	(void)arg;
-	return e->op == IR_AXIS ? ((const expr *)user)[e->i] : NULL;
-}
-
 /* The scatter as a map that knows the last update of each row. */
 static void become_gather(struct ir_program *p, struct ir_stage *s, const struct ir_buffer *last, int lead)
 {
@@ -94,7 +87,7 @@ static void become_gather(struct ir_program *p, struct ir_stage *s, const struct
 		axis[k] = own[lead + k - updates];
 	expr none = ir_binary(IR_LT, number, ir_int(p->pool, last->type, 0));
 	struct ir_stage map = { .kind = IR_MAP, .out = s->out };
-	map.value = ir_select(none, s->init, ir_copy(p->pool, s->value, bind_axis, axis));
+	map.value = ir_select(none, s->init, ir_bind_axes(p->pool, s->value, axis));
 	*s = map;
 }
 

@@ -102,25 +102,10 @@ struct inline_map {
 	const struct ir_stage *map;
 };
 
-struct bind {
-	const expr *index;
-};
-
-static expr bind_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
-{
-	struct bind *b = user;
-	(void)p;
-	(void)arg;
-	return e->op == IR_AXIS ? b->index[e->i] : NULL;
-}
-
 static expr substitute_load(void *user, struct ir_pool *p, expr e, const expr *arg)
 {
 	struct inline_map *x = user;
-	if (e->op != IR_LOAD || e->buf != x->map->out)
-		return NULL;
-	struct bind b = { arg };
-	return ir_copy(p, x->map->value, bind_axis, &b);
+	return e->op == IR_LOAD && e->buf == x->map->out ? ir_bind_axes(p, x->map->value, arg) : NULL;
 }
 
 struct slot_job {
@@ -214,16 +199,6 @@ static expr to_acc(void *user, struct ir_pool *p, expr e, const expr *arg)
 	return e->op == IR_LOAD && e->buf == j->buf ? j->acc : NULL;
 }
 
-static bool same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
-{
-	if (a->rank != b->rank)
-		return false;
-	for (int k = 0; k < a->rank; k++)
-		if (a->dim[k] != b->dim[k])
-			return false;
-	return true;
-}
-
 /* What accumulates is at index i; its only reader is a map at index j over the same extents. It moves to j's place,
  * since the map may read what was defined between. */
 static bool absorb_map(struct ir_program *p, struct list *list, int i, const struct readers *r)
@@ -240,7 +215,7 @@ static bool absorb_map(struct ir_program *p, struct list *list, int i, const str
 		ir_stage_exprs(m, count_slot, &in);
 		if (!in.in_stage)
 			continue;
-		if (m->kind != IR_MAP || type_is_packed(m->out->type) || !same_extents(m->out, s->out))
+		if (m->kind != IR_MAP || type_is_packed(m->out->type) || !ir_same_extents(m->out, s->out))
 			return false;
 		ir_walk(m->value, check_plain, &job);
 		if (!job.plain)
@@ -271,7 +246,7 @@ static const struct ir_buffer *copied_from(const struct ir_loop *l, const struct
 			continue;
 		struct post_job own = { .buf = s->value->buf, .plain = true };
 		check_plain(&own, s->value);
-		return own.plain && same_extents(own.buf, b) ? own.buf : b;
+		return own.plain && ir_same_extents(own.buf, b) ? own.buf : b;
 	}
 	return b;
 }

@@ -28,13 +28,6 @@ static const struct ir_stage *made_by(const struct inverse *v, const struct ir_b
 	return NULL;
 }
 
-static expr bind_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
-{
-	(void)p;
-	(void)arg;
-	return e->op == IR_AXIS ? ((const expr *)user)[e->i] : NULL;
-}
-
 /* How many elements an arg reduction looks at, if there is always one; null: not known. */
 static expr reduced_count(const struct inverse *v, const struct ir_stage *s)
 {
@@ -54,7 +47,7 @@ static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *ar
 		return NULL;
 	const struct ir_stage *s = made_by(v, e->buf);
 	if (s && s->kind == IR_MAP && ir_cost(s->value) <= SEEN_THROUGH) {
-		expr at = ir_copy(pool, s->value, bind_axis, (void *)arg);
+		expr at = ir_bind_axes(pool, s->value, arg);
 		return ir_copy(pool, at, see_through, v);
 	}
 	expr load = ir_load(pool, e->buf, arg), extent = s ? reduced_count(v, s) : NULL;
@@ -86,7 +79,7 @@ static expr see_again(void *user, struct ir_pool *pool, expr e, const expr *arg)
 static expr of_update(struct inverse *v, expr e)
 {
 	struct ir_pool *pool = v->p->pool;
-	return ir_copy(pool, ir_copy(pool, e, see_again, v), bind_axis, v->axis);
+	return ir_bind_axes(pool, ir_copy(pool, e, see_again, v), v->axis);
 }
 
 /* ---- Axes from a place: along each axis of the result it is a number whose digits are axes of the update and, as the last one,

@@ -19,6 +19,21 @@ static void find_in_slot(void *user, expr *slot, const char *role)
 	ir_walk(*slot, find_load, user);
 }
 
+bool ir_reads(expr e, const struct ir_buffer *b)
+{
+	struct loads l = { .buf = b };
+	ir_walk(e, find_load, &l);
+	return l.found;
+}
+
+bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
+{
+	bool same = a->rank == b->rank;
+	for (int k = 0; same && k < a->rank; k++)
+		same = a->dim[k] == b->dim[k];
+	return same;
+}
+
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b)
 {
 	vec_each (c, &l->carries)

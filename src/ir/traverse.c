@@ -122,6 +122,19 @@ bool ir_uses(expr e, enum ir_op op)
 	return f.found;
 }
 
+static expr bind_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	const expr *const *axis = user;
+	(void)p;
+	(void)arg;
+	return e->op == IR_AXIS ? (*axis)[e->i] : NULL;
+}
+
+expr ir_bind_axes(struct ir_pool *p, expr e, const expr *axis)
+{
+	return ir_copy(p, e, bind_axis, &axis);
+}
+
 static void add_cost(void *user, expr e)
 {
 	int *cost = user;

@@ -135,7 +135,7 @@ static int begin_timing(struct bench *b, struct err *e)
 
 static int end_timing(struct bench *b, int rc)
 {
-	if (b->o->lock && b->lock >= 0)
+	if (b->lock >= 0)
 		file_unlock(b->lock);
 	b->lock = -1;
 	return rc;

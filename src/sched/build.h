@@ -210,6 +210,18 @@ expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr
 /* Which of out's and the reduced axes a reduction reads, in its value and behind it. */
 void axes_read(const struct ir_stage *s, bool *used);
 expr out_position(struct ir_program *p, const struct ir_stage *s); /* of an element of out, over its axes */
+/* Point `point` of a reduced space whose extents are numbers, as that many axes. */
+void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis);
+
+/* Whether an extent is a number that n divides. */
+static inline bool divides(expr extent, int n)
+{
+	int64_t x;
+	return ir_const_int(extent, &x) && x % n == 0;
+}
+
+/* Whether a rule has any choice for the stage: for rules whose `applicable` is no more than that. */
+bool rule_has_choice(const struct sched_rule *r, const struct ir_program *p, const struct ir_stage *s);
 
 /* Whether a map's result goes past the caches: it is more than they hold, and most of what moves. Measured on an H100: images that
  * are made of smaller ones, or floats of bytes, in 1 to 4 % less time; where as much is read, it makes no difference. */

@@ -97,6 +97,11 @@ static bool find_operands(struct contract *c)
 	return !plain_type(c->side[0].type) && !plain_type(c->side[1].type) && type_is_int(value->type);
 }
 
+bool contract_lies_apart(const struct contract *c, int side, enum contract_way way)
+{
+	return c->plain && side && way != CONTRACT_TURNED;
+}
+
 int contract_element_bytes(const struct contract *c)
 {
 	return type_info(c->side[0].type)->bits / 8;

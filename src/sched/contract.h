@@ -52,6 +52,8 @@ struct contract_shape {
 struct contract_stream;
 
 int contract_element_bytes(const struct contract *c); /* of both operands */
+/* Whether a plain kernel's tile of the side has a gap behind each row, so that its columns lie in different banks. */
+bool contract_lies_apart(const struct contract *c, int side, enum contract_way way);
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 /* The same with operands that allow no vectors laid out anew along an axis that is summed over. False: there is no such way,
  * or no need. The buffers are the caller's to make: contract_pack(). */

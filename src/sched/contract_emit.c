@@ -10,7 +10,7 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 	int bytes = 0;
 	for (int side = 0; side < 2; side++) {
 		int row = s.depth * contract_element_bytes(c);
-		if (c->plain && side && c->side[side].way != CONTRACT_TURNED)
+		if (contract_lies_apart(c, side, c->side[side].way))
 			row += APART_BYTES;
 		bytes += (side ? s.columns : s.rows) * row;
 	}

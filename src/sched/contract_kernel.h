@@ -60,12 +60,6 @@ static inline struct ir_block *unrolled(const struct contract_kernel *k, struct 
 	return body;
 }
 
-static inline bool divides(expr extent, int tile)
-{
-	int64_t n;
-	return ir_const_int(extent, &n) && n % tile == 0;
-}
-
 /* Names for a group's axes, given the position over all of them; for those summed over. Only of axes in `used`. */
 void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
                             const bool *used);

@@ -31,7 +31,8 @@ const char *contract_tile_type(const struct contract_kernel *k, int side)
 	if (k->wide)
 		return text(k, "wide_tile<%s, %d, %s>", type, outer, turned ? "true" : "false");
 	bool turns = !k->c->plain || contract_way_of(k, side) == CONTRACT_GATHER;
-	const char *places = turns ? "" : turned || !side ? ", TILE_STRAIGHT" : ", TILE_APART";
+	bool apart = contract_lies_apart(k->c, side, contract_way_of(k, side));
+	const char *places = turns ? "" : apart ? ", TILE_APART" : ", TILE_STRAIGHT";
 	return text(k, "shared_tile<%s, %d, %d%s>", type, turned ? depth : outer, turned ? outer : depth, places);
 }
 

@@ -20,12 +20,6 @@ struct rows_kept {
 	int of_row[MARCH_ROWS][MARCH_KEPT];
 };
 
-static bool divides(expr extent, int n)
-{
-	int64_t x;
-	return ir_const_int(extent, &x) && x % n == 0;
-}
-
 /* The axes of element v of a row of the thread's. */
 static void axes_of(const struct march *m, const expr *axis, int row, int v, expr *own)
 {

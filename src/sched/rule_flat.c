@@ -18,7 +18,7 @@ struct flat {
 	expr lane;               /* of an element in the thread's vectors */
 };
 
-static bool divides(struct ir_program *p, expr count, int width)
+static bool goes_into(struct ir_program *p, expr count, int width)
 {
 	return ir_is_int(ir_binary(IR_MOD, count, ir_index(p->pool, width)), 0);
 }
@@ -37,7 +37,7 @@ static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s,
 	if (f->inner < 1 || !ir_const_int(s->out->dim[f->inner], &extent))
 		return false;
 	f->width = width ? width : MAX_WIDTH * bits > BYTES * 8 ? BYTES * 8 / bits : MAX_WIDTH;
-	while (f->width > 1 && !divides(p, out_count(p, s), f->width))
+	while (f->width > 1 && !goes_into(p, out_count(p, s), f->width))
 		f->width /= 2;
 	while (f->piece < f->width && extent % (2 * f->piece) == 0)
 		f->piece *= 2;

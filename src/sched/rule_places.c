@@ -56,8 +56,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	struct sched_choice any[SCHED_RULE_CHOICES];
-	if (candidates(p, s, &sched_default_target, any) > 0)
+	if (rule_has_choice(&sched_places, p, s))
 		return true;
 	*why = "no map that gathers from several planes at the same places";
 	return false;

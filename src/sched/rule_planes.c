@@ -48,12 +48,6 @@ static void note_node(void *user, expr e)
 			d->work[k] += work_of(e);
 }
 
-static bool divides(const struct planes *f, int planes)
-{
-	int64_t extent;
-	return ir_const_int(f->s->out->dim[f->axis], &extent) && extent % planes == 0;
-}
-
 static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *s)
 {
 	*f = (struct planes){ .p = p, .s = s, .axis = -1, .inner = -1 };
@@ -74,7 +68,7 @@ static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *
 	for (int k = 0; k < f->inner; k++) {
 		int axis = f->axis;
 		f->axis = k;
-		if (d.work[k] < LEAST_WORK || d.work[k] <= f->shared || !divides(f, 2))
+		if (d.work[k] < LEAST_WORK || d.work[k] <= f->shared || !divides(f->s->out->dim[f->axis], 2))
 			f->axis = axis;
 		else
 			f->shared = d.work[k];
@@ -95,9 +89,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 
 static bool width_fits(const struct planes *f, int width)
 {
-	int64_t extent;
-	return type_info(f->s->out->type)->bits * width <= 128 && ir_const_int(f->s->out->dim[f->inner], &extent) &&
-	       extent % width == 0;
+	return type_info(f->s->out->type)->bits * width <= 128 && divides(f->s->out->dim[f->inner], width);
 }
 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
@@ -110,7 +102,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		return 0;
 	for (int width = MAX_WIDTH; width >= 1; width /= 2)
 		for (int planes = MAX_PLANES; planes >= 2; planes /= 2)
-			if (divides(&f, planes) && (width == 1 || width_fits(&f, width)) && width * planes <= 16)
+			if (divides(f.s->out->dim[f.axis], planes) && (width == 1 || width_fits(&f, width)) && width * planes <= 16)
 				out[n++] = (struct sched_choice){ &sched_planes, { planes, width } };
 	return n;
 }

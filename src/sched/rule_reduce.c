@@ -39,6 +39,16 @@ expr out_position(struct ir_program *p, const struct ir_stage *s)
 	return ir_flat(p->pool, s->out, own);
 }
 
+void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis)
+{
+	for (int k = s->space_rank - 1; k >= 0; k--) {
+		int64_t extent;
+		ck(ir_const_int(s->space[k], &extent));
+		axis[k] = ir_index(p->pool, point % extent);
+		point /= extent;
+	}
+}
+
 /* ---- reduce_thread */
 
 static int thread_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,

@@ -250,24 +250,18 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 	}
 }
 
-static void find_load(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD;
-}
-
 /* Whether no two rows read the same row of the buffer: its rows are the program's own, or others that lie apart. */
-static bool read_by_one(struct row_kernel *k, const struct rows_cached *c)
+static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
 {
 	const struct rows_stage *st = &k->r->stage[c->stage];
-	bool gathered = false;
 	if (!c->from)
 		return true;
-	ir_walk(c->from, find_load, &gathered);
-	for (int a = 0; a < st->row_rank && !gathered; a++) {
-		expr stride = ir_is_int(st->dim[a], 1) ? NULL : ir_stride(c->from, a);
-		gathered = !ir_is_int(st->dim[a], 1) && (!stride || ir_is_int(stride, 0));
+	bool apart = !ir_uses(c->from, IR_LOAD);
+	for (int a = 0; a < st->row_rank && apart; a++) {
+		expr stride = ir_stride(c->from, a);
+		apart = ir_is_int(st->dim[a], 1) || (stride && !ir_is_int(stride, 0));
 	}
-	return !gathered;
+	return apart;
 }
 
 static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, const char *name, bool declared)

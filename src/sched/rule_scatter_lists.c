@@ -131,14 +131,6 @@ static struct scatter_vectors vectors_along(const struct scatter_lists *x, expr 
 	return v;
 }
 
-static expr own_position(const struct scatter_lists *x)
-{
-	expr own[IR_MAX_RANK];
-	for (int k = 0; k < x->s->out->rank; k++)
-		own[k] = ir_axis(x->p->pool, k, x->s->out->dim[k]);
-	return ir_flat(x->p->pool, x->s->out, own);
-}
-
 /* What is rounded to 16 bits or fewer is computed with in f32. */
 static expr combined(struct scatter_lists *x, expr a, expr b)
 {
@@ -156,7 +148,7 @@ static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, 
 {
 	struct ir_program *p = x->p;
 	const char *result = arena_printf(p->arena, "%s_v", x->s->out->name);
-	expr v, lane[IR_MAX_RANK], same = element ? own_position(x) : NULL;
+	expr v, lane[IR_MAX_RANK], same = element ? out_position(x->p, x->s) : NULL;
 	struct axes start = { .value = axis, .same = same, .same_as = element };
 	bool update = !element;
 	struct scatter_vectors vectors = vectors_along(x, value, last, update);
@@ -195,7 +187,7 @@ static void emit_update_of_row(struct scatter_lists *x, struct ir_block *b, expr
 /* Vectors of what was there before start at axes that may be met nowhere else. */
 static void find_rows_axes(struct scatter_lists *x, bool *used)
 {
-	expr same = own_position(x);
+	expr same = out_position(x->p, x->s);
 	struct scatter_vectors vectors = vectors_along(x, x->s->init, x->s->out->rank - 1, false);
 	vec_each (e, &vectors.load) {
 		expr flat = ir_flat(x->p->pool, (*e)->buf, (*e)->arg);
@@ -216,7 +208,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	expr element = declare_element(p, k, out_count(p, s), THREADS, x->width);
 	for (int i = 0; i < rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	struct axes before = { .value = own, .same = own_position(x), .same_as = element };
+	struct axes before = { .value = own, .same = out_position(x->p, x->s), .same_as = element };
 	mark_axes(to_kernel(p, s->init, &before), used);
 	find_rows_axes(x, used);
 	for (int i = x->lead; i < rank; i++)

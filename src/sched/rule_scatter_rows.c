@@ -75,8 +75,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	struct sched_choice any[SCHED_RULE_CHOICES];
-	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type) && candidates(p, s, &sched_default_target, any) > 0)
+	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type) && rule_has_choice(&sched_scatter_rows, p, s))
 		return true;
 	*why = "no scatter into rows that fit into shared memory";
 	return false;

@@ -84,8 +84,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	struct sched_choice any[SCHED_RULE_CHOICES];
-	if (candidates(p, s, &sched_default_target, any) > 0)
+	if (rule_has_choice(&sched_slab, p, s))
 		return true;
 	*why = "no map that gathers from planes which fit into shared memory";
 	return false;

@@ -82,10 +82,9 @@ static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage 
 	return f->near && (f->moves || (f->along && f->loads == 1 && type_info(s->out->type)->bits <= 16));
 }
 
-static bool divides(const struct stencil *f, int axis, int n)
+static bool goes_into(const struct stencil *f, int axis, int n)
 {
-	int64_t extent;
-	return n == 1 || (axis >= 0 && ir_const_int(f->s->out->dim[axis], &extent) && extent % n == 0);
+	return n == 1 || (axis >= 0 && divides(f->s->out->dim[axis], n));
 }
 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
@@ -102,7 +101,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		int rows = shape[i][0], width = shape[i][1];
 		if (!f.moves && (rows > 1 || width == 1))
 			continue; /* the points have nothing else in common than vectors */
-		if (divides(&f, f.outer, rows) && divides(&f, f.inner, width) && rows * width * f.points <= MOST_UNROLLED)
+		if (goes_into(&f, f.outer, rows) && goes_into(&f, f.inner, width) && rows * width * f.points <= MOST_UNROLLED)
 			out[n++] = (struct sched_choice){ &sched_stencil, { rows, width } };
 	}
 	return n;
@@ -110,8 +109,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 
 static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	struct sched_choice any[SCHED_RULE_CHOICES];
-	if (candidates(p, s, &sched_default_target, any) > 0)
+	if (rule_has_choice(&sched_stencil, p, s))
 		return true;
 	*why = "no reduction over a small window that moves with the result's last axes";
 	return false;
@@ -172,12 +170,7 @@ static expr value_at_point(struct stencil *f, struct element *x, int64_t point)
 {
 	const struct ir_stage *s = f->s;
 	struct axes in = { .value = x->axis };
-	int64_t extent;
-	for (int i = s->space_rank - 1; i >= 0; i--) {
-		ck(ir_const_int(s->space[i], &extent));
-		x->axis[s->out->rank + i] = ir_index(f->p->pool, point % extent);
-		point /= extent;
-	}
+	reduced_point(f->p, s, point, x->axis + s->out->rank);
 	return to_kernel(f->p, s->value, &in);
 }
 

@@ -11,10 +11,9 @@
 
 enum { THREADS = 256, MOST_UNROLLED = 160, MOST_WINDOWS = 16, BYTES = 16 };
 
-static bool divides(const struct windows *f, int axis, int n)
+static bool goes_into(const struct windows *f, int axis, int n)
 {
-	int64_t extent;
-	return n == 1 || (axis >= 0 && ir_const_int(f->stage[0]->out->dim[axis], &extent) && extent % n == 0);
+	return n == 1 || (axis >= 0 && divides(f->stage[0]->out->dim[axis], n));
 }
 
 /* What is written out for a window: its points, and the elements that maps make of it. */
@@ -38,7 +37,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		return 0;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
-		if (divides(&f, f.outer, rows) && divides(&f, f.inner, width) &&
+		if (goes_into(&f, f.outer, rows) && goes_into(&f, f.inner, width) &&
 		    (rows * width == 1 || rows * width * statements(&f) <= MOST_UNROLLED))
 			out[n++] = (struct sched_choice){ &sched_windows, { rows, width } };
 	}
@@ -164,14 +163,9 @@ static expr value_at_point(struct thread *h, const struct ir_stage *s, int windo
 {
 	expr axis[2 * IR_MAX_RANK];
 	struct axes in = { .value = axis };
-	int64_t extent;
 	for (int k = 0; k < s->out->rank; k++)
 		axis[k] = axis_of(h, k, window);
-	for (int i = s->space_rank - 1; i >= 0; i--) {
-		ck(ir_const_int(s->space[i], &extent));
-		axis[s->out->rank + i] = ir_index(h->f->p->pool, point % extent);
-		point /= extent;
-	}
+	reduced_point(h->f->p, s, point, axis + s->out->rank);
 	return to_kernel(h->f->p, s->value, &in);
 }
 

@@ -56,6 +56,12 @@ int sched_span(const struct ir_program *p, const struct ir_stage *s, const struc
 	return c->rule->span ? c->rule->span(p, s) : 1;
 }
 
+bool rule_has_choice(const struct sched_rule *r, const struct ir_program *p, const struct ir_stage *s)
+{
+	struct sched_choice any[SCHED_RULE_CHOICES];
+	return r->candidates(p, s, &sched_default_target, any) > 0;
+}
+
 static int place_of(const struct ir_program *p, const struct ir_stage *s)
 {
 	for (int i = 0; i < p->stages.n; i++)

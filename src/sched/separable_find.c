@@ -133,12 +133,8 @@ static expr place_leaf(void *user, struct ir_pool *pool, expr e, const expr *arg
 static struct place place_of(const struct separable *f, const struct ir_stage *s, int64_t point)
 {
 	struct place x = { .f = f, .s = s };
-	for (int k = s->kind == IR_REDUCE ? s->space_rank - 1 : -1; k >= 0; k--) {
-		int64_t extent;
-		ck(ir_const_int(s->space[k], &extent));
-		x.reduced[k] = ir_index(f->p->pool, point % extent);
-		point /= extent;
-	}
+	if (s->kind == IR_REDUCE)
+		reduced_point(f->p, s, point, x.reduced);
 	return x;
 }
 

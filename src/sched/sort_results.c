@@ -5,32 +5,12 @@
 /* More than that is left to kernels whose threads take neighbours. */
 enum { MOST_COST = 24 };
 
-struct find_buffer {
-	const struct ir_buffer *buf;
-	bool found;
-};
-
-static void find_buffer(void *user, expr e)
-{
-	struct find_buffer *f = user;
-	f->found |= e->op == IR_LOAD && e->buf == f->buf;
-}
-
-static bool same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
-{
-	bool same = a->rank == b->rank;
-	for (int k = 0; same && k < a->rank; k++)
-		same = a->dim[k] == b->dim[k];
-	return same;
-}
-
 /* The map's value with the place for the sort's result of the same position; null: it needs more of the sort, or of the maps
  * before it. */
 static expr of_place(const struct ir_program *p, const struct ir_stage *s, const struct ir_stage *map, const struct sort_maps *m)
 {
-	struct find_buffer f = { .buf = s->out };
 	expr axis[IR_MAX_RANK], place;
-	if (map->kind != IR_MAP || !same_extents(map->out, s->out) || type_is_packed(map->out->type))
+	if (map->kind != IR_MAP || !ir_same_extents(map->out, s->out) || type_is_packed(map->out->type))
 		return NULL;
 	for (int k = 0; k < s->out->rank; k++)
 		axis[k] = ir_axis(p->pool, k, s->out->dim[k]);
@@ -39,12 +19,10 @@ static expr of_place(const struct ir_program *p, const struct ir_stage *s, const
 	place = inside ? ir_axis(p->pool, s->out->rank, s->space[0]) : ir_var(p->pool, TYPE_INDEX, "r", NULL);
 	place = ir_cast(place, s->out->type);
 	expr result = ir_load(p->pool, s->out, axis), value = substitute(&(struct substitution){ &result, &place, 1 }, map->value);
-	ir_walk(value, find_buffer, &f);
-	for (int i = 0; i < m->n; i++) {
-		f.buf = m->at[i].out;
-		ir_walk(value, find_buffer, &f);
-	}
-	return f.found || ir_cost(value) > MOST_COST ? NULL : value;
+	bool more = ir_reads(value, s->out);
+	for (int i = 0; i < m->n; i++)
+		more |= ir_reads(value, m->at[i].out);
+	return more || ir_cost(value) > MOST_COST ? NULL : value;
 }
 
 struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s)

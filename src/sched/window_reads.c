@@ -4,21 +4,13 @@
 
 enum { BYTES = 16 };
 
-static void note_load(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD;
-}
-
 /* Whether e is kept as a whole: a load, its cast, or a choice that holds one. */
 static bool is_read(expr e)
 {
-	bool loads = false, read = e->op == IR_LOAD;
+	bool read = e->op == IR_LOAD;
 	if (e->op == IR_CAST)
 		read = e->arg[0]->op == IR_LOAD || e->arg[0]->op == IR_SELECT;
-	if (e->op != IR_SELECT && !read)
-		return false;
-	ir_walk(e, note_load, &loads);
-	return loads;
+	return (e->op == IR_SELECT || read) && ir_uses(e, IR_LOAD);
 }
 
 /* A read as a load under a condition; false: it is more than that. */
@@ -30,8 +22,7 @@ static bool take_apart(expr e, expr *load, expr *where)
 		e = e->arg[0];
 	if (e->op == IR_SELECT) {
 		*where = e->arg[0];
-		ir_walk(e->arg[0], note_load, &loads);
-		ir_walk(e->arg[2], note_load, &loads);
+		loads = ir_uses(e->arg[0], IR_LOAD) || ir_uses(e->arg[2], IR_LOAD);
 		e = e->arg[1]->op == IR_CAST ? e->arg[1]->arg[0] : e->arg[1];
 	}
 	*load = e;
