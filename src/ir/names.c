@@ -238,6 +238,7 @@ static const char *const words[] = {
 	/* kernels' own variables */
 	"element",
 	"place",
+	"rank",
 	"lane",
 	"plane",
 	"line",

@@ -136,14 +136,14 @@ static void emit_read(struct radix *x, struct ir_block *b, const char *name, con
 	read->value = ir_load(p->pool, flat_view(p, buf), &at);
 }
 
-/* const auto put = [&](j, key, r) { ... }; to the buffers between two passes. Keys alone: without r. */
+/* const auto put = [&](rank, key, r) { ... }; to the buffers between two passes. Keys alone: without r. */
 static void emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
 	struct ir_stmt *put = emit_lambda(p, b, "put");
-	expr j = emit_parameter(p, put, TYPE_INDEX, "j", x->n);
+	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, x->n);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
-	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), j);
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), rank);
 	emit_store(p, put->body, x->key[to], at, key);
 	if (!x->alone)
 		emit_store(p, put->body, x->place[to], at, ir_cast(emit_parameter(p, put, TYPE_INDEX, "r", x->n), TYPE_I32));

@@ -183,11 +183,11 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	(segments_of(x) ? emit_values : emit_keys)(p, b, x->s, &row, width);
 	emit_place(x, b, NULL, NULL, x->n);
 	struct ir_stmt *put = emit_lambda(p, b, "put");
-	expr j = emit_parameter(p, put, TYPE_INDEX, "j", x->k);
+	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, x->k);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
 	expr r = emit_parameter(p, put, TYPE_INDEX, "r", x->n);
 	expr own = ir_binary(IR_ADD, ir_binary(IR_MUL, number, parts), part);
-	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, own, x->k), j);
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, own, x->k), rank);
 	emit_store(p, put->body, x->key, at, key);
 	emit_store(p, put->body, x->place, at, ir_cast(r, TYPE_I32));
 	emit_select(x, b, from, ir_binary(IR_MIN, x->n, ir_binary(IR_ADD, from, length)), width, segments_of(x));

@@ -4,6 +4,9 @@
 
 #include "sched/build.h"
 
+/* Kernels' name for which one of the sorted row it is. Not an axis's name, since values use the row's axes beside it. */
+#define SORT_RANK "rank"
+
 /* A row of a sort in a kernel: what its value is at a position of it, and where its results go. */
 struct sort_row {
 	struct ir_program *p;

@@ -266,28 +266,28 @@ void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	struct sort_row own = row_of(p, put, s, row);
 	struct ir_block *body = put->body;
-	expr j = emit_parameter(p, put, TYPE_INDEX, "j", all ? own.n : own.k);
+	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, all ? own.n : own.k);
 	if (keyed)
 		emit_parameter(p, put, sort_key_type(s), "key", NULL);
 	expr r = emit_parameter(p, put, TYPE_INDEX, "r", own.n);
 	if (all && own.k != own.n)
-		body = emit_if(p, body, ir_binary(IR_LT, j, own.k));
-	emit_found(&own, body, ir_var(p->pool, TYPE_INDEX, "j", own.k), r);
+		body = emit_if(p, body, ir_binary(IR_LT, rank, own.k));
+	emit_found(&own, body, ir_var(p->pool, TYPE_INDEX, SORT_RANK, own.k), r);
 }
 
 void emit_serial(struct sort_row *row, struct ir_block *b)
 {
 	struct ir_program *p = row->p;
 	struct ir_stmt *s = emit(p, b, IR_SORT_SERIAL);
-	expr j = ir_var(p->pool, TYPE_INDEX, "j", row->k), r = ir_var(p->pool, TYPE_INDEX, "r", row->n);
-	s->name = "j";
+	expr rank = ir_var(p->pool, TYPE_INDEX, SORT_RANK, row->k), r = ir_var(p->pool, TYPE_INDEX, "r", row->n);
+	s->name = SORT_RANK;
 	s->name2 = "r";
 	s->mutable = row->s->reverse;
 	s->value = sort_value_at(row, r);
 	s->from = row->k;
 	s->to = row->n;
 	s->body = NEW(p->arena, struct ir_block);
-	emit_found(row, s->body, j, r);
+	emit_found(row, s->body, rank, r);
 }
 
 /* ---- Rules for some extents. */

@@ -71,12 +71,12 @@ static const char *cuda_type(enum type t)
 void emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
 {
 	struct ir_stmt *put = emit_lambda(p, b, "put");
-	expr j = emit_parameter(p, put, TYPE_INDEX, "j", row->n);
+	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, row->n);
 	emit_parameter(p, put, sort_key_type(s), "key", NULL);
 	struct ir_block *body = put->body;
 	if (row->k != row->n)
-		body = emit_if(p, body, ir_binary(IR_LT, j, row->k));
-	j = ir_var(p->pool, TYPE_INDEX, "j", row->k);
+		body = emit_if(p, body, ir_binary(IR_LT, rank, row->k));
+	rank = ir_var(p->pool, TYPE_INDEX, SORT_RANK, row->k);
 	emit_local(p, body, cuda_type(row->key->type), "value");
 	struct ir_stmt *from = emit_call(p, body, s->reverse ? "from_descending" : "from_ascending");
 	add_text(p, from, "value");
@@ -84,7 +84,7 @@ void emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_st
 	struct sort_maps m = sort_maps(p, s);
 	for (int i = 0; i < m.n; i++) {
 		struct sort_map of_value = { m.at[i].out, of_key(p, s, &m.at[i], "value") };
-		emit_store(p, body, of_value.out, sort_result_at(row, j), sort_map_at(row, &of_value, j, j));
+		emit_store(p, body, of_value.out, sort_result_at(row, rank), sort_map_at(row, &of_value, rank, rank));
 	}
 }
 

@@ -27,8 +27,8 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 	const auto place = [&](int r) {
 		return r;
 	};
-	const auto put = [&](int j, u16 key, int r) {
-		top[j + row * 40] = (i64)r;
+	const auto put = [&](int rank, u16 key, int r) {
+		top[rank + row * 40] = (i64)r;
 	};
 	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
 }
@@ -46,10 +46,10 @@ void sorts_order(const float *rows, int *__restrict__ order)
 		const int inner = row % 20;
 		return key_ascending(rows[inner + outer * 320 + r * 20]);
 	};
-	const auto put = [&](int row, int j, int r) {
+	const auto put = [&](int row, int rank, int r) {
 		const int outer = row / 20;
 		const int inner = row % 20;
-		order[inner + j * 20 + outer * 160] = r;
+		order[inner + outer * 160 + rank * 20] = r;
 	};
 	sort_rows<256, 16, u32>(item, first, min(64, 6000 - first), 16, 8, key, put);
 }
@@ -95,9 +95,9 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto place = [&](int r) {
 		return r;
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all_keys[j] = key;
-		all_places[j] = r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all_keys[rank] = key;
+		all_places[rank] = r;
 	};
 	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256, all_digits + block / 16 * 256 + 2056, key, place, put);
 }
@@ -117,9 +117,9 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all_keys_2[j] = key;
-		all_places_2[j] = r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all_keys_2[rank] = key;
+		all_places_2[rank] = r;
 	};
 	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 62720, all_digits + block / 16 * 256 + 6152, key, place, put);
 }
@@ -139,9 +139,9 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all_keys[j] = key;
-		all_places[j] = r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all_keys[rank] = key;
+		all_places[rank] = r;
 	};
 	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 125440, all_digits + block / 16 * 256 + 10248, key, place, put);
 }
@@ -161,9 +161,9 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all_keys_2[j] = key;
-		all_places_2[j] = r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all_keys_2[rank] = key;
+		all_places_2[rank] = r;
 	};
 	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 188160, all_digits + block / 16 * 256 + 14344, key, place, put);
 }
@@ -183,9 +183,9 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all_keys[j] = key;
-		all_places[j] = r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all_keys[rank] = key;
+		all_places[rank] = r;
 	};
 	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 250880, all_digits + block / 16 * 256 + 18440, key, place, put);
 }
@@ -205,9 +205,9 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all_keys_2[j] = key;
-		all_places_2[j] = r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all_keys_2[rank] = key;
+		all_places_2[rank] = r;
 	};
 	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 313600, all_digits + block / 16 * 256 + 22536, key, place, put);
 }
@@ -227,9 +227,9 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all_keys[j] = key;
-		all_places[j] = r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all_keys[rank] = key;
+		all_places[rank] = r;
 	};
 	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 376320, all_digits + block / 16 * 256 + 26632, key, place, put);
 }
@@ -249,8 +249,8 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int j, u64 key, int r) {
-		all[j] = (i64)r;
+	const auto put = [&](int rank, u64 key, int r) {
+		all[rank] = (i64)r;
 	};
 	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 439040, all_digits + block / 16 * 256 + 30728, key, place, put);
 }
@@ -274,8 +274,8 @@ void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 	const auto place = [&](i64 r) {
 		return r;
 	};
-	const auto put = [&](i64 j, u16 key, i64 r) {
-		top[j + row * 40] = r;
+	const auto put = [&](i64 rank, u16 key, i64 r) {
+		top[rank + row * 40] = r;
 	};
 	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
 }

@@ -143,6 +143,12 @@ static const struct schedule_case order_cases[] = {
 			       "  b: i32[300] = sort descending along i (i | r<300) x[r]\n"
 			       "  o: i16[300] = map (i) i16(x[index(b[i])]) * i16(3)\n",
 	  { "A=40", "A=5000", "A=1" } },
+	/* They use the row's axes beside the rank. */
+	{ "sort_values_of_axis", "(t_x: f32[A,B,C], x: f32[B,C], u0: f32[M]) -> (y: f32[M,B,C], o: i64[M,B,C])\n"
+				 "  o: i64[M,B,C] = sort descending along i (i, j, k | r<A) t_x[r, j, k]\n"
+				 "  y: f32[M,B,C] = map (i, j, k) t_x[min(index(o[i, j, k]), A - 1), j, k] * f32(j + 2)"
+				 " + x[j, k] * f32(k - i) + u0[i]\n",
+	  { "A=7 B=3 C=5 M=4", "A=2000 B=2 C=3 M=5", "A=9000 B=1 C=2 M=20", "A=3 B=2 C=2 M=0" } },
 	{ "sort_computed", "(x: f32[3,50], x2: f32[3,50]) -> (y: i64[3,50])\n"
 			   "  y: i64[3,50] = sort along j (i, j | r<50) let d = x[i, r] - x2[i, 49 - r]; d * d\n",
 	  { "" } },
