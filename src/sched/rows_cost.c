@@ -58,6 +58,7 @@ struct apart {
 	const struct rows_stage *st;
 	const struct sched_target *t;
 	double points, bytes;
+	bool along;
 };
 
 /* What is read element by element: no row's own, and not along it. */
@@ -69,21 +70,39 @@ static void add_apart(void *user, expr e)
 		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
 }
 
-/* What the width of the accesses to rows costs, x the time: 1 for those of 16 bytes. From memory, measured on an H100, 8 bytes are
- * as fast for rows of one tensor and faster for rows of several, and many steps of a thread cost a little. `steps` 0: all that is
- * read is on its way at once. */
+static void find_along(void *user, expr e)
+{
+	struct apart *a = user;
+	a->along |= e->op == IR_LOAD && rows_cached_of(a->r, a->st, e) < 0 && rows_value_of(a->r, a->st, e) < 0 &&
+	            rows_runs_along(a->r, a->st, e);
+}
+
+/* Whether rows are read of one tensor, and with each what all have in common, such as weights. */
+static bool one_with_weights(const struct rows *r, int tensors)
+{
+	struct apart found = { .r = r };
+	for (int i = 0; i < r->stages; i++) {
+		found.st = &r->stage[i];
+		ir_walk(found.st->value, find_along, &found);
+	}
+	return tensors == 1 && found.along;
+}
+
+/* What the width of the accesses costs, x the time. From memory, measured on an H100, 8 bytes are as fast as 16, and faster for
+ * rows of several tensors, but for rows of one beside weights; many steps of a thread cost a little. `steps` 0: all that is read
+ * is on its way at once. */
 static double of_accesses(const struct rows *r, int width, int steps)
 {
 	double element = r->cached ? 4 * rows_registers_each(r) / r->cached : 1, access = width * element;
-	int streams = 0;
+	int tensors = 0;
 	for (int i = 0; i < r->cached; i++)
-		streams += !r->cache[i].from;
-	if (steps == 0 || streams == 0)
+		tensors += !r->cache[i].from;
+	if (steps == 0 || tensors == 0 || one_with_weights(r, tensors))
 		return 1 + 0.01 * (16 / access - 1);
-	double many = steps * (streams > 1 ? 0.003 : 0.001);
+	double many = steps * (tensors > 1 ? 0.003 : 0.001);
 	if (access <= 8)
 		return 1 + many + 0.03 * (8 / access - 1);
-	return 1 + many + (streams > 1 ? 0.025 : element < 4 ? 0 : 0.005);
+	return 1 + many + (tensors > 1 ? 0.025 : element < 4 ? 0 : 0.005);
 }
 
 double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
@@ -108,7 +127,7 @@ double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const
 		double points = st->kind == ROWS_VALUE ? count : count * length;
 		bytes += st->kind == ROWS_MAP ? points * type_info(st->s->out->type)->bits / 8.0 : 4 * count;
 		work += points * ir_cost(st->value);
-		struct apart apart = { &r, st, t, points, 0 };
+		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
 		ir_walk(st->value, add_apart, &apart);
 		bytes += apart.bytes;
 	}
