@@ -57,7 +57,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	struct ir_block *b = &k->body;
 	scan_vectors_begin(&v, &r, b, lane);
 	bool known = ir_const_int(r.extent, &extent);
-	v.whole = known && extent % in_tile == 0;
+	v.whole = known && extent > 0 && extent % in_tile == 0;
 	v.tile = ir_index(p->pool, 0);
 	if (!known || extent > in_tile) {
 		b = emit_for(p, b, "tile", v.tile, r.extent, ir_index(p->pool, in_tile));

@@ -41,6 +41,7 @@ static const struct schedule_case order_cases[] = {
 		       "  y: i32[N] = scan sum along i (i) x[i]\n"
 		       "  o: i32[N] = scan max along i exclusive reverse (i) x[i] then it + i32(i)\n",
 	  { "N=1", "N=0", "N=9000", "N=8192", "N=20011" } },
+	{ "scan_none", "(x: f32[3,0]) -> (y: f32[3,0])\n  y: f32[3,0] = scan sum along j (i, j) x[i, j]\n", { "" } },
 	{ "scan_long_rows", "(x: f64[3,40000]) -> (y: f64[3,40000])\n"
 			    "  y: f64[3,40000] = scan sum along j exclusive (i, j) x[i, j] then it + f64(i)\n",
 	  { "" } },
