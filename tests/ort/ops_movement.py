@@ -269,7 +269,7 @@ def scatter_nd(d):
 def one_hot(d):
     depth = d.integer(1, 6)
     kind = d.choice([numpy.int64, numpy.int32, numpy.float32])
-    index = d.array(kind, d.shape(1, 3, largest=5), -depth if d.opset >= 11 else 0, depth)
+    index = d.array(kind, d.shape(1, 3, largest=5), -depth if d.opset >= 11 else 0, depth, finite=True)
     if kind == numpy.float32:
         index = numpy.round(index)
     count = numpy.array(depth, d.choice([numpy.int64, numpy.int32, numpy.float32]))
