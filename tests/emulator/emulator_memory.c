@@ -285,8 +285,8 @@ ON_FIBRE static void write_byte(const struct region *r, struct shadow *s, size_t
 	}
 	if ((s->flags & BYTE_WRITTEN) && is_now(r, s->launch, s->block) && !(atomic && s->flags & BYTE_ATOMIC) &&
 	    races(r, s->block, s->thread, s->epoch, s->warp_epoch) && !(n->kernel->may_race && !r->shared)) {
-		/* Stores of one value by many to global memory are fine; that is known once this one is done. */
-		if (r->shared || atomic || s->flags & BYTE_ATOMIC || bytes > sizeof pending.old)
+		/* Stores of one value by many are fine; that is known once this one is done. */
+		if (atomic || s->flags & BYTE_ATOMIC || bytes > sizeof pending.old)
 			fail_race(r, offset, bytes, atomic ? "updates" : "writes", "wrote", s->block, s->thread);
 		pending.region = r;
 		pending.offset = offset;

@@ -36,6 +36,20 @@ extern "C" __global__ void shared_race(const float *x, float *y)
 	y[I] = s[I / 2];
 	__syncthreads();
 }
+extern "C" __global__ void shared_conflict(const float *x, float *y)
+{
+	__shared__ float s[1];
+	s[0] = x[I];
+	__syncthreads();
+	y[I] = s[0];
+}
+extern "C" __global__ void shared_same_value(const float *x, float *y)
+{
+	__shared__ float s[1];
+	s[0] = x[5];
+	__syncthreads();
+	y[I] = s[0];
+}
 extern "C" __global__ void shared_race_after(const float *x, float *y)
 {
 	__shared__ float s[64];
