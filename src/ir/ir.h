@@ -277,6 +277,7 @@ struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i);
 bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
 expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b); /* elements */
+bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* the same expressions, whatever the types */
 /* Whether a name means something else in programs or kernels (axes, C and CUDA keywords, the device header's names). */
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
@@ -289,7 +290,6 @@ void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr *slot,
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
 bool ir_reads(expr e, const struct ir_buffer *b);
-bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* the same expressions, whatever the types */
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* that defines b, or null */
 
 /* Where each symbol's value comes from at run time: the first input extent that is that symbol alone. False when no

@@ -126,6 +126,14 @@ expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b)
 	return n;
 }
 
+bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
+{
+	bool same = a->rank == b->rank;
+	for (int k = 0; same && k < a->rank; k++)
+		same = a->dim[k] == b->dim[k];
+	return same;
+}
+
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index)
 {
 	expr flat = ir_index(p, 0);

@@ -26,14 +26,6 @@ bool ir_reads(expr e, const struct ir_buffer *b)
 	return l.found;
 }
 
-bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b)
-{
-	bool same = a->rank == b->rank;
-	for (int k = 0; same && k < a->rank; k++)
-		same = a->dim[k] == b->dim[k];
-	return same;
-}
-
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b)
 {
 	vec_each (c, &l->carries)

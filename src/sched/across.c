@@ -9,14 +9,6 @@ struct renamed {
 	expr axis[2 * IR_MAX_RANK];
 };
 
-static expr rename_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
-{
-	const struct renamed *r = user;
-	(void)pool;
-	(void)arg;
-	return e->op == IR_AXIS ? r->axis[e->i] : NULL;
-}
-
 static expr along(const struct across *r)
 {
 	return ir_axis(r->p->pool, r->rank, r->length);
@@ -98,8 +90,8 @@ static bool add_stage(struct across *r, const struct ir_stage *s, enum across_ki
 	struct across_stage st = { .s = s, .kind = kind };
 	struct load_check c = { r, true };
 	int cached = r->cached;
-	st.value = ir_copy(r->p->pool, s->value, rename_axis, names);
-	st.post = s->post ? ir_copy(r->p->pool, s->post, rename_axis, names) : NULL;
+	st.value = ir_bind_axes(r->p->pool, s->value, names->axis);
+	st.post = s->post ? ir_bind_axes(r->p->pool, s->post, names->axis) : NULL;
 	st.at = ir_flat(r->p->pool, s->out, names->axis);
 	ir_walk(st.value, check_load, &c);
 	if (st.post)

@@ -38,9 +38,7 @@ static void find_vector(void *user, expr e)
 static struct vectors find_vectors(struct ir_program *p, const struct ir_stage *s, int width)
 {
 	struct vectors f = { .p = p, .s = s, .width = width, .inner = s->out->rank + s->space_rank - 1, .fine = true };
-	int64_t extent;
-	f.fine = ir_combine_is_arg(s->combine) && s->space_rank && ir_const_int(s->space[s->space_rank - 1], &extent) &&
-	         extent % width == 0;
+	f.fine = ir_combine_is_arg(s->combine) && s->space_rank && divides(s->space[s->space_rank - 1], width);
 	if (f.fine)
 		ir_walk_unconditional(s->value, find_vector, &f);
 	return f;

@@ -220,6 +220,12 @@ static inline bool divides(expr extent, int n)
 	return ir_const_int(extent, &x) && x % n == 0;
 }
 
+/* Whether an axis of what the stage makes can be had n elements at a time; -1, which is no axis: only one. */
+static inline bool axis_divides(const struct ir_stage *s, int axis, int n)
+{
+	return n == 1 || (axis >= 0 && divides(s->out->dim[axis], n));
+}
+
 /* Whether a rule has any choice for the stage: for rules whose `applicable` is no more than that. */
 bool rule_has_choice(const struct sched_rule *r, const struct ir_program *p, const struct ir_stage *s);
 

@@ -61,44 +61,22 @@ struct apart {
 	bool along;
 };
 
-/* What is read element by element: no row's own, and not along it. */
+/* What is read beside the rows: along them, such as weights, or element by element. */
 static void add_apart(void *user, expr e)
 {
 	struct apart *a = user;
-	if (e->op == IR_LOAD && rows_cached_of(a->r, a->st, e) < 0 && rows_value_of(a->r, a->st, e) < 0 &&
-	    !rows_runs_along(a->r, a->st, e))
+	if (e->op != IR_LOAD || rows_cached_of(a->r, a->st, e) >= 0 || rows_value_of(a->r, a->st, e) >= 0)
+		return;
+	if (rows_runs_along(a->r, a->st, e))
+		a->along = true;
+	else
 		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
 }
 
-static void find_along(void *user, expr e)
+/* What accesses of so many bytes to rows of so many tensors cost, x the time. From memory, measured on an H100, 8 bytes are as fast
+ * as 16, and faster for rows of several tensors; many steps of a thread cost a little. */
+static double of_accesses(int tensors, double element, double access, int steps)
 {
-	struct apart *a = user;
-	a->along |= e->op == IR_LOAD && rows_cached_of(a->r, a->st, e) < 0 && rows_value_of(a->r, a->st, e) < 0 &&
-	            rows_runs_along(a->r, a->st, e);
-}
-
-/* Whether rows are read of one tensor, and with each what all have in common, such as weights. */
-static bool one_with_weights(const struct rows *r, int tensors)
-{
-	struct apart found = { .r = r };
-	for (int i = 0; i < r->stages; i++) {
-		found.st = &r->stage[i];
-		ir_walk(found.st->value, find_along, &found);
-	}
-	return tensors == 1 && found.along;
-}
-
-/* What the width of the accesses costs, x the time. From memory, measured on an H100, 8 bytes are as fast as 16, and faster for
- * rows of several tensors, but for rows of one beside weights; many steps of a thread cost a little. `steps` 0: all that is read
- * is on its way at once. */
-static double of_accesses(const struct rows *r, int width, int steps)
-{
-	double element = r->cached ? 4 * rows_registers_each(r) / r->cached : 1, access = width * element;
-	int tensors = 0;
-	for (int i = 0; i < r->cached; i++)
-		tensors += !r->cache[i].from;
-	if (steps == 0 || tensors == 0 || one_with_weights(r, tensors))
-		return 1 + 0.01 * (16 / access - 1);
 	double many = steps * (tensors > 1 ? 0.003 : 0.001);
 	if (access <= 8)
 		return 1 + many + 0.03 * (8 / access - 1);
@@ -111,14 +89,16 @@ double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const
 	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 960, WAY_NS = 1000, LINE = 128 };
 	struct rows r;
 	ck(rows_match(&r, (struct ir_program *)p, s));
-	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
+	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
+	bool weights = false;
 	if (steps && length > (double)lanes * width * steps) /* the kernel for any rows runs */
 		width = 1, steps = 0;
 	for (int i = 0; i < r.cached; i++) {
 		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
 		if (r.cache[i].from && (double)about(ir_buffer_count(r.p, r.cache[i].buf), t) < elements)
 			elements = (double)about(ir_buffer_count(r.p, r.cache[i].buf), t);
+		tensors += !r.cache[i].from;
 		each += size;
 		bytes += size * elements;
 	}
@@ -130,6 +110,7 @@ double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const
 		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
 		ir_walk(st->value, add_apart, &apart);
 		bytes += apart.bytes;
+		weights |= apart.along;
 	}
 	if (steps == 0) /* later stages find the row in the L2 cache, in part */
 		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
@@ -169,8 +150,11 @@ double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const
 	/* Measured on an H100: fewer threads leave a twentieth of the time in which nobody loads. */
 	double busy = resident * threads / ENOUGH;
 	time *= 1 + 0.05 * (busy < 1 ? 1 - busy : 0);
-	time *= of_accesses(&r, width, waves <= 1 ? 0 : steps);
-	double access = width * each / (r.cached ? r.cached : 1);
+	/* Where all that is read is on its way at once, comes out of caches, or is of one tensor beside weights: the wider the
+	 * better. */
+	double element = r.cached ? each / r.cached : 1, access = width * element;
+	bool streams = waves > 1 && steps && tensors && !(tensors == 1 && weights);
+	time *= streams ? of_accesses(tensors, element, access, steps) : 1 + 0.01 * (16 / access - 1);
 	if (lanes < WARP) /* a warp's access is in several places, none of which should be less than a line */
 		time *= 1 + 0.005 * (WARP / lanes - 1) + (lanes * access < LINE ? 0.03 * (LINE / (lanes * access) - 1) : 0);
 	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;

@@ -69,12 +69,12 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 {
 	struct across r;
 	int n = 0;
-	int64_t extent, length;
+	int64_t length;
 	(void)t;
 	if (!across_match(&r, (struct ir_program *)p, s) || !ir_const_int(r.length, &length))
 		return 0;
 	for (int width = WIDEST / widest_type(&r) < MAX_WIDTH ? WIDEST / widest_type(&r) : MAX_WIDTH; width >= 1; width /= 2) {
-		bool whole = ir_const_int(r.dim[r.rank - 1], &extent) && extent % width == 0;
+		bool whole = divides(r.dim[r.rank - 1], width);
 		if (width > 1 && (!whole || !across_fits(&r, width)))
 			continue;
 		for (int parts = 1; parts <= MAX_PARTS && parts <= length; parts *= 2) {

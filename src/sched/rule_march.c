@@ -21,9 +21,7 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
 
 static bool width_fits(const struct march *m, int width)
 {
-	int64_t extent;
-	return width == 1 || (type_info(m->s->out->type)->bits * width <= 128 &&
-	                      ir_const_int(m->s->out->dim[m->inner], &extent) && extent % width == 0);
+	return width == 1 || (type_info(m->s->out->type)->bits * width <= 128 && divides(m->s->out->dim[m->inner], width));
 }
 
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,

@@ -30,11 +30,10 @@ static bool find(struct places *f, struct ir_program *p, const struct ir_stage *
 
 static bool shape_fits(const struct places *f, int planes, int width, int turns)
 {
-	int64_t extent, inner;
 	int bytes = planes * gather_planes_bytes(&f->in);
-	if (!ir_const_int(f->s->out->dim[f->in.axis], &extent) || extent % (planes * turns) || f->all % planes || bytes > BYTES)
+	if (!divides(f->s->out->dim[f->in.axis], planes * turns) || f->all % planes || bytes > BYTES)
 		return false;
-	return width == 1 || (ir_const_int(f->s->out->dim[f->in.inner], &inner) && inner % width == 0 && turns == 1 &&
+	return width == 1 || (divides(f->s->out->dim[f->in.inner], width) && turns == 1 &&
 	                      type_info(f->s->out->type)->bits * width <= BYTES * 8);
 }
 

@@ -94,8 +94,8 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
  * let them. Where a processor has several blocks, in turn, one's planes come while another gathers. An H100 was measured, in us,
  * by planes, width and parts: 8.4 M samples, f16: 4,4,1 15.5; 4,2,1 15.7; 2,4,1 17.4; 2,2,1 18.0; f32: 2,4,1 27.9; 2,2,1 29.7;
  * 1,4,1 29.1; 4.2 M cubic ones, f16: 4,4,2 15.6; 4,2,2 15.7; 2,4,1 19.3; f32: 2,2,1 21.1; 2,4,1 21.9; 2,2,2 22.5; 1,4,1 29.9;
- * 16.8 M elements of rows of 4096 f32 by indices of 8 bytes: 1,4,1 87.3 to 91.0; 1,1,1 96.7; 1,2,1
- * 101.7; f16: 1,2,1 67.8; 1,4,1 73.5; 1,1,1 78.5. */
+ * 16.8 M elements of rows of 4096 f32 by indices of 8 bytes: 1,4,1 87.3 to 91.0; 1,1,1 96.7; 1,2,1 101.7;
+ * f16: 1,2,1 67.8; 1,4,1 73.5; 1,1,1 78.5. */
 
 static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                        const struct sched_target *t)

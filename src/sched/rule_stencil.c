@@ -82,11 +82,6 @@ static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage 
 	return f->near && (f->moves || (f->along && f->loads == 1 && type_info(s->out->type)->bits <= 16));
 }
 
-static bool goes_into(const struct stencil *f, int axis, int n)
-{
-	return n == 1 || (axis >= 0 && divides(f->s->out->dim[axis], n));
-}
-
 static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                       struct sched_choice *out)
 {
@@ -101,7 +96,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		int rows = shape[i][0], width = shape[i][1];
 		if (!f.moves && (rows > 1 || width == 1))
 			continue; /* the points have nothing else in common than vectors */
-		if (goes_into(&f, f.outer, rows) && goes_into(&f, f.inner, width) && rows * width * f.points <= MOST_UNROLLED)
+		if (axis_divides(s, f.outer, rows) && axis_divides(s, f.inner, width) && rows * width * f.points <= MOST_UNROLLED)
 			out[n++] = (struct sched_choice){ &sched_stencil, { rows, width } };
 	}
 	return n;

@@ -11,11 +11,6 @@
 
 enum { THREADS = 256, MOST_UNROLLED = 160, MOST_WINDOWS = 16, BYTES = 16 };
 
-static bool goes_into(const struct windows *f, int axis, int n)
-{
-	return n == 1 || (axis >= 0 && divides(f->stage[0]->out->dim[axis], n));
-}
-
 /* What is written out for a window: its points, and the elements that maps make of it. */
 static int64_t statements(const struct windows *f)
 {
@@ -37,7 +32,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		return 0;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
-		if (goes_into(&f, f.outer, rows) && goes_into(&f, f.inner, width) &&
+		if (axis_divides(f.stage[0], f.outer, rows) && axis_divides(f.stage[0], f.inner, width) &&
 		    (rows * width == 1 || rows * width * statements(&f) <= MOST_UNROLLED))
 			out[n++] = (struct sched_choice){ &sched_windows, { rows, width } };
 	}

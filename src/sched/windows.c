@@ -101,12 +101,9 @@ static bool add_reduction(struct windows *w, const struct ir_stage *s)
 {
 	const struct ir_stage *first = w->stages ? w->stage[0] : s;
 	struct loads l = { .w = w, .s = s, .fits = true };
-	if (s->kind != IR_REDUCE || type_is_packed(s->out->type) || s->out->rank != first->out->rank ||
+	if (s->kind != IR_REDUCE || type_is_packed(s->out->type) || !ir_same_extents(s->out, first->out) ||
 	    s->space_rank != first->space_rank || w->stages > w->reductions)
 		return false;
-	for (int k = 0; k < s->out->rank; k++)
-		if (s->out->dim[k] != first->out->dim[k])
-			return false;
 	for (int k = 0; k < s->space_rank; k++)
 		if (s->space[k] != first->space[k])
 			return false;
