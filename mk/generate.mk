@@ -43,9 +43,10 @@ $(GEN)/runtime.o: $(RUNTIME)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 -include $(RUNTIME:.o=.d)
 
-# What the program carries: that, its sources, and the headers that kernels include.
+# What the program carries: that, its sources, the headers that kernels include, and the emulator's headers for them.
 EMBED := $(sort $(wildcard rt/*.c rt/*.h rt/*/*.c rt/*/*.h rt/*/*.cuh) \
-	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) $(GEN)/runtime.o
+	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) \
+	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o
 GEN_OBJ += $(OBJ)/gen/embed.o
 $(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list
 	@mkdir -p $(@D)

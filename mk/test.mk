@@ -25,8 +25,8 @@ $(B)/tests/%: tests/%.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(FLAGS) -I. -Itests $(CFLAGS) -rdynamic -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
 
-# What several of them share: the emulator, the host that plays TensorRT, plans run on the emulator.
-HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/emulator/*.c tests/host/*.c tests/nodes/*.c)))
+# What several of them share: the host that plays TensorRT, plans run on the emulator.
+HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c)))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
 $(HELP_OBJ): FLAGS += -I. -Itests
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers

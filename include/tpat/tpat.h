@@ -163,7 +163,8 @@ struct tpat_verify_options {
 	int version;               /* TPAT_VERIFY_VERSION */
 	const char *model;         /* rewritten model */
 	const char *library;       /* null: the one that the model was built with, beside it */
-	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
+	const char *device;        /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked; "cpu": the
+				    * kernels in C. null: the first of these that works here */
 	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
 	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
 	uint64_t seed;

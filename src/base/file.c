@@ -314,3 +314,17 @@ int proc_run(int *status, char **output, const char *const *argv, struct arena *
 		*output = arena_strdup(a, str_text(&text));
 	return 0;
 }
+
+bool proc_found(const char *name)
+{
+	struct arena *a = arena_new();
+	const char *path = getenv("PATH");
+	bool found = strchr(name, '/') && access(name, X_OK) == 0;
+	for (path = path && !strchr(name, '/') ? path : ""; *path && !found; path += path[0] == ':') {
+		size_t n = strcspn(path, ":");
+		found = access(path_join(a, n ? arena_strndup(a, path, n) : ".", name), X_OK) == 0;
+		path += n;
+	}
+	arena_free(a);
+	return found;
+}

@@ -58,5 +58,7 @@ void file_unlock(int lock);
 /* Run a program (searched in PATH), wait, and give its exit status (128 + signal when killed) and all that it printed
  * on stdout and stderr. argv ends with null. */
 int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e);
+/* Whether there is a program of that name in PATH. */
+bool proc_found(const char *name);
 
 #endif

@@ -7,8 +7,8 @@
 #include "dev/dev.h"
 #include "ir/ir.h"
 
-/* A library opened on a device. `device`: as dev_open() takes it; on "cpu" the kernels are the C texts in
- * `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and dev_open(). */
+/* A library opened on a device. `device`: as dev_open() takes it; on "cpu" and "emulator" the kernels are the C
+ * or CUDA texts in `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and dev_open(). */
 struct verify;
 int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
                 struct err *e);
@@ -57,9 +57,9 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);
 
-/* verify_device.c: the runtime's device as a struct dev, with the plugins' C texts; and a struct dev as the host's
- * memory. */
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct arena *a);
+/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (*may_race: dev_source.may_race of the one that is
+ * loaded next); and a struct dev as the host's memory. */
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const bool *may_race, struct arena *a);
 struct host_memory verify_memory(struct dev *d);
 /* A list of integers as a shape input's values. */
 const int64_t *verify_values(const struct tensor *t, struct arena *a);

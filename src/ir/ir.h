@@ -252,6 +252,8 @@ struct ir_program {
 };
 
 struct ir_program *ir_program_new(struct arena *a, const char *name);
+/* Whether a scatter replaces elements, so that two of its updates may race for one. */
+bool ir_replaces(const struct ir_program *p);
 /* A new buffer; a name already taken gets a number behind it. Inputs and outputs are appended to their lists. */
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
 				enum ir_role role);

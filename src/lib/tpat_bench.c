@@ -258,6 +258,7 @@ static int bench_model(struct bench *b)
 		TRY(tpat_tuned_open(&b->tuned, o->db, true, &warning, b->arena, b->err));
 	}
 	const char *device = o->device ? o->device : dev_cuda_count(why) > 0 ? "cuda" : "cpu";
+	TRY(tpat_refuse_emulator(device, b->err));
 	TRY(dev_open(&b->dev, device, b->err));
 	if (b->tuned && b->dev->props.arch == 0)
 		tpat_tuned_of_processor(b->tuned);

@@ -36,6 +36,9 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
               struct arena *a, struct err *e);
 
+/* Error for a device whose times say nothing about a GPU. */
+int tpat_refuse_emulator(const char *device, struct err *e);
+
 /* ---- tpat_choose.c: the nodes that options name, as tpat_build_options says. */
 struct tpat_choice {
 	const struct tpat_strings *node, *type, *region, *except;

@@ -111,6 +111,7 @@ static int open_all(struct tuning *t)
 	else
 		TRY(tpat_choose_all(&t->regions, t->graph, t->arena, t->err));
 	TRY(tpat_profile_extents(&t->extents, t->graph, &o->profile, t->arena, t->err));
+	TRY(tpat_refuse_emulator(t->device_name, t->err));
 	TRY(tpat_db_path(&t->result->db, o->db, t->arena, t->err));
 	size_t cache = tune_rotated_bytes(strcmp(t->device_name, "cpu") != 0) / 2;
 	return tune_probe(&t->device, t->device_name, cache, t->err) < 0 ? no_device(t) : 0;

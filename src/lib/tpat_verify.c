@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "check/verify.h"
+#include "emulator/emulator.h"
 
 enum { RUNS = 3 };
 
@@ -93,10 +94,10 @@ static int open_library(struct verification *v, const char *plugin)
 	v->verify = NULL;
 	v->library = library;
 	if (!device)
-		device = dev_cuda_count(NULL) > 0 ? "cuda" : "cpu";
+		device = dev_cuda_count(NULL) > 0 ? "cuda" : emulator_compiler() ? "emulator" : "cpu";
 	if (str_starts(device, "null")) {
 		err_set(v->err, ERR_USAGE, "The device \"%s\" runs nothing, so that nothing can be compared.", device);
-		return err_advise(v->err, "Name one that runs kernels: cuda, cuda:1 or cpu.");
+		return err_advise(v->err, "Name one that runs kernels: cuda, cuda:1, emulator or cpu.");
 	}
 	TRY(verify_open(&v->verify, file_absolute(a, library), device, folder, a, v->err));
 	v->device = arena_strdup(a, verify_device_name(v->verify));

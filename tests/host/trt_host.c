@@ -144,9 +144,9 @@ void trt_host_free(struct trt_host_memory *m, void *pointer)
 	free(block - 2 * GUARD);
 }
 
-static int memory_alloc(void *user, size_t bytes, void **pointer, struct err *e)
+static int memory_alloc(void *user, const char *name, size_t bytes, void **pointer, struct err *e)
 {
-	(void)e;
+	(void)name, (void)e;
 	*pointer = trt_host_alloc(user, bytes);
 	return 0;
 }

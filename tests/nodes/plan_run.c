@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "gen/gen.h"
-#include "tests/emulator/emulator.h"
+#include "emulator/emulator.h"
 
 struct run {
 	const struct ir_plan *plan;
@@ -159,11 +159,8 @@ int plan_run_emulated(const struct ir_plan *plan, const struct tensor *const *in
 {
 	struct run r = { plan, inputs, NEWN(a, void *, plan->program->buffers.n + 1), NULL, a, e };
 	struct str text = str_new(a);
-	bool replaces = false;
-	vec_each (s, &plan->program->stages)
-		replaces |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
 	gen_cuda(&text, &plan, 1);
-	struct emulator_text source = { "plan.cu", str_text(&text), replaces };
+	struct emulator_text source = { "plan.cu", str_text(&text), ir_replaces(plan->program) };
 	int rc = plan->steps.n ? emulator_build(&r.module, &source, 1, e) : 0;
 	if (rc == 0)
 		rc = allocate(&r);

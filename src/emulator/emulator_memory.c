@@ -1,6 +1,6 @@
 /* The emulator's memory: every allocation in its own slot of a large reserved range, with a shadow for each byte that
  * knows who wrote and read it last. All reports about accesses are made here. */
-#include "emulator_state.h"
+#include "emulator/emulator_state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -164,6 +164,28 @@ void emulator_mark(void *p, const char *name, int flags)
 		snprintf(r->name, sizeof r->name, "%s", name);
 	r->flags = flags;
 	set_written(r, 0, r->bytes, flags & EMULATOR_INITIALISED);
+}
+
+void emulator_name(void *p, const char *name)
+{
+	struct region *r = region_of(p);
+	ck(r && !r->shared);
+	snprintf(r->name, sizeof r->name, "%s", name);
+}
+
+const char *emulator_name_of(const void *p)
+{
+	const struct region *r = region_of(p);
+	return r ? r->name : "no buffer";
+}
+
+void emulator_fill(void *to, int byte, size_t bytes)
+{
+	struct region *r = region_of(to);
+	size_t offset = r ? (size_t)((char *)to - r->at) : 0;
+	ck(r && offset <= r->bytes && bytes <= r->bytes - offset);
+	memset(to, byte, bytes);
+	set_written(r, offset, bytes, true);
 }
 
 void emulator_copy_in(void *to, const void *from, size_t bytes)
