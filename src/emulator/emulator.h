@@ -75,6 +75,9 @@ char *emulator_rewrite(const struct emulator_text *text, int number, struct aren
 int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
                     const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e);
 
+/* The most shared memory, static and dynamic together, that a block may have from now on; by default 227 KB, an H100's. */
+void emulator_limit_shared(size_t bytes);
+
 /* A tensor map as kernels take it here, TPAT_RT_MAP_BYTES. */
 void emulator_tensor_map(void *out, const struct tpat_rt_map_values *values);
 

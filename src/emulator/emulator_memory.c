@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 /* A slot is 4 GiB, the allocation in its middle: an index wrong by less than 2 GiB still names the right buffer. */
-enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, SHARED_BYTES = 227 << 10, CLUSTER = 8 };
+enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, CLUSTER = 8 };
 static const uintptr_t SLOT = (uintptr_t)1 << 32;
 
 enum {
@@ -37,6 +37,7 @@ struct region {
 	bool shared;
 };
 
+static size_t shared_limit = 227 << 10;
 static uintptr_t base, span;
 static struct region region[SLOTS];
 static int slots; /* that were ever used */
@@ -448,6 +449,16 @@ ON_FIBRE static void *shared_new(const char *name, size_t bytes)
 	return r->at;
 }
 
+void emulator_limit_shared(size_t bytes)
+{
+	shared_limit = bytes;
+}
+
+size_t emulator_shared_limit(void)
+{
+	return shared_limit;
+}
+
 ON_FIBRE void *emulator_shared_memory(int id, size_t bytes, const char *name)
 {
 	struct shared *shared = &shared_of[emulator_now.rank];
@@ -458,9 +469,9 @@ ON_FIBRE void *emulator_shared_memory(int id, size_t bytes, const char *name)
 	if (shared->static_bytes > STATIC_SHARED_BYTES)
 		emulator_fail("has %zu bytes of static shared memory; %d are allowed", shared->static_bytes,
 		              STATIC_SHARED_BYTES);
-	if (shared->static_bytes + shared->dynamic_bytes > SHARED_BYTES)
-		emulator_fail("has %zu bytes of shared memory; %d are allowed",
-		              shared->static_bytes + shared->dynamic_bytes, SHARED_BYTES);
+	if (shared->static_bytes + shared->dynamic_bytes > shared_limit)
+		emulator_fail("has %zu bytes of shared memory; %zu are allowed",
+		              shared->static_bytes + shared->dynamic_bytes, shared_limit);
 	if (shared->vars == SHARED_MAX)
 		emulator_fail("has more than %d shared variables", SHARED_MAX);
 	void *at = shared_new(name, bytes);

@@ -526,7 +526,7 @@ static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], 
 	if (k->cluster > CLUSTER || (k->cluster && (grid[0] % (uint32_t)k->cluster != 0 || threads % 32 != 0)))
 		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads are no clusters of %d.", k->name, grid[0],
 		               (int)threads, k->cluster);
-	if (shared_bytes > 227 << 10)
+	if (shared_bytes > emulator_shared_limit())
 		return err_set(e, ERR_USAGE, "%s: asks for %u bytes of dynamic shared memory.", k->name, shared_bytes);
 	return 0;
 }

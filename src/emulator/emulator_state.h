@@ -39,6 +39,7 @@ void emulator_check_atomic_put(void *p, const void *from, size_t bytes);
 void emulator_check_argument(const void *p, int number);
 void *emulator_shared_memory(int id, size_t bytes, const char *name);
 void *emulator_shared_dynamic(const char *name);
+size_t emulator_shared_limit(void);
 void emulator_shared_begin(size_t dynamic_bytes);
 void emulator_shared_end(void);
 void emulator_settle(void);   /* reports a store whose value differs from another thread's */

@@ -33,6 +33,7 @@ struct sched_target {
 	const char *name;         /* "H100 SXM" */
 	int arch;                 /* 90 for sm_90 */
 	int processors;           /* multiprocessors */
+	int shared_bytes;         /* of shared memory that a block may ask for */
 	double bytes_per_ns, launch_ns;
 	int64_t typical;          /* the extent assumed of a symbol when nothing better is known */
 	const struct sched_extent *extent; /* of symbols of which something better is known */

@@ -6,10 +6,14 @@
 #include <string.h>
 #include <strings.h>
 
+/* Source: CUDA C++ Programming Guide, compute capabilities, maximum amount of shared memory per thread block. */
+#define SHARED_KB(ARCH)                                                                                                \
+	((ARCH) == 75 ? 64 : (ARCH) == 80 || (ARCH) == 87 ? 163 : (ARCH) / 10 == 8 || (ARCH) / 10 == 12 ? 99 : 227)
+
 #define GPU(NAME, ARCH, PROCESSORS, GB_PER_S)                                                                          \
 	{                                                                                                              \
 		.name = NAME, .arch = ARCH, .processors = PROCESSORS, .bytes_per_ns = 0.9 * (GB_PER_S),                \
-		.launch_ns = 2500, .typical = 64                                                                       \
+		.shared_bytes = SHARED_KB(ARCH) << 10, .launch_ns = 2500, .typical = 64                                \
 	}
 
 /* The first one of an architecture stands for it. */
