@@ -12,7 +12,7 @@ struct verify {
 	struct dev *dev;
 	struct host *host;
 	struct tpat_rt_device device;
-	bool may_race; /* the case under way: see dev_source */
+	struct verify_play play;
 };
 
 int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
@@ -23,7 +23,7 @@ int verify_open(struct verify **out, const char *library, const char *device, co
 	*out = v; /* verify_close() gives back what was opened before a failure */
 	TRY(dev_open(&v->dev, device, e));
 	if (strcmp(v->dev->kind, "cuda") != 0) {
-		verify_rt_device(&v->device, v->dev, folder, &v->may_race, a);
+		verify_rt_device(&v->device, v->dev, folder, &v->play, a);
 		o.device = &v->device;
 	}
 	return host_open(&v->host, library, &o, a, e);
@@ -297,12 +297,37 @@ static int draw_runs(struct job *j)
 	return 0;
 }
 
-static int run_all(struct job *j)
+static bool has_kernels_for(const struct tpat_rt_plugin *p, int arch)
+{
+	for (int t = 0; t < p->tactics; t++)
+		for (int s = 0; s < p->tactic[t].steps; s++)
+			for (int k = 0; k < p->tactic[t].step[s].kernels; k++)
+				if (p->tactic[t].step[s].kernel[k].arch == arch)
+					return true;
+	return false;
+}
+
+/* Architectures of the plugin's code whose GPUs run different kernels: one that kernels are for alone, and one of all others. */
+static int archs_to_play(const struct tpat_rt_plugin *p, int arch[2])
+{
+	int n = 0, others = 0;
+	for (int i = 0; i < p->images; i++) {
+		bool own = !p->image[i].ptx && has_kernels_for(p, p->image[i].arch);
+		if (own && !n)
+			arch[n++] = p->image[i].arch;
+		else if (!own)
+			others = p->image[i].ptx ? -1 : p->image[i].arch;
+	}
+	if (n && others)
+		arch[n++] = others;
+	return n;
+}
+
+static int run_arch(struct job *j)
 {
 	struct err *failure = &j->result->failure;
-	TRY(draw_runs(j));
-	j->result->inputs = describe(j->run[0].in, j->inputs, j->arena);
-	j->result->outputs = describe(j->run[0].want, j->outputs, j->arena);
+	host_engine_free(j->engine);
+	j->engine = NULL;
 	if (build_engine(j, failure) < 0)
 		return 0;
 	/* Whichever tactic TensorRT finds the fastest. */
@@ -311,6 +336,23 @@ static int run_all(struct job *j)
 			if (host_set_tactic(j->engine, t, failure) == 0 && run_plugin(j, &j->run[r], failure) == 0)
 				TRY(compare(j, &j->run[r]) == ERR_DIFFER ? 0 : j->err->code);
 		}
+	return 0;
+}
+
+/* The emulator plays each kind of GPU that the plugin has kernels for. */
+static int run_all(struct job *j)
+{
+	const struct tpat_rt_plugin *plugin = verify_plugin(j->v, j->c->plugin);
+	int arch[2] = { 0 }, n = 0;
+	TRY(draw_runs(j));
+	j->result->inputs = describe(j->run[0].in, j->inputs, j->arena);
+	j->result->outputs = describe(j->run[0].want, j->outputs, j->arena);
+	if (plugin && strcmp(j->v->dev->kind, "emulator") == 0)
+		n = archs_to_play(plugin, arch);
+	for (int i = 0; i == 0 || (i < n && !j->result->failure.code); i++) {
+		j->v->play.arch = arch[i];
+		TRY(run_arch(j));
+	}
 	return 0;
 }
 
@@ -324,7 +366,7 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 		         .arena = a,
 		         .err = e };
 	*out = (struct verify_result){ .passed = true, .worst = "", .output = "" };
-	v->may_race = ir_replaces(c->reference);
+	v->play = (struct verify_play){ .may_race = ir_replaces(c->reference) };
 	host_log_clear(v->host);
 	int rc = run_all(&j);
 	host_engine_free(j.engine);

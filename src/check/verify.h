@@ -57,9 +57,14 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);
 
-/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (*may_race: dev_source.may_race of the one that is
- * loaded next); and a struct dev as the host's memory. */
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const bool *may_race, struct arena *a);
+/* What a device that is no GPU plays for the plugin that is loaded next; all zero: nothing. */
+struct verify_play {
+	bool may_race; /* see dev_source */
+	int arch;      /* the architecture whose kernels run; 0: those of any */
+};
+
+/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (`play` is read when it is needed); and a struct dev as the host's memory. */
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play, struct arena *a);
 struct host_memory verify_memory(struct dev *d);
 /* A list of integers as a shape input's values. */
 const int64_t *verify_values(const struct tensor *t, struct arena *a);

@@ -9,7 +9,7 @@
 struct state {
 	struct dev *dev;
 	const char *folder;
-	const bool *may_race; /* of the plugin that is loaded next: dev_source.may_race */
+	const struct verify_play *play;
 };
 
 static int tell(char why[256], const struct err *e)
@@ -29,7 +29,7 @@ static int load_text(struct state *s, const struct tpat_rt_plugin *p, struct dev
 	const char *name = arena_printf(a, cuda ? "%s.cu" : "%s.cpu.c", str_identifier(a, p->name));
 	const char *path = path_join(a, path_join(a, s->folder, "kernels"), name);
 	TRY(file_read(&text, &size, path, a, e));
-	struct dev_source source = { .file = name, .text = text, .may_race = *s->may_race };
+	struct dev_source source = { .file = name, .text = text, .may_race = s->play->may_race };
 	TRY(s->dev->compile(s->dev, &code, &source, NULL, a, e));
 	return s->dev->load(s->dev, out, &code, e);
 }
@@ -81,12 +81,13 @@ static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, con
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
-/* Kernels in C are for no architecture; those in CUDA are compiled for the device's own. */
+/* Kernels in C are for no architecture; those in CUDA for the device's own, or the one that is played. */
 static int is_arch(void *user, void *module, int32_t arch)
 {
-	const struct dev *d = ((struct state *)user)->dev;
+	const struct state *s = user;
+	int own = s->dev->props.arch ? s->dev->props.arch : s->play->arch;
 	(void)module;
-	return !d->props.arch || d->props.arch == arch;
+	return !own || own == arch;
 }
 
 static int tensor_map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
@@ -117,10 +118,10 @@ static void release(void *user, int device, void *pointer)
 	d->free(d, pointer);
 }
 
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const bool *may_race, struct arena *a)
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play, struct arena *a)
 {
 	struct state *s = NEW(a, struct state);
-	*s = (struct state){ d, folder, may_race };
+	*s = (struct state){ d, folder, play };
 	*out = (struct tpat_rt_device){
 		.version = TPAT_RT_VERSION,
 		.user = s,
