@@ -18,12 +18,44 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 enum { MOST_BYTES = 1 << 15, MOST_NODES = 24, REGION = 6 };
 
+/* ---- Numbers drawn: of an input, or by the mutator. */
+
+static uint64_t state;
+
+static unsigned draw(size_t n)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return n ? (unsigned)((state >> 33) % n) : 0;
+}
+
 /* ---- A build without the compiler. */
+
+/* Any rule that applies, with any of its choices: the cost model would take most of the time. */
+static void draw_choices(struct ir_program *p, struct sched_choice *given)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	int rules = 0;
+	while (sched_rules[rules])
+		rules++;
+	for (int i = 0; i < p->stages.n; i++) {
+		const struct ir_stage *s = p->stages.at[i];
+		const char *why;
+		unsigned first = draw((size_t)rules);
+		for (int k = 0; k < rules && !given[i].rule; k++) {
+			const struct sched_rule *rule = sched_rules[(first + (unsigned)k) % (unsigned)rules];
+			int n = rule->applicable(p, s, &why) ? rule->candidates(p, s, &sched_default_target, choice) : 0;
+			if (n)
+				given[i] = choice[draw((size_t)n)];
+		}
+	}
+}
 
 static void print_program(struct ir_program *p, struct arena *a)
 {
 	struct str cuda = str_new(a), c = str_new(a);
-	const struct ir_plan *plan = sched_program(p, NULL, NULL);
+	struct sched_choice *given = NEWN(a, struct sched_choice, p->stages.n + 1);
+	draw_choices(p, given);
+	const struct ir_plan *plan = sched_program(p, NULL, given);
 	gen_cuda(&cuda, &plan, 1);
 	gen_c(&c, &plan, 1);
 }
@@ -95,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > MOST_BYTES || onnx_model_parse(&m, data, size, NULL, &e) < 0)
 		return 0;
 	struct arena *a = arena_new();
+	state = hash_bytes(1, data, size);
 	if (setjmp(*arena_guard_push(&guard))) { /* memory was out */
 		arena_guard_pop(&guard);
 		return 0;
@@ -109,14 +142,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* ---- The mutator. */
-
-static uint64_t state;
-
-static unsigned draw(size_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return n ? (unsigned)((state >> 33) % n) : 0;
-}
 
 static int64_t number(void)
 {
