@@ -8,7 +8,8 @@ static int depth_of_text(const struct gen_text *g, const char *text)
 {
 	int depth = 0;
 	for (size_t n; *text; text += n ? n : 1) {
-		n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+		for (n = 0; names_is_inside(text[n]) || text[n] == IR_MARK_VARIABLE;)
+			n++;
 		for (int i = g->names.n - 1; n && i >= 0; i--) {
 			const struct gen_name *have = &g->names.at[i];
 			if (strlen(have->name) != n || strncmp(have->name, text, n) != 0)

@@ -2,6 +2,7 @@
 #include "ir/pool.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 const struct ir_op_info ir_op_info[IR_OP_COUNT] = {
@@ -27,6 +28,37 @@ uint32_t ir_pool_size(const struct ir_pool *p)
 	return p->count;
 }
 
+const char *ir_name_new(struct ir_pool *p, const char *hint, ...)
+{
+	struct str s = str_new(p->arena);
+	va_list ap;
+	va_start(ap, hint);
+	str_vprintf(&s, hint, ap);
+	va_end(ap);
+	str_printf(&s, "%c%0*x", IR_MARK_VARIABLE, IR_MARK_DIGITS, p->names++);
+	return str_text(&s);
+}
+
+const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol)
+{
+	return arena_printf(p->arena, "%s%c%0*x", str_identifier(p->arena, symbol), IR_MARK_SYMBOL, IR_MARK_DIGITS, 0);
+}
+
+/* Without the numbers of the names in it: the order of an index's terms is the same however many names came before. */
+static uint64_t hash_name(const char *name)
+{
+	char hints[512];
+	size_t n = 0;
+	for (; *name && n < sizeof hints - 1; name++) {
+		if (*name == IR_MARK_VARIABLE)
+			name += IR_MARK_DIGITS;
+		else
+			hints[n++] = *name;
+	}
+	hints[n] = '\0';
+	return hash_str(2, hints);
+}
+
 /* What a node's own payload adds to its hash. A LOAD counts its buffer's name: pools of one program agree on it. */
 static uint64_t payload_hash(const struct ir_expr *e)
 {
@@ -34,8 +66,8 @@ static uint64_t payload_hash(const struct ir_expr *e)
 	case IR_CONST_INT:
 	case IR_AXIS: return (uint64_t)e->i;
 	case IR_CONST_FLOAT: return hash_bytes(1, &e->f, sizeof e->f);
-	case IR_SYMBOL:
-	case IR_VAR: return hash_str(2, e->name);
+	case IR_SYMBOL: return hash_str(2, e->name);
+	case IR_VAR: return hash_name(e->name);
 	case IR_LOAD: return hash_str(3, e->buf->name);
 	default: return 0;
 	}

@@ -8,6 +8,7 @@ struct ir_pool {
 	struct arena *arena;
 	expr *slot; /* open addressing by hash */
 	uint32_t slots, count;
+	unsigned names; /* that ir_name_new has given */
 	/* Memo of bounds by id: see bounds.c. */
 	struct ir_bounds {
 		bool known;

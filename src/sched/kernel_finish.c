@@ -209,7 +209,8 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	for (int i = 0; i < u.n; i++) {
 		const struct ir_buffer *count = flat_view(c->p, u.found[i]->count);
 		expr zero = ir_index(c->p->pool, 0);
-		emit_constant(c->p, &head, u.found[i]->symbol, ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
+		emit_constant(c->p, &head, ir_name_of_symbol(c->p->pool, u.found[i]->symbol),
+		              ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
 	}
 	for (int i = 0; i < b->n; i++)
 		vec_push(c->p->arena, &head, b->at[i]);

@@ -301,8 +301,7 @@ void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *
 	else if (l->lead && !ir_is_int(beyond, 0))
 		b = emit_if(p, b, ir_unary(IR_NOT, beyond));
 	if (!serial) {
-		expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(&m, l->threads));
-		m.thread = emit_constant(p, b, "thread", thread, index_of(&m, l->threads));
+		m.thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(&m, l->threads));
 		if (has_lanes(l, l->items.n, l->items.at)) {
 			m.warp = emit_constant(p, b, "warp", ir_binary(IR_FLOORDIV, m.thread, index_of(&m, WARP)),
 			                       index_of(&m, l->threads / WARP));

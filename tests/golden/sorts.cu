@@ -13,9 +13,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
-	const int row = blockIdx.x;
+	const int row = block;
 	const auto this_values = [&](int r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);
@@ -38,9 +39,10 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
 {
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	__shared__ u64 item[1024];
-	const int first = blockIdx.x * 64;
+	const int first = block * 64;
 	const auto key = [&](int row, int r) {
 		const int outer = row / 20;
 		const int inner = row % 20;
@@ -59,8 +61,10 @@ void sorts_order(const float *rows, int *__restrict__ order)
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= 34824)
 		return;
 	all_digits[element] = 0u;
@@ -71,8 +75,9 @@ void sorts_all_clear(u32 *__restrict__ all_digits)
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
+	const int block_2 = blockIdx.x;
 	wait_for_last_kernel();
-	const int block = blockIdx.x;
+	const int block = block_2;
 	const auto key = [&](int r) {
 		return key_ascending(ids[r]);
 	};
@@ -260,9 +265,10 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
-	const i64 row = (i64)blockIdx.x;
+	const i64 row = block;
 	const auto this_values = [&](i64 r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);
