@@ -1,6 +1,6 @@
 /* Names that no buffer, symbol or variable of a kernel may have: the languages' keywords, and what the headers define that the
  * text includes. The headers themselves are read for that. */
-#include "gen/names.h"
+#include "gen/naming.h"
 
 #include <ctype.h>
 #include <string.h>

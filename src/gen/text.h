@@ -3,7 +3,7 @@
 #define TPAT_GEN_TEXT_H
 
 #include "gen/gen.h"
-#include "gen/names.h"
+#include "gen/naming.h"
 
 struct gen_text;
 
@@ -46,7 +46,7 @@ struct gen_text {
 const char *gen_type(const struct gen_text *g, enum type t);
 /* What pointers into a buffer of type t point at: bytes, where elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
-/* Marked names (see names.h): a buffer's, a symbol's, one of a variable that the printer declares. */
+/* Marked names (see naming.h): a buffer's, a symbol's, one of a variable that the printer declares. */
 const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b);
 const char *gen_symbol(struct gen_text *g, const char *name);
 const char *gen_own(struct gen_text *g, const char *hint);

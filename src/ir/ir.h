@@ -74,6 +74,9 @@ expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t m
 /* A name for a variable of a kernel that no other variable has. It holds an identity: `hint`, a mark and a number. The printer
  * chooses the text, the hint itself where it is free. Names may be parts of longer texts: "NAME[step][0]". */
 const char *ir_name_new(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
+/* The same, but for one hint and one text always the same name: of a variable that is called after a buffer. What follows from a
+ * "[" on is no part of the name. */
+const char *ir_name_of(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a variable that holds what a symbol stands for: the printer writes both alike. */
 const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol);
 /* A name's mark, and the hexadecimal digits behind it; printers have a third one, for buffers. */

@@ -28,6 +28,19 @@ uint32_t ir_pool_size(const struct ir_pool *p)
 	return p->count;
 }
 
+/* Hints may be made of names, whose marks say nothing then. */
+static const char *without_marks(struct ir_pool *p, const char *text)
+{
+	struct str s = str_new(p->arena);
+	for (size_t n; *text; text += n) {
+		n = strcspn(text, (const char[]){ IR_MARK_VARIABLE, '\0' });
+		str_addn(&s, text, n);
+		if (text[n])
+			n += 1 + IR_MARK_DIGITS;
+	}
+	return str_text(&s);
+}
+
 const char *ir_name_new(struct ir_pool *p, const char *hint, ...)
 {
 	struct str s = str_new(p->arena);
@@ -35,8 +48,24 @@ const char *ir_name_new(struct ir_pool *p, const char *hint, ...)
 	va_start(ap, hint);
 	str_vprintf(&s, hint, ap);
 	va_end(ap);
-	str_printf(&s, "%c%0*x", IR_MARK_VARIABLE, IR_MARK_DIGITS, p->names++);
-	return str_text(&s);
+	return arena_printf(p->arena, "%s%c%0*x", without_marks(p, str_text(&s)), IR_MARK_VARIABLE, IR_MARK_DIGITS, p->names++);
+}
+
+const char *ir_name_of(struct ir_pool *p, const char *hint, ...)
+{
+	struct str s = str_new(p->arena);
+	va_list ap;
+	va_start(ap, hint);
+	str_vprintf(&s, hint, ap);
+	va_end(ap);
+	const char *text = str_text(&s);
+	int n = (int)strcspn(text, "[");
+	const char *key = arena_printf(p->arena, "%.*s\n%.*s", (int)strcspn(hint, "["), hint, n, text);
+	if (!p->derived.arena)
+		p->derived = map_new(p->arena);
+	if (!map_get(&p->derived, key))
+		map_put(&p->derived, key, (void *)ir_name_new(p, "%.*s", n, text));
+	return arena_printf(p->arena, "%s%s", (const char *)map_get(&p->derived, key), text + n);
 }
 
 const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol)

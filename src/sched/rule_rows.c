@@ -116,7 +116,7 @@ struct row_kernel {
 
 static const char *value_name(const struct row_kernel *k, const struct ir_buffer *b)
 {
-	return arena_printf(k->p->arena, "this_%s", b->name);
+	return ir_name_of(k->p->pool, "this_%s", b->name);
 }
 
 /* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared memory. */
@@ -127,8 +127,8 @@ static const char *cache_name(const struct row_kernel *k, int cached)
 	bool again = false;
 	for (int i = 0; i < cached; i++)
 		again |= k->r->cache[i].buf == b;
-	return again ? arena_printf(k->p->arena, "%s_%s%d", b->name, part, cached + 1)
-	             : arena_printf(k->p->arena, "%s_%s", b->name, part);
+	return again ? ir_name_of(k->p->pool, "%s_%s%d", b->name, part, cached + 1)
+	             : ir_name_of(k->p->pool, "%s_%s", b->name, part);
 }
 
 static expr element(const struct row_kernel *k, const char *name, enum type t, bool stepped)
@@ -246,7 +246,7 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 			if (inner)
 				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
 		}
-		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", cache_name(k, i)), in_kernel(k, c->from), NULL);
+		k->from[i] = emit_constant(p, b, ir_name_of(p->pool, "%s_from", cache_name(k, i)), in_kernel(k, c->from), NULL);
 	}
 }
 
@@ -342,8 +342,8 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= k->along.at[j]->buf == e->buf;
-		const char *name = again ? arena_printf(p->arena, "%s_along%d", e->buf->name, i + 1)
-		                         : arena_printf(p->arena, "%s_along", e->buf->name);
+		const char *name = again ? ir_name_of(p->pool, "%s_along%d", e->buf->name, i + 1)
+		                         : ir_name_of(p->pool, "%s_along", e->buf->name);
 		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), k->st->at);
 		vec_push(p->arena, &k->along_name, name);
 		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, k->at, rest), name, k->width, false);
@@ -424,7 +424,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	if (!k->serial) {
 		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
 		all->name = sum->name;
-		all->text = arena_printf(p->arena, "%s_across", sum->name);
+		all->text = ir_name_of(p->pool, "%s_across", sum->name);
 		all->type = sum->type;
 		all->width = k->lanes;
 		all->combine = s->combine;
@@ -446,7 +446,7 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	const struct ir_buffer *out = k->st->s->out;
-	const char *result = arena_printf(p->arena, "%s_v", out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", out->name);
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;

@@ -185,7 +185,7 @@ static void load_vector(void *user, expr e)
 	vec_each (have, &k->vectors)
 		if (have->load == e)
 			return;
-	const char *name = arena_printf(p->arena, "%s_v%d", e->buf->name, k->loads++);
+	const char *name = ir_name_of(p->pool, "%s_v%d", e->buf->name, k->loads++);
 	expr at = in_kernel(k, ir_flat(p->pool, e->buf, e->arg));
 	emit_load_vector(p, x->b, e->buf, at, name, k->width, false);
 	vec_push(p->arena, &k->vectors, ((struct vector){ e, name }));

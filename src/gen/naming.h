@@ -1,14 +1,14 @@
 /* Inside src/gen/: the names in a kernel's text. While a kernel is printed, buffers, symbols and variables are marked names: a
  * hint, a mark, and a number that tells them apart (see ir_name_new). When all of it stands there, each gets a name that nothing
  * else in the text has. */
-#ifndef TPAT_GEN_NAMES_H
-#define TPAT_GEN_NAMES_H
+#ifndef TPAT_GEN_NAMING_H
+#define TPAT_GEN_NAMING_H
 
 #include "ir/kernel.h"
 
 #define NAMES_MARK_BUFFER '\x03'
 
-/* A word that a text cannot call anything of its own. Of a macro: what it stands for, whose names are the text's where it uses it. */
+/* A word that a text cannot call anything of its own. A macro's body is part of each text that uses it. */
 struct names_word {
 	const char *body; /* of so many bytes; null: no macro */
 	size_t n;

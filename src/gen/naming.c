@@ -1,5 +1,5 @@
-/* Names for what a kernel's text has marked. See names.h. */
-#include "gen/names.h"
+/* Names for what a kernel's text has marked. See naming.h. */
+#include "gen/naming.h"
 
 #include <string.h>
 
@@ -121,7 +121,8 @@ static bool is_free(const struct choose *c, const struct marked *m, const char *
 	if (map_get(c->reserved, name) || map_get(&c->others, name) || name[0] == '_')
 		return false;
 	vec_each (have, &c->all) {
-		bool apart = have->mark == IR_MARK_VARIABLE && m->mark == IR_MARK_VARIABLE && (have->to < m->from || m->to < have->from);
+		bool variables = have->mark == IR_MARK_VARIABLE && m->mark == IR_MARK_VARIABLE;
+		bool apart = variables && (have->to < m->from || m->to < have->from);
 		if (have->name && !apart && strcmp(have->name, name) == 0)
 			return false;
 	}
