@@ -5,7 +5,7 @@
 
 /* A marked name and the part of the text in which it is declared: from where it first stands to its block's end. */
 struct marked {
-	const char *text; /* hint, mark and number */
+	const char *text; /* hint, mark and number, there */
 	size_t n, hint;   /* bytes of all, of the hint */
 	char mark;
 	size_t from, to;
@@ -18,13 +18,20 @@ struct open {
 	int first; /* of `declared` */
 };
 
+/* Where a name stands that is to be chosen, and which one it is. */
+struct use {
+	size_t at, n;
+	int which;
+};
+
 struct choose {
 	struct arena *scratch;
 	const char *text;
 	const struct map *reserved;
-	struct map others, found; /* names that are not marked; marked ones, by their text: number + 1 */
+	struct map others; /* names that are not marked */
 	struct { VEC(struct marked); } all;
 	struct { VEC(struct open); } open;
+	struct { VEC(struct use); } uses; /* in the text's order */
 	struct { VEC(int); } declared; /* in brackets that are open: numbers */
 	int waiting;                   /* of `declared`: from here on they were declared in round brackets, before a block */
 };
@@ -34,16 +41,35 @@ static bool is_mark(char c)
 	return c == IR_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == IR_MARK_SYMBOL;
 }
 
-static void declare(struct choose *c, size_t at, size_t hint)
+/* The last one declared so far with that text, mark and all, or with that hint, in a block that is still open; -1: none. */
+static int visible(const struct choose *c, size_t at, size_t n, bool marked)
+{
+	for (int i = c->declared.n - 1; i >= 0; i--) {
+		const struct marked *m = &c->all.at[c->declared.at[i]];
+		bool has = marked ? m->n == n : m->hint == n && m->mark == IR_MARK_VARIABLE;
+		if (has && memcmp(m->text, c->text + at, n) == 0)
+			return c->declared.at[i];
+	}
+	return -1;
+}
+
+static void use(struct choose *c, size_t at, size_t n, int which)
+{
+	vec_push(c->scratch, &c->uses, ((struct use){ at, n, which }));
+}
+
+/* Where it is not visible it is declared, be it once more. */
+static void use_marked(struct choose *c, size_t at, size_t hint)
 {
 	size_t n = hint + 1 + IR_MARK_DIGITS;
-	char *text = arena_strndup(c->scratch, c->text + at, n);
-	if (map_get(&c->found, text))
-		return;
-	struct marked m = { .text = text, .n = n, .hint = hint, .mark = text[hint], .from = at, .to = SIZE_MAX };
-	map_put(&c->found, text, (char *)0 + c->all.n + 1);
-	vec_push(c->scratch, &c->declared, c->all.n);
-	vec_push(c->scratch, &c->all, m);
+	int which = visible(c, at, n, true);
+	if (which < 0) {
+		struct marked m = { c->text + at, n, hint, c->text[at + hint], at, SIZE_MAX, NULL };
+		which = c->all.n;
+		vec_push(c->scratch, &c->declared, which);
+		vec_push(c->scratch, &c->all, m);
+	}
+	use(c, at, n, which);
 }
 
 static void open_bracket(struct choose *c, char bracket)
@@ -61,7 +87,7 @@ static void close_bracket(struct choose *c, char bracket, size_t at)
 		return;
 	struct open o = c->open.at[--c->open.n];
 	if (bracket == ')') {
-		if (c->waiting < 0 && c->declared.n > o.first)
+		if (c->declared.n > o.first)
 			c->waiting = o.first;
 		return;
 	}
@@ -89,6 +115,16 @@ static void add_other(struct choose *c, const char *name)
 	}
 }
 
+/* A hint without a mark is the innermost variable's that has it. */
+static void use_plain(struct choose *c, size_t at, size_t n)
+{
+	int which = visible(c, at, n, false);
+	if (which >= 0)
+		use(c, at, n, which);
+	else
+		add_other(c, arena_strndup(c->scratch, c->text + at, n));
+}
+
 /* The x of threadIdx.x, which no variable hides. */
 static bool is_member(const char *text, size_t at)
 {
@@ -101,10 +137,10 @@ static void find(struct choose *c)
 	for (size_t at = 0, n; (n = names_token(c->text + at)) > 0; at += n) {
 		char first = c->text[at];
 		if (names_is_start(first) && is_mark(c->text[at + n])) {
-			declare(c, at, n);
+			use_marked(c, at, n);
 			n += 1 + IR_MARK_DIGITS;
 		} else if (names_is_start(first) && !is_member(c->text, at)) {
-			add_other(c, arena_strndup(c->scratch, c->text + at, n));
+			use_plain(c, at, n);
 		} else if (first == '{' || first == '(') {
 			open_bracket(c, first);
 		} else if (first == '}' || first == ')') {
@@ -118,7 +154,9 @@ static void find(struct choose *c)
 /* A model's names are the same in the whole text; a variable's is its block's. */
 static bool is_free(const struct choose *c, const struct marked *m, const char *name)
 {
-	if (map_get(c->reserved, name) || map_get(&c->others, name) || name[0] == '_')
+	const struct names_word *w = map_get(c->reserved, name);
+	bool hides = w && w->declared && !w->body && m->mark == IR_MARK_VARIABLE;
+	if ((w && !hides) || map_get(&c->others, name) || name[0] == '_')
 		return false;
 	vec_each (have, &c->all) {
 		bool variables = have->mark == IR_MARK_VARIABLE && m->mark == IR_MARK_VARIABLE;
@@ -166,16 +204,13 @@ static void put_plain(struct str *out, const char *text, size_t n)
 
 static void put_names(struct choose *c, struct str *out)
 {
-	for (size_t at = 0, n; (n = names_token(c->text + at)) > 0; at += n) {
-		bool marked = names_is_start(c->text[at]) && is_mark(c->text[at + n]);
-		n += marked ? 1 + IR_MARK_DIGITS : 0;
-		if (!marked) {
-			put_plain(out, c->text + at, n);
-			continue;
-		}
-		const char *number = map_get(&c->found, arena_strndup(c->scratch, c->text + at, n));
-		str_add(out, c->all.at[number - (char *)0 - 1].name);
+	size_t at = 0;
+	vec_each (u, &c->uses) {
+		put_plain(out, c->text + at, u->at - at);
+		str_add(out, c->all.at[u->which].name);
+		at = u->at + u->n;
 	}
+	put_plain(out, c->text + at, strlen(c->text + at));
 }
 
 void names_choose(struct str *out, const char *text, const struct map *reserved)
@@ -183,7 +218,6 @@ void names_choose(struct str *out, const char *text, const struct map *reserved)
 	struct arena *scratch = arena_new();
 	struct choose c = { .scratch = scratch, .text = text, .reserved = reserved };
 	c.others = map_new(scratch);
-	c.found = map_new(scratch);
 	find(&c);
 	choose_names(&c);
 	put_names(&c, out);

@@ -12,6 +12,7 @@
 struct names_word {
 	const char *body; /* of so many bytes; null: no macro */
 	size_t n;
+	bool declared;    /* no keyword and no macro: a variable may hide it */
 };
 
 /* The words: keywords, and what headers declare. `c`: of C, else of CUDA. */

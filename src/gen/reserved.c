@@ -61,12 +61,12 @@ size_t names_directive(const char *text)
 	return n;
 }
 
-static void put(struct map *m, const char *name, size_t n, const char *body)
+static struct names_word *put(struct map *m, const char *name, size_t n)
 {
-	struct names_word *w = NEW(m->arena, struct names_word);
-	w->body = body;
-	w->n = body ? names_directive(body) : 0;
-	map_put(m, arena_strndup(m->arena, name, n), w);
+	char *word = arena_strndup(m->arena, name, n);
+	if (!map_get(m, word))
+		map_put(m, word, NEW(m->arena, struct names_word));
+	return map_get(m, word);
 }
 
 static const char *skip_spaces(const char *text)
@@ -83,21 +83,37 @@ static void add_macro(struct map *m, const char *text)
 		return;
 	text = skip_spaces(text + sizeof define - 1);
 	size_t n = names_token(text);
-	put(m, text, n, text + n);
+	struct names_word *w = put(m, text, n);
+	w->body = text + n;
+	w->n = names_directive(text + n);
 }
 
-/* What a header declares outside of all brackets: functions, types, constants; and all macros. */
-static void add_header(struct map *m, const char *text)
+/* What a line that is not indented declares: a function, a type, a constant. */
+static size_t add_declared(struct map *m, const char *text)
 {
 	int depth = 0;
+	size_t at = 0;
+	for (size_t n; text[at] && text[at] != '\n'; at += n) {
+		n = names_token(text + at);
+		depth += strchr("({", text[at]) ? 1 : strchr(")}", text[at]) ? -1 : 0;
+		if (depth == 0 && names_is_start(text[at]) && text[at + n] && strchr("({;=[", *skip_spaces(text + at + n)))
+			put(m, text + at, n)->declared = true;
+	}
+	return at;
+}
+
+/* What a header declares outside of all functions, and all macros. */
+static void add_header(struct map *m, const char *text)
+{
 	for (size_t n; *text; text += n) {
-		n = *text == '#' ? names_directive(text) : names_token(text);
 		if (*text == '#')
 			add_macro(m, text);
-		depth += *text == '{' || *text == '(' ? 1 : *text == '}' || *text == ')' ? -1 : 0;
-		/* extern "C" { and namespaces are not used there */
-		if (depth == 0 && names_is_start(*text) && text[n] && strchr("({;=[", *skip_spaces(text + n)))
-			put(m, text, n, NULL);
+		if (*text == '#')
+			n = names_directive(text);
+		else if (names_is_start(*text))
+			n = add_declared(m, text);
+		else
+			n = *text == '\t' ? strcspn(text, "\n") : names_token(text);
 	}
 }
 
@@ -105,7 +121,7 @@ void names_add_words(struct map *m, const char *words)
 {
 	for (size_t n; *words; words += n + strspn(words + n, " \n")) {
 		n = strcspn(words, " \n");
-		put(m, words, n, NULL);
+		put(m, words, n);
 	}
 }
 

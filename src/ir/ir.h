@@ -74,6 +74,8 @@ expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t m
 /* A name for a variable of a kernel that no other variable has. It holds an identity: `hint`, a mark and a number. The printer
  * chooses the text, the hint itself where it is free. Names may be parts of longer texts: "NAME[step][0]". */
 const char *ir_name_new(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
+/* A declarator, "name[2][3]" or "&name", with such a name of its own for its first word; as it is where that is one already. */
+const char *ir_name_declared(struct ir_pool *p, const char *text);
 /* The same, but for one hint and one text always the same name: of a variable that is called after a buffer. What follows from a
  * "[" on is no part of the name. */
 const char *ir_name_of(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));

@@ -1,6 +1,7 @@
 /* The pool of unique expressions, and leaves. Simplification of operations is in simplify.c and poly.c. */
 #include "ir/pool.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -49,6 +50,18 @@ const char *ir_name_new(struct ir_pool *p, const char *hint, ...)
 	str_vprintf(&s, hint, ap);
 	va_end(ap);
 	return arena_printf(p->arena, "%s%c%0*x", without_marks(p, str_text(&s)), IR_MARK_VARIABLE, IR_MARK_DIGITS, p->names++);
+}
+
+const char *ir_name_declared(struct ir_pool *p, const char *text)
+{
+	int first = 0, n;
+	while (text[first] && !isalpha((unsigned char)text[first]))
+		first++;
+	for (n = first; isalnum((unsigned char)text[n]) || text[n] == '_';)
+		n++;
+	if (text[n] == IR_MARK_VARIABLE || text[n] == IR_MARK_SYMBOL)
+		return text;
+	return arena_printf(p->arena, "%.*s%s%s", first, text, ir_name_new(p, "%.*s", n - first, text + first), text + n);
 }
 
 const char *ir_name_of(struct ir_pool *p, const char *hint, ...)

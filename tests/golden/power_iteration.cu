@@ -34,11 +34,10 @@
 static __device__ __forceinline__
 void power_iteration_x_part(const int own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
-	const int thread_2 = threadIdx.x;
+	const int thread = threadIdx.x;
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
-	const int thread = thread_2;
 	const int warp = thread / 32;
 	const int lane = thread % 32;
 	// x
@@ -167,11 +166,10 @@ void power_iteration_x_and_eigenvalue(const float *a, float *x, float *__restric
 static __device__ __forceinline__
 void power_iteration_x_64_part(const i64 own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
-	const i64 thread_2 = threadIdx.x;
+	const i64 thread = threadIdx.x;
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
-	const i64 thread = thread_2;
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;
 	// x

@@ -75,9 +75,8 @@ void sorts_all_clear(u32 *__restrict__ all_digits)
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
-	const int block_2 = blockIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int block = block_2;
 	const auto key = [&](int r) {
 		return key_ascending(ids[r]);
 	};
@@ -100,8 +99,8 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto place = [&](int r) {
 		return r;
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256, all_digits + block / 16 * 256 + 2056, key, place, put);
@@ -122,8 +121,8 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys_2[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
 	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 62720, all_digits + block / 16 * 256 + 6152, key, place, put);
@@ -144,8 +143,8 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 125440, all_digits + block / 16 * 256 + 10248, key, place, put);
@@ -166,8 +165,8 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys_2[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
 	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 188160, all_digits + block / 16 * 256 + 14344, key, place, put);
@@ -188,8 +187,8 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 250880, all_digits + block / 16 * 256 + 18440, key, place, put);
@@ -210,8 +209,8 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys_2[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
 	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 313600, all_digits + block / 16 * 256 + 22536, key, place, put);
@@ -232,8 +231,8 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 376320, all_digits + block / 16 * 256 + 26632, key, place, put);
@@ -254,7 +253,7 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
+	const auto put = [&](int rank, u64 key_2, int r) {
 		all[rank] = (i64)r;
 	};
 	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 439040, all_digits + block / 16 * 256 + 30728, key, place, put);
