@@ -334,9 +334,11 @@ void ir_hash(const struct ir_program *p, char out[33]);
 struct ir_pass {
 	const char *name, *help;
 	int (*run)(struct ir_program *p, struct err *e);
+	bool fuses; /* it makes of several stages what runs as one */
 };
 extern const struct ir_pass ir_passes[]; /* ends with a null name */
 typedef void (*ir_dump_fn)(void *user, const char *pass, const struct ir_program *p);
 int ir_optimise(struct ir_program *p, ir_dump_fn dump, void *user, struct err *e);
+int ir_optimise_unfused(struct ir_program *p, struct err *e); /* without the passes that fuse */
 
 #endif
