@@ -200,6 +200,7 @@ struct graph_program_options {
 	bool keep_types;                  /* BOOL and U8 stay as they are at the edge; else they become INT32 there */
 	bool sizes;                       /* behind the outputs: each size that their extents mention and the region finds out, a
 					   * scalar i64; see graph_region_sizes() */
+	bool unfused;                     /* each node's stages stay apart, where a fused program cannot be compiled */
 	ir_dump_fn dump;                  /* as in ir_optimise(); or null */
 	void *dump_user;
 };

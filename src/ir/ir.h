@@ -71,6 +71,20 @@ expr ir_acc(struct ir_pool *p, enum type t);
 expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent); /* extent may be null: any value */
 /* One that is a multiple of that number: of (v + rest) / 8 and (v + rest) % 8, rest alone is divided. */
 expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t multiple);
+/* A name for a variable of a kernel that no other variable has. It holds an identity: `hint`, a mark and a number. The printer
+ * chooses the text, the hint itself where it is free. Names may be parts of longer texts: "NAME[step][0]". */
+const char *ir_name_new(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
+/* A declarator, "name[2][3]" or "&name", with such a name of its own for its first word; as it is where that is one already. */
+const char *ir_name_declared(struct ir_pool *p, const char *text);
+/* The same, but for one hint and one text always the same name: of a variable that is called after a buffer. What follows from a
+ * "[" on is no part of the name. */
+const char *ir_name_of(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a variable that holds what a symbol stands for: the printer writes both alike. */
+const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol);
+/* A name's mark, and the hexadecimal digits behind it; printers have a third one, for buffers. */
+#define IR_MARK_VARIABLE '\x01'
+#define IR_MARK_SYMBOL '\x02'
+enum { IR_MARK_DIGITS = 8 };
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index); /* buf->rank indices */
 expr ir_unary(enum ir_op op, expr a);
 expr ir_binary(enum ir_op op, expr a, expr b);
@@ -280,7 +294,7 @@ bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
 expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b); /* elements */
 bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* the same expressions, whatever the types */
-/* Whether a name means something else in programs or kernels (axes, C and CUDA keywords, the device header's names). */
+/* Whether a name means something else in the text form of programs. What kernels' languages reserve is the printers' affair. */
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
@@ -322,9 +336,11 @@ void ir_hash(const struct ir_program *p, char out[33]);
 struct ir_pass {
 	const char *name, *help;
 	int (*run)(struct ir_program *p, struct err *e);
+	bool fuses; /* it makes of several stages what runs as one */
 };
 extern const struct ir_pass ir_passes[]; /* ends with a null name */
 typedef void (*ir_dump_fn)(void *user, const char *pass, const struct ir_program *p);
 int ir_optimise(struct ir_program *p, ir_dump_fn dump, void *user, struct err *e);
+int ir_optimise_unfused(struct ir_program *p, struct err *e); /* without the passes that fuse */
 
 #endif

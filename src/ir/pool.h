@@ -8,6 +8,8 @@ struct ir_pool {
 	struct arena *arena;
 	expr *slot; /* open addressing by hash */
 	uint32_t slots, count;
+	unsigned names;     /* numbers that names have */
+	struct map derived; /* ir_name_of's: hint and text to mark and number */
 	/* Memo of bounds by id: see bounds.c. */
 	struct ir_bounds {
 		bool known;

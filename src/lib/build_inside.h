@@ -14,6 +14,9 @@ struct made {
 	struct tpat_tuned_choice tuned;
 	const char *decisions;
 	struct tpat_texts nodes; /* labels of its regions */
+	const struct graph_region *region; /* the first */
+	const char *refused; /* what NVRTC said of its kernels; null: nothing */
+	bool unfused;        /* it was built again, each stage by itself */
 };
 
 struct build {
@@ -32,6 +35,7 @@ struct build {
 	int archs;
 	struct tpat_tuned *tuned; /* null: not to be asked */
 	const char *tuned_warning;
+	struct tpat_texts unfused; /* warnings of plugins that were built again */
 	struct tpat_extents *extents; /* that the user expects */
 	const char *deploy;
 	struct arena *arena;
@@ -40,6 +44,8 @@ struct build {
 
 /* build_plugins.c: a program for each region, and kernels for each program that differs. */
 int build_plugins(struct build *b);
+/* Builds the plugins that NVRTC refused again, without fusion. False: there is none, or one that had been built so before. */
+int build_unfused(bool *again, struct build *b);
 /* build_report.c: what was done. */
 void build_report(struct build *b);
 /* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */

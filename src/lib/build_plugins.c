@@ -153,15 +153,90 @@ static int check_tuned(const struct build *b)
 	                          "missing.");
 }
 
-static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
+static struct graph_program_options program_options(struct build *b)
 {
-	struct graph_program_options options = {
+	return (struct graph_program_options){
 		.any_types = b->o->any_types,
 		.keep_types = b->o->keep_types,
 		.sizes = true,
 		.dump = b->o->dump ? dump_program : NULL,
 		.dump_user = b,
 	};
+}
+
+/* A kernel a stage, one way for all extents. */
+static void schedule_unfused(struct build *b, struct made *m, struct ir_program *p)
+{
+	struct sched_points points = tpat_profile_points(b->extents, &b->target, m->region, p);
+	struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+	struct sched_choice *all = NEWN(b->arena, struct sched_choice, SCHED_MAX_CHOICES);
+	struct sched_tactic tactic = { { 0 } };
+	for (int i = 0; i < p->stages.n; i++) {
+		int n = sched_choices(p, p->stages.at[i], &points.target[points.opt], all), k = 0;
+		while (k < n && sched_span(p, p->stages.at[i], &all[k]) > 1)
+			k++;
+		choice[i] = all[k < n ? k : 0];
+	}
+	struct sched_choice *decided = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+	sched_decide(p, &points.target[points.opt], choice, decided);
+	for (int i = 0; i < points.n; i++)
+		tactic.choice[i] = decided;
+	m->plans = 1;
+	sched_plans(m->plan, p, &points, &tactic, 1);
+	m->decisions = sched_decisions_text(p, decided, b->arena);
+	m->all_decisions = arena_printf(b->arena, "unfused\n%s\n", m->decisions);
+	m->tuned = (struct tpat_tuned_choice){ 0 };
+}
+
+/* The nodes of the region that a plugin was made of, and how many regions more there are. */
+static const char *nodes_of(const struct build *b, const struct made *m)
+{
+	struct str s = str_new(b->arena);
+	int n = 0;
+	vec_each (i, &m->region->nodes)
+		if (n++ < MOST_NAMED)
+			str_printf(&s, "%s%s", s.n ? ", " : "", str_printable(b->arena, b->graph->nodes.at[*i].label));
+	if (n > MOST_NAMED)
+		str_printf(&s, " and %d more", n - MOST_NAMED);
+	if (m->nodes.n > 1)
+		str_printf(&s, "; %d more regions like this", m->nodes.n - 1);
+	return str_text(&s);
+}
+
+static int make_unfused(struct build *b, struct made *m)
+{
+	struct graph_program_options options = program_options(b);
+	struct ir_program *program;
+	options.unfused = true;
+	TRY(graph_region_program(&program, b->graph, m->region, &options, b->arena, b->err));
+	schedule_unfused(b, m, program);
+	vec_push(b->arena, &b->unfused,
+	         arena_printf(b->arena,
+	                      "NVRTC refused the fused kernels of plugin %s (nodes %s). tpat built them again without fusion, "
+	                      "which is slower. This is a bug in tpat: please report it with the model. %s",
+	                      m->name, nodes_of(b, m), m->refused));
+	m->refused = NULL;
+	m->unfused = true;
+	return 0;
+}
+
+int build_unfused(bool *again, struct build *b)
+{
+	vec_each (m, &b->plugins)
+		if ((*m)->refused && (*m)->unfused)
+			return 0;
+	vec_each (m, &b->plugins) {
+		if (!(*m)->refused)
+			continue;
+		TRY(make_unfused(b, *m));
+		*again = true;
+	}
+	return 0;
+}
+
+static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
+{
+	struct graph_program_options options = program_options(b);
 	struct ir_program *program;
 	char hash[33];
 	const char *name;
@@ -180,6 +255,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	struct made *m = NEW(b->arena, struct made);
 	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
 	memcpy(m->hash, hash, sizeof hash);
+	m->region = r;
 	TRY(schedule(b, r, m, program));
 	if (b->o->dump) {
 		struct str text = str_new(b->arena);

@@ -73,6 +73,8 @@ void build_report(struct build *b)
 	r->db = b->tuned ? tpat_tuned_path(b->tuned) : NULL;
 	if (b->tuned_warning)
 		vec_push(b->arena, &warnings, b->tuned_warning);
+	vec_each (w, &b->unfused)
+		vec_push(b->arena, &warnings, *w);
 	r->plugin = plugin;
 	r->plugins = b->plugins.n;
 	vec_each (w, &b->graph->warnings)

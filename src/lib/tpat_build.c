@@ -1,6 +1,8 @@
 /* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model() first. */
 #include "lib/build_inside.h"
 
+#include <string.h>
+
 #include "base/file.h"
 
 static int select_regions(struct build *b);
@@ -36,6 +38,14 @@ static bool compiling(void *user, int done, int all, const char *what)
 	const struct build *b = user;
 	struct tpat_progress p = { "compile", what, done, all };
 	return b->o->progress && b->o->progress(b->o->user, &p);
+}
+
+static void note_refused(void *user, const struct tensorrt_plugin *p, const char *why)
+{
+	struct build *b = user;
+	vec_each (m, &b->plugins)
+		if (strcmp((*m)->name, p->name) == 0)
+			(*m)->refused = arena_strdup(b->arena, why);
 }
 
 /* ---- Selection. */
@@ -77,6 +87,7 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 		.archs = b->archs,
 		.workers = b->o->workers,
 		.progress = compiling,
+		.refused = note_refused,
 		.user = b,
 	};
 	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place, b->arena), b->arena, b->err);
@@ -106,7 +117,7 @@ static void name_archs(struct build *b)
 	b->result->arch = tpat_strings_of(&names);
 }
 
-static int package(struct build *b)
+static int build_libraries(struct build *b)
 {
 	struct tensorrt_plugin *plugin = NEWN(b->arena, struct tensorrt_plugin, b->plugins.n + 1);
 	for (int i = 0; i < b->plugins.n; i++) {
@@ -124,12 +135,27 @@ static int package(struct build *b)
 			.nodes = m->nodes.n,
 		};
 	}
+	return b->o->split ? build_split(b, plugin)
+	                   : build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder);
+}
+
+/* A kernel that NVRTC refuses is a bug of tpat's, and no reason for the user to have no plugin. */
+static int package(struct build *b)
+{
 	if (b->plugins.n) {
 		name_archs(b);
-		if (b->o->split)
-			TRY(build_split(b, plugin));
-		else
-			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder));
+		while (build_libraries(b) < 0) {
+			struct err why = *b->err;
+			bool again = false;
+			err_clear(b->err);
+			if (build_unfused(&again, b) < 0 || !again) {
+				*b->err = why;
+				return why.code;
+			}
+			b->out.libraries.n = b->out.made.n = 0; /* from the beginning */
+			file_remove_tree(b->out.temporary_folder);
+			TRY(file_mkdir(b->out.temporary_folder, b->err));
+		}
 	}
 	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, b->arena,
 	                        b->err);

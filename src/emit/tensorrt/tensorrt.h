@@ -42,6 +42,8 @@ struct tensorrt_library {
 	int workers; /* threads that compile; 0: one a processor */
 	/* Called now and then, from any thread; true stops the work (ERR_USAGE, "interrupted"). May be null. */
 	bool (*progress)(void *user, int done, int all, const char *what);
+	/* Called when the build has failed: for each plugin whose kernels NVRTC refused, and why, once an architecture. */
+	void (*refused)(void *user, const struct tensorrt_plugin *p, const char *why);
 	void *user;
 };
 

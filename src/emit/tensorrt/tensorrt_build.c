@@ -48,6 +48,7 @@ struct job {
 	const char *cuda;
 	const struct tensorrt_arch *arch;
 	int number;
+	bool refused; /* NVRTC does not take the text */
 	struct err err;
 };
 
@@ -103,7 +104,7 @@ static int compile_source(const struct build *b, const struct job *j, struct are
 	return compile_c(b, j->source, object_of(j->number, a), a, e);
 }
 
-static int compile_cuda(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+static int compile_cuda(const struct build *b, struct job *j, struct arena *a, struct err *e)
 {
 	struct dev_nvrtc_job nvrtc = {
 		.file = arena_printf(a, "%s.cu", id_of(j->plugin, a)),
@@ -115,7 +116,10 @@ static int compile_cuda(const struct build *b, const struct job *j, struct arena
 	};
 	const void *code = NULL;
 	size_t size = 0;
-	TRY(dev_nvrtc_compile(&code, &size, &nvrtc, NULL, a, e));
+	char *said = NULL; /* where it has compiled, be it in vain */
+	int rc = dev_nvrtc_compile(&code, &size, &nvrtc, &said, a, e);
+	j->refused = rc < 0 && said;
+	TRY(rc);
 	if (nvrtc.ptx) /* its NUL is added where the file is taken in */
 		size = strlen(code);
 	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
@@ -134,8 +138,8 @@ static void run_job(void *arg, int i)
 	    l->progress(l->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
 		err_set(&j->err, ERR_USAGE, "Interrupted.");
 		atomic_store(&b->stop, true);
-	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
-		atomic_store(&b->stop, true);
+	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0 && !j->refused) {
+		atomic_store(&b->stop, true); /* what is refused is told of all plugins at once */
 	}
 	atomic_fetch_add(&b->done, 1);
 	arena_free(a);
@@ -145,6 +149,9 @@ static void run_job(void *arg, int i)
 static int run_jobs(struct build *b, struct err *e)
 {
 	threads_for(b->jobs, b->library->workers, run_job, b);
+	for (int i = 0; i < b->jobs; i++)
+		if (b->job[i].refused && b->library->refused)
+			b->library->refused(b->library->user, b->job[i].plugin, b->job[i].err.text);
 	for (int i = 0; i < b->jobs; i++)
 		if (b->job[i].err.code) {
 			*e = b->job[i].err;
