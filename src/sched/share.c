@@ -31,7 +31,7 @@ static double elements_of(const char *declarator)
 {
 	double n = 1;
 	for (const char *p = strchr(declarator, '['); p; p = strchr(p + 1, '['))
-		n *= strtod(p + 1, NULL);
+		n *= (double)strtoll(p + 1, NULL, 10);
 	return n;
 }
 
