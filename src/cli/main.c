@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -89,7 +90,7 @@ int cli_usage(const char *advice, const char *format, ...)
 	char text[1024];
 	va_list ap;
 	va_start(ap, format);
-	vsnprintf(text, sizeof text, format, ap);
+	number_vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	tell("", text, advice);
 	return EXIT_USAGE;
@@ -177,6 +178,7 @@ static void watch_signals(void)
 
 int main(int argc, char **argv)
 {
+	number_use_c_locale(); /* a preloaded library may have called setlocale() */
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -90,7 +91,7 @@ static int read_seed(const struct cli_option *o, const char *value)
 static int read_time(const struct cli_option *o, const char *value)
 {
 	char *end;
-	double x = strtod(value, &end);
+	double x = number_read(value, &end);
 	double unit = strcmp(end, "m") == 0 ? 60 : *end == 0 || strcmp(end, "s") == 0 ? 1 : 0;
 	if (end == value || !unit || !(x > 0 && x < 1e6))
 		return cli_usage(NULL, "--%s needs a time like 90s or 2m, not \"%s\".", o->name, value);

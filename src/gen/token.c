@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 bool gen_index32(const struct gen_text *g)
 {
 	return !g->target->c && !g->kernel->index64;
@@ -70,17 +72,12 @@ const char *gen_block_number(struct gen_text *g)
 
 void gen_float(struct str *out, double x, bool f32)
 {
-	char text[64];
+	char text[NUMBER_TEXT];
 	if (isnan(x) || isinf(x)) {
 		str_printf(out, "%s%s", f32 ? "" : "(double)", isnan(x) ? "NAN" : x < 0 ? "-INFINITY" : "INFINITY");
 		return;
 	}
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, x);
-		double back = strtod(text, NULL);
-		if (back == x || (f32 && (float)back == (float)x))
-			break;
-	}
+	number_text(text, x, f32);
 	str_printf(out, "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", f32 ? "f" : "");
 }
 

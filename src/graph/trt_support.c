@@ -1,6 +1,7 @@
 /* Which nodes TensorRT takes by itself: a measured table, and the node's element types. Knows no operator beyond its row. */
 #include <string.h>
 
+#include "base/number.h"
 #include "graph/graph_internal.h"
 
 enum class { FULL, PARTLY, NEVER };
@@ -79,7 +80,7 @@ static bool attribute_holds(const Onnx__NodeProto *node, const char *name, const
 		snprintf(text, sizeof text, "%lld", (long long)a->i);
 		return is_listed(values, text, strlen(text));
 	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
-		snprintf(text, sizeof text, "%g", (double)a->f);
+		number_snprintf(text, sizeof text, "%g", (double)a->f);
 		return is_listed(values, text, strlen(text));
 	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
 		for (size_t i = 0; i < a->n_ints; i++) {

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "ir/axis_names.h"
 
 const char *const ir_axis_names[2][IR_MAX_RANK] = {
@@ -56,25 +57,10 @@ static int precedence(expr e)
 
 static void print_float(struct str *out, double x, enum type t)
 {
-	char text[64];
-	if (isnan(x)) {
-		str_add(out, "nan");
-		return;
-	}
-	if (isinf(x)) {
-		str_add(out, x < 0 ? "-inf" : "inf");
-		return;
-	}
-	/* The shortest text that reads back as the same value. */
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, x);
-		double back = strtod(text, NULL);
-		if (back == x || (t == TYPE_F32 && (float)back == (float)x))
-			break;
-	}
-	if (!strpbrk(text, ".e"))
-		strcat(text, ".0");
-	str_add(out, text);
+	char text[NUMBER_TEXT];
+	str_add(out, number_text(text, x, t == TYPE_F32));
+	if (isfinite(x) && !strpbrk(text, ".e"))
+		str_add(out, ".0");
 }
 
 static void print(struct printer *p, expr e, int outer);

@@ -2,9 +2,9 @@
  * those that were measured, or the cost model's. */
 #include "lib/build_inside.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "gen/gen.h"
 
 enum { NAME_MAX_BYTES = 64, MOST_NAMED = 8, FEW_ARCHS = 2 };
@@ -36,9 +36,9 @@ static int given_name(const struct build *b, const char *label, const char **nam
 		if (strncmp(text, label, n) != 0 || text[n] != '=')
 			continue;
 		*name = text + n + 1;
-		bool fine = isalpha((unsigned char)**name) || **name == '_';
+		bool fine = ascii_is_letter(**name) || **name == '_';
 		for (const char *c = *name; *c; c++)
-			fine &= isalnum((unsigned char)*c) || *c == '_';
+			fine &= ascii_is_alnum(*c) || *c == '_';
 		if (!fine || strlen(*name) > NAME_MAX_BYTES)
 			return err_set(b->err, ERR_USAGE,
 			               "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",

@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 int lower_fail(struct lower *l, enum err_code code, const char *fmt, ...)
 {
 	char text[sizeof l->err->text];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	number_vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	return err_set(l->err, code, "node %s (%s, opset %d): %s", l->label, l->op->name, l->opset, text);
 }

@@ -264,7 +264,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	struct size_use guarded = { .p = p };
 	if (k->guard)
 		ir_walk(k->guard, find_size, &guarded);
-	if (guarded.n) /* who launches does not know the size */
+	if (guarded.n || kernel_never_fits(k)) /* who launches does not know the size */
 		return NULL;
 	name_declared(p->pool, &k->body);
 	name_declared(p->pool, &k->serial);
@@ -296,29 +296,25 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	return fits_int(p, k);
 }
 
-static bool is_never(expr fits)
-{
-	return fits->op == IR_CONST_INT && !fits->i;
-}
-
 bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
 {
 	expr fits = complete(plan, k, s);
 	if (!fits)
 		return true;
 	bool always = ir_is_int(fits, 1);
-	k->index64 = is_never(fits);
-	if (!k->index64 && !always)
-		k->guard = k->guard ? ir_binary(IR_AND, k->guard, fits) : fits;
-	vec_push(plan->program->arena, step, k);
+	k->index64 = ir_is_int(fits, 0);
+	if (!k->index64)
+		kernel_needs(k, fits);
+	step_add(plan->program, step, k);
 	return k->index64 || always;
 }
 
 void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
 {
-	complete(plan, k, s);
+	if (!complete(plan, k, s))
+		return;
 	k->index64 = true;
-	vec_push(plan->program->arena, step, k);
+	step_add(plan->program, step, k);
 }
 
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
@@ -330,6 +326,6 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	*wide = *k;
 	wide->name = kernel_unique_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
 	wide->index64 = true;
-	wide->guard = NULL;
-	vec_push(plan->program->arena, step, wide);
+	kernel_needs_only(wide, NULL);
+	step_add(plan->program, step, wide);
 }

@@ -548,28 +548,18 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	all_stages(&alone, b, zero);
 
 	/* Whole vectors, a row that fits, and whole warps. */
-	expr fits = ir_int(p->pool, TYPE_BOOL, 1);
 	if (width > 1)
-		fits = ir_binary(IR_EQ, ir_binary(IR_MOD, r->length, ir_index(p->pool, width)), zero);
+		kernel_needs(k, whole_multiple(p, r->length, width));
 	if (steps > 0)
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
-	if (lanes < WARP) {
-		expr rest = ir_binary(IR_MOD, rows, ir_index(p->pool, WARP / lanes));
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_EQ, rest, zero));
-	}
-	if (r->guard)
-		fits = ir_binary(IR_AND, fits, r->guard);
-	k->guard = fits->op == IR_CONST_INT && fits->i ? NULL : fits;
+		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
+	if (lanes < WARP)
+		kernel_needs(k, whole_multiple(p, rows, WARP / lanes));
+	kernel_needs(k, r->needs);
 	kernel_finish(plan, step, k, last);
 	struct str about = str_new(p->arena);
 	for (int i = 0; i < r->stages; i++)
 		ir_print_stage(&about, r->stage[i].s);
 	k->about = str_text(&about);
-}
-
-static bool stands_always(const struct ir_step *step)
-{
-	return step->n && !step->at[step->n - 1]->guard && !step->at[step->n - 1]->arch;
 }
 
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
@@ -578,7 +568,7 @@ void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, cons
 	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], "");
 	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
 		one_kernel(plan, step, r, c, lanes, c->param[1], 0, "_again");
-	if (!others && !stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
+	if (!others && !step_fits_all(step) && (c->param[1] > 1 || c->param[2] > 0))
 		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
 }
 

@@ -18,13 +18,6 @@ int scan_width(const struct ir_stage *s)
 	return width;
 }
 
-expr scan_vectors_fit(struct ir_program *p, const struct ir_stage *s, int width)
-{
-	expr rest = ir_binary(IR_MOD, s->out->dim[s->axis], ir_index(p->pool, width)), fit;
-	fit = ir_binary(IR_EQ, rest, ir_index(p->pool, 0));
-	return fit->op == IR_CONST_INT && fit->i ? NULL : fit;
-}
-
 static void find_vector(void *user, expr e)
 {
 	struct scan_vectors *v = user;

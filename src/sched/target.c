@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+#include "base/ascii.h"
 
 /* Source: CUDA C++ Programming Guide, compute capabilities, maximum amount of shared memory per thread block. */
 #define SHARED_KB(ARCH)                                                                                                \
@@ -67,7 +68,7 @@ static bool has_words(const char *text, const char *name)
 		const char *at = text;
 
 		n = strcspn(name, " ");
-		while (*at && strncasecmp(at, name, n) != 0)
+		while (*at && !ascii_same_n(at, name, n))
 			at++;
 		if (!*at)
 			return false;
@@ -78,7 +79,7 @@ static bool has_words(const char *text, const char *name)
 const struct sched_target *sched_target_named(const char *name)
 {
 	for (const struct sched_target *t = sched_targets; t->name; t++)
-		if (strcasecmp(t->name, name) == 0)
+		if (ascii_same(t->name, name))
 			return t;
 	for (const struct sched_target *t = sched_targets; *name && t->name; t++)
 		if (has_words(t->name, name))
