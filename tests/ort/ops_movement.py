@@ -80,9 +80,10 @@ def slice_(d):
     if d.opset < 10:
         axes = sorted(a % len(shape) for a in axes)
     starts, ends = d.some(-9, 9, len(axes)), d.some(-9, 9, len(axes))
-    steps = [d.choice([1, 1, 2, 3, -1, -2]) for _ in axes]
-    starts = [start if d.chance(0.9) else 2**31 - 1 for start in starts]
-    ends = [end if d.chance(0.7) else d.choice([2**31 - 1, 2**63 - 1, -2**63]) for end in ends]
+    steps = [d.choice([1, 1, 2, 3, -1, -2, 50, -50, 2**31 - 1, -2**31, 2**62, -2**62]) for _ in axes]
+    far = [2**31 - 1, 2**31, -2**31, 2**63 - 1, -2**63, -2**63 + 1, 1000, -1000]
+    starts = [start if d.chance(0.8) else d.choice(far) for start in starts]
+    ends = [end if d.chance(0.7) else d.choice(far) for end in ends]
     x = data(d, shape)
     if d.opset < 10:
         return Case([x], {"starts": starts, "ends": ends, "axes": axes})
