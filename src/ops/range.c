@@ -1,5 +1,6 @@
 /* Range: y[i] = start + i * delta for i < max(0, ceil((limit - start) / delta)).
- * Integers may be any shape arithmetic; floats are constants, or whole or rational functions of extents. f16 and bf16 are computed in f32. A delta left out is 1.
+ * Integers may be any shape arithmetic; floats are constants, or whole or rational functions of extents. f16 and bf16 are
+ * computed in f32. A delta left out is 1.
  * Source: ONNX, operator Range, opset 11 and 27; ONNX Runtime, com.microsoft.Range. */
 #include "ops/lower.h"
 
