@@ -169,17 +169,22 @@ static int conv_lower(struct lower *l)
 	return convolution_fused(l, conv_finish);
 }
 
-static int gemm_finish(struct lower *l, const struct space *out, expr y, expr *result)
+int fused_activation(struct lower *l, expr x, expr *out)
 {
 	static const char *const names[] = { "activation_alpha", "activation_beta", "activation_gamma" };
 	struct parameters p = { .given = 0 };
 
-	(void)out;
 	for (int i = 0; i < PARAMETERS; i++) {
 		p.at[i] = lower_float(l, names[i]);
 		p.given |= lower_has(l, names[i]) ? 1 << i : 0;
 	}
-	return activate(l, &p, y, result);
+	return activate(l, &p, x, out);
+}
+
+static int gemm_finish(struct lower *l, const struct space *out, expr y, expr *result)
+{
+	(void)out;
+	return fused_activation(l, y, result);
 }
 
 static int gemm_lower(struct lower *l)

@@ -67,3 +67,41 @@ def attention_gate(d):
     if d.chance(0.5):
         return Case(inputs, depth=4)
     return Case([*inputs, d.array(dtype, shape)], outputs=2, depth=4)
+
+
+@microsoft("CausalConvWithState", plain=True)
+def causal_conv(d):
+    dtype, b, length, taps = d.choice(HALF), d.extent(3), d.integer(1, 7), d.integer(2, 4)
+    channels = d.shape(1, 2, largest=4, empty=None) if d.chance(0.4) else None
+    attrs = {"activation": d.choice(["none", "silu", "swish"])}
+    dilation = d.choice([1, 1, 2, 3])
+    if dilation > 1:
+        attrs["dilation"] = dilation
+    window = d.choice([0, 0, 1, 3])
+    if window:
+        attrs["state_window"] = window
+    before = (taps - 1) * dilation
+    if channels:
+        attrs["channels_last"] = 1
+        c, shape, state = int(numpy.prod(channels)), [b, length, *channels], [b, before, *channels]
+    else:
+        c = d.extent(5)
+        shape, state = [b, c, length], [b, c, before]
+    inputs = [d.array(dtype, shape), d.array(dtype, [c, 1, taps], -1, 1), d.array(dtype, [c]) if d.chance(0.6) else None]
+    if d.chance(0.6):
+        inputs.append(d.array(dtype, ([window] if window else []) + state))
+    return Case(inputs, attrs, outputs=2, depth=2 * taps)
+
+
+@microsoft("MRotaryEmbedding", plain=True)
+def mrotary(d):
+    batch, length, heads, half = d.extent(3), d.extent(5), d.integer(1, 3), d.integer(3, 9)
+    third = half // 3
+    section = d.choice([[half - 2 * third, third, third], [half, 0, 0], [half - third, third, 0]])
+    attrs = {"mrope_section": section, "mrope_layout": d.integer(0, 1), "interleaved": d.integer(0, 1)}
+    size = 2 * half
+    shape = [batch, length, heads * size] if d.chance(0.6) else [batch, heads, length, size]
+    if len(shape) == 3 and d.chance(0.5):
+        attrs["num_heads"] = heads
+    cache = [d.array(numpy.float32, [10, half], -1, 1) for _ in range(2)]
+    return Case([d.array(numpy.float32, shape), d.array(numpy.int64, [3, batch, length], 0, 9), *cache], attrs)

@@ -115,3 +115,42 @@ def padding(d):
         return Case([rows, offset], results=[wanted])
     total = numpy.concatenate([[0], numpy.cumsum(counts)]).astype(numpy.int32)
     return Case([x, counts], outputs=4, results=[rows, offset, total, numpy.array([counts.max()], numpy.int32)])
+
+
+def fast_gelu(x):
+    return 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
+
+
+@microsoft("GemmFastGelu", plain=True)
+def gemm_fast_gelu(d):
+    k, n = d.extent(9), d.extent(6)
+    inputs = [d.array(F32, d.shape(1, 3, empty=0) + [k], -2, 2), d.array(F32, [k, n], -1, 1)]
+    y = numpy.matmul(*doubles(*inputs))
+    if d.chance(0.6):
+        inputs.append(d.array(F32, [n]))
+        y = y + inputs[2]
+    return Case(inputs, depth=k, results=[fast_gelu(y).astype(F32)])
+
+
+@microsoft("FusedMatMulActivation", plain=True)
+def fused_matmul_activation(d):
+    lead, m, k, n, turned = d.shape(0, 2, empty=0), d.extent(5), d.extent(9), d.extent(5), d.integer(0, 1)
+    a, b = d.array(F32, [*lead, m, k], -2, 2), d.array(F32, [*lead, n, k] if turned else [*lead, k, n], -1, 1)
+    alpha, first = d.real(-2, 2), d.real(0.1, 1)
+    x, w = doubles(a, b)
+    y = numpy.float64(F32(alpha)) * (x @ (w.swapaxes(-1, -2) if turned else w))
+    name, wanted = d.choice([("Relu", numpy.maximum(y, 0)), ("Sigmoid", sigmoid(y)), ("Softplus", numpy.logaddexp(y, 0)),
+                             ("LeakyRelu", numpy.where(y < 0, F32(first) * y, y)),
+                             ("Elu", numpy.where(y > 0, y, F32(first) * numpy.expm1(numpy.minimum(y, 0))))])
+    attrs = {"activation": name, "activation_alpha": first, "alpha": alpha, "transB": turned}
+    return Case([a, b], attrs, depth=k, results=[wanted.astype(F32)])
+
+
+@microsoft("GemmaRotaryEmbedding", plain=True)
+def gemma_rotary(d):
+    b, h, s, size = d.extent(3), d.extent(3), d.extent(5), d.extent(8)
+    emb, states = d.array(F32, [b, s, size]), [d.array(F16, [b, h, s, size]) for _ in range(4)]
+    cosine, sine = (f(emb.astype(numpy.float64)).astype(F16).astype(numpy.float64)[:, None] for f in (numpy.cos, numpy.sin))
+    q, q_rot, k, k_rot = doubles(*states)
+    wanted = [(q * cosine + q_rot * sine).astype(F16), (k * cosine + k_rot * sine).astype(F16)]
+    return Case([emb, *states], outputs=2, results=wanted)
