@@ -90,7 +90,31 @@ def causal_conv(d):
     inputs = [d.array(dtype, shape), d.array(dtype, [c, 1, taps], -1, 1), d.array(dtype, [c]) if d.chance(0.6) else None]
     if d.chance(0.6):
         inputs.append(d.array(dtype, ([window] if window else []) + state))
-    return Case(inputs, attrs, outputs=2, depth=2 * taps)
+    results = windowed(inputs, attrs, before, bool(channels)) if window else None  # ONNX Runtime's processor has none
+    return Case(inputs, attrs, outputs=2, depth=2 * taps, results=results)
+
+
+def windowed(inputs, attrs, before, last):
+    """Results of CausalConvWithState with a window of states."""
+    x, weight, bias, past = (inputs + [None])[:4]
+    shape, dilation, window = x.shape, attrs.get("dilation", 1), attrs["state_window"]
+    flat = x.reshape(shape[0], shape[1], -1).swapaxes(1, 2) if last else x  # [n, c, t]
+    n, c, length = flat.shape
+    if past is None:
+        state = numpy.zeros([n, c, before], x.dtype)
+    else:
+        state = past[-1].reshape(n, before, c).swapaxes(1, 2) if last else past[-1]
+    p = numpy.concatenate([state, flat], -1)
+    y = sum(p[..., k * dilation:k * dilation + length].astype(numpy.float64) * weight[:, 0, k:k + 1]
+            for k in range(weight.shape[2]))
+    y = y if bias is None else y + bias.astype(numpy.float64)[:, None]
+    y = y if attrs["activation"] == "none" else y / (1 + numpy.exp(-y))
+    slots = [length - window + j + 1 for j in range(window)]
+    states = numpy.stack([p[..., end:end + before] if end > 0 else numpy.zeros_like(state) for end in slots])
+    if last:
+        y = y.swapaxes(1, 2).reshape(shape)
+        states = states.swapaxes(2, 3).reshape(window, n, before, *shape[2:])
+    return [y.astype(x.dtype), states]
 
 
 @microsoft("MRotaryEmbedding", plain=True)
@@ -105,3 +129,18 @@ def mrotary(d):
         attrs["num_heads"] = heads
     cache = [d.array(numpy.float32, [10, half], -1, 1) for _ in range(2)]
     return Case([d.array(numpy.float32, shape), d.array(numpy.int64, [3, batch, length], 0, 9), *cache], attrs)
+
+
+@microsoft("QEmbedLayerNormalization", plain=True)
+def quantised_embed(d):
+    batch, length, size, dtype = d.extent(3), d.extent(5), d.integer(4, 8), numpy.uint8
+    ids, mask = d.array(numpy.int32, [batch, length], 0, 9), d.array(numpy.int32, [batch, length], 0, 1)
+    segments = d.array(numpy.int32, [batch, length], 0, 1) if d.chance(0.6) else None
+    has = segments is not None
+    tables = [d.full_range(dtype, [rows, size]) for rows in (10, 7, 2)] + [d.full_range(dtype, [size]) for _ in range(2)]
+    scales = [numpy.array(d.real(0.01, 0.1), numpy.float32) for _ in range(5)]
+    zeros = [d.full_range(dtype, []) for _ in range(5)]
+    for part in (tables, scales, zeros):
+        part[2] = part[2] if has else None
+    return Case([ids, segments, *tables, mask if d.chance(0.5) else None, *scales, *zeros], outputs=2, depth=20,
+                constant=tuple(range(8, 18)))

@@ -154,3 +154,15 @@ def gemma_rotary(d):
     q, q_rot, k, k_rot = doubles(*states)
     wanted = [(q * cosine + q_rot * sine).astype(F16), (k * cosine + k_rot * sine).astype(F16)]
     return Case([emb, *states], outputs=2, results=wanted)
+
+
+@microsoft("BitmaskDropout", "BitmaskBiasDropout", plain=True)
+def bitmask_dropout(d):
+    """Without training: of draws other engines have others."""
+    x = d.array(F32, d.shape(1, 3, empty=0))
+    inputs, y = [x], x
+    if d.op == "BitmaskBiasDropout":
+        inputs += [d.array(F32, x.shape[-1:]), d.array(F32, x.shape)]
+        y = x + inputs[1] + inputs[2]
+    mask = numpy.full([-(-x.size // 32)], 2**32 - 1, numpy.uint32)
+    return Case(inputs, outputs=2, results=[y, mask])
