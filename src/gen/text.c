@@ -348,7 +348,10 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_BITNOT: prefix(g, info->ctext, e->arg[0]); break;
 	case IR_ABS: print_abs(g, e); break;
 	case IR_ISNAN:
-	case IR_ISINF: call(g, info->ctext, 1, e->arg); break;
+	case IR_ISINF:
+		str_add(g->out, g->target->c ? "!!" : ""); /* in C any number but 0 is true: -1 for -inf */
+		call(g, info->ctext, 1, e->arg);
+		break;
 	case IR_EXP:
 	case IR_LOG1P:
 	case IR_TANH:

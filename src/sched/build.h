@@ -74,6 +74,9 @@ int widest_load(expr e);
 /* A new kernel of the step: named after the stage's buffer, with the stage's text as comment; collects arguments from the
  * body when finished. Kernels whose positions might pass 2^31 get a twin with 64-bit indices behind a guard. */
 struct ir_step *step_new(struct ir_plan *plan);
+
+/* Adds the steps of a stage made by a choice. Extents that the stage has no meaning for fit none of their kernels. */
+void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
 			     const struct sched_choice *c);
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);

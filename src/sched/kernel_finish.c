@@ -11,6 +11,26 @@ struct ir_step *step_new(struct ir_plan *plan)
 	return step;
 }
 
+/* What must hold of extents for the stage to have a meaning: a sort gives no more elements than there are. Null: it holds,
+ * or nobody who launches can tell. */
+static expr demand_of(struct ir_program *p, const struct ir_stage *s)
+{
+	if (s->kind != IR_SORT)
+		return NULL;
+	expr more = ir_binary(IR_SUB, s->space[0], s->out->dim[s->axis]);
+	return ir_nonnegative(more) || ir_size_limit(p, more) != more ? NULL : ir_binary(IR_LE, s->out->dim[s->axis], s->space[0]);
+}
+
+void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	expr demand = demand_of(plan->program, s);
+	int first = plan->steps.n;
+	c->rule->apply(plan, s, c);
+	for (int i = first; demand && i < plan->steps.n; i++)
+		vec_each (k, plan->steps.at[i])
+			(*k)->guard = (*k)->guard ? ir_binary(IR_AND, demand, (*k)->guard) : demand;
+}
+
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
                              const struct sched_choice *c)
 {

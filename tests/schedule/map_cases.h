@@ -11,6 +11,10 @@ static const struct schedule_case map_cases[] = {
 	  { "N=5 K=8", "N=3 K=7", "N=1 K=1", "N=0 K=4", "N=3 K=0", "N=7 K=260" } },
 	{ "add_constant_extents", "(x: f16[3,40], b: f16[3,1]) -> (y: f16[3,40])\n"
 				  "  y: f16[3,40] = map (i, j) f16(f32(x[i, j]) * f32(b[i, 0]) + 1.0)\n", { "" } },
+	/* C's isinf() gives -1 for -inf. */
+	{ "infinite", "(x: f32[N]) -> (y: i32[N], z: i32[N])\n"
+		      "  y: i32[N] = map (i) i32(isinf(neg(x[i] * x[i] * 1e+38) * 1e+38))\n"
+		      "  z: i32[N] = map (i) i32(isnan(x[i] * x[i] * 1e+38 * 1e+38 * 0.0))\n", { "N=9", "N=64" } },
 	/* Conditions that all elements of a vector share, and some that they do not; vectors of every second element. */
 	{ "shared_conditions", "(x: f16[N,32], c: f16[32], n_at: i64[N]) -> (y: f16[N,32], o: f32[N,32], e: f16[N,32])\n"
 			       "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + "
