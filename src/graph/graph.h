@@ -230,7 +230,8 @@ struct graph_plugin {
 	int shape_inputs;
 };
 struct graph_rewrite_options {
-	const char *version, *name_space; /* null: "1", "" */
+	const char *const *version;       /* plugin_version of each region; null, also of one: "1" */
+	const char *name_space;           /* null: "" */
 	bool keep_types;                  /* as in graph_program_options */
 };
 #define GRAPH_PLUGIN_DOMAIN "tpat"

@@ -6,7 +6,8 @@
 
 /* One plugin: all regions with this program (and this name, where the user gave one). */
 struct made {
-	char *name;
+	const char *given; /* the name that the user gave, or null */
+	const char *name, *version; /* build_names() makes them */
 	char hash[33];
 	const struct ir_plan **plan; /* a tactic */
 	int plans;
@@ -24,6 +25,7 @@ struct build {
 	struct graph *graph;
 	struct graph_regions regions;
 	struct graph_plugin *call; /* one a region */
+	const char **version;      /* of their plugins */
 	struct {
 		VEC(struct made *);
 	} plugins;
@@ -40,6 +42,10 @@ struct build {
 
 /* build_plugins.c: a program for each region, and kernels for each program that differs. */
 int build_plugins(struct build *b);
+/* build_names.c: what the plugins are called. */
+int build_check_names(const struct build *b); /* every --name must mean a region that there is */
+int build_given_name(const struct build *b, const char *label, const char **name); /* of a region's plugin; null: none */
+void build_names(struct build *b); /* when all plugins have their schedules */
 /* build_report.c: what was done. */
 void build_report(struct build *b);
 /* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */

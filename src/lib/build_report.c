@@ -51,7 +51,7 @@ void build_report(struct build *b)
 		struct made *m = b->plugins.at[i];
 		plugin[i] =
 		        (struct tpat_plugin){ .name = m->name,
-			                      .version = "1",
+			                      .version = m->version,
 			                      .name_space =
 			                              b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
 			                      .hash = m->hash,

@@ -113,7 +113,7 @@ static int package(struct build *b)
 		const struct made *m = b->plugins.at[i];
 		plugin[i] = (struct tensorrt_plugin){
 			.name = m->name,
-			.version = "1",
+			.version = m->version,
 			.name_space = b->o->name_space ? b->o->name_space : "",
 			.hash = m->hash,
 			.about = build_about(m->plan[0]->program, b->arena),
@@ -140,7 +140,7 @@ static int package(struct build *b)
 static int rewrite(struct build *b)
 {
 	struct graph_rewrite_options o = {
-		.version = "1",
+		.version = b->version,
 		.name_space = b->o->name_space ? b->o->name_space : "",
 		.keep_types = b->o->keep_types,
 	};
