@@ -102,8 +102,9 @@ struct tpat_build_options {
 	struct tpat_strings region;  /* "A,B,C": these nodes together become one plugin */
 	struct tpat_strings except;  /* nodes that `type` and `automatic` pass over */
 	bool automatic;              /* all nodes that TensorRT refuses and tpat can take */
-	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called */
-	const char *name_space;      /* of the plugins; null: "" */
+	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called; else tpat_TYPE_HASH, where the hash is of the
+				      * whole library: TensorRT loads no two plugins of one name and namespace */
+	const char *name_space;      /* of the plugins; null: "", or the hash for plugins with a name of the user's */
 	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: one for each kind of GPU, and PTX */
 	const char *gpu;             /* that kernels are scheduled for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */

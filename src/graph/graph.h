@@ -230,8 +230,7 @@ struct graph_plugin {
 	int shape_inputs;
 };
 struct graph_rewrite_options {
-	const char *const *version;       /* plugin_version of each region; null, also of one: "1" */
-	const char *name_space;           /* null: "" */
+	const char *const *name_space;    /* of each region's plugin; null, also of one: "" */
 	bool keep_types;                  /* as in graph_program_options */
 };
 #define GRAPH_PLUGIN_DOMAIN "tpat"

@@ -104,8 +104,8 @@ static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
 	struct graph_names sizes = graph_region_sizes(w->g, r);
 	vec_each(size, &sizes)
 		onnx_node_output(w->m, n, onnx_name_unique(w->m, arena_printf(w->g->arena, "%s_%s", p->name, *size)));
-	onnx_node_set_string(w->m, n, "plugin_version", w->o->version && w->o->version[i] ? w->o->version[i] : "1");
-	onnx_node_set_string(w->m, n, "plugin_namespace", w->o->name_space ? w->o->name_space : "");
+	onnx_node_set_string(w->m, n, "plugin_version", "1");
+	onnx_node_set_string(w->m, n, "plugin_namespace", w->o->name_space && w->o->name_space[i] ? w->o->name_space[i] : "");
 	if (p->shape_inputs) {
 		int64_t *index = NEWN(w->g->arena, int64_t, p->shape_inputs);
 

@@ -7,7 +7,7 @@
 /* One plugin: all regions with this program (and this name, where the user gave one). */
 struct made {
 	const char *given; /* the name that the user gave, or null */
-	const char *name, *version; /* build_names() makes them */
+	const char *name, *name_space; /* build_names() makes them */
 	char hash[33];
 	const struct ir_plan **plan; /* a tactic */
 	int plans;
@@ -25,7 +25,7 @@ struct build {
 	struct graph *graph;
 	struct graph_regions regions;
 	struct graph_plugin *call; /* one a region */
-	const char **version;      /* of their plugins */
+	const char **name_space;   /* of their plugins */
 	struct {
 		VEC(struct made *);
 	} plugins;

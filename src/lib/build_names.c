@@ -114,7 +114,8 @@ static bool is_taken(const struct build *b, const struct made *mine)
 	return false;
 }
 
-/* A name that the user gave stays as it is: there the version tells builds apart. */
+/* A name that the user gave stays as it is, and the namespace tells builds apart, unless the user gave that, too.
+ * TensorRT-RTX 1.7 takes no two libraries whose plugins differ in their version alone (seen). */
 void build_names(struct build *b)
 {
 	uint64_t library = b->plugins.n ? hash_library(b) : 0;
@@ -123,7 +124,7 @@ void build_names(struct build *b)
 		uint64_t x = hash_str(library, m->hash);
 		do {
 			const char *hash = arena_printf(b->arena, "%0*" PRIx64, DIGITS, x >> (64 - 4 * DIGITS));
-			m->version = m->given ? hash : "1";
+			m->name_space = b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : m->given ? hash : "";
 			m->name = m->given ? arena_strdup(b->arena, m->given) : name_of(b, m, hash);
 			x = hash_u64(library, x);
 		} while (!m->given && is_taken(b, m));

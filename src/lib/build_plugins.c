@@ -139,7 +139,7 @@ int build_plugins(struct build *b)
 {
 	struct made **made = NEWN(b->arena, struct made *, b->regions.n + 1);
 	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
-	b->version = NEWN(b->arena, const char *, b->regions.n + 1);
+	b->name_space = NEWN(b->arena, const char *, b->regions.n + 1);
 	TRY(build_check_names(b));
 	TRY(open_tuned(b));
 	TRY(tpat_profile_extents(&b->extents, b->graph, &b->o->profile, b->arena, b->err));
@@ -159,7 +159,7 @@ int build_plugins(struct build *b)
 	build_names(b);
 	for (int i = 0; i < b->regions.n; i++) {
 		b->call[i].name = made[i] ? made[i]->name : NULL;
-		b->version[i] = made[i] ? made[i]->version : NULL;
+		b->name_space[i] = made[i] ? made[i]->name_space : NULL;
 	}
 	return check_tuned(b);
 }

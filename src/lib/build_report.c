@@ -51,9 +51,8 @@ void build_report(struct build *b)
 		struct made *m = b->plugins.at[i];
 		plugin[i] =
 		        (struct tpat_plugin){ .name = m->name,
-			                      .version = m->version,
-			                      .name_space =
-			                              b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
+			                      .version = "1",
+			                      .name_space = m->name_space,
 			                      .hash = m->hash,
 			                      .about = build_about(m->plan[0]->program, b->arena),
 			                      .nodes = tpat_strings_of(&m->nodes) };

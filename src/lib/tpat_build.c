@@ -113,8 +113,8 @@ static int package(struct build *b)
 		const struct made *m = b->plugins.at[i];
 		plugin[i] = (struct tensorrt_plugin){
 			.name = m->name,
-			.version = m->version,
-			.name_space = b->o->name_space ? b->o->name_space : "",
+			.version = "1",
+			.name_space = m->name_space,
 			.hash = m->hash,
 			.about = build_about(m->plan[0]->program, b->arena),
 			.decisions = m->all_decisions,
@@ -140,8 +140,7 @@ static int package(struct build *b)
 static int rewrite(struct build *b)
 {
 	struct graph_rewrite_options o = {
-		.version = b->version,
-		.name_space = b->o->name_space ? b->o->name_space : "",
+		.name_space = b->name_space,
 		.keep_types = b->o->keep_types,
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
