@@ -12,6 +12,7 @@ order. Ends with "N passed, N failed" and exit code 1 on any difference.
 """
 
 import ctypes
+import importlib
 import itertools
 import json
 import os
@@ -32,10 +33,9 @@ def check(holds, what):
 
 def load_tensorrt():
     try:
-        import tensorrt_rtx as trt
+        return importlib.import_module("tensorrt_rtx")
     except ImportError:
-        import tensorrt_rtx_bindings as trt
-    return trt
+        return importlib.import_module("tensorrt_rtx_bindings")
 
 
 class Table(ctypes.Structure):
@@ -178,6 +178,29 @@ def both(trt, paths, want):
     del libraries, builder
 
 
+def late(trt_loader, path, want):
+    """Opened before TensorRT, the library registers itself when it is told to."""
+    library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    check(library.tpat_rt_register() == 0, "there is no TensorRT yet")
+    trt = trt_loader()
+    logger = new_logger(trt)
+    builder = trt.Builder(logger)
+    logger.lines.clear()
+    check(not set(want) & registered(trt.get_plugin_registry()), "nothing is registered yet")
+    check(library.tpat_rt_register() == 1, "tpat_rt_register() finds TensorRT")
+    check_plugins(trt, trt.get_plugin_registry(), want, logger)
+    check(library.tpat_rt_register() == 1, "and not twice")
+    check(not logger.lines, f"no line in the log, but: {logger.lines}")
+    del builder
+
+
+def check_told(path):
+    """A library that nobody registered says so when the program ends."""
+    code = f"import ctypes; ctypes.CDLL({path!r}); import {load_tensorrt().__name__} as trt; trt.get_plugin_registry()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    check("its plugins were never registered" in done.stderr, f"it says that it was opened too early: {done.stderr}")
+
+
 def in_process(part, paths, want):
     """Runs a part in a new process; returns what it counted."""
     done = subprocess.run([sys.executable, __file__, "--part", part, json.dumps(want), *paths], capture_output=True, text=True)
@@ -194,8 +217,10 @@ def main():
     if len(sys.argv) > 4 and sys.argv[1] == "--part":
         part, paths = sys.argv[2], sys.argv[4:]
         want = [tuple(key) for key in json.loads(sys.argv[3])]
-        trt = load_tensorrt()
-        if part == "both":
+        trt = load_tensorrt() if part != "late" else None
+        if part == "late":
+            late(load_tensorrt, paths[0], want)
+        elif part == "both":
             both(trt, paths, want)
         else:
             (load_twice if part == "load" else open_only)(trt, paths[0], want)
@@ -209,9 +234,10 @@ def main():
         found, plugins = creators_of(path)
         check(len(found) == plugins and plugins > 0, f"getCreators gives {len(found)} creators for {plugins} plugins")
         creators.append(found)
+    check_told(paths[0])
     counts = [(passed, failed)]
     for path, want in zip(paths, creators):
-        counts += [in_process(part, [path], want) for part in ("load", "open")]
+        counts += [in_process(part, [path], want) for part in ("load", "open", "late")]
     for i, j in itertools.permutations(range(len(paths)), 2):
         counts.append(in_process("both", [paths[i], paths[j]], creators[i] + creators[j]))
     total = [sum(column) for column in zip(*counts)]

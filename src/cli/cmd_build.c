@@ -80,7 +80,9 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "output", 'o', CLI_TEXT, &b->o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
 		CLI_CHOICE(b->o),
 		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called (tpat_TYPE_HASH)" },
-		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT", "namespace of the plugins (none; with --name a hash, so that\nanother build's plugin of that name can be loaded, too)" },
+		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT",
+		  "namespace of the plugins (none; with --name a hash, so that\nanother build's plugin of that name can be "
+		  "loaded, too)" },
 		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...",
 		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default one for each kind of GPU, "
 		  "and PTX for later ones" },

@@ -77,6 +77,17 @@ static int device_map(void *user, const struct tpat_rt_map_values *values, void 
 	return 0;
 }
 
+static int device_copy(void *user, void *to, const void *from, size_t bytes, void *stream, char why[256])
+{
+	struct trt_host_device *d = user;
+
+	(void)stream;
+	if (must_fail(d, "copy", why))
+		return -1;
+	memcpy(to, from, bytes);
+	return 0;
+}
+
 static int device_current(void *user, char why[256])
 {
 	const struct trt_host_device *d = user;
@@ -111,6 +122,7 @@ struct tpat_rt_device trt_host_device(struct trt_host_device *d)
 		.unload = device_unload,
 		.release = device_release,
 		.map = device_map,
+		.copy = device_copy,
 	};
 }
 

@@ -10,7 +10,7 @@
 struct trt_host_device {
 	void *library;
 	int current;      /* the device's number; negative: no device */
-	const char *fail; /* "load", "upload", "map" or "launch" fails; null: none */
+	const char *fail; /* "load", "upload", "map", "launch" or "copy" fails; null: none */
 	int loads, uploads, launches, maps, unloads, releases;
 };
 struct tpat_rt_device trt_host_device(struct trt_host_device *d);
