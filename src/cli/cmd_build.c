@@ -88,6 +88,9 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "and PTX for later ones" },
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
 		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },
+		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
+		  "the TensorRT that the model is for: 10.3, 11.1, rtx (10.7 and\nlater); before 10.7 the model has no local "
+		  "functions, and a\nportable one with them is written beside it" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "

@@ -242,4 +242,7 @@ struct graph_rewrite_options {
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e);
 
+/* Takes away the local functions of plugins: for engines that take a function before the plugin of its name. */
+void graph_drop_functions(struct onnx_model *m);
+
 #endif

@@ -337,6 +337,16 @@ static int rewrite(struct rewrite *w)
 	return 0;
 }
 
+void graph_drop_functions(struct onnx_model *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->proto->n_functions; i++)
+		if (strcmp(onnx_domain(m->proto->functions[i]->domain), GRAPH_PLUGIN_DOMAIN) != 0)
+			m->proto->functions[kept++] = m->proto->functions[i];
+	m->proto->n_functions = kept;
+}
+
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e)
 {

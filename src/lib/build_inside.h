@@ -30,6 +30,7 @@ struct build {
 		VEC(struct made *);
 	} plugins;
 	struct sched_target target;
+	struct tpat_tensorrt tensorrt;
 	struct tensorrt_arch *arch;
 	int archs;
 	struct tpat_tuned *tuned; /* null: not to be asked */

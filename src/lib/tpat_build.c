@@ -12,9 +12,12 @@ static int build_model(struct build *b)
 	const struct tpat_build_options *o = b->o;
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
+	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
+	if (b->tensorrt.no_functions && b->plugins.n)
+		TRY(tpat_output_portable(&b->out, o->model, b->arena, b->err));
 	TRY(package(b));       /* kernels -> library and its folder */
 	build_report(b);
 	TRY(rewrite(b)); /* model -> rewritten model */
@@ -64,11 +67,13 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 	/* The README is read beside the files. */
 	const char *deploy, *name = path_base(place);
 	const struct tpat_texts near = { .at = &name, .n = 1 };
-	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, b->arena, b->err));
+	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->tensorrt, b->arena,
+	                     b->err));
 	struct tensorrt_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
 		.rewritten = path_base(b->out.model),
+		.portable = path_base(b->out.portable ? b->out.portable : b->out.model),
 		.library = name,
 		.deploy = deploy,
 		.plugin = plugin,
@@ -131,7 +136,7 @@ static int package(struct build *b)
 		else
 			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder));
 	}
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, b->arena,
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, &b->tensorrt, b->arena,
 	                        b->err);
 }
 
@@ -145,6 +150,10 @@ static int rewrite(struct build *b)
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
 	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
+	if (b->out.portable) {
+		TRY(onnx_model_write(b->model, b->out.portable, NULL, b->err));
+		graph_drop_functions(b->model);
+	}
 	return onnx_model_write(b->model, b->out.model, NULL, b->err);
 }
 

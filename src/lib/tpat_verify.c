@@ -26,12 +26,19 @@ struct verification {
 	struct err *err;
 };
 
+static void close_model(struct verification *v)
+{
+	graph_free(v->graph);
+	onnx_model_free(v->model);
+	v->graph = NULL;
+	v->model = NULL;
+}
+
 static void clean_up(void *arg)
 {
 	struct verification *v = arg;
 	verify_close(v->verify);
-	graph_free(v->graph);
-	onnx_model_free(v->model);
+	close_model(v);
 }
 
 /* ---- What the user gives. */
@@ -67,6 +74,16 @@ static int check_used(const struct verification *v)
 
 /* ---- The library. */
 
+/* The library and folder of a model, or of the one that the portable model stands beside. */
+static void names_of(struct tpat_output *names, const char *model, struct arena *a)
+{
+	const char *stem = path_stem(a, model);
+	size_t n = strlen(stem) - (str_ends(stem, "_portable") ? strlen("_portable") : 0);
+	tpat_output_names(names, model, a);
+	if (!file_is_folder(names->folder) && stem[n] && n)
+		tpat_output_names(names, path_join(a, path_dir(a, model), arena_printf(a, "%.*s.onnx", (int)n, stem)), a);
+}
+
 /* Opens the library that holds the plugin: the user's, the model's, or where each has its own, the plugin's. One that
  * is open already stays. */
 static int open_library(struct verification *v, const char *plugin)
@@ -74,7 +91,7 @@ static int open_library(struct verification *v, const char *plugin)
 	struct arena *a = v->arena;
 	const char *device = v->o->device;
 	struct tpat_output names;
-	tpat_output_names(&names, v->o->model, a);
+	names_of(&names, v->o->model, a);
 	const char *folder = names.folder, *library = names.library;
 	const char *own = path_join(a, folder, str_identifier(a, plugin));
 	if (file_is_folder(own)) {
@@ -198,12 +215,49 @@ static bool is_plugin(const struct graph_node *n)
 	return strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) == 0;
 }
 
-/* The model must be a rewritten one. */
-static int find_plugins(const struct verification *v)
+static struct map plugins_of(const struct verification *v)
 {
+	struct map names = map_new(v->arena);
 	vec_each (n, &v->graph->nodes)
 		if (is_plugin(n))
-			return 0;
+			map_put(&names, n->proto->op_type, n);
+	return names;
+}
+
+/* A model for TensorRT before 10.7 has no local functions: the portable one beside it has. */
+static int open_portable(struct verification *v)
+{
+	const struct tpat_strings none = { 0 };
+	const char *portable = tpat_portable_name(v->o->model, v->arena);
+	struct map wanted = plugins_of(v), had;
+	close_model(v);
+	if (!file_exists(portable)) {
+		err_set(v->err, ERR_MODEL, "%s holds no original operators to compare with, and %s, which does, is not there.",
+		        v->o->model, portable);
+		return err_advise(v->err, "tpat build --tensorrt 10.3 writes both; keep them together.");
+	}
+	TRY(tpat_open(&v->model, &v->graph, portable, &none, v->arena, v->err));
+	had = plugins_of(v);
+	for (int i = 0; i < wanted.n; i++)
+		if (!map_get(&had, wanted.entry[i].name)) {
+			err_set(v->err, ERR_MODEL, "%s does not have the plugin %s of %s.", portable, wanted.entry[i].name,
+			        v->o->model);
+			return err_advise(v->err, "They are of two builds: build again.");
+		}
+	return 0;
+}
+
+/* The model must be a rewritten one. */
+static int find_plugins(struct verification *v)
+{
+	bool found = false;
+	vec_each (n, &v->graph->nodes) {
+		if (is_plugin(n) && !n->function)
+			return open_portable(v);
+		found |= is_plugin(n);
+	}
+	if (found)
+		return 0;
 	err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
 	return err_advise(v->err, "Name the rewritten model, which tpat build wrote.");
 }
