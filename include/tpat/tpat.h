@@ -144,6 +144,7 @@ struct tpat_built {
 	const char *model, *output, *folder; /* paths; folder null when nothing needed a plugin */
 	const char *portable; /* path of the model with the original operators as local functions; null: `output` has them */
 	struct tpat_strings libraries; /* paths: one, or with `split` one a plugin; none when nothing needed one */
+	struct tpat_strings earlier;   /* paths of libraries of earlier builds: the model has plugins of theirs, too */
 	int model_nodes;
 	int64_t opset;
 	int refused;                       /* nodes that TensorRT refuses in the original, of these types: */
@@ -193,7 +194,7 @@ struct tpat_check {
 };
 
 struct tpat_verified {
-	const char *library, *device;
+	const char *library, *device; /* library: all that were opened, separated by ", " */
 	const struct tpat_check *check;
 	int checks, failed;
 };

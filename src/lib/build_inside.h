@@ -37,6 +37,7 @@ struct build {
 	const char *tuned_warning;
 	struct tpat_extents *extents; /* that the user expects */
 	const char *deploy;
+	struct tpat_texts earlier; /* libraries of earlier builds that the model still needs */
 	struct arena *arena;
 	struct err *err;
 };
@@ -47,6 +48,8 @@ int build_plugins(struct build *b);
 int build_check_names(const struct build *b); /* every --name must mean a region that there is */
 int build_given_name(const struct build *b, const char *label, const char **name); /* of a region's plugin; null: none */
 void build_names(struct build *b); /* when all plugins have their schedules */
+/* tpat_earlier.c: b->earlier. ERR_MODEL when one is missing, ERR_USAGE when this build would replace it. */
+int build_find_earlier(struct build *b);
 /* build_report.c: what was done. */
 void build_report(struct build *b);
 /* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */

@@ -91,10 +91,21 @@ static uint64_t hash_library(const struct build *b)
 	return x;
 }
 
+/* Of an earlier build's plugin, which becomes one of this build: its name without the hash. */
+static char *plain_name(char *name)
+{
+	size_t n = strlen(name);
+	if (!str_starts(name, "tpat_") || n < DIGITS + 7 || name[n - DIGITS - 1] != '_' ||
+	    strspn(name + n - DIGITS, "0123456789abcdef") != DIGITS)
+		return name;
+	name[n - DIGITS - 1] = 0;
+	return name + 5;
+}
+
 /* "tpat_ConvInteger_1a2b3c4d" */
 static char *name_of(const struct build *b, const struct made *m, const char *hash)
 {
-	char *base = str_identifier(b->arena, m->plan[0]->program->name);
+	char *base = plain_name(str_identifier(b->arena, m->plan[0]->program->name));
 	if (strlen(base) > NAME_MAX_BYTES - DIGITS - 6)
 		base[NAME_MAX_BYTES - DIGITS - 6] = 0;
 	return arena_printf(b->arena, "tpat_%s_%s", base, hash);

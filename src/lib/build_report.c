@@ -44,6 +44,7 @@ void build_report(struct build *b)
 	r->model = arena_strdup(b->arena, b->o->model);
 	r->output = b->out.model;
 	r->portable = b->out.portable;
+	r->earlier = tpat_strings_of(&b->earlier);
 	r->libraries = tpat_strings_of(&b->out.libraries);
 	r->folder = b->plugins.n ? b->out.folder : NULL;
 	r->model_nodes = b->graph->nodes.n;

@@ -15,6 +15,7 @@ static int build_model(struct build *b)
 	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
+	TRY(build_find_earlier(b));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
 	if (b->tensorrt.no_functions && b->plugins.n)
 		TRY(tpat_output_portable(&b->out, o->model, b->arena, b->err));
@@ -60,13 +61,23 @@ static int select_regions(struct build *b)
 
 /* ---- The library. */
 
+/* The README is read beside the files. */
+static struct tpat_texts libraries_near(const struct build *b, const char *name)
+{
+	struct tpat_texts near = { 0 };
+	bool same = file_same(path_dir(b->arena, b->o->model), path_dir(b->arena, b->out.model));
+	vec_each (library, &b->earlier)
+		vec_push(b->arena, &near, same ? path_base(*library) : *library);
+	vec_push(b->arena, &near, name);
+	return near;
+}
+
 /* One library of `n` plugins, with its folder. */
 static int build_library(struct build *b, const struct tensorrt_plugin *plugin, int n, const char *place,
                          const char *folder)
 {
-	/* The README is read beside the files. */
 	const char *deploy, *name = path_base(place);
-	const struct tpat_texts near = { .at = &name, .n = 1 };
+	const struct tpat_texts near = libraries_near(b, name);
 	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->tensorrt, b->arena,
 	                     b->err));
 	struct tensorrt_library l = {
@@ -136,7 +147,12 @@ static int package(struct build *b)
 		else
 			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder));
 	}
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, &b->tensorrt, b->arena,
+	struct tpat_texts all = { 0 };
+	vec_each (library, &b->earlier)
+		vec_push(b->arena, &all, *library);
+	vec_each (library, &b->out.libraries)
+		vec_push(b->arena, &all, *library);
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->tensorrt, b->arena,
 	                        b->err);
 }
 

@@ -77,6 +77,12 @@ const char *tpat_given_unused(const struct tpat_given *given); /* a name that no
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e);
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
 
+/* ---- tpat_earlier.c: libraries of earlier builds, which lie beside a model that was rewritten more than once. */
+bool tpat_library_holds(const char *library, const char *plugin);
+/* A library in `folder` that has the plugin, or null; and the folder of its sources, or null. */
+const char *tpat_library_find(const char *folder, const char *plugin, struct arena *a);
+const char *tpat_folder_find(const char *folder, const char *plugin, struct arena *a);
+
 /* ---- tpat_tensorrt.c: the TensorRT that a build is for. */
 struct tpat_tensorrt {
 	const char *name; /* as given; null: 10.7 and later */

@@ -13,6 +13,7 @@ struct verification {
 	struct onnx_model *model;
 	struct graph *graph;
 	const char *library, *device; /* that is open; its name */
+	struct tpat_texts opened;     /* all libraries so far */
 	struct verify *verify;
 	struct tpat_given tensors; /* that the user gives */
 	struct {
@@ -98,8 +99,14 @@ static int open_library(struct verification *v, const char *plugin)
 		folder = own;
 		library = tpat_output_split(&names, plugin, a);
 	}
-	if (v->o->library)
+	if (v->o->library) {
 		library = v->o->library;
+	} else if (file_exists(library) && !tpat_library_holds(library, plugin)) {
+		const char *dir = path_dir(a, v->o->model), *earlier = tpat_library_find(dir, plugin, a);
+		const char *sources = tpat_folder_find(dir, plugin, a);
+		library = earlier ? earlier : library;
+		folder = sources ? sources : folder;
+	}
 	if (v->library && strcmp(v->library, library) == 0)
 		return 0;
 	if (!file_exists(library)) {
@@ -109,6 +116,7 @@ static int open_library(struct verification *v, const char *plugin)
 	verify_close(v->verify);
 	v->verify = NULL;
 	v->library = library;
+	vec_push(a, &v->opened, library);
 	if (!device)
 		device = dev_cuda_count(NULL) > 0 ? "cuda" : "cpu";
 	if (str_starts(device, "null")) {
@@ -279,6 +287,19 @@ static int check_all(struct verification *v)
 	return check_used(v);
 }
 
+/* "libtpat_b.so, libtpat_a.so": each once. */
+static const char *libraries_of(const struct verification *v)
+{
+	struct map seen = map_new(v->arena);
+	struct str list = str_new(v->arena);
+	vec_each (library, &v->opened) {
+		if (!map_get(&seen, *library))
+			str_printf(&list, "%s%s", list.n ? ", " : "", *library);
+		map_put(&seen, *library, list.arena);
+	}
+	return str_text(&list);
+}
+
 struct verify_call {
 	const struct tpat_verify_options *o;
 	const struct tpat_verified **out;
@@ -299,7 +320,7 @@ static int run(struct tpat *t, void *arg)
 	TRY(find_plugins(v));
 	TRY(check_all(v));
 	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
-	*r = (struct tpat_verified){ .library = arena_strdup(t->arena, v->library),
+	*r = (struct tpat_verified){ .library = libraries_of(v),
 		                     .device = v->device,
 		                     .check = v->checks.at,
 		                     .checks = v->checks.n };
