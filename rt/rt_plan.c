@@ -5,17 +5,15 @@
 
 #include "rt.h"
 
-enum { WORKSPACE_ALIGN = 256 };
-
 /* Adds a buffer behind `*total` bytes; false on overflow. */
 static bool add_buffer(int64_t bytes, int64_t *total)
 {
 	int64_t end;
 
 	if (bytes < 0 || __builtin_add_overflow(*total, bytes, &end) ||
-	    __builtin_add_overflow(end, WORKSPACE_ALIGN - 1, &end))
+	    __builtin_add_overflow(end, RT_WORKSPACE_ALIGN - 1, &end))
 		return false;
-	*total = end / WORKSPACE_ALIGN * WORKSPACE_ALIGN;
+	*total = end / RT_WORKSPACE_ALIGN * RT_WORKSPACE_ALIGN;
 	return true;
 }
 
@@ -132,6 +130,13 @@ static int place_buffers(const struct tpat_rt_plugin *p, struct rt_plan *plan, c
 			return rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, p->buffer[i].name,
 			              (long long)bytes);
 	}
+	for (int32_t o = 0; o < p->outputs; o++) {
+		if (plan->narrow[o] < 0)
+			continue;
+		plan->narrow[o] = plan->bytes;
+		if (!add_buffer(sizeof(int64_t), &plan->bytes))
+			return rt_why(why, "the workspace would have %lld bytes", (long long)plan->bytes);
+	}
 	return 0;
 }
 
@@ -201,7 +206,13 @@ static int launch(const struct rt_plan *plan, const struct rt_launch *x, const v
 		int32_t index = k->arg[i].index;
 		switch (k->arg[i].kind) {
 		case TPAT_RT_ARG_INPUT: args[i] = (void *)&inputs[index]; break;
-		case TPAT_RT_ARG_OUTPUT: args[i] = (void *)&outputs[index]; break;
+		case TPAT_RT_ARG_OUTPUT:
+			args[i] = (void *)&outputs[index];
+			if (plan->narrow[index] < 0)
+				break;
+			place[i] = workspace + plan->narrow[index];
+			args[i] = &place[i];
+			break;
 		case TPAT_RT_ARG_BUFFER:
 			place[i] = workspace + plan->offset[index];
 			args[i] = plan->loaded->constant[index] ? &plan->loaded->constant[index] : &place[i];
@@ -241,12 +252,17 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 	for (int32_t i = 0; i < plan->launches; i++)
 		if (launch(plan, &plan->launch[i], inputs, outputs, workspace, stream, why))
 			return -1;
+	/* The lower half comes first: both architectures are little-endian. */
+	for (int32_t o = 0; o < p->outputs; o++)
+		if (plan->narrow[o] >= 0 &&
+		    rt_device_copy(outputs[o], workspace + plan->narrow[o], sizeof(int32_t), stream, why))
+			return -1;
 	return 0;
 }
 
 int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
 {
-	size_t extents = rt_extents(p), n = extents + (size_t)p->exprs + (size_t)p->buffers;
+	size_t extents = rt_extents(p), n = extents + (size_t)p->exprs + (size_t)p->buffers + (size_t)p->outputs;
 	int32_t steps = 1;
 
 	for (int32_t t = 0; t < p->tactics; t++)
@@ -260,6 +276,7 @@ int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
 	}
 	plan->value = plan->extent + extents;
 	plan->offset = plan->value + p->exprs;
+	plan->narrow = plan->offset + p->buffers;
 	return 0;
 }
 

@@ -42,6 +42,24 @@ def small():
     return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights(), bias])
 
 
+def other_domain():
+    """One node of a domain of its own, and no import of ONNX's operators."""
+    nodes = [helper.make_node("Adagrad", ["R", "T", "X", "G", "H"], ["X_new", "H_new"], name="step",
+                              domain="ai.onnx.preview.training", decay_factor=0.1)]
+    pairs = [info(name, [2]) for name in ("X", "G")]
+    made = model(nodes, [info("R", []), info("T", [], TensorProto.INT64), *pairs], [info("X_new", [2]), info("H_new", [2])],
+                 [numpy_helper.from_array(numpy.array([1, 2], numpy.float32), "H")], domains=["ai.onnx.preview.training"])
+    del made.opset_import[0]
+    return made
+
+
+def contrib():
+    """An operator of ONNX Runtime, whose result's type ONNX's checker does not know, before one of ONNX."""
+    nodes = [helper.make_node("FusedMatMul", ["x", "w"], ["xw"], name="product", domain="com.microsoft", alpha=2.0),
+             helper.make_node("Relu", ["xw"], ["y"], name="activation")]
+    return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights()], domains=["com.microsoft"])
+
+
 def branches():
     """An If in an If, whose branches take tensors and bools from all around them; and a local function in a branch."""
     bools = TensorProto.BOOL
@@ -116,6 +134,8 @@ def external(location, offset=0, length=48):
 
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
+write("other_domain.onnx", other_domain())
+write("contrib.onnx", contrib())
 write("branches.onnx", branches())
 write("found.onnx", found())
 write("counted.onnx", counted())

@@ -102,10 +102,14 @@ struct tpat_build_options {
 	struct tpat_strings region;  /* "A,B,C": these nodes together become one plugin */
 	struct tpat_strings except;  /* nodes that `type` and `automatic` pass over */
 	bool automatic;              /* all nodes that TensorRT refuses and tpat can take */
-	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called */
-	const char *name_space;      /* of the plugins; null: "" */
+	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called; else tpat_TYPE_HASH, where the hash is of the
+				      * whole library: TensorRT loads no two plugins of one name and namespace */
+	const char *name_space;      /* of the plugins; null: "", or the hash for plugins with a name of the user's */
 	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: one for each kind of GPU, and PTX */
 	const char *gpu;             /* that kernels are scheduled for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
+	const char *tensorrt;        /* that the model is for: "10.3", "11.1", "rtx"; null: 10.7 and later. Before 10.7 plugins must
+				      * have no local functions of their names: the model has none then, and a portable one that
+				      * has them is written beside it */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest */
 	bool split;                  /* each plugin in a library of its own */
@@ -123,7 +127,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 2, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 3, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
@@ -138,7 +142,9 @@ struct tpat_plugin {
 
 struct tpat_built {
 	const char *model, *output, *folder; /* paths; folder null when nothing needed a plugin */
+	const char *portable; /* path of the model with the original operators as local functions; null: `output` has them */
 	struct tpat_strings libraries; /* paths: one, or with `split` one a plugin; none when nothing needed one */
+	struct tpat_strings earlier;   /* paths of libraries of earlier builds: the model has plugins of theirs, too */
 	int model_nodes;
 	int64_t opset;
 	int refused;                       /* nodes that TensorRT refuses in the original, of these types: */
@@ -189,7 +195,7 @@ struct tpat_check {
 };
 
 struct tpat_verified {
-	const char *library, *device;
+	const char *library, *device; /* library: all that were opened, separated by ", " */
 	const struct tpat_check *check;
 	int checks, failed;
 };

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 
 extern char **environ;
 
@@ -196,6 +197,28 @@ bool file_is_special(const char *path)
 {
 	struct stat st;
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+const char **file_list(int *n, const char *folder, struct arena *a)
+{
+	struct {
+		VEC(const char *);
+	} names = { 0 };
+	DIR *d = opendir(folder);
+	for (struct dirent *entry; d && (entry = readdir(d));)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			vec_push(a, &names, arena_strdup(a, entry->d_name));
+	if (d)
+		closedir(d);
+	if (names.n)
+		qsort(names.at, (size_t)names.n, sizeof *names.at, by_name);
+	*n = names.n;
+	return names.at;
 }
 
 bool file_same(const char *x, const char *y)

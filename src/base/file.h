@@ -43,6 +43,7 @@ int file_temp_beside(char **out, const char *path, struct arena *a, struct err *
 char *file_absolute(struct arena *a, const char *path); /* with the current folder in front where it is relative */
 bool file_is_folder(const char *path);
 bool file_is_special(const char *path);       /* a device, pipe or socket: nothing that may be replaced by a file */
+const char **file_list(int *n, const char *folder, struct arena *a); /* names in it, sorted; none when it cannot be read */
 bool file_same(const char *x, const char *y); /* both exist and are one file */
 void file_remove_tree(const char *path);      /* best effort; for folders that tpat made */
 int file_rename(const char *from, const char *to, struct err *e);

@@ -79,13 +79,18 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &b->o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
 		CLI_CHOICE(b->o),
-		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called" },
-		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT", "namespace of the plugins (none)" },
+		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called (tpat_TYPE_HASH)" },
+		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT",
+		  "namespace of the plugins (none; with --name a hash, so that\nanother build's plugin of that name can be "
+		  "loaded, too)" },
 		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...",
 		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default one for each kind of GPU, "
 		  "and PTX for later ones" },
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
 		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },
+		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
+		  "the TensorRT that the model is for: 10.3, 11.1, rtx (10.7 and\nlater); before 10.7 the model has no local "
+		  "functions, and a\nportable one with them is written beside it" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "

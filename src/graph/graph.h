@@ -231,7 +231,7 @@ struct graph_plugin {
 	int shape_inputs;
 };
 struct graph_rewrite_options {
-	const char *version, *name_space; /* null: "1", "" */
+	const char *const *name_space;    /* of each region's plugin; null, also of one: "" */
 	bool keep_types;                  /* as in graph_program_options */
 };
 #define GRAPH_PLUGIN_DOMAIN "tpat"
@@ -242,5 +242,8 @@ struct graph_rewrite_options {
  * need each other's results both ways; then the model is unchanged. */
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e);
+
+/* Takes away the local functions of plugins: for engines that take a function before the plugin of its name. */
+void graph_drop_functions(struct onnx_model *m);
 
 #endif

@@ -236,6 +236,8 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 	}
 	if (f)
 		return support_of_function(g, f, depth, reason);
+	if (strcmp(domain, GRAPH_PLUGIN_DOMAIN) == 0)
+		return GRAPH_TRT_YES; /* one of ours, in a model without functions */
 	if (!row && plugin) {
 		*reason = arena_printf(g->arena, "TensorRT takes %s only from a plugin library that has it.", op);
 		return GRAPH_TRT_NO;

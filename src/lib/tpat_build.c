@@ -14,9 +14,13 @@ static int build_model(struct build *b)
 	const struct tpat_build_options *o = b->o;
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
+	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
+	TRY(build_find_earlier(b));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
+	if (b->tensorrt.no_functions && b->plugins.n)
+		TRY(tpat_output_portable(&b->out, o->model, b->arena, b->err));
 	TRY(package(b));       /* kernels -> library and its folder */
 	build_report(b);
 	TRY(rewrite(b)); /* model -> rewritten model */
@@ -67,18 +71,30 @@ static int select_regions(struct build *b)
 
 /* ---- The library. */
 
+/* The README is read beside the files. */
+static struct tpat_texts libraries_near(const struct build *b, const char *name)
+{
+	struct tpat_texts near = { 0 };
+	bool same = file_same(path_dir(b->arena, b->o->model), path_dir(b->arena, b->out.model));
+	vec_each (library, &b->earlier)
+		vec_push(b->arena, &near, same ? path_base(*library) : *library);
+	vec_push(b->arena, &near, name);
+	return near;
+}
+
 /* One library of `n` plugins, with its folder. */
 static int build_library(struct build *b, const struct tensorrt_plugin *plugin, int n, const char *place,
                          const char *folder)
 {
-	/* The README is read beside the files. */
 	const char *deploy, *name = path_base(place);
-	const struct tpat_texts near = { .at = &name, .n = 1 };
-	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, b->arena, b->err));
+	const struct tpat_texts near = libraries_near(b, name);
+	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->tensorrt, b->arena,
+	                     b->err));
 	struct tensorrt_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
 		.rewritten = path_base(b->out.model),
+		.portable = path_base(b->out.portable ? b->out.portable : b->out.model),
 		.library = name,
 		.deploy = deploy,
 		.plugin = plugin,
@@ -125,7 +141,7 @@ static int build_libraries(struct build *b)
 		plugin[i] = (struct tensorrt_plugin){
 			.name = m->name,
 			.version = "1",
-			.name_space = b->o->name_space ? b->o->name_space : "",
+			.name_space = m->name_space,
 			.hash = m->hash,
 			.about = build_about(m->plan[0]->program, b->arena),
 			.decisions = m->all_decisions,
@@ -157,7 +173,12 @@ static int package(struct build *b)
 			TRY(file_mkdir(b->out.temporary_folder, b->err));
 		}
 	}
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, b->arena,
+	struct tpat_texts all = { 0 };
+	vec_each (library, &b->earlier)
+		vec_push(b->arena, &all, *library);
+	vec_each (library, &b->out.libraries)
+		vec_push(b->arena, &all, *library);
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->tensorrt, b->arena,
 	                        b->err);
 }
 
@@ -166,12 +187,15 @@ static int package(struct build *b)
 static int rewrite(struct build *b)
 {
 	struct graph_rewrite_options o = {
-		.version = "1",
-		.name_space = b->o->name_space ? b->o->name_space : "",
+		.name_space = b->name_space,
 		.keep_types = b->o->keep_types,
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
 	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
+	if (b->out.portable) {
+		TRY(onnx_model_write(b->model, b->out.portable, NULL, b->err));
+		graph_drop_functions(b->model);
+	}
 	return onnx_model_write(b->model, b->out.model, NULL, b->err);
 }
 

@@ -80,9 +80,28 @@ const char *tpat_given_unused(const struct tpat_given *given); /* a name that no
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e);
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
 
+/* ---- tpat_earlier.c: libraries of earlier builds, which lie beside a model that was rewritten more than once. */
+bool tpat_library_holds(const char *library, const char *plugin);
+/* A library in `folder` that has the plugin, or null; and the folder of its sources, or null. */
+const char *tpat_library_find(const char *folder, const char *plugin, struct arena *a);
+const char *tpat_folder_find(const char *folder, const char *plugin, struct arena *a);
+
+/* ---- tpat_tensorrt.c: the TensorRT that a build is for. */
+struct tpat_tensorrt {
+	const char *name; /* as given; null: 10.7 and later */
+	int major, minor;
+	bool rtx;
+	bool no_functions;    /* it takes a node's local function before its plugin */
+	bool no_shape_inputs; /* plugins have none */
+};
+/* Errors: ERR_USAGE for what is no version, ERR_UNSUPPORTED for one without V3 plugins. */
+int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e);
+const char *tpat_tensorrt_note(const struct tpat_tensorrt *t); /* what the model is good for, as a shell's comment */
+
 /* ---- tpat_output.c: where a build's results go. They are made under temporary names and put in place together. */
 struct tpat_output {
 	const char *model, *library, *folder; /* their places; `library` without a plugin's own name */
+	const char *portable;                 /* the model with functions, where `model` has none; else null */
 	const char *temporary;                /* a folder beside them, which holds what is being made: */
 	const char *temporary_folder, *replaced_folder;
 	struct tpat_texts libraries, made; /* places of the libraries, and where each is made */
@@ -94,6 +113,10 @@ const char *tpat_output_split(const struct tpat_output *o, const char *plugin, s
 /* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Errors:
  * ERR_USAGE for a place that cannot be written, or that would overwrite what tpat did not make. */
 int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e);
+/* A second model beside `model`, which has local functions; errors as above. */
+int tpat_output_portable(struct tpat_output *o, const char *input, struct arena *a, struct err *e);
+/* NAME.onnx -> NAME_portable.onnx. */
+const char *tpat_portable_name(const char *model, struct arena *a);
 /* One more library that goes to `place`; returns the absolute path where to make it. */
 const char *tpat_output_library(struct tpat_output *o, const char *place, struct arena *a);
 int tpat_output_commit(struct tpat_output *o, struct err *e);
@@ -146,8 +169,8 @@ bool tpat_extent_at(void *target, const char *name, int64_t *value);
 void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);
 
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
- * libraries. Also checks `profile` ("x:1x4,8x4,32x4"). */
+ * libraries; and a note on the TensorRT that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, struct arena *a, struct err *e);
+                     const struct tpat_strings *profile, const struct tpat_tensorrt *t, struct arena *a, struct err *e);
 
 #endif

@@ -65,6 +65,18 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	return file_mkdir(out->temporary_folder, e);
 }
 
+const char *tpat_portable_name(const char *model, struct arena *a)
+{
+	return path_join(a, path_dir(a, model), arena_printf(a, "%s_portable.onnx", path_stem(a, model)));
+}
+
+int tpat_output_portable(struct tpat_output *o, const char *input, struct arena *a, struct err *e)
+{
+	o->portable = tpat_portable_name(o->model, a);
+	TRY(refuse_input(input, o->portable, e));
+	return refuse_special(o->portable, e);
+}
+
 const char *tpat_output_split(const struct tpat_output *o, const char *plugin, struct arena *a)
 {
 	const char *stem = arena_strndup(a, o->library, strlen(o->library) - strlen(".so"));

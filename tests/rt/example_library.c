@@ -287,6 +287,23 @@ KERNEL(find_even)
 	*ARG(2, int32_t *) = n;
 }
 
+/* FindOdd: the same of odd elements, and an INT64 says how many. */
+static const struct tpat_rt_tensor find_odd_out[] = { { "index", 6, 1, dims_3, 0 }, { "count", 7, 0, NULL, 0 } };
+static const struct tpat_rt_kernel find_odd_kernel = { "find_odd", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_step find_odd_step = { &find_odd_kernel, 1 };
+static const struct tpat_rt_tactic find_odd_tactic[] = { { &find_odd_step, 1 } };
+
+KERNEL(find_odd)
+{
+	int n = 0;
+
+	UNUSED;
+	for (int i = 0; i < ARG(3, int32_t); i++)
+		if (ARG(0, const int32_t *)[i] % 2)
+			ARG(1, int32_t *)[n++] = i;
+	*ARG(2, int64_t *) = n;
+}
+
 /* HalveDouble: a type that TensorRT lacks. */
 static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
 static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
@@ -358,6 +375,8 @@ static const struct tpat_rt_plugin plugins[] = {
 	  NULL, 0 },
 	{ HEAD("FindEven", "fe", "indices of even elements"), &find_x, find_out, 1, 2, EXPRS(find_expr), NULL, 0,
 	  TACTICS(find_tactic), NULL, 0 },
+	{ HEAD("FindOdd", "f0", "indices of odd elements"), &find_x, find_odd_out, 1, 2, EXPRS(find_expr), NULL, 0,
+	  TACTICS(find_odd_tactic), NULL, 0 },
 	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
 	  TACTICS(bump_tactic), NULL, 0 },
 	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0 },

@@ -540,6 +540,9 @@ int main(int argc, char **argv)
 	test_versions();
 	test_registration();
 	test_two_libraries();
+	test_refusing_registry();
+	test_opened_early();
+	test_narrow_size();
 	test_faults();
 	test_range();
 	arena_free(arena);

@@ -26,7 +26,7 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 	           "Without the plugins `%s` is still a plain ONNX model: the nodes carry the original operators as "
 	           "local\n"
 	           "functions, so that any ONNX engine runs it.\n\n",
-	           l->rewritten);
+	           l->portable);
 	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. When a program loads engines "
 	             "itself:\n"
 	             "load the library first (`dlopen`, `ctypes.CDLL` or the plugin registry's `loadLibrary`), then "
