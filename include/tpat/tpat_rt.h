@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 3
+#define TPAT_RT_VERSION 4
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -141,6 +141,17 @@ struct tpat_rt_tactic {
 	int32_t steps;
 };
 
+/* What the kernels rely on between two extents and the tables of tensors cannot say: looked at whenever extents change, before
+ * anything is launched. One without a value (a size that only the kernels find out) is passed over. */
+struct tpat_rt_demand {
+	int32_t holds;         /* expression: not 0 when it does */
+	int32_t extent[2];     /* expressions: the two numbers */
+	const char *tensor[2]; /* as the model names them; the first null: the node reads so many elements of the second */
+	int32_t axis[2];
+	const char *node;      /* that demands it */
+	const char *rule;      /* "they must be equal" */
+};
+
 /* Compiled code of one plugin for one architecture. */
 struct tpat_rt_image {
 	int32_t arch; /* 90 for sm_90 */
@@ -165,6 +176,8 @@ struct tpat_rt_plugin {
 	int32_t tactics;
 	const struct tpat_rt_image *image;
 	int32_t images;
+	const struct tpat_rt_demand *demand;
+	int32_t demands;
 };
 
 struct tpat_rt_library {
