@@ -1,6 +1,8 @@
 /* Demands: extents that an operator wants to be equal, or to broadcast, and that are not known to be until run time. */
 #include "ops/lower.h"
 
+#include <string.h>
+
 enum { PAIRS_MAX = 8 }; /* different extents that broadcast, which are compared with each other */
 
 /* As the model calls the tensor, where it is one of the node's inputs. A value may be a copy of an input that shows fewer axes. */
@@ -128,9 +130,18 @@ int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int ax
 
 /* ---- Reads ------------------------------------------------------------------------------------------------------- */
 
+/* Axes and loops' turns, a bit each, that conditions around an expression depend on. */
+typedef uint64_t axes;
+enum { TURN_BIT = 2 * IR_MAX_RANK };
+static const axes EVERY_AXIS = ~(axes)0;
+
 struct reads {
 	struct lower *l;
 	const struct ir_stage *stage;
+	bool stops;       /* a loop around may end before its last turn */
+	axes where;       /* of the stage's own condition */
+	axes *guard;      /* by expression: those under which it was seen; null while only axes are asked for */
+	bool *seen;
 	int rc;
 };
 
@@ -158,7 +169,7 @@ static expr highest(expr e)
 
 	if (!e->varies)
 		return e;
-	if (e->op == IR_AXIS)
+	if (e->op == IR_AXIS || (e->op == IR_VAR && e->n == 1))
 		return addi(e->arg[0], -1);
 	if (e->op == IR_SUB)
 		return !e->arg[1]->varies && (a = highest(e->arg[0])) ? sub(a, e->arg[1]) : NULL;
@@ -213,22 +224,66 @@ static void check_index(struct reads *r, const struct ir_buffer *b, int k, expr 
 				       : demand(r->l, IR_AT_MOST, extent, owner, j, dim, b, k);
 }
 
-static void check_load(void *user, expr e)
+static void note_axis(void *user, expr e)
 {
-	struct reads *r = user;
+	axes *mask = user;
 
-	for (int k = 0; e->op == IR_LOAD && k < e->n && !r->rc; k++)
-		check_index(r, e->buf, k, e->arg[k]);
+	if (e->op == IR_AXIS)
+		*mask |= (axes)1 << e->i;
+	else if (e->op == IR_VAR)
+		*mask |= (axes)1 << (TURN_BIT + hash_str(0, e->name) % (64 - TURN_BIT));
 }
 
-/* What stands behind a condition is not read everywhere. */
+static axes axes_of(expr e)
+{
+	axes mask = 0;
+
+	ir_walk(e, note_axis, &mask);
+	return mask;
+}
+
+/* A condition that depends on other axes than an index says nothing of that index; one without axes may never hold. */
+static axes guard_of(expr condition)
+{
+	axes mask = axes_of(condition);
+
+	return mask ? mask : EVERY_AXIS;
+}
+
+static void check_load(struct reads *r, expr e, axes guard)
+{
+	for (int k = 0; k < e->n && !r->rc; k++) {
+		axes own = axes_of(e->arg[k]);
+
+		if (guard != EVERY_AXIS && !(own & guard) && !(r->stops && own >> TURN_BIT))
+			check_index(r, e->buf, k, e->arg[k]);
+	}
+}
+
+static void check_expr(struct reads *r, expr e, axes guard)
+{
+	bool choice = e->op == IR_SELECT, lazy = choice || e->op == IR_AND || e->op == IR_OR;
+
+	if (r->seen[e->id] && (guard & r->guard[e->id]) == r->guard[e->id])
+		return;
+	r->seen[e->id] = true;
+	r->guard[e->id] = guard;
+	if (e->op == IR_LOAD)
+		check_load(r, e, guard);
+	for (int i = 0; i < e->n && !r->rc; i++)
+		check_expr(r, e->arg[i], lazy && i ? guard | guard_of(e->arg[0]) : guard);
+}
+
 static void check_slot(void *user, expr *slot, const char *role)
 {
 	struct reads *r = user;
+	struct arena *scratch = arena_new();
 
-	if (!r->rc && (!r->stage->where || *slot == r->stage->where))
-		ir_walk_unconditional(*slot, check_load, r);
-	(void)role;
+	r->seen = NEWN(scratch, bool, (*slot)->id + 1);
+	r->guard = NEWN(scratch, axes, (*slot)->id + 1);
+	if (!r->rc)
+		check_expr(r, *slot, strcmp(role, "where") == 0 || strcmp(role, "init") == 0 ? 0 : r->where);
+	arena_free(scratch);
 }
 
 static bool is_empty(const struct ir_stage *s)
@@ -247,11 +302,16 @@ static void check_stages(struct reads *r, int n, struct ir_stage *const *stage)
 	for (int i = 0; i < n && !r->rc; i++) {
 		struct ir_loop *loop = stage[i]->loop;
 
+		bool stops = r->stops;
+
 		r->stage = stage[i];
+		r->where = stage[i]->where ? guard_of(stage[i]->where) : 0;
+		r->stops |= loop && stage[i]->where;
 		if (loop)
 			check_stages(r, loop->body.n, loop->body.at);
 		else if (!is_empty(stage[i]))
 			ir_stage_exprs(stage[i], check_slot, r);
+		r->stops = stops;
 	}
 }
 
