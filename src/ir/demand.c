@@ -26,7 +26,8 @@ expr ir_demand_holds(const struct ir_demand *d)
 const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a)
 {
 	if (!d->tensor[0])
-		return arena_printf(a, "extent %d of %s is %s; it must be at least %s", d->axis[1], d->tensor[1], second, first);
+		return arena_printf(a, "extent %d of %s is %s; it must be %s%s", d->axis[1], d->tensor[1], second,
+		                    d->relation == IR_AT_MOST ? "at least " : "", first);
 	return arena_printf(a, "extent %d of %s is %s and extent %d of %s is %s; %s", d->axis[0], d->tensor[0], first,
 	                    d->axis[1], d->tensor[1], second, ir_relation_text(d->relation));
 }

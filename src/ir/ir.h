@@ -176,7 +176,7 @@ enum ir_relation {
 struct ir_demand {
 	enum ir_relation relation;
 	expr extent[2];
-	const char *tensor[2]; /* as the model names them; the first null: the node reads that many elements of the second */
+	const char *tensor[2]; /* as the model names them; the first null: its number follows from others */
 	int axis[2];
 	const char *node;      /* its label */
 };

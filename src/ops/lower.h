@@ -186,6 +186,8 @@ int lower_demand(struct lower *l, enum ir_relation r, struct value a, int i, str
 int lower_same(struct lower *l, struct value a, int i, struct value b, int j, expr *out);
 /* The same, where only the demand matters. */
 int lower_equal(struct lower *l, struct value a, int i, struct value b, int j);
+/* The same of an axis and a number that follows from other extents. */
+int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct value b, int j);
 /* The index into axis i of v for the index `at` into axis j of `of`, where v has one element for all, or one for each: 0 or
  * `at`, also where the extent is known only at run time. */
 int lower_one_or_each(struct lower *l, struct value v, int i, struct value of, int j, expr at, expr *out);

@@ -60,6 +60,12 @@ int lower_demand(struct lower *l, enum ir_relation r, struct value a, int i, str
 	return demand(l, r, value_dim(a, i), a.buf, i, value_dim(b, j), b.buf, j);
 }
 
+int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct value b, int j)
+{
+	settle(l, value_dim(b, j), extent);
+	return demand(l, r, extent, NULL, 0, value_dim(b, j), b.buf, j);
+}
+
 /* Whether `a` is what to go on with rather than `b`. */
 static bool is_simpler(expr a, expr b)
 {

@@ -38,23 +38,33 @@ int product_space(struct lower *l, struct value a, struct value b, struct produc
 	return 0;
 }
 
-int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, expr i, expr *out)
+int product_row(struct value a)
+{
+	return value_rank(a) - 2;
+}
+
+int product_column(struct value b)
+{
+	return value_rank(b) > 1 ? value_rank(b) - 1 : -1;
+}
+
+int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, int axis, expr *out)
 {
 	int rank = value_rank(v);
 	expr at_v[IR_MAX_RANK];
 
-	if (rank == 0 || (rank == 1 && ir_is_int(value_dim(v, 0), 1))) {
+	if (rank > 1 && rank != value_rank(of))
+		return lower_fail(l, ERR_MODEL, "a zero point or scale has %d axes and its operand %d.", rank, value_rank(of));
+	if (rank == 0 || (rank == 1 && axis < 0)) {
 		*out = at_first(v);
-	} else if (rank == 1) {
-		*out = load(v, &i);
-	} else {
-		if (rank != value_rank(of))
-			return lower_fail(l, ERR_MODEL, "a zero point or scale has %d axes and its operand %d.", rank,
-			                  value_rank(of));
-		for (int k = 0; k < rank; k++)
-			at_v[k] = ir_is_int(value_dim(v, k), 1) ? idx(l, 0) : index[k];
-		*out = load(v, at_v);
+		return 0;
 	}
+	for (int k = 0; k < rank; k++) {
+		int i = rank == 1 ? axis : k;
+
+		TRY(lower_one_or_each(l, v, k, of, i, index[i], &at_v[k]));
+	}
+	*out = load(v, at_v);
 	return 0;
 }
 

@@ -571,7 +571,9 @@ static void put_demands(struct table *t)
 		str_printf(t->out, " }, { %d, %d }, ", d->axis[0], d->axis[1]);
 		tensorrt_string(t->out, demand_node(t, d->node));
 		str_add(t->out, ", ");
-		tensorrt_string(t->out, ir_relation_text(d->relation));
+		tensorrt_string(t->out, d->tensor[0]                 ? ir_relation_text(d->relation)
+		                        : d->relation == IR_AT_MOST ? "it must be at least"
+		                                                    : "it must be");
 		str_add(t->out, " },\n");
 	}
 	str_add(t->out, "};\n");
