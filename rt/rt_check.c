@@ -184,7 +184,7 @@ int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY])
 			return rt_why(why, "the library is damaged: buffer %d", (int)i);
 	for (int32_t i = 0; i < p->demands; i++) {
 		const struct tpat_rt_demand *d = &p->demand[i];
-		if (!is_node(p, d->holds) || !is_node(p, d->extent[0]) || !is_node(p, d->extent[1]) || !d->tensor[1] ||
+		if (!is_node(p, d->holds) || !is_node(p, d->extent[0]) || !is_node(p, d->extent[1]) || !d->name[1] ||
 		    !d->node || !d->rule)
 			return rt_why(why, "the library is damaged: demand %d", (int)i);
 	}

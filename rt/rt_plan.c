@@ -85,11 +85,10 @@ static int check_demands(const struct tpat_rt_plugin *p, const struct rt_plan *p
 		if (plan->value[d->holds]) /* or has none: RT_NONE */
 			continue;
 		long long a = plan->value[d->extent[0]], b = plan->value[d->extent[1]];
-		if (!d->tensor[0])
-			return rt_why(why, "node %.60s: %.60s has extent %lld at dimension %d; %s %lld", d->node, d->tensor[1],
-			              b, (int)d->axis[1], d->rule, a);
-		return rt_why(why, "node %.60s: %.40s has extent %lld at dimension %d and %.40s has %lld at dimension %d; %s",
-		              d->node, d->tensor[0], a, (int)d->axis[0], d->tensor[1], b, (int)d->axis[1], d->rule);
+		if (!d->name[0])
+			return rt_why(why, "node %.60s: %.80s is %lld; %s %lld", d->node, d->name[1], b, d->rule, a);
+		return rt_why(why, "node %.60s: %.50s is %lld and %.50s is %lld; %s", d->node, d->name[0], a, d->name[1], b,
+		              d->rule);
 	}
 	return 0;
 }

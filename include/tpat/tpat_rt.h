@@ -146,8 +146,7 @@ struct tpat_rt_tactic {
 struct tpat_rt_demand {
 	int32_t holds;         /* expression: not 0 when it does */
 	int32_t extent[2];     /* expressions: the two numbers */
-	const char *tensor[2]; /* as the model names them; the first null: a number that follows from others */
-	int32_t axis[2];
+	const char *name[2];   /* "extent 2 of x"; the first null: a number that follows from others */
 	const char *node;      /* that demands it */
 	const char *rule;      /* "they must be equal"; without a first tensor: "it must be at least" */
 };

@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-const char *ir_relation_text(enum ir_relation r)
-{
-	switch (r) {
-	case IR_BROADCAST: return "they must be equal, or one of them 1";
-	case IR_ONE_OR: return "the first must be 1 or equal to the second";
-	case IR_AT_MOST: return "the first must not be larger than the second";
-	default: return "they must be equal";
-	}
-}
-
 expr ir_demand_holds(const struct ir_demand *d)
 {
 	expr a = d->extent[0], b = d->extent[1], one = ir_index(a->pool, 1), same = ir_binary(IR_EQ, a, b);
@@ -23,13 +13,32 @@ expr ir_demand_holds(const struct ir_demand *d)
 	return d->relation == IR_BROADCAST ? ir_binary(IR_OR, same, ir_binary(IR_EQ, b, one)) : same;
 }
 
-const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a)
+const char *ir_demand_name(const struct ir_demand *d, int which, struct arena *a)
+{
+	if (!d->tensor[which])
+		return NULL;
+	return d->axis[which] < 0 ? d->tensor[which]
+	                          : arena_printf(a, "extent %d of %s", d->axis[which], d->tensor[which]);
+}
+
+const char *ir_demand_rule(const struct ir_demand *d)
 {
 	if (!d->tensor[0])
-		return arena_printf(a, "extent %d of %s is %s; it must be %s%s", d->axis[1], d->tensor[1], second,
-		                    d->relation == IR_AT_MOST ? "at least " : "", first);
-	return arena_printf(a, "extent %d of %s is %s and extent %d of %s is %s; %s", d->axis[0], d->tensor[0], first,
-	                    d->axis[1], d->tensor[1], second, ir_relation_text(d->relation));
+		return d->relation == IR_AT_MOST ? "it must be at least" : "it must be";
+	switch (d->relation) {
+	case IR_BROADCAST: return "they must be equal, or one of them 1";
+	case IR_ONE_OR: return "the first must be 1 or equal to the second";
+	case IR_AT_MOST: return "the first must not be larger than the second";
+	default: return "they must be equal";
+	}
+}
+
+const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a)
+{
+	const char *name = ir_demand_name(d, 0, a), *other = ir_demand_name(d, 1, a), *rule = ir_demand_rule(d);
+	if (!name)
+		return arena_printf(a, "%s is %s; %s %s", other, second, rule, first);
+	return arena_printf(a, "%s is %s and %s is %s; %s", name, first, other, second, rule);
 }
 
 static bool same_demand(const struct ir_demand *a, const struct ir_demand *b)

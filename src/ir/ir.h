@@ -177,7 +177,7 @@ struct ir_demand {
 	enum ir_relation relation;
 	expr extent[2];
 	const char *tensor[2]; /* as the model names them; the first null: its number follows from others */
-	int axis[2];
+	int axis[2];           /* negative: what `tensor` says is no tensor, but a number of that name */
 	const char *node;      /* its label */
 };
 
@@ -286,7 +286,9 @@ bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* some
 void ir_value_extents(struct ir_program *p);
 /* Whether a demand holds, as a bool over symbols. */
 expr ir_demand_holds(const struct ir_demand *d);
-const char *ir_relation_text(enum ir_relation r); /* "they must be equal" */
+/* "extent 2 of x", or null; "they must be equal", or where the first has no name "it must be", which ends in its number. */
+const char *ir_demand_name(const struct ir_demand *d, int which, struct arena *a);
+const char *ir_demand_rule(const struct ir_demand *d);
 /* Adds a demand, unless it always holds or is there already. False when it never holds. */
 bool ir_demand_add(struct ir_program *p, const struct ir_demand *d);
 /* Puts `to` in the place of a symbol, everywhere in the program. */

@@ -496,7 +496,7 @@ static int demand(struct parser *s)
 		TRY(quoted(s, &d.tensor[i]));
 		TRY(parse_number(s, TYPE_NONE, &axis));
 		TRY(parse_expect(s, ","));
-		if (!ir_const_int(axis, &number) || number < 0 || number >= IR_MAX_RANK)
+		if (!ir_const_int(axis, &number) || number < -1 || number >= IR_MAX_RANK)
 			return parse_fail(s, "a demand names axes of tensors");
 		d.axis[i] = (int)number;
 	}

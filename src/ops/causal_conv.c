@@ -25,6 +25,8 @@ static int lower(struct lower *l)
 	if (bias.given && value_rank(bias) != 1)
 		return lower_fail(l, ERR_MODEL, "the bias has %d axes; it must have one.", value_rank(bias));
 	before = addi(value_dim(w, 2), -1);
+	if (past.given)
+		TRY(lower_demand_extent(l, IR_SAME, before, past, 2));
 	s = space_of(l, x);
 	c = s.at[1];
 	k = space_push(l, &s, value_dim(w, 2));

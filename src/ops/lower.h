@@ -188,6 +188,10 @@ int lower_same(struct lower *l, struct value a, int i, struct value b, int j, ex
 int lower_equal(struct lower *l, struct value a, int i, struct value b, int j);
 /* The same of an axis and a number that follows from other extents. */
 int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct value b, int j);
+/* The same of two numbers that have names: "heads of the key". `first` may be null. */
+int lower_demand_of(struct lower *l, enum ir_relation r, const char *first, expr a, const char *second, expr b);
+/* An axis whose extent must be a multiple of n, as where it is split into n parts. */
+int lower_demand_multiple(struct lower *l, struct value v, int i, int64_t n);
 /* The index into axis i of v for the index `at` into axis j of `of`, where v has one element for all, or one for each: 0 or
  * `at`, also where the extent is known only at run time. */
 int lower_one_or_each(struct lower *l, struct value v, int i, struct value of, int j, expr at, expr *out);

@@ -66,6 +66,21 @@ int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct
 	return demand(l, r, extent, NULL, 0, value_dim(b, j), b.buf, j);
 }
 
+int lower_demand_of(struct lower *l, enum ir_relation r, const char *first, expr a, const char *second, expr b)
+{
+	const struct ir_buffer of_a = { .name = first, .id = -1 }, of_b = { .name = second, .id = -1 };
+
+	settle(l, a, b);
+	return demand(l, r, a, first ? &of_a : NULL, -1, b, &of_b, -1);
+}
+
+int lower_demand_multiple(struct lower *l, struct value v, int i, int64_t n)
+{
+	expr dim = value_dim(v, i);
+
+	return n > 1 ? lower_demand_extent(l, IR_SAME, muli(floordiv(dim, idx(l, n)), n), v, i) : 0;
+}
+
 /* Whether `a` is what to go on with rather than `b`. */
 static bool is_simpler(expr a, expr b)
 {
@@ -145,9 +160,10 @@ struct reads {
 	struct lower *l;
 	const struct ir_stage *stage;
 	bool stops;       /* a loop around may end before its last turn */
-	axes where;       /* of the stage's own condition */
-	axes *guard;      /* by expression: those under which it was seen; null while only axes are asked for */
-	bool *seen;
+	struct seen {
+		bool known, loads, checked;
+		axes all, compared, guard;
+	} *seen; /* by expression */
 	int rc;
 };
 
@@ -230,36 +246,42 @@ static void check_index(struct reads *r, const struct ir_buffer *b, int k, expr 
 				       : demand(r->l, IR_AT_MOST, extent, owner, j, dim, b, k);
 }
 
-static void note_axis(void *user, expr e)
+/* The axes of an expression: all; those compared, which are not those of loads; and whether it loads anything. */
+static const struct seen *axes_of(struct reads *r, expr e)
 {
-	axes *mask = user;
+	struct seen *x = &r->seen[e->id];
 
+	if (x->known)
+		return x;
+	x->known = true;
 	if (e->op == IR_AXIS)
-		*mask |= (axes)1 << e->i;
+		x->all = x->compared = (axes)1 << e->i;
 	else if (e->op == IR_VAR)
-		*mask |= (axes)1 << (TURN_BIT + hash_str(0, e->name) % (64 - TURN_BIT));
+		x->all = x->compared = (axes)1 << (TURN_BIT + hash_str(0, e->name) % (64 - TURN_BIT));
+	x->loads = e->op == IR_LOAD;
+	for (int i = 0; i < e->n; i++) {
+		const struct seen *arg = axes_of(r, e->arg[i]);
+
+		x->all |= arg->all;
+		x->compared |= e->op == IR_LOAD ? 0 : arg->compared;
+		x->loads |= arg->loads;
+	}
+	return x;
 }
 
-static axes axes_of(expr e)
+/* A condition on other axes than an index's says nothing of that index, and where it looks for data it restricts nothing that has
+ * to do with extents; one on extents alone may never hold. */
+static axes guard_of(struct reads *r, expr condition)
 {
-	axes mask = 0;
+	const struct seen *x = axes_of(r, condition);
 
-	ir_walk(e, note_axis, &mask);
-	return mask;
-}
-
-/* A condition that depends on other axes than an index says nothing of that index; one without axes may never hold. */
-static axes guard_of(expr condition)
-{
-	axes mask = axes_of(condition);
-
-	return mask ? mask : EVERY_AXIS;
+	return x->compared || x->loads ? x->compared : EVERY_AXIS;
 }
 
 static void check_load(struct reads *r, expr e, axes guard)
 {
 	for (int k = 0; k < e->n && !r->rc; k++) {
-		axes own = axes_of(e->arg[k]);
+		axes own = axes_of(r, e->arg[k])->all;
 
 		if (guard != EVERY_AXIS && !(own & guard) && !(r->stops && own >> TURN_BIT))
 			check_index(r, e->buf, k, e->arg[k]);
@@ -268,27 +290,48 @@ static void check_load(struct reads *r, expr e, axes guard)
 
 static void check_expr(struct reads *r, expr e, axes guard)
 {
-	bool choice = e->op == IR_SELECT, lazy = choice || e->op == IR_AND || e->op == IR_OR;
+	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
+	struct seen *x = &r->seen[e->id];
 
-	if (r->seen[e->id] && (guard & r->guard[e->id]) == r->guard[e->id])
+	if (x->checked && (guard & x->guard) == x->guard)
 		return;
-	r->seen[e->id] = true;
-	r->guard[e->id] = guard;
+	x->checked = true;
+	x->guard = guard;
 	if (e->op == IR_LOAD)
 		check_load(r, e, guard);
 	for (int i = 0; i < e->n && !r->rc; i++)
-		check_expr(r, e->arg[i], lazy && i ? guard | guard_of(e->arg[0]) : guard);
+		check_expr(r, e->arg[i], lazy && i ? guard | guard_of(r, e->arg[0]) : guard);
+}
+
+/* Where a scatter writes. */
+static void check_writes(struct reads *r)
+{
+	const struct ir_stage *s = r->stage;
+	struct arena *scratch = arena_new();
+	uint32_t last = s->where ? s->where->id : 0;
+
+	for (int k = 0; k < s->out->rank; k++)
+		last = s->at[k]->id > last ? s->at[k]->id : last;
+	r->seen = NEWN(scratch, struct seen, last + 1);
+	for (int k = 0; k < s->out->rank && !r->rc; k++) {
+		axes guard = s->where ? guard_of(r, s->where) : 0;
+
+		if (guard != EVERY_AXIS && !(axes_of(r, s->at[k])->all & guard))
+			check_index(r, s->out, k, s->at[k]);
+	}
+	arena_free(scratch);
 }
 
 static void check_slot(void *user, expr *slot, const char *role)
 {
 	struct reads *r = user;
 	struct arena *scratch = arena_new();
+	expr where = strcmp(role, "where") == 0 || strcmp(role, "init") == 0 ? NULL : r->stage->where;
+	uint32_t last = where && where->id > (*slot)->id ? where->id : (*slot)->id;
 
-	r->seen = NEWN(scratch, bool, (*slot)->id + 1);
-	r->guard = NEWN(scratch, axes, (*slot)->id + 1);
+	r->seen = NEWN(scratch, struct seen, last + 1);
 	if (!r->rc)
-		check_expr(r, *slot, strcmp(role, "where") == 0 || strcmp(role, "init") == 0 ? 0 : r->where);
+		check_expr(r, *slot, where ? guard_of(r, where) : 0);
 	arena_free(scratch);
 }
 
@@ -303,6 +346,15 @@ static bool is_empty(const struct ir_stage *s)
 	return false;
 }
 
+static void check_stages(struct reads *r, int n, struct ir_stage *const *stage);
+
+static void check_loop(struct reads *r, struct ir_loop *loop)
+{
+	vec_each (c, &loop->carries)
+		check_slot(r, &c->init, "init");
+	check_stages(r, loop->body.n, loop->body.at);
+}
+
 static void check_stages(struct reads *r, int n, struct ir_stage *const *stage)
 {
 	for (int i = 0; i < n && !r->rc; i++) {
@@ -311,12 +363,13 @@ static void check_stages(struct reads *r, int n, struct ir_stage *const *stage)
 		bool stops = r->stops;
 
 		r->stage = stage[i];
-		r->where = stage[i]->where ? guard_of(stage[i]->where) : 0;
 		r->stops |= loop && stage[i]->where;
 		if (loop)
-			check_stages(r, loop->body.n, loop->body.at);
+			check_loop(r, loop);
 		else if (!is_empty(stage[i]))
 			ir_stage_exprs(stage[i], check_slot, r);
+		if (!loop && !r->rc && stage[i]->kind == IR_SCATTER && !is_empty(stage[i]))
+			check_writes(r);
 		r->stops = stops;
 	}
 }

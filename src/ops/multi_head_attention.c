@@ -64,6 +64,7 @@ static int finish(struct lower *l, struct attention *a, struct rules *r, enum ty
 {
 	double scale = lower_float(l, "scale");
 
+	TRY(heads_agree(l, &a->q, &a->k, &a->v));
 	r->batch = a->q.batch;
 	r->causal = lower_int(l, "unidirectional") != 0;
 	r->filter = lower_float(l, "mask_filter_value");
@@ -144,8 +145,11 @@ static int multi_head_lower(struct lower *l)
 	if (past_key.given != past_value.given || (past_key.given && value_rank(past_key) != 4))
 		return lower_fail(l, ERR_MODEL, "past_key and past_value must be given together, with four axes.");
 	TRY(read_heads(l, &a));
-	if (bias.given)
+	if (bias.given) {
 		add_bias(&a, bias);
+		TRY(lower_demand_extent(l, IR_AT_MOST, add(a.v.bias_offset, a.v.layout != HEADS_BNSH ? mul(a.v.heads, a.v.size) : idx(l, 0)),
+		                        bias, 0));
+	}
 	if (past_key.given || lower_wants(l, 1)) {
 		joined = heads_join(l, "present_key", &a.k, past_key);
 		lower_output(l, 1, joined);

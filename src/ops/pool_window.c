@@ -103,6 +103,8 @@ static int masked_lower(struct lower *l)
 	last = p.rank - 1;
 	if (value_rank(mask) != p.rank || !ir_is_int(value_dim(mask, 0), 1) || !ir_is_int(value_dim(mask, 1), 1))
 		return lower_fail(l, ERR_UNSUPPORTED, "only a mask of one image, with 1 as its first two extents, is supported.");
+	for (int i = 2; i < p.rank; i++)
+		TRY(lower_equal(l, p.in, i, mask, i));
 	ck(ir_const_int(p.kernel[last - 2], &width));
 	if (width > 64)
 		return lower_fail(l, ERR_UNSUPPORTED, "the window is %lld wide; 64 is the most.", (long long)width);

@@ -71,6 +71,11 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 	    (size % 2 || pairs != size / 2))
 		return lower_fail(l, ERR_MODEL, "%lld elements of a head are turned, and the caches have %lld pairs.",
 		                  (long long)size, (long long)pairs);
+	TRY(lower_demand_extent(l, IR_SAME, floordiv(r.size, idx(l, 2)), cosine, value_rank(cosine) - 1));
+	TRY(lower_demand_extent(l, IR_SAME, floordiv(r.size, idx(l, 2)), sine, value_rank(sine) - 1));
+	TRY(lower_demand_of(l, IR_SAME, NULL, muli(floordiv(r.size, idx(l, 2)), 2), "the number of elements that are turned", r.size));
+	if (h.layout == HEADS_BSD)
+		TRY(lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(x, 2), h.size), h.size), x, 2));
 	if (h.layout == HEADS_BNSH) {
 		head = out.at[1];
 		s = out.at[2];

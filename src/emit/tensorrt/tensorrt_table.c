@@ -556,24 +556,23 @@ static void put_demands(struct table *t)
 {
 	if (!t->demands.n)
 		return;
-	str_line(t->out, "/* Before anything is launched: { holds (a row), extents (rows), tensors, axes, node, rule } */");
+	str_line(t->out, "/* Before anything is launched: { holds (a row), extents (rows), their names, node, rule } */");
 	str_printf(t->out, "static const struct tpat_rt_demand %s_demand[] = {\n", t->id);
 	vec_each (x, &t->demands) {
 		const struct ir_demand *d = x->demand;
 		str_printf(t->out, "\t{ %" PRId32 ", { %" PRId32 ", %" PRId32 " }, { ", x->holds, x->extent[0], x->extent[1]);
 		for (int k = 0; k < 2; k++) {
+			const char *name = ir_demand_name(d, k, t->arena);
 			str_add(t->out, k ? ", " : "");
-			if (d->tensor[k])
-				tensorrt_string(t->out, d->tensor[k]);
+			if (name)
+				tensorrt_string(t->out, name);
 			else
 				str_add(t->out, "NULL");
 		}
-		str_printf(t->out, " }, { %d, %d }, ", d->axis[0], d->axis[1]);
+		str_add(t->out, " }, ");
 		tensorrt_string(t->out, demand_node(t, d->node));
 		str_add(t->out, ", ");
-		tensorrt_string(t->out, d->tensor[0]                 ? ir_relation_text(d->relation)
-		                        : d->relation == IR_AT_MOST ? "it must be at least"
-		                                                    : "it must be");
+		tensorrt_string(t->out, ir_demand_rule(d));
 		str_add(t->out, " },\n");
 	}
 	str_add(t->out, "};\n");
