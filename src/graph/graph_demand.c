@@ -1,5 +1,5 @@
-/* What the nodes demand of extents, over the whole model: symbols of the model's inputs that must be equal become one, or the number
- * that they must be; what cannot be decided is kept. */
+/* What the nodes demand of extents, over the whole model: symbols of the model's inputs that must be equal become one, or the
+ * number that they must be; what cannot be decided is kept. */
 #include <string.h>
 
 #include "graph/graph_internal.h"

@@ -137,6 +137,7 @@ static int multi_head_lower(struct lower *l)
 	struct attention a = { .keep = ATTENTION_NOTHING };
 	struct rules r = { .mask = lower_input(l, 4), .bias = lower_input(l, 5) };
 	enum type t = value_type(lower_input(l, 0));
+	expr values;
 
 	if (lower_input(l, 8).given || lower_input(l, 9).given)
 		return lower_fail(l, ERR_UNSUPPORTED,
@@ -147,8 +148,8 @@ static int multi_head_lower(struct lower *l)
 	TRY(read_heads(l, &a));
 	if (bias.given) {
 		add_bias(&a, bias);
-		TRY(lower_demand_extent(l, IR_AT_MOST, add(a.v.bias_offset, a.v.layout != HEADS_BNSH ? mul(a.v.heads, a.v.size) : idx(l, 0)),
-		                        bias, 0));
+		values = a.v.layout != HEADS_BNSH ? mul(a.v.heads, a.v.size) : idx(l, 0);
+		TRY(lower_demand_extent(l, IR_AT_MOST, add(a.v.bias_offset, values), bias, 0));
 	}
 	if (past_key.given || lower_wants(l, 1)) {
 		joined = heads_join(l, "present_key", &a.k, past_key);

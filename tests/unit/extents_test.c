@@ -1,6 +1,7 @@
-/* Extents that an operator wants to agree, and that nobody knows to be so until run time: every operator's own cases, with each
- * extent of each input open in its turn and then larger or smaller than it should be. The interpreter, which looks at
- * every index, may find that the extents do not fit, and never a read beside a tensor. */
+/* Inputs of other shapes than an operator wants, made from all operators' own cases.
+ * Extents: each extent of each input is open in its turn, and then larger or smaller than it should be. The interpreter, which
+ * looks at every index, may find that the extents do not fit, and never a read beside a tensor.
+ * Ranks: each input has an axis more, one less, and none. Lowering gives a sound program or an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +13,14 @@
 
 enum { USUAL = 6 }; /* of a case's symbols */
 
-static int tried, refused;
+static int tried, refused, ranks, ranks_refused;
 
 /* Where the extents of each input of a case stand. */
 struct place {
 	const char *from, *to;
 };
 
-static int find_shapes(const char *text, struct place *place, int max)
+static int find_shapes(const char *text, bool known, struct place *place, int max)
 {
 	int n = 0;
 
@@ -31,7 +32,7 @@ static int find_shapes(const char *text, struct place *place, int max)
 		place[n].from = c + 1;
 		c += strcspn(c, "]");
 		place[n].to = c;
-		n += *colon == ':' && strncmp(c, "]=", 2) != 0;
+		n += *colon == ':' && (known || strncmp(c, "]=", 2) != 0);
 	}
 	return n;
 }
@@ -105,17 +106,53 @@ static void try_open(const struct op_def *op, const char *text, const struct pla
 	arena_free(a);
 }
 
+/* ---- Ranks ------------------------------------------------------------------------------------------------------- */
+
+static void try_rank(const struct op_def *op, const char *text, const struct place *p, const char *shape, const char *rest)
+{
+	struct arena *a = arena_new();
+	const char *other = arena_printf(a, "%.*s%s%s", (int)(p->from - text), text, shape, rest);
+	struct ir_program *program;
+	struct err e = { 0 }, unsound = { 0 };
+
+	ranks++;
+	ranks_refused += op_case_program(&program, op, other, a, &e) < 0;
+	if (!e.code && ir_check(program, &unsound) < 0) {
+		printf("%s %s: %s\n", op->name, other, unsound.text);
+		CHECK(false);
+	}
+	arena_free(a);
+}
+
+static void try_ranks(const struct op_def *op, const char *text)
+{
+	struct place place[32];
+	int n = find_shapes(text, true, place, 32);
+
+	for (int k = 0; k < n; k++) {
+		const char *from = place[k].from, *to = place[k].to, *second = from + strcspn(from, ",]");
+
+		try_rank(op, text, &place[k], from == to ? "1" : "1,", from);
+		try_rank(op, text, &place[k], "", to);
+		if (from != to)
+			try_rank(op, text, &place[k], "", *second == ',' ? second + 1 : second);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	for (const struct op_def *const *op = op_all(); *op; op++)
 		for (int i = 0; i < OP_MAX_CASES && (*op)->cases[i]; i++) {
 			struct place place[32];
-			int n = argc < 2 || strcmp(argv[1], (*op)->name) == 0 ? find_shapes((*op)->cases[i], place, 32) : 0;
+			bool wanted = argc < 2 || strcmp(argv[1], (*op)->name) == 0;
+			int n = wanted ? find_shapes((*op)->cases[i], false, place, 32) : 0;
 
+			if (wanted)
+				try_ranks(*op, (*op)->cases[i]);
 			for (int k = 0; k < n; k++)
 				for (int axis = 0; axis < IR_MAX_RANK; axis++)
 					try_open(*op, (*op)->cases[i], &place[k], axis);
 		}
-	CHECK(argc > 1 || (tried > 1000 && refused > 100));
+	CHECK(argc > 1 || (tried > 1000 && refused > 100 && ranks > 1000 && ranks_refused > 100));
 	return test_done();
 }
