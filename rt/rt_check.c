@@ -212,6 +212,12 @@ int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY])
 	for (int32_t i = 0; i < p->buffers; i++)
 		if (!is_node(p, p->buffer[i].bytes))
 			return rt_why(why, "the library is damaged: buffer %d", (int)i);
+	for (int32_t i = 0; i < p->demands; i++) {
+		const struct tpat_rt_demand *d = &p->demand[i];
+		if (!is_node(p, d->holds) || !is_node(p, d->extent[0]) || !is_node(p, d->extent[1]) || !d->name[1] ||
+		    !d->node || !d->rule)
+			return rt_why(why, "the library is damaged: demand %d", (int)i);
+	}
 	if (p->tactics < 1)
 		return rt_why(why, "the library is damaged: a plugin has no tactic");
 	for (int32_t t = 0; t < p->tactics; t++)

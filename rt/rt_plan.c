@@ -26,6 +26,25 @@ static int no_value(const struct tpat_rt_plugin *p, const int64_t *value, int32_
 	return rt_why(why, "%s %d (%s) cannot be computed: %s", what, (int)index, name, reason);
 }
 
+/* Whether a row is an extent of an input, and not that one. */
+static bool is_other(const struct tpat_rt_plugin *p, int32_t row, int32_t input, int32_t axis)
+{
+	const struct tpat_rt_expr *e = &p->expr[row];
+
+	return e->op == TPAT_RT_DIM && (e->a != input || e->b != axis);
+}
+
+static int differs(const struct tpat_rt_plugin *p, int32_t input, int32_t axis, int64_t got, int64_t want, char why[RT_WHY])
+{
+	const struct tpat_rt_expr *e = &p->expr[p->input[input].dim[axis]];
+
+	return rt_why(why,
+	              "input %d (%.60s) has extent %lld at dimension %d and input %d (%.60s) has %lld at dimension %d; they "
+	              "must be equal",
+	              (int)e->a, p->input[e->a].name, (long long)want, (int)e->b, (int)input, p->input[input].name,
+	              (long long)got, (int)axis);
+}
+
 /* Every extent must be what the plugin computes for it. Outputs whose size only the kernels find out are not known. */
 static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *plan, char why[RT_WHY])
 {
@@ -46,11 +65,28 @@ static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *p
 				              (int)d);
 			if (want == RT_NONE)
 				return no_value(p, plan->value, t->dim[d], "an extent of tensor", i, t->name, why);
+			if (want != got && input && is_other(p, t->dim[d], i, d))
+				return differs(p, i, d, got, want, why);
 			if (want != got)
 				return rt_why(why, "%s %d (%s) must have extent %lld at dimension %d, but it has %lld",
 				              input ? "input" : "output", (int)(input ? i : i - p->inputs), t->name,
 				              (long long)want, (int)d, (long long)got);
 		}
+	}
+	return 0;
+}
+
+static int check_demands(const struct tpat_rt_plugin *p, const struct rt_plan *plan, char why[RT_WHY])
+{
+	for (int32_t i = 0; i < p->demands; i++) {
+		const struct tpat_rt_demand *d = &p->demand[i];
+		if (plan->value[d->holds]) /* or has none: RT_NONE */
+			continue;
+		long long a = plan->value[d->extent[0]], b = plan->value[d->extent[1]];
+		if (!d->name[0])
+			return rt_why(why, "node %.60s: %.80s is %lld; %s %lld", d->node, d->name[1], b, d->rule, a);
+		return rt_why(why, "node %.60s: %.50s is %lld and %.50s is %lld; %s", d->node, d->name[0], a, d->name[1], b,
+		              d->rule);
 	}
 	return 0;
 }
@@ -149,7 +185,7 @@ int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t,
 	plan->loaded = loaded;
 	plan->bytes = 0;
 	rt_evaluate(p, plan->extent, plan->value);
-	if (check_extents(p, plan, why))
+	if (check_extents(p, plan, why) || check_demands(p, plan, why))
 		return -1;
 	for (int32_t i = 0; i < p->buffers; i++)
 		plan->offset[i] = -1;

@@ -142,6 +142,16 @@ struct tpat_rt_tactic {
 	int32_t steps;
 };
 
+/* What the kernels rely on between two extents and the tables of tensors cannot say: looked at whenever extents change, before
+ * anything is launched. One without a value (a size that only the kernels find out) is passed over. */
+struct tpat_rt_demand {
+	int32_t holds;         /* expression: not 0 when it does */
+	int32_t extent[2];     /* expressions: the two numbers */
+	const char *name[2];   /* "extent 2 of x"; the first null: a number that follows from others */
+	const char *node;      /* that demands it */
+	const char *rule;      /* "they must be equal"; without a first tensor: "it must be at least" */
+};
+
 /* Compiled code of one plugin for one architecture. */
 struct tpat_rt_image {
 	int32_t arch; /* 90 for sm_90 */
@@ -166,6 +176,8 @@ struct tpat_rt_plugin {
 	int32_t tactics;
 	const struct tpat_rt_image *image;
 	int32_t images;
+	const struct tpat_rt_demand *demand;
+	int32_t demands;
 };
 
 struct tpat_rt_library {

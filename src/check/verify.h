@@ -28,6 +28,9 @@ struct verify_case {
 	const struct ir_program *reference;
 	const struct verify_input *input; /* one for each of the program's inputs */
 	uint64_t seed;
+	const struct ir_demand *demand; /* of the whole model, over symbols of the same names: drawn extents keep those too whose
+	                                 * symbols the program has */
+	int demands;
 	int runs;         /* draws */
 	double most_work; /* verify_draw computes no results that take more than that (sample_work); 0: all */
 	const char *dump; /* path of the .npz that is written when results differ */

@@ -96,6 +96,9 @@ struct graph {
 	struct {
 		VEC(const char *);
 	} symbols, warnings;              /* symbols of the model's inputs; sentences */
+	struct {
+		VEC(struct ir_demand);
+	} demands;                        /* of all nodes, over the graph's symbols; some hold by now */
 	struct map by_name, meaning, origin, used; /* private: values; dim_param -> expr; symbol -> dim_param; names taken */
 	struct map asked;                 /* private: symbols of values; and counts of names given */
 	int fresh, found, values_asked;

@@ -185,6 +185,7 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 			check_declared(g, n, v);
 		}
 	}
+	graph_take_demands(g, n, p);
 	graph_fold(&s, n);
 	return 0;
 }

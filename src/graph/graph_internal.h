@@ -109,6 +109,9 @@ void graph_ask(struct lower *l, struct ir_buffer *b);
 /* Whether an expression over the graph's symbols mentions such a one. */
 bool graph_is_asked(struct graph *g, expr e);
 
+/* graph_demand.c: what the node, which was lowered alone in the program, demands of extents. */
+void graph_take_demands(struct graph *g, const struct graph_node *n, const struct ir_program *p);
+
 /* graph_size.c: gives the sizes of the program, in which the node was lowered alone, their symbols in the graph. */
 void graph_size_symbols(struct graph *g, struct graph_node *n, const struct ir_program *p);
 /* An expression of that program with the graph's symbols. */

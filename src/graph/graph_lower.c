@@ -190,6 +190,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 		return lower_fail(l, ERR_UNSUPPORTED, "it has more than %zu inputs or outputs.", max);
 	l->inputs = (int)node->n_input;
 	l->outputs = (int)node->n_output;
+	l->names = (const char *const *)node->input;
 	for (int i = 0; i < l->inputs; i++) {
 		TRY(graph_find_buffer(&l->input[i].buf, s, node->input[i], label));
 		l->input[i].given = l->input[i].buf != NULL;

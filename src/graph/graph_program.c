@@ -236,6 +236,7 @@ static int build_program(struct region_build *b)
 		add_size_outputs(b);
 	clear_temporaries(b);
 	forget(b->p);
+	ir_demands_unify(b->p);
 	ir_value_extents(b->p);
 	if (b->o->unfused)
 		TRY(ir_optimise_unfused(b->p, b->scope.err));

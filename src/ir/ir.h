@@ -177,6 +177,24 @@ struct ir_value {
 	expr known;
 };
 
+/* What an operator demands of two extents, each over symbols: an axis of one tensor and an axis of another. Programs read one
+ * input over another's extents and rely on it, so whatever runs a program checks it first. Demands on sizes that are found at
+ * run time can be checked by the interpreter alone. */
+enum ir_relation {
+	IR_SAME,      /* equal */
+	IR_BROADCAST, /* equal, or one of the two is 1 */
+	IR_ONE_OR,    /* the first is 1, or equal to the second */
+	IR_AT_MOST,   /* the first is not larger */
+	IR_RELATIONS,
+};
+struct ir_demand {
+	enum ir_relation relation;
+	expr extent[2];
+	const char *tensor[2]; /* as the model names them; the first null: its number follows from others */
+	int axis[2];           /* negative: what `tensor` says is no tensor, but a number of that name */
+	const char *node;      /* its label */
+};
+
 /* map:     out[i...] = value
  * reduce:  out[i...] = post(combine over r... of value); axes rank.. of the space are the reduced ones
  * scatter: out[i...] = init (a space of out's rank); then for every u... of the update space where `where` holds:
@@ -262,6 +280,7 @@ struct ir_program {
 	struct { VEC(struct ir_stage *); } stages;                    /* in an order in which they can run */
 	struct { VEC(struct ir_size); } sizes;
 	struct { VEC(struct ir_value); } values;
+	struct { VEC(struct ir_demand); } demands;
 	int loops; /* made so far: their indices have names of their own */
 };
 
@@ -281,6 +300,20 @@ bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* some
 /* Extents that are more than one value, or one and something else, get values of their own: symbols in their places, in all
  * extents and expressions, so that an output's extent tells the number. */
 void ir_value_extents(struct ir_program *p);
+/* Whether a demand holds, as a bool over symbols. */
+expr ir_demand_holds(const struct ir_demand *d);
+/* "extent 2 of x", or null; "they must be equal", or where the first has no name "it must be", which ends in its number. */
+const char *ir_demand_name(const struct ir_demand *d, int which, struct arena *a);
+const char *ir_demand_rule(const struct ir_demand *d);
+/* Adds a demand, unless it always holds or is there already. False when it never holds. */
+bool ir_demand_add(struct ir_program *p, const struct ir_demand *d);
+/* Puts `to` in the place of a symbol, everywhere in the program. */
+void ir_substitute(struct ir_program *p, const char *symbol, expr to);
+/* Where extents must be equal and one is a symbol that only says so (no size, no value), the other takes its place. Extents of
+ * inputs then mention one symbol several times, which is what checks them. */
+void ir_demands_unify(struct ir_program *p);
+/* "extent 2 of x is 40 and extent 2 of y is 41; they must be equal", of the extents as text. */
+const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
 expr ir_size_limit(struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */

@@ -39,6 +39,8 @@ const char *ir_operand_fault(enum ir_op op, enum type t, int n, const expr *arg)
 /* The same for what a stage accumulates or combines, of type `t`. */
 const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum type t);
 
+extern const char *const ir_relation_word[IR_RELATIONS]; /* in the text form */
+
 /* A fixed order of expressions that does not depend on the pool. */
 int ir_order(expr a, expr b);
 

@@ -346,6 +346,33 @@ void ir_print_stage(struct str *out, const struct ir_stage *s)
 	print_stage(out, s, 2);
 }
 
+static void print_quoted(struct str *out, const char *text)
+{
+	str_add(out, "\"");
+	for (const char *c = text; *c; c++)
+		str_addn(out, *c == '"' || (unsigned char)*c < ' ' ? "?" : c, 1);
+	str_add(out, "\"");
+}
+
+const char *const ir_relation_word[IR_RELATIONS] = { "==", "broadcasts", "is_one_or", "<=" };
+
+/* demand n0 == n1 ("x" 2, "y" 2, "node") */
+static void print_demand(struct str *out, const struct ir_demand *d)
+{
+	str_add(out, "  demand ");
+	ir_print_expr(out, d->extent[0], 0);
+	str_printf(out, " %s ", ir_relation_word[d->relation]);
+	ir_print_expr(out, d->extent[1], 0);
+	for (int i = 0; i < 2; i++) {
+		str_add(out, i ? ", " : " (");
+		print_quoted(out, d->tensor[i] ? d->tensor[i] : "");
+		str_printf(out, " %d", d->axis[i]);
+	}
+	str_add(out, ", ");
+	print_quoted(out, d->node);
+	str_add(out, ")\n");
+}
+
 static void print_program(struct str *out, const struct ir_program *p, int64_t most)
 {
 	str_printf(out, "program %s", str_identifier(p->arena, p->name));
@@ -369,6 +396,8 @@ static void print_program(struct str *out, const struct ir_program *p, int64_t m
 			ir_print_expr(out, v->known, 0);
 		str_add(out, "\n");
 	}
+	vec_each (d, &p->demands)
+		print_demand(out, d);
 	vec_each (s, &p->stages)
 		ir_print_stage(out, *s);
 }

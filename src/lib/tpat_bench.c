@@ -193,6 +193,8 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	struct tensor *in = NEWN(scratch, struct tensor, p->inputs.n + 1);
 	struct reference reference = { b->o->unchecked ? NULL : NEWN(scratch, struct tensor, p->outputs.n + 1), NULL };
 	struct verify_case c = { .plugin = region->label, .reference = p, .input = input, .seed = 1 };
+	c.demand = b->graph->demands.at;
+	c.demands = b->graph->demands.n;
 	c.most_work = sample_patience();
 	struct tune_runner *r = NULL;
 	struct sched_target device;

@@ -192,6 +192,8 @@ static int check_plugin(struct verification *v, const struct graph_node *n)
 		.name_space = attribute(n->proto, "plugin_namespace", a, ""),
 		.reference = program,
 		.input = input,
+		.demand = v->graph->demands.at,
+		.demands = v->graph->demands.n,
 		.seed = v->o->seed,
 		.runs = v->o->runs > 0 ? v->o->runs : RUNS,
 		.dump = path_join(a, v->o->dump ? v->o->dump : ".", arena_printf(a, "%s.npz", name)),

@@ -94,6 +94,8 @@ static int lower(struct lower *l)
 	expr k, channel, y, e, t;
 
 	TRY(read_causal(l, &c));
+	if (c.past.given)
+		TRY(lower_demand_extent(l, IR_SAME, c.before, c.past, (c.window > 0) + (c.last ? 1 : 2)));
 	s = space_of(l, c.x);
 	channel = c.last ? flatten(l, c.rank - 2, &s.dim[2], &s.at[2]) : s.at[1];
 	k = space_push(l, &s, value_dim(w, 2));

@@ -70,7 +70,7 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 	struct rotary r = { .interleaved = lower_int(l, "interleaved") != 0 };
 	struct rotary_pair p;
 	struct heads h;
-	expr b = out.at[0], head, s, d, e;
+	expr b = out.at[0], head, half, s, d, e;
 
 	if (value_rank(cosine) != value_rank(sine) || value_rank(cosine) < 2 || value_rank(cosine) > 3)
 		return lower_fail(l, ERR_MODEL, "cos_cache and sin_cache must both have two or three axes.");
@@ -85,6 +85,12 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 	    (size % 2 || pairs != size / 2))
 		return lower_fail(l, ERR_MODEL, "%lld elements of a head are turned, and the caches have %lld pairs.",
 		                  (long long)size, (long long)pairs);
+	half = floordiv(r.size, idx(l, 2));
+	TRY(lower_demand_extent(l, IR_SAME, half, cosine, value_rank(cosine) - 1));
+	TRY(lower_demand_extent(l, IR_SAME, half, sine, value_rank(sine) - 1));
+	TRY(lower_demand_of(l, IR_SAME, NULL, muli(half, 2), "the number of elements that are turned", r.size));
+	if (h.layout == HEADS_BSD)
+		TRY(lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(x, 2), h.size), h.size), x, 2));
 	if (h.layout == HEADS_BNSH) {
 		head = out.at[1];
 		s = out.at[2];

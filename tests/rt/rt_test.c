@@ -524,6 +524,7 @@ int main(int argc, char **argv)
 	test_constant_and_guard(h);
 	host_log_clear(h);
 	test_refusals(h);
+	test_demands(h);
 	test_saved_fields(h);
 	test_shapes(h);
 	test_folding(h);
