@@ -58,6 +58,8 @@ struct lower {
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	const void *scope;              /* for `bodies`: the caller's own */
 	struct value output[256];       /* results */
+	bool partial;                   /* after a failure: the results that were made have the right types and extents */
+	enum type type_only[256];       /* after a failure: the types of results of which nothing else is known */
 	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
 };
 

@@ -170,21 +170,20 @@ static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 
 struct size_use {
 	struct ir_program *p;
-	const struct ir_size *found[SCHED_MAX_SIZES];
-	int n;
+	struct {
+		VEC(const struct ir_size *);
+	} found;
 };
 
 static void find_size(void *user, expr e)
 {
 	struct size_use *u = user;
 	const struct ir_size *size = e->op == IR_SYMBOL ? ir_size_find(u->p, e->name) : NULL;
-	for (int i = 0; i < u->n; i++)
-		if (size == u->found[i])
+	vec_each (known, &u->found)
+		if (size == *known)
 			return;
-	if (!size)
-		return;
-	ck(u->n < SCHED_MAX_SIZES);
-	u->found[u->n++] = size;
+	if (size)
+		vec_push(u->p->arena, &u->found, size);
 }
 
 static void find_sizes(struct size_use *u, const struct ir_block *b)
@@ -204,12 +203,12 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	struct size_use u = { .p = c->p };
 	struct ir_block head = { 0 };
 	find_sizes(&u, b);
-	if (!u.n)
+	if (!u.found.n)
 		return;
-	for (int i = 0; i < u.n; i++) {
-		const struct ir_buffer *count = flat_view(c->p, u.found[i]->count);
+	vec_each (size, &u.found) {
+		const struct ir_buffer *count = flat_view(c->p, (*size)->count);
 		expr zero = ir_index(c->p->pool, 0);
-		emit_constant(c->p, &head, u.found[i]->symbol, ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
+		emit_constant(c->p, &head, (*size)->symbol, ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
 	}
 	for (int i = 0; i < b->n; i++)
 		vec_push(c->p->arena, &head, b->at[i]);
@@ -240,7 +239,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	struct size_use guarded = { .p = p };
 	if (k->guard)
 		ir_walk(k->guard, find_size, &guarded);
-	if (guarded.n) /* who launches does not know the size */
+	if (guarded.found.n) /* who launches does not know the size */
 		return NULL;
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
