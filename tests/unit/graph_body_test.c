@@ -226,7 +226,8 @@ static void extents(void)
 		  "program if(cond: i32[], x: f32[N,4]) -> (outputs1: f32[chosen_size,4], outputs2: f32[chosen_size,4])\n"
 		  "  size chosen_size = chosen_count <= N * 2\n"
 		  "  chosen_count: i64[] = map () select(bool(cond[]), i64(N), i64(N * 2))\n"
-		  "  outputs1: f32[chosen_size,4] = map (i, j) select(bool(cond[]), neg(x[i, j]), select(i < N, x[i, j], x[i - N, j]))\n"
+		  "  outputs1: f32[chosen_size,4] = map (i, j) select(bool(cond[]), neg(x[i, j]), select(i < N, x[i, j], x[i - N, "
+		  "j]))\n"
 		  "  outputs2: f32[chosen_size,4] = map (i, j) select(bool(cond[]), abs(x[i, j]), neg(select(i < N, x[i, j], x[i - "
 		  "N, j])))\n");
 	graph_free(g);
