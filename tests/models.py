@@ -107,6 +107,27 @@ def perhaps_boxes():
     return model(nodes, [info("boxes", ["N", 4]), info("scores", ["N"])], [info("area", [None, 1]), info("sum", [])], constants)
 
 
+def two_rates():
+    """Speech at one of two sample rates, as Silero's detector has it: an If on the rate, whose branches frame the samples in
+    another way and so give another rank. And a list that says where to look."""
+    ints = TensorProto.INT64
+
+    def branch(name, width, at):
+        size = numpy_helper.from_array(numpy.array([-1, width] if at else [-1], numpy.int64), f"size_{name}")
+        return helper.make_graph([helper.make_node("Reshape", ["x", f"size_{name}"], [f"f_{name}"], name="frames"),
+                                  helper.make_node("Softplus", [f"f_{name}"], [f"s_{name}"], name="soft"),
+                                  helper.make_node("Abs", [f"s_{name}"], [f"o_{name}"], name="size")],
+                                 name, [], [info(f"o_{name}", None)], [size])
+
+    nodes = [helper.make_node("Equal", ["sr", "wide"], ["is_wide"], name="compare"),
+             helper.make_node("If", ["is_wide"], ["framed"], name="rate", then_branch=branch("wide", 8, True),
+                              else_branch=branch("narrow", 4, False)),
+             helper.make_node("ReduceSum", ["framed", "axes"], ["sums"], name="sum", keepdims=0),
+             helper.make_node("Erf", ["sums"], ["y"], name="last")]
+    wide = numpy_helper.from_array(numpy.array(16000, numpy.int64), "wide")
+    return model(nodes, [info("x", ["N", 64]), info("sr", [], ints), info("axes", [1], ints)], [info("y", [None])], [wide])
+
+
 def counted():
     """Extents that inputs say: the best K of what is tiled."""
     ints = TensorProto.INT64
@@ -146,6 +167,7 @@ write("small.onnx", small_bytes)
 write("branches.onnx", branches())
 write("found.onnx", found())
 write("counted.onnx", counted())
+write("two_rates.onnx", two_rates())
 write("perhaps_boxes.onnx", perhaps_boxes())
 write("totals.onnx", totals())
 write("truncated.onnx", small_bytes[:len(small_bytes) // 2])

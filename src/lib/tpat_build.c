@@ -10,7 +10,7 @@ static int rewrite(struct build *b);
 static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err)); /* read, check, types and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
