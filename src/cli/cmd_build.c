@@ -87,7 +87,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
 		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "extents of an input of the model" },
-		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000", "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
+		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000",
+		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "
 		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },

@@ -46,7 +46,8 @@ static bool changes(const struct tensor *strings, const struct tensor *t, struct
 	if (type_is_float(t->type) || tensor_convert(&exact, strings, TYPE_F64, a, &ignored) < 0)
 		return false;
 	for (int64_t i = 0; i < tensor_count(t); i++) {
-		double x = tensor_float(&exact, i), y = t->type == TYPE_U64 ? (double)(uint64_t)tensor_int(t, i) : (double)tensor_int(t, i);
+		int64_t n = tensor_int(t, i);
+		double x = tensor_float(&exact, i), y = t->type == TYPE_U64 ? (double)(uint64_t)n : (double)n;
 		if (x != y)
 			return true;
 	}
@@ -81,8 +82,7 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	if (tensor_count(out) == n)
 		return 0;
 	out->rank = 1;
-	return wrong(text, arena_printf(a, "has %lld element%s, which is not what that tensor has", (long long)n, n == 1 ? "" : "s"),
-	             e);
+	return wrong(text, arena_printf(a, "has %lld element%s; that tensor has another number", (long long)n, n == 1 ? "" : "s"), e);
 }
 
 /* ---- Inputs of a model. */
