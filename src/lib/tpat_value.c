@@ -82,7 +82,8 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	if (tensor_count(out) == n)
 		return 0;
 	out->rank = 1;
-	return wrong(text, arena_printf(a, "has %lld element%s; that tensor has another number", (long long)n, n == 1 ? "" : "s"), e);
+	return wrong(text,
+	             arena_printf(a, "has %lld element%s; that tensor has another number", (long long)n, n == 1 ? "" : "s"), e);
 }
 
 /* ---- Inputs of a model. */
