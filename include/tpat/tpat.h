@@ -78,8 +78,9 @@ struct tpat_list_options {
 	int version;               /* TPAT_LIST_VERSION */
 	const char *model;         /* path */
 	struct tpat_strings shape; /* "x:1x3xHxW": what an input's extents are */
+	struct tpat_strings value; /* "sr=16000", "axes=1,2": inputs that become constants, in their own types */
 };
-enum { TPAT_LIST_VERSION = 1 };
+enum { TPAT_LIST_VERSION = 2 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
 
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
@@ -111,6 +112,8 @@ struct tpat_build_options {
 				      * have no local functions of their names: the model has none then, and a portable one that
 				      * has them is written beside it */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
+	struct tpat_strings value;   /* "sr=16000", "axes=1,2": inputs of the model that become constants, here and in the
+	                              * rewritten model */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest */
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
@@ -173,13 +176,14 @@ struct tpat_verify_options {
 				    * kernels in C. null: the first of these that works here */
 	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
 	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
+	struct tpat_strings value; /* "tensor=16000", "tensor=1,2": values of a plugin's input, in its own type */
 	uint64_t seed;
 	int runs;         /* draws of extents and values a plugin; 0: 3 */
 	const char *dump; /* folder for the .npz of what differs; null: the current one */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_VERIFY_VERSION = 1 };
+enum { TPAT_VERIFY_VERSION = 2 };
 #define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
 
 struct tpat_check {
@@ -213,6 +217,7 @@ struct tpat_bench_options {
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	bool automatic;
 	struct tpat_strings shape; /* "x:1x3x224x224"; extents that nothing gives are drawn */
+	struct tpat_strings value; /* "sr=16000": inputs of the model that become constants */
 	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
 	int repeats;               /* samples of a time, of which the median counts; 0: 25 */
 	bool unchecked;            /* do not compare results with the interpreter's, which takes its time at large shapes */
@@ -224,7 +229,7 @@ struct tpat_bench_options {
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_BENCH_VERSION = 3 };
+enum { TPAT_BENCH_VERSION = 4 };
 #define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
 
 struct tpat_timing {
@@ -318,6 +323,7 @@ struct tpat_tune_options {
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	bool automatic;
+	struct tpat_strings value;  /* as tpat_build_options */
 	struct tpat_strings shape;  /* as tpat_build_options: what is given here is fixed, and makes other programs */
 	struct tpat_strings profile; /* as tpat_build_options: searched for at the usual, the smallest and the largest extents;
 	                                extents that nothing gives are 64, as tpat_build assumes, or drawn */
@@ -332,7 +338,7 @@ struct tpat_tune_options {
 	bool (*progress)(void *user, const struct tpat_tune_progress *p); /* true: stop, and keep what is best. May be null */
 	void *user;
 };
-enum { TPAT_TUNE_VERSION = 1 };
+enum { TPAT_TUNE_VERSION = 2 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {

@@ -92,6 +92,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "the TensorRT that the model is for: 10.3, 11.1, rtx (10.7 and\nlater); before 10.7 the model has no local "
 		  "functions, and a\nportable one with them is written beside it" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000",
+		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "
 		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },
@@ -148,6 +150,7 @@ static int tune_first(struct cli *c, struct request *b)
 	t->except = o->except;
 	t->automatic = o->automatic;
 	t->shape = o->shape;
+	t->value = o->value;
 	t->profile = o->profile;
 	t->keep_types = o->keep_types;
 	t->any_types = o->any_types;

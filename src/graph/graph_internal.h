@@ -28,6 +28,8 @@ struct graph_scope {
 	int depth;
 	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
 	struct map *inputs;                  /* of the program while a node is inferred: graph_value by buffer; else null */
+	struct map *types;                   /* of the results of the node that is inferred, where nothing else is known: an
+					      * enum type by name; null in graphs and functions inside */
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
 	const char *path;                    /* names of the calls and graphs that lead here, but not of plugins */
 	bool random;                         /* something lowered here draws random numbers */

@@ -12,7 +12,7 @@ static int rewrite(struct build *b);
 static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err)); /* read, check, types and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */

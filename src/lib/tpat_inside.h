@@ -32,9 +32,10 @@ static inline struct tpat_strings tpat_strings_of(const struct tpat_texts *t)
 /* Starts a call: forgets the last one's results, runs `fn`, and turns running out of memory into a failure. */
 int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 
-/* A model, read and checked, with types and shapes. Both freed by the caller, also after a failure. */
+/* A model, read and checked, with types and shapes; `value` makes inputs constants. Both freed by the caller, also after a
+ * failure. */
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
-              struct arena *a, struct err *e);
+              const struct tpat_strings *value, struct arena *a, struct err *e);
 
 /* Error for a device whose times say nothing about a GPU. */
 int tpat_refuse_emulator(const char *device, struct err *e);
@@ -73,6 +74,15 @@ struct tpat_given {
 int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, struct arena *a, struct err *e);
 const struct tensor *tpat_given_find(struct tpat_given *given, const char *name); /* null: not given */
 const char *tpat_given_unused(const struct tpat_given *given); /* a name that nobody asked for, or null */
+
+/* ---- tpat_value.c: tensors that the user gives as text, "sr=16000". */
+
+/* The inputs of these names become constants of the model, of the inputs' types and extents. */
+int tpat_bind_values(struct onnx_model *m, const struct tpat_strings *value, struct arena *a, struct err *e);
+/* The name in front; and the value as a tensor of a type and extents (-1: any; `rank` -1: as it is written). */
+int tpat_value_name(const char **name, const char *text, struct arena *a, struct err *e);
+int tpat_value_read(struct tensor *out, const char *text, enum type type, int rank, const int64_t *dim, struct arena *a,
+                    struct err *e);
 
 /* ---- tpat_target.c: the GPU whose facts decide how kernels are made. */
 

@@ -61,6 +61,25 @@ static int read_given(struct verification *v)
 	return 0;
 }
 
+/* Values in words, once the model has told the types. */
+static int read_values(struct verification *v)
+{
+	for (int i = 0; i < v->o->value.n; i++) {
+		const char *text = v->o->value.at[i];
+		struct tpat_given_tensor given = { 0 };
+		int64_t dim[IR_MAX_RANK];
+		TRY(tpat_value_name(&given.name, text, v->arena, v->err));
+		const struct graph_value *x = graph_value_find(v->graph, given.name);
+		for (int k = 0; x && k < x->rank; k++)
+			if (!ir_const_int(x->dim[k], &dim[k]))
+				dim[k] = -1;
+		if (x && tpat_value_read(&given.tensor, text, x->type, x->rank, dim, v->arena, v->err) < 0)
+			return err_where(v->err, "%s: tensor \"%s\": ", v->o->model, given.name);
+		vec_push(v->arena, &v->tensors, given); /* one that is not there is told of as unused */
+	}
+	return 0;
+}
+
 static int check_used(const struct verification *v)
 {
 	const char *unused = tpat_given_unused(&v->tensors);
@@ -319,8 +338,9 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup = clean_up;
 	t->cleanup_arg = v;
 	TRY(read_given(v));
-	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, t->arena, &t->err));
+	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, &none, t->arena, &t->err));
 	TRY(find_plugins(v));
+	TRY(read_values(v));
 	TRY(check_all(v));
 	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
 	*r = (struct tpat_verified){ .library = libraries_of(v),

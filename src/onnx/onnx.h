@@ -225,6 +225,10 @@ int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *nod
  * of the same names, and value_info of names that are gone. Returns how many initializers. */
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g);
 
+/* Make input number `input` of the graph a constant: `t`, of its name, is an initializer in its place, and in that of its
+ * default. */
+void onnx_graph_bind_input(struct onnx_model *m, Onnx__GraphProto *g, int input, Onnx__TensorProto *t);
+
 /* Put the nodes into a stable topological order: of those that could come next, always the first. Errors: ERR_MODEL
  * with the labels of the nodes on a cycle; then the order is as it was. */
 int onnx_graph_sort(struct onnx_model *m, Onnx__GraphProto *g, struct err *e);

@@ -67,6 +67,8 @@ struct lower {
 	struct {
 		VEC(struct lower_settled);
 	} settled;                      /* lower_demand.c */
+	bool partial;                   /* after a failure: the results that were made have the right types and extents */
+	enum type type_only[256];       /* after a failure: the types of results of which nothing else is known */
 	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
 };
 

@@ -190,21 +190,20 @@ static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 
 struct size_use {
 	struct ir_program *p;
-	const struct ir_size *found[SCHED_MAX_SIZES];
-	int n;
+	struct {
+		VEC(const struct ir_size *);
+	} found;
 };
 
 static void find_size(void *user, expr e)
 {
 	struct size_use *u = user;
 	const struct ir_size *size = e->op == IR_SYMBOL ? ir_size_find(u->p, e->name) : NULL;
-	for (int i = 0; i < u->n; i++)
-		if (size == u->found[i])
+	vec_each (known, &u->found)
+		if (size == *known)
 			return;
-	if (!size)
-		return;
-	ck(u->n < SCHED_MAX_SIZES);
-	u->found[u->n++] = size;
+	if (size)
+		vec_push(u->p->arena, &u->found, size);
 }
 
 static void find_sizes(struct size_use *u, const struct ir_block *b)
@@ -224,12 +223,12 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	struct size_use u = { .p = c->p };
 	struct ir_block head = { 0 };
 	find_sizes(&u, b);
-	if (!u.n)
+	if (!u.found.n)
 		return;
-	for (int i = 0; i < u.n; i++) {
-		const struct ir_buffer *count = flat_view(c->p, u.found[i]->count);
+	vec_each (size, &u.found) {
+		const struct ir_buffer *count = flat_view(c->p, (*size)->count);
 		expr zero = ir_index(c->p->pool, 0);
-		emit_constant(c->p, &head, ir_name_of_symbol(c->p->pool, u.found[i]->symbol),
+		emit_constant(c->p, &head, ir_name_of_symbol(c->p->pool, (*size)->symbol),
 		              ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
 	}
 	for (int i = 0; i < b->n; i++)
@@ -284,7 +283,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	struct size_use guarded = { .p = p };
 	if (k->guard)
 		ir_walk(k->guard, find_size, &guarded);
-	if (guarded.n || kernel_never_fits(k)) /* who launches does not know the size */
+	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
 		return NULL;
 	name_declared(p->pool, &k->body);
 	name_declared(p->pool, &k->serial);

@@ -12,7 +12,6 @@ enum {
 	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
 	SCHED_MAX_RULES = 40,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
-	SCHED_MAX_SIZES = 16,
 	SCHED_MAX_POINTS = 3,
 	SCHED_MAX_TACTICS = 8,
 };
