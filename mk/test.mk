@@ -28,7 +28,7 @@ $(B)/tests/%: tests/%.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 # What several of them share: the emulator, the host that plays TensorRT, plans run on the emulator.
 HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/emulator/*.c tests/host/*.c tests/nodes/*.c)))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
-$(HELP_OBJ): FLAGS += -I. -Itests
+$(HELP_OBJ): private FLAGS += -I. -Itests
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR)
