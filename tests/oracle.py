@@ -20,6 +20,7 @@ PRODUCTS = {
     ("com.microsoft", "DynamicQuantizeMatMul"): [(1, 3)],
     ("com.microsoft", "QGemm"): [(3, 5)],
     ("com.microsoft", "QAttention"): [(1, 7)],
+    ("com.microsoft", "QLinearConv"): [(3, 5)],
     ("com.microsoft", "NhwcQLinearConv"): [(3, 5)],
     ("com.microsoft", "DynamicQuantizeLSTM"): [(1, 9), (2, 11)],
 }
