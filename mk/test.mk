@@ -26,7 +26,8 @@ $(B)/tests/%: tests/%.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 	$(Q)$(CC) $(FLAGS) -I. -Itests $(CFLAGS) -rdynamic -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
 
 # What several of them share: the emulator, the host that plays TensorRT, plans run on the emulator.
-HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/emulator/*.c tests/host/*.c tests/nodes/*.c)))
+HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/emulator/*.c tests/host/*.c tests/nodes/*.c \
+	    tests/zoo/*.c)))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
 $(HELP_OBJ): private FLAGS += -I. -Itests
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
