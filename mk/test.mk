@@ -25,10 +25,10 @@ $(B)/tests/%: tests/%.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(FLAGS) -I. -Itests $(CFLAGS) -rdynamic -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
 
-# What several of them share: the host that plays TensorRT, plans run on the emulator.
-HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c)))
+# What several of them share: the host that plays TensorRT, plans run on the emulator, regions of the zoo.
+HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c tests/zoo/*.c)))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
-$(HELP_OBJ): FLAGS += -I. -Itests
+$(HELP_OBJ): private FLAGS += -I. -Itests
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR)

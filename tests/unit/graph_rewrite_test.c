@@ -165,6 +165,37 @@ static void rewrite_cycle(void)
 	onnx_model_free(m);
 }
 
+/* A constant that is made of the extents of what the region makes, over a node that is no constant itself: 100 of the
+ * shape [N,100]. */
+static void rewrite_extents(void)
+{
+	struct onnx_model *m = model(8, 17);
+	struct graph_region_names names = { 2, (const char *[]){ "a", "y" } };
+	struct graph_selection s = { .regions = 1, .region = &names };
+	struct graph_plugin plugin = { "one", NULL, 0 };
+	struct graph_regions r;
+	struct err e = { 0 };
+	int64_t none;
+
+	input(m, "x", TYPE_F32, "N 100");
+	output(m, "y", TYPE_F32, "N 100");
+	constant(m, "zero", TYPE_I64, 0, &none, (double[]){ 0 });
+	constant(m, "one", TYPE_I64, 0, &none, (double[]){ 1 });
+	node(m, "Relu", "x", "a");
+	node(m, "Shape", "a", "s");
+	node(m, "Gather", "s one", "length");
+	node(m, "Range", "zero length one", "places");
+	onnx_node_set_int(m, node(m, "Cast", "places", "c"), "to", 1);
+	node(m, "Mul", "a c", "y");
+	struct graph *g = graph_of(m, NULL);
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK_INT(graph_rewrite(g, &r, &plugin, NULL, &e), 0);
+	CHECK_INT(m->proto->graph->n_node, 3); /* the plugin, and what makes "c" of constants */
+	graph_free(g);
+	CHECK(onnx_model_check(m, &e) == 0);
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
@@ -172,6 +203,7 @@ int main(void)
 	rewrite_old();
 	rewrite_folded();
 	rewrite_cycle();
+	rewrite_extents();
 	arena_free(arena);
 	return test_done();
 }

@@ -1,0 +1,227 @@
+/* See zoo_cut.h. */
+#include "tests/zoo/zoo_cut.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RANDOM_REGIONS = 8, LARGEST = 24 };
+
+int zoo_cuts_read(int *cut, const char *text)
+{
+	int n = 0;
+	for (const char *at = text; *at && n < ZOO_MOST_CUTS; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+		cut[n] = *at == 'r' ? ZOO_RANDOM : atoi(at);
+		if (cut[n] == 0)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
+const char *zoo_cut_name(int cut, struct arena *a)
+{
+	return cut == ZOO_RANDOM ? "r" : arena_printf(a, "%d", cut);
+}
+
+static bool wanted(struct graph *g, int i)
+{
+	const struct graph_node *n = &g->nodes.at[i];
+	return n->known && !n->folded && graph_node_used(g, i);
+}
+
+/* Nodes that are nothing at run time neither belong to a region nor part one. */
+static bool parts(const struct graph_node *n)
+{
+	return !n->known;
+}
+
+/* ---- By chance: a node, then again and again a neighbour of what is there, and all that lies between. */
+
+struct chance {
+	struct graph *graph;
+	uint64_t state;
+	bool *in, *after, *before;
+};
+
+static int below(struct chance *c, int n)
+{
+	c->state = c->state * 6364136223846793005u + 1442695040888963407u;
+	return (int)((c->state >> 33) % (uint64_t)n);
+}
+
+/* Calls for each node that reads what node i makes. */
+static void mark_readers(const struct graph *g, int i, bool *mark)
+{
+	const Onnx__NodeProto *p = g->nodes.at[i].proto;
+	for (size_t k = 0; k < p->n_output; k++) {
+		const struct graph_value *v = graph_value_find(g, p->output[k]);
+		for (int c = 0; v && c < v->consumers.n; c++)
+			if (!g->nodes.at[v->consumers.at[c]].folded)
+				mark[v->consumers.at[c]] = true;
+	}
+}
+
+static void mark_makers(const struct graph *g, int i, bool *mark)
+{
+	vec_each (v, &g->nodes.at[i].reads)
+		if ((*v)->producer >= 0 && !g->nodes.at[(*v)->producer].folded)
+			mark[(*v)->producer] = true;
+}
+
+/* Adds what lies on a way from the set to the set. False when that cannot be taken. */
+static bool close_set(struct chance *c)
+{
+	const struct graph *g = c->graph;
+	size_t n = (size_t)g->nodes.n;
+	memset(c->after, 0, n);
+	memset(c->before, 0, n);
+	for (int i = 0; i < g->nodes.n; i++)
+		if (c->in[i] || c->after[i])
+			mark_readers(g, i, c->after);
+	for (int i = g->nodes.n - 1; i >= 0; i--)
+		if (c->in[i] || c->before[i])
+			mark_makers(g, i, c->before);
+	for (int i = 0; i < g->nodes.n; i++) {
+		c->in[i] |= c->after[i] && c->before[i];
+		if (c->in[i] && !wanted(c->graph, i))
+			return false;
+	}
+	return true;
+}
+
+static int members(const struct chance *c, int *node)
+{
+	int n = 0;
+	for (int i = 0; i < c->graph->nodes.n; i++)
+		if (c->in[i])
+			node[n++] = i;
+	return n;
+}
+
+/* One of the marked nodes that can be taken, or -1. */
+static int pick(struct chance *c, const bool *mark)
+{
+	int n = 0, chosen = -1;
+	for (int i = 0; i < c->graph->nodes.n; i++)
+		if (mark[i] && !c->in[i] && wanted(c->graph, i) && below(c, ++n) == 0)
+			chosen = i;
+	return chosen;
+}
+
+static void grow(struct chance *c, int size, int *node, int *count)
+{
+	const struct graph *g = c->graph;
+	bool *near = NEWN(g->arena, bool, g->nodes.n + 1), *kept = NEWN(g->arena, bool, g->nodes.n + 1);
+	while (*count < size) {
+		memset(near, 0, (size_t)g->nodes.n);
+		memcpy(kept, c->in, (size_t)g->nodes.n);
+		for (int i = 0; i < *count; i++) {
+			mark_readers(g, node[i], near);
+			mark_makers(g, node[i], near);
+		}
+		int next = pick(c, near);
+		if (next < 0)
+			return;
+		c->in[next] = true;
+		if (!close_set(c)) {
+			memcpy(c->in, kept, (size_t)g->nodes.n);
+			return;
+		}
+		*count = members(c, node);
+	}
+}
+
+static void cut_by_chance(struct graph *g, void (*each)(void *user, const int *node, int n), void *user, int nodes)
+{
+	struct chance c = { g, 12345u + (uint64_t)g->nodes.n, NEWN(g->arena, bool, g->nodes.n + 1),
+		            NEWN(g->arena, bool, g->nodes.n + 1), NEWN(g->arena, bool, g->nodes.n + 1) };
+	int *node = NEWN(g->arena, int, g->nodes.n + 1);
+	for (int k = 0; k < RANDOM_REGIONS && nodes > 1; k++) {
+		bool *any = NEWN(g->arena, bool, g->nodes.n + 1);
+		int n = 1;
+		memset(c.in, 0, (size_t)g->nodes.n);
+		memset(any, 1, (size_t)g->nodes.n);
+		node[0] = pick(&c, any);
+		c.in[node[0]] = true;
+		grow(&c, 2 + below(&c, LARGEST - 1), node, &n);
+		each(user, node, n);
+	}
+}
+
+int zoo_cut(struct graph *g, int cut, void (*each)(void *user, const int *node, int n), void *user)
+{
+	int *node = NEWN(g->arena, int, g->nodes.n + 1), n = 0, all = 0;
+	for (int i = 0; i < g->nodes.n; i++) {
+		if (cut > 0 && n > 0 && parts(&g->nodes.at[i])) {
+			each(user, node, n);
+			n = 0;
+		}
+		if (!wanted(g, i))
+			continue;
+		all++;
+		if (cut < 0)
+			continue;
+		node[n++] = i;
+		if (n == cut) {
+			each(user, node, n);
+			n = 0;
+		}
+	}
+	if (n > 0)
+		each(user, node, n);
+	if (cut == ZOO_RANDOM)
+		cut_by_chance(g, each, user, all);
+	return all;
+}
+
+/* ---- Rewriting. */
+
+struct rewriting {
+	struct graph *graph;
+	struct arena *arena;
+	struct graph_regions regions;
+	bool *taken; /* by node */
+	struct {
+		VEC(struct graph_plugin);
+	} plugins;
+};
+
+static void take_region(void *user, const int *node, int n)
+{
+	struct rewriting *w = user;
+	struct graph_program_options options = { .any_types = true, .sizes = true };
+	struct graph_region *r;
+	struct ir_program *p;
+	struct err e = { 0 };
+	for (int i = 0; i < n; i++)
+		if (w->taken[node[i]])
+			return;
+	if (graph_region_new(&r, w->graph, node, n, &e) < 0)
+		return;
+	if (!r->folded && graph_region_program(&p, w->graph, r, &options, w->arena, &e) < 0)
+		return;
+	int *shape = NEWN(w->arena, int, r->shapes + 1);
+	for (int i = 0; i < r->shapes; i++)
+		shape[i] = r->inputs.n - r->shapes + i;
+	for (int i = 0; i < n; i++)
+		w->taken[node[i]] = true;
+	struct graph_plugin plugin = { r->folded ? NULL : arena_printf(w->arena, "zoo_%d", w->regions.n), shape, r->shapes };
+	vec_push(w->arena, &w->regions, r);
+	vec_push(w->arena, &w->plugins, plugin);
+}
+
+int zoo_rewrite(struct graph *g, int cut, struct arena *a, struct err *e)
+{
+	struct rewriting w = { .graph = g, .arena = a, .taken = NEWN(a, bool, g->nodes.n + 1) };
+	struct graph_rewrite_options o = { .version = "1", .name_space = "" };
+	zoo_cut(g, cut, take_region, &w);
+	while (w.regions.n > 0) {
+		if (graph_rewrite(g, &w.regions, w.plugins.at, &o, e) == 0)
+			return 0;
+		if (cut != ZOO_RANDOM)
+			return -1;
+		w.regions.n--; /* two of them need each other both ways */
+		*e = (struct err){ 0 };
+	}
+	return 0;
+}

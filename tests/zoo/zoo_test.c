@@ -1,0 +1,442 @@
+/* Cuts the models of the zoo (data.py writes them with the tensors of a run) into regions, and runs each region on a device:
+ * its inputs are the tensors of the run, its outputs are compared with them.
+ *
+ *   zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
+ *            [--rewrite FOLDER] FOLDER/index.tsv
+ *
+ * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are convex
+ * regions by chance, always the same ones. A model whose extents have names is cut twice: as it is, and with the extents
+ * of the run. --every N: each N-th region only. --rewrite FOLDER: writes instead each model as each cut would rewrite it.
+ *
+ * "FAIL model cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the library
+ * says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/threads.h"
+#include "eval/eval.h"
+#include "graph/graph.h"
+#include "tests/nodes/forced_rule.h"
+#include "tests/nodes/plan_run.h"
+#include "tests/nodes/plugin_run.h"
+#include "tests/zoo/zoo_cut.h"
+
+enum { REGION_SECONDS = 120, MOST_JOBS = 64 };
+
+/* ---- Devices. */
+
+typedef int (*run_fn)(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
+                      struct err *e);
+
+static int run_interp(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
+                      struct err *e)
+{
+	struct eval_options options = { .threads = 1 };
+	return eval_program(p, in, out, &options, a, e);
+}
+
+static int run_emulator(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
+                        struct err *e)
+{
+	struct ir_plan *plan;
+	TRY(forced_plan(&plan, p, e));
+	return plan_run_emulated(plan, in, out, a, e);
+}
+
+static int run_cpu(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
+                   struct err *e)
+{
+	return plugin_run("cpu", p, in, out, a, e);
+}
+
+static int run_cuda(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
+                    struct err *e)
+{
+	return plugin_run("cuda", p, in, out, a, e);
+}
+
+static const struct device {
+	const char *name;
+	run_fn run;
+} devices[] = { { "interp", run_interp }, { "emulator", run_emulator }, { "cpu", run_cpu }, { "cuda", run_cuda } };
+
+/* ---- One region. */
+
+struct model {
+	const char *name, *folder;
+	struct tensor_tolerance tolerance; /* of floats; absolute: times the largest element */
+	double steps;                      /* of integers: by how much they may differ */
+};
+
+struct suite {
+	struct arena *arena;
+	run_fn run;
+	int every, cuts, verbose;
+	int cut[ZOO_MOST_CUTS];
+	const char *rewrite;
+	struct {
+		VEC(struct model);
+	} models;
+	struct tally *tally; /* by model; in memory that all processes share */
+};
+
+struct tally {
+	int seen;  /* regions that are begun */
+	int from;  /* those before were run by a worker that died */
+	int passed, failed, refused, nodes;
+	bool done;
+	char now[160]; /* the region that is run */
+};
+
+static int compare(const struct tensor *got, const struct tensor *want, const char *name, const struct model *m,
+                   struct arena *a, struct err *e)
+{
+	struct tensor_tolerance t = m->tolerance;
+	struct tensor_difference d;
+	double largest = 0;
+	for (int64_t i = 0; !type_is_int(want->type) && i < tensor_count(want); i++)
+		if (isfinite(tensor_float(want, i)))
+			largest = fmax(largest, fabs(tensor_float(want, i)));
+	t.absolute *= largest;
+	if (type_is_int(want->type)) /* what is rounded to bytes may be the next one, a sum of such a few more */
+		t = (struct tensor_tolerance){ .relative = m->steps ? t.relative : 0, .absolute = m->steps };
+	if (!tensor_compare(&d, got, want, t))
+		return err_set(e, ERR_DIFFER, "\"%s\" is %s; it should be %s.", name, tensor_describe(got, a),
+		               tensor_describe(want, a));
+	if (!d.differing)
+		return 0;
+	return err_set(e, ERR_DIFFER, "\"%s\" (%s): %lld of %lld elements differ; element %lld is %.9g, not %.9g.", name,
+	               tensor_describe(want, a), (long long)d.differing, (long long)d.count, (long long)d.worst,
+	               d.worst_got, d.worst_want);
+}
+
+static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, const struct model *m, run_fn run,
+                      struct arena *a, struct err *e)
+{
+	struct graph_program_options options = { .any_types = true, .keep_types = true, .sizes = true };
+	const struct tensor **in = NEWN(a, const struct tensor *, r->inputs.n + 1);
+	struct ir_program *p;
+	TRY(graph_region_program(&p, g, r, &options, a, e));
+	struct tensor *out = NEWN(a, struct tensor, p->outputs.n + 1);
+	for (int i = 0; i < r->inputs.n; i++) {
+		struct graph_value *v = r->inputs.at[i];
+		in[i] = map_get(tensors, v->name);
+		if (!in[i] && v->is_constant)
+			TRY(graph_constant(&in[i], g, v, e));
+		if (!in[i])
+			return err_set(e, ERR_DIFFER, "its input \"%s\" has no value.", v->name);
+	}
+	TRY(run(p, in, out, a, e));
+	for (int i = 0; i < r->outputs.n; i++) {
+		const char *name = r->outputs.at[i]->name;
+		const struct tensor *want = map_get(tensors, name);
+		if (!want)
+			return err_set(e, ERR_DIFFER, "its output \"%s\" has no value.", name);
+		TRY(compare(&out[i], want, name, m, a, e));
+	}
+	return 0;
+}
+
+/* ---- One model. */
+
+struct cutting {
+	const struct suite *suite;
+	const struct model *model;
+	struct graph *graph;
+	struct map *tensors;
+	struct tally *tally;
+	const char *how; /* "8", "r", "fixed 8" */
+};
+
+static void describe(char *out, size_t size, const struct cutting *c, const int *node, int n)
+{
+	snprintf(out, size, "%s %s %s..%s", c->model->name, c->how, c->graph->nodes.at[node[0]].label,
+	         c->graph->nodes.at[node[n - 1]].label);
+}
+
+static void run_nodes(void *user, const int *node, int n)
+{
+	struct cutting *c = user;
+	struct tally *t = c->tally;
+	struct err e = { 0 };
+	struct graph_region *r;
+	int number = t->seen++;
+	if (number < t->from || number % c->suite->every)
+		return;
+	describe(t->now, sizeof t->now, c, node, n);
+	alarm(REGION_SECONDS);
+	struct arena *a = arena_new();
+	int rc = graph_region_new(&r, c->graph, node, n, &e);
+	if (rc == 0)
+		rc = run_region(c->graph, r, c->tensors, c->model, c->suite->run, a, &e);
+	arena_free(a);
+	if (rc == 0)
+		t->passed++;
+	else if (e.code == ERR_UNSUPPORTED)
+		t->refused++;
+	else
+		t->failed++;
+	if (rc < 0 && (e.code != ERR_UNSUPPORTED || c->suite->verbose))
+		printf("%s %s: %s%s\n", e.code == ERR_UNSUPPORTED ? "refused" : "FAIL", t->now, e.where, e.text);
+	else if (c->suite->verbose)
+		printf("ok %s\n", t->now);
+	fflush(stdout);
+}
+
+static int read_tensors(struct map *tensors, struct onnx_model **m, const char *path, struct arena *a, struct err *e)
+{
+	TRY(onnx_model_read(m, path, e));
+	const Onnx__GraphProto *g = (*m)->proto->graph;
+	for (size_t i = 0; i < g->n_initializer; i++) {
+		struct tensor *t = NEW(a, struct tensor);
+		TRY(onnx_tensor_load(t, g->initializer[i], *m, a, e));
+		map_put(tensors, g->initializer[i]->name, t);
+	}
+	return 0;
+}
+
+/* The extents that the model's inputs have in the run. Returns how many inputs there are. */
+static int shapes_of_run(struct graph_shape *shape, const struct onnx_model *m, const struct map *tensors)
+{
+	int n = 0;
+	for (size_t i = 0; i < m->proto->graph->n_input; i++) {
+		const struct tensor *t = map_get(tensors, m->proto->graph->input[i]->name);
+		if (!t)
+			continue;
+		shape[n] = (struct graph_shape){ .name = m->proto->graph->input[i]->name, .rank = t->rank };
+		for (int k = 0; k < t->rank; k++)
+			shape[n].dim[k].value = t->dim[k];
+		n++;
+	}
+	return n;
+}
+
+static int cut_model(const struct suite *s, const struct model *m, struct tally *t, bool fixed, struct arena *a,
+                     struct err *e)
+{
+	struct onnx_model *model = NULL, *held = NULL;
+	struct graph *g = NULL;
+	struct map tensors = map_new(a);
+	TRY(onnx_model_read(&model, path_join(a, m->folder, "model.onnx"), e));
+	TRY(onnx_model_check(model, e));
+	TRY(read_tensors(&tensors, &held, path_join(a, m->folder, "tensors.onnx"), a, e));
+	struct graph_options o = { .shape = NEWN(a, struct graph_shape, model->proto->graph->n_input + 1) };
+	if (fixed)
+		o.shapes = shapes_of_run((struct graph_shape *)o.shape, model, &tensors);
+	TRY(graph_new(&g, model, &o, e));
+	bool open = g->symbols.n > 0;
+	for (int i = 0; i < s->cuts; i++) {
+		struct cutting c = { s, m, g, &tensors, t, NULL };
+		c.how = arena_printf(a, "%s%s", fixed ? "fixed " : "", zoo_cut_name(s->cut[i], a));
+		int nodes = zoo_cut(g, s->cut[i], run_nodes, &c);
+		t->nodes = nodes > t->nodes ? nodes : t->nodes;
+	}
+	graph_free(g);
+	onnx_model_free(held);
+	onnx_model_free(model);
+	return !fixed && open ? cut_model(s, m, t, true, a, e) : 0;
+}
+
+static int write_model(const struct suite *s, const struct model *m, int cut, struct arena *a, struct err *e)
+{
+	struct onnx_model *model = NULL;
+	struct graph *g = NULL;
+	TRY(onnx_model_read(&model, path_join(a, m->folder, "model.onnx"), e));
+	TRY(onnx_model_check(model, e));
+	TRY(graph_new(&g, model, NULL, e));
+	TRY(zoo_rewrite(g, cut, a, e));
+	graph_free(g);
+	int rc = onnx_model_write(
+		model, arena_printf(a, "%s/%s.%s.onnx", s->rewrite, m->name, zoo_cut_name(cut, a)), NULL, e);
+	onnx_model_free(model);
+	return rc;
+}
+
+static void run_model(const struct suite *s, int i)
+{
+	const struct model *m = &s->models.at[i];
+	struct tally *t = &s->tally[i];
+	struct arena *a = arena_new();
+	struct err e = { 0 };
+	int rc = 0;
+	t->seen = 0;
+	if (!s->rewrite)
+		rc = cut_model(s, m, t, false, a, &e);
+	for (int k = 0; s->rewrite && k < s->cuts && rc == 0; k++)
+		rc = write_model(s, m, s->cut[k], a, &e);
+	if (rc < 0) {
+		printf("FAIL %s: %s%s\n", m->name, e.where, e.text);
+		t->failed++;
+	} else if (s->rewrite) {
+		t->passed++;
+	}
+	fflush(stdout);
+	t->done = true;
+	arena_free(a);
+}
+
+/* ---- Workers. */
+
+static pid_t start_worker(const struct suite *s, int w, int jobs)
+{
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		for (int i = w; i < s->models.n; i += jobs)
+			if (!s->tally[i].done)
+				run_model(s, i);
+		exit(0);
+	}
+	return pid;
+}
+
+/* A worker ended: the region that it was at fails, if it did not come to the end. */
+static bool unfinished(const struct suite *s, int w, int jobs, int status)
+{
+	int i = w;
+	while (i < s->models.n && s->tally[i].done)
+		i += jobs;
+	if (i >= s->models.n)
+		return false;
+	struct tally *t = &s->tally[i];
+	printf("FAIL %s: the test died: %s %d.\n", t->now[0] ? t->now : s->models.at[i].name,
+	       WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	t->failed++;
+	t->done = t->seen <= t->from; /* it died before its first region: there is no way on */
+	t->from = t->seen;
+	return true;
+}
+
+static void run_all(const struct suite *s, int jobs)
+{
+	pid_t worker[MOST_JOBS];
+	int status, running = jobs;
+	for (int w = 0; w < jobs; w++)
+		worker[w] = start_worker(s, w, jobs);
+	while (running > 0) {
+		pid_t pid = wait(&status);
+		for (int w = 0; w < jobs; w++) {
+			if (worker[w] != pid)
+				continue;
+			if (unfinished(s, w, jobs, status))
+				worker[w] = start_worker(s, w, jobs);
+			else
+				running--;
+		}
+	}
+}
+
+static int report(const struct suite *s)
+{
+	int passed = 0, failed = 0, refused = 0;
+	for (int i = 0; i < s->models.n; i++) {
+		const struct tally *t = &s->tally[i];
+		passed += t->passed;
+		failed += t->failed;
+		refused += t->refused;
+		if (s->verbose)
+			printf("%s: %d nodes; %d passed, %d refused, %d failed.\n", s->models.at[i].name, t->nodes, t->passed,
+			       t->refused, t->failed);
+	}
+	printf("%d passed, %d failed, %d skipped\n", passed, failed, refused);
+	return failed > 0;
+}
+
+/* ---- The command line. */
+
+static char *column(char **line)
+{
+	char *start = *line, *end = start + strcspn(start, "\t");
+	*line = *end ? end + 1 : end;
+	*end = 0;
+	return start;
+}
+
+static int read_index(struct suite *s, const char *path, const char *filter, struct err *e)
+{
+	char *text, *folder = path_dir(s->arena, path);
+	TRY(file_read(&text, NULL, path, s->arena, e));
+	for (char *line = text, *next; *line; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = 0;
+		if (*line == '#' || !*line)
+			continue;
+		struct model m = { .name = column(&line) };
+		m.folder = path_join(s->arena, folder, m.name);
+		m.tolerance.relative = strtod(column(&line), NULL);
+		m.tolerance.absolute = strtod(column(&line), NULL);
+		column(&line);
+		m.steps = strtod(column(&line), NULL);
+		if (!filter || fnmatch(filter, m.name, 0) == 0)
+			vec_push(s->arena, &s->models, m);
+	}
+	return 0;
+}
+
+static const char *option(const char *name, char **argv, int argc, int *i)
+{
+	return strcmp(argv[*i], name) == 0 && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+static run_fn device_named(const char *name)
+{
+	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+		if (strcmp(devices[i].name, name) == 0)
+			return devices[i].run;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	struct suite s = { .arena = arena_new(), .run = run_interp, .every = 1 };
+	const char *path = NULL, *filter = NULL, *cuts = "1,3,8,20,r", *value;
+	struct err e = { 0 };
+	int jobs = 0;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--verbose") == 0)
+			s.verbose = 1;
+		else if ((value = option("--device", argv, argc, &i)))
+			s.run = device_named(value);
+		else if ((value = option("--every", argv, argc, &i)))
+			s.every = atoi(value);
+		else if ((value = option("--jobs", argv, argc, &i)))
+			jobs = atoi(value);
+		else if ((value = option("--cuts", argv, argc, &i)))
+			cuts = value;
+		else if ((value = option("--filter", argv, argc, &i)))
+			filter = value;
+		else if ((value = option("--rewrite", argv, argc, &i)))
+			s.rewrite = value;
+		else
+			path = argv[i];
+	}
+	s.cuts = zoo_cuts_read(s.cut, cuts);
+	if (!path || !s.run || s.every < 1 || s.cuts < 1) {
+		fprintf(stderr, "usage: zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] "
+		                "[--filter PATTERN] [--jobs N] [--verbose] [--rewrite FOLDER] FOLDER/index.tsv\n");
+		return 2;
+	}
+	if (read_index(&s, path, filter, &e) < 0) {
+		fprintf(stderr, "zoo_test: %s\n", e.text);
+		return 3;
+	}
+	s.tally = mmap(NULL, sizeof *s.tally * (size_t)(s.models.n + 1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+	               -1, 0);
+	if (s.tally == MAP_FAILED) {
+		perror("zoo_test");
+		return 5;
+	}
+	jobs = jobs < 1 ? threads_count() : jobs;
+	run_all(&s, jobs > MOST_JOBS ? MOST_JOBS : jobs);
+	int rc = report(&s);
+	arena_free(s.arena);
+	return rc;
+}
