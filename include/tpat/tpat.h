@@ -111,6 +111,7 @@ struct tpat_build_options {
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
 	bool any_types;  /* do not refuse types that TensorRT lacks */
+	bool force;      /* replace the output's folder also where somebody has edited or added files in it */
 	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is one */
 	bool no_db;        /* the cost model decides alone */
 	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */

@@ -169,9 +169,11 @@ void cli_progress_end(void)
 
 static void watch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal }, hangup;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as nohup leaves it */
+		sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_DFL);
 }
 

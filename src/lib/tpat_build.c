@@ -13,12 +13,12 @@ static int build_model(struct build *b)
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
-	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
+	TRY(tpat_output_begin(&b->out, o->model, o->output, o->force, b->arena, b->err));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
 	TRY(package(b));       /* kernels -> library and its folder */
 	build_report(b);
 	TRY(rewrite(b)); /* model -> rewritten model */
-	return b->plugins.n ? tpat_output_commit(&b->out, b->err) : 0;
+	return tpat_output_commit(&b->out, b->model, b->err); /* all of it goes to its place */
 }
 
 /* ---- Progress. */
@@ -50,7 +50,7 @@ static int select_regions(struct build *b)
 		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT "
 		                  "refuses (tpat list "
 		                  "%s shows the nodes).",
-		                  b->model->path);
+		                  str_shell_path(b->arena, b->model->path));
 	}
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);
 }
@@ -79,7 +79,7 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 		.progress = compiling,
 		.user = b,
 	};
-	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place, b->arena), b->arena, b->err);
+	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);
 }
 
 /* Each plugin in a library and a folder of its own, inside the model's folder. */
@@ -90,11 +90,11 @@ static int build_split(struct build *b, const struct tensorrt_plugin *plugin)
 	           b->plugins.n);
 	for (int i = 0; i < b->plugins.n; i++) {
 		const char *id = str_identifier(b->arena, plugin[i].name);
-		const char *folder = path_join(b->arena, b->out.temporary_folder, id);
+		const char *folder = path_join(b->arena, b->out.made_folder, id);
 		TRY(file_mkdir(folder, b->err));
 		TRY(build_library(b, &plugin[i], 1, tpat_output_split(&b->out, plugin[i].name, b->arena), folder));
 	}
-	return file_write(path_join(b->arena, b->out.temporary_folder, "tpat.json"), str_text(&json), json.n, b->err);
+	return file_make(path_join(b->arena, b->out.made_folder, "tpat.json"), str_text(&json), json.n, b->err);
 }
 
 static void name_archs(struct build *b)
@@ -129,7 +129,7 @@ static int package(struct build *b)
 		if (b->o->split)
 			TRY(build_split(b, plugin));
 		else
-			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder));
+			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.made_folder));
 	}
 	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, b->arena,
 	                        b->err);
@@ -145,8 +145,7 @@ static int rewrite(struct build *b)
 		.keep_types = b->o->keep_types,
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
-	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
-	return onnx_model_write(b->model, b->out.model, NULL, b->err);
+	return graph_rewrite(b->graph, &b->regions, b->call, &o, b->err);
 }
 
 /* Labels of nodes are the graph's, and the result outlives it. */

@@ -66,10 +66,10 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 	int status = 0;
 	argv[0] = "sh";
 	argv[1] = "-c";
-	argv[2] = "cd \"$0\" && exec ${CC:-cc} \"$@\""; /* CC may hold options, as with make */
-	argv[3] = folder;
+	argv[2] = "exec ${CC:-cc} \"$@\""; /* CC may hold options, as with make */
+	argv[3] = "sh";
 	memcpy(argv + 4, args, sizeof *args * (size_t)n);
-	TRY(proc_run(&status, &said, argv, a, e));
+	TRY(proc_run_in(&status, &said, folder, argv, a, e));
 	if (status == 0)
 		return 0;
 	/* The line that says what is wrong, or the first. */
@@ -119,7 +119,7 @@ static int compile_cuda(const struct build *b, const struct job *j, struct arena
 	if (nvrtc.ptx) /* its NUL is added where the file is taken in */
 		size = strlen(code);
 	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
-	return file_write(path_join(a, b->folder, name), code, size, e);
+	return file_make(path_join(a, b->folder, name), code, size, e);
 }
 
 static void run_job(void *arg, int i)
@@ -157,7 +157,7 @@ static int run_jobs(struct build *b, struct err *e)
 
 static int write_text(const struct build *b, const char *name, struct str *text, struct err *e)
 {
-	return file_write(path_join(text->arena, b->folder, name), str_text(text), text->n, e);
+	return file_make(path_join(text->arena, b->folder, name), str_text(text), text->n, e);
 }
 
 /* The runtime and the headers, from what the program carries: where each goes in the folder; null: nowhere. */
@@ -178,14 +178,14 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 		const char *place = place_of(f, a);
 		if (!place)
 			continue;
-		TRY(file_write(path_join(a, b->folder, place), f->text, f->size, e));
+		TRY(file_make(path_join(a, b->folder, place), f->text, f->size, e));
 		if (embed_is_device_header(f))
 			b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
 		if (str_ends(place, ".c"))
 			b->source[b->sources++] = place;
 	}
 	const struct embed_file *runtime = embed_find("runtime.o");
-	return file_write(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
+	return file_make(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
 }
 
 static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct str *rows, struct arena *a,
