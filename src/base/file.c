@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +268,12 @@ char *file_absolute(struct arena *a, const char *path)
 	if (path[0] == '/' || !getcwd(here, sizeof here))
 		return arena_strdup(a, path);
 	return arena_printf(a, "%s/%s", here, path);
+}
+
+char *file_real(struct arena *a, const char *path)
+{
+	char real[PATH_MAX];
+	return realpath(path, real) ? arena_strdup(a, real) : NULL;
 }
 
 bool file_is_folder(const char *path)

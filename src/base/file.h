@@ -51,6 +51,7 @@ bool file_exists(const char *path);
 int file_mkdir(const char *path, struct err *e);               /* with parents; fine when it exists */
 int file_temp_dir(char **out, struct arena *a, struct err *e); /* a new folder under $TMPDIR or /tmp */
 char *file_absolute(struct arena *a, const char *path); /* with the current folder in front where it is relative */
+char *file_real(struct arena *a, const char *path); /* without links, "." and ".."; null when it is not there */
 bool file_is_folder(const char *path);
 bool file_is_special(const char *path);       /* a device, pipe or socket: nothing that may be replaced by a file */
 bool file_same(const char *x, const char *y); /* both exist and are one file */

@@ -45,7 +45,8 @@ static bool hex4(struct reader *r, unsigned *out)
 
 static void put_utf8(struct str *s, unsigned c)
 {
-	char b[4] = { (char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 63)), (char)(0x80 | (c >> 6 & 63)), (char)(0x80 | (c & 63)) };
+	char b[4] = { (char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 63)), (char)(0x80 | (c >> 6 & 63)),
+		      (char)(0x80 | (c & 63)) };
 	if (c < 0x80)
 		str_addn(s, &(char){ (char)c }, 1);
 	else if (c < 0x800)

@@ -19,7 +19,7 @@
 #include "base/file.h"
 #include "base/str.h"
 
-#define PREFIX ".tpat-"
+#define PREFIX ".tpat-build-"
 #define MARK ".tpat-new" /* in a folder that is new, until the steps are over */
 
 enum { RANDOM = 6, ATTEMPTS = 16, WAIT_MS = 30000, TURN_MS = 20 };
@@ -278,7 +278,8 @@ int stage_commit(struct stage *s, struct err *e)
 		rename(journal, undo);
 		s->keep = take_back_all(s, &again) < 0;
 		if (s->keep)
-			err_advise(e, "Putting back what was there failed, too. When the cause is gone: tpat doctor %s.", s->folder);
+			err_advise(e, "Putting back what was there failed, too. When the cause is gone: tpat doctor %s.",
+			           str_shell_path(s->arena, s->folder));
 		else
 			unlink(undo);
 	}
@@ -327,6 +328,8 @@ static int undo_it(struct stage *s, const char *undo, struct err *e)
 static int recover_one(struct stage_left *out, struct stage *s, const struct stage_recovery *r, struct err *e)
 {
 	const char *journal = stage_scratch(s, "journal"), *undo = stage_scratch(s, "undo");
+	if (r->undo && !r->look && there(journal))
+		rename(journal, undo);
 	int *count = there(undo) ? &out->undone : there(journal) ? &out->finished : &out->removed, rc = 0;
 	if (!r->look && count == &out->undone)
 		rc = undo_it(s, undo, e);

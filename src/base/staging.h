@@ -1,4 +1,4 @@
-/* Files and folders that change together. Everything is made in a hidden folder beside their places, ".tpat-XXXXXX"; putting it in
+/* Files and folders that change together. Everything is made in a hidden folder beside their places, ".tpat-build-XXXXXX"; putting it in
  * place is some renames at the end. A step that fails undoes those before it. A process that is killed leaves the folder behind:
  * stage_recover() then removes it, or, where a journal in it says that all was made, finishes what was begun.
  *
@@ -46,6 +46,7 @@ struct stage_left {
 };
 struct stage_recovery {
 	bool look; /* count only, change nothing */
+	bool undo; /* what could be finished is put back */
 	/* Asked before the folder `place` is replaced by an interrupted process's; a failure ends the recovery. May be null. */
 	int (*may_replace)(void *user, const char *place, struct err *e);
 	void *user;

@@ -19,6 +19,8 @@ const struct cli_command cli_commands[] = {
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
 	{ "db", "ACTION", "list, stats, export, import, merge, prune: the tuning database", cli_db },
 	{ "tune", "MODEL", "search for the fastest schedule of each node's kernels, on a device", cli_tune },
+	{ "rebuild", "FOLDER", "compile a .tpat folder's edited kernels, and put its library in place", cli_rebuild },
+	{ "doctor", "PLACE", "finish or undo an interrupted build; check what belongs together", cli_doctor },
 	{ "inspect", "LIBRARY", "show what a plugin library holds", cli_inspect },
 	{ "help", "[COMMAND]", "this text, or a command's options", help },
 	{ "version", "", "tpat's version", version },

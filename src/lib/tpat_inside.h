@@ -111,8 +111,12 @@ int tpat_record_write(const char *folder, struct arena *a, struct err *e);
 int tpat_record_changes(struct tpat_texts *out, bool *recorded, const char *folder, struct arena *a, struct err *e);
 /* Fails when replacing the folder would lose work, or when tpat did not make it. `force`: the latter alone. */
 int tpat_record_check(const char *folder, bool force, struct arena *a, struct err *e);
-/* Finishes or undoes what interrupted builds began in `folder`, as tpat_record_check() lets it. */
-int tpat_recover(struct stage_left *out, const char *folder, bool force, struct arena *a, struct err *e);
+/* Finishes or undoes what interrupted builds began in `folder`, unless that would delete work in a .tpat folder. */
+enum tpat_recovery { TPAT_RECOVER, TPAT_RECOVER_FORCE, TPAT_RECOVER_UNDO, TPAT_RECOVER_LOOK };
+int tpat_recover(struct stage_left *out, const char *folder, enum tpat_recovery how, struct arena *a, struct err *e);
+/* The tpat.json of a .tpat folder. */
+struct json;
+int tpat_record_read(const struct json **out, const char *folder, struct arena *a, struct err *e);
 
 /* ---- tpat_db.c: the tuning database's file: `given`, or the default one. */
 int tpat_db_path(const char **out, const char *given, struct arena *a, struct err *e);

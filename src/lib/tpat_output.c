@@ -67,7 +67,7 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	tpat_output_names(out, model, a);
 	TRY(refuse_special(model, e));
 	TRY(refuse_special(out->library, e));
-	TRY(tpat_recover(&left, path_dir(a, model), force, a, e));
+	TRY(tpat_recover(&left, path_dir(a, model), force ? TPAT_RECOVER_FORCE : TPAT_RECOVER, a, e));
 	TRY(tpat_record_check(out->folder, force, a, e));
 	TRY(stage_begin(&out->stage, model, a, e));
 	out->made_folder = stage_scratch(&out->stage, "folder");

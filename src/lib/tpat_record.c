@@ -84,6 +84,20 @@ int tpat_record_write(const char *folder, struct arena *a, struct err *e)
 	return file_make(path, str_text(&text), text.n, e);
 }
 
+int tpat_record_read(const struct json **out, const char *folder, struct arena *a, struct err *e)
+{
+	const char *path = path_join(a, folder, "tpat.json");
+	char *text;
+	size_t n;
+	if (!file_exists(path)) {
+		err_set(e, ERR_USAGE, "%s is no folder that tpat made: it has no tpat.json.", folder);
+		return err_advise(e, "tpat build writes one beside the rewritten model: NAME.tpat.");
+	}
+	TRY(file_read(&text, &n, path, a, e));
+	*out = json_read(text, n, a);
+	return *out ? 0 : err_set(e, ERR_MODEL, "%s: is not JSON.", path);
+}
+
 /* ---- Checking. */
 
 /* Compiled from what stands beside it: code that tpat made once, and the library that `make` links. */
@@ -139,7 +153,8 @@ int tpat_record_check(const char *folder, bool force, struct arena *a, struct er
 		return 0;
 	TRY(tpat_record_changes(&changes, &recorded, folder, a, e));
 	if (!recorded) {
-		err_set(e, ERR_USAGE, "%s does not say what its files were when tpat made them: they may have been edited.", folder);
+		err_set(e, ERR_USAGE, "%s does not say what its files were when tpat made them: they may have been edited.",
+		        folder);
 		return err_advise(e, "Move it away, give the output another name (-o NAME), or replace it all with --force.");
 	}
 	for (int i = 0; i < changes.n && i < MOST_NAMED; i++)
@@ -157,17 +172,27 @@ int tpat_record_check(const char *folder, bool force, struct arena *a, struct er
 /* ---- What interrupted builds left. */
 
 struct recovery {
+	const char *folder;
 	struct arena *arena;
 };
 
 static int may_replace(void *user, const char *place, struct err *e)
 {
-	return tpat_record_check(place, false, ((struct recovery *)user)->arena, e);
+	const struct recovery *r = user;
+	struct err why = { 0 };
+	if (tpat_record_check(place, false, r->arena, &why) == 0)
+		return 0;
+	err_set(e, ERR_USAGE, "An interrupted build has not put its results in place yet, and %s", why.text);
+	return err_advise(e, "tpat doctor %s --undo drops its results; --force puts them in place and deletes that work.",
+	                  str_shell_path(r->arena, r->folder));
 }
 
-int tpat_recover(struct stage_left *out, const char *folder, bool force, struct arena *a, struct err *e)
+int tpat_recover(struct stage_left *out, const char *folder, enum tpat_recovery how, struct arena *a, struct err *e)
 {
-	struct recovery user = { a };
-	const struct stage_recovery r = { .may_replace = force ? NULL : may_replace, .user = &user };
+	struct recovery user = { folder, a };
+	const struct stage_recovery r = { .look = how == TPAT_RECOVER_LOOK,
+		                          .undo = how == TPAT_RECOVER_UNDO,
+		                          .may_replace = how == TPAT_RECOVER ? may_replace : NULL,
+		                          .user = &user };
 	return stage_recover(out, folder, &r, a, e);
 }
