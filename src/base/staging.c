@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@
 #include "base/str.h"
 
 #define PREFIX ".tpat-build-"
+#define EXT4_SUPER_MAGIC 0xef53 /* linux/magic.h, which not every system has */
+#define XFS_SUPER_MAGIC 0x58465342
 #define MARK ".tpat-new" /* in a folder that is new, until the steps are over */
 
 enum { RANDOM = 6, ATTEMPTS = 16, WAIT_MS = 30000, TURN_MS = 20 };
@@ -48,11 +51,11 @@ static bool has_mark(const char *folder)
 	return snprintf(path, sizeof path, "%s/" MARK, folder) < (int)sizeof path && is_folder(folder) && there(path);
 }
 
-static void remove_mark(const char *folder)
+/* Fails when it is still there. */
+static int remove_mark(const char *folder)
 {
 	char path[4200];
-	if (snprintf(path, sizeof path, "%s/" MARK, folder) < (int)sizeof path)
-		unlink(path);
+	return has_mark(folder) && snprintf(path, sizeof path, "%s/" MARK, folder) < (int)sizeof path ? unlink(path) : 0;
 }
 
 /* ---- The hidden folder. */
@@ -206,10 +209,16 @@ static int put_all(const struct stage *s, struct err *e)
 	vec_each (i, &s->items)
 		if (put(i) < 0)
 			return file_cannot_write(i->place, e);
-	TRY(file_sync(s->folder, e));
+	return file_sync(s->folder, e);
+}
+
+/* Everything is in place; where a mark cannot be removed the journal stays for another time. */
+static void tidy(struct stage *s, const char *journal)
+{
 	vec_each (i, &s->items)
-		remove_mark(i->place);
-	return 0;
+		s->keep |= remove_mark(i->place) < 0;
+	if (!s->keep)
+		unlink(journal);
 }
 
 static int take_back_all(const struct stage *s, struct err *e)
@@ -222,8 +231,27 @@ static int take_back_all(const struct stage *s, struct err *e)
 
 /* ---- Commit. */
 
-/* Everything in the folder reaches the disk, and then the folder. */
-static int sync_tree(const char *path, struct err *e)
+/* Journals of these filesystems keep the order of all changes, so that one fsync at the end takes what came before along; a
+ * folder has dozens of files, and each fsync waits for the disk. */
+static bool keeps_order(const char *path)
+{
+	struct statfs fs;
+	return statfs(path, &fs) == 0 && (fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC);
+}
+
+static int start_sync(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	if (fd < 0)
+		return file_cannot_write(path, e);
+	if (sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) < 0 && fsync(fd) < 0)
+		rc = file_cannot_write(path, e);
+	close(fd);
+	return rc;
+}
+
+/* Everything in the folder reaches the disk, and then the folder. `batch`: with the next fsync. */
+static int sync_tree(const char *path, bool batch, struct err *e)
 {
 	DIR *d = is_folder(path) ? opendir(path) : NULL;
 	int rc = 0;
@@ -231,10 +259,12 @@ static int sync_tree(const char *path, struct err *e)
 		char child[4200];
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && entry->d_type != DT_LNK &&
 		    snprintf(child, sizeof child, "%s/%s", path, entry->d_name) < (int)sizeof child)
-			rc = sync_tree(child, e);
+			rc = sync_tree(child, batch, e);
 	}
 	if (d)
 		closedir(d);
+	if (rc == 0 && batch)
+		return d ? 0 : start_sync(path, e);
 	return rc < 0 ? rc : file_sync(path, e);
 }
 
@@ -246,7 +276,8 @@ static int write_journal(struct stage *s, struct err *e)
 			TRY(file_make(path_join(s->arena, i->made, MARK), "", 0, e));
 		str_addn(&text, i->name, strlen(i->name) + 1);
 	}
-	TRY(sync_tree(stage_scratch(s, "new"), e));
+	TRY(sync_tree(stage_scratch(s, "new"), keeps_order(s->path), e));
+	TRY(file_sync(stage_scratch(s, "new"), e));
 	return file_write(stage_scratch(s, "journal"), text.at, text.n, e);
 }
 
@@ -274,7 +305,9 @@ int stage_commit(struct stage *s, struct err *e)
 	struct err again = { 0 };
 	TRY(lock_places(&s->places, s->folder, e));
 	int rc = write_journal(s, e);
-	if (rc == 0 && (rc = put_all(s, e)) < 0) {
+	if (rc == 0 && (rc = put_all(s, e)) == 0) {
+		tidy(s, journal);
+	} else if (rc < 0) {
 		rename(journal, undo);
 		s->keep = take_back_all(s, &again) < 0;
 		if (s->keep)
@@ -282,9 +315,9 @@ int stage_commit(struct stage *s, struct err *e)
 			           str_shell_path(s->arena, s->folder));
 		else
 			unlink(undo);
+		if (!s->keep)
+			unlink(journal);
 	}
-	if (!s->keep)
-		unlink(journal);
 	close_fd(&s->places);
 	return rc;
 }
@@ -313,8 +346,8 @@ static int finish(struct stage *s, const char *journal, const struct stage_recov
 		if (r->may_replace && has_mark(i->made) && there(i->place))
 			TRY(r->may_replace(r->user, i->place, e));
 	TRY(put_all(s, e));
-	unlink(journal);
-	return 0;
+	tidy(s, journal);
+	return s->keep ? file_cannot_write(s->folder, e) : 0;
 }
 
 static int undo_it(struct stage *s, const char *undo, struct err *e)

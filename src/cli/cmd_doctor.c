@@ -49,7 +49,8 @@ int cli_doctor(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "look", 0, CLI_FLAG, &o.look, NULL, "change nothing" },
-		{ "undo", 0, CLI_FLAG, &o.undo, NULL, "put back what was there before an interrupted build, instead of finishing it" },
+		{ "undo", 0, CLI_FLAG, &o.undo, NULL,
+		  "put back what was there before an interrupted build,\ninstead of finishing it" },
 		{ "force", 0, CLI_FLAG, &o.force, NULL, "finish it also where that deletes edits in a .tpat folder" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ .name = NULL },

@@ -15,7 +15,7 @@ tpat doctor out.onnx
 # What does not compile changes nothing.
 cp libtpat_out.so before.so
 echo 'broken' >> out.tpat/kernels/tpat_types.h
-tpat rebuild out.tpat 2> error
+tpat rebuild -j 1 out.tpat 2> error
 echo "exit $?"
 cut -c 1-60 error | head -n 1
 cmp libtpat_out.so before.so && echo same

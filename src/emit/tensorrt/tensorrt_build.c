@@ -251,8 +251,9 @@ static int compile_all(struct build *b, const char *library, struct arena *a, st
 	TRY(tensorrt_compile_c(b, "library.c", object[1], a, e));
 	if (tensorrt_link(b, object, 2, library, a, &carried) < 0)
 		TRY(tensorrt_link_sources(b, object[1], library, a, e));
-	file_remove_tree(path_join(a, b->folder, OBJECTS));
-	return 0;
+	const char *objects = path_join(a, b->folder, OBJECTS);
+	file_remove_tree(objects);
+	return file_exists(objects) ? err_set(e, ERR_USAGE, "%s: cannot be removed.", objects) : 0;
 }
 
 static int count_sources(void)

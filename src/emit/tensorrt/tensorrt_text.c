@@ -68,9 +68,11 @@ static void put_make_word(struct str *out, const char *word)
 static void put_check(struct str *out)
 {
 	str_add(out, "unedited:\n"
-	             "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; test -z \"$$edited\" || { \\\n"
-	             "\tprintf '%s\\n' \"$$edited\" | sed 's/^[0-9]* [0-9]* //; s/$$/ was edited since its code was compiled./' >&2; \\\n"
-	             "\techo 'Type: tpat rebuild FOLDER (this one), or make kernels (needs nvcc) and then make.' >&2; exit 1; }\n\n");
+	             "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; \\\n"
+	             "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed 's/^[0-9]* [0-9]* //; \\\n"
+	             "\ts/$$/ was edited since its code was compiled./' >&2; \\\n"
+	             "\techo 'Type: tpat rebuild FOLDER (this one), or make kernels (needs nvcc) and then make.' >&2; \\\n"
+	             "\texit 1; }\n\n");
 }
 
 /* The library is no target: make would take a file's name that has spaces in it for several. */
