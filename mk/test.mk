@@ -44,6 +44,12 @@ $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*.h include/tpat
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
 
+# What makes calls of the program fail: for LD_PRELOAD.
+$(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) -fvisibility=default $(CFLAGS) -shared -o $@ $< -ldl
+
 # Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects.
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)

@@ -118,6 +118,7 @@ struct tpat_build_options {
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
 	bool any_types;  /* do not refuse types that TensorRT lacks */
+	bool force;      /* replace the output's folder also where somebody has edited or added files in it */
 	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is one */
 	bool no_db;        /* the cost model decides alone */
 	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */
@@ -164,6 +165,53 @@ struct tpat_built {
 };
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
+
+/* ---- Building again, and repairing -----------------------------------------------------------------------------------
+ */
+
+struct tpat_rebuild_options {
+	int version;        /* TPAT_REBUILD_VERSION */
+	const char *folder; /* "ocr.tpat", whose kernels were edited */
+	int workers;        /* threads; 0: one a processor */
+	bool (*progress)(void *user, const struct tpat_progress *p); /* as tpat_build_options */
+	void *user;
+};
+enum { TPAT_REBUILD_VERSION = 1 };
+#define TPAT_REBUILD_OPTIONS ((struct tpat_rebuild_options){ .version = TPAT_REBUILD_VERSION })
+
+struct tpat_rebuilt {
+	struct tpat_strings libraries; /* paths: what was put in place */
+	struct tpat_strings compiled;  /* files of code that are new, in the folder: "code/x.sm_90.cubin" */
+};
+
+/* Compiles what was edited since its code was made, with NVRTC, and links the library again, to its place beside the folder. */
+TPAT_API int tpat_rebuild(struct tpat *t, const struct tpat_rebuilt **out, const struct tpat_rebuild_options *o);
+
+struct tpat_doctor_options {
+	int version;      /* TPAT_DOCTOR_VERSION */
+	const char *path; /* a folder, or a rewritten model */
+	bool look;        /* change nothing */
+	bool undo;        /* put back what was there before an interrupted build, instead of finishing it */
+	bool force;       /* finish it also where that deletes what somebody did in a .tpat folder */
+};
+enum { TPAT_DOCTOR_VERSION = 1 };
+#define TPAT_DOCTOR_OPTIONS ((struct tpat_doctor_options){ .version = TPAT_DOCTOR_VERSION })
+
+struct tpat_health {
+	const char *model;            /* path of a rewritten model */
+	int plugins;                  /* that it calls */
+	struct tpat_strings problems; /* sentences: what is missing, or does not belong together */
+	struct tpat_strings edited;   /* files of its folder that somebody edited or added */
+};
+struct tpat_diagnosis {
+	int finished, undone, removed; /* interrupted builds: put in place; put back; removed before they changed anything */
+	int busy;                      /* builds that run */
+	const struct tpat_health *model;
+	int models, problems;
+};
+
+/* Finishes or undoes what an interrupted build began, and says whether each rewritten model has its library and folder. */
+TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, const struct tpat_doctor_options *o);
 
 /* ---- Verification -------------------------------------------------------------------------------------------------
  */

@@ -181,6 +181,11 @@ const char *str_shell(struct arena *a, const char *text)
 	return str_text(&s);
 }
 
+const char *str_shell_path(struct arena *a, const char *path)
+{
+	return str_shell(a, *path == '-' ? arena_printf(a, "./%s", path) : path);
+}
+
 int str_width(const char *text)
 {
 	int n = 0;

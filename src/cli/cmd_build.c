@@ -120,6 +120,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "--tune: at most so many candidates of each program" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &b->o.workers, 0, CLI_MOST_JOBS }, "N",
 		  "threads (one a processor)" },
+		{ "force", 0, CLI_FLAG, &b->o.force, NULL,
+		  "replace the output's folder also where files in it were edited or added" },
 		{ "json", 0, CLI_FLAG, &b->json, NULL, "the report for machines" },
 		{ "verbose", 'v', CLI_FLAG, &b->verbose, NULL, "name every plugin and its nodes" },
 		{ "input", 'i', CLI_TEXT, &b->o.model, "FILE", NULL },

@@ -16,7 +16,7 @@ static int build_model(struct build *b)
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
-	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
+	TRY(tpat_output_begin(&b->out, o->model, o->output, o->force, b->arena, b->err));
 	TRY(build_find_earlier(b));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
 	if (b->tensorrt.no_functions && b->plugins.n)
@@ -24,7 +24,7 @@ static int build_model(struct build *b)
 	TRY(package(b));       /* kernels -> library and its folder */
 	build_report(b);
 	TRY(rewrite(b)); /* model -> rewritten model */
-	return b->plugins.n ? tpat_output_commit(&b->out, b->err) : 0;
+	return tpat_output_commit(&b->out, b->model, b->err); /* all of it goes to its place */
 }
 
 /* ---- Progress. */
@@ -64,7 +64,7 @@ static int select_regions(struct build *b)
 		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT "
 		                  "refuses (tpat list "
 		                  "%s shows the nodes).",
-		                  b->model->path);
+		                  str_shell_path(b->arena, b->model->path));
 	}
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);
 }
@@ -106,7 +106,7 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 		.refused = note_refused,
 		.user = b,
 	};
-	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place, b->arena), b->arena, b->err);
+	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);
 }
 
 /* Each plugin in a library and a folder of its own, inside the model's folder. */
@@ -117,11 +117,11 @@ static int build_split(struct build *b, const struct tensorrt_plugin *plugin)
 	           b->plugins.n);
 	for (int i = 0; i < b->plugins.n; i++) {
 		const char *id = str_identifier(b->arena, plugin[i].name);
-		const char *folder = path_join(b->arena, b->out.temporary_folder, id);
+		const char *folder = path_join(b->arena, b->out.made_folder, id);
 		TRY(file_mkdir(folder, b->err));
 		TRY(build_library(b, &plugin[i], 1, tpat_output_split(&b->out, plugin[i].name, b->arena), folder));
 	}
-	return file_write(path_join(b->arena, b->out.temporary_folder, "tpat.json"), str_text(&json), json.n, b->err);
+	return file_make(path_join(b->arena, b->out.made_folder, "tpat.json"), str_text(&json), json.n, b->err);
 }
 
 static void name_archs(struct build *b)
@@ -152,7 +152,7 @@ static int build_libraries(struct build *b)
 		};
 	}
 	return b->o->split ? build_split(b, plugin)
-	                   : build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder);
+	                   : build_library(b, plugin, b->plugins.n, b->out.library, b->out.made_folder);
 }
 
 /* A kernel that NVRTC refuses is a bug of tpat's, and no reason for the user to have no plugin. */
@@ -168,9 +168,7 @@ static int package(struct build *b)
 				*b->err = why;
 				return why.code;
 			}
-			b->out.libraries.n = b->out.made.n = 0; /* from the beginning */
-			file_remove_tree(b->out.temporary_folder);
-			TRY(file_mkdir(b->out.temporary_folder, b->err));
+			TRY(tpat_output_restart(&b->out, b->err));
 		}
 	}
 	struct tpat_texts all = { 0 };
@@ -191,12 +189,7 @@ static int rewrite(struct build *b)
 		.keep_types = b->o->keep_types,
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
-	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
-	if (b->out.portable) {
-		TRY(onnx_model_write(b->model, b->out.portable, NULL, b->err));
-		graph_drop_functions(b->model);
-	}
-	return onnx_model_write(b->model, b->out.model, NULL, b->err);
+	return graph_rewrite(b->graph, &b->regions, b->call, &o, b->err);
 }
 
 /* Labels of nodes are the graph's, and the result outlives it. */

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/staging.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "check/verify.h"
@@ -108,29 +109,52 @@ struct tpat_tensorrt {
 int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e);
 const char *tpat_tensorrt_note(const struct tpat_tensorrt *t); /* what the model is good for, as a shell's comment */
 
-/* ---- tpat_output.c: where a build's results go. They are made under temporary names and put in place together. */
+/* ---- tpat_output.c: where a build's results go. They are made in a hidden folder and put in place together. */
 struct tpat_output {
 	const char *model, *library, *folder; /* their places; `library` without a plugin's own name */
 	const char *portable;                 /* the model with functions, where `model` has none; else null */
-	const char *temporary;                /* a folder beside them, which holds what is being made: */
-	const char *temporary_folder, *replaced_folder;
-	struct tpat_texts libraries, made; /* places of the libraries, and where each is made */
+	const char *made_folder;              /* where the folder is being made */
+	struct tpat_texts libraries;          /* places of the libraries */
+	bool force;                           /* work that somebody did in the folder is thrown away */
+	struct stage stage;
+	struct arena *arena;
 };
 /* What belongs to the rewritten model `model`: its library and folder, by name. */
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a);
 /* The place of one plugin's library, where each has its own. */
 const char *tpat_output_split(const struct tpat_output *o, const char *plugin, struct arena *a);
-/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Errors:
- * ERR_USAGE for a place that cannot be written, or that would overwrite what tpat did not make. */
-int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e);
+/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Finishes or undoes
+ * first what an interrupted build has begun there. Errors: ERR_USAGE for a place that cannot be written, or that would overwrite
+ * what tpat did not make. */
+int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, bool force, struct arena *a,
+                      struct err *e);
 /* A second model beside `model`, which has local functions; errors as above. */
 int tpat_output_portable(struct tpat_output *o, const char *input, struct arena *a, struct err *e);
 /* NAME.onnx -> NAME_portable.onnx. */
 const char *tpat_portable_name(const char *model, struct arena *a);
+/* Forgets what was made so far, to make it once more. */
+int tpat_output_restart(struct tpat_output *o, struct err *e);
 /* One more library that goes to `place`; returns the absolute path where to make it. */
-const char *tpat_output_library(struct tpat_output *o, const char *place, struct arena *a);
-int tpat_output_commit(struct tpat_output *o, struct err *e);
+const char *tpat_output_library(struct tpat_output *o, const char *place);
+/* Writes the model; then library, folder and model are put in place, or all stays as it was. */
+int tpat_output_commit(struct tpat_output *o, struct onnx_model *m, struct err *e);
 void tpat_output_abandon(struct tpat_output *o);
+
+/* ---- tpat_record.c: the files of a .tpat folder as tpat made them, by hashes in its tpat.json. */
+
+/* Adds them to the tpat.json of a folder that was just made. */
+int tpat_record_write(const char *folder, struct arena *a, struct err *e);
+/* Files of the folder that were edited ("kernels/x.cu (edited)") or added ("notes (new)"), in order. Compiled code, and the library
+ * that `make` leaves in the folder, are nobody's work. */
+int tpat_record_changes(struct tpat_texts *out, bool *recorded, const char *folder, struct arena *a, struct err *e);
+/* Fails when replacing the folder would lose work, or when tpat did not make it. `force`: the latter alone. */
+int tpat_record_check(const char *folder, bool force, struct arena *a, struct err *e);
+/* Finishes or undoes what interrupted builds began in `folder`, unless that would delete work in a .tpat folder. */
+enum tpat_recovery { TPAT_RECOVER, TPAT_RECOVER_FORCE, TPAT_RECOVER_UNDO, TPAT_RECOVER_LOOK };
+int tpat_recover(struct stage_left *out, const char *folder, enum tpat_recovery how, struct arena *a, struct err *e);
+/* The tpat.json of a .tpat folder. */
+struct json;
+int tpat_record_read(const struct json **out, const char *folder, struct arena *a, struct err *e);
 
 /* ---- tpat_db.c: the tuning database's file: `given`, or the default one. */
 int tpat_db_path(const char **out, const char *given, struct arena *a, struct err *e);

@@ -90,7 +90,7 @@ static int check_used(const struct verification *v)
 		return 0;
 	err_set(v->err, ERR_USAGE, "No plugin of %s has an input \"%s\".", v->o->model, unused);
 	return err_advise(v->err, "tpat list %s shows the nodes; inputs of nodes of the domain tpat can be given.",
-	                  v->o->model);
+	                  str_shell_path(v->arena, v->o->model));
 }
 
 /* ---- The library. */

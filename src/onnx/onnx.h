@@ -49,10 +49,11 @@ struct onnx_write_options {
 	bool external;               /* put big initializers into "<file>.data" beside the file */
 	uint64_t external_threshold; /* bytes from which an initializer is big */
 	uint64_t inline_limit;       /* a file longer than this is written with external data in any case, bytes */
+	const char *place;           /* the path that the file, and its data beside it, will be moved to; null: it stays */
 };
-enum { ONNX_WRITE_VERSION = 1 };
+enum { ONNX_WRITE_VERSION = 2 };
 /* 2^31 - 1 bytes is what protobuf readers take at most. */
-#define ONNX_WRITE_OPTIONS ((struct onnx_write_options){ ONNX_WRITE_VERSION, false, 1024, 2147483647u })
+#define ONNX_WRITE_OPTIONS ((struct onnx_write_options){ ONNX_WRITE_VERSION, false, 1024, 2147483647u, NULL })
 
 /* Write the model: complete or not at all. The model is unchanged afterwards. What is in external files already stays
  * there and stays valid when `path` is in the model's own folder; else it is copied into "<file>.data". In the data

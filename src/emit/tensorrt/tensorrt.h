@@ -55,6 +55,28 @@ struct tensorrt_library {
 int tensorrt_build(const struct tensorrt_library *l, const char *folder, const char *library, struct arena *a,
                    struct err *e);
 
+/* ---- Building again: a folder whose kernels, tables or runtime somebody has edited. */
+
+struct tensorrt_again {
+	const char *folder, *work; /* the folder; an empty one, where everything is compiled */
+	const char *library;       /* absolute path where to make the library */
+	const char *const *plugin; /* names of the folder's plugins */
+	int plugins;
+	const struct tensorrt_arch *arch;
+	int archs, workers;
+	bool (*progress)(void *user, int done, int all, const char *what); /* as above */
+	void *user;
+	struct {
+		VEC(const char *);
+	} made; /* files under `work` that belong into the folder, by the same names: compiled code, and TENSORRT_STAMP */
+};
+/* Compiles the kernels that were edited since their code was made, and the library. Changes nothing in `folder`. */
+int tensorrt_rebuild(struct tensorrt_again *r, struct arena *a, struct err *e);
+
+/* Says from which kernels the code in the folder was made: what cksum prints of the .cu files in kernels/ and then the .h files. */
+#define TENSORRT_STAMP "code/kernels.cksum"
+int tensorrt_stamp(struct str *out, const char *folder, struct err *e);
+
 /* ---- Inside the folder: the parts of a build. */
 
 /* IR expressions as the runtime's table: each node once, operands first. */

@@ -376,7 +376,7 @@ static int put_constant(struct table *t, const struct ir_buffer *b)
 	}
 	const char *name = arena_printf(t->arena, "data/%s.%s.bin", t->id, b->name);
 	str_printf(t->out, "TPAT_FILE(%s_%s, \"%s\");\n", t->id, b->name, name);
-	return file_write(path_join(t->arena, t->folder, name), byte, (size_t)n, t->err);
+	return file_make(path_join(t->arena, t->folder, name), byte, (size_t)n, t->err);
 }
 
 static int put_buffers(struct table *t)
