@@ -2,9 +2,10 @@
  * function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with IPluginV3. */
 #include "lib/tpat_inside.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 enum { FIRST_MAJOR = 10, LAST_MAJOR = 11, LAST_FUNCTIONS_FIRST = 6, FIRST_SHAPE_INPUTS = 1 };
 
@@ -18,10 +19,10 @@ static int wrong(const char *text, struct err *e)
 static bool read_version(struct tpat_tensorrt *t, const char *text)
 {
 	char *end;
-	if (!isdigit((unsigned char)*text))
+	if (!ascii_is_digit(*text))
 		return false;
 	t->major = (int)strtol(text, &end, 10);
-	if (*end == '.' && isdigit((unsigned char)end[1]))
+	if (*end == '.' && ascii_is_digit(end[1]))
 		t->minor = (int)strtol(end + 1, &end, 10);
 	return strspn(end, ".0123456789") == strlen(end) && !str_ends(text, ".") && t->major < 1000 && t->minor < 1000;
 }

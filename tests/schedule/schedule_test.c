@@ -473,7 +473,7 @@ static void build_c(struct job *j)
 		gen_c(&s, &plan, 1);
 	}
 	static const char *const options[] = { "-O1", "-Wall", "-Wno-unused", NULL };
-	struct dev_source source = { "kernels.c", str_text(&s), options };
+	struct dev_source source = { "kernels.c", str_text(&s), options, false };
 	int rc = dev_cpu_open(&j->dev, &e);
 	if (rc == 0)
 		rc = j->dev->compile(j->dev, &code, &source, &log, j->arena, &e);
