@@ -106,7 +106,7 @@ static void neck(void)
 	/* Extents that were given, and do not fit. */
 	struct verify_case c = { .plugin = "p", .reference = p, .input = input_of, .seed = 7 };
 	CHECK_INT(verify_draw(in, NULL, &c, 0, arena, &e), ERR_MODEL);
-	CHECK_STR(e.text, "Plugin p: node y: extent 0 of up is 8 and extent 0 of same is 7; they must be equal.");
+	CHECK_STR(e.text, "node y: extent 0 of up is 8 and extent 0 of same is 7; they must be equal.");
 	graph_free(g);
 	onnx_model_free(m);
 }
