@@ -116,7 +116,8 @@ static int lower(struct lower *l)
 /* clang-format off */
 #define FORMULA "y = causal convolution of each channel of past_state and input with its weights, + bias"
 #define CAUSAL_INPUTS                                                                                                  \
-	{ IN("input", TS_FLOAT), IN("weight", TS_FLOAT), OPT("bias", TS_FLOAT), OPT("past_state", TS_FLOAT) }
+	{ IN("input", TS_FLOAT), IN("weight", TS_FLOAT, RANK(3)), OPT("bias", TS_FLOAT, RANK(1)),                        \
+	  OPT("past_state", TS_FLOAT) }
 #define ACTIVATION ATTR_WORD("activation", "none|silu|swish", "applied to the result")
 
 const struct op_def ops_causal_conv[] = {

@@ -168,7 +168,7 @@ const struct op_def op_conv_transpose = {
 	.name = "ConvTranspose",
 	.since = { 1, 11, 22 },
 	.formula = "y = transposed convolution of x with w, + b",
-	.inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), OPT("b", TS_FLOAT) },
+	.inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)) },
 	.outputs = { OUT("y") },
 	.attrs = { WINDOW_ATTRS, ATTR_INT("group", 1, "groups of channels that do not mix"),
 	           ATTR_INTS("output_padding", "added to the result's extents, at the end"),

@@ -407,12 +407,12 @@ static const struct tpat_rt_plugin plugins[] = {
 	  TACTICS(find_odd_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
 	  TACTICS(bump_tactic), NULL, 0, NULL, 0 },
-	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic),
-	  NULL, 0, NULL, 0 },
+	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0,
+	  NULL, 0 },
 	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
 	  0, NULL, 0 },
-	{ HEAD("Pair", "9a", "y = a, of b's extents"), pair_in, &pair_y, 2, 1, EXPRS(pair_expr), NULL, 0, TACTICS(pair_tactic),
-	  NULL, 0, pair_demand, COUNT(pair_demand) },
+	{ HEAD("Pair", "9a", "y = a, of b's extents"), pair_in, &pair_y, 2, 1, EXPRS(pair_expr), NULL, 0,
+	  TACTICS(pair_tactic), NULL, 0, pair_demand, COUNT(pair_demand) },
 };
 
 const struct tpat_rt_library tpat_library = { TPAT_RT_VERSION, "example.onnx", "by hand", plugins, COUNT(plugins) };
