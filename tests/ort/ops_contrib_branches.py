@@ -144,3 +144,15 @@ def quantised_embed(d):
         part[2] = part[2] if has else None
     return Case([ids, segments, *tables, mask if d.chance(0.5) else None, *scales, *zeros], outputs=2, depth=20,
                 constant=tuple(range(8, 18)))
+
+
+@microsoft("ConvTransposeWithDynamicPads", plain=True)
+def conv_transpose_dynamic(d):
+    group, kernel = d.choice([1, 1, 2]), d.some(1, 3, 2)
+    c, m = group * d.integer(1, 3), d.integer(1, 3)
+    x = d.array(numpy.float32, [d.integer(1, 2), c, d.integer(3, 6), d.integer(3, 6)])
+    inputs = [x, d.array(numpy.float32, [c, m, *kernel]), numpy.array(d.some(0, 1, 4), numpy.int64)]
+    if d.chance(0.5):
+        inputs.append(d.array(numpy.float32, [m * group]))
+    attrs = {"group": group, "strides": d.some(1, 3, 2), "dilations": d.some(1, 2, 2), "kernel_shape": kernel}
+    return Case(inputs, attrs, constant=(2,), depth=9 * c)
