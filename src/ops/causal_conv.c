@@ -50,7 +50,8 @@ static int read_causal(struct lower *l, struct causal *c)
 		c->last = lower_int(l, "channels_last") != 0;
 		c->window = lower_int(l, "state_window");
 		if (lower_int(l, "ndim") != 1)
-			return lower_fail(l, ERR_UNSUPPORTED, "ndim is %lld; only 1 is supported.", (long long)lower_int(l, "ndim"));
+			return lower_fail(l, ERR_UNSUPPORTED, "ndim is %lld; only 1 is supported.",
+			                  (long long)lower_int(l, "ndim"));
 	}
 	if (dilation < 1 || c->window < 0)
 		return lower_fail(l, ERR_MODEL, "dilation is %lld and state_window %lld.", (long long)dilation,

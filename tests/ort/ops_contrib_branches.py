@@ -156,3 +156,48 @@ def conv_transpose_dynamic(d):
         inputs.append(d.array(numpy.float32, [m * group]))
     attrs = {"group": group, "strides": d.some(1, 3, 2), "dilations": d.some(1, 2, 2), "kernel_shape": kernel}
     return Case(inputs, attrs, constant=(2,), depth=9 * c)
+
+
+@microsoft("MoE", plain=True)
+def moe(d):
+    f32, experts, width, inner, tokens = numpy.float32, d.integer(1, 5), d.extent(9), d.extent(9), d.integer(1, 6)
+    kind = d.choice(["relu", "gelu", "silu", "identity", "swiglu"])
+    fusion = d.integer(1, 2) if kind == "swiglu" else 0
+    rows = inner * (2 if fusion else 1)
+    shape = [tokens, width] if d.chance(0.6) else [1, tokens, width]
+    inputs = [d.array(f32, shape, -1, 1), d.array(f32, [tokens, experts], -2, 2), d.array(f32, [experts, rows, width], -1, 1),
+              d.array(f32, [experts, rows]) if d.chance(0.6) else None, d.array(f32, [experts, width, inner], -1, 1),
+              d.array(f32, [experts, width]) if d.chance(0.6) else None]
+    attrs = {"k": d.integer(1, experts), "activation_type": kind, "normalize_routing_weights": d.integer(0, 1)}
+    if fusion:
+        attrs.update(swiglu_fusion=fusion, activation_alpha=1.702, activation_beta=d.choice([0.0, 1.0]))
+        if d.chance(0.5):
+            attrs["swiglu_limit"] = d.real(1, 7)
+    elif kind in ("silu", "relu") and d.chance(0.4):
+        inputs += [d.array(f32, [experts, inner, width], -1, 1), d.array(f32, [experts, inner])]
+    own = fusion == 2 or len(inputs) > 6  # ONNX Runtime's processor has neither
+    return Case(inputs, attrs, depth=width * inner, results=[mixture(inputs, attrs)] if own else None)
+
+
+def mixture(inputs, attrs):
+    """MoE, of doubles."""
+    x, scores, w1, b1, w2, b2, w3, b3 = [None if i is None else i.astype(numpy.float64) for i in (inputs + [None] * 2)[:8]]
+    rows = x.reshape(-1, x.shape[-1])
+    p = numpy.exp(scores - scores.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    y = numpy.zeros_like(rows)
+    for t, row in enumerate(rows):
+        chosen = numpy.argsort(-scores[t], kind="stable")[:attrs["k"]]
+        shares = p[t, chosen] / (p[t, chosen].sum() if attrs["normalize_routing_weights"] else 1)
+        for e, share in zip(chosen, shares):
+            h = w1[e] @ row + (0 if b1 is None else b1[e])
+            if attrs["activation_type"] == "swiglu":
+                g, l = (h[::2], h[1::2]) if attrs["swiglu_fusion"] == 1 else numpy.split(h, 2)
+                limit = attrs.get("swiglu_limit", numpy.inf)
+                g, l = numpy.minimum(g, limit), numpy.clip(l, -limit, limit)
+                h = g / (1 + numpy.exp(-attrs["activation_alpha"] * g)) * (l + attrs["activation_beta"])
+            else:
+                h = numpy.maximum(h, 0) if attrs["activation_type"] == "relu" else h / (1 + numpy.exp(-h))
+                h = h if w3 is None else h * (w3[e] @ row + b3[e])
+            y[t] += share * (w2[e] @ h + (0 if b2 is None else b2[e]))
+    return y.reshape(x.shape).astype(inputs[0].dtype)
