@@ -201,3 +201,32 @@ def mixture(inputs, attrs):
                 h = h if w3 is None else h * (w3[e] @ row + b3[e])
             y[t] += share * (w2[e] @ h + (0 if b2 is None else b2[e]))
     return y.reshape(x.shape).astype(inputs[0].dtype)
+
+
+@microsoft("QMoE", plain=True)
+def quantised_moe(d):
+    """Of blocks 4 bits alone: ONNX Runtime rounds what 8 bits in blocks are multiplied with."""
+    f32, experts, tokens = numpy.float32, d.integer(1, 4), d.integer(1, 5)
+    block = d.choice([0, 0, 16, 32])
+    bits = 4 if block else d.choice([4, 8])
+    width, inner = (d.integer(1, 3) * (block or 16) for _ in range(2))
+    kind = d.choice(["relu", "gelu", "silu", "identity", "swiglu"])
+    rows = inner * 2 if kind == "swiglu" else inner
+    inputs = [d.array(f32, [tokens, width], -1, 1), d.array(f32, [tokens, experts], -2, 2)]
+    zeros = []
+    for n, k in ((rows, width), (width, inner)):
+        inputs += [d.full_range(numpy.uint8, [experts, n, k * bits // 8]),
+                   d.array(f32, [experts, n, k // block] if block else [experts, n], 0.001, 0.02),
+                   d.array(f32, [experts, n]) if d.chance(0.5) else None]
+        packed = [experts, n, -(-(k // block) * bits // 8)] if block else [experts, -(-n * bits // 8)]
+        zeros.append(d.full_range(numpy.uint8, packed))
+    inputs += [None, None, None] + (zeros + [None] if d.chance(0.5) else [None] * 3)
+    if d.chance(0.3):
+        inputs.append(d.array(f32, [tokens, experts], 0, 1))
+    attrs = {"k": d.integer(1, experts), "activation_type": kind, "normalize_routing_weights": d.integer(0, 1),
+             "expert_weight_bits": bits}
+    if block:
+        attrs["block_size"] = block
+    if kind == "swiglu":
+        attrs.update(swiglu_fusion=1, activation_alpha=1.702, activation_beta=1.0)
+    return Case(inputs, attrs, depth=width, tolerance=(1e-3, 2e-3), constant=tuple(range(2, 14)))
