@@ -114,7 +114,7 @@ static expr weight(const struct matrices *w, enum type c, expr e, expr row, expr
 	if (w->block)
 		index[2] = floordiv(column, with(column, (double)w->block));
 	if (w->zero.given)
-		zero = cast(w->block ? unpacked(w->zero, 3, index, index[2], w->bits) : unpacked(w->zero, 2, index, row, w->bits), c);
+		zero = cast(unpacked(w->zero, w->block ? 3 : 2, index, w->block ? index[2] : row, w->bits), c);
 	return mul(sub(x, zero), cast(load(w->scale, index), c));
 }
 
