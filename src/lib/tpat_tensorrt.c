@@ -51,8 +51,7 @@ int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e
 const char *tpat_tensorrt_note(const struct tpat_tensorrt *t)
 {
 	if (t->rtx)
-		return "# TensorRT-RTX 1.7's parser ends the process at a plugin's node; without the library it takes the "
-		       "functions.";
+		return "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library there.";
 	if (t->no_functions)
 		return "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this model has none.";
 	return "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt 10.3.";
