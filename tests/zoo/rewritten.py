@@ -1,7 +1,8 @@
 """Runs the rewritten models of the zoo in ONNX Runtime, where each plugin is a local function: rewritten.py DATA REWRITTEN.
 
-Each REWRITTEN/NAME.CUT.onnx must pass ONNX's checker, and give the very outputs of DATA/NAME/model.onnx for
-the inputs in DATA/NAME/tensors.onnx. Models of f16 have a tolerance: ONNX Runtime computes them in f32 on a processor, and rounds where it happens to store."""
+Each REWRITTEN/NAME.CUT.onnx must pass ONNX's checker, and give the very outputs of DATA/NAME/model.onnx for the inputs in
+DATA/NAME/tensors.onnx. Models of f16 have a tolerance: ONNX Runtime computes them in f32 on a processor, and rounds where it
+happens to store."""
 import glob
 import os
 import sys
