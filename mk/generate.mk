@@ -43,9 +43,15 @@ $(GEN)/runtime.o: $(RUNTIME)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 -include $(RUNTIME:.o=.d)
 
-# What the program carries: that, its sources, and the headers that kernels include.
+# The macros that libc's headers define, by name: what kernels in C call nothing of their own.
+$(GEN)/c_macros.txt: rt/device/tpat_cpu.h | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -dM -E -x c $< | sed -n 's/^#define \([A-Za-z][A-Za-z0-9_]*\).*/\1/p' | LC_ALL=C sort -u > $@
+
+# What the program carries: that, its sources, the headers that kernels include, and the emulator's headers for them.
 EMBED := $(sort $(wildcard rt/*.c rt/*.h rt/*/*.c rt/*/*.h rt/*/*.cuh) \
-	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) $(GEN)/runtime.o
+	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) \
+	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o $(GEN)/c_macros.txt
 GEN_OBJ += $(OBJ)/gen/embed.o
 $(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list
 	@mkdir -p $(@D)

@@ -25,9 +25,8 @@ $(B)/tests/%: tests/%.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
 	$(call say,CC)
 	$(Q)$(CC) $(FLAGS) -I. -Itests $(CFLAGS) -rdynamic -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
 
-# What several of them share: the emulator, the host that plays TensorRT, plans run on the emulator.
-HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/emulator/*.c tests/host/*.c tests/nodes/*.c \
-	    tests/zoo/*.c)))
+# What several of them share: the host that plays TensorRT, plans run on the emulator, regions of the zoo.
+HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c tests/zoo/*.c)))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
 $(HELP_OBJ): private FLAGS += -I. -Itests
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
@@ -44,6 +43,12 @@ $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*.h include/tpat
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
+
+# What makes calls of the program fail: for LD_PRELOAD.
+$(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) -fvisibility=default $(CFLAGS) -shared -o $@ $< -ldl
 
 # Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects.
 build/fuzz/%: tests/fuzz/%.c FORCE
@@ -83,5 +88,5 @@ $(DEMO)/common_old.onnx: | $(SETUP_TEST)
 demo: all $(DEMO)/common_old.onnx
 	$(B)/tpat list $(DEMO)/common_old.onnx
 	$(B)/tpat build $(DEMO)/common_old.onnx --auto --arch $(DEMO_ARCH) -o $(DEMO)/common_old_tpat.onnx
-	$(B)/tpat verify $(DEMO)/common_old_tpat.onnx --device cpu
+	$(B)/tpat verify $(DEMO)/common_old_tpat.onnx --runs 1
 	build/venv/bin/python tools/demo-check.py $(DEMO)/common_old.onnx $(DEMO)/common_old_tpat.onnx

@@ -26,6 +26,7 @@ extern void *rt_finder; /* what setLoggerFinder gave */
 
 /* rt_register.c: TensorRT in this process. */
 int32_t rt_tensorrt_version(const void *object); /* of the library that made `object`, or of any loaded one; 0: none */
+int32_t rt_version(void);                        /* of the TensorRT that loaded this library, or of any; 0: none */
 
 /* rt_expr.c: a node without a value (overflow, unknown VALUE or extent, or an operand without one) has this one. */
 #define RT_NONE INT64_MIN
@@ -53,6 +54,9 @@ const struct tpat_rt_tensor *rt_tensor(const struct tpat_rt_plugin *p, int32_t i
 /* `inputs` is right when all are there, or all but the shape inputs. */
 int rt_check_counts(const struct tpat_rt_plugin *p, int32_t inputs, int32_t outputs, char why[RT_WHY]);
 int rt_check_type(const struct tpat_rt_plugin *p, int32_t index, int32_t type, char why[RT_WHY]);
+/* The TensorRT type of input or output `index`: the table's; of a size tensor INT32 where TensorRT takes no other. */
+int32_t rt_type(const struct tpat_rt_plugin *p, int32_t index);
+bool rt_is_narrowed(const struct tpat_rt_plugin *p, int32_t output, int32_t type); /* an INT64 size tensor that became INT32 */
 int32_t rt_tactics(const struct tpat_rt_plugin *p); /* offered to TensorRT: one alone is nothing to choose from */
 int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct trt_desc *desc, char why[RT_WHY]);
 
@@ -77,6 +81,7 @@ bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch);
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY]);
 int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
                        char why[RT_WHY]);
+int rt_device_copy(void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY]);
 int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel,
                      const uint32_t grid[3], void **args, void *stream, char why[RT_WHY]);
 bool rt_device_is_hosted(void); /* tpat_rt_set_device was called: the host is one of tpat's, not TensorRT */
@@ -84,6 +89,8 @@ void rt_device_forget(void);    /* gives everything back; at unload */
 
 /* rt_cuda.c */
 extern const struct tpat_rt_device rt_cuda;
+
+enum { RT_WORKSPACE_ALIGN = 256 }; /* of each buffer */
 
 /* rt_plan.c: everything that one set of extents and a tactic decide. */
 struct rt_launch {
@@ -96,6 +103,7 @@ struct rt_plan {
 	int64_t *extent;          /* rt_extents() */
 	int64_t *value;           /* a value a node */
 	int64_t *offset;          /* a buffer's place in the workspace; -1: no launch needs it */
+	int64_t *narrow;          /* an output's: kernels write an INT64 there, and TensorRT gets its lower half; -1: none */
 	struct rt_map *map;       /* of all launches */
 	struct rt_launch *launch; /* what is to be launched, in this order */
 	int32_t launches;
@@ -105,7 +113,7 @@ struct rt_plan {
 };
 int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan); /* -1 when out of memory */
 void rt_plan_free(struct rt_plan *plan);
-/* From plan->extent, for what is loaded. */
+/* From plan->extent and plan->narrow (0: is one), for what is loaded. */
 int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const struct rt_loaded *loaded,
                  struct rt_plan *plan, char why[RT_WHY]);
 int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const void *const *inputs,

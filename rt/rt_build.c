@@ -65,7 +65,7 @@ static int32_t build_output_types(void *self, int32_t *out, int32_t outputs, con
 		if (rt_check_type(p, i, in[i], why))
 			return fail(p, "getOutputDataTypes", why);
 	for (int32_t o = 0; o < outputs; o++) {
-		out[o] = trt_type_of_onnx(p->output[o].type);
+		out[o] = rt_type(p, p->inputs + o);
 		/* TensorRT itself must never see a private number. */
 		if (out[o] >= TRT_PRIVATE && !rt_device_is_hosted()) {
 			rt_why(why, "output %d (%s) has a type that TensorRT does not have (ONNX type %d)", (int)o,
@@ -142,6 +142,8 @@ static size_t build_workspace(void *self, const struct trt_dynamic_desc *in, int
 	for (int32_t o = 0; o < outputs; o++)
 		put_range(&out[o], low + (p->inputs + o) * TPAT_RT_MAX_RANK, high + (p->inputs + o) * TPAT_RT_MAX_RANK);
 	int64_t bytes = rt_plan_workspace(p, low, high, why);
+	for (int32_t o = 0; o < outputs && bytes >= 0; o++)
+		bytes += rt_is_narrowed(p, o, out[o].desc.type) ? RT_WORKSPACE_ALIGN : 0;
 	free(low);
 	if (bytes < 0) {
 		fail(p, "getWorkspaceSize", why);

@@ -52,10 +52,37 @@ static const char *type_name(int32_t type)
 	return type >= 0 && type < (int32_t)(sizeof name / sizeof *name) ? name[type] : "an unknown type";
 }
 
+/* The headers of TensorRT 10 and 11 ask for INT32; NVIDIA's own sample has INT64 from 10.15 on. */
+static bool wants_narrow_sizes(void)
+{
+	int32_t version = rt_version();
+	return version >= 100000 && version < 101500;
+}
+
+static bool is_size(const struct tpat_rt_plugin *p, int32_t output)
+{
+	for (int32_t i = 0; i < p->exprs; i++)
+		if (p->expr[i].op == TPAT_RT_SIZE && p->expr[i].a == output)
+			return true;
+	return false;
+}
+
+bool rt_is_narrowed(const struct tpat_rt_plugin *p, int32_t output, int32_t type)
+{
+	return type == TRT_INT32 && trt_type_of_onnx(p->output[output].type) == TRT_INT64 && is_size(p, output);
+}
+
+int32_t rt_type(const struct tpat_rt_plugin *p, int32_t index)
+{
+	int32_t type = trt_type_of_onnx(rt_tensor(p, index)->type);
+	bool narrow = index >= p->inputs && rt_is_narrowed(p, index - p->inputs, TRT_INT32) && wants_narrow_sizes();
+	return narrow ? TRT_INT32 : type;
+}
+
 int rt_check_type(const struct tpat_rt_plugin *p, int32_t index, int32_t type, char why[RT_WHY])
 {
 	const struct tpat_rt_tensor *t = rt_tensor(p, index);
-	int32_t want = trt_type_of_onnx(t->type);
+	int32_t want = rt_type(p, index);
 
 	if (type == want)
 		return 0;
@@ -68,7 +95,10 @@ int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct tr
 {
 	const struct tpat_rt_tensor *t = rt_tensor(p, index);
 
-	if (rt_check_type(p, index, desc->type, why))
+	/* An engine keeps the type that it was built with, whichever TensorRT runs it. */
+	bool size = index >= p->inputs && (desc->type == TRT_INT32 || desc->type == TRT_INT64) &&
+	            rt_is_narrowed(p, index - p->inputs, TRT_INT32);
+	if (!size && rt_check_type(p, index, desc->type, why))
 		return -1;
 	const char *where = side(p, &index);
 	if (desc->format != TRT_LINEAR)
@@ -182,6 +212,12 @@ int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY])
 	for (int32_t i = 0; i < p->buffers; i++)
 		if (!is_node(p, p->buffer[i].bytes))
 			return rt_why(why, "the library is damaged: buffer %d", (int)i);
+	for (int32_t i = 0; i < p->demands; i++) {
+		const struct tpat_rt_demand *d = &p->demand[i];
+		if (!is_node(p, d->holds) || !is_node(p, d->extent[0]) || !is_node(p, d->extent[1]) || !d->name[1] ||
+		    !d->node || !d->rule)
+			return rt_why(why, "the library is damaged: demand %d", (int)i);
+	}
 	if (p->tactics < 1)
 		return rt_why(why, "the library is damaged: a plugin has no tactic");
 	for (int32_t t = 0; t < p->tactics; t++)

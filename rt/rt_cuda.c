@@ -51,6 +51,7 @@ static struct {
 	int (*alloc)(unsigned long long *pointer, size_t bytes);
 	int (*free)(unsigned long long pointer);
 	int (*copy)(unsigned long long to, const void *from, size_t bytes, handle stream);
+	int (*copy_within)(unsigned long long to, unsigned long long from, size_t bytes, handle stream);
 	int (*stream_new)(handle *stream, unsigned flags);
 	int (*stream_wait)(handle stream);
 	int (*stream_free)(handle stream);
@@ -90,6 +91,7 @@ static const struct {
 	{ "cuMemAlloc_v2", &cu.alloc, false },
 	{ "cuMemFree_v2", &cu.free, false },
 	{ "cuMemcpyHtoDAsync_v2", &cu.copy, false },
+	{ "cuMemcpyDtoDAsync_v2", &cu.copy_within, false },
 	{ "cuStreamCreate", &cu.stream_new, false },
 	{ "cuStreamSynchronize", &cu.stream_wait, false },
 	{ "cuStreamDestroy_v2", &cu.stream_free, false },
@@ -391,6 +393,14 @@ static int cuda_upload(void *user, const void *data, size_t bytes, void **pointe
 	return 0;
 }
 
+static int cuda_copy(void *user, void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY])
+{
+	int code = cu.copy_within((unsigned long long)(uintptr_t)to, (unsigned long long)(uintptr_t)from, bytes, stream);
+
+	(void)user;
+	return code ? cuda_why(why, code, "cuMemcpyDtoDAsync") : 0;
+}
+
 static int cuda_function(void *user, void *module, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
                          void **function, char why[RT_WHY])
 {
@@ -500,4 +510,5 @@ const struct tpat_rt_device rt_cuda = {
 	.release = cuda_release,
 	.is_arch = cuda_is_arch,
 	.map = cuda_map,
+	.copy = cuda_copy,
 };

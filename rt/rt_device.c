@@ -213,6 +213,12 @@ int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_value
 	return d->map ? d->map(d->user, values, out, why) : 0;
 }
 
+int rt_device_copy(void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+	return d->copy ? d->copy(d->user, to, from, bytes, stream, why) : rt_why(why, "the device cannot copy");
+}
+
 int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
                        char why[RT_WHY])
 {

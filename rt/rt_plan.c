@@ -5,17 +5,15 @@
 
 #include "rt.h"
 
-enum { WORKSPACE_ALIGN = 256 };
-
 /* Adds a buffer behind `*total` bytes; false on overflow. */
 static bool add_buffer(int64_t bytes, int64_t *total)
 {
 	int64_t end;
 
 	if (bytes < 0 || __builtin_add_overflow(*total, bytes, &end) ||
-	    __builtin_add_overflow(end, WORKSPACE_ALIGN - 1, &end))
+	    __builtin_add_overflow(end, RT_WORKSPACE_ALIGN - 1, &end))
 		return false;
-	*total = end / WORKSPACE_ALIGN * WORKSPACE_ALIGN;
+	*total = end / RT_WORKSPACE_ALIGN * RT_WORKSPACE_ALIGN;
 	return true;
 }
 
@@ -26,6 +24,25 @@ static int no_value(const struct tpat_rt_plugin *p, const int64_t *value, int32_
 
 	rt_explain(p, value, node, reason, sizeof reason);
 	return rt_why(why, "%s %d (%s) cannot be computed: %s", what, (int)index, name, reason);
+}
+
+/* Whether a row is an extent of an input, and not that one. */
+static bool is_other(const struct tpat_rt_plugin *p, int32_t row, int32_t input, int32_t axis)
+{
+	const struct tpat_rt_expr *e = &p->expr[row];
+
+	return e->op == TPAT_RT_DIM && (e->a != input || e->b != axis);
+}
+
+static int differs(const struct tpat_rt_plugin *p, int32_t input, int32_t axis, int64_t got, int64_t want, char why[RT_WHY])
+{
+	const struct tpat_rt_expr *e = &p->expr[p->input[input].dim[axis]];
+
+	return rt_why(why,
+	              "input %d (%.60s) has extent %lld at dimension %d and input %d (%.60s) has %lld at dimension %d; they "
+	              "must be equal",
+	              (int)e->a, p->input[e->a].name, (long long)want, (int)e->b, (int)input, p->input[input].name,
+	              (long long)got, (int)axis);
 }
 
 /* Every extent must be what the plugin computes for it. Outputs whose size only the kernels find out are not known. */
@@ -48,11 +65,28 @@ static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *p
 				              (int)d);
 			if (want == RT_NONE)
 				return no_value(p, plan->value, t->dim[d], "an extent of tensor", i, t->name, why);
+			if (want != got && input && is_other(p, t->dim[d], i, d))
+				return differs(p, i, d, got, want, why);
 			if (want != got)
 				return rt_why(why, "%s %d (%s) must have extent %lld at dimension %d, but it has %lld",
 				              input ? "input" : "output", (int)(input ? i : i - p->inputs), t->name,
 				              (long long)want, (int)d, (long long)got);
 		}
+	}
+	return 0;
+}
+
+static int check_demands(const struct tpat_rt_plugin *p, const struct rt_plan *plan, char why[RT_WHY])
+{
+	for (int32_t i = 0; i < p->demands; i++) {
+		const struct tpat_rt_demand *d = &p->demand[i];
+		if (plan->value[d->holds]) /* or has none: RT_NONE */
+			continue;
+		long long a = plan->value[d->extent[0]], b = plan->value[d->extent[1]];
+		if (!d->name[0])
+			return rt_why(why, "node %.60s: %.80s is %lld; %s %lld", d->node, d->name[1], b, d->rule, a);
+		return rt_why(why, "node %.60s: %.50s is %lld and %.50s is %lld; %s", d->node, d->name[0], a, d->name[1], b,
+		              d->rule);
 	}
 	return 0;
 }
@@ -132,6 +166,13 @@ static int place_buffers(const struct tpat_rt_plugin *p, struct rt_plan *plan, c
 			return rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, p->buffer[i].name,
 			              (long long)bytes);
 	}
+	for (int32_t o = 0; o < p->outputs; o++) {
+		if (plan->narrow[o] < 0)
+			continue;
+		plan->narrow[o] = plan->bytes;
+		if (!add_buffer(sizeof(int64_t), &plan->bytes))
+			return rt_why(why, "the workspace would have %lld bytes", (long long)plan->bytes);
+	}
 	return 0;
 }
 
@@ -144,7 +185,7 @@ int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t,
 	plan->loaded = loaded;
 	plan->bytes = 0;
 	rt_evaluate(p, plan->extent, plan->value);
-	if (check_extents(p, plan, why))
+	if (check_extents(p, plan, why) || check_demands(p, plan, why))
 		return -1;
 	for (int32_t i = 0; i < p->buffers; i++)
 		plan->offset[i] = -1;
@@ -201,7 +242,13 @@ static int launch(const struct rt_plan *plan, const struct rt_launch *x, const v
 		int32_t index = k->arg[i].index;
 		switch (k->arg[i].kind) {
 		case TPAT_RT_ARG_INPUT: args[i] = (void *)&inputs[index]; break;
-		case TPAT_RT_ARG_OUTPUT: args[i] = (void *)&outputs[index]; break;
+		case TPAT_RT_ARG_OUTPUT:
+			args[i] = (void *)&outputs[index];
+			if (plan->narrow[index] < 0)
+				break;
+			place[i] = workspace + plan->narrow[index];
+			args[i] = &place[i];
+			break;
 		case TPAT_RT_ARG_BUFFER:
 			place[i] = workspace + plan->offset[index];
 			args[i] = plan->loaded->constant[index] ? &plan->loaded->constant[index] : &place[i];
@@ -241,12 +288,17 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 	for (int32_t i = 0; i < plan->launches; i++)
 		if (launch(plan, &plan->launch[i], inputs, outputs, workspace, stream, why))
 			return -1;
+	/* The lower half comes first: both architectures are little-endian. */
+	for (int32_t o = 0; o < p->outputs; o++)
+		if (plan->narrow[o] >= 0 &&
+		    rt_device_copy(outputs[o], workspace + plan->narrow[o], sizeof(int32_t), stream, why))
+			return -1;
 	return 0;
 }
 
 int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
 {
-	size_t extents = rt_extents(p), n = extents + (size_t)p->exprs + (size_t)p->buffers;
+	size_t extents = rt_extents(p), n = extents + (size_t)p->exprs + (size_t)p->buffers + (size_t)p->outputs;
 	int32_t steps = 1;
 
 	for (int32_t t = 0; t < p->tactics; t++)
@@ -260,6 +312,7 @@ int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
 	}
 	plan->value = plan->extent + extents;
 	plan->offset = plan->value + p->exprs;
+	plan->narrow = plan->offset + p->buffers;
 	return 0;
 }
 

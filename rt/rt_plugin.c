@@ -169,6 +169,7 @@ struct rt_plugin *rt_plugin_clone(const struct rt_plugin *x)
 	/* What could be computed once can be again. */
 	char why[RT_WHY];
 	memcpy(y->plan.extent, x->plan.extent, rt_extents(p) * sizeof *y->plan.extent);
+	memcpy(y->plan.narrow, x->plan.narrow, (size_t)p->outputs * sizeof *y->plan.narrow);
 	rt_plan_make(p, y->tactic, x->plan.loaded, &y->plan, why);
 	return y;
 }

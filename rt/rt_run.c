@@ -49,6 +49,8 @@ static int take_extents(const struct tpat_rt_plugin *p, const struct trt_desc *i
 		if (rt_check_desc(p, i, d, why))
 			return -1;
 		memcpy(plan->extent + i * TPAT_RT_MAX_RANK, d->dims.d, (size_t)d->dims.rank * sizeof *d->dims.d);
+		if (i >= p->inputs)
+			plan->narrow[i - p->inputs] = rt_is_narrowed(p, i - p->inputs, d->type) ? 0 : -1;
 	}
 	return 0;
 }

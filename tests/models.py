@@ -42,6 +42,24 @@ def small():
     return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights(), bias])
 
 
+def other_domain():
+    """One node of a domain of its own, and no import of ONNX's operators."""
+    nodes = [helper.make_node("Adagrad", ["R", "T", "X", "G", "H"], ["X_new", "H_new"], name="step",
+                              domain="ai.onnx.preview.training", decay_factor=0.1)]
+    pairs = [info(name, [2]) for name in ("X", "G")]
+    made = model(nodes, [info("R", []), info("T", [], TensorProto.INT64), *pairs], [info("X_new", [2]), info("H_new", [2])],
+                 [numpy_helper.from_array(numpy.array([1, 2], numpy.float32), "H")], domains=["ai.onnx.preview.training"])
+    del made.opset_import[0]
+    return made
+
+
+def contrib():
+    """An operator of ONNX Runtime, whose result's type ONNX's checker does not know, before one of ONNX."""
+    nodes = [helper.make_node("FusedMatMul", ["x", "w"], ["xw"], name="product", domain="com.microsoft", alpha=2.0),
+             helper.make_node("Relu", ["xw"], ["y"], name="activation")]
+    return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights()], domains=["com.microsoft"])
+
+
 def branches():
     """An If in an If, whose branches take tensors and bools from all around them; and a local function in a branch."""
     bools = TensorProto.BOOL
@@ -80,6 +98,54 @@ def found():
                  [info("at", [2, "K"], ints), info("twice", [None]), info("sum", []), info("kept", ["N", None])], [half])
 
 
+def perhaps_boxes():
+    """Boxes that are left after a suppression, as torchvision's batched_nms has it: in a branch for where there is one at
+    all. What comes after it is of as many boxes."""
+    ints = TensorProto.INT64
+    nothing = helper.make_graph(
+        [helper.make_node("ConstantOfShape", ["none"], ["e"], value=helper.make_tensor("value", ints, [1], [0]))], "nothing", [],
+        [info("e", [0], ints)], [numpy_helper.from_array(numpy.array([0], numpy.int64), "none")])
+    some = helper.make_graph([
+        helper.make_node("Unsqueeze", ["boxes", "first"], ["b3"], name="batch_of_boxes"),
+        helper.make_node("Unsqueeze", ["scores", "both"], ["s3"], name="batch_of_scores"),
+        helper.make_node("NonMaxSuppression", ["b3", "s3", "most", "overlap"], ["picked"], name="suppress"),
+        helper.make_node("Gather", ["picked", "two"], ["p"], name="third", axis=1)], "some", [], [info("p", [None], ints)])
+    nodes = [helper.make_node("Size", ["boxes"], ["count"], name="count"),
+             helper.make_node("Equal", ["count", "zero"], ["empty"], name="is_empty"),
+             helper.make_node("If", ["empty"], ["keep"], name="choose", then_branch=nothing, else_branch=some),
+             helper.make_node("Gather", ["boxes", "keep"], ["kept"], name="take", axis=0),
+             helper.make_node("Split", ["kept"], ["x0", "y0", "x1", "y1"], name="sides", axis=1),
+             helper.make_node("Sub", ["x1", "x0"], ["w"], name="width"),
+             helper.make_node("Sub", ["y1", "y0"], ["h"], name="height"),
+             helper.make_node("Mul", ["w", "h"], ["area"], name="area"),
+             helper.make_node("ReduceSum", ["area"], ["sum"], name="sum", keepdims=0)]
+    numbers = {"first": [0], "both": [0, 1], "most": [100], "two": 2, "zero": 0}
+    constants = [numpy_helper.from_array(numpy.array(value, numpy.int64), name) for name, value in numbers.items()]
+    constants.append(numpy_helper.from_array(numpy.array([0.5], numpy.float32), "overlap"))
+    return model(nodes, [info("boxes", ["N", 4]), info("scores", ["N"])], [info("area", [None, 1]), info("sum", [])], constants)
+
+
+def two_rates():
+    """Speech at one of two sample rates, as Silero's detector has it: an If on the rate, whose branches frame the samples in
+    another way and so give another rank. And a list that says where to look."""
+    ints = TensorProto.INT64
+
+    def branch(name, width, at):
+        size = numpy_helper.from_array(numpy.array([-1, width] if at else [-1], numpy.int64), f"size_{name}")
+        return helper.make_graph([helper.make_node("Reshape", ["x", f"size_{name}"], [f"f_{name}"], name="frames"),
+                                  helper.make_node("Softplus", [f"f_{name}"], [f"s_{name}"], name="soft"),
+                                  helper.make_node("Abs", [f"s_{name}"], [f"o_{name}"], name="size")],
+                                 name, [], [info(f"o_{name}", None)], [size])
+
+    nodes = [helper.make_node("Equal", ["sr", "wide"], ["is_wide"], name="compare"),
+             helper.make_node("If", ["is_wide"], ["framed"], name="rate", then_branch=branch("wide", 8, True),
+                              else_branch=branch("narrow", 4, False)),
+             helper.make_node("ReduceSum", ["framed", "axes"], ["sums"], name="sum", keepdims=0),
+             helper.make_node("Erf", ["sums"], ["y"], name="last")]
+    wide = numpy_helper.from_array(numpy.array(16000, numpy.int64), "wide")
+    return model(nodes, [info("x", ["N", 64]), info("sr", [], ints), info("axes", [1], ints)], [info("y", [None])], [wide])
+
+
 def counted():
     """Extents that inputs say: the best K of what is tiled."""
     ints = TensorProto.INT64
@@ -116,9 +182,13 @@ def external(location, offset=0, length=48):
 
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
+write("other_domain.onnx", other_domain())
+write("contrib.onnx", contrib())
 write("branches.onnx", branches())
 write("found.onnx", found())
 write("counted.onnx", counted())
+write("two_rates.onnx", two_rates())
+write("perhaps_boxes.onnx", perhaps_boxes())
 write("totals.onnx", totals())
 write("truncated.onnx", small_bytes[:len(small_bytes) // 2])
 write("empty.onnx", b"")

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Loads a plugin library into the real TensorRT-RTX and checks what it finds there. Needs no GPU.
+"""Loads plugin libraries into the real TensorRT-RTX and checks what it finds there. Needs no GPU.
 
     pip install tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings
-    tools/rtx-load.py LIBRARY.so
+    tools/rtx-load.py LIBRARY.so ...
 
 Every creator that the library's own table lists must be there after load_library, under its name, version and namespace;
 make a plugin that says the same; and be gone after deregister_library, so that the library loads a second time. Then, in a
 new process that only opens the library (as trtexec --staticPlugins does), the creators must be there as well, and
-load_library must work on top of that. Ends with "N passed, N failed" and exit code 1 on any difference.
+load_library must work on top of that. Of several libraries, every two must be there together, loaded and opened in either
+order. Ends with "N passed, N failed" and exit code 1 on any difference.
 """
 
 import ctypes
+import importlib
+import itertools
 import json
 import os
 import subprocess
@@ -30,10 +33,9 @@ def check(holds, what):
 
 def load_tensorrt():
     try:
-        import tensorrt_rtx as trt
+        return importlib.import_module("tensorrt_rtx")
     except ImportError:
-        import tensorrt_rtx_bindings as trt
-    return trt
+        return importlib.import_module("tensorrt_rtx_bindings")
 
 
 class Table(ctypes.Structure):
@@ -157,32 +159,90 @@ def open_only(trt, path, want):
     del library, builder
 
 
+def both(trt, paths, want):
+    """Two libraries at the same time: loaded, then opened; `want`: the creators of both."""
+    logger = new_logger(trt)
+    builder = trt.Builder(logger)
+    logger.lines.clear()
+    registry = trt.get_plugin_registry()
+    before = registered(registry)
+    handles = [registry.load_library(path) for path in paths]
+    check(None not in handles, f"load_library of both: {logger.lines}")
+    check_plugins(trt, registry, want, logger)
+    for handle in handles:
+        if handle is not None:
+            registry.deregister_library(handle)
+    check(registered(registry) == before, "deregister_library leaves what was there before")
+    libraries = [ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL) for path in paths]
+    check_plugins(trt, registry, want, logger)
+    del libraries, builder
+
+
+def late(trt_loader, path, want):
+    """Opened before TensorRT, the library registers itself when it is told to."""
+    library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
+    check(library.tpat_rt_register() == 0, "there is no TensorRT yet")
+    trt = trt_loader()
+    logger = new_logger(trt)
+    builder = trt.Builder(logger)
+    logger.lines.clear()
+    check(not set(want) & registered(trt.get_plugin_registry()), "nothing is registered yet")
+    check(library.tpat_rt_register() == 1, "tpat_rt_register() finds TensorRT")
+    check_plugins(trt, trt.get_plugin_registry(), want, logger)
+    check(library.tpat_rt_register() == 1, "and not twice")
+    check(not logger.lines, f"no line in the log, but: {logger.lines}")
+    del builder
+
+
+def check_told(path):
+    """A library that nobody registered says so when the program ends."""
+    code = f"import ctypes; ctypes.CDLL({path!r}); import {load_tensorrt().__name__} as trt; trt.get_plugin_registry()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    check("its plugins were never registered" in done.stderr, f"it says that it was opened too early: {done.stderr}")
+
+
+def in_process(part, paths, want):
+    """Runs a part in a new process; returns what it counted."""
+    done = subprocess.run([sys.executable, __file__, "--part", part, json.dumps(want), *paths], capture_output=True, text=True)
+    lines = done.stdout.strip().splitlines()
+    counts = lines[-1].split() if lines and lines[-1].endswith("failed") else None
+    print("\n".join(lines[:-1] if counts else lines + [done.stderr]), end="\n" if len(lines) > 1 or not counts else "")
+    if counts and done.returncode in (0, 1):
+        return int(counts[0]), int(counts[2])
+    print(f"failed: {part} of {paths}: exit code {done.returncode}")
+    return 0, 1
+
+
 def main():
-    if len(sys.argv) not in (2, 4):
+    if len(sys.argv) > 4 and sys.argv[1] == "--part":
+        part, paths = sys.argv[2], sys.argv[4:]
+        want = [tuple(key) for key in json.loads(sys.argv[3])]
+        trt = load_tensorrt() if part != "late" else None
+        if part == "late":
+            late(load_tensorrt, paths[0], want)
+        elif part == "both":
+            both(trt, paths, want)
+        else:
+            (load_twice if part == "load" else open_only)(trt, paths[0], want)
+        print(f"{passed} passed, {failed} failed")
+        sys.exit(failed != 0)
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
-    path = os.path.abspath(sys.argv[1])
-    part = sys.argv[2] if len(sys.argv) == 4 else None
-    if part is None:
-        want, plugins = creators_of(path)
-        check(len(want) == plugins and plugins > 0, f"getCreators gives {len(want)} creators for {plugins} plugins")
-        total = [passed, failed]
-        for name in ("load", "open"):
-            done = subprocess.run([sys.executable, __file__, path, name, json.dumps(want)], capture_output=True, text=True)
-            lines = done.stdout.strip().splitlines()
-            counts = lines[-1].split() if lines and lines[-1].endswith("failed") else None
-            print("\n".join(lines[:-1] if counts else lines + [done.stderr]), end="\n" if len(lines) > 1 or not counts else "")
-            if counts and done.returncode in (0, 1):
-                total = [total[0] + int(counts[0]), total[1] + int(counts[2])]
-            else:
-                print(f"failed: {name}: exit code {done.returncode}")
-                total[1] += 1
-        print(f"{total[0]} passed, {total[1]} failed")
-        sys.exit(total[1] != 0)
-    trt = load_tensorrt()
-    want = [tuple(key) for key in json.loads(sys.argv[3])]
-    (load_twice if part == "load" else open_only)(trt, path, want)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
+    paths = [os.path.abspath(path) for path in sys.argv[1:]]
+    creators = []
+    for path in paths:
+        found, plugins = creators_of(path)
+        check(len(found) == plugins and plugins > 0, f"getCreators gives {len(found)} creators for {plugins} plugins")
+        creators.append(found)
+    check_told(paths[0])
+    counts = [(passed, failed)]
+    for path, want in zip(paths, creators):
+        counts += [in_process(part, [path], want) for part in ("load", "open", "late")]
+    for i, j in itertools.permutations(range(len(paths)), 2):
+        counts.append(in_process("both", [paths[i], paths[j]], creators[i] + creators[j]))
+    total = [sum(column) for column in zip(*counts)]
+    print(f"{total[0]} passed, {total[1]} failed")
+    sys.exit(total[1] != 0)
 
 
 if __name__ == "__main__":

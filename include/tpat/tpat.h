@@ -78,8 +78,9 @@ struct tpat_list_options {
 	int version;               /* TPAT_LIST_VERSION */
 	const char *model;         /* path */
 	struct tpat_strings shape; /* "x:1x3xHxW": what an input's extents are */
+	struct tpat_strings value; /* "sr=16000", "axes=1,2": inputs that become constants, in their own types */
 };
-enum { TPAT_LIST_VERSION = 1 };
+enum { TPAT_LIST_VERSION = 2 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
 
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
@@ -102,15 +103,22 @@ struct tpat_build_options {
 	struct tpat_strings region;  /* "A,B,C": these nodes together become one plugin */
 	struct tpat_strings except;  /* nodes that `type` and `automatic` pass over */
 	bool automatic;              /* all nodes that TensorRT refuses and tpat can take */
-	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called */
-	const char *name_space;      /* of the plugins; null: "" */
+	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called; else tpat_TYPE_HASH, where the hash is of the
+				      * whole library: TensorRT loads no two plugins of one name and namespace */
+	const char *name_space;      /* of the plugins; null: "", or the hash for plugins with a name of the user's */
 	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: one for each kind of GPU, and PTX */
 	const char *gpu;             /* that kernels are scheduled for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
+	const char *tensorrt;        /* that the model is for: "10.3", "11.1", "rtx"; null: 10.7 and later. Before 10.7 plugins must
+				      * have no local functions of their names: the model has none then, and a portable one that
+				      * has them is written beside it */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
+	struct tpat_strings value;   /* "sr=16000", "axes=1,2": inputs of the model that become constants, here and in the
+	                              * rewritten model */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest */
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
 	bool any_types;  /* do not refuse types that TensorRT lacks */
+	bool force;      /* replace the output's folder also where somebody has edited or added files in it */
 	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is one */
 	bool no_db;        /* the cost model decides alone */
 	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */
@@ -123,7 +131,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 2, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 3, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
@@ -138,7 +146,9 @@ struct tpat_plugin {
 
 struct tpat_built {
 	const char *model, *output, *folder; /* paths; folder null when nothing needed a plugin */
+	const char *portable; /* path of the model with the original operators as local functions; null: `output` has them */
 	struct tpat_strings libraries; /* paths: one, or with `split` one a plugin; none when nothing needed one */
+	struct tpat_strings earlier;   /* paths of libraries of earlier builds: the model has plugins of theirs, too */
 	int model_nodes;
 	int64_t opset;
 	int refused;                       /* nodes that TensorRT refuses in the original, of these types: */
@@ -156,6 +166,53 @@ struct tpat_built {
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
 
+/* ---- Building again, and repairing -----------------------------------------------------------------------------------
+ */
+
+struct tpat_rebuild_options {
+	int version;        /* TPAT_REBUILD_VERSION */
+	const char *folder; /* "ocr.tpat", whose kernels were edited */
+	int workers;        /* threads; 0: one a processor */
+	bool (*progress)(void *user, const struct tpat_progress *p); /* as tpat_build_options */
+	void *user;
+};
+enum { TPAT_REBUILD_VERSION = 1 };
+#define TPAT_REBUILD_OPTIONS ((struct tpat_rebuild_options){ .version = TPAT_REBUILD_VERSION })
+
+struct tpat_rebuilt {
+	struct tpat_strings libraries; /* paths: what was put in place */
+	struct tpat_strings compiled;  /* files of code that are new, in the folder: "code/x.sm_90.cubin" */
+};
+
+/* Compiles what was edited since its code was made, with NVRTC, and links the library again, to its place beside the folder. */
+TPAT_API int tpat_rebuild(struct tpat *t, const struct tpat_rebuilt **out, const struct tpat_rebuild_options *o);
+
+struct tpat_doctor_options {
+	int version;      /* TPAT_DOCTOR_VERSION */
+	const char *path; /* a folder, or a rewritten model */
+	bool look;        /* change nothing */
+	bool undo;        /* put back what was there before an interrupted build, instead of finishing it */
+	bool force;       /* finish it also where that deletes what somebody did in a .tpat folder */
+};
+enum { TPAT_DOCTOR_VERSION = 1 };
+#define TPAT_DOCTOR_OPTIONS ((struct tpat_doctor_options){ .version = TPAT_DOCTOR_VERSION })
+
+struct tpat_health {
+	const char *model;            /* path of a rewritten model */
+	int plugins;                  /* that it calls */
+	struct tpat_strings problems; /* sentences: what is missing, or does not belong together */
+	struct tpat_strings edited;   /* files of its folder that somebody edited or added */
+};
+struct tpat_diagnosis {
+	int finished, undone, removed; /* interrupted builds: put in place; put back; removed before they changed anything */
+	int busy;                      /* builds that run */
+	const struct tpat_health *model;
+	int models, problems;
+};
+
+/* Finishes or undoes what an interrupted build began, and says whether each rewritten model has its library and folder. */
+TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, const struct tpat_doctor_options *o);
+
 /* ---- Verification -------------------------------------------------------------------------------------------------
  */
 
@@ -163,16 +220,18 @@ struct tpat_verify_options {
 	int version;               /* TPAT_VERIFY_VERSION */
 	const char *model;         /* rewritten model */
 	const char *library;       /* null: the one that the model was built with, beside it */
-	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
+	const char *device;        /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked; "cpu": the
+				    * kernels in C. null: the first of these that works here */
 	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
 	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
+	struct tpat_strings value; /* "tensor=16000", "tensor=1,2": values of a plugin's input, in its own type */
 	uint64_t seed;
 	int runs;         /* draws of extents and values a plugin; 0: 3 */
 	const char *dump; /* folder for the .npz of what differs; null: the current one */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_VERIFY_VERSION = 1 };
+enum { TPAT_VERIFY_VERSION = 2 };
 #define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
 
 struct tpat_check {
@@ -188,7 +247,7 @@ struct tpat_check {
 };
 
 struct tpat_verified {
-	const char *library, *device;
+	const char *library, *device; /* library: all that were opened, separated by ", " */
 	const struct tpat_check *check;
 	int checks, failed;
 };
@@ -206,6 +265,7 @@ struct tpat_bench_options {
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	bool automatic;
 	struct tpat_strings shape; /* "x:1x3x224x224"; extents that nothing gives are drawn */
+	struct tpat_strings value; /* "sr=16000": inputs of the model that become constants */
 	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
 	int repeats;               /* samples of a time, of which the median counts; 0: 25 */
 	bool unchecked;            /* do not compare results with the interpreter's, which takes its time at large shapes */
@@ -217,7 +277,7 @@ struct tpat_bench_options {
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_BENCH_VERSION = 3 };
+enum { TPAT_BENCH_VERSION = 4 };
 #define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
 
 struct tpat_timing {
@@ -311,6 +371,7 @@ struct tpat_tune_options {
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	bool automatic;
+	struct tpat_strings value;  /* as tpat_build_options */
 	struct tpat_strings shape;  /* as tpat_build_options: what is given here is fixed, and makes other programs */
 	struct tpat_strings profile; /* as tpat_build_options: searched for at the usual, the smallest and the largest extents;
 	                                extents that nothing gives are 64, as tpat_build assumes, or drawn */
@@ -325,7 +386,7 @@ struct tpat_tune_options {
 	bool (*progress)(void *user, const struct tpat_tune_progress *p); /* true: stop, and keep what is best. May be null */
 	void *user;
 };
-enum { TPAT_TUNE_VERSION = 1 };
+enum { TPAT_TUNE_VERSION = 2 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 3
+#define TPAT_RT_VERSION 4
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -54,7 +54,8 @@ enum tpat_rt_op {
 	TPAT_RT_NOT,    /* a */
 	TPAT_RT_SELECT, /* a ? b : c */
 	TPAT_RT_SIZE,   /* a size that only the kernels find out: output a (a scalar INT32 or INT64) will hold it; b its
-			 * likely and c its largest value. With numbers it stands for c */
+			 * likely and c its largest value. With numbers it stands for c. An INT64 one becomes INT32 where
+			 * TensorRT takes no other */
 };
 
 struct tpat_rt_expr {
@@ -141,6 +142,16 @@ struct tpat_rt_tactic {
 	int32_t steps;
 };
 
+/* What the kernels rely on between two extents and the tables of tensors cannot say: looked at whenever extents change, before
+ * anything is launched. One without a value (a size that only the kernels find out) is passed over. */
+struct tpat_rt_demand {
+	int32_t holds;         /* expression: not 0 when it does */
+	int32_t extent[2];     /* expressions: the two numbers */
+	const char *name[2];   /* "extent 2 of x"; the first null: a number that follows from others */
+	const char *node;      /* that demands it */
+	const char *rule;      /* "they must be equal"; without a first tensor: "it must be at least" */
+};
+
 /* Compiled code of one plugin for one architecture. */
 struct tpat_rt_image {
 	int32_t arch; /* 90 for sm_90 */
@@ -165,6 +176,8 @@ struct tpat_rt_plugin {
 	int32_t tactics;
 	const struct tpat_rt_image *image;
 	int32_t images;
+	const struct tpat_rt_demand *demand;
+	int32_t demands;
 };
 
 struct tpat_rt_library {
@@ -206,10 +219,17 @@ struct tpat_rt_device {
 	int (*is_arch)(void *user, void *module, int32_t arch);
 	/* A tensor map as kernels take it, into `out`. May be null where they take none. */
 	int (*map)(void *user, const struct tpat_rt_map_values *values, void *out, char why[256]);
+	/* Copy within the device's memory, after what was launched on the stream. May be null where no TensorRT is. */
+	int (*copy)(void *user, void *to, const void *from, size_t bytes, void *stream, char why[256]);
 };
 
 /* The struct is copied; null: back to CUDA. Not to be called while a plugin of the library is in use. */
 void tpat_rt_set_device(const struct tpat_rt_device *device) TPAT_RT_EXPORT;
+
+/* Register the plugins with every TensorRT that is in the process by now. For a program that opened the library before
+ * TensorRT; one that loads it with TensorRT's loadLibrary, or opens it later, need not call it. Returns how many TensorRTs have
+ * the plugins now. */
+int32_t tpat_rt_register(void) TPAT_RT_EXPORT;
 
 /* What TensorRT calls; see tpat_abi.h. */
 void *const *getCreators(int32_t *count) TPAT_RT_EXPORT;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 enum { BLOCK_SIZE = 64 * 1024 - 64 };
 
 struct block {
@@ -91,9 +93,9 @@ char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
 	va_list again;
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	int n = number_vsnprintf(NULL, 0, fmt, ap);
 	char *p = arena_alloc(a, (size_t)n + 1);
-	vsnprintf(p, (size_t)n + 1, fmt, again);
+	number_vsnprintf(p, (size_t)n + 1, fmt, again);
 	va_end(again);
 	return p;
 }

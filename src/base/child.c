@@ -29,6 +29,7 @@ _Noreturn static void be_child(void (*fn)(void *, int), void *arg, int fd, const
 	setrlimit(RLIMIT_CORE, &none);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_IGN); /* as SIGINT: the parent ends its children */
 	int to = open(log ? log : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (to >= 0) {
 		dup2(to, 1);

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/str.h"
 
 /* Names from models are part of most texts: as they can be printed. */
 static void format(char *out, size_t size, const char *fmt, va_list ap)
 {
 	char text[sizeof((struct err *)0)->text];
-	vsnprintf(text, sizeof text, fmt, ap);
+	number_vsnprintf(text, sizeof text, fmt, ap);
 	str_escape(out, size, text);
 }
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +16,12 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/vec.h"
 
 extern char **environ;
 
 /* What kept a file from being made is in errno. */
-static int cannot_write(const char *path, struct err *e)
+int file_cannot_write(const char *path, struct err *e)
 {
 	int why = errno;
 	const char *slash = strrchr(path, '/');
@@ -31,21 +33,50 @@ static int cannot_write(const char *path, struct err *e)
 	return err_advise(e, "Choose another place, or make its folder writable.");
 }
 
+static int not_regular(const char *path, struct err *e)
+{
+	return err_set(e, ERR_MODEL, "%s: is not a regular file.", path);
+}
+
+/* O_NONBLOCK: the open() of a pipe that nobody writes to would wait for a writer. */
+int file_open(int *fd, uint64_t *size, const char *path, struct err *e)
+{
+	struct stat st;
+	*fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (*fd < 0 && errno == ENXIO) /* a socket */
+		return not_regular(path, e);
+	if (*fd < 0)
+		return err_set(e, ERR_MODEL, "%s: cannot be opened: %s.", *path ? path : "\"\"", strerror(errno));
+	if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(*fd);
+		*fd = -1;
+		return not_regular(path, e);
+	}
+	*size = (uint64_t)st.st_size;
+	return 0;
+}
+
+int file_check(const char *path, struct err *e)
+{
+	uint64_t size;
+	int fd;
+	TRY(file_open(&fd, &size, path, e));
+	close(fd);
+	return 0;
+}
+
 int file_map_open(struct file_map *out, const char *path, struct err *e)
 {
 	*out = (struct file_map){ 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
-	struct stat st;
-	if (fd < 0)
-		return err_set(e, ERR_MODEL, "%s: cannot be opened: %s.", *path ? path : "\"\"", strerror(errno));
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		rc = err_set(e, ERR_MODEL, "%s: is not a regular file.", path);
-	} else if (st.st_size > 0) {
-		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	uint64_t size;
+	int fd, rc = 0;
+	TRY(file_open(&fd, &size, path, e));
+	if (size > 0) {
+		void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (p == MAP_FAILED)
 			rc = err_set(e, ERR_MODEL, "%s: cannot be read: %s.", path, strerror(errno));
 		else
-			*out = (struct file_map){ p, (size_t)st.st_size };
+			*out = (struct file_map){ p, (size_t)size };
 	}
 	close(fd);
 	return rc;
@@ -83,38 +114,74 @@ int file_out_begin(struct file_out *f, const char *path, struct err *e)
 	snprintf(f->temporary, sizeof f->temporary, "%.4000s.tmpXXXXXX", path);
 	f->fd = mkstemp(f->temporary);
 	if (f->fd < 0)
-		return cannot_write(path, e);
+		return file_cannot_write(path, e);
 	mode_t mask = umask(0);
 	umask(mask);
 	fchmod(f->fd, 0666 & ~mask);
 	return 0;
 }
 
-int file_out_put(struct file_out *f, const void *data, size_t size, struct err *e)
+static int write_all(int fd, const char *p, size_t size)
 {
-	const char *p = data;
 	while (size) {
-		ssize_t n = write(f->fd, p, size > 1 << 30 ? 1 << 30 : size);
+		ssize_t n = write(fd, p, size > 1 << 30 ? 1 << 30 : size);
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n == 0)
+			errno = ENOSPC;
 		if (n <= 0)
-			return err_set(e, ERR_USAGE, "%s: writing failed: %s.", f->path, strerror(n ? errno : ENOSPC));
+			return -1;
 		p += n;
 		size -= (size_t)n;
-		f->size += (uint64_t)n;
 	}
 	return 0;
 }
 
+int file_out_put(struct file_out *f, const void *data, size_t size, struct err *e)
+{
+	if (write_all(f->fd, data, size) < 0)
+		return err_set(e, ERR_USAGE, "%s: writing failed: %s.", f->path, strerror(errno));
+	f->size += size;
+	return 0;
+}
+
+/* Some filesystems have nothing to do for this, and say so. */
+static bool sync_failed(int fd)
+{
+	return fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS;
+}
+
+int file_sync(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), rc = 0;
+	if (fd < 0)
+		return file_cannot_write(path, e);
+	if (sync_failed(fd))
+		rc = file_cannot_write(path, e);
+	close(fd);
+	return rc;
+}
+
+static int sync_folder_of(const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[4096];
+	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+	return file_sync(*folder ? folder : "/", e);
+}
+
+/* The file's bytes reach the disk before its name does, so that a power cut leaves the old file or the new one. */
 int file_out_commit(struct file_out *f, struct err *e)
 {
-	int rc = close(f->fd) < 0 || rename(f->temporary, f->path) < 0;
+	bool failed = sync_failed(f->fd);
+	failed |= close(f->fd) < 0;
 	f->fd = -1;
-	if (rc) {
-		rc = cannot_write(f->path, e);
+	if (failed || rename(f->temporary, f->path) < 0) {
+		file_cannot_write(f->path, e);
 		unlink(f->temporary);
+		return e->code;
 	}
-	return rc;
+	return sync_folder_of(f->path, e);
 }
 
 void file_out_abandon(struct file_out *f)
@@ -135,6 +202,30 @@ int file_write(const char *path, const void *data, size_t size, struct err *e)
 	if (!rc)
 		rc = file_out_commit(&f, e);
 	file_out_abandon(&f);
+	return rc;
+}
+
+int file_make(const char *path, const void *data, size_t size, struct err *e)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	bool failed = fd < 0 || write_all(fd, data, size) < 0;
+	if (fd >= 0 && close(fd) < 0)
+		failed = true;
+	return failed ? file_cannot_write(path, e) : 0;
+}
+
+int file_send(const char *path, const void *data, size_t size, struct err *e)
+{
+	if (!file_is_special(path))
+		return file_write(path, data, size, e);
+	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && errno == ENXIO)
+		return err_set(e, ERR_USAGE, "%s: cannot be written: nobody reads from it.", path);
+	if (fd < 0)
+		return file_cannot_write(path, e);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	int rc = write_all(fd, data, size) < 0 ? file_cannot_write(path, e) : 0;
+	close(fd);
 	return rc;
 }
 
@@ -166,16 +257,10 @@ int file_mkdir(const char *path, struct err *e)
 int file_temp_dir(char **out, struct arena *a, struct err *e)
 {
 	const char *base = getenv("TMPDIR");
-	*out = arena_printf(a, "%s/tpat-XXXXXX", base && *base ? base : "/tmp");
+	*out = arena_printf(a, "%s/tpat-XXXXXX", base && *base ? file_absolute(a, base) : "/tmp");
 	if (!mkdtemp(*out))
 		return err_set(e, ERR_USAGE, "%s: a temporary folder cannot be made: %s.", *out, strerror(errno));
 	return 0;
-}
-
-int file_temp_beside(char **out, const char *path, struct arena *a, struct err *e)
-{
-	*out = arena_printf(a, "%s.tmpXXXXXX", path);
-	return mkdtemp(*out) ? 0 : cannot_write(path, e);
 }
 
 char *file_absolute(struct arena *a, const char *path)
@@ -184,6 +269,12 @@ char *file_absolute(struct arena *a, const char *path)
 	if (path[0] == '/' || !getcwd(here, sizeof here))
 		return arena_strdup(a, path);
 	return arena_printf(a, "%s/%s", here, path);
+}
+
+char *file_real(struct arena *a, const char *path)
+{
+	char real[PATH_MAX];
+	return realpath(path, real) ? arena_strdup(a, real) : NULL;
 }
 
 bool file_is_folder(const char *path)
@@ -198,6 +289,28 @@ bool file_is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+static int by_name(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+const char **file_list(int *n, const char *folder, struct arena *a)
+{
+	struct {
+		VEC(const char *);
+	} names = { 0 };
+	DIR *d = opendir(folder);
+	for (struct dirent *entry; d && (entry = readdir(d));)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			vec_push(a, &names, arena_strdup(a, entry->d_name));
+	if (d)
+		closedir(d);
+	if (names.n)
+		qsort(names.at, (size_t)names.n, sizeof *names.at, by_name);
+	*n = names.n;
+	return names.at;
+}
+
 bool file_same(const char *x, const char *y)
 {
 	struct stat a, b;
@@ -206,7 +319,8 @@ bool file_same(const char *x, const char *y)
 
 void file_remove_tree(const char *path)
 {
-	DIR *d = opendir(path);
+	struct stat top; /* a link goes, and what it leads to stays */
+	DIR *d = lstat(path, &top) == 0 && S_ISDIR(top.st_mode) ? opendir(path) : NULL;
 	if (!d) {
 		unlink(path);
 		return;
@@ -229,7 +343,7 @@ void file_remove_tree(const char *path)
 
 int file_rename(const char *from, const char *to, struct err *e)
 {
-	return rename(from, to) < 0 ? cannot_write(to, e) : 0;
+	return rename(from, to) < 0 ? file_cannot_write(to, e) : 0;
 }
 
 char *path_join(struct arena *a, const char *dir, const char *name)
@@ -262,9 +376,11 @@ char *path_stem(struct arena *a, const char *path)
 int file_lock(int *lock, const char *path, struct err *e)
 {
 	int rc;
-	*lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (file_is_special(path))
+		return not_regular(path, e);
+	*lock = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (*lock < 0)
-		return cannot_write(path, e);
+		return file_cannot_write(path, e);
 	do
 		rc = flock(*lock, LOCK_EX);
 	while (rc < 0 && errno == EINTR);
@@ -282,6 +398,11 @@ void file_unlock(int lock)
 
 int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e)
 {
+	return proc_run_in(status, output, NULL, argv, a, e);
+}
+
+int proc_run_in(int *status, char **output, const char *folder, const char *const *argv, struct arena *a, struct err *e)
+{
 	int fd[2];
 	pid_t pid;
 	posix_spawn_file_actions_t actions;
@@ -292,6 +413,8 @@ int proc_run(int *status, char **output, const char *const *argv, struct arena *
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, fd[1], 1);
 	posix_spawn_file_actions_adddup2(&actions, fd[1], 2);
+	if (folder)
+		posix_spawn_file_actions_addchdir_np(&actions, folder);
 	int rc = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
@@ -313,4 +436,18 @@ int proc_run(int *status, char **output, const char *const *argv, struct arena *
 	if (output)
 		*output = arena_strdup(a, str_text(&text));
 	return 0;
+}
+
+bool proc_found(const char *name)
+{
+	struct arena *a = arena_new();
+	const char *path = getenv("PATH");
+	bool found = strchr(name, '/') && access(name, X_OK) == 0;
+	for (path = path && !strchr(name, '/') ? path : ""; *path && !found; path += path[0] == ':') {
+		size_t n = strcspn(path, ":");
+		found = access(path_join(a, n ? arena_strndup(a, path, n) : ".", name), X_OK) == 0;
+		path += n;
+	}
+	arena_free(a);
+	return found;
 }

@@ -1,9 +1,11 @@
 /* Strings. See str.h. */
 #include "base/str.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/ascii.h"
+#include "base/number.h"
 
 struct str str_new(struct arena *a)
 {
@@ -41,9 +43,9 @@ void str_vprintf(struct str *s, const char *fmt, va_list ap)
 {
 	va_list again;
 	va_copy(again, ap);
-	int n = vsnprintf(NULL, 0, fmt, ap);
+	int n = number_vsnprintf(NULL, 0, fmt, ap);
 	room(s, (size_t)n);
-	vsnprintf(s->at + s->n, (size_t)n + 1, fmt, again);
+	number_vsnprintf(s->at + s->n, (size_t)n + 1, fmt, again);
 	s->n += (size_t)n;
 	va_end(again);
 }
@@ -179,6 +181,11 @@ const char *str_shell(struct arena *a, const char *text)
 	return str_text(&s);
 }
 
+const char *str_shell_path(struct arena *a, const char *path)
+{
+	return str_shell(a, *path == '-' ? arena_printf(a, "./%s", path) : path);
+}
+
 int str_width(const char *text)
 {
 	int n = 0;
@@ -189,9 +196,9 @@ int str_width(const char *text)
 
 char *str_identifier(struct arena *a, const char *name)
 {
-	char *out = arena_printf(a, "%s%s", !*name || isdigit((unsigned char)*name) ? "_" : "", name);
+	char *out = arena_printf(a, "%s%s", !*name || ascii_is_digit(*name) ? "_" : "", name);
 	for (char *p = out; *p; p++)
-		if (!isalnum((unsigned char)*p))
+		if (!ascii_is_alnum(*p))
 			*p = '_';
 	return out;
 }
@@ -208,7 +215,7 @@ static int edit_distance(const char *a, const char *b)
 		int diagonal = row[0];
 		row[0] = i;
 		for (int j = 1; j <= n; j++) {
-			int best = diagonal + (tolower((unsigned char)a[i - 1]) != tolower((unsigned char)b[j - 1]));
+			int best = diagonal + (ascii_lower(a[i - 1]) != ascii_lower(b[j - 1]));
 			diagonal = row[j];
 			if (row[j] + 1 < best)
 				best = row[j] + 1;

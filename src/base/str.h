@@ -30,6 +30,8 @@ bool str_ends(const char *s, const char *suffix);
 char *str_identifier(struct arena *a, const char *name);
 /* As one word of a shell command: itself, or between single quotes, or, with control characters, as $'...'. */
 const char *str_shell(struct arena *a, const char *text);
+/* The same of a path as a command's argument: "./" goes before a "-", so that it is no option. */
+const char *str_shell_path(struct arena *a, const char *path);
 /* With its control characters, which a terminal would obey, as "\n", "\x1b" and the like: itself where it has none. Where a model's
  * names become part of what people read. str_escape: into `out`, cut off where `size` ends. */
 const char *str_printable(struct arena *a, const char *text);

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "base/file.h"
+
 static void log_line(struct host *h, const char *line)
 {
 	pthread_mutex_lock(&h->lock);
@@ -103,6 +105,7 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 	void (*set_device)(const struct tpat_rt_device *) = NULL;
 	struct tpat_rt_device device = { .version = TPAT_RT_VERSION };
 
+	TRY(file_check(h->path, e));
 	h->handle = dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
 	if (!h->handle)
 		return err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());

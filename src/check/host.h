@@ -71,7 +71,7 @@ int host_enqueue(struct host_engine *x, const struct host_tensor *in, const stru
 /* The device's memory, for host_run. */
 struct host_memory {
 	void *user;
-	int (*alloc)(void *user, size_t bytes, void **pointer, struct err *e);
+	int (*alloc)(void *user, const char *name, size_t bytes, void **pointer, struct err *e); /* name: "output 0" */
 	void (*free)(void *user, void *pointer);
 	int (*wait)(void *user, void *stream, struct err *e); /* until all work on the stream is done */
 	int (*read)(void *user, void *to, const void *from, size_t bytes, struct err *e); /* into host memory */

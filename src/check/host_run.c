@@ -198,10 +198,10 @@ static int run_in(struct host_engine *x, const struct host_tensor *in, struct ho
 
 	for (int32_t o = 0; o < x->outputs; o++) {
 		TRY(bytes_of(&bytes, x, &out[o], e));
-		TRY(m->alloc(m->user, bytes, &out[o].pointer, e));
+		TRY(m->alloc(m->user, arena_printf(x->arena, "output %d", (int)o), bytes, &out[o].pointer, e));
 	}
 	if (x->workspace)
-		TRY(m->alloc(m->user, x->workspace, workspace, e));
+		TRY(m->alloc(m->user, "workspace", x->workspace, workspace, e));
 	TRY(host_prepare(x, in, out, e));
 	TRY(host_enqueue(x, in, out, *workspace, stream, e));
 	TRY(m->wait(m->user, stream, e));

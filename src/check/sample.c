@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "check/error_bound.h"
 #include "eval/eval.h"
 
 enum { MOST_ELEMENTS = 4096, FEWEST_ELEMENTS = 64 };
@@ -34,6 +35,8 @@ struct sample {
 	int64_t **at; /* by output: positions of its elements */
 	int *n;
 	struct tensor *want;
+	const struct ir_program *sampled; /* that gives them, of these inputs */
+	const struct tensor *const *inputs;
 };
 
 /* ---- The program of a sample. */
@@ -278,6 +281,8 @@ static int run(struct sample *s, const struct ir_program *sampled, const struct 
 		TRY(draw_places(s, o, dim, &place[n], seed, a, e));
 		n += b->rank;
 	}
+	s->sampled = sampled;
+	s->inputs = in;
 	return eval_program(sampled, in, s->want, NULL, a, e);
 }
 
@@ -286,8 +291,10 @@ int sample_new(struct sample **out, const struct ir_program *p, const struct ten
 {
 	const struct extents x = { p, inputs };
 	struct sample *s = NEW(a, struct sample);
-	*s = (struct sample){ p, NEWN(a, int64_t *, p->outputs.n + 1), NEWN(a, int, p->outputs.n + 1),
-		              NEWN(a, struct tensor, p->outputs.n + 1) };
+	*s = (struct sample){ .program = p,
+		              .at = NEWN(a, int64_t *, p->outputs.n + 1),
+		              .n = NEWN(a, int, p->outputs.n + 1),
+		              .want = NEWN(a, struct tensor, p->outputs.n + 1) };
 	double all = sample_work(p, inputs);
 	*out = NULL;
 	for (int most = MOST_ELEMENTS; most >= FEWEST_ELEMENTS; most /= 4) {
@@ -313,6 +320,11 @@ int sample_new(struct sample **out, const struct ir_program *p, const struct ten
 const struct tensor *sample_want(const struct sample *s)
 {
 	return s->want;
+}
+
+void sample_bounds(struct tensor *bound, const struct sample *s, struct arena *a)
+{
+	error_bounds(bound, s->sampled, s->inputs, a);
 }
 
 static void take_one(struct tensor *to, int64_t i, const struct tensor *from, int64_t at)

@@ -19,6 +19,8 @@ int sample_new(struct sample **out, const struct ir_program *p, const struct ten
                struct arena *a, struct err *e);
 /* What is right: one tensor of one axis for each output. */
 const struct tensor *sample_want(const struct sample *s);
+/* How far each of them may be from that: see error_bounds(). */
+void sample_bounds(struct tensor *bound, const struct sample *s, struct arena *a);
 /* The same elements of `outputs`, which are whole, into out[] (as many). */
 int sample_take(struct tensor *out, const struct sample *s, const struct tensor *outputs, struct arena *a, struct err *e);
 

@@ -7,8 +7,8 @@
 #include "dev/dev.h"
 #include "ir/ir.h"
 
-/* A library opened on a device. `device`: as dev_open() takes it; on "cpu" the kernels are the C texts in
- * `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and dev_open(). */
+/* A library opened on a device. `device`: as dev_open() takes it; on "cpu" and "emulator" the kernels are the C
+ * or CUDA texts in `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and dev_open(). */
 struct verify;
 int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
                 struct err *e);
@@ -28,6 +28,9 @@ struct verify_case {
 	const struct ir_program *reference;
 	const struct verify_input *input; /* one for each of the program's inputs */
 	uint64_t seed;
+	const struct ir_demand *demand; /* of the whole model, over symbols of the same names: drawn extents keep those too whose
+	                                 * symbols the program has */
+	int demands;
 	int runs;         /* draws */
 	double most_work; /* verify_draw computes no results that take more than that (sample_work); 0: all */
 	const char *dump; /* path of the .npz that is written when results differ */
@@ -57,9 +60,14 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);
 
-/* verify_device.c: the runtime's device as a struct dev, with the plugins' C texts; and a struct dev as the host's
- * memory. */
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct arena *a);
+/* What a device that is no GPU plays for the plugin that is loaded next; all zero: nothing. */
+struct verify_play {
+	bool may_race; /* see dev_source */
+	int arch;      /* the architecture whose kernels run; 0: those of any */
+};
+
+/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (`play` is read when it is needed); and a struct dev as the host's memory. */
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play, struct arena *a);
 struct host_memory verify_memory(struct dev *d);
 /* A list of integers as a shape input's values. */
 const int64_t *verify_values(const struct tensor *t, struct arena *a);

@@ -1,4 +1,4 @@
-/* The runtime's device on top of a struct dev: where the kernels of `tpat verify --device cpu` run. */
+/* The runtime's device on top of a struct dev: where the kernels of `tpat verify` run when that is no GPU. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 struct state {
 	struct dev *dev;
 	const char *folder;
+	const struct verify_play *play;
 };
 
 static int tell(char why[256], const struct err *e)
@@ -17,17 +18,18 @@ static int tell(char why[256], const struct err *e)
 	return -1;
 }
 
-/* The plugin's C text, compiled and loaded. */
+/* The plugin's text in the device's language, compiled and loaded. */
 static int load_text(struct state *s, const struct tpat_rt_plugin *p, struct dev_module **out, struct arena *a,
                      struct err *e)
 {
 	char *text;
 	size_t size;
 	struct dev_code code;
-	const char *name = arena_printf(a, "%s.cpu.c", str_identifier(a, p->name));
+	bool cuda = strcmp(s->dev->kind, "emulator") == 0;
+	const char *name = arena_printf(a, cuda ? "%s.cu" : "%s.cpu.c", str_identifier(a, p->name));
 	const char *path = path_join(a, path_join(a, s->folder, "kernels"), name);
 	TRY(file_read(&text, &size, path, a, e));
-	struct dev_source source = { .file = name, .text = text };
+	struct dev_source source = { .file = name, .text = text, .may_race = s->play->may_race };
 	TRY(s->dev->compile(s->dev, &code, &source, NULL, a, e));
 	return s->dev->load(s->dev, out, &code, e);
 }
@@ -48,6 +50,8 @@ static int upload(void *user, const void *data, size_t bytes, void **pointer, ch
 	struct dev *d = ((struct state *)user)->dev;
 	struct err e = { 0 };
 	int rc = d->alloc(d, pointer, bytes ? bytes : 1, &e);
+	if (rc == 0 && d->name)
+		d->name(d, *pointer, "constant");
 	if (rc == 0)
 		rc = d->copy_in(d, *pointer, data, bytes, &e);
 	return rc < 0 ? tell(why, &e) : 0;
@@ -77,12 +81,13 @@ static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, con
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
-/* Kernels in C are for no architecture; those in CUDA are compiled for the device's own. */
+/* Kernels in C are for no architecture; those in CUDA for the device's own, or the one that is played. */
 static int is_arch(void *user, void *module, int32_t arch)
 {
-	const struct dev *d = ((struct state *)user)->dev;
+	const struct state *s = user;
+	int own = s->dev->props.arch ? s->dev->props.arch : s->play->arch;
 	(void)module;
-	return !d->props.arch || d->props.arch == arch;
+	return !own || own == arch;
 }
 
 static int tensor_map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
@@ -113,10 +118,10 @@ static void release(void *user, int device, void *pointer)
 	d->free(d, pointer);
 }
 
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct arena *a)
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play, struct arena *a)
 {
 	struct state *s = NEW(a, struct state);
-	*s = (struct state){ d, folder };
+	*s = (struct state){ d, folder, play };
 	*out = (struct tpat_rt_device){
 		.version = TPAT_RT_VERSION,
 		.user = s,
@@ -134,10 +139,13 @@ void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *fol
 
 /* ---- The host's memory. */
 
-static int memory_alloc(void *user, size_t bytes, void **pointer, struct err *e)
+static int memory_alloc(void *user, const char *name, size_t bytes, void **pointer, struct err *e)
 {
 	struct dev *d = user;
-	return d->alloc(d, pointer, bytes ? bytes : 1, e);
+	TRY(d->alloc(d, pointer, bytes ? bytes : 1, e));
+	if (d->name)
+		d->name(d, *pointer, name);
+	return 0;
 }
 
 static void memory_free(void *user, void *pointer)

@@ -8,8 +8,10 @@
 
 enum {
 	ATTEMPTS = 24,          /* to find extents that the program takes */
+	TRIES = 280,            /* of an attempt, to find some that what operators demand of them allows */
 	ELEMENTS_MAX = 1 << 22, /* of one drawn tensor */
 	EXTENTS = 5,            /* the largest of inputs that are extents of results */
+	MULTIPLES = 40,         /* so many tries with any extents, then with multiples of powers of two */
 	INDEX_VALUES = 4,       /* values of inputs that index, where nothing bounds them */
 };
 
@@ -18,7 +20,8 @@ struct draw {
 	struct map symbols; /* name -> value + 1 */
 	struct arena *arena;
 	uint64_t state;
-	int run, attempt;
+	int run, attempt, try;
+	bool drawn;           /* some extent was, not all were given */
 	struct err *err;
 };
 
@@ -35,6 +38,8 @@ static int64_t draw_extent(struct draw *d)
 	int which = d->run % 3, scale = 1 << (d->attempt / 4 < 6 ? d->attempt / 4 : 6);
 	uint64_t random = d->attempt % 2 ? hash_u64(d->c->seed, (uint64_t)(d->run * 64 + d->attempt)) : draw_next(d);
 	int width = range[which][1] - range[which][0] + 1;
+	if (d->try >= MULTIPLES) /* halved and doubled along the way: multiples of 2, 4, 8 ... */
+		return (int64_t)(1 + draw_next(d) % 5) << (1 + (d->try - MULTIPLES) % 6);
 	return (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale;
 }
 
@@ -44,6 +49,7 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
 	if (!known) {
 		known = (uintptr_t)draw_extent(d) + 1;
+		d->drawn = true;
 		map_put(&d->symbols, name, (void *)known);
 	}
 	*value = (int64_t)(known - 1);
@@ -79,6 +85,81 @@ static int take_all_given(struct draw *d)
 			TRY(take_given(d, p->inputs.at[i], in->rank, in->dim));
 	}
 	return 0;
+}
+
+/* ---- Extents that operators demand. */
+
+static bool known_value(void *user, const char *name, int64_t *value)
+{
+	struct draw *d = user;
+	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
+	*value = (int64_t)known - 1;
+	return known != 0;
+}
+
+static bool is_open(struct draw *d, expr e)
+{
+	int64_t unused;
+	return e->op == IR_SYMBOL && !known_value(d, e->name, &unused) && !ir_value_find(d->c->reference, e->name) &&
+	       !ir_size_find(d->c->reference, e->name);
+}
+
+/* A symbol that is demanded to be something becomes that; where 1 is allowed, half of the time that. */
+static void solve(struct draw *d, const struct ir_demand *x)
+{
+	int which = !is_open(d, x->extent[0]);
+	int64_t other;
+	bool one = (x->relation == IR_BROADCAST || (x->relation == IR_ONE_OR && which == 0)) && draw_next(d) % 2;
+	if (!is_open(d, x->extent[which]) || !ir_eval_int(x->extent[!which], symbol_value, d, &other) || other < 0)
+		return;
+	if (is_open(d, x->extent[which])) /* the other mentions it, perhaps */
+		map_put(&d->symbols, x->extent[which]->name, (void *)((uintptr_t)(one ? 1 : other) + 1));
+	d->drawn = true;
+}
+
+static const struct ir_demand *first_broken(struct draw *d, const struct ir_demand *x, int n)
+{
+	int64_t holds;
+	for (int i = 0; i < n; i++)
+		if (ir_eval_int(ir_demand_holds(&x[i]), known_value, d, &holds) && !holds)
+			return &x[i];
+	return NULL;
+}
+
+static int try_extents(struct draw *d, const struct ir_demand **broken)
+{
+	const struct ir_program *p = d->c->reference;
+	int64_t unused;
+	d->symbols = map_new(d->arena);
+	TRY(take_all_given(d));
+	vec_each (x, &p->demands)
+		solve(d, x);
+	vec_each (b, &p->inputs)
+		for (int k = 0; k < (*b)->rank; k++)
+			ir_eval_int((*b)->dim[k], symbol_value, d, &unused);
+	*broken = first_broken(d, p->demands.at, p->demands.n);
+	if (!*broken)
+		*broken = first_broken(d, d->c->demand, d->c->demands);
+	return 0;
+}
+
+static int draw_extents(struct draw *d)
+{
+	const struct ir_demand *broken = NULL;
+	const char *text[2];
+	int64_t number;
+	for (d->try = 0; d->try < TRIES && (d->try == 0 || d->drawn); d->try++) {
+		d->drawn = false;
+		TRY(try_extents(d, &broken));
+		if (!broken)
+			return 0;
+	}
+	for (int k = 0; k < 2; k++)
+		text[k] = ir_eval_int(broken->extent[k], known_value, d, &number)
+		                  ? arena_printf(d->arena, "%lld", (long long)number)
+		                  : "?";
+	return err_set(d->err, ERR_MODEL, "Plugin %s: node %s: %s.", d->c->plugin, broken->node,
+	               ir_demand_text(broken, text[0], text[1], d->arena));
 }
 
 /* ---- Values. */
@@ -165,14 +246,6 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 	return 0;
 }
 
-static bool known_value(void *user, const char *name, int64_t *value)
-{
-	struct draw *d = user;
-	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
-	*value = (int64_t)known - 1;
-	return known != 0;
-}
-
 /* Extents that leave nothing of a tensor inside are hardly what the model was made for: a convolution over an input that is
  * too small, after which an axis of extent 1 is taken away. If nothing better is found, they count. */
 static int refuse_empty(struct draw *d)
@@ -190,8 +263,7 @@ static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, 
 	const struct ir_program *p = d->c->reference;
 	const struct tensor **in = NEWN(d->arena, const struct tensor *, p->inputs.n + 1);
 	memset(inputs, 0, sizeof *inputs * (size_t)p->inputs.n);
-	d->symbols = map_new(d->arena);
-	TRY(take_all_given(d));
+	TRY(draw_extents(d));
 	TRY(draw_inputs(d, inputs));
 	if (!last)
 		TRY(refuse_empty(d));
@@ -221,9 +293,11 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
 {
 	struct draw d = { .c = c, .arena = a, .run = run, .err = e };
 	int attempts = is_dynamic(c->reference) ? ATTEMPTS : 1, rc;
+	char hash[33];
+	ir_hash(c->reference, hash); /* not the name, which another build has not */
 	do {
 		struct arena_mark mark = arena_mark(a);
-		d.state = hash_u64(hash_str(c->seed, c->plugin), (uint64_t)(run * ATTEMPTS + d.attempt));
+		d.state = hash_u64(hash_str(c->seed, hash), (uint64_t)(run * ATTEMPTS + d.attempt));
 		rc = try_once(&d, inputs, want, d.attempt + 1 == attempts);
 		if (rc != ERR_MODEL || d.attempt + 1 == attempts)
 			break;

@@ -98,5 +98,7 @@ int cli_build(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
 int cli_verify(struct cli *c, int argc, char **argv);
 int cli_inspect(struct cli *c, int argc, char **argv);
+int cli_rebuild(struct cli *c, int argc, char **argv);
+int cli_doctor(struct cli *c, int argc, char **argv);
 
 #endif

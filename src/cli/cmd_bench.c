@@ -55,6 +55,8 @@ int cli_bench(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		CLI_CHOICE(o),
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
+		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "as for tpat build: timed at the usual extents, which stay\nopen in the kernels" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },

@@ -79,14 +79,21 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &b->o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
 		CLI_CHOICE(b->o),
-		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called" },
-		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT", "namespace of the plugins (none)" },
+		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called (tpat_TYPE_HASH)" },
+		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT",
+		  "namespace of the plugins (none; with --name a hash, so that\nanother build's plugin of that name can be "
+		  "loaded, too)" },
 		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...",
 		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default one for each kind of GPU, "
 		  "and PTX for later ones" },
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
 		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },
+		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
+		  "the TensorRT that the model is for: 10.3, 11.1, rtx (10.7 and\nlater); before 10.7 the model has no local "
+		  "functions, and a\nportable one with them is written beside it" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000",
+		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "
 		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },
@@ -113,6 +120,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "--tune: at most so many candidates of each program" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &b->o.workers, 0, CLI_MOST_JOBS }, "N",
 		  "threads (one a processor)" },
+		{ "force", 0, CLI_FLAG, &b->o.force, NULL,
+		  "replace the output's folder also where files in it were edited or added" },
 		{ "json", 0, CLI_FLAG, &b->json, NULL, "the report for machines" },
 		{ "verbose", 'v', CLI_FLAG, &b->verbose, NULL, "name every plugin and its nodes" },
 		{ "input", 'i', CLI_TEXT, &b->o.model, "FILE", NULL },
@@ -143,6 +152,7 @@ static int tune_first(struct cli *c, struct request *b)
 	t->except = o->except;
 	t->automatic = o->automatic;
 	t->shape = o->shape;
+	t->value = o->value;
 	t->profile = o->profile;
 	t->keep_types = o->keep_types;
 	t->any_types = o->any_types;

@@ -55,12 +55,19 @@ static void print_plugins(const struct tpat_built *r)
 static void print_files(const struct tpat_built *r)
 {
 	int width = cli_wider(20, r->output);
+	if (r->portable)
+		width = cli_wider(width, r->portable);
 	for (int i = 0; i < r->libraries.n; i++)
 		width = cli_wider(width, r->libraries.at[i]);
+	for (int i = 0; i < r->earlier.n; i++)
+		width = cli_wider(width, r->earlier.at[i]);
 	if (r->folder)
 		width = cli_wider(width - 1, r->folder) + 1; /* and its slash */
-	printf("wrote %-*s still a plain ONNX model: the plugins' nodes carry the original operators\n",
-	       cli_field(width, r->output), r->output);
+	const char *plain = "still a plain ONNX model: the plugins' nodes carry the original operators";
+	printf("wrote %-*s %s\n", cli_field(width, r->output), r->output,
+	       r->portable ? "for TensorRT alone: no original operators behind the plugins' nodes" : plain);
+	if (r->portable)
+		printf("      %-*s %s\n", cli_field(width, r->portable), r->portable, plain);
 	for (int i = 0; i < r->libraries.n; i++) {
 		int plugins = r->libraries.n > 1 ? 1 : r->plugins;
 		printf("      %-*s %d plugin%s", cli_field(width, r->libraries.at[i]), r->libraries.at[i], plugins,
@@ -69,6 +76,8 @@ static void print_files(const struct tpat_built *r)
 			printf("%s %s", k ? "" : ",", r->arch.at[k]);
 		printf(", TensorRT 10 and 11\n");
 	}
+	for (int i = 0; i < r->earlier.n; i++)
+		printf("   uses %-*s plugins of an earlier build\n", cli_field(width, r->earlier.at[i]), r->earlier.at[i]);
 	if (r->folder)
 		printf("      %s%-*s kernels to read; rebuild with make\n", r->folder, width - str_width(r->folder), "/");
 	printf("next: %s\n", r->deploy);
@@ -86,13 +95,15 @@ void cli_print_built_json(const struct tpat_built *r)
 		                                "tuned_ns",
 		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes)));
 	}
-	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, s:s}",
-	                         "model", r->model, "output", r->output, "libraries", cli_json_list(&r->libraries),
-	                         "folder", r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset,
-	                         "refused", r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes",
-	                         r->nodes, "regions", r->regions, "folded", r->folded, "plugins", plugins,
-	                         "architectures", cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings),
-	                         "db", r->db, "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
+	static const char format[] = "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, "
+	                             "s:i, s:i, s:s}";
+	cli_print_json(json_pack(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
+	                         cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder", r->folder,
+	                         "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused", r->refused,
+	                         "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes, "regions",
+	                         r->regions, "folded", r->folded, "plugins", plugins, "architectures",
+	                         cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db, "from_db",
+	                         r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
 }
 
 void cli_print_built(const struct tpat_built *r, bool verbose)

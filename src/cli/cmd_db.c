@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 
 enum { MAX_FILES = 1000 };
@@ -152,12 +153,12 @@ static const struct action *find(const char *name)
 
 static int write_text(const struct tpat_db_report *r, const char *path)
 {
-	FILE *f = path ? fopen(path, "w") : stdout;
-	if (!f)
-		return cli_usage(NULL, "%s cannot be written.", path);
-	bool fine = fwrite(r->text, 1, r->text_bytes, f) == r->text_bytes && fflush(f) == 0;
-	fine &= !path || fclose(f) == 0;
-	return fine ? 0 : cli_usage("Is the disk full?", "%s cannot be written.", path ? path : "Standard output");
+	struct err e = { 0 };
+	if (!path || strcmp(path, "-") == 0) {
+		fwrite(r->text, 1, r->text_bytes, stdout); /* main() looks for failures */
+		return 0;
+	}
+	return file_send(path, r->text, r->text_bytes, &e) < 0 ? cli_usage(e.advice, "%s", e.text) : 0;
 }
 
 static void print(const struct tpat_db_report *r, enum tpat_db_action action)

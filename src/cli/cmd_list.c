@@ -76,6 +76,8 @@ int cli_list(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
+		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ .name = NULL },
 	};

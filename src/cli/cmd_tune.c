@@ -85,6 +85,8 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		CLI_CHOICE(o),
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model, which then are fixed" },
+		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
+		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "an input's smallest, usual and largest extents, as for\ntpat build: each is tuned; what nothing says is 64" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as the build that is to use it" },

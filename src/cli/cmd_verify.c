@@ -44,9 +44,10 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
 		  "the plugin library (the one that was built with the model)" },
-		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda where there is one)" },
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, emulator, cpu (the first that works here)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE", "a plugin's input from a .npy, .npz or .pb file" },
 		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64", "extents of a plugin's input" },
+		{ "value", 0, CLI_LIST, &o.value, "TENSOR=16000", "a value (or list: 1,2,3) of a plugin's input" },
 		{ "seed", 0, CLI_SEED, &o.seed, "N", "of the random extents and values (1)" },
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
 		  "draws of extents and values a plugin (3)" },

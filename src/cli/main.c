@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -19,6 +20,8 @@ const struct cli_command cli_commands[] = {
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
 	{ "db", "ACTION", "list, stats, export, import, merge, prune: the tuning database", cli_db },
 	{ "tune", "MODEL", "search for the fastest schedule of each node's kernels, on a device", cli_tune },
+	{ "rebuild", "FOLDER", "compile a .tpat folder's edited kernels, and put its library in place", cli_rebuild },
+	{ "doctor", "PLACE", "finish or undo an interrupted build; check what belongs together", cli_doctor },
 	{ "inspect", "LIBRARY", "show what a plugin library holds", cli_inspect },
 	{ "help", "[COMMAND]", "this text, or a command's options", help },
 	{ "version", "", "tpat's version", version },
@@ -89,7 +92,7 @@ int cli_usage(const char *advice, const char *format, ...)
 	char text[1024];
 	va_list ap;
 	va_start(ap, format);
-	vsnprintf(text, sizeof text, format, ap);
+	number_vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	tell("", text, advice);
 	return EXIT_USAGE;
@@ -169,14 +172,17 @@ void cli_progress_end(void)
 
 static void watch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = on_signal }, hangup;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as nohup leaves it */
+		sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_DFL);
 }
 
 int main(int argc, char **argv)
 {
+	number_use_c_locale(); /* a preloaded library may have called setlocale() */
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;

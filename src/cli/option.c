@@ -2,7 +2,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/number.h"
 #include "base/str.h"
 #include "cli/cli.h"
 
@@ -90,7 +92,7 @@ static int read_seed(const struct cli_option *o, const char *value)
 static int read_time(const struct cli_option *o, const char *value)
 {
 	char *end;
-	double x = strtod(value, &end);
+	double x = number_read(value, &end);
 	double unit = strcmp(end, "m") == 0 ? 60 : *end == 0 || strcmp(end, "s") == 0 ? 1 : 0;
 	if (end == value || !unit || !(x > 0 && x < 1e6))
 		return cli_usage(NULL, "--%s needs a time like 90s or 2m, not \"%s\".", o->name, value);
@@ -148,14 +150,23 @@ static int take(struct cli *c, const struct cli_option *option, int argc, char *
 	return store(c, o, value);
 }
 
+/* "MODEL": "model". */
+static const char *needed(const char *argument)
+{
+	static const char *const word[] = { "library", "folder", "place" };
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		if (strcasecmp(argument, word[i]) == 0)
+			return word[i];
+	return "model";
+}
+
 static int too_few(const struct cli *c)
 {
 	const char *command = c->command->name;
 	char advice[160];
 	snprintf(advice, sizeof advice, "usage: tpat %s %s [OPTION ...]; tpat %s --help shows the options.", command,
 	         c->command->arguments, command);
-	return cli_usage(advice, "tpat %s needs a %s.", command,
-	                 strcmp(c->command->arguments, "LIBRARY") == 0 ? "library" : "model");
+	return cli_usage(advice, "tpat %s needs a %s.", command, needed(c->command->arguments));
 }
 
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,

@@ -172,13 +172,32 @@ static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 
 /* ---- Opening. */
 
+/* SQLite would wait for the other end of a pipe, in the database's place or in that of a file that it keeps beside it. */
+static int check_places(const char *place, struct arena *a, struct err *e)
+{
+	static const char *const beside[] = { "", "-journal", "-wal", "-shm" };
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		const char *path = arena_printf(a, "%s%s", place, beside[i]);
+		if (!file_is_special(path))
+			continue;
+		err_set(e, ERR_USAGE, "%s: is not a regular file.", path);
+		return err_advise(e, "Name another tuning database with --db, or move this away.");
+	}
+	return 0;
+}
+
 static int open_file(struct db *d, enum db_mode mode, struct err *e)
 {
 	struct arena *a = d->arena;
 	const char *place = file_absolute(a, d->path); /* so that SQLite sees none of its own names, like ":memory:" */
-	int flags = mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	/* What a killed process has left half-written is undone by whoever opens the file next, to which end it must be writable. */
+	bool half = file_exists(arena_printf(a, "%s-journal", place));
+	int flags = mode == DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+	            : half           ? SQLITE_OPEN_READWRITE
+	                             : SQLITE_OPEN_READONLY;
 	if (file_is_folder(place))
 		return err_set(e, ERR_USAGE, "The tuning database %s is a folder.", d->path);
+	TRY(check_places(place, a, e));
 	if (mode == DB_READ && !file_exists(place)) {
 		err_set(e, ERR_USAGE, "There is no tuning database %s.", d->path);
 		return err_advise(e, "tpat tune makes one, tpat db import fills one; --db FILE names another.");

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/number.h"
+
 enum { FORM = 1 };
 
 /* ---- Out. */
@@ -25,10 +27,10 @@ static void put_text(struct str *out, const char *name, const char *text)
 /* With as few digits as give the same number back. */
 static void put_number(struct str *out, const char *name, double x)
 {
-	char text[40];
+	char text[NUMBER_TEXT];
 	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, x);
-		if (strtod(text, NULL) == x)
+		number_snprintf(text, sizeof text, "%.*g", digits, x);
+		if (number_read(text, NULL) == x)
 			break;
 	}
 	str_printf(out, "\"%s\":%s,", name, text);
@@ -164,10 +166,10 @@ static int read_trial(struct reader *r, struct db_trials *out)
 		.decisions = v[5],
 		.status = (enum db_status)status,
 		.version = v[7],
-		.ns = strtod(v[9], NULL),
-		.spread = strtod(v[10], NULL),
-		.bytes = strtod(v[11], NULL),
-		.floor_ns = strtod(v[12], NULL),
+		.ns = number_read(v[9], NULL),
+		.spread = number_read(v[10], NULL),
+		.bytes = number_read(v[11], NULL),
+		.floor_ns = number_read(v[12], NULL),
 	};
 	if (!read_time(&t.when, v[8]))
 		return wrong(r, "\"when\" is no time like 2026-01-31T12:00:00Z");

@@ -30,6 +30,8 @@ int dev_open(struct dev **out, const char *name, struct err *e)
 		return dev_null_open(out, n, e);
 	if (strcmp(name, "cpu") == 0)
 		return dev_cpu_open(out, e);
+	if (strcmp(name, "emulator") == 0)
+		return dev_emulator_open(out, e);
 	err_set(e, ERR_USAGE, "There is no device \"%s\".", name);
-	return err_advise(e, "Devices are cuda (the first GPU), cuda:1 (the second), and cpu.");
+	return err_advise(e, "Devices are cuda (the first GPU), cuda:1 (the second), emulator and cpu.");
 }

@@ -1,5 +1,6 @@
-/* A device as a struct of functions: source text in; modules, memory and times out. Three of them: the CUDA driver
- * (opened at run time), the processor (C text through the C compiler), and null (compiles nothing, runs nothing).
+/* A device as a struct of functions: source text in; modules, memory and times out. Four of them: the CUDA driver
+ * (opened at run time), the emulator (CUDA text on the processor, every access checked), the processor (C text through the C
+ * compiler), and null (compiles nothing, runs nothing).
  *
  * A struct dev is used by one thread at a time, except `compile`, which any number of threads may call at once. */
 #ifndef TPAT_DEV_DEV_H
@@ -32,6 +33,7 @@ struct dev_props {
 struct dev_source {
 	const char *file, *text;
 	const char *const *option; /* more options for the compiler, or null; ends with null */
+	bool may_race; /* emulator: several threads may store different values to one element (scatter of duplicates) */
 };
 
 /* What compile gives: a cubin, PTX text or a shared object, as bytes in the caller's arena. */
@@ -51,7 +53,7 @@ struct dev_kernel; /* a function of it */
  * synchronize, copy_out and event_ns wait. `args` points at the arguments' values, as cuLaunchKernel takes them.
  * Entries marked (optional) are null where a device has no such thing. */
 struct dev {
-	const char *kind; /* "cuda", "cpu", "null" */
+	const char *kind; /* "cuda", "emulator", "cpu", "null" */
 	struct dev_props props;
 	void *state; /* the implementation's own */
 	void *queue; /* cuda: the CUstream of launches and copies, for code that launches into it itself; else null */
@@ -73,6 +75,8 @@ struct dev {
 	int (*alloc)(struct dev *d, void **out, size_t bytes,
 	             struct err *e);          /* at least 256-byte aligned; not zeroed */
 	void (*free)(struct dev *d, void *p); /* null is fine */
+	/* (optional) Names a buffer in messages about wrong accesses; copied. */
+	void (*name)(struct dev *d, void *p, const char *name);
 	int (*copy_in)(struct dev *d, void *to, const void *from_host, size_t bytes, struct err *e);
 	int (*copy_out)(struct dev *d, void *to_host, const void *from, size_t bytes, struct err *e); /* waits */
 	int (*memset)(struct dev *d, void *p, int byte, size_t bytes, struct err *e);
@@ -114,10 +118,13 @@ int dev_cuda_count(char why[256]);
  * each block of the grid, by several threads at once. Compiled by $CC or cc. */
 int dev_cpu_open(struct dev **out, struct err *e);
 
+/* The emulator of CUDA. Compiled by $CXX or g++; ERR_DEVICE where there is no such compiler. */
+int dev_emulator_open(struct dev **out, struct err *e);
+
 /* Knows an architecture and allocates host memory; compiles to nothing, launches do nothing, every time is 0. */
 int dev_null_open(struct dev **out, int arch, struct err *e);
 
-/* "cuda", "cuda:1", "cpu", "null", "null:90". */
+/* "cuda", "cuda:1", "emulator", "cpu", "null", "null:90". */
 int dev_open(struct dev **out, const char *name, struct err *e);
 
 #endif

@@ -71,7 +71,7 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 	argv[n++] = "-lm";
 	argv[n] = NULL;
 	const char *text = arena_printf(a, "#line 1 \"%s\"\n%s", s->file, s->text);
-	TRY(file_write(c, text, strlen(text), e));
+	TRY(file_make(c, text, strlen(text), e));
 	if (proc_run(&status, &output, argv, a, e) < 0)
 		return err_advise(e, "The device cpu needs a C compiler: cc, or the one that CC names.");
 	if (log)
@@ -106,7 +106,7 @@ static int load(struct dev *d, struct dev_module **out, const struct dev_code *c
 	int rc = file_temp_dir(&folder, a, e);
 	char *so = rc == 0 ? path_join(a, folder, "kernels.so") : NULL;
 	if (rc == 0)
-		rc = file_write(so, code->data, code->size, e);
+		rc = file_make(so, code->data, code->size, e);
 	if (rc == 0 && !(m->so = dlopen(so, RTLD_NOW | RTLD_LOCAL)))
 		rc = err_set(e, ERR_DEVICE, "Compiled C code cannot be loaded: %s.", dlerror());
 	if (folder)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 
 /* The few entries used, as NVRTC's ABI has them since CUDA 11.2; results are ints, 0 is success. */
@@ -76,7 +77,7 @@ static void open_builtins(const char *path)
 /* Opens one library; false when it is not there or too old. */
 static bool try_library(const char *path)
 {
-	void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void *so = file_is_special(path) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL); /* that would wait for a pipe */
 	if (!so)
 		return false;
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {

@@ -106,6 +106,8 @@ struct eval_run {
 struct eval_turn {
 	int64_t now, trip;
 };
+/* Fails when a demand does not hold whose extents are known by now. */
+int eval_demands_check(struct eval_run *run);
 bool eval_symbol_value(void *run, const char *name, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
 

@@ -43,9 +43,14 @@ int eval_extent(struct eval_run *run, expr e, int64_t *out)
 static int set_symbol(struct eval_run *run, const char *name, int64_t value, const char *source)
 {
 	int64_t known;
+	int input, axis;
 	if (eval_symbol_value(run, name, &known)) {
 		if (known == value)
 			return 0;
+		if (ir_symbol_source(run->program, name, &input, &axis))
+			return err_set(run->err, ERR_MODEL, "Program %s: extent %s is %lld by axis %d of input %s, but %s says %lld.",
+			               run->program->name, name, (long long)known, axis,
+			               run->program->inputs.at[input]->name, source, (long long)value);
 		return err_set(run->err, ERR_MODEL, "Program %s: symbol %s is %lld, but %s says %lld.",
 		               run->program->name, name, (long long)known, source, (long long)value);
 	}
@@ -76,7 +81,7 @@ static int bind_symbols(struct eval_run *run, const struct tensor *const *inputs
 		for (int k = 0; k < b->rank; k++)
 			if (b->dim[k]->op == IR_SYMBOL)
 				TRY(set_symbol(run, b->dim[k]->name, t->dim[k],
-				               arena_printf(run->arena, "input %s", b->name)));
+				               arena_printf(run->arena, "axis %d of input %s", k, b->name)));
 	}
 	return 0;
 }
@@ -99,6 +104,25 @@ static int bind_values(struct eval_run *run, const struct tensor *const *inputs)
 		if (!v->buf)
 			TRY(eval_extent(run, v->known, &number));
 		TRY(set_symbol(run, v->symbol, number, "an input's element"));
+	}
+	return 0;
+}
+
+/* Of demands on sizes that no stage has counted yet nothing is known. */
+int eval_demands_check(struct eval_run *run)
+{
+	const struct ir_program *p = run->program;
+	vec_each (d, &p->demands) {
+		int64_t holds, number;
+		const char *text[2];
+		if (!ir_eval_int(ir_demand_holds(d), eval_symbol_value, run, &holds) || holds)
+			continue;
+		for (int k = 0; k < 2; k++)
+			text[k] = ir_eval_int(d->extent[k], eval_symbol_value, run, &number)
+			                  ? arena_printf(run->arena, "%lld", (long long)number)
+			                  : "?";
+		return err_set(run->err, ERR_MODEL, "Program %s: node %s: %s.", p->name, d->node,
+		               ir_demand_text(d, text[0], text[1], run->arena));
 	}
 	return 0;
 }
@@ -292,6 +316,7 @@ static int run_program(struct eval_run *run, const struct tensor *const *inputs,
 	const struct ir_program *p = run->program;
 	TRY(bind_symbols(run, inputs, opt));
 	TRY(bind_values(run, inputs));
+	TRY(eval_demands_check(run));
 	for (int i = 0; i < p->buffers.n; i++)
 		TRY(buffer_extents(run, p->buffers.at[i]));
 	for (int i = 0; i < p->inputs.n; i++)

@@ -52,5 +52,5 @@ int eval_size_found(struct eval_run *run, const struct ir_buffer *count)
 	for (int i = 0; any && i < p->buffers.n; i++)
 		if (run->buffer[i].open && !eval_size_open(run, p->buffers.at[i]))
 			TRY(eval_buffer_close(run, p->buffers.at[i]));
-	return 0;
+	return any ? eval_demands_check(run) : 0;
 }

@@ -22,14 +22,14 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 	expr new = ir_cast(ir_combine_expr(s->combine, old, ir_cast(s->value, t)), s->buf->type);
 	gen_lets_end(g);
 	gen_lets(g, new, s->at);
-	gen_assign(g, s->buf->name, s->at, new);
+	gen_assign(g, gen_buffer(g, s->buf), s->at, new);
 }
 
 /* Between an array and elements narrower than a byte. */
 static void print_packed(struct gen_text *g, const struct ir_stmt *s, const char *verb)
 {
 	gen_indent(g);
-	str_printf(g->out, "%s_vector_%s(%s, ", verb, type_name(s->type), s->buf->name);
+	str_printf(g->out, "%s_vector_%s(%s, ", verb, type_name(s->type), gen_buffer(g, s->buf));
 	gen_expr(g, s->at);
 	str_printf(g->out, ", %s, %d);\n", s->name, s->width);
 }
@@ -37,7 +37,9 @@ static void print_packed(struct gen_text *g, const struct ir_stmt *s, const char
 /* A row: its keys, in order, and what is to be done with the first of them. */
 static void print_sort(struct gen_text *g, const struct ir_stmt *s)
 {
-	gen_begin(g, "struct sort_item *sorted = sort_new(");
+	const char *sorted = gen_own(g, "sorted");
+	gen_begin(g, "struct sort_item *");
+	str_printf(g->out, "%s = sort_new(", sorted);
 	gen_expr(g, s->to);
 	str_add(g->out, ");\n");
 	gen_indent(g);
@@ -47,24 +49,25 @@ static void print_sort(struct gen_text *g, const struct ir_stmt *s)
 	g->out->indent++;
 	gen_lets(g, s->value, NULL);
 	gen_indent(g);
-	str_printf(g->out, "sorted[%s] = (struct sort_item){ key_%sscending_%s(", s->name2, s->mutable ? "de" : "a",
+	str_printf(g->out, "%s[%s] = (struct sort_item){ key_%sscending_%s(", sorted, s->name2, s->mutable ? "de" : "a",
 	           type_name(s->value->type));
 	gen_expr(g, s->value);
 	str_printf(g->out, "), %s };\n", s->name2);
 	gen_lets_end(g);
 	g->out->indent--;
 	str_line(g->out, "}");
-	gen_begin(g, "sort_items(sorted, ");
+	gen_begin(g, "sort_items(");
+	str_printf(g->out, "%s, ", sorted);
 	gen_expr(g, s->to);
 	str_add(g->out, ");\n");
 	gen_indent(g);
 	str_printf(g->out, "for (i64 %s = 0; %s < ", s->name, s->name);
 	gen_operand(g, s->from);
 	str_printf(g->out, "; %s++) {\n", s->name);
-	str_line(g->out, "\tconst i64 %s = sorted[%s].place;", s->name2, s->name);
+	str_line(g->out, "\tconst i64 %s = %s[%s].place;", s->name2, sorted, s->name);
 	gen_block(g, s->body);
 	str_line(g->out, "}");
-	str_line(g->out, "free(sorted);");
+	str_line(g->out, "free(%s);", sorted);
 }
 
 static void print_for(struct gen_text *g, const struct ir_stmt *s)
@@ -97,7 +100,7 @@ static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
 		str_add(g->out, ")\n\t");
 	}
 	gen_begin(g, "memcpy(");
-	str_printf(g->out, "%s, %s + ", s->name, s->buf->name);
+	str_printf(g->out, "%s, %s + ", s->name, gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	str_printf(g->out, ", sizeof %s);\n", s->name);
 }
@@ -109,7 +112,7 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 		return;
 	}
 	gen_begin(g, "memcpy(");
-	str_printf(g->out, "%s + ", s->buf->name);
+	str_printf(g->out, "%s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	str_printf(g->out, ", %s, sizeof %s);\n", s->name, s->name);
 }
@@ -203,7 +206,7 @@ static void print_buffers(struct gen_text *g)
 	int n = 0;
 	vec_each (b, &k->buffers) {
 		const char *type = gen_element_type(g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
-		str_printf(g->out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, (*b)->name, constant, type,
+		str_printf(g->out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, gen_buffer(g, *b), constant, type,
 		           n++);
 	}
 }
@@ -220,7 +223,7 @@ static void print_work(struct gen_text *g)
 {
 	const struct ir_kernel *k = g->kernel;
 	vec_each (b, &k->shared)
-		str_printf(g->out, "\t%s %s[%lld];\n", gen_type(g, (*b)->type), (*b)->name, (long long)(*b)->dim[0]->i);
+		str_printf(g->out, "\t%s %s[%lld];\n", gen_type(g, (*b)->type), gen_buffer(g, *b), (long long)(*b)->dim[0]->i);
 	if (k->serial.n) {
 		gen_block(g, &k->serial);
 	} else {
@@ -233,8 +236,9 @@ static void print_work(struct gen_text *g)
 }
 
 /* `part`: a function that kernels with parts call. */
-static void print_kernel(struct str *out, const struct ir_kernel *k, bool part)
+static void print_kernel(struct str *text, const struct ir_kernel *k, bool part, const struct map *reserved)
 {
+	struct str own = str_new(text->arena), *out = &own;
 	struct gen_text g = { .out = out, .target = &plain_c, .kernel = k };
 	str_add(out, "\n");
 	gen_about(&g);
@@ -252,12 +256,13 @@ static void print_kernel(struct str *out, const struct ir_kernel *k, bool part)
 		print_work(&g);
 	}
 	str_add(out, "}\n");
+	names_choose(text, str_text(out), reserved);
 }
 
 void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
-	struct map printed = map_new(out->arena);
+	struct map printed = map_new(out->arena), reserved = names_reserved(out->arena, true);
 	ck(header);
 	str_addn(out, header->text, header->size);
 	for (int i = 0; i < n; i++)
@@ -269,9 +274,9 @@ void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
 				vec_each (part, &(*k)->parts) {
 					const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
 					if (!map_get(&printed, name))
-						print_kernel(out, *part, true);
+						print_kernel(out, *part, true, &reserved);
 					map_put(&printed, name, (void *)*part);
 				}
-				print_kernel(out, *k, false);
+				print_kernel(out, *k, false, &reserved);
 			}
 }

@@ -29,7 +29,7 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 	const char *mine = s->name2 ? arena_printf(g->out->arena, "%s{ %s, %s }", type, s->name, s->name2) : s->name;
 	const char *group = s->width < 32 ? arena_printf(g->out->arena, "<%d>", s->width) : "";
 	const char *call = arena_printf(g->out->arena, "warp_reduce%s(%s, %s())", group, mine, functor[s->combine]);
-	const char *across = s->text ? s->text : "across";
+	const char *across = s->text ? s->text : gen_own(g, "across");
 	if (s->items) {
 		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->width * s->columns);
 		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->width, s->name,
@@ -55,9 +55,10 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 static void print_scan(struct gen_text *g, const struct ir_stmt *s)
 {
 	if (s->width > 32) {
-		str_line(g->out, "__shared__ %s across[%d];", gen_type(g, s->type), s->width / 32);
-		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), across, %s);", s->name, s->width, s->name,
-		         functor[s->combine], s->name2);
+		const char *across = gen_own(g, "across");
+		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->type), across, s->width / 32);
+		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", s->name, s->width, s->name,
+		         functor[s->combine], across, s->name2);
 	} else {
 		str_line(g->out, "%s = warp_scan_on(%s, %s(), %s);", s->name, s->name, functor[s->combine], s->name2);
 	}
@@ -66,15 +67,16 @@ static void print_scan(struct gen_text *g, const struct ir_stmt *s)
 /* the same of arrays */
 static void print_items_scan(struct gen_text *g, const struct ir_stmt *s)
 {
-	bool block = s->width > 32;
-	if (block)
-		str_line(g->out, "__shared__ %s across[%d];", gen_type(g, s->type), s->width / 32);
+	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->type));
+	if (s->width > 32) {
+		across = gen_own(g, "across");
+		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->type), across, s->width / 32);
+	}
 	gen_indent(g);
 	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->width, s->columns,
 	           s->mutable ? "true" : "false", s->name, functor[s->combine]);
 	gen_expr(g, s->value);
-	str_printf(g->out, ", %s, %s);\n", block ? "across" : arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->type)),
-	           s->name2);
+	str_printf(g->out, ", %s, %s);\n", across, s->name2);
 }
 
 /* A block's tile; what the tiles before it make. */
@@ -82,20 +84,22 @@ static void print_tile(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *type = gen_type(g, s->type);
 	if (s->kind == IR_TILE_NEXT) {
-		str_line(g->out, "__shared__ u64 tile_taken;");
-		str_line(g->out, "const %s %s = (%s)tile_next(%s, &tile_taken);", type, s->name, type, s->buf->name);
+		const char *taken = gen_own(g, "tile_taken");
+		str_line(g->out, "__shared__ u64 %s;", taken);
+		str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, s->name, type, gen_buffer(g, s->buf), taken);
 		return;
 	}
-	str_line(g->out, "__shared__ %s before_all;", type);
+	const char *all = gen_own(g, "before_all");
+	str_line(g->out, "__shared__ %s %s;", type, all);
 	gen_indent(g);
 	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, s->name, s->name2, functor[s->combine],
-	           s->buf->name);
+	           gen_buffer(g, s->buf));
 	gen_expr(g, s->at);
 	str_add(g->out, ", ");
 	gen_expr(g, s->from);
 	str_add(g->out, ", ");
 	gen_expr(g, s->value);
-	str_add(g->out, ", &before_all);\n");
+	str_printf(g->out, ", &%s);\n", all);
 }
 
 static void print_for(struct gen_text *g, const struct ir_stmt *s)
@@ -157,7 +161,7 @@ static void print_call(struct gen_text *g, const struct ir_stmt *s)
 		if (a->value) {
 			gen_expr(g, a->value);
 		} else if (a->buf) {
-			str_add(g->out, a->buf->name);
+			str_add(g->out, gen_buffer(g, a->buf));
 			if (!ir_is_int(a->at, 0)) {
 				str_add(g->out, " + ");
 				gen_operand(g, a->at);
@@ -172,7 +176,7 @@ static void print_call(struct gen_text *g, const struct ir_stmt *s)
 static void print_update(struct gen_text *g, const struct ir_stmt *s)
 {
 	gen_begin(g, atomic[s->combine]);
-	str_printf(g->out, "(%s + ", s->buf->name);
+	str_printf(g->out, "(%s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	str_add(g->out, ", ");
 	gen_expr(g, s->value);
@@ -186,9 +190,9 @@ static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
 	gen_declared(g, s->name, s->at);
 	gen_begin(g, "load");
 	if (type_is_packed(s->type))
-		str_printf(g->out, "_%s(%s, %s, ", type_name(s->type), s->name, s->buf->name);
+		str_printf(g->out, "_%s(%s, %s, ", type_name(s->type), s->name, gen_buffer(g, s->buf));
 	else
-		str_printf(g->out, "%s(%s, %s + ", s->value ? "_if" : s->once ? "_once" : "", s->name, s->buf->name);
+		str_printf(g->out, "%s(%s, %s + ", s->value ? "_if" : s->once ? "_once" : "", s->name, gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	if (s->value) {
 		str_add(g->out, ", ");
@@ -201,9 +205,9 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 {
 	gen_begin(g, "store");
 	if (type_is_packed(s->type))
-		str_printf(g->out, "_%s(%s, ", type_name(s->type), s->buf->name);
+		str_printf(g->out, "_%s(%s, ", type_name(s->type), gen_buffer(g, s->buf));
 	else
-		str_printf(g->out, "%s(%s + ", s->once ? "_once" : "", s->buf->name);
+		str_printf(g->out, "%s(%s + ", s->once ? "_once" : "", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	str_printf(g->out, ", %s);\n", s->name);
 }
@@ -230,8 +234,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 }
 
 static const struct gen_target cuda = {
-	.thread = "threadIdx.x",
-	.block = "blockIdx.x",
+	.thread = "thread",
+	.block = "block",
 	.comment = "// ",
 	.comment_end = "",
 	.leave = "return",
@@ -253,7 +257,7 @@ static void print_parameters(struct gen_text *g, const char *separator, const st
 	vec_each (b, &k->buffers) {
 		str_printf(g->out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
 		           gen_element_type(g, (*b)->type),
-		           is_restrict(p, k, *b, waits) ? "__restrict__ " : "", (*b)->name);
+		           is_restrict(p, k, *b, waits) ? "__restrict__ " : "", gen_buffer(g, *b));
 		separator = ", ";
 	}
 	vec_each (n, &k->symbols)
@@ -285,31 +289,16 @@ static void print_shared(struct gen_text *g)
 	vec_each (b, &k->shared) {
 		const char *type = gen_type(g, (*b)->type);
 		if (k->shared_bytes) /* there is one such array */
-			str_printf(out, "\t%s *const %s = (%s *)shared_memory;\n", type, (*b)->name, type);
+			str_printf(out, "\t%s *const %s = (%s *)shared_memory;\n", type, gen_buffer(g, *b), type);
 		else
-			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, (*b)->name, (long long)(*b)->dim[0]->i);
+			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, gen_buffer(g, *b), (long long)(*b)->dim[0]->i);
 	}
-}
-
-/* A kernel that shares a launch with others is a function of the number that its block would have if it were alone. */
-static void print_part(struct str *out, const struct ir_kernel *k, const struct ir_program *p)
-{
-	struct gen_target target = cuda;
-	struct gen_text g = { .out = out, .target = &target, .kernel = k, .coarse = gen_coarse(k) };
-	target.block = "own_block";
-	gen_about(&g);
-	str_printf(out, "static __device__ __forceinline__\nvoid %s_part(", k->name);
-	str_printf(out, "const unsigned %s", target.block);
-	print_parameters(&g, ", ", p, true);
-	print_shared(&g);
-	gen_block(&g, &k->body);
-	str_add(out, "}\n\n");
 }
 
 static void print_part_call(struct gen_text *g, const struct ir_kernel *part, expr first)
 {
 	gen_indent(g);
-	str_printf(g->out, "%s_part(blockIdx.x", part->name);
+	str_printf(g->out, "%s_part(%s", part->name, gen_block_number(g));
 	if (!ir_is_int(first, 0)) {
 		bool number = first->op == IR_CONST_INT;
 		str_add(g->out, number ? " - " : " - (");
@@ -317,7 +306,7 @@ static void print_part_call(struct gen_text *g, const struct ir_kernel *part, ex
 		str_add(g->out, number ? "" : ")");
 	}
 	vec_each (b, &part->buffers)
-		str_printf(g->out, ", %s", (*b)->name);
+		str_printf(g->out, ", %s", gen_buffer(g, *b));
 	vec_each (n, &part->symbols)
 		str_printf(g->out, ", %s", gen_symbol(g, *n));
 	str_add(g->out, ");\n");
@@ -338,7 +327,7 @@ static void print_parts(struct gen_text *g)
 		}
 		if (i < k->parts.n - 1) {
 			gen_indent(g);
-			str_printf(g->out, "%sif (blockIdx.x < ", i ? "else " : "");
+			str_printf(g->out, "%sif (%s < ", i ? "else " : "", gen_block_number(g));
 			gen_operand(g, end);
 			str_add(g->out, ")\n");
 		} else {
@@ -351,40 +340,80 @@ static void print_parts(struct gen_text *g)
 	}
 }
 
-static void print_kernel(struct str *out, const struct ir_kernel *k, const struct ir_program *p)
+/* A kernel that shares a launch with others is a function of the number that its block would have if it were alone. */
+static void print_part_head(struct gen_text *g, const struct ir_program *p)
 {
-	struct gen_text g = { .out = out, .target = &cuda, .kernel = k, .coarse = gen_coarse(k) };
-	gen_about(&g);
-	print_head(&g, p);
-	print_shared(&g);
-	if (k->early)
-		str_add(out, "\twait_for_last_kernel();\n");
+	g->block = gen_own(g, "own_block");
+	str_printf(g->out, "static __device__ __forceinline__\nvoid %s_part(const %s %s", g->kernel->name,
+	           gen_type(g, TYPE_INDEX), g->block);
+	print_parameters(g, ", ", p, true);
+}
+
+static void print_body(struct gen_text *g, bool part)
+{
+	const struct ir_kernel *k = g->kernel;
+	print_shared(g);
+	if (k->early && !part)
+		str_add(g->out, "\twait_for_last_kernel();\n");
 	if (k->parts.n) {
-		out->indent++;
-		print_parts(&g);
-		out->indent--;
+		g->out->indent++;
+		print_parts(g);
+		g->out->indent--;
 	} else {
-		gen_block(&g, &k->body);
+		gen_block(g, &k->body);
 	}
-	str_add(out, "}\n");
+}
+
+struct print {
+	struct map printed, reserved; /* functions, by name; names that are not for kernels */
+	const struct ir_program *program;
+};
+
+/* CUDA's own numbers are unsigned. All that is computed with here is signed: -1 is to stay -1. */
+static void print_builtin(struct gen_text *g, struct str *out, const char *name, const char *value)
+{
+	if (name)
+		str_printf(out, "\tconst %s %s = %s;\n", gen_type(g, TYPE_INDEX), name, value);
+}
+
+/* A kernel, or a part of one. */
+static void print_function(struct str *out, const struct ir_kernel *k, const struct print *x, bool part)
+{
+	struct str head = str_new(out->arena), body = str_new(out->arena);
+	struct gen_text g = { .out = &head, .target = &cuda, .kernel = k, .coarse = gen_coarse(k) };
+	gen_about(&g);
+	if (part)
+		print_part_head(&g, x->program);
+	else
+		print_head(&g, x->program);
+	g.out = &body;
+	print_body(&g, part);
+	print_builtin(&g, &head, g.thread, "threadIdx.x");
+	print_builtin(&g, &head, part ? NULL : g.block, "blockIdx.x");
+	str_add(&head, str_text(&body));
+	str_add(&head, "}\n");
+	names_choose(out, str_text(&head), &x->reserved);
 }
 
 /* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
-static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64, struct map *printed)
+static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64, struct print *x)
 {
+	x->program = plan->program;
 	vec_each (step, &plan->steps) {
 		vec_each (k, *step) {
-			if ((*k)->index64 != index64 || map_get(printed, (*k)->name))
+			if ((*k)->index64 != index64 || map_get(&x->printed, (*k)->name))
 				continue;
-			map_put(printed, (*k)->name, *k);
+			map_put(&x->printed, (*k)->name, *k);
 			str_add(out, "\n");
 			vec_each (part, &(*k)->parts) {
 				const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
-				if (!map_get(printed, name))
-					print_part(out, *part, plan->program);
-				map_put(printed, name, (void *)*part);
+				if (!map_get(&x->printed, name)) {
+					print_function(out, *part, x, true);
+					str_add(out, "\n");
+				}
+				map_put(&x->printed, name, (void *)*part);
 			}
-			print_kernel(out, *k, plan->program);
+			print_function(out, *k, x, false);
 		}
 	}
 }
@@ -405,7 +434,8 @@ static void print_includes(struct str *out, const struct ir_block *b, struct map
 
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 {
-	struct map seen = map_new(out->arena), printed = map_new(out->arena);
+	struct map seen = map_new(out->arena);
+	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(out->arena, false) };
 	str_add(out, "#include \"tpat_device.h\"\n");
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
@@ -417,7 +447,7 @@ void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 			ir_print_summary(out, plans[i]->program);
 			str_add(out, " */\n");
 		}
-		print_kernels(out, plans[i], false, &printed);
-		print_kernels(out, plans[i], true, &printed);
+		print_kernels(out, plans[i], false, &x);
+		print_kernels(out, plans[i], true, &x);
 	}
 }

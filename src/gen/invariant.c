@@ -3,15 +3,23 @@
 
 #include <string.h>
 
+/* A plain name is the last variable's that is called so. */
+static bool is_name(const char *have, const char *text, size_t n)
+{
+	bool plain = !memchr(text, IR_MARK_VARIABLE, n);
+	return strncmp(have, text, n) == 0 && (!have[n] || (plain && have[n] == IR_MARK_VARIABLE));
+}
+
 /* A name's text may be "x_v[step][item]": the variables in it. */
 static int depth_of_text(const struct gen_text *g, const char *text)
 {
 	int depth = 0;
 	for (size_t n; *text; text += n ? n : 1) {
-		n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+		for (n = 0; names_is_inside(text[n]) || text[n] == IR_MARK_VARIABLE;)
+			n++;
 		for (int i = g->names.n - 1; n && i >= 0; i--) {
 			const struct gen_name *have = &g->names.at[i];
-			if (strlen(have->name) != n || strncmp(have->name, text, n) != 0)
+			if (!is_name(have->name, text, n))
 				continue;
 			depth = have->depth > depth ? have->depth : depth;
 			break;

@@ -78,7 +78,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_SET: gen_assign(g, s->name, s->at, s->value); break;
 	case IR_STORE:
 		ck(!type_is_packed(s->buf->type));
-		gen_assign(g, s->buf->name, s->at, s->value);
+		gen_assign(g, gen_buffer(g, s->buf), s->at, s->value);
 		break;
 	case IR_IF: print_if(g, s); break;
 	case IR_RETURN_IF: print_leave_if(g, s, g->target->leave); break;

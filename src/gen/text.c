@@ -32,15 +32,6 @@ static bool is_wide(expr e)
 	return wide;
 }
 
-/* CUDA's own thread and block numbers are unsigned. */
-static bool is_unsigned(const struct gen_text *g, expr e)
-{
-	bool found = e->op == IR_VAR && (strcmp(e->name, IR_THREAD) == 0 || strcmp(e->name, IR_BLOCK) == 0);
-	for (int i = 0; i < e->n && !found; i++)
-		found = is_unsigned(g, e->arg[i]);
-	return found && !g->kernel->index64 && !g->target->c;
-}
-
 static void call(struct gen_text *g, const char *function, int n, const expr *arg)
 {
 	str_printf(g->out, "%s(", function);
@@ -49,10 +40,9 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 			str_add(g->out, ", ");
 		/* Overloads are chosen by type: a plain number among 64-bit positions is one, too. */
 		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->c && !is_wide(arg[i]);
-		bool sign = arg[i]->type == TYPE_INDEX && is_unsigned(g, arg[i]);
-		if (widen || sign)
-			str_add(g->out, widen ? "(i64)" : "(int)");
-		print(g, arg[i], widen || sign ? PREC_UNARY : 0);
+		if (widen)
+			str_add(g->out, "(i64)");
+		print(g, arg[i], widen ? PREC_UNARY : 0);
 	}
 	str_add(g->out, ")");
 }
@@ -244,22 +234,19 @@ static int division_precedence(const struct gen_text *g, expr e)
 	return infix_form ? PREC_MUL : PREC_ATOM;
 }
 
-/* CUDA's own thread and block numbers are unsigned, and 32 bits wide. */
 static void print_variable(struct gen_text *g, const char *name)
 {
 	bool thread = strcmp(name, IR_THREAD) == 0, block = strcmp(name, IR_BLOCK) == 0;
-	if ((thread || block) && g->kernel->index64 && !g->target->c)
-		str_add(g->out, "(i64)");
-	str_add(g->out, thread ? g->target->thread : block ? g->target->block : name);
+	str_add(g->out, thread ? gen_thread_number(g) : block ? gen_block_number(g) : name);
 }
 
 static void print_load(struct gen_text *g, expr e)
 {
 	bool packed = type_is_packed(e->type);
 	if (packed)
-		str_printf(g->out, "load_%s(%s, ", type_name(e->type), e->buf->name);
+		str_printf(g->out, "load_%s(%s, ", type_name(e->type), gen_buffer(g, e->buf));
 	else
-		str_printf(g->out, "%s[", e->buf->name);
+		str_printf(g->out, "%s[", gen_buffer(g, e->buf));
 	print(g, e->arg[0], 0);
 	str_add(g->out, packed ? ")" : "]");
 }
@@ -361,7 +348,10 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_BITNOT: prefix(g, info->ctext, e->arg[0]); break;
 	case IR_ABS: print_abs(g, e); break;
 	case IR_ISNAN:
-	case IR_ISINF: call(g, info->ctext, 1, e->arg); break;
+	case IR_ISINF:
+		str_add(g->out, g->target->c ? "!!" : ""); /* in C any number but 0 is true: -1 for -inf */
+		call(g, info->ctext, 1, e->arg);
+		break;
 	case IR_EXP:
 	case IR_LOG1P:
 	case IR_TANH:

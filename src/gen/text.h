@@ -3,13 +3,14 @@
 #define TPAT_GEN_TEXT_H
 
 #include "gen/gen.h"
+#include "gen/naming.h"
 
 struct gen_text;
 
 /* A language that kernels are printed in: what differs between CUDA C++ and C. */
 struct gen_target {
 	bool c;                           /* plain C: functions carry their types in their names */
-	const char *thread, *block;       /* the built-in variables */
+	const char *thread, *block;       /* the built-in variables: hints in CUDA, names in C */
 	const char *comment, *comment_end;
 	const char *leave;                /* what ends a thread */
 	/* A statement that stmt.c does not know; its expressions' variables are declared. */
@@ -36,14 +37,22 @@ struct gen_text {
 	expr total;             /* the sum that is being assigned to its own variable: a product in it needs no rounding */
 	int turns[GEN_MAX_DEPTH]; /* of each, about */
 	struct { VEC(struct gen_name); } names;
+	struct { VEC(const struct ir_buffer *); } buffers; /* that have marked names: their numbers */
+	unsigned own; /* variables that the printer declares */
+	const char *thread, *block; /* the built-in variables, as far as the text has them */
 };
 
 /* ---- Types, symbols and numbers (token.c). */
 const char *gen_type(const struct gen_text *g, enum type t);
 /* What pointers into a buffer of type t point at: bytes, where elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
-/* A symbol's name in this kernel: its own, unless a buffer has it. */
-const char *gen_symbol(const struct gen_text *g, const char *name);
+/* Marked names (see naming.h): a buffer's, a symbol's, one of a variable that the printer declares. */
+const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b);
+const char *gen_symbol(struct gen_text *g, const char *name);
+const char *gen_own(struct gen_text *g, const char *hint);
+/* The numbers of the thread in its block and of the block, as signed variables. */
+const char *gen_thread_number(struct gen_text *g);
+const char *gen_block_number(struct gen_text *g);
 void gen_constant(struct gen_text *g, expr e);
 void gen_float(struct str *out, double x, bool f32);
 bool gen_index32(const struct gen_text *g);  /* positions of this CUDA kernel are 32 bits wide */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 bool gen_index32(const struct gen_text *g)
 {
 	return !g->target->c && !g->kernel->index64;
@@ -27,33 +29,55 @@ const char *gen_element_type(const struct gen_text *g, enum type t)
 	return type_is_packed(t) ? "u8" : gen_type(g, t);
 }
 
-const char *gen_symbol(const struct gen_text *g, const char *name)
+static const char *marked(struct gen_text *g, const char *hint, char mark, unsigned number)
 {
-	bool taken = ir_name_reserved(name);
-	vec_each (b, &g->kernel->buffers)
-		taken |= strcmp((*b)->name, name) == 0;
-	if (!taken)
-		return name;
-	name = arena_printf(g->out->arena, "%s_extent", name);
-	vec_each (s, &g->kernel->symbols) /* ..._extent may be a name itself */
-		if (strcmp(*s, name) == 0)
-			name = arena_printf(g->out->arena, "%s_", name);
-	return gen_symbol(g, name);
+	struct arena *a = g->out->arena;
+	return arena_printf(a, "%s%c%0*x", str_identifier(a, *hint ? hint : "x"), mark, IR_MARK_DIGITS, number);
+}
+
+const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b)
+{
+	int i = 0;
+	while (i < g->buffers.n && g->buffers.at[i] != b)
+		i++;
+	if (i == g->buffers.n)
+		vec_push(g->out->arena, &g->buffers, b);
+	return marked(g, b->name, NAMES_MARK_BUFFER, (unsigned)i);
+}
+
+const char *gen_symbol(struct gen_text *g, const char *name)
+{
+	return ir_name_of_symbol(g->kernel->blocks->pool, name);
+}
+
+/* The numbers that ir_name_new gives begin at 0. */
+const char *gen_own(struct gen_text *g, const char *hint)
+{
+	return marked(g, hint, IR_MARK_VARIABLE, 0x80000000u + g->own++);
+}
+
+const char *gen_thread_number(struct gen_text *g)
+{
+	if (!g->thread)
+		g->thread = g->target->c ? g->target->thread : gen_own(g, g->target->thread);
+	return g->thread;
+}
+
+const char *gen_block_number(struct gen_text *g)
+{
+	if (!g->block)
+		g->block = g->target->c ? g->target->block : gen_own(g, g->target->block);
+	return g->block;
 }
 
 void gen_float(struct str *out, double x, bool f32)
 {
-	char text[64];
+	char text[NUMBER_TEXT];
 	if (isnan(x) || isinf(x)) {
 		str_printf(out, "%s%s", f32 ? "" : "(double)", isnan(x) ? "NAN" : x < 0 ? "-INFINITY" : "INFINITY");
 		return;
 	}
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, x);
-		double back = strtod(text, NULL);
-		if (back == x || (f32 && (float)back == (float)x))
-			break;
-	}
+	number_text(text, x, f32);
 	str_printf(out, "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", f32 ? "f" : "");
 }
 

@@ -96,6 +96,9 @@ struct graph {
 	struct {
 		VEC(const char *);
 	} symbols, warnings;              /* symbols of the model's inputs; sentences */
+	struct {
+		VEC(struct ir_demand);
+	} demands;                        /* of all nodes, over the graph's symbols; some hold by now */
 	struct map by_name, meaning, origin, used; /* private: values; dim_param -> expr; symbol -> dim_param; names taken */
 	struct map asked;                 /* private: symbols of values; and counts of names given */
 	int fresh, found, values_asked;
@@ -200,6 +203,7 @@ struct graph_program_options {
 	bool keep_types;                  /* BOOL and U8 stay as they are at the edge; else they become INT32 there */
 	bool sizes;                       /* behind the outputs: each size that their extents mention and the region finds out, a
 					   * scalar i64; see graph_region_sizes() */
+	bool unfused;                     /* each node's stages stay apart, where a fused program cannot be compiled */
 	ir_dump_fn dump;                  /* as in ir_optimise(); or null */
 	void *dump_user;
 };
@@ -230,7 +234,7 @@ struct graph_plugin {
 	int shape_inputs;
 };
 struct graph_rewrite_options {
-	const char *version, *name_space; /* null: "1", "" */
+	const char *const *name_space;    /* of each region's plugin; null, also of one: "" */
 	bool keep_types;                  /* as in graph_program_options */
 };
 #define GRAPH_PLUGIN_DOMAIN "tpat"
@@ -241,5 +245,8 @@ struct graph_rewrite_options {
  * need each other's results both ways; then the model is unchanged. */
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e);
+
+/* Takes away the local functions of plugins: for engines that take a function before the plugin of its name. */
+void graph_drop_functions(struct onnx_model *m);
 
 #endif

@@ -138,6 +138,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.depth = around->depth + 1;
 	s.path = arena_printf(l->program->arena, "%s/%s/", l->name, v->name);
 	s.random = false;
+	s.types = NULL;
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);
 	for (size_t i = 0; i < g->n_input; i++)

@@ -1,7 +1,7 @@
 /* The replaced nodes of a region as a local function: casts at its edges, its constants, the nodes as they were. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "graph/graph_internal.h"
 
 struct names {
@@ -41,7 +41,7 @@ Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char
 		return n;
 	}
 	for (char *c = name; *c; c++) /* then it was a word */
-		*c = (char)toupper((unsigned char)*c);
+		*c = ascii_upper(*c);
 	onnx_node_set_string(m, n, "to", name);
 	return n;
 }

@@ -165,17 +165,39 @@ static int take_output(struct graph *g, const struct graph_node *n, const struct
 
 /* ---- The node ---------------------------------------------------------------------------------------------------- */
 
+/* What a node that cannot be taken gives all the same: types, ranks and extents of some results, the types of others. */
+static void take_known(struct graph_scope *s, struct graph_node *n)
+{
+	const struct ir_program *p = s->program;
+	struct err ignored = { 0 };
+
+	graph_size_symbols(s->g, n, p);
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		struct graph_value *v = graph_value_find(s->g, n->proto->output[i]);
+		const struct ir_buffer *b = v ? map_get(&s->buffers, v->name) : NULL;
+
+		if (b)
+			take_output(s->g, n, p, v, b, &ignored);
+		else if (v)
+			v->type = (enum type)(uintptr_t)map_get(s->types, v->name);
+	}
+}
+
 static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, struct err *e)
 {
 	struct ir_program *p = ir_program_new(scratch, "node");
 	struct graph_scope s = graph_scope_new(g, p, e);
-	struct map inputs = map_new(scratch);
+	struct map inputs = map_new(scratch), types = map_new(scratch);
 
 	s.inputs = &inputs;
+	s.types = &types;
 	if (!n->op && !n->function)
 		return graph_refuse_operator(n->proto, n->label, e);
 	TRY(graph_add_inputs(&s, n, GRAPH_DATA_MAX));
-	TRY(graph_lower(&s, n->proto, n->label));
+	if (graph_lower(&s, n->proto, n->label) < 0) {
+		take_known(&s, n);
+		return e->code;
+	}
 	graph_size_symbols(g, n, p);
 	for (size_t i = 0; i < n->proto->n_output; i++) {
 		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
@@ -185,6 +207,7 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 			check_declared(g, n, v);
 		}
 	}
+	graph_take_demands(g, n, p);
 	graph_fold(&s, n);
 	return 0;
 }
@@ -203,6 +226,26 @@ static const char *without_node(struct graph *g, const struct graph_node *n, con
 	return arena_strdup(g->arena, text);
 }
 
+/* Of a node that cannot be taken nothing but types and extents is used. */
+static void forget_values(struct graph_value *v)
+{
+	v->is_constant = false;
+	v->constant = NULL;
+	v->content = NULL;
+}
+
+/* The model's word on a result that inference knows too little of; a type that is known stays. */
+static void declare(struct graph *g, struct graph_value *v, const Onnx__ValueInfoProto *info)
+{
+	enum type known = v->type;
+
+	graph_value_declare(g, v, info);
+	if (known != TYPE_NONE && v->type != known) {
+		v->type = known;
+		v->rank = -1;
+	}
+}
+
 void graph_infer_node(struct graph *g, struct graph_node *n)
 {
 	struct arena *scratch = arena_new();
@@ -219,14 +262,10 @@ void graph_infer_node(struct graph *g, struct graph_node *n)
 		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
 		const struct onnx_value *declared = v ? onnx_value_find(g->index, v->name) : NULL;
 
-		if (v && !n->known) {
-			v->is_constant = false;
-			v->content = NULL;
-			v->type = TYPE_NONE;
-			v->rank = -1;
-			if (declared && declared->info)
-				graph_value_declare(g, v, declared->info);
-		}
+		if (v && !n->known)
+			forget_values(v);
+		if (v && v->rank < 0 && declared && declared->info)
+			declare(g, v, declared->info);
 		n->folded &= !v || v->is_constant;
 	}
 	arena_free(scratch);

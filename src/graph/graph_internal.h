@@ -28,6 +28,8 @@ struct graph_scope {
 	int depth;
 	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
 	struct map *inputs;                  /* of the program while a node is inferred: graph_value by buffer; else null */
+	struct map *types;                   /* of the results of the node that is inferred, where nothing else is known: an
+					      * enum type by name; null in graphs and functions inside */
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
 	const char *path;                    /* names of the calls and graphs that lead here, but not of plugins */
 	bool random;                         /* something lowered here draws random numbers */
@@ -108,6 +110,9 @@ int graph_fold_run(struct graph *g, int node, struct err *e);
 void graph_ask(struct lower *l, struct ir_buffer *b);
 /* Whether an expression over the graph's symbols mentions such a one. */
 bool graph_is_asked(struct graph *g, expr e);
+
+/* graph_demand.c: what the node, which was lowered alone in the program, demands of extents. */
+void graph_take_demands(struct graph *g, const struct graph_node *n, const struct ir_program *p);
 
 /* graph_size.c: gives the sizes of the program, in which the node was lowered alone, their symbols in the graph. */
 void graph_size_symbols(struct graph *g, struct graph_node *n, const struct ir_program *p);

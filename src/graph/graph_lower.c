@@ -175,6 +175,22 @@ const char *graph_lasting_name(const struct graph_scope *s, const Onnx__NodeProt
 	return arena_printf(s->program->arena, "%s%s", s->path, result);
 }
 
+/* What was made of the results. */
+static void take_outputs(struct graph_scope *s, const Onnx__NodeProto *node, const struct lower *l)
+{
+	for (int i = 0; i < l->outputs; i++)
+		if (l->wanted[i] && l->output[i].buf)
+			map_put(&s->buffers, node->output[i], l->output[i].buf);
+}
+
+/* Notes the types of results of which nothing else is known. */
+static void note_types(struct graph_scope *s, const Onnx__NodeProto *node, const struct lower *l)
+{
+	for (int i = 0; s->types && i < l->outputs; i++)
+		if (l->wanted[i] && l->type_only[i])
+			map_put(s->types, node->output[i], (void *)(uintptr_t)l->type_only[i]);
+}
+
 static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, const struct op_def *op, const char *label)
 {
 	struct lower *l = NEW(s->program->arena, struct lower);
@@ -190,6 +206,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 		return lower_fail(l, ERR_UNSUPPORTED, "it has more than %zu inputs or outputs.", max);
 	l->inputs = (int)node->n_input;
 	l->outputs = (int)node->n_output;
+	l->names = (const char *const *)node->input;
 	for (int i = 0; i < l->inputs; i++) {
 		TRY(graph_find_buffer(&l->input[i].buf, s, node->input[i], label));
 		l->input[i].given = l->input[i].buf != NULL;
@@ -197,10 +214,13 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	for (int i = 0; i < l->outputs; i++)
 		l->wanted[i] = *node->output[i] != 0;
 	TRY(graph_attributes(&l->attr, &l->attrs, s, node, label));
-	TRY(lower_node(l));
-	for (int i = 0; i < l->outputs; i++)
-		if (l->wanted[i])
-			map_put(&s->buffers, node->output[i], l->output[i].buf);
+	if (lower_node(l) < 0) {
+		if (l->partial)
+			take_outputs(s, node, l);
+		note_types(s, node, l);
+		return s->err->code;
+	}
+	take_outputs(s, node, l);
 	if (!l->random)
 		graph_note_contents(s->program, first);
 	s->random |= l->random;

@@ -236,8 +236,12 @@ static int build_program(struct region_build *b)
 		add_size_outputs(b);
 	clear_temporaries(b);
 	forget(b->p);
+	ir_demands_unify(b->p);
 	ir_value_extents(b->p);
-	TRY(ir_optimise(b->p, b->o->dump, b->o->dump_user, b->scope.err));
+	if (b->o->unfused)
+		TRY(ir_optimise_unfused(b->p, b->scope.err));
+	else
+		TRY(ir_optimise(b->p, b->o->dump, b->o->dump_user, b->scope.err));
 	return region_finish_values(b);
 }
 

@@ -1,8 +1,9 @@
 /* Names in a region's program: its own, and those of its tensors. */
 #include "graph/graph_program.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 /* "LayerNormalization" -> "layer_normalization", "LSTM" -> "lstm", "MatMul" -> "mat_mul" */
 static char *snake(struct arena *a, const char *name)
@@ -10,10 +11,10 @@ static char *snake(struct arena *a, const char *name)
 	struct str s = str_new(a);
 
 	for (const char *c = name; *c; c++) {
-		bool edge = c > name && isupper((unsigned char)*c) &&
-			    (islower((unsigned char)c[-1]) || isdigit((unsigned char)c[-1]) ||
-			     (isupper((unsigned char)c[-1]) && islower((unsigned char)c[1])));
-		char lower = (char)tolower((unsigned char)*c);
+		bool edge = c > name && ascii_is_upper(*c) &&
+			    (ascii_is_lower(c[-1]) || ascii_is_digit(c[-1]) ||
+			     (ascii_is_upper(c[-1]) && ascii_is_lower(c[1])));
+		char lower = ascii_lower(*c);
 
 		if (edge)
 			str_add(&s, "_");

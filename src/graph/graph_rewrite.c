@@ -4,6 +4,8 @@
 
 #include "graph/graph_internal.h"
 
+enum { OPSET = 13 }; /* of Constant and Cast, where the model imports no operators of ONNX itself */
+
 struct nodes {
 	VEC(Onnx__NodeProto *);
 };
@@ -104,8 +106,8 @@ static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
 	struct graph_names sizes = graph_region_sizes(w->g, r);
 	vec_each(size, &sizes)
 		onnx_node_output(w->m, n, onnx_name_unique(w->m, arena_printf(w->g->arena, "%s_%s", p->name, *size)));
-	onnx_node_set_string(w->m, n, "plugin_version", w->o->version ? w->o->version : "1");
-	onnx_node_set_string(w->m, n, "plugin_namespace", w->o->name_space ? w->o->name_space : "");
+	onnx_node_set_string(w->m, n, "plugin_version", "1");
+	onnx_node_set_string(w->m, n, "plugin_namespace", w->o->name_space && w->o->name_space[i] ? w->o->name_space[i] : "");
 	if (p->shape_inputs) {
 		int64_t *index = NEWN(w->g->arena, int64_t, p->shape_inputs);
 
@@ -270,23 +272,39 @@ static void drop_dead_nodes(struct rewrite *w)
 
 /* ---- The model --------------------------------------------------------------------------------------------------- */
 
+static void add_value_info(struct rewrite *w, const struct graph_value *v, const char *name, enum type type)
+{
+	int64_t dim[IR_MAX_RANK];
+	const char *symbol[IR_MAX_RANK];
+
+	for (int k = 0; k < v->rank; k++) {
+		symbol[k] = NULL;
+		if (ir_const_int(v->dim[k], &dim[k]))
+			continue;
+		dim[k] = -1;
+		if (v->dim[k]->op == IR_SYMBOL)
+			symbol[k] = map_get(&w->g->origin, v->dim[k]->name);
+	}
+	onnx_graph_add_value_info(w->m, w->m->proto->graph, onnx_value_info_new(w->m, name, type, v->rank, dim, symbol));
+}
+
+/* Types of what plugins read and make. ONNX's checker infers them through the functions, but not past operators that it does
+ * not know, and then takes the unknown type behind a function for an error, which it does not where no function is. */
 static void add_value_infos(struct rewrite *w)
 {
-	for (int i = 0; i < w->edge.n; i++) {
-		const struct graph_value *v = graph_value_find(w->g, w->edge.entry[i].name);
-		int64_t dim[IR_MAX_RANK];
-		const char *symbol[IR_MAX_RANK];
+	const Onnx__GraphProto *p = w->m->proto->graph;
+	struct map have = map_new(w->g->arena);
 
-		for (int k = 0; k < v->rank; k++) {
-			symbol[k] = NULL;
-			if (ir_const_int(v->dim[k], &dim[k]))
-				continue;
-			dim[k] = -1;
-			if (v->dim[k]->op == IR_SYMBOL)
-				symbol[k] = map_get(&w->g->origin, v->dim[k]->name);
-		}
-		onnx_graph_add_value_info(w->m, w->m->proto->graph,
-					  onnx_value_info_new(w->m, w->edge.entry[i].value, TYPE_I32, v->rank, dim, symbol));
+	for (size_t i = 0; i < p->n_value_info; i++)
+		map_put(&have, onnx_text(p->value_info[i]->name), w);
+	for (int i = 0; i < w->edge.n; i++)
+		add_value_info(w, graph_value_find(w->g, w->edge.entry[i].name), w->edge.entry[i].value, TYPE_I32);
+	for (int i = 0; i < w->r->n; i++) {
+		if (w->r->at[i]->folded)
+			continue;
+		vec_each (v, &w->r->at[i]->outputs)
+			if (!(*v)->is_output && !has_edge(w, *v) && !map_get(&have, (*v)->name))
+				add_value_info(w, *v, (*v)->name, (*v)->type);
 	}
 }
 
@@ -297,6 +315,8 @@ static int rewrite(struct rewrite *w)
 	size_t n_old = p->n_node;
 
 	TRY(check_names(w));
+	if (!onnx_opset(w->m, "")) /* a model may have operators of other domains alone */
+		onnx_opset_import(w->m, "", OPSET);
 	TRY(make_nodes(w));
 	TRY(make_functions(w));
 	p->node = NEWN(w->m->arena, Onnx__NodeProto *, w->nodes.n + 1);
@@ -318,6 +338,16 @@ static int rewrite(struct rewrite *w)
 	onnx_graph_drop_unused(w->m, p);
 	add_value_infos(w);
 	return 0;
+}
+
+void graph_drop_functions(struct onnx_model *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->proto->n_functions; i++)
+		if (strcmp(onnx_domain(m->proto->functions[i]->domain), GRAPH_PLUGIN_DOMAIN) != 0)
+			m->proto->functions[kept++] = m->proto->functions[i];
+	m->proto->n_functions = kept;
 }
 
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,

@@ -1,7 +1,7 @@
 /* Values of a graph: found by name, declared by the model, loaded, printed; and the names of symbols. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "graph/graph_internal.h"
 #include "ir/axis_names.h"
 
@@ -134,7 +134,7 @@ expr graph_symbol_fresh(struct graph *g)
 const char *graph_dim_name(const Onnx__TensorShapeProto__Dimension *d)
 {
 	for (const char *c = onnx_text(d->dim_param); *c; c++)
-		if (isalnum((unsigned char)*c))
+		if (ascii_is_alnum(*c))
 			return d->dim_param;
 	return NULL;
 }

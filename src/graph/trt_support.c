@@ -1,6 +1,7 @@
 /* Which nodes TensorRT takes by itself: a measured table, and the node's element types. Knows no operator beyond its row. */
 #include <string.h>
 
+#include "base/number.h"
 #include "graph/graph_internal.h"
 
 enum class { FULL, PARTLY, NEVER };
@@ -79,7 +80,7 @@ static bool attribute_holds(const Onnx__NodeProto *node, const char *name, const
 		snprintf(text, sizeof text, "%lld", (long long)a->i);
 		return is_listed(values, text, strlen(text));
 	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
-		snprintf(text, sizeof text, "%g", (double)a->f);
+		number_snprintf(text, sizeof text, "%g", (double)a->f);
 		return is_listed(values, text, strlen(text));
 	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
 		for (size_t i = 0; i < a->n_ints; i++) {
@@ -235,6 +236,8 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 	}
 	if (f)
 		return support_of_function(g, f, depth, reason);
+	if (strcmp(domain, GRAPH_PLUGIN_DOMAIN) == 0)
+		return GRAPH_TRT_YES; /* one of ours, in a model without functions */
 	if (!row && plugin) {
 		*reason = arena_printf(g->arena, "TensorRT takes %s only from a plugin library that has it.", op);
 		return GRAPH_TRT_NO;

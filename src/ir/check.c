@@ -290,6 +290,8 @@ static void check_sizes(struct checker *c)
 		if (!v->buf)
 			check_extents(c, 1, &v->known);
 	}
+	vec_each (d, &c->p->demands)
+		check_extents(c, 2, d->extent);
 }
 
 int ir_check(const struct ir_program *p, struct err *e)

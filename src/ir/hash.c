@@ -202,6 +202,9 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		x = hash_u64(x, symbol_number(&h, v->symbol) * 65536 + (uint64_t)v->element);
 		x = v->buf ? hash_u64(x, (uint64_t)h.number[v->buf->id]) : hash_u64(x, hash_expr(&h, v->known));
 	}
+	vec_each (d, &p->demands)
+		x = hash_u64(hash_u64(hash_u64(x, (uint64_t)d->relation + 77), hash_expr(&h, d->extent[0])),
+		             hash_expr(&h, d->extent[1]));
 	vec_each (s, &p->stages)
 		x = hash_stage(&h, *s, x);
 	arena_free(scratch);

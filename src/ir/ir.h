@@ -71,6 +71,20 @@ expr ir_acc(struct ir_pool *p, enum type t);
 expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent); /* extent may be null: any value */
 /* One that is a multiple of that number: of (v + rest) / 8 and (v + rest) % 8, rest alone is divided. */
 expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t multiple);
+/* A name for a variable of a kernel that no other variable has. It holds an identity: `hint`, a mark and a number. The printer
+ * chooses the text, the hint itself where it is free. Names may be parts of longer texts: "NAME[step][0]". */
+const char *ir_name_new(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
+/* A declarator, "name[2][3]" or "&name", with such a name of its own for its first word; as it is where that is one already. */
+const char *ir_name_declared(struct ir_pool *p, const char *text);
+/* The same, but for one hint and one text always the same name: of a variable that is called after a buffer. What follows from a
+ * "[" on is no part of the name. */
+const char *ir_name_of(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
+/* The same for a variable that holds what a symbol stands for: the printer writes both alike. */
+const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol);
+/* A name's mark, and the hexadecimal digits behind it; printers have a third one, for buffers. */
+#define IR_MARK_VARIABLE '\x01'
+#define IR_MARK_SYMBOL '\x02'
+enum { IR_MARK_DIGITS = 8 };
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index); /* buf->rank indices */
 expr ir_unary(enum ir_op op, expr a);
 expr ir_binary(enum ir_op op, expr a, expr b);
@@ -163,6 +177,24 @@ struct ir_value {
 	expr known;
 };
 
+/* What an operator demands of two extents, each over symbols: an axis of one tensor and an axis of another. Programs read one
+ * input over another's extents and rely on it, so whatever runs a program checks it first. Demands on sizes that are found at
+ * run time can be checked by the interpreter alone. */
+enum ir_relation {
+	IR_SAME,      /* equal */
+	IR_BROADCAST, /* equal, or one of the two is 1 */
+	IR_ONE_OR,    /* the first is 1, or equal to the second */
+	IR_AT_MOST,   /* the first is not larger */
+	IR_RELATIONS,
+};
+struct ir_demand {
+	enum ir_relation relation;
+	expr extent[2];
+	const char *tensor[2]; /* as the model names them; the first null: its number follows from others */
+	int axis[2];           /* negative: what `tensor` says is no tensor, but a number of that name */
+	const char *node;      /* its label */
+};
+
 /* map:     out[i...] = value
  * reduce:  out[i...] = post(combine over r... of value); axes rank.. of the space are the reduced ones
  * scatter: out[i...] = init (a space of out's rank); then for every u... of the update space where `where` holds:
@@ -248,10 +280,13 @@ struct ir_program {
 	struct { VEC(struct ir_stage *); } stages;                    /* in an order in which they can run */
 	struct { VEC(struct ir_size); } sizes;
 	struct { VEC(struct ir_value); } values;
+	struct { VEC(struct ir_demand); } demands;
 	int loops; /* made so far: their indices have names of their own */
 };
 
 struct ir_program *ir_program_new(struct arena *a, const char *name);
+/* Whether a scatter replaces elements, so that two of its updates may race for one. */
+bool ir_replaces(const struct ir_program *p);
 /* A new buffer; a name already taken gets a number behind it. Inputs and outputs are appended to their lists. */
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
 				enum ir_role role);
@@ -265,6 +300,20 @@ bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* some
 /* Extents that are more than one value, or one and something else, get values of their own: symbols in their places, in all
  * extents and expressions, so that an output's extent tells the number. */
 void ir_value_extents(struct ir_program *p);
+/* Whether a demand holds, as a bool over symbols. */
+expr ir_demand_holds(const struct ir_demand *d);
+/* "extent 2 of x", or null; "they must be equal", or where the first has no name "it must be", which ends in its number. */
+const char *ir_demand_name(const struct ir_demand *d, int which, struct arena *a);
+const char *ir_demand_rule(const struct ir_demand *d);
+/* Adds a demand, unless it always holds or is there already. False when it never holds. */
+bool ir_demand_add(struct ir_program *p, const struct ir_demand *d);
+/* Puts `to` in the place of a symbol, everywhere in the program. */
+void ir_substitute(struct ir_program *p, const char *symbol, expr to);
+/* Where extents must be equal and one is a symbol that only says so (no size, no value), the other takes its place. Extents of
+ * inputs then mention one symbol several times, which is what checks them. */
+void ir_demands_unify(struct ir_program *p);
+/* "extent 2 of x is 40 and extent 2 of y is 41; they must be equal", of the extents as text. */
+const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
 expr ir_size_limit(struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */
@@ -278,7 +327,7 @@ bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
 expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b); /* elements */
 bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* the same expressions, whatever the types */
-/* Whether a name means something else in programs or kernels (axes, C and CUDA keywords, the device header's names). */
+/* Whether a name means something else in the text form of programs. What kernels' languages reserve is the printers' affair. */
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
@@ -320,9 +369,11 @@ void ir_hash(const struct ir_program *p, char out[33]);
 struct ir_pass {
 	const char *name, *help;
 	int (*run)(struct ir_program *p, struct err *e);
+	bool fuses; /* it makes of several stages what runs as one */
 };
 extern const struct ir_pass ir_passes[]; /* ends with a null name */
 typedef void (*ir_dump_fn)(void *user, const char *pass, const struct ir_program *p);
 int ir_optimise(struct ir_program *p, ir_dump_fn dump, void *user, struct err *e);
+int ir_optimise_unfused(struct ir_program *p, struct err *e); /* without the passes that fuse */
 
 #endif

@@ -3,44 +3,106 @@
 
 #include "ir/kernel.h"
 
-static bool same_text(const char *a, const char *b)
+/* The numbers in names tell variables of one kernel apart, and say nothing of another's: names are the same as long as neither
+ * stands for another one in the other kernel. */
+struct same {
+	struct arena *scratch;
+	struct map there, back; /* marks with their numbers: a's to b's, b's to a's */
+	struct map known;       /* pairs of nodes that are the same */
+};
+
+static bool same_mark(struct same *s, const char *a, const char *b)
 {
-	return a == b || (a && b && strcmp(a, b) == 0);
+	const char *x = arena_strndup(s->scratch, a, 1 + IR_MARK_DIGITS), *y = arena_strndup(s->scratch, b, 1 + IR_MARK_DIGITS);
+	const char *there = map_get(&s->there, x), *back = map_get(&s->back, y);
+	if (!there && !back) {
+		map_put(&s->there, x, (void *)y);
+		map_put(&s->back, y, (void *)x);
+		return true;
+	}
+	return there && back && strcmp(there, y) == 0 && strcmp(back, x) == 0;
 }
 
-static bool same_args(const struct ir_stmt *a, const struct ir_stmt *b)
+/* Texts with names in them. */
+static bool same_text(struct same *s, const char *a, const char *b)
+{
+	static const char mark[] = { IR_MARK_VARIABLE, '\0' };
+	if (!a || !b)
+		return a == b;
+	for (;;) {
+		size_t n = strcspn(a, mark);
+		if (n != strcspn(b, mark) || strncmp(a, b, n) != 0 || !a[n] != !b[n])
+			return false;
+		if (!a[n])
+			return true;
+		if (!same_mark(s, a + n, b + n))
+			return false;
+		a += n + 1 + IR_MARK_DIGITS;
+		b += n + 1 + IR_MARK_DIGITS;
+	}
+}
+
+static bool same_payload(struct same *s, expr a, expr b)
+{
+	switch (a->op) {
+	case IR_VAR: return same_text(s, a->name, b->name);
+	case IR_LOAD: return a->buf == b->buf;
+	case IR_AXIS: return a->i == b->i;
+	default: return a->n > 0; /* leaves without names are unique in their pool */
+	}
+}
+
+static bool same_expr(struct same *s, expr a, expr b)
+{
+	if (!a || !b)
+		return a == b;
+	uint64_t pair = (uint64_t)a->id << 32 | b->id;
+	if (map_get_u64(&s->known, pair))
+		return true;
+	if (a->hash != b->hash || a->op != b->op || a->type != b->type || a->n != b->n ||
+	    ((a != b || a->op == IR_VAR) && !same_payload(s, a, b)))
+		return false;
+	for (int i = 0; i < a->n; i++)
+		if (!same_expr(s, a->arg[i], b->arg[i]))
+			return false;
+	map_put_u64(&s->known, pair, s);
+	return true;
+}
+
+static bool same_args(struct same *s, const struct ir_stmt *a, const struct ir_stmt *b)
 {
 	if (a->args.n != b->args.n)
 		return false;
 	for (int i = 0; i < a->args.n; i++) {
 		const struct ir_arg *x = &a->args.at[i], *y = &b->args.at[i];
-		if (!same_text(x->name, y->name) || x->type != y->type || x->value != y->value || x->at != y->at ||
-		    x->buf != y->buf || x->written != y->written)
+		if (!same_text(s, x->name, y->name) || x->type != y->type || !same_expr(s, x->value, y->value) ||
+		    !same_expr(s, x->at, y->at) || x->buf != y->buf || x->written != y->written)
 			return false;
 	}
 	return true;
 }
 
-static bool same_block(const struct ir_block *a, const struct ir_block *b);
+static bool same_block(struct same *s, const struct ir_block *a, const struct ir_block *b);
 
-/* Expressions are unique in their pool. What comments say is no part of the function. */
-static bool same_stmt(const struct ir_stmt *a, const struct ir_stmt *b)
+/* What comments say is no part of the function. */
+static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_stmt *b)
 {
 	if (a->kind == IR_COMMENT && b->kind == IR_COMMENT)
 		return true;
-	return a->kind == b->kind && same_text(a->name, b->name) && same_text(a->name2, b->name2) &&
-	       same_text(a->text, b->text) && a->type == b->type && a->mutable == b->mutable && a->once == b->once &&
+	return a->kind == b->kind && same_text(s, a->name, b->name) && same_text(s, a->name2, b->name2) &&
+	       same_text(s, a->text, b->text) && a->type == b->type && a->mutable == b->mutable && a->once == b->once &&
 	       a->width == b->width && a->columns == b->columns && a->items == b->items && a->combine == b->combine &&
-	       a->buf == b->buf && a->at == b->at && a->value == b->value && a->from == b->from && a->to == b->to &&
-	       a->step == b->step && same_args(a, b) && !a->body == !b->body && (!a->body || same_block(a->body, b->body));
+	       a->buf == b->buf && same_expr(s, a->at, b->at) && same_expr(s, a->value, b->value) &&
+	       same_expr(s, a->from, b->from) && same_expr(s, a->to, b->to) && same_expr(s, a->step, b->step) &&
+	       same_args(s, a, b) && !a->body == !b->body && (!a->body || same_block(s, a->body, b->body));
 }
 
-static bool same_block(const struct ir_block *a, const struct ir_block *b)
+static bool same_block(struct same *s, const struct ir_block *a, const struct ir_block *b)
 {
 	if (a->n != b->n)
 		return false;
 	for (int i = 0; i < a->n; i++)
-		if (!same_stmt(&a->at[i], &b->at[i]))
+		if (!same_stmt(s, &a->at[i], &b->at[i]))
 			return false;
 	return true;
 }
@@ -60,6 +122,15 @@ static bool same_symbols(const struct ir_kernel *a, const struct ir_kernel *b)
 	return true;
 }
 
+static bool same_bodies(const struct ir_kernel *a, const struct ir_kernel *b)
+{
+	struct arena *scratch = arena_new();
+	struct same s = { scratch, map_new(scratch), map_new(scratch), map_new(scratch) };
+	bool same = same_block(&s, &a->body, &b->body) && same_block(&s, &a->serial, &b->serial);
+	arena_free(scratch);
+	return same;
+}
+
 bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b)
 {
 	if (a->parts.n || b->parts.n || a->maps.n || b->maps.n) /* each its own */
@@ -69,6 +140,5 @@ bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b)
 	       same_buffers(a->buffers.n, a->buffers.at, b->buffers.n, b->buffers.at) && same_symbols(a, b) &&
 	       same_buffers(a->written.n, a->written.at, b->written.n, b->written.at) &&
 	       same_buffers(a->exchanged.n, a->exchanged.at, b->exchanged.n, b->exchanged.at) &&
-	       same_buffers(a->shared.n, a->shared.at, b->shared.n, b->shared.at) && same_block(&a->body, &b->body) &&
-	       same_block(&a->serial, &b->serial);
+	       same_buffers(a->shared.n, a->shared.at, b->shared.n, b->shared.at) && same_bodies(a, b);
 }

@@ -466,6 +466,47 @@ static int value(struct parser *s)
 	return 0;
 }
 
+static int quoted(struct parser *s, const char **out)
+{
+	TRY(parse_expect(s, "\""));
+	size_t n = strcspn(s->at, "\"\n");
+	*out = arena_strndup(s->arena, s->at, n);
+	s->at += n;
+	return parse_expect(s, "\"");
+}
+
+/* EXTENT RELATION EXTENT ("TENSOR" AXIS, "TENSOR" AXIS, "NODE") */
+static int demand(struct parser *s)
+{
+	struct ir_demand d = { .relation = IR_RELATIONS };
+	see(s, NULL, 0, NULL);
+	s->shapes = true;
+	TRY(parse_sum(s, &d.extent[0]));
+	for (int r = 0; r < IR_RELATIONS && d.relation == IR_RELATIONS; r++)
+		if (parse_take(s, ir_relation_word[r]))
+			d.relation = (enum ir_relation)r;
+	if (d.relation == IR_RELATIONS)
+		return parse_fail(s, "a demand needs ==, broadcasts, is_one_or or <=");
+	TRY(parse_sum(s, &d.extent[1]));
+	s->shapes = false;
+	TRY(parse_expect(s, "("));
+	for (int i = 0; i < 2; i++) {
+		expr axis;
+		int64_t number;
+		TRY(quoted(s, &d.tensor[i]));
+		TRY(parse_number(s, TYPE_NONE, &axis));
+		TRY(parse_expect(s, ","));
+		if (!ir_const_int(axis, &number) || number < -1 || number >= IR_MAX_RANK)
+			return parse_fail(s, "a demand names axes of tensors");
+		d.axis[i] = (int)number;
+	}
+	if (!*d.tensor[0])
+		d.tensor[0] = NULL;
+	TRY(quoted(s, &d.node));
+	vec_push(s->arena, &s->p->demands, d);
+	return parse_expect(s, ")");
+}
+
 /* Once all buffers stand. */
 static int bind_sizes(struct parser *s)
 {
@@ -502,7 +543,7 @@ int ir_parse_program(struct ir_program **out, const char *text, struct arena *a,
 	TRY(declarations(&s, IR_OUTPUT));
 	for (parse_skip(&s); *s.at; parse_skip(&s))
 		TRY(keyword(&s, "const") ? constant(&s) : keyword(&s, "size") ? size(&s) :
-		    keyword(&s, "value") ? value(&s) : stage(&s));
+		    keyword(&s, "value") ? value(&s) : keyword(&s, "demand") ? demand(&s) : stage(&s));
 	TRY(bind_sizes(&s));
 	TRY(ir_check(s.p, e));
 	*out = s.p;

@@ -1,13 +1,14 @@
 /* Tokens and expressions of programs' text. See parse.h. */
 #include "ir/parse.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
+#include "base/number.h"
 #include "ir/axis_names.h"
 
 int parse_fail(struct parser *s, const char *what)
@@ -18,14 +19,14 @@ int parse_fail(struct parser *s, const char *what)
 	char near[24];
 	snprintf(near, sizeof near, "%.20s", s->at);
 	for (char *c = near; *c; c++)
-		if (!isprint((unsigned char)*c))
+		if (!ascii_is_printable(*c))
 			*c = ' ';
 	return err_set(s->err, ERR_MODEL, "line %d of the program: %s, at \"%s\".", line, what, near);
 }
 
 void parse_skip(struct parser *s)
 {
-	while (*s->at && isspace((unsigned char)*s->at))
+	while (*s->at && ascii_is_space(*s->at))
 		s->at++;
 }
 
@@ -35,8 +36,8 @@ bool parse_take(struct parser *s, const char *token)
 	size_t n = strlen(token);
 	if (strncmp(s->at, token, n) != 0)
 		return false;
-	if ((isalnum((unsigned char)token[n - 1]) || token[n - 1] == '_') &&
-	    (isalnum((unsigned char)s->at[n]) || s->at[n] == '_'))
+	if ((ascii_is_alnum(token[n - 1]) || token[n - 1] == '_') &&
+	    (ascii_is_alnum(s->at[n]) || s->at[n] == '_'))
 		return false;
 	s->at += n;
 	return true;
@@ -55,9 +56,9 @@ int parse_name(struct parser *s, const char **out)
 {
 	parse_skip(s);
 	size_t n = 0;
-	while (isalnum((unsigned char)s->at[n]) || s->at[n] == '_')
+	while (ascii_is_alnum(s->at[n]) || s->at[n] == '_')
 		n++;
-	if (n == 0 || isdigit((unsigned char)*s->at))
+	if (n == 0 || ascii_is_digit(*s->at))
 		return parse_fail(s, "a name expected");
 	*out = arena_strndup(s->arena, s->at, n);
 	s->at += n;
@@ -77,14 +78,14 @@ int parse_number(struct parser *s, enum type t, expr *out)
 	const char *c = s->at + (*s->at == '-');
 	bool special = strncmp(c, "inf", 3) == 0 || strncmp(c, "nan", 3) == 0, real = special;
 	char *end;
-	for (const char *d = c; !special && (isalnum((unsigned char)*d) || *d == '.' || *d == '+' || *d == '-'); d++) {
+	for (const char *d = c; !special && (ascii_is_alnum(*d) || *d == '.' || *d == '+' || *d == '-'); d++) {
 		if ((*d == '+' || *d == '-') && d[-1] != 'e')
 			break;
 		real |= *d == '.' || *d == 'e';
 	}
 	errno = 0;
 	if (real || type_is_float(t)) {
-		double x = strtod(s->at, &end);
+		double x = number_read(s->at, &end);
 		if (end == s->at || (t != TYPE_NONE && !type_is_float(t)))
 			return parse_fail(s, "a number expected");
 		*out = ir_float(s->p->pool, t ? t : TYPE_F32, x);
@@ -102,9 +103,9 @@ static bool starts_number(struct parser *s)
 {
 	parse_skip(s);
 	const char *c = s->at + (*s->at == '-');
-	if (isdigit((unsigned char)*c))
+	if (ascii_is_digit(*c))
 		return true;
-	return (strncmp(c, "inf", 3) == 0 || strncmp(c, "nan", 3) == 0) && !isalnum((unsigned char)c[3]) && c[3] != '_';
+	return (strncmp(c, "inf", 3) == 0 || strncmp(c, "nan", 3) == 0) && !ascii_is_alnum(c[3]) && c[3] != '_';
 }
 
 int parse_arguments(struct parser *s, const char *close, expr *arg, int *n)
@@ -166,10 +167,10 @@ static bool whole_number(struct parser *s, enum type t)
 	if (!starts_number(s))
 		return false;
 	const char *c = s->at + (*s->at == '-');
-	bool real = !isdigit((unsigned char)*c);
-	for (; isalnum((unsigned char)*c) || *c == '.' || ((*c == '-' || *c == '+') && c[-1] == 'e'); c++)
+	bool real = !ascii_is_digit(*c);
+	for (; ascii_is_alnum(*c) || *c == '.' || ((*c == '-' || *c == '+') && c[-1] == 'e'); c++)
 		real |= *c == '.' || *c == 'e';
-	while (isspace((unsigned char)*c))
+	while (ascii_is_space(*c))
 		c++;
 	return *c == ')' && (type_is_float(t) || !real);
 }

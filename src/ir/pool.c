@@ -1,7 +1,9 @@
 /* The pool of unique expressions, and leaves. Simplification of operations is in simplify.c and poly.c. */
 #include "ir/pool.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 const struct ir_op_info ir_op_info[IR_OP_COUNT] = {
@@ -27,6 +29,78 @@ uint32_t ir_pool_size(const struct ir_pool *p)
 	return p->count;
 }
 
+/* Hints may be made of names, whose marks say nothing then. */
+static const char *without_marks(struct ir_pool *p, const char *text)
+{
+	struct str s = str_new(p->arena);
+	for (size_t n; *text; text += n) {
+		n = strcspn(text, (const char[]){ IR_MARK_VARIABLE, '\0' });
+		str_addn(&s, text, n);
+		if (text[n])
+			n += 1 + IR_MARK_DIGITS;
+	}
+	return str_text(&s);
+}
+
+const char *ir_name_new(struct ir_pool *p, const char *hint, ...)
+{
+	struct str s = str_new(p->arena);
+	va_list ap;
+	va_start(ap, hint);
+	str_vprintf(&s, hint, ap);
+	va_end(ap);
+	return arena_printf(p->arena, "%s%c%0*x", without_marks(p, str_text(&s)), IR_MARK_VARIABLE, IR_MARK_DIGITS, p->names++);
+}
+
+const char *ir_name_declared(struct ir_pool *p, const char *text)
+{
+	int first = 0, n;
+	while (text[first] && !isalpha((unsigned char)text[first]))
+		first++;
+	for (n = first; isalnum((unsigned char)text[n]) || text[n] == '_';)
+		n++;
+	if (text[n] == IR_MARK_VARIABLE || text[n] == IR_MARK_SYMBOL)
+		return text;
+	return arena_printf(p->arena, "%.*s%s%s", first, text, ir_name_new(p, "%.*s", n - first, text + first), text + n);
+}
+
+const char *ir_name_of(struct ir_pool *p, const char *hint, ...)
+{
+	struct str s = str_new(p->arena);
+	va_list ap;
+	va_start(ap, hint);
+	str_vprintf(&s, hint, ap);
+	va_end(ap);
+	const char *text = str_text(&s);
+	int n = (int)strcspn(text, "[");
+	const char *key = arena_printf(p->arena, "%.*s\n%.*s", (int)strcspn(hint, "["), hint, n, text);
+	if (!p->derived.arena)
+		p->derived = map_new(p->arena);
+	if (!map_get(&p->derived, key))
+		map_put(&p->derived, key, (void *)ir_name_new(p, "%.*s", n, text));
+	return arena_printf(p->arena, "%s%s", (const char *)map_get(&p->derived, key), text + n);
+}
+
+const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol)
+{
+	return arena_printf(p->arena, "%s%c%0*x", str_identifier(p->arena, symbol), IR_MARK_SYMBOL, IR_MARK_DIGITS, 0);
+}
+
+/* Without the numbers of the names in it: the order of an index's terms is the same however many names came before. */
+static uint64_t hash_name(const char *name)
+{
+	char hints[512];
+	size_t n = 0;
+	for (; *name && n < sizeof hints - 1; name++) {
+		if (*name == IR_MARK_VARIABLE)
+			name += IR_MARK_DIGITS;
+		else
+			hints[n++] = *name;
+	}
+	hints[n] = '\0';
+	return hash_str(2, hints);
+}
+
 /* What a node's own payload adds to its hash. A LOAD counts its buffer's name: pools of one program agree on it. */
 static uint64_t payload_hash(const struct ir_expr *e)
 {
@@ -34,8 +108,8 @@ static uint64_t payload_hash(const struct ir_expr *e)
 	case IR_CONST_INT:
 	case IR_AXIS: return (uint64_t)e->i;
 	case IR_CONST_FLOAT: return hash_bytes(1, &e->f, sizeof e->f);
-	case IR_SYMBOL:
-	case IR_VAR: return hash_str(2, e->name);
+	case IR_SYMBOL: return hash_str(2, e->name);
+	case IR_VAR: return hash_name(e->name);
 	case IR_LOAD: return hash_str(3, e->buf->name);
 	default: return 0;
 	}

@@ -8,6 +8,8 @@ struct ir_pool {
 	struct arena *arena;
 	expr *slot; /* open addressing by hash */
 	uint32_t slots, count;
+	unsigned names;     /* numbers that names have */
+	struct map derived; /* ir_name_of's: hint and text to mark and number */
 	/* Memo of bounds by id: see bounds.c. */
 	struct ir_bounds {
 		bool known;
@@ -36,6 +38,8 @@ expr ir_poly_mod(expr a, expr b);
 const char *ir_operand_fault(enum ir_op op, enum type t, int n, const expr *arg);
 /* The same for what a stage accumulates or combines, of type `t`. */
 const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum type t);
+
+extern const char *const ir_relation_word[IR_RELATIONS]; /* in the text form */
 
 /* A fixed order of expressions that does not depend on the pool. */
 int ir_order(expr a, expr b);

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "ir/axis_names.h"
 
 const char *const ir_axis_names[2][IR_MAX_RANK] = {
@@ -56,25 +57,10 @@ static int precedence(expr e)
 
 static void print_float(struct str *out, double x, enum type t)
 {
-	char text[64];
-	if (isnan(x)) {
-		str_add(out, "nan");
-		return;
-	}
-	if (isinf(x)) {
-		str_add(out, x < 0 ? "-inf" : "inf");
-		return;
-	}
-	/* The shortest text that reads back as the same value. */
-	for (int digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, x);
-		double back = strtod(text, NULL);
-		if (back == x || (t == TYPE_F32 && (float)back == (float)x))
-			break;
-	}
-	if (!strpbrk(text, ".e"))
-		strcat(text, ".0");
-	str_add(out, text);
+	char text[NUMBER_TEXT];
+	str_add(out, number_text(text, x, t == TYPE_F32));
+	if (isfinite(x) && !strpbrk(text, ".e"))
+		str_add(out, ".0");
 }
 
 static void print(struct printer *p, expr e, int outer);
@@ -360,6 +346,33 @@ void ir_print_stage(struct str *out, const struct ir_stage *s)
 	print_stage(out, s, 2);
 }
 
+static void print_quoted(struct str *out, const char *text)
+{
+	str_add(out, "\"");
+	for (const char *c = text; *c; c++)
+		str_addn(out, *c == '"' || (unsigned char)*c < ' ' ? "?" : c, 1);
+	str_add(out, "\"");
+}
+
+const char *const ir_relation_word[IR_RELATIONS] = { "==", "broadcasts", "is_one_or", "<=" };
+
+/* demand n0 == n1 ("x" 2, "y" 2, "node") */
+static void print_demand(struct str *out, const struct ir_demand *d)
+{
+	str_add(out, "  demand ");
+	ir_print_expr(out, d->extent[0], 0);
+	str_printf(out, " %s ", ir_relation_word[d->relation]);
+	ir_print_expr(out, d->extent[1], 0);
+	for (int i = 0; i < 2; i++) {
+		str_add(out, i ? ", " : " (");
+		print_quoted(out, d->tensor[i] ? d->tensor[i] : "");
+		str_printf(out, " %d", d->axis[i]);
+	}
+	str_add(out, ", ");
+	print_quoted(out, d->node);
+	str_add(out, ")\n");
+}
+
 static void print_program(struct str *out, const struct ir_program *p, int64_t most)
 {
 	str_printf(out, "program %s", str_identifier(p->arena, p->name));
@@ -383,6 +396,8 @@ static void print_program(struct str *out, const struct ir_program *p, int64_t m
 			ir_print_expr(out, v->known, 0);
 		str_add(out, "\n");
 	}
+	vec_each (d, &p->demands)
+		print_demand(out, d);
 	vec_each (s, &p->stages)
 		ir_print_stage(out, *s);
 }

@@ -54,6 +54,20 @@ struct ir_program *ir_program_new(struct arena *a, const char *name)
 	return p;
 }
 
+bool ir_replaces(const struct ir_program *p)
+{
+	vec_each (s, &p->stages) {
+		if ((*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE)
+			return true;
+		if ((*s)->kind != IR_LOOP)
+			continue;
+		vec_each (inner, &(*s)->loop->body)
+			if ((*inner)->kind == IR_SCATTER && (*inner)->combine == IR_NONE)
+				return true;
+	}
+	return false;
+}
+
 static bool taken(const struct ir_program *p, const char *name)
 {
 	if (ir_name_reserved(name) || ir_size_find(p, name) || ir_value_find(p, name))

@@ -121,6 +121,9 @@ void ir_value_extents(struct ir_program *p)
 			(*s)->space[k] = extent_of(p, (*s)->space[k]);
 		ir_stage_exprs(*s, rename_slot, p);
 	}
+	vec_each (d, &p->demands)
+		for (int k = 0; k < 2; k++)
+			d->extent[k] = extent_of(p, d->extent[k]);
 }
 
 /* ---- Limits. */

@@ -6,7 +6,8 @@
 
 /* One plugin: all regions with this program (and this name, where the user gave one). */
 struct made {
-	char *name;
+	const char *given; /* the name that the user gave, or null */
+	const char *name, *name_space; /* build_names() makes them */
 	char hash[33];
 	const struct ir_plan **plan; /* a tactic */
 	int plans;
@@ -14,6 +15,9 @@ struct made {
 	struct tpat_tuned_choice tuned;
 	const char *decisions;
 	struct tpat_texts nodes; /* labels of its regions */
+	const struct graph_region *region; /* the first */
+	const char *refused; /* what NVRTC said of its kernels; null: nothing */
+	bool unfused;        /* it was built again, each stage by itself */
 };
 
 struct build {
@@ -24,22 +28,35 @@ struct build {
 	struct graph *graph;
 	struct graph_regions regions;
 	struct graph_plugin *call; /* one a region */
+	struct made **made;        /* their plugins; null: a folded one */
+	const char **name_space;   /* of these */
 	struct {
 		VEC(struct made *);
 	} plugins;
 	struct sched_target target;
+	struct tpat_tensorrt tensorrt;
 	struct tensorrt_arch *arch;
 	int archs;
 	struct tpat_tuned *tuned; /* null: not to be asked */
 	const char *tuned_warning;
+	struct tpat_texts unfused; /* warnings of plugins that were built again */
 	struct tpat_extents *extents; /* that the user expects */
 	const char *deploy;
+	struct tpat_texts earlier; /* libraries of earlier builds that the model still needs */
 	struct arena *arena;
 	struct err *err;
 };
 
 /* build_plugins.c: a program for each region, and kernels for each program that differs. */
 int build_plugins(struct build *b);
+/* Builds the plugins that NVRTC refused again, without fusion. False: there is none, or one that had been built so before. */
+int build_unfused(bool *again, struct build *b);
+/* build_names.c: what the plugins are called. */
+int build_check_names(const struct build *b); /* every --name must mean a region that there is */
+int build_given_name(const struct build *b, const char *label, const char **name); /* of a region's plugin; null: none */
+void build_names(struct build *b); /* when all plugins have their schedules */
+/* tpat_earlier.c: b->earlier. ERR_MODEL when one is missing, ERR_USAGE when this build would replace it. */
+int build_find_earlier(struct build *b);
 /* build_report.c: what was done. */
 void build_report(struct build *b);
 /* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */

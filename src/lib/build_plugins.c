@@ -2,12 +2,11 @@
  * those that were measured, or the cost model's. */
 #include "lib/build_inside.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "gen/gen.h"
 
-enum { NAME_MAX_BYTES = 64, MOST_NAMED = 8, FEW_ARCHS = 2 };
+enum { MOST_NAMED = 8, FEW_ARCHS = 2 };
 
 static void dump_program(void *user, const char *pass, const struct ir_program *p)
 {
@@ -15,61 +14,6 @@ static void dump_program(void *user, const char *pass, const struct ir_program *
 	struct str text = str_new(b->arena);
 	ir_print_program(&text, p);
 	b->o->dump(b->o->user, pass, str_text(&text));
-}
-
-/* "tpat_ConvInteger_1a2b3c4d": the program's name and the start of its hash. */
-static char *default_name(const struct build *b, const struct ir_program *p, const char *hash)
-{
-	char *base = str_identifier(b->arena, p->name);
-	if (strlen(base) > NAME_MAX_BYTES - 14)
-		base[NAME_MAX_BYTES - 14] = 0;
-	return arena_printf(b->arena, "tpat_%s_%.8s", base, hash);
-}
-
-/* The name that the user gave to a region's plugin, or null. */
-static int given_name(const struct build *b, const char *label, const char **name)
-{
-	size_t n = strlen(label);
-	*name = NULL;
-	for (int i = 0; i < b->o->name.n; i++) {
-		const char *text = b->o->name.at[i];
-		if (strncmp(text, label, n) != 0 || text[n] != '=')
-			continue;
-		*name = text + n + 1;
-		bool fine = isalpha((unsigned char)**name) || **name == '_';
-		for (const char *c = *name; *c; c++)
-			fine &= isalnum((unsigned char)*c) || *c == '_';
-		if (!fine || strlen(*name) > NAME_MAX_BYTES)
-			return err_set(b->err, ERR_USAGE,
-			               "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",
-			               *name, NAME_MAX_BYTES);
-		const struct op_def *op = op_find("", *name);
-		if (op && !op_any_domain(op)) {
-			err_set(b->err, ERR_USAGE, "\"%s\" is an ONNX operator; a plugin of this name would hide it.",
-			        *name);
-			return err_advise(b->err, "Give the plugin another name, for example My%s.", *name);
-		}
-	}
-	return 0;
-}
-
-/* Every --name must mean a region that there is. */
-static int check_names(const struct build *b)
-{
-	for (int i = 0; i < b->o->name.n; i++) {
-		bool used = false;
-		vec_each (r, &b->regions) {
-			size_t n = strlen((*r)->label);
-			used |= strncmp(b->o->name.at[i], (*r)->label, n) == 0 && b->o->name.at[i][n] == '=';
-		}
-		if (!used) {
-			err_set(b->err, ERR_USAGE, "--name %s names no selected node.", b->o->name.at[i]);
-			return err_advise(
-			        b->err,
-			        "Write it as NODE=PLUGIN, with a node that -n, -t, --region or --auto selects.");
-		}
-	}
-	return 0;
 }
 
 /* What was measured at each point: there, or else at the usual one. */
@@ -153,33 +97,121 @@ static int check_tuned(const struct build *b)
 	                          "missing.");
 }
 
-static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
+static struct graph_program_options program_options(struct build *b)
 {
-	struct graph_program_options options = {
+	return (struct graph_program_options){
 		.any_types = b->o->any_types,
 		.keep_types = b->o->keep_types,
 		.sizes = true,
 		.dump = b->o->dump ? dump_program : NULL,
 		.dump_user = b,
 	};
+}
+
+/* A kernel a stage, one way for all extents. */
+static void schedule_unfused(struct build *b, struct made *m, struct ir_program *p)
+{
+	struct sched_points points = tpat_profile_points(b->extents, &b->target, m->region, p);
+	struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+	struct sched_choice *all = NEWN(b->arena, struct sched_choice, SCHED_MAX_CHOICES);
+	struct sched_tactic tactic = { { 0 } };
+	for (int i = 0; i < p->stages.n; i++) {
+		int n = sched_choices(p, p->stages.at[i], &points.target[points.opt], all), k = 0;
+		while (k < n && sched_span(p, p->stages.at[i], &all[k]) > 1)
+			k++;
+		choice[i] = all[k < n ? k : 0];
+	}
+	struct sched_choice *decided = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
+	sched_decide(p, &points.target[points.opt], choice, decided);
+	for (int i = 0; i < points.n; i++)
+		tactic.choice[i] = decided;
+	m->plans = 1;
+	sched_plans(m->plan, p, &points, &tactic, 1);
+	m->decisions = sched_decisions_text(p, decided, b->arena);
+	m->all_decisions = arena_printf(b->arena, "unfused\n%s\n", m->decisions);
+	m->tuned = (struct tpat_tuned_choice){ 0 };
+}
+
+/* The nodes of the region that a plugin was made of, and how many regions more there are. */
+static const char *nodes_of(const struct build *b, const struct made *m)
+{
+	struct str s = str_new(b->arena);
+	int n = 0;
+	vec_each (i, &m->region->nodes)
+		if (n++ < MOST_NAMED)
+			str_printf(&s, "%s%s", s.n ? ", " : "", str_printable(b->arena, b->graph->nodes.at[*i].label));
+	if (n > MOST_NAMED)
+		str_printf(&s, " and %d more", n - MOST_NAMED);
+	if (m->nodes.n > 1)
+		str_printf(&s, "; %d more regions like this", m->nodes.n - 1);
+	return str_text(&s);
+}
+
+static int make_unfused(struct build *b, struct made *m)
+{
+	struct graph_program_options options = program_options(b);
+	struct ir_program *program;
+	options.unfused = true;
+	TRY(graph_region_program(&program, b->graph, m->region, &options, b->arena, b->err));
+	schedule_unfused(b, m, program);
+	vec_push(b->arena, &b->unfused,
+	         arena_printf(b->arena,
+	                      "NVRTC refused the fused kernels of plugin %s (nodes %s). tpat built them again without fusion, "
+	                      "which is slower. This is a bug in tpat: please report it with the model. %s",
+	                      m->name, nodes_of(b, m), m->refused));
+	m->refused = NULL;
+	m->unfused = true;
+	return 0;
+}
+
+/* Names carry a hash of what the library holds, so that they are known last. */
+static void name_all(struct build *b)
+{
+	build_names(b);
+	for (int i = 0; i < b->regions.n; i++) {
+		b->call[i].name = b->made[i] ? b->made[i]->name : NULL;
+		b->name_space[i] = b->made[i] ? b->made[i]->name_space : NULL;
+	}
+}
+
+int build_unfused(bool *again, struct build *b)
+{
+	vec_each (m, &b->plugins)
+		if ((*m)->refused && (*m)->unfused)
+			return 0;
+	vec_each (m, &b->plugins) {
+		if (!(*m)->refused)
+			continue;
+		TRY(make_unfused(b, *m));
+		*again = true;
+	}
+	if (*again)
+		name_all(b);
+	return 0;
+}
+
+static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
+{
+	struct graph_program_options options = program_options(b);
 	struct ir_program *program;
 	char hash[33];
 	const char *name;
 	TRY(graph_region_program(&program, b->graph, r, &options, b->arena, b->err));
-	TRY(given_name(b, r->label, &name));
+	TRY(build_given_name(b, r->label, &name));
 	ir_hash(program, hash);
 	vec_each (have, &b->plugins)
-		if (strcmp((*have)->hash, hash) == 0 && (!name || strcmp((*have)->name, name) == 0)) {
+		if (strcmp((*have)->hash, hash) == 0 && (!name || ((*have)->given && strcmp((*have)->given, name) == 0))) {
 			*out = *have;
 			return 0;
-		} else if (name && strcmp((*have)->name, name) == 0) {
+		} else if (name && (*have)->given && strcmp((*have)->given, name) == 0) {
 			return err_set(b->err, ERR_USAGE, "Two plugins with different programs are called %s.", name);
 		}
 	if (!b->archs)
 		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->arena, b->err));
 	struct made *m = NEW(b->arena, struct made);
-	m->name = name ? arena_strdup(b->arena, name) : default_name(b, program, hash);
+	m->given = name;
 	memcpy(m->hash, hash, sizeof hash);
+	m->region = r;
 	TRY(schedule(b, r, m, program));
 	if (b->o->dump) {
 		struct str text = str_new(b->arena);
@@ -193,24 +225,25 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 
 int build_plugins(struct build *b)
 {
+	struct made **made = b->made = NEWN(b->arena, struct made *, b->regions.n + 1);
 	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
-	TRY(check_names(b));
+	b->name_space = NEWN(b->arena, const char *, b->regions.n + 1);
+	TRY(build_check_names(b));
 	TRY(open_tuned(b));
 	TRY(tpat_profile_extents(&b->extents, b->graph, &b->o->profile, b->arena, b->err));
 	for (int i = 0; i < b->regions.n; i++) {
 		struct graph_region *r = b->regions.at[i];
-		struct made *m = NULL;
 		TRY(build_progress(b, "program", r->label, i, b->regions.n));
 		if (r->folded)
 			continue;
-		TRY(make_plugin(b, r, &m));
-		b->call[i].name = m->name;
+		TRY(make_plugin(b, r, &made[i]));
 		b->call[i].shape_inputs = r->shapes;
 		int *index = NEWN(b->arena, int, r->shapes + 1);
 		for (int k = 0; k < r->shapes; k++)
 			index[k] = r->inputs.n - r->shapes + k;
 		b->call[i].shape_input = index;
-		vec_push(b->arena, &m->nodes, r->label);
+		vec_push(b->arena, &made[i]->nodes, r->label);
 	}
+	name_all(b);
 	return check_tuned(b);
 }

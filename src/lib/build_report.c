@@ -30,6 +30,12 @@ static void count_refused(struct build *b)
 	b->result->refused_types = tpat_strings_of(&list);
 }
 
+static const char *shape_warning(const struct graph_region *r, struct arena *a)
+{
+	return arena_printf(a, "%s: an input's values decide extents, and TensorRT passes these to plugins from 10.1 on.",
+	                    r->label);
+}
+
 void build_report(struct build *b)
 {
 	struct tpat_built *r = b->result;
@@ -37,6 +43,8 @@ void build_report(struct build *b)
 	struct tpat_texts warnings = { 0 };
 	r->model = arena_strdup(b->arena, b->o->model);
 	r->output = b->out.model;
+	r->portable = b->out.portable;
+	r->earlier = tpat_strings_of(&b->earlier);
 	r->libraries = tpat_strings_of(&b->out.libraries);
 	r->folder = b->plugins.n ? b->out.folder : NULL;
 	r->model_nodes = b->graph->nodes.n;
@@ -52,8 +60,7 @@ void build_report(struct build *b)
 		plugin[i] =
 		        (struct tpat_plugin){ .name = m->name,
 			                      .version = "1",
-			                      .name_space =
-			                              b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : "",
+			                      .name_space = m->name_space,
 			                      .hash = m->hash,
 			                      .about = build_about(m->plan[0]->program, b->arena),
 			                      .nodes = tpat_strings_of(&m->nodes) };
@@ -73,8 +80,13 @@ void build_report(struct build *b)
 	r->db = b->tuned ? tpat_tuned_path(b->tuned) : NULL;
 	if (b->tuned_warning)
 		vec_push(b->arena, &warnings, b->tuned_warning);
+	vec_each (w, &b->unfused)
+		vec_push(b->arena, &warnings, *w);
 	r->plugin = plugin;
 	r->plugins = b->plugins.n;
+	vec_each (region, &b->regions)
+		if ((*region)->shapes && b->tensorrt.no_shape_inputs)
+			vec_push(b->arena, &warnings, shape_warning(*region, b->arena));
 	vec_each (w, &b->graph->warnings)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
 	r->warnings = tpat_strings_of(&warnings);

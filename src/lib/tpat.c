@@ -65,7 +65,7 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 }
 
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
-              struct arena *a, struct err *e)
+              const struct tpat_strings *value, struct arena *a, struct err *e)
 {
 	struct graph_shape *shapes = NEWN(a, struct graph_shape, shape->n + 1);
 	struct graph_options o = { .shapes = shape->n, .shape = shapes };
@@ -73,5 +73,6 @@ int tpat_open(struct onnx_model **model, struct graph **graph, const char *path,
 		TRY(tpat_parse_shape(&shapes[i], shape->at[i], a, e));
 	TRY(onnx_model_read(model, path, e));
 	TRY(onnx_model_check(*model, e));
+	TRY(tpat_bind_values(*model, value, a, e));
 	return graph_new(graph, *model, &o, e);
 }

@@ -59,7 +59,7 @@ static int save_outputs(struct bench *b, const struct graph_region *region, cons
 
 struct taken {
 	const struct ir_program *p;
-	const struct tensor *in;
+	const struct tensor *const *in;
 	struct sched_extent *extent;
 	int n;
 };
@@ -70,13 +70,14 @@ static bool take_extent(void *user, const char *name, int64_t *value)
 	int input, axis;
 	if (!ir_symbol_source(x->p, name, &input, &axis))
 		return false;
-	*value = x->in[input].dim[axis];
+	*value = x->in[input]->dim[axis];
 	x->extent[x->n++] = (struct sched_extent){ name, *value };
 	return true;
 }
 
 /* The device and these inputs' extents. */
-static struct sched_target target_for(struct bench *b, const struct ir_program *p, const struct tensor *in, struct arena *a)
+static struct sched_target target_for(struct bench *b, const struct ir_program *p, const struct tensor *const *in,
+                                      struct arena *a)
 {
 	struct taken x = { p, in, NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0 };
 	struct sched_target t;
@@ -104,27 +105,11 @@ static int schedule(struct bench *b, const struct ir_plan **plan, struct tpat_ti
 	return 0;
 }
 
-/* What results are compared with. */
-struct reference {
-	struct tensor *want; /* null: with nothing */
-	struct sample *sample; /* or some elements; null: all of `want` */
-};
-
-static int compare(struct bench *b, struct tpat_timing *t, const struct ir_program *p, const struct tensor *got,
-                   const struct reference *r, struct arena *scratch, struct err *e)
+static void compare(struct bench *b, struct tpat_timing *t, const struct tensor *got, struct tune_reference *r)
 {
-	struct tensor *some = NEWN(scratch, struct tensor, p->outputs.n + 1);
 	const char *worst;
-	bool same;
-	if (!r->want)
-		return 0;
-	if (r->sample)
-		TRY(sample_take(some, r->sample, got, scratch, e));
-	same = r->sample ? tune_same(some, sample_want(r->sample), p->outputs.n, &worst, b->arena)
-	                 : tune_same(got, r->want, p->outputs.n, &worst, b->arena);
-	if (!same)
+	if (r->want && !tune_same(got, r, &worst, b->arena))
 		t->wrong = worst;
-	return 0;
 }
 
 /* Holds the lock that those share who time on one device. */
@@ -142,16 +127,13 @@ static int end_timing(struct bench *b, int rc)
 }
 
 static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region, const struct ir_program *p,
-                   const struct tensor *in, const struct reference *reference, struct tune_runner **r,
-                   struct arena *scratch, struct err *e)
+                   struct tune_reference *reference, struct tune_runner **r, struct arena *scratch, struct err *e)
 {
-	const struct sched_target target = target_for(b, p, in, scratch);
+	const struct tensor *const *inputs = reference->inputs;
+	const struct sched_target target = target_for(b, p, inputs, scratch);
 	const struct ir_plan *plan;
 	TRY(schedule(b, &plan, t, (struct ir_program *)p, &target, e));
-	const struct tensor **inputs = NEWN(scratch, const struct tensor *, p->inputs.n + 1);
 	struct tensor *got = NEWN(scratch, struct tensor, p->outputs.n + 1);
-	for (int i = 0; i < p->inputs.n; i++)
-		inputs[i] = &in[i];
 	const struct tune_setup setup = { .rotate = tune_rotated_bytes(b->dev->props.arch) };
 	TRY(tune_runner_new(r, b->dev, plan, inputs, &setup, scratch, e));
 	t->schedule = schedule_text(plan, b->arena);
@@ -165,21 +147,20 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct graph_re
 	TRY(tune_runner_outputs(*r, got, scratch, e));
 	t->outputs = tpat_tensors_text(got, p->outputs.n, b->arena);
 	TRY(save_outputs(b, region, got, e));
-	TRY(compare(b, t, p, got, reference, scratch, e));
+	compare(b, t, got, reference);
 	TRY(begin_timing(b, e));
 	return end_timing(b, tune_runner_time(*r, &t->ns, &t->spread, b->o->repeats > 0 ? b->o->repeats : REPEATS, e));
 }
 
 /* Where all results would take the interpreter too long. */
-static int interpret_some(struct reference *r, const struct ir_program *p, const struct tensor *in, struct arena *a, struct err *e)
+static int interpret_some(struct tune_reference *r, struct tensor *want, struct arena *a, struct err *e)
 {
-	const struct tensor **inputs = NEWN(a, const struct tensor *, p->inputs.n + 1);
-	if (!r->want || !p->outputs.n || r->want[0].type != TYPE_NONE)
+	struct sample *sample;
+	if (!want || !r->program->outputs.n || want[0].type != TYPE_NONE)
 		return 0;
-	for (int i = 0; i < p->inputs.n; i++)
-		inputs[i] = &in[i];
-	TRY(sample_new(&r->sample, p, inputs, 1, a, e));
-	return r->sample ? 0 : eval_program(p, inputs, r->want, NULL, a, e);
+	TRY(sample_new(&sample, r->program, r->inputs, 1, a, e));
+	r->sample = sample;
+	return sample ? 0 : eval_program(r->program, r->inputs, want, NULL, a, e);
 }
 
 static int bench_region(struct bench *b, const struct graph_region *region, struct tpat_timing *t, struct arena *scratch,
@@ -191,24 +172,29 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	TRY(graph_region_program(&p, b->graph, region, &options, scratch, e));
 	struct verify_input *input = NEWN(scratch, struct verify_input, p->inputs.n + 1);
 	struct tensor *in = NEWN(scratch, struct tensor, p->inputs.n + 1);
-	struct reference reference = { b->o->unchecked ? NULL : NEWN(scratch, struct tensor, p->outputs.n + 1), NULL };
+	const struct tensor **inputs = NEWN(scratch, const struct tensor *, p->inputs.n + 1);
+	struct tensor *want = b->o->unchecked ? NULL : NEWN(scratch, struct tensor, p->outputs.n + 1);
+	struct tune_reference reference = { .program = p, .inputs = inputs, .want = want, .arena = scratch };
 	struct verify_case c = { .plugin = region->label, .reference = p, .input = input, .seed = 1 };
+	c.demand = b->graph->demands.at;
+	c.demands = b->graph->demands.n;
 	c.most_work = sample_patience();
 	struct tune_runner *r = NULL;
 	struct sched_target device;
 	tpat_target_of_device(&device, &b->dev->props);
 	const struct sched_points points = tpat_profile_points(b->extents, &device, region, p);
 	for (int i = 0; i < p->inputs.n; i++) {
+		inputs[i] = &in[i];
 		input[i] = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&b->given, region->inputs.at[i]->name) };
 		if (b->o->profile.n)
 			tpat_extents_of(&input[i], p->inputs.at[i], &points.target[points.opt]);
 		if (!input[i].tensor && region->inputs.at[i]->is_constant)
 			TRY(graph_constant(&input[i].tensor, b->graph, region->inputs.at[i], e));
 	}
-	TRY(verify_draw(in, reference.want, &c, 0, scratch, e));
-	TRY(interpret_some(&reference, p, in, scratch, e));
+	TRY(verify_draw(in, want, &c, 0, scratch, e));
+	TRY(interpret_some(&reference, want, scratch, e));
 	t->inputs = tpat_tensors_text(in, p->inputs.n, b->arena);
-	int rc = measure(b, t, region, p, in, &reference, &r, scratch, e);
+	int rc = measure(b, t, region, p, &reference, &r, scratch, e);
 	tune_runner_free(r);
 	return rc;
 }
@@ -247,7 +233,7 @@ static int bench_model(struct bench *b)
 	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
 	char why[256];
 	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err));
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err));
 	if (tpat_chooses(&c))
 		TRY(tpat_choose(&b->regions, b->graph, &c, b->arena, b->err));
 	else
@@ -258,6 +244,7 @@ static int bench_model(struct bench *b)
 		TRY(tpat_tuned_open(&b->tuned, o->db, true, &warning, b->arena, b->err));
 	}
 	const char *device = o->device ? o->device : dev_cuda_count(why) > 0 ? "cuda" : "cpu";
+	TRY(tpat_refuse_emulator(device, b->err));
 	TRY(dev_open(&b->dev, device, b->err));
 	if (b->tuned && b->dev->props.arch == 0)
 		tpat_tuned_of_processor(b->tuned);

@@ -1,6 +1,8 @@
 /* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model() first. */
 #include "lib/build_inside.h"
 
+#include <string.h>
+
 #include "base/file.h"
 
 static int select_regions(struct build *b);
@@ -10,15 +12,19 @@ static int rewrite(struct build *b);
 static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, b->arena, b->err)); /* read, check, types and shapes */
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err)); /* read, check, types and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
+	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
-	TRY(tpat_output_begin(&b->out, o->model, o->output, b->arena, b->err));
+	TRY(tpat_output_begin(&b->out, o->model, o->output, o->force, b->arena, b->err));
+	TRY(build_find_earlier(b));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
+	if (b->tensorrt.no_functions && b->plugins.n)
+		TRY(tpat_output_portable(&b->out, o->model, b->arena, b->err));
 	TRY(package(b));       /* kernels -> library and its folder */
 	build_report(b);
 	TRY(rewrite(b)); /* model -> rewritten model */
-	return b->plugins.n ? tpat_output_commit(&b->out, b->err) : 0;
+	return tpat_output_commit(&b->out, b->model, b->err); /* all of it goes to its place */
 }
 
 /* ---- Progress. */
@@ -38,6 +44,14 @@ static bool compiling(void *user, int done, int all, const char *what)
 	return b->o->progress && b->o->progress(b->o->user, &p);
 }
 
+static void note_refused(void *user, const struct tensorrt_plugin *p, const char *why)
+{
+	struct build *b = user;
+	vec_each (m, &b->plugins)
+		if (strcmp((*m)->name, p->name) == 0)
+			(*m)->refused = arena_strdup(b->arena, why);
+}
+
 /* ---- Selection. */
 
 static int select_regions(struct build *b)
@@ -50,25 +64,37 @@ static int select_regions(struct build *b)
 		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT "
 		                  "refuses (tpat list "
 		                  "%s shows the nodes).",
-		                  b->model->path);
+		                  str_shell_path(b->arena, b->model->path));
 	}
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);
 }
 
 /* ---- The library. */
 
+/* The README is read beside the files. */
+static struct tpat_texts libraries_near(const struct build *b, const char *name)
+{
+	struct tpat_texts near = { 0 };
+	bool same = file_same(path_dir(b->arena, b->o->model), path_dir(b->arena, b->out.model));
+	vec_each (library, &b->earlier)
+		vec_push(b->arena, &near, same ? path_base(*library) : *library);
+	vec_push(b->arena, &near, name);
+	return near;
+}
+
 /* One library of `n` plugins, with its folder. */
 static int build_library(struct build *b, const struct tensorrt_plugin *plugin, int n, const char *place,
                          const char *folder)
 {
-	/* The README is read beside the files. */
 	const char *deploy, *name = path_base(place);
-	const struct tpat_texts near = { .at = &name, .n = 1 };
-	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, b->arena, b->err));
+	const struct tpat_texts near = libraries_near(b, name);
+	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->tensorrt, b->arena,
+	                     b->err));
 	struct tensorrt_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
 		.rewritten = path_base(b->out.model),
+		.portable = path_base(b->out.portable ? b->out.portable : b->out.model),
 		.library = name,
 		.deploy = deploy,
 		.plugin = plugin,
@@ -77,9 +103,10 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 		.archs = b->archs,
 		.workers = b->o->workers,
 		.progress = compiling,
+		.refused = note_refused,
 		.user = b,
 	};
-	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place, b->arena), b->arena, b->err);
+	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);
 }
 
 /* Each plugin in a library and a folder of its own, inside the model's folder. */
@@ -90,11 +117,11 @@ static int build_split(struct build *b, const struct tensorrt_plugin *plugin)
 	           b->plugins.n);
 	for (int i = 0; i < b->plugins.n; i++) {
 		const char *id = str_identifier(b->arena, plugin[i].name);
-		const char *folder = path_join(b->arena, b->out.temporary_folder, id);
+		const char *folder = path_join(b->arena, b->out.made_folder, id);
 		TRY(file_mkdir(folder, b->err));
 		TRY(build_library(b, &plugin[i], 1, tpat_output_split(&b->out, plugin[i].name, b->arena), folder));
 	}
-	return file_write(path_join(b->arena, b->out.temporary_folder, "tpat.json"), str_text(&json), json.n, b->err);
+	return file_make(path_join(b->arena, b->out.made_folder, "tpat.json"), str_text(&json), json.n, b->err);
 }
 
 static void name_archs(struct build *b)
@@ -106,7 +133,7 @@ static void name_archs(struct build *b)
 	b->result->arch = tpat_strings_of(&names);
 }
 
-static int package(struct build *b)
+static int build_libraries(struct build *b)
 {
 	struct tensorrt_plugin *plugin = NEWN(b->arena, struct tensorrt_plugin, b->plugins.n + 1);
 	for (int i = 0; i < b->plugins.n; i++) {
@@ -114,7 +141,7 @@ static int package(struct build *b)
 		plugin[i] = (struct tensorrt_plugin){
 			.name = m->name,
 			.version = "1",
-			.name_space = b->o->name_space ? b->o->name_space : "",
+			.name_space = m->name_space,
 			.hash = m->hash,
 			.about = build_about(m->plan[0]->program, b->arena),
 			.decisions = m->all_decisions,
@@ -124,14 +151,32 @@ static int package(struct build *b)
 			.nodes = m->nodes.n,
 		};
 	}
+	return b->o->split ? build_split(b, plugin)
+	                   : build_library(b, plugin, b->plugins.n, b->out.library, b->out.made_folder);
+}
+
+/* A kernel that NVRTC refuses is a bug of tpat's, and no reason for the user to have no plugin. */
+static int package(struct build *b)
+{
 	if (b->plugins.n) {
 		name_archs(b);
-		if (b->o->split)
-			TRY(build_split(b, plugin));
-		else
-			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.temporary_folder));
+		while (build_libraries(b) < 0) {
+			struct err why = *b->err;
+			bool again = false;
+			err_clear(b->err);
+			if (build_unfused(&again, b) < 0 || !again) {
+				*b->err = why;
+				return why.code;
+			}
+			TRY(tpat_output_restart(&b->out, b->err));
+		}
 	}
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, b->arena,
+	struct tpat_texts all = { 0 };
+	vec_each (library, &b->earlier)
+		vec_push(b->arena, &all, *library);
+	vec_each (library, &b->out.libraries)
+		vec_push(b->arena, &all, *library);
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->tensorrt, b->arena,
 	                        b->err);
 }
 
@@ -140,13 +185,11 @@ static int package(struct build *b)
 static int rewrite(struct build *b)
 {
 	struct graph_rewrite_options o = {
-		.version = "1",
-		.name_space = b->o->name_space ? b->o->name_space : "",
+		.name_space = b->name_space,
 		.keep_types = b->o->keep_types,
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
-	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
-	return onnx_model_write(b->model, b->out.model, NULL, b->err);
+	return graph_rewrite(b->graph, &b->regions, b->call, &o, b->err);
 }
 
 /* Labels of nodes are the graph's, and the result outlives it. */

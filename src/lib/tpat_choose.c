@@ -53,7 +53,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		return 0;
 	TRY(check_nodes(g, e));
 	err_set(e, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.", path);
-	return err_advise(e, "tpat list %s shows each node, and why.", path);
+	return err_advise(e, "tpat list %s shows each node, and why.", str_shell_path(a, path));
 }
 
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e)

@@ -164,9 +164,11 @@ int tpat_db_path(const char **out, const char *given, struct arena *a, struct er
 /* A file to import is no reason to make a database before it is known to be there. */
 static int check_files(struct call *c)
 {
-	for (int i = 0; i < c->o->file.n; i++)
+	for (int i = 0; i < c->o->file.n; i++) {
 		if (!file_exists(c->o->file.at[i]))
 			return err_set(c->err, ERR_USAGE, "There is no file %s.", c->o->file.at[i]);
+		TRY(file_check(c->o->file.at[i], c->err));
+	}
 	return 0;
 }
 

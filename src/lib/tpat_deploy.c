@@ -77,7 +77,7 @@ static const char *here(const char *path, struct arena *a)
 }
 
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, struct arena *a, struct err *e)
+                     const struct tpat_strings *profile, const struct tpat_tensorrt *t, struct arena *a, struct err *e)
 {
 	struct str s = str_new(a);
 	bool dynamic = false, guessed = false;
@@ -105,6 +105,8 @@ int tpat_deploy_text(const char **out, struct graph *g, const char *model, const
 	str_printf(&s, " --timingCacheFile=%s", str_shell(a, arena_printf(a, "%s.cache", stem)));
 	if (guessed)
 		str_add(&s, "\n# The extents are examples: put your own, or build with --profile INPUT:MIN,USUAL,MAX.");
+	if (libraries->n)
+		str_printf(&s, "\n%s", tpat_tensorrt_note(t));
 	*out = str_text(&s);
 	return 0;
 }

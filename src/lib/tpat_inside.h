@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/staging.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "check/verify.h"
@@ -32,9 +33,13 @@ static inline struct tpat_strings tpat_strings_of(const struct tpat_texts *t)
 /* Starts a call: forgets the last one's results, runs `fn`, and turns running out of memory into a failure. */
 int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 
-/* A model, read and checked, with types and shapes. Both freed by the caller, also after a failure. */
+/* A model, read and checked, with types and shapes; `value` makes inputs constants. Both freed by the caller, also after a
+ * failure. */
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
-              struct arena *a, struct err *e);
+              const struct tpat_strings *value, struct arena *a, struct err *e);
+
+/* Error for a device whose times say nothing about a GPU. */
+int tpat_refuse_emulator(const char *device, struct err *e);
 
 /* ---- tpat_choose.c: the nodes that options name, as tpat_build_options says. */
 struct tpat_choice {
@@ -71,30 +76,85 @@ int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, str
 const struct tensor *tpat_given_find(struct tpat_given *given, const char *name); /* null: not given */
 const char *tpat_given_unused(const struct tpat_given *given); /* a name that nobody asked for, or null */
 
+/* ---- tpat_value.c: tensors that the user gives as text, "sr=16000". */
+
+/* The inputs of these names become constants of the model, of the inputs' types and extents. */
+int tpat_bind_values(struct onnx_model *m, const struct tpat_strings *value, struct arena *a, struct err *e);
+/* The name in front; and the value as a tensor of a type and extents (-1: any; `rank` -1: as it is written). */
+int tpat_value_name(const char **name, const char *text, struct arena *a, struct err *e);
+int tpat_value_read(struct tensor *out, const char *text, enum type type, int rank, const int64_t *dim, struct arena *a,
+                    struct err *e);
+
 /* ---- tpat_target.c: the GPU whose facts decide how kernels are made. */
 
 /* `gpu`: a name of the table (sched_targets), words of it, "native", or null: what `arch` names, if it is one alone. */
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e);
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
 
-/* ---- tpat_output.c: where a build's results go. They are made under temporary names and put in place together. */
+/* ---- tpat_earlier.c: libraries of earlier builds, which lie beside a model that was rewritten more than once. */
+bool tpat_library_holds(const char *library, const char *plugin);
+/* A library in `folder` that has the plugin, or null; and the folder of its sources, or null. */
+const char *tpat_library_find(const char *folder, const char *plugin, struct arena *a);
+const char *tpat_folder_find(const char *folder, const char *plugin, struct arena *a);
+
+/* ---- tpat_tensorrt.c: the TensorRT that a build is for. */
+struct tpat_tensorrt {
+	const char *name; /* as given; null: 10.7 and later */
+	int major, minor;
+	bool rtx;
+	bool no_functions;    /* it takes a node's local function before its plugin */
+	bool no_shape_inputs; /* plugins have none */
+};
+/* Errors: ERR_USAGE for what is no version, ERR_UNSUPPORTED for one without V3 plugins. */
+int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e);
+const char *tpat_tensorrt_note(const struct tpat_tensorrt *t); /* what the model is good for, as a shell's comment */
+
+/* ---- tpat_output.c: where a build's results go. They are made in a hidden folder and put in place together. */
 struct tpat_output {
 	const char *model, *library, *folder; /* their places; `library` without a plugin's own name */
-	const char *temporary;                /* a folder beside them, which holds what is being made: */
-	const char *temporary_folder, *replaced_folder;
-	struct tpat_texts libraries, made; /* places of the libraries, and where each is made */
+	const char *portable;                 /* the model with functions, where `model` has none; else null */
+	const char *made_folder;              /* where the folder is being made */
+	struct tpat_texts libraries;          /* places of the libraries */
+	bool force;                           /* work that somebody did in the folder is thrown away */
+	struct stage stage;
+	struct arena *arena;
 };
 /* What belongs to the rewritten model `model`: its library and folder, by name. */
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a);
 /* The place of one plugin's library, where each has its own. */
 const char *tpat_output_split(const struct tpat_output *o, const char *plugin, struct arena *a);
-/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Errors:
- * ERR_USAGE for a place that cannot be written, or that would overwrite what tpat did not make. */
-int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e);
+/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Finishes or undoes
+ * first what an interrupted build has begun there. Errors: ERR_USAGE for a place that cannot be written, or that would overwrite
+ * what tpat did not make. */
+int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, bool force, struct arena *a,
+                      struct err *e);
+/* A second model beside `model`, which has local functions; errors as above. */
+int tpat_output_portable(struct tpat_output *o, const char *input, struct arena *a, struct err *e);
+/* NAME.onnx -> NAME_portable.onnx. */
+const char *tpat_portable_name(const char *model, struct arena *a);
+/* Forgets what was made so far, to make it once more. */
+int tpat_output_restart(struct tpat_output *o, struct err *e);
 /* One more library that goes to `place`; returns the absolute path where to make it. */
-const char *tpat_output_library(struct tpat_output *o, const char *place, struct arena *a);
-int tpat_output_commit(struct tpat_output *o, struct err *e);
+const char *tpat_output_library(struct tpat_output *o, const char *place);
+/* Writes the model; then library, folder and model are put in place, or all stays as it was. */
+int tpat_output_commit(struct tpat_output *o, struct onnx_model *m, struct err *e);
 void tpat_output_abandon(struct tpat_output *o);
+
+/* ---- tpat_record.c: the files of a .tpat folder as tpat made them, by hashes in its tpat.json. */
+
+/* Adds them to the tpat.json of a folder that was just made. */
+int tpat_record_write(const char *folder, struct arena *a, struct err *e);
+/* Files of the folder that were edited ("kernels/x.cu (edited)") or added ("notes (new)"), in order. Compiled code, and the library
+ * that `make` leaves in the folder, are nobody's work. */
+int tpat_record_changes(struct tpat_texts *out, bool *recorded, const char *folder, struct arena *a, struct err *e);
+/* Fails when replacing the folder would lose work, or when tpat did not make it. `force`: the latter alone. */
+int tpat_record_check(const char *folder, bool force, struct arena *a, struct err *e);
+/* Finishes or undoes what interrupted builds began in `folder`, unless that would delete work in a .tpat folder. */
+enum tpat_recovery { TPAT_RECOVER, TPAT_RECOVER_FORCE, TPAT_RECOVER_UNDO, TPAT_RECOVER_LOOK };
+int tpat_recover(struct stage_left *out, const char *folder, enum tpat_recovery how, struct arena *a, struct err *e);
+/* The tpat.json of a .tpat folder. */
+struct json;
+int tpat_record_read(const struct json **out, const char *folder, struct arena *a, struct err *e);
 
 /* ---- tpat_db.c: the tuning database's file: `given`, or the default one. */
 int tpat_db_path(const char **out, const char *given, struct arena *a, struct err *e);
@@ -143,8 +203,8 @@ bool tpat_extent_at(void *target, const char *name, int64_t *value);
 void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);
 
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
- * libraries. Also checks `profile` ("x:1x4,8x4,32x4"). */
+ * libraries; and a note on the TensorRT that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, struct arena *a, struct err *e);
+                     const struct tpat_strings *profile, const struct tpat_tensorrt *t, struct arena *a, struct err *e);
 
 #endif

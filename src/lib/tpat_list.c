@@ -80,7 +80,7 @@ static int run(struct tpat *t, void *arg)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_list have another version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = l;
-	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, a, &t->err));
+	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, a, &t->err));
 	struct tpat_node *node = NEWN(a, struct tpat_node, l->graph->nodes.n + 1);
 	for (int i = 0; i < l->graph->nodes.n; i++)
 		describe_node(&node[i], l->graph, i, a);

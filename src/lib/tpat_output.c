@@ -1,5 +1,5 @@
-/* Names and places of what a build gives. Everything is made in one temporary folder beside its place; putting it there
- * is a few renames at the end, so that a failure or an interrupt leaves what was there before. */
+/* Names and places of what a build gives. Everything is made in one hidden folder beside its place and put there together
+ * (base/staging.h), so that a failure or an interrupt leaves what was there before. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -23,13 +23,23 @@ static int refuse_special(const char *path, struct err *e)
 	return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
 }
 
-/* A folder of that name that tpat did not make is not replaced. */
-static int refuse_foreign(const char *folder, struct arena *a, struct err *e)
+/* Names that no file can have, or that make's and TensorRT's command lines cannot hold. */
+static int refuse_name(const char *model, struct err *e)
 {
-	if (!file_exists(folder) || file_exists(path_join(a, folder, "tpat.json")))
-		return 0;
-	err_set(e, ERR_USAGE, "%s exists and was not made by tpat; it is not replaced.", folder);
-	return err_advise(e, "Move it away, or give the output another name: -o NAME.");
+	if (strcmp(model, "-") == 0) {
+		err_set(e, ERR_USAGE, "The rewritten model cannot go to standard output: a library and a folder go with it.");
+		return err_advise(e, "Give it the name of a file: -o NAME.onnx (-o ./- for one that is called \"-\").");
+	}
+	if (!*path_base(model) || file_is_folder(model)) {
+		err_set(e, ERR_USAGE, *model ? "The output %s is a folder." : "The output has no name.", model);
+		return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
+	}
+	for (const char *c = path_base(model); *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f) {
+			err_set(e, ERR_USAGE, "The output's name \"%s\" holds a control character.", path_base(model));
+			return err_advise(e, "Give the output another name: -o NAME.onnx.");
+		}
+	return 0;
 }
 
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a)
@@ -43,26 +53,37 @@ void tpat_output_names(struct tpat_output *out, const char *model, struct arena 
 	out->folder = path_join(a, dir, arena_printf(a, "%s.tpat", stem));
 }
 
-int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, struct arena *a, struct err *e)
+int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, bool force, struct arena *a,
+                      struct err *e)
 {
+	struct stage_left left;
 	memset(out, 0, sizeof *out);
+	out->arena = a;
+	out->force = force;
 	if (!model)
 		model = path_join(a, path_dir(a, input), arena_printf(a, "%s_tpat.onnx", path_stem(a, input)));
-	if (!*path_base(model) || file_is_folder(model)) {
-		err_set(e, ERR_USAGE, *model ? "The output %s is a folder." : "The output has no name.", model);
-		return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
-	}
+	TRY(refuse_name(model, e));
 	TRY(refuse_input(input, model, e));
 	tpat_output_names(out, model, a);
 	TRY(refuse_special(model, e));
 	TRY(refuse_special(out->library, e));
-	TRY(refuse_foreign(out->folder, a, e));
-	char *temporary;
-	TRY(file_temp_beside(&temporary, model, a, e));
-	out->temporary = temporary;
-	out->temporary_folder = path_join(a, temporary, "folder");
-	out->replaced_folder = path_join(a, temporary, "replaced");
-	return file_mkdir(out->temporary_folder, e);
+	TRY(tpat_recover(&left, path_dir(a, model), force ? TPAT_RECOVER_FORCE : TPAT_RECOVER, a, e));
+	TRY(tpat_record_check(out->folder, force, a, e));
+	TRY(stage_begin(&out->stage, model, a, e));
+	out->made_folder = stage_scratch(&out->stage, "folder");
+	return file_mkdir(out->made_folder, e);
+}
+
+const char *tpat_portable_name(const char *model, struct arena *a)
+{
+	return path_join(a, path_dir(a, model), arena_printf(a, "%s_portable.onnx", path_stem(a, model)));
+}
+
+int tpat_output_portable(struct tpat_output *o, const char *input, struct arena *a, struct err *e)
+{
+	o->portable = tpat_portable_name(o->model, a);
+	TRY(refuse_input(input, o->portable, e));
+	return refuse_special(o->portable, e);
 }
 
 const char *tpat_output_split(const struct tpat_output *o, const char *plugin, struct arena *a)
@@ -71,27 +92,50 @@ const char *tpat_output_split(const struct tpat_output *o, const char *plugin, s
 	return arena_printf(a, "%s_%s.so", stem, str_identifier(a, plugin));
 }
 
-const char *tpat_output_library(struct tpat_output *o, const char *place, struct arena *a)
+const char *tpat_output_library(struct tpat_output *o, const char *place)
 {
-	const char *made = path_join(a, o->temporary, path_base(place));
-	vec_push(a, &o->libraries, place);
-	vec_push(a, &o->made, made);
-	return file_absolute(a, made);
+	vec_push(o->arena, &o->libraries, place);
+	return file_absolute(o->arena, stage_add(&o->stage, path_base(place)));
 }
 
-int tpat_output_commit(struct tpat_output *o, struct err *e)
+int tpat_output_restart(struct tpat_output *o, struct err *e)
 {
-	for (int i = 0; i < o->libraries.n; i++)
-		TRY(file_rename(o->made.at[i], o->libraries.at[i], e));
-	if (file_exists(o->folder))
-		TRY(file_rename(o->folder, o->replaced_folder, e));
-	TRY(file_rename(o->temporary_folder, o->folder, e));
-	return 0;
+	vec_each (item, &o->stage.items)
+		file_remove_tree(item->made);
+	o->stage.items.n = o->libraries.n = 0;
+	file_remove_tree(o->made_folder);
+	return file_mkdir(o->made_folder, e);
+}
+
+static int write_model(struct tpat_output *o, const char *place, struct onnx_model *m, struct err *e)
+{
+	struct onnx_write_options options = ONNX_WRITE_OPTIONS;
+	const char *made = stage_scratch(&o->stage, "model"), *data = arena_printf(o->arena, "%s.data", made);
+	const char *name = path_base(place);
+	options.place = place;
+	TRY(onnx_model_write(m, made, &options, e));
+	if (file_exists(data))
+		TRY(file_rename(data, stage_add(&o->stage, arena_printf(o->arena, "%s.data", name)), e));
+	return file_rename(made, stage_add(&o->stage, name), e);
+}
+
+int tpat_output_commit(struct tpat_output *o, struct onnx_model *m, struct err *e)
+{
+	if (o->libraries.n) {
+		TRY(tpat_record_write(o->made_folder, o->arena, e));
+		TRY(tpat_record_check(o->folder, o->force, o->arena, e)); /* once more: building takes its time */
+		TRY(file_rename(o->made_folder, stage_add(&o->stage, path_base(o->folder)), e));
+	}
+	if (o->portable) {
+		TRY(write_model(o, o->portable, m, e));
+		graph_drop_functions(m);
+	}
+	/* The model comes last: until then readers see the one that was there. */
+	TRY(write_model(o, o->model, m, e));
+	return stage_commit(&o->stage, e);
 }
 
 void tpat_output_abandon(struct tpat_output *o)
 {
-	if (o->temporary)
-		file_remove_tree(o->temporary);
-	o->temporary = NULL;
+	stage_abandon(&o->stage);
 }

@@ -56,3 +56,11 @@ int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_str
 	*out = t ? *t : sched_default_target;
 	return 0;
 }
+
+int tpat_refuse_emulator(const char *device, struct err *e)
+{
+	if (strcmp(device, "emulator") != 0)
+		return 0;
+	err_set(e, ERR_USAGE, "Times on the device emulator say nothing about a GPU.");
+	return err_advise(e, "Name the device cuda, or cpu to try the command out.");
+}

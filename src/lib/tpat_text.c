@@ -1,10 +1,10 @@
 /* Options that are texts: shapes and architectures. */
 #include "lib/tpat_inside.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 #include "dev/dev.h"
 #include "dev/nvrtc.h"
@@ -12,10 +12,10 @@
 /* One extent: a number or a symbol. */
 static bool parse_dim(struct graph_dim *out, const char *text, size_t n, struct arena *a)
 {
-	bool digits = n > 0, word = n > 0 && !isdigit((unsigned char)text[0]);
+	bool digits = n > 0, word = n > 0 && !ascii_is_digit(text[0]);
 	for (size_t i = 0; i < n; i++) {
-		digits &= isdigit((unsigned char)text[i]) != 0;
-		word &= isalnum((unsigned char)text[i]) || text[i] == '_';
+		digits &= ascii_is_digit(text[i]);
+		word &= ascii_is_alnum(text[i]) || text[i] == '_';
 	}
 	if (digits && n < 18)
 		*out = (struct graph_dim){ .value = strtoll(text, NULL, 10) };

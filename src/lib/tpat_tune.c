@@ -105,12 +105,13 @@ static int open_all(struct tuning *t)
 {
 	const struct tpat_tune_options *o = t->o;
 	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
-	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, t->arena, t->err));
+	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, &o->value, t->arena, t->err));
 	if (tpat_chooses(&c))
 		TRY(tpat_choose(&t->regions, t->graph, &c, t->arena, t->err));
 	else
 		TRY(tpat_choose_all(&t->regions, t->graph, t->arena, t->err));
 	TRY(tpat_profile_extents(&t->extents, t->graph, &o->profile, t->arena, t->err));
+	TRY(tpat_refuse_emulator(t->device_name, t->err));
 	TRY(tpat_db_path(&t->result->db, o->db, t->arena, t->err));
 	size_t cache = tune_rotated_bytes(strcmp(t->device_name, "cpu") != 0) / 2;
 	return tune_probe(&t->device, t->device_name, cache, t->err) < 0 ? no_device(t) : 0;

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "check/verify.h"
+#include "emulator/emulator.h"
 
 enum { RUNS = 3 };
 
@@ -13,6 +14,7 @@ struct verification {
 	struct onnx_model *model;
 	struct graph *graph;
 	const char *library, *device; /* that is open; its name */
+	struct tpat_texts opened;     /* all libraries so far */
 	struct verify *verify;
 	struct tpat_given tensors; /* that the user gives */
 	struct {
@@ -26,12 +28,19 @@ struct verification {
 	struct err *err;
 };
 
+static void close_model(struct verification *v)
+{
+	graph_free(v->graph);
+	onnx_model_free(v->model);
+	v->graph = NULL;
+	v->model = NULL;
+}
+
 static void clean_up(void *arg)
 {
 	struct verification *v = arg;
 	verify_close(v->verify);
-	graph_free(v->graph);
-	onnx_model_free(v->model);
+	close_model(v);
 }
 
 /* ---- What the user gives. */
@@ -52,6 +61,25 @@ static int read_given(struct verification *v)
 	return 0;
 }
 
+/* Values in words, once the model has told the types. */
+static int read_values(struct verification *v)
+{
+	for (int i = 0; i < v->o->value.n; i++) {
+		const char *text = v->o->value.at[i];
+		struct tpat_given_tensor given = { 0 };
+		int64_t dim[IR_MAX_RANK];
+		TRY(tpat_value_name(&given.name, text, v->arena, v->err));
+		const struct graph_value *x = graph_value_find(v->graph, given.name);
+		for (int k = 0; x && k < x->rank; k++)
+			if (!ir_const_int(x->dim[k], &dim[k]))
+				dim[k] = -1;
+		if (x && tpat_value_read(&given.tensor, text, x->type, x->rank, dim, v->arena, v->err) < 0)
+			return err_where(v->err, "%s: tensor \"%s\": ", v->o->model, given.name);
+		vec_push(v->arena, &v->tensors, given); /* one that is not there is told of as unused */
+	}
+	return 0;
+}
+
 static int check_used(const struct verification *v)
 {
 	const char *unused = tpat_given_unused(&v->tensors);
@@ -62,10 +90,20 @@ static int check_used(const struct verification *v)
 		return 0;
 	err_set(v->err, ERR_USAGE, "No plugin of %s has an input \"%s\".", v->o->model, unused);
 	return err_advise(v->err, "tpat list %s shows the nodes; inputs of nodes of the domain tpat can be given.",
-	                  v->o->model);
+	                  str_shell_path(v->arena, v->o->model));
 }
 
 /* ---- The library. */
+
+/* The library and folder of a model, or of the one that the portable model stands beside. */
+static void names_of(struct tpat_output *names, const char *model, struct arena *a)
+{
+	const char *stem = path_stem(a, model);
+	size_t n = strlen(stem) - (str_ends(stem, "_portable") ? strlen("_portable") : 0);
+	tpat_output_names(names, model, a);
+	if (!file_is_folder(names->folder) && stem[n] && n)
+		tpat_output_names(names, path_join(a, path_dir(a, model), arena_printf(a, "%.*s.onnx", (int)n, stem)), a);
+}
 
 /* Opens the library that holds the plugin: the user's, the model's, or where each has its own, the plugin's. One that
  * is open already stays. */
@@ -74,15 +112,21 @@ static int open_library(struct verification *v, const char *plugin)
 	struct arena *a = v->arena;
 	const char *device = v->o->device;
 	struct tpat_output names;
-	tpat_output_names(&names, v->o->model, a);
+	names_of(&names, v->o->model, a);
 	const char *folder = names.folder, *library = names.library;
 	const char *own = path_join(a, folder, str_identifier(a, plugin));
 	if (file_is_folder(own)) {
 		folder = own;
 		library = tpat_output_split(&names, plugin, a);
 	}
-	if (v->o->library)
+	if (v->o->library) {
 		library = v->o->library;
+	} else if (file_exists(library) && !tpat_library_holds(library, plugin)) {
+		const char *dir = path_dir(a, v->o->model), *earlier = tpat_library_find(dir, plugin, a);
+		const char *sources = tpat_folder_find(dir, plugin, a);
+		library = earlier ? earlier : library;
+		folder = sources ? sources : folder;
+	}
 	if (v->library && strcmp(v->library, library) == 0)
 		return 0;
 	if (!file_exists(library)) {
@@ -92,11 +136,12 @@ static int open_library(struct verification *v, const char *plugin)
 	verify_close(v->verify);
 	v->verify = NULL;
 	v->library = library;
+	vec_push(a, &v->opened, library);
 	if (!device)
-		device = dev_cuda_count(NULL) > 0 ? "cuda" : "cpu";
+		device = dev_cuda_count(NULL) > 0 ? "cuda" : emulator_compiler() ? "emulator" : "cpu";
 	if (str_starts(device, "null")) {
 		err_set(v->err, ERR_USAGE, "The device \"%s\" runs nothing, so that nothing can be compared.", device);
-		return err_advise(v->err, "Name one that runs kernels: cuda, cuda:1 or cpu.");
+		return err_advise(v->err, "Name one that runs kernels: cuda, cuda:1, emulator or cpu.");
 	}
 	TRY(verify_open(&v->verify, file_absolute(a, library), device, folder, a, v->err));
 	v->device = arena_strdup(a, verify_device_name(v->verify));
@@ -166,6 +211,8 @@ static int check_plugin(struct verification *v, const struct graph_node *n)
 		.name_space = attribute(n->proto, "plugin_namespace", a, ""),
 		.reference = program,
 		.input = input,
+		.demand = v->graph->demands.at,
+		.demands = v->graph->demands.n,
 		.seed = v->o->seed,
 		.runs = v->o->runs > 0 ? v->o->runs : RUNS,
 		.dump = path_join(a, v->o->dump ? v->o->dump : ".", arena_printf(a, "%s.npz", name)),
@@ -198,12 +245,49 @@ static bool is_plugin(const struct graph_node *n)
 	return strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) == 0;
 }
 
-/* The model must be a rewritten one. */
-static int find_plugins(const struct verification *v)
+static struct map plugins_of(const struct verification *v)
 {
+	struct map names = map_new(v->arena);
 	vec_each (n, &v->graph->nodes)
 		if (is_plugin(n))
-			return 0;
+			map_put(&names, n->proto->op_type, n);
+	return names;
+}
+
+/* A model for TensorRT before 10.7 has no local functions: the portable one beside it has. */
+static int open_portable(struct verification *v)
+{
+	const struct tpat_strings none = { 0 };
+	const char *portable = tpat_portable_name(v->o->model, v->arena);
+	struct map wanted = plugins_of(v), had;
+	close_model(v);
+	if (!file_exists(portable)) {
+		err_set(v->err, ERR_MODEL, "%s holds no original operators to compare with, and %s, which does, is not there.",
+		        v->o->model, portable);
+		return err_advise(v->err, "tpat build --tensorrt 10.3 writes both; keep them together.");
+	}
+	TRY(tpat_open(&v->model, &v->graph, portable, &none, v->arena, v->err));
+	had = plugins_of(v);
+	for (int i = 0; i < wanted.n; i++)
+		if (!map_get(&had, wanted.entry[i].name)) {
+			err_set(v->err, ERR_MODEL, "%s does not have the plugin %s of %s.", portable, wanted.entry[i].name,
+			        v->o->model);
+			return err_advise(v->err, "They are of two builds: build again.");
+		}
+	return 0;
+}
+
+/* The model must be a rewritten one. */
+static int find_plugins(struct verification *v)
+{
+	bool found = false;
+	vec_each (n, &v->graph->nodes) {
+		if (is_plugin(n) && !n->function)
+			return open_portable(v);
+		found |= is_plugin(n);
+	}
+	if (found)
+		return 0;
 	err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
 	return err_advise(v->err, "Name the rewritten model, which tpat build wrote.");
 }
@@ -225,6 +309,19 @@ static int check_all(struct verification *v)
 	return check_used(v);
 }
 
+/* "libtpat_b.so, libtpat_a.so": each once. */
+static const char *libraries_of(const struct verification *v)
+{
+	struct map seen = map_new(v->arena);
+	struct str list = str_new(v->arena);
+	vec_each (library, &v->opened) {
+		if (!map_get(&seen, *library))
+			str_printf(&list, "%s%s", list.n ? ", " : "", *library);
+		map_put(&seen, *library, list.arena);
+	}
+	return str_text(&list);
+}
+
 struct verify_call {
 	const struct tpat_verify_options *o;
 	const struct tpat_verified **out;
@@ -241,11 +338,12 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup = clean_up;
 	t->cleanup_arg = v;
 	TRY(read_given(v));
-	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, t->arena, &t->err));
+	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, &none, t->arena, &t->err));
 	TRY(find_plugins(v));
+	TRY(read_values(v));
 	TRY(check_all(v));
 	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
-	*r = (struct tpat_verified){ .library = arena_strdup(t->arena, v->library),
+	*r = (struct tpat_verified){ .library = libraries_of(v),
 		                     .device = v->device,
 		                     .check = v->checks.at,
 		                     .checks = v->checks.n };

@@ -68,6 +68,8 @@ static int draw_inputs(struct job *j, const struct graph_region *region, bool dr
 	int inputs = j->program->inputs.n;
 	struct verify_input *input = NEWN(j->arena, struct verify_input, inputs + 1);
 	struct verify_case c = { .plugin = region->label, .reference = j->program, .input = input, .seed = j->t->o->seed };
+	c.demand = j->t->graph->demands.at;
+	c.demands = j->t->graph->demands.n;
 	c.most_work = sample_patience();
 	j->in = NEWN(j->arena, struct tensor, inputs + 1);
 	j->want = NEWN(j->arena, struct tensor, j->program->outputs.n + 1);

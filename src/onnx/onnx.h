@@ -49,10 +49,11 @@ struct onnx_write_options {
 	bool external;               /* put big initializers into "<file>.data" beside the file */
 	uint64_t external_threshold; /* bytes from which an initializer is big */
 	uint64_t inline_limit;       /* a file longer than this is written with external data in any case, bytes */
+	const char *place;           /* the path that the file, and its data beside it, will be moved to; null: it stays */
 };
-enum { ONNX_WRITE_VERSION = 1 };
+enum { ONNX_WRITE_VERSION = 2 };
 /* 2^31 - 1 bytes is what protobuf readers take at most. */
-#define ONNX_WRITE_OPTIONS ((struct onnx_write_options){ ONNX_WRITE_VERSION, false, 1024, 2147483647u })
+#define ONNX_WRITE_OPTIONS ((struct onnx_write_options){ ONNX_WRITE_VERSION, false, 1024, 2147483647u, NULL })
 
 /* Write the model: complete or not at all. The model is unchanged afterwards. What is in external files already stays
  * there and stays valid when `path` is in the model's own folder; else it is copied into "<file>.data". In the data
@@ -224,6 +225,10 @@ int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *nod
 /* Remove the initializers that no node of the graph or of its subgraphs reads and that are no graph outputs, the inputs
  * of the same names, and value_info of names that are gone. Returns how many initializers. */
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g);
+
+/* Make input number `input` of the graph a constant: `t`, of its name, is an initializer in its place, and in that of its
+ * default. */
+void onnx_graph_bind_input(struct onnx_model *m, Onnx__GraphProto *g, int input, Onnx__TensorProto *t);
 
 /* Put the nodes into a stable topological order: of those that could come next, always the first. Errors: ERR_MODEL
  * with the labels of the nodes on a cycle; then the order is as it was. */

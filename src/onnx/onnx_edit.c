@@ -96,6 +96,19 @@ static void drop_value_infos(Onnx__GraphProto *g, struct arena *a)
 	g->n_value_info = kept;
 }
 
+void onnx_graph_bind_input(struct onnx_model *m, Onnx__GraphProto *g, int input, Onnx__TensorProto *t)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < g->n_initializer; i++)
+		if (strcmp(onnx_text(g->initializer[i]->name), onnx_text(t->name)) != 0)
+			g->initializer[kept++] = g->initializer[i];
+	g->n_initializer = kept;
+	g->n_input--;
+	memmove(g->input + input, g->input + input + 1, (g->n_input - (size_t)input) * sizeof *g->input);
+	onnx_graph_add_initializer(m, g, t);
+	onnx_ir_raise(m, 4); /* before, every initializer had to be an input, too */
+}
+
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g)
 {
 	struct arena *scratch = arena_new();

@@ -289,7 +289,7 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 	else if (closest)
 		err_advise(e, "Did you mean \"%s\"?", closest);
 	else
-		err_advise(e, "tpat list %s shows the nodes.", x->model->path);
+		err_advise(e, "tpat list %s shows the nodes.", str_shell_path(scratch, x->model->path));
 	arena_free(scratch);
 	return e->code;
 }

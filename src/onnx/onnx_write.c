@@ -182,6 +182,18 @@ static int write_files(struct writer *w, const char *path)
 	return rc;
 }
 
+/* Whether the new data file would replace the one that the model's own file, which stays, reads. */
+static bool replaces_own(const struct onnx_model *m, const char *place, struct arena *a)
+{
+	return same_folder(m->dir, path_dir(a, place)) && !file_same(m->path, place);
+}
+
+static int refuse_own(const struct onnx_model *m, const char *data, struct err *e)
+{
+	err_set(e, ERR_USAGE, "%s has its data in %s, which writing the new model's data would replace.", m->path, data);
+	return err_advise(e, "Give the output another name.");
+}
+
 int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_write_options *options, struct err *e)
 {
 	const struct onnx_write_options defaults = ONNX_WRITE_OPTIONS;
@@ -189,17 +201,20 @@ int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_w
 	struct survey s = { 0 };
 	int rc;
 	w.data.fd = -1;
-	w.data_name = arena_printf(w.scratch, "%s.data", path_base(path));
+	const char *place = w.options->place ? w.options->place : path;
+	w.data_name = arena_printf(w.scratch, "%s.data", path_base(place));
 	w.data_path = arena_printf(w.scratch, "%s.data", path);
 	s.data_name = w.data_name;
 	ck(w.options->version == ONNX_WRITE_VERSION);
 	onnx_visit(&m->proto->base, &onnx__tensor_proto__descriptor, survey_tensor, &s);
 	/* A file that the model refers to must not be overwritten by the new data file: then it is copied into it. */
-	w.move_external = s.any && !same_folder(m->dir, path_dir(w.scratch, path));
+	w.move_external = s.any && !same_folder(m->dir, path_dir(w.scratch, place));
 	if (s.same_name &&
 	    (w.options->external || protobuf_c_message_get_packed_size(&m->proto->base) > w.options->inline_limit))
 		w.move_external = true;
-	rc = write_files(&w, path);
+	rc = s.same_name && w.move_external && replaces_own(m, place, w.scratch)
+	             ? refuse_own(m, w.data_name, e)
+	             : write_files(&w, path);
 	for (int i = w.moved.n - 1; i >= 0; i--)
 		*w.moved.at[i].tensor = w.moved.at[i].saved;
 	file_out_abandon(&w.data);

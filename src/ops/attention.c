@@ -145,6 +145,7 @@ static int lower(struct lower *l)
 		a.v = heads_of(value);
 		lower_output(l, 2, value);
 	}
+	TRY(heads_agree(l, &a.q, &a.k, &a.v));
 	TRY(read_rules(l, &a, past_key, &r));
 	TRY(read_numbers(l, &a));
 	a.user = &r;

@@ -25,6 +25,8 @@ struct heads {
 expr heads_at(const struct heads *x, expr b, expr h, expr s, expr d);
 /* Layout and extents from the value: [b,h,s,d] or, with a number of heads, [b,s,h*d]. Fails on other ranks. */
 int heads_read(struct lower *l, struct value v, int64_t heads, const char *what, struct heads *out);
+/* Demands what of queries, keys and values must agree. */
+int heads_agree(struct lower *l, const struct heads *q, const struct heads *k, const struct heads *v);
 /* All of it as [batch, heads, length, size]: `past`, when given, before it. */
 struct value heads_join(struct lower *l, const char *name, const struct heads *x, struct value past);
 struct heads heads_of(struct value v); /* of a value [b,h,s,d] */

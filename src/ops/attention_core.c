@@ -45,6 +45,7 @@ int heads_read(struct lower *l, struct value v, int64_t heads, const char *what,
 	if (heads < 1 || (ir_const_int(value_dim(v, 2), &hidden) && hidden % heads))
 		return lower_fail(l, ERR_MODEL, "the last axis of %s cannot be split into %lld heads.", what,
 		                  (long long)heads);
+	TRY(lower_demand_multiple(l, v, 2, heads));
 	*out = (struct heads){ .v = v,
 		               .layout = HEADS_BSD,
 		               .batch = value_dim(v, 0),
@@ -52,6 +53,19 @@ int heads_read(struct lower *l, struct value v, int64_t heads, const char *what,
 		               .length = value_dim(v, 1),
 		               .size = floordiv(value_dim(v, 2), idx(l, heads)) };
 	return 0;
+}
+
+/* Queries may share keys: theirs is a multiple of the keys' number of heads. */
+int heads_agree(struct lower *l, const struct heads *q, const struct heads *k, const struct heads *v)
+{
+	expr shared = floordiv(q->heads, k->heads);
+
+	TRY(lower_demand_of(l, IR_SAME, NULL, mul(shared, k->heads), "the number of query heads", q->heads));
+	TRY(lower_demand_of(l, IR_SAME, "the number of key heads", k->heads, "the number of value heads", v->heads));
+	TRY(lower_demand_of(l, IR_SAME, "the size of a query's head", q->size, "the size of a key's", k->size));
+	TRY(lower_demand_of(l, IR_SAME, "the batch of the query", q->batch, "that of the key", k->batch));
+	TRY(lower_demand_of(l, IR_SAME, "the batch of the query", q->batch, "that of the value", v->batch));
+	return lower_demand_of(l, IR_SAME, "the length of the key", k->length, "that of the value", v->length);
 }
 
 struct value heads_join(struct lower *l, const char *name, const struct heads *x, struct value past)

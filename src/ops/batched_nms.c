@@ -92,6 +92,10 @@ static int check(struct lower *l, const struct batched *s)
 	if (s->keep < 1)
 		return lower_fail(l, ERR_MODEL, "%lld boxes are to be kept; the number must be positive.",
 		                  (long long)s->keep);
+	TRY(lower_equal(l, s->boxes, 0, s->scores, 0));
+	TRY(lower_equal(l, s->boxes, 1, s->scores, 1));
+	TRY(lower_demand(l, IR_ONE_OR, s->boxes, 2, s->scores, 2));
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, s->numbers), s->boxes, 3));
 	return 0;
 }
 

@@ -41,7 +41,7 @@ static int lower(struct lower *l)
 	struct value x = lower_input(l, 0);
 	struct windows w = { 0 };
 	struct space s = { 0 };
-	expr columns[IR_MAX_RANK], j[IR_MAX_RANK], k[IR_MAX_RANK], block[IR_MAX_RANK], one = idx(l, 1), size = one, c,
+	expr columns[IR_MAX_RANK], j[IR_MAX_RANK], k[IR_MAX_RANK], block[IR_MAX_RANK], one = idx(l, 1), size = one, count = one, c,
 	                                                                               y;
 	expr inside = ir_int(l->program->pool, TYPE_BOOL, 1);
 	enum type t = value_type(x), a = accumulator_type(t);
@@ -71,6 +71,10 @@ static int lower(struct lower *l)
 		inside = and_(inside, eq(mod(at, stride), idx(l, 0)));
 		inside = and_(inside, and_(ge(j[i], idx(l, 0)), lt(j[i], columns[i])));
 	}
+	TRY(lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(x, 1), size), size), x, 1));
+	for (int i = 0; i < w.rank; i++)
+		count = mul(count, columns[i]);
+	TRY(lower_demand_extent(l, IR_SAME, count, x, 2));
 	y = cast(load_list(x, 3, s.at[0], add(mul(c, size), flatten(l, w.rank, block, k)),
 	                   flatten(l, w.rank, columns, j)),
 	         a);

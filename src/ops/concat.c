@@ -25,19 +25,15 @@ static expr pick(const struct concat *c, int first, int last)
 	return load(c->x[first], index);
 }
 
-/* One extent for all inputs along an axis that is not concatenated: a constant where any has one. */
+/* One extent for all inputs along an axis that is not concatenated. */
 static int common_extent(struct lower *l, const struct value *x, int axis, expr *extent)
 {
-	int64_t m, n;
+	int best = 0;
 
 	*extent = value_dim(x[0], axis);
 	for (int k = 1; k < l->inputs; k++) {
-		if (!ir_const_int(value_dim(x[k], axis), &n))
-			continue;
-		if (ir_const_int(*extent, &m) && m != n)
-			return lower_fail(l, ERR_MODEL, "extents %lld and %lld of axis %d differ between the inputs.",
-			                  (long long)m, (long long)n, axis);
-		*extent = value_dim(x[k], axis);
+		TRY(lower_same(l, x[best], axis, x[k], axis, extent));
+		best = *extent == value_dim(x[best], axis) ? best : k;
 	}
 	return 0;
 }

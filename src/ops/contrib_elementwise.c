@@ -124,6 +124,7 @@ static int bias_split_gelu_lower(struct lower *l)
 
 	if (s.rank < 1 || value_rank(bias) != 1)
 		return lower_fail(l, ERR_MODEL, "the bias must have one axis, the input's last one.");
+	TRY(lower_equal(l, x, s.rank - 1, bias, 0));
 	half = floordiv(s.dim[s.rank - 1], idx(l, 2));
 	s.dim[s.rank - 1] = half;
 	s = space_new(l, s.rank, s.dim);

@@ -26,6 +26,7 @@ static int read_images(struct lower *l, struct images *m)
 	m->channel = m->last ? 3 : 1;
 	if (m->groups < 1 || (ir_const_int(value_dim(m->x, m->channel), &channels) && channels % m->groups))
 		return lower_fail(l, ERR_MODEL, "the channels cannot be split into %lld groups.", (long long)m->groups);
+	TRY(lower_demand_multiple(l, m->x, m->channel, m->groups));
 	m->each = floordiv(value_dim(m->x, m->channel), idx(l, m->groups));
 	m->r.index[0] = space_push(l, &g, value_dim(m->x, 0));
 	group = space_push(l, &g, idx(l, m->groups));

@@ -34,7 +34,7 @@ static int begin(struct lower *l, struct value given, struct value w, struct con
 	int64_t groups = lower_int(l, "group"), out_channels, in_channels, filter;
 	struct ints shape = lower_ints(l, "kernel_shape");
 	struct window win;
-	expr channel, per_group, out[IR_MAX_RANK];
+	expr channel, per_group, channels = value_dim(w, 1), out[IR_MAX_RANK];
 
 	if (rank < 3 || value_rank(w) != rank)
 		return lower_fail(l, ERR_MODEL,
@@ -55,6 +55,12 @@ static int begin(struct lower *l, struct value given, struct value w, struct con
 		if (ir_const_int(value_dim(w, 2 + i), &filter) && filter != shape.at[i])
 			return lower_fail(l, ERR_MODEL, "kernel_shape and the weights' shape differ.");
 	TRY(window_read(l, x, n, &w.buf->dim[2], false, &win));
+	if (groups > 1) {
+		TRY(lower_demand_extent(l, IR_SAME, muli(value_dim(w, 1), groups), given, last ? rank - 1 : 1));
+		TRY(lower_demand_extent(l, IR_SAME, muli(floordiv(value_dim(w, 0), idx(l, groups)), groups), w, 0));
+	} else {
+		TRY(lower_same(l, given, last ? rank - 1 : 1, w, 1, &channels));
+	}
 
 	*c = (struct convolution){ .rank = rank };
 	c->x[0] = space_push(l, &c->s, value_dim(x, 0));
@@ -65,7 +71,7 @@ static int begin(struct lower *l, struct value given, struct value w, struct con
 	if (last)
 		c->m = space_push(l, &c->s, value_dim(w, 0));
 	c->w[0] = c->m;
-	channel = space_push(l, &c->s, value_dim(w, 1));
+	channel = space_push(l, &c->s, channels);
 	per_group = floordiv(value_dim(w, 0), idx(l, groups));
 	c->x[1] = groups == 1 ? channel : add(mul(floordiv(c->m, per_group), value_dim(w, 1)), channel);
 	c->w[1] = channel;
@@ -85,9 +91,17 @@ static expr zero_outside(const struct convolution *c, expr x)
 }
 
 /* A number for the whole tensor, or one for each output channel. */
-static expr of_channel(struct value v, expr m)
+static int of_channel(struct lower *l, struct value v, struct value w, expr m, expr *out)
 {
-	return value_rank(v) == 0 || ir_is_int(value_dim(v, 0), 1) ? at_first(v) : load(v, &m);
+	expr i;
+
+	if (value_rank(v) == 0) {
+		*out = at_first(v);
+		return 0;
+	}
+	TRY(lower_one_or_each(l, v, 0, w, 0, m, &i));
+	*out = load(v, &i);
+	return 0;
 }
 
 int convolution_fused(struct lower *l, fused_finish finish)
@@ -101,6 +115,8 @@ int convolution_fused(struct lower *l, fused_finish finish)
 		return lower_fail(l, ERR_MODEL, "input, weights and bias must have one type.");
 	if (bias.given && value_rank(bias) != 1)
 		return lower_fail(l, ERR_MODEL, "the bias has %d axes; it must have one.", value_rank(bias));
+	if (bias.given)
+		TRY(lower_equal(l, bias, 0, w, 0));
 	TRY(begin(l, x, w, &c));
 	sum = mul(zero_outside(&c, wide(load(x, c.x))), wide(load(w, c.w)));
 	if (bias.given)
@@ -123,7 +139,7 @@ static int conv_lower(struct lower *l)
 static int integer_sum(struct lower *l, struct value x, struct value zx, struct value w, struct value zw,
                        struct convolution *c, expr *out)
 {
-	expr e, f;
+	expr e, f, zero;
 
 	if (zx.given && value_rank(zx) > 0 && !ir_is_int(value_count(zx), 1))
 		return lower_fail(l, ERR_UNSUPPORTED, "the input's zero point must be one number.");
@@ -135,8 +151,10 @@ static int integer_sum(struct lower *l, struct value x, struct value zx, struct 
 	f = cast(load(w, c->w), TYPE_I32);
 	if (zx.given)
 		e = sub(e, cast(at_first(zx), TYPE_I32));
-	if (zw.given)
-		f = sub(f, cast(of_channel(zw, c->m), TYPE_I32));
+	if (zw.given) {
+		TRY(of_channel(l, zw, w, c->m, &zero));
+		f = sub(f, cast(zero, TYPE_I32));
+	}
 	*out = mul(zero_outside(c, e), f);
 	return 0;
 }
@@ -155,7 +173,7 @@ static int qlinear_lower(struct lower *l)
 {
 	struct value scale_w = lower_input(l, 4), zero = lower_input(l, 7), bias = lower_input(l, 8);
 	struct convolution c;
-	expr sum, y, factor;
+	expr sum, y, step, factor;
 
 	TRY(integer_sum(l, lower_input(l, 0), lower_input(l, 2), lower_input(l, 3), lower_input(l, 5), &c, &sum));
 	if (value_rank(scale_w) > 1 || (bias.given && value_rank(bias) != 1))
@@ -164,7 +182,8 @@ static int qlinear_lower(struct lower *l)
 	y = acc(l, TYPE_I32);
 	if (bias.given)
 		y = add(y, load(bias, &c.m));
-	factor = divide(mul(at_first(lower_input(l, 1)), of_channel(scale_w, c.m)), at_first(lower_input(l, 6)));
+	TRY(of_channel(l, scale_w, lower_input(l, 3), c.m, &step));
+	factor = divide(mul(at_first(lower_input(l, 1)), step), at_first(lower_input(l, 6)));
 	y = quantize_element(mul(cast(y, TYPE_F32), factor), at_first(zero), value_type(zero));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(zero), &c.s, c.rank, IR_SUM, sum, y));
 	return 0;

@@ -111,6 +111,20 @@ static int check(struct lower *l, const struct deformed *d)
 	return 0;
 }
 
+/* Channels of all inputs follow from each other. */
+static int check_channels(struct lower *l, const struct deformed *d)
+{
+	expr taps = idx(l, d->offset_groups);
+
+	for (int i = 0; i < d->n; i++)
+		taps = mul(taps, d->kernel[i]);
+	TRY(lower_demand_extent(l, IR_SAME, muli(value_dim(d->w, 1), d->groups), d->x, 1));
+	TRY(lower_demand_multiple(l, d->x, 1, d->offset_groups));
+	TRY(lower_demand_multiple(l, d->w, 0, d->groups));
+	TRY(lower_demand_extent(l, IR_SAME, muli(taps, d->n), d->offset, 1));
+	return d->mask.given ? lower_demand_extent(l, IR_SAME, taps, d->mask, 1) : 0;
+}
+
 /* The node's output, once `d` is filled in but for the window, which `read` makes. */
 static int convolve(struct lower *l, struct deformed *d, struct value bias,
                     int (*read)(struct lower *l, struct deformed *d))
@@ -124,6 +138,7 @@ static int convolve(struct lower *l, struct deformed *d, struct value bias,
 	for (int i = 0; i < d->n; i++)
 		d->kernel[i] = value_dim(d->w, 2 + i);
 	TRY(read(l, d));
+	TRY(check_channels(l, d));
 	places = read_places(l, d);
 
 	from[0] = space_push(l, &s, value_dim(d->x, 0));

@@ -2,8 +2,38 @@
  * element stays with the probability 1 - ratio and is scaled by 1 / (1 - ratio); the others become zero. The bits are
  * those of this project's generator (philox.h); other engines draw others, and new ones in each run. Before opset 12 it
  * is always inference.
- * Source: ONNX, operator Dropout, opsets 1 to 22; ONNX Runtime, com.microsoft.BiasDropout. */
+ * BitmaskDropout and BitmaskBiasDropout give the mask in u32s, an element a bit, from the lowest on.
+ * Source: ONNX, operator Dropout, opsets 1 to 22; ONNX Runtime, com.microsoft.BiasDropout, BitmaskDropout and
+ * BitmaskBiasDropout. */
 #include "ops/philox.h"
+
+#include <string.h>
+
+/* Output 1 of the mask, bool over its own space; null: of ones, over s. Bits behind the last element are 1. */
+static void output_mask(struct lower *l, const struct space *s, struct value mask)
+{
+	struct space words = { 0 };
+	expr all = idx(l, 1), word, bit, flat, e;
+
+	if (!lower_wants(l, 1))
+		return;
+	if (strncmp(l->op->name, "Bitmask", 7) != 0) {
+		lower_output(l, 1, mask.given ? mask : lower_map(l, "mask", TYPE_BOOL, s, ir_int(l->program->pool, TYPE_BOOL, 1)));
+		return;
+	}
+	for (int i = 0; i < s->rank; i++)
+		all = mul(all, s->dim[i]);
+	word = space_push(l, &words, ceildiv(all, idx(l, 32)));
+	if (!mask.given) {
+		lower_output(l, 1, lower_map(l, NULL, TYPE_U32, &words, num(l, TYPE_U32, UINT32_MAX)));
+		return;
+	}
+	bit = space_push(l, &words, idx(l, 32));
+	flat = add(muli(word, 32), bit);
+	e = or_(ge(flat, all), at_flat(mask, min_(flat, addi(all, -1))));
+	e = select_(e, ir_binary(IR_SHL, num(l, TYPE_U32, 1), cast(bit, TYPE_U32)), num(l, TYPE_U32, 0));
+	lower_output(l, 1, lower_reduce(l, NULL, TYPE_U32, &words, 1, IR_SUM, e, NULL));
+}
 
 /* Whether the node drops elements, by its inputs: the ratio, and behind it the mode. */
 static int is_training(struct lower *l, int first, bool *out)
@@ -39,7 +69,7 @@ static int drop(struct lower *l, int first, const struct space *s, expr e, expr 
 	keep = ge(random_uniform(c, random_key(l), flatten(l, s->rank, s->dim, s->at)), p);
 	if (lower_wants(l, 1)) {
 		mask = lower_map(l, "mask", TYPE_BOOL, s, keep);
-		lower_output(l, 1, mask);
+		output_mask(l, s, mask);
 		keep = load(mask, s->at);
 	}
 	*out = select_(keep, mul(e, cast(divide(with(p, 1), sub(with(p, 1), p)), t)), with(e, 0));
@@ -50,18 +80,20 @@ static int lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0);
 	struct space s = space_of(l, x);
-	enum type t = l->opset < 10 ? value_type(x) : TYPE_BOOL;
+	enum type t = l->opset < 10 && !l->op->domain ? value_type(x) : TYPE_BOOL;
 	bool drops = false;
 	expr e = at(x, &s);
 
-	if (l->opset >= 12)
+	if (l->opset >= 12 || l->op->domain)
 		TRY(is_training(l, 1, &drops));
 	if (drops)
 		TRY(drop(l, 1, &s, wide(e), &e));
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, narrow(e, value_type(x))));
 	if (drops)
 		return 0;
-	if (lower_wants(l, 1))
+	if (t == TYPE_BOOL)
+		output_mask(l, &s, (struct value){ 0 });
+	else if (lower_wants(l, 1))
 		lower_output(l, 1, lower_map(l, "mask", t, &s, cast(num(l, compute_type(t), 1), t)));
 	return 0;
 }
@@ -81,8 +113,8 @@ static int bias_lower(struct lower *l)
 	TRY(is_training(l, 3, &drops));
 	if (drops)
 		TRY(drop(l, 3, &s, e, &e));
-	else if (lower_wants(l, 1))
-		lower_output(l, 1, lower_map(l, "mask", TYPE_BOOL, &s, ir_int(l->program->pool, TYPE_BOOL, 1)));
+	else
+		output_mask(l, &s, (struct value){ 0 });
 	if (residual.given)
 		e = add(wide(narrow(e, t)), wide(at(residual, &s)));
 	lower_output(l, 0, lower_map(l, NULL, t, &s, narrow(e, t)));
@@ -102,6 +134,26 @@ const struct op_def op_bias_dropout = {
 	.cases = { "data:f16[N,33] bias:f16[33] residual:f16[N,33]",
 	           "data:f32[N,33] bias:f32[33] residual:f32[N,33] ratio:f32[]={0.3} training_mode:bool[]={1} outputs=2" },
 };
+
+/* clang-format off */
+#define BITS_ATTRS { ATTR_INT("seed", 0, "of the draws; without it, a hash of its result's name") }
+
+const struct op_def ops_bitmask_dropout[] = {
+	{ .name = "BitmaskDropout", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "output = dropout(data), the mask in bits; without training nothing is dropped",
+	  .inputs = { IN("data", TS_FLOAT), OPT("ratio", TS_FLOAT), OPT("training_mode", TS(BOOL)) },
+	  .outputs = { OUT("output"), OPTOUT("mask") }, .attrs = BITS_ATTRS, .lower = lower,
+	  .cases = { "data:f16[N,33] outputs=2",
+		     "data:f32[N,33] ratio:f32[]={0.3} training_mode:bool[]={1} outputs=2 seed=7" } },
+	{ .name = "BitmaskBiasDropout", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "output = dropout(data + bias) + residual, the mask in bits; without training nothing is dropped",
+	  .inputs = { IN("data", TS_FLOAT), IN("bias", TS_FLOAT), OPT("residual", TS_FLOAT), OPT("ratio", TS_FLOAT),
+		      OPT("training_mode", TS(BOOL)) },
+	  .outputs = { OUT("output"), OPTOUT("mask") }, .attrs = BITS_ATTRS, .lower = bias_lower,
+	  .cases = { "data:f16[N,33] bias:f16[33] residual:f16[N,33] outputs=2" } },
+	{ .name = NULL },
+};
+/* clang-format on */
 
 const struct op_def op_dropout = {
 	.name = "Dropout",

@@ -140,7 +140,15 @@ static int read(struct lower *l, struct efficient *s)
 		                  (long long)boxes, (long long)classes);
 	if (lower_int(l, "max_output_boxes") < 1)
 		return lower_fail(l, ERR_MODEL, "max_output_boxes must be positive.");
-	return 0;
+	TRY(lower_equal(l, s->boxes, 0, s->scores, 0));
+	TRY(lower_equal(l, s->boxes, 1, s->scores, 1));
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, 4), s->boxes, value_rank(s->boxes) - 1));
+	if (s->anchors.given) {
+		TRY(lower_demand(l, IR_ONE_OR, s->anchors, 0, s->scores, 0));
+		TRY(lower_equal(l, s->anchors, 1, s->scores, 1));
+		TRY(lower_demand_extent(l, IR_SAME, idx(l, 4), s->anchors, 2));
+	}
+	return value_rank(s->boxes) == 4 ? lower_demand(l, IR_ONE_OR, s->boxes, 2, s->scores, 2) : 0;
 }
 
 /* The outputs from `kept`, [image, place]. */

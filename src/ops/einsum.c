@@ -5,8 +5,9 @@
  * Source: ONNX, operator Einsum, opsets 12 and 28, as numpy.einsum. */
 #include "ops/lower.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 enum {
 	FIRST_BROADCAST = 128, /* labels: a letter's own code; from here on the axes of "...", counted from the last */
@@ -35,12 +36,12 @@ static int parse_term(struct lower *l, const char **text, struct term *out)
 
 	*out = (struct term){ .dots = -1 };
 	for (; *c && *c != ',' && *c != '-'; c++) {
-		if (isspace((unsigned char)*c))
+		if (ascii_is_space(*c))
 			continue;
 		if (!strncmp(c, "...", 3) && out->dots < 0) {
 			out->dots = out->n;
 			c += 2;
-		} else if (isalpha((unsigned char)*c) && out->n < IR_MAX_RANK) {
+		} else if (ascii_is_letter(*c) && out->n < IR_MAX_RANK) {
 			out->label[out->n++] = *c;
 		} else {
 			return lower_fail(l, ERR_MODEL, "the equation \"%s\" is wrong at \"%s\".",

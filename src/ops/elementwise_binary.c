@@ -27,11 +27,24 @@ FUNCTION(less_map, lt(x[0], x[1]))
 FUNCTION(greater_equal_map, ge(x[0], x[1]))
 FUNCTION(less_equal_map, le(x[0], x[1]))
 
-/* z = x ^ y in x's type, whatever y's type is. An integer to the power of a float is computed in f64, as NumPy does. */
+/* Whether numbers of the exponent's type, or the one that it is, are floats of type t. */
+static bool exponent_fits(expr y, enum type t)
+{
+	enum type from = y->type;
+
+	if (t == TYPE_F64 || from == t || type_info(from)->bits < (type_is_float(from) ? 64 : 32))
+		return true;
+	if (y->op == IR_CONST_FLOAT)
+		return (double)(float)y->f == y->f;
+	return y->op == IR_CONST_INT && y->i >= -(1 << 24) && y->i <= 1 << 24;
+}
+
+/* z = x ^ y in x's type, whatever y's type is. An integer to the power of a float is computed in f64, as NumPy does; so is
+ * a float to an exponent that its own type would round: odd numbers beyond 2^24 would be even. */
 static expr pow_map(struct lower *l, const expr *x)
 {
 	(void)l;
-	if (type_is_int(x[0]->type) && type_is_float(x[1]->type))
+	if (type_is_float(x[0]->type) ? !exponent_fits(x[1], x[0]->type) : type_is_float(x[1]->type))
 		return cast(pow_(cast(x[0], TYPE_F64), cast(x[1], TYPE_F64)), x[0]->type);
 	return pow_(x[0], cast(x[1], x[0]->type));
 }
@@ -154,7 +167,8 @@ const struct op_def ops_binary[] = {
 	{ .name = "Pow", .since = { 1, 7, 12, 13, 15 }, .formula = "z = x ^ y, in x's type",
 	  .inputs = { IN("x", TS_FLOAT | TS(I32) | TS(I64)), IN("y", TS_NUMBER) }, .outputs = { OUT("z") },
 	  .attrs = { ATTR_OLD_BROADCAST }, .lower = elementwise_lower, .map = pow_map,
-	  .cases = { "x:f32[N,33] y:f32[33]", "x:i32[N] y:i32[1]", "x:f16[N] y:i64[]" } },
+	  .cases = { "x:f32[N,33] y:f32[33]", "x:i32[N] y:i32[1]", "x:f16[N] y:i64[]", "x:f32[N] y:i32[3]={16777217,-16777217,3}",
+	             "x:f32[N] y:f64[]", "x:f32[N] y:i64[]={2}" } },
 	{ .name = "Mod", .since = { 10, 13, 28 },
 	  .formula = "c = a - floor(a / b) * b; with fmod=1: a - trunc(a / b) * b",
 	  .inputs = { IN("a", TS_NUMBER), IN("b", TS_NUMBER) }, .outputs = { OUT("c") },

@@ -19,7 +19,6 @@ struct elimination {
 
 static int begin(struct lower *l, struct elimination *e)
 {
-	int64_t rows, columns;
 	int rank;
 
 	*e = (struct elimination){ .l = l, .x = lower_input(l, 0) };
@@ -28,12 +27,7 @@ static int begin(struct lower *l, struct elimination *e)
 	e->batch = rank - 2;
 	if (rank < 2)
 		return lower_fail(l, ERR_MODEL, "its input has %d axes; matrices need two.", rank);
-	e->n = value_dim(e->x, rank - 1);
-	if (ir_const_int(e->n, &columns) && ir_const_int(value_dim(e->x, rank - 2), &rows) && rows != columns)
-		return lower_fail(l, ERR_MODEL, "its matrices have %lld rows and %lld columns; they must be square.",
-		                  (long long)rows, (long long)columns);
-	e->n = ir_const_int(e->n, &columns) ? e->n : value_dim(e->x, rank - 2);
-	return 0;
+	return lower_same(l, e->x, rank - 2, e->x, rank - 1, &e->n);
 }
 
 /* Element (i, j) of the matrix `v` that the batch axes of `at` say. */

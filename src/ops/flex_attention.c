@@ -13,26 +13,13 @@ struct flex {
 	struct space s;    /* of them: batch, query head, query, key */
 };
 
-static int check_extent(struct lower *l, const char *what, expr a, expr b)
-{
-	int64_t x, y;
-
-	if (ir_const_int(a, &x) && ir_const_int(b, &y) && x != y)
-		return lower_fail(l, ERR_MODEL, "%s: %lld and %lld; they must be equal.", what, (long long)x, (long long)y);
-	return 0;
-}
-
 static int check_inputs(struct lower *l, const struct flex *f)
 {
 	int64_t q, k;
 
 	if (ir_const_int(f->q.heads, &q) && ir_const_int(f->k.heads, &k) && (k < 1 || q % k))
 		return lower_fail(l, ERR_MODEL, "%lld query heads cannot share %lld key heads.", (long long)q, (long long)k);
-	TRY(check_extent(l, "batches of query and key", f->q.batch, f->k.batch));
-	TRY(check_extent(l, "batches of query and value", f->q.batch, f->v.batch));
-	TRY(check_extent(l, "heads of key and value", f->k.heads, f->v.heads));
-	TRY(check_extent(l, "lengths of key and value", f->k.length, f->v.length));
-	return check_extent(l, "head sizes of query and key", f->q.size, f->k.size);
+	return heads_agree(l, &f->q, &f->k, &f->v);
 }
 
 static int read_inputs(struct lower *l, struct flex *f)
@@ -65,7 +52,7 @@ static int modify(struct lower *l, const struct flex *f, const char *attr, struc
 	if (!made.given || value_rank(made) != 4 || value_type(made) != f->soft)
 		return lower_fail(l, ERR_MODEL, "its \"%s\" must give %s of four axes.", attr, type_name(f->soft));
 	for (int i = 0; i < 4; i++)
-		TRY(check_extent(l, "extents before and behind one of its graphs", f->s.dim[i], value_dim(made, i)));
+		TRY(lower_demand_extent(l, IR_SAME, f->s.dim[i], made, i));
 	*v = made;
 	return 0;
 }

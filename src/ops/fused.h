@@ -12,4 +12,9 @@ typedef int (*fused_finish)(struct lower *l, const struct space *out, expr y, ex
 int convolution_fused(struct lower *l, fused_finish finish);
 int gemm_fused(struct lower *l, fused_finish finish);
 
+/* x after the node's attribute `activation`, whose numbers are activation_alpha, _beta and _gamma. */
+int fused_activation(struct lower *l, expr x, expr *out);
+/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+expr gelu_tanh(expr x);
+
 #endif

@@ -5,69 +5,163 @@
 
 #include <string.h>
 
-struct activation {
-	const char *name;
-	int parameters;
-	double parameter[2]; /* where the node says nothing */
-};
-static const struct activation activations[] = {
-	{ "", 0, { 0 } },
-	{ "Relu", 0, { 0 } },
-	{ "Tanh", 0, { 0 } },
-	{ "Sigmoid", 0, { 0 } },
-	{ "LeakyRelu", 1, { 0.01 } },
-	{ "Clip", 2, { 0, 6 } },
-	{ "HardSigmoid", 2, { 0.2, 0.5 } },
-	{ "Softsign", 0, { 0 } },
-	{ "Elu", 1, { 1 } },
+enum { ALPHA = 1, BETA = 2, GAMMA = 4, PARAMETERS = 3 };
+
+/* The numbers that a node gives to its activation: alpha, beta, gamma. */
+struct parameters {
+	double at[PARAMETERS];
+	int given; /* which */
 };
 
-static int activate(struct lower *l, const double *p, int given, expr x, expr *out)
+static expr sigmoid(expr x, const expr *p)
 {
+	(void)p;
+	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
+}
+
+static expr none(expr x, const expr *p)
+{
+	(void)p;
+	return x;
+}
+
+static expr relu(expr x, const expr *p)
+{
+	(void)p;
+	return max_(x, with(x, 0));
+}
+
+static expr hyperbolic_tangent(expr x, const expr *p)
+{
+	(void)p;
+	return unary(IR_TANH, x);
+}
+
+static expr scaled_tanh(expr x, const expr *p)
+{
+	return mul(p[0], unary(IR_TANH, mul(p[1], x)));
+}
+
+static expr leaky_relu(expr x, const expr *p)
+{
+	return select_(lt(x, with(x, 0)), mul(p[0], x), x);
+}
+
+static expr thresholded_relu(expr x, const expr *p)
+{
+	return select_(gt(x, p[0]), x, with(x, 0));
+}
+
+static expr clip(expr x, const expr *p)
+{
+	return clamp(x, p[0], p[1]);
+}
+
+static expr hard_sigmoid(expr x, const expr *p)
+{
+	return clamp(add(mul(p[0], x), p[1]), with(x, 0), with(x, 1));
+}
+
+static expr hard_swish(expr x, const expr *p)
+{
+	(void)p;
+	return mul(x, clamp(add(mul(x, with(x, 1 / 6.0)), with(x, 0.5)), with(x, 0), with(x, 1)));
+}
+
+static expr softsign(expr x, const expr *p)
+{
+	(void)p;
+	return divide(x, add(with(x, 1), unary(IR_ABS, x)));
+}
+
+/* log(1 + exp(x)), of large x too. */
+static expr softplus(expr x, const expr *p)
+{
+	(void)p;
+	return add(max_(x, with(x, 0)), unary(IR_LOG1P, unary(IR_EXP, unary(IR_NEG, unary(IR_ABS, x)))));
+}
+
+static expr parametric_softplus(expr x, const expr *p)
+{
+	return mul(p[0], softplus(mul(p[1], x), NULL));
+}
+
+static expr elu(expr x, const expr *p)
+{
+	return select_(gt(x, with(x, 0)), x, mul(p[0], unary(IR_EXPM1, x)));
+}
+
+static expr selu(expr x, const expr *p)
+{
+	return mul(p[2], elu(x, p));
+}
+
+static expr celu(expr x, const expr *p)
+{
+	return select_(gt(x, with(x, 0)), x, mul(p[0], unary(IR_EXPM1, divide(x, p[0]))));
+}
+
+static const struct activation {
+	const char *name;
+	expr (*map)(expr x, const expr *p);
+	int needs;
+	struct parameters standard; /* where the node says nothing */
+} activations[] = {
+	{ "", none, 0, { { 0 }, 0 } },
+	{ "Relu", relu, 0, { { 0 }, 0 } },
+	{ "Tanh", hyperbolic_tangent, 0, { { 0 }, 0 } },
+	{ "ScaledTanh", scaled_tanh, ALPHA | BETA, { { 0 }, 0 } },
+	{ "Sigmoid", sigmoid, 0, { { 0 }, 0 } },
+	{ "LeakyRelu", leaky_relu, ALPHA, { { 0.01 }, ALPHA } },
+	{ "ThresholdedRelu", thresholded_relu, ALPHA, { { 1 }, ALPHA } },
+	{ "Clip", clip, ALPHA | BETA, { { 0, 6 }, ALPHA | BETA } },
+	{ "HardSigmoid", hard_sigmoid, ALPHA | BETA, { { 0.2, 0.5 }, ALPHA | BETA } },
+	{ "HardSwish", hard_swish, 0, { { 0 }, 0 } },
+	{ "Softsign", softsign, 0, { { 0 }, 0 } },
+	{ "Softplus", softplus, 0, { { 0 }, 0 } },
+	{ "ParametricSoftplus", parametric_softplus, ALPHA | BETA, { { 0 }, 0 } },
+	{ "Elu", elu, ALPHA, { { 1 }, ALPHA } },
+	{ "Selu", selu, ALPHA | GAMMA, { { 1.67326319217681884765625, 0, 1.05070102214813232421875 }, ALPHA | GAMMA } },
+	{ "Celu", celu, ALPHA, { { 1 }, ALPHA } },
+};
+
+static int activate(struct lower *l, const struct parameters *given, expr x, expr *out)
+{
+	static const char *const letters[] = { "alpha", "beta", "gamma" };
 	const char *name = lower_word(l, "activation");
 	const struct activation *a = NULL;
-	expr zero = with(x, 0), one = with(x, 1), first, second;
+	expr p[PARAMETERS];
 
 	for (size_t i = 0; i < sizeof activations / sizeof *activations; i++)
 		if (!strcmp(activations[i].name, name))
 			a = &activations[i];
 	if (!a)
 		return lower_fail(l, ERR_UNSUPPORTED, "activation \"%s\" is not known.", name);
-	if (given && given < a->parameters)
-		return lower_fail(l, ERR_MODEL, "activation %s has %d parameters; it needs %d.", name, given,
-		                  a->parameters);
-	first = with(x, given ? p[0] : (float)a->parameter[0]);
-	second = with(x, given > 1 ? p[1] : (float)a->parameter[1]);
-	if (!*name)
-		*out = x;
-	else if (!strcmp(name, "Relu"))
-		*out = max_(x, zero);
-	else if (!strcmp(name, "Tanh"))
-		*out = unary(IR_TANH, x);
-	else if (!strcmp(name, "Sigmoid"))
-		*out = divide(one, add(one, unary(IR_EXP, unary(IR_NEG, x))));
-	else if (!strcmp(name, "LeakyRelu"))
-		*out = select_(lt(x, zero), mul(first, x), x);
-	else if (!strcmp(name, "Clip"))
-		*out = clamp(x, first, second);
-	else if (!strcmp(name, "HardSigmoid"))
-		*out = clamp(add(mul(first, x), second), zero, one);
-	else if (!strcmp(name, "Softsign"))
-		*out = divide(x, add(one, unary(IR_ABS, x)));
-	else
-		*out = select_(gt(x, zero), x, mul(first, unary(IR_EXPM1, x)));
+	for (int i = 0; i < PARAMETERS; i++) {
+		int bit = 1 << i;
+
+		if ((a->needs & bit) && !((given->given | a->standard.given) & bit))
+			return lower_fail(l, ERR_MODEL, "activation %s needs its number %s.", name, letters[i]);
+		p[i] = with(x, given->given & bit ? given->at[i] : (float)a->standard.at[i]);
+	}
+	*out = a->map(x, p);
 	return 0;
 }
 
 static int conv_finish(struct lower *l, const struct space *out, expr y, expr *result)
 {
 	struct value z = lower_input(l, 3);
-	const double *parameters;
-	int n = lower_floats(l, "activation_params", &parameters);
+	struct parameters p = { .given = 0 };
+	const double *list;
+	int n = lower_floats(l, "activation_params", &list);
 
+	for (int i = 0; i < n && i < PARAMETERS; i++) {
+		p.at[i] = list[i];
+		p.given |= 1 << i;
+	}
 	if (z.given)
 		y = add(y, wide(at(z, out)));
-	return activate(l, parameters, n, y, result);
+	return activate(l, &p, y, result);
 }
 
 static int conv_lower(struct lower *l)
@@ -75,13 +169,22 @@ static int conv_lower(struct lower *l)
 	return convolution_fused(l, conv_finish);
 }
 
+int fused_activation(struct lower *l, expr x, expr *out)
+{
+	static const char *const names[] = { "activation_alpha", "activation_beta", "activation_gamma" };
+	struct parameters p = { .given = 0 };
+
+	for (int i = 0; i < PARAMETERS; i++) {
+		p.at[i] = lower_float(l, names[i]);
+		p.given |= lower_has(l, names[i]) ? 1 << i : 0;
+	}
+	return activate(l, &p, x, out);
+}
+
 static int gemm_finish(struct lower *l, const struct space *out, expr y, expr *result)
 {
-	double p[2] = { lower_float(l, "activation_alpha"), lower_float(l, "activation_beta") };
-	int n = lower_has(l, "activation_beta") ? 2 : lower_has(l, "activation_alpha");
-
 	(void)out;
-	return activate(l, p, n, y, result);
+	return fused_activation(l, y, result);
 }
 
 static int gemm_lower(struct lower *l)
@@ -116,8 +219,11 @@ const struct op_def ops_fused_activation[] = {
 		     ATTR_INT("transA", 0, "a is stored transposed"), ATTR_INT("transB", 0, "b is stored transposed"),
 		     ACTIVATION, ATTR_FLOAT("activation_alpha", 0, "first number of the activation"),
 		     ATTR_FLOAT("activation_beta", 0, "second number of the activation"),
-		     ATTR_FLOAT("activation_gamma", 0, "has no effect") },
-	  .lower = gemm_lower, .cases = { "a:f32[M,64] b:f32[33,64] c:f32[33] transB=1 activation=Relu" } },
+		     ATTR_FLOAT("activation_gamma", 0, "third number of the activation") },
+	  .lower = gemm_lower,
+	  .cases = { "a:f32[M,64] b:f32[33,64] c:f32[33] transB=1 activation=Relu",
+	             "a:f32[M,8] b:f32[8,5] activation=Selu activation_alpha=1.5 activation_gamma=0.75",
+	             "a:f16[M,8] b:f16[8,5] c:f16[5] activation=ThresholdedRelu activation_alpha=0.5" } },
 	{ .name = NULL },
 };
 /* clang-format on */

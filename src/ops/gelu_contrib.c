@@ -1,6 +1,7 @@
 /* Gelu and its relatives of ONNX Runtime, where a bias may be added first.
  * Source: ONNX Runtime, com.microsoft operators Gelu, BiasGelu, FastGelu, QuickGelu. */
 #include "ops/elementwise.h"
+#include "ops/fused.h"
 
 /* x/2 (1 + erf(x / sqrt(2))) */
 static expr gelu(expr x)
@@ -13,13 +14,16 @@ static expr gelu_map(struct lower *l, const expr *x)
 	return gelu(l->inputs > 1 && x[1] ? add(x[0], x[1]) : x[0]);
 }
 
-/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+expr gelu_tanh(expr x)
+{
+	expr inner = mul(with(x, 0.79788456080286535588), add(x, mul(with(x, 0.044715), mul(x, mul(x, x)))));
+
+	return mul(mul(with(x, 0.5), x), add(with(x, 1), unary(IR_TANH, inner)));
+}
+
 static expr fast_map(struct lower *l, const expr *in)
 {
-	expr x = l->inputs > 1 && in[1] ? add(in[0], in[1]) : in[0], inner;
-
-	inner = mul(with(x, 0.79788456080286535588), add(x, mul(with(x, 0.044715), mul(x, mul(x, x)))));
-	return mul(mul(with(x, 0.5), x), add(with(x, 1), unary(IR_TANH, inner)));
+	return gelu_tanh(l->inputs > 1 && in[1] ? add(in[0], in[1]) : in[0]);
 }
 
 static expr quick_map(struct lower *l, const expr *x)

@@ -19,8 +19,7 @@ int gemm_fused(struct lower *l, fused_finish finish)
 	struct value a = lower_input(l, 0), b = lower_input(l, 1), c = lower_input(l, 2);
 	bool ta = lower_int(l, "transA") != 0, tb = lower_int(l, "transB") != 0;
 	struct space s = { 0 };
-	expr m, n, k, sum, post, ka, kb;
-	int64_t x, y;
+	expr m, n, k, sum, post;
 
 	if (value_rank(a) != 2 || value_rank(b) != 2)
 		return lower_fail(l, ERR_MODEL, "a and b have %d and %d axes; both must have two.", value_rank(a),
@@ -29,11 +28,7 @@ int gemm_fused(struct lower *l, fused_finish finish)
 		return lower_fail(l, ERR_MODEL, "c has %d axes; it can have at most two.", value_rank(c));
 	if (value_type(a) != value_type(b) || (c.given && value_type(c) != value_type(a)))
 		return lower_fail(l, ERR_MODEL, "a, b and c must have one type.");
-	ka = value_dim(a, !ta);
-	kb = value_dim(b, tb);
-	if (ka != kb && ir_const_int(ka, &x) && ir_const_int(kb, &y))
-		return lower_fail(l, ERR_MODEL, "the inner extents are %lld and %lld; they must be equal.",
-		                  (long long)x, (long long)y);
+	TRY(lower_same(l, a, !ta, b, tb, &k));
 	m = space_push(l, &s, value_dim(a, ta));
 	n = space_push(l, &s, value_dim(b, !tb));
 	post = acc(l, accumulator_type(value_type(a)));
@@ -46,7 +41,7 @@ int gemm_fused(struct lower *l, fused_finish finish)
 	}
 	if (finish)
 		TRY(finish(l, &s, post, &post));
-	k = space_push(l, &s, ir_const_int(kb, &y) ? kb : ka);
+	k = space_push(l, &s, k);
 	sum = mul(wide(ta ? load_list(a, 2, k, m) : load_list(a, 2, m, k)),
 	          wide(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n)));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(a), &s, 2, IR_SUM, sum, post));

@@ -135,6 +135,8 @@ static int read_cached(struct lower *l, const struct attention *a, expr total, s
 	if (c->turned && (!c->cosine.given || !c->sine.given || value_rank(c->cosine) != 2 || value_rank(c->sine) != 2))
 		return lower_fail(l, ERR_MODEL, "do_rotary needs cos_cache and sin_cache with two axes.");
 	if (c->turned)
+		TRY(lower_equal(l, c->cosine, 1, c->sine, 1));
+	if (c->turned)
 		c->rotary = (struct rotary){ .interleaved = lower_int(l, "rotary_interleaved") != 0,
 			                     .size = muli(value_dim(c->cosine, 1), 2) };
 	if (c->bias.given && value_rank(c->bias) != 4)

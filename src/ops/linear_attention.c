@@ -34,8 +34,10 @@ static int check_extent(struct linear_attention *a, struct value v, const char *
 {
 	int64_t have, x, y;
 
-	if (!v.given || !ir_const_int(value_dim(v, axis), &have) || !ir_const_int(want, &x) || !ir_const_int(other, &y))
+	if (!v.given)
 		return 0;
+	if (!ir_const_int(value_dim(v, axis), &have) || !ir_const_int(want, &x) || !ir_const_int(other, &y))
+		return lower_demand_extent(a->l, IR_SAME, select_(eq(value_dim(v, axis), other), other, want), v, axis);
 	if (have == x || have == y)
 		return 0;
 	if (x == y)

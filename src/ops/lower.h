@@ -42,6 +42,11 @@ struct lower_bodies {
 	void (*ask)(struct lower *l, struct ir_buffer *b);
 };
 
+/* A pair of extents of which a demand has been made. */
+struct lower_settled {
+	expr a, b;
+};
+
 /* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
 struct lower {
 	struct ir_program *program;
@@ -49,6 +54,7 @@ struct lower {
 	const struct op_def *op;
 	int opset;                      /* of the operator's domain */
 	const char *label;              /* of the node, for messages */
+	const char *const *names;       /* of its inputs, in the model; may be null */
 	const char *name;               /* of its first result: the node's alone, in the rewritten model too; may be null */
 	int inputs, outputs;            /* as the node lists them */
 	struct value input[256];        /* not given: an empty name */
@@ -58,6 +64,11 @@ struct lower {
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	const void *scope;              /* for `bodies`: the caller's own */
 	struct value output[256];       /* results */
+	struct {
+		VEC(struct lower_settled);
+	} settled;                      /* lower_demand.c */
+	bool partial;                   /* after a failure: the results that were made have the right types and extents */
+	enum type type_only[256];       /* after a failure: the types of results of which nothing else is known */
 	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
 };
 
@@ -169,6 +180,26 @@ struct space space_new(struct lower *l, int rank, const expr *dim);
 expr space_push(struct lower *l, struct space *s, expr extent);  /* one more axis behind; gives its index */
 /* numpy broadcasting of n values' shapes; extents that are not known to be equal are compared at run time. */
 int space_broadcast(struct lower *l, struct space *out, int n, const struct value *v);
+
+/* ---- Extents that an operator demands of each other: of axis i of a and axis j of b, inputs of the node or tensors that it
+ * made. What cannot be decided here becomes a demand of the program, which is checked before it runs. */
+int lower_demand(struct lower *l, enum ir_relation r, struct value a, int i, struct value b, int j);
+/* Two extents that must be equal; *out is the one to go on with: a constant, or the simpler expression. */
+int lower_same(struct lower *l, struct value a, int i, struct value b, int j, expr *out);
+/* The same, where only the demand matters. */
+int lower_equal(struct lower *l, struct value a, int i, struct value b, int j);
+/* The same of an axis and a number that follows from other extents. */
+int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct value b, int j);
+/* The same of two numbers that have names: "heads of the key". `first` may be null. */
+int lower_demand_of(struct lower *l, enum ir_relation r, const char *first, expr a, const char *second, expr b);
+/* An axis whose extent must be a multiple of n, as where it is split into n parts. */
+int lower_demand_multiple(struct lower *l, struct value v, int i, int64_t n);
+/* The index into axis i of v for the index `at` into axis j of `of`, where v has one element for all, or one for each: 0 or
+ * `at`, also where the extent is known only at run time. */
+int lower_one_or_each(struct lower *l, struct value v, int i, struct value of, int j, expr at, expr *out);
+/* Inside: what the stages from number `first` on read over extents that are not the buffers' own becomes a demand, too. */
+int lower_demand_reads(struct lower *l, int first);
+int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int axis, expr whole);
 
 /* ---- Elements. */
 expr load(struct value v, const expr *index);        /* rank indices */

@@ -217,17 +217,20 @@ expr space_push(struct lower *l, struct space *s, expr extent)
 /* The extent that two broadcast extents give; null when they can never agree. */
 static expr broadcast_extent(expr a, expr b)
 {
-	int64_t m, n;
+	int64_t n;
+	bool large_a = ir_less(with(a, 1), a), large_b = ir_less(with(b, 1), b);
 
 	if (a == b || ir_is_int(b, 1))
 		return a;
 	if (ir_is_int(a, 1))
 		return b;
-	if (ir_const_int(a, &m))
-		return ir_const_int(b, &n) ? NULL : a; /* m is not 1: at run time b is m or 1 */
+	if (ir_const_int(a, &n)) /* not 1: at run time b is that or 1 */
+		return ir_const_int(b, &n) ? NULL : a;
 	if (ir_const_int(b, &n))
 		return b;
-	return select_(eq(a, with(a, 1)), b, a);
+	if (large_a && large_b)
+		return a->size <= b->size ? a : b;
+	return large_a ? a : large_b ? b : select_(eq(a, with(a, 1)), b, a);
 }
 
 static const char *shape_text(struct lower *l, struct value v)
@@ -265,6 +268,8 @@ int space_broadcast(struct lower *l, struct space *out, int n, const struct valu
 				        shape_text(l, v[0]));
 		}
 	}
+	for (int i = 0; i < rank; i++)
+		TRY(lower_demand_broadcast(l, n, v, rank - 1 - i, dim[i]));
 	*out = space_new(l, rank, dim);
 	return 0;
 }
@@ -307,7 +312,7 @@ static expr broadcast_index(expr dim, expr whole, expr i)
 		return i;
 	if (ir_is_int(dim, 1))
 		return with(dim, 0);
-	if (ir_const_int(dim, &n))
+	if (ir_const_int(dim, &n) || ir_less(with(dim, 1), dim))
 		return i;
 	return select_(eq(dim, with(dim, 1)), with(dim, 0), i);
 }

@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 int lower_fail(struct lower *l, enum err_code code, const char *fmt, ...)
 {
 	char text[sizeof l->err->text];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	number_vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	return err_set(l->err, code, "node %s (%s, opset %d): %s", l->label, l->op->name, l->opset, text);
 }
@@ -233,10 +235,11 @@ int lower_node(struct lower *l)
 		l->input[i].pool = l->program->pool;
 	TRY(check_inputs(l));
 	TRY(check_attributes(l));
-	int first = l->program->buffers.n;
+	int first = l->program->buffers.n, stages = l->program->stages.n;
 	TRY(l->op->lower ? l->op->lower(l) : lower_fail(l, ERR_UNSUPPORTED, "the operator has no meaning here."));
 	TRY(refuse_sizes(l));
 	TRY(check_extents(l, first));
+	TRY(lower_demand_reads(l, stages));
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !l->output[i].given)
 			return lower_fail(l, ERR_UNSUPPORTED, "output number %d is used, and cannot be made here.",

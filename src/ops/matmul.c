@@ -3,29 +3,16 @@
  * integers. Source: ONNX, operator MatMul, opsets 1 to 13. */
 #include "ops/matmul.h"
 
-static int agree(struct lower *l, expr a, expr b)
-{
-	int64_t m, n;
-
-	if (a != b && ir_const_int(a, &m) && ir_const_int(b, &n))
-		return lower_fail(l, ERR_MODEL, "the inner extents are %lld and %lld; they must be equal.",
-		                  (long long)m, (long long)n);
-	return 0;
-}
-
 int product_space(struct lower *l, struct value a, struct value b, struct product *out)
 {
 	int ra = value_rank(a), rb = value_rank(b), batch_a = ra > 2 ? ra - 2 : 0, batch_b = rb > 2 ? rb - 2 : 0, batch;
 	struct ir_buffer of_a, of_b;
 	struct value batches[2];
-	expr k, ka, kb;
-	int64_t known;
+	expr k;
 
 	if (ra < 1 || rb < 1)
 		return lower_fail(l, ERR_MODEL, "an operand of the matrix product is a scalar.");
-	ka = value_dim(a, ra - 1);
-	kb = value_dim(b, rb > 1 ? rb - 2 : 0);
-	TRY(agree(l, ka, kb));
+	TRY(lower_same(l, a, ra - 1, b, rb > 1 ? rb - 2 : 0, &k));
 
 	/* The batch axes alone broadcast. */
 	of_a = *a.buf;
@@ -45,29 +32,39 @@ int product_space(struct lower *l, struct value a, struct value b, struct produc
 	if (rb > 1)
 		out->column = out->b[rb - 1] = space_push(l, &out->s, value_dim(b, rb - 1));
 	out->rank = out->s.rank;
-	k = space_push(l, &out->s, ir_const_int(kb, &known) ? kb : ka);
+	k = space_push(l, &out->s, k);
 	out->a[ra - 1] = k;
 	out->b[rb > 1 ? rb - 2 : 0] = k;
 	return 0;
 }
 
-int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, expr i, expr *out)
+int product_row(struct value a)
+{
+	return value_rank(a) - 2;
+}
+
+int product_column(struct value b)
+{
+	return value_rank(b) > 1 ? value_rank(b) - 1 : -1;
+}
+
+int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, int axis, expr *out)
 {
 	int rank = value_rank(v);
 	expr at_v[IR_MAX_RANK];
 
-	if (rank == 0 || (rank == 1 && ir_is_int(value_dim(v, 0), 1))) {
+	if (rank > 1 && rank != value_rank(of))
+		return lower_fail(l, ERR_MODEL, "a zero point or scale has %d axes and its operand %d.", rank, value_rank(of));
+	if (rank == 0 || (rank == 1 && axis < 0)) {
 		*out = at_first(v);
-	} else if (rank == 1) {
-		*out = load(v, &i);
-	} else {
-		if (rank != value_rank(of))
-			return lower_fail(l, ERR_MODEL, "a zero point or scale has %d axes and its operand %d.", rank,
-			                  value_rank(of));
-		for (int k = 0; k < rank; k++)
-			at_v[k] = ir_is_int(value_dim(v, k), 1) ? idx(l, 0) : index[k];
-		*out = load(v, at_v);
+		return 0;
 	}
+	for (int k = 0; k < rank; k++) {
+		int i = rank == 1 ? axis : k;
+
+		TRY(lower_one_or_each(l, v, k, of, i, index[i], &at_v[k]));
+	}
+	*out = load(v, at_v);
 	return 0;
 }
 

@@ -12,8 +12,10 @@ struct product {
 };
 /* Fails when the inner extents or the batches cannot agree, or an operand is a scalar. */
 int product_space(struct lower *l, struct value a, struct value b, struct product *out);
-/* A zero point or scale of the operand `of` with element `index`: a scalar, a list over `i` (its rows or columns), or
- * with of's axes, broadcast. */
-int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, expr i, expr *out);
+/* A zero point or scale of the operand `of` with element `index`: a scalar, a list over axis `axis` (its rows or columns;
+ * negative: it has none), or with of's axes, broadcast. */
+int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, int axis, expr *out);
+int product_row(struct value a);    /* the axis of a's rows, or negative */
+int product_column(struct value b); /* of b's columns */
 
 #endif

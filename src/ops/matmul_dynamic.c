@@ -24,15 +24,15 @@ static int product(struct lower *l, const struct operand *a, const struct operan
 	x = integer(load(a->v, p.a));
 	y = integer(load(b->v, p.b));
 	if (a->zero.given) {
-		TRY(product_parameter(l, a->zero, a->v, p.a, p.row, &zero));
+		TRY(product_parameter(l, a->zero, a->v, p.a, product_row(a->v), &zero));
 		x = sub(x, integer(zero));
 	}
 	if (b->zero.given) {
-		TRY(product_parameter(l, b->zero, b->v, p.b, p.column, &zero));
+		TRY(product_parameter(l, b->zero, b->v, p.b, product_column(b->v), &zero));
 		y = sub(y, integer(zero));
 	}
-	TRY(product_parameter(l, a->scale, a->v, p.a, p.row, &sa));
-	TRY(product_parameter(l, b->scale, b->v, p.b, p.column, &sb));
+	TRY(product_parameter(l, a->scale, a->v, p.a, product_row(a->v), &sa));
+	TRY(product_parameter(l, b->scale, b->v, p.b, product_column(b->v), &sb));
 	x = mul(x, y);
 	y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(wide(sa), wide(sb)));
 	if (bias.given) {

@@ -12,11 +12,11 @@ static int element(struct lower *l, const struct product *p, struct value a, str
 	expr x = cast(load(a, p->a), TYPE_I32), y = cast(load(b, p->b), TYPE_I32), zero;
 
 	if (za.given) {
-		TRY(product_parameter(l, za, a, p->a, p->row, &zero));
+		TRY(product_parameter(l, za, a, p->a, product_row(a), &zero));
 		x = sub(x, cast(zero, TYPE_I32));
 	}
 	if (zb.given) {
-		TRY(product_parameter(l, zb, b, p->b, p->column, &zero));
+		TRY(product_parameter(l, zb, b, p->b, product_column(b), &zero));
 		y = sub(y, cast(zero, TYPE_I32));
 	}
 	*out = mul(x, y);
@@ -43,8 +43,8 @@ static int qlinear_lower(struct lower *l)
 
 	TRY(product_space(l, a, b, &p));
 	TRY(element(l, &p, a, lower_input(l, 2), b, lower_input(l, 5), &e));
-	TRY(product_parameter(l, lower_input(l, 1), a, p.a, p.row, &sa));
-	TRY(product_parameter(l, lower_input(l, 4), b, p.b, p.column, &sb));
+	TRY(product_parameter(l, lower_input(l, 1), a, p.a, product_row(a), &sa));
+	TRY(product_parameter(l, lower_input(l, 4), b, p.b, product_column(b), &sb));
 	if (value_rank(scale) > 1 || value_rank(zero) > 1)
 		return lower_fail(l, ERR_UNSUPPORTED, "y_scale and y_zero_point must each be one number.");
 	post = mul(cast(acc(l, TYPE_I32), TYPE_F32), divide(mul(wide(sa), wide(sb)), wide(at_first(scale))));

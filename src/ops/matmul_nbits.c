@@ -33,6 +33,25 @@ static expr zero_point(const struct packed *p, struct value zero, expr n, expr b
 	return cast(unpack(zero, mul(n, bytes), block, p->bits), t);
 }
 
+static int check_count(struct lower *l, const char *name, expr want, struct value v)
+{
+	return v.given ? lower_demand_of(l, IR_AT_MOST, NULL, want, name, value_count(v)) : 0;
+}
+
+/* What is packed is read as if it had one axis. */
+static int check_counts(struct lower *l, const struct packed *p, int rank)
+{
+	struct value zero = lower_input(l, 3);
+	expr rows = idx(l, p->rows), all = mul(rows, p->blocks), bytes = ceildiv(muli(p->blocks, p->bits), idx(l, 8));
+
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, p->k), lower_input(l, 0), rank - 1));
+	TRY(check_count(l, "the number of bytes of b", muli(all, p->block * p->bits / 8), lower_input(l, 1)));
+	TRY(check_count(l, "the number of scales", all, lower_input(l, 2)));
+	TRY(check_count(l, "the number of zero points",
+	                zero.given && type_is_float(value_type(zero)) ? all : mul(rows, bytes), zero));
+	return check_count(l, "the number of elements of the bias", rows, lower_input(l, 5));
+}
+
 static int lower(struct lower *l)
 {
 	struct value a = lower_input(l, 0), b = lower_input(l, 1), scale = lower_input(l, 2), bias = lower_input(l, 5);
@@ -57,6 +76,7 @@ static int lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "the last axis of a does not have K = %lld elements.", (long long)p.k);
 	p.blocks = idx(l, (p.k + p.block - 1) / p.block);
 
+	TRY(check_counts(l, &p, rank));
 	for (int i = 0; i + 1 < rank; i++)
 		index[i] = space_push(l, &s, value_dim(a, i));
 	n = space_push(l, &s, idx(l, p.rows));

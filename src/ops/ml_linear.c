@@ -1,13 +1,12 @@
 /* LinearRegressor: y = x coefficients' + intercepts. LinearClassifier: the same scores for each class, and the label
- * of the largest. Scores may pass a function (ml_transform).
- * A classifier with one score and two labels has the scores -s and s.
+ * of the largest. Scores may pass a function (ml_transform) after that.
+ * A classifier with one score s takes the second of two labels where s > 0, and its scores are those of ml_pair(); ONNX
+ * leaves both open, so they are ONNX Runtime's.
  * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Labels that are strings are not supported. */
 #include "ops/ml.h"
 
-#include <string.h>
-
-/* [n, rows]: x with each of the rows of coefficients, + intercepts. With `mirror` there is one row and two scores. */
-static int scores(struct lower *l, int rows, bool mirror, struct value *out)
+/* [n, rows]: x with each of the rows of coefficients, + intercepts. */
+static int scores(struct lower *l, int rows, struct value *out)
 {
 	struct value x = lower_input(l, 0), coefficients, intercepts;
 	const double *c, *b;
@@ -22,17 +21,15 @@ static int scores(struct lower *l, int rows, bool mirror, struct value *out)
 		                  rows);
 	TRY(ml_constant(l, "coefficients", TYPE_F32, c, n, &coefficients));
 	row = space_push(l, &s, rank == 1 ? idx(l, 1) : value_dim(x, 0));
-	column = space_push(l, &s, idx(l, mirror ? 2 : rows));
+	column = space_push(l, &s, idx(l, rows));
 	k = space_push(l, &s, idx(l, n / rows));
 	e = cast(rank == 1 ? load(x, &k) : load_list(x, 2, row, k), TYPE_F32);
-	e = mul(e, load_list(coefficients, 1, mirror ? k : add(muli(column, n / rows), k)));
+	e = mul(e, load_list(coefficients, 1, add(muli(column, n / rows), k)));
 	y = acc(l, TYPE_F32);
 	if (biases) {
 		TRY(ml_constant(l, "intercepts", TYPE_F32, b, biases, &intercepts));
-		y = add(y, load_list(intercepts, 1, mirror ? idx(l, 0) : column));
+		y = add(y, load_list(intercepts, 1, column));
 	}
-	if (mirror)
-		y = select_(eq(column, idx(l, 0)), unary(IR_NEG, y), y);
 	*out = lower_reduce(l, "scores", TYPE_F32, &s, 2, IR_SUM, e, y);
 	return 0;
 }
@@ -41,40 +38,50 @@ static int regressor_lower(struct lower *l)
 {
 	struct value y;
 
-	TRY(scores(l, (int)lower_int(l, "targets"), false, &y));
-	lower_output(l, 0, ml_transform(l, y, lower_word(l, "post_transform")));
+	TRY(scores(l, (int)lower_int(l, "targets"), &y));
+	lower_output(l, 0, ml_transform_regression(l, y, lower_word(l, "post_transform")));
+	return 0;
+}
+
+/* The label of each row of scores that have passed no function yet. */
+static int classify(struct lower *l, struct value score, const int64_t *label, int labels)
+{
+	struct space s = space_of(l, score), one = space_new(l, 1, s.dim);
+	int64_t sides[2] = { labels == 2 ? label[0] : 0, label[labels == 2] };
+	bool single = ir_is_int(s.dim[1], 1);
+	struct value best, table;
+	expr e;
+
+	TRY(ml_ints(l, "labels", TYPE_I64, single ? sides : label, single ? 2 : labels, &table));
+	if (single) {
+		e = load_list(score, 2, one.at[0], idx(l, 0));
+		e = cast(gt(e, with(e, 0)), TYPE_INDEX);
+	} else {
+		best = lower_reduce(l, "best", TYPE_I64, &s, 1, IR_ARGMAX, load(score, s.at), NULL);
+		e = cast(load(best, one.at), TYPE_INDEX);
+	}
+	lower_output(l, 0, lower_map(l, NULL, TYPE_I64, &one, load(table, &e)));
 	return 0;
 }
 
 static int classifier_lower(struct lower *l)
 {
+	const char *transform = lower_word(l, "post_transform");
 	const int64_t *label;
-	struct value score, best, table;
+	struct value score;
 	const double *list;
 	int rows = lower_floats(l, "intercepts", &list), labels = lower_int_list(l, "classlabels_ints", &label);
-	struct space s, one;
-	bool mirror;
-	expr e;
 
 	TRY(ml_check_labels(l, "classlabels_ints"));
 	rows = rows ? rows : labels;
-	mirror = rows == 1 && labels == 2;
-	if (rows != labels && !mirror)
+	if (rows != labels && !(rows == 1 && labels == 2))
 		return lower_fail(l, ERR_MODEL, "there are %d scores for %d labels.", rows, labels);
-	TRY(ml_ints(l, "labels", TYPE_I64, label, labels, &table));
-	TRY(scores(l, rows, mirror, &score));
-	score = ml_transform(l, score, lower_word(l, "post_transform"));
-	s = space_of(l, score);
-	one = space_new(l, 1, s.dim);
-	if (labels == 1) { /* the label, or 0 */
-		e = load_list(score, 2, one.at[0], idx(l, 0));
-		e = ge(e, with(e, strcmp(lower_word(l, "post_transform"), "NONE") ? 0.5 : 0));
-		e = select_(e, at_first(table), num(l, TYPE_I64, 0));
-	} else {
-		best = lower_reduce(l, "best", TYPE_I64, &s, 1, IR_ARGMAX, load(score, s.at), NULL);
-		e = load(table, (expr[]){ cast(load(best, one.at), TYPE_INDEX) });
-	}
-	lower_output(l, 0, lower_map(l, NULL, TYPE_I64, &one, e));
+	TRY(scores(l, rows, &score));
+	TRY(classify(l, score, label, labels));
+	if (rows == labels)
+		score = ml_transform(l, score, transform);
+	else
+		TRY(ml_pair(l, score, transform, false, &score));
 	lower_output(l, 1, score);
 	return 0;
 }
@@ -98,7 +105,8 @@ const struct op_def ops_ml_linear[] = {
 		     ATTR_STRINGS("classlabels_strings", "not supported"),
 		     ATTR_INT("multi_class", 0, "has no effect") },
 	  .lower = classifier_lower,
-	  .cases = { "x:f32[N,2] coefficients=1,2,3,4,5,6 intercepts=0.5,1,2 classlabels_ints=7,8,9 outputs=2" } },
+	  .cases = { "x:f32[N,2] coefficients=1,2,3,4,5,6 intercepts=0.5,1,2 classlabels_ints=7,8,9 outputs=2",
+		     "x:f32[N,2] coefficients=1,-2 intercepts=0.5 classlabels_ints=7,8 post_transform=LOGISTIC outputs=2" } },
 	{ .name = NULL },
 };
 /* clang-format on */

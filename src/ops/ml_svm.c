@@ -7,7 +7,8 @@
  *               1 / (1 + exp(a s + b)) (Platt), joined by svm_couple().
  * Without support vectors the coefficients themselves are vectors, of one score for each class.
  * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Where the coefficients of a pair lie, and what two
- * classes give, is LIBSVM's and ONNX Runtime's. Labels that are strings are not supported. */
+ * classes give, is LIBSVM's and ONNX Runtime's; so is that a regressor's post_transform has no effect. Labels that are
+ * strings are not supported. */
 #include "ops/ml_svm.h"
 
 #include <string.h>
@@ -121,7 +122,6 @@ static int regressor_lower(struct lower *l)
 		y = lower_reduce(l, "score", TYPE_F32, &s, 2, IR_SUM, e,
 		                 add(acc(l, TYPE_F32), num(l, TYPE_F32, rho[0])));
 	}
-	y = ml_transform(l, y, lower_word(l, "post_transform"));
 	one = space_of(l, y);
 	e = at(y, &one);
 	if (lower_int(l, "one_class"))
@@ -201,15 +201,6 @@ static struct value most_votes(struct lower *l, const struct pairs *p, struct va
 	return lower_reduce(l, "best", TYPE_I64, &classes, 1, IR_ARGMAX, at(votes, &classes), NULL);
 }
 
-/* -s and s of a score [n, 1]. */
-static struct value mirrored(struct lower *l, struct value score)
-{
-	struct space s = space_new(l, 2, (expr[]){ value_dim(score, 0), idx(l, 2) });
-	expr e = load_list(score, 2, s.at[0], idx(l, 0));
-
-	return lower_map(l, "pair", TYPE_F32, &s, select_(eq(s.at[1], idx(l, 0)), unary(IR_NEG, e), e));
-}
-
 /* [n, pairs]: Platt's probabilities of each pair's first class. */
 static int platt(struct lower *l, const struct pairs *p, struct value score, struct value *out)
 {
@@ -228,10 +219,11 @@ static int platt(struct lower *l, const struct pairs *p, struct value score, str
 }
 
 static int vector_classifier(struct lower *l, struct pairs *p, const int64_t *vectors_of, struct value *best,
-                             struct value *score)
+                             struct value *z)
 {
 	const double *vector, *coefficient, *rho, *ignored;
-	struct value kernel, probability;
+	const char *transform = lower_word(l, "post_transform");
+	struct value kernel, probability, score;
 	struct svm m;
 
 	if (p->classes < 2 || p->classes > 1000)
@@ -247,31 +239,52 @@ static int vector_classifier(struct lower *l, struct pairs *p, const int64_t *ve
 		                  (long long)((p->classes - 1) * p->vectors), (long long)p->n);
 	TRY(new_pairs(l, p, vectors_of));
 	TRY(kernels(l, &m, "support_vectors", vector, p->vectors, 0, &kernel));
-	TRY(pair_scores(l, p, kernel, coefficient, rho, score));
-	*best = most_votes(l, p, *score);
+	TRY(pair_scores(l, p, kernel, coefficient, rho, &score));
+	*best = most_votes(l, p, score);
 	if (lower_floats(l, "prob_a", &ignored)) {
-		TRY(platt(l, p, *score, &probability));
-		*score = svm_couple(l, probability, p->number, p->classes);
+		TRY(platt(l, p, score, &probability));
+		score = svm_couple(l, probability, p->number, p->classes);
 	} else if (p->classes == 2) {
-		*score = mirrored(l, *score);
+		return ml_pair(l, score, transform, true, z);
 	}
+	*z = ml_transform(l, score, transform);
 	return 0;
 }
 
-static int linear_classifier(struct lower *l, int64_t classes, struct value *best, struct value *score)
+/* The label's number of the scores of two classes without support vectors, as ONNX Runtime has it: the second one where
+ * either score reaches a threshold, 0, or 0.5 where no coefficient is negative. */
+static expr linear_pair(struct value score, expr row, bool negative)
+{
+	expr a = load_list(score, 2, row, with(row, 0)), b = load_list(score, 2, row, with(row, 1)), top = max_(a, b);
+	expr second = negative ? gt(top, with(top, 0)) : ge(top, with(top, 0.5));
+
+	return cast(or_(second, gt(b, a)), TYPE_I64);
+}
+
+static int linear_classifier(struct lower *l, int64_t classes, struct value *best, struct value *z)
 {
 	const double *coefficient, *rho;
+	const char *transform = lower_word(l, "post_transform");
 	int n = lower_floats(l, "coefficients", &coefficient);
-	struct space s;
+	bool negative = false;
+	struct value score;
+	struct space s, one;
 	struct svm m;
 
 	if (lower_floats(l, "rho", &rho) < 1)
 		return lower_fail(l, ERR_MODEL, "there is no rho.");
 	TRY(svm_read(l, classes, n, &m));
 	m.kernel = "LINEAR";
-	TRY(kernels(l, &m, "coefficients", coefficient, classes, rho[0], score));
-	s = space_of(l, *score);
-	*best = lower_reduce(l, "best", TYPE_I64, &s, 1, IR_ARGMAX, at(*score, &s), NULL);
+	TRY(kernels(l, &m, "coefficients", coefficient, classes, rho[0], &score));
+	s = space_of(l, score);
+	one = space_new(l, 1, s.dim);
+	for (int i = 0; i < n; i++)
+		negative |= coefficient[i] < 0;
+	if (classes == 2)
+		*best = lower_map(l, "best", TYPE_I64, &one, linear_pair(score, one.at[0], negative));
+	else
+		*best = lower_reduce(l, "best", TYPE_I64, &s, 1, IR_ARGMAX, at(score, &s), NULL);
+	*z = classes == 1 ? ml_transform_regression(l, score, transform) : ml_transform(l, score, transform);
 	return 0;
 }
 
@@ -279,7 +292,7 @@ static int classifier_lower(struct lower *l)
 {
 	const int64_t *label, *vectors_of;
 	int n = lower_int_list(l, "vectors_per_class", &vectors_of);
-	struct value best, score, labels;
+	struct value best, z, labels;
 	struct pairs p = { 0 };
 	struct space s;
 
@@ -295,12 +308,12 @@ static int classifier_lower(struct lower *l)
 		                  (long long)p.classes);
 	TRY(ml_ints(l, "labels", TYPE_I64, label, (int)p.classes, &labels));
 	if (p.vectors)
-		TRY(vector_classifier(l, &p, vectors_of, &best, &score));
+		TRY(vector_classifier(l, &p, vectors_of, &best, &z));
 	else
-		TRY(linear_classifier(l, p.classes, &best, &score));
+		TRY(linear_classifier(l, p.classes, &best, &z));
 	s = space_of(l, best);
 	lower_output(l, 0, lower_map(l, NULL, TYPE_I64, &s, load_list(labels, 1, cast(at(best, &s), TYPE_INDEX))));
-	lower_output(l, 1, ml_transform(l, score, lower_word(l, "post_transform")));
+	lower_output(l, 1, z);
 	return 0;
 }
 
@@ -330,6 +343,8 @@ const struct op_def ops_ml_svm[] = {
 		     "rho=0.5,0.25,-1 vectors_per_class=1,2,1 classlabels_ints=5,3,9 kernel_type=POLY "
 		     "kernel_params=0.5,1,3 outputs=2",
 		     "x:f32[N,3] coefficients=1,-2,0.5,0.25,1.5,-0.75 rho=0.5 classlabels_ints=4,2 outputs=2",
+		     "x:f32[N,2] coefficients=1,-2 support_vectors=0.5,1,-1,0.25 rho=0.5 vectors_per_class=1,1 "
+		     "classlabels_ints=5,3 post_transform=SOFTMAX outputs=2",
 		     "x:i64[N,2] coefficients=1,-2,0.5,0.25,1.5,-0.75,2,-1 support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 "
 		     "rho=0.5,0.25,-1 vectors_per_class=1,2,1 classlabels_ints=5,3,9 prob_a=-1,-2,-0.5 prob_b=0.5,0.25,0 "
 		     "kernel_type=SIGMOID kernel_params=0.5,1,0 outputs=2" } },

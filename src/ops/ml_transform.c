@@ -47,6 +47,26 @@ struct value ml_transform(struct lower *l, struct value score, const char *f)
 	return lower_map(l, NULL, c, &s, e);
 }
 
+struct value ml_transform_regression(struct lower *l, struct value score, const char *f)
+{
+	return ir_is_int(value_dim(score, 1), 1) && strcmp(f, "PROBIT") != 0 ? score : ml_transform(l, score, f);
+}
+
+int ml_pair(struct lower *l, struct value score, const char *f, bool signed_, struct value *out)
+{
+	struct space s = space_new(l, 2, (expr[]){ value_dim(score, 0), idx(l, 2) });
+	expr e = load_list(score, 2, s.at[0], idx(l, 0)), first = sub(with(e, 1), e);
+	bool logistic = !strcmp(f, "LOGISTIC");
+
+	if (!strcmp(f, "PROBIT"))
+		return lower_fail(l, ERR_UNSUPPORTED, "PROBIT of one score for two labels has no defined result.");
+	if (logistic || (signed_ && !strcmp(f, "NONE")))
+		first = unary(IR_NEG, e);
+	e = select_(eq(s.at[1], idx(l, 0)), first, e);
+	*out = lower_map(l, "pair", value_type(score), &s, logistic ? ml_logistic(e) : e);
+	return 0;
+}
+
 /* ---- Lists -------------------------------------------------------------------------------------------------------- */
 
 static int new_vector(struct lower *l, enum type t, int n, struct tensor **out)

@@ -60,8 +60,8 @@ static int regress(struct lower *l, const struct forest *f, int64_t targets, int
 	TRY(forest_walk(l, f, c, &leaf));
 	TRY(forest_votes(l, f, c, &v));
 	output_as(l, 0, t,
-	          ml_transform(l, forest_count(l, &v, leaf, aggregate == 0, has_base ? &base : NULL),
-	                       transform));
+	          ml_transform_regression(l, forest_count(l, &v, leaf, aggregate == 0, has_base ? &base : NULL),
+	                                  transform));
 	return 0;
 }
 

@@ -64,6 +64,7 @@ static int finish(struct lower *l, struct attention *a, struct rules *r, enum ty
 {
 	double scale = lower_float(l, "scale");
 
+	TRY(heads_agree(l, &a->q, &a->k, &a->v));
 	r->batch = a->q.batch;
 	r->causal = lower_int(l, "unidirectional") != 0;
 	r->filter = lower_float(l, "mask_filter_value");
@@ -136,6 +137,7 @@ static int multi_head_lower(struct lower *l)
 	struct attention a = { .keep = ATTENTION_NOTHING };
 	struct rules r = { .mask = lower_input(l, 4), .bias = lower_input(l, 5) };
 	enum type t = value_type(lower_input(l, 0));
+	expr values;
 
 	if (lower_input(l, 8).given || lower_input(l, 9).given)
 		return lower_fail(l, ERR_UNSUPPORTED,
@@ -144,8 +146,11 @@ static int multi_head_lower(struct lower *l)
 	if (past_key.given != past_value.given || (past_key.given && value_rank(past_key) != 4))
 		return lower_fail(l, ERR_MODEL, "past_key and past_value must be given together, with four axes.");
 	TRY(read_heads(l, &a));
-	if (bias.given)
+	if (bias.given) {
 		add_bias(&a, bias);
+		values = a.v.layout != HEADS_BNSH ? mul(a.v.heads, a.v.size) : idx(l, 0);
+		TRY(lower_demand_extent(l, IR_AT_MOST, add(a.v.bias_offset, values), bias, 0));
+	}
 	if (past_key.given || lower_wants(l, 1)) {
 		joined = heads_join(l, "present_key", &a.k, past_key);
 		lower_output(l, 1, joined);
@@ -235,6 +240,7 @@ static int attend_projected(struct lower *l, struct value all, struct value mask
 static int projection_space(struct lower *l, struct space *s)
 {
 	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2);
+	expr inner;
 
 	if (value_rank(x) != 3 || value_rank(w) != 2 || (bias.given && value_rank(bias) != 1))
 		return lower_fail(l, ERR_MODEL, "the input must have three axes, the weights two, the bias one.");
@@ -242,8 +248,9 @@ static int projection_space(struct lower *l, struct space *s)
 	space_push(l, s, value_dim(x, 0));
 	space_push(l, s, value_dim(x, 1));
 	space_push(l, s, value_dim(w, 1));
-	space_push(l, s, value_dim(w, 0));
-	return 0;
+	TRY(lower_same(l, x, 2, w, 0, &inner));
+	space_push(l, s, inner);
+	return bias.given ? lower_equal(l, bias, 0, w, 1) : 0;
 }
 
 static int float_lower(struct lower *l)
@@ -264,9 +271,17 @@ static int float_lower(struct lower *l)
 }
 
 /* One number for the weights, or one a column. */
-static expr of_column(struct value v, expr column)
+static int of_column(struct lower *l, struct value v, struct value w, expr column, expr *out)
 {
-	return value_rank(v) == 0 || ir_is_int(value_count(v), 1) ? at_first(v) : load(v, &column);
+	expr i;
+
+	if (value_rank(v) == 0) {
+		*out = at_first(v);
+		return 0;
+	}
+	TRY(lower_one_or_each(l, v, 0, w, 1, column, &i));
+	*out = load(v, &i);
+	return 0;
 }
 
 static int quantized_lower(struct lower *l)
@@ -274,7 +289,7 @@ static int quantized_lower(struct lower *l)
 	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2), scale = lower_input(l, 3),
 	             scale_w = lower_input(l, 4), zero = lower_input(l, 6), zero_w = lower_input(l, 7), all;
 	struct space s;
-	expr e, f, y;
+	expr e, f, y, step;
 
 	TRY(projection_space(l, &s));
 	if (value_rank(scale_w) > 1 || (zero_w.given && value_rank(zero_w) > 1))
@@ -283,9 +298,12 @@ static int quantized_lower(struct lower *l)
 	f = cast(load_list(w, 2, s.at[3], s.at[2]), TYPE_I32);
 	if (zero.given)
 		e = sub(e, cast(at_first(zero), TYPE_I32));
-	if (zero_w.given)
-		f = sub(f, cast(of_column(zero_w, s.at[2]), TYPE_I32));
-	y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(wide(at_first(scale)), wide(of_column(scale_w, s.at[2]))));
+	if (zero_w.given) {
+		TRY(of_column(l, zero_w, w, s.at[2], &y));
+		f = sub(f, cast(y, TYPE_I32));
+	}
+	TRY(of_column(l, scale_w, w, s.at[2], &step));
+	y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(wide(at_first(scale)), wide(step)));
 	y = add(y, wide(load_list(bias, 1, s.at[2])));
 	all = lower_reduce(l, "projected", value_type(bias), &s, 3, IR_SUM, mul(e, f), y);
 	return attend_projected(l, all, lower_input(l, 5), lower_input(l, 8), (struct value){ .given = false });

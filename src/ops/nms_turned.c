@@ -162,6 +162,9 @@ static int lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "boxes and scores must have three axes each.");
 	if (ir_const_int(value_dim(boxes, 2), &five) && five != 5)
 		return lower_fail(l, ERR_MODEL, "a box has %lld numbers; it must have five.", (long long)five);
+	TRY(lower_equal(l, boxes, 0, s.scores, 0));
+	TRY(lower_equal(l, boxes, 1, s.scores, 2));
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, 5), boxes, 2));
 	n.row[0] = value_dim(s.scores, 0);
 	n.row[1] = value_dim(s.scores, 1);
 	n.candidates = n.turns = value_dim(s.scores, 2);

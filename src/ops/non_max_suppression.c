@@ -84,6 +84,9 @@ static int lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "boxes and scores must have three axes each.");
 	if (ir_const_int(value_dim(s.boxes, 2), &four) && four != 4)
 		return lower_fail(l, ERR_MODEL, "a box has %lld numbers; it must have four.", (long long)four);
+	TRY(lower_equal(l, s.boxes, 0, s.scores, 0));
+	TRY(lower_equal(l, s.boxes, 1, s.scores, 2));
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, 4), s.boxes, 2));
 	n.row[0] = value_dim(s.scores, 0);
 	n.row[1] = value_dim(s.scores, 1);
 	n.candidates = value_dim(s.scores, 2);

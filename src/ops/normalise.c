@@ -124,6 +124,7 @@ static int group_norm_lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "the input needs two axes or more, scale and bias exactly one.");
 	if (groups < 1 || (ir_const_int(value_dim(x, 1), &channels) && channels % groups))
 		return lower_fail(l, ERR_MODEL, "the channels cannot be split into %lld groups.", (long long)groups);
+	TRY(lower_demand_multiple(l, x, 1, groups));
 	count = floordiv(value_dim(x, 1), idx(l, groups));
 
 	index[0] = space_push(l, &g, value_dim(x, 0));

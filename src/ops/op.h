@@ -21,7 +21,7 @@ struct lower;
 #define TS_PACKED (TS(I4) | TS(U4) | TS(I2) | TS(U2) | TS(F4E2M1)) /* narrower than a byte */
 #define TS_ALL (TS_DATA | TS_PACKED | TS(F8E8M0))
 
-enum { OP_MAX_INPUTS = 16, OP_MAX_OUTPUTS = 8, OP_MAX_ATTRS = 24, OP_MAX_VERSIONS = 16, OP_MAX_CASES = 8 };
+enum { OP_MAX_INPUTS = 20, OP_MAX_OUTPUTS = 8, OP_MAX_ATTRS = 24, OP_MAX_VERSIONS = 16, OP_MAX_CASES = 8 };
 
 enum op_slot_kind { OP_REQUIRED = 1, OP_OPTIONAL, OP_VARIADIC, OP_ANY }; /* any: variadic, also none at all */
 struct op_slot {

@@ -1,10 +1,11 @@
 /* Cases to programs. See op_case.h. */
 #include "ops/op_case.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
+#include "base/number.h"
 #include "ops/lower.h"
 
 struct reader {
@@ -50,7 +51,7 @@ static int read_value(struct reader *r, struct ir_buffer *b)
 	TRY(tensor_new(t, b->type, b->rank, dim, r->arena, r->err));
 	for (int64_t i = 0, n = tensor_count(t); i < n; i++) {
 		char *end;
-		double x = strtod(r->at + 1, &end);
+		double x = number_read(r->at + 1, &end);
 		if (end == r->at + 1 || *r->at != (i ? ',' : '{'))
 			return fail(r, "another number expected");
 		if (type_is_float(b->type))
@@ -85,7 +86,7 @@ static int read_input(struct reader *r, const char *name)
 		return fail(r, "a type and [ expected");
 	while (*r->at && *r->at != ']' && rank < IR_MAX_RANK) {
 		char *w = word(r, ",] ");
-		dim[rank++] = isdigit((unsigned char)*w) ? ir_index(pool, atoll(w)) : ir_symbol(pool, w);
+		dim[rank++] = ascii_is_digit(*w) ? ir_index(pool, atoll(w)) : ir_symbol(pool, w);
 		take(r, ',');
 	}
 	if (!take(r, ']'))
@@ -106,7 +107,7 @@ static void read_list(struct reader *r, struct attr_value *v)
 	do {
 		char *w = word(r, ",} ");
 		ints[v->n] = atoll(w);
-		floats[v->n++] = strtod(w, NULL);
+		floats[v->n++] = number_read(w, NULL);
 	} while (take(r, ','));
 	v->ints = ints;
 	v->floats = floats;
@@ -155,7 +156,7 @@ static int read_attribute(struct reader *r, const char *name)
 		v.kind = OP_FLOATS;
 	switch (v.kind) {
 	case OP_INT: v.i = atoll(word(r, " ")); break;
-	case OP_FLOAT: v.f = strtod(word(r, " "), NULL); break;
+	case OP_FLOAT: v.f = number_read(word(r, " "), NULL); break;
 	case OP_STRING: v.s = word(r, " "); break;
 	case OP_INTS:
 	case OP_FLOATS: read_list(r, &v); break;

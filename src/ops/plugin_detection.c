@@ -75,6 +75,7 @@ static int region_lower(struct lower *l)
 	if (ir_const_int(value_dim(x, 1), &channels) && channels != boxes * size)
 		return lower_fail(l, ERR_MODEL, "%lld channels are not num * (coords + 1 + classes) = %lld.",
 		                  (long long)channels, (long long)(boxes * size));
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, boxes * size), x, 1));
 	of[0] = index[0] = space_push(l, &r, value_dim(x, 0));
 	of[1] = space_push(l, &r, idx(l, boxes));
 	of[2] = index[2] = space_push(l, &r, value_dim(x, 2));

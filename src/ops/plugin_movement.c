@@ -24,6 +24,7 @@ static int flatten_concat_lower(struct lower *l)
 
 		if (value_rank(x) < 2 || value_type(x) != t)
 			return lower_fail(l, ERR_MODEL, "the inputs must be of one type, and have two axes or more.");
+		TRY(lower_equal(l, l->input[0], 0, x, 0));
 		start[k] = total;
 		n = idx(l, 1);
 		for (int axis = 1; axis < value_rank(x); axis++)
@@ -95,6 +96,8 @@ static int reorg_lower(struct lower *l)
 		if (ir_const_int(value_dim(x, i), &n) && n % (i == 1 ? step * step : step))
 			return lower_fail(l, ERR_MODEL, "extent %lld of axis %d cannot be split by stride %lld.",
 			                  (long long)n, i, (long long)step);
+	for (int i = 1; i < 4; i++)
+		TRY(lower_demand_multiple(l, x, i, i == 1 ? step * step : step));
 	index[0] = space_push(l, &s, value_dim(x, 0));
 	space_push(l, &s, muli(value_dim(x, 1), step * step));
 	space_push(l, &s, floordiv(value_dim(x, 2), by));
@@ -148,6 +151,8 @@ static int gather_topk_lower(struct lower *l)
 	if (axes < 1 || axes > rank)
 		return lower_fail(l, ERR_MODEL, "the input has %d axes, the index %d; it needs one to as many.", rank,
 		                  axes);
+	for (int k = 0; k + 1 < axes; k++)
+		TRY(lower_equal(l, i, k, x, k));
 	for (int k = 0; k < rank; k++)
 		index[k] = space_push(l, &s, value_dim(k < axes ? i : x, k));
 	extent = value_dim(x, axes - 1);

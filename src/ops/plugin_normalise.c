@@ -63,7 +63,7 @@ static int normalise(struct lower *l, const struct normalise *n)
 static int check(struct lower *l, const struct normalise *n)
 {
 	const struct value *weight[] = { &n->scale, &n->bias };
-	int64_t groups, channels, given;
+	int64_t groups, channels;
 
 	if (value_rank(n->x) < 3 || value_rank(n->scale) != 1 || value_rank(n->bias) != 1)
 		return lower_fail(l, ERR_MODEL, "the input needs three axes or more, scale and bias exactly one.");
@@ -71,11 +71,8 @@ static int check(struct lower *l, const struct normalise *n)
 	    (groups < 1 || (ir_const_int(value_dim(n->x, 1), &channels) && channels % groups)))
 		return lower_fail(l, ERR_MODEL, "the channels cannot be split into %lld groups.", (long long)groups);
 	for (int i = 0; i < 2; i++)
-		if (ir_const_int(value_dim(n->x, 1), &channels) && ir_const_int(value_dim(*weight[i], 0), &given) &&
-		    given != channels)
-			return lower_fail(l, ERR_MODEL, "there are %lld channels, and %lld elements of %s.",
-			                  (long long)channels, (long long)given, i ? "bias" : "scale");
-	return 0;
+		TRY(lower_equal(l, n->x, 1, *weight[i], 0));
+	return ir_const_int(n->groups, &groups) ? lower_demand_multiple(l, n->x, 1, groups) : 0;
 }
 
 /* A weight: an input, or an attribute that is a tensor or a list of floats. */

@@ -89,6 +89,29 @@ static int max_lower(struct lower *l)
 	return 0;
 }
 
+/* The mask's element for index[2...] of the image at x's [n, c]. Its images lie one behind the other, of any number; where
+ * there are several, ONNX Runtime, which alone defines the operator, begins at element n c (of x) * image mod images. */
+static expr mask_element(struct lower *l, struct value mask, const struct pooling *p, const expr *index)
+{
+	int rank = value_rank(mask);
+	expr images = mul(value_dim(mask, 0), value_dim(mask, 1)), image = idx(l, 1), flat = idx(l, 0);
+	expr channel = add(mul(p->s.at[0], value_dim(p->in, 1)), p->s.at[1]), dim[IR_MAX_RANK], at[IR_MAX_RANK];
+
+	for (int i = 0; i < rank; i++)
+		dim[i] = value_dim(mask, i);
+	for (int i = 2; i < rank; i++) {
+		flat = add(mul(flat, p->w.in[i - 2]), index[i]);
+		image = mul(image, p->w.in[i - 2]);
+	}
+	if (!ir_is_int(images, 1)) {
+		unflatten(add(mod(mul(channel, image), max_(images, idx(l, 1))), flat), rank, dim, at);
+		return load(mask, at);
+	}
+	for (int i = 0; i < rank; i++)
+		at[i] = i < 2 ? idx(l, 0) : index[i];
+	return load(mask, at);
+}
+
 /* In each line of the window, along the last axis, what stands from the first place on where the mask is zero does not
  * count; the image's very first element always does, in images of two axes and more. */
 static int masked_lower(struct lower *l)
@@ -101,8 +124,10 @@ static int masked_lower(struct lower *l)
 
 	TRY(begin(l, &p));
 	last = p.rank - 1;
-	if (value_rank(mask) != p.rank || !ir_is_int(value_dim(mask, 0), 1) || !ir_is_int(value_dim(mask, 1), 1))
-		return lower_fail(l, ERR_UNSUPPORTED, "only a mask of one image, with 1 as its first two extents, is supported.");
+	if (value_rank(mask) != p.rank)
+		return lower_fail(l, ERR_MODEL, "the mask has %d axes, and the input %d.", value_rank(mask), p.rank);
+	for (int i = 2; i < p.rank; i++)
+		TRY(lower_equal(l, p.in, i, mask, i));
 	ck(ir_const_int(p.kernel[last - 2], &width));
 	if (width > 64)
 		return lower_fail(l, ERR_UNSUPPORTED, "the window is %lld wide; 64 is the most.", (long long)width);
@@ -111,7 +136,6 @@ static int masked_lower(struct lower *l)
 	for (int64_t j = 0; j < width; j++) {
 		expr here;
 
-		index[0] = index[1] = idx(l, 0);
 		for (int i = 2; i < p.rank; i++)
 			index[i] = p.x[i];
 		index[last] = window_position(&p.w, last - 2, p.s.at[last], idx(l, j));
@@ -121,7 +145,7 @@ static int masked_lower(struct lower *l)
 			first = and_(first, eq(index[i], idx(l, 0)));
 			index[i] = clamp(index[i], idx(l, 0), addi(p.w.in[i - 2], -1));
 		}
-		e = load(mask, index);
+		e = mask_element(l, mask, &p, index);
 		counts = and_(counts, or_(or_(here, first), ne(e, with(e, 0))));
 	}
 	e = load(p.in, p.x);
@@ -192,7 +216,8 @@ const struct op_def ops_pool_window[] = {
 	  .formula = "y = the largest x in the window, of each of its lines up to where the mask is zero",
 	  .inputs = { IN("x", TS(F32)), IN("m", TS(I32)) }, .outputs = { OUT("y") },
 	  .attrs = { WINDOW_ATTRS, CEIL, ATTR_INT("storage_order", 0, "no effect") }, .lower = masked_lower,
-	  .cases = { "x:f32[N,8,H,W] m:i32[1,1,H,W] kernel_shape=3,2 strides=2,1 pads=1,1,1,0" } },
+	  .cases = { "x:f32[N,8,H,W] m:i32[1,1,H,W] kernel_shape=3,2 strides=2,1 pads=1,1,1,0",
+		     "x:f32[N,3,7,5] m:i32[N,3,7,5] kernel_shape=2,2" } },
 	{ .name = "AveragePool", .since = { 1, 7, 10, 11, 19, 22 }, .formula = "y = the mean of x in the window",
 	  .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") },
 	  .attrs = { WINDOW_ATTRS, CEIL, ATTR_INT("count_include_pad", 0, "the mean counts the padding, as zeros") },

@@ -3,9 +3,18 @@
  * Runtime, com.microsoft.QGemm. */
 #include "ops/quantize.h"
 
-static expr of_column(struct value v, expr column)
+/* A number for all of b, or one for each of its columns. */
+static int of_column(struct lower *l, struct value v, struct value b, bool turned, expr column, expr *out)
 {
-	return value_rank(v) == 0 || ir_is_int(value_count(v), 1) ? at_first(v) : load(v, &column);
+	expr i;
+
+	if (value_rank(v) == 0) {
+		*out = at_first(v);
+		return 0;
+	}
+	TRY(lower_one_or_each(l, v, 0, b, !turned, column, &i));
+	*out = load(v, &i);
+	return 0;
 }
 
 static int lower(struct lower *l)
@@ -14,7 +23,7 @@ static int lower(struct lower *l)
 	             zero = lower_input(l, 8);
 	bool ta = lower_int(l, "transA") != 0, tb = lower_int(l, "transB") != 0;
 	struct space s = { 0 };
-	expr m, n, k, x, y, sum;
+	expr m, n, k, x, y, sum, zero_b, scale_b;
 	enum type t = TYPE_F32;
 
 	if (value_rank(a) != 2 || value_rank(b) != 2 || (c.given && value_rank(c) > 2))
@@ -26,13 +35,16 @@ static int lower(struct lower *l)
 	sum = acc(l, TYPE_I32);
 	if (c.given)
 		sum = add(sum, at(c, &s));
-	k = space_push(l, &s, value_dim(a, !ta));
+	TRY(lower_same(l, a, !ta, b, tb, &k));
+	k = space_push(l, &s, k);
+	TRY(of_column(l, lower_input(l, 5), b, tb, n, &zero_b));
+	TRY(of_column(l, lower_input(l, 4), b, tb, n, &scale_b));
 	x = sub(cast(ta ? load_list(a, 2, k, m) : load_list(a, 2, m, k), TYPE_I32),
 	        cast(at_first(lower_input(l, 2)), TYPE_I32));
 	y = sub(cast(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n), TYPE_I32),
-	        cast(of_column(lower_input(l, 5), n), TYPE_I32));
+	        cast(zero_b, TYPE_I32));
 	x = mul(x, y);
-	y = mul(at_first(lower_input(l, 1)), of_column(lower_input(l, 4), n));
+	y = mul(at_first(lower_input(l, 1)), scale_b);
 	y = mul(cast(sum, TYPE_F32), mul(y, with(y, lower_float(l, "alpha"))));
 	if (scale.given) {
 		t = value_type(zero.given ? zero : a);

@@ -17,7 +17,7 @@ expr quantize_element(expr scaled, expr zero, enum type t)
 }
 
 /* The element of scale or zero point for x's element at s: axis and block_size as the node has them. */
-static int parameter(struct lower *l, struct value v, const struct space *s, expr *out)
+static int parameter(struct lower *l, struct value v, struct value x, const struct space *s, expr *out)
 {
 	int64_t block = l->opset >= 21 ? lower_int(l, "block_size") : 0;
 	int rank = value_rank(v), axis;
@@ -27,17 +27,24 @@ static int parameter(struct lower *l, struct value v, const struct space *s, exp
 		*out = at_first(v);
 		return 0;
 	}
+	if (rank == 1 && block < 1 && lower_int(l, "axis") >= s->rank) { /* there is no such axis: one number */
+		*out = at_first(v);
+		return lower_demand_extent(l, IR_SAME, idx(l, 1), v, 0);
+	}
 	TRY(lower_axis(l, lower_int(l, "axis"), s->rank, false, &axis));
 	if (rank == 1 && (s->rank > 1 || block < 1)) {
-		index[0] = s->at[axis];
+		TRY(lower_one_or_each(l, v, 0, x, axis, s->at[axis], &index[0]));
 	} else {
 		if (rank != s->rank || block < 1)
 			return lower_fail(l, ERR_MODEL,
 			                  "the scale has %d axes, the input %d: it must be a scalar, a list for one "
 			                  "axis, or with block_size have the input's axes.",
 			                  rank, s->rank);
-		for (int i = 0; i < rank; i++)
+		for (int i = 0; i < rank; i++) {
 			index[i] = i == axis ? floordiv(s->at[i], idx(l, block)) : s->at[i];
+			TRY(i == axis ? lower_demand_extent(l, IR_SAME, ceildiv(s->dim[i], idx(l, block)), v, i)
+			              : lower_equal(l, x, i, v, i));
+		}
 	}
 	*out = load(v, index);
 	return 0;
@@ -59,9 +66,9 @@ static int quantize_lower(struct lower *l)
 		                  "it quantises to %s; only integers of 2 to 16 bits and floats of 4 and 8 bits can be "
 		                  "made.",
 		                  type_name(t));
-	TRY(parameter(l, scale, &s, &step));
+	TRY(parameter(l, scale, x, &s, &step));
 	if (zero.given)
-		TRY(parameter(l, zero, &s, &offset));
+		TRY(parameter(l, zero, x, &s, &offset));
 	y = type_is_float(value_type(x)) ? wide(at(x, &s)) : cast(at(x, &s), TYPE_F32);
 	y = divide(y, cast(wide(step), y->type));
 	if (l->opset >= 23) { /* the quotient is rounded to a type: the scale's, or the one asked for */
@@ -95,9 +102,9 @@ static int dequantize_lower(struct lower *l)
 	if (zero.given && value_type(zero) != value_type(x))
 		return lower_fail(l, ERR_MODEL, "the input is %s, its zero point %s; they must have one type.",
 		                  type_name(value_type(x)), type_name(value_type(zero)));
-	TRY(parameter(l, scale, &s, &step));
+	TRY(parameter(l, scale, x, &s, &step));
 	if (zero.given) {
-		TRY(parameter(l, zero, &s, &offset));
+		TRY(parameter(l, zero, x, &s, &offset));
 		y = sub(y, wide(offset));
 	}
 	y = mul(cast(y, TYPE_F32), cast(wide(step), TYPE_F32));

@@ -1,5 +1,6 @@
 /* Range: y[i] = start + i * delta for i < max(0, ceil((limit - start) / delta)).
- * Integers may be any shape arithmetic; floats are constants. f16 and bf16 are computed in f32. A delta left out is 1.
+ * Integers may be any shape arithmetic; floats are constants, or whole or rational functions of extents. f16 and bf16 are
+ * computed in f32. A delta left out is 1.
  * Source: ONNX, operator Range, opset 11 and 27; ONNX Runtime, com.microsoft.Range. */
 #include "ops/lower.h"
 
@@ -33,19 +34,28 @@ static int integers(struct lower *l, enum type t)
 	return 0;
 }
 
+/* Input k, a float: a number, or an expression over extents, as of Cast(Shape(x)). Null: neither. */
+static expr known_float(struct lower *l, int k, enum type c)
+{
+	const struct ir_buffer *b = lower_input(l, k).buf;
+	const struct tensor *v = lower_constant(l, k);
+
+	if (v)
+		return num(l, c, tensor_float(v, 0));
+	return b->content ? cast(b->content[0], c) : NULL;
+}
+
 static int floats(struct lower *l, enum type t)
 {
-	double x[3] = { 0, 0, 1 }, n;
 	enum type c = compute_type(t);
+	expr x[3] = { NULL, NULL, num(l, c, 1) }, n, i;
 	struct space s = { 0 };
-	expr i;
 
 	for (int k = 0; k < 3; k++) {
-		const struct tensor *v = lower_constant(l, k);
-
 		if (!lower_input(l, k).given)
 			continue;
-		if (!v) {
+		x[k] = known_float(l, k, c);
+		if (!x[k]) {
 			lower_fail(l, ERR_UNSUPPORTED,
 			           "the value of input \"%s\" is not known at build time, and the shape of "
 			           "the result depends on it.",
@@ -53,13 +63,17 @@ static int floats(struct lower *l, enum type t)
 			return err_advise(l->err,
 			                  "Make it a constant of the model, or keep this node outside the engine.");
 		}
-		x[k] = tensor_float(v, 0);
 	}
-	n = fmax(0, ceil((x[1] - x[0]) / x[2]));
-	if (!(x[2] != 0) || !(n < 0x1p40))
-		return lower_fail(l, ERR_MODEL, "a range from %g to %g in steps of %g has no end.", x[0], x[1], x[2]);
-	i = space_push(l, &s, idx(l, (int64_t)n));
-	lower_output(l, 0, lower_map(l, NULL, t, &s, add(num(l, c, x[0]), mul(cast(i, c), num(l, c, x[2])))));
+	n = divide(sub(cast(x[1], TYPE_F64), cast(x[0], TYPE_F64)), cast(x[2], TYPE_F64));
+	if (x[2] == num(l, c, 0) || (n->op == IR_CONST_FLOAT && !(n->f < 0x1p40)))
+		return lower_fail(l, ERR_MODEL, "delta is 0, or the range has no end.");
+	n = n->op == IR_CONST_FLOAT ? idx(l, (int64_t)fmax(0, ceil(n->f))) : ir_integer_of(unary(IR_CEIL, n), NULL, NULL);
+	if (!n) {
+		lower_fail(l, ERR_UNSUPPORTED, "the number of elements follows from extents in a way that is not known.");
+		return err_advise(l->err, "Give the model's extents with --shape, so that it becomes a constant.");
+	}
+	i = space_push(l, &s, max_(idx(l, 0), n));
+	lower_output(l, 0, lower_map(l, NULL, t, &s, add(x[0], mul(cast(i, c), x[2]))));
 	return 0;
 }
 

@@ -121,14 +121,10 @@ expr recurrent_apply(const struct recurrent *r, int k, expr direction, expr x)
 
 static int check_shape(struct recurrent *r, struct value v, const char *name, int rank, const expr *dim)
 {
-	int64_t have, want;
-
 	if (value_rank(v) != rank)
 		return lower_fail(r->l, ERR_MODEL, "%s has %d axes; it must have %d.", name, value_rank(v), rank);
 	for (int k = 0; k < rank; k++)
-		if (ir_const_int(value_dim(v, k), &have) && ir_const_int(dim[k], &want) && have != want)
-			return lower_fail(r->l, ERR_MODEL, "axis %d of %s is %lld long; it must be %lld.", k, name,
-			                  (long long)have, (long long)want);
+		TRY(lower_demand_extent(r->l, IR_SAME, dim[k], v, k));
 	return 0;
 }
 

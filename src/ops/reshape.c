@@ -98,6 +98,9 @@ static int lower_reshape(struct lower *l)
 			                  (long long)have, (long long)want);
 		shape.at[inferred] = floordiv(total, known);
 	}
+	if (inferred >= 0)
+		known = mul(known, shape.at[inferred]);
+	TRY(lower_demand_of(l, IR_SAME, NULL, known, "the number of elements", total));
 	return same_order(l, x, shape.n, shape.at);
 }
 

@@ -3,11 +3,11 @@
  *   half_pixel_symmetric  half_pixel + in/2 (1 - out / (scale in)), for scales that give no whole extent
  *   pytorch_half_pixel    half_pixel, but 0 where out is 1
  *   asymmetric            i / scale                          = q i / p
- *   align_corners         i (in - 1) / (scale in - 1)
+ *   align_corners         i (in - 1) / (out - 1), 0 where out is 1
  *   tf_half_pixel_for_nn  (i + 1/2) / scale                  = (2q i + q) / 2p
  *   tf_crop_and_resize    start (in - 1) + i (end - start) (in - 1) / (out - 1), the middle where out is 1; in f32
- * Source: ONNX, operator Resize, opset 11 to 19. Where align_corners meets a scale that gives no whole extent, this is
- * ONNX's reference implementation and test data, which keep the fraction. */
+ * Source: ONNX, operator Resize, opset 11 to 19. Of align_corners its text asks for the length of the resized tensor, as
+ * ONNX Runtime has it; its reference implementation takes scale in, which need not be whole. */
 #include "ops/resize.h"
 
 #include <math.h>
@@ -63,11 +63,8 @@ struct coordinate resize_coordinate(const struct resize_axis *axis, const char *
 		return line(q, zero, p, i);
 	if (!strcmp(mode, "tf_half_pixel_for_nn"))
 		return line(q2, q, p2, i);
-	if (!strcmp(mode, "align_corners")) {
-		if (mul(out, q) == mul(in, p))
-			return line(addi(in, -1), zero, max_(addi(out, -1), one), i);
-		return line(mul(addi(in, -1), q), zero, max_(sub(mul(in, p), q), one), i);
-	}
+	if (!strcmp(mode, "align_corners"))
+		return line(addi(in, -1), zero, max_(addi(out, -1), one), i);
 	if (!strcmp(mode, "pytorch_half_pixel")) {
 		expr many = gt(out, one);
 

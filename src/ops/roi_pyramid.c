@@ -56,7 +56,7 @@ static int read(struct lower *l, struct pyramid *p)
 	for (int k = 1; k <= MAPS; k++)
 		if (value_rank(lower_input(l, k)) != 4)
 			return lower_fail(l, ERR_MODEL, "the maps must have four axes.");
-	return 0;
+	return lower_demand_extent(l, IR_SAME, idx(l, 4), p->rois, 2);
 }
 
 /* [image * region, 4] */

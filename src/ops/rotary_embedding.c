@@ -1,8 +1,8 @@
 /* RotaryEmbedding: of each pair (a, b) of a head's elements, at position p and with the pair's number j:
  *   a' = a cos[p, j] - b sin[p, j],  b' = a sin[p, j] + b cos[p, j]
  * Positions come from position_ids (a list for each sample, or the first one), or the caches hold them for each
- * sample.
- * Source: ONNX, operator RotaryEmbedding, opset 23; ONNX Runtime, com.microsoft.RotaryEmbedding. */
+ * sample. MRotaryEmbedding has three lists, of time, height and width, and mrope_section says which one a pair goes by.
+ * Source: ONNX, operator RotaryEmbedding, opset 23; ONNX Runtime, com.microsoft.RotaryEmbedding, MRotaryEmbedding. */
 #include "ops/attention.h"
 #include "ops/rotary.h"
 
@@ -30,8 +30,22 @@ expr rotary_turn(const struct rotary_pair *p, expr x, expr other, expr cosine, e
 	return select_(p->turned, y, x);
 }
 
+/* Which of three lists of positions the pair goes by: each has a section of the pairs or, interleaved, every third one of
+ * so many, and the first what is left. */
+static expr list_of(struct lower *l, expr pair)
+{
+	struct ints size = lower_ints(l, "mrope_section");
+	expr zero = with(pair, 0), one = with(pair, 1), two = with(pair, 2), rest = mod(pair, with(pair, 3));
+
+	if (lower_int(l, "mrope_layout"))
+		return select_(and_(eq(rest, one), lt(pair, with(pair, 3.0 * (double)size.at[1]))), one,
+		               select_(and_(eq(rest, two), lt(pair, with(pair, 3.0 * (double)size.at[2]))), two, zero));
+	return select_(lt(pair, with(pair, (double)size.at[0])), zero,
+	               select_(lt(pair, with(pair, (double)(size.at[0] + size.at[1]))), one, two));
+}
+
 /* The cache's element for the pair at (b, s). */
-static expr angle(struct value cache, struct value position, expr b, expr s, expr pair)
+static expr angle(struct lower *l, struct value cache, struct value position, expr b, expr s, expr pair)
 {
 	expr p;
 
@@ -41,6 +55,8 @@ static expr angle(struct value cache, struct value position, expr b, expr s, exp
 		p = s;
 	else if (value_rank(position) < 2)
 		p = add(cast(at_first(position), TYPE_INDEX), s);
+	else if (value_rank(position) == 3)
+		p = cast(load_list(position, 3, list_of(l, pair), b, s), TYPE_INDEX);
 	else
 		p = cast(load_list(position, 2, b, s), TYPE_INDEX);
 	return wide(load_list(cache, 2, wrap_index(p, value_dim(cache, 0)), pair));
@@ -54,12 +70,10 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 	struct rotary r = { .interleaved = lower_int(l, "interleaved") != 0 };
 	struct rotary_pair p;
 	struct heads h;
-	expr b = out.at[0], head, s, d, e;
+	expr b = out.at[0], head, half, s, d, e;
 
 	if (value_rank(cosine) != value_rank(sine) || value_rank(cosine) < 2 || value_rank(cosine) > 3)
 		return lower_fail(l, ERR_MODEL, "cos_cache and sin_cache must both have two or three axes.");
-	if (position.given && value_rank(position) > 2)
-		return lower_fail(l, ERR_MODEL, "position_ids has %d axes; two are the most.", value_rank(position));
 	if (!heads && value_rank(x) == 3 && !size) { /* the caches say how large a head is */
 		TRY(heads_read(l, x, 1, "the input", &h));
 		h.size = muli(value_dim(cosine, value_rank(cosine) - 1), 2);
@@ -71,6 +85,12 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 	    (size % 2 || pairs != size / 2))
 		return lower_fail(l, ERR_MODEL, "%lld elements of a head are turned, and the caches have %lld pairs.",
 		                  (long long)size, (long long)pairs);
+	half = floordiv(r.size, idx(l, 2));
+	TRY(lower_demand_extent(l, IR_SAME, half, cosine, value_rank(cosine) - 1));
+	TRY(lower_demand_extent(l, IR_SAME, half, sine, value_rank(sine) - 1));
+	TRY(lower_demand_of(l, IR_SAME, NULL, muli(half, 2), "the number of elements that are turned", r.size));
+	if (h.layout == HEADS_BSD)
+		TRY(lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(x, 2), h.size), h.size), x, 2));
 	if (h.layout == HEADS_BNSH) {
 		head = out.at[1];
 		s = out.at[2];
@@ -82,20 +102,46 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 	}
 	p = rotary_pair(&r, d);
 	e = rotary_turn(&p, wide(heads_at(&h, b, head, s, d)), wide(heads_at(&h, b, head, s, p.partner)),
-	                cast(angle(cosine, position, b, s, p.number), compute_type(value_type(x))),
-	                cast(angle(sine, position, b, s, p.number), compute_type(value_type(x))));
+	                cast(angle(l, cosine, position, b, s, p.number), compute_type(value_type(x))),
+	                cast(angle(l, sine, position, b, s, p.number), compute_type(value_type(x))));
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &out, e));
+	return 0;
+}
+
+static int check_positions(struct lower *l, struct value position)
+{
+	if (position.given && value_rank(position) > 2)
+		return lower_fail(l, ERR_MODEL, "position_ids has %d axes; two are the most.", value_rank(position));
 	return 0;
 }
 
 static int lower(struct lower *l)
 {
+	TRY(check_positions(l, lower_input(l, 3)));
 	return embed(l, lower_input(l, 3), lower_input(l, 1), lower_input(l, 2));
 }
 
 static int lower_microsoft(struct lower *l)
 {
+	TRY(check_positions(l, lower_input(l, 1)));
 	return embed(l, lower_input(l, 1), lower_input(l, 2), lower_input(l, 3));
+}
+
+static int lower_three(struct lower *l)
+{
+	struct value position = lower_input(l, 1), cosine = lower_input(l, 2), sine = lower_input(l, 3);
+	struct ints size = lower_ints(l, "mrope_section");
+	int64_t pairs, layout = lower_int(l, "mrope_layout");
+
+	if (value_rank(position) != 3 || value_rank(cosine) != 2 || value_rank(sine) != 2)
+		return lower_fail(l, ERR_MODEL, "position_ids needs 3 axes, and the caches 2.");
+	if (size.n != 3 || size.at[0] < 0 || size.at[1] < 0 || size.at[2] < 0 || layout < 0 || layout > 1)
+		return lower_fail(l, ERR_MODEL, "mrope_section has %d numbers, and mrope_layout is %lld.", size.n,
+		                  (long long)layout);
+	if (ir_const_int(value_dim(cosine, 1), &pairs) && pairs != size.at[0] + size.at[1] + size.at[2])
+		return lower_fail(l, ERR_MODEL, "the numbers in mrope_section make %lld; the caches have %lld pairs.",
+		                  (long long)(size.at[0] + size.at[1] + size.at[2]), (long long)pairs);
+	return embed(l, position, cosine, sine);
 }
 
 /* clang-format off */
@@ -120,6 +166,19 @@ const struct op_def ops_rotary_embedding[] = {
 		     ATTR_INT("is_packed_batching", 0, "samples have different lengths, without padding") },
 	  .lower = lower_microsoft,
 	  .cases = { "input:f16[B,S,512] position_ids:i64[B,S] cos_cache:f16[128,32] sin_cache:f16[128,32]" } },
+	{ .name = "MRotaryEmbedding", .domain = "com.microsoft", .since = { 1 }, .formula = FORMULA,
+	  .inputs = { IN("input", TS_FLOAT), IN("position_ids", TS(I64)), IN("cos_cache", TS_FLOAT),
+		      IN("sin_cache", TS_FLOAT) },
+	  .outputs = { OUT("output") },
+	  .attrs = { ROTARY_ATTRS, ATTR_FLOAT("scale", 1, "has no effect"),
+		     ATTR_INT("is_packed_batching", 0, "samples have different lengths, without padding"),
+		     ATTR_INTS_REQUIRED("mrope_section", "pairs that go by time, height and width"),
+		     ATTR_INT("mrope_layout", 0, "1: the sections are interleaved") },
+	  .lower = lower_three,
+	  .cases = { "input:f16[B,S,512] position_ids:i64[3,B,S] cos_cache:f16[128,32] sin_cache:f16[128,32] "
+		     "mrope_section=8,12,12",
+		     "input:f32[B,3,S,24] position_ids:i64[3,B,S] cos_cache:f32[70,10] sin_cache:f32[70,10] "
+		     "mrope_section=4,3,3 mrope_layout=1 rotary_embedding_dim=20 num_heads=3" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -3,6 +3,7 @@
  *   SkipSimplifiedLayerNormalization: y = s / sqrt(mean of s^2 + epsilon) * gamma
  *   SimplifiedLayerNormalization:     the same of x alone, over the axes from `axis` on
  *   EmbedLayerNormalization:          s = word[input_ids] + position[i] + segment[segment_ids], then as the first
+ *   QEmbedLayerNormalization:         the same of tables of 8 bits, each with its scale and zero point
  * Source: ONNX Runtime, the operators of these names in com.microsoft; SimplifiedLayerNormalization in ai.onnx. */
 #include "ops/reduction.h"
 
@@ -160,8 +161,51 @@ static int embed_lower(struct lower *l)
 	return 0;
 }
 
+/* Input i, of 8 bits, as f32, by the input that is its scale and the zero point, 5 inputs behind that. */
+static struct value dequantised(struct lower *l, int i, int scale)
+{
+	struct value q = lower_input(l, i);
+	struct space s = space_of(l, q);
+	expr e = sub(cast(at(q, &s), TYPE_I32), cast(at_first(lower_input(l, scale + 5)), TYPE_I32));
+
+	return lower_map(l, l->op->inputs[i].name, TYPE_F32, &s, mul(cast(e, TYPE_F32), at_first(lower_input(l, scale))));
+}
+
+static int quantised_embed_lower(struct lower *l)
+{
+	struct value ids = lower_input(l, 0), segments = lower_input(l, 1), mask = lower_input(l, 7), none = { 0 }, words, sum;
+	bool has = lower_input(l, 4).given && segments.given;
+	struct space s = { 0 };
+	expr e;
+
+	if (has && (!lower_input(l, 10).given || !lower_input(l, 15).given))
+		return lower_fail(l, ERR_MODEL, "the segment embedding has no scale or no zero point.");
+	for (int i = 8; i < 18; i++)
+		if (lower_input(l, i).given && !ir_is_int(value_count(lower_input(l, i)), 1))
+			return lower_fail(l, ERR_MODEL, "input \"%s\" must be one number.", l->op->inputs[i].name);
+	if (value_rank(ids) != 2 || (has && value_rank(segments) != 2) || (mask.given && value_rank(mask) != 2) ||
+	    value_rank(lower_input(l, 2)) != 2 || value_rank(lower_input(l, 3)) != 2 ||
+	    (has && value_rank(lower_input(l, 4)) != 2))
+		return lower_fail(l, ERR_MODEL, "indices, tables and mask must have two axes.");
+	TRY(check_vector(l, lower_input(l, 5), "gamma_quant"));
+	TRY(check_vector(l, lower_input(l, 6), "beta_quant"));
+	words = dequantised(l, 2, 8);
+	space_push(l, &s, value_dim(ids, 0));
+	space_push(l, &s, value_dim(ids, 1));
+	space_push(l, &s, value_dim(words, 1));
+	e = add(row(words, ids, &s), row(dequantised(l, 3, 9), none, &s));
+	if (has)
+		e = add(e, row(dequantised(l, 4, 10), segments, &s));
+	sum = lower_map(l, "sum", TYPE_F32, &s, e);
+	lower_output(l, 0, normalise(l, sum, 2, true, dequantised(l, 5, 11), dequantised(l, 6, 12), TYPE_F32).y);
+	if (lower_wants(l, 1))
+		lower_output(l, 1, mask_lengths(l, ids, mask));
+	return 0;
+}
+
 /* clang-format off */
 #define EPSILON(x) ATTR_FLOAT("epsilon", x, "added to the variance")
+#define TS_Q (TS(I8) | TS(U8))
 #define SKIP_OUTPUTS { OUT("output"), OPTOUT("mean"), OPTOUT("inv_std_var"), OPTOUT("input_skip_bias_sum") }
 
 const struct op_def ops_skip_layer_norm[] = {
@@ -192,6 +236,21 @@ const struct op_def ops_skip_layer_norm[] = {
 	  .attrs = { EPSILON(1e-12), ATTR_INT("mask_index_type", 0, "has no effect") }, .lower = embed_lower,
 	  .cases = { "input_ids:i32[B,S] segment_ids:i32[B,S] word_embedding:f16[1000,64] "
 		     "position_embedding:f16[128,64] segment_embedding:f16[2,64] gamma:f16[64] beta:f16[64]" } },
+	{ .name = "QEmbedLayerNormalization", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = layer normalisation of word, position and segment embeddings of 8 bits, added",
+	  .inputs = { IN("input_ids", TS(I32)), OPT("segment_ids", TS(I32)), IN("word_embedding_quant", TS_Q),
+		      IN("position_embedding_quant", TS_Q), OPT("segment_embedding", TS_Q), IN("gamma_quant", TS_Q),
+		      IN("beta_quant", TS_Q), OPT("mask", TS(I32)), IN("word_embedding_scale", TS(F32)),
+		      IN("position_embedding_scale", TS(F32)), OPT("segment_embedding_scale", TS(F32)),
+		      IN("gamma_scale", TS(F32)), IN("beta_scale", TS(F32)), IN("word_embedding_zero_point", TS_Q),
+		      IN("position_embedding_zero_point", TS_Q), OPT("segment_embedding_zero_point", TS_Q),
+		      IN("gamma_zero_point", TS_Q), IN("beta_zero_point", TS_Q) },
+	  .outputs = { OUT("layernorm_out"), OUT("mask_index_out") }, .attrs = { EPSILON(1e-12) },
+	  .lower = quantised_embed_lower,
+	  .cases = { "input_ids:i32[B,S] word_embedding_quant:u8[100,64] position_embedding_quant:u8[70,64] "
+		     "gamma_quant:u8[64] beta_quant:u8[64] word_embedding_scale:f32[] position_embedding_scale:f32[] "
+		     "gamma_scale:f32[] beta_scale:f32[] word_embedding_zero_point:u8[] "
+		     "position_embedding_zero_point:u8[] gamma_zero_point:u8[] beta_zero_point:u8[] outputs=2" } },
 	{ .name = NULL },
 };
 /* clang-format on */

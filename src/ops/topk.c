@@ -1,5 +1,7 @@
 /* TopK: along an axis the k largest or smallest elements in their order, and where each was found; of equals the first
  * comes first, and a NaN counts as the largest. Results that may come in any order come in this one.
+ * More than there are is an error. Only an axis whose extent is found on the way cannot be compared with k in time: there
+ * zeros stand for what is missing.
  * Source: ONNX, operator TopK, opsets 1, 10, 11 and 24. */
 #include "ops/lower.h"
 
@@ -24,11 +26,25 @@ static int read_k(struct lower *l, expr *k)
 	return 0;
 }
 
+/* Results of k elements of which only the first are there, `some` of indices. */
+static struct value filled_up(struct lower *l, struct space s, int axis, expr k, struct value indices)
+{
+	expr some = value_dim(indices, axis), at[IR_MAX_RANK], inside;
+
+	s.dim[axis] = k;
+	s.at[axis] = ir_axis(l->program->pool, axis, k);
+	for (int i = 0; i < s.rank; i++)
+		at[i] = s.at[i];
+	inside = lt(at[axis], some);
+	at[axis] = min_(at[axis], max_(addi(some, -1), idx(l, 0)));
+	return lower_map(l, NULL, TYPE_I64, &s, select_(inside, load(indices, at), num(l, TYPE_I64, 0)));
+}
+
 static int lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), indices;
 	struct space s = space_of(l, x);
-	expr index[IR_MAX_RANK], k = NULL, n, found;
+	expr index[IR_MAX_RANK], k = NULL, n, sorted, inside = NULL, e;
 	int64_t all, some;
 	int axis;
 
@@ -45,17 +61,28 @@ static int lower(struct lower *l)
 	if (s.rank == IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the input has %d axes; %d are the most.", s.rank, IR_MAX_RANK - 1);
 
-	s.dim[axis] = k;
-	s.at[axis] = ir_axis(l->program->pool, axis, k);
+	sorted = ir_nonnegative(sub(n, k)) || (ir_size_limit(l->program, n) == n && ir_size_limit(l->program, k) == k)
+	                 ? k : min_(k, n);
+	s.dim[axis] = sorted;
+	s.at[axis] = ir_axis(l->program->pool, axis, sorted);
 	for (int i = 0; i < s.rank; i++)
 		index[i] = s.at[i];
 	index[axis] = space_push(l, &s, n);
 	indices = lower_sort(l, "indices", TYPE_I64, &s, axis, lower_int(l, "largest") != 0, wide(load(x, index)));
 	s.rank--;
-	/* They are positions of the axis, unless more than it has are asked for. */
-	found = cast(load(indices, s.at), TYPE_INDEX);
-	index[axis] = ir_nonnegative(sub(n, k)) ? found : clamp(found, idx(l, 0), addi(n, -1));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
+	if (sorted != k) {
+		indices = filled_up(l, s, axis, k, indices);
+		s = space_of(l, indices);
+		inside = lt(s.at[axis], n);
+	}
+	for (int i = 0; i < s.rank; i++)
+		index[i] = s.at[i];
+	/* They are positions of the axis: a kernel for more than it has is never launched. */
+	index[axis] = cast(load(indices, s.at), TYPE_INDEX);
+	if (!ir_nonnegative(sub(n, k)))
+		index[axis] = clamp(index[axis], idx(l, 0), addi(n, -1));
+	e = load(x, index);
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, inside ? select_(inside, e, with(e, 0)) : e));
 	lower_output(l, 1, indices);
 	return 0;
 }

@@ -31,7 +31,7 @@ static void find_vector(void *user, expr e)
 	           vector_along(f->p, e, f->inner, extent, f->width);
 	if (!f->fine)
 		return;
-	f->name[f->n] = arena_printf(f->p->arena, "%s_v%d", e->buf->name, f->n + 2);
+	f->name[f->n] = ir_name_of(f->p->pool, "%s_v%d", e->buf->name, f->n + 2);
 	f->load[f->n++] = e;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 static expr flat_place(const struct attend_mma *m, expr load)
 {
 	return ir_flat(m->a.p->pool, load->buf, load->arg);
@@ -74,7 +76,8 @@ static void emit_functions(struct attend_place *at, struct ir_block *b, const st
 static const char *scaled(const struct attend_mma *m)
 {
 	const char *type = m->rounded == TYPE_F32 ? "float" : type_name(m->rounded);
-	const char *scale = arena_printf(m->a.p->arena, "%.9g", m->scale);
+	char scale[NUMBER_TEXT];
+	number_text(scale, m->scale, true);
 	return arena_printf(m->a.p->arena, "attention_scaled<%s>{ %s%s }", type, scale, strpbrk(scale, ".e") ? "f" : ".0f");
 }
 

@@ -16,6 +16,7 @@ static void add(struct ir_program *p, struct ir_stmt *s, struct ir_arg arg)
 
 expr emit_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t, const char *name, expr extent)
 {
+	name = ir_name_declared(p->pool, name);
 	add(p, lambda, (struct ir_arg){ .name = name, .type = t });
 	return ir_var(p->pool, t, name, extent);
 }

@@ -219,7 +219,7 @@ bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_
 	if (!kernel->blocks)
 		kernel->blocks = contract_blocks(k);
 	kernel->cluster = s->split > 1 ? s->split : 0;
-	kernel->guard = fits && !ir_is_int(fits, 1) ? fits : NULL;
+	kernel_needs(kernel, fits);
 	contract_serial_block(&serial, &kernel->serial, kernel->blocks);
 	bool enough = kernel_finish_narrow(plan, step, kernel, c->s);
 	kernel->about = stages_text(c);

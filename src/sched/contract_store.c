@@ -77,7 +77,7 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 		             : s->post         ? s->post
 		                               : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
 		value = to_kernel(p, value, &here);
-		k->made[i] = text(k, "this_%s", s->out->name);
+		k->made[i] = ir_name_of(p->pool, "this_%s", s->out->name);
 		emit_constant(p, b, k->made[i], value, NULL);
 		if (!stage_is_stored(p, c->made, c->stages, i))
 			continue;
@@ -87,7 +87,7 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 			continue;
 		}
 		struct ir_stmt *set = emit(p, b, IR_SET);
-		set->name = text(k, "%s_v", s->out->name);
+		set->name = ir_name_of(p->pool, "%s_v", s->out->name);
 		set->at = var(k, "item", index_(k, width));
 		set->value = made;
 	}
@@ -124,7 +124,7 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, int width
 			if (!stage_is_stored(p, c->made, c->stages, i))
 				continue;
 			struct ir_stmt *array = emit(p, in, IR_ARRAY);
-			array->name = text(k, "%s_v", c->made[i]->out->name);
+			array->name = ir_name_of(p->pool, "%s_v", c->made[i]->out->name);
 			array->type = c->made[i]->out->type;
 			array->width = width;
 		}
@@ -142,7 +142,7 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, int width
 			if (!stage_is_stored(p, c->made, c->stages, i))
 				continue;
 			struct ir_stmt *store = emit(p, in, IR_STORE_VECTOR);
-			store->name = text(k, "%s_v", c->made[i]->out->name);
+			store->name = ir_name_of(p->pool, "%s_v", c->made[i]->out->name);
 			store->type = c->made[i]->out->type;
 			store->width = width;
 			store->buf = flat_view(p, c->made[i]->out);

@@ -162,7 +162,7 @@ void gathers_find_beside(struct gathers *g, expr value, int inner, int width, co
 			all &= one->load[c] != NULL;
 		if (!all)
 			continue;
-		one->name = arena_printf(g->p->arena, "%s_v%d", one->buf->name, g->vectors);
+		one->name = ir_name_of(g->p->pool, "%s_v%d", one->buf->name, g->vectors);
 		g->beside[g->vectors++] = *one;
 	}
 }

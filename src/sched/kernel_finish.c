@@ -11,6 +11,26 @@ struct ir_step *step_new(struct ir_plan *plan)
 	return step;
 }
 
+/* What must hold of extents for the stage to have a meaning: a sort gives no more elements than there are. Null: it holds,
+ * or nobody who launches can tell. */
+static expr demand_of(struct ir_program *p, const struct ir_stage *s)
+{
+	if (s->kind != IR_SORT)
+		return NULL;
+	expr more = ir_binary(IR_SUB, s->space[0], s->out->dim[s->axis]);
+	return ir_nonnegative(more) || ir_size_limit(p, more) != more ? NULL : ir_binary(IR_LE, s->out->dim[s->axis], s->space[0]);
+}
+
+void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+{
+	expr demand = demand_of(plan->program, s);
+	int first = plan->steps.n;
+	c->rule->apply(plan, s, c);
+	for (int i = first; demand && i < plan->steps.n; i++)
+		vec_each (k, plan->steps.at[i])
+			(*k)->guard = (*k)->guard ? ir_binary(IR_AND, demand, (*k)->guard) : demand;
+}
+
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
                              const struct sched_choice *c)
 {
@@ -170,21 +190,20 @@ static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 
 struct size_use {
 	struct ir_program *p;
-	const struct ir_size *found[SCHED_MAX_SIZES];
-	int n;
+	struct {
+		VEC(const struct ir_size *);
+	} found;
 };
 
 static void find_size(void *user, expr e)
 {
 	struct size_use *u = user;
 	const struct ir_size *size = e->op == IR_SYMBOL ? ir_size_find(u->p, e->name) : NULL;
-	for (int i = 0; i < u->n; i++)
-		if (size == u->found[i])
+	vec_each (known, &u->found)
+		if (size == *known)
 			return;
-	if (!size)
-		return;
-	ck(u->n < SCHED_MAX_SIZES);
-	u->found[u->n++] = size;
+	if (size)
+		vec_push(u->p->arena, &u->found, size);
 }
 
 static void find_sizes(struct size_use *u, const struct ir_block *b)
@@ -204,16 +223,40 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	struct size_use u = { .p = c->p };
 	struct ir_block head = { 0 };
 	find_sizes(&u, b);
-	if (!u.n)
+	if (!u.found.n)
 		return;
-	for (int i = 0; i < u.n; i++) {
-		const struct ir_buffer *count = flat_view(c->p, u.found[i]->count);
+	vec_each (size, &u.found) {
+		const struct ir_buffer *count = flat_view(c->p, (*size)->count);
 		expr zero = ir_index(c->p->pool, 0);
-		emit_constant(c->p, &head, u.found[i]->symbol, ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
+		emit_constant(c->p, &head, ir_name_of_symbol(c->p->pool, (*size)->symbol),
+		              ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
 	}
 	for (int i = 0; i < b->n; i++)
 		vec_push(c->p->arena, &head, b->at[i]);
 	*b = head;
+}
+
+/* What statements declare gets a name of its own. Where an expression or a call has the plain name, it is the innermost one
+ * that is called so. */
+static void name_declared(struct ir_pool *pool, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		struct ir_stmt *s = &b->at[i];
+		bool declares = s->kind == IR_DECLARE || s->kind == IR_FOR || (s->kind == IR_LOAD_VECTOR && !s->mutable) ||
+		                s->kind == IR_ARRAY || s->kind == IR_TILE_NEXT || s->kind == IR_TILES_BEFORE ||
+		                s->kind == IR_SHARED || s->kind == IR_LOCAL || s->kind == IR_LAMBDA || s->kind == IR_SORT_SERIAL;
+		if (declares)
+			s->name = ir_name_declared(pool, s->name);
+		if ((s->kind == IR_INVOKE || s->kind == IR_SORT_SERIAL) && s->name2)
+			s->name2 = ir_name_declared(pool, s->name2);
+		if (s->kind == IR_LANES_COMBINE && s->text)
+			s->text = ir_name_declared(pool, s->text);
+		if (s->kind == IR_LAMBDA)
+			vec_each (a, &s->args)
+				a->name = ir_name_declared(pool, a->name);
+		if (s->body)
+			name_declared(pool, s->body);
+	}
 }
 
 const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
@@ -240,8 +283,10 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	struct size_use guarded = { .p = p };
 	if (k->guard)
 		ir_walk(k->guard, find_size, &guarded);
-	if (guarded.n) /* who launches does not know the size */
+	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
 		return NULL;
+	name_declared(p->pool, &k->body);
+	name_declared(p->pool, &k->serial);
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
 	sizes_here(&c, &k->body);
@@ -270,29 +315,25 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	return fits_int(p, k);
 }
 
-static bool is_never(expr fits)
-{
-	return fits->op == IR_CONST_INT && !fits->i;
-}
-
 bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
 {
 	expr fits = complete(plan, k, s);
 	if (!fits)
 		return true;
 	bool always = ir_is_int(fits, 1);
-	k->index64 = is_never(fits);
-	if (!k->index64 && !always)
-		k->guard = k->guard ? ir_binary(IR_AND, k->guard, fits) : fits;
-	vec_push(plan->program->arena, step, k);
+	k->index64 = ir_is_int(fits, 0);
+	if (!k->index64)
+		kernel_needs(k, fits);
+	step_add(plan->program, step, k);
 	return k->index64 || always;
 }
 
 void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
 {
-	complete(plan, k, s);
+	if (!complete(plan, k, s))
+		return;
 	k->index64 = true;
-	vec_push(plan->program->arena, step, k);
+	step_add(plan->program, step, k);
 }
 
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
@@ -304,6 +345,6 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	*wide = *k;
 	wide->name = kernel_unique_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
 	wide->index64 = true;
-	wide->guard = NULL;
-	vec_push(plan->program->arena, step, wide);
+	kernel_needs_only(wide, NULL);
+	step_add(plan->program, step, wide);
 }

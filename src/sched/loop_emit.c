@@ -198,24 +198,13 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 	store_reduced(&v, b, e, reduction_result(&v, &a));
 }
 
-/* The loop's index is called as in the program unless that means something else in the kernel. */
-static const char *turn_name(const struct emitter *m, const char *name)
-{
-	bool taken = ir_size_find(m->p, name) != NULL;
-	int unused;
-	vec_each (b, &m->p->buffers)
-		taken |= strcmp((*b)->name, name) == 0;
-	taken |= ir_symbol_source(m->p, name, &unused, &unused);
-	return taken ? arena_printf(m->p->arena, "%s_here", name) : name;
-}
-
 static void emit_items(struct emitter *m, struct ir_block *b, int n, const struct loop_item *item);
 
 static void emit_turns(struct emitter *m, struct ir_block *b, const struct loop_item *item)
 {
 	struct ir_program *p = m->p;
 	const struct ir_stage *s = item->stage;
-	const char *name = turn_name(m, s->loop->index->name);
+	const char *name = ir_name_new(p->pool, "%s", s->loop->index->name);
 	struct view v = { .m = m, .item = item, .row = index_of(m, 0) };
 	b = emit_for(p, b, name, index_of(m, 0), s->loop->trip, index_of(m, 1));
 	ck(m->turns < IR_MAX_LOOPS);
@@ -301,8 +290,7 @@ void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *
 	else if (l->lead && !ir_is_int(beyond, 0))
 		b = emit_if(p, b, ir_unary(IR_NOT, beyond));
 	if (!serial) {
-		expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(&m, l->threads));
-		m.thread = emit_constant(p, b, "thread", thread, index_of(&m, l->threads));
+		m.thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(&m, l->threads));
 		if (has_lanes(l, l->items.n, l->items.at)) {
 			m.warp = emit_constant(p, b, "warp", ir_binary(IR_FLOORDIV, m.thread, index_of(&m, WARP)),
 			                       index_of(&m, l->threads / WARP));

@@ -18,7 +18,7 @@ static expr mul(expr a, expr b)
 
 const char *register_name(const struct emitter *m, const struct ir_buffer *b)
 {
-	return arena_printf(m->p->arena, "%s_here", b->name);
+	return ir_name_of(m->p->pool, "%s_here", b->name);
 }
 
 /* The place in its row that indices have. */

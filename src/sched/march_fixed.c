@@ -92,7 +92,7 @@ void march_store_row(const struct march *m, struct ir_block *b, const char *cons
 {
 	struct ir_program *p = m->p;
 	const struct ir_buffer *out = m->s->out;
-	const char *result = arena_printf(p->arena, "%s_v", out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", out->name);
 	expr item[MARCH_KEPT], v = ir_index(p->pool, 0), lane[IR_MAX_RANK], at = ir_index(p->pool, 0);
 	struct axes here = { .value = lane };
 	emit_array(p, b, result, out->type, width);

@@ -37,7 +37,7 @@ struct rows {
 	int reductions, maps;
 	bool store_all; /* also what nobody is known to read */
 	bool backwards; /* the last rows first: whoever reads them all again finds the first ones in a cache */
-	expr guard;     /* what kernels need of the extents, or null */
+	expr needs;     /* what kernels need of the extents, or null */
 };
 
 /* The longest run of stages from s on that is a row program; false when s begins none. */
@@ -45,7 +45,7 @@ bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s
 /* The same of n stages that need not be the program's; also where nothing is read in the rows' order. */
 int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n);
 /* Kernels that make all stages of the rows (rule_rows.c), c: of sched_rows. The last one, which does for all extents unless
- * the rows have a guard, is left out when `others` follow. */
+ * the rows have needs of their own, is left out when `others` follow. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
 /* Which buffer made by an earlier stage of the rows a load reads at its own row; -1: none. */
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);

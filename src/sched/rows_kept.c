@@ -1,8 +1,6 @@
 /* Which values of an element the stages of a row share, and keeping them in registers. See rows.h. */
 #include "sched/rows.h"
 
-#include <string.h>
-
 struct find_work {
 	bool found;
 };
@@ -20,19 +18,8 @@ bool rows_kept_work(expr e)
 	return f.found;
 }
 
-/* ---- Which. */
-
-/* Variables that mean the same in all stages: the row, places along it, its elements, values of the row. Axes have the same
- * names in stages that number them differently, vectors along a row may be of different places. */
-static void node_own(void *user, expr e)
-{
-	bool *own = user;
-	if (e->op != IR_VAR)
-		return;
-	bool vector = strchr(e->name, '[') && !strstr(e->name, "_along");
-	*own &= vector || strncmp(e->name, "this_", 5) == 0 || strcmp(e->name, "row") == 0 || strcmp(e->name, "at") == 0 ||
-	        strcmp(e->name, "item") == 0;
-}
+/* ---- Which. Variables that mean something else in each stage (axes, vectors that run along with the row) have names of their
+ * own there, so that an expression which stands in two stages is the same in both. */
 
 struct common {
 	struct rows_kept *k;
@@ -54,12 +41,10 @@ static bool worth_keeping(const struct common *c, expr e)
 /* From the top, so that the largest is found; what is behind a condition may never be made. */
 static void find_common(struct common *c, expr e)
 {
-	bool own = true;
 	if (c->k->n == ROWS_MAX_KEPT || c->seen[e->id] || e->op == IR_VAR)
 		return;
 	c->seen[e->id] = true;
-	ir_walk(e, node_own, &own);
-	if (c->later[e->id] && own && worth_keeping(c, e)) {
+	if (c->later[e->id] && worth_keeping(c, e)) {
 		for (int i = 0; i < c->k->n; i++)
 			if (c->k->value[i] == e)
 				return;

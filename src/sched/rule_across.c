@@ -101,7 +101,7 @@ struct across_kernel {
 
 static const char *value_name(const struct across_kernel *k, const struct ir_buffer *b)
 {
-	return arena_printf(k->p->arena, k->serial ? "this_%s" : "this_%s[item]", b->name);
+	return ir_name_of(k->p->pool, k->serial ? "this_%s" : "this_%s[item]", b->name);
 }
 
 static const char *cache_name(const struct across_kernel *k, int cached)
@@ -109,8 +109,8 @@ static const char *cache_name(const struct across_kernel *k, int cached)
 	const char *name = k->r->cache[cached]->buf->name;
 	for (int i = 0; i < cached; i++)
 		if (k->r->cache[i]->buf == k->r->cache[cached]->buf)
-			return arena_printf(k->p->arena, "%s_v%d", name, cached + 1);
-	return arena_printf(k->p->arena, "%s_v", name);
+			return ir_name_of(k->p->pool, "%s_v%d", name, cached + 1);
+	return ir_name_of(k->p->pool, "%s_v", name);
 }
 
 static expr at_hand(void *user, expr e, expr flat)
@@ -192,7 +192,7 @@ static void set_value(struct across_kernel *k, struct ir_block *b, const struct 
 		emit_constant(p, b, value_name(k, s->out), here(k, e), NULL);
 		return;
 	}
-	const char *name = arena_printf(p->arena, "this_%s", s->out->name);
+	const char *name = ir_name_of(p->pool, "this_%s", s->out->name);
 	emit_array(p, b, name, s->out->type, k->width);
 	struct ir_block *items = each_item(k, b);
 	emit_set(p, items, name, k->v, here(k, e));
@@ -205,7 +205,7 @@ static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, 
 	const struct across_stage *st = &k->r->stage[stage];
 	const struct ir_stage *s = st->s;
 	enum type t = s->value->type;
-	const char *name = arena_printf(p->arena, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+	const char *name = ir_name_of(p->pool, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
 	expr sum = ir_var(p->pool, t, k->serial ? name : arena_printf(p->arena, "%s[item]", name), NULL);
 	if (k->serial) {
 		emit_variable(p, b, name, ir_identity(p->pool, s->combine, t));
@@ -225,7 +225,7 @@ static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, 
 	if (!k->serial && k->parts > 1) {
 		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
 		all->name = name;
-		all->text = arena_printf(p->arena, "%s_across", name);
+		all->text = ir_name_of(p->pool, "%s_across", name);
 		all->type = t;
 		all->width = k->parts;
 		all->columns = LANES;
@@ -242,7 +242,7 @@ static void map_rows(struct across_kernel *k, struct ir_block *b, int stage, exp
 	struct ir_program *p = k->p;
 	const struct across_stage *st = &k->r->stage[stage];
 	const struct ir_buffer *out = st->s->out;
-	const char *result = arena_printf(p->arena, "%s_v", out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", out->name);
 	struct ir_block *body = each_place(k, b, part);
 	if (k->serial) {
 		emit_store(p, body, out, here(k, st->at), here(k, st->value));

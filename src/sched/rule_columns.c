@@ -161,7 +161,7 @@ static expr of_vector(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < f->n; i++)
 		if (f->load[i] == e)
-			return ir_var(f->p->pool, e->type, arena_printf(f->p->arena, "%s_v%d[v]", e->buf->name, i + 2), NULL);
+			return ir_var(f->p->pool, e->type, ir_name_of(f->p->pool, "%s_v%d[v]", e->buf->name, i + 2), NULL);
 	return NULL;
 }
 
@@ -181,7 +181,7 @@ static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_a
 	struct axes start = { .value = axis };
 	for (int i = 0; i < f->n; i++) {
 		expr at = to_kernel(p, f->load[i], &start)->arg[0];
-		const char *name = arena_printf(p->arena, "%s_v%d", f->load[i]->buf->name, i + 2);
+		const char *name = ir_name_of(p->pool, "%s_v%d", f->load[i]->buf->name, i + 2);
 		emit_load_vector(p, b, f->load[i]->buf, at, name, f->width, false);
 	}
 	struct ir_block *body = emit_unrolled(p, b, "v", f->width, &v);
@@ -222,7 +222,7 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	all->columns = COLUMNS;
 	all->combine = s->combine;
 	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
-	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
 	emit_array(p, b, result, s->out->type, width);
 	body = emit_unrolled(p, b, "v", width, &v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);

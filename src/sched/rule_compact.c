@@ -60,7 +60,7 @@ static int block_candidates(const struct ir_program *p, const struct ir_stage *s
 }
 
 static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
-                                   const char *suffix, int threads, expr guard)
+                                   const char *suffix, int threads, expr needs)
 {
 	struct ir_program *p = plan->program;
 	struct compact_points x = compact_points_of(p, s);
@@ -69,7 +69,7 @@ static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *
 	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes);
 	k->threads = threads;
 	k->blocks = one;
-	k->guard = guard;
+	kernel_needs(k, needs);
 	expr sum = emit_variable(p, &k->body, "sum", zero);
 	struct ir_block *b = emit_for(p, &k->body, "chunk", zero, x.count, lanes);
 	expr point = ir_binary(IR_ADD, ir_var(p->pool, TYPE_INDEX, "chunk", x.count), thread);

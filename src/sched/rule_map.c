@@ -89,7 +89,7 @@ static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir
 	expr count = out_count(p, s), element = declare_element(p, k, count, THREADS, width);
 	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
 	struct ir_stmt *st = emit(p, &k->body, IR_ARRAY);
-	const char *result = st->name = arena_printf(p->arena, "%s_v", s->out->name);
+	const char *result = st->name = ir_name_of(p->pool, "%s_v", s->out->name);
 	st->type = t;
 	st->width = width;
 	struct ir_block *b =
@@ -218,13 +218,12 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	for (int i = 0; i < rank; i++)
 		lane_axis[i] = i == inner ? ir_binary(IR_ADD, axis[i], l.lane) : axis[i];
 	a.value = lane_axis;
-	const char *result = arena_printf(p->arena, "%s_v", s->out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
 	emit_array(p, &k->body, result, s->out->type, width);
 	struct ir_block *loop = emit_unrolled(p, &k->body, "v", width, &l.lane);
 	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));
 	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s);
-	expr fits = ir_binary(IR_EQ, ir_binary(IR_MOD, s->out->dim[inner], ir_index(p->pool, width)), ir_index(p->pool, 0));
-	k->guard = fits->op == IR_CONST_INT ? NULL : fits;
+	kernel_needs(k, whole_multiple(p, s->out->dim[inner], width));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -233,7 +232,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_step *step = step_new(plan);
 	if (c->param[0] > 1)
 		several_elements(plan, step, s, c);
-	if (step->n && !step->at[step->n - 1]->guard)
+	if (step_fits_all(step))
 		return;
 	if (type_is_packed(s->out->type))
 		one_byte(plan, step, s, c);

@@ -149,7 +149,7 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	struct ir_program *p = f->p;
 	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
 	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
-	const char *result = arena_printf(p->arena, "%s_v", f->s->out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", f->s->out->name);
 	gathers_find_beside(g, f->s->value, f->inner, width, axis);
 	gathers_load_beside(g, b, axis, false);
 	emit_array(p, b, arena_printf(p->arena, "%s[%d]", result, planes), f->s->out->type, width);
@@ -219,7 +219,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	if (width == 1) {
 		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));
 	} else {
-		const char *result = arena_printf(p->arena, "%s_v", s->out->name);
+		const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
 		emit_array(p, body, result, s->out->type, width);
 		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
 		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);

@@ -116,7 +116,7 @@ struct row_kernel {
 
 static const char *value_name(const struct row_kernel *k, const struct ir_buffer *b)
 {
-	return arena_printf(k->p->arena, "this_%s", b->name);
+	return ir_name_of(k->p->pool, "this_%s", b->name);
 }
 
 /* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared memory. */
@@ -127,8 +127,8 @@ static const char *cache_name(const struct row_kernel *k, int cached)
 	bool again = false;
 	for (int i = 0; i < cached; i++)
 		again |= k->r->cache[i].buf == b;
-	return again ? arena_printf(k->p->arena, "%s_%s%d", b->name, part, cached + 1)
-	             : arena_printf(k->p->arena, "%s_%s", b->name, part);
+	return again ? ir_name_of(k->p->pool, "%s_%s%d", b->name, part, cached + 1)
+	             : ir_name_of(k->p->pool, "%s_%s", b->name, part);
 }
 
 static expr element(const struct row_kernel *k, const char *name, enum type t, bool stepped)
@@ -214,20 +214,21 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
 	int stride = k->lanes * k->width;
 	int64_t length;
+	const char *name = ir_name_of(p->pool, "at"); /* the same in all stages, as the two that follow */
 	if (k->steps == 0) {
-		b = emit_for(p, b, "at", first, k->r->length, ir_index(p->pool, stride));
-		k->at = ir_var_multiple(p->pool, "at", k->r->length, k->width);
+		b = emit_for(p, b, name, first, k->r->length, ir_index(p->pool, stride));
+		k->at = ir_var_multiple(p->pool, name, k->r->length, k->width);
 		return b;
 	}
 	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
-	b = emit_unrolled(p, b, "step", end - begin, &k->step);
+	b = emit_unrolled(p, b, ir_name_of(p->pool, "step"), end - begin, &k->step);
 	expr vector = ir_binary(IR_ADD, k->step, ir_index(p->pool, begin));
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, vector, ir_index(p->pool, stride)), first);
-	emit_constant(p, b, "at", at, k->r->length);
-	k->at = ir_var_multiple(p->pool, "at", k->r->length, k->width);
+	emit_constant(p, b, name, at, k->r->length);
+	k->at = ir_var_multiple(p->pool, name, k->r->length, k->width);
 	if (ir_const_int(k->r->length, &length) && length == (int64_t)stride * k->steps)
 		return b;
-	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, "at", NULL), k->r->length));
+	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, name, NULL), k->r->length));
 }
 
 /* Declares where the rows begin that are not a buffer's own. */
@@ -246,7 +247,7 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 			if (inner)
 				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
 		}
-		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", cache_name(k, i)), in_kernel(k, c->from), NULL);
+		k->from[i] = emit_constant(p, b, ir_name_of(p->pool, "%s_from", cache_name(k, i)), in_kernel(k, c->from), NULL);
 	}
 }
 
@@ -342,8 +343,8 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= k->along.at[j]->buf == e->buf;
-		const char *name = again ? arena_printf(p->arena, "%s_along%d", e->buf->name, i + 1)
-		                         : arena_printf(p->arena, "%s_along", e->buf->name);
+		const char *name = again ? ir_name_new(p->pool, "%s_along%d", e->buf->name, i + 1)
+		                         : ir_name_new(p->pool, "%s_along", e->buf->name);
 		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), k->st->at);
 		vec_push(p->arena, &k->along_name, name);
 		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, k->at, rest), name, k->width, false);
@@ -357,7 +358,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 			else if (f.found[i])
 				load_cached(k, b, i, cache_name(k, i), false);
 	}
-	k->v = ir_var(p->pool, TYPE_INDEX, "item", ir_index(p->pool, k->width)); /* v may be an axis */
+	k->v = ir_var(p->pool, TYPE_INDEX, ir_name_of(p->pool, "item"), ir_index(p->pool, k->width)); /* v may be an axis */
 	k->vectors = true;
 	return b;
 }
@@ -365,7 +366,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
 	expr item;
-	return k->serial ? b : emit_unrolled(k->p, b, "item", k->width, &item);
+	return k->serial ? b : emit_unrolled(k->p, b, ir_name_of(k->p->pool, "item"), k->width, &item);
 }
 
 /* ---- Stages. */
@@ -424,7 +425,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	if (!k->serial) {
 		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
 		all->name = sum->name;
-		all->text = arena_printf(p->arena, "%s_across", sum->name);
+		all->text = ir_name_of(p->pool, "%s_across", sum->name);
 		all->type = sum->type;
 		all->width = k->lanes;
 		all->combine = s->combine;
@@ -446,7 +447,7 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	const struct ir_buffer *out = k->st->s->out;
-	const char *result = arena_printf(p->arena, "%s_v", out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", out->name);
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;
@@ -547,28 +548,18 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	all_stages(&alone, b, zero);
 
 	/* Whole vectors, a row that fits, and whole warps. */
-	expr fits = ir_int(p->pool, TYPE_BOOL, 1);
 	if (width > 1)
-		fits = ir_binary(IR_EQ, ir_binary(IR_MOD, r->length, ir_index(p->pool, width)), zero);
+		kernel_needs(k, whole_multiple(p, r->length, width));
 	if (steps > 0)
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
-	if (lanes < WARP) {
-		expr rest = ir_binary(IR_MOD, rows, ir_index(p->pool, WARP / lanes));
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_EQ, rest, zero));
-	}
-	if (r->guard)
-		fits = ir_binary(IR_AND, fits, r->guard);
-	k->guard = fits->op == IR_CONST_INT && fits->i ? NULL : fits;
+		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
+	if (lanes < WARP)
+		kernel_needs(k, whole_multiple(p, rows, WARP / lanes));
+	kernel_needs(k, r->needs);
 	kernel_finish(plan, step, k, last);
 	struct str about = str_new(p->arena);
 	for (int i = 0; i < r->stages; i++)
 		ir_print_stage(&about, r->stage[i].s);
 	k->about = str_text(&about);
-}
-
-static bool stands_always(const struct ir_step *step)
-{
-	return step->n && !step->at[step->n - 1]->guard && !step->at[step->n - 1]->arch;
 }
 
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
@@ -577,7 +568,7 @@ void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, cons
 	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], "");
 	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
 		one_kernel(plan, step, r, c, lanes, c->param[1], 0, "_again");
-	if (!others && !stands_always(step) && (c->param[1] > 1 || c->param[2] > 0))
+	if (!others && !step_fits_all(step) && (c->param[1] > 1 || c->param[2] > 0))
 		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
 }
 

@@ -245,14 +245,14 @@ static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g,
 }
 
 static void rows_of(struct ir_plan *plan, struct ir_step *step, struct ir_stage *const *stage, int n,
-                    const struct sched_choice *c, bool backwards, expr guard)
+                    const struct sched_choice *c, bool backwards, expr needs, bool others)
 {
 	struct rows r;
 	ck(rows_match_stages(&r, plan->program, stage, n) == n);
 	r.store_all = true;
 	r.backwards = backwards;
-	r.guard = guard;
-	rows_apply(plan, step, &r, c, guard != NULL);
+	r.needs = needs;
+	rows_apply(plan, step, &r, c, others);
 }
 
 static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
@@ -276,18 +276,17 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		second[i] = whole_stage(p, &g, st->s, part[i], sums, mean);
 		reductions++;
 	}
-	expr zero = ir_index(p->pool, 0), divides = ir_binary(IR_EQ, ir_binary(IR_MOD, g.points, ir_index(p->pool, parts)), zero);
+	expr whole = whole_multiple(p, g.points, parts);
 	struct ir_step *step = step_new(plan);
 	struct sched_choice fast = { &sched_rows, { LANES, c->param[1], c->param[2], 0 } };
-	bool always = divides->op == IR_CONST_INT && divides->i;
-	rows_of(plan, step, first, reductions, &fast, true, always ? NULL : divides);
-	if (!always)
-		rows_of(plan, step, any, reductions, &(struct sched_choice){ &sched_rows, { LANES, 1, 0, 0 } }, true, NULL);
+	rows_of(plan, step, first, reductions, &fast, true, whole, !ir_is_int(whole, 1));
+	if (!step_fits_all(step))
+		rows_of(plan, step, any, reductions, &(struct sched_choice){ &sched_rows, { LANES, 1, 0, 0 } }, true, NULL, false);
 	while (lanes < LAST_LANES && lanes * width < parts)
 		lanes *= 2;
 	int turns = (parts + lanes * width - 1) / (lanes * width);
 	struct sched_choice last = { &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
-	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL);
+	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL, false);
 	for (; steps < plan->steps.n; steps++) /* the decision is this rule's */
 		vec_each (k, plan->steps.at[steps]) {
 			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);

@@ -70,7 +70,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	b = emit_for(p, &k->serial, "row", first, ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several)),
 	             ir_index(p->pool, 1));
 	scan_row_serial(p, b, s, row);
-	k->guard = scan_vectors_fit(p, s, width);
+	kernel_needs(k, whole_multiple(p, s->out->dim[s->axis], width));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -79,7 +79,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	struct ir_step *step = step_new(plan);
 	int width = c->param[1], steps = c->param[2];
 	one_kernel(plan, step, s, c, width, steps, "");
-	if (width > 1 && scan_vectors_fit(plan->program, s, width))
+	if (!step_fits_all(step))
 		one_kernel(plan, step, s, c, 1, steps < 4 ? 4 : 8, "_any");
 }
 

@@ -40,7 +40,7 @@ static struct ir_kernel *short_kernel(struct ir_plan *plan, const struct ir_stag
 	expr rows = rows_along(p, s), lanes = ir_index(p->pool, LANES);
 	k->threads = LANES;
 	k->blocks = rows;
-	k->guard = is_short;
+	kernel_needs(k, is_short);
 	expr lane = emit_constant(p, &k->body, "lane", ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), lanes);
 	expr row = emit_constant(p, &k->body, "row", ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows), rows);
 	struct scan_row r = scan_row_begin(p, &k->body, s, row);
@@ -82,7 +82,7 @@ static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct i
 	scan_vectors_tile(&v, &k->body);
 	scan_vectors_store(&v, &k->body, tiles_before(p, &k->body, &t, sum, s->combine, first));
 	serial(p, k, s, rows);
-	k->guard = scan_vectors_fit(p, s, width);
+	kernel_needs(k, whole_multiple(p, s->out->dim[s->axis], width));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -101,7 +101,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	if (varies)
 		short_rows(plan, step, s, c, is_short);
 	long_rows(plan, step, s, c, t, width, steps, "");
-	if (width > 1 && scan_vectors_fit(p, s, width))
+	if (!step_fits_all(step))
 		long_rows(plan, step, s, c, t, 1, width * steps, "_any");
 }
 

@@ -147,7 +147,7 @@ static expr combined(struct scatter_lists *x, expr a, expr b)
 static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, const expr *axis, int last, expr element)
 {
 	struct ir_program *p = x->p;
-	const char *result = arena_printf(p->arena, "%s_v", x->s->out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", x->s->out->name);
 	expr v, lane[IR_MAX_RANK], same = element ? out_position(x->p, x->s) : NULL;
 	struct axes start = { .value = axis, .same = same, .same_as = element };
 	bool update = !element;
@@ -219,7 +219,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	expr row = emit_declare(p, b, "row", ir_binary(IR_FLOORDIV, element, ir_index(p->pool, x->row)), x->rows);
 	expr none = ir_int(p->pool, TYPE_I32, 0), first = ir_load(p->pool, flat_view(p, x->first), &row);
 	expr number = emit_variable(p, b, "number", first);
-	emit_array(p, b, arena_printf(p->arena, "%s_v", s->out->name), s->out->type, x->width);
+	emit_array(p, b, ir_name_of(p->pool, "%s_v", s->out->name), s->out->type, x->width);
 	if (s->combine == IR_NONE) {
 		emit_items(x, emit_if(p, b, ir_binary(IR_LT, number, none)), s->init, own, rank - 1, element);
 		emit_update_of_row(x, emit_if(p, b, ir_binary(IR_LE, none, number)), number, own);
@@ -231,7 +231,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 		expr at = ir_cast(number, TYPE_INDEX);
 		emit_assign(p, turns, number, ir_load(p->pool, flat_view(p, x->next), &at));
 	}
-	emit_store_vector(p, b, s->out, element, arena_printf(p->arena, "%s_v", s->out->name), x->width)->once =
+	emit_store_vector(p, b, s->out, element, ir_name_of(p->pool, "%s_v", s->out->name), x->width)->once =
 	        s->combine == IR_NONE;
 
 	/* On one processor all belongs to the first block. */

@@ -101,7 +101,7 @@ static double estimate(const struct ir_program *cp, const struct ir_stage *s, co
 static struct ir_stmt *emit_of_row(struct scatter_rows *r, struct ir_block *b, enum ir_stmt_kind kind, expr at)
 {
 	struct ir_stmt *x = emit(r->p, b, kind);
-	x->name = arena_printf(r->p->arena, "%s_v", r->s->out->name);
+	x->name = ir_name_of(r->p->pool, "%s_v", r->s->out->name);
 	x->type = r->s->out->type;
 	x->width = r->width;
 	x->buf = r->shared;
@@ -144,7 +144,7 @@ static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
 	struct ir_block *items = emit_unrolled(p, b, "v", r->width, &v);
 	for (int k = 0; k < rank; k++)
 		lane[k] = k == r->inner ? ir_binary(IR_ADD, axis[k], v) : axis[k];
-	emit_set(p, items, arena_printf(p->arena, "%s_v", s->out->name), v, to_kernel(p, s->init, &here));
+	emit_set(p, items, ir_name_of(p->pool, "%s_v", s->out->name), v, to_kernel(p, s->init, &here));
 	emit_of_row(r, b, IR_STORE_VECTOR, place);
 }
 

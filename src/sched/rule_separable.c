@@ -185,7 +185,7 @@ static void load_vector(void *user, expr e)
 	vec_each (have, &k->vectors)
 		if (have->load == e)
 			return;
-	const char *name = arena_printf(p->arena, "%s_v%d", e->buf->name, k->loads++);
+	const char *name = ir_name_of(p->pool, "%s_v%d", e->buf->name, k->loads++);
 	expr at = in_kernel(k, ir_flat(p->pool, e->buf, e->arg));
 	emit_load_vector(p, x->b, e->buf, at, name, k->width, false);
 	vec_push(p->arena, &k->vectors, ((struct vector){ e, name }));
@@ -219,17 +219,18 @@ static void first_pass(struct separable_kernel *k, struct ir_block *b, expr thre
 	at = ir_var_multiple(p->pool, "at", each, k->width);
 	k->axis[f->rank - 2] = ir_binary(IR_ADD, k->first, k->row);
 	emit_array(p, b, "parts", s->value->type, k->width);
-	struct ir_block *in = emit_unrolled(p, b, "v", k->width, &k->v);
+	const char *name = ir_name_of(p->pool, "v"); /* of one loop's variable k->acc and values are made, for all of them */
+	struct ir_block *in = emit_unrolled(p, b, name, k->width, &k->v);
 	emit_set(p, in, "parts", k->v, ir_identity(p->pool, s->combine, s->value->type));
 	k->acc = ir_var(p->pool, s->value->type, "parts[v]", NULL);
 	for (int point = 0; point < f->first_points; point++) {
 		expr value = of_vector(k, b, separable_at(f, s, s->value, point), at);
-		in = emit_unrolled(p, b, "v", k->width, &v);
+		in = emit_unrolled(p, b, name, k->width, &v);
 		emit_set(p, in, "parts", v, ir_combine_expr(s->combine, k->acc, value));
 	}
 	expr post = s->post ? of_vector(k, b, separable_at(f, s, s->post, 0), at) : ir_cast(k->acc, s->out->type);
 	emit_array(p, b, "made_v", s->out->type, k->width);
-	in = emit_unrolled(p, b, "v", k->width, &v);
+	in = emit_unrolled(p, b, name, k->width, &v);
 	emit_set(p, in, "made_v", v, post);
 	struct ir_stmt *store = emit(p, b, IR_STORE_VECTOR);
 	store->name = "made_v";

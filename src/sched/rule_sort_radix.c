@@ -107,7 +107,7 @@ static void count(struct radix *x)
 	struct ir_program *p = x->p;
 	struct ir_kernel *k = tile_kernel(x, "_count");
 	struct ir_block *b = &k->body;
-	expr tile, block = emit_constant(p, b, "block", ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), NULL);
+	expr tile, block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->blocks);
 	struct sort_row row = tile_begin(x, b, block, &tile);
 	emit_key(p, b, x->s, &row);
 	emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared");
@@ -116,7 +116,7 @@ static void count(struct radix *x)
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
 	add_address(p, call, x->count, times(row.number, x->passes * DIGITS), true);
-	add_address(p, call, x->progress, times(ir_var(p->pool, TYPE_INDEX, "block", x->blocks), DIGITS), true);
+	add_address(p, call, x->progress, times(block, DIGITS), true);
 	add_value(p, call, times(x->blocks, DIGITS));
 	add_text(p, call, "key");
 	kernel_finish(x->plan, step_new(x->plan), k, x->s);

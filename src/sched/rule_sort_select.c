@@ -153,14 +153,6 @@ static void emit_found_keys(struct select *x, struct ir_block *b, const struct i
 	emit_set(p, read->body, "loaded", ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
 }
 
-/* bool: whether rows are made of whole vectors; null: always. */
-static expr whole_vectors(struct select *x, int width)
-{
-	expr rest = ir_binary(IR_MOD, x->n, ir_index(x->p->pool, width)), whole;
-	whole = ir_binary(IR_EQ, rest, ir_index(x->p->pool, 0));
-	return whole->op == IR_CONST_INT && whole->i ? NULL : whole;
-}
-
 static void emit_serial_row(struct select *x, struct ir_block *serial, expr number)
 {
 	struct sort_row row = sort_row_begin(x->p, serial, x->s, number);
@@ -192,7 +184,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	emit_store(p, put->body, x->place, at, ir_cast(r, TYPE_I32));
 	emit_select(x, b, from, ir_binary(IR_MIN, x->n, ir_binary(IR_ADD, from, length)), width, segments_of(x));
 	emit_comment(p, serial, "on one processor, the next kernel does all of it");
-	k->guard = whole_vectors(x, width);
+	kernel_needs(k, whole_multiple(p, x->n, width));
 	kernel_finish(x->plan, step, k, x->s);
 }
 
@@ -219,7 +211,7 @@ static void rows_kernel(struct select *x, struct ir_step *step, int width)
 	emit_put(p, b, x->s, &row, true, false);
 	emit_select(x, b, zero, count, width, segments);
 	emit_serial_row(x, serial, emit_constant(p, serial, "row", block, x->rows));
-	k->guard = whole_vectors(x, width);
+	kernel_needs(k, whole_multiple(p, x->n, width));
 	kernel_finish(x->plan, step, k, x->s);
 }
 
@@ -228,7 +220,7 @@ static void both_ways(struct select *x, void (*kernel)(struct select *x, struct 
 {
 	struct ir_step *step = step_new(x->plan);
 	kernel(x, step, width);
-	if (width > 1 && whole_vectors(x, width))
+	if (!step_fits_all(step))
 		kernel(x, step, 1);
 }
 

@@ -193,7 +193,7 @@ static void store_row(struct stencil *f, const struct sched_choice *c, struct ir
 	const struct ir_stage *s = f->s;
 	struct ir_program *p = f->p;
 	int width = c->param[1];
-	const char *result = arena_printf(p->arena, "%s_v%d", s->out->name, row);
+	const char *result = ir_name_of(p->pool, "%s_v%d", s->out->name, row);
 	expr start = ir_index(p->pool, 0);
 	if (width > 1)
 		emit_array(p, b, result, s->out->type, width);

@@ -115,7 +115,7 @@ static void look_up_each(struct table *f, struct ir_block *b, expr from, expr to
 static void look_up_vector(struct table *f, struct ir_block *b, expr element, const char *from)
 {
 	struct ir_program *p = f->p;
-	const char *result = arena_printf(p->arena, "%s_v", f->s->out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", f->s->out->name);
 	expr v;
 	emit_array(p, b, result, f->s->out->type, f->width);
 	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &v);
@@ -129,7 +129,7 @@ static void look_up_block(struct table *f, struct ir_block *b, expr first, expr 
 {
 	struct ir_program *p = f->p;
 	const struct ir_buffer *from = f->load->buf;
-	const char *name = arena_printf(p->arena, "%s_v", from->name);
+	const char *name = ir_name_of(p->pool, "%s_v", from->name);
 	expr width = ir_index(p->pool, f->width), position = ir_binary(IR_ADD, first, ir_binary(IR_MUL, thread, width));
 	bool sure = ir_is_int(ir_binary(IR_LE, ir_binary(IR_ADD, position, width), f->count), 1);
 	expr element = emit_declare(p, b, "element", position, NULL);

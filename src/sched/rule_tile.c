@@ -379,7 +379,7 @@ static void read_line(struct turned *t, struct ir_block *b, expr lane, const cha
 		return;
 	}
 	struct ir_stmt *s = emit(p, b, IR_LOAD_VECTOR);
-	const char *name = s->name = arena_printf(p->arena, "%s_v", square);
+	const char *name = s->name = ir_name_of(p->pool, "%s_v", square);
 	s->type = load->type;
 	s->width = t->width;
 	s->buf = flat_view(p, load->buf);
@@ -400,7 +400,7 @@ static void write_line(struct turned *t, struct ir_block *b, expr lane, struct t
 		return;
 	}
 	struct ir_stmt *s = emit(p, b, IR_ARRAY);
-	const char *name = s->name = arena_printf(p->arena, "%s_v", out->name);
+	const char *name = s->name = ir_name_of(p->pool, "%s_v", out->name);
 	s->type = out->type;
 	s->width = t->width;
 	struct ir_block *body = elements(t, b, lane, &v);
@@ -433,8 +433,8 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 		bool again = false;
 		for (int j = 0; j < i; j++)
 			again |= t->load[j]->buf == t->load[i]->buf;
-		name[i] = again ? arena_printf(p->arena, "%s_square%d", t->load[i]->buf->name, i + 1)
-		                : arena_printf(p->arena, "%s_square", t->load[i]->buf->name);
+		name[i] = again ? ir_name_of(p->pool, "%s_square%d", t->load[i]->buf->name, i + 1)
+		                : ir_name_of(p->pool, "%s_square", t->load[i]->buf->name);
 		struct ir_stmt *array = emit(p, b, IR_SHARED);
 		array->type = t->load[i]->type;
 		/* One more element a line: what a warp reads across lines lies in 32 banks, or of two-byte elements, of which a

@@ -142,7 +142,7 @@ static expr axis_of(const struct thread *h, int k, int window)
 static expr part_of(const struct thread *h, int reduction, int window)
 {
 	const struct ir_stage *s = h->f->stage[reduction];
-	const char *name = arena_printf(h->f->p->arena, "%s_of_%s[%d]", ir_combine_name[s->combine], s->out->name, window);
+	const char *name = ir_name_of(h->f->p->pool, "%s_of_%s[%d]", ir_combine_name[s->combine], s->out->name, window);
 	return ir_var(h->f->p->pool, s->value->type, name, NULL);
 }
 
@@ -150,7 +150,7 @@ static expr part_of(const struct thread *h, int reduction, int window)
 static expr place_of(const struct thread *h, int reduction, int window)
 {
 	struct ir_program *p = h->f->p;
-	const char *name = arena_printf(p->arena, "this_%s[%d]", h->f->stage[reduction]->out->name, window);
+	const char *name = ir_name_of(p->pool, "this_%s[%d]", h->f->stage[reduction]->out->name, window);
 	return ir_var(p->pool, TYPE_INDEX, name, ir_index(p->pool, h->f->points));
 }
 
@@ -167,13 +167,13 @@ static expr value_at_point(struct thread *h, const struct ir_stage *s, int windo
 static void set_part(struct thread *h, int reduction, int window, expr value)
 {
 	const struct ir_stage *s = h->f->stage[reduction];
-	const char *name = arena_printf(h->f->p->arena, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+	const char *name = ir_name_of(h->f->p->pool, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
 	emit_set(h->f->p, h->b, name, ir_index(h->f->p->pool, window), value);
 }
 
 static void set_place(struct thread *h, int reduction, int window, expr place)
 {
-	const char *name = arena_printf(h->f->p->arena, "this_%s", h->f->stage[reduction]->out->name);
+	const char *name = ir_name_of(h->f->p->pool, "this_%s", h->f->stage[reduction]->out->name);
 	emit_set(h->f->p, h->b, name, ir_index(h->f->p->pool, window), place);
 }
 
@@ -206,10 +206,10 @@ static void reduce_windows(struct thread *h)
 	int windows = h->rows * h->width;
 	for (int i = 0; i < f->reductions; i++) {
 		const struct ir_stage *s = f->stage[i];
-		emit_array(p, h->b, arena_printf(p->arena, "%s_of_%s", ir_combine_name[s->combine], s->out->name), s->value->type,
+		emit_array(p, h->b, ir_name_of(p->pool, "%s_of_%s", ir_combine_name[s->combine], s->out->name), s->value->type,
 		           windows);
 		if (ir_combine_is_arg(s->combine))
-			emit_array(p, h->b, arena_printf(p->arena, "this_%s", s->out->name), TYPE_INDEX, windows);
+			emit_array(p, h->b, ir_name_of(p->pool, "this_%s", s->out->name), TYPE_INDEX, windows);
 		for (int window = 0; window < windows && !ir_combine_is_arg(s->combine); window++)
 			set_part(h, i, window, ir_identity(p->pool, s->combine, s->value->type));
 	}
@@ -244,7 +244,7 @@ static void finish_windows(struct thread *h)
 				continue;
 			}
 			expr result = s->post ? to_kernel(p, s->post, &post) : ir_cast(post.acc, s->out->type);
-			const char *name = arena_printf(p->arena, "this_%s_%d", s->out->name, window);
+			const char *name = ir_name_of(p->pool, "this_%s_%d", s->out->name, window);
 			if (result != post.acc)
 				result = emit_constant(p, h->b, name, result, NULL);
 			h->result[i][window] = result;
@@ -279,7 +279,7 @@ static void store_row(struct thread *h, int stage, int row, int64_t *digit, int 
 	const struct ir_stage *s = h->f->stage[stage];
 	struct ir_program *p = h->f->p;
 	int inner = h->f->inner, each = stage < h->f->reductions ? 1 : (int)h->f->spread[stage][inner], n = 0;
-	const char *name = arena_printf(p->arena, "%s_v%d", s->out->name, number);
+	const char *name = ir_name_of(p->pool, "%s_v%d", s->out->name, number);
 	expr axis[IR_MAX_RANK], start = ir_index(p->pool, 0);
 	if (h->width * each > 1)
 		emit_array(p, h->b, name, s->out->type, h->width * each);

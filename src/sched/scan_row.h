@@ -60,7 +60,5 @@ void scan_vectors_tile(struct scan_vectors *v, struct ir_block *b);
 void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before);
 /* Nanoseconds of all accesses at the rate that this many bytes under way on a multiprocessor reach. */
 double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, double flying);
-/* bool: whether rows are made of whole vectors; null: always. */
-expr scan_vectors_fit(struct ir_program *p, const struct ir_stage *s, int width);
 
 #endif

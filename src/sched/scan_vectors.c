@@ -18,13 +18,6 @@ int scan_width(const struct ir_stage *s)
 	return width;
 }
 
-expr scan_vectors_fit(struct ir_program *p, const struct ir_stage *s, int width)
-{
-	expr rest = ir_binary(IR_MOD, s->out->dim[s->axis], ir_index(p->pool, width)), fit;
-	fit = ir_binary(IR_EQ, rest, ir_index(p->pool, 0));
-	return fit->op == IR_CONST_INT && fit->i ? NULL : fit;
-}
-
 static void find_vector(void *user, expr e)
 {
 	struct scan_vectors *v = user;
@@ -67,7 +60,7 @@ void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_bl
 		for (int j = 0; j < i; j++)
 			again |= v->found.at[j]->buf == v->found.at[i]->buf;
 		const char *name = v->found.at[i]->buf->name;
-		name = again ? arena_printf(p->arena, "%s_v%d", name, i + 1) : arena_printf(p->arena, "%s_v", name);
+		name = again ? ir_name_of(p->pool, "%s_v%d", name, i + 1) : ir_name_of(p->pool, "%s_v", name);
 		vec_push(p->arena, &v->name, name);
 	}
 	r->load = vector_item;
@@ -157,7 +150,7 @@ void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before)
 	const struct ir_buffer *out = r->s->out;
 	struct ir_block *all, *items;
 	expr from, place;
-	const char *result = arena_printf(p->arena, "%s_v", out->name);
+	const char *result = ir_name_of(p->pool, "%s_v", out->name);
 	b = each_vector(v, b, &from, &all);
 	if (v->width > 1)
 		emit_array(p, b, result, out->type, v->width);

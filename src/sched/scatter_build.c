@@ -95,7 +95,7 @@ void scatter_vectors_find(struct scatter_vectors *x, expr value)
 
 const char *scatter_vectors_name(const struct scatter_vectors *x, int i)
 {
-	return arena_printf(x->p->arena, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
+	return ir_name_of(x->p->pool, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
 }
 
 expr scatter_vectors_item(void *user, expr e, expr flat)

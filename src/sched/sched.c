@@ -128,7 +128,7 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
 	sched_decide(p, t, given, choice);
 	for (int i = 0; i < p->stages.n; i++)
 		if (choice[i].rule)
-			choice[i].rule->apply(plan, p->stages.at[i], &choice[i]);
+			apply_choice(plan, p->stages.at[i], &choice[i]);
 	start_early(plan, 0, t ? t : &sched_default_target);
 	share_launches(plan, plan, t ? t : &sched_default_target);
 	return plan;

@@ -12,7 +12,6 @@ enum {
 	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
 	SCHED_MAX_RULES = 40,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
-	SCHED_MAX_SIZES = 16,
 	SCHED_MAX_POINTS = 3,
 	SCHED_MAX_TACTICS = 8,
 };
@@ -33,6 +32,7 @@ struct sched_target {
 	const char *name;         /* "H100 SXM" */
 	int arch;                 /* 90 for sm_90 */
 	int processors;           /* multiprocessors */
+	int shared_bytes;         /* of shared memory that a block may ask for */
 	double bytes_per_ns, launch_ns;
 	int64_t typical;          /* the extent assumed of a symbol when nothing better is known */
 	const struct sched_extent *extent; /* of symbols of which something better is known */

@@ -58,7 +58,7 @@ static const struct made *make(struct dispatch *d, int stage, const struct sched
 		    memcmp(m->choice.param, c->param, sizeof c->param) == 0)
 			return m;
 	struct made m = { .stage = stage, .first = d->all->steps.n, .choice = *c };
-	c->rule->apply(d->all, d->p->stages.at[stage], c);
+	apply_choice(d->all, d->p->stages.at[stage], c);
 	m.steps = d->all->steps.n - m.first;
 	start_early(d->all, m.first, &d->points->target[d->points->opt]);
 	for (int i = m.first; i < d->all->steps.n; i++)
@@ -216,11 +216,15 @@ static bool fits_all(const struct ir_kernel *k, expr way)
 
 /* ---- Steps of several ways. */
 
-static struct ir_kernel *copy_kernel(struct ir_program *p, const struct ir_kernel *k, expr guard)
+/* The kernel for the extents of a way; `only`: whatever else it needs, those fit. */
+static struct ir_kernel *copy_kernel(struct ir_program *p, const struct ir_kernel *k, expr fits, bool only)
 {
 	struct ir_kernel *copy = NEW(p->arena, struct ir_kernel);
 	*copy = *k;
-	copy->guard = !guard ? k->guard : k->guard ? ir_binary(IR_AND, guard, k->guard) : guard;
+	if (only)
+		kernel_needs_only(copy, fits);
+	else
+		kernel_needs(copy, fits);
 	return copy;
 }
 
@@ -236,19 +240,16 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 		if (i < way[w].steps) {
 			vec_each (k, way[w].step[i]) {
 				bool all = fits_all(*k, way[w].fits);
-				vec_push(p->arena, step, copy_kernel(p, *k, way[w].fits));
-				if (!all)
-					continue;
-				step->at[step->n - 1]->guard = way[w].fits;
-				break;
+				step_add(p, step, copy_kernel(p, *k, way[w].fits, all));
+				if (all)
+					break;
 			}
 			continue;
 		}
-		struct ir_kernel *none = copy_kernel(p, any, NULL);
-		none->guard = way[w].fits;
+		struct ir_kernel *none = copy_kernel(p, any, way[w].fits, true);
 		none->arch = 0;
 		none->blocks = ir_index(p->pool, 0);
-		vec_push(p->arena, step, none);
+		step_add(p, step, none);
 	}
 	return step;
 }

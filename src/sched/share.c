@@ -31,7 +31,7 @@ static double elements_of(const char *declarator)
 {
 	double n = 1;
 	for (const char *p = strchr(declarator, '['); p; p = strchr(p + 1, '['))
-		n *= strtod(p + 1, NULL);
+		n *= (double)strtoll(p + 1, NULL, 10);
 	return n;
 }
 
@@ -87,7 +87,7 @@ static struct needs needs_of(const struct ir_kernel *k)
 /* One kernel for all extents, or one and its twin with 64-bit positions. */
 static bool is_plain(const struct ir_step *s)
 {
-	if (s->n < 1 || s->n > 2 || s->at[s->n - 1]->guard || !needs_of(s->at[0]).plain)
+	if (s->n < 1 || s->n > 2 || !step_fits_all(s) || !needs_of(s->at[0]).plain)
 		return false;
 	const struct ir_kernel *k = s->at[0];
 	return s->n == 1 || (k->parts.n ? k->parts.n == s->at[1]->parts.n : k->body.at == s->at[1]->body.at);
@@ -245,7 +245,7 @@ static struct ir_kernel *share(struct ir_plan *all, const struct ir_kernel *a, c
 		vec_each (known, *step)
 			if (same_parts(*known, k))
 				return *known;
-	k->guard = a->guard && b->guard ? ir_binary(IR_AND, a->guard, b->guard) : a->guard ? a->guard : b->guard;
+	kernel_needs_both(k, a, b);
 	k->name = kernel_unique_name(all, name_of(p, k));
 	vec_each (part, &k->parts)
 		str_printf(&rules, "%s%s", rules.n ? " + " : "", (*part)->rule);
@@ -260,8 +260,7 @@ static struct ir_step *share_step(struct ir_plan *all, const struct ir_step *a, 
 {
 	struct ir_step *s = NEW(all->program->arena, struct ir_step);
 	for (int i = 0; i < a->n || i < b->n; i++)
-		vec_push(all->program->arena, s,
-		         share(all, a->at[i < a->n ? i : a->n - 1], b->at[i < b->n ? i : b->n - 1], turn, t));
+		step_add(all->program, s, share(all, a->at[i < a->n ? i : a->n - 1], b->at[i < b->n ? i : b->n - 1], turn, t));
 	vec_push(all->program->arena, &all->steps, s);
 	return s;
 }

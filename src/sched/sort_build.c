@@ -186,7 +186,7 @@ static void find_vector(void *user, expr e)
 
 static const char *vector_name(struct row_vectors *v, int i)
 {
-	return arena_printf(v->p->arena, "%s_v%d", v->found.at[i]->buf->name, i + 1);
+	return ir_name_of(v->p->pool, "%s_v%d", v->found.at[i]->buf->name, i + 1);
 }
 
 static expr vector_item(void *user, expr e, expr flat)

@@ -15,7 +15,7 @@ expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, ex
 	if (value->op == IR_CONST_INT || value->op == IR_VAR)
 		return value;
 	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name;
+	s->name = name = ir_name_declared(p->pool, name);
 	s->type = value->type;
 	s->value = value;
 	return ir_var(p->pool, value->type, name, extent);
@@ -24,7 +24,7 @@ expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, ex
 expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first)
 {
 	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name;
+	s->name = name = ir_name_declared(p->pool, name);
 	s->type = first->type;
 	s->value = first;
 	s->mutable = true;
@@ -34,7 +34,7 @@ expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, e
 expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
 {
 	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name;
+	s->name = name = ir_name_declared(p->pool, name);
 	s->type = value->type;
 	s->value = value;
 	return ir_var(p->pool, value->type, name, extent);

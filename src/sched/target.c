@@ -4,12 +4,17 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+#include "base/ascii.h"
+
+/* Source: CUDA C++ Programming Guide, compute capabilities, maximum amount of shared memory per thread block. */
+#define SHARED_KB(ARCH)                                                                                                \
+	((ARCH) == 75 ? 64 : (ARCH) == 80 || (ARCH) == 87 ? 163 : (ARCH) / 10 == 8 || (ARCH) / 10 == 12 ? 99 : 227)
 
 #define GPU(NAME, ARCH, PROCESSORS, GB_PER_S)                                                                          \
 	{                                                                                                              \
 		.name = NAME, .arch = ARCH, .processors = PROCESSORS, .bytes_per_ns = 0.9 * (GB_PER_S),                \
-		.launch_ns = 2500, .typical = 64                                                                       \
+		.shared_bytes = SHARED_KB(ARCH) << 10, .launch_ns = 2500, .typical = 64                                \
 	}
 
 /* The first one of an architecture stands for it. */
@@ -63,7 +68,7 @@ static bool has_words(const char *text, const char *name)
 		const char *at = text;
 
 		n = strcspn(name, " ");
-		while (*at && strncasecmp(at, name, n) != 0)
+		while (*at && !ascii_same_n(at, name, n))
 			at++;
 		if (!*at)
 			return false;
@@ -74,7 +79,7 @@ static bool has_words(const char *text, const char *name)
 const struct sched_target *sched_target_named(const char *name)
 {
 	for (const struct sched_target *t = sched_targets; t->name; t++)
-		if (strcasecmp(t->name, name) == 0)
+		if (ascii_same(t->name, name))
 			return t;
 	for (const struct sched_target *t = sched_targets; *name && t->name; t++)
 		if (has_words(t->name, name))

@@ -207,8 +207,8 @@ static void name_loads(struct vector_loads *l)
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= l->found.at[j].load->buf == l->found.at[i].load->buf;
-		l->found.at[i].name = again ? arena_printf(l->p->arena, "%s_v%d", buffer, i + 1)
-		                            : arena_printf(l->p->arena, "%s_v", buffer);
+		l->found.at[i].name = again ? ir_name_of(l->p->pool, "%s_v%d", buffer, i + 1)
+		                            : ir_name_of(l->p->pool, "%s_v", buffer);
 	}
 }
 
@@ -291,7 +291,7 @@ static void emit_parts(const struct vector_loads *l, struct ir_block *b, const s
 	for (int i = 0; i < f->parts; i++) {
 		at[i] = start_of(l, f, i, start);
 		bool same = i && at[i] == at[i - 1]; /* each is repeated */
-		name[i] = same ? name[i - 1] : arena_printf(p->arena, "this_part%d_%s", i, f->name);
+		name[i] = same ? name[i - 1] : ir_name_of(p->pool, "this_part%d_%s", i, f->name);
 		if (!same)
 			emit_load_vector(p, b, f->load->buf, at[i], name[i], l->width / f->parts, false);
 	}

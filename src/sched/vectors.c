@@ -76,6 +76,7 @@ struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, cons
 struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable)
 {
 	expr count = ir_index(p->pool, n);
+	name = ir_name_declared(p->pool, name);
 	struct ir_block *body = emit_for(p, b, name, ir_index(p->pool, 0), count, ir_index(p->pool, 1));
 	b->at[b->n - 1].width = n;
 	*variable = ir_var(p->pool, TYPE_INDEX, name, count);

@@ -104,7 +104,7 @@ static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
 	if (have->reads < 2 || have->reads * 2 < have->width)
 		return e;
 	if (!have->name) {
-		have->name = arena_printf(p->arena, "%s_v%d", have->buf->name, (int)(have - r->vectors.at));
+		have->name = ir_name_of(p->pool, "%s_v%d", have->buf->name, (int)(have - r->vectors.at));
 		if (have->where)
 			emit_array(p, b, have->name, have->buf->type, have->width);
 		struct ir_block *in = have->where ? emit_if(p, b, have->where) : b;

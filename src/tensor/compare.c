@@ -10,6 +10,7 @@ enum { RUN = 256 };
 struct tally {
 	struct tensor_difference *out;
 	struct tensor_tolerance tolerance;
+	const double *allowed; /* by element, beside the tolerance; or null */
 	double score; /* of the worst element: its difference over what it may be */
 	double worst_difference;
 	double square_diff, square_want; /* sums over elements finite in both */
@@ -26,6 +27,8 @@ static bool tally_pair(struct tally *t, int64_t i, double got, double want, doub
 		return false;
 	if (isfinite(want))
 		limit += t->tolerance.relative * size;
+	if (t->allowed && isfinite(t->allowed[i]))
+		limit += t->allowed[i];
 	if (diff > out->max_absolute)
 		out->max_absolute = diff;
 	if (isfinite(size) && size > 0 && diff / size > out->max_relative)
@@ -125,8 +128,14 @@ static void compare_strings(struct tally *t, const struct tensor *got, const str
 bool tensor_compare(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
                     struct tensor_tolerance tolerance)
 {
+	return tensor_compare_within(out, got, want, tolerance, NULL);
+}
+
+bool tensor_compare_within(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
+                           struct tensor_tolerance tolerance, const double *allowed)
+{
 	struct tensor_difference d = { .count = tensor_count(want), .worst = -1 };
-	struct tally t = { .out = &d, .tolerance = tolerance };
+	struct tally t = { .out = &d, .tolerance = tolerance, .allowed = allowed };
 	if (got->type != want->type || !tensor_same_shape(got, want))
 		return false;
 	/* Integers and bool are exact plus `absolute`, whatever the relative part. */

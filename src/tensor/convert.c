@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "tensor/small_float.h"
 #include "tensor/tensor.h"
 
@@ -49,8 +50,8 @@ static char *text_of_float(enum type t, double x, struct arena *a)
 	if (isinf(x))
 		return arena_strdup(a, x < 0 ? "-inf" : "inf");
 	for (int precision = 0; precision < 17; precision++) {
-		snprintf(text, sizeof text, "%.*e", precision, fabs(x));
-		if (type_round(t, strtod(text, NULL), true) == fabs(x))
+		number_snprintf(text, sizeof text, "%.*e", precision, fabs(x));
+		if (type_round(t, number_read(text, NULL), true) == fabs(x))
 			break;
 	}
 	char *exponent_at = strchr(text, 'e');
@@ -114,7 +115,7 @@ static int convert_from_strings(struct tensor *out, const struct tensor *x, int6
 			}
 		}
 		/* A decimal text goes to f32 in one rounding, and to what is narrower in two: through the double. */
-		double v = out->type == TYPE_F32 ? (double)strtof(s, &end) : strtod(s, &end);
+		double v = out->type == TYPE_F32 ? (double)number_read_float(s, &end) : number_read(s, &end);
 		if (!all_read(s, end)) {
 			err_set(e, ERR_MODEL,
 			        "Element %" PRId64

@@ -1,10 +1,10 @@
 /* NumPy's .npy: header parser, element conversion (byte order, Fortran order, Unicode). See npy.h. */
 #include "tensor/npy.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 
 /* What a header says. */
@@ -92,7 +92,7 @@ static bool parse_descr(struct header *h, const char *text)
 	if (h->kind == 'U' && __builtin_mul_overflow(h->size, 4, &h->size))
 		return false;
 	h->swap = order == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<') && !strchr("?SV", h->kind);
-	return (h->kind == '?' || isalpha((unsigned char)h->kind)) && next_char(&c) == 0;
+	return (h->kind == '?' || ascii_is_letter(h->kind)) && next_char(&c) == 0;
 }
 
 static int parse_dictionary(struct header *h, struct cursor c, const char *name, struct err *e)

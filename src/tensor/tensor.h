@@ -51,6 +51,10 @@ struct tensor_difference {
 /* False when type or shape differ; then nothing else is filled. */
 bool tensor_compare(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
 		    struct tensor_tolerance tolerance);
+/* The same with a further tolerance for each element: allowed[i], f64, as many as there are elements; or null. What is not finite
+ * is no tolerance. */
+bool tensor_compare_within(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
+			   struct tensor_tolerance tolerance, const double *allowed);
 /* The tolerance that a single operator's result in type `t` should keep against a double-precision reference. */
 struct tensor_tolerance tensor_tolerance_of(enum type t);
 

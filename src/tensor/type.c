@@ -2,8 +2,8 @@
 #include "tensor/type.h"
 
 #include <float.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "tensor/small_float.h"
 
 static const struct type_info INFO[] = {
@@ -52,7 +52,7 @@ enum type type_from_name(const char *name)
 	if (name[0] == 0)
 		return TYPE_NONE;
 	for (unsigned t = TYPE_NONE + 1; t < sizeof INFO / sizeof *INFO; t++)
-		if (strcasecmp(name, INFO[t].name) == 0 || strcasecmp(name, INFO[t].onnx_name) == 0)
+		if (ascii_same(name, INFO[t].name) || ascii_same(name, INFO[t].onnx_name))
 			return (enum type)t;
 	return TYPE_NONE;
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/map.h"
@@ -35,7 +36,10 @@ static int put(const char *path, struct head h, const void *data, size_t size, s
 	char *file = arena_alloc(a, sizeof h + size + 1);
 	memcpy(file, &h, sizeof h);
 	memcpy(file + sizeof h, data, size);
-	return file_write(path, file, sizeof h + size, e);
+	/* Other workers may read it at once; nobody needs it after a power cut. */
+	char *own = arena_printf(a, "%s.%d", path, (int)getpid());
+	TRY(file_make(own, file, sizeof h + size, e));
+	return file_rename(own, path, e);
 }
 
 static int make(struct dev_code *out, struct code_cache *c, const struct dev_source *s, struct arena *a, struct err *e)

@@ -35,7 +35,7 @@ static int text_of(struct dev_code *out, struct tune_runner *r, const struct ir_
 		gen_c(&text, &plan, 1);
 	else
 		gen_cuda(&text, &plan, 1);
-	struct dev_source source = { arena_printf(r->arena, "%s.%s", name, code->is_c ? "c" : "cu"), str_text(&text), NULL };
+	struct dev_source source = { arena_printf(r->arena, "%s.%s", name, code->is_c ? "c" : "cu"), str_text(&text), NULL, false };
 	return code->compile(code->user, out, &source, r->arena, e);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "check/error_bound.h"
 
 enum {
 	PART = 1 << 18, /* elements that one thread takes at a time; a whole number of bytes of any type */
@@ -19,6 +20,7 @@ struct part {
 
 struct comparison {
 	const struct tensor *got, *want;
+	const double *allowed; /* by element; or null */
 	struct tensor_tolerance tolerance;
 	int64_t count;
 	struct part *part;
@@ -52,12 +54,18 @@ static void compare_part(void *arg, int i)
 	struct comparison *c = arg;
 	struct tensor got = part_of(c->got, c->count, i), want = part_of(c->want, c->count, i);
 	if (memcmp(got.data, want.data, (size_t)type_bytes(want.type, want.dim[0])) != 0)
-		tensor_compare(&c->part[i].d, &got, &want, c->tolerance);
+		tensor_compare_within(&c->part[i].d, &got, &want, c->tolerance,
+		                      c->allowed ? c->allowed + (int64_t)i * PART : NULL);
 }
 
-static bool same(const struct tensor *got, const struct tensor *want, int output, const char **worst, struct arena *a)
+/* `bound`: of each element, of all of them (a scalar), or null. */
+static bool same(const struct tensor *got, const struct tensor *want, const struct tensor *bound, int output,
+                 const char **worst, struct arena *a)
 {
-	struct comparison c = { got, want, tensor_tolerance_of(want->type), tensor_count(want), NULL };
+	struct comparison c = { .got = got,
+		                .want = want,
+		                .tolerance = tensor_tolerance_of(want->type),
+		                .count = tensor_count(want) };
 	int parts = (int)((c.count + PART - 1) / PART);
 	double largest = 0; /* a sum's rounding goes with its largest terms, not with what is left of them */
 	int64_t differing = 0;
@@ -72,6 +80,10 @@ static bool same(const struct tensor *got, const struct tensor *want, int output
 	for (int i = 0; i < parts; i++)
 		largest = c.part[i].largest > largest ? c.part[i].largest : largest;
 	c.tolerance.absolute += c.tolerance.relative * largest;
+	if (bound && bound->type == TYPE_F64 && tensor_same_shape(bound, want))
+		c.allowed = bound->data;
+	else if (bound && bound->type == TYPE_F64 && bound->rank == 0)
+		c.tolerance.absolute += tensor_float(bound, 0);
 	threads_for(parts, 0, compare_part, &c);
 	for (int i = 0; i < parts; i++) {
 		differing += c.part[i].d.differing;
@@ -87,11 +99,69 @@ static bool same(const struct tensor *got, const struct tensor *want, int output
 	return false;
 }
 
-bool tune_same(const struct tensor *got, const struct tensor *want, int n, const char **worst, struct arena *a)
+static bool all_same(const struct tensor *got, const struct tensor *want, const struct tensor *bound, int n, const char **worst,
+                     struct arena *a)
 {
 	for (int i = 0; i < n; i++)
-		if (!same(&got[i], &want[i], i, worst, a))
+		if (!same(&got[i], &want[i], bound ? &bound[i] : NULL, i, worst, a))
 			return false;
 	*worst = "";
 	return true;
+}
+
+/* For elements of which no bound was computed: the largest of those that were. */
+static void find_most(struct tensor *most, const struct tensor *bound, struct arena *a)
+{
+	struct err ignored = { 0 };
+	int64_t n = bound->type == TYPE_F64 ? tensor_count(bound) : 0;
+	double x = 0;
+	for (int64_t i = 0; i < n; i++)
+		x = fmax(x, tensor_float(bound, i));
+	*most = (struct tensor){ 0 };
+	if (n && tensor_new(most, TYPE_F64, 0, NULL, a, &ignored) == 0)
+		tensor_set_float(most, 0, x);
+}
+
+/* Errors are looked into when they are needed: that takes longer than the reference. */
+static void find_bounds(struct tune_reference *r, struct arena *a)
+{
+	int n = r->program->outputs.n;
+	if (r->bound)
+		return;
+	r->bound = NEWN(a, struct tensor, n + 1);
+	r->most = NEWN(a, struct tensor, n + 1);
+	if (r->sample)
+		sample_bounds(r->bound, r->sample, a);
+	else
+		error_bounds(r->bound, r->program, r->inputs, a);
+	for (int i = 0; i < n; i++)
+		find_most(&r->most[i], &r->bound[i], a);
+}
+
+bool tune_same(const struct tensor *got, struct tune_reference *r, const char **worst, struct arena *a)
+{
+	const struct tensor *want = r->sample ? sample_want(r->sample) : r->want;
+	int n = r->program->outputs.n;
+	struct tensor *some = NEWN(a, struct tensor, n + 1);
+	struct err e = { 0 };
+	if (r->sample && sample_take(some, r->sample, got, a, &e) < 0) {
+		*worst = arena_strdup(a, e.text);
+		return false;
+	}
+	if (r->sample)
+		got = some;
+	if (all_same(got, want, NULL, n, worst, a))
+		return true;
+	find_bounds(r, r->arena);
+	return all_same(got, want, r->bound, n, worst, a);
+}
+
+bool tune_agrees(const struct tensor *got, const struct tensor *other, struct tune_reference *r, const char **worst,
+                 struct arena *a)
+{
+	int n = r->program->outputs.n;
+	if (all_same(got, other, NULL, n, worst, a))
+		return true;
+	find_bounds(r, r->arena);
+	return all_same(got, other, r->most, n, worst, a);
 }

@@ -2,6 +2,7 @@
 #ifndef TPAT_TUNE_TUNE_H
 #define TPAT_TUNE_TUNE_H
 
+#include "check/sample.h"
 #include "dev/dev.h"
 #include "ir/kernel.h"
 
@@ -69,9 +70,23 @@ int tune_runner_sample(struct tune_runner *r, double *ns, struct err *e);
 void tune_runner_cool(struct tune_runner *r); /* forgets what was recorded */
 double tune_median(double *sample, int n, double *spread);
 
-/* Whether outputs are what the interpreter gave, within the types' tolerances; *worst a text for people. Of 8-bit integers one in
- * 10,000 may be the next number: quantisation rounds what sums in another order have moved over a tie. */
-bool tune_same(const struct tensor *got, const struct tensor *want, int n, const char **worst, struct arena *a);
+/* What results are compared with. */
+struct tune_reference {
+	const struct ir_program *program;
+	const struct tensor *const *inputs;
+	const struct tensor *want;    /* the interpreter's results */
+	const struct sample *sample;  /* or some elements of them; null: all of `want` */
+	struct arena *arena;          /* for what follows, which is found when it is needed */
+	struct tensor *bound, *most;  /* how far elements may be from the reference (check/error_bound.h); the largest of each */
+};
+
+/* Whether outputs are what the interpreter gave, within the types' tolerances or else within the bounds of their errors; *worst a
+ * text for people. Of 8-bit integers one in 10,000 may be the next number: quantisation rounds what sums in another order have
+ * moved over a tie. */
+bool tune_same(const struct tensor *got, struct tune_reference *r, const char **worst, struct arena *a);
+/* Whether outputs agree with `other`, whole outputs that tune_same() found right by a sample. */
+bool tune_agrees(const struct tensor *got, const struct tensor *other, struct tune_reference *r, const char **worst,
+		 struct arena *a);
 
 /* What a program takes at least on a device, at these inputs' extents, and the largest of these: "memory" for the bytes that must
  * move, "arithmetic" (multiply-adds; products of 16-bit and narrower elements on tensor cores), "launch" of its kernels. Of what

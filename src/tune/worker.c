@@ -25,12 +25,18 @@ struct worker {
 	struct dev *dev;
 	struct tune_pool *pool;
 	struct slot slot[2];
+	struct tune_reference reference;
 	struct tensor *got, *agreed; /* outputs of a candidate, and of one that was right; null: none yet */
 };
 
 static void begin(struct worker *w, const struct tune_bench *b)
 {
 	*w = (struct worker){ .b = b, .arena = arena_new(), .cache = { b->folder, b->arch, NULL } };
+	w->reference = (struct tune_reference){ .program = b->space->program,
+		                                .inputs = b->inputs,
+		                                .want = b->want,
+		                                .sample = b->sample,
+		                                .arena = w->arena };
 	w->code = code_cache_use(&w->cache);
 	setenv("TMPDIR", b->folder, 1); /* what a killed compiler leaves goes with the folder */
 }
@@ -105,23 +111,16 @@ static int fill(struct worker *w, struct slot *s, struct tune_point point, struc
 }
 
 /* Whether w->got is right: all of it by the reference, or some of it, and the rest by the first candidate for which that held. */
-static int compare(struct worker *w, struct slot *s, bool *right, const char **text, struct err *e)
+static void compare(struct worker *w, struct slot *s, bool *right, const char **text)
 {
-	int n = w->b->space->program->outputs.n;
-	struct tensor *some = NEWN(s->arena, struct tensor, n + 1);
-	if (!w->b->sample) {
-		*right = tune_same(w->got, w->b->want, n, text, s->arena);
-		return 0;
-	}
-	TRY(sample_take(some, w->b->sample, w->got, s->arena, e));
-	*right = tune_same(some, sample_want(w->b->sample), n, text, s->arena);
-	if (*right && w->agreed) {
-		*right = tune_same(w->got, w->agreed, n, text, s->arena);
-	} else if (*right) {
+	bool agreed = w->reference.sample && w->agreed;
+	*right = tune_same(w->got, &w->reference, text, s->arena);
+	if (*right && agreed) {
+		*right = tune_agrees(w->got, w->agreed, &w->reference, text, s->arena);
+	} else if (*right && w->reference.sample) {
 		w->agreed = w->got;
 		w->got = NULL;
 	}
-	return 0;
 }
 
 static int fetch(struct worker *w, struct slot *s, struct err *e)
@@ -143,7 +142,7 @@ static int check(struct worker *w, struct slot *s, struct tune_reply *r, struct 
 		snprintf(r->why, sizeof r->why, "it wrote beside the buffer %s", text);
 		return 0;
 	}
-	TRY(compare(w, s, &right, &text, e));
+	compare(w, s, &right, &text);
 	if (!right) {
 		r->status = TUNE_WRONG;
 		snprintf(r->why, sizeof r->why, "%s", text);

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "dev/dev.h"
-#include "emulator.h"
+#include "emulator/emulator.h"
 #include "../unit/test.h"
 
 static struct arena *arena;
@@ -127,7 +127,6 @@ static inline void begin_calls(void)
 	arena = arena_new();
 	if (getenv("TPAT_SOURCE"))
 		root = getenv("TPAT_SOURCE");
-	emulator_configure(root, NULL);
 }
 
 #endif

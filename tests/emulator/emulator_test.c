@@ -92,43 +92,59 @@ static void test_launches(void)
 	close_kernels();
 }
 
-static const char *find_text(void *user, const char *plugin)
-{
-	return strcmp(plugin, "Doubler") == 0 ? user : NULL;
-}
-
+/* As a device of src/dev: faults, and bytes of a result that no kernel wrote, are errors. */
 static void test_device(void)
 {
-	static char cu[] =
+	static const char cu[] =
 	        "extern \"C\" __global__ void twice(const float *x, const float *k, float *y, int n)\n"
 	        "{\n\tconst int i = blockIdx.x * 32 + threadIdx.x;\n\tif (i < n)\n\t\ty[i] = x[i] * k[0];\n}\n";
-	static const struct tpat_rt_kernel kernel = { .name = "twice", .block = { 32, 1, 1 } };
-	const struct tpat_rt_plugin doubler = { .name = "Doubler" }, other = { .name = "Other" };
-	struct tpat_rt_device d;
-	char why[256] = "";
-	void *m = NULL, *k = NULL;
-	float two = 2;
-	emulator_device(&d, find_text, cu);
-	CHECK(d.load(d.user, &other, &m, why) != 0);
-	CHECK_STR(why, "there is no text of the kernels of plugin Other");
-	CHECK_INT(d.load(d.user, &doubler, &m, why), 0);
-	CHECK_INT(d.upload(d.user, &two, sizeof two, &k, why), 0);
-	CHECK_INT(d.current(d.user, why), 0);
-	float *x = emulator_alloc("x", 40 * 4, EMULATOR_INITIALISED | EMULATOR_READ_ONLY),
-	      *y = emulator_alloc("y", 40 * 4, 0);
+	const struct dev_source source = { .file = "twice.cu", .text = cu }, wrong = { .file = "wrong.cu", .text = "int" };
+	struct err e = { 0 };
+	struct dev *d;
+	struct dev_code code;
+	struct dev_module *m;
+	struct dev_kernel *kernel;
+	void *x, *k, *y;
+	float two = 2, in[40], out[40];
 	int n = 40;
+	CHECK_INT(dev_open(&d, "emulator", &e), 0);
+	CHECK_INT(d->compile(d, &code, &wrong, NULL, arena, &e), ERR_DEVICE);
+	CHECK(strstr(e.text, "wrong.cu"));
+	err_clear(&e);
+	CHECK_INT(d->compile(d, &code, &source, NULL, arena, &e), 0);
+	CHECK_INT(d->load(d, &m, &code, &e), 0);
+	CHECK_INT(d->kernel(d, &kernel, m, "thrice", 0, &e), ERR_DEVICE);
+	CHECK_STR(e.text, "The CUDA text has no kernel \"thrice\".");
+	err_clear(&e);
+	CHECK_INT(d->kernel(d, &kernel, m, "twice", 0, &e), 0);
+	CHECK_INT(d->alloc(d, &x, sizeof in, &e), 0);
+	CHECK_INT(d->alloc(d, &k, sizeof two, &e), 0);
+	CHECK_INT(d->alloc(d, &y, sizeof out, &e), 0);
+	d->name(d, x, "x");
+	d->name(d, y, "y");
 	for (int i = 0; i < n; i++)
-		x[i] = (float)i;
+		in[i] = (float)i;
+	CHECK_INT(d->copy_in(d, x, in, sizeof in, &e), 0);
+	CHECK_INT(d->copy_in(d, k, &two, sizeof two, &e), 0);
 	void *args[] = { &x, &k, &y, &n };
-	const uint32_t grid[3] = { 2, 1, 1 };
-	CHECK_INT(d.launch(d.user, m, &doubler, &kernel, grid, args, NULL, why), 0);
-	CHECK(y[39] == 78);
+	const uint32_t grid[3] = { 2, 1, 1 }, block[3] = { 32, 1, 1 };
+	n = 39;
+	CHECK_INT(d->launch(d, kernel, grid, block, 0, args, &e), 0);
+	CHECK_INT(d->copy_out(d, out, y, sizeof out, &e), ERR_DIFFER);
+	CHECK_STR(e.text, "Byte 156 of y was never written.");
+	err_clear(&e);
+	n = 40;
+	CHECK_INT(d->launch(d, kernel, grid, block, 0, args, &e), 0);
+	CHECK_INT(d->copy_out(d, out, y, sizeof out, &e), 0);
+	CHECK(out[39] == 78);
 	n = 41;
-	CHECK(d.launch(d.user, m, &doubler, &kernel, grid, args, NULL, why) != 0);
-	CHECK(strstr(why, "reads x[40]"));
-	emulator_free(x);
-	emulator_free(y);
-	emulator_device_close(&d);
+	CHECK(d->launch(d, kernel, grid, block, 0, args, &e) < 0);
+	CHECK(strstr(e.text, "reads x[40]"));
+	d->free(d, x);
+	d->free(d, k);
+	d->free(d, y);
+	d->unload(d, m);
+	d->close(d);
 }
 
 int main(void)

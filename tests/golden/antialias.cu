@@ -13,13 +13,15 @@
 extern "C" __global__ __launch_bounds__(256)
 void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	__shared__ float made[2048];
 	wait_for_last_kernel();
-	const int strip = blockIdx.x;
+	const int strip = block;
 	const int k = strip % 56;
 	const int j = strip / 56 % 3;
 	const int i = strip / 168;
-	for (int item = threadIdx.x; item < 256; item += 256) {
+	for (int item = thread; item < 256; item += 256) {
 		const int row = item / 64;
 		const int at = item % 64 * 8;
 		float parts[8];
@@ -82,7 +84,7 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 		store(made + at + row * 512, made_v);
 	}
 	__syncthreads();
-	for (int column = threadIdx.x; column < 224; column += 256) {
+	for (int column = thread; column < 224; column += 256) {
 		const int tmp4 = (column * 16 + 4) / 7;
 		const float this_7 = 0 <= tmp4 - 2 ? nan_max(1.0f - fabsf((float)(tmp4 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		const int tmp5 = (column * 16 + 4) / 7;
@@ -115,13 +117,15 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	__shared__ float made[2048];
 	wait_for_last_kernel();
-	const i64 strip = (i64)blockIdx.x;
+	const i64 strip = block;
 	const i64 k = strip % 56;
 	const i64 j = strip / 56 % 3;
 	const i64 i = strip / 168;
-	for (i64 item = (i64)threadIdx.x; item < 256; item += 256) {
+	for (i64 item = thread; item < 256; item += 256) {
 		const i64 row = item / 64;
 		const i64 at = item % 64 * 8;
 		float parts[8];
@@ -184,7 +188,7 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 		store(made + at + row * 512, made_v);
 	}
 	__syncthreads();
-	for (i64 column = (i64)threadIdx.x; column < 224; column += 256) {
+	for (i64 column = thread; column < 224; column += 256) {
 		const i64 tmp4 = (column * 16 + 4) / 7;
 		const float this_7 = 0 <= tmp4 - 2 ? nan_max(1.0f - fabsf((float)(tmp4 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		const i64 tmp5 = (column * 16 + 4) / 7;

@@ -9,9 +9,11 @@
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int lane = threadIdx.x % 32;
-	const int row = blockIdx.x * 4 + threadIdx.x / 32;
+	const int lane = thread % 32;
+	const int row = block * 4 + thread / 32;
 	if (row >= N)
 		return;
 	float best = -INFINITY;
@@ -34,9 +36,11 @@ void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 lane = (i64)threadIdx.x % 32;
-	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
+	const i64 lane = thread % 32;
+	const i64 row = block * 4 + thread / 32;
 	if (row >= N)
 		return;
 	float best = -INFINITY;

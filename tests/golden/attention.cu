@@ -18,11 +18,12 @@
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int j = blockIdx.x / ((S + 63) / 64) % 12;
-	const int i = blockIdx.x / ((S + 63) / 64) / 12;
+	const int j = block / ((S + 63) / 64) % 12;
+	const int i = block / ((S + 63) / 64) / 12;
 	const int tmp0 = (S + 63) / 64;
-	const int first_query = tmp0 * 64 - blockIdx.x % tmp0 * 64 - 64;
+	const int first_query = tmp0 * 64 - block % tmp0 * 64 - 64;
 	const auto query_at = [&](int this_query, int r) {
 		return i * S * 768 + j * S * 64 + r + this_query * 64;
 	};
@@ -70,11 +71,12 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 j = (i64)blockIdx.x / ((S + 63) / 64) % 12;
-	const i64 i = (i64)blockIdx.x / ((S + 63) / 64) / 12;
+	const i64 j = block / ((S + 63) / 64) % 12;
+	const i64 i = block / ((S + 63) / 64) / 12;
 	const i64 tmp0 = (S + 63) / 64;
-	const i64 first_query = tmp0 * 64 - (i64)blockIdx.x % tmp0 * 64 - 64;
+	const i64 first_query = tmp0 * 64 - block % tmp0 * 64 - 64;
 	const auto query_at = [&](i64 this_query, i64 r) {
 		return i * S * 768 + j * S * 64 + r + this_query * 64;
 	};

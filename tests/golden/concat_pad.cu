@@ -9,8 +9,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int element = block * 1024 + thread * 4;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;
 	const int j = element % (K + 4);
@@ -34,8 +36,10 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int K
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;
 	const int j = element % (K + 4);
@@ -48,8 +52,10 @@ void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int K, i
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 K, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;
 	const i64 j = element % (K + 4);

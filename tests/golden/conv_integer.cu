@@ -12,11 +12,13 @@
 extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int first_column = blockIdx.x * 128;
+	const int first_column = block * 128;
 	const int first_row = 0;
 	const int warp_row = 0;
-	const int warp_column = threadIdx.x / 32 * 32;
+	const int warp_column = thread / 32 * 32;
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
@@ -103,7 +105,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	#pragma unroll
 	for (int part = 0; part < 1; part++) {
 		sums_put(right_tile, sum[part]);
-		for (int piece = threadIdx.x % 32; piece < 64; piece += 32) {
+		for (int piece = thread % 32; piece < 64; piece += 32) {
 			const int row = first_row + part * 16 + warp_row + piece / 4;
 			const int column = first_column + warp_column + piece % 4 * 8;
 			const int tmp6 = floor_div(H - 1, 2);
@@ -135,11 +137,13 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int first_column = blockIdx.x * 128;
+	const int first_column = block * 128;
 	const int first_row = 0;
 	const int warp_row = 0;
-	const int warp_column = threadIdx.x / 32 * 32;
+	const int warp_column = thread / 32 * 32;
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
@@ -226,7 +230,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 	#pragma unroll
 	for (int part = 0; part < 1; part++) {
 		sums_put(right_tile, sum[part]);
-		for (int piece = threadIdx.x % 32; piece < 512; piece += 32) {
+		for (int piece = thread % 32; piece < 512; piece += 32) {
 			const int row = first_row + part * 16 + warp_row + piece / 32;
 			const int column = first_column + warp_column + piece % 32;
 			const int tmp6 = floor_div(H - 1, 2);
@@ -253,8 +257,10 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 H, i64 N, i64 W)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	const i64 tmp0 = floor_div(H - 1, (i64)2);
 	const i64 tmp1 = floor_div(W - 1, (i64)2);
 	if (element >= tmp0 * tmp1 * N * 16 + tmp0 * N * 16 + tmp1 * N * 16 + N * 16)

@@ -10,9 +10,11 @@
 extern "C" __global__ __launch_bounds__(128)
 void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int lane = threadIdx.x;
-	const int row = blockIdx.x;
+	const int lane = thread;
+	const int row = block;
 	float sum = 0.0f;
 	const int own = lane / 32 * 1024 + lane % 32 * 8;
 	f16 x_v[4][8];
@@ -49,8 +51,10 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 extern "C" __global__ __launch_bounds__(256)
 void cumsum_z(const float *score, float *__restrict__ z)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= 100000)
 		return;
 	float sum = -INFINITY;
@@ -65,9 +69,11 @@ void cumsum_z(const float *score, float *__restrict__ z)
 extern "C" __global__ __launch_bounds__(128)
 void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 lane = (i64)threadIdx.x;
-	const i64 row = (i64)blockIdx.x;
+	const i64 lane = thread;
+	const i64 row = block;
 	float sum = 0.0f;
 	const i64 own = lane / 32 * 1024 + lane % 32 * 8;
 	f16 x_v[4][8];

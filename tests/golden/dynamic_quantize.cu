@@ -15,9 +15,11 @@
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int lane = threadIdx.x;
-	const int row = blockIdx.x;
+	const int lane = thread;
+	const int row = block;
 	float x_v[4][4];
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
@@ -83,9 +85,11 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int lane = threadIdx.x;
-	const int row = blockIdx.x;
+	const int lane = thread;
+	const int row = block;
 	float min_of_row = INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
@@ -134,9 +138,11 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 lane = (i64)threadIdx.x;
-	const i64 row = (i64)blockIdx.x;
+	const i64 lane = thread;
+	const i64 row = block;
 	float min_of_row = INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];

@@ -13,8 +13,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= 1572864)
 		return;
 	const int l = element % 128;

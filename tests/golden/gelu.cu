@@ -9,8 +9,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int element = block * 1024 + thread * 4;
 	if (element >= N * 3072)
 		return;
 	float x_v[4];
@@ -28,8 +30,10 @@ void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4_64(const float *x, float *__restrict__ y, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
+	const i64 element = block * 1024 + thread * 4;
 	if (element >= N * 3072)
 		return;
 	float x_v[4];

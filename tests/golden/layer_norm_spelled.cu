@@ -15,9 +15,11 @@
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, int B, int S)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int lane = threadIdx.x % 32;
-	const int row = blockIdx.x * 4 + threadIdx.x / 32;
+	const int lane = thread % 32;
+	const int row = block * 4 + thread / 32;
 	if (row >= B * S)
 		return;
 	f16 x_v[3][8];
@@ -71,9 +73,11 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, i64 B, i64 S)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 lane = (i64)threadIdx.x % 32;
-	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
+	const i64 lane = thread % 32;
+	const i64 row = block * 4 + thread / 32;
 	if (row >= B * S)
 		return;
 	f16 x_v[3][8];

@@ -31,14 +31,15 @@
 extern "C" __global__ __launch_bounds__(1024)
 void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int B, int T)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];
 	__shared__ float gates_shared[512];
 	wait_for_last_kernel();
-	const int thread = threadIdx.x;
 	const int warp = thread / 32;
 	const int lane = thread % 32;
-	const int row = blockIdx.x;
+	const int row = block;
 	// h, c
 	if (thread < 128) {
 		const int element = thread;
@@ -95,14 +96,15 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 extern "C" __global__ __launch_bounds__(1024)
 void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 B, i64 T)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];
 	__shared__ float gates_shared[512];
 	wait_for_last_kernel();
-	const i64 thread = (i64)threadIdx.x;
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;
-	const i64 row = (i64)blockIdx.x;
+	const i64 row = block;
 	// h, c
 	if (thread < 128) {
 		const i64 element = thread;

@@ -14,8 +14,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= N * 6272)
 		return;
 	const int l = element % 7;
@@ -93,8 +95,10 @@ void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= N * 6272)
 		return;
 	const i64 l = element % 7;

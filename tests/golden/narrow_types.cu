@@ -14,8 +14,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = block * 2048 + thread * 8;
 	if (element >= K * N)
 		return;
 	float x_v[8];
@@ -33,8 +35,10 @@ void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int K, int N
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 512 + threadIdx.x * 2;
+	const int element = block * 512 + thread * 2;
 	if (element >= K * N)
 		return;
 	i4 packed_v[2];
@@ -52,9 +56,10 @@ void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int K, int N)
 // turned: f4e2m1[3,7] = map (i, j) code[j, i]
 // Schedule: map 1, width 1; 256 threads a block.
 static __device__ __forceinline__
-void NarrowTypes_turned_part(const unsigned own_block, const u8 *code, u8 *__restrict__ turned)
+void NarrowTypes_turned_part(const int own_block, const u8 *code, u8 *__restrict__ turned)
 {
-	const int element = own_block * 512 + threadIdx.x * 2;
+	const int thread = threadIdx.x;
+	const int element = own_block * 512 + thread * 2;
 	if (element >= 21)
 		return;
 	f4e2m1 turned_v[2];
@@ -74,9 +79,10 @@ void NarrowTypes_turned_part(const unsigned own_block, const u8 *code, u8 *__res
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
 // Schedule: map 1, width 8; 256 threads a block.
 static __device__ __forceinline__
-void NarrowTypes_wide_x8_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
+void NarrowTypes_wide_x8_part(const int own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
-	const int element = own_block * 2048 + threadIdx.x * 8;
+	const int thread = threadIdx.x;
+	const int element = own_block * 2048 + thread * 8;
 	if (element >= K * 64)
 		return;
 	const int j = element % 64;
@@ -95,11 +101,12 @@ void NarrowTypes_wide_x8_part(const unsigned own_block, const u8 *weight, const 
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	if (blockIdx.x < 1)
-		NarrowTypes_turned_part(blockIdx.x, code, turned);
+	if (block < 1)
+		NarrowTypes_turned_part(block, code, turned);
 	else
-		NarrowTypes_wide_x8_part(blockIdx.x - 1, weight, scale, wide, K);
+		NarrowTypes_wide_x8_part(block - 1, weight, scale, wide, K);
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
@@ -107,8 +114,10 @@ void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, con
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 4096 + threadIdx.x * 16;
+	const int element = block * 4096 + thread * 16;
 	if (element >= N)
 		return;
 	u2 pair_v[16];
@@ -124,8 +133,10 @@ void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, i
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int element = block * 1024 + thread * 4;
 	if (element >= N)
 		return;
 	u2 pair_v[4];
@@ -145,8 +156,10 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = block * 2048 + thread * 8;
 	if (element >= N)
 		return;
 	f8e8m0 power_v[8];
@@ -162,8 +175,10 @@ void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int K, int
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= N)
 		return;
 	power[element] = to_f8e8m0_sat(x[element * K]);
@@ -174,8 +189,10 @@ void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 K, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 512 + (i64)threadIdx.x * 2;
+	const i64 element = block * 512 + thread * 2;
 	if (element >= K * N)
 		return;
 	i4 packed_v[2];
@@ -193,9 +210,10 @@ void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 K, i64 N
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void NarrowTypes_wide_x8_64_part(const unsigned own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
+void NarrowTypes_wide_x8_64_part(const i64 own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
-	const i64 element = (i64)own_block * 2048 + (i64)threadIdx.x * 8;
+	const i64 thread = threadIdx.x;
+	const i64 element = own_block * 2048 + thread * 8;
 	if (element >= K * 64)
 		return;
 	const i64 j = element % 64;
@@ -214,11 +232,12 @@ void NarrowTypes_wide_x8_64_part(const unsigned own_block, const u8 *weight, con
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	if (blockIdx.x < 1)
-		NarrowTypes_turned_part(blockIdx.x, code, turned);
+	if (block < 1)
+		NarrowTypes_turned_part(block, code, turned);
 	else
-		NarrowTypes_wide_x8_64_part(blockIdx.x - 1, weight, scale, wide, K);
+		NarrowTypes_wide_x8_64_part(block - 1, weight, scale, wide, K);
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
@@ -226,8 +245,10 @@ void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, 
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 1024 + (i64)threadIdx.x * 4;
+	const i64 element = block * 1024 + thread * 4;
 	if (element >= N)
 		return;
 	u2 pair_v[4];
@@ -247,8 +268,10 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_64(const float *x, f8e8m0 *__restrict__ power, i64 K, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= N)
 		return;
 	power[element] = to_f8e8m0_sat(x[element * K]);

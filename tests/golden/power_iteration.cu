@@ -32,12 +32,12 @@
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
 static __device__ __forceinline__
-void power_iteration_x_part(const unsigned own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
+void power_iteration_x_part(const int own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
+	const int thread = threadIdx.x;
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
-	const int thread = threadIdx.x;
 	const int warp = thread / 32;
 	const int lane = thread % 32;
 	// x
@@ -120,9 +120,10 @@ void power_iteration_x_part(const unsigned own_block, const float *a, float *x, 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 2, lanes 1024, width 1; 1024 threads a block.
 static __device__ __forceinline__
-void power_iteration_eigenvalue_part(const unsigned own_block, const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+void power_iteration_eigenvalue_part(const int own_block, const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
-	const int lane = threadIdx.x;
+	const int thread = threadIdx.x;
+	const int lane = thread;
 	const int row = own_block;
 	float sum = 0.0f;
 	for (int point = lane; point < N * N; point += 1024) {
@@ -141,10 +142,11 @@ void power_iteration_eigenvalue_part(const unsigned own_block, const float *a, c
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x_and_eigenvalue(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, int N)
 {
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	power_iteration_x_part(blockIdx.x, a, x, change, y, next_x, turns, N);
+	power_iteration_x_part(block, a, x, change, y, next_x, turns, N);
 	__syncthreads();
-	power_iteration_eigenvalue_part(blockIdx.x, a, x, eigenvalue, N);
+	power_iteration_eigenvalue_part(block, a, x, eigenvalue, N);
 }
 
 // loop turn<1000 while 1e-06 < change[] {
@@ -162,12 +164,12 @@ void power_iteration_x_and_eigenvalue(const float *a, float *x, float *__restric
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void power_iteration_x_64_part(const unsigned own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
+void power_iteration_x_64_part(const i64 own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
+	const i64 thread = threadIdx.x;
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
-	const i64 thread = (i64)threadIdx.x;
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;
 	// x
@@ -250,10 +252,11 @@ void power_iteration_x_64_part(const unsigned own_block, const float *a, float *
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: reduce_lanes 2, lanes 1024, width 1; 1024 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
+void power_iteration_eigenvalue_64_part(const i64 own_block, const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
-	const i64 lane = (i64)threadIdx.x;
-	const i64 row = (i64)own_block;
+	const i64 thread = threadIdx.x;
+	const i64 lane = thread;
+	const i64 row = own_block;
 	float sum = 0.0f;
 	for (i64 point = lane; point < N * N; point += 1024) {
 		const i64 s = point % N;
@@ -271,8 +274,9 @@ void power_iteration_eigenvalue_64_part(const unsigned own_block, const float *a
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x_64_and_eigenvalue_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, i64 N)
 {
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	power_iteration_x_64_part(blockIdx.x, a, x, change, y, next_x, turns, N);
+	power_iteration_x_64_part(block, a, x, change, y, next_x, turns, N);
 	__syncthreads();
-	power_iteration_eigenvalue_64_part(blockIdx.x, a, x, eigenvalue, N);
+	power_iteration_eigenvalue_64_part(block, a, x, eigenvalue, N);
 }

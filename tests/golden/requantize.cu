@@ -10,11 +10,13 @@
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	__shared__ i8 this_table[256];
-	const int element = blockIdx.x * 4096 + threadIdx.x * 16;
+	const int element = block * 4096 + thread * 16;
 	i8 x_v[16];
 	load(x_v, x + element);
-	const int this_entry = threadIdx.x;
+	const int this_entry = thread;
 	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
 	this_table[this_entry] = round_to_i8(gelu(tmp0) * 2e+01f);
 	__syncthreads();
@@ -32,11 +34,13 @@ void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scal
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	__shared__ i8 this_table[256];
-	const i64 element = (i64)blockIdx.x * 4096 + (i64)threadIdx.x * 16;
+	const i64 element = block * 4096 + thread * 16;
 	i8 x_v[16];
 	load(x_v, x + element);
-	const i64 this_entry = (i64)threadIdx.x;
+	const i64 this_entry = thread;
 	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
 	this_table[this_entry] = round_to_i8(gelu(tmp0) * 2e+01f);
 	__syncthreads();

@@ -11,7 +11,9 @@
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
 {
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
+	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 2)
 		return;
 	const int l = element % W;
@@ -38,7 +40,9 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
 {
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= C * H * N * W * 2)
 		return;
 	const int l = element % W;
@@ -59,7 +63,9 @@ void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, i
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
 {
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
+	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 4)
 		return;
 	const int l = element % (W * 2);
@@ -85,7 +91,9 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, i
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
 {
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= C * H * N * W * 4)
 		return;
 	const int l = element % (W * 2);
@@ -106,7 +114,9 @@ void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int 
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C, i64 H, i64 N, i64 W)
 {
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= C * H * N * W * 2)
 		return;
 	const i64 l = element % W;
@@ -127,7 +137,9 @@ void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
 {
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= C * H * N * W * 4)
 		return;
 	const i64 l = element % (W * 2);

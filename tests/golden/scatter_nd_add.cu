@@ -9,8 +9,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int K, int V)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = block * 2048 + thread * 8;
 	if (element >= K * V)
 		return;
 	f16 x_v[8];
@@ -28,8 +30,10 @@ void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int K, int V)
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y(const f16 *x, f16 *__restrict__ y, int K, int V)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= K * V)
 		return;
 	y[element] = x[element];
@@ -41,8 +45,10 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int K, int V)
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int K, int M, int V)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= K * M)
 		return;
 	const int s = element % K;
@@ -56,8 +62,10 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 K, i64 V)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= K * V)
 		return;
 	y[element] = x[element];
@@ -69,8 +77,10 @@ void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 K, i64 V)
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= K * M)
 		return;
 	const i64 s = element % K;

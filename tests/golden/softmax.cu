@@ -13,9 +13,11 @@
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y(const float *x, float *__restrict__ y, int H, int N, int S)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int lane = threadIdx.x % 8;
-	const int row = blockIdx.x * 16 + threadIdx.x / 8;
+	const int lane = thread % 8;
+	const int row = block * 16 + thread / 8;
 	if (row >= H * N * S)
 		return;
 	float x_v[2][4];
@@ -75,8 +77,10 @@ void Softmax_y(const float *x, float *__restrict__ y, int H, int N, int S)
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int H, int N, int S)
 {
-	const int lane = threadIdx.x % 32;
-	const int row = blockIdx.x * 4 + threadIdx.x / 32;
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
+	const int lane = thread % 32;
+	const int row = block * 4 + thread / 32;
 	if (row >= H * N * S)
 		return;
 	float max_of_row = -INFINITY;
@@ -118,8 +122,10 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int H, in
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 H, i64 N, i64 S)
 {
-	const i64 lane = (i64)threadIdx.x % 32;
-	const i64 row = (i64)blockIdx.x * 4 + (i64)threadIdx.x / 32;
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
+	const i64 lane = thread % 32;
+	const i64 row = block * 4 + thread / 32;
 	if (row >= H * N * S)
 		return;
 	float max_of_row = -INFINITY;

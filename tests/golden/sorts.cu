@@ -13,9 +13,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
-	const int row = blockIdx.x;
+	const int row = block;
 	const auto this_values = [&](int r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);
@@ -38,9 +39,10 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
 {
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	__shared__ u64 item[1024];
-	const int first = blockIdx.x * 64;
+	const int first = block * 64;
 	const auto key = [&](int row, int r) {
 		const int outer = row / 20;
 		const int inner = row % 20;
@@ -59,8 +61,10 @@ void sorts_order(const float *rows, int *__restrict__ order)
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= 34824)
 		return;
 	all_digits[element] = 0u;
@@ -71,8 +75,8 @@ void sorts_all_clear(u32 *__restrict__ all_digits)
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
-	wait_for_last_kernel();
 	const int block = blockIdx.x;
+	wait_for_last_kernel();
 	const auto key = [&](int r) {
 		return key_ascending(ids[r]);
 	};
@@ -95,8 +99,8 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto place = [&](int r) {
 		return r;
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256, all_digits + block / 16 * 256 + 2056, key, place, put);
@@ -117,8 +121,8 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys_2[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
 	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 62720, all_digits + block / 16 * 256 + 6152, key, place, put);
@@ -139,8 +143,8 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 125440, all_digits + block / 16 * 256 + 10248, key, place, put);
@@ -161,8 +165,8 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys_2[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
 	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 188160, all_digits + block / 16 * 256 + 14344, key, place, put);
@@ -183,8 +187,8 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 250880, all_digits + block / 16 * 256 + 18440, key, place, put);
@@ -205,8 +209,8 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys_2[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
 	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 313600, all_digits + block / 16 * 256 + 22536, key, place, put);
@@ -227,8 +231,8 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 	const auto place = [&](int r) {
 		return all_places_2[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
-		all_keys[rank] = key;
+	const auto put = [&](int rank, u64 key_2, int r) {
+		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
 	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 376320, all_digits + block / 16 * 256 + 26632, key, place, put);
@@ -249,7 +253,7 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto place = [&](int r) {
 		return all_places[r];
 	};
-	const auto put = [&](int rank, u64 key, int r) {
+	const auto put = [&](int rank, u64 key_2, int r) {
 		all[rank] = (i64)r;
 	};
 	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 439040, all_digits + block / 16 * 256 + 30728, key, place, put);
@@ -260,9 +264,10 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
-	const i64 row = (i64)blockIdx.x;
+	const i64 row = block;
 	const auto this_values = [&](i64 r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + r + row * 50000);

@@ -9,8 +9,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = block * 2048 + thread * 8;
 	if (element >= B * S * 768)
 		return;
 	const int l = element % 64;
@@ -34,8 +36,10 @@ void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S
 extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8_64(const f16 *x, const f16 *bias, f16 *__restrict__ q, i64 B, i64 S)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 2048 + (i64)threadIdx.x * 8;
+	const i64 element = block * 2048 + thread * 8;
 	if (element >= B * S * 768)
 		return;
 	const i64 l = element % 64;

@@ -14,8 +14,10 @@
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = block * 2048 + thread * 8;
 	if (element >= N)
 		return;
 	float x_v[8];
@@ -33,8 +35,10 @@ void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= N)
 		return;
 	quantised[element] = to_f8e4m3fn_sat(x[element] * 0.1f);
@@ -45,8 +49,10 @@ void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = block * 2048 + thread * 8;
 	if (element >= N)
 		return;
 	u8 small_v[8];
@@ -64,8 +70,10 @@ void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= N)
 		return;
 	wrapped[element] = (u8)(small[element] + (u8)200) / (u8)3;
@@ -76,8 +84,10 @@ void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 2048 + threadIdx.x * 8;
+	const int element = block * 2048 + thread * 8;
 	if (element >= N)
 		return;
 	bool flags_v[8];
@@ -93,8 +103,10 @@ void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lo
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= N)
 		return;
 	flags[element] = count[element] < lowest[element % 2] || isnan(x[element]);
@@ -105,8 +117,10 @@ void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowes
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 1024 + threadIdx.x * 4;
+	const int element = block * 1024 + thread * 4;
 	if (element >= N)
 		return;
 	i64 count_v[4];
@@ -126,8 +140,10 @@ void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
+	const int thread = threadIdx.x;
+	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = blockIdx.x * 256 + threadIdx.x;
+	const int element = block * 256 + thread;
 	if (element >= N)
 		return;
 	const float tmp0 = x[element];
@@ -139,8 +155,10 @@ void Types_table_at(const float *x, const i64 *count, const float *__restrict__ 
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= N)
 		return;
 	quantised[element] = to_f8e4m3fn_sat(x[element] * 0.1f);
@@ -151,8 +169,10 @@ void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= N)
 		return;
 	wrapped[element] = (u8)(small[element] + (u8)200) / (u8)3;
@@ -163,8 +183,10 @@ void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= N)
 		return;
 	flags[element] = count[element] < lowest[element % 2] || isnan(x[element]);
@@ -175,8 +197,10 @@ void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lo
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_64(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
 {
+	const i64 thread = threadIdx.x;
+	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = (i64)blockIdx.x * 256 + (i64)threadIdx.x;
+	const i64 element = block * 256 + thread;
 	if (element >= N)
 		return;
 	const float tmp0 = x[element];

@@ -77,6 +77,17 @@ static int device_map(void *user, const struct tpat_rt_map_values *values, void 
 	return 0;
 }
 
+static int device_copy(void *user, void *to, const void *from, size_t bytes, void *stream, char why[256])
+{
+	struct trt_host_device *d = user;
+
+	(void)stream;
+	if (must_fail(d, "copy", why))
+		return -1;
+	memcpy(to, from, bytes);
+	return 0;
+}
+
 static int device_current(void *user, char why[256])
 {
 	const struct trt_host_device *d = user;
@@ -111,6 +122,7 @@ struct tpat_rt_device trt_host_device(struct trt_host_device *d)
 		.unload = device_unload,
 		.release = device_release,
 		.map = device_map,
+		.copy = device_copy,
 	};
 }
 
@@ -144,9 +156,9 @@ void trt_host_free(struct trt_host_memory *m, void *pointer)
 	free(block - 2 * GUARD);
 }
 
-static int memory_alloc(void *user, size_t bytes, void **pointer, struct err *e)
+static int memory_alloc(void *user, const char *name, size_t bytes, void **pointer, struct err *e)
 {
-	(void)e;
+	(void)name, (void)e;
 	*pointer = trt_host_alloc(user, bytes);
 	return 0;
 }
@@ -176,15 +188,26 @@ struct host_memory trt_host_memory(struct trt_host_memory *m)
 
 /* The registry. */
 
-static int find(const struct trt_host_registry *r, const void *creator)
+static int find(const struct trt_host_registry *r, const char *name, const char *version, const char *name_space)
 {
-	const char *name = TRT_CALL(creator, trt_creator, name), *version = TRT_CALL(creator, trt_creator, version);
-
 	for (int i = 0; i < r->creators; i++)
 		if (strcmp(TRT_CALL(r->creator[i], trt_creator, name), name) == 0 &&
-		    strcmp(TRT_CALL(r->creator[i], trt_creator, version), version) == 0)
+		    strcmp(TRT_CALL(r->creator[i], trt_creator, version), version) == 0 &&
+		    strcmp(TRT_CALL(r->creator[i], trt_creator, name_space), name_space) == 0)
 			return i;
 	return -1;
+}
+
+static int find_like(const struct trt_host_registry *r, const void *creator)
+{
+	return find(r, TRT_CALL(creator, trt_creator, name), TRT_CALL(creator, trt_creator, version),
+	            TRT_CALL(creator, trt_creator, name_space));
+}
+
+void *trt_host_find(const struct trt_host_registry *r, const char *name, const char *version, const char *name_space)
+{
+	int i = find(r, name, version, name_space);
+	return i < 0 ? NULL : r->creator[i];
 }
 
 static bool registry_add(void *self, void *creator, const char *name_space)
@@ -192,7 +215,7 @@ static bool registry_add(void *self, void *creator, const char *name_space)
 	struct trt_host_registry *r = self;
 
 	r->adds++;
-	if (r->creators == 32 || find(r, creator) >= 0) {
+	if (r->creators == r->most || find_like(r, creator) >= 0) {
 		r->refused++;
 		return false;
 	}
@@ -204,7 +227,7 @@ static bool registry_add(void *self, void *creator, const char *name_space)
 static bool registry_remove(void *self, const void *creator)
 {
 	struct trt_host_registry *r = self;
-	int i = find(r, creator);
+	int i = find_like(r, creator);
 
 	r->removes++;
 	if (i < 0 || r->creator[i] != creator) {
@@ -228,6 +251,6 @@ static const struct {
 
 void trt_host_registry_init(struct trt_host_registry *r, int32_t version)
 {
-	*r = (struct trt_host_registry){ 0 };
+	*r = (struct trt_host_registry){ .most = TRT_HOST_CREATORS };
 	r->vptr = trt_form(version) == 11 ? (const void *)&registry_11.t : &registry_10.t;
 }

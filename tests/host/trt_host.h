@@ -10,7 +10,7 @@
 struct trt_host_device {
 	void *library;
 	int current;      /* the device's number; negative: no device */
-	const char *fail; /* "load", "upload", "map" or "launch" fails; null: none */
+	const char *fail; /* "load", "upload", "map", "launch" or "copy" fails; null: none */
 	int loads, uploads, launches, maps, unloads, releases;
 };
 struct tpat_rt_device trt_host_device(struct trt_host_device *d);
@@ -25,13 +25,15 @@ void *trt_host_alloc(struct trt_host_memory *m, size_t bytes);
 void trt_host_free(struct trt_host_memory *m, void *pointer);
 
 /* A registry in the layout of a TensorRT version, that records what is registered. */
+enum { TRT_HOST_CREATORS = 64 };
 struct trt_host_registry {
 	const void *vptr;
-	void *creator[32];
-	const char *name_space[32];
-	int creators;
+	void *creator[TRT_HOST_CREATORS];
+	const char *name_space[TRT_HOST_CREATORS];
+	int creators, most; /* the next one after `most` is refused */
 	int adds, removes, refused; /* calls; refused: a second creator of the same name, or removing an unknown one */
 };
 void trt_host_registry_init(struct trt_host_registry *r, int32_t version);
+void *trt_host_find(const struct trt_host_registry *r, const char *name, const char *version, const char *name_space);
 
 #endif

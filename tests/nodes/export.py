@@ -14,6 +14,16 @@ from onnxruntime.capi import onnxruntime_pybind11_state  # noqa: E402
 
 import cases  # noqa: E402
 
+# Data that contradict the operator's text: there ONNX Runtime has the last word. align_corners goes by the length of the
+# resized tensor; the reference implementation, of which the data are, takes the scale times the input's length.
+CORRECTED = ("test_resize_downsample_scales_cubic_align_corners", "test_resize_downsample_scales_linear_align_corners")
+
+
+def corrected(case):
+    """The case's inputs, with what ONNX Runtime gives for them."""
+    session = onnxruntime.InferenceSession(case.model.SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [info.name for info in session.get_inputs()]
+    return [(inputs, session.run(None, dict(zip(names, inputs)))) for inputs, _ in case.data_sets]
 
 
 def write_operators(path):
@@ -34,7 +44,8 @@ warnings.simplefilter("ignore")  # numpy's, about overflow in its own reference 
 index.begin()
 for case in load_node_model_tests():
     kind = "expanded" if "_expanded" in case.name else "node"
-    index.add(case.name, case.model, case.data_sets, kind, case.rtol, case.atol)
+    data = corrected(case) if case.name in CORRECTED else case.data_sets
+    index.add(case.name, case.model, data, kind, case.rtol, case.atol)
 write_operators(os.path.join(sys.argv[1], "operators.tsv"))
 index.close()
 print(f"{sys.argv[1]}: {len(index.rows)} cases of onnx {onnx.__version__}")

@@ -1,13 +1,32 @@
 /* Plans with one schedule rule wherever it applies. See forced_rule.h. */
 #include "tests/nodes/forced_rule.h"
 
+#include <string.h>
+
+#include "emulator/emulator.h"
+#include "gen/gen.h"
+
 static const struct sched_rule *rule;
+static const struct sched_target *gpu;
 static bool nowhere;
 
 bool forced_rule_set(const char *name)
 {
 	rule = sched_find(name);
 	return rule != NULL;
+}
+
+bool forced_gpu_set(const char *name)
+{
+	gpu = sched_target_named(name);
+	if (gpu)
+		emulator_limit_shared((size_t)gpu->shared_bytes);
+	return gpu != NULL;
+}
+
+int forced_arch(void)
+{
+	return gpu ? gpu->arch : 0;
 }
 
 bool forced_nowhere(void)
@@ -17,7 +36,7 @@ bool forced_nowhere(void)
 
 bool forced_any(void)
 {
-	return rule != NULL;
+	return rule || gpu;
 }
 
 /* Different programs take different choices: by what their text is. */
@@ -32,6 +51,20 @@ static unsigned number_of(const struct ir_program *p)
 	return n;
 }
 
+/* Whether the GPU runs what the default one does: the same text, and no kernels for one architecture alone. */
+static bool runs_the_same(const struct ir_plan *plan, const struct ir_plan *usual)
+{
+	struct str own = str_new(plan->program->arena), other = str_new(plan->program->arena);
+
+	vec_each (step, &plan->steps)
+		vec_each (k, *step)
+			if ((*k)->arch && (*k)->arch != gpu->arch)
+				return false;
+	gen_cuda(&own, &plan, 1);
+	gen_cuda(&other, &usual, 1);
+	return strcmp(str_text(&own), str_text(&other)) == 0;
+}
+
 int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e)
 {
 	struct sched_choice *given = NEWN(p->arena, struct sched_choice, p->stages.n + 1), choice[SCHED_MAX_CHOICES];
@@ -41,7 +74,7 @@ int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e)
 	nowhere = rule != NULL;
 	for (int i = 0; i < p->stages.n && rule; i++) {
 		const struct ir_stage *s = p->stages.at[i];
-		int n = rule->applicable(p, s, &why) ? rule->candidates(p, s, &sched_default_target, choice) : 0;
+		int n = rule->applicable(p, s, &why) ? rule->candidates(p, s, gpu ? gpu : &sched_default_target, choice) : 0;
 
 		if (!n)
 			continue;
@@ -50,6 +83,9 @@ int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e)
 	}
 	if (nowhere)
 		return err_set(e, ERR_UNSUPPORTED, "Rule %s applies to no stage.", rule->name);
-	*out = sched_program(p, NULL, given);
+	*out = sched_program(p, gpu, given);
+	nowhere = gpu && !rule && runs_the_same(*out, sched_program(p, NULL, given));
+	if (nowhere)
+		return err_set(e, ERR_UNSUPPORTED, "The kernels for %s are the default ones.", gpu->name);
 	return 0;
 }

@@ -2,7 +2,7 @@
  * program of its own, which a backend runs; the results are compared.
  *
  *   node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
- *             [--rule NAME] [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv
+ *             [--rule NAME] [--gpu NAME] [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv
  *   node_test --rules
  *
  * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its
@@ -58,7 +58,7 @@ static int run_emulator(struct ir_program *p, const struct tensor *const *inputs
 	struct ir_plan *plan;
 
 	TRY(forced_plan(&plan, p, e));
-	return plan_run_emulated(plan, inputs, outputs, a, e);
+	return plan_run_emulated(plan, forced_arch(), inputs, outputs, a, e);
 }
 
 static int run_cpu(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
@@ -630,6 +630,11 @@ int main(int argc, char **argv)
 		} else if (i + 1 < argc && strcmp(argv[i], "--rule") == 0) {
 			if (!forced_rule_set(argv[++i])) {
 				fprintf(stderr, "node_test: there is no rule %s.\n", argv[i]);
+				return 2;
+			}
+		} else if (i + 1 < argc && strcmp(argv[i], "--gpu") == 0) {
+			if (!forced_gpu_set(argv[++i])) {
+				fprintf(stderr, "node_test: there is no GPU %s.\n", argv[i]);
 				return 2;
 			}
 		} else if (i + 1 < argc && strcmp(argv[i], "--device") == 0) {

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "gen/gen.h"
-#include "tests/emulator/emulator.h"
+#include "emulator/emulator.h"
 
 struct run {
 	const struct ir_plan *plan;
+	int arch;
 	const struct tensor *const *inputs;
 	void **memory; /* by buffer id */
 	struct emulator_module *module;
@@ -123,6 +124,8 @@ static int run_steps(struct run *r)
 		const struct ir_kernel *chosen = NULL;
 		for (int i = 0; i < (*step)->n && !chosen; i++) {
 			int64_t fits = 1;
+			if (r->arch && (*step)->at[i]->arch && (*step)->at[i]->arch != r->arch)
+				continue;
 			if ((*step)->at[i]->guard)
 				TRY(evaluate(r, (*step)->at[i]->guard, &fits));
 			if (fits)
@@ -154,16 +157,13 @@ static int take_outputs(struct run *r, struct tensor *outputs)
 	return 0;
 }
 
-int plan_run_emulated(const struct ir_plan *plan, const struct tensor *const *inputs, struct tensor *outputs,
+int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor *const *inputs, struct tensor *outputs,
                       struct arena *a, struct err *e)
 {
-	struct run r = { plan, inputs, NEWN(a, void *, plan->program->buffers.n + 1), NULL, a, e };
+	struct run r = { plan, arch, inputs, NEWN(a, void *, plan->program->buffers.n + 1), NULL, a, e };
 	struct str text = str_new(a);
-	bool replaces = false;
-	vec_each (s, &plan->program->stages)
-		replaces |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
 	gen_cuda(&text, &plan, 1);
-	struct emulator_text source = { "plan.cu", str_text(&text), replaces };
+	struct emulator_text source = { "plan.cu", str_text(&text), ir_replaces(plan->program) };
 	int rc = plan->steps.n ? emulator_build(&r.module, &source, 1, e) : 0;
 	if (rc == 0)
 		rc = allocate(&r);

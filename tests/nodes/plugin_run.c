@@ -109,9 +109,10 @@ static int run(struct plugin_job *j, const struct tensor *const *inputs, struct 
 	const char *library = path_join(j->a, j->folder, "libtpat_node.so");
 	struct tpat_rt_device device;
 	struct host_options o = { .version = 0 };
+	struct verify_play play = { .may_race = ir_replaces(j->p) };
 	TRY(build(j, library, e));
 	if (strcmp(j->dev->kind, "cuda") != 0) {
-		verify_rt_device(&device, j->dev, j->folder, j->a);
+		verify_rt_device(&device, j->dev, j->folder, &play, j->a);
 		o.device = &device;
 	}
 	TRY(host_open(&j->host, library, &o, j->a, e));

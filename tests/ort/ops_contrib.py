@@ -88,7 +88,7 @@ def fused_matmul(d):
     return Case([d.array(numpy.float32, shape) for shape in shapes], attrs, depth=k)
 
 
-ACTIVATIONS = {"Relu": [], "Tanh": [], "Sigmoid": [], "LeakyRelu": [0.1], "Clip": [-1.0, 2.0], "HardSigmoid": [0.3, 0.4]}
+ACTIVATIONS = {"HardSwish": None, "Relu": [], "Tanh": [], "Sigmoid": [], "LeakyRelu": [0.1], "Clip": [-1.0, 2.0], "HardSigmoid": [0.3, 0.4]}
 
 
 @microsoft("FusedConv")
@@ -105,9 +105,12 @@ def fused_conv(d):
 @microsoft("FusedGemm")
 def fused_gemm(d):
     m, k, n = d.extent(6), d.extent(6), d.extent(6)
-    attrs = {"activation": d.choice(["Relu", "Tanh", "Sigmoid", "LeakyRelu"]), "transB": d.integer(0, 1)}
-    if attrs["activation"] == "LeakyRelu":
-        attrs["activation_alpha"] = 0.2
+    alpha, beta, gamma = "activation_alpha", "activation_beta", "activation_gamma"
+    needs = {"Relu": (), "Tanh": (), "Sigmoid": (), "Softsign": (), "Softplus": (), "LeakyRelu": (alpha,), "Elu": (alpha,),
+             "Celu": (alpha,), "ThresholdedRelu": (alpha,), "HardSigmoid": (alpha, beta), "ScaledTanh": (alpha, beta),
+             "ParametricSoftplus": (alpha, beta), "Selu": (alpha, gamma)}
+    attrs = {"activation": d.choice(list(needs)), "transB": d.integer(0, 1)}
+    attrs.update({name: d.real(0.1, 1.5) for name in (needs[attrs["activation"]] if d.chance(0.8) else (alpha, beta, gamma))})
     b = [n, k] if attrs["transB"] else [k, n]
     return Case([d.array(numpy.float32, [m, k]), d.array(numpy.float32, b), d.array(numpy.float32, [n])], attrs, depth=k)
 

@@ -175,8 +175,10 @@ def maxpool_with_mask(d):
     attrs = {**window(d, axes, kernel), "kernel_shape": kernel}
     attrs.pop("dilations", None)
     attrs.pop("auto_pad", None)  # ONNX Runtime cuts the images of windows that are smaller than their steps
-    mask = (d.rng.random([1, 1, *spatial]) < 0.7).astype(numpy.int32)
-    return Case([d.array(numpy.float32, [d.integer(1, 2), d.integer(1, 3), *spatial]), mask], attrs)
+    images = [d.integer(1, 2), d.integer(1, 3)]
+    masks = d.choice([[1, 1], [1, 1], images, [1, images[1]]])
+    mask = (d.rng.random([*masks, *spatial]) < 0.7).astype(numpy.int32)
+    return Case([d.array(numpy.float32, [*images, *spatial]), mask], attrs)
 
 
 @microsoft("MatMulInteger16")

@@ -116,6 +116,11 @@ class Body:
         return names[3]
 
 
+def longer(axis):
+    """In place of a shape: the body's, with some value once more behind itself along that axis."""
+    return ("longer", axis)
+
+
 def branch(body, outputs, shapes, name):
     """A graph with as many outputs; other shapes than the body's are made by nodes of their own."""
     d = body.d
@@ -128,6 +133,9 @@ def branch(body, outputs, shapes, name):
             inner.grow()
             results.append(inner.node("Identity", [inner.any()]) if inner.values[-1] in results or d.chance(0.3)
                            or not inner.nodes or inner.values[-1] not in inner.nodes[-1].output else inner.values[-1])
+        elif shape[:1] == ("longer",):
+            results.append(inner.node("Concat", [inner.any()] * d.integer(2, 3), axis=shape[1]))
+            inner.values.pop()
         else:
             results.append(inner.node("Identity", [inner.constant(shape)]))
             inner.values.pop()
@@ -141,8 +149,17 @@ def branches(body, condition, outputs, shapes=None):
     made = [branch(body, outputs, shape, name) for shape, name in zip(shapes, ("then", "else"))]
     names = [body.name() for _ in range(outputs)]
     body.nodes.append(helper.make_node("If", [condition], names, then_branch=made[0], else_branch=made[1]))
-    body.values += [name for name in names if shapes[0][names.index(name)] is None]
+    body.values += [name for name, one, other in zip(names, *shapes) if one is None and other is None]
     return names
+
+
+def unlike(d, shape, fixed):
+    """Shapes of one rank for the two branches, of different extents: the size is found when the model runs."""
+    if not fixed or d.chance(0.5):
+        pair = [longer(d.integer(0, len(shape) - 1)), None]
+    else:
+        pair = [shape, [extent if d.chance(0.5) else d.integer(0, 5) for extent in shape]]
+    return pair if d.chance(0.5) else pair[::-1]
 
 
 @operator("If", plain=True, times=3)  # conditions take the largest element: with a NaN it is open
@@ -151,7 +168,7 @@ def if_(d):
     shape = d.shape(0, 3, 5, empty=0)
     inputs = [d.array(numpy.bool_, [1] if d.chance(0.5) else [])]
     inputs += [d.array(dtype, shape, -3, 3) for _ in range(d.integer(1, 2))]
-    # where the branches give different shapes the condition must be known
+    # where the branches give different ranks the condition must be known
     known = d.chance(0.25)
     fixed = known or d.chance(0.6)
     body = Body(d, dtype, shape, [f"x{i}" for i in range(1, len(inputs))], 0, fixed)
@@ -161,9 +178,15 @@ def if_(d):
     shapes = [[d.shape(0, 2, 4) if known and d.chance(0.6) else None for _ in range(outputs)] for _ in range(2)]
     shapes[1] = [other if shape is not None else None for shape, other in zip(*shapes)] if known else shapes[1]
     shapes[1] = [d.shape(0, 2, 4) if shape is not None and other is None else other for shape, other in zip(*shapes)]
+    open_ = [not known and bool(shape) and d.chance(0.4) for _ in range(outputs)]
+    for i in range(outputs):
+        if open_[i]:
+            shapes[0][i], shapes[1][i] = unlike(d, shape, fixed)
     names = branches(body, "x0" if known else body.condition(), outputs, shapes)
     for i, name in enumerate(names):
-        if shapes[0][i] is None and d.chance(0.5):
+        if open_[i] and d.chance(0.6):
+            name = body.node(d.choice(UNARY), [name])
+        elif shapes[0][i] is None and not open_[i] and d.chance(0.5):
             name = body.node(d.choice(BINARY), [name, body.any()])
         body.nodes.append(helper.make_node("Identity", [name], [f"y{i}"]))
     used = {node.domain for node in walk(body.nodes)}

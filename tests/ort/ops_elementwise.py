@@ -39,7 +39,18 @@ def power(d):
     shape = d.shape(0, 4)
     base, exponent = d.dtype(0), d.dtype(1)
     whole = base not in FLOATS  # an infinite power is no integer
-    return Case([d.array(base, shape, 1 if whole else 0.1, 4), d.array(exponent, d.shrunk(shape), 0, 3, finite=whole)])
+    least, small = 1 if whole else 0.1, d.shrunk(shape)
+    x, y = d.array(base, shape, least, 4), d.array(exponent, small, 0, 3, finite=whole)
+    if not whole and exponent not in FLOATS:  # odd or even is what matters, and f32 does not tell beyond 2^24
+        x = d.array(base, shape, -4, 4)
+        y = d.array(exponent, small, -3, 3)
+        if d.chance(0.5):
+            x = numpy.asarray(d.rng.choice(numpy.array([-1, 1], base), shape))
+            y = numpy.asarray(d.rng.choice([2**24 - 1, 2**24, 2**24 + 1, 2**24 + 3, 2**31 - 1], small)).astype(exponent)
+    elif exponent == numpy.float64 and base != exponent and not whole:
+        x, y = numpy.asarray(d.rng.choice(numpy.array([-1, 1, 1.0000001], base), shape)), d.array(exponent, small, -1e8, 1e8)
+        y = numpy.where(d.rng.random(small) < 0.5, numpy.round(y), y)
+    return Case([x, y], constant=(1,) if d.chance(0.2) else ())
 
 
 @operator("PRelu")

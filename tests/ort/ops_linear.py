@@ -201,13 +201,11 @@ def resize(d):
         attrs["nearest_mode"] = d.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
     if attrs["mode"] == "cubic" and d.chance(0.5):
         attrs["cubic_coeff_a"] = d.choice([-0.5, -0.75])
+    if attrs["mode"] != "nearest" and d.chance(0.3):
         attrs["exclude_outside"] = d.integer(0, 1)
     if d.opset >= 18 and attrs["mode"] != "nearest" and d.chance(0.3):
         attrs["antialias"] = 1
     roi = numpy.array([], numpy.float32)
-    if transform == "align_corners":
-        # Of a scale that gives no whole extent ONNX's node tests keep the fraction, and ONNX Runtime does not.
-        scales = numpy.array([s if extent * s == int(extent * s) else 2 for extent, s in zip(x.shape, scales)], numpy.float32)
     if transform == "tf_crop_and_resize":
         # Along axes whose extent stays ONNX Runtime looks at no region.
         scaled = [i for i in scaled if int(x.shape[i] * scales[i]) != x.shape[i]]
@@ -215,9 +213,15 @@ def resize(d):
         start = [d.choice([0.125, 0.1875, 0.25]) if i in scaled else 0 for i in range(rank)]
         end = [d.choice([0.6875, 0.8125, 1.1875]) if i in scaled else 1 for i in range(rank)]
         roi = numpy.array(start + end, numpy.float32)
-        attrs["extrapolation_value"] = d.real(-3, 3)
+        attrs["extrapolation_value"] = d.real(0 if x.dtype == numpy.uint8 else -3, 3)
     if d.chance(0.5):
         inputs = [x, roi, scales]
+    elif d.opset >= 18 and transform != "tf_crop_and_resize" and d.chance(0.5):
+        # Of axes counted from the end ONNX Runtime forgets some where a policy is given.
+        axes = [axis % rank for axis in d.axes(rank, least=1)[:2]]
+        attrs["axes"] = axes
+        attrs["keep_aspect_ratio_policy"] = d.choice(["stretch", "not_larger", "not_smaller"])
+        inputs = [x, None, None, i64(d.some(1, 9, len(axes)))]
     else:
         sizes = numpy.array([max(1, int(extent * s)) for extent, s in zip(x.shape, scales)], numpy.int64)
         inputs = [x, roi, None if d.opset >= 13 else numpy.array([], numpy.float32), sizes]

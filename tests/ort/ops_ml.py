@@ -50,14 +50,24 @@ def feature_vectorizer(d):
     return Case([d.array(numpy.float32, [n, width]) for width in widths], {"inputdimensions": widths})
 
 
-@ml("LinearRegressor", "LinearClassifier")
-def linear(d):
+@ml("LinearRegressor")
+def linear_regressor(d):
     n, c, rows = d.extent(5), d.extent(5), d.integer(1, 4)
-    attrs = {"post_transform": d.choice(["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"])}
-    if d.op == "LinearRegressor":
-        attrs.update(targets=rows, post_transform="NONE")
-    else:
-        rows = max(rows, 2)
-        attrs["classlabels_ints"] = [3, 1, 7, 5][:rows]
-    attrs.update(coefficients=floats(d, rows * c), intercepts=floats(d, rows))
-    return Case([d.array(numpy.float32, [n, c])], attrs, outputs=1 + (d.op == "LinearClassifier"), depth=c * 4)
+    attrs = {"targets": rows, "coefficients": floats(d, rows * c),
+             "post_transform": d.choice(["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"])}
+    if d.chance(0.7):
+        attrs["intercepts"] = floats(d, rows)
+    return Case([d.array(numpy.float32, [n, c])], attrs, depth=c * 4)
+
+
+@ml("LinearClassifier")
+def linear_classifier(d):
+    """Of one score for two labels PROBIT is left out: ONNX Runtime gives what its memory held."""
+    n, c, rows = d.extent(5), d.extent(5), d.choice([1, 1, 2, 3, 4])
+    transforms = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"] + ["PROBIT"] * (rows > 1)
+    attrs = {"post_transform": d.choice(transforms), "classlabels_ints": [3, 1, 7, 5][:max(rows, 2)],
+             "coefficients": floats(d, rows * c), "intercepts": floats(d, rows)}
+    if d.chance(0.3):
+        attrs["multi_class"] = d.integer(0, 1)
+    x = d.array(d.choice([numpy.float32, numpy.float32, numpy.float64, numpy.int64, numpy.int32]), [n, c])
+    return Case([x], attrs, outputs=2, depth=c * 4)

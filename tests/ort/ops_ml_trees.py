@@ -1,7 +1,8 @@
 """Random ensembles of decision trees.
 
-Left out is what ONNX Runtime does otherwise than ONNX says: there a single target passes no LOGISTIC or SOFTMAX, a target
-without votes has no base value, and of two classes that both have votes the label is no class."""
+Left out is what ONNX Runtime does otherwise than ONNX says: there a target without votes has no base value, and of two
+classes that both have votes the label is no class; of TreeEnsemble 1 is LOGISTIC and 2 SOFTMAX, where ONNX has them the
+other way round."""
 import numpy
 
 from draw import Case
@@ -92,7 +93,7 @@ def regressor(d):
     based = d.chance(0.5)
     attrs.update(votes(d, "target", places, range(targets), 0 if based else d.choice([1, 3]) if targets > 1 else 1))
     attrs.update(n_targets=targets, aggregate_function=d.choice(["SUM", "AVERAGE", "MIN", "MAX"]))
-    attrs["post_transform"] = d.choice(["NONE", "NONE", "PROBIT"] + ["SOFTMAX", "LOGISTIC"] * (targets > 1))
+    attrs["post_transform"] = d.choice(["NONE", "NONE", "PROBIT", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"])
     if based:
         attrs["base_values"] = floats(d, targets)
     x, version = forest.rows(), 1
@@ -155,7 +156,7 @@ def ensemble(d):
                  leaf_targetids=d.some(0, targets - 1, forest.leaves),
                  leaf_weights=tensor(numpy.array(floats(d, forest.leaves), dtype)),
                  aggregate_function=d.integer(0, 3),
-                 post_transform=d.choice([0, 0, 3, 4]) if targets > 1 else d.choice([0, 0, 4]))
+                 post_transform=d.choice([0, 0, 3, 4] + [1, 2] * (targets == 1)))
     x = forest.rows().astype(dtype)
     if members:  # ONNX Runtime truncates x where it looks for members, and keeps them as bits
         attrs["membership_values"] = tensor(numpy.array(members, dtype))

@@ -1,7 +1,8 @@
 """Random cases of operators that move elements: shapes, slices, gathers, scatters."""
 import numpy
+import onnx
 
-from draw import Case, i64, operator
+from draw import Case, Model, i64, operator
 
 ANY = (-9, 9)
 
@@ -80,9 +81,10 @@ def slice_(d):
     if d.opset < 10:
         axes = sorted(a % len(shape) for a in axes)
     starts, ends = d.some(-9, 9, len(axes)), d.some(-9, 9, len(axes))
-    steps = [d.choice([1, 1, 2, 3, -1, -2]) for _ in axes]
-    starts = [start if d.chance(0.9) else 2**31 - 1 for start in starts]
-    ends = [end if d.chance(0.7) else d.choice([2**31 - 1, 2**63 - 1, -2**63]) for end in ends]
+    steps = [d.choice([1, 1, 2, 3, -1, -2, 50, -50, 2**31 - 1, -2**31, 2**62, -2**62]) for _ in axes]
+    far = [2**31 - 1, 2**31, -2**31, 2**63 - 1, -2**63, -2**63 + 1, 1000, -1000]
+    starts = [start if d.chance(0.8) else d.choice(far) for start in starts]
+    ends = [end if d.chance(0.7) else d.choice(far) for end in ends]
     x = data(d, shape)
     if d.opset < 10:
         return Case([x], {"starts": starts, "ends": ends, "axes": axes})
@@ -172,7 +174,20 @@ def range_(d):
     dtype = d.choice([numpy.float32, numpy.float64, numpy.int32, numpy.int64, numpy.int16])
     step = d.choice([1, 2, -1, -3]) if dtype not in (numpy.float32, numpy.float64) else d.choice([0.5, -0.25, 1.5])
     values = [numpy.array(value, dtype) for value in (*d.some(-9, 9, 2), step)]
+    if d.chance(0.2):
+        return range_of_extent(d)
     return Case(values, constant=(0, 1, 2) if d.chance(0.6) else ())
+
+
+def range_of_extent(d):
+    """Floats up to an extent, or a part of it, as PyTorch writes arange(x.shape[2])."""
+    node, x = onnx.helper.make_node, d.array(numpy.float32, d.some(1, 9, 3))
+    low, step, factor = d.choice([0, 0, 0.5, 1]), d.choice([1, 1, 0.5, 2]), d.choice([1, 1, 0.5, 2])
+    values = [numpy.array(value, numpy.float32) for value in (low, step, factor)]
+    nodes = [node("Shape", ["x0"], ["shape"]), node("Gather", ["shape", "x4"], ["extent"], axis=0),
+             node("Cast", ["extent"], ["float"], to=onnx.TensorProto.FLOAT), node("Mul", ["float", "x3"], ["limit"]),
+             node("Range", ["x1", "limit", "x2"], ["y0"])]
+    return Model([x, *values, i64(d.integer(0, 2))], nodes=nodes, constant=(1, 2, 3, 4))
 
 
 @operator("ConstantOfShape")

@@ -24,7 +24,8 @@ KERNEL(find_even);
 KERNEL(halve_f64);
 KERNEL(bump_stage);
 KERNEL(copy_mapped);
-TPAT_RT_EXPORT extern int example_even_launches, example_whole_launches;
+KERNEL(copy_pair);
+TPAT_RT_EXPORT extern int example_even_launches, example_whole_launches, example_pair_launches;
 int example_whole_launches;
 
 static const int32_t dims_01[] = { 0, 1 };
@@ -287,6 +288,23 @@ KERNEL(find_even)
 	*ARG(2, int32_t *) = n;
 }
 
+/* FindOdd: the same of odd elements, and an INT64 says how many. */
+static const struct tpat_rt_tensor find_odd_out[] = { { "index", 6, 1, dims_3, 0 }, { "count", 7, 0, NULL, 0 } };
+static const struct tpat_rt_kernel find_odd_kernel = { "find_odd", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_step find_odd_step = { &find_odd_kernel, 1 };
+static const struct tpat_rt_tactic find_odd_tactic[] = { { &find_odd_step, 1 } };
+
+KERNEL(find_odd)
+{
+	int n = 0;
+
+	UNUSED;
+	for (int i = 0; i < ARG(3, int32_t); i++)
+		if (ARG(0, const int32_t *)[i] % 2)
+			ARG(1, int32_t *)[n++] = i;
+	*ARG(2, int64_t *) = n;
+}
+
 /* HalveDouble: a type that TensorRT lacks. */
 static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
 static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
@@ -339,30 +357,61 @@ KERNEL(copy_mapped)
 		ARG(0, int16_t *)[i] = ((const int16_t *)map->from)[i];
 }
 
+/* Pair: y[N,H] = a[N,H], where b[M,H] must have as many rows as a, or one, and H at least 2 columns. */
+static const struct tpat_rt_expr pair_expr[] = {
+	{ TPAT_RT_DIM, 0, 0, 0, 0 },   { TPAT_RT_DIM, 0, 1, 0, 0 },   { TPAT_RT_DIM, 1, 0, 0, 0 }, { TPAT_RT_EQ, 0, 2, 0, 0 },
+	{ TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_EQ, 2, 4, 0, 0 },    { TPAT_RT_OR, 3, 5, 0, 0 },  { TPAT_RT_CONST, 0, 0, 0, 2 },
+	{ TPAT_RT_LE, 7, 1, 0, 0 },    { TPAT_RT_MUL, 0, 1, 0, 0 },
+};
+static const int32_t pair_b[] = { 2, 1 };
+static const struct tpat_rt_tensor pair_in[] = { { "a", 6, 2, dims_01, 0 }, { "b", 6, 2, pair_b, 0 } },
+                                   pair_y = { "y", 6, 2, dims_01, 0 };
+static const struct tpat_rt_demand pair_demand[] = {
+	{ 6, { 2, 0 }, { "extent 0 of b", "extent 0 of a" }, "pair", "the first must be 1 or equal to the second" },
+	{ 8, { 7, 1 }, { NULL, "extent 1 of a" }, "pair", "it must be at least" },
+};
+static const struct tpat_rt_arg pair_arg[] = { { TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_LONG, 9 } };
+static const struct tpat_rt_kernel pair_kernel = { "copy_pair", pair_arg, 3, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_step pair_step = { &pair_kernel, 1 };
+static const struct tpat_rt_tactic pair_tactic[] = { { &pair_step, 1 } };
+int example_pair_launches;
+
+KERNEL(copy_pair)
+{
+	UNUSED;
+	example_pair_launches++;
+	for (int64_t i = 0; i < ARG(2, int64_t); i++)
+		ARG(1, int32_t *)[i] = ARG(0, const int32_t *)[i];
+}
+
 /* A hash of the program stands for that of the kernels, too. */
 #define HEAD(name, hash, about) name, "1", "tpat", hash, hash, about
 #define TACTICS(t) t, COUNT(t)
 #define EXPRS(e) e, COUNT(e)
 static const struct tpat_rt_plugin plugins[] = {
 	{ HEAD("Double", "d0", "y = 2 x"), &double_x, &double_y, 1, 1, EXPRS(double_expr), NULL, 0,
-	  TACTICS(double_tactic), &double_image, 1 },
+	  TACTICS(double_tactic), &double_image, 1, NULL, 0 },
 	{ HEAD("RowSoftmax", "5f", "softmax along rows"), &double_x, &double_y, 1, 1, EXPRS(softmax_expr),
-	  softmax_buffer, 2, TACTICS(softmax_tactic), NULL, 0 },
+	  softmax_buffer, 2, TACTICS(softmax_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("AddTable", "ad", "y = x + table"), &table_x, &table_y, 1, 1, EXPRS(table_expr), &table_buffer, 1,
-	  TACTICS(table_tactic), &table_image, 1 },
+	  TACTICS(table_tactic), &table_image, 1, NULL, 0 },
 	{ HEAD("Repeat", "4e", "x repeated up to a size"), repeat_in, &repeat_out, 2, 1, EXPRS(repeat_expr),
-	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0 },
+	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("Blind", "b1", "needs a value that no extent shows"), repeat_in, &blind_out, 2, 1, EXPRS(repeat_expr),
-	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0 },
+	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("Shapes", "54", "every operation"), &shapes_x, shapes_out, 1, 3, EXPRS(shapes_expr), NULL, 0, TACTICS(no_tactic),
-	  NULL, 0 },
+	  NULL, 0, NULL, 0 },
 	{ HEAD("FindEven", "fe", "indices of even elements"), &find_x, find_out, 1, 2, EXPRS(find_expr), NULL, 0,
-	  TACTICS(find_tactic), NULL, 0 },
+	  TACTICS(find_tactic), NULL, 0, NULL, 0 },
+	{ HEAD("FindOdd", "f0", "indices of odd elements"), &find_x, find_odd_out, 1, 2, EXPRS(find_expr), NULL, 0,
+	  TACTICS(find_odd_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
-	  TACTICS(bump_tactic), NULL, 0 },
-	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0 },
+	  TACTICS(bump_tactic), NULL, 0, NULL, 0 },
+	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
-	  0 },
+	  0, NULL, 0 },
+	{ HEAD("Pair", "9a", "y = a, of b's extents"), pair_in, &pair_y, 2, 1, EXPRS(pair_expr), NULL, 0, TACTICS(pair_tactic), NULL,
+	  0, pair_demand, COUNT(pair_demand) },
 };
 
 const struct tpat_rt_library tpat_library = { TPAT_RT_VERSION, "example.onnx", "by hand", plugins, COUNT(plugins) };

@@ -118,6 +118,167 @@ static void test_registration(void)
 	fake_registry = NULL;
 }
 
+/* What is written to stderr between the two calls. */
+static int saved_stderr;
+static FILE *caught;
+static void catch_stderr(void)
+{
+	fflush(stderr);
+	saved_stderr = dup(2);
+	caught = tmpfile();
+	dup2(fileno(caught), 2);
+}
+
+static const char *caught_stderr(void)
+{
+	static char text[2000];
+
+	fflush(stderr);
+	dup2(saved_stderr, 2);
+	close(saved_stderr);
+	rewind(caught);
+	text[fread(text, 1, sizeof text - 1, caught)] = 0;
+	fclose(caught);
+	return text;
+}
+
+/* A registry that does not take all: what it has of others stays there. */
+static void test_refusing_registry(void)
+{
+	static const int32_t version[] = { 100300, 110100 };
+
+	for (size_t i = 0; i < sizeof version / sizeof *version; i++) {
+		struct trt_host_registry r;
+		int32_t n = 0;
+		trt_host_registry_init(&r, version[i]);
+		fake_version = version[i];
+		fake_registry = NULL;
+		char *folder = NULL, *path, *bytes;
+		size_t size;
+		CHECK_INT(file_temp_dir(&folder, arena, &err), 0);
+		CHECK_INT(file_read(&bytes, &size, library_path, arena, &err), 0);
+		path = path_join(arena, folder, "libother.so");
+		CHECK_INT(file_write(path, bytes, size, &err), 0);
+		void *other = dlopen(path, RTLD_NOW | RTLD_LOCAL), *library;
+		void *const *(*get)(int32_t *);
+		*(void **)&get = dlsym(other, "getCreators");
+		void *const *list = get(&n);
+		r.creator[r.creators++] = list[1]; /* another library's RowSoftmax */
+		r.most = 5;
+		fake_registry = &r;
+		catch_stderr();
+		library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+		CHECK(strstr(caught_stderr(), "TensorRT did not register 7 of 11 plugins, RowSoftmax among them"));
+		CHECK_INT(r.creators, 5);
+		CHECK_INT(r.refused, 7);
+		*(void **)&get = dlsym(library, "getCreators");
+		get(&n); /* as loadLibrary does: what was registered is taken back, and no more */
+		CHECK_INT(r.removes, 4);
+		CHECK(r.creators == 1 && r.creator[0] == list[1]);
+		dlclose(library);
+		library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+		dlclose(library);
+		CHECK_INT(r.removes, 8);
+		CHECK(r.creators == 1 && r.creator[0] == list[1]);
+		fake_registry = NULL;
+		dlclose(other);
+		file_remove_tree(folder);
+	}
+}
+
+/* Opened before TensorRT: it is registered when it is told to, and else says that it was not. */
+static void test_opened_early(void)
+{
+	struct trt_host_registry r;
+	int32_t (*tell)(void);
+	void *const *(*get)(int32_t *);
+	int32_t n = 0;
+
+	for (int32_t told = 0; told < 3; told++) {
+		trt_host_registry_init(&r, 110100);
+		fake_version = 0;
+		fake_registry = NULL;
+		catch_stderr();
+		void *library = dlopen(library_path, RTLD_NOW | RTLD_LOCAL);
+		*(void **)&tell = dlsym(library, "tpat_rt_register");
+		*(void **)&get = dlsym(library, "getCreators");
+		CHECK_INT(tell(), 0);
+		CHECK_INT(r.adds, 0);
+		fake_version = 110100;
+		fake_registry = &r;
+		if (told == 1) {
+			CHECK(tell() == 1 && tell() == 1);
+			CHECK(r.creators > 0 && r.creators == r.adds);
+		} else if (told == 2) { /* TensorRT loads it */
+			get(&n);
+			CHECK(n > 0 && tell() == 0);
+			CHECK_INT(r.adds, 0);
+		}
+		dlclose(library);
+		CHECK_INT(r.creators, 0);
+		const char *said = caught_stderr();
+		CHECK((strstr(said, "tpat library example.onnx: its plugins were never registered") != NULL) == (told == 0));
+		CHECK(told == 0 || !*said);
+	}
+	/* No TensorRT at all: nothing to say. */
+	fake_version = 0;
+	fake_registry = NULL;
+	catch_stderr();
+	dlclose(dlopen(library_path, RTLD_NOW | RTLD_LOCAL));
+	CHECK_STR(caught_stderr(), "");
+	/* TensorRT 8 has a registry for other plugins. */
+	trt_host_registry_init(&r, 100000);
+	fake_version = 8601;
+	fake_registry = &r;
+	catch_stderr();
+	dlclose(dlopen(library_path, RTLD_NOW | RTLD_LOCAL));
+	CHECK(strstr(caught_stderr(), "TensorRT 8.6 has no IPluginV3: the library's plugins are not registered"));
+	CHECK_INT(r.adds, 0);
+	fake_registry = NULL;
+}
+
+/* A size tensor is INT32 for a TensorRT that takes no other, and its plugin's kernels write INT64 all the same. */
+static void test_narrow_size(void)
+{
+	static const int32_t version[] = { 100000, 100300, 101099, 101499, 101500, 110100, 10701 };
+	int32_t data[6] = { 4, 3, 2, 1, 0, 9 };
+
+	for (size_t i = 0; i < sizeof version / sizeof *version; i++) {
+		struct host *h = open_as(version[i], false);
+		struct host_memory m = trt_host_memory(&memory);
+		struct host_tensor in = tensor(6, 1, 6, 0), out[2], even[2];
+		bool narrow = version[i] >= 100000 && version[i] < 101500;
+		struct host_engine *x = build(h, "FindOdd", &in, &in, 1), *y = build(h, "FindEven", &in, &in, 1), *z = NULL;
+		CHECK(x && y);
+		CHECK_INT(host_workspace(x), narrow ? 256 : 0);
+		CHECK_INT(host_workspace(y), 0);
+		in.pointer = data;
+		CHECK_INT(host_run(x, &in, out, &m, NULL, &err), 0);
+		CHECK_INT(out[1].type, narrow ? 6 : 7);
+		CHECK_INT(out[0].dim[0], 3);
+		CHECK_INT(narrow ? *(int32_t *)out[1].pointer : *(int64_t *)out[1].pointer, 3);
+		CHECK_INT(((int32_t *)out[0].pointer)[2], 5);
+		free_outputs(out, 2);
+		CHECK_INT(host_run(y, &in, even, &m, NULL, &err), 0);
+		CHECK(even[1].type == 6 && *(int32_t *)even[1].pointer == 3);
+		free_outputs(even, 2);
+		/* In a clone that is told nothing, and where the copy fails. */
+		CHECK_INT(host_engine_context(&z, x, arena, &err), 0);
+		CHECK_INT(host_run(z, &in, out, &m, NULL, &err), 0);
+		free_outputs(out, 2);
+		device.fail = "copy";
+		CHECK((host_run(z, &in, out, &m, NULL, &err) != 0) == narrow);
+		CHECK(!narrow || err_has("enqueue: the test lets copy fail"));
+		if (!narrow)
+			free_outputs(out, 2);
+		device.fail = NULL;
+		host_engine_free(z);
+		host_engine_free(y);
+		host_engine_free(x);
+		close_all(h);
+	}
+}
+
 /* Two libraries in one process, both in the global scope: each reads its own table. */
 static void test_two_libraries(void)
 {

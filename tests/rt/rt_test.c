@@ -524,6 +524,7 @@ int main(int argc, char **argv)
 	test_constant_and_guard(h);
 	host_log_clear(h);
 	test_refusals(h);
+	test_demands(h);
 	test_saved_fields(h);
 	test_shapes(h);
 	test_folding(h);
@@ -540,6 +541,9 @@ int main(int argc, char **argv)
 	test_versions();
 	test_registration();
 	test_two_libraries();
+	test_refusing_registry();
+	test_opened_early();
+	test_narrow_size();
 	test_faults();
 	test_range();
 	arena_free(arena);

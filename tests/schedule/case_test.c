@@ -73,7 +73,7 @@ static int run_case(const struct op_def *op, const char *text, struct arena *a, 
 	TRY(eval_program(lowered, in, out[0], NULL, a, e));
 	TRY(eval_program(optimised, in, out[1], NULL, a, e));
 	TRY(same(lowered, out[1], out[0], "after the passes", e));
-	TRY(plan_run_emulated(sched_program(optimised, NULL, NULL), in, out[2], a, e));
+	TRY(plan_run_emulated(sched_program(optimised, NULL, NULL), 0, in, out[2], a, e));
 	return same(lowered, out[2], out[0], "on the emulator", e);
 }
 

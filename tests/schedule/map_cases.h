@@ -11,6 +11,10 @@ static const struct schedule_case map_cases[] = {
 	  { "N=5 K=8", "N=3 K=7", "N=1 K=1", "N=0 K=4", "N=3 K=0", "N=7 K=260" } },
 	{ "add_constant_extents", "(x: f16[3,40], b: f16[3,1]) -> (y: f16[3,40])\n"
 				  "  y: f16[3,40] = map (i, j) f16(f32(x[i, j]) * f32(b[i, 0]) + 1.0)\n", { "" } },
+	/* C's isinf() gives -1 for -inf. */
+	{ "infinite", "(x: f32[N]) -> (y: i32[N], z: i32[N])\n"
+		      "  y: i32[N] = map (i) i32(isinf(neg(x[i] * x[i] * 1e+38) * 1e+38))\n"
+		      "  z: i32[N] = map (i) i32(isnan(x[i] * x[i] * 1e+38 * 1e+38 * 0.0))\n", { "N=9", "N=64" } },
 	/* Conditions that all elements of a vector share, and some that they do not; vectors of every second element. */
 	{ "shared_conditions", "(x: f16[N,32], c: f16[32], n_at: i64[N]) -> (y: f16[N,32], o: f32[N,32], e: f16[N,32])\n"
 			       "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + "
@@ -55,6 +59,12 @@ static const struct schedule_case map_cases[] = {
 	  { "A=2 B=3 C=4", "A=17 B=1 C=33", "A=1 B=8 C=1", "A=0 B=3 C=2" } },
 	{ "reshape_transpose", "(x: f16[B,S,768]) -> (y: f16[B,12,S,64])\n"
 			       "  y: f16[B,12,S,64] = map (i, j, k, l) x[i, k, j * 64 + l]\n", { "B=2 S=3", "B=1 S=1" } },
+	/* Rows that no vector divides, whatever the symbol is: kernels for whole vectors are not made. */
+	{ "never_whole", "(x: f32[D], q: f64[D], x16: f16[N,D]) -> (y: f32[4 * D + 1], z: f64[2 * D + 1], o: f16[N,8 * D + 4])\n"
+			 "  y: f32[4 * D + 1] = map (i) select(i < 1, 0.5, x[mod(i - 1, D)])\n"
+			 "  z: f64[2 * D + 1] = map (i) select(i < 2 * D, q[min(i, D - 1)], f64(0.0))\n"
+			 "  o: f16[N,8 * D + 4] = map (i, j) select(and(4 <= j, j < 4 + D), x16[i, j - 4], f16(0.25))\n",
+	  { "D=5 N=3", "D=1 N=1", "D=64 N=2", "D=7 N=0" } },
 	{ "slice", "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[i, j + 5]\n", { "N=4", "N=1", "N=0" } },
 	{ "slice_aligned", "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[N - 1 - i, j + "
 	  "4]\n", { "N=4", "N=1" } },

@@ -16,7 +16,7 @@
 #include "eval/eval.h"
 #include "gen/gen.h"
 #include "sched/sched.h"
-#include "tests/emulator/emulator.h"
+#include "emulator/emulator.h"
 #include "tests/schedule/attention_cases.h"
 #include "tests/schedule/contract_cases.h"
 #include "tests/schedule/loop_cases.h"
@@ -142,8 +142,7 @@ static void add_variant(struct job *j, bool passes, int stage, const struct sche
 	if (stage >= 0)
 		given[stage] = *choice;
 	v->plan = sched_program(p, NULL, given);
-	vec_each(s, &p->stages)
-		v->may_race |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
+	v->may_race = ir_replaces(p);
 	if (!wide)
 		return;
 	vec_each(step, &v->plan->steps)
@@ -172,8 +171,7 @@ static void add_dispatch(struct job *j)
 	if (points.n == 1) /* no extent is open */
 		return;
 	v->plan = sched_plan(p, &points, &tactic);
-	vec_each(s, &p->stages)
-		v->may_race |= (*s)->kind == IR_SCATTER && (*s)->combine == IR_NONE;
+	v->may_race = ir_replaces(p);
 	j->variants++;
 }
 

@@ -121,6 +121,34 @@ static void test_shape(struct arena *a)
 	CHECK_STR(sched_shape_text(r, extent, NULL, a), "");
 }
 
+static bool few(void *user, const char *name, int64_t *value)
+{
+	*value = *name == 'K' ? 5 : *(int64_t *)user;
+	return true;
+}
+
+/* Of what has three elements nobody gets five: no kernel of any choice is launched. */
+static void test_sort_demand(struct arena *a)
+{
+	struct ir_program *p = parse("program p(x: f32[N,M], unused: f32[K]) -> (y: i64[N,K])\n"
+	                             "  y: i64[N,K] = sort descending along j (i, j | r<M) x[i, r]\n", a);
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	int n = p ? sched_choices(p, p->stages.at[0], &sched_default_target, choice) : 0;
+	CHECK(n > 2);
+	for (int i = 0; i < n; i++) {
+		struct ir_plan *plan = sched_program(p, NULL, &choice[i]);
+		vec_each (step, &plan->steps) {
+			bool enough = false;
+			vec_each (k, *step) {
+				int64_t three = 3, five = 5, holds = 1;
+				CHECK((*k)->guard && ir_eval_int((*k)->guard, few, &three, &holds) && !holds);
+				enough |= (*k)->guard && ir_eval_int((*k)->guard, few, &five, &holds) && holds;
+			}
+			CHECK(enough);
+		}
+	}
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -130,6 +158,7 @@ int main(void)
 		test_refused(p, a);
 	}
 	test_shape(a);
+	test_sort_demand(a);
 	arena_free(a);
 	return test_done();
 }

@@ -276,7 +276,7 @@ static void symbols(void)
 	struct tensor v3 = vector(TYPE_F32, 3, (double[]){ 1, 2, 3 }),
 	              v4 = vector(TYPE_F32, 4, (double[]){ 1, 2, 3, 4 });
 	run3(p, &v3, &v4, NULL, ERR_MODEL);
-	CHECK_STR(error.text, "Program q: symbol N is 3, but input w0 says 4.");
+	CHECK_STR(error.text, "Program q: extent N is 3 by axis 0 of input x, but axis 0 of input w0 says 4.");
 	/* A symbol that no input has comes from the options. */
 	p = ir_program_new(arena, "o");
 	expr k = ir_symbol(p->pool, "K");

@@ -185,21 +185,83 @@ static void refusals(void)
 	input(m, "x", TYPE_F32, "2");
 	input(m, "c", TYPE_BOOL, "");
 	input(m, "d", TYPE_BOOL, "2");
-	output(m, "y", TYPE_F32, "?");
+	output(m, "y", TYPE_I32, "2");
 	output(m, "z", TYPE_F32, "2");
 	output(m, "u", TYPE_F32, "2");
 	add(m, then, "Neg", "x", "t");
-	add(m, other, "Concat", "x x", "t");
-	onnx_node_set_int(m, other->node[0], "axis", 0);
+	onnx_node_set_int(m, add(m, other, "Cast", "x", "t"), "to", TYPE_I32);
 	add(m, two, "Neg", "x", "t");
 	branches(m, node(m, "If", "c", "y"), then, other);
 	branches(m, node(m, "If", "c", "z"), two, then);
 	branches(m, node(m, "If", "d", "u"), then, then);
 	g = graph_of(m, NULL);
-	CHECK_STR(why(g, "y"), "the condition is not known at build time, and the branches give output number 1 different types "
-		  "or extents.");
+	CHECK_STR(why(g, "y"), "output number 1 is f32 in then_branch, but i32 in else_branch.");
 	CHECK_STR(why(g, "z"), "its \"then_branch\" has 2 outputs; the node needs 1.");
 	CHECK_STR(why(g, "u"), "the condition must be one element.");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Extents that differ between the branches become sizes; outputs with the same two extents have one size together. */
+static void extents(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *then = body(m, "then", "t u", TYPE_F32), *other = body(m, "else", "t u", TYPE_F32);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N 4");
+	input(m, "c", TYPE_BOOL, "");
+	output(m, "z", TYPE_F32, "? 8");
+	add(m, then, "Neg", "x", "t");
+	add(m, then, "Abs", "x", "u");
+	onnx_node_set_int(m, add(m, other, "Concat", "x x", "t"), "axis", 0);
+	add(m, other, "Neg", "t", "u");
+	branches(m, node(m, "If", "c", "a b"), then, other);
+	onnx_node_set_int(m, node(m, "Concat", "a b", "z"), "axis", 1);
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "a"), "f32[found0,4]");
+	CHECK_STR(type_of(g, "b"), "f32[found0,4]");
+	CHECK_STR(type_of(g, "z"), "f32[found0,8]");
+	CHECK_STR(program_text(g, (const char *[]){ "a" }, 1, NULL),
+		  "program if(cond: i32[], x: f32[N,4]) -> (outputs1: f32[chosen_size,4], outputs2: f32[chosen_size,4])\n"
+		  "  size chosen_size = chosen_count <= N * 2\n"
+		  "  chosen_count: i64[] = map () select(bool(cond[]), i64(N), i64(N * 2))\n"
+		  "  outputs1: f32[chosen_size,4] = map (i, j) select(bool(cond[]), neg(x[i, j]), select(i < N, x[i, j], x[i - N, "
+		  "j]))\n"
+		  "  outputs2: f32[chosen_size,4] = map (i, j) select(bool(cond[]), abs(x[i, j]), neg(select(i < N, x[i, j], x[i - "
+		  "N, j])))\n");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Of an output whose rank differs between the branches the type is left; the others keep all that is known. */
+static void ranks(void)
+{
+	struct onnx_model *m = model(8, 11);
+	Onnx__GraphProto *then = body(m, "then", "t u", TYPE_F32), *other = body(m, "else", "t u", TYPE_F32);
+	struct graph *g;
+	struct err e = { 0 };
+	int64_t zero = 0;
+
+	input(m, "x", TYPE_F32, "2");
+	input(m, "c", TYPE_BOOL, "");
+	output(m, "y", TYPE_F32, "?");
+	output(m, "z", TYPE_F32, "2");
+	add(m, then, "Neg", "x", "t");
+	add(m, then, "Abs", "x", "u");
+	onnx_node_set_ints(m, add(m, other, "Unsqueeze", "x", "t"), "axes", &zero, 1);
+	add(m, other, "Neg", "x", "u");
+	branches(m, node(m, "If", "c", "a b"), then, other);
+	node(m, "Relu", "a", "y");
+	node(m, "Relu", "b", "z");
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "a"), "the condition is not known at build time, and output number 1 has 1 axes in then_branch, but 2 in "
+		  "else_branch.");
+	CHECK_STR(type_of(g, "a"), "f32[?]");
+	CHECK_STR(type_of(g, "b"), "f32[2]");
+	CHECK_STR(why(g, "y"), "the shape of its input \"a\" is not known: node \"a\" (If) before it cannot be taken.");
+	CHECK_STR(why(g, "z"), "");
+	CHECK(graph_node_check(g, 0, &e) == ERR_UNSUPPORTED);
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -416,6 +478,8 @@ int main(void)
 	known_condition();
 	folding();
 	refusals();
+	extents();
+	ranks();
 	rewritten();
 	functions_in_branches();
 	graph_handed_on();

@@ -66,7 +66,8 @@ static void rewrite_old(void)
 	struct onnx_model *m = model(3, 8);
 	struct graph_selection s = { .names = 1, .name = (const char *[]){ "y" } };
 	struct graph_plugin plugin = { "plugin_reshape", (int[]){ 0 }, 1 };
-	struct graph_rewrite_options o = { .name_space = "mine" };
+	const char *name_space[] = { "mine" };
+	struct graph_rewrite_options o = { .name_space = name_space };
 	struct graph_regions r;
 	const Onnx__FunctionProto *f;
 	const char *text;

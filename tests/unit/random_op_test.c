@@ -32,7 +32,7 @@ static struct tensor *run(enum device device, const char *op, const char *text, 
 	if (rc == 0 && device == INTERPRETER)
 		rc = eval_program(p, list, out, NULL, arena, &e);
 	if (rc == 0 && device == EMULATOR)
-		rc = plan_run_emulated(sched_program(p, NULL, NULL), list, out, arena, &e);
+		rc = plan_run_emulated(sched_program(p, NULL, NULL), 0, list, out, arena, &e);
 	if (rc == 0 && device == CPU)
 		rc = plugin_run("cpu", p, list, out, arena, &e);
 	CHECK(rc == 0);

@@ -33,6 +33,7 @@ struct tensorrt_library {
 	const char *generator; /* "tpat 0.1.0" */
 	const char *model;     /* the original: "ocr.onnx" */
 	const char *rewritten; /* "ocr_tpat.onnx" */
+	const char *portable;  /* the one that has local functions: `rewritten`, or "ocr_tpat_portable.onnx" */
 	const char *library;   /* "libtpat_ocr.so" */
 	const char *deploy;    /* the commands that come next, for the README */
 	const struct tensorrt_plugin *plugin;
@@ -42,6 +43,8 @@ struct tensorrt_library {
 	int workers; /* threads that compile; 0: one a processor */
 	/* Called now and then, from any thread; true stops the work (ERR_USAGE, "interrupted"). May be null. */
 	bool (*progress)(void *user, int done, int all, const char *what);
+	/* Called when the build has failed: for each plugin whose kernels NVRTC refused, and why, once an architecture. */
+	void (*refused)(void *user, const struct tensorrt_plugin *p, const char *why);
 	void *user;
 };
 
@@ -51,6 +54,28 @@ struct tensorrt_library {
  * be written. */
 int tensorrt_build(const struct tensorrt_library *l, const char *folder, const char *library, struct arena *a,
                    struct err *e);
+
+/* ---- Building again: a folder whose kernels, tables or runtime somebody has edited. */
+
+struct tensorrt_again {
+	const char *folder, *work; /* the folder; an empty one, where everything is compiled */
+	const char *library;       /* absolute path where to make the library */
+	const char *const *plugin; /* names of the folder's plugins */
+	int plugins;
+	const struct tensorrt_arch *arch;
+	int archs, workers;
+	bool (*progress)(void *user, int done, int all, const char *what); /* as above */
+	void *user;
+	struct {
+		VEC(const char *);
+	} made; /* files under `work` that belong into the folder, by the same names: compiled code, and TENSORRT_STAMP */
+};
+/* Compiles the kernels that were edited since their code was made, and the library. Changes nothing in `folder`. */
+int tensorrt_rebuild(struct tensorrt_again *r, struct arena *a, struct err *e);
+
+/* Says from which kernels the code in the folder was made: what cksum prints of the .cu files in kernels/ and then the .h files. */
+#define TENSORRT_STAMP "code/kernels.cksum"
+int tensorrt_stamp(struct str *out, const char *folder, struct err *e);
 
 /* ---- Inside the folder: the parts of a build. */
 

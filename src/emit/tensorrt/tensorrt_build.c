@@ -1,19 +1,14 @@
 /* The folder of a library: writes its sources, compiles kernels at the same time, then the tables, and links them with the
  * runtime, which tpat carries compiled. All commands run inside the folder with relative paths, so that the same input gives the
  * same bytes anywhere. */
-#include "emit/tensorrt/tensorrt.h"
+#include "emit/tensorrt/tensorrt_inside.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/threads.h"
-#include "dev/nvrtc.h"
 #include "gen/gen.h"
-
-#define OBJECTS "obj" /* of the compiler; not kept */
-#define RUNTIME OBJECTS "/runtime.o"
 
 static const char library_head[] =
         "#include <stddef.h>\n"
@@ -28,30 +23,7 @@ static const char library_head[] =
         "\textern const unsigned char name##_end[] __attribute__((visibility(\"hidden\")))\n"
         "\n";
 
-struct build {
-	const struct tensorrt_library *library;
-	const char *folder;
-	struct job *job;
-	int jobs;
-	struct dev_nvrtc_header *header; /* what kernels may include */
-	int headers;
-	const char **source; /* the runtime's */
-	int sources;
-	atomic_int done;
-	atomic_bool stop; /* a job failed, or the user asked */
-};
-
-/* One call of a compiler: `source` (C) or a plugin's kernels. */
-struct job {
-	const char *source;
-	const struct tensorrt_plugin *plugin;
-	const char *cuda;
-	const struct tensorrt_arch *arch;
-	int number;
-	struct err err;
-};
-
-static char *id_of(const struct tensorrt_plugin *p, struct arena *a)
+char *tensorrt_id(const struct tensorrt_plugin *p, struct arena *a)
 {
 	return str_identifier(a, p->name);
 }
@@ -66,10 +38,10 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 	int status = 0;
 	argv[0] = "sh";
 	argv[1] = "-c";
-	argv[2] = "cd \"$0\" && exec ${CC:-cc} \"$@\""; /* CC may hold options, as with make */
-	argv[3] = folder;
+	argv[2] = "exec ${CC:-cc} \"$@\""; /* CC may hold options, as with make */
+	argv[3] = "sh";
 	memcpy(argv + 4, args, sizeof *args * (size_t)n);
-	TRY(proc_run(&status, &said, argv, a, e));
+	TRY(proc_run_in(&status, &said, folder, argv, a, e));
 	if (status == 0)
 		return 0;
 	/* The line that says what is wrong, or the first. */
@@ -91,7 +63,7 @@ static char *object_of(int number, struct arena *a)
 	return arena_printf(a, OBJECTS "/%d.o", number);
 }
 
-static int compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
+int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
 {
 	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC",  "-fvisibility=hidden", "-pthread", "-Irt", "-c",
 		               "-o",         object, source };
@@ -100,13 +72,13 @@ static int compile_c(const struct build *b, const char *source, const char *obje
 
 static int compile_source(const struct build *b, const struct job *j, struct arena *a, struct err *e)
 {
-	return compile_c(b, j->source, object_of(j->number, a), a, e);
+	return tensorrt_compile_c(b, j->source, object_of(j->number, a), a, e);
 }
 
-static int compile_cuda(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+static int compile_cuda(const struct build *b, struct job *j, struct arena *a, struct err *e)
 {
 	struct dev_nvrtc_job nvrtc = {
-		.file = arena_printf(a, "%s.cu", id_of(j->plugin, a)),
+		.file = arena_printf(a, "%s.cu", tensorrt_id(j->plugin, a)),
 		.text = j->cuda,
 		.header = b->header,
 		.headers = b->headers,
@@ -115,36 +87,40 @@ static int compile_cuda(const struct build *b, const struct job *j, struct arena
 	};
 	const void *code = NULL;
 	size_t size = 0;
-	TRY(dev_nvrtc_compile(&code, &size, &nvrtc, NULL, a, e));
+	char *said = NULL; /* where it has compiled, be it in vain */
+	int rc = dev_nvrtc_compile(&code, &size, &nvrtc, &said, a, e);
+	j->refused = rc < 0 && said;
+	TRY(rc);
 	if (nvrtc.ptx) /* its NUL is added where the file is taken in */
 		size = strlen(code);
 	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
-	return file_write(path_join(a, b->folder, name), code, size, e);
+	return file_make(path_join(a, b->folder, name), code, size, e);
 }
 
 static void run_job(void *arg, int i)
 {
 	struct build *b = arg;
 	struct job *j = &b->job[i];
-	const struct tensorrt_library *l = b->library;
 	if (atomic_load(&b->stop))
 		return;
 	struct arena *a = arena_new();
-	if (l->progress &&
-	    l->progress(l->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
+	if (b->progress &&
+	    b->progress(b->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
 		err_set(&j->err, ERR_USAGE, "Interrupted.");
 		atomic_store(&b->stop, true);
-	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0) {
-		atomic_store(&b->stop, true);
+	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0 && !j->refused) {
+		atomic_store(&b->stop, true); /* what is refused is told of all plugins at once */
 	}
 	atomic_fetch_add(&b->done, 1);
 	arena_free(a);
 }
 
-/* Runs all jobs; the failure of the first in order counts, so that messages do not depend on timing. */
-static int run_jobs(struct build *b, struct err *e)
+int tensorrt_run_jobs(struct build *b, struct err *e)
 {
-	threads_for(b->jobs, b->library->workers, run_job, b);
+	threads_for(b->jobs, b->workers, run_job, b);
+	for (int i = 0; i < b->jobs; i++)
+		if (b->job[i].refused && b->library->refused)
+			b->library->refused(b->library->user, b->job[i].plugin, b->job[i].err.text);
 	for (int i = 0; i < b->jobs; i++)
 		if (b->job[i].err.code) {
 			*e = b->job[i].err;
@@ -157,11 +133,10 @@ static int run_jobs(struct build *b, struct err *e)
 
 static int write_text(const struct build *b, const char *name, struct str *text, struct err *e)
 {
-	return file_write(path_join(text->arena, b->folder, name), str_text(text), text->n, e);
+	return file_make(path_join(text->arena, b->folder, name), str_text(text), text->n, e);
 }
 
-/* The runtime and the headers, from what the program carries: where each goes in the folder; null: nowhere. */
-static const char *place_of(const struct embed_file *f, struct arena *a)
+const char *tensorrt_place(const struct embed_file *f, struct arena *a)
 {
 	if (embed_is_device_header(f))
 		return arena_printf(a, "kernels/%s", path_base(f->name));
@@ -175,23 +150,23 @@ static const char *place_of(const struct embed_file *f, struct arena *a)
 static int write_runtime(struct build *b, struct arena *a, struct err *e)
 {
 	for (const struct embed_file *f = embed_files; f->name; f++) {
-		const char *place = place_of(f, a);
+		const char *place = tensorrt_place(f, a);
 		if (!place)
 			continue;
-		TRY(file_write(path_join(a, b->folder, place), f->text, f->size, e));
+		TRY(file_make(path_join(a, b->folder, place), f->text, f->size, e));
 		if (embed_is_device_header(f))
 			b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
 		if (str_ends(place, ".c"))
 			b->source[b->sources++] = place;
 	}
 	const struct embed_file *runtime = embed_find("runtime.o");
-	return file_write(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
+	return file_make(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
 }
 
 static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct str *rows, struct arena *a,
                         struct err *e)
 {
-	const char *id = id_of(p, a);
+	const char *id = tensorrt_id(p, a);
 	struct str cuda = str_new(a), c = str_new(a), table = str_new(a);
 	gen_cuda(&cuda, p->plan, p->plans);
 	gen_c(&c, p->plan, p->plans);
@@ -217,7 +192,7 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 	str_add(&text, library_head);
 	for (int i = 0; i < l->plugins; i++) {
 		TRY(write_plugin(b, &l->plugin[i], &rows, a, e));
-		str_printf(&text, "#include \"plugins/%s.h\"\n", id_of(&l->plugin[i], a));
+		str_printf(&text, "#include \"plugins/%s.h\"\n", tensorrt_id(&l->plugin[i], a));
 	}
 	str_printf(&text, "\nstatic const struct tpat_rt_plugin plugins[] = {\n%s};\n\n", str_text(&rows));
 	str_add(&text, "const struct tpat_rt_library tpat_library = {\n\t.version = TPAT_RT_VERSION,\n");
@@ -244,8 +219,8 @@ static int make_folders(const struct build *b, struct arena *a, struct err *e)
 
 /* ---- The whole. */
 
-static int link_library(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
-                        struct err *e)
+int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
+                  struct err *e)
 {
 	const char *end[] = { "-ldl", "-lpthread", "-o", library };
 	const char **args = NEWN(a, const char *, objects + 16);
@@ -262,7 +237,7 @@ static int link_library(const struct build *b, const char *const *object, int ob
 }
 
 /* The same of the runtime's sources: for a compiler that cannot link what tpat was compiled with. */
-static int link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e)
+int tensorrt_link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e)
 {
 	const char **object = NEWN(a, const char *, b->sources + 1);
 	for (b->jobs = 0; b->jobs < b->sources; b->jobs++) {
@@ -270,20 +245,21 @@ static int link_sources(struct build *b, const char *tables, const char *library
 		object[b->jobs] = object_of(b->jobs, a);
 	}
 	object[b->sources] = tables;
-	TRY(run_jobs(b, e));
-	return link_library(b, object, b->sources + 1, library, a, e);
+	TRY(tensorrt_run_jobs(b, e));
+	return tensorrt_link(b, object, b->sources + 1, library, a, e);
 }
 
 static int compile_all(struct build *b, const char *library, struct arena *a, struct err *e)
 {
 	const char *object[] = { RUNTIME, OBJECTS "/library.o" };
 	struct err carried = { 0 };
-	TRY(run_jobs(b, e));
-	TRY(compile_c(b, "library.c", object[1], a, e));
-	if (link_library(b, object, 2, library, a, &carried) < 0)
-		TRY(link_sources(b, object[1], library, a, e));
-	file_remove_tree(path_join(a, b->folder, OBJECTS));
-	return 0;
+	TRY(tensorrt_run_jobs(b, e));
+	TRY(tensorrt_compile_c(b, "library.c", object[1], a, e));
+	if (tensorrt_link(b, object, 2, library, a, &carried) < 0)
+		TRY(tensorrt_link_sources(b, object[1], library, a, e));
+	const char *objects = path_join(a, b->folder, OBJECTS);
+	file_remove_tree(objects);
+	return file_exists(objects) ? err_set(e, ERR_USAGE, "%s: cannot be removed.", objects) : 0;
 }
 
 static int count_sources(void)
@@ -301,6 +277,9 @@ int tensorrt_build(const struct tensorrt_library *l, const char *folder, const c
 	struct build b = {
 		.library = l,
 		.folder = folder,
+		.workers = l->workers,
+		.progress = l->progress,
+		.user = l->user,
 		.job = NEWN(a, struct job, sources + l->plugins * l->archs),
 		.header = NEWN(a, struct dev_nvrtc_header, sources),
 		.source = NEWN(a, const char *, sources),
@@ -308,5 +287,8 @@ int tensorrt_build(const struct tensorrt_library *l, const char *folder, const c
 	TRY(make_folders(&b, a, e));
 	TRY(write_runtime(&b, a, e));
 	TRY(write_library(&b, a, e));
-	return compile_all(&b, library, a, e);
+	TRY(compile_all(&b, library, a, e));
+	struct str stamp = str_new(a);
+	TRY(tensorrt_stamp(&stamp, folder, e));
+	return write_text(&b, TENSORRT_STAMP, &stamp, e);
 }

@@ -16,6 +16,12 @@ struct table_step {
 	int32_t *blocks, *guard; /* a kernel */
 };
 
+/* A demand that can be looked at, and its rows. */
+struct table_demand {
+	const struct ir_demand *demand;
+	int32_t holds, extent[2];
+};
+
 struct table {
 	struct arena *arena;
 	struct tensorrt_exprs exprs;
@@ -33,6 +39,9 @@ struct table {
 	struct {
 		VEC(const struct ir_buffer *);
 	} buffers;
+	struct {
+		VEC(struct table_demand);
+	} demands;
 	struct str *out;
 	struct err *err;
 };
@@ -157,6 +166,31 @@ static int add_step(struct table *t, const struct ir_step *step)
 	return 0;
 }
 
+static void find_size(void *user, expr e)
+{
+	const struct ir_program **p = user; /* null: found */
+	if (e->op == IR_SYMBOL && *p && ir_size_find(*p, e->name))
+		*p = NULL;
+}
+
+/* Sizes are known when the kernels have run, which is too late to ask for anything. */
+static int add_demands(struct table *t)
+{
+	vec_each (d, &t->program->demands) {
+		struct table_demand x = { d, 0, { 0 } };
+		const struct ir_program *known = t->program;
+		expr holds = ir_demand_holds(d);
+		ir_walk(holds, find_size, &known);
+		if (!known)
+			continue;
+		TRY(row_of(t, &x.holds, holds));
+		for (int k = 0; k < 2; k++)
+			TRY(row_of(t, &x.extent[k], d->extent[k]));
+		vec_push(t->arena, &t->demands, x);
+	}
+	return 0;
+}
+
 static int add_all(struct table *t)
 {
 	vec_each (b, &t->program->inputs)
@@ -167,7 +201,7 @@ static int add_all(struct table *t)
 	for (int i = 0; i < t->plugin->plans; i++)
 		vec_each (step, &t->plugin->plan[i]->steps)
 			TRY(add_step(t, *step));
-	return 0;
+	return add_demands(t);
 }
 
 /* ---- What is known when kernels are launched: input extents, and the extents of outputs as a whole. */
@@ -342,7 +376,7 @@ static int put_constant(struct table *t, const struct ir_buffer *b)
 	}
 	const char *name = arena_printf(t->arena, "data/%s.%s.bin", t->id, b->name);
 	str_printf(t->out, "TPAT_FILE(%s_%s, \"%s\");\n", t->id, b->name, name);
-	return file_write(path_join(t->arena, t->folder, name), byte, (size_t)n, t->err);
+	return file_make(path_join(t->arena, t->folder, name), byte, (size_t)n, t->err);
 }
 
 static int put_buffers(struct table *t)
@@ -511,6 +545,39 @@ static void put_tactics(struct table *t)
 	str_add(t->out, "};\n");
 }
 
+/* The node's label; a plugin that stands for several was made of the first. */
+static const char *demand_node(const struct table *t, const char *label)
+{
+	int others = t->plugin->nodes - 1;
+	return others <= 0 ? label : arena_printf(t->arena, "%s, or another of %d with this plugin", label, others);
+}
+
+static void put_demands(struct table *t)
+{
+	if (!t->demands.n)
+		return;
+	str_line(t->out, "/* Before anything is launched: { holds (a row), extents (rows), their names, node, rule } */");
+	str_printf(t->out, "static const struct tpat_rt_demand %s_demand[] = {\n", t->id);
+	vec_each (x, &t->demands) {
+		const struct ir_demand *d = x->demand;
+		str_printf(t->out, "\t{ %" PRId32 ", { %" PRId32 ", %" PRId32 " }, { ", x->holds, x->extent[0], x->extent[1]);
+		for (int k = 0; k < 2; k++) {
+			const char *name = ir_demand_name(d, k, t->arena);
+			str_add(t->out, k ? ", " : "");
+			if (name)
+				tensorrt_string(t->out, name);
+			else
+				str_add(t->out, "NULL");
+		}
+		str_add(t->out, " }, ");
+		tensorrt_string(t->out, demand_node(t, d->node));
+		str_add(t->out, ", ");
+		tensorrt_string(t->out, ir_demand_rule(d));
+		str_add(t->out, " },\n");
+	}
+	str_add(t->out, "};\n");
+}
+
 static void put_images(struct table *t)
 {
 	const struct tensorrt_library *l = t->library;
@@ -562,6 +629,7 @@ static void put_row(struct table *t, struct str *row)
 	put_list(t, row, "buffer", t->buffers.n);
 	put_list(t, row, "tactic", p->plans);
 	put_list(t, row, "image", t->library->archs);
+	put_list(t, row, "demand", t->demands.n);
 	str_add(row, "\t},\n");
 }
 
@@ -593,6 +661,7 @@ int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_libra
 	TRY(put_buffers(&t));
 	put_tactics(&t);
 	put_images(&t);
+	put_demands(&t);
 	put_row(&t, row);
 	return 0;
 }

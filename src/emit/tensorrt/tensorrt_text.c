@@ -26,7 +26,7 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 	           "Without the plugins `%s` is still a plain ONNX model: the nodes carry the original operators as "
 	           "local\n"
 	           "functions, so that any ONNX engine runs it.\n\n",
-	           l->rewritten);
+	           l->portable);
 	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. When a program loads engines "
 	             "itself:\n"
 	             "load the library first (`dlopen`, `ctypes.CDLL` or the plugin registry's `loadLibrary`), then "
@@ -40,9 +40,12 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 	        "- `rt/`: the runtime, C11, the same in every library: it reads the tables and is the TensorRT plugin\n"
 	        "- `tpat.json`: all this for machines\n\n");
 	str_add(out, "## Build again\n\n"
-	             "`make` builds the library here with a C compiler alone; `make kernels` compiles `kernels/*.cu` "
-	             "anew with\n"
-	             "nvcc, for example after a change; then `make` takes them in.\n");
+	             "After `kernels/*.cu`, a table or the runtime were edited, `tpat rebuild` with this folder's name compiles "
+	             "what has\n"
+	             "changed (with NVRTC) and puts the library in its place beside the folder.\n\n"
+	             "Without tpat: `make` builds the library here with a C compiler alone, from the code in `code/`; where "
+	             "kernels were\n"
+	             "edited since that was compiled it says so and stops. `make kernels` compiles them with nvcc.\n");
 }
 
 /* Rules that compile every plugin's kernels for one architecture. */
@@ -61,14 +64,25 @@ static void put_make_word(struct str *out, const char *word)
 		str_printf(out, "%s%c", *c == '$' ? "$" : *c == '#' ? "\\" : "", *c);
 }
 
+/* Code that was made from other kernels than those that stand there is not linked. */
+static void put_check(struct str *out)
+{
+	str_add(out, "unedited:\n"
+	             "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; \\\n"
+	             "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed 's/^[0-9]* [0-9]* //; \\\n"
+	             "\ts/$$/ was edited since its code was compiled./' >&2; \\\n"
+	             "\techo 'Type: tpat rebuild FOLDER (this one), or make kernels (needs nvcc) and then make.' >&2; \\\n"
+	             "\texit 1; }\n\n");
+}
+
 /* The library is no target: make would take a file's name that has spaces in it for several. */
 void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
 {
 	str_add(out, "# The library from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See README.md.\n");
 	str_add(out, "LIBRARY := ");
 	put_make_word(out, str_shell(out->arena, l->library));
-	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n.PHONY: library kernels clean\n");
-	str_add(out, "library:\n"
+	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n.PHONY: library unedited kernels clean\n");
+	str_add(out, "library: unedited\n"
 	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o $(LIBRARY) \\\n"
 	             "\t\tlibrary.c $(wildcard rt/*.c) -ldl -lpthread\n\n");
 	str_add(out, "CODE :=\n");
@@ -76,7 +90,9 @@ void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
 		for (int k = 0; k < l->archs; k++)
 			str_printf(out, "CODE += code/%s\n",
 			           tensorrt_code_name(&l->plugin[i], &l->arch[k], out->arena));
-	str_add(out, "\nkernels: $(CODE)\n\n");
+	str_add(out, "\nSTAMP := LC_ALL=C; export LC_ALL; cksum kernels/*.cu kernels/*.h\n\n");
+	str_add(out, "kernels: $(CODE)\n\t@$(STAMP) > " TENSORRT_STAMP "\n\n");
+	put_check(out);
 	for (int k = 0; k < l->archs; k++)
 		put_kernel_rule(out, &l->arch[k]);
 	str_add(out, "clean:\n\trm -f $(LIBRARY)\n");

@@ -1,8 +1,8 @@
 /* CUDA C for a C++17 compiler: what kernel texts use of the language and its built-in functions. Compiled in front of
  * every text (as a precompiled header), together with tpat_device.h, tpat_mma.h, tpat_fma.h, tpat_wgmma.h,
  * tpat_attention.h, tpat_attention_wide.h, tpat_compact.h, tpat_sort.h and tpat_radix.h. */
-#ifndef TPAT_TESTS_EMULATOR_CUDA_H
-#define TPAT_TESTS_EMULATOR_CUDA_H
+#ifndef TPAT_EMULATOR_EMULATOR_CUDA_H
+#define TPAT_EMULATOR_EMULATOR_CUDA_H
 
 #define TPAT_EMULATOR 1
 
@@ -256,7 +256,7 @@ static inline int __float2int_ru(float x) { return (int)ceilf(x); }
 static inline int __float2int_rz(float x) { return (int)x; }
 static inline float __int2float_rn(int x) { return (float)x; }
 
-#include "emulator_mma.h"
+#include "emulator_mma.hpp"
 
 #include "tpat_device.h"
 #include "tpat_mma.h"

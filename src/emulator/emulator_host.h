@@ -1,6 +1,6 @@
 /* What a compiled kernel text and the emulator say to each other. C and C++. */
-#ifndef TPAT_TESTS_EMULATOR_HOST_H
-#define TPAT_TESTS_EMULATOR_HOST_H
+#ifndef TPAT_EMULATOR_EMULATOR_HOST_H
+#define TPAT_EMULATOR_EMULATOR_HOST_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emulator_state.h"
-#include "emulator_switch.h"
+#include "emulator/emulator_state.h"
+#include "emulator/emulator_switch.h"
 
 enum { THREADS = 1024, CLUSTER = 8, FIBRES = THREADS * CLUSTER, STACK = 128 << 10, GUARD = 4096 };
 enum state { READY, AT_BARRIER, AT_CLUSTER, AT_WARP, AT_WORD, GONE };
@@ -504,6 +504,11 @@ static const struct emulator_kernel *find_kernel(const struct emulator_module *m
 	return NULL;
 }
 
+bool emulator_has_kernel(const struct emulator_module *m, const char *name)
+{
+	return find_kernel(m, NULL, name) != NULL;
+}
+
 /* What cuLaunchKernel refuses. */
 static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], const uint32_t block[3],
                        uint32_t shared_bytes, struct err *e)
@@ -521,7 +526,7 @@ static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], 
 	if (k->cluster > CLUSTER || (k->cluster && (grid[0] % (uint32_t)k->cluster != 0 || threads % 32 != 0)))
 		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads are no clusters of %d.", k->name, grid[0],
 		               (int)threads, k->cluster);
-	if (shared_bytes > 227 << 10)
+	if (shared_bytes > emulator_shared_limit())
 		return err_set(e, ERR_USAGE, "%s: asks for %u bytes of dynamic shared memory.", k->name, shared_bytes);
 	return 0;
 }
@@ -576,4 +581,21 @@ int emulator_launch(struct emulator_module *m, const char *text, const char *ker
 	}
 	pthread_mutex_unlock(&lock);
 	return rc;
+}
+
+void emulator_tensor_map(void *out, const struct tpat_rt_map_values *values)
+{
+	struct emulator_map m = { .from = values->from, .element_bytes = (signed char)values->element_bytes,
+		                  .rank = (signed char)values->rank, .pixels = values->pixels };
+	_Static_assert(sizeof m <= TPAT_RT_MAP_BYTES, "it is passed as one of CUDA's");
+	for (int d = 0; d < values->rank; d++) {
+		m.dim[d] = (int)values->dim[d];
+		m.stride[d] = values->stride[d];
+		m.box[d] = (short)values->box[d];
+		m.first[d] = (short)values->first[d];
+		m.step[d] = (signed char)values->step[d];
+		m.count[d] = (int)values->count[d];
+	}
+	memset(out, 0, TPAT_RT_MAP_BYTES);
+	memcpy(out, &m, sizeof m);
 }

@@ -1,6 +1,6 @@
 /* Declarations of a CUDA text that C++ has no words for: shared memory and kernels. All else passes unchanged, on its
  * line. Knows C's tokens, not its grammar. */
-#include "emulator.h"
+#include "emulator/emulator.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The switch from one stack to another: saves the registers that a function must keep, changes stacks, restores. */
-#ifndef TPAT_TESTS_EMULATOR_SWITCH_H
-#define TPAT_TESTS_EMULATOR_SWITCH_H
+#ifndef TPAT_EMULATOR_EMULATOR_SWITCH_H
+#define TPAT_EMULATOR_EMULATOR_SWITCH_H
 
 #include <stdint.h>
 #include <string.h>

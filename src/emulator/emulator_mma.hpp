@@ -1,7 +1,7 @@
 /* For tpat_mma.h on the emulator: what the lanes of a warp show each other, and copies that are under way. Part of
- * emulator_cuda.h. */
-#ifndef TPAT_TESTS_EMULATOR_MMA_H
-#define TPAT_TESTS_EMULATOR_MMA_H
+ * emulator_cuda.hpp. */
+#ifndef TPAT_EMULATOR_EMULATOR_MMA_H
+#define TPAT_EMULATOR_EMULATOR_MMA_H
 
 enum { EMULATOR_SHOWN = 16, EMULATOR_SHOWS = 4, EMULATOR_COPIES = 128, EMULATOR_THREADS = 8192 };
 

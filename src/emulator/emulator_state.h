@@ -1,13 +1,13 @@
 /* What the emulator's files share: the thread that runs, and how a kernel's fault ends its launch. */
-#ifndef TPAT_TESTS_EMULATOR_STATE_H
-#define TPAT_TESTS_EMULATOR_STATE_H
+#ifndef TPAT_EMULATOR_EMULATOR_STATE_H
+#define TPAT_EMULATOR_EMULATOR_STATE_H
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "emulator.h"
-#include "emulator_host.h"
+#include "emulator/emulator.h"
+#include "emulator/emulator_host.h"
 
 /* Functions that run on a fibre's stack: the address sanitizer knows only the program's own. */
 #define ON_FIBRE __attribute__((no_sanitize("address")))
@@ -39,6 +39,7 @@ void emulator_check_atomic_put(void *p, const void *from, size_t bytes);
 void emulator_check_argument(const void *p, int number);
 void *emulator_shared_memory(int id, size_t bytes, const char *name);
 void *emulator_shared_dynamic(const char *name);
+size_t emulator_shared_limit(void);
 void emulator_shared_begin(size_t dynamic_bytes);
 void emulator_shared_end(void);
 void emulator_settle(void);   /* reports a store whose value differs from another thread's */

@@ -1,11 +1,11 @@
-/* The CUDA emulator of the tests: runs generated .cu texts, unchanged, on the processor, and reports what a GPU would
- * let pass in silence: accesses out of bounds, misaligned, of uninitialised memory; races; barriers that not all reach.
+/* The CUDA emulator: runs generated .cu texts, unchanged, on the processor, and reports errors that a GPU would pass over in
+ * silence: accesses out of bounds, misaligned, of uninitialised memory; races; barriers that not all threads reach.
  *
  * How: the text is compiled as C++ with the compiler's access instrumentation (-fsanitize=thread), whose calls end in
  * the emulator; threads of a block are fibres of one processor thread. One launch at a time in a process.
- * emulator_test.c shows all of it in use. */
-#ifndef TPAT_TESTS_EMULATOR_H
-#define TPAT_TESTS_EMULATOR_H
+ * tests/emulator/emulator_test.c shows all of it in use. */
+#ifndef TPAT_EMULATOR_EMULATOR_H
+#define TPAT_EMULATOR_EMULATOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,8 +32,12 @@ void emulator_free(void *p); /* null is fine */
 /* Renames (null: as it is) and sets flags of the allocation that holds p; without EMULATOR_INITIALISED all of its bytes
  * count as never written. */
 void emulator_mark(void *p, const char *name, int flags);
-/* Copies into an allocation and counts the bytes as initialised. */
+/* Only renames it. */
+void emulator_name(void *p, const char *name);
+const char *emulator_name_of(const void *p);
+/* Copies into an allocation, or fills it, and counts the bytes as initialised. */
 void emulator_copy_in(void *to, const void *from, size_t bytes);
+void emulator_fill(void *to, int byte, size_t bytes);
 /* The first of bytes [p, p + n) that no kernel and no copy_in wrote, as an offset from p; -1: none. */
 int64_t emulator_first_unwritten(const void *p, size_t n);
 
@@ -45,17 +49,24 @@ struct emulator_text {
 	                  duplicates) */
 };
 
-/* Where the source tree is ("." by default) and where compiled headers are kept (default: build/emulator in it). */
-void emulator_configure(const char *source_root, const char *cache_folder);
+/* The C++ compiler: $CXX, or g++; null: there is none. */
+const char *emulator_compiler(void);
 
-/* Compiles texts with $CXX (g++) into one module; each text has its own namespace, so that names may repeat. Owned by
- * the caller; freed with emulator_unload. */
+/* Compiles texts into one shared object, as bytes in `a`; each text has its own namespace, so that names may repeat. The
+ * headers' compiled form is kept in $TPAT_CACHE/emulator (by default ~/.cache/tpat/emulator). Any thread. Errors: ERR_DEVICE
+ * with the compiler's first message. */
+int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a, struct err *e);
+
+/* Loads such bytes. Owned by the caller; freed with emulator_unload. */
 struct emulator_module;
-int emulator_build(struct emulator_module **out, const struct emulator_text *text, int texts, struct err *e);
+int emulator_load(struct emulator_module **out, const void *data, size_t size, struct err *e);
 void emulator_unload(struct emulator_module *m);
+/* Both in a row. */
+int emulator_build(struct emulator_module **out, const struct emulator_text *text, int texts, struct err *e);
+bool emulator_has_kernel(const struct emulator_module *m, const char *name);
 
 /* The text with its declarations of shared memory and kernels as the emulator needs them, in a namespace of its own
- * (`number`), followed by its row of kernels. For emulator_build, and to look at. */
+ * (`number`), followed by its row of kernels. For emulator_compile, and to look at. */
 char *emulator_rewrite(const struct emulator_text *text, int number, struct arena *a, struct err *e);
 
 /* Runs one kernel. `text`: the name of its text, or null: the first that has the kernel. `args` point at the values, as
@@ -64,16 +75,11 @@ char *emulator_rewrite(const struct emulator_text *text, int number, struct aren
 int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
                     const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e);
 
+/* The most shared memory, static and dynamic together, that a block may have from now on; by default 227 KB, an H100's. */
+void emulator_limit_shared(size_t bytes);
+
 /* A tensor map as kernels take it here, TPAT_RT_MAP_BYTES. */
 void emulator_tensor_map(void *out, const struct tpat_rt_map_values *values);
-
-/* ---- The plugin runtime's device ---- */
-/* The .cu text of a plugin, or null when there is none by that name. */
-typedef const char *(*emulator_lookup)(void *user, const char *plugin);
-/* Fills `d` so that the runtime's enqueue runs here (tpat_rt_set_device). Modules are built when first needed, and kept
- * until emulator_device_close. */
-void emulator_device(struct tpat_rt_device *d, emulator_lookup lookup, void *user);
-void emulator_device_close(struct tpat_rt_device *d);
 
 #ifdef __cplusplus
 }

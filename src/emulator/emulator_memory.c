@@ -1,13 +1,13 @@
 /* The emulator's memory: every allocation in its own slot of a large reserved range, with a shadow for each byte that
  * knows who wrote and read it last. All reports about accesses are made here. */
-#include "emulator_state.h"
+#include "emulator/emulator_state.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 /* A slot is 4 GiB, the allocation in its middle: an index wrong by less than 2 GiB still names the right buffer. */
-enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, SHARED_BYTES = 227 << 10, CLUSTER = 8 };
+enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, CLUSTER = 8 };
 static const uintptr_t SLOT = (uintptr_t)1 << 32;
 
 enum {
@@ -37,6 +37,7 @@ struct region {
 	bool shared;
 };
 
+static size_t shared_limit = 227 << 10;
 static uintptr_t base, span;
 static struct region region[SLOTS];
 static int slots; /* that were ever used */
@@ -164,6 +165,28 @@ void emulator_mark(void *p, const char *name, int flags)
 		snprintf(r->name, sizeof r->name, "%s", name);
 	r->flags = flags;
 	set_written(r, 0, r->bytes, flags & EMULATOR_INITIALISED);
+}
+
+void emulator_name(void *p, const char *name)
+{
+	struct region *r = region_of(p);
+	ck(r && !r->shared);
+	snprintf(r->name, sizeof r->name, "%s", name);
+}
+
+const char *emulator_name_of(const void *p)
+{
+	const struct region *r = region_of(p);
+	return r ? r->name : "no buffer";
+}
+
+void emulator_fill(void *to, int byte, size_t bytes)
+{
+	struct region *r = region_of(to);
+	size_t offset = r ? (size_t)((char *)to - r->at) : 0;
+	ck(r && offset <= r->bytes && bytes <= r->bytes - offset);
+	memset(to, byte, bytes);
+	set_written(r, offset, bytes, true);
 }
 
 void emulator_copy_in(void *to, const void *from, size_t bytes)
@@ -426,6 +449,16 @@ ON_FIBRE static void *shared_new(const char *name, size_t bytes)
 	return r->at;
 }
 
+void emulator_limit_shared(size_t bytes)
+{
+	shared_limit = bytes;
+}
+
+size_t emulator_shared_limit(void)
+{
+	return shared_limit;
+}
+
 ON_FIBRE void *emulator_shared_memory(int id, size_t bytes, const char *name)
 {
 	struct shared *shared = &shared_of[emulator_now.rank];
@@ -436,9 +469,9 @@ ON_FIBRE void *emulator_shared_memory(int id, size_t bytes, const char *name)
 	if (shared->static_bytes > STATIC_SHARED_BYTES)
 		emulator_fail("has %zu bytes of static shared memory; %d are allowed", shared->static_bytes,
 		              STATIC_SHARED_BYTES);
-	if (shared->static_bytes + shared->dynamic_bytes > SHARED_BYTES)
-		emulator_fail("has %zu bytes of shared memory; %d are allowed",
-		              shared->static_bytes + shared->dynamic_bytes, SHARED_BYTES);
+	if (shared->static_bytes + shared->dynamic_bytes > shared_limit)
+		emulator_fail("has %zu bytes of shared memory; %zu are allowed",
+		              shared->static_bytes + shared->dynamic_bytes, shared_limit);
 	if (shared->vars == SHARED_MAX)
 		emulator_fail("has more than %d shared variables", SHARED_MAX);
 	void *at = shared_new(name, bytes);

@@ -1,0 +1,272 @@
+/* Kernel texts to a loaded module, by the C++ compiler: one translation unit for all texts, a precompiled header in
+ * front. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "emulator/emulator_state.h"
+
+/* Of kernels: -O1, for compiling counts more than running; wrapping integers and no fused arithmetic of the compiler's
+ * own, as results must not depend on it. The instrumentation calls emulator_hooks.cpp. */
+static const char *const flags[] = { "-std=c++17",
+	                             "-O1",
+	                             "-w",
+	                             "-fPIC",
+	                             "-fwrapv",
+	                             "-ffp-contract=off",
+	                             "-fno-strict-aliasing",
+	                             "-fvisibility=hidden",
+	                             "-fno-exceptions",
+	                             "-fno-rtti",
+	                             "-fsanitize=thread",
+	                             "-fsanitize=bounds,integer-divide-by-zero",
+	                             "-fsanitize-recover=all",
+	                             NULL };
+/* Then each compiler's own. Both: no calls at functions' entries and exits. clang: precompiled headers without their sources'
+ * times, and reads told also where a write follows, as gcc does. */
+static const char *const flags_gcc[] = { "--param=tsan-instrument-func-entry-exit=0", NULL };
+static const char *const flags_clang[] = { "-Xclang",
+	                                   "-fno-pch-timestamp",
+	                                   "-mllvm",
+	                                   "-tsan-instrument-func-entry-exit=0",
+	                                   "-mllvm",
+	                                   "-tsan-instrument-read-before-write",
+	                                   NULL };
+
+struct builder {
+	const char *cxx;
+	const char *const *own_flags; /* this compiler's */
+	const char *folder;            /* of the headers and what is compiled of them */
+	struct arena *arena;
+	struct err *err;
+};
+
+/* Runs the compiler with its flags and then `arg` (null-terminated). */
+static int compile(struct builder *b, bool with_flags, const char *const *arg)
+{
+	const char *argv[64];
+	int n = 0, status;
+	char *output;
+	argv[n++] = b->cxx;
+	for (const char *const *f = flags; with_flags && *f; f++)
+		argv[n++] = *f;
+	for (const char *const *f = b->own_flags; with_flags && *f; f++)
+		argv[n++] = *f;
+	for (; *arg; arg++)
+		argv[n++] = *arg;
+	argv[n] = NULL;
+	ck(n < 64);
+	TRY(proc_run(&status, &output, argv, b->arena, b->err));
+	if (status == 0)
+		return 0;
+	const char *at = strstr(output, "error");
+	while (at && at > output && at[-1] != '\n')
+		at--;
+	return err_set(b->err, ERR_DEVICE, "%s failed: %.800s", b->cxx, at ? at : output);
+}
+
+/* What every kernel text includes: the headers of kernels and the emulator's own, which the program carries. */
+static bool is_header(const struct embed_file *f)
+{
+	return embed_is_device_header(f) || str_starts(f->name, "src/emulator/");
+}
+
+/* Moves what was made under a name of this process to its own; others may do the same at once. */
+static int compile_to(struct builder *b, bool with_flags, const char *out, const char *const *arg)
+{
+	const char *all[24];
+	int n = 0;
+	char *temporary = arena_printf(b->arena, "%s.%d", out, (int)getpid());
+	for (; *arg; arg++)
+		all[n++] = *arg;
+	all[n++] = "-o";
+	all[n++] = temporary;
+	all[n] = NULL;
+	ck(n < 24);
+	TRY(compile(b, with_flags, all));
+	return file_rename(temporary, out, b->err);
+}
+
+/* $TPAT_CACHE, or the user's folder of caches. */
+static const char *cache_folder(struct arena *a)
+{
+	const char *own = getenv("TPAT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (own && *own)
+		return file_absolute(a, own);
+	if (xdg && *xdg == '/')
+		return path_join(a, xdg, "tpat");
+	return home && *home == '/' ? path_join(a, home, ".cache/tpat") : NULL;
+}
+
+static uint64_t hash_of(const struct builder *b)
+{
+	uint64_t hash = hash_str(1, b->cxx);
+	for (const struct embed_file *f = embed_files; f->name; f++)
+		if (is_header(f))
+			hash = hash_bytes(hash_str(hash, f->name), f->text, f->size);
+	for (const char *const *f = flags; *f; f++)
+		hash = hash_str(hash, *f);
+	for (const char *const *f = b->own_flags; *f; f++)
+		hash = hash_str(hash, *f);
+	return hash;
+}
+
+/* Makes b->folder with the headers, emulator_cuda.hpp.gch and emulator_hooks.o. */
+static int make_folder(struct builder *b)
+{
+	struct arena *a = b->arena;
+	const char *include = arena_printf(a, "-I%s", b->folder);
+	TRY(file_mkdir(b->folder, b->err));
+	for (const struct embed_file *f = embed_files; f->name; f++)
+		if (is_header(f))
+			TRY(file_write(path_join(a, b->folder, path_base(f->name)), f->text, f->size, b->err));
+	TRY(compile_to(b, false, path_join(a, b->folder, "emulator_hooks.o"),
+	               (const char *[]){ "-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-c", include,
+	                                 path_join(a, b->folder, "emulator_hooks.cpp"), NULL }));
+	return compile_to(b, true, path_join(a, b->folder, "emulator_cuda.hpp.gch"),
+	                  (const char *[]){ include, "-x", "c++-header", path_join(a, b->folder, "emulator_cuda.hpp"), NULL });
+}
+
+/* The folder in the cache, made when it is not there; where there can be none, in `own`, which is this call's. */
+static int prepare(struct builder *b, const char *own)
+{
+	struct arena *a = b->arena;
+	const char *cache = cache_folder(a);
+	b->folder = cache ? arena_printf(a, "%s/emulator/%016llx", cache, (unsigned long long)hash_of(b)) : own;
+	/* The header is compiled last. */
+	if (cache && file_exists(path_join(a, b->folder, "emulator_cuda.hpp.gch")))
+		return 0;
+	if (cache && file_mkdir(b->folder, b->err) < 0) {
+		err_clear(b->err);
+		b->folder = own;
+	}
+	return make_folder(b);
+}
+
+static int write_unit(struct builder *b, const char *path, const struct emulator_text *text, int texts)
+{
+	struct str s = str_new(b->arena);
+	for (int i = 0; i < texts; i++) {
+		const char *rewritten = emulator_rewrite(&text[i], i, b->arena, b->err);
+		if (!rewritten)
+			return b->err->code;
+		str_add(&s, rewritten);
+	}
+	str_add(&s, "extern \"C\" const struct emulator_kernel *const emulator_tables[] "
+	            "__attribute__((visibility(\"hidden\"))) "
+	            "= {\n");
+	for (int i = 0; i < texts; i++)
+		str_printf(&s, "\temulator_text_%d::emulator_kernels,\n", i);
+	str_add(&s, "\tnullptr,\n};\n");
+	return file_write(path, str_text(&s), s.n, b->err);
+}
+
+/* Texts to `so`, in a folder of this call's own. */
+static int compile_in(struct builder *b, const char *folder, const char *so, const struct emulator_text *text, int texts)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	struct arena *a = b->arena;
+	char *unit = path_join(a, folder, "kernels.cpp"), *object = path_join(a, folder, "kernels.o");
+	pthread_mutex_lock(&lock);
+	int rc = prepare(b, path_join(a, folder, "headers"));
+	pthread_mutex_unlock(&lock);
+	TRY(rc);
+	TRY(write_unit(b, unit, text, texts));
+	TRY(compile(b, true,
+	            (const char *[]){ "-include", path_join(a, b->folder, "emulator_cuda.hpp"),
+	                              arena_printf(a, "-I%s", b->folder), "-c", unit, "-o", object, NULL }));
+	return compile(b, false,
+	               (const char *[]){ "-shared", "-Wl,-Bsymbolic", "-Wl,-z,defs", object,
+	                                 path_join(a, b->folder, "emulator_hooks.o"), "-o", so, "-lm", NULL });
+}
+
+const char *emulator_compiler(void)
+{
+	const char *cxx = getenv("CXX");
+	cxx = cxx && *cxx ? cxx : "g++";
+	return proc_found(cxx) ? cxx : NULL;
+}
+
+int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a, struct err *e)
+{
+	char *folder, *bytes;
+	struct builder b = { .cxx = emulator_compiler(), .arena = arena_new(), .err = e };
+	if (!b.cxx)
+		b.cxx = "g++"; /* whose absence the call reports */
+	b.own_flags = strstr(b.cxx, "clang") ? flags_clang : flags_gcc;
+	int rc = file_temp_dir(&folder, b.arena, e);
+	if (rc == 0) {
+		char *so = path_join(b.arena, folder, "kernels.so");
+		rc = compile_in(&b, folder, so, text, texts);
+		if (rc == 0)
+			rc = file_read(&bytes, size, so, a, e);
+		file_remove_tree(folder);
+	}
+	arena_free(b.arena);
+	if (rc == 0)
+		*data = bytes;
+	return rc;
+}
+
+/* Loads the bytes through a file, which need not stay. */
+static int load_bytes(struct emulator_module *m, const void *data, size_t size, struct err *e)
+{
+	char *folder;
+	const struct emulator_host *host = emulator_host_table(e);
+	if (!host)
+		return e->code;
+	TRY(file_temp_dir(&folder, m->arena, e));
+	char *path = path_join(m->arena, folder, "kernels.so");
+	int rc = file_write(path, data, size, e);
+	m->so = rc == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	void *symbol = m->so ? dlsym(m->so, "emulator_bind") : NULL;
+	if (rc == 0 && !symbol)
+		rc = err_set(e, ERR_DEVICE, "The emulator cannot load what it compiled: %s.", dlerror());
+	file_remove_tree(folder);
+	TRY(rc);
+	void (*bind)(const struct emulator_host *, struct emulator_index **, const struct emulator_kernel *const **);
+	memcpy(&bind, &symbol, sizeof bind);
+	bind(host, &m->here, &m->table);
+	return 0;
+}
+
+int emulator_load(struct emulator_module **out, const void *data, size_t size, struct err *e)
+{
+	struct arena *a = arena_new();
+	struct emulator_module *m = NEW(a, struct emulator_module);
+	m->arena = a;
+	int rc = load_bytes(m, data, size, e);
+	if (rc < 0)
+		emulator_unload(m);
+	else
+		*out = m;
+	return rc;
+}
+
+int emulator_build(struct emulator_module **out, const struct emulator_text *text, int texts, struct err *e)
+{
+	struct arena *a = arena_new();
+	void *data;
+	size_t size;
+	int rc = emulator_compile(&data, &size, text, texts, a, e);
+	if (rc == 0)
+		rc = emulator_load(out, data, size, e);
+	arena_free(a);
+	return rc;
+}
+
+void emulator_unload(struct emulator_module *m)
+{
+	if (!m)
+		return;
+	if (m->so)
+		dlclose(m->so);
+	arena_free(m->arena);
+}

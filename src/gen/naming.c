@@ -1,0 +1,225 @@
+/* Names for what a kernel's text has marked. See naming.h. */
+#include "gen/naming.h"
+
+#include <string.h>
+
+/* A marked name and the part of the text in which it is declared: from where it first stands to its block's end. */
+struct marked {
+	const char *text; /* hint, mark and number, there */
+	size_t n, hint;   /* bytes of all, of the hint */
+	char mark;
+	size_t from, to;
+	const char *name; /* null: not chosen yet */
+};
+
+/* A bracket that is open, and the names that end with it. */
+struct open {
+	char bracket;
+	int first; /* of `declared` */
+};
+
+/* Where a name stands that is to be chosen, and which one it is. */
+struct use {
+	size_t at, n;
+	int which;
+};
+
+struct choose {
+	struct arena *scratch;
+	const char *text;
+	const struct map *reserved;
+	struct map others; /* names that are not marked */
+	struct { VEC(struct marked); } all;
+	struct { VEC(struct open); } open;
+	struct { VEC(struct use); } uses; /* in the text's order */
+	struct { VEC(int); } declared; /* in brackets that are open: numbers */
+	int waiting;                   /* of `declared`: from here on they were declared in round brackets, before a block */
+};
+
+static bool is_mark(char c)
+{
+	return c == IR_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == IR_MARK_SYMBOL;
+}
+
+/* The last one declared so far with that text, mark and all, or with that hint, in a block that is still open; -1: none. */
+static int visible(const struct choose *c, size_t at, size_t n, bool marked)
+{
+	for (int i = c->declared.n - 1; i >= 0; i--) {
+		const struct marked *m = &c->all.at[c->declared.at[i]];
+		bool has = marked ? m->n == n : m->hint == n && m->mark == IR_MARK_VARIABLE;
+		if (has && memcmp(m->text, c->text + at, n) == 0)
+			return c->declared.at[i];
+	}
+	return -1;
+}
+
+static void use(struct choose *c, size_t at, size_t n, int which)
+{
+	vec_push(c->scratch, &c->uses, ((struct use){ at, n, which }));
+}
+
+/* Where it is not visible it is declared, be it once more. */
+static void use_marked(struct choose *c, size_t at, size_t hint)
+{
+	size_t n = hint + 1 + IR_MARK_DIGITS;
+	int which = visible(c, at, n, true);
+	if (which < 0) {
+		struct marked m = { c->text + at, n, hint, c->text[at + hint], at, SIZE_MAX, NULL };
+		which = c->all.n;
+		vec_push(c->scratch, &c->declared, which);
+		vec_push(c->scratch, &c->all, m);
+	}
+	use(c, at, n, which);
+}
+
+static void open_bracket(struct choose *c, char bracket)
+{
+	/* What a loop or a function declares in its round brackets belongs to the block behind them. */
+	struct open o = { bracket, bracket == '{' && c->waiting >= 0 ? c->waiting : c->declared.n };
+	vec_push(c->scratch, &c->open, o);
+	if (bracket == '{')
+		c->waiting = -1;
+}
+
+static void close_bracket(struct choose *c, char bracket, size_t at)
+{
+	if (!c->open.n)
+		return;
+	struct open o = c->open.at[--c->open.n];
+	if (bracket == ')') {
+		if (c->declared.n > o.first)
+			c->waiting = o.first;
+		return;
+	}
+	for (int i = o.first; i < c->declared.n; i++)
+		c->all.at[c->declared.at[i]].to = at;
+	c->declared.n = o.first;
+}
+
+static bool in_round(const struct choose *c)
+{
+	return c->open.n && c->open.at[c->open.n - 1].bracket == '(';
+}
+
+/* A name that stands in the text, and what it stands for where it is a macro. */
+static void add_other(struct choose *c, const char *name)
+{
+	const struct names_word *w = map_get(c->reserved, name);
+	if (map_get(&c->others, name))
+		return;
+	map_put(&c->others, name, c);
+	for (size_t at = 0, n; w && at < w->n; at += n) {
+		n = names_token(w->body + at);
+		if (names_is_start(w->body[at]))
+			add_other(c, arena_strndup(c->scratch, w->body + at, n));
+	}
+}
+
+/* A hint without a mark is the innermost variable's that has it. */
+static void use_plain(struct choose *c, size_t at, size_t n)
+{
+	int which = visible(c, at, n, false);
+	if (which >= 0)
+		use(c, at, n, which);
+	else
+		add_other(c, arena_strndup(c->scratch, c->text + at, n));
+}
+
+/* The x of threadIdx.x, which no variable hides. */
+static bool is_member(const char *text, size_t at)
+{
+	return at > 0 && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
+}
+
+static void find(struct choose *c)
+{
+	c->waiting = -1;
+	for (size_t at = 0, n; (n = names_token(c->text + at)) > 0; at += n) {
+		char first = c->text[at];
+		if (names_is_start(first) && is_mark(c->text[at + n])) {
+			use_marked(c, at, n);
+			n += 1 + IR_MARK_DIGITS;
+		} else if (names_is_start(first) && !is_member(c->text, at)) {
+			use_plain(c, at, n);
+		} else if (first == '{' || first == '(') {
+			open_bracket(c, first);
+		} else if (first == '}' || first == ')') {
+			close_bracket(c, first, at);
+		} else if (first == ';' && !in_round(c)) {
+			c->waiting = -1;
+		}
+	}
+}
+
+/* A model's names are the same in the whole text; a variable's is its block's. */
+static bool is_free(const struct choose *c, const struct marked *m, const char *name)
+{
+	const struct names_word *w = map_get(c->reserved, name);
+	bool hides = w && w->declared && !w->body && m->mark == IR_MARK_VARIABLE;
+	if ((w && !hides) || map_get(&c->others, name) || name[0] == '_')
+		return false;
+	vec_each (have, &c->all) {
+		bool variables = have->mark == IR_MARK_VARIABLE && m->mark == IR_MARK_VARIABLE;
+		bool apart = variables && (have->to < m->from || m->to < have->from);
+		if (have->name && !apart && strcmp(have->name, name) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void choose_name(struct choose *c, struct marked *m)
+{
+	char *hint = arena_strndup(c->scratch, m->text, m->hint);
+	const char *behind = m->mark == IR_MARK_SYMBOL ? "_extent" : m->mark == NAMES_MARK_BUFFER ? "_data" : "_";
+	const char *name = hint[0] == '_' ? arena_printf(c->scratch, "v%s", hint) : hint;
+	const char *longer = arena_printf(c->scratch, "%s%s", name, behind);
+	if (!is_free(c, m, name) && m->mark != IR_MARK_VARIABLE)
+		name = longer;
+	for (int number = 2; !is_free(c, m, name); number++)
+		name = arena_printf(c->scratch, "%s%d", longer, number);
+	m->name = name;
+}
+
+/* Variables first: their names are the kernel's, which stay what they are whatever model it is for. */
+static void choose_names(struct choose *c)
+{
+	vec_each (m, &c->all)
+		if (m->mark == IR_MARK_VARIABLE)
+			choose_name(c, m);
+	vec_each (m, &c->all)
+		if (!m->name)
+			choose_name(c, m);
+}
+
+/* In comments, names are their hints. */
+static void put_plain(struct str *out, const char *text, size_t n)
+{
+	for (size_t i = 0, k; i < n; i += k) {
+		for (k = 0; i + k < n && !is_mark(text[i + k]);)
+			k++;
+		str_addn(out, text + i, k);
+		k += i + k < n ? 1 + IR_MARK_DIGITS : 0;
+	}
+}
+
+static void put_names(struct choose *c, struct str *out)
+{
+	size_t at = 0;
+	vec_each (u, &c->uses) {
+		put_plain(out, c->text + at, u->at - at);
+		str_add(out, c->all.at[u->which].name);
+		at = u->at + u->n;
+	}
+	put_plain(out, c->text + at, strlen(c->text + at));
+}
+
+void names_choose(struct str *out, const char *text, const struct map *reserved)
+{
+	struct arena *scratch = arena_new();
+	struct choose c = { .scratch = scratch, .text = text, .reserved = reserved };
+	c.others = map_new(scratch);
+	find(&c);
+	choose_names(&c);
+	put_names(&c, out);
+	arena_free(scratch);
+}

@@ -1,0 +1,141 @@
+/* Names that no buffer, symbol or variable of a kernel may have: the languages' keywords, and what the headers define that the
+ * text includes. The headers themselves are read for that. */
+#include "gen/naming.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/embed.h"
+
+/* C11, C++20, CUDA C++, and what compilers take for the same. */
+static const char keywords[] =
+	"alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool break case catch char "
+	"char8_t char16_t char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit "
+	"continue decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if "
+	"import inline int long module mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected "
+	"public reflexpr register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast "
+	"struct switch synchronized template this thread_local throw true try typedef typeid typename typeof typeof_unqual union "
+	"unsigned using virtual void volatile wchar_t while xor xor_eq override final "
+	"threadIdx blockIdx blockDim gridDim warpSize main";
+
+bool names_is_start(char c)
+{
+	return isalpha((unsigned char)c) || c == '_';
+}
+
+bool names_is_inside(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+size_t names_token(const char *text)
+{
+	size_t n = 0;
+	const char *end;
+	if (text[0] == '/' && text[1] == '/')
+		return strcspn(text, "\n");
+	if (text[0] == '/' && text[1] == '*') {
+		end = strstr(text + 2, "*/");
+		return end ? (size_t)(end - text) + 2 : strlen(text);
+	}
+	if (text[0] == '"' || text[0] == '\'') {
+		for (n = 1; text[n] && text[n] != text[0] && text[n] != '\n'; n++)
+			n += text[n] == '\\' && text[n + 1];
+		return text[n] ? n + 1 : n;
+	}
+	if (names_is_inside(text[0]) || (text[0] == '.' && isdigit((unsigned char)text[1]))) { /* numbers too */
+		bool number = !names_is_start(text[0]);
+		while (names_is_inside(text[n]) || (number && text[n] == '.') ||
+		       (number && (text[n] == '+' || text[n] == '-') && strchr("eEpP", text[n - 1])))
+			n++;
+		return n;
+	}
+	return text[0] != '\0';
+}
+
+size_t names_directive(const char *text)
+{
+	size_t n = 0;
+	while (text[n] && text[n] != '\n')
+		n += text[n] == '\\' && text[n + 1] == '\n' ? 2 : names_token(text + n);
+	return n;
+}
+
+static struct names_word *put(struct map *m, const char *name, size_t n)
+{
+	char *word = arena_strndup(m->arena, name, n);
+	if (!map_get(m, word))
+		map_put(m, word, NEW(m->arena, struct names_word));
+	return map_get(m, word);
+}
+
+static const char *skip_spaces(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+/* A line of the preprocessor: what it defines. */
+static void add_macro(struct map *m, const char *text)
+{
+	static const char define[] = "define";
+	text = skip_spaces(text + 1);
+	if (strncmp(text, define, sizeof define - 1) != 0)
+		return;
+	text = skip_spaces(text + sizeof define - 1);
+	size_t n = names_token(text);
+	struct names_word *w = put(m, text, n);
+	w->body = text + n;
+	w->n = names_directive(text + n);
+}
+
+/* What a line that is not indented declares: a function, a type, a constant. */
+static size_t add_declared(struct map *m, const char *text)
+{
+	int depth = 0;
+	size_t at = 0;
+	for (size_t n; text[at] && text[at] != '\n'; at += n) {
+		n = names_token(text + at);
+		depth += strchr("({", text[at]) ? 1 : strchr(")}", text[at]) ? -1 : 0;
+		if (depth == 0 && names_is_start(text[at]) && text[at + n] && strchr("({;=[", *skip_spaces(text + at + n)))
+			put(m, text + at, n)->declared = true;
+	}
+	return at;
+}
+
+/* What a header declares outside of all functions, and all macros. */
+static void add_header(struct map *m, const char *text)
+{
+	for (size_t n; *text; text += n) {
+		if (*text == '#')
+			add_macro(m, text);
+		if (*text == '#')
+			n = names_directive(text);
+		else if (names_is_start(*text))
+			n = add_declared(m, text);
+		else
+			n = *text == '\t' ? strcspn(text, "\n") : names_token(text);
+	}
+}
+
+void names_add_words(struct map *m, const char *words)
+{
+	for (size_t n; *words; words += n + strspn(words + n, " \n")) {
+		n = strcspn(words, " \n");
+		put(m, words, n);
+	}
+}
+
+struct map names_reserved(struct arena *a, bool c)
+{
+	struct map m = map_new(a);
+	names_add_words(&m, keywords);
+	for (const struct embed_file *f = embed_files; f->name; f++)
+		if (c ? strcmp(f->name, "rt/device/tpat_cpu.h") == 0 : embed_is_device_header(f))
+			add_header(&m, f->text);
+	if (c) {
+		const struct embed_file *libc = embed_find("c_macros.txt");
+		ck(libc);
+		names_add_words(&m, libc->text);
+	}
+	return m;
+}

@@ -1,0 +1,106 @@
+/* What the nodes demand of extents, over the whole model: symbols of the model's inputs that must be equal become one, or the
+ * number that they must be; what cannot be decided is kept. */
+#include <string.h>
+
+#include "graph/graph_internal.h"
+
+struct renaming {
+	const char *symbol;
+	expr to;
+};
+
+static expr put_symbol(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	const struct renaming *x = user;
+
+	(void)p;
+	(void)arg;
+	return e->op == IR_SYMBOL && strcmp(e->name, x->symbol) == 0 ? x->to : NULL;
+}
+
+static expr renamed(struct graph *g, struct renaming *x, expr e)
+{
+	return ir_copy(g->pool, e, put_symbol, x);
+}
+
+static void rename_value(struct graph *g, struct renaming *x, struct graph_value *v)
+{
+	int64_t n = v->content && v->rank >= 0 ? graph_count(v->rank, v->dim) : -1;
+	expr *content;
+
+	for (int i = 0; i < v->rank; i++)
+		v->dim[i] = renamed(g, x, v->dim[i]);
+	if (n < 0)
+		return;
+	content = NEWN(g->arena, expr, n + 1);
+	for (int64_t k = 0; k < n; k++)
+		content[k] = renamed(g, x, v->content[k]);
+	v->content = content;
+}
+
+static void substitute(struct graph *g, const char *symbol, expr to)
+{
+	struct renaming x = { symbol, to };
+	int n = 0;
+
+	vec_each (v, &g->values)
+		rename_value(g, &x, *v);
+	for (int i = 0; i < g->meaning.n; i++)
+		g->meaning.entry[i].value = (void *)renamed(g, &x, g->meaning.entry[i].value);
+	for (int i = 0; i < g->symbols.n; i++)
+		if (strcmp(g->symbols.at[i], symbol) != 0)
+			g->symbols.at[n++] = g->symbols.at[i];
+	g->symbols.n = n;
+	vec_each (d, &g->demands)
+		for (int k = 0; k < 2; k++)
+			d->extent[k] = renamed(g, &x, d->extent[k]);
+}
+
+/* The place of a symbol among those of the model's inputs, names before numbers that stand for none; -1: it is none of them. */
+static int symbol_place(const struct graph *g, expr e)
+{
+	for (int i = 0; e->op == IR_SYMBOL && i < g->symbols.n; i++)
+		if (strcmp(g->symbols.at[i], e->name) == 0)
+			return map_get(&g->origin, e->name) ? i : i + g->symbols.n;
+	return -1;
+}
+
+static void unify(struct graph *g, expr a, expr b)
+{
+	int i = symbol_place(g, a), k = symbol_place(g, b);
+
+	if (i >= 0 && k >= 0)
+		substitute(g, i < k ? b->name : a->name, i < k ? a : b);
+	else if (i >= 0 && b->op == IR_CONST_INT)
+		substitute(g, a->name, b);
+	else if (k >= 0 && a->op == IR_CONST_INT)
+		substitute(g, b->name, a);
+}
+
+/* The branches of an If are lowered both, and one alone is taken: what the other one demands says nothing of the model. */
+static bool has_graphs(const struct graph_node *n)
+{
+	for (int i = 0; n->op && i < OP_MAX_ATTRS && n->op->attrs[i].kind; i++)
+		if (n->op->attrs[i].kind == OP_GRAPH)
+			return true;
+	return false;
+}
+
+void graph_take_demands(struct graph *g, const struct graph_node *n, const struct ir_program *p)
+{
+	if (has_graphs(n))
+		return;
+	vec_each (from, &p->demands) {
+		struct ir_demand d = *from;
+
+		for (int k = 0; k < 2; k++) {
+			d.extent[k] = graph_size_rename(g, n, p, from->extent[k]);
+			d.tensor[k] = d.tensor[k] ? arena_strdup(g->arena, d.tensor[k]) : NULL;
+		}
+		d.node = n->label;
+		vec_push(g->arena, &g->demands, d);
+	}
+	for (int i = g->demands.n - p->demands.n; i < g->demands.n; i++)
+		if (g->demands.at[i].relation == IR_SAME)
+			unify(g, g->demands.at[i].extent[0], g->demands.at[i].extent[1]);
+}

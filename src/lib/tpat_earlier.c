@@ -1,0 +1,102 @@
+/* Plugins of earlier builds: a model that tpat has rewritten can be rewritten once more, and still needs its libraries. They are
+ * next to the model, where every build puts them; a library is recognised by the plugin names in it. */
+#include "lib/build_inside.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+bool tpat_library_holds(const char *library, const char *plugin)
+{
+	struct file_map m;
+	struct err ignored = { 0 };
+	if (file_is_special(library) || file_map_open(&m, library, &ignored) < 0)
+		return false;
+	bool holds = memmem(m.data, m.size, plugin, strlen(plugin) + 1) != NULL; /* with its NUL */
+	file_map_close(&m);
+	return holds;
+}
+
+const char *tpat_library_find(const char *folder, const char *plugin, struct arena *a)
+{
+	int n;
+	const char **name = file_list(&n, folder, a);
+	for (int i = 0; i < n; i++) {
+		const char *path = strcmp(folder, ".") == 0 ? name[i] : path_join(a, folder, name[i]);
+		if (str_starts(name[i], "libtpat_") && str_ends(name[i], ".so") && tpat_library_holds(path, plugin))
+			return path;
+	}
+	return NULL;
+}
+
+const char *tpat_folder_find(const char *folder, const char *plugin, struct arena *a)
+{
+	int n;
+	const char *id = str_identifier(a, plugin), **name = file_list(&n, folder, a);
+	const char *table = arena_printf(a, "plugins/%s.h", id);
+	for (int i = 0; i < n; i++) {
+		const char *whole = path_join(a, folder, name[i]), *own = path_join(a, whole, id);
+		if (!str_ends(name[i], ".tpat"))
+			continue;
+		if (file_exists(path_join(a, whole, table)))
+			return whole;
+		if (file_exists(path_join(a, own, table)))
+			return own;
+	}
+	return NULL;
+}
+
+/* ---- What a build needs of them. */
+
+struct search {
+	struct build *b;
+	struct map plugins; /* looked for already */
+};
+
+static int find_one(void *arg, ProtobufCMessage *message)
+{
+	struct search *s = arg;
+	struct build *b = s->b;
+	const Onnx__NodeProto *node = (const Onnx__NodeProto *)message;
+	const char *plugin = onnx_text(node->op_type), *folder = path_dir(b->arena, b->o->model);
+	char described[ONNX_DESCRIBE];
+	if (strcmp(onnx_domain(node->domain), GRAPH_PLUGIN_DOMAIN) != 0 || map_get(&s->plugins, plugin))
+		return 0;
+	onnx_node_describe(node, described);
+	map_put(&s->plugins, plugin, s);
+	if (!onnx_function_find(b->model, node->domain, plugin, node->overload)) {
+		err_set(b->err, ERR_MODEL, "%s: %s is a plugin of an earlier build, without its original operators.",
+		        b->model->path, described);
+		return err_advise(b->err, "Begin with the portable model that was written beside this one: %s.",
+		                  tpat_portable_name(b->o->model, b->arena));
+	}
+	const char *library = tpat_library_find(folder, plugin, b->arena);
+	if (!library) {
+		err_set(b->err, ERR_MODEL, "%s: %s is a plugin of an earlier build, and no library libtpat_*.so in %s has it.",
+		        b->model->path, described, folder);
+		return err_advise(b->err, "Put that library beside the model, or begin with the original model.");
+	}
+	if (file_same(library, b->out.library)) {
+		err_set(b->err, ERR_USAGE, "%s has the plugin %s, which the model still needs; it is not replaced.", library,
+		        plugin);
+		return err_advise(b->err, "Give the output another name: -o NAME.");
+	}
+	vec_each (have, &b->earlier)
+		if (strcmp(*have, library) == 0)
+			return 0;
+	vec_push(b->arena, &b->earlier, library);
+	return 0;
+}
+
+int build_find_earlier(struct build *b)
+{
+	struct search s = { b, map_new(b->arena) };
+	bool *taken = NEWN(b->arena, bool, b->graph->nodes.n + 1);
+	vec_each (r, &b->regions)
+		vec_each (n, &(*r)->nodes)
+			taken[*n] = true;
+	vec_each (n, &b->graph->nodes)
+		if (!taken[n->index])
+			TRY(onnx_visit(&n->proto->base, &onnx__node_proto__descriptor, find_one, &s));
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* The TensorRT that a build is for. What its versions do with a model's local functions: to 10.6 the parser takes a node's
+ * function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with IPluginV3. */
+#include "lib/tpat_inside.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_MAJOR = 10, LAST_MAJOR = 11, LAST_FUNCTIONS_FIRST = 6, FIRST_SHAPE_INPUTS = 1 };
+
+static int wrong(const char *text, struct err *e)
+{
+	err_set(e, ERR_USAGE, "\"%s\" is no version of TensorRT that tpat knows.", text);
+	return err_advise(e, "Write 10.0 to 11.x, for example --tensorrt 10.3, or rtx for TensorRT-RTX.");
+}
+
+/* "10", "10.3", "10.3.0.30": what follows the second number does not matter. */
+static bool read_version(struct tpat_tensorrt *t, const char *text)
+{
+	char *end;
+	if (!isdigit((unsigned char)*text))
+		return false;
+	t->major = (int)strtol(text, &end, 10);
+	if (*end == '.' && isdigit((unsigned char)end[1]))
+		t->minor = (int)strtol(end + 1, &end, 10);
+	return strspn(end, ".0123456789") == strlen(end) && !str_ends(text, ".") && t->major < 1000 && t->minor < 1000;
+}
+
+int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e)
+{
+	*t = (struct tpat_tensorrt){ .name = text };
+	if (!text)
+		return 0;
+	if (strcmp(text, "rtx") == 0) {
+		t->rtx = true;
+		return 0;
+	}
+	if (!read_version(t, text) || t->major > LAST_MAJOR || t->major < 5)
+		return wrong(text, e);
+	if (t->major < FIRST_MAJOR) {
+		err_set(e, ERR_UNSUPPORTED,
+		        "TensorRT %s has no IPluginV3, and tpat makes no other plugins: they need TensorRT 10.0 or later.", text);
+		return err_advise(e, "Name the TensorRT that builds the engine: --tensorrt 10.3 is that of JetPack 6.");
+	}
+	t->no_functions = t->major == 10 && t->minor <= LAST_FUNCTIONS_FIRST;
+	t->no_shape_inputs = t->major == 10 && t->minor < FIRST_SHAPE_INPUTS;
+	return 0;
+}
+
+const char *tpat_tensorrt_note(const struct tpat_tensorrt *t)
+{
+	if (t->rtx)
+		return "# TensorRT-RTX 1.7's parser ends the process at a plugin's node; without the library it takes the "
+		       "functions.";
+	if (t->no_functions)
+		return "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this model has none.";
+	return "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt 10.3.";
+}

@@ -1,0 +1,7 @@
+# A terminal that goes away leaves nothing behind, as Ctrl-C does; under nohup the work goes on.
+timeout --preserve-status -s HUP 0.2 tpat build $MODELS/small.onnx -t MatMul,Add,Relu,Softmax --arch all -o out.onnx
+echo "exit $?"
+ls -A
+(trap "" HUP; tpat build $MODELS/small.onnx -t Softmax --arch sm_90 -o out.onnx > log & kill -HUP $!; wait $!)
+echo "exit $?"
+ls

@@ -1,0 +1,94 @@
+/* Rewrites models without compiling anything: rewrite_test OUT MODEL ... writes OUT/<n>.each.onnx, where every node that tpat can
+ * take is a plugin, and OUT/<n>.half.onnx, where the first half of them is one and the second half another, for the n-th
+ * model (from 0). checked.py looks at what comes out. A model that cannot be rewritten is left out. */
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "graph/graph.h"
+#include "unit/test.h"
+
+struct rewriter {
+	struct arena *arena;
+	struct onnx_model *model;
+	struct graph *graph;
+	struct graph_regions regions;
+	struct {
+		VEC(struct graph_plugin);
+	} plugins;
+	struct err err;
+};
+
+/* A region, when it can be a plugin. */
+static void add_region(struct rewriter *w, const int *node, int n)
+{
+	struct graph_region *r;
+	struct graph_program_options o = { .sizes = true };
+	struct graph_plugin p = { NULL, NULL, 0 };
+	struct ir_program *program;
+	char hash[33];
+
+	err_clear(&w->err);
+	if (n == 0 || graph_region_new(&r, w->graph, node, n, &w->err) < 0)
+		return;
+	if (!r->folded) {
+		if (graph_region_program(&program, w->graph, r, &o, w->arena, &w->err) < 0)
+			return;
+		ir_hash(program, hash);
+		int *index = NEWN(w->arena, int, r->shapes + 1);
+		for (int k = 0; k < r->shapes; k++)
+			index[k] = r->inputs.n - r->shapes + k;
+		p = (struct graph_plugin){ arena_printf(w->arena, "plugin_%s", hash), index, r->shapes };
+	}
+	vec_push(w->arena, &w->regions, r);
+	vec_push(w->arena, &w->plugins, p);
+}
+
+static void add_regions(struct rewriter *w, bool each)
+{
+	struct {
+		VEC(int);
+	} taken = { 0 };
+	vec_each (n, &w->graph->nodes)
+		if (n->known && !n->folded && graph_node_used(w->graph, n->index))
+			vec_push(w->arena, &taken, n->index);
+	for (int i = 0; each && i < taken.n; i++)
+		add_region(w, &taken.at[i], 1);
+	if (each || taken.n < 2)
+		return;
+	add_region(w, taken.at, taken.n / 2);
+	add_region(w, taken.at + taken.n / 2, taken.n - taken.n / 2);
+}
+
+static void rewrite(const char *path, const char *out, bool each)
+{
+	struct arena *a = arena_new();
+	struct rewriter w = { .arena = a };
+
+	if (onnx_model_read(&w.model, path, &w.err) == 0 && onnx_model_check(w.model, &w.err) == 0 &&
+	    graph_new(&w.graph, w.model, NULL, &w.err) == 0) {
+		add_regions(&w, each);
+		err_clear(&w.err);
+		if (w.regions.n && graph_rewrite(w.graph, &w.regions, w.plugins.at, NULL, &w.err) == 0)
+			CHECK(onnx_model_write(w.model, out, NULL, &w.err) == 0);
+	}
+	graph_free(w.graph);
+	onnx_model_free(w.model);
+	arena_free(a);
+}
+
+int main(int argc, char **argv)
+{
+	struct arena *a = arena_new();
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: %s OUT MODEL ...\n", argv[0]);
+		return 2;
+	}
+	for (int i = 2; i < argc; i++) {
+		rewrite(argv[i], arena_printf(a, "%s/%d.each.onnx", argv[1], i - 2), true);
+		rewrite(argv[i], arena_printf(a, "%s/%d.half.onnx", argv[1], i - 2), false);
+	}
+	arena_free(a);
+	return test_done();
+}

@@ -1,0 +1,204 @@
+/* Bounds of errors hold what another order of additions gives, and not what a wrong kernel gives. */
+#include "check/error_bound.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "eval/eval.h"
+#include "tests/unit/test.h"
+#include "tune/tune.h"
+
+struct case_ {
+	struct arena *arena;
+	struct ir_program *program;
+	const struct tensor *in[4];
+	struct tensor want[2];
+	struct tune_reference reference;
+};
+
+static struct tensor *random_tensor(const struct ir_buffer *b, uint64_t seed, double low, double high, struct arena *a)
+{
+	struct tensor *t = NEW(a, struct tensor);
+	struct err e = { 0 };
+	int64_t dim[IR_MAX_RANK];
+	for (int k = 0; k < b->rank; k++)
+		ck(ir_const_int(b->dim[k], &dim[k]));
+	ck(tensor_new(t, b->type, b->rank, dim, a, &e) == 0);
+	tensor_random(t, seed, low, high);
+	return t;
+}
+
+/* `low` and `high` are of floats; integers are in [0, most]. */
+static void begin(struct case_ *c, const char *text, double low, double high, int most)
+{
+	struct err e = { 0 };
+	*c = (struct case_){ .arena = arena_new() };
+	if (ir_parse_program(&c->program, text, c->arena, &e) < 0)
+		fprintf(stderr, "%s\n", e.text);
+	ck(!e.code);
+	for (int i = 0; i < c->program->inputs.n; i++) {
+		const struct ir_buffer *b = c->program->inputs.at[i];
+		bool is_int = type_is_int(b->type);
+		c->in[i] = random_tensor(b, (uint64_t)i + 1, is_int ? 0 : low, is_int ? most : high, c->arena);
+	}
+	ck(eval_program(c->program, c->in, c->want, NULL, c->arena, &e) == 0);
+	c->reference = (struct tune_reference){
+		.program = c->program, .inputs = c->in, .want = c->want, .arena = c->arena
+	};
+}
+
+static struct tensor copy_of(const struct tensor *t, struct arena *a)
+{
+	struct tensor out;
+	struct err e = { 0 };
+	ck(tensor_new(&out, t->type, t->rank, t->dim, a, &e) == 0);
+	memcpy(out.data, t->data, (size_t)tensor_bytes(t));
+	return out;
+}
+
+/* What the program gives for the same rows of its inputs (their first axis) in another order, as atomic additions have it. */
+static struct tensor reordered(const struct case_ *c)
+{
+	struct tensor out[2], *moved = NEWN(c->arena, struct tensor, c->program->inputs.n);
+	const struct tensor *in[4];
+	struct err e = { 0 };
+	for (int i = 0; i < c->program->inputs.n; i++) {
+		int64_t n = c->in[i]->dim[0], row = tensor_bytes(c->in[i]) / n;
+		moved[i] = copy_of(c->in[i], c->arena);
+		in[i] = &moved[i];
+		for (int64_t k = 0; k < n; k++) /* 7 and n have no common divisor */
+			memcpy((char *)moved[i].data + k * row, (const char *)c->in[i]->data + k * 7 % n * row, (size_t)row);
+	}
+	ck(eval_program(c->program, in, out, NULL, c->arena, &e) == 0);
+	return out[0];
+}
+
+static bool right(struct case_ *c, const struct tensor *got)
+{
+	const char *worst;
+	return tune_same(got, &c->reference, &worst, c->arena);
+}
+
+/* The same if no bounds were known. */
+static bool right_by_type(struct case_ *c, const struct tensor *got)
+{
+	struct tensor none[2] = { { 0 } };
+	struct tune_reference r = c->reference;
+	const char *worst;
+	r.bound = r.most = none;
+	return tune_same(got, &r, &worst, c->arena);
+}
+
+/* A segment sum: some three hundred updates an element, each rounded to f16. */
+static void scatter_in_f16(void)
+{
+	struct case_ c;
+	begin(&c,
+	      "program segments(to: i64[10000], x: f16[10000,64]) -> (y: f16[30,64])\n"
+	      "  y: f16[30,64] = scatter sum (i, j | r<10000, s<64) init f16(0.0) at [index(to[r]), s] value x[r, s]\n",
+	      -4, 4, 29);
+	struct tensor got = reordered(&c);
+	CHECK(!right_by_type(&c, &got));
+	CHECK(right(&c, &got));
+	for (int i = 0; i < 30 * 64; i += 97) {
+		double x = tensor_float(&got, i);
+		tensor_set_float(&got, i, fabs(x) > 50 ? 0 : x - 4); /* an update that is missing */
+		CHECK(!right(&c, &got));
+		tensor_set_float(&got, i, x);
+	}
+	arena_free(c.arena);
+}
+
+/* Elements with one update are the same in every order: no bound but the type's tolerance. */
+static void scatter_alone(void)
+{
+	struct case_ c;
+	struct tensor bound[2];
+	begin(&c,
+	      "program segments(to: i64[3], x: f16[3]) -> (y: f16[100])\n"
+	      "  y: f16[100] = scatter sum (i | r<3) init f16(0.0) at [index(to[r])] value x[r]\n",
+	      -4, 4, 99);
+	error_bounds(bound, c.program, c.in, c.arena);
+	for (int i = 0; i < 100; i++)
+		CHECK(tensor_float(&bound[0], i) == 0);
+	arena_free(c.arena);
+}
+
+/* The logarithm of what is left of sums of both signs: small differences become large ones where little is left. */
+static void logarithm(void)
+{
+	enum { ROWS = 100, TERMS = 3000, COLUMNS = 160 };
+	struct case_ c;
+	begin(&c,
+	      "program mel(x: f32[100,3000], mat: f32[3000,160]) -> (y: f32[100,160])\n"
+	      "  y: f32[100,160] = sum (i, j | r<3000) x[i, r] * mat[r, j] then log(max(it, 1e-10))\n",
+	      -1, 1, 0);
+	struct tensor got = copy_of(&c.want[0], c.arena);
+	const float *x = c.in[0]->data, *w = c.in[1]->data;
+	float *y = got.data;
+	for (int i = 0; i < ROWS; i++)
+		for (int j = 0; j < COLUMNS; j++) {
+			float sum = 0;
+			for (int r = 0; r < TERMS; r++)
+				sum += x[i * TERMS + r] * w[r * COLUMNS + j];
+			y[i * COLUMNS + j] = logf(sum > 1e-10f ? sum : 1e-10f);
+		}
+	CHECK(!right_by_type(&c, &got));
+	CHECK(right(&c, &got));
+	int planted = 0, caught = 0;
+	for (int i = 0; i < ROWS * COLUMNS; i += 73) { /* the first term is missing */
+		float all = y[i], less = expf(all) - x[i / COLUMNS * TERMS] * w[i % COLUMNS];
+		if (all < 0 || less < 1 || fabsf(logf(less) - all) < 0.02f)
+			continue;
+		y[i] = logf(less);
+		caught += !right(&c, &got);
+		y[i] = all;
+		planted++;
+	}
+	CHECK(planted > 20);
+	CHECK_INT(caught, planted);
+	arena_free(c.arena);
+}
+
+/* Sums that are rounded behind: the next integer may come out where the sum is near a tie, and nowhere else. */
+static void quantised(void)
+{
+	struct case_ c;
+	struct tensor bound[2];
+	begin(&c,
+	      "program quantised(x: f32[5000,300]) -> (y: i32[5000])\n"
+	      "  y: i32[5000] = sum (i | r<300) x[i, r] then i32(rint(it * 64.0))\n",
+	      -1, 1, 0);
+	error_bounds(bound, c.program, c.in, c.arena);
+	int near = 0;
+	for (int i = 0; i < 5000; i++)
+		near += tensor_float(&bound[0], i) > 0;
+	CHECK(near > 0 && near < 100);
+	arena_free(c.arena);
+}
+
+/* Nothing is known behind an index that rounding may change; what is exact has no errors. */
+static void unknown(void)
+{
+	struct case_ c;
+	struct tensor bound[2];
+	begin(&c,
+	      "program lost(x: f32[64]) -> (y: f32[64], z: i32[64])\n"
+	      "  third: f32[64] = map (i) x[i] * 0.3\n"
+	      "  y: f32[64] = map (i) x[max(0, min(63, index(i32(third[i]))))]\n"
+	      "  z: i32[64] = map (i) i32(x[i])\n",
+	      0, 64, 0);
+	error_bounds(bound, c.program, c.in, c.arena);
+	CHECK(bound[0].type == TYPE_NONE && bound[1].type == TYPE_NONE);
+	arena_free(c.arena);
+}
+
+int main(void)
+{
+	scatter_in_f16();
+	scatter_alone();
+	logarithm();
+	quantised();
+	unknown();
+	return test_done();
+}
