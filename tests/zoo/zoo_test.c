@@ -47,7 +47,7 @@ static int run_emulator(struct ir_program *p, const struct tensor *const *in, st
 {
 	struct ir_plan *plan;
 	TRY(forced_plan(&plan, p, e));
-	return plan_run_emulated(plan, in, out, a, e);
+	return plan_run_emulated(plan, forced_arch(), in, out, a, e);
 }
 
 static int run_cpu(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
