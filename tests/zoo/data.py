@@ -2,7 +2,9 @@
 
     FOLDER/index.tsv             a model a line: its name and tolerances
     FOLDER/NAME/model.onnx       the model
-    FOLDER/NAME/tensors.onnx     all of its tensors as ONNX Runtime has them, its inputs among them, as initializers
+    FOLDER/NAME/tensors_0.onnx   all of its tensors as ONNX Runtime has them, its inputs among them, as initializers
+    FOLDER/NAME/tensors_1.onnx   the same of other extents, where the model has names for them: small ones are 1, others larger,
+                                 a cache is empty; as many as the model can be run with
 
 Inputs are drawn as the model's metadata says (export.py). Does nothing when all is there."""
 import glob
@@ -53,9 +55,16 @@ def tolerance_of(model):
     return HALF if onnx.TensorProto.FLOAT16 in types else SINGLE
 
 
-def tensors_of(model, rng):
+def other_extents(extents):
+    """Extents to run the model with beside those that it says."""
+    found = [{name: 1 if value < 10 else value for name, value in extents.items()},
+             {name: value + (1 if value < 10 else 32) for name, value in extents.items()},
+             {name: 0 if name == "P" else value for name, value in extents.items()}]
+    return [new for i, new in enumerate(found) if new != extents and new not in found[:i]]
+
+
+def tensors_of(model, extents, notes, rng):
     """A model that holds all tensors of a run."""
-    extents, notes = extents_of(model)
     constants = {tensor.name for tensor in model.graph.initializer}
     inputs = [info for info in model.graph.input if info.name not in constants]
     feeds = {info.name: draw(info, extents, notes, rng) for info in inputs}
@@ -73,6 +82,19 @@ def tensors_of(model, rng):
     return onnx.helper.make_model(graph)
 
 
+def write_runs(model, folder):
+    extents, notes = extents_of(model)
+    runs = [tensors_of(model, extents, notes, numpy.random.default_rng(0))]
+    for new in other_extents(extents):
+        try:
+            runs.append(tensors_of(model, new, notes, numpy.random.default_rng(len(runs))))
+        except Exception:  # extents that were traced are in it
+            continue
+    for number, run in enumerate(runs):
+        with open(os.path.join(folder, f"tensors_{number}.onnx"), "wb") as file:
+            file.write(run.SerializeToString())
+
+
 def main():
     paths = sorted(glob.glob(os.path.join(ZOO, "*.onnx")))
     index = cases.Index(sys.argv[1], f"onnxruntime {onnxruntime.__version__}", [__file__, oracle.__file__, *paths])
@@ -85,8 +107,7 @@ def main():
         model, folder = onnx.load(path), os.path.join(sys.argv[1], name)
         os.makedirs(folder)
         shutil.copyfile(path, os.path.join(folder, "model.onnx"))
-        with open(os.path.join(folder, "tensors.onnx"), "wb") as file:
-            file.write(tensors_of(model, numpy.random.default_rng(0)).SerializeToString())
+        write_runs(model, folder)
         index.rows.append((name, *map(str, tolerance_of(model))))
     index.close()
     print(f"{sys.argv[1]}: {len(index.rows)} models")

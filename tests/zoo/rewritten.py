@@ -1,7 +1,8 @@
 """Runs the rewritten models of the zoo in ONNX Runtime, where each plugin is a local function: rewritten.py DATA REWRITTEN.
 
-Each REWRITTEN/NAME.CUT.onnx must pass ONNX's checker, and give the very outputs of DATA/NAME/model.onnx for
-the inputs in DATA/NAME/tensors.onnx. Models of f16 have a tolerance: ONNX Runtime computes them in f32 on a processor, and rounds where it happens to store."""
+Each REWRITTEN/NAME.CUT.onnx must pass ONNX's checker, and give the very outputs of DATA/NAME/model.onnx for the inputs in
+DATA/NAME/tensors_0.onnx. Models of f16 have a tolerance: ONNX Runtime computes them in f32 on a processor, and rounds where it
+happens to store."""
 import glob
 import os
 import sys
@@ -49,7 +50,7 @@ def failure_of(path, feeds, wanted, tolerance):
 def run_original(folder):
     """The inputs, and the outputs by name."""
     session = oracle.session(os.path.join(folder, "model.onnx"))
-    held = {tensor.name: tensor for tensor in onnx.load(os.path.join(folder, "tensors.onnx")).graph.initializer}
+    held = {tensor.name: tensor for tensor in onnx.load(os.path.join(folder, "tensors_0.onnx")).graph.initializer}
     feeds = {info.name: numpy_helper.to_array(held[info.name]) for info in session.get_inputs()}
     return feeds, dict(zip((out.name for out in session.get_outputs()), session.run(None, feeds)))
 

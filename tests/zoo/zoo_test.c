@@ -1,14 +1,14 @@
-/* Cuts the models of the zoo (data.py writes them with the tensors of a run) into regions, and runs each region on a device:
+/* Cuts the models of the zoo (data.py writes them with the tensors of some runs) into regions, and runs each region on a device:
  * its inputs are the tensors of the run, its outputs are compared with them.
  *
  *   zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
  *            [--rewrite FOLDER] FOLDER/index.tsv
  *
  * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are convex
- * regions by chance, always the same ones. A model whose extents have names is cut twice: as it is, and with the extents
- * of the run. --every N: each N-th region only. --rewrite FOLDER: writes instead each model as each cut would rewrite it.
+ * regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its runs, and
+ * once more with the extents of the first run. --every N: each N-th region only. --rewrite FOLDER: writes instead each model as each cut would rewrite it.
  *
- * "FAIL model cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the library
+ * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the library
  * says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
 #include <fnmatch.h>
 #include <math.h>
@@ -47,7 +47,7 @@ static int run_emulator(struct ir_program *p, const struct tensor *const *in, st
 {
 	struct ir_plan *plan;
 	TRY(forced_plan(&plan, p, e));
-	return plan_run_emulated(plan, in, out, a, e);
+	return plan_run_emulated(plan, forced_arch(), in, out, a, e);
 }
 
 static int run_cpu(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
@@ -152,7 +152,7 @@ struct cutting {
 	struct graph *graph;
 	struct map *tensors;
 	struct tally *tally;
-	const char *how; /* "8", "r", "fixed 8" */
+	const char *how; /* the run and the cut: "0 8", "1 r", "0 fixed 8" */
 };
 
 static void describe(char *out, size_t size, const struct cutting *c, const int *node, int n)
@@ -218,30 +218,47 @@ static int shapes_of_run(struct graph_shape *shape, const struct onnx_model *m, 
 	return n;
 }
 
-static int cut_model(const struct suite *s, const struct model *m, struct tally *t, bool fixed, struct arena *a,
-                     struct err *e)
+static char *run_path(const struct model *m, int number, struct arena *a)
+{
+	return arena_printf(a, "%s/tensors_%d.onnx", m->folder, number);
+}
+
+/* Cuts the model for one of its runs, `number`. Fixed: with the extents of the run, else with those that it names open. */
+static int cut_run(const struct suite *s, const struct model *m, struct tally *t, int number, bool fixed, bool *open,
+                   struct arena *a, struct err *e)
 {
 	struct onnx_model *model = NULL, *held = NULL;
 	struct graph *g = NULL;
 	struct map tensors = map_new(a);
 	TRY(onnx_model_read(&model, path_join(a, m->folder, "model.onnx"), e));
 	TRY(onnx_model_check(model, e));
-	TRY(read_tensors(&tensors, &held, path_join(a, m->folder, "tensors.onnx"), a, e));
+	TRY(read_tensors(&tensors, &held, run_path(m, number, a), a, e));
 	struct graph_options o = { .shape = NEWN(a, struct graph_shape, model->proto->graph->n_input + 1) };
 	if (fixed)
 		o.shapes = shapes_of_run((struct graph_shape *)o.shape, model, &tensors);
 	TRY(graph_new(&g, model, &o, e));
-	bool open = g->symbols.n > 0;
+	*open = g->symbols.n > 0;
 	for (int i = 0; i < s->cuts; i++) {
 		struct cutting c = { s, m, g, &tensors, t, NULL };
-		c.how = arena_printf(a, "%s%s", fixed ? "fixed " : "", zoo_cut_name(s->cut[i], a));
+		c.how = arena_printf(a, "%d%s %s", number, fixed ? " fixed" : "", zoo_cut_name(s->cut[i], a));
 		int nodes = zoo_cut(g, s->cut[i], run_nodes, &c);
 		t->nodes = nodes > t->nodes ? nodes : t->nodes;
 	}
 	graph_free(g);
 	onnx_model_free(held);
 	onnx_model_free(model);
-	return !fixed && open ? cut_model(s, m, t, true, a, e) : 0;
+	return 0;
+}
+
+static int cut_model(const struct suite *s, const struct model *m, struct tally *t, struct arena *a, struct err *e)
+{
+	bool open = false;
+	TRY(cut_run(s, m, t, 0, false, &open, a, e));
+	if (open)
+		TRY(cut_run(s, m, t, 0, true, &open, a, e));
+	for (int i = 1; file_exists(run_path(m, i, a)); i++)
+		TRY(cut_run(s, m, t, i, false, &open, a, e));
+	return 0;
 }
 
 static int write_model(const struct suite *s, const struct model *m, int cut, struct arena *a, struct err *e)
@@ -268,7 +285,7 @@ static void run_model(const struct suite *s, int i)
 	int rc = 0;
 	t->seen = 0;
 	if (!s->rewrite)
-		rc = cut_model(s, m, t, false, a, &e);
+		rc = cut_model(s, m, t, a, &e);
 	for (int k = 0; s->rewrite && k < s->cuts && rc == 0; k++)
 		rc = write_model(s, m, s->cut[k], a, &e);
 	if (rc < 0) {
