@@ -80,13 +80,13 @@ void cli_print_built_json(const struct tpat_built *r)
 	for (int i = 0; i < r->plugins; i++) {
 		const struct tpat_plugin *p = &r->plugin[i];
 		json_array_append_new(plugins,
-		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
+		                      cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
 		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
 		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions,
 		                                "tuned_ns",
 		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes)));
 	}
-	cli_print_json(json_pack("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, s:s}",
+	cli_print_json(cli_json("{s:s, s:s, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, s:s}",
 	                         "model", r->model, "output", r->output, "libraries", cli_json_list(&r->libraries),
 	                         "folder", r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset,
 	                         "refused", r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes",
