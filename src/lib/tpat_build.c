@@ -64,7 +64,8 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 	/* The README is read beside the files. */
 	const char *deploy, *name = path_base(place);
 	const struct tpat_texts near = { .at = &name, .n = 1 };
-	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, b->arena, b->err));
+	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->o->shape, b->arena,
+	                     b->err));
 	struct tensorrt_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
@@ -131,8 +132,8 @@ static int package(struct build *b)
 		else
 			TRY(build_library(b, plugin, b->plugins.n, b->out.library, b->out.made_folder));
 	}
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, b->arena,
-	                        b->err);
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &b->out.libraries, &b->o->profile, &b->o->shape,
+	                        b->arena, b->err);
 }
 
 /* ---- The model. */
@@ -145,7 +146,8 @@ static int rewrite(struct build *b)
 		.keep_types = b->o->keep_types,
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
-	return graph_rewrite(b->graph, &b->regions, b->call, &o, b->err);
+	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
+	return tpat_write_shapes(b->model, &b->o->shape, b->arena, b->err);
 }
 
 /* Labels of nodes are the graph's, and the result outlives it. */
