@@ -61,7 +61,8 @@ int tpat_write_shapes(struct onnx_model *m, const struct tpat_strings *shape, st
 		struct graph_shape s;
 		TRY(tpat_parse_shape(&s, shape->at[i], a, e));
 		for (size_t k = 0; k < g->n_input; k++)
-			if (strcmp(onnx_text(g->input[k]->name), s.name) == 0 && g->input[k]->type && g->input[k]->type->tensor_type)
+			if (strcmp(onnx_text(g->input[k]->name), s.name) == 0 && g->input[k]->type &&
+			    g->input[k]->type->tensor_type)
 				write_shape(m, g->input[k]->type->tensor_type, &s);
 	}
 	return 0;
