@@ -280,7 +280,41 @@ def control_names():
     return model(nodes, [info("x\x1b[2J", ["N", 4])], [info("y\nz", ["N", 4]), info("w\r", ["N", 4])])
 
 
+def necks(known=None):
+    """Convolutions of stride 2, of which one is made larger again and joined: extents of images must fit. `known`: what the model
+    says of the third one's extents, as an export at a fixed size leaves it."""
+    def conv(name, source, channels):
+        weight = numpy.zeros((4, channels, 3, 3), numpy.float32)
+        nodes.append(helper.make_node("Conv", [source, name + "_w"], [name], name=name, strides=[2, 2], pads=[1] * 4))
+        initializers.append(numpy_helper.from_array(weight, name + "_w"))
+
+    nodes, initializers = [], [numpy_helper.from_array(numpy.array([1, 1, 2, 2], numpy.float32), "scale")]
+    conv("half", "images", 3)
+    conv("quarter", "half", 4)
+    conv("eighth", "quarter", 4)
+    nodes.append(helper.make_node("Resize", ["eighth", "", "scale"], ["larger"], name="larger", mode="nearest"))
+    nodes.append(helper.make_node("Concat", ["larger", "quarter"], ["both"], name="join", axis=1))
+    nodes.append(helper.make_node("Relu", ["both"], ["y"], name="activation"))
+    made = model(nodes, [info("images", ["batch", 3, "rows", "columns"])], [info("y", ["batch", 8, "r", "c"])], initializers)
+    if known:
+        made.graph.value_info.append(info("eighth", ["batch", 4, known, known]))
+    return made
+
+
+def words():
+    """A table's rows by number, and a product whose inner extent is folded from blocks of 50."""
+    table = numpy_helper.from_array(numpy.zeros((10, 8), numpy.float32), "table")
+    to = numpy_helper.from_array(numpy.array([0, -1, 50, 8], numpy.int64), "to")
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], name="rows"),
+             helper.make_node("Reshape", ["rows", "to"], ["blocks"], name="blocks"),
+             helper.make_node("Softmax", ["blocks"], ["y"], name="weights")]
+    return model(nodes, [info("ids", ["batch", "tokens"], TensorProto.INT64)], [info("y", None)], [table, to])
+
+
 write("neck.onnx", neck())
+write("necks.onnx", necks())
+write("necks_at_224.onnx", necks(28))
+write("words.onnx", words())
 write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
 write("narrow.onnx", narrow())

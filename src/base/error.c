@@ -52,6 +52,13 @@ int err_where(struct err *e, const char *fmt, ...)
 	return e->code;
 }
 
+int err_about(struct err *e, enum err_about what, const char *name)
+{
+	if (e->code && !e->about[what][0])
+		snprintf(e->about[what], sizeof e->about[what], "%s", name);
+	return e->code;
+}
+
 void err_clear(struct err *e)
 {
 	memset(e, 0, sizeof *e);

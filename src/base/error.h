@@ -17,11 +17,15 @@ enum err_code {
 	ERR_DEVICE = -5,      /* GPU, driver, NVRTC, C compiler, memory */
 };
 
+/* What a failure can be about. */
+enum err_about { ERR_FILE, ERR_NODE, ERR_TENSOR, ERR_ABOUTS };
+
 struct err {
 	enum err_code code;
 	char text[1024];  /* a complete sentence: file, node, tensor, what is wrong */
 	char where[256];  /* prefix set by callers that know more: "net.onnx: node Gather_17 (Gather, opset 13): " */
 	char advice[512]; /* what to do; may be empty */
+	char about[ERR_ABOUTS][256]; /* what it is about, as names alone, for machines; may be empty */
 };
 
 /* Fill `e` with code and sentence unless an earlier failure already did; returns the code, so that
@@ -34,6 +38,9 @@ int err_advise(struct err *e, const char *fmt, ...) __attribute__((format(printf
 /* Say where a failure happened, for a caller that knows more than the function that failed: put in front of what is
  * there ("net.onnx: " before "node Gather_17: "). Returns e->code. */
 int err_where(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Say what the failure just set is about; the first name of a kind is kept. Returns e->code. */
+int err_about(struct err *e, enum err_about what, const char *name);
 
 /* Forget a failure that the caller has dealt with. */
 void err_clear(struct err *e);

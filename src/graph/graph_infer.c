@@ -23,7 +23,8 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	char who[ONNX_DESCRIBE];
 	const char *name = v->name;
 
-	TRY(graph_refuse_value(g, name, e));
+	if (graph_refuse_value(g, name, e) < 0)
+		return err_about(e, ERR_TENSOR, name);
 	if (v->producer >= 0) {
 		const struct graph_node *before = &g->nodes.at[v->producer];
 
@@ -279,5 +280,7 @@ int graph_node_check(const struct graph *g, int node, struct err *e)
 		return 0;
 	err_set(e, n->code, "%s: node %s (%s, opset %d): %s", g->model->path, n->label, onnx_text(n->proto->op_type), n->opset,
 		n->why);
+	err_about(e, ERR_FILE, g->model->path);
+	err_about(e, ERR_NODE, n->label);
 	return n->advice ? err_advise(e, "%s", n->advice) : n->code;
 }

@@ -163,7 +163,9 @@ int graph_find_buffer(struct ir_buffer **out, const struct graph_scope *s, const
 	}
 	if (!*name)
 		return 0;
-	return err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
+	err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
+	err_about(s->err, ERR_NODE, label);
+	return err_about(s->err, ERR_TENSOR, name);
 }
 
 const char *graph_lasting_name(const struct graph_scope *s, const Onnx__NodeProto *node)

@@ -6,7 +6,8 @@
  *
  * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are convex
  * regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its runs, and
- * once more with the extents of the first run. --every N: each N-th region only. --rewrite FOLDER: writes instead each model as each cut would rewrite it.
+ * once more with the extents of the first run. --every N: each N-th region only. --rewrite FOLDER:
+ * writes instead each model as each cut would rewrite it.
  *
  * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the library
  * says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
