@@ -187,6 +187,15 @@ def odd_names():
     return model(nodes, [info("größe:0", ["batch size", 4])], [info("y", ["batch size", 4])])
 
 
+def reserved_names():
+    """Extents and tensors called as C, C++, CUDA, their headers, or kernels call something else."""
+    extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx"]
+    tensors = ["end", "ring", "number", "group_row", "element", "thread", "signbit", "wait_for_last_kernel"]
+    nodes = [helper.make_node("Concat", tensors, ["template"], axis=0, name="joined"),
+             helper.make_node("Softmax", ["template"], ["int"], axis=1, name="softened")]
+    return model(nodes, [info(t, [e, "below"]) for e, t in zip(extents, tensors)], [info("int", [None, "below"])])
+
+
 def control_names():
     """Names that would have a terminal clear its screen, ring or begin a line, were they printed as they are."""
     nodes = [helper.make_node("Softmax", ["x\x1b[2J"], ["b\x07"], name="soft\x1b]0;title\x07max"),
@@ -197,6 +206,7 @@ def control_names():
 
 write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
+write("reserved_names.onnx", reserved_names())
 write("narrow.onnx", narrow())
 write("refused.onnx", refused())
 write("shape_as_data.onnx", model([one("Reshape", ("x", "to"))], [*X, info("to", [2], TensorProto.INT64)], [info("y", None)]))

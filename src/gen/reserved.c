@@ -128,14 +128,12 @@ void names_add_words(struct map *m, const char *words)
 struct map names_reserved(struct arena *a, bool c)
 {
 	struct map m = map_new(a);
+	const struct embed_file *libc = embed_find("c_macros.txt");
+	ck(libc);
 	names_add_words(&m, keywords);
+	names_add_words(&m, libc->text); /* also of CUDA: NVRTC has some of its own accord, nvcc includes the headers */
 	for (const struct embed_file *f = embed_files; f->name; f++)
 		if (c ? strcmp(f->name, "rt/device/tpat_cpu.h") == 0 : embed_is_device_header(f))
 			add_header(&m, f->text);
-	if (c) {
-		const struct embed_file *libc = embed_find("c_macros.txt");
-		ck(libc);
-		names_add_words(&m, libc->text);
-	}
 	return m;
 }
