@@ -191,9 +191,12 @@ def reserved_names():
     """Extents and tensors called as C, C++, CUDA, their headers, or kernels call something else."""
     extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx"]
     tensors = ["end", "ring", "number", "group_row", "element", "thread", "signbit", "wait_for_last_kernel"]
+    constants = [numpy_helper.from_array(numpy.arange(k, k + 600, dtype=numpy.float32) / 600, name)
+                 for k, name in enumerate(["buffer", "w", "w_end"])]
     nodes = [helper.make_node("Concat", tensors, ["template"], axis=0, name="joined"),
-             helper.make_node("Softmax", ["template"], ["int"], axis=1, name="softened")]
-    return model(nodes, [info(t, [e, "below"]) for e, t in zip(extents, tensors)], [info("int", [None, "below"])])
+             helper.make_node("Sum", ["template", "buffer", "w", "w_end"], ["continue"], name="added"),
+             helper.make_node("Softmax", ["continue"], ["int"], axis=1, name="softened")]
+    return model(nodes, [info(t, [e, 600]) for e, t in zip(extents, tensors)], [info("int", [None, 600])], constants)
 
 
 def control_names():
