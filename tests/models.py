@@ -272,6 +272,18 @@ def neck():
                  [filters("f", 2, 1), filters("g", 3, 2), scales])
 
 
+def reserved_names():
+    """Extents and tensors called as C, C++, CUDA, their headers, or kernels call something else."""
+    extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx"]
+    tensors = ["end", "ring", "number", "group_row", "element", "thread", "signbit", "wait_for_last_kernel"]
+    constants = [numpy_helper.from_array(numpy.arange(k, k + 600, dtype=numpy.float32) / 600, name)
+                 for k, name in enumerate(["buffer", "w", "w_end"])]
+    nodes = [helper.make_node("Concat", tensors, ["template"], axis=0, name="joined"),
+             helper.make_node("Sum", ["template", "buffer", "w", "w_end"], ["continue"], name="added"),
+             helper.make_node("Softmax", ["continue"], ["int"], axis=1, name="softened")]
+    return model(nodes, [info(t, [e, 600]) for e, t in zip(extents, tensors)], [info("int", [None, 600])], constants)
+
+
 def control_names():
     """Names that would have a terminal clear its screen, ring or begin a line, were they printed as they are."""
     nodes = [helper.make_node("Softmax", ["x\x1b[2J"], ["b\x07"], name="soft\x1b]0;title\x07max"),
@@ -317,6 +329,7 @@ write("necks_at_224.onnx", necks(28))
 write("words.onnx", words())
 write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
+write("reserved_names.onnx", reserved_names())
 write("narrow.onnx", narrow())
 write("refused.onnx", refused())
 write("shape_as_data.onnx", model([one("Reshape", ("x", "to"))], [*X, info("to", [2], TensorProto.INT64)], [info("y", None)]))
