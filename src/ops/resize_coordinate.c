@@ -54,7 +54,7 @@ static struct coordinate crop(const struct resize_axis *axis, expr i)
 
 struct coordinate resize_coordinate(const struct resize_axis *axis, const char *mode, expr i)
 {
-	expr in = axis->in, out = axis->out, p = axis->p, q = axis->q, zero = with(in, 0), one = with(in, 1);
+	expr in = axis->in, out = axis->out, p = axis->p_read, q = axis->q_read, zero = with(in, 0), one = with(in, 1);
 	expr p2 = muli(p, 2), q2 = muli(q, 2), half = sub(q, p);
 
 	if (!strcmp(mode, "tf_crop_and_resize"))
@@ -64,7 +64,7 @@ struct coordinate resize_coordinate(const struct resize_axis *axis, const char *
 	if (!strcmp(mode, "tf_half_pixel_for_nn"))
 		return line(q2, q, p2, i);
 	if (!strcmp(mode, "align_corners")) {
-		if (mul(out, q) == mul(in, p))
+		if (mul(out, axis->q) == mul(in, axis->p))
 			return line(addi(in, -1), zero, max_(addi(out, -1), one), i);
 		return line(mul(addi(in, -1), q), zero, max_(sub(mul(in, p), q), one), i);
 	}
