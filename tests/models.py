@@ -339,3 +339,24 @@ write("huge_dimensions.onnx", model([one("Relu")], [info("x", [2**40, 2**40])], 
 short = weights()
 short.raw_data = short.raw_data[:20]
 write("initializer_short.onnx", model([one("MatMul", ("x", "w"))], X, [info("y", [2, 3])], [short]))
+
+# What once ended the process, or took time that doubles with each node.
+weight = onnx.numpy_helper.from_array(numpy.ones((2, 2, 2, 2), numpy.float32), "w")
+write("many_axes.onnx", model([
+    onnx.helper.make_node("Einsum", ["w"] * 4, ["a"], name="product", equation="abcd,efgh,ijkl,mnop->abcdefghijklmnop"),
+    onnx.helper.make_node("ReduceSum", ["a"], ["r"], name="total")], [], [info("r", [1] * 16)], [weight]))
+write("mixed_types.onnx", model([onnx.helper.make_node("Attention", ["q", "k", "v"], ["y"], name="mixed")], [
+    info("q", [2, 3, 4, 8], onnx.TensorProto.DOUBLE), info("k", [2, 3, 6, 8]), info("v", [2, 3, 6, 8])],
+    [info("y", [2, 3, 4, 8])], opset=23))
+write("endless_axis.onnx", model([onnx.helper.make_node("MaxPool", ["x"], ["y"], name="pool", kernel_shape=[1, 2])], [
+    info("x", [1, 2, 2, 2**63 - 1])], [info("y", [1, 2, 2, 2**63 - 2])]))
+growing = []
+for i in range(64):
+    growing += [onnx.helper.make_node("Shape", [f"x{i}"], [f"s{i}"]),
+                onnx.helper.make_node("Mul", [f"s{i}", f"s{i}"], [f"t{i}"]),
+                onnx.helper.make_node("Expand", ["one", f"t{i}"], [f"x{i + 1}"])]
+write("growing.onnx", model(growing, [info("x0", ["N", "M"])], [info("x64", [None, None])], [
+    onnx.numpy_helper.from_array(numpy.ones((1, 1), numpy.float32), "one")]))
+many = [f"x{i}" for i in range(8000)]
+write("many_inputs.onnx", model([onnx.helper.make_node("Concat", many, ["y"], name="all", axis=0)], [
+    info(name, ["N", 3]) for name in many], [info("y", [None, 3])]))

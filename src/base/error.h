@@ -42,6 +42,9 @@ int err_where(struct err *e, const char *fmt, ...) __attribute__((format(printf,
 /* Say what the failure just set is about; the first name of a kind is kept. Returns e->code. */
 int err_about(struct err *e, enum err_about what, const char *name);
 
+/* For a guard that control came to: memory is out, or what ck() found. `what`: a prefix, "Program x: ", or "". */
+int err_set_guard(struct err *e, const char *what);
+
 /* Forget a failure that the caller has dealt with. */
 void err_clear(struct err *e);
 
@@ -53,7 +56,8 @@ void err_clear(struct err *e);
 			return try_rc_;                                                                                \
 	} while (0)
 
-/* A bug in tpat: says where and aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */
+/* A bug in tpat: goes to the thread's innermost arena_guard, which makes a failure of it, or where there is none says where and
+ * aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */
 _Noreturn void err_bug(const char *file, int line, const char *what);
 #define ck(cond) ((cond) ? (void)0 : err_bug(__FILE__, __LINE__, #cond))
 #ifdef TPAT_DEBUG

@@ -68,7 +68,7 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 	t->cleanup = NULL;
 	err_clear(&t->err);
 	if (setjmp(*arena_guard_push(&guard))) {
-		err_set(&t->err, ERR_DEVICE, "Memory is out.");
+		err_set_guard(&t->err, "");
 	} else {
 		t->arena = arena_new();
 		ck((fn(t, arg) < 0) == (t->err.code != 0));
