@@ -42,11 +42,6 @@ struct lower_bodies {
 	void (*ask)(struct lower *l, struct ir_buffer *b);
 };
 
-/* A pair of extents of which a demand has been made. */
-struct lower_settled {
-	expr a, b;
-};
-
 /* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
 struct lower {
 	struct ir_program *program;
@@ -64,9 +59,7 @@ struct lower {
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	const void *scope;              /* for `bodies`: the caller's own */
 	struct value output[256];       /* results */
-	struct {
-		VEC(struct lower_settled);
-	} settled;                      /* lower_demand.c */
+	struct map settled;             /* pairs of extents of which a demand has been made: lower_demand.c */
 	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
 };
 

@@ -24,17 +24,14 @@ static const char *tensor_name(struct lower *l, const struct ir_buffer *b)
 
 static void settle(struct lower *l, expr a, expr b)
 {
-	struct lower_settled pair = { a, b };
-
-	vec_push(l->program->arena, &l->settled, pair);
+	if (!l->settled.arena)
+		l->settled = map_new(l->program->arena);
+	map_put_u64(&l->settled, (uint64_t)a->id << 32 | b->id, l);
 }
 
 static bool is_settled(const struct lower *l, expr a, expr b)
 {
-	vec_each (s, &l->settled)
-		if (s->a == a && s->b == b)
-			return true;
-	return false;
+	return l->settled.arena && map_get_u64(&l->settled, (uint64_t)a->id << 32 | b->id);
 }
 
 static const char *extent_text(struct lower *l, expr e)
@@ -53,6 +50,8 @@ static int axis_of(const struct ir_buffer *b, int axis)
 static int demand(struct lower *l, enum ir_relation r, expr a, const struct ir_buffer *of_a, int i, expr b,
 		  const struct ir_buffer *of_b, int j)
 {
+	if (a == b || a->varies || b->varies)
+		return 0;
 	struct ir_demand d = { .relation = r,
 		               .extent = { a, b },
 		               .tensor = { tensor_name(l, of_a), tensor_name(l, of_b) },
@@ -60,7 +59,7 @@ static int demand(struct lower *l, enum ir_relation r, expr a, const struct ir_b
 		               .node = l->label };
 	bool least = r == IR_AT_MOST && a->op == IR_MIN && (a->arg[0] == b || a->arg[1] == b);
 
-	if (least || a->varies || b->varies || ir_demand_add(l->program, &d))
+	if (least || ir_demand_add(l->program, &d))
 		return 0;
 	return lower_fail(l, ERR_MODEL, "%s.", ir_demand_text(&d, extent_text(l, a), extent_text(l, b), l->program->arena));
 }
