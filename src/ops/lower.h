@@ -42,11 +42,6 @@ struct lower_bodies {
 	void (*ask)(struct lower *l, struct ir_buffer *b);
 };
 
-/* A pair of extents of which a demand has been made. */
-struct lower_settled {
-	expr a, b;
-};
-
 /* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
 enum { LOWER_MAX_TENSORS = 256 }; /* inputs or outputs of a node */
 struct lower {
@@ -65,9 +60,7 @@ struct lower {
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	const void *scope;              /* for `bodies`: the caller's own */
 	struct value output[LOWER_MAX_TENSORS];/* results */
-	struct {
-		VEC(struct lower_settled);
-	} settled;                      /* lower_demand.c */
+	struct map settled;             /* pairs of extents of which a demand has been made: lower_demand.c */
 	bool partial;                   /* after a failure: the results that were made have the right types and extents */
 	enum type type_only[LOWER_MAX_TENSORS];/* after a failure: the types of results of which nothing else is known */
 	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
