@@ -205,7 +205,8 @@ static void take_region(void *user, const int *node, int n)
 		shape[i] = r->inputs.n - r->shapes + i;
 	for (int i = 0; i < n; i++)
 		w->taken[node[i]] = true;
-	struct graph_plugin plugin = { r->folded ? NULL : arena_printf(w->arena, "zoo_%d", w->regions.n), shape, r->shapes };
+	struct graph_plugin plugin = { r->folded ? NULL : arena_printf(w->arena, "zoo_%d", w->regions.n), shape,
+		                       r->shapes };
 	vec_push(w->arena, &w->regions, r);
 	vec_push(w->arena, &w->plugins, plugin);
 }
