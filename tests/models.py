@@ -257,6 +257,21 @@ def odd_names():
     return model(nodes, [info("größe:0", ["batch size", 4])], [info("y", ["batch size", 4])])
 
 
+def neck():
+    """Two levels of a feature pyramid: the lower one, enlarged, beside the upper one. Their extents agree for some images."""
+    def filters(name, count, depth):
+        return numpy_helper.from_array(numpy.arange(count * depth * 9, dtype=numpy.float32).reshape(count, depth, 3, 3) / 64, name)
+    conv = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
+    scales = numpy_helper.from_array(numpy.array([1, 1, 2, 2], numpy.float32), "scales")
+    nodes = [helper.make_node("Conv", ["image", "f"], ["upper"], name="first", **conv),
+             helper.make_node("Conv", ["upper", "g"], ["lower"], name="second", **conv),
+             helper.make_node("Resize", ["lower", "", "scales"], ["enlarged"], name="enlarge", mode="nearest",
+                              coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+             helper.make_node("Concat", ["enlarged", "upper"], ["y"], name="join", axis=1)]
+    return model(nodes, [info("image", ["N", 1, "H", "W"])], [info("y", ["N", 5, "h", "w"])],
+                 [filters("f", 2, 1), filters("g", 3, 2), scales])
+
+
 def control_names():
     """Names that would have a terminal clear its screen, ring or begin a line, were they printed as they are."""
     nodes = [helper.make_node("Softmax", ["x\x1b[2J"], ["b\x07"], name="soft\x1b]0;title\x07max"),
@@ -265,6 +280,7 @@ def control_names():
     return model(nodes, [info("x\x1b[2J", ["N", 4])], [info("y\nz", ["N", 4]), info("w\r", ["N", 4])])
 
 
+write("neck.onnx", neck())
 write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
 write("narrow.onnx", narrow())

@@ -156,7 +156,7 @@ struct tpat_built {
 	int nodes, regions, folded;        /* taken; regions of them; of these known at build time */
 	const struct tpat_plugin *plugin;
 	int plugins;
-	struct tpat_strings arch; /* "sm_90", "PTX 9.0" */
+	struct tpat_strings arch; /* "sm_90", "PTX (compute_90)" */
 	const char *db;           /* the tuning database that was asked; null: none */
 	int from_db, near;        /* plugins that it decides; of these by what was measured at other extents */
 	int passed_over;          /* faster decisions in it that can no longer be built */

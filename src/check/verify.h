@@ -66,8 +66,10 @@ struct verify_play {
 	int arch;      /* the architecture whose kernels run; 0: those of any */
 };
 
-/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (`play` is read when it is needed); and a struct dev as the host's memory. */
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play, struct arena *a);
+/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (`play` is read when needed); and a struct dev as
+ * the host's memory. */
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play,
+                      struct arena *a);
 struct host_memory verify_memory(struct dev *d);
 /* A list of integers as a shape input's values. */
 const int64_t *verify_values(const struct tensor *t, struct arena *a);

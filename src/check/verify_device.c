@@ -118,7 +118,8 @@ static void release(void *user, int device, void *pointer)
 	d->free(d, pointer);
 }
 
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play, struct arena *a)
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play,
+                      struct arena *a)
 {
 	struct state *s = NEW(a, struct state);
 	*s = (struct state){ d, folder, play };

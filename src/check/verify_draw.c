@@ -68,8 +68,18 @@ static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const
 			return err_set(d->err, ERR_USAGE,
 			               "Input %s of plugin %s has extent %lld at dimension %d, not %lld.", b->name,
 			               d->c->plugin, (long long)fixed, k, (long long)dim[k]);
-		if (b->dim[k]->op == IR_SYMBOL)
-			map_put(&d->symbols, b->dim[k]->name, (void *)((uintptr_t)dim[k] + 1));
+		if (b->dim[k]->op != IR_SYMBOL)
+			continue;
+		uintptr_t known = (uintptr_t)map_get(&d->symbols, b->dim[k]->name);
+		int input, axis;
+		if (known && known != (uintptr_t)dim[k] + 1 &&
+		    ir_symbol_source(d->c->reference, b->dim[k]->name, &input, &axis))
+			return err_set(d->err, ERR_USAGE,
+			               "Input %s of plugin %s has extent %lld at dimension %d, and input %s must have the same at "
+			               "dimension %d, not %lld.",
+			               d->c->reference->inputs.at[input]->name, d->c->plugin, (long long)known - 1, axis,
+			               b->name, k, (long long)dim[k]);
+		map_put(&d->symbols, b->dim[k]->name, (void *)((uintptr_t)dim[k] + 1));
 	}
 	return 0;
 }
@@ -158,7 +168,7 @@ static int draw_extents(struct draw *d)
 		text[k] = ir_eval_int(broken->extent[k], known_value, d, &number)
 		                  ? arena_printf(d->arena, "%lld", (long long)number)
 		                  : "?";
-	return err_set(d->err, ERR_MODEL, "Plugin %s: node %s: %s.", d->c->plugin, broken->node,
+	return err_set(d->err, ERR_MODEL, "node %s: %s.", broken->node,
 	               ir_demand_text(broken, text[0], text[1], d->arena));
 }
 
@@ -304,7 +314,7 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
 		arena_release(a, mark);
 		err_clear(e);
 	} while (++d.attempt < attempts);
-	if (rc == ERR_MODEL && attempts > 1)
+	if (rc == ERR_MODEL && attempts > 1 && d.drawn)
 		err_advise(e, "No extents that fit were found in %d attempts; give them with --shape NAME:1x3x64x64.",
 		           attempts);
 	return rc;

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "base/number.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -155,7 +155,7 @@ static const char *needed(const char *argument)
 {
 	static const char *const word[] = { "library", "folder", "place" };
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-		if (strcasecmp(argument, word[i]) == 0)
+		if (ascii_same(argument, word[i]) == 0)
 			return word[i];
 	return "model";
 }

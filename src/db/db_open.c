@@ -190,7 +190,7 @@ static int open_file(struct db *d, enum db_mode mode, struct err *e)
 {
 	struct arena *a = d->arena;
 	const char *place = file_absolute(a, d->path); /* so that SQLite sees none of its own names, like ":memory:" */
-	/* What a killed process has left half-written is undone by whoever opens the file next, to which end it must be writable. */
+	/* Whoever opens the file next undoes what a killed process left half-written, so it must be writable. */
 	bool half = file_exists(arena_printf(a, "%s-journal", place));
 	int flags = mode == DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
 	            : half           ? SQLITE_OPEN_READWRITE

@@ -2,9 +2,9 @@
  * line. Knows C's tokens, not its grammar. */
 #include "emulator/emulator.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/str.h"
 
 struct rewriter {
@@ -18,7 +18,7 @@ struct rewriter {
 
 static bool is_word(char c)
 {
-	return isalnum((unsigned char)c) || c == '_';
+	return ascii_is_alnum(c) || c == '_';
 }
 
 static int line_of(const struct rewriter *r, const char *p)
@@ -31,7 +31,7 @@ static int line_of(const struct rewriter *r, const char *p)
 
 static const char *skip_space(const char *p)
 {
-	while (isspace((unsigned char)*p))
+	while (ascii_is_space(*p))
 		p++;
 	return p;
 }
@@ -175,7 +175,7 @@ static size_t type_length(const char *s)
 		if (s[i] == ',' && depth == 0)
 			end = i;
 	}
-	while (end > 0 && isspace((unsigned char)s[end - 1]))
+	while (end > 0 && ascii_is_space(s[end - 1]))
 		end--;
 	while (end > 0 && is_word(s[end - 1]))
 		end--;
@@ -199,13 +199,13 @@ static const char *rewrite_shared(struct rewriter *r, const char *p, bool dynami
 			*c = ' ';
 	size_t n = type_length(decl);
 	char *type = arena_strndup(r->arena, decl, n);
-	while (n > 0 && isspace((unsigned char)type[n - 1]))
+	while (n > 0 && ascii_is_space(type[n - 1]))
 		type[--n] = 0;
 	for (char *d = decl + type_length(decl); *d;) {
 		d += strspn(d, " \t,");
 		size_t length = strcspn(d, ",");
 		size_t used = length;
-		while (used > 0 && isspace((unsigned char)d[used - 1]))
+		while (used > 0 && ascii_is_space(d[used - 1]))
 			used--;
 		if (used && declare_shared(r, type, d, used, dynamic) < 0)
 			return NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/number.h"
 #include "emulator/emulator_state.h"
 #include "emulator/emulator_switch.h"
 
@@ -68,7 +69,7 @@ ON_FIBRE void emulator_fail(const char *fmt, ...)
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
+	number_vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	describe(text);
 	void *abandoned;

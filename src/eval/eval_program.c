@@ -48,7 +48,8 @@ static int set_symbol(struct eval_run *run, const char *name, int64_t value, con
 		if (known == value)
 			return 0;
 		if (ir_symbol_source(run->program, name, &input, &axis))
-			return err_set(run->err, ERR_MODEL, "Program %s: extent %s is %lld by axis %d of input %s, but %s says %lld.",
+			return err_set(run->err, ERR_MODEL,
+			               "Program %s: extent %s is %lld by axis %d of input %s, but %s says %lld.",
 			               run->program->name, name, (long long)known, axis,
 			               run->program->inputs.at[input]->name, source, (long long)value);
 		return err_set(run->err, ERR_MODEL, "Program %s: symbol %s is %lld, but %s says %lld.",

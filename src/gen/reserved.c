@@ -2,9 +2,9 @@
  * text includes. The headers themselves are read for that. */
 #include "gen/naming.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/embed.h"
 
 /* C11, C++20, CUDA C++, and what compilers take for the same. */
@@ -20,12 +20,12 @@ static const char keywords[] =
 
 bool names_is_start(char c)
 {
-	return isalpha((unsigned char)c) || c == '_';
+	return ascii_is_letter(c) || c == '_';
 }
 
 bool names_is_inside(char c)
 {
-	return isalnum((unsigned char)c) || c == '_';
+	return ascii_is_alnum(c) || c == '_';
 }
 
 size_t names_token(const char *text)
@@ -43,7 +43,7 @@ size_t names_token(const char *text)
 			n += text[n] == '\\' && text[n + 1];
 		return text[n] ? n + 1 : n;
 	}
-	if (names_is_inside(text[0]) || (text[0] == '.' && isdigit((unsigned char)text[1]))) { /* numbers too */
+	if (names_is_inside(text[0]) || (text[0] == '.' && ascii_is_digit(text[1]))) { /* numbers too */
 		bool number = !names_is_start(text[0]);
 		while (names_is_inside(text[n]) || (number && text[n] == '.') ||
 		       (number && (text[n] == '+' || text[n] == '-') && strchr("eEpP", text[n - 1])))

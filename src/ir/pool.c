@@ -1,10 +1,11 @@
 /* The pool of unique expressions, and leaves. Simplification of operations is in simplify.c and poly.c. */
 #include "ir/pool.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 const struct ir_op_info ir_op_info[IR_OP_COUNT] = {
 #define LEAF IR_LEAF
@@ -55,9 +56,9 @@ const char *ir_name_new(struct ir_pool *p, const char *hint, ...)
 const char *ir_name_declared(struct ir_pool *p, const char *text)
 {
 	int first = 0, n;
-	while (text[first] && !isalpha((unsigned char)text[first]))
+	while (text[first] && !ascii_is_letter(text[first]))
 		first++;
-	for (n = first; isalnum((unsigned char)text[n]) || text[n] == '_';)
+	for (n = first; ascii_is_alnum(text[n]) || text[n] == '_';)
 		n++;
 	if (text[n] == IR_MARK_VARIABLE || text[n] == IR_MARK_SYMBOL)
 		return text;

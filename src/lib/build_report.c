@@ -84,6 +84,10 @@ void build_report(struct build *b)
 		vec_push(b->arena, &warnings, *w);
 	r->plugin = plugin;
 	r->plugins = b->plugins.n;
+	if (b->tensorrt.rtx && b->plugins.n)
+		vec_push(b->arena, &warnings,
+		         "TensorRT-RTX 1.7 cannot run plugins: its network takes none, and its parser ends the process at one. "
+		         "Without the library it takes the original operators.");
 	vec_each (region, &b->regions)
 		if ((*region)->shapes && b->tensorrt.no_shape_inputs)
 			vec_push(b->arena, &warnings, shape_warning(*region, b->arena));

@@ -2,9 +2,10 @@
  * function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with IPluginV3. */
 #include "lib/tpat_inside.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 enum { FIRST_MAJOR = 10, LAST_MAJOR = 11, LAST_FUNCTIONS_FIRST = 6, FIRST_SHAPE_INPUTS = 1 };
 
@@ -18,10 +19,10 @@ static int wrong(const char *text, struct err *e)
 static bool read_version(struct tpat_tensorrt *t, const char *text)
 {
 	char *end;
-	if (!isdigit((unsigned char)*text))
+	if (!ascii_is_digit(*text))
 		return false;
 	t->major = (int)strtol(text, &end, 10);
-	if (*end == '.' && isdigit((unsigned char)end[1]))
+	if (*end == '.' && ascii_is_digit(end[1]))
 		t->minor = (int)strtol(end + 1, &end, 10);
 	return strspn(end, ".0123456789") == strlen(end) && !str_ends(text, ".") && t->major < 1000 && t->minor < 1000;
 }
@@ -50,8 +51,7 @@ int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e
 const char *tpat_tensorrt_note(const struct tpat_tensorrt *t)
 {
 	if (t->rtx)
-		return "# TensorRT-RTX 1.7's parser ends the process at a plugin's node; without the library it takes the "
-		       "functions.";
+		return "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library there.";
 	if (t->no_functions)
 		return "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this model has none.";
 	return "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt 10.3.";

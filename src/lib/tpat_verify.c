@@ -266,7 +266,7 @@ static int open_portable(struct verification *v)
 		        v->o->model, portable);
 		return err_advise(v->err, "tpat build --tensorrt 10.3 writes both; keep them together.");
 	}
-	TRY(tpat_open(&v->model, &v->graph, portable, &none, v->arena, v->err));
+	TRY(tpat_open(&v->model, &v->graph, portable, &none, &none, v->arena, v->err));
 	had = plugins_of(v);
 	for (int i = 0; i < wanted.n; i++)
 		if (!map_get(&had, wanted.entry[i].name)) {

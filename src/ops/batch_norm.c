@@ -76,7 +76,7 @@ const struct op_def op_batch_normalization = {
 	.name = "BatchNormalization",
 	.since = { 1, 6, 7, 9, 14, 15 },
 	.formula = "y = (x - mean) / sqrt(var + epsilon) * scale + bias",
-	.inputs = { IN("x", TS_FLOAT), IN("scale", TS_FLOAT), IN("b", TS_FLOAT), IN("input_mean", TS_FLOAT),
+	.inputs = { IN("x", TS_FLOAT, RANK_FROM(1)), IN("scale", TS_FLOAT), IN("b", TS_FLOAT), IN("input_mean", TS_FLOAT),
 	            IN("input_var", TS_FLOAT) },
 	.outputs = { OUT("y"), OPTOUT("running_mean"), OPTOUT("running_var"), OPTOUT("saved_mean"),
 	             OPTOUT("saved_var") },

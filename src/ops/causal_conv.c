@@ -50,7 +50,8 @@ static int read_causal(struct lower *l, struct causal *c)
 		c->last = lower_int(l, "channels_last") != 0;
 		c->window = lower_int(l, "state_window");
 		if (lower_int(l, "ndim") != 1)
-			return lower_fail(l, ERR_UNSUPPORTED, "ndim is %lld; only 1 is supported.", (long long)lower_int(l, "ndim"));
+			return lower_fail(l, ERR_UNSUPPORTED, "ndim is %lld; only 1 is supported.",
+			                  (long long)lower_int(l, "ndim"));
 	}
 	if (dilation < 1 || c->window < 0)
 		return lower_fail(l, ERR_MODEL, "dilation is %lld and state_window %lld.", (long long)dilation,
@@ -115,7 +116,8 @@ static int lower(struct lower *l)
 /* clang-format off */
 #define FORMULA "y = causal convolution of each channel of past_state and input with its weights, + bias"
 #define CAUSAL_INPUTS                                                                                                  \
-	{ IN("input", TS_FLOAT), IN("weight", TS_FLOAT), OPT("bias", TS_FLOAT), OPT("past_state", TS_FLOAT) }
+	{ IN("input", TS_FLOAT), IN("weight", TS_FLOAT, RANK(3)), OPT("bias", TS_FLOAT, RANK(1)),                        \
+	  OPT("past_state", TS_FLOAT) }
 #define ACTIVATION ATTR_WORD("activation", "none|silu|swish", "applied to the result")
 
 const struct op_def ops_causal_conv[] = {

@@ -2,7 +2,8 @@
  * places with i * stride + k * dilation - pad = o, where g is m's group of output channels and m' its place in it.
  * It is made as a gather: with s' = stride / gcd(stride, dilation) the taps that reach o are k = r + s' t, where r
  * follows from o; so only one tap in s' along an axis is visited.
- * Source: ONNX, operator ConvTranspose, opsets 1 to 22. */
+ * Source: ONNX, operator ConvTranspose, opsets 1 to 22; ONNX Runtime, com.microsoft.ConvTransposeWithDynamicPads, whose
+ * pads are an input. */
 #include "ops/window.h"
 
 #include <string.h>
@@ -28,6 +29,23 @@ static int list(struct lower *l, const char *name, int n, int64_t absent, int64_
 	return 0;
 }
 
+/* The same of input 2. */
+static int pads_input(struct lower *l, int n, int64_t *out)
+{
+	struct ints v = { 0 };
+
+	if (lower_input(l, 2).given)
+		TRY(lower_known_ints(l, 2, &v));
+	if (v.n && v.n != n)
+		return lower_fail(l, ERR_MODEL, "there are %d pads; %d are needed.", v.n, n);
+	for (int i = 0; i < n; i++) {
+		out[i] = v.n ? v.at[i] : 0;
+		if (out[i] < -(1 << 30) || out[i] > 1 << 30)
+			return lower_fail(l, ERR_MODEL, "there is a padding of %lld.", (long long)out[i]);
+	}
+	return 0;
+}
+
 /* Extents of the result and the padding before each axis. The natural extent is that without any padding. */
 static int read_attributes(struct lower *l, struct value x, struct value w, struct transposed *t)
 {
@@ -40,7 +58,7 @@ static int read_attributes(struct lower *l, struct value x, struct value w, stru
 	TRY(list(l, "strides", n, 1, 1, t->stride));
 	TRY(list(l, "dilations", n, 1, 1, t->dilation));
 	TRY(list(l, "output_padding", n, 0, 0, extra));
-	TRY(list(l, "pads", 2 * n, 0, -(1 << 30), pads));
+	TRY(l->op->domain ? pads_input(l, 2 * n, pads) : list(l, "pads", 2 * n, 0, -(1 << 30), pads));
 	if (shape.n && shape.n != n + skip)
 		return lower_fail(l, ERR_MODEL, "output_shape has %d entries for %d spatial axes.", shape.n, n);
 	for (int i = 0; i < n; i++) {
@@ -112,7 +130,7 @@ static struct tap tap_of(const struct transposed *t, int i, expr o, expr tap)
 
 static int lower(struct lower *l)
 {
-	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2);
+	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, l->op->domain ? 3 : 2);
 	int rank = value_rank(x), n = rank - 2;
 	int64_t groups = lower_int(l, "group"), channels, filters;
 	struct ints shape = lower_ints(l, "kernel_shape");
@@ -168,7 +186,7 @@ const struct op_def op_conv_transpose = {
 	.name = "ConvTranspose",
 	.since = { 1, 11, 22 },
 	.formula = "y = transposed convolution of x with w, + b",
-	.inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), OPT("b", TS_FLOAT) },
+	.inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)) },
 	.outputs = { OUT("y") },
 	.attrs = { WINDOW_ATTRS, ATTR_INT("group", 1, "groups of channels that do not mix"),
 	           ATTR_INTS("output_padding", "added to the result's extents, at the end"),
@@ -177,4 +195,21 @@ const struct op_def op_conv_transpose = {
 	.cases = { "x:f32[N,16,H,W] w:f32[16,8,4,4] b:f32[8] strides=2,2 pads=1,1,1,1",
 	           "x:f16[N,8,14,14] w:f16[8,1,3,3] group=8 strides=2,2 output_padding=1,1",
 	           "x:f32[N,4,L] w:f32[4,3,5] dilations=2 strides=2 auto_pad=SAME_UPPER" },
+};
+
+const struct op_def op_conv_transpose_dynamic = {
+	.name = "ConvTransposeWithDynamicPads",
+	.domain = "com.microsoft",
+	.since = { 1 },
+	.formula = "y = transposed convolution of x with w, + b",
+	.inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), OPT("pads", TS(I64)), OPT("b", TS_FLOAT) },
+	.outputs = { OUT("y") },
+	.attrs = { ATTR_INTS("kernel_shape", "extents of the window"), ATTR_INTS("strides", "steps of the window"),
+	           ATTR_INTS("dilations", "steps inside the window"),
+	           ATTR_WORD("auto_pad", "NOTSET|SAME_UPPER|SAME_LOWER|VALID", "padding that follows from the extents"),
+	           ATTR_INT("group", 1, "groups of channels that do not mix"),
+	           ATTR_INTS("output_padding", "added to the result's extents, at the end"),
+	           ATTR_INTS("output_shape", "the result's spatial extents; padding follows from them") },
+	.lower = lower,
+	.cases = { "x:f32[N,6,H,W] w:f32[6,4,3,3] pads:i64[4]={1,0,1,1} b:f32[4] strides=2,2" },
 };

@@ -252,15 +252,17 @@ static int plain_lower(struct lower *l)
 	ATTR_INT("deform_groups", 1, "the same")
 #define MODULATED                                                                                                      \
 	PLUGIN,                                                                                                        \
-	.inputs = { IN("x", TS_FLOAT), IN("offset", TS_FLOAT), IN("mask", TS_FLOAT), IN("w", TS_FLOAT),                \
-		    OPT("b", TS_FLOAT) },                                                                              \
+	.inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("offset", TS_FLOAT, RANK_FROM(3)),				\
+	            IN("mask", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)),				\
+	            OPT("b", TS_FLOAT, RANK(1)) },									\
 	.outputs = { OUT("y") }, .attrs = { PLUGIN_ATTRS }, .lower = modulated_lower
 
 const struct op_def ops_deform_conv[] = {
 	{ .name = "DeformConv", .since = { 19, 22 },
 	  .formula = "y = convolution of x, read at places moved by offset, with w, + b",
-	  .inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), IN("offset", TS_FLOAT), OPT("b", TS_FLOAT),
-		      OPT("mask", TS_FLOAT) },
+	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)),
+		      IN("offset", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),
+		      OPT("mask", TS_FLOAT, RANK_FROM(3)) },
 	  .outputs = { OUT("y") },
 	  .attrs = { ATTR_INTS("kernel_shape", "extents of the window"), ATTR_INTS("strides", "steps of the window"),
 		     ATTR_INTS("dilations", "steps inside the window"),
@@ -277,8 +279,9 @@ const struct op_def ops_deform_conv[] = {
 	  .cases = { "x:f16[N,4,H,W] offset:f16[N,36,H,W] mask:f16[N,18,H,W] w:f16[8,2,3,3] padding=1 groups=2 "
 		     "deform_groups=2" } },
 	{ .name = "MMCVDeformConv2d", PLUGIN,
-	  .inputs = { IN("x", TS_FLOAT), IN("offset", TS_FLOAT), IN("w", TS_FLOAT), OPT("mask", TS_FLOAT),
-		      OPT("b", TS_FLOAT) },
+	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("offset", TS_FLOAT, RANK_FROM(3)),
+		      IN("w", TS_FLOAT, RANK_FROM(3)), OPT("mask", TS_FLOAT, RANK_FROM(3)),
+		      OPT("b", TS_FLOAT, RANK(1)) },
 	  .outputs = { OUT("y") },
 	  .attrs = { PLUGIN_ATTRS, ATTR_INT("bias", 0, "no meaning"), ATTR_INT("im2col_step", 32, "no meaning") },
 	  .lower = plain_lower,

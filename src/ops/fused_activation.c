@@ -159,6 +159,9 @@ static int conv_finish(struct lower *l, const struct space *out, expr y, expr *r
 		p.at[i] = list[i];
 		p.given |= 1 << i;
 	}
+	if (z.given && value_rank(z) != out->rank)
+		return lower_fail(l, ERR_MODEL, "z is of rank %d and the result of rank %d; they must be equal.",
+		                  value_rank(z), out->rank);
 	if (z.given)
 		y = add(y, wide(at(z, out)));
 	return activate(l, &p, y, result);
@@ -198,7 +201,8 @@ static int gemm_lower(struct lower *l)
 const struct op_def ops_fused_activation[] = {
 	{ .name = "FusedConv", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(convolution of x with w, + b + z)",
-	  .inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), OPT("b", TS_FLOAT), OPT("z", TS_FLOAT) },
+	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),
+		      OPT("z", TS_FLOAT, RANK_FROM(3)) },
 	  .outputs = { OUT("y") },
 	  .attrs = { WINDOW_ATTRS, ATTR_INT("group", 1, "groups of channels that do not mix"), ACTIVATION,
 		     ATTR_FLOATS("activation_params", "numbers of the activation") },
@@ -206,7 +210,8 @@ const struct op_def ops_fused_activation[] = {
 	  .cases = { "x:f32[N,8,H,W] w:f32[16,8,3,3] b:f32[16] pads=1,1,1,1 activation=Relu" } },
 	{ .name = "NhwcFusedConv", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(convolution of x with w, + b + z), channels last",
-	  .inputs = { IN("x", TS_FLOAT), IN("w", TS_FLOAT), OPT("b", TS_FLOAT), OPT("z", TS_FLOAT) },
+	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),
+		      OPT("z", TS_FLOAT, RANK_FROM(3)) },
 	  .outputs = { OUT("y") },
 	  .attrs = { WINDOW_ATTRS, ATTR_INT("group", 1, "groups of channels that do not mix"), ACTIVATION,
 		     ATTR_FLOATS("activation_params", "numbers of the activation") },
@@ -214,7 +219,8 @@ const struct op_def ops_fused_activation[] = {
 	  .cases = { "x:f16[N,H,W,8] w:f16[16,8,3,3] b:f16[16] z:f16[N,H,W,16] pads=1,1,1,1 activation=Relu" } },
 	{ .name = "FusedGemm", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(alpha * a' b' + beta * c)",
-	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT), OPT("c", TS_FLOAT) }, .outputs = { OUT("y") },
+	  .inputs = { IN("a", TS_FLOAT, RANK(2)), IN("b", TS_FLOAT, RANK(2)), OPT("c", TS_FLOAT, RANKS(0, 2)) },
+	  .outputs = { OUT("y") },
 	  .attrs = { ATTR_FLOAT("alpha", 1, "factor of the product"), ATTR_FLOAT("beta", 1, "factor of c"),
 		     ATTR_INT("transA", 0, "a is stored transposed"), ATTR_INT("transB", 0, "b is stored transposed"),
 		     ACTIVATION, ATTR_FLOAT("activation_alpha", 0, "first number of the activation"),

@@ -94,8 +94,11 @@ static int select_output(struct lower *l, int i, struct bounds *known, struct va
 		lower_output(l, i, a);
 		return 0;
 	}
-	for (int k = 0; k < value_rank(a); k++)
+	for (int k = 0; k < value_rank(a); k++) {
 		extent[k] = extent_of(l, known, cond, value_dim(a, k), value_dim(b, k));
+		lower_settle(l, value_dim(a, k), extent[k]);
+		lower_settle(l, value_dim(b, k), extent[k]);
+	}
 	s = space_new(l, value_rank(a), extent);
 	lower_output(l, i, lower_map(l, NULL, value_type(a), &s, select_(at_first(cond), load(a, s.at), load(b, s.at))));
 	return 0;

@@ -188,6 +188,9 @@ int lower_demand(struct lower *l, enum ir_relation r, struct value a, int i, str
 int lower_same(struct lower *l, struct value a, int i, struct value b, int j, expr *out);
 /* The same, where only the demand matters. */
 int lower_equal(struct lower *l, struct value a, int i, struct value b, int j);
+/* Nothing is to be demanded of an axis of extent `dim` that is read `extent` elements far: the operator's own conditions keep its
+ * reads inside. */
+void lower_settle(struct lower *l, expr dim, expr extent);
 /* The same of an axis and a number that follows from other extents. */
 int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct value b, int j);
 /* The same of two numbers that have names: "heads of the key". `first` may be null. */

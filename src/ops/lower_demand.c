@@ -20,7 +20,7 @@ static const char *tensor_name(struct lower *l, const struct ir_buffer *b)
 	return b ? b->name : NULL;
 }
 
-static void settle(struct lower *l, expr a, expr b)
+void lower_settle(struct lower *l, expr a, expr b)
 {
 	struct lower_settled pair = { a, b };
 
@@ -62,7 +62,7 @@ int lower_demand(struct lower *l, enum ir_relation r, struct value a, int i, str
 
 int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct value b, int j)
 {
-	settle(l, value_dim(b, j), extent);
+	lower_settle(l, value_dim(b, j), extent);
 	return demand(l, r, extent, NULL, 0, value_dim(b, j), b.buf, j);
 }
 
@@ -70,7 +70,7 @@ int lower_demand_of(struct lower *l, enum ir_relation r, const char *first, expr
 {
 	const struct ir_buffer of_a = { .name = first, .id = -1 }, of_b = { .name = second, .id = -1 };
 
-	settle(l, a, b);
+	lower_settle(l, a, b);
 	return demand(l, r, a, first ? &of_a : NULL, -1, b, &of_b, -1);
 }
 
@@ -95,10 +95,10 @@ int lower_same(struct lower *l, struct value a, int i, struct value b, int j, ex
 
 	TRY(lower_demand(l, IR_SAME, a, i, b, j));
 	*out = is_simpler(x, y) ? x : y;
-	settle(l, x, *out);
-	settle(l, y, *out);
-	settle(l, x, y);
-	settle(l, y, x);
+	lower_settle(l, x, *out);
+	lower_settle(l, y, *out);
+	lower_settle(l, x, y);
+	lower_settle(l, y, x);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ int lower_one_or_each(struct lower *l, struct value v, int i, struct value of, i
 	if (dim == whole || ir_is_int(dim, 1))
 		return 0;
 	TRY(lower_demand(l, IR_ONE_OR, v, i, of, j));
-	settle(l, dim, whole);
+	lower_settle(l, dim, whole);
 	if (!ir_less(idx(l, 1), dim))
 		*out = select_(eq(dim, idx(l, 1)), idx(l, 0), at);
 	return 0;
@@ -143,7 +143,7 @@ int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int ax
 
 			TRY(lower_demand(l, sure ? IR_SAME : IR_BROADCAST, *seen[j], other, v[k], i));
 		}
-		settle(l, value_dim(v[k], i), whole);
+		lower_settle(l, value_dim(v[k], i), whole);
 		seen[pairs++] = &v[k];
 	}
 	return 0;
@@ -240,7 +240,7 @@ static void check_index(struct reads *r, const struct ir_buffer *b, int k, expr 
 	extent = addi(most, 1);
 	if (extent == dim || is_settled(r->l, dim, extent) || (axis->op != IR_AXIS && !is_plain(extent)))
 		return;
-	settle(r->l, dim, extent);
+	lower_settle(r->l, dim, extent);
 	owner = extent_owner(r->l, r->stage, extent, b, &j);
 	r->rc = axis != index ? demand(r->l, IR_ONE_OR, dim, b, k, extent, owner, j)
 				       : demand(r->l, IR_AT_MOST, extent, owner, j, dim, b, k);

@@ -60,6 +60,24 @@ static const char *types_text(struct lower *l, uint32_t types)
 	return str_text(&s);
 }
 
+/* "1 or 2", "3 or more" */
+static const char *ranks_text(struct lower *l, uint32_t ranks)
+{
+	struct str s = str_new(l->program->arena);
+	int least = 0, n = 0;
+
+	while (!(ranks & 1u << least))
+		least++;
+	for (int r = least; r <= IR_MAX_RANK; r++)
+		n += ranks >> r & 1;
+	if (n == IR_MAX_RANK + 1 - least && n > 1)
+		return arena_printf(l->program->arena, "%d or more", least);
+	for (int r = least; n; r++)
+		if (ranks & 1u << r)
+			str_printf(&s, "%d%s", r, --n > 1 ? ", " : n ? " or " : "");
+	return str_text(&s);
+}
+
 static int check_inputs(struct lower *l)
 {
 	const struct op_slot *slot = l->op->inputs;
@@ -78,6 +96,9 @@ static int check_inputs(struct lower *l)
 		if (given && s->types && !(s->types & 1u << l->input[i].buf->type))
 			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" is %s; it must be %s.", s->name,
 			                  type_name(l->input[i].buf->type), types_text(l, s->types));
+		if (given && s->ranks && !(s->ranks & 1u << value_rank(l->input[i])))
+			return lower_fail(l, ERR_MODEL, "input \"%s\" is of rank %d; it must be of rank %s.", s->name,
+			                  value_rank(l->input[i]), ranks_text(l, s->ranks));
 	}
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !op_slot_of(l->op->outputs, OP_MAX_OUTPUTS, i))

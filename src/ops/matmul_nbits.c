@@ -2,12 +2,7 @@
  * or 8 bits, packed low bits first: [N, blocks, bytes a block]; scale and zero point belong to blocks of block_size
  * along k. Zero points are packed like b, [N, bytes of a row of blocks], or floats; without them 2^(bits - 1).
  * Source: ONNX Runtime, com.microsoft.MatMulNBits. */
-#include "ops/lower.h"
-
-struct packed {
-	int64_t bits, block, rows, k;
-	expr blocks; /* a row */
-};
+#include "ops/matmul_nbits.h"
 
 /* The number at place `i` of a row of bytes, which starts at byte `start`. */
 static expr unpack(struct value bytes, expr start, expr i, int64_t bits)
@@ -21,7 +16,7 @@ static expr unpack(struct value bytes, expr start, expr i, int64_t bits)
 	return ir_binary(IR_BITAND, ir_binary(IR_SHR, x, shift), with(x, (double)((1 << bits) - 1)));
 }
 
-static expr zero_point(const struct packed *p, struct value zero, expr n, expr block, enum type t, expr like)
+static expr zero_point(const struct nbits *p, struct value zero, expr n, expr block, enum type t, expr like)
 {
 	expr bytes;
 
@@ -39,52 +34,65 @@ static int check_count(struct lower *l, const char *name, expr want, struct valu
 }
 
 /* What is packed is read as if it had one axis. */
-static int check_counts(struct lower *l, const struct packed *p, int rank)
+static int check_counts(struct lower *l, const struct nbits *p)
 {
-	struct value zero = lower_input(l, 3);
 	expr rows = idx(l, p->rows), all = mul(rows, p->blocks), bytes = ceildiv(muli(p->blocks, p->bits), idx(l, 8));
 
-	TRY(lower_demand_extent(l, IR_SAME, idx(l, p->k), lower_input(l, 0), rank - 1));
-	TRY(check_count(l, "the number of bytes of b", muli(all, p->block * p->bits / 8), lower_input(l, 1)));
-	TRY(check_count(l, "the number of scales", all, lower_input(l, 2)));
-	TRY(check_count(l, "the number of zero points",
-	                zero.given && type_is_float(value_type(zero)) ? all : mul(rows, bytes), zero));
-	return check_count(l, "the number of elements of the bias", rows, lower_input(l, 5));
+	TRY(check_count(l, "the number of bytes of b", muli(all, p->block * p->bits / 8), p->b));
+	TRY(check_count(l, "the number of scales", all, p->scale));
+	return check_count(l, "the number of zero points",
+	                   p->zero.given && type_is_float(value_type(p->zero)) ? all : mul(rows, bytes), p->zero);
+}
+
+int nbits_check(struct lower *l, struct nbits *p)
+{
+	if (p->bits != 2 && p->bits != 4 && p->bits != 8)
+		return lower_fail(l, ERR_UNSUPPORTED, "bits is %lld; it can be 2, 4 or 8.", (long long)p->bits);
+	if (p->block < 1 || p->rows < 1 || p->k < 1 || p->block * p->bits % 8)
+		return lower_fail(l, ERR_MODEL, "K is %lld, N %lld and block_size %lld.", (long long)p->k,
+		                  (long long)p->rows, (long long)p->block);
+	p->blocks = idx(l, (p->k + p->block - 1) / p->block);
+	return check_counts(l, p);
+}
+
+expr nbits_weight(struct lower *l, const struct nbits *p, enum type c, expr n, expr k)
+{
+	expr block = floordiv(k, idx(l, p->block)), w;
+
+	w = cast(unpack(p->b, mul(n, muli(p->blocks, p->block * p->bits / 8)), k, p->bits), c);
+	w = sub(w, zero_point(p, p->zero, n, block, c, w));
+	return mul(w, cast(at_flat(p->scale, add(mul(n, p->blocks), block)), c));
 }
 
 static int lower(struct lower *l)
 {
-	struct value a = lower_input(l, 0), b = lower_input(l, 1), scale = lower_input(l, 2), bias = lower_input(l, 5);
-	struct packed p = { .bits = lower_int(l, "bits"),
-		            .block = lower_int(l, "block_size"),
-		            .rows = lower_int(l, "N"),
-		            .k = lower_int(l, "K") };
+	struct value a = lower_input(l, 0), bias = lower_input(l, 5);
+	struct nbits p = { .bits = lower_int(l, "bits"),
+		           .block = lower_int(l, "block_size"),
+		           .rows = lower_int(l, "N"),
+		           .k = lower_int(l, "K"),
+		           .b = lower_input(l, 1),
+		           .scale = lower_input(l, 2),
+		           .zero = lower_input(l, 3) };
 	int rank = value_rank(a);
 	enum type c = compute_type(value_type(a));
-	expr index[IR_MAX_RANK], n, k, block, w, y;
+	expr index[IR_MAX_RANK], n, k, w, y;
 	struct space s = { 0 };
 	int64_t inner;
 
-	if (p.bits != 2 && p.bits != 4 && p.bits != 8)
-		return lower_fail(l, ERR_UNSUPPORTED, "bits is %lld; it can be 2, 4 or 8.", (long long)p.bits);
-	if (p.block < 1 || p.rows < 1 || p.k < 1 || p.block * p.bits % 8)
-		return lower_fail(l, ERR_MODEL, "K is %lld, N %lld and block_size %lld.", (long long)p.k,
-		                  (long long)p.rows, (long long)p.block);
+	TRY(nbits_check(l, &p));
 	if (lower_input(l, 4).given)
 		return lower_fail(l, ERR_UNSUPPORTED, "g_idx is not supported; rows must be in their own order.");
 	if (rank < 1 || (ir_const_int(value_dim(a, rank - 1), &inner) && inner != p.k))
 		return lower_fail(l, ERR_MODEL, "the last axis of a does not have K = %lld elements.", (long long)p.k);
-	p.blocks = idx(l, (p.k + p.block - 1) / p.block);
 
-	TRY(check_counts(l, &p, rank));
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, p.k), a, rank - 1));
+	TRY(check_count(l, "the number of elements of the bias", n = idx(l, p.rows), bias));
 	for (int i = 0; i + 1 < rank; i++)
 		index[i] = space_push(l, &s, value_dim(a, i));
 	n = space_push(l, &s, idx(l, p.rows));
 	k = index[rank - 1] = space_push(l, &s, idx(l, p.k));
-	block = floordiv(k, idx(l, p.block));
-	w = cast(unpack(b, mul(n, muli(p.blocks, p.block * p.bits / 8)), k, p.bits), c);
-	w = sub(w, zero_point(&p, lower_input(l, 3), n, block, c, w));
-	w = mul(w, cast(at_flat(scale, add(mul(n, p.blocks), block)), c));
+	w = nbits_weight(l, &p, c, n, k);
 	y = acc(l, c);
 	if (bias.given)
 		y = add(y, cast(at_flat(bias, n), c));

@@ -208,7 +208,7 @@ const struct op_def ops_ml_features[] = {
 	{ .name = "ArrayFeatureExtractor", ML, .formula = "y[..., k] = x[..., indices[k]]",
 	  .inputs = { IN("x", TS_ML), IN("indices", TS(I64)) }, .outputs = { OUT("z") }, .lower = extractor_lower,
 	  .cases = { "x:f32[N,9] indices:i64[4]" } },
-	{ .name = "FeatureVectorizer", ML, .formula = "y = the inputs side by side", .inputs = { MANY("x", TS_ML) },
+	{ .name = "FeatureVectorizer", ML, .formula = "y = the inputs side by side", .inputs = { MANY("x", TS_ML, RANKS(1, 2)) },
 	  .outputs = { OUT("y") }, .attrs = { ATTR_INTS("inputdimensions", "columns of each input") },
 	  .lower = vectorizer_lower, .cases = { "x0:f32[N,3] x1:f32[N,5] inputdimensions=3,4" } },
 	{ .name = NULL },

@@ -1,7 +1,7 @@
-/* MultiHeadAttention, Attention, QAttention of ONNX Runtime: attention of projected queries, keys and values, with
- * masks of padding that add mask_filter_value, an attention bias, and a cache. Attention projects its input itself, by
- * one matrix for all three; QAttention does it in 8 bits. Masks say which keys take part: their number in each sample,
- * or 0 and 1 for each key. Source: ONNX Runtime, com.microsoft operators MultiHeadAttention, Attention, QAttention. */
+/* MultiHeadAttention, DecoderMaskedMultiHeadAttention, Attention, QAttention of ONNX Runtime: attention of projected
+ * queries, keys and values, with masks of padding that add mask_filter_value, an attention bias, and a cache. Attention
+ * projects its input itself, by one matrix for all three; QAttention does it in 8 bits. Masks say which keys take part:
+ * their number in each sample, or 0 and 1 for each key. Source: ONNX Runtime, com.microsoft operators of these names. */
 #include "ops/attention.h"
 
 struct rules {
@@ -66,7 +66,7 @@ static int finish(struct lower *l, struct attention *a, struct rules *r, enum ty
 
 	TRY(heads_agree(l, &a->q, &a->k, &a->v));
 	r->batch = a->q.batch;
-	r->causal = lower_int(l, "unidirectional") != 0;
+	r->causal = op_attr_find(l->op, "unidirectional") && lower_int(l, "unidirectional") != 0;
 	r->filter = lower_float(l, "mask_filter_value");
 	TRY(check_rules(l, r));
 	a->scale = scale ? num(l, compute_type(t), scale) : attention_scale(l, compute_type(t), a->q.size);
@@ -131,18 +131,15 @@ static void add_bias(struct attention *a, struct value bias)
 	a->v.bias_offset = add(q, k);
 }
 
-static int multi_head_lower(struct lower *l)
+/* With the inputs that differ between the operators. */
+static int attend(struct lower *l, struct rules *rules, struct value bias, struct value past_key, struct value past_value)
 {
-	struct value bias = lower_input(l, 3), past_key = lower_input(l, 6), past_value = lower_input(l, 7), joined;
 	struct attention a = { .keep = ATTENTION_NOTHING };
-	struct rules r = { .mask = lower_input(l, 4), .bias = lower_input(l, 5) };
+	struct rules r = *rules;
 	enum type t = value_type(lower_input(l, 0));
+	struct value joined;
 	expr values;
 
-	if (lower_input(l, 8).given || lower_input(l, 9).given)
-		return lower_fail(l, ERR_UNSUPPORTED,
-		                  "a cache that is longer than what it holds (past_sequence_length, "
-		                  "cache_indirection) is not supported.");
 	if (past_key.given != past_value.given || (past_key.given && value_rank(past_key) != 4))
 		return lower_fail(l, ERR_MODEL, "past_key and past_value must be given together, with four axes.");
 	TRY(read_heads(l, &a));
@@ -164,6 +161,35 @@ static int multi_head_lower(struct lower *l)
 	if (past_key.given)
 		r.past = value_dim(past_key, 2);
 	return finish(l, &a, &r, t);
+}
+
+static int fail_long_cache(struct lower *l)
+{
+	return lower_fail(l, ERR_UNSUPPORTED, "a cache that is longer than what it holds (past_sequence_length, "
+	                                      "cache_indirection) is not supported.");
+}
+
+static int multi_head_lower(struct lower *l)
+{
+	struct rules r = { .mask = lower_input(l, 4), .bias = lower_input(l, 5) };
+
+	if (lower_input(l, 8).given || lower_input(l, 9).given)
+		return fail_long_cache(l);
+	return attend(l, &r, lower_input(l, 3), lower_input(l, 6), lower_input(l, 7));
+}
+
+/* Of keys of four axes nothing is appended: those are another sequence's. */
+static int decoder_lower(struct lower *l)
+{
+	struct rules r = { .mask = lower_input(l, 3), .bias = lower_input(l, 4) };
+
+	if (lower_int(l, "past_present_share_buffer") || lower_input(l, 7).given || lower_input(l, 9).given)
+		return fail_long_cache(l);
+	if (lower_int(l, "output_qk") || lower_wants(l, 3))
+		return lower_fail(l, ERR_UNSUPPORTED, "the scores as a result (output_qk) are not supported.");
+	if (!lower_input(l, 1).given)
+		return lower_fail(l, ERR_UNSUPPORTED, "queries, keys and values in one tensor are not supported.");
+	return attend(l, &r, lower_input(l, 10), lower_input(l, 5), lower_input(l, 6));
 }
 
 /* ---- Attention ---------------------------------------------------------------------------------------------------
@@ -319,19 +345,35 @@ static int quantized_lower(struct lower *l)
 const struct op_def ops_multi_head_attention[] = {
 	{ .name = "MultiHeadAttention", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = softmax(scale * q k' + mask) v, for each head",
-	  .inputs = { IN("query", TS_FLOAT), OPT("key", TS_FLOAT), OPT("value", TS_FLOAT), OPT("bias", TS_FLOAT),
-		      OPT("key_padding_mask", TS_MASK), OPT("attention_bias", TS_FLOAT), OPT("past_key", TS_FLOAT),
-		      OPT("past_value", TS_FLOAT), OPT("past_sequence_length", TS(I32)),
+	  .inputs = { IN("query", TS_FLOAT), OPT("key", TS_FLOAT), OPT("value", TS_FLOAT),
+		      OPT("bias", TS_FLOAT, RANK(1)), OPT("key_padding_mask", TS_MASK),
+		      OPT("attention_bias", TS_FLOAT, RANK(4)), OPT("past_key", TS_FLOAT, RANK(4)),
+		      OPT("past_value", TS_FLOAT, RANK(4)), OPT("past_sequence_length", TS(I32)),
 		      OPT("cache_indirection", TS(I32)) },
 	  .outputs = { OUT("output"), OPTOUT("present_key"), OPTOUT("present_value") },
 	  .attrs = { COMMON_ATTRS }, .lower = multi_head_lower,
 	  .cases = { "query:f16[B,S,768] key:f16[B,T,768] value:f16[B,T,768] num_heads=12",
 		     "query:f32[B,S,24] key:f32[B,S,24] value:f32[B,S,24] bias:f32[72] key_padding_mask:i32[B,S] "
 		     "num_heads=3" } },
+	{ .name = "DecoderMaskedMultiHeadAttention", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = softmax(scale * q k' + mask) v, for each head, of one query a sample",
+	  .inputs = { IN("query", TS_FLOAT), OPT("key", TS_FLOAT), OPT("value", TS_FLOAT), OPT("mask_index", TS(I32)),
+		      OPT("attention_bias", TS_FLOAT), OPT("past_key", TS_FLOAT), OPT("past_value", TS_FLOAT),
+		      OPT("past_sequence_length", TS(I32)), OPT("beam_width", TS(I32)), OPT("cache_indirection", TS(I32)),
+		      OPT("bias", TS_FLOAT) },
+	  .outputs = { OUT("output"), OPTOUT("present_key"), OPTOUT("present_value"), OPTOUT("qk") },
+	  .attrs = { ATTR_INT_REQUIRED("num_heads", "heads"), ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)"),
+		     ATTR_FLOAT("mask_filter_value", -10000, "added to scores that the mask forbids"),
+		     ATTR_INT("past_present_share_buffer", 0, "must be 0"), ATTR_INT("output_qk", 0, "must be 0") },
+	  .lower = decoder_lower,
+	  .cases = { "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] mask_index:i32[B,9] past_key:f16[B,4,8,16] "
+		     "past_value:f16[B,4,8,16] num_heads=4 outputs=3",
+		     "query:f32[B,1,24] key:f32[B,3,T,8] value:f32[B,3,T,8] bias:f32[72] num_heads=3" } },
 	{ .name = "Attention", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = softmax(scale * q k' + mask) v, for each head; q, k, v = input weights + bias",
-	  .inputs = { IN("input", TS_FLOAT), IN("weights", TS_FLOAT), OPT("bias", TS_FLOAT), OPT("mask_index", TS_MASK),
-		      OPT("past", TS_FLOAT), OPT("attention_bias", TS_FLOAT), OPT("past_sequence_length", TS(I32)) },
+	  .inputs = { IN("input", TS_FLOAT), IN("weights", TS_FLOAT), OPT("bias", TS_FLOAT, RANK(1)),
+		      OPT("mask_index", TS_MASK), OPT("past", TS_FLOAT), OPT("attention_bias", TS_FLOAT, RANK(4)),
+		      OPT("past_sequence_length", TS(I32)) },
 	  .outputs = { OUT("output"), OPTOUT("present") },
 	  .attrs = { COMMON_ATTRS, ATTR_INTS("qkv_hidden_sizes", "columns of queries, keys and values"),
 		     ATTR_INT("do_rotary", 0, "must be 0"), ATTR_INT("rotary_embedding_dim", 0, "has no effect"),
@@ -340,7 +382,7 @@ const struct op_def ops_multi_head_attention[] = {
 	  .cases = { "input:f32[B,S,64] weights:f32[64,192] bias:f32[192] mask_index:i32[B] num_heads=4" } },
 	{ .name = "QAttention", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = softmax(scale * q k' + mask) v, for each head; q, k, v = dequantized(input weights) + bias",
-	  .inputs = { IN("input", TS(I8) | TS(U8)), IN("weight", TS(I8) | TS(U8)), IN("bias", TS_FLOAT),
+	  .inputs = { IN("input", TS(I8) | TS(U8)), IN("weight", TS(I8) | TS(U8)), IN("bias", TS_FLOAT, RANK(1)),
 		      IN("input_scale", TS_FLOAT), IN("weight_scale", TS_FLOAT), OPT("mask_index", TS_MASK),
 		      OPT("input_zero_point", TS(I8) | TS(U8)), OPT("weight_zero_point", TS(I8) | TS(U8)),
 		      OPT("past", TS_FLOAT) },

@@ -21,20 +21,27 @@ struct lower;
 #define TS_PACKED (TS(I4) | TS(U4) | TS(I2) | TS(U2) | TS(F4E2M1)) /* narrower than a byte */
 #define TS_ALL (TS_DATA | TS_PACKED | TS(F8E8M0))
 
-enum { OP_MAX_INPUTS = 20, OP_MAX_OUTPUTS = 8, OP_MAX_ATTRS = 24, OP_MAX_VERSIONS = 16, OP_MAX_CASES = 8 };
+enum { OP_MAX_INPUTS = 24, OP_MAX_OUTPUTS = 8, OP_MAX_ATTRS = 24, OP_MAX_VERSIONS = 16, OP_MAX_CASES = 8 };
 
 enum op_slot_kind { OP_REQUIRED = 1, OP_OPTIONAL, OP_VARIADIC, OP_ANY }; /* any: variadic, also none at all */
 struct op_slot {
 	const char *name;       /* as ONNX names it, lower case: "x", "scale" */
 	enum op_slot_kind kind; /* 0 ends the list */
 	uint32_t types;         /* 0: not restricted here */
+	uint32_t ranks;         /* inputs: bits 1 << rank; 0: not restricted here */
 };
-#define IN(name, types) { name, OP_REQUIRED, types }
-#define OPT(name, types) { name, OP_OPTIONAL, types }
-#define MANY(name, types) { name, OP_VARIADIC, types }
-#define ANY(name, types) { name, OP_ANY, types }
-#define OUT(name) { name, OP_REQUIRED, 0 }
-#define OPTOUT(name) { name, OP_OPTIONAL, 0 }
+/* Behind the types may come ranks: IN("x", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)). An operator that reads an input
+ * by a number of indices says so here, or looks at its rank itself. */
+#define SLOT(n, k, t, ...) { .name = n, .kind = k, .types = t, ##__VA_ARGS__ }
+#define IN(name, types, ...) SLOT(name, OP_REQUIRED, types, ##__VA_ARGS__)
+#define OPT(name, types, ...) SLOT(name, OP_OPTIONAL, types, ##__VA_ARGS__)
+#define MANY(name, types, ...) SLOT(name, OP_VARIADIC, types, ##__VA_ARGS__)
+#define ANY(name, types, ...) SLOT(name, OP_ANY, types, ##__VA_ARGS__)
+#define OUT(name) SLOT(name, OP_REQUIRED, 0)
+#define OPTOUT(name) SLOT(name, OP_OPTIONAL, 0)
+#define RANK(n) .ranks = 1u << (n)
+#define RANKS(least, most) .ranks = (2u << (most)) - (1u << (least))
+#define RANK_FROM(least) RANKS(least, IR_MAX_RANK)
 
 /* OP_WEIGHTS: what plugins take as one, a tensor or a list of floats; no attribute is of this kind. */
 enum op_attr_kind { OP_INT = 1, OP_FLOAT, OP_STRING, OP_INTS, OP_FLOATS, OP_TENSOR, OP_STRINGS, OP_GRAPH, OP_WEIGHTS };

@@ -28,7 +28,7 @@ void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	c->rule->apply(plan, s, c);
 	for (int i = first; demand && i < plan->steps.n; i++)
 		vec_each (k, plan->steps.at[i])
-			(*k)->guard = (*k)->guard ? ir_binary(IR_AND, demand, (*k)->guard) : demand;
+			kernel_needs(*k, demand);
 }
 
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,

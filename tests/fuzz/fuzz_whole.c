@@ -114,7 +114,7 @@ static void build(struct onnx_model *m, struct graph *g, struct arena *a)
 	struct graph_region *rest;
 	if (n > 1)
 		take(&rest, g, node, n, a);
-	if (regions.n && graph_rewrite(g, &regions, plugin, &(struct graph_rewrite_options){ .version = "1", .name_space = "" }, &e) == 0)
+	if (regions.n && graph_rewrite(g, &regions, plugin, &(struct graph_rewrite_options){ .keep_types = false }, &e) == 0)
 		read_again(m, a);
 }
 
@@ -145,7 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static int64_t number(void)
 {
-	static const int64_t some[] = { 0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 64, 1000, -1, -2, -3, INT32_MAX, INT64_MAX, INT64_MIN, 1 << 20 };
+	static const int64_t some[] = { 0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 64, 1000, -1, -2, -3, INT32_MAX,
+	                                INT64_MAX, INT64_MIN, 1 << 20 };
 	return some[draw(sizeof some / sizeof *some)];
 }
 

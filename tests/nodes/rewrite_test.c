@@ -1,6 +1,7 @@
-/* Rewrites models without compiling anything: rewrite_test OUT MODEL ... writes OUT/<n>.each.onnx, where every node that tpat can
- * take is a plugin, and OUT/<n>.half.onnx, where the first half of them is one and the second half another, for the n-th
- * model (from 0). checked.py looks at what comes out. A model that cannot be rewritten is left out. */
+/* Rewrites models without compiling anything: rewrite_test OUT MODEL ... For the n-th model (from 0) it writes
+ * OUT/<n>.each.onnx, where every node that tpat can take is a plugin, OUT/<n>.three.onnx, where every three of them are one, and
+ * OUT/<n>.half.onnx, where each half of them is one. checked.py looks at what comes out. A model that cannot be rewritten is
+ * left out. */
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -44,7 +45,8 @@ static void add_region(struct rewriter *w, const int *node, int n)
 	vec_push(w->arena, &w->plugins, p);
 }
 
-static void add_regions(struct rewriter *w, bool each)
+/* `size` nodes a region; 0: two halves. */
+static void add_regions(struct rewriter *w, int size)
 {
 	struct {
 		VEC(int);
@@ -52,22 +54,19 @@ static void add_regions(struct rewriter *w, bool each)
 	vec_each (n, &w->graph->nodes)
 		if (n->known && !n->folded && graph_node_used(w->graph, n->index))
 			vec_push(w->arena, &taken, n->index);
-	for (int i = 0; each && i < taken.n; i++)
-		add_region(w, &taken.at[i], 1);
-	if (each || taken.n < 2)
-		return;
-	add_region(w, taken.at, taken.n / 2);
-	add_region(w, taken.at + taken.n / 2, taken.n - taken.n / 2);
+	size = size ? size : (taken.n + 1) / 2;
+	for (int i = 0; i < taken.n; i += size)
+		add_region(w, &taken.at[i], i + size < taken.n ? size : taken.n - i);
 }
 
-static void rewrite(const char *path, const char *out, bool each)
+static void rewrite(const char *path, const char *out, int size)
 {
 	struct arena *a = arena_new();
 	struct rewriter w = { .arena = a };
 
 	if (onnx_model_read(&w.model, path, &w.err) == 0 && onnx_model_check(w.model, &w.err) == 0 &&
 	    graph_new(&w.graph, w.model, NULL, &w.err) == 0) {
-		add_regions(&w, each);
+		add_regions(&w, size);
 		err_clear(&w.err);
 		if (w.regions.n && graph_rewrite(w.graph, &w.regions, w.plugins.at, NULL, &w.err) == 0)
 			CHECK(onnx_model_write(w.model, out, NULL, &w.err) == 0);
@@ -86,8 +85,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 2; i < argc; i++) {
-		rewrite(argv[i], arena_printf(a, "%s/%d.each.onnx", argv[1], i - 2), true);
-		rewrite(argv[i], arena_printf(a, "%s/%d.half.onnx", argv[1], i - 2), false);
+		rewrite(argv[i], arena_printf(a, "%s/%d.each.onnx", argv[1], i - 2), 1);
+		rewrite(argv[i], arena_printf(a, "%s/%d.three.onnx", argv[1], i - 2), 3);
+		rewrite(argv[i], arena_printf(a, "%s/%d.half.onnx", argv[1], i - 2), 0);
 	}
 	arena_free(a);
 	return test_done();

@@ -144,3 +144,89 @@ def quantised_embed(d):
         part[2] = part[2] if has else None
     return Case([ids, segments, *tables, mask if d.chance(0.5) else None, *scales, *zeros], outputs=2, depth=20,
                 constant=tuple(range(8, 18)))
+
+
+@microsoft("ConvTransposeWithDynamicPads", plain=True)
+def conv_transpose_dynamic(d):
+    group, kernel = d.choice([1, 1, 2]), d.some(1, 3, 2)
+    c, m = group * d.integer(1, 3), d.integer(1, 3)
+    x = d.array(numpy.float32, [d.integer(1, 2), c, d.integer(3, 6), d.integer(3, 6)])
+    inputs = [x, d.array(numpy.float32, [c, m, *kernel]), numpy.array(d.some(0, 1, 4), numpy.int64)]
+    if d.chance(0.5):
+        inputs.append(d.array(numpy.float32, [m * group]))
+    attrs = {"group": group, "strides": d.some(1, 3, 2), "dilations": d.some(1, 2, 2), "kernel_shape": kernel}
+    return Case(inputs, attrs, constant=(2,), depth=9 * c)
+
+
+@microsoft("MoE", plain=True)
+def moe(d):
+    f32, experts, width, inner, tokens = numpy.float32, d.integer(1, 5), d.extent(9), d.extent(9), d.integer(1, 6)
+    kind = d.choice(["relu", "gelu", "silu", "identity", "swiglu"])
+    fusion = d.integer(1, 2) if kind == "swiglu" else 0
+    rows = inner * (2 if fusion else 1)
+    shape = [tokens, width] if d.chance(0.6) else [1, tokens, width]
+    inputs = [d.array(f32, shape, -1, 1), d.array(f32, [tokens, experts], -2, 2), d.array(f32, [experts, rows, width], -1, 1),
+              d.array(f32, [experts, rows]) if d.chance(0.6) else None, d.array(f32, [experts, width, inner], -1, 1),
+              d.array(f32, [experts, width]) if d.chance(0.6) else None]
+    attrs = {"k": d.integer(1, experts), "activation_type": kind, "normalize_routing_weights": d.integer(0, 1)}
+    if fusion:
+        attrs.update(swiglu_fusion=fusion, activation_alpha=1.702, activation_beta=d.choice([0.0, 1.0]))
+        if d.chance(0.5):
+            attrs["swiglu_limit"] = d.real(1, 7)
+    elif kind in ("silu", "relu") and d.chance(0.4):
+        inputs += [d.array(f32, [experts, inner, width], -1, 1), d.array(f32, [experts, inner])]
+    own = fusion == 2 or len(inputs) > 6  # ONNX Runtime's processor has neither
+    return Case(inputs, attrs, depth=width * inner, results=[mixture(inputs, attrs)] if own else None)
+
+
+def mixture(inputs, attrs):
+    """MoE, of doubles."""
+    x, scores, w1, b1, w2, b2, w3, b3 = [None if i is None else i.astype(numpy.float64) for i in (inputs + [None] * 2)[:8]]
+    rows = x.reshape(-1, x.shape[-1])
+    p = numpy.exp(scores - scores.max(-1, keepdims=True))
+    p /= p.sum(-1, keepdims=True)
+    y = numpy.zeros_like(rows)
+    for t, row in enumerate(rows):
+        chosen = numpy.argsort(-scores[t], kind="stable")[:attrs["k"]]
+        shares = p[t, chosen] / (p[t, chosen].sum() if attrs["normalize_routing_weights"] else 1)
+        for e, share in zip(chosen, shares):
+            h = w1[e] @ row + (0 if b1 is None else b1[e])
+            if attrs["activation_type"] == "swiglu":
+                g, l = (h[::2], h[1::2]) if attrs["swiglu_fusion"] == 1 else numpy.split(h, 2)
+                limit = attrs.get("swiglu_limit", numpy.inf)
+                g, l = numpy.minimum(g, limit), numpy.clip(l, -limit, limit)
+                h = g / (1 + numpy.exp(-attrs["activation_alpha"] * g)) * (l + attrs["activation_beta"])
+            else:
+                h = numpy.maximum(h, 0) if attrs["activation_type"] == "relu" else h / (1 + numpy.exp(-h))
+                h = h if w3 is None else h * (w3[e] @ row + b3[e])
+            y[t] += share * (w2[e] @ h + (0 if b2 is None else b2[e]))
+    return y.reshape(x.shape).astype(inputs[0].dtype)
+
+
+@microsoft("QMoE", plain=True)
+def quantised_moe(d):
+    """Of blocks 4 bits alone: ONNX Runtime rounds what 8 bits in blocks are multiplied with."""
+    f32, experts, tokens = numpy.float32, d.integer(1, 4), d.integer(1, 5)
+    block = d.choice([0, 0, 16, 32])
+    bits = 4 if block else d.choice([4, 8])
+    width, inner = (d.integer(1, 3) * (block or 16) for _ in range(2))
+    kind = d.choice(["relu", "gelu", "silu", "identity", "swiglu"])
+    rows = inner * 2 if kind == "swiglu" else inner
+    inputs = [d.array(f32, [tokens, width], -1, 1), d.array(f32, [tokens, experts], -2, 2)]
+    zeros = []
+    for n, k in ((rows, width), (width, inner)):
+        inputs += [d.full_range(numpy.uint8, [experts, n, k * bits // 8]),
+                   d.array(f32, [experts, n, k // block] if block else [experts, n], 0.001, 0.02),
+                   d.array(f32, [experts, n]) if d.chance(0.5) else None]
+        packed = [experts, n, -(-(k // block) * bits // 8)] if block else [experts, -(-n * bits // 8)]
+        zeros.append(d.full_range(numpy.uint8, packed))
+    inputs += [None, None, None] + (zeros + [None] if d.chance(0.5) else [None] * 3)
+    if d.chance(0.3):
+        inputs.append(d.array(f32, [tokens, experts], 0, 1))
+    attrs = {"k": d.integer(1, experts), "activation_type": kind, "normalize_routing_weights": d.integer(0, 1),
+             "expert_weight_bits": bits}
+    if block:
+        attrs["block_size"] = block
+    if kind == "swiglu":
+        attrs.update(swiglu_fusion=1, activation_alpha=1.702, activation_beta=1.0)
+    return Case(inputs, attrs, depth=width, tolerance=(1e-3, 2e-3), constant=tuple(range(2, 14)))

@@ -166,3 +166,69 @@ def bitmask_dropout(d):
         y = x + inputs[1] + inputs[2]
     mask = numpy.full([-(-x.size // 32)], 2**32 - 1, numpy.uint32)
     return Case(inputs, outputs=2, results=[y, mask])
+
+
+def attend(q, k, v, scale=None, bias=0.0):
+    """Of [heads, length, size]."""
+    score = q @ k.swapaxes(-1, -2) * (scale or 1 / math.sqrt(q.shape[-1])) + bias
+    e = numpy.exp(score - score.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ v
+
+
+@microsoft("PackedMultiHeadAttention", "PackedAttention", plain=True)
+def packed_attention(d):
+    lengths, heads, size, values = d.some(1, 5, d.integer(1, 4)), d.integer(1, 3), d.integer(1, 8), d.integer(1, 8)
+    tokens, longest, projected = sum(lengths), max(lengths), d.op == "PackedAttention"
+    sums = numpy.concatenate([[0], numpy.cumsum(lengths)]).astype(numpy.int32)
+    token = (numpy.arange(longest) < numpy.array(lengths)[:, None]).reshape(-1)
+    offset = numpy.argsort(~token, kind="stable").astype(numpy.int32).reshape(len(lengths), longest)
+    attrs, packed = {"num_heads": heads}, not projected and d.chance(0.4)
+    values = size if packed else values
+    columns = heads * (2 * size + values)
+    bias = d.array(F32, [columns]) if projected or d.chance(0.5) else None
+    if d.chance(0.3):
+        attrs["scale"] = d.real(0.1, 1)
+    if projected:
+        width = d.extent(9)
+        inputs = [d.array(F32, [tokens, width], -1, 1), d.array(F32, [width, columns], -1, 1), bias]
+        rows = numpy.matmul(*doubles(*inputs[:2]))
+        attrs["qkv_hidden_sizes"] = [heads * size, heads * size, heads * values]
+        parts = numpy.split(rows, [heads * size, 2 * heads * size], -1)
+    elif packed:
+        inputs = [d.array(F32, [tokens, heads, 3, size]), None, None, bias]
+        parts = [inputs[0][:, :, i].reshape(tokens, -1).astype(numpy.float64) for i in range(3)]
+    else:
+        inputs = [d.array(F32, [tokens, heads * n]) for n in (size, size, values)] + [bias]
+        parts = doubles(*inputs[:3])
+    if bias is not None:
+        parts = [part + more for part, more in zip(parts, numpy.split(bias, [heads * size, 2 * heads * size]))]
+    inputs += [offset, sums]
+    more = None
+    if d.chance(0.4):
+        more = d.array(F32, [d.choice([1, len(lengths)]), d.choice([1, heads]), longest, longest])
+        inputs.append(more)
+    wanted = numpy.zeros([tokens, heads * values])
+    for b, (start, end) in enumerate(zip(sums, sums[1:])):
+        q, k, v = (part[start:end].reshape(end - start, heads, -1).transpose(1, 0, 2) for part in parts)
+        add = 0.0 if more is None else more[b % more.shape[0]][:, :end - start, :end - start].astype(numpy.float64)
+        wanted[start:end] = attend(q, k, v, attrs.get("scale"), add).transpose(1, 0, 2).reshape(end - start, -1)
+    return Case(inputs, attrs, depth=20, results=[wanted.astype(F32)])
+
+
+@microsoft("DecoderMaskedMultiHeadAttention", plain=True)
+def decoder_masked(d):
+    """ONNX Runtime's processor has a kernel."""
+    b, heads, size, past = d.extent(3), d.integer(1, 3), 2 * d.integer(1, 4), d.integer(1, 6)
+    query, width = d.array(F32, [b, 1, heads * size]), heads * size
+    bias = d.array(F32, [3 * width]) if d.chance(0.4) else None
+    if d.chance(0.4):  # another sequence's keys
+        keys = [d.array(F32, [b, heads, past, size]) for _ in range(2)]
+        mask = d.array(numpy.int32, [b, past], 0, 1) if d.chance(0.5) else None
+        return Case([query, *keys, mask, *[None] * 6, bias], {"num_heads": heads}, depth=10)
+    keys = [d.array(F32, [b, 1, width]) for _ in range(2)]
+    mask = d.array(numpy.int32, [b, past + 1], 0, 1) if d.chance(0.5) else None
+    if mask is not None:
+        mask[:, -1] = 1
+    before = [d.array(F32, [b, heads, past, size]) for _ in range(2)]
+    more = d.array(F32, [1, heads, 1, past + 1]) if d.chance(0.4) else None
+    return Case([query, *keys, mask, more, *before, None, None, None, bias], {"num_heads": heads}, outputs=3, depth=10)

@@ -1,5 +1,5 @@
 /* A plugin library as tpat would generate it, written by hand: the tables of a few plugins, and their kernels as C
- * functions for the tests' CPU device (void NAME(grid, block, args), one call a launch). Two of them also carry PTX.
+ * functions for the tests' CPU device (void NAME(grid, block, args), one call a launch). Three of them also carry PTX.
  *
  * Build it by hand: cc -O2 -fPIC -shared -Iinclude -Irt -o libexample_library.so tests/rt/example_library.c rt/(all).c
  * -ldl -lpthread */
@@ -290,6 +290,19 @@ KERNEL(find_even)
 
 /* FindOdd: the same of odd elements, and an INT64 says how many. */
 static const struct tpat_rt_tensor find_odd_out[] = { { "index", 6, 1, dims_3, 0 }, { "count", 7, 0, NULL, 0 } };
+static const char find_odd_ptx[] =
+        ".version 6.0\n.target sm_50\n.address_size 64\n"
+        ".visible .entry find_odd(.param .u64 x, .param .u64 y, .param .u64 count, .param .u32 n)\n{\n"
+        ".reg .pred %p<2>; .reg .b32 %r<5>; .reg .b64 %d<4>;\n"
+        "ld.param.u64 %d0, [x]; ld.param.u64 %d1, [y]; ld.param.u64 %d2, [count]; ld.param.u32 %r0, [n];\n"
+        "cvta.to.global.u64 %d0, %d0; cvta.to.global.u64 %d1, %d1; cvta.to.global.u64 %d2, %d2;\n"
+        "mov.u32 %r1, 0; mov.u32 %r2, 0;\n"
+        "turn: setp.ge.s32 %p0, %r1, %r0; @%p0 bra done;\n"
+        "ld.global.u32 %r3, [%d0]; and.b32 %r4, %r3, 1; setp.eq.s32 %p1, %r4, 0; @%p1 bra next;\n"
+        "st.global.u32 [%d1], %r1; add.s64 %d1, %d1, 4; add.s32 %r2, %r2, 1;\n"
+        "next: add.s64 %d0, %d0, 4; add.s32 %r1, %r1, 1; bra turn;\n"
+        "done: cvt.u64.u32 %d3, %r2; st.global.u64 [%d2], %d3; ret;\n}\n";
+static const struct tpat_rt_image find_odd_image = { 50, 1, find_odd_ptx, find_odd_ptx + sizeof find_odd_ptx };
 static const struct tpat_rt_kernel find_odd_kernel = { "find_odd", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
 static const struct tpat_rt_step find_odd_step = { &find_odd_kernel, 1 };
 static const struct tpat_rt_tactic find_odd_tactic[] = { { &find_odd_step, 1 } };
@@ -404,14 +417,15 @@ static const struct tpat_rt_plugin plugins[] = {
 	{ HEAD("FindEven", "fe", "indices of even elements"), &find_x, find_out, 1, 2, EXPRS(find_expr), NULL, 0,
 	  TACTICS(find_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("FindOdd", "f0", "indices of odd elements"), &find_x, find_odd_out, 1, 2, EXPRS(find_expr), NULL, 0,
-	  TACTICS(find_odd_tactic), NULL, 0, NULL, 0 },
+	  TACTICS(find_odd_tactic), &find_odd_image, 1, NULL, 0 },
 	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
 	  TACTICS(bump_tactic), NULL, 0, NULL, 0 },
-	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0, NULL, 0 },
+	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0,
+	  NULL, 0 },
 	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
 	  0, NULL, 0 },
-	{ HEAD("Pair", "9a", "y = a, of b's extents"), pair_in, &pair_y, 2, 1, EXPRS(pair_expr), NULL, 0, TACTICS(pair_tactic), NULL,
-	  0, pair_demand, COUNT(pair_demand) },
+	{ HEAD("Pair", "9a", "y = a, of b's extents"), pair_in, &pair_y, 2, 1, EXPRS(pair_expr), NULL, 0,
+	  TACTICS(pair_tactic), NULL, 0, pair_demand, COUNT(pair_demand) },
 };
 
 const struct tpat_rt_library tpat_library = { TPAT_RT_VERSION, "example.onnx", "by hand", plugins, COUNT(plugins) };

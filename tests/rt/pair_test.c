@@ -103,6 +103,17 @@ static void begin(int32_t version)
 	trt_host_registry_init(&registry, version);
 }
 
+static void *open_library(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+
+	if (!library) {
+		printf("%s\n", dlerror());
+		exit(2);
+	}
+	return library;
+}
+
 static void test_pair(const char *first, const char *second, int32_t version)
 {
 	const char *const path[2] = { first, second };
@@ -113,8 +124,7 @@ static void test_pair(const char *first, const char *second, int32_t version)
 	saved_count = 0;
 	begin(version); /* opened: both register themselves */
 	for (int i = 0; i < 2; i++) {
-		library[i] = dlopen(path[i], RTLD_NOW | RTLD_GLOBAL);
-		CHECK(library[i]);
+		library[i] = open_library(path[i]);
 		table[i] = dlsym(library[i], "tpat_library");
 		plugins += table[i]->plugins;
 	}
@@ -138,7 +148,7 @@ static void test_pair(const char *first, const char *second, int32_t version)
 
 	begin(version); /* the plan is read in another process, where they come in the other order */
 	for (int i = 1; i >= 0; i--)
-		CHECK(library[i] = dlopen(path[i], RTLD_NOW | RTLD_GLOBAL));
+		library[i] = open_library(path[i]);
 	for (int i = 0; i < saved_count; i++)
 		make_again(&saved[i]);
 	for (int i = 0; i < 2; i++)

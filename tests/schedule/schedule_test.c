@@ -1,8 +1,10 @@
 /* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, each also with 64-bit
  * positions, against the interpreter.
- *   schedule_test [-c | -e] [-p K/N] [-o FOLDER] [case ...]
+ *   schedule_test [-c | -e] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
  *                       only C, only the emulator; only every Nth case, from the Kth on (from 0), so that several processes
  *                       share the work; FOLDER gets the CUDA texts, to try a real compiler on
+ * -r ROUNDS: instead, whether kernels of the same cases with other names (renamed.h) are the same text but for these, in so many
+ * rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round.
  * Then random programs, as they are and after the passes, with some choices for their loops. SCHEDULE_TEST=seed,count: other
  * or more of them; the case "random": only they. */
 #include <inttypes.h>
@@ -22,8 +24,10 @@
 #include "tests/schedule/loop_cases.h"
 #include "tests/schedule/map_cases.h"
 #include "tests/schedule/order_cases.h"
+#include "tests/schedule/renamed.h"
 #include "tests/schedule/row_cases.h"
 #include "tests/schedule/scatter_cases.h"
+#include "tests/schedule/shapes.h"
 #include "tests/unit/random_program.h"
 #include "tests/unit/test.h"
 
@@ -36,15 +40,10 @@ struct variant {
 	bool may_race;
 };
 
-struct shapes {
-	int n;
-	const char *name[16];
-	int64_t value[16];
-};
-
 struct job {
 	const struct schedule_case *c;
 	const char *rule; /* null: all; else only its choices */
+	const struct ir_program *like; /* whose inputs' names say what is in them; null: the case's own */
 	struct arena *arena;
 	struct variant variant[MAX_VARIANTS];
 	int variants;
@@ -56,29 +55,7 @@ struct job {
 static bool run_c = true, run_emulator = true;
 static int part, parts = 1, met; /* of the cases; those that were chosen so far */
 static const char *texts_folder;
-
-static bool symbol_value(void *user, const char *name, int64_t *value)
-{
-	const struct shapes *s = user;
-	for (int i = 0; i < s->n; i++)
-		if (strcmp(s->name[i], name) == 0) {
-			*value = s->value[i];
-			return true;
-		}
-	return false;
-}
-
-static void read_shapes(struct shapes *s, const char *text, struct arena *a)
-{
-	s->n = 0;
-	while (*text) {
-		size_t n = strcspn(text, "=");
-		char *end;
-		s->name[s->n] = arena_strndup(a, text, n);
-		s->value[s->n++] = strtoll(text + n + 1, &end, 10);
-		text = end + (*end == ' ');
-	}
-}
+static int rounds = -1, renamed_round = -1;
 
 static int64_t evaluate(expr e, struct shapes *s)
 {
@@ -245,14 +222,13 @@ static void make_inputs(struct job *j, const struct ir_program *p, struct shapes
 			struct arena *a)
 {
 	struct err e = { 0 };
-	(void)j;
 	for (int i = 0; i < p->inputs.n; i++) {
-		const struct ir_buffer *b = p->inputs.at[i];
+		const struct ir_buffer *b = p->inputs.at[i], *like = j->like ? j->like->inputs.at[i] : b;
 		int64_t dim[IR_MAX_RANK];
 		for (int k = 0; k < b->rank; k++)
 			dim[k] = evaluate(b->dim[k], s);
 		ck(tensor_new(&in[i], b->type, b->rank, dim, a, &e) == 0);
-		fill_input(&in[i], b->name, seed + (uint64_t)i);
+		fill_input(&in[i], like->name, seed + (uint64_t)i);
 	}
 }
 
@@ -473,7 +449,7 @@ static void build_c(struct job *j)
 		gen_c(&s, &plan, 1);
 	}
 	static const char *const options[] = { "-O1", "-Wall", "-Wno-unused", NULL };
-	struct dev_source source = { "kernels.c", str_text(&s), options };
+	struct dev_source source = { "kernels.c", str_text(&s), options, false };
 	int rc = dev_cpu_open(&j->dev, &e);
 	if (rc == 0)
 		rc = j->dev->compile(j->dev, &code, &source, &log, j->arena, &e);
@@ -485,9 +461,57 @@ static void build_c(struct job *j)
 		printf("%s\n", log);
 }
 
-static void run_case(const struct schedule_case *c, const char *rule, bool random)
+/* ---- The same with other names. */
+
+/* Words of the case's kernels, and those that are always tried. */
+static struct map words_of(const struct job *j)
+{
+	struct map words = map_new(j->arena);
+	for (int v = 0; v < j->variants; v++)
+		for (int c = 0; c < 2; c++)
+			renamed_collect(&words, renamed_kernels(j->variant[v].plan, c, j->arena));
+	for (size_t i = 0; i < sizeof renamed_usual / sizeof *renamed_usual; i++)
+		map_put(&words, renamed_usual[i], j->arena);
+	return words;
+}
+
+static void same_but_names(const struct job *j, const struct job *other, int variant, bool c)
+{
+	struct arena *a = arena_new();
+	const char *own = renamed_kernels(j->variant[variant].plan, c, a);
+	const char *same = renamed_kernels(other->variant[variant].plan, c, a);
+	if (!test_check(renamed_same(&own, &same, a), __FILE__, __LINE__, "the same but for names"))
+		printf("  %s, %s\n  %.600s\n  %.600s\n%s", other->variant[variant].name, c ? "C" : "CUDA", own, same,
+		       other->c->program);
+	arena_free(a);
+}
+
+static void check_names(const struct schedule_case *c, const char *rule)
 {
 	struct job j = { .c = c, .rule = rule, .arena = arena_new() };
+	make_variants(&j);
+	struct map words = words_of(&j);
+	const struct ir_program *p = j.variant[0].plan->program;
+	int all = words.n / (p->buffers.n ? p->buffers.n : 1) + 1;
+	for (int round = 0; round < (rounds ? rounds : all) && test_failed < 40; round++) {
+		struct arena *a = arena_new();
+		/* A few rounds are spread over all names. */
+		struct schedule_case with = renamed_case(c, p, &words, rounds ? round * all / rounds : round, a);
+		struct job other = { .c = &with, .rule = rule, .arena = a };
+		make_variants(&other);
+		CHECK_INT(other.variants, j.variants);
+		for (int v = 0; v < j.variants && v < other.variants && test_failed < 40; v++) {
+			same_but_names(&j, &other, v, false);
+			same_but_names(&j, &other, v, true);
+		}
+		arena_free(a);
+	}
+	arena_free(j.arena);
+}
+
+static void run_case(const struct schedule_case *c, const char *rule, bool random, const struct ir_program *like)
+{
+	struct job j = { .c = c, .rule = rule, .arena = arena_new(), .like = like };
 	if (random)
 		make_random_variants(&j);
 	else
@@ -504,6 +528,17 @@ static void run_case(const struct schedule_case *c, const char *rule, bool rando
 		j.dev->unload(j.dev, j.module);
 	if (j.dev)
 		j.dev->close(j.dev);
+	arena_free(j.arena);
+}
+
+static void run_renamed(const struct schedule_case *c, const char *rule)
+{
+	struct job j = { .c = c, .rule = rule, .arena = arena_new() };
+	make_variants(&j);
+	struct map words = words_of(&j);
+	const struct ir_program *like = j.variant[0].plan->program;
+	struct schedule_case with = renamed_case(c, like, &words, renamed_round, j.arena);
+	run_case(&with, rule, false, like);
 	arena_free(j.arena);
 }
 
@@ -564,7 +599,7 @@ static void random_cases(void)
 		struct schedule_case c = { .shapes = { "N=4 K=6", "N=1 K=1", "N=3 K=40" } };
 		c.name = arena_printf(a, "random_%lu", i);
 		c.program = random_text(a) + strlen("program random");
-		run_case(&c, NULL, true);
+		run_case(&c, NULL, true, NULL);
 		if (test_failed)
 			printf("%s%s", c.name, c.program);
 		arena_free(a);
@@ -597,8 +632,14 @@ static void run_list(const struct schedule_case *c, size_t n, const char *rule, 
 		bool chosen = names == 0;
 		for (int k = 0; k < names; k++)
 			chosen |= strcmp(name[k], c[i].name) == 0;
-		if (chosen && met++ % parts == part)
-			run_case(&c[i], rule, false);
+		if (!chosen || met++ % parts != part)
+			continue;
+		if (rounds >= 0)
+			check_names(&c[i], rule);
+		else if (renamed_round >= 0)
+			run_renamed(&c[i], rule);
+		else
+			run_case(&c[i], rule, false, NULL);
 	}
 }
 
@@ -614,6 +655,10 @@ int main(int argc, char **argv)
 			ck(sscanf(argv[++i], "%d/%d", &part, &parts) == 2 && parts > 0 && part >= 0 && part < parts);
 		else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
 			texts_folder = argv[++i];
+		else if (strcmp(argv[i], "-r") == 0 && i + 1 < argc)
+			rounds = atoi(argv[++i]);
+		else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
+			renamed_round = atoi(argv[++i]);
 		else
 			argv[++names] = argv[i];
 	}
@@ -621,6 +666,8 @@ int main(int argc, char **argv)
 		target = lists[i].at == contract_stream_cases ? &seven_processors : &sched_default_target;
 		run_list(lists[i].at, lists[i].n, lists[i].rule, names, argv + 1);
 	}
+	if (rounds >= 0 || renamed_round >= 0)
+		return test_done();
 	if (names == 0 && part == 0)
 		positions();
 	if ((names == 0 && part == parts - 1) || (names && strcmp(argv[1], "random") == 0))

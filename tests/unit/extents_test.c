@@ -124,11 +124,34 @@ static void try_rank(const struct op_def *op, const char *text, const struct pla
 	arena_free(a);
 }
 
+/* Optional inputs that the case does not have, of each rank. */
+static void try_optional(const struct op_def *op, const char *text)
+{
+	for (int i = 0; i < OP_MAX_INPUTS && op->inputs[i].kind; i++) {
+		const struct op_slot *s = &op->inputs[i];
+		struct arena *a = arena_new();
+		struct str given = str_new(a);
+		enum type t = TYPE_F32;
+		const char *there = strstr(text, arena_printf(a, "%s:", s->name));
+
+		while (s->types && !(s->types & 1u << t))
+			t = t + 1 == TYPE_COUNT ? TYPE_NONE : t + 1;
+		for (int rank = 0; s->kind == OP_OPTIONAL && !there && rank < 6; rank++) {
+			const char *more = arena_printf(a, " %s:%s[%s]", s->name, type_name(t), str_text(&given));
+
+			try_rank(op, text, &(struct place){ text + strlen(text), NULL }, more, "");
+			str_add(&given, rank ? ",1" : "1");
+		}
+		arena_free(a);
+	}
+}
+
 static void try_ranks(const struct op_def *op, const char *text)
 {
 	struct place place[32];
 	int n = find_shapes(text, true, place, 32);
 
+	try_optional(op, text);
 	for (int k = 0; k < n; k++) {
 		const char *from = place[k].from, *to = place[k].to, *second = from + strcspn(from, ",]");
 

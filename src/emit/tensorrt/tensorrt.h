@@ -33,7 +33,7 @@ struct tensorrt_library {
 	const char *generator; /* "tpat 0.1.0" */
 	const char *model;     /* the original: "ocr.onnx" */
 	const char *rewritten; /* "ocr_tpat.onnx" */
-	const char *portable;  /* the one that has local functions: `rewritten`, or "ocr_tpat_portable.onnx" */
+	const char *portable;  /* "ocr_tpat_portable.onnx", which has local functions; null: `rewritten` has them */
 	const char *library;   /* "libtpat_ocr.so" */
 	const char *deploy;    /* the commands that come next, for the README */
 	const struct tensorrt_plugin *plugin;

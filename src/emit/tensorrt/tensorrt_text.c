@@ -25,12 +25,12 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 	str_printf(out,
 	           "Without the plugins `%s` is still a plain ONNX model: the nodes carry the original operators as "
 	           "local\n"
-	           "functions, so that any ONNX engine runs it.\n\n",
-	           l->portable);
-	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. When a program loads engines "
-	             "itself:\n"
-	             "load the library first (`dlopen`, `ctypes.CDLL` or the plugin registry's `loadLibrary`), then "
-	             "the engine.\n\n");
+	           "functions, so any engine that knows these (ONNX IR version 8) runs it.\n\n",
+	           l->portable ? l->portable : l->rewritten);
+	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. A program that loads engines itself\n"
+	             "opens the library after TensorRT (`dlopen`, `ctypes.CDLL`), or loads it with the plugin registry's\n"
+	             "`loadLibrary`, and then the engine. Opened before TensorRT, it registers its plugins when the program\n"
+	             "calls `tpat_rt_register()`.\n\n");
 	str_add(out,
 	        "## What is here\n\n"
 	        "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for a "

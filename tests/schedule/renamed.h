@@ -1,0 +1,203 @@
+/* Cases whose buffers and symbols are called as something in their own kernels is, or as C, C++ or a header calls something else;
+ * and whether two texts of kernels differ in nothing but such names. */
+#ifndef TPAT_TESTS_RENAMED_H
+#define TPAT_TESTS_RENAMED_H
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "gen/gen.h"
+#include "ir/kernel.h"
+#include "tests/schedule/schedule_case.h"
+
+static const char *const renamed_usual[] = {
+	"NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "wait_for_last_kernel", "end",
+	"ring", "turn", "number", "below", "group_row", "threadIdx", "blockIdx", "thread", "block", "args",
+	"block_x", "M_PI", "NAN", "I", "linux", "int", "this", "main", "malloc", "stdin", "tmp0", "__syncthreads",
+	"x_v", "this_x", "signbit", "template", "floor_div", "T",
+};
+
+struct renamed_names {
+	VEC(const char *);
+};
+
+static bool renamed_inside(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* A word, a number, a text in quotes, a line of the preprocessor, or one character that is no space; comments are passed over.
+ * Bytes; 0: the end. */
+static size_t renamed_token(const char **text)
+{
+	for (;;) {
+		const char *t = *text += strspn(*text, " \t\n"), *end = NULL;
+		if (t[0] == '/' && t[1] == '/')
+			end = t + strcspn(t, "\n");
+		else if (t[0] == '/' && t[1] == '*')
+			end = strstr(t, "*/") + 2;
+		if (!end)
+			break;
+		*text = end;
+	}
+	size_t n = 0;
+	if (**text == '#')
+		return strcspn(*text, "\n");
+	if (**text == '"')
+		return strcspn(*text + 1, "\"") + 2;
+	n = **text == '.'; /* a member's name is none of these */
+	while (renamed_inside((*text)[n]))
+		n++;
+	return n ? n : **text != '\0';
+}
+
+static bool renamed_is_word(const char *t)
+{
+	return isalpha((unsigned char)*t) || *t == '_';
+}
+
+/* ---- A program with other names. */
+
+struct renamed_find {
+	struct arena *arena;
+	struct map buffers, symbols;
+};
+
+static void renamed_symbol(void *user, expr e)
+{
+	struct renamed_find *f = user;
+	if (e->op == IR_SYMBOL)
+		map_put(&f->symbols, e->name, (void *)e->name);
+}
+
+static int renamed_by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The words of a kernel's text that a program can have as names. */
+static void renamed_collect(struct map *out, const char *text)
+{
+	for (size_t n; (n = renamed_token(&text)) > 0; text += n) {
+		char *word = arena_strndup(out->arena, text, n);
+		if (renamed_is_word(text) && !ir_name_reserved(word))
+			map_put(out, word, out);
+	}
+}
+
+static const char *renamed_text(const char *text, const struct map *to, struct arena *a)
+{
+	struct str s = str_new(a);
+	while (*text) {
+		size_t n = 0;
+		while (renamed_inside(text[n]))
+			n++;
+		const char *word = arena_strndup(a, text, n ? n : 1), *other = n ? map_get(to, word) : NULL;
+		str_add(&s, other ? other : word);
+		text += n ? n : 1;
+	}
+	return str_text(&s);
+}
+
+/* The case with names of `words`, other ones in each round. Symbols keep their order, which is that of sums' terms. */
+static struct schedule_case renamed_case(const struct schedule_case *c, const struct ir_program *p, const struct map *words,
+					 int round, struct arena *a)
+{
+	struct renamed_find f = { a, map_new(a), map_new(a) };
+	struct map to = map_new(a);
+	struct renamed_names from = { 0 }, new = { 0 };
+	struct schedule_case other = { .name = c->name };
+	vec_each(b, &p->buffers) {
+		map_put(&f.buffers, (*b)->name, *b);
+		for (int k = 0; k < (*b)->rank; k++)
+			ir_walk((*b)->dim[k], renamed_symbol, &f);
+	}
+	for (int i = 0; i < f.symbols.n; i++)
+		if (!map_get(&f.buffers, f.symbols.entry[i].name))
+			vec_push(a, &from, f.symbols.entry[i].name);
+	int symbols = from.n, at = 0;
+	for (int i = 0; i < f.buffers.n; i++)
+		if (!map_get(&f.symbols, f.buffers.entry[i].name))
+			vec_push(a, &from, f.buffers.entry[i].name);
+	for (int i = 0; i < words->n; i++) {
+		const char *word = words->entry[i].name;
+		if (!map_get(&f.buffers, word) && !map_get(&f.symbols, word))
+			vec_push(a, &new, word);
+	}
+	struct renamed_names chosen = { 0 };
+	for (; at < from.n && at < new.n; at++)
+		vec_push(a, &chosen, new.at[(size_t)(round * from.n + at) % (size_t)new.n]);
+	symbols = symbols < at ? symbols : at;
+	if (symbols) {
+		qsort(from.at, (size_t)symbols, sizeof *from.at, renamed_by_name);
+		qsort(chosen.at, (size_t)symbols, sizeof *chosen.at, renamed_by_name);
+	}
+	for (int i = 0; i < at; i++)
+		map_put(&to, from.at[i], (void *)chosen.at[i]);
+	other.program = renamed_text(c->program, &to, a);
+	for (size_t i = 0; i < sizeof c->shapes / sizeof *c->shapes && c->shapes[i]; i++)
+		other.shapes[i] = renamed_text(c->shapes[i], &to, a);
+	return other;
+}
+
+/* ---- Texts. */
+
+/* Kernels in C, without what they include, or in CUDA. */
+static const char *renamed_kernels(const struct ir_plan *plan, bool c, struct arena *a)
+{
+	struct str s = str_new(a);
+	(c ? gen_c : gen_cuda)(&s, &plan, 1);
+	return str_text(&s) + (c ? embed_find("rt/device/tpat_cpu.h")->size : 0);
+}
+
+/* How often each word stands in a function, least first; and a number made of all else, whatever its order. Terms of an index are
+ * in an order that depends on names: so much is the same nevertheless, unless two names became one. */
+struct renamed_counts {
+	VEC(int);
+	uint64_t others;
+	const char *end;
+};
+
+static int renamed_by_count(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static struct renamed_counts renamed_count(const char *text, struct arena *a)
+{
+	struct renamed_counts c = { 0 };
+	struct map words = map_new(a);
+	for (size_t n; (n = renamed_token(&text)) > 0; text += n) {
+		bool end = *text == '}' && text[-1] == '\n';
+		const char *word = arena_strndup(a, text, n);
+		if (renamed_is_word(text))
+			map_put(&words, word, (char *)map_get(&words, word) + 1);
+		else
+			c.others += hash_str(1, word);
+		if (end)
+			break;
+	}
+	for (int i = 0; i < words.n; i++)
+		vec_push(a, &c, (int)((char *)words.entry[i].value - (char *)0));
+	if (c.n)
+		qsort(c.at, (size_t)c.n, sizeof *c.at, renamed_by_count);
+	c.end = *text ? text + 1 : text;
+	return c;
+}
+
+/* Whether all functions are the same but for their names. If not, where the first begins that is not. */
+static bool renamed_same(const char **x, const char **y, struct arena *a)
+{
+	while (**x && **y) {
+		struct renamed_counts own = renamed_count(*x, a), other = renamed_count(*y, a);
+		if (own.n != other.n || own.others != other.others || memcmp(own.at, other.at, sizeof *own.at * (size_t)own.n) != 0)
+			return false;
+		*x = own.end;
+		*y = other.end;
+	}
+	return !**x && !**y;
+}
+
+#endif
