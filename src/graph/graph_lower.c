@@ -58,6 +58,8 @@ static bool reads_known(const struct ir_stage *s)
 
 	if (known)
 		ir_walk(s->value, check_load, &known);
+	for (int k = 0; known && s->kind == IR_SCATTER && k < s->out->rank; k++)
+		ir_walk(s->at[k], check_load, &known);
 	return known;
 }
 
@@ -103,7 +105,7 @@ void graph_note_contents(struct ir_program *p, int first)
 		struct tensor t;
 		int64_t n = graph_count(b->rank, b->dim);
 
-		if (s->kind != IR_MAP && !ir_accumulates(s))
+		if (s->kind != IR_MAP && s->kind != IR_SCATTER && !ir_accumulates(s))
 			continue;
 		if (n < 0 || n > GRAPH_CONTENT_MAX || b->data || type_info(b->type)->bits < 8)
 			continue;

@@ -348,7 +348,7 @@ struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer 
 bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis);
 
 /* The element of `s->out` at constant index `at` as an expression over symbols, from the contents of what the stage
- * reads; null when it is not known. Maps, and reductions and scans over at most 64 elements. */
+ * reads; null when it is not known. Maps; reductions, scans and scatters over at most 64 elements or updates. */
 expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at);
 
 /* ---- Text, check, hash, passes ------------------------------------------------------------------------------------ */

@@ -197,6 +197,8 @@ bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input
 
 /* ---- Contents of small integer buffers, see ir_element. */
 
+enum { ELEMENT_POINTS = 64 };
+
 struct element {
 	const int64_t *at;      /* of the output's axes */
 	const int64_t *reduced; /* of the reduced axes */
@@ -235,7 +237,7 @@ static expr scan_element(struct ir_program *p, const struct ir_stage *s, const i
 	int64_t here[IR_MAX_RANK], extent, end = at[s->axis];
 	struct element c = { here, NULL, s->out->rank, false };
 	expr sum = ir_identity(p->pool, s->combine, s->value->type);
-	if (!ir_const_int(s->out->dim[s->axis], &extent) || extent > 64)
+	if (!ir_const_int(s->out->dim[s->axis], &extent) || extent > ELEMENT_POINTS)
 		return NULL;
 	memcpy(here, at, sizeof here[0] * (size_t)s->out->rank);
 	for (int64_t k = s->reverse ? extent - 1 : 0; s->reverse ? k >= end : k <= end; k += s->reverse ? -1 : 1) {
@@ -246,30 +248,75 @@ static expr scan_element(struct ir_program *p, const struct ir_stage *s, const i
 	return sum;
 }
 
+/* The number of points of a stage's space, and its extents; -1: not known, or more than ELEMENT_POINTS. */
+static int64_t points_of(const struct ir_stage *s, int64_t *extent)
+{
+	int64_t count = 1;
+	for (int k = 0; k < s->space_rank; k++)
+		if (!ir_const_int(s->space[k], &extent[k]) || extent[k] > ELEMENT_POINTS || (count *= extent[k]) > ELEMENT_POINTS)
+			return -1;
+	return count;
+}
+
+static void point_at(int64_t *point, const struct ir_stage *s, const int64_t *extent, int64_t i)
+{
+	for (int k = s->space_rank - 1; k >= 0; k--) {
+		point[k] = i % extent[k];
+		i /= extent[k];
+	}
+}
+
+/* One update comes to `at`: 1, or does not: 0; -1: not known. */
+static int comes_to(struct ir_program *p, const struct ir_stage *s, const int64_t *at, struct element *update)
+{
+	int64_t place, holds = 1;
+	if (s->where && !ir_const_int(ir_copy(p->pool, s->where, element_leaf, update), &holds))
+		return -1;
+	for (int k = 0; k < s->out->rank && holds; k++) {
+		if (!ir_const_int(ir_copy(p->pool, s->at[k], element_leaf, update), &place))
+			return -1;
+		holds = place == at[k];
+	}
+	return holds != 0;
+}
+
+/* A scatter: what was there, and the updates that come to `at`, the last one where they replace. */
+static expr scatter_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
+{
+	int64_t extent[IR_MAX_RANK], point[IR_MAX_RANK] = { 0 }, count = points_of(s, extent);
+	struct element before = { at, NULL, s->out->rank, false }, update = { point, NULL, s->space_rank, false };
+	expr result = ir_copy(p->pool, s->init, element_leaf, &before);
+	for (int64_t i = 0; i < count; i++) {
+		point_at(point, s, extent, i);
+		int comes = comes_to(p, s, at, &update);
+		if (comes < 0)
+			return NULL;
+		if (!comes)
+			continue;
+		expr value = ir_copy(p->pool, s->value, element_leaf, &update);
+		result = s->combine == IR_NONE ? value : ir_combine_expr(s->combine, result, value);
+	}
+	return count < 0 ? NULL : result;
+}
+
 expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
 {
-	int64_t extent[IR_MAX_RANK], reduced[IR_MAX_RANK] = { 0 }, count = 1;
+	int64_t extent[IR_MAX_RANK], reduced[IR_MAX_RANK] = { 0 }, count = 0;
 	struct element c = { at, reduced, s->out->rank, false };
+	if (s->kind == IR_SCATTER)
+		return scatter_element(p, s, at);
 	bool follows = s->kind == IR_MAP || s->kind == IR_SCAN || (s->kind == IR_REDUCE && !ir_combine_is_arg(s->combine));
 	if (!follows)
 		return NULL;
-	for (int k = 0; s->kind == IR_REDUCE && k < s->space_rank; k++) {
-		if (!ir_const_int(s->space[k], &extent[k]))
-			return NULL;
-		if (extent[k] > 64 || (count *= extent[k]) > 64)
-			return NULL;
-	}
+	if (s->kind == IR_REDUCE && (count = points_of(s, extent)) < 0)
+		return NULL;
 	if (s->kind == IR_MAP)
 		return ir_copy(p->pool, s->value, element_leaf, &c);
 	expr sum = s->kind == IR_SCAN ? scan_element(p, s, at) : ir_identity(p->pool, s->combine, s->value->type);
 	if (!sum)
 		return NULL;
-	for (int64_t i = 0; s->kind == IR_REDUCE && i < count; i++) {
-		int64_t rest = i;
-		for (int k = s->space_rank - 1; k >= 0; k--) {
-			reduced[k] = rest % extent[k];
-			rest /= extent[k];
-		}
+	for (int64_t i = 0; i < count; i++) {
+		point_at(reduced, s, extent, i);
 		sum = ir_combine_expr(s->combine, sum, ir_copy(p->pool, s->value, element_leaf, &c));
 	}
 	if (s->post && s->post->op != IR_ACC && !(s->post->op == IR_CAST && s->post->arg[0]->op == IR_ACC))

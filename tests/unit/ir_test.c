@@ -266,6 +266,14 @@ static void scans(struct arena *a)
 		     "  z: i64[4] = scan sum along i exclusive reverse (i) i64(i + 1)\n");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 2 })), "i64(N) + i64(2) * i64(N)");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[1], &(int64_t){ 1 })), "i64(7)");
+	p = parse(a, "program p(x: f32[N,K], q: i64[2]) -> (y: i64[4], z: i64[4], last: i64[4])\n"
+		     "  y: i64[4] = scatter replace (i | r<2) init i64(N) at [2 * r + 1] value i64(r * K)\n"
+		     "  z: i64[4] = scatter sum (i | r<3) init i64(i) at [1] value i64(r + 1) where r < 2\n"
+		     "  last: i64[4] = scatter sum (i | r<2) init i64(i) at [index(q[r])] value i64(r)\n");
+	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 2 })), "i64(N)");
+	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 3 })), "i64(K)");
+	CHECK_STR(show(a, ir_element(p, p->stages.at[1], &(int64_t){ 1 })), "i64(4)");
+	CHECK(!ir_element(p, p->stages.at[2], &(int64_t){ 1 })); /* nobody knows where the updates go */
 }
 
 static void mistakes(struct arena *a)

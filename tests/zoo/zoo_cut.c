@@ -205,7 +205,8 @@ static void take_region(void *user, const int *node, int n)
 		shape[i] = r->inputs.n - r->shapes + i;
 	for (int i = 0; i < n; i++)
 		w->taken[node[i]] = true;
-	struct graph_plugin plugin = { r->folded ? NULL : arena_printf(w->arena, "zoo_%d", w->regions.n), shape, r->shapes };
+	struct graph_plugin plugin = { r->folded ? NULL : arena_printf(w->arena, "zoo_%d", w->regions.n), shape,
+		                       r->shapes };
 	vec_push(w->arena, &w->regions, r);
 	vec_push(w->arena, &w->plugins, plugin);
 }
@@ -213,7 +214,7 @@ static void take_region(void *user, const int *node, int n)
 int zoo_rewrite(struct graph *g, int cut, struct arena *a, struct err *e)
 {
 	struct rewriting w = { .graph = g, .arena = a, .taken = NEWN(a, bool, g->nodes.n + 1) };
-	struct graph_rewrite_options o = { 0 };
+	struct graph_rewrite_options o = { .keep_types = false };
 	zoo_cut(g, cut, take_region, &w);
 	while (w.regions.n > 0) {
 		if (graph_rewrite(g, &w.regions, w.plugins.at, &o, e) == 0)

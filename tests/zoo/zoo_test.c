@@ -1,16 +1,18 @@
-/* Cuts the models of the zoo (data.py writes them with the tensors of some runs) into regions, and runs each region on a device:
- * its inputs are the tensors of the run, its outputs are compared with them.
+/* Cuts the models of the zoo (data.py writes them with the tensors of some runs) into regions, and runs each region on
+ * a device: its inputs are the tensors of the run, its outputs are compared with them.
  *
- *   zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
- *            [--rewrite FOLDER] FOLDER/index.tsv
+ *   zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] [--filter PATTERN] [--jobs N]
+ * [--verbose]
+ *            [--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv
  *
- * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are convex
- * regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its runs, and
- * once more with the extents of the first run. --every N: each N-th region only. --rewrite FOLDER:
- * writes instead each model as each cut would rewrite it.
+ * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are
+ * convex regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its
+ * runs, and once more with the extents of the first run. --every N: each N-th region only. --rule, --gpu: as
+ * forced_rule.h says.
+ * --rewrite FOLDER: writes instead each model as each cut would rewrite it.
  *
- * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the library
- * says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
+ * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the
+ * library says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -89,8 +91,8 @@ struct suite {
 };
 
 struct tally {
-	int seen;  /* regions that are begun */
-	int from;  /* those before were run by a worker that died */
+	int seen; /* regions that are begun */
+	int from; /* those before were run by a worker that died */
 	int passed, failed, refused, nodes;
 	bool done;
 	char now[160]; /* the region that is run */
@@ -113,8 +115,8 @@ static int compare(const struct tensor *got, const struct tensor *want, const ch
 		               tensor_describe(want, a));
 	if (!d.differing)
 		return 0;
-	return err_set(e, ERR_DIFFER, "\"%s\" (%s): %lld of %lld elements differ; element %lld is %.9g, not %.9g.", name,
-	               tensor_describe(want, a), (long long)d.differing, (long long)d.count, (long long)d.worst,
+	return err_set(e, ERR_DIFFER, "\"%s\" (%s): %lld of %lld elements differ; element %lld is %.9g, not %.9g.",
+	               name, tensor_describe(want, a), (long long)d.differing, (long long)d.count, (long long)d.worst,
 	               d.worst_got, d.worst_want);
 }
 
@@ -224,7 +226,8 @@ static char *run_path(const struct model *m, int number, struct arena *a)
 	return arena_printf(a, "%s/tensors_%d.onnx", m->folder, number);
 }
 
-/* Cuts the model for one of its runs, `number`. Fixed: with the extents of the run, else with those that it names open. */
+/* Cuts the model for one of its runs, `number`. Fixed: with the extents of the run, else with those that it names open.
+ */
 static int cut_run(const struct suite *s, const struct model *m, struct tally *t, int number, bool fixed, bool *open,
                    struct arena *a, struct err *e)
 {
@@ -271,8 +274,8 @@ static int write_model(const struct suite *s, const struct model *m, int cut, st
 	TRY(graph_new(&g, model, NULL, e));
 	TRY(zoo_rewrite(g, cut, a, e));
 	graph_free(g);
-	int rc = onnx_model_write(
-		model, arena_printf(a, "%s/%s.%s.onnx", s->rewrite, m->name, zoo_cut_name(cut, a)), NULL, e);
+	int rc = onnx_model_write(model, arena_printf(a, "%s/%s.%s.onnx", s->rewrite, m->name, zoo_cut_name(cut, a)),
+	                          NULL, e);
 	onnx_model_free(model);
 	return rc;
 }
@@ -360,8 +363,8 @@ static int report(const struct suite *s)
 		failed += t->failed;
 		refused += t->refused;
 		if (s->verbose)
-			printf("%s: %d nodes; %d passed, %d refused, %d failed.\n", s->models.at[i].name, t->nodes, t->passed,
-			       t->refused, t->failed);
+			printf("%s: %d nodes; %d passed, %d refused, %d failed.\n", s->models.at[i].name, t->nodes,
+			       t->passed, t->refused, t->failed);
 	}
 	printf("%d passed, %d failed, %d skipped\n", passed, failed, refused);
 	return failed > 0;
@@ -417,6 +420,7 @@ int main(int argc, char **argv)
 	struct suite s = { .arena = arena_new(), .run = run_interp, .every = 1 };
 	const char *path = NULL, *filter = NULL, *cuts = "1,3,8,20,r", *value;
 	struct err e = { 0 };
+	bool known = true;
 	int jobs = 0;
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--verbose") == 0)
@@ -433,21 +437,27 @@ int main(int argc, char **argv)
 			filter = value;
 		else if ((value = option("--rewrite", argv, argc, &i)))
 			s.rewrite = value;
+		else if ((value = option("--rule", argv, argc, &i)))
+			known = known && forced_rule_set(value);
+		else if ((value = option("--gpu", argv, argc, &i)))
+			known = known && forced_gpu_set(value);
 		else
 			path = argv[i];
 	}
 	s.cuts = zoo_cuts_read(s.cut, cuts);
-	if (!path || !s.run || s.every < 1 || s.cuts < 1) {
-		fprintf(stderr, "usage: zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] "
-		                "[--filter PATTERN] [--jobs N] [--verbose] [--rewrite FOLDER] FOLDER/index.tsv\n");
+	if (!path || !s.run || !known || s.every < 1 || s.cuts < 1) {
+		fprintf(stderr,
+		        "usage: zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] "
+		        "[--filter PATTERN] [--jobs N] [--verbose] [--rule NAME] [--gpu NAME] [--rewrite FOLDER] "
+		        "FOLDER/index.tsv\n");
 		return 2;
 	}
 	if (read_index(&s, path, filter, &e) < 0) {
 		fprintf(stderr, "zoo_test: %s\n", e.text);
 		return 3;
 	}
-	s.tally = mmap(NULL, sizeof *s.tally * (size_t)(s.models.n + 1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-	               -1, 0);
+	s.tally = mmap(NULL, sizeof *s.tally * (size_t)(s.models.n + 1), PROT_READ | PROT_WRITE,
+	               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (s.tally == MAP_FAILED) {
 		perror("zoo_test");
 		return 5;
