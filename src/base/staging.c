@@ -251,7 +251,7 @@ static int write_journal(struct stage *s, struct err *e)
 }
 
 /* One process at a time changes the places. */
-static int lock_places(int *fd, const char *folder, struct err *e)
+int stage_lock(int *fd, const char *folder, struct err *e)
 {
 	*fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd < 0)
@@ -272,8 +272,10 @@ int stage_commit(struct stage *s, struct err *e)
 {
 	const char *journal = stage_scratch(s, "journal"), *undo = stage_scratch(s, "undo");
 	struct err again = { 0 };
-	TRY(lock_places(&s->places, s->folder, e));
-	int rc = write_journal(s, e);
+	TRY(stage_lock(&s->places, s->folder, e));
+	int rc = s->check ? s->check(s->user, e) : 0;
+	if (rc == 0)
+		rc = write_journal(s, e);
 	if (rc == 0 && (rc = put_all(s, e)) == 0) {
 		tidy(s, journal);
 	} else if (rc < 0) {
@@ -357,7 +359,7 @@ int stage_recover(struct stage_left *out, const char *folder, const struct stage
 		if (got != 1)
 			continue;
 		s.path = path;
-		rc = lock_places(&s.places, folder, e);
+		rc = stage_lock(&s.places, folder, e);
 		if (rc == 0)
 			rc = recover_one(out, &s, r, e);
 		s.keep |= rc < 0;
