@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -259,13 +260,124 @@ int file_mkdir(const char *path, struct err *e)
 	}
 }
 
+int file_lock_dir(int *lock, const char *path)
+{
+	*lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*lock < 0)
+		return -1;
+	if (flock(*lock, LOCK_EX | LOCK_NB) == 0)
+		return 1;
+	close(*lock);
+	*lock = -1;
+	return 0;
+}
+
+/* Between making the folder and locking it another process may have taken it for a dead one's and removed it. */
+int file_own_dir(const char **out, int *lock, const char *pattern, struct arena *a)
+{
+	enum { ATTEMPTS = 16 };
+	for (int i = 0; i < ATTEMPTS; i++) {
+		char *path = arena_strdup(a, pattern);
+		struct stat here, locked;
+		if (!mkdtemp(path))
+			break;
+		if (file_lock_dir(lock, path) == 1 && fstat(*lock, &locked) == 0 && lstat(path, &here) == 0 &&
+		    here.st_ino == locked.st_ino) {
+			*out = path;
+			return 0;
+		}
+		if (*lock >= 0)
+			close(*lock);
+		rmdir(path);
+	}
+	*lock = -1;
+	return -1;
+}
+
+/* ---- Temporary folders: in one of the process, which others may remove when it has ended. */
+
+#define TEMPORARY ".tpat-tmp-"
+static pthread_mutex_t temporary_mutex = PTHREAD_MUTEX_INITIALIZER;
+static char temporary[4096]; /* "" before the first, and when all in it are gone */
+static int temporary_lock = -1;
+
+static void remove_tree(const char *path);
+
+static void remove_dead(const char *base, struct arena *a)
+{
+	DIR *d = opendir(base);
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		const char *path = arena_printf(a, "%s/%s", base, entry->d_name);
+		struct stat st;
+		int lock;
+		if (!str_starts(entry->d_name, TEMPORARY) || lstat(path, &st) < 0 || st.st_uid != geteuid() ||
+		    file_lock_dir(&lock, path) != 1)
+			continue;
+		remove_tree(path);
+		close(lock);
+	}
+	if (d)
+		closedir(d);
+}
+
+static void forget_temporary(void)
+{
+	if (temporary_lock >= 0)
+		close(temporary_lock);
+	temporary_lock = -1;
+	temporary[0] = 0;
+}
+
+static int make_temporary(const char *base, struct arena *a)
+{
+	const char *made;
+	remove_dead(base, a);
+	if (file_own_dir(&made, &temporary_lock, arena_printf(a, "%s/" TEMPORARY "XXXXXX", base), a) < 0)
+		return -1;
+	snprintf(temporary, sizeof temporary, "%s", made);
+	return 0;
+}
+
+/* Another process of the family may have removed the folder, as it was empty. */
+static char *make_inside(const char *base, struct arena *a)
+{
+	for (int i = 0; i < 16; i++) {
+		if (!*temporary && make_temporary(base, a) < 0)
+			return NULL;
+		char *path = arena_printf(a, "%s/XXXXXX", temporary);
+		if (mkdtemp(path))
+			return path;
+		if (errno != ENOENT)
+			return NULL;
+		forget_temporary();
+	}
+	return NULL;
+}
+
 int file_temp_dir(char **out, struct arena *a, struct err *e)
 {
-	const char *base = getenv("TMPDIR");
-	*out = arena_printf(a, "%s/tpat-XXXXXX", base && *base ? file_absolute(a, base) : "/tmp");
-	if (!mkdtemp(*out))
-		return err_set(e, ERR_USAGE, "%s: a temporary folder cannot be made: %s.", *out, strerror(errno));
-	return 0;
+	const char *given = getenv("TMPDIR"), *base = given && *given ? file_absolute(a, given) : "/tmp";
+	struct arena_guard guard;
+	int why = ENOMEM;
+	*out = NULL;
+	pthread_mutex_lock(&temporary_mutex);
+	if (!setjmp(*arena_guard_push(&guard))) { /* running out of memory must not keep the mutex */
+		*out = make_inside(base, a);
+		why = errno;
+	}
+	arena_guard_pop(&guard);
+	pthread_mutex_unlock(&temporary_mutex);
+	return *out ? 0 : err_set(e, ERR_USAGE, "%s: a temporary folder cannot be made: %s.", base, strerror(why));
+}
+
+/* The last one takes the process's own along. */
+static void leave_temporary(const char *path)
+{
+	pthread_mutex_lock(&temporary_mutex);
+	size_t n = strlen(temporary);
+	if (n && strncmp(path, temporary, n) == 0 && path[n] == '/' && !strchr(path + n + 1, '/') && rmdir(temporary) == 0)
+		forget_temporary();
+	pthread_mutex_unlock(&temporary_mutex);
 }
 
 char *file_absolute(struct arena *a, const char *path)
@@ -322,7 +434,7 @@ bool file_same(const char *x, const char *y)
 	return stat(x, &a) == 0 && stat(y, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-void file_remove_tree(const char *path)
+static void remove_tree(const char *path)
 {
 	struct stat top; /* a link goes, and what it leads to stays */
 	DIR *d = lstat(path, &top) == 0 && S_ISDIR(top.st_mode) ? opendir(path) : NULL;
@@ -338,12 +450,18 @@ void file_remove_tree(const char *path)
 		if (snprintf(child, sizeof child, "%s/%s", path, entry->d_name) >= (int)sizeof child)
 			continue;
 		if (lstat(child, &st) == 0 && S_ISDIR(st.st_mode))
-			file_remove_tree(child);
+			remove_tree(child);
 		else
 			unlink(child);
 	}
 	closedir(d);
 	rmdir(path);
+}
+
+void file_remove_tree(const char *path)
+{
+	remove_tree(path);
+	leave_temporary(path);
 }
 
 int file_rename(const char *from, const char *to, struct err *e)

@@ -49,7 +49,12 @@ void file_out_abandon(struct file_out *f); /* after begin failed or commit succe
 
 bool file_exists(const char *path);
 int file_mkdir(const char *path, struct err *e);               /* with parents; fine when it exists */
-int file_temp_dir(char **out, struct arena *a, struct err *e); /* a new folder under $TMPDIR or /tmp */
+/* A new folder in one that all of this process's are in, under $TMPDIR or /tmp. Those of processes that were killed are removed. */
+int file_temp_dir(char **out, struct arena *a, struct err *e);
+/* A new folder by a pattern that ends with XXXXXX, and its lock, by which others see that its process lives. Below 0: errno. */
+int file_own_dir(const char **out, int *lock, const char *pattern, struct arena *a);
+/* Takes the lock of a folder: 1; 0: its process lives; -1: it cannot be opened. */
+int file_lock_dir(int *lock, const char *path);
 char *file_absolute(struct arena *a, const char *path); /* with the current folder in front where it is relative */
 char *file_real(struct arena *a, const char *path); /* without links, "." and ".."; null when it is not there */
 bool file_is_folder(const char *path);

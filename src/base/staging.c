@@ -25,7 +25,7 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #define MARK ".tpat-new" /* in a folder that is new, until the steps are over */
 
-enum { RANDOM = 6, ATTEMPTS = 16, WAIT_MS = 30000, TURN_MS = 20 };
+enum { RANDOM = 6, WAIT_MS = 30000, TURN_MS = 20 };
 
 static bool there(const char *path)
 {
@@ -67,42 +67,11 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* Holds the lock of a folder: 1; 0: another process has it; -1: it cannot be opened. */
-static int lock_folder(int *fd, const char *path)
-{
-	*fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (*fd < 0)
-		return -1;
-	if (flock(*fd, LOCK_EX | LOCK_NB) == 0)
-		return 1;
-	close(*fd);
-	*fd = -1;
-	return 0;
-}
-
-/* Between making the folder and locking it another process may have taken it for a dead one's and removed it. */
-static int make_folder(struct stage *s, const char *near, struct err *e)
-{
-	for (int i = 0; i < ATTEMPTS; i++) {
-		char *path = path_join(s->arena, s->folder, PREFIX "XXXXXX");
-		struct stat here, locked;
-		if (!mkdtemp(path))
-			break;
-		int got = lock_folder(&s->lock, path);
-		if (got == 1 && fstat(s->lock, &locked) == 0 && lstat(path, &here) == 0 && here.st_ino == locked.st_ino) {
-			s->path = path;
-			return 0;
-		}
-		close_fd(&s->lock);
-		rmdir(path);
-	}
-	return file_cannot_write(near, e);
-}
-
 int stage_begin(struct stage *s, const char *near, struct arena *a, struct err *e)
 {
 	*s = (struct stage){ .folder = path_dir(a, near), .lock = -1, .places = -1, .arena = a };
-	TRY(make_folder(s, near, e));
+	if (file_own_dir(&s->path, &s->lock, path_join(a, s->folder, PREFIX "XXXXXX"), a) < 0)
+		return file_cannot_write(near, e);
 	TRY(file_mkdir(stage_scratch(s, "new"), e));
 	return file_mkdir(stage_scratch(s, "old"), e);
 }
@@ -282,7 +251,7 @@ static int write_journal(struct stage *s, struct err *e)
 }
 
 /* One process at a time changes the places. */
-static int lock_places(int *fd, const char *folder, struct err *e)
+int stage_lock(int *fd, const char *folder, struct err *e)
 {
 	*fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*fd < 0)
@@ -303,8 +272,10 @@ int stage_commit(struct stage *s, struct err *e)
 {
 	const char *journal = stage_scratch(s, "journal"), *undo = stage_scratch(s, "undo");
 	struct err again = { 0 };
-	TRY(lock_places(&s->places, s->folder, e));
-	int rc = write_journal(s, e);
+	TRY(stage_lock(&s->places, s->folder, e));
+	int rc = s->check ? s->check(s->user, e) : 0;
+	if (rc == 0)
+		rc = write_journal(s, e);
 	if (rc == 0 && (rc = put_all(s, e)) == 0) {
 		tidy(s, journal);
 	} else if (rc < 0) {
@@ -383,12 +354,12 @@ int stage_recover(struct stage_left *out, const char *folder, const struct stage
 		if (!is_stage(entry->d_name))
 			continue;
 		const char *path = path_join(a, folder, entry->d_name);
-		int got = lock_folder(&s.lock, path);
+		int got = file_lock_dir(&s.lock, path);
 		out->busy += got == 0;
 		if (got != 1)
 			continue;
 		s.path = path;
-		rc = lock_places(&s.places, folder, e);
+		rc = stage_lock(&s.places, folder, e);
 		if (rc == 0)
 			rc = recover_one(out, &s, r, e);
 		s.keep |= rc < 0;

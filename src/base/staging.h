@@ -25,7 +25,10 @@ struct stage {
 	} items;
 	int lock;   /* held while the process lives, so that nobody takes the folder for a dead one's */
 	int places; /* held while places change */
-	bool keep; /* undoing failed: stage_recover() needs the folder */
+	bool keep;  /* undoing failed: stage_recover() needs the folder */
+	/* Asked by stage_commit() when nobody else changes the places: a failure leaves all as it was. May be null. */
+	int (*check)(void *user, struct err *e);
+	void *user;
 	struct arena *arena;
 };
 
@@ -38,6 +41,9 @@ const char *stage_scratch(const struct stage *s, const char *name);
 /* Puts everything in place, or leaves all as it was. */
 int stage_commit(struct stage *s, struct err *e);
 void stage_abandon(struct stage *s); /* also after stage_commit; a stage of zeros is fine */
+
+/* Nobody puts anything in place in the folder until file_unlock(). Errors: ERR_USAGE when somebody has for half a minute. */
+int stage_lock(int *lock, const char *folder, struct err *e);
 
 /* What processes that died in `folder` have left. */
 struct stage_left {

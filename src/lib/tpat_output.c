@@ -53,6 +53,25 @@ void tpat_output_names(struct tpat_output *out, const char *model, struct arena 
 	out->folder = path_join(a, dir, arena_printf(a, "%s.tpat", stem));
 }
 
+static int check_again(void *user, struct err *e)
+{
+	const struct tpat_output *o = user;
+	return tpat_record_check(o->folder, o->force, o->arena, e);
+}
+
+/* While nobody replaces the folder. */
+static int check_folder(struct tpat_output *o, struct err *e)
+{
+	const char *at = path_dir(o->arena, o->model);
+	int lock;
+	if (!file_is_folder(at)) /* which stage_begin() says */
+		return 0;
+	TRY(stage_lock(&lock, at, e));
+	check_again(o, e);
+	file_unlock(lock);
+	return e->code;
+}
+
 int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, bool force, struct arena *a,
                       struct err *e)
 {
@@ -68,7 +87,7 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	TRY(refuse_special(model, e));
 	TRY(refuse_special(out->library, e));
 	TRY(tpat_recover(&left, path_dir(a, model), force ? TPAT_RECOVER_FORCE : TPAT_RECOVER, a, e));
-	TRY(tpat_record_check(out->folder, force, a, e));
+	TRY(check_folder(out, e));
 	TRY(stage_begin(&out->stage, model, a, e));
 	out->made_folder = stage_scratch(&out->stage, "folder");
 	return file_mkdir(out->made_folder, e);
@@ -123,7 +142,8 @@ int tpat_output_commit(struct tpat_output *o, struct onnx_model *m, struct err *
 {
 	if (o->libraries.n) {
 		TRY(tpat_record_write(o->made_folder, o->arena, e));
-		TRY(tpat_record_check(o->folder, o->force, o->arena, e)); /* once more: building takes its time */
+		o->stage.check = check_again; /* building takes its time */
+		o->stage.user = o;
 		TRY(file_rename(o->made_folder, stage_add(&o->stage, path_base(o->folder)), e));
 	}
 	if (o->portable) {

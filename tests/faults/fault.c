@@ -4,6 +4,7 @@
  *   FAULT=files:12:fail    the 12th call that makes, writes, syncs, renames, links or removes a file fails with EIO
  *   FAULT=files:12:kill    SIGKILL instead of that call;  FAULT=files:12:after  behind it
  *   FAULT=memory:12:fail   the 12th allocation fails
+ *   FAULT_PLAIN=1          the filesystem cannot exchange two names and gives no file two of them
  *   FAULT_COUNT=FILE       at the end the calls' names are written there, a line each
  *
  * Only the process that was started with it counts: neither its children nor the programs that it runs. */
@@ -32,6 +33,7 @@ static enum what counted;
 static long at;
 static char how; /* of "fail", "kill", "after" */
 static pid_t owner;
+static bool plain;
 static atomic_long calls;
 static char count_file[4096];
 enum { MOST_NAMES = 1 << 16 };
@@ -63,6 +65,7 @@ __attribute__((constructor)) static void start(void)
 	unsetenv("LD_PRELOAD");
 	unsetenv("FAULT");
 	unsetenv("FAULT_COUNT");
+	plain = getenv("FAULT_PLAIN") != NULL;
 }
 
 __attribute__((destructor)) static void end(void)
@@ -92,6 +95,12 @@ static bool now(enum what what, const char *name)
 	if (how == 'k')
 		kill(owner, SIGKILL);
 	return how == 'f' || how == 'a';
+}
+
+static int refuse(int why)
+{
+	errno = why;
+	return -1;
 }
 
 static void *next(const char *name)
@@ -198,11 +207,15 @@ int rename(const char *from, const char *to)
 
 int renameat2(int x, const char *from, int y, const char *to, unsigned flags)
 {
+	if (plain && flags)
+		return refuse(EINVAL);
 	FAULTY(int, ((int (*)(int, const char *, int, const char *, unsigned))next("renameat2"))(x, from, y, to, flags));
 }
 
 int link(const char *from, const char *to)
 {
+	if (plain)
+		return refuse(EPERM);
 	FAULTY(int, ((int (*)(const char *, const char *))next("link"))(from, to));
 }
 

@@ -375,6 +375,25 @@ static void test_external_out(void)
 	expect_weights("out/a.onnx", &big, "a.onnx.data", "a.onnx.data");
 	onnx_model_free(m);
 
+	/* what the model itself reads is not replaced; written elsewhere first, it is for its place */
+	CHECK_INT(onnx_model_read(&m, in_folder("out/e.onnx"), &e), 0);
+	CHECK_INT(onnx_model_write(m, in_folder("out/a.onnx"), &o, &e), ERR_USAGE);
+	CHECK(strstr(e.text, "e.onnx has its data in a.onnx.data") != NULL);
+	err_clear(&e);
+	o = ONNX_WRITE_OPTIONS;
+	o.place = in_folder("out/g.onnx");
+	CHECK_INT(onnx_model_write(m, in_folder("other/first"), &o, &e), 0);
+	CHECK(!file_exists(in_folder("other/first.data")));
+	CHECK_INT(file_rename(in_folder("other/first"), in_folder("out/g.onnx"), &e), 0);
+	expect_weights("out/g.onnx", &big, "a.onnx.data", NULL);
+	o.place = in_folder("third/h.onnx");
+	CHECK_INT(file_mkdir(in_folder("third"), &e), 0);
+	CHECK_INT(onnx_model_write(m, in_folder("out/first"), &o, &e), 0);
+	CHECK_INT(file_rename(in_folder("out/first"), in_folder("third/h.onnx"), &e), 0);
+	CHECK_INT(file_rename(in_folder("out/first.data"), in_folder("third/h.onnx.data"), &e), 0);
+	expect_weights("third/h.onnx", &big, "h.onnx.data", NULL);
+	onnx_model_free(m);
+
 	/* without its data file a model can be read, and written beside it, but not elsewhere */
 	CHECK_INT(unlink(in_folder("out/b.onnx.data")), 0);
 	CHECK_INT(onnx_model_read(&m, in_folder("out/b.onnx"), &e), 0);

@@ -69,8 +69,8 @@ static void put_check(struct str *out)
 {
 	str_add(out, "unedited:\n"
 	             "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; \\\n"
-	             "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed 's/^[0-9]* [0-9]* //; \\\n"
-	             "\ts/$$/ was edited since its code was compiled./' >&2; \\\n"
+	             "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed -e 's/^[0-9]* [0-9]* //' \\\n"
+	             "\t-e 's/$$/ was edited since its code was compiled./' >&2; \\\n"
 	             "\techo 'Type: tpat rebuild FOLDER (this one), or make kernels (needs nvcc) and then make.' >&2; \\\n"
 	             "\texit 1; }\n\n");
 }
