@@ -19,5 +19,8 @@ bool ir_name_reserved(const char *name)
 	for (enum ir_op op = IR_ADD; op < IR_OP_COUNT; op++)
 		if (strcmp(name, ir_op_info[op].text) == 0)
 			return true;
-	return type_from_name(name) != TYPE_NONE;
+	for (enum type t = TYPE_NONE + 1; t < TYPE_COUNT; t++)
+		if (strcmp(name, type_name(t)) == 0)
+			return true;
+	return false;
 }
