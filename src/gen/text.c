@@ -349,7 +349,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_ABS: print_abs(g, e); break;
 	case IR_ISNAN:
 	case IR_ISINF:
-		str_add(g->out, g->target->c ? "!!" : ""); /* in C any number but 0 is true: -1 for -inf */
+		str_add(g->out, g->target->c && e->op == IR_ISINF ? "!!" : ""); /* C's gives -1 for -inf */
 		call(g, info->ctext, 1, e->arg);
 		break;
 	case IR_EXP:

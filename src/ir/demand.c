@@ -41,6 +41,31 @@ const char *ir_demand_text(const struct ir_demand *d, const char *first, const c
 	return arena_printf(a, "%s is %s and %s is %s; %s", name, first, other, second, rule);
 }
 
+expr ir_extent_choice(expr a, expr b)
+{
+	bool number_a = a->op == IR_CONST_INT, number_b = b->op == IR_CONST_INT, first = a->size <= b->size;
+	return (number_a != number_b ? number_a : first) ? a : b;
+}
+
+bool ir_demand_of_limits(struct ir_program *p, const struct ir_demand *d, struct ir_demand *limits)
+{
+	expr a = ir_size_limit(p, d->extent[0]), b = ir_size_limit(p, d->extent[1]);
+	bool turned = d->relation == IR_SAME && ir_extent_choice(d->extent[0], d->extent[1]) == d->extent[1];
+	if (a == d->extent[0] && b == d->extent[1])
+		return false;
+	*limits = *d;
+	if (d->relation == IR_SAME)
+		limits->relation = IR_AT_MOST; /* the other is read over the extent that was chosen */
+	for (int k = 0; k < 2; k++) {
+		int from = turned ? !k : k;
+		limits->extent[k] = from ? b : a;
+		limits->axis[k] = -1;
+		const char *name = ir_demand_name(d, from, p->arena);
+		limits->tensor[k] = name ? arena_printf(p->arena, "the most that %s can be", name) : NULL;
+	}
+	return true;
+}
+
 static bool same_demand(const struct ir_demand *a, const struct ir_demand *b)
 {
 	bool turned = (a->relation == IR_SAME || a->relation == IR_BROADCAST) && a->extent[0] == b->extent[1] &&

@@ -302,6 +302,11 @@ bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* some
 /* Extents that are more than one value, or one and something else, get values of their own: symbols in their places, in all
  * extents and expressions, so that an output's extent tells the number. */
 void ir_value_extents(struct ir_program *p);
+/* Of two equal extents the one to go on with: a number, or the simpler expression. */
+expr ir_extent_choice(expr a, expr b);
+/* Of a demand that mentions sizes, which nobody can look at before a launch: what makes reads stay inside of the memory that
+ * buffers have, which is for the sizes' limits. False when it mentions none. */
+bool ir_demand_of_limits(struct ir_program *p, const struct ir_demand *d, struct ir_demand *limits);
 /* Whether a demand holds, as a bool over symbols. */
 expr ir_demand_holds(const struct ir_demand *d);
 /* "extent 2 of x", or null; "they must be equal", or where the first has no name "it must be", which ends in its number. */

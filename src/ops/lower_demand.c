@@ -90,24 +90,24 @@ int lower_demand_multiple(struct lower *l, struct value v, int i, int64_t n)
 	return n > 1 ? lower_demand_extent(l, IR_SAME, muli(floordiv(dim, idx(l, n)), n), v, i) : 0;
 }
 
-/* Whether `a` is what to go on with rather than `b`. */
-static bool is_simpler(expr a, expr b)
-{
-	bool number_a = a->op == IR_CONST_INT, number_b = b->op == IR_CONST_INT;
-
-	return number_a != number_b ? number_a : a->size <= b->size;
-}
-
 int lower_same(struct lower *l, struct value a, int i, struct value b, int j, expr *out)
 {
 	expr x = value_dim(a, i), y = value_dim(b, j);
 
 	TRY(lower_demand(l, IR_SAME, a, i, b, j));
+<<<<<<< .merge_file_n3e6Or
 	*out = is_simpler(x, y) ? x : y;
 	lower_settle(l, x, *out);
 	lower_settle(l, y, *out);
 	lower_settle(l, x, y);
 	lower_settle(l, y, x);
+=======
+	*out = ir_extent_choice(x, y);
+	settle(l, x, *out);
+	settle(l, y, *out);
+	settle(l, x, y);
+	settle(l, y, x);
+>>>>>>> .merge_file_ybFfMu
 	return 0;
 }
 

@@ -201,7 +201,7 @@ const struct op_def ops_quantize_ordered[] = {
 	  .cases = { "X:i8[B,S,33] scale_X:f32[]={0.03} scale_Y:f32[]={0.04}" } },
 	{ .name = "QOrderedLayerNormalization", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = round(((v - mean) / sqrt(var + epsilon) * scale + B) / scale_Y), v = x * scale_X",
-	  .inputs = { IN("X", TS(I8)), IN("scale_X", TS(F32)), IN("scale", TS_T), OPT("B", TS_T), IN("scale_Y", TS(F32)) },
+	  .inputs = { IN("X", TS(I8)), IN("scale_X", TS(F32)), IN("scale", TS_T, RANK(1)), OPT("B", TS_T, RANK(1)), IN("scale_Y", TS(F32)) },
 	  .outputs = { OUT("Y") },
 	  .attrs = { ORDER("order_X"), ORDER("order_Y"), ATTR_INT("axis", -1, "the last"),
 		     ATTR_FLOAT("epsilon", 1e-5, "added to the variance") },

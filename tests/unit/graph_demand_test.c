@@ -231,6 +231,36 @@ static void scale(void)
 	onnx_model_free(m);
 }
 
+/* Sizes that are found at run time: before a launch their limits alone are known. */
+static void sizes(void)
+{
+	struct onnx_model *m = model(8, 17);
+	struct graph_program_options o = { .any_types = true, .keep_types = true };
+	struct graph_region *r;
+	struct ir_program *p = NULL;
+	struct ir_demand limits;
+	struct err e = { 0 };
+	struct graph *g;
+	int nodes[] = { 0, 1, 2 };
+
+	input(m, "x", TYPE_F32, "N");
+	input(m, "z", TYPE_F32, "M");
+	output(m, "y", TYPE_I64, "? ?");
+	node(m, "NonZero", "x", "a");
+	node(m, "NonZero", "z", "b");
+	onnx_node_set_int(m, node(m, "Concat", "a b", "y"), "axis", 0);
+	g = graph_of(m, NULL);
+	CHECK_INT(graph_region_new(&r, g, nodes, 3, &e), 0);
+	CHECK_INT(graph_region_program(&p, g, r, &o, arena, &e), 0);
+	CHECK_INT(p->demands.n, 1);
+	CHECK(ir_demand_of_limits(p, &p->demands.at[0], &limits));
+	CHECK_INT(limits.relation, IR_AT_MOST);
+	CHECK_STR(ir_demand_text(&limits, "5", "4", arena), "the most that extent 1 of a can be is 5 and the most that extent 1 of "
+							    "b can be is 4; the first must not be larger than the second");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 /* Written and read back. */
 static void text(void)
 {
@@ -270,6 +300,7 @@ int main(void)
 	channels();
 	elements();
 	scale();
+	sizes();
 	text();
 	arena_free(arena);
 	return test_done();

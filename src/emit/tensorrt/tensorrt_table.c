@@ -166,27 +166,26 @@ static int add_step(struct table *t, const struct ir_step *step)
 	return 0;
 }
 
-static void find_size(void *user, expr e)
+static int add_demand(struct table *t, const struct ir_demand *d)
 {
-	const struct ir_program **p = user; /* null: found */
-	if (e->op == IR_SYMBOL && *p && ir_size_find(*p, e->name))
-		*p = NULL;
+	struct table_demand x = { d, 0, { 0 } };
+	expr holds = ir_demand_holds(d);
+	if (ir_is_int(holds, 1))
+		return 0;
+	TRY(row_of(t, &x.holds, holds));
+	for (int k = 0; k < 2; k++)
+		TRY(row_of(t, &x.extent[k], d->extent[k]));
+	vec_push(t->arena, &t->demands, x);
+	return 0;
 }
 
-/* Sizes are known when the kernels have run, which is too late to ask for anything. */
+/* Sizes are known when the kernels have run, which is too late to ask for anything: their limits must do. */
 static int add_demands(struct table *t)
 {
-	vec_each (d, &t->program->demands) {
-		struct table_demand x = { d, 0, { 0 } };
-		const struct ir_program *known = t->program;
-		expr holds = ir_demand_holds(d);
-		ir_walk(holds, find_size, &known);
-		if (!known)
-			continue;
-		TRY(row_of(t, &x.holds, holds));
-		for (int k = 0; k < 2; k++)
-			TRY(row_of(t, &x.extent[k], d->extent[k]));
-		vec_push(t->arena, &t->demands, x);
+	struct ir_program *p = t->plugin->plan[0]->program;
+	vec_each (d, &p->demands) {
+		struct ir_demand *limits = NEW(t->arena, struct ir_demand);
+		TRY(add_demand(t, ir_demand_of_limits(p, d, limits) ? limits : d));
 	}
 	return 0;
 }
