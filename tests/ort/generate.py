@@ -85,6 +85,8 @@ def model_of(d, case):
             continue
         shape = [(f"n{extent}" if whole else f"{name}_{axis}") if symbolic and extent > 1 else extent
                  for axis, extent in enumerate(value.shape)]
+        if whole and case.shapes:
+            shape = case.shapes[i]
         infos.append(onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), shape))
     graph = onnx.helper.make_graph(nodes, d.op, infos, [onnx.ValueInfoProto(name=name) for name in outputs], initializers)
     opset = onnx.helper.make_opsetid("", d.opset)
@@ -171,7 +173,7 @@ def run(model, feeds):
 
 
 def attempt(op, opset, seed, flavour):
-    """One case as (model, inputs, results, tolerance, kind), or the reason why this draw is none."""
+    """One case as (model, pairs of inputs and results, tolerance, kind), or the reason why this draw is none."""
     d = draw.Draw(op, opset, seed, flavour)
     try:
         case = draw.GENERATORS[op](d)
@@ -182,6 +184,8 @@ def attempt(op, opset, seed, flavour):
     try:
         model, feeds, symbolic = model_of(d, case)
         results = case.results or run(model, feeds)
+        again = [({info: inputs[int(info[1:])] for info in feeds}) for inputs in getattr(case, "again", [])]
+        data = [(list(other.values()), run(model, other)) for other in again]
         for info, result in zip(model.graph.output, results):
             shape = [None] * result.ndim if symbolic else result.shape
             dtype = onnx.helper.np_dtype_to_tensor_dtype(result.dtype)
@@ -192,7 +196,7 @@ def attempt(op, opset, seed, flavour):
         return str(error)
     tolerance = tolerance_of(case, results)
     kind = "numpy" if case.results else "ort" if agrees(model, feeds, results, *tolerance) else "disputed"
-    return model, list(feeds.values()), results, tolerance, kind
+    return model, [(list(feeds.values()), results)] + data, tolerance, kind
 
 
 def flavour_of(op, i, again):
@@ -211,8 +215,8 @@ def generate(index, op, count, seed, verbose):
             opset, flavour = opsets[-1 - (i + again) % len(opsets)], flavour_of(op, i, again)
             got = attempt(op, opset, [zlib.crc32(op.encode()), seed, i, again], flavour)
             if not isinstance(got, str):
-                model, inputs, results, (rtol, atol), kind = got
-                index.add(f"{op}_{i}", model, [(inputs, results)], kind, rtol, atol)
+                model, data, (rtol, atol), kind = got
+                index.add(f"{op}_{i}", model, data, kind, rtol, atol)
                 made += 1
                 break
             refused.append(f"opset {opset}, {flavour}: {got.strip().splitlines()[0][:300]}")
@@ -238,7 +242,7 @@ def module_text(name, seen):
 def stamp_of(op, args):
     with open(os.path.abspath(__file__), encoding="utf-8") as file, open(cases.__file__, encoding="utf-8") as other:
         texts = file.read() + other.read() + module_text(draw.GENERATORS[op].__module__, set())
-    what = f"{onnx.__version__} {onnxruntime.__version__} {numpy.__version__} {args.count} {args.seed}\n{texts}"
+    what = f"{onnx.__version__} {onnxruntime.__version__} {numpy.__version__} {args.count * draw.TIMES[op]} {args.seed}\n{texts}"
     return hashlib.sha256(what.encode()).hexdigest()
 
 
