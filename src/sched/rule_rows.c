@@ -517,6 +517,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	const struct ir_stage *last = r->stage[r->stages - 1].s;
 	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
 	int rows_a_block = rows_of_block(lanes);
+	if (r->cached > 1 && rows_steps_held(r, lanes, width, steps) < steps) /* shared memory has the rest of one tensor alone */
+		steps = 0;
 	struct row_kernel own = { .r = r, .p = p, .lanes = lanes, .width = width, .steps = steps, .once = c->param[3] };
 	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
 	own.held = rows_steps_held(r, lanes, width, steps);

@@ -54,6 +54,8 @@ class Model(Case):
     functions: list = dataclasses.field(default_factory=list)
     domains: tuple = ()          # of the functions
     fixed: bool = False          # extents have no names
+    shapes: list = None          # of each input, with names; else named after their values
+    again: list = dataclasses.field(default_factory=list)  # further lists of inputs, which the model runs with, too
 
 
 def has_schema(op):

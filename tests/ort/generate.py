@@ -86,6 +86,8 @@ def model_of(d, case):
             continue
         shape = [(f"n{extent}" if whole else f"{name}_{axis}") if symbolic and extent > 1 else extent
                  for axis, extent in enumerate(value.shape)]
+        if whole and case.shapes:
+            shape = case.shapes[i]
         infos.append(onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), shape))
     graph = onnx.helper.make_graph(nodes, d.op, infos, [onnx.ValueInfoProto(name=name) for name in outputs], initializers)
     opset = onnx.helper.make_opsetid("", d.opset)
@@ -164,7 +166,7 @@ def run(model, feeds):
 
 
 def attempt(op, opset, seed, flavour):
-    """One case as (model, inputs, results, tolerance, kind), or the reason why this draw is none."""
+    """One case as (model, pairs of inputs and results, tolerance, kind), or the reason why this draw is none."""
     d = draw.Draw(op, opset, seed, flavour)
     try:
         case = draw.GENERATORS[op](d)
@@ -175,6 +177,8 @@ def attempt(op, opset, seed, flavour):
     try:
         model, feeds, symbolic = model_of(d, case)
         results = case.results or run(model, feeds)
+        again = [({info: inputs[int(info[1:])] for info in feeds}) for inputs in getattr(case, "again", [])]
+        data = [(list(other.values()), run(model, other)) for other in again]
         for info, result in zip(model.graph.output, results):
             shape = [None] * result.ndim if symbolic else result.shape
             dtype = onnx.helper.np_dtype_to_tensor_dtype(result.dtype)
@@ -185,7 +189,7 @@ def attempt(op, opset, seed, flavour):
         return str(error)
     tolerance = tolerance_of(case, results)
     kind = "numpy" if case.results else "ort" if agrees(model, feeds, results, *tolerance) else "disputed"
-    return model, list(feeds.values()), results, tolerance, kind
+    return model, [(list(feeds.values()), results)] + data, tolerance, kind
 
 
 def flavour_of(op, i, again):
@@ -204,8 +208,8 @@ def generate(index, op, count, seed, verbose):
             opset, flavour = opsets[-1 - (i + again) % len(opsets)], flavour_of(op, i, again)
             got = attempt(op, opset, [zlib.crc32(op.encode()), seed, i, again], flavour)
             if not isinstance(got, str):
-                model, inputs, results, (rtol, atol), kind = got
-                index.add(f"{op}_{i}", model, [(inputs, results)], kind, rtol, atol)
+                model, data, (rtol, atol), kind = got
+                index.add(f"{op}_{i}", model, data, kind, rtol, atol)
                 made += 1
                 break
             refused.append(f"opset {opset}, {flavour}: {got.strip().splitlines()[0][:300]}")
@@ -233,7 +237,7 @@ def stamp_of(op, args):
     for path in (os.path.abspath(__file__), cases.__file__, oracle.__file__):
         with open(path, encoding="utf-8") as file:
             texts += file.read()
-    what = f"{onnx.__version__} {onnxruntime.__version__} {numpy.__version__} {args.count} {args.seed}\n{texts}"
+    what = f"{onnx.__version__} {onnxruntime.__version__} {numpy.__version__} {args.count * draw.TIMES[op]} {args.seed}\n{texts}"
     return hashlib.sha256(what.encode()).hexdigest()
 
 

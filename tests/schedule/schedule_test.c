@@ -5,8 +5,9 @@
  *                       share the work; FOLDER gets the CUDA texts, to try a real compiler on
  * -r ROUNDS: instead, whether kernels of the same cases with other names (renamed.h) are the same text but for these, in so many
  * rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round.
- * Then random programs, as they are and after the passes, with some choices for their loops. SCHEDULE_TEST=seed,count: other
- * or more of them; the case "random": only they. */
+ * Then random programs, as they are and after the passes, with some choices for their loops; and random cases of the lists with
+ * their extents in other forms (extent_forms.h), with one choice of each rule. SCHEDULE_TEST=seed,count: other or more of them;
+ * the cases "random" and "extents": only they. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include "emulator/emulator.h"
 #include "tests/schedule/attention_cases.h"
 #include "tests/schedule/contract_cases.h"
+#include "tests/schedule/extent_forms.h"
 #include "tests/schedule/loop_cases.h"
 #include "tests/schedule/map_cases.h"
 #include "tests/schedule/order_cases.h"
@@ -44,6 +46,7 @@ struct job {
 	const struct schedule_case *c;
 	const char *rule; /* null: all; else only its choices */
 	const struct ir_program *like; /* whose inputs' names say what is in them; null: the case's own */
+	void (*make)(struct job *j); /* its variants */
 	struct arena *arena;
 	struct variant variant[MAX_VARIANTS];
 	int variants;
@@ -54,6 +57,7 @@ struct job {
 
 static bool run_c = true, run_emulator = true;
 static int part, parts = 1, met; /* of the cases; those that were chosen so far */
+static int passed_over; /* shapes that a case with other forms of extents cannot have */
 static const char *texts_folder;
 static int rounds = -1, renamed_round = -1;
 
@@ -200,6 +204,34 @@ static void make_random_variants(struct job *j)
 	}
 }
 
+/* One choice of each rule for each stage, and a plan of several. */
+static void make_form_variants(struct job *j)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
+	if (!p)
+		return;
+	add_variant(j, pick(2), -1, NULL, false);
+	for (int i = 0; i < p->stages.n; i++) {
+		int n = sched_choices(p, p->stages.at[i], target, choice);
+		for (int k = 0; k < n; k++) {
+			int same = 0, earlier = 0;
+			for (int other = 0; other < n; other++) {
+				same += choice[other].rule == choice[k].rule;
+				earlier += other < k && choice[other].rule == choice[k].rule;
+			}
+			if (!earlier && (!j->rule || strcmp(choice[k].rule->name, j->rule) == 0)) {
+				int left = pick(same), at = k;
+				for (; left || choice[at].rule != choice[k].rule; at++)
+					left -= choice[at].rule == choice[k].rule;
+				add_variant(j, false, i, &choice[at], pick(8) == 0);
+			}
+		}
+	}
+	if (!j->rule)
+		add_dispatch(j);
+}
+
 /* ---- Inputs. */
 
 static void fill_input(struct tensor *t, const char *name, uint64_t seed)
@@ -335,6 +367,19 @@ static int run_steps(struct run *r)
 	return 0;
 }
 
+/* Where extents are drawn, sums may be long: their rounding goes with the largest of their terms. */
+static struct tensor_tolerance tolerance_of(const struct run *r, const struct tensor *want)
+{
+	struct tensor_tolerance t = tensor_tolerance_of(want->type);
+	double largest = 0;
+	if (r->job->make != make_form_variants || !type_is_float(want->type))
+		return t;
+	for (int64_t i = 0; i < tensor_count(want); i++)
+		largest = fmax(largest, isfinite(tensor_float(want, i)) ? fabs(tensor_float(want, i)) : 0);
+	t.absolute += t.relative * largest;
+	return t;
+}
+
 static void compare(struct run *r, const struct tensor *want)
 {
 	const struct ir_program *p = r->v->plan->program;
@@ -345,7 +390,7 @@ static void compare(struct run *r, const struct tensor *want)
 		size_t bytes = (size_t)tensor_bytes(&got);
 		got.data = r->memory[b->id];
 		int64_t missing = bytes && r->emulated ? emulator_first_unwritten(got.data, bytes) : -1;
-		bool same = missing < 0 && tensor_compare(&d, &got, &want[i], tensor_tolerance_of(b->type)) && d.differing == 0;
+		bool same = missing < 0 && tensor_compare(&d, &got, &want[i], tolerance_of(r, &want[i])) && d.differing == 0;
 		if (test_check(same, __FILE__, __LINE__, "same as the interpreter"))
 			continue;
 		const struct ir_kernel *k = r->v->plan->steps.at[0]->at[0];
@@ -392,7 +437,13 @@ static void run_shapes(struct job *j, const char *text, uint64_t seed)
 	make_inputs(j, p, &s, in, seed, a);
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
-	if (test_check(eval_program(p, inputs, want, NULL, a, &e) == 0, __FILE__, __LINE__, "can be interpreted")) {
+	bool runs = eval_program(p, inputs, want, NULL, a, &e) == 0;
+	if (!runs && j->make == make_form_variants) { /* other extents than the case is made for */
+		arena_free(a);
+		passed_over++;
+		return;
+	}
+	if (test_check(runs, __FILE__, __LINE__, "can be interpreted")) {
 		for (int v = 0; v < j->variants && test_failed < 40; v++) {
 			if (j->emulated)
 				run_variant(j, &j->variant[v], &s, in, want, true);
@@ -511,13 +562,10 @@ static void check_names(const struct schedule_case *c, const char *rule)
 	arena_free(j.arena);
 }
 
-static void run_case(const struct schedule_case *c, const char *rule, bool random, const struct ir_program *like)
+static void run_case(const struct schedule_case *c, const char *rule, void (*make)(struct job *j), const struct ir_program *like)
 {
-	struct job j = { .c = c, .rule = rule, .arena = arena_new(), .like = like };
-	if (random)
-		make_random_variants(&j);
-	else
-		make_variants(&j);
+	struct job j = { .c = c, .rule = rule, .arena = arena_new(), .make = make, .like = like };
+	make(&j);
 	if (j.variants) {
 		build_emulated(&j);
 		if (run_c)
@@ -540,7 +588,7 @@ static void run_renamed(const struct schedule_case *c, const char *rule)
 	struct map words = words_of(&j);
 	const struct ir_program *like = j.variant[0].plan->program;
 	struct schedule_case with = renamed_case(c, like, &words, renamed_round, j.arena);
-	run_case(&with, rule, false, like);
+	run_case(&with, rule, make_variants, like);
 	arena_free(j.arena);
 }
 
@@ -589,19 +637,25 @@ static void positions(void)
 	}
 }
 
-static void random_cases(void)
+/* What SCHEDULE_TEST says, or these. */
+static void read_setting(unsigned long *seed, unsigned long *count)
 {
 	const char *setting = getenv("SCHEDULE_TEST");
-	unsigned long seed = 1, count = 5;
 	if (setting)
-		sscanf(setting, "%lu,%lu", &seed, &count);
+		ck(sscanf(setting, "%lu,%lu", seed, count) == 2);
+}
+
+static void random_cases(void)
+{
+	unsigned long seed = 1, count = 5;
+	read_setting(&seed, &count);
 	for (unsigned long i = 0; i < count && test_failed < 40; i++) {
 		struct arena *a = arena_new();
 		random_state = hash_u64(seed, i);
 		struct schedule_case c = { .shapes = { "N=4 K=6", "N=1 K=1", "N=3 K=40" } };
 		c.name = arena_printf(a, "random_%lu", i);
 		c.program = random_text(a) + strlen("program random");
-		run_case(&c, NULL, true, NULL);
+		run_case(&c, NULL, make_random_variants, NULL);
 		if (test_failed)
 			printf("%s%s", c.name, c.program);
 		arena_free(a);
@@ -641,8 +695,37 @@ static void run_list(const struct schedule_case *c, size_t n, const char *rule, 
 		else if (renamed_round >= 0)
 			run_renamed(&c[i], rule);
 		else
-			run_case(&c[i], rule, false, NULL);
+			run_case(&c[i], rule, make_variants, NULL);
 	}
+}
+
+/* Cases drawn from all lists, with extents of other forms. */
+static void form_cases(void)
+{
+	unsigned long seed = 1, count = 25;
+	size_t all = 0;
+	read_setting(&seed, &count);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		all += lists[i].n;
+	for (unsigned long i = 0; i < count && test_failed < 40; i++) {
+		if (i % (unsigned long)parts != (unsigned long)part)
+			continue;
+		struct arena *a = arena_new();
+		random_state = hash_u64(seed, i);
+		size_t at = (size_t)pick((int)all), list = 0;
+		while (at >= lists[list].n)
+			at -= lists[list++].n;
+		const struct schedule_case *drawn = &lists[list].at[at];
+		target = lists[list].at == contract_stream_cases ? &seven_processors : &sched_default_target;
+		struct schedule_case c = form_case(drawn, arena_printf(a, "extents_%lu_%s", i, drawn->name), a);
+		int failed = test_failed;
+		run_case(&c, lists[list].rule, make_form_variants, NULL);
+		if (test_failed > failed)
+			printf("%s%s", c.name, c.program);
+		arena_free(a);
+	}
+	if (passed_over)
+		printf("%d shapes passed over\n", passed_over);
 }
 
 int main(int argc, char **argv)
@@ -674,5 +757,7 @@ int main(int argc, char **argv)
 		positions();
 	if ((names == 0 && part == parts - 1) || (names && strcmp(argv[1], "random") == 0))
 		random_cases();
+	if (names == 0 || strcmp(argv[1], "extents") == 0)
+		form_cases();
 	return test_done();
 }
