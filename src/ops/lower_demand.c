@@ -95,19 +95,11 @@ int lower_same(struct lower *l, struct value a, int i, struct value b, int j, ex
 	expr x = value_dim(a, i), y = value_dim(b, j);
 
 	TRY(lower_demand(l, IR_SAME, a, i, b, j));
-<<<<<<< .merge_file_n3e6Or
-	*out = is_simpler(x, y) ? x : y;
+	*out = ir_extent_choice(x, y);
 	lower_settle(l, x, *out);
 	lower_settle(l, y, *out);
 	lower_settle(l, x, y);
 	lower_settle(l, y, x);
-=======
-	*out = ir_extent_choice(x, y);
-	settle(l, x, *out);
-	settle(l, y, *out);
-	settle(l, x, y);
-	settle(l, y, x);
->>>>>>> .merge_file_ybFfMu
 	return 0;
 }
 
