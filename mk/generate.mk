@@ -43,7 +43,7 @@ $(GEN)/runtime.o: $(RUNTIME)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 -include $(RUNTIME:.o=.d)
 
-# The macros that libc's headers define, by name: what kernels in C call nothing of their own.
+# The macros that libc's headers define, by name: kernels call nothing of their own so.
 $(GEN)/c_macros.txt: rt/device/tpat_cpu.h | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -dM -E -x c $< | sed -n 's/^#define \([A-Za-z][A-Za-z0-9_]*\).*/\1/p' | LC_ALL=C sort -u > $@

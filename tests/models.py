@@ -272,6 +272,18 @@ def neck():
                  [filters("f", 2, 1), filters("g", 3, 2), scales])
 
 
+def reserved_names():
+    """Extents and tensors called as C, C++, CUDA, their headers, or kernels call something else."""
+    extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx"]
+    tensors = ["end", "ring", "number", "group_row", "element", "thread", "signbit", "wait_for_last_kernel"]
+    constants = [numpy_helper.from_array(numpy.arange(k, k + 600, dtype=numpy.float32) / 600, name)
+                 for k, name in enumerate(["buffer", "w", "w_end"])]
+    nodes = [helper.make_node("Concat", tensors, ["template"], axis=0, name="joined"),
+             helper.make_node("Sum", ["template", "buffer", "w", "w_end"], ["continue"], name="added"),
+             helper.make_node("Softmax", ["continue"], ["int"], axis=1, name="softened")]
+    return model(nodes, [info(t, [e, 600]) for e, t in zip(extents, tensors)], [info("int", [None, 600])], constants)
+
+
 def control_names():
     """Names that would have a terminal clear its screen, ring or begin a line, were they printed as they are."""
     nodes = [helper.make_node("Softmax", ["x\x1b[2J"], ["b\x07"], name="soft\x1b]0;title\x07max"),
@@ -280,9 +292,44 @@ def control_names():
     return model(nodes, [info("x\x1b[2J", ["N", 4])], [info("y\nz", ["N", 4]), info("w\r", ["N", 4])])
 
 
+def necks(known=None):
+    """Convolutions of stride 2, of which one is made larger again and joined: extents of images must fit. `known`: what the model
+    says of the third one's extents, as an export at a fixed size leaves it."""
+    def conv(name, source, channels):
+        weight = numpy.zeros((4, channels, 3, 3), numpy.float32)
+        nodes.append(helper.make_node("Conv", [source, name + "_w"], [name], name=name, strides=[2, 2], pads=[1] * 4))
+        initializers.append(numpy_helper.from_array(weight, name + "_w"))
+
+    nodes, initializers = [], [numpy_helper.from_array(numpy.array([1, 1, 2, 2], numpy.float32), "scale")]
+    conv("half", "images", 3)
+    conv("quarter", "half", 4)
+    conv("eighth", "quarter", 4)
+    nodes.append(helper.make_node("Resize", ["eighth", "", "scale"], ["larger"], name="larger", mode="nearest"))
+    nodes.append(helper.make_node("Concat", ["larger", "quarter"], ["both"], name="join", axis=1))
+    nodes.append(helper.make_node("Relu", ["both"], ["y"], name="activation"))
+    made = model(nodes, [info("images", ["batch", 3, "rows", "columns"])], [info("y", ["batch", 8, "r", "c"])], initializers)
+    if known:
+        made.graph.value_info.append(info("eighth", ["batch", 4, known, known]))
+    return made
+
+
+def words():
+    """A table's rows by number, and a product whose inner extent is folded from blocks of 50."""
+    table = numpy_helper.from_array(numpy.zeros((10, 8), numpy.float32), "table")
+    to = numpy_helper.from_array(numpy.array([0, -1, 50, 8], numpy.int64), "to")
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], name="rows"),
+             helper.make_node("Reshape", ["rows", "to"], ["blocks"], name="blocks"),
+             helper.make_node("Softmax", ["blocks"], ["y"], name="weights")]
+    return model(nodes, [info("ids", ["batch", "tokens"], TensorProto.INT64)], [info("y", None)], [table, to])
+
+
 write("neck.onnx", neck())
+write("necks.onnx", necks())
+write("necks_at_224.onnx", necks(28))
+write("words.onnx", words())
 write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
+write("reserved_names.onnx", reserved_names())
 write("narrow.onnx", narrow())
 write("refused.onnx", refused())
 write("shape_as_data.onnx", model([one("Reshape", ("x", "to"))], [*X, info("to", [2], TensorProto.INT64)], [info("y", None)]))
@@ -292,3 +339,24 @@ write("huge_dimensions.onnx", model([one("Relu")], [info("x", [2**40, 2**40])], 
 short = weights()
 short.raw_data = short.raw_data[:20]
 write("initializer_short.onnx", model([one("MatMul", ("x", "w"))], X, [info("y", [2, 3])], [short]))
+
+# What once ended the process, or took time that doubles with each node.
+weight = onnx.numpy_helper.from_array(numpy.ones((2, 2, 2, 2), numpy.float32), "w")
+write("many_axes.onnx", model([
+    onnx.helper.make_node("Einsum", ["w"] * 4, ["a"], name="product", equation="abcd,efgh,ijkl,mnop->abcdefghijklmnop"),
+    onnx.helper.make_node("ReduceSum", ["a"], ["r"], name="total")], [], [info("r", [1] * 16)], [weight]))
+write("mixed_types.onnx", model([onnx.helper.make_node("Attention", ["q", "k", "v"], ["y"], name="mixed")], [
+    info("q", [2, 3, 4, 8], onnx.TensorProto.DOUBLE), info("k", [2, 3, 6, 8]), info("v", [2, 3, 6, 8])],
+    [info("y", [2, 3, 4, 8])], opset=23))
+write("endless_axis.onnx", model([onnx.helper.make_node("MaxPool", ["x"], ["y"], name="pool", kernel_shape=[1, 2])], [
+    info("x", [1, 2, 2, 2**63 - 1])], [info("y", [1, 2, 2, 2**63 - 2])]))
+growing = []
+for i in range(64):
+    growing += [onnx.helper.make_node("Shape", [f"x{i}"], [f"s{i}"]),
+                onnx.helper.make_node("Mul", [f"s{i}", f"s{i}"], [f"t{i}"]),
+                onnx.helper.make_node("Expand", ["one", f"t{i}"], [f"x{i + 1}"])]
+write("growing.onnx", model(growing, [info("x0", ["N", "M"])], [info("x64", [None, None])], [
+    onnx.numpy_helper.from_array(numpy.ones((1, 1), numpy.float32), "one")]))
+many = [f"x{i}" for i in range(8000)]
+write("many_inputs.onnx", model([onnx.helper.make_node("Concat", many, ["y"], name="all", axis=0)], [
+    info(name, ["N", 3]) for name in many], [info("y", [None, 3])]))

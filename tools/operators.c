@@ -32,6 +32,24 @@ static const struct trt_row *trt_find(const char *domain, const char *op)
 	return NULL;
 }
 
+/* ---- What is missing --------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *domain, *op, *why;
+} missing_rows[] = {
+#define MISSING(domain, op, why) { domain, op, why },
+#include "graph/missing.def"
+#undef MISSING
+};
+
+static const char *missing_why(const char *domain, const char *op)
+{
+	for (size_t i = 0; i < sizeof missing_rows / sizeof *missing_rows; i++)
+		if (strcmp(missing_rows[i].op, op) == 0 && strcmp(missing_rows[i].domain, domain) == 0)
+			return missing_rows[i].why;
+	return NULL;
+}
+
 static bool trt_is(const char *domain, const char *op, const char *class)
 {
 	const struct trt_row *row = trt_find(domain, op);
@@ -278,15 +296,41 @@ static void print_domain(const struct domain *d)
 	       partly, tests.interpreter, tests.all);
 }
 
-static void print_missing(const struct domain *d)
+static bool is_missing(const struct result_row *row, const char *domain)
 {
-	int n = 0;
-	vec_each (row, &known)
-		if (is_counted(row, d->name) && !stands(d->name, row->operators) &&
-		    !graph_refusal_find(d->name, row->operators))
-			printf("%s%s", n++ ? ", " : arena_printf(arena, "*%s:* ", d->title), row->operators);
-	if (n)
-		printf(".\n\n");
+	return is_counted(row, domain) && !stands(domain, row->operators) && !graph_refusal_find(domain, row->operators);
+}
+
+static void print_missing(void)
+{
+	printf("## What is missing\n\nWhat a plugin could be, and tpat does not take yet.\n\n| operator | why |\n|---|---|\n");
+	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+		vec_each (row, &known)
+			if (is_missing(row, domains[i].name))
+				printf("| %s | %s |\n", full_name(domains[i].name, row->operators),
+				       missing_why(domains[i].name, row->operators));
+}
+
+/* Operators that are missing without a reason, and reasons of operators that are not. */
+static int count_unexplained(void)
+{
+	int wrong = 0;
+	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
+		vec_each (row, &known) {
+			if (is_missing(row, domains[i].name) && !missing_why(domains[i].name, row->operators)) {
+				fprintf(stderr, "operators: %s is missing: give it a row in src/graph/missing.def.\n",
+				        full_name(domains[i].name, row->operators));
+				wrong++;
+			}
+		}
+	}
+	for (size_t i = 0; i < sizeof missing_rows / sizeof *missing_rows; i++) {
+		if (stands(missing_rows[i].domain, missing_rows[i].op)) {
+			fprintf(stderr, "operators: %s stands: take its row out of src/graph/missing.def.\n", missing_rows[i].op);
+			wrong++;
+		}
+	}
+	return wrong;
 }
 
 static void print_counts(void)
@@ -304,15 +348,14 @@ static void print_counts(void)
 	printf("\nOf ONNX's %d node tests %d have inputs and outputs that are all tensors of numbers. Of these %d pass in "
 	       "the interpreter,\n"
 	       "and %d as generated CUDA; [the others](#what-does-not-pass) are refused with a reason, never answered "
-	       "wrongly. Two\n"
-	       "of Resize are compared with ONNX Runtime's results, since their data contradict its text. What TensorRT\n"
-	       "takes was measured with TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` says for each node "
-	       "of a model whether\n"
-	       "it is taken, and if not why, and what can be done.\n\n",
+	       "wrongly. Two of Resize\n"
+	       "are compared with ONNX Runtime's results, since their data contradict its text. What TensorRT takes was "
+	       "measured with\n"
+	       "TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` says for each node of a model whether it is "
+	       "taken, and if\n"
+	       "not why, and what can be done.\n\n",
 	       results.n, tests.all, tests.interpreter, tests.cuda);
-	printf("Missing, which a plugin could be:\n\n");
-	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
-		print_missing(&domains[i]);
+	printf("[What is missing](#what-is-missing), and [what no plugin can be](#what-no-plugin-can-be), stand below.\n\n");
 }
 
 /* ---- What does not pass ------------------------------------------------------------------------------------------ */
@@ -386,7 +429,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "operators: %s\n", e.text);
 		return 3;
 	}
-	if (count_wrong())
+	if (count_wrong() + count_unexplained())
 		return 1;
 	printf("# Operators\n\n"
 	       "Written by `make docs` from the operators' own definitions in `src/ops/`, from `src/graph/*.def` and from "
@@ -397,5 +440,7 @@ int main(int argc, char **argv)
 	print_plugin_names();
 	print_not_passed();
 	print_refused();
+	printf("\n");
+	print_missing();
 	return 0;
 }

@@ -46,6 +46,10 @@ TPAT_API const char *tpat_version(void); /* of the library: TPAT_VERSION when it
 TPAT_API const char *tpat_error(const struct tpat *t);
 TPAT_API const char *tpat_error_where(const struct tpat *t);
 TPAT_API const char *tpat_error_advice(const struct tpat *t);
+/* The names alone that it is about; "" where there is none. */
+TPAT_API const char *tpat_error_file(const struct tpat *t);
+TPAT_API const char *tpat_error_node(const struct tpat *t);
+TPAT_API const char *tpat_error_tensor(const struct tpat *t);
 
 /* ---- What a model holds -------------------------------------------------------------------------------------------
  */

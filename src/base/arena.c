@@ -22,6 +22,7 @@ struct arena {
 };
 
 static _Thread_local struct arena_guard *guard;
+static _Thread_local char bug[256]; /* why control is at a guard; empty: memory is out */
 static long fail_after;
 
 static void *system_alloc(size_t size)
@@ -31,10 +32,23 @@ static void *system_alloc(size_t size)
 	return aligned_alloc(64, (size + 63) / 64 * 64);
 }
 
+const char *arena_guard_bug(void)
+{
+	return *bug ? bug : NULL;
+}
+
+void arena_guard_jump(const char *text)
+{
+	if (!guard)
+		return;
+	if (text != bug) /* else it is passed on */
+		snprintf(bug, sizeof bug, "%s", text ? text : "");
+	longjmp(guard->env, 1);
+}
+
 _Noreturn static void out_of_memory(size_t size)
 {
-	if (guard)
-		longjmp(guard->env, 1);
+	arena_guard_jump(NULL);
 	fprintf(stderr, "tpat: out of memory (%zu bytes asked for)\n", size);
 	exit(5);
 }

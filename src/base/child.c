@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -35,8 +36,12 @@ _Noreturn static void be_child(void (*fn)(void *, int), void *arg, int fd, const
 		dup2(to, 1);
 		dup2(to, 2);
 	}
-	if (setjmp(*arena_guard_push(&guard)))
-		_exit(OUT_OF_MEMORY);
+	if (setjmp(*arena_guard_push(&guard))) {
+		if (!arena_guard_bug())
+			_exit(OUT_OF_MEMORY);
+		fprintf(stderr, "%s\n", arena_guard_bug());
+		abort();
+	}
 	fn(arg, fd);
 	_exit(0);
 }

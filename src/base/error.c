@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/number.h"
 #include "base/str.h"
 
@@ -52,6 +53,22 @@ int err_where(struct err *e, const char *fmt, ...)
 	return e->code;
 }
 
+int err_about(struct err *e, enum err_about what, const char *name)
+{
+	if (e->code && !e->about[what][0])
+		snprintf(e->about[what], sizeof e->about[what], "%s", name);
+	return e->code;
+}
+
+int err_set_guard(struct err *e, const char *what)
+{
+	const char *bug = arena_guard_bug();
+	if (!bug)
+		return err_set(e, ERR_DEVICE, "%s%s.", what, *what ? "memory is out" : "Memory is out");
+	err_set(e, ERR_UNSUPPORTED, "%s%s.", what, bug);
+	return err_advise(e, "Please report it with the model and the command.");
+}
+
 void err_clear(struct err *e)
 {
 	memset(e, 0, sizeof *e);
@@ -59,6 +76,9 @@ void err_clear(struct err *e)
 
 _Noreturn void err_bug(const char *file, int line, const char *what)
 {
+	char text[256];
+	snprintf(text, sizeof text, "a bug in tpat at %s:%d: %s does not hold", file, line, what);
+	arena_guard_jump(text);
 	fprintf(stderr,
 	        "tpat: a bug in tpat at %s:%d: %s does not hold. Please report it with the model and the command.\n",
 	        file, line, what);

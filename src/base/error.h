@@ -17,11 +17,15 @@ enum err_code {
 	ERR_DEVICE = -5,      /* GPU, driver, NVRTC, C compiler, memory */
 };
 
+/* What a failure can be about. */
+enum err_about { ERR_FILE, ERR_NODE, ERR_TENSOR, ERR_ABOUTS };
+
 struct err {
 	enum err_code code;
 	char text[1024];  /* a complete sentence: file, node, tensor, what is wrong */
 	char where[256];  /* prefix set by callers that know more: "net.onnx: node Gather_17 (Gather, opset 13): " */
 	char advice[512]; /* what to do; may be empty */
+	char about[ERR_ABOUTS][256]; /* what it is about, as names alone, for machines; may be empty */
 };
 
 /* Fill `e` with code and sentence unless an earlier failure already did; returns the code, so that
@@ -35,6 +39,12 @@ int err_advise(struct err *e, const char *fmt, ...) __attribute__((format(printf
  * there ("net.onnx: " before "node Gather_17: "). Returns e->code. */
 int err_where(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Say what the failure just set is about; the first name of a kind is kept. Returns e->code. */
+int err_about(struct err *e, enum err_about what, const char *name);
+
+/* For a guard that control came to: memory is out, or what ck() found. `what`: a prefix, "Program x: ", or "". */
+int err_set_guard(struct err *e, const char *what);
+
 /* Forget a failure that the caller has dealt with. */
 void err_clear(struct err *e);
 
@@ -46,7 +56,8 @@ void err_clear(struct err *e);
 			return try_rc_;                                                                                \
 	} while (0)
 
-/* A bug in tpat: says where and aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */
+/* A bug in tpat: goes to the thread's innermost arena_guard, which makes a failure of it, or where there is none says where and
+ * aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */
 _Noreturn void err_bug(const char *file, int line, const char *what);
 #define ck(cond) ((cond) ? (void)0 : err_bug(__FILE__, __LINE__, #cond))
 #ifdef TPAT_DEBUG

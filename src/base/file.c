@@ -27,15 +27,18 @@ int file_cannot_write(const char *path, struct err *e)
 	const char *slash = strrchr(path, '/');
 	if (why == ENOENT && slash) {
 		err_set(e, ERR_USAGE, "%s: cannot be written: there is no folder %.*s.", path, (int)(slash - path), path);
+		err_about(e, ERR_FILE, path);
 		return err_advise(e, "Make the folder, or choose another place.");
 	}
 	err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(why));
+	err_about(e, ERR_FILE, path);
 	return err_advise(e, "Choose another place, or make its folder writable.");
 }
 
 static int not_regular(const char *path, struct err *e)
 {
-	return err_set(e, ERR_MODEL, "%s: is not a regular file.", path);
+	err_set(e, ERR_MODEL, "%s: is not a regular file.", path);
+	return err_about(e, ERR_FILE, path);
 }
 
 /* O_NONBLOCK: the open() of a pipe that nobody writes to would wait for a writer. */
@@ -45,8 +48,10 @@ int file_open(int *fd, uint64_t *size, const char *path, struct err *e)
 	*fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (*fd < 0 && errno == ENXIO) /* a socket */
 		return not_regular(path, e);
-	if (*fd < 0)
-		return err_set(e, ERR_MODEL, "%s: cannot be opened: %s.", *path ? path : "\"\"", strerror(errno));
+	if (*fd < 0) {
+		err_set(e, ERR_MODEL, "%s: cannot be opened: %s.", *path ? path : "\"\"", strerror(errno));
+		return err_about(e, ERR_FILE, path);
+	}
 	if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(*fd);
 		*fd = -1;

@@ -1,5 +1,5 @@
-/* Files and folders that change together. Everything is made in a hidden folder beside their places, ".tpat-build-XXXXXX"; putting
- * it in place is some renames at the end. A step that fails undoes those before it. A process that is killed leaves the
+/* Files and folders that change together. Everything is made in a hidden folder beside their places, ".tpat-build-XXXXXX"; some
+ * renames at the end put it in place. A step that fails undoes those before it. A process that is killed leaves the
  * folder behind: stage_recover() then removes it, or, where a journal in it says that all was made, finishes what was begun.
  *
  * Nothing is missing at any time: a file replaces the one before it, and a folder changes places with it. What stands in place

@@ -4,6 +4,11 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
 
 enum { MAX_WORKERS = 256 };
 
@@ -12,6 +17,9 @@ struct loop {
 	int n;
 	void (*fn)(void *arg, int i);
 	void *arg;
+	atomic_bool failed; /* a turn came to its thread's guard */
+	pthread_mutex_t mutex;
+	char bug[256];      /* the first one's reason; empty: memory is out */
 };
 
 int threads_count(void)
@@ -21,17 +29,38 @@ int threads_count(void)
 	return n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : n;
 }
 
+/* Turns end where one came to a guard: the caller's own passes that on, when all threads have ended. */
 static void *work(void *arg)
 {
 	struct loop *l = arg;
-	for (int i; (i = atomic_fetch_add(&l->next, 1)) < l->n;)
-		l->fn(l->arg, i);
+	struct arena_guard guard;
+	if (setjmp(*arena_guard_push(&guard))) {
+		const char *bug = arena_guard_bug();
+		pthread_mutex_lock(&l->mutex);
+		if (!atomic_load(&l->failed))
+			snprintf(l->bug, sizeof l->bug, "%s", bug ? bug : "");
+		atomic_store(&l->failed, true);
+		pthread_mutex_unlock(&l->mutex);
+	} else {
+		for (int i; !atomic_load(&l->failed) && (i = atomic_fetch_add(&l->next, 1)) < l->n;)
+			l->fn(l->arg, i);
+	}
+	arena_guard_pop(&guard);
 	return NULL;
+}
+
+static void pass_on(const char *bug)
+{
+	arena_guard_jump(*bug ? bug : NULL);
+	fprintf(stderr, "tpat: %s\n", *bug ? bug : "out of memory");
+	if (*bug)
+		abort();
+	exit(5);
 }
 
 void threads_for(int n, int workers, void (*fn)(void *arg, int i), void *arg)
 {
-	struct loop l = { .n = n, .fn = fn, .arg = arg };
+	struct loop l = { .n = n, .fn = fn, .arg = arg, .mutex = PTHREAD_MUTEX_INITIALIZER };
 	pthread_t thread[MAX_WORKERS];
 	int started = 0;
 	if (workers <= 0 || workers > MAX_WORKERS)
@@ -44,4 +73,6 @@ void threads_for(int n, int workers, void (*fn)(void *arg, int i), void *arg)
 	work(&l);
 	for (int i = 0; i < started; i++)
 		pthread_join(thread[i], NULL);
+	if (atomic_load(&l.failed))
+		pass_on(l.bug);
 }

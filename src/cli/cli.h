@@ -76,8 +76,17 @@ int cli_usage(const char *advice, const char *format, ...) __attribute__((format
 /* printf's width of a field in which `text` takes so many columns: printf counts bytes. */
 int cli_field(int columns, const char *text);
 int cli_wider(int width, const char *text); /* columns: that wide, or as wide as the text */
+
+/* ---- cli_json.c: what goes to machines is JSON, whatever names and numbers it holds. */
+
+/* An object, as json_pack makes it of "{s:s, s:s?, s:i, s:I, s:f, s:b, s:o}". Texts that are not UTF-8 are escaped, as \xff;
+ * numbers that are none are null. */
+json_t *cli_json(const char *format, ...);
 json_t *cli_json_list(const struct tpat_strings *list);
 void cli_print_json(json_t *x); /* and forgets it */
+void cli_json_wanted(int argc, char **argv); /* with --json errors go to standard output, too, as an object */
+/* The object of a failure, unless another one was printed; `t`: what knows where it happened, or null. */
+void cli_print_error(const char *where, const char *text, const char *advice, int status, const struct tpat *t);
 
 /* A progress line on standard error where that is a terminal; true after an interrupt. For the library's options. */
 bool cli_progress(void *user, const struct tpat_progress *p);

@@ -37,14 +37,14 @@ static void print_json(const struct tpat_benched *r)
 	for (int i = 0; i < r->timings; i++) {
 		const struct tpat_timing *t = &r->timing[i];
 		json_array_append_new(timings,
-		                      json_pack("{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s?, s:s?, s:s?}",
+		                      cli_json("{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s?, s:s?, s:s?}",
 		                                "node", t->node, "inputs", t->inputs, "outputs", t->outputs,
 		                                "schedule", t->schedule, "kernels", t->kernels, "ns", t->ns, "spread",
 		                                t->spread, "bytes", t->bytes, "floor_ns", floor_ns(r, t), "operations",
 		                                t->operations, "arithmetic_ns", t->arithmetic_ns, "bound", t->bound,
 		                                "tuned_on", t->tuned_on, "wrong", t->wrong, "error", t->error));
 	}
-	cli_print_json(json_pack("{s:s, s:f, s:i, s:o}", "device", r->device, "bytes_per_ns", r->bytes_per_ns, "failed",
+	cli_print_json(cli_json("{s:s, s:f, s:i, s:o}", "device", r->device, "bytes_per_ns", r->bytes_per_ns, "failed",
 	                         r->failed, "timings", timings));
 }
 

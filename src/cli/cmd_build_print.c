@@ -89,7 +89,7 @@ void cli_print_built_json(const struct tpat_built *r)
 	for (int i = 0; i < r->plugins; i++) {
 		const struct tpat_plugin *p = &r->plugin[i];
 		json_array_append_new(plugins,
-		                      json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
+		                      cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
 		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
 		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions,
 		                                "tuned_ns",
@@ -97,13 +97,13 @@ void cli_print_built_json(const struct tpat_built *r)
 	}
 	static const char format[] = "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, "
 	                             "s:i, s:i, s:s}";
-	cli_print_json(json_pack(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
-	                         cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder", r->folder,
-	                         "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused", r->refused,
-	                         "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes, "regions",
-	                         r->regions, "folded", r->folded, "plugins", plugins, "architectures",
-	                         cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db, "from_db",
-	                         r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
+	cli_print_json(cli_json(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
+	                        cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder", r->folder,
+	                        "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused", r->refused,
+	                        "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes, "regions",
+	                        r->regions, "folded", r->folded, "plugins", plugins, "architectures",
+	                        cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db, "from_db",
+	                        r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
 }
 
 void cli_print_built(const struct tpat_built *r, bool verbose)

@@ -93,7 +93,7 @@ static json_t *rows(const struct tpat_db_report *r)
 	json_t *list = json_array();
 	for (int i = 0; i < r->rows; i++) {
 		const struct tpat_db_row *x = &r->row[i];
-		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:s?, s:f, s:f, s:f}", "program",
+		json_array_append_new(list, cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:s?, s:f, s:f, s:f}", "program",
 		                                      x->program, "name", x->name, "shape", x->shape, "arch", x->arch,
 		                                      "device", x->device, "trials", x->trials, "decisions", x->decisions,
 		                                      "ns", x->ns, "spread", x->spread, "floor_ns", x->floor_ns));
@@ -108,7 +108,7 @@ static json_t *number(int64_t n)
 
 static void print_json(const struct tpat_db_report *r, enum tpat_db_action action)
 {
-	json_t *x = json_pack("{s:s}", "db", r->path);
+	json_t *x = cli_json("{s:s}", "db", r->path);
 	switch (action) {
 	case TPAT_DB_LIST:
 	case TPAT_DB_STATS:

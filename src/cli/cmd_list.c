@@ -57,14 +57,14 @@ static void print_json(const struct tpat_list *l)
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
 		json_array_append_new(nodes,
-		                      json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
+		                      cli_json("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
 		                                n->index, "label", n->label, "op_type", n->op_type, "domain", n->domain,
 		                                "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
 		                                "tensorrt", support[n->tensorrt], "tensorrt_why", n->tensorrt_why,
 		                                "taken", n->taken, "constant", n->constant, "why", n->why,
 		                                "advice", n->advice));
 	}
-	cli_print_json(json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
+	cli_print_json(cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
 	                         (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
 	                         cli_json_list(&l->inputs), "outputs", cli_json_list(&l->outputs), "warnings",
 	                         cli_json_list(&l->warnings), "nodes", nodes));

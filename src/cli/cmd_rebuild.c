@@ -22,7 +22,7 @@ int cli_rebuild(struct cli *c, int argc, char **argv)
 		return cli_fail(c, rc);
 	cli_progress_end();
 	if (json) {
-		cli_print_json(json_pack("{s:o, s:o}", "libraries", cli_json_list(&r->libraries), "compiled",
+		cli_print_json(cli_json("{s:o, s:o}", "libraries", cli_json_list(&r->libraries), "compiled",
 		                         cli_json_list(&r->compiled)));
 		return 0;
 	}

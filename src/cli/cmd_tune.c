@@ -56,7 +56,7 @@ static void print_json(const struct tpat_tuning *r)
 	for (int i = 0; i < r->n; i++) {
 		const struct tpat_tuned_node *t = &r->tuned[i];
 		json_array_append_new(
-		        all, json_pack("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, "
+		        all, cli_json("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, "
 		                       "s:s?, s:s?}",
 		                       "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs", t->outputs,
 		                       "shape", t->shape, "before", t->before, "schedule", t->schedule, "kernels", t->kernels,
@@ -64,7 +64,7 @@ static void print_json(const struct tpat_tuning *r)
 		                       "known", t->known, "trials", t->trials, "failed", t->failed, "seconds", t->seconds, "end",
 		                       t->end, "error", t->error));
 	}
-	cli_print_json(json_pack("{s:s, s:s, s:f, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db, "bytes_per_ns",
+	cli_print_json(cli_json("{s:s, s:s, s:f, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db, "bytes_per_ns",
 	                         r->bytes_per_ns, "failed", r->failed, "interrupted", r->interrupted, "warnings",
 	                         cli_json_list(&r->warnings), "tuned", all));
 }

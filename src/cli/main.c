@@ -1,4 +1,6 @@
 /* The program `tpat`: finds the command and runs it. */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -95,6 +97,7 @@ int cli_usage(const char *advice, const char *format, ...)
 	number_vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	tell("", text, advice);
+	cli_print_error("", text, advice, EXIT_USAGE, NULL);
 	return EXIT_USAGE;
 }
 
@@ -114,9 +117,11 @@ int cli_fail(const struct cli *c, int code)
 	cli_progress_end();
 	if (cli_interrupted()) {
 		tell("", "Interrupted; nothing was written.", NULL);
+		cli_print_error("", "Interrupted; nothing was written.", NULL, EXIT_INTERRUPTED, NULL);
 		return EXIT_INTERRUPTED;
 	}
 	tell(tpat_error_where(c->tpat), tpat_error(c->tpat), tpat_error_advice(c->tpat));
+	cli_print_error(tpat_error_where(c->tpat), tpat_error(c->tpat), tpat_error_advice(c->tpat), -code, c->tpat);
 	return -code;
 }
 
@@ -180,9 +185,31 @@ static void watch_signals(void)
 	signal(SIGPIPE, SIG_DFL);
 }
 
+/* Where standard input, output or error are closed, files must not take their places: what is printed would go there. */
+static void hold_streams(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* the other way round: using them fails */
+}
+
+/* What was printed has arrived, or that is the failure. */
+static int check_output(int status)
+{
+	bool failed = ferror(stdout) != 0;
+	errno = 0;
+	failed |= fflush(stdout) != 0;
+	if (!failed)
+		return status;
+	fprintf(stderr, "tpat: Standard output cannot be written%s%s.\n", errno ? ": " : "", errno ? strerror(errno) : "");
+	return status ? status : EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
 	number_use_c_locale(); /* a preloaded library may have called setlocale() */
+	hold_streams();
+	cli_json_wanted(argc, argv);
 	if (argc < 2) {
 		print_help(stderr);
 		return EXIT_USAGE;
@@ -201,8 +228,7 @@ int main(int argc, char **argv)
 	watch_signals();
 	int status = k->run(&c, argc - 1, argv + 1);
 	cli_progress_end();
-	if (fflush(stdout) != 0 && status == 0)
-		status = cli_usage(NULL, "Standard output cannot be written.");
+	status = check_output(status);
 	tpat_free(c.tpat);
 	arena_free(c.arena);
 	return status;

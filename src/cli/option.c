@@ -190,18 +190,3 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 	}
 	return arguments < least ? too_few(c) : -1;
 }
-
-json_t *cli_json_list(const struct tpat_strings *list)
-{
-	json_t *x = json_array();
-	for (int i = 0; i < list->n; i++)
-		json_array_append_new(x, json_string(list->at[i]));
-	return x;
-}
-
-void cli_print_json(json_t *x)
-{
-	json_dumpf(x, stdout, JSON_INDENT(1));
-	putchar('\n');
-	json_decref(x);
-}

@@ -2,6 +2,7 @@
 #include "eval/code.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 bool eval_symbol_value(void *run, const char *name, int64_t *value)
@@ -339,7 +340,9 @@ int eval_program(const struct ir_program *p, const struct tensor *const *inputs,
 	struct arena_guard guard;
 	volatile int rc;
 	if (setjmp(*arena_guard_push(&guard))) {
-		rc = err_set(e, ERR_DEVICE, "Program %s: memory is out.", p->name);
+		char what[128];
+		snprintf(what, sizeof what, "Program %.100s: ", p->name);
+		rc = err_set_guard(e, what);
 	} else {
 		job = arena_new();
 		scratch = arena_new();

@@ -262,7 +262,8 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
-	struct map printed = map_new(out->arena), reserved = names_reserved(out->arena, true);
+	struct map printed = map_new(out->arena);
+	const struct map *reserved = names_reserved(true);
 	ck(header);
 	str_addn(out, header->text, header->size);
 	for (int i = 0; i < n; i++)
@@ -274,9 +275,9 @@ void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
 				vec_each (part, &(*k)->parts) {
 					const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
 					if (!map_get(&printed, name))
-						print_kernel(out, *part, true, &reserved);
+						print_kernel(out, *part, true, reserved);
 					map_put(&printed, name, (void *)*part);
 				}
-				print_kernel(out, *k, false, &reserved);
+				print_kernel(out, *k, false, reserved);
 			}
 }

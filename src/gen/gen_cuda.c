@@ -365,7 +365,8 @@ static void print_body(struct gen_text *g, bool part)
 }
 
 struct print {
-	struct map printed, reserved; /* functions, by name; names that are not for kernels */
+	struct map printed;         /* functions, by name */
+	const struct map *reserved; /* names that are not for kernels */
 	const struct ir_program *program;
 };
 
@@ -392,7 +393,7 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	print_builtin(&g, &head, part ? NULL : g.block, "blockIdx.x");
 	str_add(&head, str_text(&body));
 	str_add(&head, "}\n");
-	names_choose(out, str_text(&head), &x->reserved);
+	names_choose(out, str_text(&head), x->reserved);
 }
 
 /* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
@@ -435,7 +436,7 @@ static void print_includes(struct str *out, const struct ir_block *b, struct map
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	struct map seen = map_new(out->arena);
-	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(out->arena, false) };
+	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(false) };
 	str_add(out, "#include \"tpat_device.h\"\n");
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)

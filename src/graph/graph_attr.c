@@ -93,7 +93,8 @@ int graph_attributes(const struct attr_value **out, int *n, const struct graph_s
 			continue; /* the function's caller leaves it to the default */
 		list[*n] = (struct attr_value){ .name = onnx_text(node->attribute[i]->name) };
 		if (value_of(&list[*n], s, &a) < 0)
-			return err_where(s->err, "node %s (%s): ", label, onnx_text(node->op_type));
+			return err_about(s->err, ERR_NODE, label),
+			       err_where(s->err, "node %s (%s): ", label, onnx_text(node->op_type));
 		++*n;
 	}
 	return 0;

@@ -117,7 +117,7 @@ static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto
 	if (map_get(&s->buffers, name) || type == TYPE_NONE || type == TYPE_STRING || proto->n_dims > IR_MAX_RANK)
 		return 0; /* a parameter that is given; what cannot be a buffer is refused where it is read */
 	if (onnx_tensor_load(t, proto, s->g->model, a, s->err) < 0)
-		return err_where(s->err, "node %s: ", label);
+		return err_about(s->err, ERR_NODE, label), err_where(s->err, "node %s: ", label);
 	map_put(&s->buffers, name, graph_constant_buffer(s->program, name, t));
 	return 0;
 }

@@ -7,6 +7,7 @@
 struct renaming {
 	const char *symbol;
 	expr to;
+	struct map done; /* by id: extents are shared by many tensors */
 };
 
 static expr put_symbol(void *user, struct ir_pool *p, expr e, const expr *arg)
@@ -20,7 +21,13 @@ static expr put_symbol(void *user, struct ir_pool *p, expr e, const expr *arg)
 
 static expr renamed(struct graph *g, struct renaming *x, expr e)
 {
-	return ir_copy(g->pool, e, put_symbol, x);
+	expr known = map_get_u64(&x->done, e->id);
+
+	if (!known) {
+		known = ir_copy(g->pool, e, put_symbol, x);
+		map_put_u64(&x->done, e->id, (void *)known);
+	}
+	return known;
 }
 
 static void rename_value(struct graph *g, struct renaming *x, struct graph_value *v)
@@ -40,7 +47,8 @@ static void rename_value(struct graph *g, struct renaming *x, struct graph_value
 
 static void substitute(struct graph *g, const char *symbol, expr to)
 {
-	struct renaming x = { symbol, to };
+	struct arena *scratch = arena_new();
+	struct renaming x = { symbol, to, map_new(scratch) };
 	int n = 0;
 
 	vec_each (v, &g->values)
@@ -54,6 +62,7 @@ static void substitute(struct graph *g, const char *symbol, expr to)
 	vec_each (d, &g->demands)
 		for (int k = 0; k < 2; k++)
 			d->extent[k] = renamed(g, &x, d->extent[k]);
+	arena_free(scratch);
 }
 
 /* The place of a symbol among those of the model's inputs, names before numbers that stand for none; -1: it is none of them. */

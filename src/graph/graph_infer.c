@@ -23,7 +23,8 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	char who[ONNX_DESCRIBE];
 	const char *name = v->name;
 
-	TRY(graph_refuse_value(g, name, e));
+	if (graph_refuse_value(g, name, e) < 0)
+		return err_about(e, ERR_TENSOR, name);
 	if (v->producer >= 0) {
 		const struct graph_node *before = &g->nodes.at[v->producer];
 
@@ -46,14 +47,6 @@ static const char *slot_name(const struct op_def *op, size_t i)
 	while (k < i && k + 1 < OP_MAX_INPUTS && op->inputs[k + 1].kind)
 		k++;
 	return op->inputs[k].kind ? op->inputs[k].name : "?";
-}
-
-static bool is_listed(const Onnx__NodeProto *node, const char *name)
-{
-	for (size_t i = 0; i < node->n_input; i++)
-		if (strcmp(node->input[i], name) == 0)
-			return true;
-	return false;
 }
 
 static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, const char *name, struct err *e)
@@ -95,15 +88,19 @@ static int add_input(struct graph_scope *s, struct graph_value *v, int64_t data_
 
 int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t data_max)
 {
+	struct map listed = map_new(s->program->arena);
+
+	for (size_t i = 0; i < n->proto->n_input; i++)
+		map_put(&listed, n->proto->input[i], n->proto->input[i]);
 	vec_each(pv, &n->reads) {
 		struct graph_value *v = *pv;
-		bool listed = is_listed(n->proto, v->name);
+		bool is_listed = map_get(&listed, v->name);
 
-		if (v->type == TYPE_STRING && listed)
+		if (v->type == TYPE_STRING && is_listed)
 			TRY(refuse_strings(n->op, n->proto, v->name, s->err));
 		if (v->type != TYPE_NONE && v->rank >= 0)
 			TRY(add_input(s, v, data_max));
-		else if (listed)
+		else if (is_listed)
 			return graph_shape_unknown(s->g, v, s->err);
 	}
 	return 0;
@@ -146,7 +143,7 @@ static int take_output(struct graph *g, const struct graph_node *n, const struct
 	v->type = b->type;
 	v->rank = b->rank;
 	for (int i = 0; i < b->rank; i++)
-		v->dim[i] = graph_size_rename(g, n, p, b->dim[i]);
+		v->dim[i] = b->dim[i]->size > IR_MAX_CONTENT ? graph_symbol_fresh(g) : graph_size_rename(g, n, p, b->dim[i]);
 	if (b->data && count <= GRAPH_FOLD_MAX) {
 		struct tensor *t = NEW(g->arena, struct tensor);
 
@@ -193,6 +190,8 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 	s.types = &types;
 	if (!n->op && !n->function)
 		return graph_refuse_operator(n->proto, n->label, e);
+	if (n->op && n->proto->n_input > LOWER_MAX_TENSORS) /* before each of them becomes a buffer */
+		return err_set(e, ERR_UNSUPPORTED, "it has more than %d inputs or outputs.", LOWER_MAX_TENSORS);
 	TRY(graph_add_inputs(&s, n, GRAPH_DATA_MAX));
 	if (graph_lower(&s, n->proto, n->label) < 0) {
 		take_known(&s, n);
@@ -279,5 +278,7 @@ int graph_node_check(const struct graph *g, int node, struct err *e)
 		return 0;
 	err_set(e, n->code, "%s: node %s (%s, opset %d): %s", g->model->path, n->label, onnx_text(n->proto->op_type), n->opset,
 		n->why);
+	err_about(e, ERR_FILE, g->model->path);
+	err_about(e, ERR_NODE, n->label);
 	return n->advice ? err_advise(e, "%s", n->advice) : n->code;
 }

@@ -88,7 +88,6 @@ expr graph_symbol(struct graph *g, const char *param);
 /* An extent's name, or null: exporters write "?" for what they do not know, which says of no two extents that they agree. */
 const char *graph_dim_name(const Onnx__TensorShapeProto__Dimension *d);
 expr graph_symbol_fresh(struct graph *g);
-bool graph_name_reserved(const char *name);
 /* Whether the tensor of this value is small enough to be part of a program. */
 bool graph_is_small(const struct graph_value *v);
 

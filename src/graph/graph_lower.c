@@ -71,6 +71,8 @@ static expr content_of(expr e, enum type t)
 	if (type_is_float(t))
 		return e->op == IR_CONST_FLOAT || t == TYPE_F32 || t == TYPE_F64 ? e : NULL;
 	e = ir_integer_of(e, NULL, NULL);
+	if (e && e->size > IR_MAX_CONTENT)
+		return NULL;
 	/* Only the types that shapes come in do not wrap. */
 	return e && (e->op == IR_CONST_INT || t == TYPE_I64 || t == TYPE_I32 || t == TYPE_BOOL) ? e : NULL;
 }
@@ -165,7 +167,9 @@ int graph_find_buffer(struct ir_buffer **out, const struct graph_scope *s, const
 	}
 	if (!*name)
 		return 0;
-	return err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
+	err_set(s->err, ERR_MODEL, "node %s: nothing before it defines its input \"%s\".", label, name);
+	err_about(s->err, ERR_NODE, label);
+	return err_about(s->err, ERR_TENSOR, name);
 }
 
 const char *graph_lasting_name(const struct graph_scope *s, const Onnx__NodeProto *node)
@@ -196,7 +200,6 @@ static void note_types(struct graph_scope *s, const Onnx__NodeProto *node, const
 static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, const struct op_def *op, const char *label)
 {
 	struct lower *l = NEW(s->program->arena, struct lower);
-	const size_t max = sizeof l->input / sizeof *l->input;
 	int first = s->program->stages.n;
 
 	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies, .scope = s };
@@ -204,8 +207,8 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	l->opset = graph_scope_opset(s, node->domain);
 	if (!l->opset && op->domain)
 		l->opset = 1; /* domains of other vendors are often not imported */
-	if (node->n_input > max || node->n_output > max)
-		return lower_fail(l, ERR_UNSUPPORTED, "it has more than %zu inputs or outputs.", max);
+	if (node->n_input > LOWER_MAX_TENSORS || node->n_output > LOWER_MAX_TENSORS)
+		return lower_fail(l, ERR_UNSUPPORTED, "it has more than %d inputs or outputs.", LOWER_MAX_TENSORS);
 	l->inputs = (int)node->n_input;
 	l->outputs = (int)node->n_output;
 	l->names = (const char *const *)node->input;

@@ -215,28 +215,28 @@ static void add_consumers(struct graph *g)
 	}
 }
 
-static void add_read(struct graph *g, struct graph_node *n, const char *name)
+/* `seen`: the values that the node reads so far. */
+static void add_read(struct graph *g, struct graph_node *n, struct map *seen, const char *name)
 {
 	struct graph_value *v = graph_value_find(g, name);
 
-	for (int i = 0; i < n->reads.n; i++)
-		if (n->reads.at[i] == v)
-			return;
-	if (v)
-		vec_push(g->arena, &n->reads, v);
+	if (!v || map_get_u64(seen, (uintptr_t)v))
+		return;
+	map_put_u64(seen, (uintptr_t)v, v);
+	vec_push(g->arena, &n->reads, v);
 }
 
 static void add_reads(struct graph *g)
 {
 	vec_each (n, &g->nodes) {
-		struct map captured = onnx_node_captures(n->proto, g->arena);
+		struct map captured = onnx_node_captures(n->proto, g->arena), seen = map_new(g->arena);
 
 		for (size_t i = 0; i < n->proto->n_input; i++)
-			add_read(g, n, n->proto->input[i]);
+			add_read(g, n, &seen, n->proto->input[i]);
 		for (int i = 0; i < captured.n; i++) {
 			struct graph_value *v = graph_value_find(g, captured.entry[i].name);
 
-			add_read(g, n, captured.entry[i].name);
+			add_read(g, n, &seen, captured.entry[i].name);
 			if (v)
 				v->captured = true;
 		}

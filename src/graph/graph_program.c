@@ -180,7 +180,7 @@ static void add_size_outputs(struct region_build *b)
 static void clear_temporaries(struct region_build *b)
 {
 	vec_each(x, &b->p->buffers)
-		if ((*x)->role == IR_TEMP && (map_get(&b->symbols, (*x)->name) || graph_name_reserved((*x)->name)))
+		if ((*x)->role == IR_TEMP && (map_get(&b->symbols, (*x)->name) || ir_name_reserved((*x)->name)))
 			region_rename(b, *x, region_clear_name(b, (*x)->name));
 }
 

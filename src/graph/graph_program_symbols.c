@@ -149,6 +149,9 @@ static bool is_mentioned(struct mention m)
 	vec_each(v, &p->values)
 		if (v->known)
 			ir_walk(v->known, find_mention, &m);
+	vec_each(d, &p->demands)
+		for (int k = 0; k < 2; k++)
+			ir_walk(d->extent[k], find_mention, &m);
 	return m.found;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/ascii.h"
 #include "graph/graph_internal.h"
-#include "ir/axis_names.h"
 
 struct graph_value *graph_value_find(const struct graph *g, const char *name)
 {
@@ -73,28 +72,6 @@ void graph_value_print(struct str *out, const struct graph_value *v)
 
 /* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 
-/* Words that programs and C give a meaning of their own. */
-bool graph_name_reserved(const char *name)
-{
-	static const char *const words[] = {
-		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-		"float", "for", "goto", "half", "if", "inline", "int", "it", "let", "long", "map", "program", "reduce",
-		"register", "restrict", "return", "scan", "scatter", "short", "signed", "sizeof", "static", "struct", "switch",
-		"then", "typedef", "union", "unsigned", "void", "volatile", "where", "while", "index", "blockIdx", "threadIdx",
-	};
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strcmp(words[i], name) == 0)
-			return true;
-	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
-		if (strcmp(ir_axis_names[i / IR_MAX_RANK][i % IR_MAX_RANK], name) == 0)
-			return true;
-	for (int i = 0; i < IR_OP_COUNT; i++)
-		if (strcmp(ir_op_info[i].text, name) == 0)
-			return true;
-	return type_from_name(name) != TYPE_NONE;
-}
-
 static expr symbol_new(struct graph *g, const char *name, const char *param)
 {
 	char *copy = arena_strdup(g->arena, name);
@@ -114,7 +91,7 @@ expr graph_symbol(struct graph *g, const char *param)
 	if (e)
 		return e;
 	name = str_identifier(g->arena, param);
-	while (graph_name_reserved(name) || map_get(&g->used, name))
+	while (ir_name_reserved(name) || map_get(&g->used, name))
 		name = arena_printf(g->arena, "%s_", name);
 	e = symbol_new(g, name, param);
 	map_put(&g->meaning, param, (void *)e);

@@ -66,6 +66,7 @@ struct substitution {
 	struct ir_program *p;
 	const char *symbol;
 	expr to;
+	struct map done; /* by id */
 };
 
 static expr put_symbol(void *user, struct ir_pool *pool, expr e, const expr *arg)
@@ -78,7 +79,12 @@ static expr put_symbol(void *user, struct ir_pool *pool, expr e, const expr *arg
 
 static expr put_in(struct substitution *x, expr e)
 {
-	return e ? ir_copy(x->p->pool, e, put_symbol, x) : NULL;
+	expr known = e ? map_get_u64(&x->done, e->id) : NULL;
+	if (e && !known) {
+		known = ir_copy(x->p->pool, e, put_symbol, x);
+		map_put_u64(&x->done, e->id, (void *)known);
+	}
+	return known;
 }
 
 static void put_slot(void *user, expr *slot, const char *role)
@@ -114,7 +120,8 @@ static void put_contents(struct substitution *x, struct ir_buffer *b)
 
 void ir_substitute(struct ir_program *p, const char *symbol, expr to)
 {
-	struct substitution x = { p, symbol, to };
+	struct arena *scratch = arena_new();
+	struct substitution x = { p, symbol, to, map_new(scratch) };
 	vec_each (b, &p->buffers) {
 		for (int k = 0; k < (*b)->rank; k++)
 			(*b)->dim[k] = put_in(&x, (*b)->dim[k]);
@@ -138,6 +145,7 @@ void ir_substitute(struct ir_program *p, const char *symbol, expr to)
 		if (!ir_demand_add(p, &d)) /* never holds: kept, so that whatever runs the program says so */
 			vec_push(p->arena, &p->demands, d);
 	}
+	arena_free(scratch);
 }
 
 /* ---- Unification. */

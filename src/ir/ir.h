@@ -15,6 +15,8 @@ enum {
 	/* Of expressions in programs, so that what walks them by recursion, and what writes them out, has an end. */
 	IR_MAX_DEPTH = 1000,
 	IR_MAX_SIZE = 1 << 17,
+	IR_MAX_EXTENT = 4096, /* the size of an extent */
+	IR_MAX_CONTENT = 512, /* of an element that is followed through shape arithmetic: a longer one is not known */
 	IR_MAX_LOOPS = 8, /* in each other */
 };
 
@@ -43,7 +45,7 @@ struct ir_expr {
 	bool varies;   /* holds an AXIS, VAR, LOAD or ACC: not the same everywhere in a program */
 	int n;         /* operands */
 	int depth;     /* of the longest way down to a leaf */
-	uint32_t size; /* nodes when written out as a tree; stops counting at UINT32_MAX */
+	uint32_t size; /* nodes when written out as a tree, axes without their extents; stops counting at UINT32_MAX */
 	uint32_t id;   /* of creation, dense from 0: index for memo tables */
 	uint64_t hash; /* of the structure; the same in every pool */
 	struct ir_pool *pool;

@@ -4,7 +4,7 @@
 
 #include "ir/pool.h"
 
-enum { PARSE_MAX_DEPTH = 200, PARSE_MAX_NODES = 1 << 20, PARSE_MAX_EXTENT = 4096 };
+enum { PARSE_MAX_DEPTH = 200, PARSE_MAX_NODES = 1 << 20 };
 
 struct let {
 	const char *name;

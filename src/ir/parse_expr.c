@@ -124,7 +124,7 @@ int parse_arguments(struct parser *s, const char *close, expr *arg, int *n)
 /* Whatever walks an expression by recursion, or writes it out, must come to an end. */
 static int limited(struct parser *s, expr e)
 {
-	uint32_t size = s->shapes ? PARSE_MAX_EXTENT : IR_MAX_SIZE;
+	uint32_t size = s->shapes ? IR_MAX_EXTENT : IR_MAX_SIZE;
 	return e->depth > IR_MAX_DEPTH || e->size > size ? parse_fail(s, "the expression is too deep or too large") : 0;
 }
 

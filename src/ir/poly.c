@@ -5,7 +5,12 @@
 
 #include <string.h>
 
-enum { MAX_FACTORS = 12, MAX_TERMS = 64, SMALL_DIVISOR = 1 << 16 };
+enum {
+	MAX_FACTORS = 12,
+	MAX_TERMS = 64,
+	SMALL_DIVISOR = 1 << 16,
+	MAX_SIZE = IR_MAX_EXTENT, /* of what is taken apart: more is one atom, as shared parts are walked again and again */
+};
 
 struct term {
 	int64_t c;
@@ -93,7 +98,7 @@ static void collect(struct poly *p, expr e, int64_t scale)
 {
 	struct term t = { .c = scale };
 	int64_t c = scale;
-	switch (e->op) {
+	switch (e->size > MAX_SIZE ? IR_AXIS : e->op) {
 	case IR_CONST_INT:
 		if (__builtin_mul_overflow(scale, e->i, &t.c))
 			p->failed = true;

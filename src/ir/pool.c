@@ -172,6 +172,8 @@ expr ir_node(struct ir_pool *p, const struct ir_expr *proto, int n, const expr *
 		e->arg[i] = arg[i];
 		e->varies |= arg[i]->varies;
 		e->depth = arg[i]->depth < e->depth ? e->depth : arg[i]->depth + 1;
+		if (e->op == IR_AXIS || e->op == IR_VAR)
+			continue;
 		if (__builtin_add_overflow(e->size, arg[i]->size, &e->size))
 			e->size = UINT32_MAX;
 	}

@@ -45,6 +45,21 @@ const char *tpat_error_advice(const struct tpat *t)
 	return t->err.advice;
 }
 
+const char *tpat_error_file(const struct tpat *t)
+{
+	return t->err.about[ERR_FILE];
+}
+
+const char *tpat_error_node(const struct tpat *t)
+{
+	return t->err.about[ERR_NODE];
+}
+
+const char *tpat_error_tensor(const struct tpat *t)
+{
+	return t->err.about[ERR_TENSOR];
+}
+
 int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 {
 	struct arena_guard guard;
@@ -53,7 +68,7 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 	t->cleanup = NULL;
 	err_clear(&t->err);
 	if (setjmp(*arena_guard_push(&guard))) {
-		err_set(&t->err, ERR_DEVICE, "Memory is out.");
+		err_set_guard(&t->err, "");
 	} else {
 		t->arena = arena_new();
 		ck((fn(t, arg) < 0) == (t->err.code != 0));
@@ -71,8 +86,13 @@ int tpat_open(struct onnx_model **model, struct graph **graph, const char *path,
 	struct graph_options o = { .shapes = shape->n, .shape = shapes };
 	for (int i = 0; i < shape->n; i++)
 		TRY(tpat_parse_shape(&shapes[i], shape->at[i], a, e));
-	TRY(onnx_model_read(model, path, e));
-	TRY(onnx_model_check(*model, e));
-	TRY(tpat_bind_values(*model, value, a, e));
-	return graph_new(graph, *model, &o, e);
+	int rc = onnx_model_read(model, path, e);
+	if (rc == 0)
+		rc = onnx_model_check(*model, e);
+	if (rc == 0)
+		rc = tpat_bind_values(*model, value, a, e);
+	if (rc == 0)
+		rc = graph_new(graph, *model, &o, e);
+	err_about(e, ERR_FILE, path);
+	return rc;
 }

@@ -88,8 +88,8 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 {
 	const char *deploy, *name = path_base(place);
 	const struct tpat_texts near = libraries_near(b, name);
-	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->tensorrt, b->arena,
-	                     b->err));
+	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->o->shape, &b->tensorrt,
+	                     b->arena, b->err));
 	struct tensorrt_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
@@ -176,7 +176,7 @@ static int package(struct build *b)
 		vec_push(b->arena, &all, *library);
 	vec_each (library, &b->out.libraries)
 		vec_push(b->arena, &all, *library);
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->tensorrt, b->arena,
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, &b->tensorrt, b->arena,
 	                        b->err);
 }
 
@@ -189,7 +189,8 @@ static int rewrite(struct build *b)
 		.keep_types = b->o->keep_types,
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
-	return graph_rewrite(b->graph, &b->regions, b->call, &o, b->err);
+	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
+	return tpat_write_shapes(b->model, &b->o->shape, b->arena, b->err);
 }
 
 /* Labels of nodes are the graph's, and the result outlives it. */

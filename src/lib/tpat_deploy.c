@@ -6,20 +6,6 @@
 
 #include "base/file.h"
 
-enum { SMALLEST = 1, USUAL = 8, LARGEST = 32 }; /* stand for extents that nobody named */
-
-struct extent_of {
-	struct graph *g;
-	int64_t other; /* of symbols that no profile names */
-};
-
-static bool symbol_value(void *user, const char *name, int64_t *value)
-{
-	(void)name;
-	*value = ((struct extent_of *)user)->other;
-	return true;
-}
-
 static bool is_dynamic(const struct graph_value *v)
 {
 	int64_t n;
@@ -36,22 +22,16 @@ static void put_name(struct str *out, const char *name)
 	str_printf(out, quoted ? "'%s':" : "%s:", name);
 }
 
-/* "1x3x32x32" with every symbol taken as `other`. */
-static void put_shape(struct str *out, struct graph *g, const struct graph_value *v, int64_t other)
+static void put_shape(struct str *out, struct tpat_example *x, const struct graph_value *v, int which)
 {
-	struct extent_of x = { g, other };
-	for (int k = 0; k < v->rank; k++) {
-		int64_t n = other;
-		ir_eval_int(v->dim[k], symbol_value, &x, &n);
-		str_printf(out, "%s%" PRId64, k ? "x" : "", n);
-	}
+	for (int k = 0; k < v->rank; k++)
+		str_printf(out, "%s%" PRId64, k ? "x" : "", tpat_example_extent(x, v->dim[k], which));
 }
 
 /* " --minShapes=x:1x4,y:1x4" */
-static void put_shapes(struct str *out, struct graph *g, const char *option, int which,
+static void put_shapes(struct str *out, struct graph *g, const char *option, int which, struct tpat_example *x,
                        const struct tpat_strings *profile)
 {
-	static const int64_t other[] = { SMALLEST, USUAL, LARGEST };
 	struct str shapes = str_new(out->arena);
 	vec_each (pv, &g->inputs) {
 		const struct graph_value *v = *pv;
@@ -65,9 +45,28 @@ static void put_shapes(struct str *out, struct graph *g, const char *option, int
 		if (p)
 			str_addn(&shapes, p, strcspn(p, ","));
 		else
-			put_shape(&shapes, g, v, other[which]);
+			put_shape(&shapes, x, v, which);
 	}
 	str_printf(out, " --%s=%s", option, str_shell(out->arena, str_text(&shapes)));
+}
+
+/* " --shapes=x:1x4": of the inputs whose extents the user gave. */
+static int put_given(struct str *out, struct graph *g, struct tpat_example *x, const struct tpat_strings *shape, struct err *e)
+{
+	struct str shapes = str_new(out->arena);
+	for (int i = 0; i < shape->n; i++) {
+		struct graph_shape given;
+		TRY(tpat_parse_shape(&given, shape->at[i], out->arena, e));
+		const struct graph_value *v = graph_value_find(g, given.name);
+		if (!v || !v->is_input || v->rank < 1)
+			continue;
+		str_add(&shapes, shapes.n ? "," : "");
+		put_name(&shapes, v->name);
+		put_shape(&shapes, x, v, 1);
+	}
+	if (shapes.n)
+		str_printf(out, " --shapes=%s", str_shell(out->arena, str_text(&shapes)));
+	return 0;
 }
 
 /* A path as a command names a library: with "./" where there is no folder. */
@@ -77,8 +76,10 @@ static const char *here(const char *path, struct arena *a)
 }
 
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_tensorrt *t, struct arena *a, struct err *e)
+                     const struct tpat_strings *profile, const struct tpat_strings *shape, const struct tpat_tensorrt *t,
+                     struct arena *a, struct err *e)
 {
+	struct tpat_example *x;
 	struct str s = str_new(a);
 	bool dynamic = false, guessed = false;
 	const char *stem = path_stem(a, model);
@@ -97,10 +98,13 @@ int tpat_deploy_text(const char **out, struct graph *g, const char *model, const
 		str_printf(&s, "%s --dynamicPlugins=%s --setPluginsToSerialize=%s", i ? " \\\n       " : "",
 		           here(libraries->at[i], a), here(libraries->at[i], a));
 	str_printf(&s, " --saveEngine=%s \\\n       ", str_shell(a, arena_printf(a, "%s.plan", stem)));
+	TRY(tpat_example(&x, g, profile, a, e));
 	if (dynamic) {
-		put_shapes(&s, g, "minShapes", 0, profile);
-		put_shapes(&s, g, "optShapes", 1, profile);
-		put_shapes(&s, g, "maxShapes", 2, profile);
+		put_shapes(&s, g, "minShapes", 0, x, profile);
+		put_shapes(&s, g, "optShapes", 1, x, profile);
+		put_shapes(&s, g, "maxShapes", 2, x, profile);
+	} else {
+		TRY(put_given(&s, g, x, shape, e));
 	}
 	str_printf(&s, " --timingCacheFile=%s", str_shell(a, arena_printf(a, "%s.cache", stem)));
 	if (guessed)

@@ -202,9 +202,20 @@ bool tpat_extent_at(void *target, const char *name, int64_t *value);
 /* The extents of an input of a program at a point; rank -1 where they cannot be. */
 void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);
 
+/* tpat_example.c: extents for symbols that no profile names, which fit what the model's operators demand. `level`: 0 smallest, 1
+ * usual, 2 largest. */
+struct tpat_example;
+int tpat_example(struct tpat_example **out, struct graph *g, const struct tpat_strings *profile, struct arena *a, struct err *e);
+int64_t tpat_example_extent(struct tpat_example *x, expr extent, int level);
+
+/* tpat_shapes.c: writes the shapes that the user gives ("x:1x3x320x320") into the model's inputs. */
+int tpat_write_shapes(struct onnx_model *m, const struct tpat_strings *shape, struct arena *a, struct err *e);
+
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
- * libraries; and a note on the TensorRT that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). */
+ * libraries; and a note on the TensorRT that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: what the user gave of
+ * inputs. */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_tensorrt *t, struct arena *a, struct err *e);
+                     const struct tpat_strings *profile, const struct tpat_strings *shape, const struct tpat_tensorrt *t,
+                     struct arena *a, struct err *e);
 
 #endif

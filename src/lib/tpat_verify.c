@@ -218,7 +218,7 @@ static int check_plugin(struct verification *v, const struct graph_node *n)
 		.dump = path_join(a, v->o->dump ? v->o->dump : ".", arena_printf(a, "%s.npz", name)),
 	};
 	if (verify_run(&r, v->verify, &c, a, v->err) < 0)
-		return err_where(v->err, "%s: node %s: ", v->o->model, n->label);
+		return err_about(v->err, ERR_NODE, n->label), err_where(v->err, "%s: node %s: ", v->o->model, n->label);
 	struct tpat_check check = {
 		.plugin = name,
 		.node = arena_strdup(a, n->label),

@@ -33,6 +33,7 @@ static int define(struct body *b, struct onnx_scope *s, const char *name, const 
 		                  ? marks[i]
 		                  : onnx_node_describe(marks[i], i ? who : other);
 	err_set(b->e, ERR_MODEL, "the tensor \"%s\" is defined twice: by %s and by %s.", name, text[0], text[1]);
+	err_about(b->e, ERR_TENSOR, name);
 	return err_advise(b->e, "Every tensor must have one origin: rename one of the two and what reads it.");
 }
 
@@ -42,6 +43,7 @@ static int must_be_defined(struct body *b, const struct onnx_scope *s, const cha
 	if (!*name || onnx_scope_has(s, name))
 		return 0;
 	err_set(b->e, ERR_MODEL, "%s \"%s\", which no input, initializer or node defines.", reader, name);
+	err_about(b->e, ERR_TENSOR, name);
 	list = NEWN(b->scratch, const char *, s->defined.n + 1);
 	for (int i = 0; i < s->defined.n; i++)
 		list[i] = s->defined.entry[i].name;
@@ -100,23 +102,30 @@ static int check_subgraphs(struct body *b, const Onnx__NodeProto *node, const st
 	return 0;
 }
 
+static int check_node(struct body *b, struct onnx_scope *s, Onnx__NodeProto *node)
+{
+	char who[ONNX_DESCRIBE], reader[ONNX_DESCRIBE + 16];
+	onnx_node_describe(node, who);
+	if (!*onnx_text(node->op_type))
+		return err_set(b->e, ERR_MODEL, "%s has no op_type.", who);
+	TRY(check_domain(b, node));
+	TRY(check_attributes(b, node));
+	snprintf(reader, sizeof reader, "%s reads", who);
+	for (size_t k = 0; k < node->n_input; k++)
+		TRY(must_be_defined(b, s, node->input[k], reader));
+	return check_subgraphs(b, node, s);
+}
+
 /* Nodes whose inputs' and initializers' names are in `s` already: names, attributes, subgraphs, order. */
 static int check_nodes(struct body *b, struct onnx_scope *s, Onnx__NodeProto **node, size_t n)
 {
-	char who[ONNX_DESCRIBE], reader[ONNX_DESCRIBE + 16];
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < node[i]->n_output; k++)
 			TRY(define(b, s, node[i]->output[k], node[i]));
 	for (size_t i = 0; i < n; i++) {
-		onnx_node_describe(node[i], who);
-		if (!*onnx_text(node[i]->op_type))
-			return err_set(b->e, ERR_MODEL, "%s has no op_type.", who);
-		TRY(check_domain(b, node[i]));
-		TRY(check_attributes(b, node[i]));
-		snprintf(reader, sizeof reader, "%s reads", who);
-		for (size_t k = 0; k < node[i]->n_input; k++)
-			TRY(must_be_defined(b, s, node[i]->input[k], reader));
-		TRY(check_subgraphs(b, node[i], s));
+		const char *name = onnx_text(node[i]->name);
+		if (check_node(b, s, node[i]) < 0)
+			return err_about(b->e, ERR_NODE, *name ? name : arena_printf(b->scratch, "#%zu", i));
 	}
 	return onnx_sort_nodes(node, n, b->e);
 }

@@ -157,6 +157,7 @@ int onnx_tensor_load(struct tensor *out, const Onnx__TensorProto *proto, struct 
                      struct err *e)
 {
 	int rc = load(out, proto, model, a, e);
+	err_about(e, ERR_TENSOR, onnx_text(proto->name));
 	return rc < 0 && model ? err_where(e, "%s: ", model->path) : rc;
 }
 

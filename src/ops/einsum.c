@@ -145,8 +145,8 @@ static struct value one_axis(struct lower *l, struct value v, int i)
 {
 	struct ir_buffer *b = NEW(l->program->arena, struct ir_buffer);
 
-	b->rank = 1;
-	b->dim[0] = value_dim(v, i);
+	*b = (struct ir_buffer){ .id = -1, .rank = 1, .dim = { value_dim(v, i) } };
+	b->name = arena_printf(l->program->arena, "extent %d of %s", i, v.buf->name);
 	return (struct value){ .buf = b, .given = true, .pool = v.pool };
 }
 
@@ -159,6 +159,7 @@ static int find_extents(struct lower *l, const struct operand *x, int n, expr *e
 			struct value both[2] = { one_axis(l, x[k].v, i), one_axis(l, x[k].v, i) };
 			struct space s;
 
+			both[0].buf->name = "an extent with the same letter";
 			both[0].buf->dim[0] = *e ? *e : idx(l, 1);
 			TRY(space_broadcast(l, &s, 2, both));
 			*e = s.dim[0];

@@ -42,12 +42,8 @@ struct lower_bodies {
 	void (*ask)(struct lower *l, struct ir_buffer *b);
 };
 
-/* A pair of extents of which a demand has been made. */
-struct lower_settled {
-	expr a, b;
-};
-
 /* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
+enum { LOWER_MAX_TENSORS = 256 }; /* inputs or outputs of a node */
 struct lower {
 	struct ir_program *program;
 	struct err *err;
@@ -57,18 +53,16 @@ struct lower {
 	const char *const *names;       /* of its inputs, in the model; may be null */
 	const char *name;               /* of its first result: the node's alone, in the rewritten model too; may be null */
 	int inputs, outputs;            /* as the node lists them */
-	struct value input[256];        /* not given: an empty name */
-	bool wanted[256];               /* outputs that have a name */
+	struct value input[LOWER_MAX_TENSORS];/* not given: an empty name */
+	bool wanted[LOWER_MAX_TENSORS];/* outputs that have a name */
 	int attrs;
 	const struct attr_value *attr;
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	const void *scope;              /* for `bodies`: the caller's own */
-	struct value output[256];       /* results */
-	struct {
-		VEC(struct lower_settled);
-	} settled;                      /* lower_demand.c */
+	struct value output[LOWER_MAX_TENSORS];/* results */
+	struct map settled;             /* pairs of extents of which a demand has been made: lower_demand.c */
 	bool partial;                   /* after a failure: the results that were made have the right types and extents */
-	enum type type_only[256];       /* after a failure: the types of results of which nothing else is known */
+	enum type type_only[LOWER_MAX_TENSORS];/* after a failure: the types of results of which nothing else is known */
 	bool random;                    /* they are drawn: nothing may take them for known, though nothing feeds them */
 };
 

@@ -5,13 +5,15 @@
 
 enum { PAIRS_MAX = 8 }; /* different extents that broadcast, which are compared with each other */
 
+enum { NO_TENSOR = -1 }; /* id of what is no buffer of the program: its name is that of its one extent */
+
 /* As the model calls the tensor, where it is one of the node's inputs. A value may be a copy of an input that shows fewer axes. */
 static const char *tensor_name(struct lower *l, const struct ir_buffer *b)
 {
 	for (int i = 0; b && i < l->inputs; i++) {
 		const struct op_slot *s = op_slot_of(l->op->inputs, OP_MAX_INPUTS, i);
 
-		if (!l->input[i].given || l->input[i].buf->id != b->id)
+		if (!l->input[i].given || l->input[i].buf->id != b->id || b->id == NO_TENSOR)
 			continue;
 		if (l->names && *l->names[i])
 			return l->names[i];
@@ -22,17 +24,14 @@ static const char *tensor_name(struct lower *l, const struct ir_buffer *b)
 
 void lower_settle(struct lower *l, expr a, expr b)
 {
-	struct lower_settled pair = { a, b };
-
-	vec_push(l->program->arena, &l->settled, pair);
+	if (!l->settled.arena)
+		l->settled = map_new(l->program->arena);
+	map_put_u64(&l->settled, (uint64_t)a->id << 32 | b->id, l);
 }
 
 static bool is_settled(const struct lower *l, expr a, expr b)
 {
-	vec_each (s, &l->settled)
-		if (s->a == a && s->b == b)
-			return true;
-	return false;
+	return l->settled.arena && map_get_u64(&l->settled, (uint64_t)a->id << 32 | b->id);
 }
 
 static const char *extent_text(struct lower *l, expr e)
@@ -43,14 +42,24 @@ static const char *extent_text(struct lower *l, expr e)
 	return str_text(&s);
 }
 
+static int axis_of(const struct ir_buffer *b, int axis)
+{
+	return b && b->id == NO_TENSOR ? -1 : axis;
+}
+
 static int demand(struct lower *l, enum ir_relation r, expr a, const struct ir_buffer *of_a, int i, expr b,
 		  const struct ir_buffer *of_b, int j)
 {
-	struct ir_demand d = { r, { a, b }, { tensor_name(l, of_a), tensor_name(l, of_b) }, { i, j }, l->label };
-
+	if (a == b || a->varies || b->varies)
+		return 0;
+	struct ir_demand d = { .relation = r,
+		               .extent = { a, b },
+		               .tensor = { tensor_name(l, of_a), tensor_name(l, of_b) },
+		               .axis = { axis_of(of_a, i), axis_of(of_b, j) },
+		               .node = l->label };
 	bool least = r == IR_AT_MOST && a->op == IR_MIN && (a->arg[0] == b || a->arg[1] == b);
 
-	if (least || a->varies || b->varies || ir_demand_add(l->program, &d))
+	if (least || ir_demand_add(l->program, &d))
 		return 0;
 	return lower_fail(l, ERR_MODEL, "%s.", ir_demand_text(&d, extent_text(l, a), extent_text(l, b), l->program->arena));
 }
@@ -68,10 +77,10 @@ int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct
 
 int lower_demand_of(struct lower *l, enum ir_relation r, const char *first, expr a, const char *second, expr b)
 {
-	const struct ir_buffer of_a = { .name = first, .id = -1 }, of_b = { .name = second, .id = -1 };
+	const struct ir_buffer of_a = { .name = first, .id = NO_TENSOR }, of_b = { .name = second, .id = NO_TENSOR };
 
 	lower_settle(l, a, b);
-	return demand(l, r, a, first ? &of_a : NULL, -1, b, &of_b, -1);
+	return demand(l, r, a, first ? &of_a : NULL, 0, b, &of_b, 0);
 }
 
 int lower_demand_multiple(struct lower *l, struct value v, int i, int64_t n)

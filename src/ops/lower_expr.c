@@ -208,7 +208,10 @@ struct space space_of(struct lower *l, struct value v)
 
 expr space_push(struct lower *l, struct space *s, expr extent)
 {
-	ck(s->rank < IR_MAX_RANK);
+	if (s->rank == IR_MAX_RANK) { /* lower_node() gives up behind the operator */
+		lower_fail(l, ERR_UNSUPPORTED, "it needs more than %d axes, summed ones included.", IR_MAX_RANK);
+		return idx(l, 0);
+	}
 	s->dim[s->rank] = extent;
 	s->at[s->rank] = ir_axis(l->program->pool, s->rank, extent);
 	return s->at[s->rank++];

@@ -247,6 +247,90 @@ static int check_extents(struct lower *l, int first)
 	return 0;
 }
 
+/* Inputs of several types that the operator's arithmetic does not put together; false: they are of one. */
+static bool refuse_types(struct lower *l)
+{
+	enum type first = TYPE_NONE;
+	bool differ = false;
+	struct str s = str_new(l->program->arena);
+
+	for (int i = 0; i < l->inputs; i++) {
+		if (!l->input[i].given)
+			continue;
+		enum type t = l->input[i].buf->type;
+
+		str_printf(&s, "%s%s", s.n ? ", " : "", type_name(t));
+		differ |= first != TYPE_NONE && t != first;
+		if (first == TYPE_NONE)
+			first = t;
+	}
+	if (!differ)
+		return false;
+	lower_fail(l, ERR_MODEL, "its inputs are %s; the operator does not compute with these types together.", str_text(&s));
+	err_advise(l->err, "Put a Cast before an input, so that its type is one that the operator's definition allows there.");
+	return true;
+}
+
+/* What ck() finds while an operator is lowered is the node's failure alone: other nodes can be taken. */
+static int lower_guarded(struct lower *l)
+{
+	struct arena_guard guard;
+	volatile int rc;
+
+	if (setjmp(*arena_guard_push(&guard))) {
+		arena_guard_pop(&guard);
+		const char *bug = arena_guard_bug();
+		if (!bug)
+			arena_guard_jump(NULL);
+		if (refuse_types(l))
+			return l->err->code;
+		lower_fail(l, ERR_UNSUPPORTED, "%s.", bug ? bug : "memory is out");
+		return err_advise(l->err, "Please report it with the model.");
+	}
+	rc = l->op->lower(l);
+	arena_guard_pop(&guard);
+	return rc;
+}
+
+/* Of one axis, where it is a number. */
+static const int64_t max_extent = (int64_t)1 << 40;
+
+/* Extents that no memory holds would leave 64 bits in the arithmetic with them. */
+static int check_sizes(struct lower *l)
+{
+	int64_t n;
+
+	for (int i = 0; i < l->inputs; i++)
+		for (int k = 0; l->input[i].given && k < l->input[i].buf->rank; k++)
+			if (ir_const_int(l->input[i].buf->dim[k], &n) && n > max_extent)
+				return lower_fail(l, ERR_UNSUPPORTED,
+				                  "axis %d of input number %d has extent %lld; no memory is that large.", k, i + 1,
+				                  (long long)n);
+	return 0;
+}
+
+/* Extents and elements that passes and printers could not walk; and those that cannot be. */
+static int check_made(struct lower *l, int first)
+{
+	int64_t n;
+
+	for (int i = first; i < l->program->buffers.n; i++) {
+		const struct ir_buffer *b = l->program->buffers.at[i];
+
+		for (int k = 0; k < b->rank; k++) {
+			if (b->dim[k]->size > IR_MAX_EXTENT || b->dim[k]->depth > IR_MAX_DEPTH) {
+				lower_fail(l, ERR_UNSUPPORTED, "extent %d of \"%s\" is too long an expression of extents.", k,
+				           b->name);
+				return err_advise(l->err, "Say the inputs' extents (--shape), or take fewer nodes together.");
+			}
+			if (ir_const_int(b->dim[k], &n) && (n < 0 || n > max_extent))
+				return lower_fail(l, ERR_UNSUPPORTED, "extent %d of \"%s\" would be %lld.", k, b->name,
+				                  (long long)n);
+		}
+	}
+	return 0;
+}
+
 int lower_node(struct lower *l)
 {
 	if (l->opset < l->op->since[0])
@@ -257,10 +341,14 @@ int lower_node(struct lower *l)
 	TRY(check_inputs(l));
 	TRY(check_attributes(l));
 	int first = l->program->buffers.n, stages = l->program->stages.n;
-	TRY(l->op->lower ? l->op->lower(l) : lower_fail(l, ERR_UNSUPPORTED, "the operator has no meaning here."));
+	TRY(check_sizes(l));
+	TRY(l->op->lower ? lower_guarded(l) : lower_fail(l, ERR_UNSUPPORTED, "the operator has no meaning here."));
+	if (l->err->code)
+		return l->err->code;
 	TRY(refuse_sizes(l));
 	TRY(check_extents(l, first));
 	TRY(lower_demand_reads(l, stages));
+	TRY(check_made(l, first));
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !l->output[i].given)
 			return lower_fail(l, ERR_UNSUPPORTED, "output number %d is used, and cannot be made here.",

@@ -25,18 +25,16 @@ static void note_content(struct lower *l, const struct ir_stage *stage)
 	if (b->type != TYPE_I64 && b->type != TYPE_I32 && b->type != TYPE_BOOL)
 		return;
 	for (int i = 0; i < b->rank; i++) {
-		if (!ir_const_int(b->dim[i], &extent[i]) || extent[i] > KNOWN_MAX)
+		if (!ir_const_int(b->dim[i], &extent[i]) || extent[i] < 1 || (n *= extent[i] > KNOWN_MAX ? 0 : extent[i]) < 1 ||
+		    n > KNOWN_MAX)
 			return;
-		n *= extent[i];
 	}
-	if (n < 1 || n > KNOWN_MAX)
-		return;
 	content = NEWN(l->program->arena, expr, n);
 	for (int64_t k = 0; k < n; k++) {
 		expr e = ir_element(l->program, stage, at);
 
 		content[k] = e ? ir_integer_of(e, NULL, NULL) : NULL;
-		if (!content[k])
+		if (!content[k] || content[k]->size > IR_MAX_CONTENT)
 			return;
 		for (int i = b->rank - 1; i >= 0 && ++at[i] == extent[i]; i--)
 			at[i] = 0;

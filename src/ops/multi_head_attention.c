@@ -7,6 +7,7 @@
 struct rules {
 	struct value mask, bias;
 	expr past; /* keys before; null without a cache */
+	expr held; /* place of the new key in a cache that is longer than what it holds; null: in others */
 	bool causal;
 	double filter; /* added where the mask forbids */
 	expr batch;
@@ -17,6 +18,9 @@ static expr forbidden(const struct rules *r, const struct space *s)
 {
 	expr b = s->at[0], i = s->at[2], j = s->at[3], m;
 	struct value mask = r->mask;
+
+	if (mask.given && r->held)
+		j = min_(j, addi(value_dim(mask, value_rank(mask) - 1), -1));
 
 	if (!mask.given)
 		return NULL;
@@ -42,10 +46,14 @@ static expr allow(struct lower *l, const struct attention *a, const struct space
 		score = add(score, select_(where, with(score, r->filter), with(score, 0)));
 	if (r->bias.given) {
 		index_axes(r->bias, 4, s, 0, index);
+		if (r->held)
+			index[3] = min_(index[3], addi(value_dim(r->bias, 3), -1));
 		score = add(score, cast(load(r->bias, index), score->type));
 	}
 	if (r->causal)
 		score = select_(le(s->at[3], r->past ? add(i, r->past) : i), score, attention_masked(score));
+	if (r->held)
+		score = select_(le(s->at[3], r->held), score, attention_masked(score));
 	return score;
 }
 
@@ -71,7 +79,7 @@ static int finish(struct lower *l, struct attention *a, struct rules *r, enum ty
 	TRY(check_rules(l, r));
 	a->scale = scale ? num(l, compute_type(t), scale) : attention_scale(l, compute_type(t), a->q.size);
 	a->keep = ATTENTION_NOTHING;
-	a->bias = r->mask.given || r->bias.given || r->causal ? allow : NULL;
+	a->bias = r->mask.given || r->bias.given || r->causal || r->held ? allow : NULL;
 	a->user = r;
 	lower_output(l, 0, attention_lower(l, a, t, true));
 	return 0;
@@ -131,6 +139,19 @@ static void add_bias(struct attention *a, struct value bias)
 	a->v.bias_offset = add(q, k);
 }
 
+/* The cache with the one new element of each head at its place, or behind it. */
+static struct value present(struct lower *l, const char *name, const struct rules *r, const struct heads *x, struct value past)
+{
+	struct space s;
+
+	if (!r->held)
+		return heads_join(l, name, x, past);
+	s = space_of(l, past);
+	return lower_map(l, name, value_type(past), &s,
+	                 select_(eq(s.at[2], r->held), narrow(heads_at(x, s.at[0], s.at[1], idx(l, 0), s.at[3]), value_type(past)),
+	                         load(past, s.at)));
+}
+
 /* With the inputs that differ between the operators. */
 static int attend(struct lower *l, struct rules *rules, struct value bias, struct value past_key, struct value past_value)
 {
@@ -149,12 +170,12 @@ static int attend(struct lower *l, struct rules *rules, struct value bias, struc
 		TRY(lower_demand_extent(l, IR_AT_MOST, add(a.v.bias_offset, values), bias, 0));
 	}
 	if (past_key.given || lower_wants(l, 1)) {
-		joined = heads_join(l, "present_key", &a.k, past_key);
+		joined = present(l, "present_key", &r, &a.k, past_key);
 		lower_output(l, 1, joined);
 		a.k = heads_of(joined);
 	}
 	if (past_value.given || lower_wants(l, 2)) {
-		joined = heads_join(l, "present_value", &a.v, past_value);
+		joined = present(l, "present_value", &r, &a.v, past_value);
 		lower_output(l, 2, joined);
 		a.v = heads_of(joined);
 	}
@@ -178,13 +199,20 @@ static int multi_head_lower(struct lower *l)
 	return attend(l, &r, lower_input(l, 3), lower_input(l, 6), lower_input(l, 7));
 }
 
-/* Of keys of four axes nothing is appended: those are another sequence's. */
+/* Of keys of four axes nothing is appended: those are another sequence's. A shared cache has room behind what it holds. */
 static int decoder_lower(struct lower *l)
 {
 	struct rules r = { .mask = lower_input(l, 3), .bias = lower_input(l, 4) };
+	struct value past = lower_input(l, 5), length = lower_input(l, 7);
+	bool shared = lower_int(l, "past_present_share_buffer") != 0;
 
-	if (lower_int(l, "past_present_share_buffer") || lower_input(l, 7).given || lower_input(l, 9).given)
-		return fail_long_cache(l);
+	if (lower_input(l, 9).given)
+		return lower_fail(l, ERR_UNSUPPORTED, "cache_indirection, of a search by beams, is not supported.");
+	if (shared && past.given) {
+		if (!length.given || !ir_is_int(value_count(length), 1) || value_rank(past) != 4)
+			return lower_fail(l, ERR_MODEL, "a shared cache needs past_sequence_length, one number, and four axes.");
+		r.held = clamp(cast(at_first(length), TYPE_INDEX), idx(l, 0), addi(value_dim(past, 2), -1));
+	}
 	if (lower_int(l, "output_qk") || lower_wants(l, 3))
 		return lower_fail(l, ERR_UNSUPPORTED, "the scores as a result (output_qk) are not supported.");
 	if (!lower_input(l, 1).given)
@@ -364,9 +392,12 @@ const struct op_def ops_multi_head_attention[] = {
 	  .outputs = { OUT("output"), OPTOUT("present_key"), OPTOUT("present_value"), OPTOUT("qk") },
 	  .attrs = { ATTR_INT_REQUIRED("num_heads", "heads"), ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)"),
 		     ATTR_FLOAT("mask_filter_value", -10000, "added to scores that the mask forbids"),
-		     ATTR_INT("past_present_share_buffer", 0, "must be 0"), ATTR_INT("output_qk", 0, "must be 0") },
+		     ATTR_INT("past_present_share_buffer", 0, "the cache is longer than past_sequence_length"),
+		     ATTR_INT("output_qk", 0, "must be 0") },
 	  .lower = decoder_lower,
-	  .cases = { "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] mask_index:i32[B,9] past_key:f16[B,4,8,16] "
+	  .cases = { "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] past_key:f16[B,4,70,16] past_value:f16[B,4,70,16] "
+		     "past_sequence_length:i32[] num_heads=4 past_present_share_buffer=1 outputs=3",
+		      "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] mask_index:i32[B,9] past_key:f16[B,4,8,16] "
 		     "past_value:f16[B,4,8,16] num_heads=4 outputs=3",
 		     "query:f32[B,1,24] key:f32[B,3,T,8] value:f32[B,3,T,8] bias:f32[72] num_heads=3" } },
 	{ .name = "Attention", .domain = "com.microsoft", .since = { 1 },

@@ -233,7 +233,9 @@ const struct op_def op_resize = {
 	           "nearest_mode=floor",
 	           "x:f16[2,8,7,9] sizes:i64[4]={2,8,14,13} mode=linear coordinate_transformation_mode=align_corners",
 	           "x:f32[1,3,H,W] scales:f32[4]={1,1,1.5,0.6} mode=cubic",
-	           "x:u8[2,40,60,3] sizes:i64[2]={13,17} axes=1,2 mode=linear antialias=1 opset=18" },
+	           "x:u8[2,40,60,3] sizes:i64[2]={13,17} axes=1,2 mode=linear antialias=1 opset=18",
+	           "x:f32[N,3,H,W] sizes:i64[4]={1,3,12,8} mode=cubic keep_aspect_ratio_policy=not_larger opset=19",
+	           "x:f32[2,3,H,W] sizes:i64[2]={9,20} axes=2,3 mode=linear keep_aspect_ratio_policy=not_smaller opset=19" },
 };
 
 /* ---- Upsample ---------------------------------------------------------------------------------------------------- */

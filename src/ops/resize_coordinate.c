@@ -54,7 +54,7 @@ static struct coordinate crop(const struct resize_axis *axis, expr i)
 
 struct coordinate resize_coordinate(const struct resize_axis *axis, const char *mode, expr i)
 {
-	expr in = axis->in, out = axis->out, p = axis->p, q = axis->q, zero = with(in, 0), one = with(in, 1);
+	expr in = axis->in, out = axis->out, p = axis->p_read, q = axis->q_read, zero = with(in, 0), one = with(in, 1);
 	expr p2 = muli(p, 2), q2 = muli(q, 2), half = sub(q, p);
 
 	if (!strcmp(mode, "tf_crop_and_resize"))

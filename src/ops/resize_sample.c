@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { TAPS_A_PASS = 64 }; /* elements that one output element may be the sum of, before axes are done in turn */
+enum {
+	TAPS_A_PASS = 64, /* elements that one output element may be the sum of, before axes are done in turn */
+	LONG_SCALE = 24,  /* nodes of a scale's numerator or denominator that are not written out again and again */
+};
 
 /* ---- One axis ---------------------------------------------------------------------------------------------------- */
 
@@ -166,6 +169,27 @@ static struct value tap_axes(struct lower *l, const struct resize *r, struct val
 	return lower_map(l, NULL, last ? value_type(r->x) : y->type, &s, last ? finish(l, r, &s, y) : y);
 }
 
+/* A policy's one scale is a choice among all axes' ratios, and each coordinate would hold that several times: it is made once. */
+static void read_scale(struct lower *l, struct resize_axis *axis, const struct resize_axis *before)
+{
+	struct space s = { 0 };
+	struct value scale;
+
+	axis->p_read = axis->p;
+	axis->q_read = axis->q;
+	if (axis->p->size <= LONG_SCALE && axis->q->size <= LONG_SCALE)
+		return;
+	if (before && before->p == axis->p && before->q == axis->q) {
+		axis->p_read = before->p_read;
+		axis->q_read = before->q_read;
+		return;
+	}
+	space_push(l, &s, idx(l, 2));
+	scale = lower_map(l, "scale", TYPE_I64, &s, select_(lt(s.at[0], idx(l, 1)), axis->p, axis->q));
+	axis->p_read = cast(load_list(scale, 1, idx(l, 0)), TYPE_INDEX);
+	axis->q_read = cast(load_list(scale, 1, idx(l, 1)), TYPE_INDEX);
+}
+
 /* Stretched kernels first, one axis a pass: there the data becomes less. Then all other axes at once, or in groups
  * where that would sum too many elements. */
 int resize_sample(struct lower *l, struct resize *r)
@@ -182,6 +206,7 @@ int resize_sample(struct lower *l, struct resize *r)
 		struct resize_axis *axis = &r->axis[i];
 
 		axis->same = axis->in == axis->out && axis->p == axis->q && is_whole(axis);
+		read_scale(l, axis, i ? axis - 1 : NULL);
 		done[i] = axis->same;
 		left += !axis->same;
 	}

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ir/reserved.h"
+
 struct ir_step *step_new(struct ir_plan *plan)
 {
 	struct ir_step *step = NEW(plan->program->arena, struct ir_step);
@@ -259,14 +261,22 @@ static void name_declared(struct ir_pool *pool, const struct ir_block *b)
 	}
 }
 
+/* A part of a launch is a function of its own, NAME_part. */
+static bool are_one(const char *a, const char *b)
+{
+	static const char part[] = "_part";
+	size_t n = strlen(a), m = strlen(b), least = n < m ? n : m;
+	return memcmp(a, b, least) == 0 && (n == m || strcmp((n < m ? b : a) + least, part) == 0);
+}
+
 const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 {
 	const char *unique = name;
 	for (int number = 2;; number++) {
-		bool taken = false;
+		bool taken = map_get(names_reserved(false), unique) || map_get(names_reserved(true), unique);
 		vec_each (step, &plan->steps)
 			vec_each (k, *step)
-				taken |= strcmp((*k)->name, unique) == 0;
+				taken |= are_one((*k)->name, unique);
 		if (!taken)
 			return unique;
 		unique = arena_printf(plan->program->arena, "%s_%d", name, number);

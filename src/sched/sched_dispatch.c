@@ -221,10 +221,9 @@ static struct ir_kernel *copy_kernel(struct ir_program *p, const struct ir_kerne
 {
 	struct ir_kernel *copy = NEW(p->arena, struct ir_kernel);
 	*copy = *k;
-	if (only)
-		kernel_needs_only(copy, fits);
-	else
-		kernel_needs(copy, fits);
+	kernel_needs_only(copy, fits);
+	if (!only)
+		kernel_needs(copy, k->guard);
 	return copy;
 }
 

@@ -226,9 +226,59 @@ def decoder_masked(d):
         mask = d.array(numpy.int32, [b, past], 0, 1) if d.chance(0.5) else None
         return Case([query, *keys, mask, *[None] * 6, bias], {"num_heads": heads}, depth=10)
     keys = [d.array(F32, [b, 1, width]) for _ in range(2)]
-    mask = d.array(numpy.int32, [b, past + 1], 0, 1) if d.chance(0.5) else None
+    held = d.integer(0, past - 1)  # ONNX Runtime wants a cache that is longer
+    mask = d.array(numpy.int32, [b, held + 1], 0, 1) if d.chance(0.5) else None
     if mask is not None:
         mask[:, -1] = 1
     before = [d.array(F32, [b, heads, past, size]) for _ in range(2)]
-    more = d.array(F32, [1, heads, 1, past + 1]) if d.chance(0.4) else None
-    return Case([query, *keys, mask, more, *before, None, None, None, bias], {"num_heads": heads}, outputs=3, depth=10)
+    more = d.array(F32, [1, heads, 1, held + 1]) if d.chance(0.4) else None
+    inputs = [query, *keys, mask, more, *before, numpy.array([held], numpy.int32), None, None, bias]
+    return Case(inputs, {"num_heads": heads, "past_present_share_buffer": 1}, outputs=3, depth=10)
+
+
+def laid_out(x, order):
+    """The numbers of matrices in an order, in the shape that they had."""
+    rows = x.reshape(-1, *((x.shape[-2], x.shape[-1]) if x.ndim > 1 else (1, x.shape[0])))
+    if order == 0:
+        rows = rows.swapaxes(1, 2)
+    elif order == 2:
+        rows = rows.reshape(rows.shape[0], rows.shape[1], -1, 32).swapaxes(1, 2)
+    return numpy.ascontiguousarray(rows).reshape(x.shape)
+
+
+@microsoft("QuantizeWithOrder", "DequantizeWithOrder", plain=True)
+def with_order(d):
+    orders = d.some(0, 2, 2)
+    shape = d.shape(0, 2, largest=4, empty=0) + [32 * d.integer(1, 2) if 2 in orders else d.extent(9)]
+    scale, attrs = numpy.array(2.0 ** d.integer(-4, 0), F32), {"order_input": orders[0], "order_output": orders[1]}
+    if d.op == "DequantizeWithOrder":
+        x, dtype = d.full_range(numpy.int8, shape), d.choice([F32, F16])
+        attrs["to"] = 1 if dtype == F32 else 10
+        wanted = (x * scale).astype(dtype)
+    else:
+        x = d.array(d.choice([F32, F16]), shape, -9, 9)
+        wanted = rounded(x.astype(F32) / scale, 0, numpy.int8)
+    return Case([laid_out(x, orders[0]), scale], attrs, results=[laid_out(wanted, orders[1])])
+
+
+@microsoft("QOrderedGelu", "QOrderedLayerNormalization", "QOrderedMatMul", plain=True)
+def ordered(d):
+    x, scale, to = d.full_range(numpy.int8, d.shape(2, 3, empty=0)), *(numpy.array(d.real(0.01, 0.1), F32) for _ in range(2))
+    v, n, tolerance = x.astype(numpy.float64) * scale, x.shape[-1], (0, 1)  # a half may go either way
+    if d.op == "QOrderedGelu":
+        erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
+        wanted, inputs = v / 2 * (1 + erf(v / math.sqrt(2))), [x, scale, to]
+    elif d.op == "QOrderedLayerNormalization":
+        gamma, beta = d.array(F32, [n]), d.array(F32, [n]) if d.chance(0.5) else None
+        wanted = (v - v.mean(-1, keepdims=True)) / numpy.sqrt(v.var(-1, keepdims=True) + 1e-5) * gamma
+        wanted, inputs = wanted + (0 if beta is None else beta), [x, scale, gamma, beta, to]
+    else:
+        m = d.extent(6)
+        b, by = d.full_range(numpy.int8, [m, n]), d.array(F32, d.choice([[], [m]]), 0.01, 0.1)
+        wanted, inputs = v @ (b.astype(numpy.float64) * by.reshape(-1, 1)).T, [x, scale, b, by, to]
+        if d.chance(0.5):
+            inputs.append(d.array(F32, [m]))
+            wanted = wanted + inputs[-1]
+        attrs = {"order_A": 1, "order_B": 0, "order_Y": 1}
+        return Case(inputs, attrs, results=[rounded(wanted / to, 0, numpy.int8)], tolerance=tolerance)
+    return Case(inputs, results=[rounded(wanted / to, 0, numpy.int8)], tolerance=tolerance)

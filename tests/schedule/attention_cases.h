@@ -53,6 +53,14 @@ static const struct schedule_case attention_cases[] = {
 
 /* Those that tensor cores can do, too. */
 static const struct schedule_case attention_mma_cases[] = {
+	/* A block a head, so that a block's number alone is the batch; keys that no tile divides. */
+	{ "attention_heads", "(q: f16[H,16,64], k0: f16[H,77,64], v0: f16[H,77,64]) -> (y: f16[H,16,64])\n"
+			     "  c: f32[H,16,77] = sum (i, j, k | r<64) f32(q[i, j, r]) * f32(k0[i, k, r]) then it * 0.125\n"
+			     "  a: f32[H,16] = max (i, j | r<77) c[i, j, r]\n"
+			     "  b: f32[H,16] = sum (i, j | r<77) exp(c[i, j, r] - a[i, j])\n"
+			     "  y: f16[H,16,64] = sum (i, j, k | r<77) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then "
+			     "f16(it / b[i, j])\n",
+	  { "H=4" } },
 	/* A window of keys decided by numbers alone, three query heads to a key head, results behind each other
 	 * by query. */
 	{ "attention_window", "(q: f16[B,6,S,32], k0: f16[B,T,2,32], v0: f16[B,2,T,24]) -> (y: f16[B,S,144])\n"

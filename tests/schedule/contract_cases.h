@@ -8,6 +8,22 @@ static const struct schedule_case contract_cases[] = {
 	{ "product", "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
 		     "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
 	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	/* Two in one kernel, each with a bias of its own. */
+	{ "two_products", "(x: f32[M,5,8], a: f32[8,8], b: f32[8,8], c: f32[8], d: f32[8]) -> (y: f32[M,5,8], z: f32[M,5,8])\n"
+			  "  y: f32[M,5,8] = sum (i, j, k | r<8) x[i, j, r] * a[r, k] then it + c[k]\n"
+			  "  z: f32[M,5,8] = sum (i, j, k | r<8) x[i, j, r] * b[r, k] then it + d[k]\n",
+	  { "M=3" } },
+	{ "two_gated", "(x: f32[M,8], a: f32[8,6], b: f32[8,6], c: f32[6], d: f32[6]) -> (y: f32[M,6])\n"
+		       "  g: f32[M,6] = sum (i, j | r<8) x[i, r] * b[r, j] then it + d[j]\n"
+		       "  y: f32[M,6] = sum (i, j | r<8) x[i, r] * a[r, j] then 1.0 / (1.0 + exp(neg(it + c[j]))) * g[i, j]\n",
+	  { "M=5" } },
+	{ "two_convolutions", "(x: f32[N,2,5,W], z: f32[N,2,5,W], a: f32[3,2,2,2], b: f32[3,2,2,2], c: f32[3], d: f32[3]) -> "
+			      "(y: f32[N,3,5,W])\n"
+			      "  g: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
+			      "z[i, r, k + s, l + t], 0.0) * b[j, r, s, t] then it + d[j]\n"
+			      "  y: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
+			      "x[i, r, k + s, l + t], 0.0) * a[j, r, s, t] then max(it + c[j] + g[i, j, k, l], 0.0)\n",
+	  { "N=2 W=6", "N=1 W=1" } },
 	{ "product_bytes", "(a: u8[M,K], b: i8[K,N], p: u8[], e: i8[N]) -> (y: i32[M,N])\n"
 			   "  y: i32[M,N] = sum (i, j | r<K) (i32(a[i, r]) - i32(p[])) * (i32(b[r, j]) - i32(e[j]))\n",
 	  { "M=18 K=32 N=16", "M=5 K=37 N=9", "M=1 K=0 N=1" } },

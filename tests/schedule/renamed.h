@@ -152,6 +152,20 @@ static const char *renamed_kernels(const struct ir_plan *plan, bool c, struct ar
 	return str_text(&s) + (c ? embed_find("rt/device/tpat_cpu.h")->size : 0);
 }
 
+/* Whether CUDA's unsigned numbers of threads and blocks stand nowhere but where they become signed variables. */
+static bool renamed_signed(const char *text)
+{
+	while ((text = strstr(text, "Idx.x"))) {
+		const char *line = text;
+		while (line[-1] != '\n')
+			line--;
+		if ((strncmp(line, "\tconst int ", 11) != 0 && strncmp(line, "\tconst i64 ", 11) != 0) || text[5] != ';')
+			return false;
+		text++;
+	}
+	return true;
+}
+
 /* How often each word stands in a function, least first; and a number made of all else, whatever its order. Terms of an index are
  * in an order that depends on names: so much is the same nevertheless, unless two names became one. */
 struct renamed_counts {

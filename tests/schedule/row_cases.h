@@ -6,6 +6,11 @@
 
 static const struct schedule_case row_cases[] = {
 	/* ---- reductions */
+	/* Two of them in one kernel, each with a bias a column of its own. */
+	{ "two_reductions", "(x: f32[N,6,40], y: f32[N,6,40], a: f32[6], b: f32[6]) -> (o: f32[N,6])\n"
+			    "  c: f32[N,6] = max (i, j | r<40) y[i, j, r] then it + b[j]\n"
+			    "  o: f32[N,6] = sum (i, j | r<40) x[i, j, r] then (it * 0.025 + a[j]) * c[i, j]\n",
+	  { "N=3", "N=1" } },
 	{ "sum_last", "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=3000", "N=9 K=33" } },
 	{ "sum_first", "(x: f32[N,K]) -> (y: f32[K])\n  y: f32[K] = sum (i | r<N) x[r, i] then it / f32(N)\n",

@@ -480,6 +480,8 @@ static void same_but_names(const struct job *j, const struct job *other, int var
 	struct arena *a = arena_new();
 	const char *own = renamed_kernels(j->variant[variant].plan, c, a);
 	const char *same = renamed_kernels(other->variant[variant].plan, c, a);
+	if (!c)
+		CHECK(renamed_signed(own));
 	if (!test_check(renamed_same(&own, &same, a), __FILE__, __LINE__, "the same but for names"))
 		printf("  %s, %s\n  %.600s\n  %.600s\n%s", other->variant[variant].name, c ? "C" : "CUDA", own, same,
 		       other->c->program);

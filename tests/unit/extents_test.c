@@ -92,7 +92,7 @@ static void run(const struct op_def *op, const char *text, const struct ir_progr
 
 static void try_open(const struct op_def *op, const char *text, const struct place *p, int axis)
 {
-	static const int step[] = { 0, 1, -1, 7 };
+	const int64_t of[] = { 0, 1, -1, 7 };
 	struct arena *a = arena_new();
 	struct ir_program *program;
 	struct err e = { 0 };
@@ -100,9 +100,11 @@ static void try_open(const struct op_def *op, const char *text, const struct pla
 	char *opened = with_open(text, p, axis, &was, a);
 
 	if (opened && op_case_program(&program, op, opened, a, &e) == 0)
-		for (size_t i = 0; i < sizeof step / sizeof *step; i++)
-			if (was + step[i] >= 0)
-				run(op, opened, program, was + step[i], a);
+		for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+			if (was + of[i] >= 0)
+				run(op, opened, program, was + of[i], a);
+	if (opened && !e.code)
+		run(op, opened, program, 1, a); /* as a scale of one element for all */
 	arena_free(a);
 }
 

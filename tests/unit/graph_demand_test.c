@@ -255,7 +255,8 @@ static void text(void)
 	CHECK_INT(p->demands.n, 1);
 	ir_hash(p, other);
 	CHECK(strcmp(hash, other) != 0);
-	CHECK_INT(ir_parse_program(&p, "program p(x: f32[N]) -> (z: f32[N])\n  demand N ~ 2 (\"x\" 0, \"x\" 0, \"y\")\n", arena, &e),
+	CHECK_INT(ir_parse_program(&p, "program p(x: f32[N]) -> (z: f32[N])\n  demand N ~ 2 (\"x\" 0, \"x\" 0, \"y\")\n", arena,
+				   &e),
 		  ERR_MODEL);
 }
 

@@ -359,6 +359,12 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 	str_add(t->out, "};\n");
 }
 
+/* Its number keeps it apart from the tables, "w_end" from the end of "w". */
+static const char *constant_name(const struct table *t, const struct ir_buffer *b)
+{
+	return arena_printf(t->arena, "%s_%d_%s", t->id, b->id, b->name);
+}
+
 static int put_constant(struct table *t, const struct ir_buffer *b)
 {
 	int64_t n = tensor_bytes(b->data);
@@ -367,15 +373,14 @@ static int put_constant(struct table *t, const struct ir_buffer *b)
 	put_type(t->out, b);
 	str_add(t->out, " */\n");
 	if (n <= INLINE_BYTES) {
-		str_printf(t->out, "static const unsigned char %s_%s[] __attribute__((aligned(64))) = {", t->id,
-		           b->name);
+		str_printf(t->out, "static const unsigned char %s[] __attribute__((aligned(64))) = {", constant_name(t, b));
 		for (int64_t i = 0; i < n; i++)
 			str_printf(t->out, "%s%s%d", i ? "," : "", i % 16 ? " " : "\n\t", byte[i]);
 		str_printf(t->out, "%s\n};\n", n ? "" : " 0");
 		return 0;
 	}
 	const char *name = arena_printf(t->arena, "data/%s.%s.bin", t->id, b->name);
-	str_printf(t->out, "TPAT_FILE(%s_%s, \"%s\");\n", t->id, b->name, name);
+	str_printf(t->out, "TPAT_FILE(%s, \"%s\");\n", constant_name(t, b), name);
 	return file_make(path_join(t->arena, t->folder, name), byte, (size_t)n, t->err);
 }
 
@@ -394,7 +399,7 @@ static int put_buffers(struct table *t)
 		tensorrt_string(t->out, b->name);
 		str_printf(t->out, ", %" PRId32 ", ", t->buffer_bytes[b->id]);
 		if (b->role == IR_CONSTANT)
-			str_printf(t->out, "%s_%s }, /* ", t->id, b->name);
+			str_printf(t->out, "%s }, /* ", constant_name(t, b));
 		else
 			str_add(t->out, "NULL }, /* ");
 		put_type(t->out, b);

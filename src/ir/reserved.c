@@ -1,11 +1,13 @@
 /* Names that no buffer, symbol or variable of a kernel may have: the languages' keywords, and what the headers define that the
  * text includes. The headers themselves are read for that. */
-#include "gen/naming.h"
+#include "ir/reserved.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/ascii.h"
 #include "base/embed.h"
+#include "base/error.h"
 
 /* C11, C++20, CUDA C++, and what compilers take for the same. */
 static const char keywords[] =
@@ -117,7 +119,7 @@ static void add_header(struct map *m, const char *text)
 	}
 }
 
-void names_add_words(struct map *m, const char *words)
+static void add_words(struct map *m, const char *words)
 {
 	for (size_t n; *words; words += n + strspn(words + n, " \n")) {
 		n = strcspn(words, " \n");
@@ -125,17 +127,25 @@ void names_add_words(struct map *m, const char *words)
 	}
 }
 
-struct map names_reserved(struct arena *a, bool c)
+static struct map words[2]; /* CUDA's, C's; they stay */
+
+static void read_headers(void)
 {
-	struct map m = map_new(a);
-	names_add_words(&m, keywords);
-	for (const struct embed_file *f = embed_files; f->name; f++)
-		if (c ? strcmp(f->name, "rt/device/tpat_cpu.h") == 0 : embed_is_device_header(f))
-			add_header(&m, f->text);
-	if (c) {
-		const struct embed_file *libc = embed_find("c_macros.txt");
-		ck(libc);
-		names_add_words(&m, libc->text);
+	const struct embed_file *libc = embed_find("c_macros.txt");
+	ck(libc);
+	for (int c = 0; c < 2; c++) {
+		words[c] = map_new(arena_new());
+		add_words(&words[c], keywords);
+		add_words(&words[c], libc->text); /* also of CUDA: NVRTC has some of its own accord, nvcc includes the headers */
+		for (const struct embed_file *f = embed_files; f->name; f++)
+			if (c ? strcmp(f->name, "rt/device/tpat_cpu.h") == 0 : embed_is_device_header(f))
+				add_header(&words[c], f->text);
 	}
-	return m;
+}
+
+const struct map *names_reserved(bool c)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, read_headers);
+	return &words[c];
 }
