@@ -9,14 +9,14 @@
 void emulator_switch(void **save, void *load);
 
 #if defined __x86_64__
-__asm__(".text\n.globl emulator_switch\n.type emulator_switch, @function\nemulator_switch:\n"
+__asm__(".text\n.globl emulator_switch\n.hidden emulator_switch\n.type emulator_switch, @function\nemulator_switch:\n"
         "\tpushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n"
         "\tmovq %rsp, (%rdi)\n\tmovq %rsi, %rsp\n"
         "\tpopq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret\n"
         ".size emulator_switch, .-emulator_switch\n");
 enum { SWITCH_RETURN = 6, SWITCH_SLOTS = 8 }; /* words: where the return address is; all, kept 16-byte aligned */
 #elif defined __aarch64__
-__asm__(".text\n.globl emulator_switch\n.type emulator_switch, %function\nemulator_switch:\n"
+__asm__(".text\n.globl emulator_switch\n.hidden emulator_switch\n.type emulator_switch, %function\nemulator_switch:\n"
         "\tsub sp, sp, #160\n"
         "\tstp x19, x20, [sp, #0]\n\tstp x21, x22, [sp, #16]\n\tstp x23, x24, [sp, #32]\n\tstp x25, x26, [sp, #48]\n"
         "\tstp x27, x28, [sp, #64]\n\tstp x29, x30, [sp, #80]\n"

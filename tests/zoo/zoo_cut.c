@@ -214,7 +214,7 @@ static void take_region(void *user, const int *node, int n)
 int zoo_rewrite(struct graph *g, int cut, struct arena *a, struct err *e)
 {
 	struct rewriting w = { .graph = g, .arena = a, .taken = NEWN(a, bool, g->nodes.n + 1) };
-	struct graph_rewrite_options o = { .keep_types = false };
+	struct graph_rewrite_options o = { 0 };
 	zoo_cut(g, cut, take_region, &w);
 	while (w.regions.n > 0) {
 		if (graph_rewrite(g, &w.regions, w.plugins.at, &o, e) == 0)

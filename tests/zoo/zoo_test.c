@@ -2,14 +2,12 @@
  * a device: its inputs are the tensors of the run, its outputs are compared with them.
  *
  *   zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] [--filter PATTERN] [--jobs N]
- * [--verbose]
- *            [--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv
+ *            [--verbose] [--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv
  *
  * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are
  * convex regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its
  * runs, and once more with the extents of the first run. --every N: each N-th region only. --rule, --gpu: as
- * forced_rule.h says.
- * --rewrite FOLDER: writes instead each model as each cut would rewrite it.
+ * forced_rule.h says. --rewrite FOLDER: writes instead each model as each cut would rewrite it.
  *
  * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the
  * library says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
