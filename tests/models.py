@@ -196,6 +196,10 @@ write("random.onnx", numpy.random.default_rng(1).bytes(1000))
 write("text.onnx", b"this is a text, not a model\n")
 write("weights.bin", numpy_helper.to_array(weights()).tobytes())
 write("external.onnx", external("weights.bin"))
+beside = external("weights.bin")  # and a node that a build can take without them
+beside.graph.node[0].output[0] = "product"
+beside.graph.node.append(one("Softmax", ("product",)))
+write("external_beside.onnx", beside)
 write("external_missing.onnx", external("no_such_file.bin"))
 write("external_short.onnx", external("weights.bin", offset=40))
 write("external_outside.onnx", external("../weights.bin"))
