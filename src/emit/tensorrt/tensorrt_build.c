@@ -119,7 +119,7 @@ int tensorrt_run_jobs(struct build *b, struct err *e)
 {
 	threads_for(b->jobs, b->workers, run_job, b);
 	for (int i = 0; i < b->jobs; i++)
-		if (b->job[i].refused && b->library->refused)
+		if (b->job[i].refused && b->library && b->library->refused)
 			b->library->refused(b->library->user, b->job[i].plugin, b->job[i].err.text);
 	for (int i = 0; i < b->jobs; i++)
 		if (b->job[i].err.code) {
