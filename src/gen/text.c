@@ -40,6 +40,13 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 			str_add(g->out, ", ");
 		/* Overloads are chosen by type: a plain number among 64-bit positions is one, too. */
 		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->c && !is_wide(arg[i]);
+		/* Where positions are 32 bits wide all extents are, too, so that a larger number stands for the largest. */
+		bool large = arg[i]->op == IR_CONST_INT && arg[i]->type == TYPE_INDEX && gen_index32(g) &&
+		             (arg[i]->i > INT32_MAX || arg[i]->i < -INT32_MAX);
+		if (large) {
+			str_printf(g->out, "%d", arg[i]->i < 0 ? -INT32_MAX : INT32_MAX);
+			continue;
+		}
 		if (widen)
 			str_add(g->out, "(i64)");
 		print(g, arg[i], widen ? PREC_UNARY : 0);

@@ -364,7 +364,10 @@ static int64_t multiple_of_term(const struct term *t)
 
 int64_t ir_multiple(expr e)
 {
+	enum { DEEP = 100 }; /* a polynomial a level is much for a stack */
 	int64_t d, m = 0;
+	if (e->depth > DEEP)
+		return 1;
 	if (e->op == IR_VAR)
 		return e->n == 2 ? e->arg[1]->i : 1;
 	if (e->op == IR_MOD && ir_const_int(e->arg[1], &d))
