@@ -364,10 +364,7 @@ static int64_t multiple_of_term(const struct term *t)
 
 int64_t ir_multiple(expr e)
 {
-	enum { DEEP = 100 }; /* a polynomial a level is much for a stack */
 	int64_t d, m = 0;
-	if (e->depth > DEEP)
-		return 1;
 	if (e->op == IR_VAR)
 		return e->n == 2 ? e->arg[1]->i : 1;
 	if (e->op == IR_MOD && ir_const_int(e->arg[1], &d))
@@ -380,9 +377,11 @@ int64_t ir_multiple(expr e)
 		return 1;
 	struct poly p = { 0 };
 	collect(&p, e, 1);
+	if (p.failed || (p.n == 1 && p.term[0].n == 1 && p.term[0].factor[0] == e)) /* it is no polynomial of others */
+		return 1;
 	for (int i = 0; i < p.n; i++)
 		m = gcd(m, multiple_of_term(&p.term[i]));
-	return p.failed ? 1 : m;
+	return m;
 }
 
 /* a = whole + rest, where `whole` is a multiple of g and either g = d, or g divides d and 0 <= rest < g; false when only
