@@ -43,7 +43,7 @@ static int read_branches(struct lower *l, struct value x, struct branches *out)
 	out->h = n ? floordiv(value_dim(x, rank - 1), idx(l, n)) : value_dim(x, rank - 1);
 	if (n && ir_const_int(value_dim(x, rank - 1), &all) && all % n)
 		return lower_fail(l, ERR_MODEL, "%lld elements cannot be %lld branches.", (long long)all, (long long)n);
-	return 0;
+	return n ? lower_demand_multiple(l, x, rank - 1, n) : 0;
 }
 
 static expr element(const struct branches *b, const expr *lead, expr c, expr h)
@@ -84,15 +84,27 @@ static struct value inverse_root(struct lower *l, const char *name, const struct
 	return lower_reduce(l, name, e->type, &s, b->lead + 1, IR_SUM, mul(e, e), divide(with(mean, 1), mean));
 }
 
+/* The axis holds whole runs of `run` elements, at least one. */
+static int check_runs(struct lower *l, struct value v, int axis, expr run)
+{
+	TRY(lower_demand_extent(l, IR_AT_MOST, run, v, axis));
+	return lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(v, axis), run), run), v, axis);
+}
+
 /* v[c, h] of what has one of the shapes [c * h], [c, h] and [h]: which one may be known only at run time. */
 static int scale_at(struct lower *l, struct value v, const struct branches *b, expr c, expr h, expr *out)
 {
 	int rank = value_rank(v);
 
-	if (rank == 2)
+	if (rank == 1)
+		TRY(check_runs(l, v, 0, b->h));
+	if (rank == 2) {
+		TRY(lower_demand_extent(l, IR_AT_MOST, b->h, v, 1));
+		TRY(lower_demand_extent(l, IR_AT_MOST, b->c, v, 0));
 		*out = wide(load_list(v, 2, c, h));
-	else if (rank == 1)
-		*out = wide(load_list(v, 1, select_(eq(value_dim(v, 0), b->h), h, add(mul(c, b->h), h))));
+	} else if (rank == 1)
+		*out = wide(load_list(v, 1, select_(eq(value_dim(v, 0), b->h), h,
+		                                    min_(add(mul(c, b->h), h), addi(value_dim(v, 0), -1)))));
 	else
 		return lower_fail(l, ERR_MODEL, "the scale has %d axes; it must have one or two.", rank);
 	return 0;
@@ -137,6 +149,7 @@ static int gated_norm_lower(struct lower *l)
 	if (ir_const_int(value_dim(x, last), &all) && ir_const_int(b.h, &one) && (one < 1 || all % one))
 		return lower_fail(l, ERR_MODEL, "rows of %lld elements are no multiple of the scale's %lld.", (long long)all,
 		                  (long long)one);
+	TRY(check_runs(l, x, last, b.h));
 	inverse = inverse_root(l, "inverse", &b);
 	place(&b, &s, &c, &h);
 	memcpy(at_inverse, s.at, sizeof at_inverse);
@@ -206,7 +219,8 @@ static expr gate_at(struct value v, const struct branches *b, const expr *lead, 
 	for (int i = 0; i < b->lead; i++)
 		index[i] = lead[i];
 	if (rank == b->lead + 1)
-		index[b->lead] = select_(eq(value_dim(v, b->lead), b->c), c, add(mul(c, b->h), h));
+		index[b->lead] = select_(eq(value_dim(v, b->lead), b->c), c,
+		                         min_(add(mul(c, b->h), h), addi(value_dim(v, b->lead), -1)));
 	else
 		index[b->lead] = c;
 	if (rank == b->lead + 2)
@@ -216,8 +230,12 @@ static expr gate_at(struct value v, const struct branches *b, const expr *lead, 
 
 static int check_gate(struct lower *l, struct value v, const struct branches *b, const char *name)
 {
-	if (value_rank(v) == b->lead + 1 || value_rank(v) == b->lead + 2)
-		return 0;
+	if (value_rank(v) == b->lead + 1)
+		return check_runs(l, v, b->lead, b->c);
+	if (value_rank(v) == b->lead + 2) {
+		TRY(lower_demand_extent(l, IR_AT_MOST, b->c, v, b->lead));
+		return lower_demand_of(l, IR_ONE_OR, name, value_dim(v, b->lead + 1), "a branch", b->h);
+	}
 	return lower_fail(l, ERR_MODEL, "%s has %d axes; it must have %d or %d.", name, value_rank(v), b->lead + 1,
 	                  b->lead + 2);
 }
@@ -253,6 +271,7 @@ static int post_mix_lower(struct lower *l)
 	TRY(check_gate(l, gate, &b, "post_mix"));
 	if (value_rank(block) != b.lead + 1 || (matrix.given && value_rank(matrix) != b.lead + 2))
 		return lower_fail(l, ERR_MODEL, "block_output must have %d axes, and stream_mix %d.", b.lead + 1, b.lead + 2);
+	TRY(lower_demand_extent(l, IR_AT_MOST, b.h, block, b.lead));
 	s = space_of(l, b.x);
 	rank = s.rank;
 	place(&b, &s, &k, &h);

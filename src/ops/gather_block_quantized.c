@@ -76,6 +76,25 @@ static int read_quantised(struct lower *l, struct quantised *q)
 	return 0;
 }
 
+/* There is a scale, and a zero point where they are given, for each number. */
+static int check_blocks(struct lower *l, const struct quantised *q)
+{
+	bool real = type_is_float(value_type(q->data));
+
+	for (int i = 0; i < q->rank; i++) {
+		expr n = muli(value_dim(q->data, i), i == q->rank - 1 ? q->a_byte : 1);
+
+		n = i == q->axis ? ceildiv(n, q->block) : n;
+		if (real && i != q->axis)
+			TRY(lower_demand_of(l, IR_ONE_OR, "an extent of scales", value_dim(q->scale, i), "that of data", n));
+		else
+			TRY(lower_demand_extent(l, IR_AT_MOST, n, q->scale, i));
+		if (q->zero.given && !real)
+			TRY(lower_demand_extent(l, IR_AT_MOST, i == q->rank - 1 ? ceildiv(n, idx(l, q->a_byte)) : n, q->zero, i));
+	}
+	return 0;
+}
+
 static int lower(struct lower *l)
 {
 	struct value indices = lower_input(l, 1);
@@ -96,6 +115,7 @@ static int lower(struct lower *l)
 		at_index[k] = space_push(l, &s, value_dim(indices, k));
 	for (int k = axis + 1; k < q.rank; k++)
 		index[k] = space_push(l, &s, muli(value_dim(q.data, k), k == q.rank - 1 ? q.a_byte : 1));
+	TRY(check_blocks(l, &q));
 	dim = value_dim(q.data, axis);
 	i = cast(load(indices, at_index), TYPE_INDEX);
 	index[axis] = wrap_index(i, dim);

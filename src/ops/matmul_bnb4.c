@@ -50,6 +50,10 @@ static int lower(struct lower *l)
 		                  (long long)n, (long long)block, (long long)kind);
 	if (last < 0 || (ir_const_int(value_dim(a, last), &inner) && inner != (turned ? k : n)))
 		return lower_fail(l, ERR_MODEL, "the last axis of a does not have %lld elements.", (long long)(turned ? k : n));
+	TRY(lower_demand_extent(l, IR_SAME, idx(l, turned ? k : n), a, last));
+	TRY(lower_demand_of(l, IR_AT_MOST, NULL, idx(l, (n * k + 1) / 2), "the number of bytes of b", value_count(b)));
+	TRY(lower_demand_of(l, IR_AT_MOST, NULL, idx(l, (n * k + block - 1) / block), "the number of elements of absmax",
+	                    value_count(absmax)));
 	TRY(table_of(l, kind, &table));
 	for (int i = 0; i < last; i++)
 		index[i] = space_push(l, &s, value_dim(a, i));

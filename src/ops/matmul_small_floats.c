@@ -51,8 +51,9 @@ static int fp8_lower(struct lower *l)
 	struct product p;
 	expr block, e, by;
 
-	if (value_rank(scale) != 2)
-		return lower_fail(l, ERR_MODEL, "b_scale has %d axes; it must have two.", value_rank(scale));
+	if (value_rank(scale) != 2 || value_rank(b) != 2)
+		return lower_fail(l, ERR_MODEL, "b and b_scale have %d and %d axes; they must have two.", value_rank(b),
+		                  value_rank(scale));
 	TRY(product_of(l, lower_input(l, 0), b, value_dim(b, value_rank(b) - 1), &p));
 	e = p.a;
 	if (a_scale.given) {

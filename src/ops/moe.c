@@ -52,7 +52,12 @@ static int read_experts(struct lower *l, struct experts *m)
 		return lower_fail(l, ERR_MODEL, "k is %lld.", (long long)m->k);
 	m->width = value_dim(m->x, rank - 1);
 	m->tokens = value_dim(m->scores, 0);
-	return 0;
+	if (is_quantised(l) && lower_input(l, 14).given)
+		for (int i = 0; i < 2; i++)
+			TRY(lower_equal(l, lower_input(l, 14), i, m->scores, i));
+	TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, m->k), m->scores, 1));
+	return lower_demand_extent(l, IR_SAME, rank == 3 ? mul(value_dim(m->x, 0), value_dim(m->x, 1)) : value_dim(m->x, 0),
+	                           m->scores, 0);
 }
 
 /* Which experts each token has, and their weights. */
@@ -118,8 +123,33 @@ static expr weight(const struct matrices *w, enum type c, expr e, expr row, expr
 	return mul(sub(x, zero), cast(load(w->scale, index), c));
 }
 
+/* Each expert has a matrix, and each row of it what belongs to it. */
+static int check_matrices(struct lower *l, const struct experts *m, const struct matrices *w)
+{
+	expr blocks = w->block ? ceildiv(w->columns, idx(l, w->block)) : NULL;
+
+	TRY(lower_equal(l, w->w, 0, m->scores, 1));
+	if (w->bias.given) {
+		TRY(lower_equal(l, w->bias, 0, m->scores, 1));
+		TRY(lower_equal(l, w->bias, 1, w->w, 1));
+	}
+	if (w->scale.given) {
+		TRY(lower_equal(l, w->scale, 0, m->scores, 1));
+		TRY(lower_equal(l, w->scale, 1, w->w, 1));
+		if (blocks)
+			TRY(lower_demand_extent(l, IR_AT_MOST, blocks, w->scale, 2));
+	}
+	if (!w->zero.given)
+		return 0;
+	TRY(lower_equal(l, w->zero, 0, m->scores, 1));
+	if (!blocks)
+		return lower_demand_extent(l, IR_AT_MOST, ceildiv(muli(w->rows, w->bits), idx(l, 8)), w->zero, 1);
+	TRY(lower_equal(l, w->zero, 1, w->w, 1));
+	return lower_demand_extent(l, IR_AT_MOST, ceildiv(muli(blocks, w->bits), idx(l, 8)), w->zero, 2);
+}
+
 /* Matrix number i, from 0 on. */
-static int read_matrices(struct lower *l, int i, struct matrices *w)
+static int read_matrices(struct lower *l, int i, const struct experts *m, struct matrices *w)
 {
 	static const char *const bits[] = { "fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits" };
 	bool q = is_quantised(l);
@@ -141,7 +171,7 @@ static int read_matrices(struct lower *l, int i, struct matrices *w)
 		return lower_fail(l, ERR_MODEL, "the experts' matrices need three axes, and biases two.");
 	w->rows = value_dim(w->w, 1);
 	w->columns = muli(value_dim(w->w, 2), q ? 8 / w->bits : 1);
-	return 0;
+	return check_matrices(l, m, w);
 }
 
 /* [tokens, k, rows]: of each token and expert `from` (x, or [tokens, k, columns]) times the expert's matrix. */
@@ -151,7 +181,8 @@ static int layer(struct lower *l, const char *name, const struct experts *m, str
 	struct space s;
 	expr e, i, x, y = acc(l, m->c);
 
-	TRY(read_matrices(l, matrix, &w));
+	TRY(read_matrices(l, matrix, m, &w));
+	TRY(lower_demand_extent(l, IR_SAME, w.columns, from, value_rank(from) - 1));
 	s = space_new(l, 3, (expr[]){ m->tokens, idx(l, m->k), w.rows });
 	e = expert_at(m, s.at);
 	if (w.bias.given)

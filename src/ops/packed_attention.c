@@ -60,6 +60,14 @@ static int finish(struct lower *l, struct attention *a, int offset, int sums, in
 
 	if (value_rank(lower_input(l, offset)) != 2 || value_rank(p.sums) != 1 || (p.bias.given && value_rank(p.bias) != 4))
 		return lower_fail(l, ERR_MODEL, "token_offset needs 2 axes, cumulative_sequence_length 1, attention_bias 4.");
+	if (p.bias.given) {
+		TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, 1), p.bias, 0));
+		TRY(lower_demand_of(l, IR_ONE_OR, "the heads of attention_bias", value_dim(p.bias, 1), "the number of heads",
+		                    a->q.heads));
+	}
+	if (a->v.bias.given)
+		TRY(lower_demand_extent(l, IR_AT_MOST, add(a->v.bias_offset, mul(a->v.heads, a->v.size)), a->v.bias, 0));
+	TRY(lower_demand_of(l, IR_SAME, "the size of queries", a->q.size, "the size of keys", a->k.size));
 	p.sequence = sequences(l, p.sums, a->q.length);
 	a->scale = scale ? num(l, compute_type(t), scale) : attention_scale(l, compute_type(t), a->q.size);
 	a->keep = ATTENTION_NOTHING;

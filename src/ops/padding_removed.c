@@ -58,6 +58,7 @@ static int restore_lower(struct lower *l)
 
 	if (value_rank(x) != 2 || value_rank(offset) != 2)
 		return lower_fail(l, ERR_MODEL, "input and token_offset need 2 axes each.");
+	TRY(lower_demand_of(l, IR_AT_MOST, "the number of tokens", value_dim(x, 0), "the number of offsets", value_count(offset)));
 	length = value_dim(offset, 1);
 	space_push(l, &out, mul(value_dim(offset, 0), length));
 	space_push(l, &out, value_dim(x, 1));

@@ -126,6 +126,8 @@ static int masked_lower(struct lower *l)
 	last = p.rank - 1;
 	if (value_rank(mask) != p.rank)
 		return lower_fail(l, ERR_MODEL, "the mask has %d axes, and the input %d.", value_rank(mask), p.rank);
+	for (int i = 0; i < 2; i++)
+		TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, 1), mask, i));
 	for (int i = 2; i < p.rank; i++)
 		TRY(lower_equal(l, p.in, i, mask, i));
 	ck(ir_const_int(p.kernel[last - 2], &width));

@@ -20,7 +20,7 @@ static int check_order(struct lower *l, const char *name, struct value x)
 		return lower_fail(l, ERR_MODEL, "the input is a scalar.");
 	if (order == ORDER_GROUPS && ir_const_int(value_dim(x, value_rank(x) - 1), &columns) && columns % GROUP)
 		return lower_fail(l, ERR_MODEL, "%lld columns cannot be groups of 32.", (long long)columns);
-	return 0;
+	return order == ORDER_GROUPS ? lower_demand_multiple(l, x, value_rank(x) - 1, GROUP) : 0;
 }
 
 /* Where (row, column) of a matrix of so many lies. */

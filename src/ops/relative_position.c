@@ -42,6 +42,7 @@ static int bias_lower(struct lower *l)
 	TRY(lower_extents(l, 2, &key));
 	if (query.n != 1 || key.n != 1)
 		return lower_fail(l, ERR_MODEL, "query_length and key_length must be one number each.");
+	TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, lower_int(l, "is_bidirectional") ? 2 : 1), table, 0));
 	heads = value_dim(table, 1);
 	space_push(l, &s, idx(l, 1));
 	h = space_push(l, &s, heads);
@@ -94,6 +95,11 @@ static int gated_lower(struct lower *l)
 	    value_rank(weight) != 2 || value_rank(more) != 1)
 		return lower_fail(l, ERR_MODEL, "num_heads is %lld; queries need 3 axes, rel_pos 4, the weight 2, biases 1.",
 		                  (long long)heads);
+	TRY(lower_demand_extent(l, IR_SAME, muli(value_dim(weight, 0), heads), query, 2));
+	TRY(lower_equal(l, query, 2, bias, 0));
+	TRY(lower_equal(l, weight, 1, more, 0));
+	TRY(lower_demand_multiple(l, weight, 1, 2));
+	TRY(lower_demand_of(l, IR_AT_MOST, NULL, idx(l, heads), "the number of elements of eco_a", value_count(eco)));
 	gate = gates(l, query, bias, weight, more, idx(l, heads));
 	b = space_push(l, &s, value_dim(query, 0));
 	h = space_push(l, &s, idx(l, heads));

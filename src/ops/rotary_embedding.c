@@ -85,6 +85,8 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 	    (size % 2 || pairs != size / 2))
 		return lower_fail(l, ERR_MODEL, "%lld elements of a head are turned, and the caches have %lld pairs.",
 		                  (long long)size, (long long)pairs);
+	if (lower_int(l, "rotary_embedding_dim"))
+		TRY(lower_demand_of(l, IR_AT_MOST, "the number of elements that are turned", r.size, "a head's size", h.size));
 	half = floordiv(r.size, idx(l, 2));
 	TRY(lower_demand_extent(l, IR_SAME, half, cosine, value_rank(cosine) - 1));
 	TRY(lower_demand_extent(l, IR_SAME, half, sine, value_rank(sine) - 1));
@@ -135,6 +137,7 @@ static int lower_three(struct lower *l)
 
 	if (value_rank(position) != 3 || value_rank(cosine) != 2 || value_rank(sine) != 2)
 		return lower_fail(l, ERR_MODEL, "position_ids needs 3 axes, and the caches 2.");
+	TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, 3), position, 0));
 	if (size.n != 3 || size.at[0] < 0 || size.at[1] < 0 || size.at[2] < 0 || layout < 0 || layout > 1)
 		return lower_fail(l, ERR_MODEL, "mrope_section has %d numbers, and mrope_layout is %lld.", size.n,
 		                  (long long)layout);
