@@ -108,9 +108,18 @@ static int check_convex(struct graph *g, const struct graph_region *r, const boo
 
 /* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
+/* Whether the function that stands for the region can hold a value of the type as a Constant; a plugin may read it instead.
+ * Source: ONNX, operator Constant, opset 1 to 25. */
+static bool fits_function(const struct graph *g, enum type t)
+{
+	int64_t since = t == TYPE_BF16 ? 13 : t == TYPE_F8E4M3FN ? 19 : t == TYPE_I4 ? 21 : t == TYPE_F4E2M1 ? 23 : 0;
+
+	return onnx_opset(g->model, "") >= since;
+}
+
 static void take_input(struct graph *g, struct graph_region *r, struct graph_value *v)
 {
-	bool constant = graph_is_small(v);
+	bool constant = graph_is_small(v) && fits_function(g, v->type);
 
 	vec_each(c, &r->constants)
 		if (*c == v)
