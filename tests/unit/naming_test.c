@@ -47,7 +47,8 @@ static void test_models_names(void)
 {
 	chosen("void f(const float *" B("end", 0) ", int " S("number") ")\n{\n\tint " V("number", 1) " = " S("number") ";\n"
 	       "\tg(" B("end", 0) "[end]);\n}\n",
-	       "void f(const float *end_data, int number_extent)\n{\n\tint number = number_extent;\n\tg(end_data[end]);\n}\n", false);
+	       "void f(const float *end_data, int number_extent)\n{\n\tint number = number_extent;\n\tg(end_data[end]);\n}\n",
+	       false);
 	chosen("f(" B("x", 0) ", " B("x", 1) ", " S("x") ")", "f(x, x_data, x_extent)", false);
 	chosen("f(" B("x_v", 0) ", " V("x_v", 1) ")", "f(x_v_data, x_v)", false);
 	chosen("f(" S("NULL") ", " S("xor") ", " S("__global__") ", " S("TPAT_ARCH") ", " B("nullptr", 0) ", "
