@@ -68,7 +68,7 @@ struct ir_block {
 	VEC(struct ir_stmt);
 };
 
-/* Built-in variables of a kernel; printers translate them. */
+/* Built-in variables of a kernel, signed as all index arithmetic; printers translate them. */
 #define IR_THREAD "threadIdx.x"
 #define IR_BLOCK "blockIdx.x"
 

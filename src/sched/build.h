@@ -4,13 +4,14 @@
 
 #include "sched/sched.h"
 
-/* Statements. `b` is the block they are appended to; memory is the program's. */
+/* Statements. `b` is the block they are appended to; memory is the program's. A variable has a name of its own (ir_name_new),
+ * with `name` as hint: use the expression that comes back, or its name in a longer text ("NAME[step]"). Where a text has the
+ * hint alone, it means the innermost variable of that hint. Variables called after buffers are named by ir_name_of(). */
 struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind);
 expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
 /* One that is assigned to later. */
 expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first);
-/* As emit_declare, also of what that would use as it is: built-in variables are unsigned, and only declared away from here
- * on. */
+/* As emit_declare, also of what that would use as it is: numbers and variables. */
 expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
 void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value);
 struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step);
