@@ -25,8 +25,10 @@ static void note_content(struct lower *l, const struct ir_stage *stage)
 	if (b->type != TYPE_I64 && b->type != TYPE_I32 && b->type != TYPE_BOOL)
 		return;
 	for (int i = 0; i < b->rank; i++) {
-		if (!ir_const_int(b->dim[i], &extent[i]) || extent[i] < 1 || (n *= extent[i] > KNOWN_MAX ? 0 : extent[i]) < 1 ||
-		    n > KNOWN_MAX)
+		if (!ir_const_int(b->dim[i], &extent[i]) || extent[i] < 1 || extent[i] > KNOWN_MAX)
+			return;
+		n *= extent[i];
+		if (n > KNOWN_MAX)
 			return;
 	}
 	content = NEWN(l->program->arena, expr, n);
