@@ -30,6 +30,7 @@ def gather_block_quantized(d):
         shape[axis] = d.integer(1, 40)
         numbers = shape
         data = d.full_range(ml_dtypes.int4 if kind == "i4" else ml_dtypes.uint4, shape)
+        d.opset = max(d.opset, 21)  # the first with these types
     blocks = list(numbers)
     blocks[axis] = -(-numbers[axis] // block)
     inputs = [data, d.array(indices_type, d.shape(0, 2), -shape[gather], shape[gather] - 1), d.array(dtype, blocks)]
