@@ -153,10 +153,17 @@ static int migrate(struct db *d, struct err *e)
 	return db_exec(d, sql, e);
 }
 
+/* All of it at one time: another process may make the schema between two reads. */
+static int read_whole_head(struct db *d, struct head *h, struct err *e)
+{
+	TRY(db_exec(d, "BEGIN", e));
+	return db_end(d, read_head(d, h, e), e);
+}
+
 static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 {
 	struct head h;
-	TRY(read_head(d, &h, e));
+	TRY(read_whole_head(d, &h, e));
 	bool empty = h.pages == 0;
 	if (!empty || mode == DB_READ)
 		TRY(check_head(d, &h, e));

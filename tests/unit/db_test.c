@@ -497,6 +497,7 @@ static void write_rows(const char *path, const char *name, int rows)
 		failed += put(d, t) < 0;
 	}
 	db_close(d);
+	fflush(stdout);
 	_exit(failed || test_failed ? 1 : 0);
 }
 
