@@ -176,7 +176,7 @@ struct tpat_tuned_choice {
 	int passed_over;                   /* faster ones that can no longer be built */
 };
 /* At the extents of `t`; `exactly`: only what was measured at these, on this GPU. */
-int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
+int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct ir_program *p, const char *hash,
                     const struct sched_target *t, bool exactly, struct err *e);
 
 /* ---- tpat_profile.c: extents that the user expects. */
