@@ -32,6 +32,19 @@ static int params_of(const struct sched_rule *r)
 	return n;
 }
 
+static void put_params(struct str *s, const struct sched_choice *c)
+{
+	for (int k = 0; k < params_of(c->rule); k++)
+		str_printf(s, " %s=%d", c->rule->param[k].name, c->param[k]);
+}
+
+char *sched_params_text(const struct sched_choice *c, struct arena *a)
+{
+	struct str s = str_new(a);
+	put_params(&s, c);
+	return (char *)str_text(&s) + (s.n > 0); /* without the space in front */
+}
+
 char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a)
 {
 	struct str s = str_new(a);
@@ -39,8 +52,7 @@ char *sched_decisions_text(const struct ir_program *p, const struct sched_choice
 		if (!c[i].rule)
 			continue;
 		str_printf(&s, "%s%d %s@%d", s.n ? "; " : "", i, c[i].rule->name, c[i].rule->version);
-		for (int k = 0; k < params_of(c[i].rule); k++)
-			str_printf(&s, " %s=%d", c[i].rule->param[k].name, c[i].param[k]);
+		put_params(&s, &c[i]);
 	}
 	return (char *)str_text(&s);
 }

@@ -15,7 +15,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct across r;
 	if (across_match(&r, p, s))
 		return FOUND(p, r);
-	*why = "no reduction of rows that lie next to each other, with maps of their elements behind it";
+	*why = "the stage does not begin reductions of rows that lie next to each other in memory, with maps "
+	       "of their elements after them";
 	return NULL;
 }
 
@@ -399,6 +400,7 @@ const struct sched_rule sched_across = {
 	.name = "across",
 	.version = 1,
 	.param = { { "parts", 1, 32 }, { "width", 1, 8 } },
+	.none = "the rows are too long for a block's registers, or of unknown length",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

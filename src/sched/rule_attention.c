@@ -142,6 +142,7 @@ const struct sched_rule sched_attention = {
 	.name = "attention",
 	.version = 1,
 	.param = { { "queries", 8, 64 }, { "keys", 16, 64 } },
+	.none = "the heads are too large for a block's shared memory",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

@@ -138,6 +138,7 @@ const struct sched_rule sched_attention_mma = {
 	.version = 1,
 	.param = { { "queries", 16, 128 }, { "keys", 16, 64 }, { "tiles", 1, 2 } },
 	.heavy = true,
+	.none = "the GPU has no tensor cores for these types, or the heads are too large for its registers and shared memory",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

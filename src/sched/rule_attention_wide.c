@@ -129,6 +129,7 @@ const struct sched_rule sched_attention_wide = {
 	.param = { { "queries", 64, 192 }, { "keys", 64, 128 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA,
+	.none = "the GPU's warpgroups do not multiply these types, or the heads are too large for its shared memory",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

@@ -73,7 +73,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 {
 	if (!compact_match(p, s, why))
 		return NULL;
-	*why = "no map of what is kept follows";
+	*why = "no map of what the compaction keeps follows";
 	struct kept_maps m = find_maps(p, s);
 	return m.n ? FOUND(p, m) : NULL;
 }

@@ -15,7 +15,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	f.stages = f.as[0].stages;
 	if (f.fits[0])
 		return FOUND(p, f);
-	*why = "no sum of products of two numbers of one type that have axes of their own";
+	*why = "the stage is no sum of products of two tensors of one type, each with an axis of its own";
 	return NULL;
 }
 
@@ -170,6 +170,7 @@ const struct sched_rule sched_contract = {
 	.version = 3,
 	.param = { { "rows", 16, 128 }, { "columns", 32, 256 }, { "depth", 8, 128 }, { "packed", 0, 1 } },
 	.heavy = true,
+	.none = "the GPU has no tensor cores for these types",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

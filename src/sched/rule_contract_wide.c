@@ -31,8 +31,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		f.fits[packed] = any->fits[packed] && fits(&any->as[packed]);
 	if (f.fits[0] || f.fits[1])
 		return FOUND(p, f);
-	*why = "no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero points, in vectors of 16 "
-	       "bytes";
+	*why = "the stage is no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero points, "
+	       "in vectors of 16 bytes";
 	return NULL;
 }
 
@@ -239,6 +239,7 @@ const struct sched_rule sched_contract_wide = {
 		   { "split", 1, 8 }, { "share", 0, 1 }, { "packed", 0, 1 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS,
+	.none = "the GPU's warpgroups do not multiply these types",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

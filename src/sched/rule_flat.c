@@ -49,7 +49,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct flat f;
 	if (find(&f, p, s, 0))
 		return FOUND(p, f);
-	*why = "no map that vectors fit better where they go on from row to row";
+	*why = "vectors fit the rows of the map as they are, or the stage is no map";
 	return NULL;
 }
 

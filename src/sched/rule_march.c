@@ -15,7 +15,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct march m;
 	if (march_find(&m, p, s))
 		return FOUND(p, m);
-	*why = "no map that reads at places which several of its rows share";
+	*why = "the stage is no map whose neighbouring rows read the same places";
 	return NULL;
 }
 

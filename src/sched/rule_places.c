@@ -54,7 +54,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct places f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "no map that gathers from several planes at the same places";
+	*why = "the stage is no map that gathers from several planes at the same places";
 	return NULL;
 }
 
@@ -192,6 +192,7 @@ const struct sched_rule sched_places = {
 	.name = "places",
 	.version = 1,
 	.param = { { "planes", 1, 16 }, { "width", 1, 2 }, { "turns", 1, 8 } },
+	.none = "no number of planes in a vector divides the planes",
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,

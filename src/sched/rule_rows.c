@@ -16,7 +16,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct rows r;
 	if (rows_match(&r, p, s))
 		return FOUND(p, r);
-	*why = "no reduction along a row that is read in its order";
+	*why = "the stage is no reduction along rows that lie in order";
 	return NULL;
 }
 

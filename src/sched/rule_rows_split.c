@@ -129,7 +129,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct group g;
 	if (find_group(&g, p, s))
 		return FOUND(p, g);
-	*why = "no reduction of rows whose parts can be put together";
+	*why = "the stage is no reduction of rows whose parts can be combined";
 	return NULL;
 }
 
@@ -324,6 +324,7 @@ const struct sched_rule sched_rows_split = {
 	.name = "rows_split",
 	.version = 2,
 	.param = { { "parts", 4, 65536 }, { "width", 1, 16 }, { "steps", 0, 16 } },
+	.none = "the rows are too short for several parts, or parts do not divide them",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

@@ -56,7 +56,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct scatter_lists x;
 	if (find(&x, p, s))
 		return FOUND(p, x);
-	*why = "no scatter of whole rows, as many as numbers of 32 bits count";
+	*why = "the stage is no scatter of whole rows";
 	return NULL;
 }
 

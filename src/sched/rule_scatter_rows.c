@@ -76,7 +76,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type))
 		return s;
-	*why = "no scatter into rows that fit into shared memory";
+	*why = "the stage is no scatter into rows that fit into shared memory";
 	return NULL;
 }
 
@@ -232,6 +232,7 @@ const struct sched_rule sched_scatter_rows = {
 	.name = "scatter_rows",
 	.version = 1,
 	.param = { { "lead", 0, 16 }, { "threads", 256, 512 } },
+	.none = "its rows do not fit into shared memory, or are too short",
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,

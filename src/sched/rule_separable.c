@@ -20,7 +20,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct separable f;
 	if (separable_find(&f, p, s) && f.length * bytes_of(f.first->out) <= SHARED_BYTES)
 		return FOUND(p, f);
-	*why = "no two passes over small windows, across rows and along them";
+	*why = "the stage does not begin two passes over small windows, across rows and along them";
 	return NULL;
 }
 

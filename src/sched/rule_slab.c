@@ -84,7 +84,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct slab f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "no map that gathers from planes which fit into shared memory";
+	*why = "the stage is no map that gathers from whole planes small enough to be kept on the GPU";
 	return NULL;
 }
 
@@ -321,6 +321,7 @@ const struct sched_rule sched_slab = {
 	.name = "slab",
 	.version = 3,
 	.param = { { "planes", 1, 4 }, { "width", 1, 4 }, { "threads", 256, 1024 }, { "parts", 1, 4 } },
+	.none = "a plane does not fit into the shared memory that every GPU has",
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,

@@ -104,7 +104,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct stencil f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "no reduction over a small window that moves with the result's last axes";
+	*why = "the stage is no reduction over a small window that moves with the result's last axes";
 	return NULL;
 }
 
@@ -241,6 +241,7 @@ const struct sched_rule sched_stencil = {
 	.name = "stencil",
 	.version = 2,
 	.param = { { "rows", 1, 7 }, { "width", 1, 8 } },
+	.none = "no shape of neighbouring results divides the extents",
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,

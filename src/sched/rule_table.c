@@ -54,7 +54,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct table f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "no map of nothing but one element of 8 bits each";
+	*why = "the stage is no map of a single 8-bit element each";
 	return NULL;
 }
 

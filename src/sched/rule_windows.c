@@ -40,7 +40,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct windows f;
 	if (windows_match(&f, p, s))
 		return FOUND(p, f);
-	*why = "no several reductions over the same small windows, or none with a map of their results behind it";
+	*why = "the stage does not begin several reductions over the same small windows, or one with a "
+	       "map of its results after it";
 	return NULL;
 }
 
@@ -347,6 +348,7 @@ const struct sched_rule sched_windows = {
 	.name = "windows",
 	.version = 1,
 	.param = { { "rows", 1, 7 }, { "width", 1, 8 } },
+	.none = "no shape of neighbouring windows divides the extents",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

@@ -77,6 +77,21 @@ int sched_span(struct ir_program *p, const struct ir_stage *s, const struct sche
 int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
 		  struct sched_choice *out);
 
+/* What the rules say of a stage, for people: each rule of the table once. */
+struct sched_verdict {
+	const struct sched_rule *rule;
+	int choices;                /* candidates; 0: none, and why */
+	const char *why;            /* a clause: the stage is no map */
+	struct sched_choice choice; /* the one with the best estimate, or the chosen one */
+	double ns;                  /* its estimate */
+	int stages;                 /* that it makes */
+	bool chosen;
+};
+/* The chosen rule first, then those that apply by their estimates of a stage that they make, then the others. `chosen` may be null.
+ * `out` holds SCHED_MAX_RULES; returns how many there are. */
+int sched_explain(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, const struct sched_choice *chosen,
+		  struct sched_verdict *out);
+
 /* The analytic cost model's estimate in nanoseconds. */
 double sched_estimate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
 		      const struct sched_target *t);
@@ -92,6 +107,8 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
  * choice makes, its rule, the rule's version, its parameters by name. Numbers alone ("3 map@1 4") are read, too: texts of before
  * parameters had names. `c` is what sched_decide gave. Equal programs (ir_hash) have equal texts. */
 char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);
+/* Of one choice: "lanes=256 width=8 steps=3 once=0". */
+char *sched_params_text(const struct sched_choice *c, struct arena *a);
 /* And back, into out[p->stages.n]. The text may be of any origin: false, and why as a clause, unless it decides every stage of
  * this program by a rule that applies, in the rule's present version, with parameters that the rule would try for `t`. */
 bool sched_decisions_parse(struct sched_choice *out, const char *text, struct ir_program *p,
