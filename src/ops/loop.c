@@ -4,6 +4,7 @@
  * The number of turns is m where that is known, or what the condition counts to (loop_trip.h). Where m is data, or there is
  * none, turns end by the condition alone, and there is no bound for what they put together: such a loop can only have
  * states. Where the condition may end it before m, what is put together has a size that is known only at run time.
+ * States keep their shapes from turn to turn; a loop in which they change is unrolled where it turns a few times.
  * Source: ONNX, operator Loop, opsets 1 to 25. */
 #include "ops/body_loop.h"
 
@@ -11,7 +12,10 @@
 
 #include "ops/loop_trip.h"
 
-enum { MANY_TURNS = 1 << 30 }; /* as good as no number: exporters write the largest int64 */
+enum {
+	MANY_TURNS = 1 << 30, /* as good as no number: exporters write the largest int64 */
+	UNROLLED_MAX = 16,    /* turns of a loop whose states change their shapes */
+};
 
 struct graph_loop {
 	struct lower *l;
@@ -180,6 +184,57 @@ static expr count_turns(struct graph_loop *x, struct value *count)
 	return ir_size_new(l->program, "turns_size", count->buf, ir_size_limit(l->program, x->trip));
 }
 
+/* ---- Unrolled -------------------------------------------------------------------------------------------------- */
+
+/* A loop stage has states of one shape. Where a turn changes them, the body is lowered once a turn instead: where the number of
+ * turns is known and small, and no condition can end them before. */
+static bool must_unroll(struct graph_loop *x)
+{
+	bool keeps = true;
+	int64_t turns;
+
+	for (int i = 0; i < x->states; i++)
+		keeps &= stays(x, i) || body_keeps(x->state[i], x->out[1 + i]);
+	return !keeps && ir_const_int(x->trip, &turns) && turns > 0 && turns <= UNROLLED_MAX && !condition(x);
+}
+
+static struct value single(struct lower *l, const char *name, enum type t, int64_t x)
+{
+	struct tensor *v = NEW(l->program->arena, struct tensor);
+
+	if (tensor_new(v, t, 0, NULL, l->program->arena, l->err) == 0)
+		tensor_set_int(v, 0, x);
+	return lower_data(l, name, v);
+}
+
+static int unroll(struct graph_loop *x)
+{
+	struct lower *l = x->l;
+	int64_t turns = 0;
+
+	lower_loop_drop(l, &x->loop);
+	ir_const_int(x->trip, &turns);
+	struct value *made = NEWN(l->program->arena, struct value, x->collected * turns + 1);
+
+	for (int64_t t = 0; t < turns; t++) {
+		x->in[0] = single(l, x->body.input[0], TYPE_I64, t);
+		x->in[1] = single(l, x->body.input[1], TYPE_BOOL, 1);
+		for (int i = 0; i < x->states; i++)
+			x->in[2 + i] = t && !stays(x, i) ? x->out[1 + i] : x->first[i];
+		TRY(lower_graph(l, "body", x->body.inputs, x->in, x->body.outputs, x->out));
+		for (int i = 0; i < x->collected; i++)
+			made[i * turns + t] = x->out[1 + x->states + i];
+	}
+	if (l->random)
+		return body_refuse_random(l);
+	for (int i = 0; i < x->states; i++)
+		lower_output(l, i, stays(x, i) ? x->first[i] : x->out[1 + i]);
+	for (int i = 0; i < x->collected; i++)
+		if (lower_wants(l, x->states + i))
+			TRY(body_stack(l, (int)turns, made + i * turns, x->states + i));
+	return 0;
+}
+
 static int lower(struct lower *l)
 {
 	struct graph_loop x = { .l = l };
@@ -194,6 +249,8 @@ static int lower(struct lower *l)
 	if (value_type(x.out[0]) != TYPE_BOOL || !is_one(x.out[0]))
 		return lower_fail(l, ERR_MODEL, "the condition that its body gives is no bool, or not one element.");
 	count_condition(&x);
+	if (must_unroll(&x))
+		return unroll(&x);
 	lower_while(l, &x.loop, condition(&x));
 	struct space one = { 0 };
 

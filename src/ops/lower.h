@@ -249,8 +249,11 @@ struct lower_loop {
 	struct ir_stage *stage;
 	int first; /* stage of the body */
 	expr turn;
+	int buffers, sizes, demands; /* of the program, before the loop */
 };
 struct lower_loop lower_loop_begin(struct lower *l, expr trip);
+/* Forgets the loop and all that was lowered since it began; nothing of that may be used any more. */
+void lower_loop_drop(struct lower *l, const struct lower_loop *loop);
 /* A state, over s, that is `init` before the first turn. States come before what is lowered with them. */
 struct value lower_carry(struct lower *l, struct lower_loop *loop, const char *name, enum type t, const struct space *s,
 			 expr init);
