@@ -19,21 +19,6 @@ static int lower_branches(struct lower *l, struct value *a, struct value *b)
 				  "same, make it a constant of the model.");
 }
 
-/* Whether the condition is known, and then what it is. */
-static bool is_known(struct value cond, bool *holds)
-{
-	int64_t x;
-
-	if (cond.buf->data) {
-		*holds = tensor_int(cond.buf->data, 0) != 0;
-		return true;
-	}
-	if (!cond.buf->content || !ir_const_int(cond.buf->content[0], &x))
-		return false;
-	*holds = x != 0;
-	return true;
-}
-
 /* An extent that the branches do not share: a size, known when the condition is. */
 struct bounded {
 	expr then_extent, else_extent, size;
@@ -126,7 +111,7 @@ static int lower(struct lower *l)
 
 	if (!ir_const_int(value_count(cond), &n) || n != 1)
 		return lower_fail(l, ERR_MODEL, "the condition must be one element.");
-	if (is_known(cond, &holds)) {
+	if (lower_known_bool(cond, &holds)) {
 		TRY(lower_branch(l, holds ? "then_branch" : "else_branch", a));
 		for (int i = 0; i < l->outputs; i++)
 			lower_output(l, i, a[i]);

@@ -30,21 +30,6 @@ struct graph_loop {
 	struct value cond, *first, *state; /* first: what the states are before the loop */
 };
 
-/* The value of a bool that is known now. */
-static bool is_known(struct value v, bool *holds)
-{
-	int64_t x;
-
-	if (v.buf->data) {
-		*holds = tensor_int(v.buf->data, 0) != 0;
-		return true;
-	}
-	if (!v.buf->content || !ir_const_int(v.buf->content[0], &x))
-		return false;
-	*holds = x != 0;
-	return true;
-}
-
 static bool is_one(struct value v)
 {
 	int64_t n;
@@ -82,7 +67,7 @@ static int begin(struct graph_loop *x)
 		if (x->bounded)
 			x->trip = max_(m.at[0], idx(l, 0));
 	}
-	if (x->first_cond.given && is_known(x->first_cond, &holds) && !holds) {
+	if (x->first_cond.given && lower_known_bool(x->first_cond, &holds) && !holds) {
 		x->bounded = true;
 		x->trip = idx(l, 0);
 	}
@@ -131,14 +116,14 @@ static expr condition(struct graph_loop *x)
 	bool known, holds = true, same = next.buf == x->cond.buf;
 	expr first = x->first_cond.given ? at_first(x->first_cond) : NULL, all = NULL;
 
-	if (x->first_cond.given && (is_known(x->first_cond, &holds) || (x->counted && x->first_cond.buf->content)))
+	if (x->first_cond.given && (lower_known_bool(x->first_cond, &holds) || (x->counted && x->first_cond.buf->content)))
 		first = NULL; /* it holds, or there are no turns anyway, or it is counted */
 	for (int i = x->loop.first; i < l->program->stages.n && !same; i++) {
 		const struct ir_stage *s = l->program->stages.at[i];
 
 		same = s->out == next.buf && s->kind == IR_MAP && s->value->op == IR_LOAD && s->value->buf == x->cond.buf;
 	}
-	known = is_known(next, &holds);
+	known = lower_known_bool(next, &holds);
 	if (same || x->counted || (known && holds))
 		all = first;
 	else

@@ -97,6 +97,8 @@ struct ints {
 	int64_t at[64];
 };
 int lower_known_ints(struct lower *l, int i, struct ints *out);
+/* Whether a bool of one element is known at build time, and then what it is. */
+bool lower_known_bool(struct value v, bool *holds);
 /* The value of an input when it is a constant, else null. */
 const struct tensor *lower_constant(struct lower *l, int i);
 
