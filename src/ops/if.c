@@ -11,9 +11,12 @@ static int lower_branch(struct lower *l, const char *branch, struct value *out)
 }
 
 /* Both branches, since it is not known which one is taken: one that is made for other extents fails here. */
-static int lower_branches(struct lower *l, struct value *a, struct value *b)
+static int lower_branches(struct lower *l, struct value cond, struct value *a, struct value *b)
 {
-	if (lower_branch(l, "then_branch", a) == 0 && lower_branch(l, "else_branch", b) == 0)
+	expr holds = cond.buf->content ? ne(cond.buf->content[0], with(cond.buf->content[0], 0)) : NULL;
+
+	if (lower_graph_branch(l, "then_branch", holds, l->outputs, a) == 0 &&
+	    lower_graph_branch(l, "else_branch", holds ? not_(holds) : NULL, l->outputs, b) == 0)
 		return 0;
 	return err_advise(l->err, "The condition is not known at build time, so both branches are needed; where it is always the "
 				  "same, make it a constant of the model.");
@@ -117,7 +120,7 @@ static int lower(struct lower *l)
 			lower_output(l, i, a[i]);
 		return 0;
 	}
-	TRY(lower_branches(l, a, b));
+	TRY(lower_branches(l, cond, a, b));
 	return select_outputs(l, cond, a, b);
 }
 
