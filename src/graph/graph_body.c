@@ -65,7 +65,8 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 	struct arena *a = s->program->arena;
 	struct map attributes = map_new(a);
 	struct graph_scope inner = { .g = s->g, .program = s->program, .err = s->err, .buffers = map_new(a), .function = f,
-				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs };
+				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs,
+				     .branch = s->branch };
 	struct ir_buffer *b;
 
 	if (strcmp(onnx_domain(call->domain), GRAPH_PLUGIN_DOMAIN) != 0)
@@ -138,6 +139,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.depth = around->depth + 1;
 	s.path = arena_printf(l->program->arena, "%s/%s/", l->name, v->name);
 	s.random = false;
+	s.branch = l->inner ? l->inner : l->branch;
 	s.types = NULL;
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);

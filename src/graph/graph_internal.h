@@ -33,6 +33,7 @@ struct graph_scope {
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
 	const char *path;                    /* names of the calls and graphs that lead here, but not of plugins */
 	bool random;                         /* something lowered here draws random numbers */
+	const struct lower_branch *branch;   /* of an If, that this is lowered for; null: none */
 };
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e);
 
