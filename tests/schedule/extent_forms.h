@@ -90,7 +90,7 @@ static inline bool form_is_symbol(const char *text, const char *at, const char *
 	return at[n] != '[' && at[n] != ':' && at[n] != '(';
 }
 
-/* The forms' symbols for the extents `listed`, "N=5 K=7"; `drawn`: or some of them 0, 1, primes and multiples of vectors' widths. */
+/* The forms' symbols for the extents `listed`, "N=5 K=7"; `drawn`: with 0, 1, primes and multiples of vectors' widths for some. */
 static inline const char *form_shapes(const struct form *form, int n, const char *listed, bool drawn, struct arena *a)
 {
 	static const int other[] = { 0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 31, 32, 40, 61, 64 };
