@@ -57,8 +57,10 @@ TPAT_API const char *tpat_error_tensor(const struct tpat *t);
 enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
 
 struct tpat_node {
-	int index;
-	const char *label;            /* what options call it: its name, or "#12" */
+	int index;                    /* in its graph */
+	const char *graph;            /* "": the main graph; else the node that holds it and the attribute: "choose/then_branch" */
+	const char *label;            /* what options call it: its name, or "#12"; in a graph inside of a node its name, or where
+	                               * another node has that too, "choose/then_branch/NAME" or "choose/then_branch/#3" */
 	const char *op_type, *domain; /* domain "": ai.onnx */
 	int opset;
 	const char *inputs, *outputs; /* "f32[N,3], f32[3]" */
@@ -74,7 +76,7 @@ struct tpat_list {
 	const char *model;
 	int64_t ir_version, opset;                     /* of ai.onnx */
 	struct tpat_strings inputs, outputs, warnings; /* "x: f32[N,3]" */
-	const struct tpat_node *node;
+	const struct tpat_node *node;                  /* the main graph's, then those of each graph inside of a node */
 	int nodes;
 };
 
@@ -84,7 +86,7 @@ struct tpat_list_options {
 	struct tpat_strings shape; /* "x:1x3xHxW": what an input's extents are */
 	struct tpat_strings value; /* "sr=16000", "axes=1,2": inputs that become constants, in their own types */
 };
-enum { TPAT_LIST_VERSION = 2 };
+enum { TPAT_LIST_VERSION = 3 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
 
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);

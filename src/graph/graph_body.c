@@ -123,6 +123,27 @@ static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto
 	return 0;
 }
 
+/* What the node that is being inferred gives to the inputs of its body. A buffer that no stage makes yet is a state of
+ * the loop that is being lowered. */
+static void note_formals(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g, const struct value *in)
+{
+	struct graph_formal *formal;
+
+	if (!s->formals)
+		return;
+	formal = NEWN(s->program->arena, struct graph_formal, g->n_input + 1);
+	for (size_t i = 0; i < g->n_input; i++) {
+		const struct ir_buffer *b = in[i].buf;
+
+		if (!in[i].given)
+			continue;
+		formal[i] = (struct graph_formal){ .type = b->type, .rank = b->rank };
+		formal[i].carried = b->role == IR_TEMP && !ir_stage_of(l->program, b);
+		memcpy(formal[i].dim, b->dim, sizeof b->dim[0] * (size_t)b->rank);
+	}
+	map_put_u64(s->formals, (uintptr_t)g, formal);
+}
+
 static int lower_body_graph(struct lower *l, const struct attr_value *v, const struct value *in, struct value *out)
 {
 	const struct graph_body *body = v->graph;
@@ -141,6 +162,8 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.random = false;
 	s.branch = l->inner ? l->inner : l->branch;
 	s.types = NULL;
+	s.formals = NULL;
+	note_formals(around, l, g, in);
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);
 	for (size_t i = 0; i < g->n_input; i++)

@@ -6,7 +6,7 @@
 
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e)
 {
-	return (struct graph_scope){ .g = g, .program = p, .err = e, .buffers = map_new(p->arena), .path = "" };
+	return (struct graph_scope){ .g = g, .program = p, .err = e, .buffers = map_new(p->arena), .path = g->path };
 }
 
 int graph_scope_opset(const struct graph_scope *s, const char *domain)

@@ -67,7 +67,7 @@ static bool take(struct graph_region **r, struct graph *g, const int *node, int 
 	struct ir_program *p;
 	struct graph_program_options o = { .sizes = true };
 	bool fine = graph_region_new(r, g, node, n, &e) == 0 &&
-	            ((*r)->folded || graph_region_program(&p, g, *r, &o, a, &e) == 0);
+	            ((*r)->folded || graph_region_program(&p, *r, &o, a, &e) == 0);
 	if (fine && !(*r)->folded)
 		print_program(p, a);
 	if (!fine && !e.text[0])

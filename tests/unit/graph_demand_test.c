@@ -16,7 +16,7 @@ static struct ir_program *program_of(struct graph *g)
 	int node = 0;
 
 	CHECK_INT(graph_region_new(&r, g, &node, 1, &e), 0);
-	CHECK_INT(graph_region_program(&p, g, r, &o, arena, &e), 0);
+	CHECK_INT(graph_region_program(&p, r, &o, arena, &e), 0);
 	return p;
 }
 
@@ -96,7 +96,7 @@ static void neck(void)
 	CHECK_STR(type_of(g, "up"), "f32[floordiv(min(1048576, h) + 1, 2) * 2,w_]");
 	CHECK_STR(type_of(g, "y"), "f32[h,w_ * 2]"); /* the simpler one */
 	CHECK_INT(graph_region_new(&r, g, nodes, 4, &e), 0);
-	CHECK_INT(graph_region_program(&p, g, r, NULL, arena, &e), 0);
+	CHECK_INT(graph_region_program(&p, r, NULL, arena, &e), 0);
 	CHECK_INT(p->demands.n, 1);
 	CHECK_STR(run(p, (int64_t[]){ 4, 5 }), "");
 	CHECK_STR(run(p, (int64_t[]){ 5, 5 }),
@@ -251,7 +251,7 @@ static void sizes(void)
 	onnx_node_set_int(m, node(m, "Concat", "a b", "y"), "axis", 0);
 	g = graph_of(m, NULL);
 	CHECK_INT(graph_region_new(&r, g, nodes, 3, &e), 0);
-	CHECK_INT(graph_region_program(&p, g, r, &o, arena, &e), 0);
+	CHECK_INT(graph_region_program(&p, r, &o, arena, &e), 0);
 	CHECK_INT(p->demands.n, 1);
 	CHECK(ir_demand_of_limits(p, &p->demands.at[0], &limits));
 	CHECK_INT(limits.relation, IR_AT_MOST);

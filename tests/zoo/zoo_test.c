@@ -195,7 +195,7 @@ static int run_region(struct graph *g, struct graph_region *r, struct map *tenso
 	struct graph_program_options options = { .any_types = true, .keep_types = true, .sizes = true };
 	const struct tensor **in = NEWN(a, const struct tensor *, r->inputs.n + 1);
 	struct ir_program *p;
-	TRY(graph_region_program(&p, g, r, &options, a, e));
+	TRY(graph_region_program(&p, r, &options, a, e));
 	struct tensor *out = NEWN(a, struct tensor, p->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++) {
 		struct graph_value *v = r->inputs.at[i];
