@@ -123,10 +123,34 @@ static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto
 	return 0;
 }
 
-/* What the node that is being inferred gives to the inputs of its body. A buffer that no stage makes yet is a state of
- * the loop that is being lowered. */
+/* A loop's state, which its body makes anew. */
+static bool is_state(const struct ir_program *p, const struct ir_buffer *b)
+{
+	const struct ir_stage *s = b->role == IR_TEMP ? ir_stage_of(p, b) : NULL;
+
+	if (s && s->loop)
+		vec_each (c, &s->loop->carries)
+			if (c->state == b)
+				return true;
+	return false;
+}
+
+/* Where the body was lowered before, for another turn: what both turns have in common. */
+static void join_formal(struct graph_formal *f, const struct graph_formal *before)
+{
+	if (before->type == TYPE_NONE)
+		return;
+	if (before->rank != f->rank)
+		f->rank = -1;
+	for (int k = 0; k < f->rank; k++)
+		if (before->dim[k] != f->dim[k])
+			f->dim[k] = NULL;
+}
+
+/* Records the types that the node gives to its body's inputs. */
 static void note_formals(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g, const struct value *in)
 {
+	const struct graph_formal *before = s->formals ? map_get_u64(s->formals, (uintptr_t)g) : NULL;
 	struct graph_formal *formal;
 
 	if (!s->formals)
@@ -138,8 +162,10 @@ static void note_formals(const struct graph_scope *s, const struct lower *l, con
 		if (!in[i].given)
 			continue;
 		formal[i] = (struct graph_formal){ .type = b->type, .rank = b->rank };
-		formal[i].carried = b->role == IR_TEMP && !ir_stage_of(l->program, b);
+		formal[i].carried = is_state(l->program, b);
 		memcpy(formal[i].dim, b->dim, sizeof b->dim[0] * (size_t)b->rank);
+		if (before)
+			join_formal(&formal[i], &before[i]);
 	}
 	map_put_u64(s->formals, (uintptr_t)g, formal);
 }

@@ -42,8 +42,8 @@ struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct
 /* An input of a body as the node that holds it hands it on. */
 struct graph_formal {
 	enum type type; /* TYPE_NONE: not given */
-	int rank;
-	expr dim[IR_MAX_RANK]; /* of the program */
+	int rank;              /* -1: it differs from turn to turn */
+	expr dim[IR_MAX_RANK]; /* of the program; null: it differs from turn to turn */
 	bool carried;   /* the body makes its next value: while the body is not known, its extents hold for the first turn */
 };
 

@@ -33,10 +33,11 @@ const char *graph_node_label(const struct graph *g, int node)
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
-/* An extent that a body's input has in every turn: what the node's program says, unless it is known at run time alone. */
+/* An extent that a body's input has in every turn: what the node's program says, unless it is known at run time alone, or
+ * differs from turn to turn (null). */
 static expr extent_of(struct graph *g, const struct graph_node *n, const struct graph_scope *s, expr e)
 {
-	return e->varies || e->size > IR_MAX_CONTENT ? graph_symbol_fresh(g) : graph_size_rename(g, n, s->program, e);
+	return !e || e->varies || e->size > IR_MAX_CONTENT ? graph_symbol_fresh(g) : graph_size_rename(g, n, s->program, e);
 }
 
 /* `n`, in `s`, has given this to the input `v`. */

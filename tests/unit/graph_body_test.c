@@ -513,20 +513,20 @@ static void growing_states(void)
 		int turns;
 		const char *type, *reads;
 		bool collects;
-		const char *result, *why;
+		const char *result, *state, *why; /* the types of y, and of s in all turns */
 	} cases[] = {
-		{ 0, "Concat", "s s", false, "f32[N,4]", "" },
-		{ 1, "Concat", "s s", false, "f32[N * 2,4]", "" },
-		{ 3, "Concat", "s s", false, "f32[N * 8,4]", "" },
-		{ 3, "Concat", "s k", false, "f32[K * 3 + N,4]", "" },
-		{ 99, "Concat", "s s", false, "f32[d0,d1]", grows },
-		{ -1, "Concat", "s s", false, "f32[d0,d1]", grows },
-		{ 1, "Concat", "s s", true, "f32[N * 2,4]", "" },
-		{ 2, "Concat", "s s", true, "f32[d0,d1]",
+		{ 0, "Concat", "s s", false, "f32[N,4]", "f32[N,4]", "" },
+		{ 1, "Concat", "s s", false, "f32[N * 2,4]", "f32[N,4]", "" },
+		{ 3, "Concat", "s s", false, "f32[N * 8,4]", "f32[d0,4]", "" },
+		{ 3, "Concat", "s k", false, "f32[K * 3 + N,4]", "f32[d0,4]", "" },
+		{ 99, "Concat", "s s", false, "f32[d0,d1]", "f32[d2,d3]", grows },
+		{ -1, "Concat", "s s", false, "f32[d0,d1]", "f32[d2,d3]", grows },
+		{ 1, "Concat", "s s", true, "f32[N * 2,4]", "f32[N,4]", "" },
+		{ 2, "Concat", "s s", true, "f32[d0,d1]", "f32[d2,d3]",
 		  "its output number 2 is put together of f32[N,4] in the first turn and f32[N * 2,4] in turn 2." },
-		{ 1, "Neg", "k", false, "f32[K,4]", "" },
-		{ 99, "Neg", "k", false, "f32[N,4]", "" },
-		{ 99, "Neg", "s", false, "f32[N,4]", "" },
+		{ 1, "Neg", "k", false, "f32[K,4]", "f32[N,4]", "" },
+		{ 99, "Neg", "k", false, "f32[N,4]", "f32[N,4]", "" },
+		{ 99, "Neg", "s", false, "f32[N,4]", "f32[N,4]", "" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -534,6 +534,7 @@ static void growing_states(void)
 		struct graph *g = growing(&m, cases[i].turns, cases[i].type, cases[i].reads, cases[i].collects);
 
 		CHECK_STR(type_of(g, "y"), cases[i].result);
+		CHECK_STR(type_of(g->graphs.at[1], "s"), cases[i].state);
 		CHECK_STR(why(g, "y"), cases[i].why);
 		graph_free(g);
 		onnx_model_free(m);
