@@ -110,7 +110,8 @@ static int select_region(struct select *s, const struct graph_region_names *name
 
 		TRY(graph_node_find(&in, &x, s->g, names->name[i], s->err));
 		if (s->taken[in->number][x])
-			return err_set(s->err, ERR_USAGE, "%s: node %s is in two regions.", s->g->model->path, in->nodes.at[x].label);
+			return err_set(s->err, ERR_USAGE, "%s: node %s is in two regions.", s->g->model->path,
+				       in->nodes.at[x].label);
 		if (g && g != in)
 			return in_two_graphs(s, g, node[0], in, x);
 		g = in;
