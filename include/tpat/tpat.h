@@ -57,8 +57,10 @@ TPAT_API const char *tpat_error_tensor(const struct tpat *t);
 enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
 
 struct tpat_node {
-	int index;
-	const char *label;            /* what options call it: its name, or "#12" */
+	int index;                    /* in its graph */
+	const char *graph;            /* "": the main graph; else the node that holds it and the attribute: "choose/then_branch" */
+	const char *label;            /* what options call it: its name, or "#12"; in a graph inside of a node its name, or where
+	                               * another node has that too, "choose/then_branch/NAME" or "choose/then_branch/#3" */
 	const char *op_type, *domain; /* domain "": ai.onnx */
 	int opset;
 	const char *inputs, *outputs; /* "f32[N,3], f32[3]" */
@@ -97,7 +99,7 @@ struct tpat_list {
 	const char *model;
 	int64_t ir_version, opset;                     /* of ai.onnx */
 	struct tpat_strings inputs, outputs, warnings; /* "x: f32[N,3]" */
-	const struct tpat_node *node;
+	const struct tpat_node *node;                  /* the main graph's, then those of each graph inside of a node */
 	int nodes;
 	const struct tpat_schedule *const *why; /* of the nodes in the option `why` */
 	int whys;

@@ -1,5 +1,6 @@
 /* tpat list: a model's nodes as a table, or for machines. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -17,36 +18,48 @@ static void print_edges(const char *what, const struct tpat_strings *list)
 		printf("  %-8s %s\n", i ? "" : what, list->at[i]);
 }
 
+struct widths {
+	int label, op;
+};
+
+static void print_node(const struct cli *c, const struct tpat_node *n, const struct widths *w)
+{
+	printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(w->label, n->label), n->label,
+	       cli_field(w->op, op_name(c, n)), op_name(c, n), support[n->tensorrt],
+	       n->constant ? "folds"
+	       : n->taken  ? "yes"
+	                   : "no",
+	       n->inputs, n->outputs);
+	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why)
+		printf("  %*s  TensorRT: %s\n", w->label, "", n->tensorrt_why);
+	if (!n->taken && *n->why)
+		printf("  %*s  tpat: %s\n", w->label, "", n->why);
+	if (!n->taken && *n->advice)
+		printf("  %*s        %s\n", w->label, "", n->advice);
+}
+
 static void print_table(const struct cli *c, const struct tpat_list *l)
 {
-	int label = 4, op = 8, refused = 0, both = 0;
+	struct widths w = { 4, 8 };
+	const char *graph = "";
+	int refused = 0, both = 0;
 	for (int i = 0; i < l->nodes; i++) {
-		label = cli_wider(label, l->node[i].label);
-		op = cli_wider(op, op_name(c, &l->node[i]));
+		w.label = cli_wider(w.label, l->node[i].label);
+		w.op = cli_wider(w.op, op_name(c, &l->node[i]));
 		refused += l->node[i].tensorrt == TPAT_TRT_NO;
 		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
 	}
-	label = label > 48 ? 48 : label;
+	w.label = w.label > 48 ? 48 : w.label;
 	printf("%s: %d node%s, opset %lld, IR version %lld\n", l->model, l->nodes, l->nodes == 1 ? "" : "s",
 	       (long long)l->opset, (long long)l->ir_version);
 	print_edges("inputs", &l->inputs);
 	print_edges("outputs", &l->outputs);
 	if (l->nodes)
-		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", label, "node", op, "operator");
+		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", w.label, "node", w.op, "operator");
 	for (int i = 0; i < l->nodes; i++) {
-		const struct tpat_node *n = &l->node[i];
-		printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(label, n->label),
-		       n->label, cli_field(op, op_name(c, n)), op_name(c, n), support[n->tensorrt],
-		       n->constant ? "folds"
-		       : n->taken  ? "yes"
-		                   : "no",
-		       n->inputs, n->outputs);
-		if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why)
-			printf("  %*s  TensorRT: %s\n", label, "", n->tensorrt_why);
-		if (!n->taken && *n->why)
-			printf("  %*s  tpat: %s\n", label, "", n->why);
-		if (!n->taken && *n->advice)
-			printf("  %*s        %s\n", label, "", n->advice);
+		if (strcmp(l->node[i].graph, graph) != 0)
+			printf("\n  in %s\n", graph = l->node[i].graph);
+		print_node(c, &l->node[i], &w);
 	}
 	printf("\nTensorRT 11 refuses %d of %d nodes; tpat can take %d of these.\n", refused, l->nodes, both);
 }
@@ -66,9 +79,9 @@ static void print_json(const struct tpat_list *l)
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
 		json_array_append_new(nodes,
-		                      cli_json("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
-		                                n->index, "label", n->label, "op_type", n->op_type, "domain", n->domain,
-		                                "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
+		                      cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
+		                                n->index, "graph", n->graph, "label", n->label, "op_type", n->op_type,
+		                                "domain", n->domain, "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
 		                                "tensorrt", support[n->tensorrt], "tensorrt_why", n->tensorrt_why,
 		                                "taken", n->taken, "constant", n->constant, "why", n->why,
 		                                "advice", n->advice));

@@ -48,7 +48,8 @@ struct tpat_choice {
 };
 bool tpat_chooses(const struct tpat_choice *c); /* whether anything is named */
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e);
-/* Every node that tpat can take and whose result is not known beforehand, each as a region of its own. */
+/* Every node that tpat can take and whose result is not known beforehand, each as a region of its own; in a body, where the
+ * node that holds it cannot be taken. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
 
 /* ---- tpat_text.c: options that are texts. */

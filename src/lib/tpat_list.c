@@ -51,6 +51,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 	enum graph_support s = graph_trt_support(g, i, &reason);
 	*out = (struct tpat_node){
 		.index = i,
+		.graph = arena_strdup(a, g->name),
 		.label = arena_strdup(a, n->label),
 		.op_type = arena_strdup(a, str_printable(a, onnx_text(n->proto->op_type))),
 		.domain = arena_strdup(a, str_printable(a, onnx_domain(n->proto->domain))),
@@ -85,7 +86,7 @@ static int explain(struct tpat_list *list, struct graph *g, const struct tpat_li
 			return err_set(e, ERR_USAGE,
 			               "Node \"%s\" needs no schedule: its results are known when the model is built.",
 			               regions.at[i]->label);
-		TRY(graph_region_program(&p, g, regions.at[i], &options, a, e));
+		TRY(graph_region_program(&p, regions.at[i], &options, a, e));
 		const struct sched_points points = sched_usual_points(p, &target);
 		why[i] = tpat_why(regions.at[i]->label, p, &points.target[points.opt], NULL, a);
 	}
@@ -109,9 +110,13 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup = clean_up;
 	t->cleanup_arg = l;
 	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, a, &t->err));
-	struct tpat_node *node = NEWN(a, struct tpat_node, l->graph->nodes.n + 1);
-	for (int i = 0; i < l->graph->nodes.n; i++)
-		describe_node(&node[i], l->graph, i, a);
+	int nodes = 0, described = 0;
+	vec_each (g, &l->graph->graphs)
+		nodes += (*g)->nodes.n;
+	struct tpat_node *node = NEWN(a, struct tpat_node, nodes + 1);
+	vec_each (g, &l->graph->graphs)
+		for (int i = 0; i < (*g)->nodes.n; i++)
+			describe_node(&node[described++], *g, i, a);
 	struct tpat_texts warnings = { 0 };
 	vec_each (w, &l->graph->warnings)
 		vec_push(a, &warnings, arena_strdup(a, *w));
@@ -124,7 +129,7 @@ static int run(struct tpat *t, void *arg)
 		.outputs = edge(l->graph->outputs.at, l->graph->outputs.n, a),
 		.warnings = tpat_strings_of(&warnings),
 		.node = node,
-		.nodes = l->graph->nodes.n,
+		.nodes = nodes,
 	};
 	TRY(explain(list, l->graph, c->o, a, &t->err));
 	*c->out = list;

@@ -33,7 +33,7 @@ static void add_region(struct rewriter *w, const int *node, int n)
 	if (n == 0 || graph_region_new(&r, w->graph, node, n, &w->err) < 0)
 		return;
 	if (!r->folded) {
-		if (graph_region_program(&program, w->graph, r, &o, w->arena, &w->err) < 0)
+		if (graph_region_program(&program, r, &o, w->arena, &w->err) < 0)
 			return;
 		ir_hash(program, hash);
 		int *index = NEWN(w->arena, int, r->shapes + 1);
