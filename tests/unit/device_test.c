@@ -214,8 +214,8 @@ static bool same(const char *const *text, int a, int b)
 static void check_differences(const char *text[PLANS][GPUS])
 {
 	enum { T4, A10, ADA, ORIN, H100 };
-	/* Rows of 128 KB stay in the registers of one block. Those of 256 KB do where shared memory has the other half; elsewhere they
-	 * are read again, by as many threads as multiprocessors hold. */
+	/* Rows of 128 KB stay in the registers of one block. Those of 256 KB do where shared memory has the other half; elsewhere
+	 * they are read again, by as many threads as multiprocessors hold. */
 	for (int g = 0; g < GPUS; g++)
 		CHECK(strstr(text[0][g], "rows@") && !strstr(text[0][g], "steps=0"));
 	for (int g = 0; g < OWN; g++)
