@@ -124,7 +124,8 @@ struct graph {
 /* Types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the graph: the
  * main graph, with all bodies in out->graphs. A body's inputs are what its node hands it; where the node cannot be taken,
  * what the model declares. A node that cannot be lowered stops nothing: it has a `why`, and what needs its results gets
- * one too. Freed with graph_free(), of the main graph. `o` may be null. Errors: ERR_USAGE for a shape or a constant that names no input or does not fit it. */
+ * one too. Freed with graph_free(), of the main graph. `o` may be null. Errors: ERR_USAGE for a shape or a constant that
+ * names no input or does not fit it. */
 int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
 void graph_free(struct graph *g); /* null is fine */
 
@@ -276,8 +277,8 @@ struct graph_rewrite_options {
 
 /* Replaces each region by one node of domain "tpat" in its graph, in place, with the replaced nodes as a local function
  * of the model; plugin[i] belongs to r->at[i]. `g` is the main graph. Inputs and outputs of all graphs stay as they are.
- * Constants that nothing reads any more go away. Afterwards `g` describes what was: only free it. Errors: ERR_USAGE when a name is taken or regions
- * need each other's results both ways; then the model is unchanged. */
+ * Constants that nothing reads any more go away. Afterwards `g` describes what was: only free it. Errors: ERR_USAGE
+ * when a name is taken or regions need each other's results both ways; then the model is unchanged. */
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e);
 

@@ -122,25 +122,19 @@ static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto
 	return 0;
 }
 
-/* What the node that is being inferred gives to the inputs of its body. A buffer that no stage makes yet is a state of
- * the loop that is being lowered. */
-static void note_formals(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g, const struct value *in)
+/* What the node that is being inferred gives to the inputs of its body. */
+static struct graph_formals *note_inputs(const struct graph_scope *s, const Onnx__GraphProto *g, const struct value *in)
 {
-	struct graph_formal *formal;
+	struct arena *a = s->program->arena;
+	struct graph_formals *f = NEW(a, struct graph_formals);
 
-	if (!s->formals)
-		return;
-	formal = NEWN(s->program->arena, struct graph_formal, g->n_input + 1);
-	for (size_t i = 0; i < g->n_input; i++) {
-		const struct ir_buffer *b = in[i].buf;
-
-		if (!in[i].given)
-			continue;
-		formal[i] = (struct graph_formal){ .type = b->type, .rank = b->rank };
-		formal[i].carried = b->role == IR_TEMP && !ir_stage_of(l->program, b);
-		memcpy(formal[i].dim, b->dim, sizeof b->dim[0] * (size_t)b->rank);
-	}
-	map_put_u64(s->formals, (uintptr_t)g, formal);
+	f->in = NEWN(a, const struct ir_buffer *, g->n_input + 1);
+	f->out = NEWN(a, const struct ir_buffer *, g->n_output + 1);
+	for (size_t i = 0; i < g->n_input; i++)
+		f->in[i] = in[i].given ? in[i].buf : NULL;
+	if (s->formals)
+		map_put_u64(s->formals, (uintptr_t)g, f);
+	return f;
 }
 
 static int lower_body_graph(struct lower *l, const struct attr_value *v, const struct value *in, struct value *out)
@@ -150,6 +144,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	const struct graph_scope *around = body->scope;
 	const char *label = arena_printf(l->program->arena, "%s/%s", l->label, v->name);
 	struct graph_scope s = *around;
+	struct graph_formals *formals;
 	struct ir_buffer *b;
 
 	s.program = l->program;
@@ -161,7 +156,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.random = false;
 	s.types = NULL;
 	s.formals = NULL;
-	note_formals(around, l, g, in);
+	formals = note_inputs(around, g, in);
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);
 	for (size_t i = 0; i < g->n_input; i++)
@@ -177,6 +172,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 			return err_set(s.err, ERR_MODEL, "node %s: nothing in the graph defines its output \"%s\".", label,
 				       onnx_text(g->output[i]->name));
 		out[i] = (struct value){ .buf = b, .given = true };
+		formals->out[i] = b;
 	}
 	return 0;
 }

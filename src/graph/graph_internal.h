@@ -28,8 +28,8 @@ struct graph_scope {
 	int depth;
 	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
 	struct map *inputs;                  /* of the program while a node is inferred: graph_value by buffer; else null */
-	struct map *formals;                 /* while a node is inferred: what its bodies were given last, struct graph_formal[] by
-					      * graph; null in graphs and functions inside */
+	struct map *formals;                 /* while a node is inferred: its bodies' edges, struct graph_formals by graph; null
+					      * in graphs and functions inside */
 	struct map *types;                   /* of the results of the node that is inferred, where nothing else is known: an
 					      * enum type by name; null in graphs and functions inside */
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
@@ -38,12 +38,10 @@ struct graph_scope {
 };
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e);
 
-/* An input of a body as the node that holds it hands it on. */
-struct graph_formal {
-	enum type type; /* TYPE_NONE: not given */
-	int rank;
-	expr dim[IR_MAX_RANK]; /* of the program */
-	bool carried;   /* the body makes its next value: while the body is not known, its extents hold for the first turn */
+/* A body as the node that holds it was lowered last: the buffers of its inputs (null: not given) and outputs (null: it was
+ * not lowered to its end). */
+struct graph_formals {
+	const struct ir_buffer **in, **out;
 };
 
 /* An attribute, and the scope that the names in its graph belong to: a function's call may hand a graph in. */

@@ -41,8 +41,8 @@ static int in_two(struct select *s, const struct graph_node *n, const struct gra
 {
 	err_set(s->err, ERR_USAGE, "%s: node %s is inside of node %s, and both are selected.", s->g->model->path, inner->label,
 		n->label);
-	return err_advise(s->err, "A node takes along all that is inside of it: select one of the two, or pass over %s "
-				  "with --except.", n->label);
+	return err_advise(s->err, "A node takes along all that is inside of it: select one of the two. With --except %s it is "
+				  "not taken for its type.", n->label);
 }
 
 /* Fails when a node around these, or one inside of them, is taken. */
@@ -110,7 +110,8 @@ static int select_region(struct select *s, const struct graph_region_names *name
 
 		TRY(graph_node_find(&in, &x, s->g, names->name[i], s->err));
 		if (s->taken[in->number][x])
-			return err_set(s->err, ERR_USAGE, "%s: node %s is in two regions.", s->g->model->path, in->nodes.at[x].label);
+			return err_set(s->err, ERR_USAGE, "%s: node %s is in two regions.", s->g->model->path,
+				       in->nodes.at[x].label);
 		if (g && g != in)
 			return in_two_graphs(s, g, node[0], in, x);
 		g = in;
