@@ -7,20 +7,32 @@
 #include "eval/eval.h"
 
 enum {
-	ATTEMPTS = 24,          /* to find extents that the program takes */
+	SCALE_ATTEMPTS = 4,     /* with extents of one scale */
 	TRIES = 280,            /* of an attempt, to find some that what operators demand of them allows */
 	ELEMENTS_MAX = 1 << 22, /* of one drawn tensor */
 	EXTENTS = 5,            /* the largest of inputs that are extents of results */
-	MULTIPLES = 40,         /* so many tries with any extents, then with multiples of powers of two */
+	MULTIPLES = 40,         /* so many tries with any extents, then with multiples of powers of two where demands fail */
 	INDEX_VALUES = 4,       /* values of inputs that index, where nothing bounds them */
+	FULL_RUNS = 3,          /* with extents as they are drawn, one of each range */
+	HALVINGS = 5,           /* of the extents of later runs */
 };
+
+/* Operations of a later run; the emulator takes about a second for so many. */
+static const double RUN_WORK = 5e5;
+
+/* What extents are multiplied with, attempt by attempt; 0: none is larger than SMALL. */
+enum { SMALL = 4 };
+static const int scales[] = { 1, 0, 2, 4, 8, 16, 32, 1 };
+enum { SCALES = sizeof scales / sizeof scales[0], ATTEMPTS = SCALES * SCALE_ATTEMPTS };
 
 struct draw {
 	const struct verify_case *c;
 	struct map symbols; /* name -> value + 1 */
+	struct map tight;   /* names of symbols in demands that did not hold */
 	struct arena *arena;
 	uint64_t state;
 	int run, attempt, try;
+	int halved;           /* so many times */
 	bool drawn;           /* some extent was, not all were given */
 	struct err *err;
 };
@@ -30,17 +42,30 @@ static uint64_t draw_next(struct draw *d)
 	return d->state = hash_u64(d->state, 0x9e3779b97f4a7c15u);
 }
 
-/* A new symbol's value. Small and odd sizes, and some beyond a warp or a block's tile; later attempts are larger, and
- * every other one makes all extents equal, for programs that want that. */
-static int64_t draw_extent(struct draw *d)
+/* Small and odd sizes, and some beyond a warp or a block's tile; later attempts are smaller, for programs of which larger ones
+ * leave nothing, and larger; and every other one makes all extents equal, for programs that want that. */
+static int64_t random_extent(struct draw *d)
 {
 	static const int range[][2] = { { 5, 16 }, { 1, 8 }, { 17, 40 } };
-	int which = d->run % 3, scale = 1 << (d->attempt / 4 < 6 ? d->attempt / 4 : 6);
+	int which = d->run % 3, scale = scales[d->attempt / SCALE_ATTEMPTS];
 	uint64_t random = d->attempt % 2 ? hash_u64(d->c->seed, (uint64_t)(d->run * 64 + d->attempt)) : draw_next(d);
 	int width = range[which][1] - range[which][0] + 1;
-	if (d->try >= MULTIPLES) /* halved and doubled along the way: multiples of 2, 4, 8 ... */
-		return (int64_t)(1 + draw_next(d) % 5) << (1 + (d->try - MULTIPLES) % 6);
-	return (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale;
+	int64_t n = scale ? (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale : 1 + (int64_t)(random % SMALL);
+	return n >> d->halved ? n >> d->halved : 1;
+}
+
+/* Halved and doubled along the way: multiples of 2, 4, 8 ..., of which the first tries take small ones. */
+static int64_t random_multiple(struct draw *d)
+{
+	int try = d->try - MULTIPLES;
+	return (int64_t)(1 + draw_next(d) % (try < TRIES / 4 ? 2 : 5)) << (1 + try % 6);
+}
+
+/* A new symbol's value. */
+static int64_t draw_extent(struct draw *d, const char *name)
+{
+	bool multiple = d->try >= MULTIPLES && map_get(&d->tight, name);
+	return multiple ? random_multiple(d) : random_extent(d);
 }
 
 static bool symbol_value(void *user, const char *name, int64_t *value)
@@ -48,7 +73,7 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 	struct draw *d = user;
 	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
 	if (!known) {
-		known = (uintptr_t)draw_extent(d) + 1;
+		known = (uintptr_t)draw_extent(d, name) + 1;
 		d->drawn = true;
 		map_put(&d->symbols, name, (void *)known);
 	}
@@ -153,16 +178,26 @@ static int try_extents(struct draw *d, const struct ir_demand **broken)
 	return 0;
 }
 
+static void note_tight(void *user, expr e)
+{
+	struct draw *d = user;
+	if (e->op == IR_SYMBOL)
+		map_put(&d->tight, e->name, d);
+}
+
 static int draw_extents(struct draw *d)
 {
 	const struct ir_demand *broken = NULL;
 	const char *text[2];
 	int64_t number;
+	d->tight = map_new(d->arena);
 	for (d->try = 0; d->try < TRIES && (d->try == 0 || d->drawn); d->try++) {
 		d->drawn = false;
 		TRY(try_extents(d, &broken));
 		if (!broken)
 			return 0;
+		for (int k = 0; k < 2; k++)
+			ir_walk(broken->extent[k], note_tight, d);
 	}
 	for (int k = 0; k < 2; k++)
 		text[k] = ir_eval_int(broken->extent[k], known_value, d, &number)
@@ -268,17 +303,55 @@ static int refuse_empty(struct draw *d)
 	return 0;
 }
 
+/* Extents and values; `last`: also those that leave nothing of a tensor. */
+static int draw_all(struct draw *d, struct tensor *inputs, bool last)
+{
+	memset(inputs, 0, sizeof *inputs * (size_t)d->c->reference->inputs.n);
+	TRY(draw_extents(d));
+	TRY(draw_inputs(d, inputs));
+	return last ? 0 : refuse_empty(d);
+}
+
+static const struct tensor **pointers_to(const struct draw *d, const struct tensor *inputs)
+{
+	int n = d->c->reference->inputs.n;
+	const struct tensor **in = NEWN(d->arena, const struct tensor *, n + 1);
+	for (int i = 0; i < n; i++)
+		in[i] = &inputs[i];
+	return in;
+}
+
+/* Halves the extents of a run after the first ones until it takes little work, as long as the program takes them. */
+static void lighten(struct draw *d, struct tensor *inputs, uint64_t state)
+{
+	const struct ir_program *p = d->c->reference;
+	struct tensor *smaller = NEWN(d->arena, struct tensor, p->inputs.n + 1);
+	double work = sample_work(p, pointers_to(d, inputs)), less;
+	struct map symbols = d->symbols;
+	struct err unused = { 0 }, *e = d->err;
+	d->err = &unused;
+	while (d->drawn && work > RUN_WORK && d->halved < HALVINGS) {
+		d->halved++;
+		d->state = state;
+		if (draw_all(d, smaller, false) < 0 || (less = sample_work(p, pointers_to(d, smaller))) >= work)
+			break;
+		memcpy(inputs, smaller, sizeof *inputs * (size_t)p->inputs.n);
+		symbols = d->symbols;
+		work = less;
+	}
+	d->symbols = symbols;
+	d->err = e;
+}
+
 static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, bool last)
 {
 	const struct ir_program *p = d->c->reference;
-	const struct tensor **in = NEWN(d->arena, const struct tensor *, p->inputs.n + 1);
-	memset(inputs, 0, sizeof *inputs * (size_t)p->inputs.n);
-	TRY(draw_extents(d));
-	TRY(draw_inputs(d, inputs));
-	if (!last)
-		TRY(refuse_empty(d));
-	for (int i = 0; i < p->inputs.n; i++)
-		in[i] = &inputs[i];
+	uint64_t state = d->state;
+	d->halved = 0;
+	TRY(draw_all(d, inputs, last));
+	if (d->run >= FULL_RUNS)
+		lighten(d, inputs, state);
+	const struct tensor **in = pointers_to(d, inputs);
 	if (!want)
 		return 0;
 	if (d->c->most_work > 0 && sample_work(p, in) > d->c->most_work) {
@@ -308,7 +381,7 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
 	do {
 		struct arena_mark mark = arena_mark(a);
 		d.state = hash_u64(hash_str(c->seed, hash), (uint64_t)(run * ATTEMPTS + d.attempt));
-		rc = try_once(&d, inputs, want, d.attempt + 1 == attempts);
+		rc = try_once(&d, inputs, want, d.attempt + SCALE_ATTEMPTS >= attempts);
 		if (rc != ERR_MODEL || d.attempt + 1 == attempts)
 			break;
 		arena_release(a, mark);

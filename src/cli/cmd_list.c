@@ -72,8 +72,7 @@ static void print_json(const struct tpat_list *l)
 		json_array_append_new(nodes,
 		                      cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
 		                                n->index, "graph", n->graph, "label", n->label, "op_type", n->op_type,
-		                                "domain", n->domain,
-		                                "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
+		                                "domain", n->domain, "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
 		                                "tensorrt", support[n->tensorrt], "tensorrt_why", n->tensorrt_why,
 		                                "taken", n->taken, "constant", n->constant, "why", n->why,
 		                                "advice", n->advice));

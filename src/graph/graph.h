@@ -277,8 +277,8 @@ struct graph_rewrite_options {
 
 /* Replaces each region by one node of domain "tpat" in its graph, in place, with the replaced nodes as a local function
  * of the model; plugin[i] belongs to r->at[i]. `g` is the main graph. Inputs and outputs of all graphs stay as they are.
- * Constants that nothing reads any more go away. Afterwards `g` describes what was: only free it. Errors: ERR_USAGE
- * when a name is taken or regions need each other's results both ways; then the model is unchanged. */
+ * Constants that nothing reads any more go away. Afterwards `g` describes what was: only free it. Errors: ERR_USAGE when
+ * a name is taken or regions need each other's results both ways; then the model is unchanged. */
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e);
 

@@ -65,7 +65,8 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 	struct arena *a = s->program->arena;
 	struct map attributes = map_new(a);
 	struct graph_scope inner = { .g = s->g, .program = s->program, .err = s->err, .buffers = map_new(a), .function = f,
-				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs };
+				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs,
+				     .branch = s->branch };
 	struct ir_buffer *b;
 
 	if (strcmp(onnx_domain(call->domain), GRAPH_PLUGIN_DOMAIN) != 0)
@@ -122,16 +123,51 @@ static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto
 	return 0;
 }
 
-/* What the node that is being inferred gives to the inputs of its body. */
-static struct graph_formals *note_inputs(const struct graph_scope *s, const Onnx__GraphProto *g, const struct value *in)
+/* A loop's state, which its body makes anew. */
+static bool is_state(const struct ir_program *p, const struct ir_buffer *b)
 {
-	struct arena *a = s->program->arena;
-	struct graph_formals *f = NEW(a, struct graph_formals);
+	const struct ir_stage *s = b->role == IR_TEMP ? ir_stage_of(p, b) : NULL;
 
-	f->in = NEWN(a, const struct ir_buffer *, g->n_input + 1);
-	f->out = NEWN(a, const struct ir_buffer *, g->n_output + 1);
-	for (size_t i = 0; i < g->n_input; i++)
-		f->in[i] = in[i].given ? in[i].buf : NULL;
+	if (s && s->loop)
+		vec_each (c, &s->loop->carries)
+			if (c->state == b)
+				return true;
+	return false;
+}
+
+/* Where the body was lowered before, for another turn: what both turns have in common. */
+static void join_formal(struct graph_formal *f, const struct graph_formal *before)
+{
+	if (before->type == TYPE_NONE)
+		return;
+	f->turns |= before->turns;
+	if (before->rank != f->rank)
+		f->rank = -1;
+	for (int k = 0; k < f->rank; k++)
+		if (before->dim[k] != f->dim[k])
+			f->dim[k] = NULL;
+}
+
+/* Records what the node gives to its body's inputs. */
+static struct graph_formals *note_inputs(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g,
+					 const struct value *in)
+{
+	const struct graph_formals *before = s->formals ? map_get_u64(s->formals, (uintptr_t)g) : NULL;
+	struct graph_formals *f = NEW(s->program->arena, struct graph_formals);
+
+	f->in = NEWN(s->program->arena, struct graph_formal, g->n_input + 1);
+	f->out = NEWN(s->program->arena, const struct ir_buffer *, g->n_output + 1);
+	for (size_t i = 0; i < g->n_input; i++) {
+		const struct ir_buffer *b = in[i].buf;
+
+		if (!in[i].given)
+			continue;
+		f->in[i] = (struct graph_formal){ .type = b->type, .rank = b->rank, .turns = is_state(l->program, b) };
+		f->in[i].state = f->in[i].turns ? b : NULL;
+		memcpy(f->in[i].dim, b->dim, sizeof b->dim[0] * (size_t)b->rank);
+		if (before)
+			join_formal(&f->in[i], &before->in[i]);
+	}
 	if (s->formals)
 		map_put_u64(s->formals, (uintptr_t)g, f);
 	return f;
@@ -154,9 +190,10 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.depth = around->depth + 1;
 	s.path = arena_printf(l->program->arena, "%s/%s/", l->name, v->name);
 	s.random = false;
+	s.branch = l->inner ? l->inner : l->branch;
 	s.types = NULL;
 	s.formals = NULL;
-	formals = note_inputs(around, g, in);
+	formals = note_inputs(around, l, g, in);
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);
 	for (size_t i = 0; i < g->n_input; i++)

@@ -35,13 +35,24 @@ struct graph_scope {
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
 	const char *path;                    /* names of the calls and graphs that lead here, but not of plugins */
 	bool random;                         /* something lowered here draws random numbers */
+	const struct lower_branch *branch;   /* of an If, that this is lowered for; null: none */
 };
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e);
 
-/* A body as the node that holds it was lowered last: the buffers of its inputs (null: not given) and outputs (null: it was
- * not lowered to its end). */
+/* An input of a body as the node that holds it hands it on. */
+struct graph_formal {
+	enum type type; /* TYPE_NONE: not given */
+	int rank;              /* -1: it differs from turn to turn */
+	expr dim[IR_MAX_RANK]; /* of the program; null: it differs from turn to turn */
+	const struct ir_buffer *state; /* of the loop around the body, which makes its next value: `dim` holds for the first turn;
+					* null: it is none, as where the loop is unrolled */
+	bool turns;     /* it was such a state at some time */
+};
+/* A body's edges as its node was lowered: one formal for each input, and the buffer of each output in the last turn (null: the
+ * body was not lowered to its end). */
 struct graph_formals {
-	const struct ir_buffer **in, **out;
+	struct graph_formal *in;
+	const struct ir_buffer **out;
 };
 
 /* An attribute, and the scope that the names in its graph belong to: a function's call may hand a graph in. */

@@ -204,6 +204,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 
 	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies, .scope = s };
 	l->name = graph_lasting_name(s, node);
+	l->branch = s->branch;
 	l->opset = graph_scope_opset(s, node->domain);
 	if (!l->opset && op->domain)
 		l->opset = 1; /* domains of other vendors are often not imported */

@@ -65,7 +65,7 @@ static bool is_output_of(const struct graph_formals *f, size_t n, const struct i
 static bool keeps_extents(const struct ir_loop *loop, const struct graph_formals *f, size_t outputs)
 {
 	vec_each(c, &loop->carries) {
-		if (!c->state->rank)
+		if (!c->state->rank || c->next == c->state) /* no turn makes it */
 			continue;
 		if (!c->next || !is_output_of(f, outputs, c->next) || c->next->rank != c->state->rank)
 			return false;
@@ -78,13 +78,13 @@ static bool keeps_extents(const struct ir_loop *loop, const struct graph_formals
 
 /* What the node has given to an input of a body, in `s`. `settled`: its extents are those of every turn. */
 static void take_seen(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
-		      const struct ir_buffer *seen, bool settled)
+		      const struct graph_formal *seen, bool settled)
 {
 	v->type = v->type != TYPE_NONE ? v->type : seen->type; /* what computes 4 bits holds them in 8 */
 	v->rank = seen->rank;
 	for (int i = 0; i < v->rank; i++) {
 		expr e = seen->dim[i];
-		bool known = settled && !e->varies && e->size <= IR_MAX_CONTENT;
+		bool known = settled && e && !e->varies && e->size <= IR_MAX_CONTENT;
 
 		v->dim[i] = known ? graph_size_rename(g, n, s->program, e) : graph_symbol_fresh(g);
 	}
@@ -98,17 +98,19 @@ static void take_input(struct graph_value *v, struct graph *g, const struct grap
 {
 	const Onnx__GraphProto *p = g->index->graph;
 	const struct graph_formals *f = map_get_u64(s->formals, (uintptr_t)p);
-	const struct ir_buffer *seen = f ? f->in[i] : NULL;
-	const struct ir_loop *loop = seen ? find_loop(seen, s->program->stages.at, s->program->stages.n) : NULL;
+	const struct graph_formal *seen = f && f->in[i].type != TYPE_NONE ? &f->in[i] : NULL;
+	const struct ir_loop *loop = NULL;
 	const Onnx__TensorShapeProto *shape = NULL;
 
+	if (seen && seen->state)
+		loop = find_loop(seen->state, s->program->stages.at, s->program->stages.n);
 	if (!seen || !onnx_value_type(p->input[i], &v->type, &shape))
 		shape = NULL;
 	if (!seen || (shape && (!n->known || (int)shape->n_dim != seen->rank)))
 		graph_value_declare(g, v, p->input[i]);
 	else if (n->known)
-		take_seen(v, g, n, s, seen, !loop || keeps_extents(loop, f, p->n_output));
-	else if (!loop)
+		take_seen(v, g, n, s, seen, !seen->state || (loop && keeps_extents(loop, f, p->n_output)));
+	else if (!seen->turns)
 		take_seen(v, g, n, s, seen, true);
 	else if (v->type == TYPE_NONE)
 		v->type = seen->type;

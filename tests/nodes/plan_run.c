@@ -1,4 +1,4 @@
-/* Launches of a plan on the emulator. See plan_run.h. */
+/* Launches of a plan on the emulator or on a device. See plan_run.h. */
 #include "tests/nodes/plan_run.h"
 
 #include <string.h>
@@ -6,25 +6,37 @@
 #include "gen/gen.h"
 #include "emulator/emulator.h"
 
+enum { POISON = 0xa5, MAX_ARGS = 128 };
+
 struct run {
 	const struct ir_plan *plan;
 	int arch;
 	const struct tensor *const *inputs;
+	struct dev *dev; /* null: the emulator with all of its checks */
+	const struct tune_code *code;
 	void **memory; /* by buffer id */
 	struct emulator_module *module;
 	struct arena *arena;
 	struct err *err;
 };
 
+/* The number that a stage has made. */
+static bool count_value(struct run *r, const struct ir_size *size, int64_t *value)
+{
+	const void *at = r->memory[size->count->id];
+	if (r->dev)
+		return r->dev->copy_out(r->dev, value, at, sizeof *value, r->err) == 0;
+	memcpy(value, at, sizeof *value);
+	return true;
+}
+
 static bool symbol_value(void *user, const char *name, int64_t *value)
 {
 	struct run *r = user;
 	int input, axis;
 	const struct ir_size *size = ir_size_find(r->plan->program, name);
-	if (size) { /* known once it has run */
-		*value = *(const int64_t *)r->memory[size->count->id];
-		return true;
-	}
+	if (size) /* known once it has run */
+		return count_value(r, size, value);
 	const struct ir_value *number = ir_value_find(r->plan->program, name);
 	if (number && number->known)
 		return ir_eval_int(number->known, symbol_value, r, value);
@@ -46,6 +58,26 @@ static int evaluate(struct run *r, expr e, int64_t *out)
 	return 0;
 }
 
+/* The most that it can be, whatever sizes are found: launches on a device wait for none. */
+static int evaluate_limit(struct run *r, expr e, int64_t *out)
+{
+	return evaluate(r, r->dev || r->code ? ir_size_limit(r->plan->program, e) : e, out);
+}
+
+static int allocate_on(struct dev *d, void **out, const struct tensor *t, size_t bytes, struct err *e)
+{
+	TRY(d->alloc(d, out, bytes ? bytes : 1, e));
+	return t && bytes ? d->copy_in(d, *out, t->data, bytes, e) : d->memset(d, *out, POISON, bytes ? bytes : 1, e);
+}
+
+static const struct tensor *content(const struct run *r, const struct ir_buffer *b)
+{
+	for (int k = 0; k < r->plan->program->inputs.n; k++)
+		if (r->plan->program->inputs.at[k] == b)
+			return r->inputs[k];
+	return b->role == IR_CONSTANT ? b->data : NULL;
+}
+
 static int allocate(struct run *r)
 {
 	const struct ir_program *p = r->plan->program;
@@ -55,18 +87,19 @@ static int allocate(struct run *r)
 		struct ir_program *any = (struct ir_program *)p;
 		TRY(evaluate(r, ir_size_limit(any, ir_buffer_count(any, b)), &n));
 		size_t bytes = (size_t)type_bytes(b->type, n);
+		const struct tensor *t = content(r, b);
+		if (t && tensor_count(t) != n)
+			return err_set(r->err, ERR_DIFFER, "%s has %lld elements, the program wants %lld.", b->name,
+			               (long long)tensor_count(t), (long long)n);
+		if (r->dev) {
+			TRY(allocate_on(r->dev, &r->memory[i], t, bytes, r->err));
+			continue;
+		}
 		r->memory[i] = emulator_alloc(b->name, bytes, 0);
 		if (!r->memory[i])
 			return err_set(r->err, ERR_DEVICE, "out of memory.");
-		const struct tensor *t = b->role == IR_CONSTANT ? b->data : NULL;
-		for (int k = 0; k < p->inputs.n; k++)
-			if (p->inputs.at[k] == b)
-				t = r->inputs[k];
 		if (!t)
 			continue;
-		if (tensor_count(t) != n)
-			return err_set(r->err, ERR_DIFFER, "%s has %lld elements, the program wants %lld.", b->name,
-			               (long long)tensor_count(t), (long long)n);
 		if (bytes)
 			emulator_copy_in(r->memory[i], t->data, bytes);
 		emulator_mark(r->memory[i], NULL, EMULATOR_READ_ONLY | EMULATOR_INITIALISED);
@@ -74,14 +107,78 @@ static int allocate(struct run *r)
 	return 0;
 }
 
+static int make_map(struct run *r, void *out, const struct tpat_rt_map_values *v)
+{
+	if (r->dev && r->dev->tensor_map)
+		return r->dev->tensor_map(r->dev, out, v, r->err);
+	emulator_tensor_map(out, v);
+	return 0;
+}
+
+/* A kernel that has the launch to itself, as a text in which no name is a model's: equal kernels of all programs have one. */
+static const char *text_alone(struct run *r, const struct ir_kernel *k)
+{
+	struct ir_kernel *alone = NEW(r->arena, struct ir_kernel);
+	struct ir_step only = { 0 }, *step = &only;
+	struct ir_plan plan = { .program = r->plan->program };
+	const struct ir_plan *one = &plan;
+	struct str text = str_new(r->arena);
+	*alone = *k;
+	alone->name = "alone";
+	alone->about = "";
+	alone->parts.at = NULL;
+	alone->parts.n = alone->parts.cap = 0;
+	vec_each (part, &k->parts) {
+		struct ir_kernel *copy = NEW(r->arena, struct ir_kernel);
+		*copy = **part;
+		copy->name = arena_printf(r->arena, "part%d", alone->parts.n);
+		copy->about = "";
+		vec_push(r->arena, &alone->parts, copy);
+	}
+	for (int i = 0; i < k->maps.n; i++)
+		((struct ir_buffer *)k->maps.at[i].buf)->name = arena_printf(r->arena, "m%d", i);
+	for (int i = 0; i < k->shared.n; i++)
+		((struct ir_buffer *)k->shared.at[i])->name = arena_printf(r->arena, "s%d", i);
+	for (int i = 0; i < k->buffers.n; i++)
+		((struct ir_buffer *)k->buffers.at[i])->name = arena_printf(r->arena, "b%d", i);
+	vec_push(r->arena, &only, alone);
+	vec_push(r->arena, &plan.steps, step);
+	gen_cuda(&text, &one, 1);
+	return str_text(&text);
+}
+
+static int compile_alone(struct run *r, struct dev_code *out, const struct ir_kernel *k)
+{
+	struct dev_source source = { "alone.cu", text_alone(r, k), NULL, false };
+	return r->code->compile(r->code->user, out, &source, r->arena, r->err);
+}
+
+static int launch_on(struct run *r, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args)
+{
+	struct dev *d = r->dev;
+	struct dev_code code;
+	struct dev_module *module;
+	struct dev_kernel *function;
+	TRY(compile_alone(r, &code, k));
+	TRY(d->load(d, &module, &code, r->err));
+	int rc = d->kernel(d, &function, module, "alone", k->shared_bytes, r->err);
+	if (rc == 0)
+		rc = (k->early && d->launch_early ? d->launch_early : d->launch)(d, function, grid, block, k->shared_bytes, args,
+		                                                                 r->err);
+	if (rc == 0)
+		rc = d->synchronize(d, r->err);
+	d->unload(d, module);
+	return rc;
+}
+
 static int launch(struct run *r, const struct ir_kernel *k)
 {
-	void *args[64], *pointers[64];
-	int64_t values[64], blocks;
-	int32_t narrow[64];
+	void *args[MAX_ARGS], *pointers[MAX_ARGS];
+	int64_t values[MAX_ARGS], blocks;
+	int32_t narrow[MAX_ARGS];
 	int n = 0;
 	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
-	ck(k->buffers.n + k->symbols.n + k->maps.n <= 64);
+	ck(k->buffers.n + k->symbols.n + k->maps.n <= MAX_ARGS);
 	vec_each (b, &k->buffers) {
 		pointers[n] = r->memory[(*b)->id];
 		args[n] = &pointers[n];
@@ -94,7 +191,7 @@ static int launch(struct run *r, const struct ir_kernel *k)
 		args[n] = k->index64 ? (void *)&values[n] : (void *)&narrow[n];
 		n++;
 	}
-	TRY(evaluate(r, k->blocks, &blocks));
+	TRY(evaluate_limit(r, k->blocks, &blocks));
 	if (blocks == 0)
 		return 0;
 	for (int i = 0; i < k->maps.n; i++) {
@@ -103,35 +200,45 @@ static int launch(struct run *r, const struct ir_kernel *k)
 			                        .pixels = m->pixels };
 		v.from = r->memory[m->buf->id];
 		for (int d = 0; d < m->rank; d++) {
-			TRY(evaluate(r, m->dim[d], &v.dim[d]));
-			TRY(evaluate(r, m->stride[d], &v.stride[d]));
+			TRY(evaluate_limit(r, m->dim[d], &v.dim[d]));
+			TRY(evaluate_limit(r, m->stride[d], &v.stride[d]));
 			v.box[d] = m->box[d];
 			v.first[d] = m->first[d];
 			v.step[d] = m->step[d];
 			if (m->count[d])
-				TRY(evaluate(r, m->count[d], &v.count[d]));
+				TRY(evaluate_limit(r, m->count[d], &v.count[d]));
 		}
-		emulator_tensor_map(map[i], &v);
+		TRY(make_map(r, map[i], &v));
 		args[n++] = map[i];
 	}
 	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
+	if (r->dev)
+		return launch_on(r, k, grid, block, args);
 	return emulator_launch(r->module, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, r->err);
+}
+
+/* The kernel of the step that runs at these extents. */
+static int choose(struct run *r, const struct ir_kernel **out, const struct ir_step *step)
+{
+	*out = NULL;
+	for (int i = 0; i < step->n && !*out; i++) {
+		int64_t fits = 1;
+		if (r->arch && step->at[i]->arch && step->at[i]->arch != r->arch)
+			continue;
+		if (step->at[i]->guard)
+			TRY(evaluate_limit(r, step->at[i]->guard, &fits));
+		if (fits)
+			*out = step->at[i];
+	}
+	ck(*out);
+	return 0;
 }
 
 static int run_steps(struct run *r)
 {
 	vec_each (step, &r->plan->steps) {
-		const struct ir_kernel *chosen = NULL;
-		for (int i = 0; i < (*step)->n && !chosen; i++) {
-			int64_t fits = 1;
-			if (r->arch && (*step)->at[i]->arch && (*step)->at[i]->arch != r->arch)
-				continue;
-			if ((*step)->at[i]->guard)
-				TRY(evaluate(r, (*step)->at[i]->guard, &fits));
-			if (fits)
-				chosen = (*step)->at[i];
-		}
-		ck(chosen);
+		const struct ir_kernel *chosen;
+		TRY(choose(r, &chosen, *step));
 		TRY(launch(r, chosen));
 	}
 	return 0;
@@ -147,6 +254,11 @@ static int take_outputs(struct run *r, struct tensor *outputs)
 			TRY(evaluate(r, b->dim[k], &dim[k]));
 		TRY(tensor_new(&outputs[i], b->type, b->rank, dim, r->arena, r->err));
 		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
+		if (r->dev) {
+			if (bytes)
+				TRY(r->dev->copy_out(r->dev, outputs[i].data, r->memory[b->id], bytes, r->err));
+			continue;
+		}
 		int64_t missing = bytes ? emulator_first_unwritten(r->memory[b->id], bytes) : -1;
 		if (missing >= 0)
 			return err_set(r->err, ERR_DIFFER, "byte %lld of output %s was never written.",
@@ -160,7 +272,8 @@ static int take_outputs(struct run *r, struct tensor *outputs)
 int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor *const *inputs, struct tensor *outputs,
                       struct arena *a, struct err *e)
 {
-	struct run r = { plan, arch, inputs, NEWN(a, void *, plan->program->buffers.n + 1), NULL, a, e };
+	struct run r = { .plan = plan, .arch = arch, .inputs = inputs, .arena = a, .err = e };
+	r.memory = NEWN(a, void *, plan->program->buffers.n + 1);
 	struct str text = str_new(a);
 	gen_cuda(&text, &plan, 1);
 	struct emulator_text source = { "plan.cu", str_text(&text), ir_replaces(plan->program) };
@@ -176,4 +289,35 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 	if (r.module)
 		emulator_unload(r.module);
 	return rc;
+}
+
+int plan_run_on(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
+                struct tensor *outputs, struct arena *a, struct err *e)
+{
+	struct run r = { .plan = plan, .arch = d->props.arch, .inputs = inputs, .dev = d, .code = code, .arena = a, .err = e };
+	r.memory = NEWN(a, void *, plan->program->buffers.n + 1);
+	int rc = allocate(&r);
+	if (rc == 0)
+		rc = run_steps(&r);
+	if (rc == 0)
+		rc = take_outputs(&r, outputs);
+	for (int i = 0; i < plan->program->buffers.n; i++)
+		d->free(d, r.memory[i]);
+	return rc;
+}
+
+int plan_compile(const struct tune_code *code, int arch, const struct ir_plan *plan, const struct tensor *const *inputs,
+                 struct arena *a, struct err *e)
+{
+	struct run r = { .plan = plan, .arch = arch, .inputs = inputs, .code = code, .arena = a, .err = e };
+	vec_each (step, &plan->steps) {
+		const struct ir_kernel *chosen;
+		struct dev_code unused;
+		int64_t blocks;
+		TRY(choose(&r, &chosen, *step));
+		TRY(evaluate_limit(&r, chosen->blocks, &blocks));
+		if (blocks)
+			TRY(compile_alone(&r, &unused, chosen));
+	}
+	return 0;
 }

@@ -1,13 +1,14 @@
 /* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, each also with 64-bit
  * positions, against the interpreter.
- *   schedule_test [-c | -e] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
+ *   schedule_test [-c | -e] [-s] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
  *                       only C, only the emulator; only every Nth case, from the Kth on (from 0), so that several processes
  *                       share the work; FOLDER gets the CUDA texts, to try a real compiler on
  * -r ROUNDS: instead, whether kernels of the same cases with other names (renamed.h) are the same text but for these, in so many
  * rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round.
  * Then random programs, as they are and after the passes, with some choices for their loops; and random cases of the lists with
  * their extents in other forms (extent_forms.h), with one choice of each rule. SCHEDULE_TEST=seed,count: other or more of them;
- * the cases "random" and "extents": only they. */
+ * the cases "random" and "extents": only they. -s: of each case with other forms one variant alone, on one device, at two shapes:
+ * many more of them in the same time. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,6 +51,13 @@ struct job {
 	struct arena *arena;
 	struct variant variant[MAX_VARIANTS];
 	int variants;
+	bool as_cuda, as_c; /* on the emulator, on the processor */
+	struct code *code;
+};
+
+/* Of the jobs that are compiled together. */
+struct code {
+	struct arena *arena;
 	struct emulator_module *emulated;
 	struct dev *dev;
 	struct dev_module *module;
@@ -57,6 +65,7 @@ struct job {
 
 static bool run_c = true, run_emulator = true;
 static int part, parts = 1, met; /* of the cases; those that were chosen so far */
+static bool sampled;
 static int passed_over; /* shapes that a case with other forms of extents cannot have */
 static const char *texts_folder;
 static int rounds = -1, renamed_round = -1;
@@ -232,6 +241,36 @@ static void make_form_variants(struct job *j)
 		add_dispatch(j);
 }
 
+/* One choice for one stage, or a plan of several, on one device. */
+static void make_form_sample(struct job *j)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
+	if (!p)
+		return;
+	if (run_c && run_emulator) /* whose text takes a compiler eight times as long */
+		j->as_c = !(j->as_cuda = pick(8) == 0);
+	if (!j->rule && pick(8) == 0)
+		add_dispatch(j);
+	if (j->variants)
+		return;
+	int stage = pick(p->stages.n), n = sched_choices(p, p->stages.at[stage], target, choice);
+	int of[SCHED_MAX_CHOICES], left = 0;
+	for (int k = 0; k < n; k++)
+		if (!j->rule || strcmp(choice[k].rule->name, j->rule) == 0)
+			of[left++] = k;
+	if (left && (j->rule || pick(6)))
+		add_variant(j, false, stage, &choice[of[pick(left)]], pick(6) == 0);
+	else
+		add_variant(j, pick(2), -1, NULL, false);
+}
+
+/* Whether its extents are drawn. */
+static bool is_form(const struct job *j)
+{
+	return j->make == make_form_variants || j->make == make_form_sample;
+}
+
 /* ---- Inputs. */
 
 static void fill_input(struct tensor *t, const char *name, uint64_t seed)
@@ -291,7 +330,7 @@ static int allocate(struct run *r)
 				t = &r->in[k];
 		if (r->emulated)
 			r->memory[i] = emulator_alloc(b->name, bytes, 0);
-		else if (r->job->dev->alloc(r->job->dev, &r->memory[i], bytes ? bytes : 1, &r->err) < 0)
+		else if (r->job->code->dev->alloc(r->job->code->dev, &r->memory[i], bytes ? bytes : 1, &r->err) < 0)
 			return r->err.code;
 		if (!r->emulated && bytes)
 			memset(r->memory[i], 0xa5, bytes);
@@ -345,11 +384,11 @@ static int launch(struct run *r, const struct ir_kernel *k)
 	}
 	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
 	if (r->emulated)
-		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, (uint32_t)k->shared_bytes, args,
+		return emulator_launch(r->job->code->emulated, r->v->name, k->name, grid, block, (uint32_t)k->shared_bytes, args,
 		                       &r->err);
 	struct dev_kernel *kernel;
-	struct dev *d = r->job->dev;
-	TRY(d->kernel(d, &kernel, r->job->module, k->name, k->shared_bytes, &r->err));
+	struct dev *d = r->job->code->dev;
+	TRY(d->kernel(d, &kernel, r->job->code->module, k->name, k->shared_bytes, &r->err));
 	return d->launch(d, kernel, grid, block, k->shared_bytes, args, &r->err);
 }
 
@@ -372,7 +411,7 @@ static struct tensor_tolerance tolerance_of(const struct run *r, const struct te
 {
 	struct tensor_tolerance t = tensor_tolerance_of(want->type);
 	double largest = 0;
-	if (r->job->make != make_form_variants || !type_is_float(want->type))
+	if (!is_form(r->job) || !type_is_float(want->type))
 		return t;
 	for (int64_t i = 0; i < tensor_count(want); i++)
 		largest = fmax(largest, isfinite(tensor_float(want, i)) ? fabs(tensor_float(want, i)) : 0);
@@ -421,7 +460,7 @@ static void run_variant(struct job *j, const struct variant *v, struct shapes *s
 		if (emulated)
 			emulator_free(r.memory[i]);
 		else
-			j->dev->free(j->dev, r.memory[i]);
+			j->code->dev->free(j->code->dev, r.memory[i]);
 	}
 }
 
@@ -438,16 +477,16 @@ static void run_shapes(struct job *j, const char *text, uint64_t seed)
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
 	bool runs = eval_program(p, inputs, want, NULL, a, &e) == 0;
-	if (!runs && j->make == make_form_variants) { /* other extents than the case is made for */
+	if (!runs && is_form(j)) { /* other extents than the case is made for */
 		arena_free(a);
 		passed_over++;
 		return;
 	}
 	if (test_check(runs, __FILE__, __LINE__, "can be interpreted")) {
 		for (int v = 0; v < j->variants && test_failed < 40; v++) {
-			if (j->emulated)
+			if (j->as_cuda && j->code->emulated)
 				run_variant(j, &j->variant[v], &s, in, want, true);
-			if (j->module)
+			if (j->as_c && j->code->module)
 				run_variant(j, &j->variant[v], &s, in, want, false);
 		}
 	} else {
@@ -456,7 +495,7 @@ static void run_shapes(struct job *j, const char *text, uint64_t seed)
 	arena_free(a);
 }
 
-/* ---- Texts to code: one module a case. */
+/* ---- Texts to code: one module a case, or some cases. */
 
 static void write_texts(struct job *j)
 {
@@ -471,43 +510,50 @@ static void write_texts(struct job *j)
 		printf("  %s\n", e.text);
 }
 
-static void build_emulated(struct job *j)
+static void build_emulated(struct code *code, struct job *const *jobs, int n)
 {
-	struct emulator_text *text = NEWN(j->arena, struct emulator_text, j->variants);
+	struct {
+		VEC(struct emulator_text);
+	} texts = { 0 };
 	struct err e = { 0 };
-	for (int i = 0; i < j->variants; i++) {
-		struct str s = str_new(j->arena);
-		const struct ir_plan *plan = j->variant[i].plan;
-		gen_cuda(&s, &plan, 1);
-		text[i] = (struct emulator_text){ j->variant[i].name, str_text(&s), j->variant[i].may_race };
+	for (int i = 0; i < n; i++) {
+		const struct job *j = jobs[i];
+		for (int v = 0; j->as_cuda && v < j->variants; v++) {
+			struct str s = str_new(code->arena);
+			const struct ir_plan *plan = j->variant[v].plan;
+			gen_cuda(&s, &plan, 1);
+			struct emulator_text text = { j->variant[v].name, str_text(&s), j->variant[v].may_race };
+			vec_push(code->arena, &texts, text);
+		}
 	}
-	if (texts_folder)
-		write_texts(j);
-	if (!run_emulator)
-		return;
-	if (!test_check(emulator_build(&j->emulated, text, j->variants, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
-		printf("  %s: %s\n", j->c->name, e.text);
+	if (texts.n && !test_check(emulator_build(&code->emulated, texts.at, texts.n, &e) == 0, __FILE__, __LINE__,
+	                           "compiles as CUDA"))
+		printf("  %s: %s\n", jobs[0]->c->name, e.text);
 }
 
-static void build_c(struct job *j)
+static void build_c(struct code *code, struct job *const *jobs, int n)
 {
-	struct str s = str_new(j->arena);
-	struct dev_code code;
+	const char *const options[] = { sampled ? "-O0" : "-O1", "-Wall", "-Wno-unused", NULL };
+	struct str s = str_new(code->arena);
+	struct dev_code compiled;
 	struct err e = { 0 };
 	char *log = NULL;
-	for (int i = 0; i < j->variants; i++) {
-		const struct ir_plan *plan = j->variant[i].plan;
-		gen_c(&s, &plan, 1);
+	for (int i = 0; i < n; i++) {
+		for (int v = 0; jobs[i]->as_c && v < jobs[i]->variants; v++) {
+			const struct ir_plan *plan = jobs[i]->variant[v].plan;
+			gen_c(&s, &plan, 1);
+		}
 	}
-	static const char *const options[] = { "-O1", "-Wall", "-Wno-unused", NULL };
+	if (!s.n)
+		return;
 	struct dev_source source = { "kernels.c", str_text(&s), options, false };
-	int rc = dev_cpu_open(&j->dev, &e);
+	int rc = dev_cpu_open(&code->dev, &e);
 	if (rc == 0)
-		rc = j->dev->compile(j->dev, &code, &source, &log, j->arena, &e);
+		rc = code->dev->compile(code->dev, &compiled, &source, &log, code->arena, &e);
 	if (rc == 0)
-		rc = j->dev->load(j->dev, &j->module, &code, &e);
+		rc = code->dev->load(code->dev, &code->module, &compiled, &e);
 	if (!test_check(rc == 0, __FILE__, __LINE__, "compiles as C"))
-		printf("  %s: %s\n", j->c->name, e.text);
+		printf("  %s: %s\n", jobs[0]->c->name, e.text);
 	if (rc == 0 && !test_check(!*log, __FILE__, __LINE__, "compiles without a warning"))
 		printf("%s\n", log);
 }
@@ -562,23 +608,46 @@ static void check_names(const struct schedule_case *c, const char *rule)
 	arena_free(j.arena);
 }
 
+static struct job *job_new(const struct schedule_case *c, const char *rule, void (*make)(struct job *j),
+                           const struct ir_program *like)
+{
+	struct arena *a = arena_new();
+	struct job *j = NEW(a, struct job);
+	*j = (struct job){ .c = c, .rule = rule, .arena = a, .make = make, .like = like, .as_cuda = run_emulator, .as_c = run_c };
+	make(j);
+	return j;
+}
+
+/* Compiles them together, runs and frees them. */
+static void run_jobs(struct job *const *jobs, int n)
+{
+	struct code code = { .arena = arena_new() };
+	for (int i = 0; i < n && texts_folder; i++)
+		write_texts(jobs[i]);
+	build_emulated(&code, jobs, n);
+	build_c(&code, jobs, n);
+	for (int k = 0; k < n; k++) {
+		struct job *j = jobs[k];
+		int failed = test_failed;
+		j->code = &code;
+		for (int i = 0; i < MAX_SHAPES && j->variants && j->c->shapes[i]; i++)
+			run_shapes(j, j->c->shapes[i], (uint64_t)i * 100 + 7);
+		if (test_failed > failed && is_form(j))
+			printf("%s%s", j->c->name, j->c->program);
+		arena_free(j->arena);
+	}
+	emulator_unload(code.emulated);
+	if (code.module)
+		code.dev->unload(code.dev, code.module);
+	if (code.dev)
+		code.dev->close(code.dev);
+	arena_free(code.arena);
+}
+
 static void run_case(const struct schedule_case *c, const char *rule, void (*make)(struct job *j), const struct ir_program *like)
 {
-	struct job j = { .c = c, .rule = rule, .arena = arena_new(), .make = make, .like = like };
-	make(&j);
-	if (j.variants) {
-		build_emulated(&j);
-		if (run_c)
-			build_c(&j);
-		for (int i = 0; i < MAX_SHAPES && c->shapes[i]; i++)
-			run_shapes(&j, c->shapes[i], (uint64_t)i * 100 + 7);
-	}
-	emulator_unload(j.emulated);
-	if (j.module)
-		j.dev->unload(j.dev, j.module);
-	if (j.dev)
-		j.dev->close(j.dev);
-	arena_free(j.arena);
+	struct job *j = job_new(c, rule, make, like);
+	run_jobs(&j, 1);
 }
 
 static void run_renamed(const struct schedule_case *c, const char *rule)
@@ -699,31 +768,42 @@ static void run_list(const struct schedule_case *c, size_t n, const char *rule, 
 	}
 }
 
-/* Cases drawn from all lists, with extents of other forms. */
+/* The i-th case that is drawn from all lists, with extents of other forms; in `a`, which must outlive the job. */
+static struct job *form_job(unsigned long seed, unsigned long i, struct arena *a)
+{
+	size_t all = 0, list = 0;
+	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+		all += lists[k].n;
+	random_state = hash_u64(seed, i);
+	size_t at = (size_t)pick((int)all);
+	while (at >= lists[list].n)
+		at -= lists[list++].n;
+	const struct schedule_case *drawn = &lists[list].at[at];
+	target = lists[list].at == contract_stream_cases ? &seven_processors : &sched_default_target;
+	struct schedule_case *c = NEW(a, struct schedule_case);
+	*c = form_case(drawn, arena_printf(a, "extents_%lu_%s", i, drawn->name), sampled, a);
+	return job_new(c, lists[list].rule, sampled ? make_form_sample : make_form_variants, NULL);
+}
+
+/* Those, one by one; where each has a single variant, some together, since a compiler's start takes as long as they do. */
 static void form_cases(void)
 {
+	enum { TOGETHER = 32 };
 	unsigned long seed = 1, count = 25;
-	size_t all = 0;
+	struct job *jobs[TOGETHER];
+	int n = 0;
 	read_setting(&seed, &count);
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-		all += lists[i].n;
-	for (unsigned long i = 0; i < count && test_failed < 40; i++) {
-		if (i % (unsigned long)parts != (unsigned long)part)
+	struct arena *a = arena_new();
+	for (unsigned long i = (unsigned long)part; i < count && test_failed < 40; i += (unsigned long)parts) {
+		jobs[n++] = form_job(seed, i, a);
+		if (n < (sampled ? TOGETHER : 1) && i + (unsigned long)parts < count)
 			continue;
-		struct arena *a = arena_new();
-		random_state = hash_u64(seed, i);
-		size_t at = (size_t)pick((int)all), list = 0;
-		while (at >= lists[list].n)
-			at -= lists[list++].n;
-		const struct schedule_case *drawn = &lists[list].at[at];
-		target = lists[list].at == contract_stream_cases ? &seven_processors : &sched_default_target;
-		struct schedule_case c = form_case(drawn, arena_printf(a, "extents_%lu_%s", i, drawn->name), a);
-		int failed = test_failed;
-		run_case(&c, lists[list].rule, make_form_variants, NULL);
-		if (test_failed > failed)
-			printf("%s%s", c.name, c.program);
+		run_jobs(jobs, n);
 		arena_free(a);
+		a = arena_new();
+		n = 0;
 	}
+	arena_free(a);
 	if (passed_over)
 		printf("%d shapes passed over\n", passed_over);
 }
@@ -736,6 +816,8 @@ int main(int argc, char **argv)
 			run_emulator = false;
 		else if (strcmp(argv[i], "-e") == 0)
 			run_c = false;
+		else if (strcmp(argv[i], "-s") == 0)
+			sampled = true;
 		else if (strcmp(argv[i], "-p") == 0 && i + 1 < argc)
 			ck(sscanf(argv[++i], "%d/%d", &part, &parts) == 2 && parts > 0 && part >= 0 && part < parts);
 		else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)

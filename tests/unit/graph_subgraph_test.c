@@ -81,14 +81,14 @@ static Onnx__GraphProto *add_loop(struct onnx_model *m, const char *type)
 	return b;
 }
 
-static struct onnx_model *loop_model(void)
+static struct onnx_model *loop_model(double turns)
 {
 	struct onnx_model *m = model(8, 16);
 
 	input(m, "x", TYPE_F32, "N 4");
 	output(m, "y", TYPE_F32, "N 4");
-	output(m, "all", TYPE_F32, "3 N 4");
-	ints(m, "n", 1, (double[]){ 3 });
+	output(m, "all", TYPE_F32, "? N 4");
+	ints(m, "n", 1, &turns);
 	return m;
 }
 
@@ -138,7 +138,7 @@ static void labels(void)
 /* A name that no other node of the model has is the label; one of the main graph's comes first. */
 static void own_labels(void)
 {
-	struct onnx_model *m = loop_model();
+	struct onnx_model *m = loop_model(3);
 	Onnx__GraphProto *b = add_loop(m, "Add");
 	struct graph *g;
 
@@ -160,7 +160,7 @@ static void own_labels(void)
 
 static void shapes(void)
 {
-	struct onnx_model *m = loop_model();
+	struct onnx_model *m = loop_model(3);
 	struct graph *g, *b;
 
 	add_loop(m, "Add");
@@ -178,31 +178,32 @@ static void shapes(void)
 	onnx_model_free(m);
 }
 
-/* A state that grows: its first extents say nothing of the next turns. Where extents are open, ONNX Loop's demand that they
- * agree makes the node one that can be taken; a plugin in the body must not rely on it. */
+/* A state that grows in a loop that is unrolled has what all turns have in common. */
 static void growing_state(void)
 {
-	struct onnx_model *m = loop_model();
+	struct onnx_model *m = loop_model(3);
 	struct graph *g, *b;
 
-	add_loop(m, "Concat");
+	add_loop(m, "Concat")->n_output = 2; /* nothing is put together */
+	m->proto->graph->node[0]->n_output = 1;
+	m->proto->graph->n_output = 1;
 	g = graph_of(m, NULL);
 	b = g->graphs.at[1];
-	CHECK_STR(type_of(b, "s"), "f32[d0,d1]");
-	CHECK_STR(type_of(b, "x"), "f32[N,4]");
+	CHECK(g->nodes.at[0].known);
+	CHECK_STR(type_of(g, "y"), "f32[N * 4,4]");
+	CHECK_STR(type_of(b, "s"), "f32[d0,4]");
 	CHECK_STR(type_of(b, "next"), "f32[N + d0,4]");
 	graph_free(g);
 	onnx_model_free(m);
 }
 
-/* The same with numbers for extents: the Loop cannot be taken, nor what needs the state; the rest can. */
-static void growing_number(void)
+/* Where the loop cannot be taken, neither can what needs the state; the rest of the body can. */
+static void growing_for_long(void)
 {
-	struct onnx_model *m = loop_model();
+	struct onnx_model *m = loop_model(100);
 	struct graph *g, *b;
 
 	add_loop(m, "Concat");
-	m->proto->graph->input[0] = info(m, "x", TYPE_F32, "2 4");
 	g = graph_of(m, NULL);
 	b = g->graphs.at[1];
 	CHECK(!g->nodes.at[0].known);
@@ -213,10 +214,29 @@ static void growing_number(void)
 	onnx_model_free(m);
 }
 
+/* The extents of a state may agree with those of its next value, and the Loop demands it where it is a plugin. One in the body
+ * does not rely on it. */
+static void perhaps_growing(void)
+{
+	struct onnx_model *m = loop_model(100);
+	Onnx__GraphProto *b = add_loop(m, "Add");
+	struct graph *g;
+
+	input(m, "z", TYPE_F32, "M 4");
+	b->node[1] = make(m, "Add", "z f", "moved");
+	b->node[2] = make(m, "Abs", "moved", "next");
+	g = graph_of(m, NULL);
+	CHECK(g->nodes.at[0].known);
+	CHECK_STR(type_of(g->graphs.at[1], "s"), "f32[d0,d1]");
+	CHECK_STR(type_of(g->graphs.at[1], "next"), "f32[M,4]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 /* A Loop that cannot be taken, for one of its nodes: the others can, by what the model declares. */
 static void unknown_inside(void)
 {
-	struct onnx_model *m = loop_model();
+	struct onnx_model *m = loop_model(3);
 	Onnx__GraphProto *b = add_loop(m, "Add");
 	struct graph *g;
 
@@ -403,7 +423,8 @@ int main(void)
 	own_labels();
 	shapes();
 	growing_state();
-	growing_number();
+	growing_for_long();
+	perhaps_growing();
 	unknown_inside();
 	slices();
 	selection();
