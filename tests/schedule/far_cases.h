@@ -33,9 +33,10 @@ static const struct far_case far_cases[] = {
 	  "N=9000001", .tolerance = 0 },
 	{ "march",
 	  "(x: f16[N,3,5]) -> (y: f16[N,10,16])\n"
-	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, 16)) * 0.0625, p = max(0, "
-	  "floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = floordiv(k * 5, 16), w0 = min(4, v + 1); f16((1.0 - "
-	  "a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w0])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, w0])))\n",
+	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, 16)) * 0.0625, "
+	  "p = max(0, floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = floordiv(k * 5, 16), w0 = min(4, v + "
+	  "1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w0])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * "
+	  "f32(x[i, q, w0])))\n",
 	  "N=14000001", .tolerance = 4e-3 },
 	{ "table",
 	  "(x: i8[N,K]) -> (y: i8[N,K])\n"
