@@ -22,8 +22,8 @@ static const struct far_case far_cases[] = {
 	{ "planes",
 	  "(x: f16[N,4,4,8], t0: u8[N,6,10]) -> (y: f16[N,4,6,10])\n"
 	  "  y: f16[N,4,6,10] = map (i, j, k, l) let d = f32(t0[i, k, l]), e = exp(d * -0.01) * 3.0 + log1p(d) + sqrt(d), a = "
-	  "index(floor(e)), c = mod(a, 4), b = mod(a, 9); select(b + 1 < 8, f16(f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * 0.5), "
-	  "f16(-1.0))\n", "N=9000001", .tolerance = 4e-3 },
+	  "index(floor(e)), c = mod(a, 4), b = mod(a, 9); select(b + 1 < 8, f16(f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * "
+	  "0.5), f16(-1.0))\n", "N=9000001", .tolerance = 4e-3 },
 	{ "slab",
 	  "(x: u8[N,8,32], t0: u8[N,60]) -> (y: u8[N,8,60])\n"
 	  "  y: u8[N,8,60] = map (i, j, k) x[i, j, min(max(index(t0[i, k]), 0), 31)] + u8(1)\n", "N=9000001", .tolerance = 0 },
