@@ -19,7 +19,7 @@ expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr
 {
 	const struct ir_stage *s = a->s;
 	if (ir_combine_is_arg(s->combine))
-		return ir_cast(a->position, s->out->type);
+		return ir_cast(accumulator_position(a), s->out->type);
 	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = a->value };
 	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
 }
