@@ -16,6 +16,14 @@ struct cost_table {
 	double alone_bytes;   /* that one multiprocessor moves in a clock, with all memory to itself */
 	double tiles_cache;   /* of the L2 cache's rate: tiles that warps' products read */
 	double bulk_cache;    /* the same by the copy engine; may be more than a gather reaches */
+	double tiles_wait;    /* ns: tiles that go on from those before them, from the first to the last */
+	double wave;          /* maps: ns of a wave of threads at least */
+	double norm;          /* maps: of the norm that puts limits together: 1: their sum, large: the largest */
+	double access, apart; /* maps: cycles of a warp's access at least; more time of the bytes for each further plane */
+	double rows_way;      /* ns: a wave's rows come, the row's elements beside each other; */
+	double across_way;    /* across memory */
+	double mma_way;       /* cycles until tiles are in shared memory, of products by warps; */
+	double attend_way;    /* of attention's tiles */
 	double shared_bytes;  /* that shared memory gives in a clock */
 	double functions;     /* exponentials and the like in a clock and multiprocessor */
 };

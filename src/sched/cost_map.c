@@ -6,10 +6,6 @@
 
 enum { LANES = 32, SECTOR = 32, LINE = 128, SAMPLES = 2 };
 
-/* Measured on an H100: what a wave of threads takes that wait for memory once; how much faster the second cache is; what each
- * further plane costs, which lies elsewhere in memory; cycles of an access of a warp to one line; how limits add up. */
-static const double WAVE_NS = 650, APART = 0.008, ACCESS_CYCLES = 3, NORM = 2.7;
-
 struct facts {
 	struct ir_program *p;
 	const struct ir_stage *s;
@@ -243,7 +239,7 @@ static void add_buffer(struct facts *f, const struct ir_buffer *b)
 			chance = chance < f->chance[e->id] ? f->chance[e->id] : chance;
 		}
 		f->instructions += n * 3 * share;
-		f->cycles += n * share * (lines > ACCESS_CYCLES ? lines : ACCESS_CYCLES);
+		f->cycles += n * share * fmax(lines, cost_table(f->t)->access);
 	}
 	for (int k = 0; k < SAMPLES; k++)
 		all += sectors[k].n / (double)SAMPLES;
@@ -265,12 +261,12 @@ static void add_loads(struct facts *f)
 
 /* ---- The whole. */
 
-static double sum_of_limits(const double *limit, int n)
+static double sum_of_limits(const double *limit, int n, double norm)
 {
 	double sum = 0;
 	for (int i = 0; i < n; i++)
-		sum += pow(limit[i], NORM);
-	return pow(sum, 1 / NORM);
+		sum += pow(limit[i], norm);
+	return pow(sum, 1 / norm);
 }
 
 double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape, const struct sched_target *t)
@@ -303,7 +299,8 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 		f.instructions += f.axes[f.node[i]->id] ? instructions_of(f.node[i]) * times(&f, f.axes[f.node[i]->id]) *
 		                                                  f.chance[f.node[i]->id]
 		                                        : 0;
-	f.cycles = stores * ACCESS_CYCLES;
+	const struct cost_table *measured = cost_table(t);
+	f.cycles = stores * measured->access;
 	add_loads(&f);
 	/* Few threads do not reach all of the memory's rate. */
 	double processors = f.warps / 8 < t->processors ? f.warps / 8 : t->processors;
@@ -311,13 +308,14 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 	double share = threads * each / cost_full_threads(t), clock = cost_counted_clock(t);
 	double waves = threads / ((double)t->processors * t->threads);
 	const double limit[] = {
-		f.bytes / t->bytes_per_ns * (1 + APART * (shape->planes - 1)) / (share < 1 ? share : 1),
+		f.bytes / t->bytes_per_ns * (1 + measured->apart * (shape->planes - 1)) / (share < 1 ? share : 1),
 		f.cached / t->l2_bytes_per_ns,
-		(waves > 1 ? waves : 1) * WAVE_NS + waves * 2 * f.instructions,
+		(waves > 1 ? waves : 1) * measured->wave + waves * 2 * f.instructions,
 		f.warps * f.instructions / (processors * t->schedulers * clock),
 		f.warps * f.cycles / (processors * clock),
 	};
 	arena_free(scratch);
 	/* Of equals the wider: extents that are open may turn out larger. */
-	return t->launch_ns + sum_of_limits(limit, sizeof limit / sizeof *limit) * (1 + 0.01 * log2(8.0 / shape->width));
+	double time = sum_of_limits(limit, sizeof limit / sizeof *limit, measured->norm);
+	return t->launch_ns + time * (1 + 0.01 * log2(8.0 / shape->width));
 }

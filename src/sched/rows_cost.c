@@ -86,7 +86,7 @@ static double of_accesses(int tensors, double element, double access, int steps)
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { ENOUGH = 960, WAY_NS = 1000, LINE = 128 };
+	enum { ENOUGH = 960, LINE = 128 };
 	struct rows r = *(const struct rows *)site->found;
 	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
@@ -135,7 +135,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* What a wave reads is on its way at once: that takes no longer than the way and the bytes. */
-	double ways = bytes / t->bytes_per_ns + WAY_NS * (double)(int)(whole + 0.999);
+	double ways = bytes / t->bytes_per_ns + cost_table(t)->rows_way * (double)(int)(whole + 0.999);
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* nobody else works meanwhile */

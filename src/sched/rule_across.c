@@ -357,7 +357,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { ENOUGH = 1024, WAY_NS = 1500 };
+	enum { ENOUGH = 1024 };
 	struct across r = *(const struct across *)site->found;
 	int parts = c->param[0], width = c->param[1], steps = steps_of(&r, parts), threads = LANES * parts;
 	double count = (double)about(r.count, t), elements = count * (double)about(r.length, t), each = 0, written = 0, work = 0;
@@ -381,7 +381,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double slow = (lane < 4 ? 1.25 : lane < 8 ? 1.15 : 1) * (1 + 0.15 * (busy < 1 ? 1 - busy : 0));
 	double bytes = elements * (each + written) / t->bytes_per_ns * slow, time = bytes / fill * tail;
 	/* What a wave reads is on its way at once: a last one of few blocks takes no longer than the way and its bytes. */
-	double waits = whole < 8 ? WAY_NS * ceil(whole) : 0;
+	double waits = whole < 8 ? cost_table(t)->across_way * ceil(whole) : 0;
 	if (waits > 0)
 		time = (time < bytes + waits ? time : bytes + waits) + 0.15 * waits;
 	double compute = work / cost_mixed_rate(t);

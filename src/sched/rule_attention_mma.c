@@ -104,7 +104,6 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { LATENCY = 900 };
 	const struct cost_table *measured = cost_table(t);
 	const double clock = t->clock_ghz * measured->mma_clock;
 	struct attend_mma m = *(const struct attend_mma *)site->found;
@@ -124,7 +123,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double used = fmin(registers(a, keys, tiles) + 20, REGISTERS), slots = slots_of(a, keys);
 	double here = target_resident(t, warps * WARP, used, slots * slot_bytes(a, keys));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
-	double together = fmax(step * here, step + LATENCY / slots);
+	double together = fmax(step * here, step + measured->attend_way / slots);
 	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
 	double time = waves * (steps * together + start) / clock;
 

@@ -100,7 +100,6 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { LATENCY = 900 };
 	const struct cost_table *measured = cost_table(t);
 	const double clock = t->clock_ghz * measured->mma_clock;
 	struct attend_mma m = *(const struct attend_mma *)site->found;
@@ -117,7 +116,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double here = fmax(1, fmin(resident(a, queries, keys, t), ceil(blocks / t->processors)));
 	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
 	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
-	double time = waves * (steps * fmax(step * here, LATENCY) + start) / clock;
+	double time = waves * (steps * fmax(step * here, measured->attend_way) + start) / clock;
 
 	double bytes = blocks * queries * size * 2, cache = blocks * steps * keys * size * 2;
 	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));

@@ -190,11 +190,10 @@ static double block_estimate(const struct sched_site *site, const struct sched_c
 /* Besides the work: the state that is zeroed, and a wait for the tiles before. */
 static double tiles_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { WAIT_NS = 2500 };
 	struct cost_way w = cost_way(site);
 	w.axis = site->s->space_rank - 1;
 	w.threads = (double)about(space_count(site->p, site->s), site->t) / c->param[1];
-	w.overhead = site->t->launch_ns + WAIT_NS;
+	w.overhead = site->t->launch_ns + cost_table(site->t)->tiles_wait;
 	return cost_of_way(site, &w);
 }
 

@@ -254,7 +254,6 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_program *p = site->p;
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	enum { WAIT_NS = 2500 };
 	struct kept_maps m = *(const struct kept_maps *)site->found;
 	double points = (double)about(space_count(p, s), t), bytes = about_bytes_read(p, s->where, t) + points / 4;
 	double tiles = points / c->param[0] / c->param[1], fill = tiles * c->param[0] / cost_full_threads(t);
@@ -263,7 +262,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int i = 0; i < m.n; i++)
 		bytes += (double)about(ir_buffer_count(p, m.map[i]->out), t) * type_info(m.map[i]->out->type)->bits / 8;
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
-	return 3 * t->launch_ns + WAIT_NS + bytes / t->bytes_per_ns / fill + tiles * 0.5;
+	return 3 * t->launch_ns + cost_table(t)->tiles_wait + bytes / t->bytes_per_ns / fill + tiles * 0.5;
 }
 
 const struct sched_rule sched_compact_marks = {

@@ -120,8 +120,8 @@ static double most(double a, double b)
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
 	const struct sched_target *t = site->t;
-	enum { LATENCY = 1200, START = 2000 };
-	const double clock = t->clock_ghz * cost_table(t)->mma_clock;
+	enum { START = 2000 };
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock, way = cost_table(t)->mma_way;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
 	struct contract_shape k = contract_shape(&c, choice);
 	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
@@ -148,13 +148,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double here = target_resident(t, k.threads, registers, (k.rows + k.columns) * k.depth * size * k.slots);
 	here = most(1, least(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
-	double together = most(step * here, LATENCY / (k.slots - 1.0));
+	double together = most(step * here, way / (k.slots - 1.0));
 	double time = (waves * steps * together + START) / clock;
 	if (c.plain) { /* warps that wait let others multiply: so few of them leave gaps, as do few sums a lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
 		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
 		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait for each other; all as measured on an H100 */
-		time = (share * steps * most(step * gaps, LATENCY / ((k.slots - 1.0) * here)) + START) / clock;
+		time = (share * steps * most(step * gaps, way / ((k.slots - 1.0) * here)) + START) / clock;
 	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */

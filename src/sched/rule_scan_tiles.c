@@ -110,14 +110,14 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_program *p = site->p;
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	enum { TILE_NS = 3500, WAIT_NS = 2500 };
+	enum { TILE_NS = 3500 };
 	int threads = c->param[0], items = c->param[1] * c->param[2];
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
 	double tiles = (double)about(rows_along(p, s), t) * ceil(extent / ((double)threads * items));
 	double resident = fmin((double)t->threads / threads * 0.75, tiles / t->processors);
 	double waves = tiles / (resident * t->processors);
 	double access = scan_access_ns(p, s, t, resident * threads * items * size);
-	return 2 * t->launch_ns + WAIT_NS + fmax(access, waves * TILE_NS) + 0.1 * fmin(access, waves * TILE_NS);
+	return 2 * t->launch_ns + cost_table(t)->tiles_wait + fmax(access, waves * TILE_NS) + 0.1 * fmin(access, waves * TILE_NS);
 }
 
 const struct sched_rule sched_scan_tiles = {
