@@ -14,6 +14,7 @@ struct run {
 	const struct tensor *const *inputs;
 	struct dev *dev; /* null: the emulator with all of its checks */
 	const struct tune_code *code;
+	const struct plan_edges *edges; /* null: inputs have their data, results are not asked for here */
 	void **memory; /* by buffer id */
 	struct emulator_module *module;
 	struct arena *arena;
@@ -88,6 +89,11 @@ static int allocate(struct run *r)
 		TRY(evaluate(r, ir_size_limit(any, ir_buffer_count(any, b)), &n));
 		size_t bytes = (size_t)type_bytes(b->type, n);
 		const struct tensor *t = content(r, b);
+		if (r->edges && b->role == IR_INPUT) {
+			TRY(allocate_on(r->dev, &r->memory[i], NULL, bytes, r->err));
+			TRY(r->edges->fill(r->edges->user, b, r->memory[i], bytes, r->err));
+			continue;
+		}
 		if (t && tensor_count(t) != n)
 			return err_set(r->err, ERR_DIFFER, "%s has %lld elements, the program wants %lld.", b->name,
 			               (long long)tensor_count(t), (long long)n);
@@ -291,19 +297,45 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 	return rc;
 }
 
+static int run_on(struct run *r, struct tensor *outputs)
+{
+	const struct ir_program *p = r->plan->program;
+	r->memory = NEWN(r->arena, void *, p->buffers.n + 1);
+	int rc = allocate(r);
+	if (rc == 0)
+		rc = run_steps(r);
+	if (rc == 0 && outputs)
+		rc = take_outputs(r, outputs);
+	for (int i = 0; i < p->outputs.n && r->edges && rc == 0; i++)
+		rc = r->edges->take(r->edges->user, i, r->memory[p->outputs.at[i]->id], r->err);
+	for (int i = 0; i < p->buffers.n; i++)
+		r->dev->free(r->dev, r->memory[i]);
+	return rc;
+}
+
 int plan_run_on(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
                 struct tensor *outputs, struct arena *a, struct err *e)
 {
 	struct run r = { .plan = plan, .arch = d->props.arch, .inputs = inputs, .dev = d, .code = code, .arena = a, .err = e };
-	r.memory = NEWN(a, void *, plan->program->buffers.n + 1);
-	int rc = allocate(&r);
-	if (rc == 0)
-		rc = run_steps(&r);
-	if (rc == 0)
-		rc = take_outputs(&r, outputs);
-	for (int i = 0; i < plan->program->buffers.n; i++)
-		d->free(d, r.memory[i]);
-	return rc;
+	return run_on(&r, outputs);
+}
+
+int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
+                   const struct plan_edges *edges, struct arena *a, struct err *e)
+{
+	struct run r = { .plan = plan, .arch = d->props.arch, .inputs = inputs, .dev = d, .code = code, .edges = edges, .arena = a,
+		         .err = e };
+	return run_on(&r, NULL);
+}
+
+int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int arch, const struct tensor *const *inputs,
+                 struct arena *a, struct err *e)
+{
+	static const struct tune_code none;
+	struct run r = { .plan = plan, .arch = arch, .inputs = inputs, .code = &none, .arena = a, .err = e };
+	for (int i = 0; i < plan->steps.n; i++)
+		TRY(choose(&r, &out[i], plan->steps.at[i]));
+	return 0;
 }
 
 int plan_compile(const struct tune_code *code, int arch, const struct ir_plan *plan, const struct tensor *const *inputs,

@@ -16,6 +16,20 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 int plan_run_on(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
                 struct tensor *outputs, struct arena *a, struct err *e);
 
+/* The same for tensors that have no place on the host: `inputs` say the extents alone. `fill` writes an input of so many bytes on
+ * the device; `take` looks at output number `output` of the program. */
+struct plan_edges {
+	int (*fill)(void *user, const struct ir_buffer *input, void *at, size_t bytes, struct err *e);
+	int (*take)(void *user, int output, const void *at, struct err *e);
+	void *user;
+};
+int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
+                   const struct plan_edges *edges, struct arena *a, struct err *e);
+
+/* Into out[plan->steps.n] the kernel of each step that runs at these inputs' extents on a GPU of `arch`. */
+int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int arch, const struct tensor *const *inputs,
+                 struct arena *a, struct err *e);
+
 /* Asks `code` for what plan_run_on() would, for a GPU of `arch`, and runs nothing. */
 int plan_compile(const struct tune_code *code, int arch, const struct ir_plan *plan, const struct tensor *const *inputs,
                  struct arena *a, struct err *e);
