@@ -168,6 +168,23 @@ struct map_shape {
 };
 double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape, const struct sched_target *t);
 
+/* How threads go over a stage's points, for the estimate of a rule that streams them (cost.c). */
+struct cost_way {
+	int axis;         /* of the stage's space: neighbouring threads run along it; -1: along none */
+	double threads;   /* at work at the same time */
+	double columns;   /* neighbouring elements that a thread reads at once */
+	double points;    /* how often loads are made; 0: once a point of the space */
+	double strided;   /* bytes that move because accesses are apart from each other */
+	double overhead;  /* ns that nothing hides */
+	double serial;    /* ns of one thread's work */
+	double slower;    /* x the time of the bytes */
+	double blocks;    /* of few blocks, each moves its part alone; 0: they are not few */
+};
+/* A thread an element of the result, along its last axis. */
+struct cost_way cost_way(const struct sched_site *site);
+double cost_of_way(const struct sched_site *site, const struct cost_way *w); /* ns */
+double cost_way_bytes(const struct sched_site *site, const struct cost_way *w);
+
 /* Tiles (tiles.c): pieces of `threads` * `items` that blocks take in their order, each going on from those before it. */
 struct tiles {
 	const struct ir_buffer *state; /* of u64, zeroed by a step of its own */

@@ -503,7 +503,7 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	own->shared = shared;
 	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps);
-	if (k->shared_bytes > TARGET_SHARED_EVERYWHERE)
+	if (k->shared_bytes + REST > TARGET_SHARED_EVERYWHERE)
 		k->arch = own->r->arch;
 }
 

@@ -153,4 +153,5 @@ const struct sched_rule sched_sort_block = {
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = sort_block_estimate,
 };

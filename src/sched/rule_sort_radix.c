@@ -243,4 +243,5 @@ const struct sched_rule sched_sort_radix = {
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = sort_radix_estimate,
 };

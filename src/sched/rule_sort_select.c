@@ -258,4 +258,5 @@ const struct sched_rule sched_sort_select = {
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = sort_select_estimate,
 };
