@@ -18,6 +18,7 @@
 #include "dev/dev.h"
 #include "eval/eval.h"
 #include "gen/gen.h"
+#include "ir/launch.h"
 #include "sched/sched.h"
 #include "emulator/emulator.h"
 #include "tests/schedule/attention_cases.h"
@@ -305,66 +306,33 @@ static int allocate(struct run *r)
 	return 0;
 }
 
-static int launch(struct run *r, const struct ir_kernel *k)
+static bool extent(void *user, const char *name, int64_t *value)
 {
-	void *args[64], *pointers[64];
-	int64_t values[64];
-	int32_t narrow[64];
-	int n = 0;
-	vec_each(b, &k->buffers) {
-		pointers[n] = r->memory[(*b)->id];
-		args[n] = &pointers[n];
-		n++;
-	}
-	vec_each(s, &k->symbols) {
-		CHECK(symbol_value(r->shapes, *s, &values[n]));
-		narrow[n] = (int32_t)values[n];
-		args[n] = k->index64 ? (void *)&values[n] : (void *)&narrow[n];
-		n++;
-	}
-	int64_t blocks = evaluate(k->blocks, r->shapes);
-	if (blocks == 0)
-		return 0;
-	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
-	for (int i = 0; i < k->maps.n; i++) {
-		const struct ir_tensor_map *m = &k->maps.at[i];
-		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank,
-			                        .pixels = m->pixels };
-		v.from = r->memory[m->buf->id];
-		for (int d = 0; d < m->rank; d++) {
-			v.dim[d] = evaluate(m->dim[d], r->shapes);
-			v.stride[d] = evaluate(m->stride[d], r->shapes);
-			v.box[d] = m->box[d];
-			v.first[d] = m->first[d];
-			v.step[d] = m->step[d];
-			if (m->count[d])
-				v.count[d] = evaluate(m->count[d], r->shapes);
-		}
-		emulator_tensor_map(map[i], &v);
-		args[n++] = map[i];
-	}
-	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
-	if (r->emulated)
-		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, (uint32_t)k->shared_bytes, args,
-		                       &r->err);
-	struct dev_kernel *kernel;
-	struct dev *d = r->job->dev;
-	TRY(d->kernel(d, &kernel, r->job->module, k->name, k->shared_bytes, &r->err));
-	return d->launch(d, kernel, grid, block, k->shared_bytes, args, &r->err);
+	return symbol_value(((struct run *)user)->shapes, name, value);
 }
 
-static int run_steps(struct run *r)
+static void *memory_of(void *user, const struct ir_buffer *b)
 {
-	vec_each(step, &r->v->plan->steps) {
-		const struct ir_kernel *chosen = NULL;
-		for (int i = 0; i < (*step)->n && !chosen; i++)
-			if (!(*step)->at[i]->guard || evaluate((*step)->at[i]->guard, r->shapes))
-				chosen = (*step)->at[i];
-		if (!chosen)
-			return err_set(&r->err, ERR_DIFFER, "a step has no kernel that fits.");
-		TRY(launch(r, chosen));
-	}
+	return ((struct run *)user)->memory[b->id];
+}
+
+static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
+{
+	(void)user, (void)e;
+	emulator_tensor_map(out, v);
 	return 0;
+}
+
+static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
+		  struct err *e)
+{
+	struct run *r = user;
+	struct dev *d = r->job->dev;
+	struct dev_kernel *kernel;
+	if (r->emulated)
+		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
+	TRY(d->kernel(d, &kernel, r->job->module, k->name, k->shared_bytes, e));
+	return d->launch(d, kernel, grid, block, k->shared_bytes, args, e);
 }
 
 /* Where extents are drawn, sums may be long: their rounding goes with the largest of their terms. */
@@ -410,9 +378,10 @@ static void run_variant(struct job *j, const struct variant *v, struct shapes *s
 			const struct tensor *want, bool emulated)
 {
 	struct run r = { .job = j, .v = v, .shapes = s, .in = in, .emulated = emulated };
+	const struct ir_launcher launcher = { v->plan->program, 0, extent, memory_of, tensor_map, launch, &r };
 	int rc = allocate(&r);
 	if (rc == 0)
-		rc = run_steps(&r);
+		rc = ir_launch_plan(&launcher, v->plan, &r.err);
 	if (test_check(rc == 0, __FILE__, __LINE__, "runs"))
 		compare(&r, want);
 	else
@@ -627,9 +596,9 @@ static void positions(void)
 		read_shapes(&s, cases[i].shapes, a);
 		if (p) {
 			const struct ir_plan *plan = sched_program(p, NULL, NULL);
-			vec_each(k, plan->steps.at[plan->steps.n - 1])
-				if (!last && (!(*k)->guard || evaluate((*k)->guard, &s)))
-					last = *k;
+			const struct ir_launcher launcher = { .program = p, .symbol = symbol_value, .user = &s };
+			struct err e = { 0 };
+			CHECK(ir_launch_choose(&last, &launcher, plan->steps.at[plan->steps.n - 1], &e) == 0);
 			if (!test_check(last && last->index64 == cases[i].wide, __FILE__, __LINE__, "width of positions"))
 				printf("  %s %s\n", cases[i].shapes, cases[i].program);
 		}
