@@ -1,485 +1,33 @@
-/* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, each also with 64-bit
- * positions, against the interpreter.
- *   schedule_test [-c | -e] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
- *                       only C, only the emulator; only every Nth case, from the Kth on (from 0), so that several processes
- *                       share the work; FOLDER gets the CUDA texts, to try a real compiler on
+/* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, against the
+ * interpreter. One choice of each rule also runs with 64-bit positions.
+ *   schedule_test [-c | -e] [-w] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
+ *                       only C, only the emulator; every choice with 64-bit positions too; only every Nth case, from the Kth on
+ *                       (from 0), so that several processes share the work; FOLDER gets the CUDA texts, to try a real
+ *                       compiler on
  * -r ROUNDS: instead, whether kernels of the same cases with other names (renamed.h) are the same text but for these, in so many
  * rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round.
  * Then random programs, as they are and after the passes, with some choices for their loops; and random cases of the lists with
  * their extents in other forms (extent_forms.h), with one choice of each rule. SCHEDULE_TEST=seed,count: other or more of them;
  * the cases "random" and "extents": only they. */
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "dev/dev.h"
-#include "eval/eval.h"
-#include "gen/gen.h"
-#include "ir/launch.h"
-#include "sched/sched.h"
-#include "emulator/emulator.h"
 #include "tests/schedule/attention_cases.h"
 #include "tests/schedule/contract_cases.h"
 #include "tests/schedule/extent_forms.h"
 #include "tests/schedule/loop_cases.h"
 #include "tests/schedule/map_cases.h"
 #include "tests/schedule/order_cases.h"
+#include "tests/schedule/positions.h"
 #include "tests/schedule/renamed.h"
 #include "tests/schedule/row_cases.h"
 #include "tests/schedule/scatter_cases.h"
-#include "tests/schedule/shapes.h"
-#include "tests/unit/random_program.h"
-#include "tests/unit/test.h"
+#include "tests/schedule/variant_code.h"
+#include "tests/schedule/variant_run.h"
+#include "tests/schedule/variants.h"
 
-enum { MAX_VARIANTS = 256, MAX_SHAPES = 6, MAX_BUFFERS = 64 };
-
-/* One way to run a case's program. */
-struct variant {
-	const char *name;
-	struct ir_plan *plan;
-	bool may_race;
-};
-
-struct job {
-	const struct schedule_case *c;
-	const char *rule; /* null: all; else only its choices */
-	const struct ir_program *like; /* whose inputs' names say what is in them; null: the case's own */
-	void (*make)(struct job *j); /* its variants */
-	struct arena *arena;
-	struct variant variant[MAX_VARIANTS];
-	int variants;
-	struct emulator_module *emulated;
-	struct dev *dev;
-	struct dev_module *module;
-};
-
-static bool run_c = true, run_emulator = true;
 static int part, parts = 1, met; /* of the cases; those that were chosen so far */
-static int passed_over; /* shapes that a case with other forms of extents cannot have */
-static const char *texts_folder;
 static int rounds = -1, renamed_round = -1;
-
-static int64_t evaluate(expr e, struct shapes *s)
-{
-	int64_t x = -1;
-	if (!test_check(ir_eval_int(e, symbol_value, s, &x), __FILE__, __LINE__, "an extent of the plan has a value"))
-		x = 0;
-	return x;
-}
-
-static struct ir_program *parse(struct arena *a, const char *name, const char *text)
-{
-	struct err e = { 0 };
-	struct ir_program *p = NULL;
-	if (ir_parse_program(&p, arena_printf(a, "program %s%s", name, text), a, &e) < 0) {
-		printf("%s: %s\n", name, e.text);
-		CHECK(!"the case can be read");
-		return NULL;
-	}
-	return p;
-}
-
-/* ---- Variants. */
-
-static struct ir_program *optimised(struct job *j, struct ir_program *p)
-{
-	struct err e = { 0 };
-	if (ir_optimise(p, NULL, NULL, &e) < 0) {
-		printf("%s: %s\n", p->name, e.text);
-		CHECK(!"the passes run");
-	}
-	(void)j;
-	return p;
-}
-
-/* As it runs where positions pass 2^31: the kernels for such positions, or, where extents are known, all of them so. */
-static void widen(struct job *j, struct ir_step *step)
-{
-	struct ir_step wide = { 0 };
-	vec_each(k, step)
-		if ((*k)->index64)
-			vec_push(j->arena, &wide, *k);
-	if (wide.n)
-		*step = wide;
-	vec_each(k, step) {
-		(*k)->index64 = true;
-		vec_each(part, &(*k)->parts)
-			((struct ir_kernel *)*part)->index64 = true;
-	}
-}
-
-/* `passes`: of the program after the passes. */
-static void add_variant(struct job *j, bool passes, int stage, const struct sched_choice *choice, bool wide)
-{
-	ck(j->variants < MAX_VARIANTS);
-	struct variant *v = &j->variant[j->variants];
-	v->name = arena_printf(j->arena, "%s_%d", j->c->name, j->variants++);
-	struct ir_program *p = parse(j->arena, v->name, j->c->program);
-	struct sched_choice given[24] = { { 0 } };
-	p = passes ? optimised(j, p) : p;
-	ck(p->stages.n <= 24);
-	if (stage >= 0)
-		given[stage] = *choice;
-	v->plan = sched_program(p, NULL, given);
-	v->may_race = ir_replaces(p);
-	if (!wide)
-		return;
-	vec_each(step, &v->plan->steps)
-		widen(j, *step);
-}
-
-/* One plan that holds a different schedule for small, for middle and for large extents. */
-static void add_dispatch(struct job *j)
-{
-	static const int64_t extent[] = { 2, 9, 70 };
-	struct variant *v = &j->variant[j->variants];
-	ck(j->variants < MAX_VARIANTS);
-	v->name = arena_printf(j->arena, "%s_%d", j->c->name, j->variants);
-	struct ir_program *p = parse(j->arena, v->name, j->c->program);
-	struct sched_points points = sched_usual_points(p, &sched_default_target);
-	struct sched_tactic tactic = { { 0 } };
-	for (int i = 0; i < points.n; i++) {
-		struct sched_choice *list = NEWN(j->arena, struct sched_choice, p->stages.n), choice[SCHED_MAX_CHOICES];
-		struct sched_extent *at = (struct sched_extent *)points.target[i].extent;
-		for (int k = 0; k < points.target[i].extents; k++)
-			at[k].value = extent[i];
-		for (int s = 0; s < p->stages.n; s += sched_span(p, p->stages.at[s], &list[s]))
-			list[s] = choice[(i * 5 + s) % sched_choices(p, p->stages.at[s], &points.target[i], choice)];
-		tactic.choice[i] = list;
-	}
-	if (points.n == 1) /* no extent is open */
-		return;
-	v->plan = sched_plan(p, &points, &tactic);
-	v->may_race = ir_replaces(p);
-	j->variants++;
-}
-
-/* Whose choices are tried. */
-static const struct sched_target *target = &sched_default_target;
-static const struct sched_target seven_processors = {
-	.name = "seven processors", .arch = 90, .processors = 7, .bytes_per_ns = 3000, .launch_ns = 2500, .typical = 1000
-};
-
-static void make_variants(struct job *j)
-{
-	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
-	struct sched_choice choice[SCHED_MAX_CHOICES];
-	if (!p)
-		return;
-	add_variant(j, false, -1, NULL, false);
-	for (int i = 0; i < p->stages.n; i++) {
-		int n = sched_choices(p, p->stages.at[i], target, choice);
-		for (int k = 0; k < n; k++) {
-			if (j->rule && strcmp(choice[k].rule->name, j->rule) != 0)
-				continue;
-			if (target == &seven_processors && choice[k].param[4] != 0) /* others are tried for all of them */
-				continue;
-			if (k > 0 || j->rule) /* the first is what the default takes */
-				add_variant(j, false, i, &choice[k], false);
-			add_variant(j, false, i, &choice[k], true);
-		}
-	}
-	CHECK(!j->rule || j->variants > 1);
-	if (!j->rule)
-		add_dispatch(j);
-}
-
-/* The whole program with what is best; each loop with some choices, before the passes and after. */
-static void make_random_variants(struct job *j)
-{
-	struct sched_choice choice[SCHED_MAX_CHOICES];
-	for (int passes = 0; passes < 2; passes++) {
-		struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
-		if (!p)
-			return;
-		p = passes ? optimised(j, p) : p;
-		add_variant(j, passes, -1, NULL, false);
-		for (int i = 0; i < p->stages.n; i++) {
-			int n = p->stages.at[i]->loop ? sched_choices(p, p->stages.at[i], &sched_default_target, choice) : 0;
-			for (int k = 1 + pick(3); k < n; k += 4) /* the first is what the default takes */
-				add_variant(j, passes, i, &choice[k], k % 2 == 0);
-		}
-	}
-}
-
-/* One choice of each rule for each stage, and a plan of several. */
-static void make_form_variants(struct job *j)
-{
-	struct sched_choice choice[SCHED_MAX_CHOICES];
-	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
-	if (!p)
-		return;
-	add_variant(j, pick(2), -1, NULL, false);
-	for (int i = 0; i < p->stages.n; i++) {
-		int n = sched_choices(p, p->stages.at[i], target, choice);
-		for (int k = 0; k < n; k++) {
-			int same = 0, earlier = 0;
-			for (int other = 0; other < n; other++) {
-				same += choice[other].rule == choice[k].rule;
-				earlier += other < k && choice[other].rule == choice[k].rule;
-			}
-			if (!earlier && (!j->rule || strcmp(choice[k].rule->name, j->rule) == 0)) {
-				int left = pick(same), at = k;
-				for (; left || choice[at].rule != choice[k].rule; at++)
-					left -= choice[at].rule == choice[k].rule;
-				add_variant(j, false, i, &choice[at], pick(8) == 0);
-			}
-		}
-	}
-	if (!j->rule)
-		add_dispatch(j);
-}
-
-/* ---- Inputs. */
-
-static void fill_input(struct tensor *t, const char *name, uint64_t seed)
-{
-	int64_t n = tensor_count(t);
-	bool real = type_is_float(t->type), ties = strncmp(name, "t_", 2) == 0;
-	int range = ties ? 3 : real ? 2 : type_is_signed(t->type) ? 1000000 : 200;
-	if (strncmp(name, "n_", 2) == 0)
-		range = 6;
-	if (!real && type_info(t->type)->bits <= 16 && range > 100)
-		range = type_info(t->type)->bits == 8 ? 100 : 30000;
-	tensor_random(t, seed, type_is_signed(t->type) || real ? -range : 0, range);
-	for (int64_t i = 0; i < n && ties && real; i++) {
-		uint64_t x = hash_u64(seed, (uint64_t)i);
-		tensor_set_float(t, i, x % 50 == 0 ? NAN : x % 51 == 1 ? INFINITY : (double)(int64_t)(x % 7) - 3);
-	}
-}
-
-static void make_inputs(struct job *j, const struct ir_program *p, struct shapes *s, struct tensor *in, uint64_t seed,
-			struct arena *a)
-{
-	struct err e = { 0 };
-	for (int i = 0; i < p->inputs.n; i++) {
-		const struct ir_buffer *b = p->inputs.at[i], *like = j->like ? j->like->inputs.at[i] : b;
-		int64_t dim[IR_MAX_RANK];
-		for (int k = 0; k < b->rank; k++)
-			dim[k] = evaluate(b->dim[k], s);
-		ck(tensor_new(&in[i], b->type, b->rank, dim, a, &e) == 0);
-		fill_input(&in[i], like->name, seed + (uint64_t)i);
-	}
-}
-
-/* ---- Runs. */
-
-struct run {
-	struct job *job;
-	const struct variant *v;
-	struct shapes *shapes;
-	const struct tensor *in;
-	void *memory[MAX_BUFFERS];
-	bool emulated;
-	struct err err;
-};
-
-static int allocate(struct run *r)
-{
-	const struct ir_program *p = r->v->plan->program;
-	ck(p->buffers.n <= MAX_BUFFERS);
-	for (int i = 0; i < p->buffers.n; i++) {
-		const struct ir_buffer *b = p->buffers.at[i];
-		struct ir_program *any = (struct ir_program *)p;
-		int64_t n = evaluate(ir_size_limit(any, ir_buffer_count(any, b)), r->shapes);
-		size_t bytes = (size_t)type_bytes(b->type, n);
-		const struct tensor *t = b->role == IR_CONSTANT ? b->data : NULL;
-		for (int k = 0; k < p->inputs.n; k++)
-			if (p->inputs.at[k] == b)
-				t = &r->in[k];
-		if (r->emulated)
-			r->memory[i] = emulator_alloc(b->name, bytes, 0);
-		else if (r->job->dev->alloc(r->job->dev, &r->memory[i], bytes ? bytes : 1, &r->err) < 0)
-			return r->err.code;
-		if (!r->emulated && bytes)
-			memset(r->memory[i], 0xa5, bytes);
-		if (t && bytes && r->emulated)
-			emulator_copy_in(r->memory[i], t->data, bytes);
-		else if (t && bytes)
-			memcpy(r->memory[i], t->data, bytes);
-		if (t && r->emulated)
-			emulator_mark(r->memory[i], NULL, EMULATOR_READ_ONLY | EMULATOR_INITIALISED);
-	}
-	return 0;
-}
-
-static bool extent(void *user, const char *name, int64_t *value)
-{
-	return symbol_value(((struct run *)user)->shapes, name, value);
-}
-
-static void *memory_of(void *user, const struct ir_buffer *b)
-{
-	return ((struct run *)user)->memory[b->id];
-}
-
-static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
-{
-	(void)user, (void)e;
-	emulator_tensor_map(out, v);
-	return 0;
-}
-
-static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
-		  struct err *e)
-{
-	struct run *r = user;
-	struct dev *d = r->job->dev;
-	struct dev_kernel *kernel;
-	if (r->emulated)
-		return emulator_launch(r->job->emulated, r->v->name, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
-	TRY(d->kernel(d, &kernel, r->job->module, k->name, k->shared_bytes, e));
-	return d->launch(d, kernel, grid, block, k->shared_bytes, args, e);
-}
-
-/* Where extents are drawn, sums may be long: their rounding goes with the largest of their terms. */
-static struct tensor_tolerance tolerance_of(const struct run *r, const struct tensor *want)
-{
-	struct tensor_tolerance t = tensor_tolerance_of(want->type);
-	double largest = 0;
-	if (r->job->make != make_form_variants || !type_is_float(want->type))
-		return t;
-	for (int64_t i = 0; i < tensor_count(want); i++)
-		largest = fmax(largest, isfinite(tensor_float(want, i)) ? fabs(tensor_float(want, i)) : 0);
-	t.absolute += t.relative * largest;
-	return t;
-}
-
-static void compare(struct run *r, const struct tensor *want)
-{
-	const struct ir_program *p = r->v->plan->program;
-	for (int i = 0; i < p->outputs.n; i++) {
-		const struct ir_buffer *b = p->outputs.at[i];
-		struct tensor got = want[i];
-		struct tensor_difference d;
-		size_t bytes = (size_t)tensor_bytes(&got);
-		got.data = r->memory[b->id];
-		int64_t missing = bytes && r->emulated ? emulator_first_unwritten(got.data, bytes) : -1;
-		bool same = missing < 0 && tensor_compare(&d, &got, &want[i], tolerance_of(r, &want[i])) && d.differing == 0;
-		if (test_check(same, __FILE__, __LINE__, "same as the interpreter"))
-			continue;
-		const struct ir_kernel *k = r->v->plan->steps.at[0]->at[0];
-		printf("  %s (first kernel: %s, %s%s), %s: %s", r->v->name, k->rule, k->params, k->index64 ? ", 64 bits" : "",
-		       r->emulated ? "emulator" : "C", b->name);
-		for (int s = 0; s < r->shapes->n; s++)
-			printf(" %s=%" PRId64, r->shapes->name[s], r->shapes->value[s]);
-		if (missing >= 0)
-			printf(": byte %" PRId64 " was never written\n", missing);
-		else
-			printf(": %" PRId64 " of %" PRId64 " differ, at %" PRId64 " got %.9g, want %.9g\n", d.differing, d.count,
-			       d.worst, d.worst_got, d.worst_want);
-	}
-}
-
-static void run_variant(struct job *j, const struct variant *v, struct shapes *s, const struct tensor *in,
-			const struct tensor *want, bool emulated)
-{
-	struct run r = { .job = j, .v = v, .shapes = s, .in = in, .emulated = emulated };
-	const struct ir_launcher launcher = { v->plan->program, 0, extent, memory_of, tensor_map, launch, &r };
-	int rc = allocate(&r);
-	if (rc == 0)
-		rc = ir_launch_plan(&launcher, v->plan, &r.err);
-	if (test_check(rc == 0, __FILE__, __LINE__, "runs"))
-		compare(&r, want);
-	else
-		printf("  %s: %s\n", v->name, r.err.text);
-	for (int i = 0; i < v->plan->program->buffers.n; i++) {
-		if (emulated)
-			emulator_free(r.memory[i]);
-		else
-			j->dev->free(j->dev, r.memory[i]);
-	}
-}
-
-static void run_shapes(struct job *j, const char *text, uint64_t seed)
-{
-	struct arena *a = arena_new();
-	struct shapes s;
-	struct tensor in[MAX_BUFFERS] = { { 0 } }, want[MAX_BUFFERS] = { { 0 } };
-	const struct tensor *inputs[MAX_BUFFERS];
-	const struct ir_program *p = j->variant[0].plan->program;
-	struct err e = { 0 };
-	read_shapes(&s, text, a);
-	make_inputs(j, p, &s, in, seed, a);
-	for (int i = 0; i < p->inputs.n; i++)
-		inputs[i] = &in[i];
-	bool runs = eval_program(p, inputs, want, NULL, a, &e) == 0;
-	if (!runs && j->make == make_form_variants) { /* other extents than the case is made for */
-		arena_free(a);
-		passed_over++;
-		return;
-	}
-	if (test_check(runs, __FILE__, __LINE__, "can be interpreted")) {
-		for (int v = 0; v < j->variants && test_failed < 40; v++) {
-			if (j->emulated)
-				run_variant(j, &j->variant[v], &s, in, want, true);
-			if (j->module)
-				run_variant(j, &j->variant[v], &s, in, want, false);
-		}
-	} else {
-		printf("  %s: %s\n", j->c->name, e.text);
-	}
-	arena_free(a);
-}
-
-/* ---- Texts to code: one module a case. */
-
-static void write_texts(struct job *j)
-{
-	const struct ir_plan *plan[MAX_VARIANTS];
-	struct str s = str_new(j->arena);
-	struct err e = { 0 };
-	for (int i = 0; i < j->variants; i++)
-		plan[i] = j->variant[i].plan;
-	gen_cuda(&s, plan, j->variants);
-	char *path = path_join(j->arena, texts_folder, arena_printf(j->arena, "%s.cu", j->c->name));
-	if (!test_check(file_write(path, str_text(&s), strlen(str_text(&s)), &e) == 0, __FILE__, __LINE__, "written"))
-		printf("  %s\n", e.text);
-}
-
-static void build_emulated(struct job *j)
-{
-	struct emulator_text *text = NEWN(j->arena, struct emulator_text, j->variants);
-	struct err e = { 0 };
-	for (int i = 0; i < j->variants; i++) {
-		struct str s = str_new(j->arena);
-		const struct ir_plan *plan = j->variant[i].plan;
-		gen_cuda(&s, &plan, 1);
-		text[i] = (struct emulator_text){ j->variant[i].name, str_text(&s), j->variant[i].may_race };
-	}
-	if (texts_folder)
-		write_texts(j);
-	if (!run_emulator)
-		return;
-	if (!test_check(emulator_build(&j->emulated, text, j->variants, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
-		printf("  %s: %s\n", j->c->name, e.text);
-}
-
-static void build_c(struct job *j)
-{
-	struct str s = str_new(j->arena);
-	struct dev_code code;
-	struct err e = { 0 };
-	char *log = NULL;
-	for (int i = 0; i < j->variants; i++) {
-		const struct ir_plan *plan = j->variant[i].plan;
-		gen_c(&s, &plan, 1);
-	}
-	static const char *const options[] = { "-O1", "-Wall", "-Wno-unused", NULL };
-	struct dev_source source = { "kernels.c", str_text(&s), options, false };
-	int rc = dev_cpu_open(&j->dev, &e);
-	if (rc == 0)
-		rc = j->dev->compile(j->dev, &code, &source, &log, j->arena, &e);
-	if (rc == 0)
-		rc = j->dev->load(j->dev, &j->module, &code, &e);
-	if (!test_check(rc == 0, __FILE__, __LINE__, "compiles as C"))
-		printf("  %s: %s\n", j->c->name, e.text);
-	if (rc == 0 && !test_check(!*log, __FILE__, __LINE__, "compiles without a warning"))
-		printf("%s\n", log);
-}
 
 /* ---- The same with other names. */
 
@@ -531,11 +79,14 @@ static void check_names(const struct schedule_case *c, const char *rule)
 	arena_free(j.arena);
 }
 
+/* ---- Runs. */
+
 static void run_case(const struct schedule_case *c, const char *rule, void (*make)(struct job *j), const struct ir_program *like)
 {
-	struct job j = { .c = c, .rule = rule, .arena = arena_new(), .make = make, .like = like };
+	struct job j = { .c = c, .rule = rule, .arena = arena_new(), .drawn = make == make_form_variants, .like = like };
 	make(&j);
 	if (j.variants) {
+		share_kernels(&j);
 		build_emulated(&j);
 		if (run_c)
 			build_c(&j);
@@ -559,51 +110,6 @@ static void run_renamed(const struct schedule_case *c, const char *rule)
 	struct schedule_case with = renamed_case(c, like, &words, renamed_round, j.arena);
 	run_case(&with, rule, make_variants, like);
 	arena_free(j.arena);
-}
-
-/* ---- Which kernel is taken: one with 64-bit positions where 32 bits do not hold them, or a step on the way. */
-
-static void positions(void)
-{
-	static const struct {
-		const char *program, *shapes;
-		bool wide;
-	} cases[] = {
-		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[i]\n", "N=2100000000", false },
-		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[i]\n", "N=2147483647", true },
-		{ "(x: u8[N,K]) -> (y: u8[N,K])\n  y: u8[N,K] = map (i, j) x[i, j]\n", "N=65536 K=65536", true },
-		{ "(x: u8[N], q: u8[K]) -> (y: u8[K])\n  y: u8[K] = map (i) x[floordiv(i * N, K)]\n", "N=40000 K=40000", false },
-		{ "(x: u8[N], q: u8[K]) -> (y: u8[K])\n  y: u8[K] = map (i) x[floordiv(i * N, K)]\n", "N=60000 K=60000", true },
-		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[floordiv(i * 5000, 5001)]\n", "N=400000", false },
-		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[floordiv(i * 5000, 5001)]\n", "N=500000", true },
-		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[mod(N - i * 7000, N)]\n", "N=300000", false },
-		{ "(x: u8[N]) -> (y: u8[N])\n  y: u8[N] = map (i) x[mod(N - i * 7000, N)]\n", "N=400000", true },
-		{ "(x: u8[N], q: i32[K]) -> (y: i32[N])\n"
-		  "  y: i32[N] = sum (i | r<K) q[r] + i32(i * K)\n", "N=60000 K=60000", true },
-		{ "(x: u8[N], q: i32[K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) q[r]\n", "N=60000 K=60000", false },
-		{ "(x: u8[N], d: u8[K]) -> (y: u8[N])\n"
-		  "  y: u8[N] = scatter sum (i | r<K, s<5) init x[i] at [mod(r, N)] value d[r]\n", "N=6 K=500000000", true },
-		{ "(x: u8[70000,70000]) -> (y: u8[70000])\n  y: u8[70000] = map (i) x[i, 3]\n", "", true },
-		{ "(x: u8[N]) -> (y: u8[N])\n" /* a float is for no guard */
-		  "  y: u8[N] = map (i) x[min(i + index(floor(f32(N) * 0.5)), N - 1)]\n", "N=70000", false },
-		{ "(x: u8[7000,7000]) -> (y: u8[7000])\n  y: u8[7000] = map (i) x[i, 3]\n", "", false },
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct arena *a = arena_new();
-		struct shapes s;
-		struct ir_program *p = parse(a, "positions", cases[i].program);
-		const struct ir_kernel *last = NULL;
-		read_shapes(&s, cases[i].shapes, a);
-		if (p) {
-			const struct ir_plan *plan = sched_program(p, NULL, NULL);
-			const struct ir_launcher launcher = { .program = p, .symbol = symbol_value, .user = &s };
-			struct err e = { 0 };
-			CHECK(ir_launch_choose(&last, &launcher, plan->steps.at[plan->steps.n - 1], &e) == 0);
-			if (!test_check(last && last->index64 == cases[i].wide, __FILE__, __LINE__, "width of positions"))
-				printf("  %s %s\n", cases[i].shapes, cases[i].program);
-		}
-		arena_free(a);
-	}
 }
 
 /* What SCHEDULE_TEST says, or these. */
@@ -705,6 +211,8 @@ int main(int argc, char **argv)
 			run_emulator = false;
 		else if (strcmp(argv[i], "-e") == 0)
 			run_c = false;
+		else if (strcmp(argv[i], "-w") == 0)
+			all_wide = true;
 		else if (strcmp(argv[i], "-p") == 0 && i + 1 < argc)
 			ck(sscanf(argv[++i], "%d/%d", &part, &parts) == 2 && parts > 0 && part >= 0 && part < parts);
 		else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc)
