@@ -38,8 +38,8 @@ $(B)/bench/%: $(OBJ)/bench/%.o $(NEEDS)
 	$(link_program)
 -include $(wildcard $(OBJ)/tests/*/*.d $(OBJ)/tools/*.d $(OBJ)/bench/*.d)
 
-# What several of them share: the host that plays TensorRT, plans run on the emulator, regions of the zoo.
-HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c tests/zoo/*.c)))
+# What several of them share: the host that plays TensorRT, plans run on the emulator, regions of the zoo, fuzz targets' main().
+HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c tests/zoo/*.c) tests/fuzz/replay.c))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
 	@mkdir -p $(@D) && rm -f $@
@@ -61,11 +61,14 @@ $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -fvisibility=default $(CFLAGS) -shared -o $@ $< -ldl
 
-# Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects.
+# Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects. Without
+# libFuzzer they are tests/fuzz/replay.c's programs, build/asan/tests/fuzz/fuzz_whole.
+FUZZ := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+MUTATE_fuzz_whole := tests/fuzz/mutate.c
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)
-	$(MAKE) --no-print-directory CC=clang B=build/fuzz/lib CFLAGS="-O1 -fsanitize=address,undefined,fuzzer-no-link" build/fuzz/lib/libtpat.a
-	clang $(FLAGS) -I. -O1 -fsanitize=address,undefined,fuzzer $< -o $@ build/fuzz/lib/libtpat.a $(LIBS)
+	$(MAKE) --no-print-directory CC=clang B=build/fuzz/lib CFLAGS="$(FUZZ) -fsanitize=fuzzer-no-link" build/fuzz/lib/libtpat.a
+	clang $(FLAGS) -I. $(FUZZ) -fsanitize=fuzzer $< $(MUTATE_$*) -o $@ build/fuzz/lib/libtpat.a $(LIBS)
 
 # build/bench/launch: what an enqueue costs, on a GPU. build/tools/operators: the page of operators, written from their
 # definitions and from the results of ONNX's node tests.

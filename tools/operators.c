@@ -214,23 +214,23 @@ static void print_operator(const struct op_def *op)
 
 static void print_operators(void)
 {
-	printf("## The operators that stand\n\n"
-	       "Each is taken at every opset version from its first on, with all attributes listed. Types: *floats* f16 "
-	       "bf16 f32\n"
-	       "f64; *fp8* the four kinds of f8; *signed* and *unsigned* integers of 8 to 64 bits. `?` marks inputs that "
-	       "may be absent, `…`\n"
-	       "those that repeat. What a plugin cannot have at its edge (f64, unsigned integers of more than 8 bits ...) "
-	       "can be inside of it.\n\n"
-	       "*Interpreter* and *CUDA*: `14/15 +3` says that 14 of ONNX's 15 node tests of numbers that hold the "
-	       "operator pass, and its\n"
-	       "own three cases (test group `op_cases`). The generated CUDA runs on the emulator of the tests (group "
-	       "`emulated`), and on a\n"
-	       "GPU with `DEV=cuda`. Random models against ONNX Runtime (group `ort`) come on top.\n\n"
-	       "Operators that draw random numbers (RandomUniform and its kin, Bernoulli, Multinomial, Dropout with a "
-	       "true training_mode)\n"
-	       "use Philox4x32-10: the number of an element follows from the node's `seed` (without one, from the name "
-	       "of its result) and\n"
-	       "from its position alone. Every run draws the same numbers, on every device; other engines draw others."
+	printf("## Supported operators\n\n"
+	       "tpat supports each operator at every opset version from its first on, with all attributes listed. Types: "
+	       "*floats* are f16, bf16,\n"
+	       "f32 and f64; *fp8* is the four kinds of f8; *signed* and *unsigned* are integers of 8 to 64 bits. `?` marks "
+	       "optional inputs, `…`\n"
+	       "repeated ones. A plugin's own inputs and outputs cannot be f64 or unsigned integers of more than 8 bits; "
+	       "values inside it can.\n\n"
+	       "*Interpreter* and *CUDA*: `14/15 +3` means that 14 of the 15 ONNX node tests of numbers with this operator "
+	       "pass, and three cases\n"
+	       "of its own (test group `op_cases`). The generated CUDA runs on the emulator (group `emulated`), and on a GPU "
+	       "with `DEV=cuda`.\n"
+	       "Group `ort` also compares random models with ONNX Runtime.\n\n"
+	       "Operators that draw random numbers (RandomUniform and similar, Bernoulli, Multinomial, Dropout with "
+	       "training_mode = true) use\n"
+	       "Philox4x32-10. An element's number depends only on its position and the node's `seed`, or the name of the "
+	       "node's result if there\n"
+	       "is no seed. Every run draws the same numbers on every device; other engines draw different ones."
 	       "\n\n"
 	       "| operator | opsets | inputs | attributes | interpreter | CUDA | TensorRT itself |\n"
 	       "|---|---|---|---|---|---|---|\n");
@@ -303,7 +303,8 @@ static bool is_missing(const struct result_row *row, const char *domain)
 
 static void print_missing(void)
 {
-	printf("## What is missing\n\nWhat a plugin could be, and tpat does not take yet.\n\n| operator | why |\n|---|---|\n");
+	printf("## Not supported yet\n\nOperators that a plugin could run, but tpat does not support.\n\n"
+	       "| operator | reason |\n|---|---|\n");
 	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
 		vec_each (row, &known)
 			if (is_missing(row, domains[i].name))
@@ -339,23 +340,24 @@ static void print_counts(void)
 	int others = 0;
 	for (const struct op_def *const *op = op_all(); *op; op++)
 		others += !op_any_domain(*op) && !is_known(domain_of(*op), (*op)->name);
-	printf("| domain | operators | stand | no plugin can be | missing | TensorRT takes itself | in part | node tests |\n"
+	printf("| domain | operators | supported | impossible as a plugin | not yet | native in TensorRT | partly | node tests |\n"
 	       "|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
 		print_domain(&domains[i]);
 	if (others)
-		printf("\n%d more stand that neither ONNX nor ONNX Runtime defines now.\n", others);
-	printf("\nOf ONNX's %d node tests %d have inputs and outputs that are all tensors of numbers. Of these %d pass in "
-	       "the interpreter,\n"
-	       "and %d as generated CUDA; [the others](#what-does-not-pass) are refused with a reason, never answered "
-	       "wrongly. Two of Resize\n"
-	       "are compared with ONNX Runtime's results, since their data contradict its text. What TensorRT takes was "
-	       "measured with\n"
-	       "TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` says for each node of a model whether it is "
-	       "taken, and if\n"
-	       "not why, and what can be done.\n\n",
+		printf("\ntpat also supports %d operators that neither ONNX nor ONNX Runtime defines today.\n", others);
+	printf("\nOf ONNX's %d node tests, %d have only tensors of numbers as inputs and outputs. %d of these pass in the "
+	       "interpreter and\n"
+	       "%d as generated CUDA; tpat refuses [the others](#failing-node-tests) with a reason and never answers wrongly. "
+	       "Two tests of Resize\n"
+	       "are compared with ONNX Runtime's results, because their data contradict the operator's text. TensorRT's "
+	       "support was measured\n"
+	       "with TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` shows for each node whether tpat takes "
+	       "it, and if not,\n"
+	       "the reason and what to do.\n\n",
 	       results.n, tests.all, tests.interpreter, tests.cuda);
-	printf("[What is missing](#what-is-missing), and [what no plugin can be](#what-no-plugin-can-be), stand below.\n\n");
+	printf("Two lists at the end: operators [not supported yet](#not-supported-yet) and [impossible as a "
+	       "plugin](#impossible-as-a-plugin).\n\n");
 }
 
 /* ---- What does not pass ------------------------------------------------------------------------------------------ */
@@ -363,8 +365,8 @@ static void print_counts(void)
 static void print_not_passed(void)
 {
 	struct map reasons = map_new(arena);
-	printf("\n## What does not pass\n\n"
-	       "ONNX's node tests of numbers that do not pass, by reason.\n\n| why | tests |\n|---|---|\n");
+	printf("\n## Failing node tests\n\n"
+	       "ONNX's node tests of numbers that do not pass, by reason.\n\n| reason | tests |\n|---|---|\n");
 	vec_each (row, &results)
 		if (of_numbers(row) && !passed(row))
 			map_put(&reasons, row->reason, &reasons);
@@ -385,7 +387,7 @@ static void print_not_passed(void)
 
 static void print_refused(void)
 {
-	printf("\n## What no plugin can be\n\n| operator | what it does | why | way out |\n|---|---|---|---|\n");
+	printf("\n## Impossible as a plugin\n\n| operator | what it does | reason | instead |\n|---|---|---|---|\n");
 	for (const struct graph_refusal *r = graph_refusals(); r->op; r++)
 		printf("| %s | %s | %s: %s | %s |\n", full_name(r->domain, r->op), r->what, graph_refusal_title(r->kind),
 		       graph_refusal_reason(r->kind), r->way_out);

@@ -8,6 +8,21 @@
 
 #include "base/number.h"
 
+/* With AddressSanitizer what is not allocated of a block is poisoned, and a gap stays behind each allocation. */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+enum { GAP = 16 };
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+enum { GAP = 0 };
+#endif
+
 enum { BLOCK_SIZE = 64 * 1024 - 64 };
 
 struct block {
@@ -83,11 +98,13 @@ void *arena_alloc(struct arena *a, size_t size)
 		if (size > SIZE_MAX / 2 || !(b = system_alloc(sizeof *b + want)))
 			out_of_memory(size);
 		*b = (struct block){ .prev = a->last, .size = want };
+		ASAN_POISON_MEMORY_REGION(b->data, want);
 		a->last = b;
 		a->bytes += want;
 		at = 0;
 	}
-	b->used = at + size;
+	b->used = at + size + GAP;
+	ASAN_UNPOISON_MEMORY_REGION(b->data + at, size);
 	return memset(b->data + at, 0, size);
 }
 
@@ -136,8 +153,11 @@ void arena_release(struct arena *a, struct arena_mark m)
 		a->bytes -= b->size;
 		free(b);
 	}
-	if (a->last)
-		a->last->used = m.used;
+	if (!a->last)
+		return;
+	if (m.used < a->last->size)
+		ASAN_POISON_MEMORY_REGION(a->last->data + m.used, a->last->size - m.used);
+	a->last->used = m.used;
 }
 
 size_t arena_bytes(const struct arena *a)

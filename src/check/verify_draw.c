@@ -3,25 +3,38 @@
 
 #include <string.h>
 
+#include "check/index_range.h"
 #include "check/sample.h"
 #include "eval/eval.h"
 
 enum {
-	ATTEMPTS = 24,          /* to find extents that the program takes */
+	SCALE_ATTEMPTS = 4,     /* with extents of one scale */
 	TRIES = 280,            /* of an attempt, to find some that what operators demand of them allows */
 	ELEMENTS_MAX = 1 << 22, /* of one drawn tensor */
 	EXTENTS = 5,            /* the largest of inputs that are extents of results */
-	MULTIPLES = 40,         /* so many tries with any extents, then with multiples of powers of two */
-	INDEX_VALUES = 4,       /* values of inputs that index, where nothing bounds them */
+	MULTIPLES = 40,   /* so many tries with any extents, then with multiples of powers of two where demands fail */
+	INDEX_VALUES = 4, /* values of inputs that index what is found at run time */
+	FULL_RUNS = 3,    /* one of each range of extents, which may take more work than later ones */
+	HALVINGS = 5,     /* of extents that take too much */
 };
+
+/* Operations of a run; the emulator does about 1e7 multiplications and additions in a second. */
+static const double FULL_WORK = 1e7, LATER_WORK = 5e5;
+
+/* What extents are multiplied with, attempt by attempt; 0: none is larger than SMALL. */
+enum { SMALL = 4 };
+static const int scales[] = { 1, 0, 2, 4, 8, 16, 32, 1 };
+enum { SCALES = sizeof scales / sizeof scales[0], ATTEMPTS = SCALES * SCALE_ATTEMPTS };
 
 struct draw {
 	const struct verify_case *c;
 	struct map symbols; /* name -> value + 1 */
+	struct map tight;   /* names of symbols in demands that did not hold */
 	struct arena *arena;
 	uint64_t state;
 	int run, attempt, try;
-	bool drawn;           /* some extent was, not all were given */
+	int halved; /* so many times */
+	bool drawn; /* some extent was, not all were given */
 	struct err *err;
 };
 
@@ -30,17 +43,31 @@ static uint64_t draw_next(struct draw *d)
 	return d->state = hash_u64(d->state, 0x9e3779b97f4a7c15u);
 }
 
-/* A new symbol's value. Small and odd sizes, and some beyond a warp or a block's tile; later attempts are larger, and
- * every other one makes all extents equal, for programs that want that. */
-static int64_t draw_extent(struct draw *d)
+/* Small and odd sizes, and some beyond a warp or a block's tile; later attempts are smaller, for programs of which
+ * larger ones leave nothing, and larger; and every other one makes all extents equal, for programs that want that. */
+static int64_t random_extent(struct draw *d)
 {
 	static const int range[][2] = { { 5, 16 }, { 1, 8 }, { 17, 40 } };
-	int which = d->run % 3, scale = 1 << (d->attempt / 4 < 6 ? d->attempt / 4 : 6);
+	int which = d->run % 3, scale = scales[d->attempt / SCALE_ATTEMPTS];
 	uint64_t random = d->attempt % 2 ? hash_u64(d->c->seed, (uint64_t)(d->run * 64 + d->attempt)) : draw_next(d);
 	int width = range[which][1] - range[which][0] + 1;
-	if (d->try >= MULTIPLES) /* halved and doubled along the way: multiples of 2, 4, 8 ... */
-		return (int64_t)(1 + draw_next(d) % 5) << (1 + (d->try - MULTIPLES) % 6);
-	return (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale;
+	int64_t n = scale ? (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale
+	                  : 1 + (int64_t)(random % SMALL);
+	return n >> d->halved ? n >> d->halved : 1;
+}
+
+/* Halved and doubled along the way: multiples of 2, 4, 8 ..., of which the first tries take small ones. */
+static int64_t random_multiple(struct draw *d)
+{
+	int try = d->try - MULTIPLES;
+	return (int64_t)(1 + draw_next(d) % (try < TRIES / 4 ? 2 : 5)) << (1 + try % 6);
+}
+
+/* A new symbol's value. */
+static int64_t draw_extent(struct draw *d, const char *name)
+{
+	bool multiple = d->try >= MULTIPLES && map_get(&d->tight, name);
+	return multiple ? random_multiple(d) : random_extent(d);
 }
 
 static bool symbol_value(void *user, const char *name, int64_t *value)
@@ -48,7 +75,7 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 	struct draw *d = user;
 	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
 	if (!known) {
-		known = (uintptr_t)draw_extent(d) + 1;
+		known = (uintptr_t)draw_extent(d, name) + 1;
 		d->drawn = true;
 		map_put(&d->symbols, name, (void *)known);
 	}
@@ -75,10 +102,11 @@ static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const
 		if (known && known != (uintptr_t)dim[k] + 1 &&
 		    ir_symbol_source(d->c->reference, b->dim[k]->name, &input, &axis))
 			return err_set(d->err, ERR_USAGE,
-			               "Input %s of plugin %s has extent %lld at dimension %d, and input %s must have the same at "
+			               "Input %s of plugin %s has extent %lld at dimension %d, and input %s must have "
+			               "the same at "
 			               "dimension %d, not %lld.",
-			               d->c->reference->inputs.at[input]->name, d->c->plugin, (long long)known - 1, axis,
-			               b->name, k, (long long)dim[k]);
+			               d->c->reference->inputs.at[input]->name, d->c->plugin, (long long)known - 1,
+			               axis, b->name, k, (long long)dim[k]);
 		map_put(&d->symbols, b->dim[k]->name, (void *)((uintptr_t)dim[k] + 1));
 	}
 	return 0;
@@ -153,16 +181,26 @@ static int try_extents(struct draw *d, const struct ir_demand **broken)
 	return 0;
 }
 
+static void note_tight(void *user, expr e)
+{
+	struct draw *d = user;
+	if (e->op == IR_SYMBOL)
+		map_put(&d->tight, e->name, d);
+}
+
 static int draw_extents(struct draw *d)
 {
 	const struct ir_demand *broken = NULL;
 	const char *text[2];
 	int64_t number;
+	d->tight = map_new(d->arena);
 	for (d->try = 0; d->try < TRIES && (d->try == 0 || d->drawn); d->try++) {
 		d->drawn = false;
 		TRY(try_extents(d, &broken));
 		if (!broken)
 			return 0;
+		for (int k = 0; k < 2; k++)
+			ir_walk(broken->extent[k], note_tight, d);
 	}
 	for (int k = 0; k < 2; k++)
 		text[k] = ir_eval_int(broken->extent[k], known_value, d, &number)
@@ -174,58 +212,34 @@ static int draw_extents(struct draw *d)
 
 /* ---- Values. */
 
-struct index_use {
-	bool *indexes; /* by buffer id */
-};
-
-static void note_load(void *user, expr e)
+/* How many positions an input indexes: those that what it reads or is compared with has. */
+static int64_t positions(struct draw *d, const struct index_range *r)
 {
-	struct index_use *u = user;
-	if (e->op == IR_LOAD)
-		u->indexes[e->buf->id] = true;
+	int64_t n;
+	if (!ir_eval_int(r->limit, known_value, d, &n))
+		return INDEX_VALUES;
+	return n > 1 ? n : 1;
 }
 
-static void note_index(void *user, expr e)
-{
-	struct index_use *u = user;
-	for (int i = 0; e->op == IR_LOAD && i < e->n; i++)
-		ir_walk(e->arg[i], note_load, u);
-}
-
-static void note_slot(void *user, expr *slot, const char *role)
-{
-	if (role && strcmp(role, "at") == 0)
-		ir_walk(*slot, note_load, user);
-	ir_walk(*slot, note_index, user);
-}
-
-/* Which buffers hold positions in other buffers. */
-static bool *find_indexes(const struct ir_program *p, struct arena *a)
-{
-	struct index_use u = { .indexes = NEWN(a, bool, p->buffers.n + 1) };
-	vec_each (s, &p->stages)
-		ir_stage_exprs(*s, note_slot, &u);
-	return u.indexes;
-}
-
-static void draw_values(struct draw *d, struct tensor *t, bool index, int64_t smallest)
+static void draw_values(struct draw *d, struct tensor *t, const struct index_range *r)
 {
 	uint64_t seed = draw_next(d);
-	if (index && type_is_int(t->type))
-		tensor_random(t, seed, 0, smallest > 0 ? (double)(smallest - 1) : INDEX_VALUES);
-	else if (type_is_float(t->type))
+	if (r->limit) {
+		double n = (double)positions(d, r);
+		tensor_random(t, seed, r->negative && type_is_signed(t->type) ? -n : 0, n - 1);
+	} else if (type_is_float(t->type)) {
 		tensor_random(t, seed, -2, 2);
-	else if (type_is_int(t->type)) /* what 8-bit values are, also where they are carried in 32 bits */
+	} else if (type_is_int(t->type)) { /* what 8-bit values are, also where they are carried in 32 bits */
 		tensor_random(t, seed, type_is_signed(t->type) ? -128 : 0, 127);
-	else
+	} else {
 		tensor_random(t, seed, 0, 1);
+	}
 }
 
 static int draw_inputs(struct draw *d, struct tensor *inputs)
 {
 	const struct ir_program *p = d->c->reference;
-	const bool *index = find_indexes(p, d->arena);
-	int64_t smallest = INT64_MAX;
+	const struct index_range *range = index_ranges(p, d->arena);
 	for (int i = 0; i < p->inputs.n; i++) {
 		const struct ir_buffer *b = p->inputs.at[i];
 		int64_t dim[IR_MAX_RANK];
@@ -235,13 +249,10 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 				return err_set(d->err, ERR_USAGE, "Input %s of plugin %s is %s, not %s.", b->name,
 				               d->c->plugin, type_name(b->type), type_name(inputs[i].type));
 		}
-		for (int k = 0; k < b->rank; k++) {
+		for (int k = 0; k < b->rank; k++)
 			if (!ir_eval_int(b->dim[k], symbol_value, d, &dim[k]) || dim[k] < 0)
 				return err_set(d->err, ERR_MODEL, "Extent %d of input %s cannot be computed.", k,
 				               b->name);
-			if (!index[b->id] && dim[k] < smallest)
-				smallest = dim[k];
-		}
 		if (inputs[i].data || d->c->input[i].tensor)
 			continue;
 		TRY(tensor_new(&inputs[i], b->type, b->rank, dim, d->arena, d->err));
@@ -252,12 +263,12 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 		if (!d->c->input[i].tensor && ir_value_is(p, p->inputs.at[i])) /* extents */
 			tensor_random(&inputs[i], draw_next(d), 1, EXTENTS);
 		else if (!d->c->input[i].tensor)
-			draw_values(d, &inputs[i], index[p->inputs.at[i]->id], smallest == INT64_MAX ? 0 : smallest);
+			draw_values(d, &inputs[i], &range[p->inputs.at[i]->id]);
 	return 0;
 }
 
-/* Extents that leave nothing of a tensor inside are hardly what the model was made for: a convolution over an input that is
- * too small, after which an axis of extent 1 is taken away. If nothing better is found, they count. */
+/* Extents that leave nothing of a tensor inside are hardly what the model was made for: a convolution over an input
+ * that is too small, after which an axis of extent 1 is taken away. If nothing better is found, they count. */
 static int refuse_empty(struct draw *d)
 {
 	int64_t n;
@@ -268,17 +279,55 @@ static int refuse_empty(struct draw *d)
 	return 0;
 }
 
+/* Extents and values; `last`: also those that leave nothing of a tensor. */
+static int draw_all(struct draw *d, struct tensor *inputs, bool last)
+{
+	memset(inputs, 0, sizeof *inputs * (size_t)d->c->reference->inputs.n);
+	TRY(draw_extents(d));
+	TRY(draw_inputs(d, inputs));
+	return last ? 0 : refuse_empty(d);
+}
+
+static const struct tensor **pointers_to(const struct draw *d, const struct tensor *inputs)
+{
+	int n = d->c->reference->inputs.n;
+	const struct tensor **in = NEWN(d->arena, const struct tensor *, n + 1);
+	for (int i = 0; i < n; i++)
+		in[i] = &inputs[i];
+	return in;
+}
+
+/* Halves the extents until the run takes little work, as long as the program takes them. */
+static void lighten(struct draw *d, struct tensor *inputs, uint64_t state)
+{
+	const struct ir_program *p = d->c->reference;
+	struct tensor *smaller = NEWN(d->arena, struct tensor, p->inputs.n + 1);
+	double work = sample_work(p, pointers_to(d, inputs)), less, most = d->run < FULL_RUNS ? FULL_WORK : LATER_WORK;
+	struct map symbols = d->symbols;
+	struct err unused = { 0 }, *e = d->err;
+	d->err = &unused;
+	while (d->drawn && work > most && d->halved < HALVINGS) {
+		d->halved++;
+		d->state = state;
+		if (draw_all(d, smaller, false) < 0 || (less = sample_work(p, pointers_to(d, smaller))) >= work)
+			break;
+		memcpy(inputs, smaller, sizeof *inputs * (size_t)p->inputs.n);
+		symbols = d->symbols;
+		work = less;
+	}
+	d->symbols = symbols;
+	d->err = e;
+}
+
 static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, bool last)
 {
 	const struct ir_program *p = d->c->reference;
-	const struct tensor **in = NEWN(d->arena, const struct tensor *, p->inputs.n + 1);
-	memset(inputs, 0, sizeof *inputs * (size_t)p->inputs.n);
-	TRY(draw_extents(d));
-	TRY(draw_inputs(d, inputs));
-	if (!last)
-		TRY(refuse_empty(d));
-	for (int i = 0; i < p->inputs.n; i++)
-		in[i] = &inputs[i];
+	uint64_t state = d->state;
+	d->halved = 0;
+	TRY(draw_all(d, inputs, last));
+	if (d->c->most_work == 0) /* else all of it may be run, of which not all is computed here */
+		lighten(d, inputs, state);
+	const struct tensor **in = pointers_to(d, inputs);
 	if (!want)
 		return 0;
 	if (d->c->most_work > 0 && sample_work(p, in) > d->c->most_work) {
@@ -308,7 +357,7 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
 	do {
 		struct arena_mark mark = arena_mark(a);
 		d.state = hash_u64(hash_str(c->seed, hash), (uint64_t)(run * ATTEMPTS + d.attempt));
-		rc = try_once(&d, inputs, want, d.attempt + 1 == attempts);
+		rc = try_once(&d, inputs, want, d.attempt + SCALE_ATTEMPTS >= attempts);
 		if (rc != ERR_MODEL || d.attempt + 1 == attempts)
 			break;
 		arena_release(a, mark);

@@ -1,5 +1,6 @@
 /* tpat list: a model's nodes as a table, or for machines. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -17,38 +18,59 @@ static void print_edges(const char *what, const struct tpat_strings *list)
 		printf("  %-8s %s\n", i ? "" : what, list->at[i]);
 }
 
+struct widths {
+	int label, op;
+};
+
+static void print_node(const struct cli *c, const struct tpat_node *n, const struct widths *w)
+{
+	printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(w->label, n->label), n->label,
+	       cli_field(w->op, op_name(c, n)), op_name(c, n), support[n->tensorrt],
+	       n->constant ? "folds"
+	       : n->taken  ? "yes"
+	                   : "no",
+	       n->inputs, n->outputs);
+	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why)
+		printf("  %*s  TensorRT: %s\n", w->label, "", n->tensorrt_why);
+	if (!n->taken && *n->why)
+		printf("  %*s  tpat: %s\n", w->label, "", n->why);
+	if (!n->taken && *n->advice)
+		printf("  %*s        %s\n", w->label, "", n->advice);
+}
+
 static void print_table(const struct cli *c, const struct tpat_list *l)
 {
-	int label = 4, op = 8, refused = 0, both = 0;
+	struct widths w = { 4, 8 };
+	const char *graph = "";
+	int refused = 0, both = 0;
 	for (int i = 0; i < l->nodes; i++) {
-		label = cli_wider(label, l->node[i].label);
-		op = cli_wider(op, op_name(c, &l->node[i]));
+		w.label = cli_wider(w.label, l->node[i].label);
+		w.op = cli_wider(w.op, op_name(c, &l->node[i]));
 		refused += l->node[i].tensorrt == TPAT_TRT_NO;
 		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
 	}
-	label = label > 48 ? 48 : label;
+	w.label = w.label > 48 ? 48 : w.label;
 	printf("%s: %d node%s, opset %lld, IR version %lld\n", l->model, l->nodes, l->nodes == 1 ? "" : "s",
 	       (long long)l->opset, (long long)l->ir_version);
 	print_edges("inputs", &l->inputs);
 	print_edges("outputs", &l->outputs);
 	if (l->nodes)
-		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", label, "node", op, "operator");
+		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", w.label, "node", w.op, "operator");
 	for (int i = 0; i < l->nodes; i++) {
-		const struct tpat_node *n = &l->node[i];
-		printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(label, n->label),
-		       n->label, cli_field(op, op_name(c, n)), op_name(c, n), support[n->tensorrt],
-		       n->constant ? "folds"
-		       : n->taken  ? "yes"
-		                   : "no",
-		       n->inputs, n->outputs);
-		if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why)
-			printf("  %*s  TensorRT: %s\n", label, "", n->tensorrt_why);
-		if (!n->taken && *n->why)
-			printf("  %*s  tpat: %s\n", label, "", n->why);
-		if (!n->taken && *n->advice)
-			printf("  %*s        %s\n", label, "", n->advice);
+		if (strcmp(l->node[i].graph, graph) != 0)
+			printf("\n  in %s\n", graph = l->node[i].graph);
+		print_node(c, &l->node[i], &w);
 	}
 	printf("\nTensorRT 11 refuses %d of %d nodes; tpat can take %d of these.\n", refused, l->nodes, both);
+}
+
+/* Of the nodes that were asked for; null: nothing was asked. */
+static json_t *json_whys(const struct tpat_list *l)
+{
+	json_t *whys = json_array();
+	for (int i = 0; i < l->whys; i++)
+		json_array_append_new(whys, cli_json_why(l->why[i]));
+	return whys;
 }
 
 static void print_json(const struct tpat_list *l)
@@ -57,17 +79,20 @@ static void print_json(const struct tpat_list *l)
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
 		json_array_append_new(nodes,
-		                      cli_json("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
-		                                n->index, "label", n->label, "op_type", n->op_type, "domain", n->domain,
-		                                "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
+		                      cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
+		                                n->index, "graph", n->graph, "label", n->label, "op_type", n->op_type,
+		                                "domain", n->domain, "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
 		                                "tensorrt", support[n->tensorrt], "tensorrt_why", n->tensorrt_why,
 		                                "taken", n->taken, "constant", n->constant, "why", n->why,
 		                                "advice", n->advice));
 	}
-	cli_print_json(cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
+	json_t *all = cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
 	                         (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
 	                         cli_json_list(&l->inputs), "outputs", cli_json_list(&l->outputs), "warnings",
-	                         cli_json_list(&l->warnings), "nodes", nodes));
+	                         cli_json_list(&l->warnings), "nodes", nodes);
+	if (l->whys)
+		json_object_set_new(all, "why", json_whys(l));
+	cli_print_json(all);
 }
 
 int cli_list(struct cli *c, int argc, char **argv)
@@ -78,6 +103,10 @@ int cli_list(struct cli *c, int argc, char **argv)
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
+		{ "why", 0, CLI_SPLIT, &o.why, "NODE,...",
+		  "say of each stage of these nodes which schedule rules were considered,\nwhat each would take, and why "
+		  "others do not apply" },
+		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME", "--why: for this GPU: \"A10\", \"orin nx\", native (H100 SXM)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ .name = NULL },
 	};
@@ -92,7 +121,9 @@ int cli_list(struct cli *c, int argc, char **argv)
 		fprintf(stderr, "tpat: %s\n", l->warnings.at[i]);
 	if (json)
 		print_json(l);
-	else
+	else if (!l->whys)
 		print_table(c, l);
+	for (int i = 0; i < l->whys && !json; i++)
+		cli_print_why(l->why[i]);
 	return 0;
 }

@@ -326,6 +326,34 @@ ON_FIBRE static void write_byte(const struct region *r, struct shadow *s, size_t
 	s->flags = (uint8_t)((s->flags & ~BYTE_ATOMIC) | BYTE_WRITTEN | (atomic ? BYTE_ATOMIC : 0));
 }
 
+/* All zero or copied whole, so that also the bytes between its members are the same. */
+ON_FIBRE static inline bool same_shadow(const struct shadow *a, const struct shadow *b)
+{
+	uint32_t x[sizeof *a / 4], y[sizeof *a / 4], differ = 0;
+	memcpy(x, a, sizeof x);
+	memcpy(y, b, sizeof y);
+	for (size_t i = 0; i < sizeof *a / 4; i++)
+		differ |= x[i] ^ y[i];
+	return differ == 0;
+}
+
+/* The bytes of an element mostly have one history: then what the access makes of the first holds for the others. */
+ON_FIBRE static void access_bytes(const struct region *r, size_t offset, size_t bytes, bool atomic,
+                                  void (*one)(const struct region *r, struct shadow *s, size_t offset, size_t bytes, bool atomic))
+{
+	struct shadow *s = &r->shadow[offset], before;
+	if (!bytes)
+		return;
+	memcpy(&before, s, sizeof before);
+	one(r, s, offset, bytes, atomic);
+	for (size_t i = 1; i < bytes; i++) {
+		if (same_shadow(&s[i], &before))
+			memcpy(&s[i], s, sizeof *s);
+		else
+			one(r, &s[i], offset, bytes, atomic);
+	}
+}
+
 ON_FIBRE void emulator_settle(void)
 {
 	const struct region *r = pending.region;
@@ -350,8 +378,7 @@ ON_FIBRE void emulator_check_read(const void *p, size_t bytes, int aligned)
 	size_t offset;
 	emulator_settle();
 	struct region *r = find(p, bytes, aligned, "reads", &offset);
-	for (size_t i = 0; i < bytes; i++)
-		read_byte(r, &r->shadow[offset + i], offset, bytes, false);
+	access_bytes(r, offset, bytes, false, read_byte);
 }
 
 /* Shared memory of another block of the cluster: written before the cluster's last barrier, and not again before the next. */
@@ -391,8 +418,7 @@ ON_FIBRE void emulator_check_write(void *p, size_t bytes, int aligned)
 	struct region *r = find(p, bytes, aligned, "writes", &offset);
 	if (r->flags & EMULATOR_READ_ONLY)
 		emulator_fail("writes %s[%zu], an input", r->name, offset / bytes);
-	for (size_t i = 0; i < bytes; i++)
-		write_byte(r, &r->shadow[offset + i], offset, bytes, false);
+	access_bytes(r, offset, bytes, false, write_byte);
 }
 
 ON_FIBRE void emulator_check_atomic_get(void *to, const void *p, size_t bytes)
@@ -402,8 +428,7 @@ ON_FIBRE void emulator_check_atomic_get(void *to, const void *p, size_t bytes)
 	struct region *r = find(p, bytes, 1, "updates", &offset);
 	if (r->flags & EMULATOR_READ_ONLY)
 		emulator_fail("updates %s[%zu], an input", r->name, offset / bytes);
-	for (size_t i = 0; i < bytes; i++)
-		read_byte(r, &r->shadow[offset + i], offset, bytes, true);
+	access_bytes(r, offset, bytes, true, read_byte);
 	memcpy(to, p, bytes);
 }
 
@@ -411,8 +436,7 @@ ON_FIBRE void emulator_check_atomic_put(void *p, const void *from, size_t bytes)
 {
 	size_t offset;
 	struct region *r = find(p, bytes, 1, "updates", &offset);
-	for (size_t i = 0; i < bytes; i++)
-		write_byte(r, &r->shadow[offset + i], offset, bytes, true);
+	access_bytes(r, offset, bytes, true, write_byte);
 	memcpy(p, from, bytes);
 }
 

@@ -122,13 +122,13 @@ int eval_sort(struct eval_run *run, const struct ir_stage *stage, struct eval_re
 {
 	struct sort_rows *s = NEW(run->arena, struct sort_rows);
 	*s = (struct sort_rows){ .stage = stage, .out = &run->buffer[stage->out->id], .inner = 1 };
-	if (s->out->count == 0)
-		return 0;
 	TRY(eval_extent(run, stage->space[0], &s->n));
 	s->k = s->out->dim[stage->axis];
 	if (s->k > s->n)
 		return err_set(run->err, ERR_MODEL, "Program %s, stage %s: the first %lld of %lld elements are asked for.",
 		               run->program->name, run->stage, (long long)s->k, (long long)s->n);
+	if (s->out->count == 0)
+		return 0;
 	for (int axis = stage->axis + 1; axis < s->out->rank; axis++)
 		s->inner *= s->out->dim[axis];
 	s->rows = s->out->count / s->k;

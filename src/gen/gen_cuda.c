@@ -396,6 +396,17 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	names_choose(out, str_text(&head), x->reserved);
 }
 
+/* Compilers for other architectures pass over a kernel that only one runs: without that one's instructions it would take them
+ * long. The emulator runs all. */
+static void print_kernel(struct str *out, const struct ir_kernel *k, const struct print *x)
+{
+	if (k->arch)
+		str_printf(out, "#if TPAT_ARCH == %d || TPAT_ARCH == 0\n", 10 * k->arch);
+	print_function(out, k, x, false);
+	if (k->arch)
+		str_add(out, "#endif\n");
+}
+
 /* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
 static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64, struct print *x)
 {
@@ -414,7 +425,7 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 				}
 				map_put(&x->printed, name, (void *)*part);
 			}
-			print_function(out, *k, x, false);
+			print_kernel(out, *k, x);
 		}
 	}
 }

@@ -1,6 +1,7 @@
 /* A whole model: types, extents and known values of every tensor, which nodes can be taken, the regions that become
  * plugins, and the rewritten model. Operators are known through lower_node() alone: inference is lowering each node into
- * a scratch program, folding is interpreting that program.
+ * a scratch program, folding is interpreting that program. A graph that is an attribute of a node (a body) is a struct
+ * graph of its own inside the one that has the node.
  *
  * All extents are expressions in one pool, over symbols that are the model's dim_param names (made identifiers) or d0, d1
  * ... for extents without a name. Nothing here prints; what cannot be taken has a sentence. A graph belongs to one thread
@@ -42,6 +43,7 @@ struct graph_options {
 	const struct graph_bound *bound;
 };
 
+struct graph;
 struct graph_node;
 
 struct graph_value {
@@ -51,12 +53,13 @@ struct graph_value {
 	expr dim[IR_MAX_RANK];            /* of type index, over symbols */
 	const expr *content;              /* small tensors whose elements are known expressions over symbols: integers and bool
 					   * as type index, floats in their own type; row-major. Or null */
-	int producer, output;             /* node, and which of its outputs; -1: none */
+	int producer, output;             /* node of the same graph, and which of its outputs; -1: none */
+	struct graph_value *outside;      /* in a body: the value of the graph around it that this name means; else null */
 	struct {
 		VEC(int);
 	} consumers;                      /* nodes, ascending, each once */
 	bool captured;                    /* a graph in a node's attributes takes it from outside */
-	bool is_input, is_output;         /* of the model; an initializer that IR < 4 lists as input is no input */
+	bool is_input, is_output;         /* of the graph; an initializer that IR < 4 lists as input is no input */
 	bool is_constant;                 /* its value is known: graph_constant() gives it */
 	Onnx__TensorProto *initializer;   /* or null */
 	const struct tensor *constant;    /* once loaded, folded or bound; use graph_constant() */
@@ -64,9 +67,9 @@ struct graph_value {
 };
 
 struct graph_node {
-	int index;                        /* in the model's graph */
+	int index;                        /* in its graph */
 	Onnx__NodeProto *proto;
-	const char *label;                /* see onnx_node_label() */
+	const char *label;                /* what a user calls it: see graph_node_find() */
 	const struct op_def *op;          /* null: a local function, or unknown */
 	const Onnx__FunctionProto *function; /* a call of a local function, or null */
 	int opset;                        /* of the operator's domain */
@@ -80,50 +83,80 @@ struct graph_node {
 	} sizes;                          /* symbols of the sizes that it finds out at run time, in the order of making */
 	const char *why, *advice;         /* when not known: a sentence without the node's name; what to do, or null */
 	enum err_code code;               /* when not known: ERR_UNSUPPORTED or ERR_MODEL */
+	struct {
+		VEC(struct graph *);
+	} bodies;                         /* the graphs in its attributes, in their order */
 };
 
 struct graph {
-	struct arena *arena;
+	struct arena *arena;              /* of the main graph and all bodies */
 	struct onnx_model *model;
-	struct onnx_index *index;         /* of the model's main graph */
-	struct ir_pool *pool;
+	struct onnx_index *index;         /* of this graph */
+	struct ir_pool *pool;             /* of all graphs */
+	struct graph *root;               /* the main graph, which has what all graphs share; its own root */
+	struct graph *outer;              /* the graph around a body; null: this is the main graph */
+	int holder;                       /* the node of `outer` that has this body as an attribute */
+	int number;                       /* in root->graphs */
+	const char *name;                 /* what a user calls it, "choose/then_branch"; "" for the main graph */
 	struct {
 		VEC(struct graph_node);
 	} nodes;                          /* as the model has them */
 	struct {
 		VEC(struct graph_value *);
 	} values, inputs, outputs;        /* in the model's order; inputs without initializers and bound ones */
+	struct map by_name;               /* private: values */
+	const char *numbers, *path;       /* private: `name` by indices, "#12/then_branch"; of a body, see graph_scope.path */
+	/* Of the root alone: */
+	struct {
+		VEC(struct graph *);
+	} graphs;                         /* the main graph and all bodies, each before those inside of it */
 	struct {
 		VEC(const char *);
-	} symbols, warnings;              /* symbols of the model's inputs; sentences */
+	} symbols, warnings;              /* symbols of inputs; sentences */
 	struct {
 		VEC(struct ir_demand);
-	} demands;                        /* of all nodes, over the graph's symbols; some hold by now */
-	struct map by_name, meaning, origin, used; /* private: values; dim_param -> expr; symbol -> dim_param; names taken */
-	struct map asked;                 /* private: symbols of values; and counts of names given */
-	int fresh, found, values_asked;
+	} demands;                        /* of the main graph's nodes, over the model's symbols; some hold by now */
+	struct map meaning, origin, used; /* private: dim_param -> expr; symbol -> dim_param; names taken */
+	struct map asked, node_names;     /* private: symbols of values; how many nodes of all graphs have a name */
+	int fresh, found, values_asked;   /* private: counts of names given */
 };
 
-/* Types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the graph. A
- * node that cannot be lowered stops nothing: it has a `why`, and what needs its results gets one too. Freed with
- * graph_free(). `o` may be null. Errors: ERR_USAGE for a shape or a constant that names no input or does not fit it. */
+/* Types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the graph: the
+ * main graph, with all bodies in out->graphs. A body's inputs are what its node hands it; where the node cannot be taken,
+ * what the model declares. A node that cannot be lowered stops nothing: it has a `why`, and what needs its results gets
+ * one too. Freed with graph_free(), of the main graph. `o` may be null. Errors: ERR_USAGE for a shape or a constant that
+ * names no input or does not fit it. */
 int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
 void graph_free(struct graph *g); /* null is fine */
 
-struct graph_value *graph_value_find(const struct graph *g, const char *name); /* null when there is none; "" too */
-/* The value of a constant (is_constant), loaded when first asked for. Errors: as onnx_tensor_load(). */
+/* Of this graph, and in a body also what it takes from outside. Null when there is none; "" too. */
+struct graph_value *graph_value_find(const struct graph *g, const char *name);
+/* The value of a constant (is_constant) of this graph, loaded when first asked for. Errors: as onnx_tensor_load(). */
 int graph_constant(const struct tensor **out, struct graph *g, struct graph_value *v, struct err *e);
 /* "f32[N,3,H,W]", "f32[?]" of unknown rank, "?" of unknown type. */
 void graph_value_print(struct str *out, const struct graph_value *v);
 /* Fails with the node's `why`, as a whole sentence with the node's name, when it cannot be taken. */
 int graph_node_check(const struct graph *g, int node, struct err *e);
-/* Whether anything needs what the node makes: an output of the model, or a node whose results are not constants. */
+/* Whether anything needs what the node makes: an output of the graph, or a node whose results are not constants. */
 bool graph_node_used(const struct graph *g, int node);
+/* Whether anything needs what the graph makes: always for the main graph; for a body, whether its node is used, is no node
+ * of constants, and is in such a graph itself. */
+bool graph_used(const struct graph *g);
+
+/* The node of any graph of the model that `text` means, and its graph. A node's label is its name, or "#12" in the main
+ * graph where it has none or shares it with others. In a body it is the name, where no other node of the model has it,
+ * or else "choose/then_branch/NAME" or "choose/then_branch/#3": the label of the node that holds the body, the
+ * attribute, and the name or the index in that graph. `text` is a node of the main graph as onnx_node_find() takes it; a
+ * label; such a path for any node of a body, also with indices alone ("#12/then_branch/#3"); or the name of a node of a
+ * body, or of a tensor that it makes, where there is one alone. Errors: ERR_USAGE, with the labels when several have the
+ * name. */
+int graph_node_find(struct graph **in, int *node, struct graph *root, const char *text, struct err *e);
 
 /* ---- What TensorRT takes by itself ------------------------------------------------------------------------------- */
 
 enum graph_support { GRAPH_TRT_NO, GRAPH_TRT_PARTLY, GRAPH_TRT_YES };
-/* From a measured table (trt_support.def) and the node's element types. `reason`: a sentence, "" for yes. */
+/* From a measured table (trt_support.def) and the node's element types. Of a node with bodies it says nothing of their
+ * nodes, which are asked for themselves. `reason`: a sentence, "" for yes. */
 enum graph_support graph_trt_support(struct graph *g, int node, const char **reason);
 /* Whether an element type can be a plugin's input or output; BOOL and U8 can once they are INT32 at the edge. */
 bool graph_trt_type(enum type t);
@@ -156,6 +189,7 @@ const char *graph_refusal_reason(enum graph_refusal_kind kind);                 
 /* ---- Selection --------------------------------------------------------------------------------------------------- */
 
 struct graph_region {
+	struct graph *graph;              /* that has its nodes */
 	const char *label;                /* the node's, or "first..last": for messages */
 	struct {
 		VEC(int);
@@ -173,27 +207,29 @@ struct graph_regions {
 	VEC(struct graph_region *);
 };
 
-/* One `--region A,B,C`: nodes as onnx_node_find() takes them. */
+/* One `--region A,B,C`: nodes of one graph, as graph_node_find() takes them. */
 struct graph_region_names {
 	int n;
 	const char *const *name;
 };
 struct graph_selection {
 	int names, types, regions, excepts;
-	const char *const *name;          /* nodes, as onnx_node_find() takes them: one region each */
+	const char *const *name;          /* nodes, as graph_node_find() takes them: one region each */
 	const char *const *type;          /* op types, "domain.Type" outside of ai.onnx: one region a node */
 	const struct graph_region_names *region;
 	const char *const *except;        /* nodes that `type` and `automatic` pass over */
 	bool automatic;                   /* nodes that TensorRT refuses and that tpat can take */
 };
 
-/* The regions of a selection, in the order of their first nodes, without a node twice. Explicit regions come first to a
- * node that several options name. In graph's arena. Errors: ERR_USAGE for names that are not there, or a region that is
+/* The regions of a selection, in the order of their graphs and first nodes, without a node twice; `g` is the main graph.
+ * Explicit regions come first to a node that several options name. A node that is taken takes its bodies along: `type`
+ * and `automatic` pass over nodes inside of it, and naming such a node is an error. `automatic` looks into the bodies of
+ * nodes that TensorRT takes. In graph's arena. Errors: ERR_USAGE for names that are not there, or a region that is
  * not convex (says which node would mend it); ERR_UNSUPPORTED, with the reason, for a named node that cannot be taken,
  * and when a type has no node that can. Nothing selected is no error: the caller says it. */
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *s, struct err *e);
 
-/* One region of these nodes (any order). Errors as above. */
+/* One region of these nodes of the graph (any order). Errors as above. */
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e);
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
@@ -213,14 +249,14 @@ struct graph_program_options {
 struct graph_names {
 	VEC(const char *);
 };
-struct graph_names graph_region_sizes(struct graph *g, const struct graph_region *r);
+struct graph_names graph_region_sizes(const struct graph_region *r);
 
 /* The region as one optimised program in `a`: its inputs and outputs are the region's, in their order
  * (behind them, sizes). Symbols are those
  * of the inputs' extents; extents that are not plain symbols and follow from no other input get names n0, n1 ... `o` may
  * be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that TensorRT lacks, or a size that no input gives. */
-int graph_region_program(struct ir_program **out, struct graph *g, const struct graph_region *r,
-			 const struct graph_program_options *o, struct arena *a, struct err *e);
+int graph_region_program(struct ir_program **out, const struct graph_region *r, const struct graph_program_options *o,
+			 struct arena *a, struct err *e);
 
 /* The type at a plugin's edge of a tensor of type `t`. */
 enum type graph_edge_type(enum type t, const struct graph_program_options *o);
@@ -239,10 +275,10 @@ struct graph_rewrite_options {
 };
 #define GRAPH_PLUGIN_DOMAIN "tpat"
 
-/* Replaces each region by one node of domain "tpat" in the graph's model, in place, with the replaced nodes as a local
- * function; plugin[i] belongs to r->at[i]. Inputs and outputs of the model stay as they are. Constants that nothing reads
- * any more go away. Afterwards `g` describes what was: only free it. Errors: ERR_USAGE when a name is taken or regions
- * need each other's results both ways; then the model is unchanged. */
+/* Replaces each region by one node of domain "tpat" in its graph, in place, with the replaced nodes as a local function
+ * of the model; plugin[i] belongs to r->at[i]. `g` is the main graph. Inputs and outputs of all graphs stay as they are.
+ * Constants that nothing reads any more go away. Afterwards `g` describes what was: only free it. Errors: ERR_USAGE when
+ * a name is taken or regions need each other's results both ways; then the model is unchanged. */
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e);
 

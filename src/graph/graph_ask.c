@@ -24,11 +24,11 @@ void graph_ask(struct lower *l, struct ir_buffer *b)
 		const char *kept;
 
 		do
-			snprintf(name, sizeof name, "value%d", g->values_asked++);
-		while (map_get(&g->used, name));
+			snprintf(name, sizeof name, "value%d", g->root->values_asked++);
+		while (map_get(&g->root->used, name));
 		kept = arena_strdup(g->arena, name);
-		map_put(&g->used, kept, g);
-		map_put(&g->asked, kept, v);
+		map_put(&g->root->used, kept, g);
+		map_put(&g->root->asked, kept, v);
 		content[k] = ir_symbol(g->pool, kept);
 		copy[k] = ir_symbol(l->program->pool, kept);
 	}
@@ -46,14 +46,14 @@ static void find(void *user, expr e)
 {
 	struct search *s = user;
 
-	s->found |= e->op == IR_SYMBOL && map_get(&s->g->asked, e->name);
+	s->found |= e->op == IR_SYMBOL && map_get(&s->g->root->asked, e->name);
 }
 
 bool graph_is_asked(struct graph *g, expr e)
 {
 	struct search s = { g, false };
 
-	if (g->asked.n)
+	if (g->root->asked.n)
 		ir_walk(e, find, &s);
 	return s.found;
 }

@@ -65,7 +65,8 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 	struct arena *a = s->program->arena;
 	struct map attributes = map_new(a);
 	struct graph_scope inner = { .g = s->g, .program = s->program, .err = s->err, .buffers = map_new(a), .function = f,
-				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs };
+				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs,
+				     .branch = s->branch };
 	struct ir_buffer *b;
 
 	if (strcmp(onnx_domain(call->domain), GRAPH_PLUGIN_DOMAIN) != 0)
@@ -122,6 +123,56 @@ static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto
 	return 0;
 }
 
+/* A loop's state, which its body makes anew. */
+static bool is_state(const struct ir_program *p, const struct ir_buffer *b)
+{
+	const struct ir_stage *s = b->role == IR_TEMP ? ir_stage_of(p, b) : NULL;
+
+	if (s && s->loop)
+		vec_each (c, &s->loop->carries)
+			if (c->state == b)
+				return true;
+	return false;
+}
+
+/* Where the body was lowered before, for another turn: what both turns have in common. */
+static void join_formal(struct graph_formal *f, const struct graph_formal *before)
+{
+	if (before->type == TYPE_NONE)
+		return;
+	f->turns |= before->turns;
+	if (before->rank != f->rank)
+		f->rank = -1;
+	for (int k = 0; k < f->rank; k++)
+		if (before->dim[k] != f->dim[k])
+			f->dim[k] = NULL;
+}
+
+/* Records what the node gives to its body's inputs. */
+static struct graph_formals *note_inputs(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g,
+					 const struct value *in)
+{
+	const struct graph_formals *before = s->formals ? map_get_u64(s->formals, (uintptr_t)g) : NULL;
+	struct graph_formals *f = NEW(s->program->arena, struct graph_formals);
+
+	f->in = NEWN(s->program->arena, struct graph_formal, g->n_input + 1);
+	f->out = NEWN(s->program->arena, const struct ir_buffer *, g->n_output + 1);
+	for (size_t i = 0; i < g->n_input; i++) {
+		const struct ir_buffer *b = in[i].buf;
+
+		if (!in[i].given)
+			continue;
+		f->in[i] = (struct graph_formal){ .type = b->type, .rank = b->rank, .turns = is_state(l->program, b) };
+		f->in[i].state = f->in[i].turns ? b : NULL;
+		memcpy(f->in[i].dim, b->dim, sizeof b->dim[0] * (size_t)b->rank);
+		if (before)
+			join_formal(&f->in[i], &before->in[i]);
+	}
+	if (s->formals)
+		map_put_u64(s->formals, (uintptr_t)g, f);
+	return f;
+}
+
 static int lower_body_graph(struct lower *l, const struct attr_value *v, const struct value *in, struct value *out)
 {
 	const struct graph_body *body = v->graph;
@@ -129,6 +180,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	const struct graph_scope *around = body->scope;
 	const char *label = arena_printf(l->program->arena, "%s/%s", l->label, v->name);
 	struct graph_scope s = *around;
+	struct graph_formals *formals;
 	struct ir_buffer *b;
 
 	s.program = l->program;
@@ -138,7 +190,10 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.depth = around->depth + 1;
 	s.path = arena_printf(l->program->arena, "%s/%s/", l->name, v->name);
 	s.random = false;
+	s.branch = l->inner ? l->inner : l->branch;
 	s.types = NULL;
+	s.formals = NULL;
+	formals = note_inputs(around, l, g, in);
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);
 	for (size_t i = 0; i < g->n_input; i++)
@@ -154,6 +209,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 			return err_set(s.err, ERR_MODEL, "node %s: nothing in the graph defines its output \"%s\".", label,
 				       onnx_text(g->output[i]->name));
 		out[i] = (struct value){ .buf = b, .given = true };
+		formals->out[i] = b;
 	}
 	return 0;
 }

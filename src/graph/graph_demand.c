@@ -51,15 +51,16 @@ static void substitute(struct graph *g, const char *symbol, expr to)
 	struct renaming x = { symbol, to, map_new(scratch) };
 	int n = 0;
 
-	vec_each (v, &g->values)
-		rename_value(g, &x, *v);
-	for (int i = 0; i < g->meaning.n; i++)
-		g->meaning.entry[i].value = (void *)renamed(g, &x, g->meaning.entry[i].value);
-	for (int i = 0; i < g->symbols.n; i++)
-		if (strcmp(g->symbols.at[i], symbol) != 0)
-			g->symbols.at[n++] = g->symbols.at[i];
-	g->symbols.n = n;
-	vec_each (d, &g->demands)
+	vec_each (some, &g->root->graphs)
+		vec_each (v, &(*some)->values)
+			rename_value(g, &x, *v);
+	for (int i = 0; i < g->root->meaning.n; i++)
+		g->root->meaning.entry[i].value = (void *)renamed(g, &x, g->root->meaning.entry[i].value);
+	for (int i = 0; i < g->root->symbols.n; i++)
+		if (strcmp(g->root->symbols.at[i], symbol) != 0)
+			g->root->symbols.at[n++] = g->root->symbols.at[i];
+	g->root->symbols.n = n;
+	vec_each (d, &g->root->demands)
 		for (int k = 0; k < 2; k++)
 			d->extent[k] = renamed(g, &x, d->extent[k]);
 	arena_free(scratch);
@@ -68,9 +69,9 @@ static void substitute(struct graph *g, const char *symbol, expr to)
 /* The place of a symbol among those of the model's inputs, names before numbers that stand for none; -1: it is none of them. */
 static int symbol_place(const struct graph *g, expr e)
 {
-	for (int i = 0; e->op == IR_SYMBOL && i < g->symbols.n; i++)
-		if (strcmp(g->symbols.at[i], e->name) == 0)
-			return map_get(&g->origin, e->name) ? i : i + g->symbols.n;
+	for (int i = 0; e->op == IR_SYMBOL && i < g->root->symbols.n; i++)
+		if (strcmp(g->root->symbols.at[i], e->name) == 0)
+			return map_get(&g->root->origin, e->name) ? i : i + g->root->symbols.n;
 	return -1;
 }
 
@@ -86,7 +87,8 @@ static void unify(struct graph *g, expr a, expr b)
 		substitute(g, b->name, a);
 }
 
-/* The branches of an If are lowered both, and one alone is taken: what the other one demands says nothing of the model. */
+/* The branches of an If are lowered both, and one alone is taken: what the other one demands says nothing of the model, be
+ * it asked of the If or of the branch's own nodes. */
 static bool has_graphs(const struct graph_node *n)
 {
 	for (int i = 0; n->op && i < OP_MAX_ATTRS && n->op->attrs[i].kind; i++)
@@ -97,7 +99,7 @@ static bool has_graphs(const struct graph_node *n)
 
 void graph_take_demands(struct graph *g, const struct graph_node *n, const struct ir_program *p)
 {
-	if (has_graphs(n))
+	if (has_graphs(n) || g->outer)
 		return;
 	vec_each (from, &p->demands) {
 		struct ir_demand d = *from;
@@ -107,9 +109,9 @@ void graph_take_demands(struct graph *g, const struct graph_node *n, const struc
 			d.tensor[k] = d.tensor[k] ? arena_strdup(g->arena, d.tensor[k]) : NULL;
 		}
 		d.node = n->label;
-		vec_push(g->arena, &g->demands, d);
+		vec_push(g->arena, &g->root->demands, d);
 	}
-	for (int i = g->demands.n - p->demands.n; i < g->demands.n; i++)
-		if (g->demands.at[i].relation == IR_SAME)
-			unify(g, g->demands.at[i].extent[0], g->demands.at[i].extent[1]);
+	for (int i = g->root->demands.n - p->demands.n; i < g->root->demands.n; i++)
+		if (g->root->demands.at[i].relation == IR_SAME)
+			unify(g, g->root->demands.at[i].extent[0], g->root->demands.at[i].extent[1]);
 }

@@ -87,9 +87,10 @@ int graph_constant_node(struct graph *g, struct graph_function_body *body, const
 	return add_tensor(g, body, &t, name, e);
 }
 
-Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_region *r, const char *name,
+Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,
 					const struct graph_program_options *o, struct err *e)
 {
+	struct graph *g = r->graph;
 	struct onnx_model *m = g->model;
 	struct names in = { 0 }, out = { 0 };
 	struct graph_function_body body = { 0 };
@@ -122,7 +123,7 @@ Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_regi
 		}
 		vec_push(g->arena, &out, edge);
 	}
-	struct graph_names sizes = graph_region_sizes(g, r);
+	struct graph_names sizes = graph_region_sizes(r);
 	vec_each(size, &sizes) {
 		const char *made;
 

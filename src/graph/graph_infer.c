@@ -13,7 +13,7 @@ void graph_warn(struct graph *g, const char *fmt, ...)
 	va_start(ap, fmt);
 	text = str_printable(g->arena, arena_vprintf(g->arena, fmt, ap));
 	va_end(ap);
-	vec_push(g->arena, &g->warnings, text);
+	vec_push(g->arena, &g->root->warnings, text);
 }
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------ */
@@ -23,6 +23,8 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	char who[ONNX_DESCRIBE];
 	const char *name = v->name;
 
+	if (v->outside)
+		return graph_shape_unknown(g->outer, v->outside, e);
 	if (graph_refuse_value(g, name, e) < 0)
 		return err_about(e, ERR_TENSOR, name);
 	if (v->producer >= 0) {
@@ -36,6 +38,10 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	}
 	if (v->type == TYPE_NONE)
 		return err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is no dense tensor.", name);
+	if (g->outer) {
+		err_set(e, ERR_UNSUPPORTED, "the rank of \"%s\", an input of the graph %s, is not known.", name, g->name);
+		return err_advise(e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
+	}
 	err_set(e, ERR_UNSUPPORTED, "the rank of the model's input \"%s\" is not known.", name);
 	return err_advise(e, "Say it: --shape %s:Nx3x224x224 (names or numbers).", name);
 }
@@ -108,6 +114,7 @@ int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t 
 
 /* ---- Outputs ----------------------------------------------------------------------------------------------------- */
 
+/* A branch that is never taken may hold tensors of shapes that do not fit: of bodies nothing is said. */
 static void check_declared(struct graph *g, const struct graph_node *n, const struct graph_value *v)
 {
 	const struct onnx_value *known = onnx_value_find(g->index, v->name);
@@ -115,7 +122,7 @@ static void check_declared(struct graph *g, const struct graph_node *n, const st
 	enum type type;
 	int64_t extent;
 
-	if (!known || !onnx_value_type(known->info, &type, &shape))
+	if (g->outer || !known || !onnx_value_type(known->info, &type, &shape))
 		return;
 	if (type && type != v->type)
 		graph_warn(g, "The model says that \"%s\" is %s; node %s makes %s of it.", v->name, type_name(type),
@@ -180,21 +187,18 @@ static void take_known(struct graph_scope *s, struct graph_node *n)
 	}
 }
 
-static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, struct err *e)
+static int infer(struct graph_scope *s, struct graph_node *n, struct err *e)
 {
-	struct ir_program *p = ir_program_new(scratch, "node");
-	struct graph_scope s = graph_scope_new(g, p, e);
-	struct map inputs = map_new(scratch), types = map_new(scratch);
+	struct graph *g = s->g;
+	const struct ir_program *p = s->program;
 
-	s.inputs = &inputs;
-	s.types = &types;
 	if (!n->op && !n->function)
 		return graph_refuse_operator(n->proto, n->label, e);
 	if (n->op && n->proto->n_input > LOWER_MAX_TENSORS) /* before each of them becomes a buffer */
 		return err_set(e, ERR_UNSUPPORTED, "it has more than %d inputs or outputs.", LOWER_MAX_TENSORS);
-	TRY(graph_add_inputs(&s, n, GRAPH_DATA_MAX));
-	if (graph_lower(&s, n->proto, n->label) < 0) {
-		take_known(&s, n);
+	TRY(graph_add_inputs(s, n, GRAPH_DATA_MAX));
+	if (graph_lower(s, n->proto, n->label) < 0) {
+		take_known(s, n);
 		return e->code;
 	}
 	graph_size_symbols(g, n, p);
@@ -202,12 +206,12 @@ static int infer(struct graph *g, struct graph_node *n, struct arena *scratch, s
 		struct graph_value *v = graph_value_find(g, n->proto->output[i]);
 
 		if (v) {
-			TRY(take_output(g, n, p, v, map_get(&s.buffers, v->name), e));
+			TRY(take_output(g, n, p, v, map_get(&s->buffers, v->name), e));
 			check_declared(g, n, v);
 		}
 	}
 	graph_take_demands(g, n, p);
-	graph_fold(&s, n);
+	graph_fold(s, n);
 	return 0;
 }
 
@@ -249,9 +253,14 @@ void graph_infer_node(struct graph *g, struct graph_node *n)
 {
 	struct arena *scratch = arena_new();
 	struct err e = { 0 };
+	struct graph_scope s = graph_scope_new(g, ir_program_new(scratch, "node"), &e);
+	struct map inputs = map_new(scratch), types = map_new(scratch), formals = map_new(scratch);
 
+	s.inputs = &inputs;
+	s.types = &types;
+	s.formals = &formals;
 	n->folded = n->proto->n_output > 0;
-	n->known = infer(g, n, scratch, &e) == 0;
+	n->known = infer(&s, n, &e) == 0;
 	if (!n->known) {
 		n->code = e.code;
 		n->why = without_node(g, n, e.text);
@@ -267,6 +276,7 @@ void graph_infer_node(struct graph *g, struct graph_node *n)
 			declare(g, v, declared->info);
 		n->folded &= !v || v->is_constant;
 	}
+	graph_take_bodies(g, n, &s);
 	arena_free(scratch);
 }
 

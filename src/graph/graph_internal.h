@@ -28,13 +28,32 @@ struct graph_scope {
 	int depth;
 	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
 	struct map *inputs;                  /* of the program while a node is inferred: graph_value by buffer; else null */
+	struct map *formals;                 /* while a node is inferred: its bodies' edges, struct graph_formals by graph; null
+					      * in graphs and functions inside */
 	struct map *types;                   /* of the results of the node that is inferred, where nothing else is known: an
 					      * enum type by name; null in graphs and functions inside */
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
 	const char *path;                    /* names of the calls and graphs that lead here, but not of plugins */
 	bool random;                         /* something lowered here draws random numbers */
+	const struct lower_branch *branch;   /* of an If, that this is lowered for; null: none */
 };
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e);
+
+/* An input of a body as the node that holds it hands it on. */
+struct graph_formal {
+	enum type type; /* TYPE_NONE: not given */
+	int rank;              /* -1: it differs from turn to turn */
+	expr dim[IR_MAX_RANK]; /* of the program; null: it differs from turn to turn */
+	const struct ir_buffer *state; /* of the loop around the body, which makes its next value: `dim` holds for the first turn;
+					* null: it is none, as where the loop is unrolled */
+	bool turns;     /* it was such a state at some time */
+};
+/* A body's edges as its node was lowered: one formal for each input, and the buffer of each output in the last turn (null: the
+ * body was not lowered to its end). */
+struct graph_formals {
+	struct graph_formal *in;
+	const struct ir_buffer **out;
+};
 
 /* An attribute, and the scope that the names in its graph belong to: a function's call may hand a graph in. */
 struct graph_bound_attr {
@@ -91,8 +110,16 @@ expr graph_symbol_fresh(struct graph *g);
 /* Whether the tensor of this value is small enough to be part of a program. */
 bool graph_is_small(const struct graph_value *v);
 
-/* Types, extents, contents of one node's outputs. */
+/* Types, extents, contents of one node's outputs, and of all that its bodies hold. */
 void graph_infer_node(struct graph *g, struct graph_node *n);
+/* graph_new.c: the nodes of a graph whose inputs, initializers and captured values are there, and its outputs. */
+void graph_take_initializers(struct graph *g);
+void graph_take_nodes(struct graph *g);
+/* graph_subgraph.c: the bodies of a node that was lowered in `s`, all inferred. */
+void graph_take_bodies(struct graph *g, struct graph_node *n, const struct graph_scope *s);
+/* How often each name of a node is there, in this graph and all inside of it. */
+void graph_count_names(struct map *out, const Onnx__GraphProto *p);
+const char *graph_node_label(const struct graph *g, int node);
 
 /* Input buffers of a node that is alone in its program, also for what its graphs take from outside; constants of up to
  * `data_max` elements get their data. What has no known shape gets a buffer nowhere: it may be that no graph that is lowered
@@ -128,9 +155,9 @@ int graph_constant_node(struct graph *g, struct graph_function_body *body, const
 			struct err *e);
 
 /* Puts inputs that are read for their values alone behind the others, and counts them. */
-void graph_region_order(struct graph *g, struct graph_region *r);
+void graph_region_order(struct graph_region *r);
 /* The extent that a size inside of the region depends on and that none of its inputs has, or null. */
-const char *graph_region_missing(struct graph *g, const struct graph_region *r);
+const char *graph_region_missing(const struct graph_region *r);
 
 /* Fails, with what to do: of an operator that is not there, with the reason when no plugin can be it. */
 int graph_refuse_operator(const Onnx__NodeProto *node, const char *label, struct err *e);
@@ -140,7 +167,7 @@ int graph_refuse_value(const struct graph *g, const char *name, struct err *e);
 void graph_warn(struct graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A local function that holds a region's nodes: inputs and outputs as the plugin has them. */
-Onnx__FunctionProto *graph_function_new(struct graph *g, const struct graph_region *r, const char *name,
+Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,
 					const struct graph_program_options *o, struct err *e);
 /* A Cast node for the model's opset; not yet in a graph. */
 Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t);

@@ -6,7 +6,7 @@
 
 struct graph_scope graph_scope_new(struct graph *g, struct ir_program *p, struct err *e)
 {
-	return (struct graph_scope){ .g = g, .program = p, .err = e, .buffers = map_new(p->arena), .path = "" };
+	return (struct graph_scope){ .g = g, .program = p, .err = e, .buffers = map_new(p->arena), .path = g->path };
 }
 
 int graph_scope_opset(const struct graph_scope *s, const char *domain)
@@ -204,6 +204,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 
 	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies, .scope = s };
 	l->name = graph_lasting_name(s, node);
+	l->branch = s->branch;
 	l->opset = graph_scope_opset(s, node->domain);
 	if (!l->opset && op->domain)
 		l->opset = 1; /* domains of other vendors are often not imported */

@@ -39,7 +39,7 @@ static expr dim_expr(struct graph *g, const struct graph_dim *d)
 /* A dim_param of the model gets the meaning that the caller gives to it, everywhere. */
 static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, const char *param, struct err *e)
 {
-	expr old = map_get(&g->meaning, param), now;
+	expr old = map_get(&g->root->meaning, param), now;
 
 	if (s->dim[axis].symbol && strcmp(s->dim[axis].symbol, param) == 0)
 		return 0;
@@ -49,7 +49,7 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 		        e, ERR_USAGE,
 		        "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
 		        g->model->path, axis, s->name, param);
-	map_put(&g->meaning, param, (void *)now);
+	map_put(&g->root->meaning, param, (void *)now);
 	return 0;
 }
 
@@ -169,13 +169,20 @@ static int take_inputs(struct graph *g, const struct graph_options *o, struct er
 	}
 	for (int i = 0; i < o->shapes; i++)
 		apply_shape(g, &o->shape[i]);
+	graph_take_initializers(g);
+	return 0;
+}
+
+void graph_take_initializers(struct graph *g)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+
 	for (size_t i = 0; i < p->n_initializer; i++)
 		if (*onnx_text(p->initializer[i]->name))
 			take_initializer(g, p->initializer[i]);
 	for (size_t i = 0; i < p->n_sparse_initializer; i++)
 		if (p->sparse_initializer[i]->values)
 			graph_value_new(g, onnx_text(p->sparse_initializer[i]->values->name));
-	return 0;
 }
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------------- */
@@ -188,7 +195,7 @@ static void add_nodes(struct graph *g)
 	for (size_t i = 0; i < p->n_node; i++) {
 		Onnx__NodeProto *proto = p->node[i];
 		const char *domain = onnx_domain(proto->domain), *type = onnx_text(proto->op_type);
-		struct graph_node n = { .index = (int)i, .proto = proto, .label = onnx_node_label(g->index, (int)i) };
+		struct graph_node n = { .index = (int)i, .proto = proto, .label = graph_node_label(g, (int)i) };
 
 		n.function = onnx_function_find(g->model, domain, type, proto->overload);
 		n.op = n.function ? NULL : op_find(domain, type);
@@ -243,11 +250,10 @@ static void add_reads(struct graph *g)
 	}
 }
 
-static int build(struct graph *g, const struct graph_options *o, struct err *e)
+void graph_take_nodes(struct graph *g)
 {
 	const Onnx__GraphProto *p = g->index->graph;
 
-	TRY(take_inputs(g, o, e));
 	add_nodes(g);
 	add_consumers(g);
 	add_reads(g);
@@ -261,7 +267,6 @@ static int build(struct graph *g, const struct graph_options *o, struct err *e)
 			vec_push(g->arena, &g->outputs, v);
 		}
 	}
-	return 0;
 }
 
 int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e)
@@ -274,13 +279,20 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->arena = a;
 	g->model = m;
 	g->pool = ir_pool_new(a);
+	g->root = g;
+	g->name = g->numbers = g->path = "";
 	g->by_name = map_new(a);
 	g->meaning = map_new(a);
 	g->origin = map_new(a);
 	g->used = map_new(a);
 	g->asked = map_new(a);
+	g->node_names = map_new(a);
 	g->index = onnx_index_new(m, NULL, a);
-	rc = build(g, o ? o : &none, e);
+	graph_count_names(&g->node_names, m->proto->graph);
+	vec_push(a, &g->graphs, g);
+	rc = take_inputs(g, o ? o : &none, e);
+	if (rc == 0)
+		graph_take_nodes(g);
 	*out = rc < 0 ? NULL : g;
 	if (rc < 0)
 		graph_free(g);

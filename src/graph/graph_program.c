@@ -161,7 +161,7 @@ static int note_sizes(struct region_build *b, const struct graph_node *n, int fi
 
 static void add_size_outputs(struct region_build *b)
 {
-	struct graph_names names = graph_region_sizes(b->g, b->r);
+	struct graph_names names = graph_region_sizes(b->r);
 
 	vec_each(name, &names) {
 		const char *symbol = map_get(&b->sizes, *name);
@@ -253,8 +253,9 @@ static bool contents_known(struct region_build *b)
 	return true;
 }
 
-const char *graph_region_missing(struct graph *g, const struct graph_region *r)
+const char *graph_region_missing(const struct graph_region *r)
 {
+	struct graph *g = r->graph;
 	static const struct graph_program_options any = { .any_types = true, .keep_types = true };
 	struct arena *scratch = arena_new();
 	struct region_build first = { .g = g, .r = r, .o = &any, .symbols = map_new(scratch), .sizes = map_new(scratch) }, b;
@@ -277,8 +278,9 @@ const char *graph_region_missing(struct graph *g, const struct graph_region *r)
 }
 
 /* Inputs that are read for their values alone come last: that is where plugins have them. */
-void graph_region_order(struct graph *g, struct graph_region *r)
+void graph_region_order(struct graph_region *r)
 {
+	struct graph *g = r->graph;
 	static const struct graph_program_options any = { .any_types = true, .keep_types = true };
 	struct arena *scratch = arena_new();
 	struct err ignored = { 0 };
@@ -289,7 +291,7 @@ void graph_region_order(struct graph *g, struct graph_region *r)
 
 	b.p = ir_program_new(scratch, "region");
 	b.scope = graph_scope_new(g, b.p, &ignored);
-	if (g->asked.n && build_program(&b) == 0 && b.p->values.n) {
+	if (g->root->asked.n && build_program(&b) == 0 && b.p->values.n) {
 		for (int i = 0; i < r->inputs.n; i++) {
 			if (ir_value_is(b.p, b.p->inputs.at[i]))
 				vec_push(scratch, &shapes, r->inputs.at[i]);
@@ -303,16 +305,17 @@ void graph_region_order(struct graph *g, struct graph_region *r)
 	arena_free(scratch);
 }
 
-int graph_region_program(struct ir_program **out, struct graph *g, const struct graph_region *r,
-			 const struct graph_program_options *o, struct arena *a, struct err *e)
+int graph_region_program(struct ir_program **out, const struct graph_region *r, const struct graph_program_options *o,
+			 struct arena *a, struct err *e)
 {
+	struct graph *g = r->graph;
 	static const struct graph_program_options none;
 	struct region_build b = { .g = g, .r = r, .o = o ? o : &none, .symbols = map_new(a), .sizes = map_new(a) };
 
 	*out = NULL;
 	vec_each(i, &r->nodes)
 		TRY(graph_node_check(g, *i, e));
-	b.p = ir_program_new(a, region_program_name(g, r, a));
+	b.p = ir_program_new(a, region_program_name(r, a));
 	b.scope = graph_scope_new(g, b.p, e);
 	if (build_program(&b) < 0)
 		return err_where(e, "%s: ", g->model->path);

@@ -45,7 +45,7 @@ const expr *region_content(struct region_build *b, const struct graph_value *v);
 int region_finish_values(struct region_build *b);
 
 /* ---- Names (graph_program_names.c). */
-const char *region_program_name(struct graph *g, const struct graph_region *r, struct arena *a);
+const char *region_program_name(const struct graph_region *r, struct arena *a);
 /* An identifier that no symbol of the program has, and that means nothing else. */
 const char *region_clear_name(const struct region_build *b, const char *name);
 /* What the program calls a tensor at its edge: a single operator's own name of it, else the tensor's. */

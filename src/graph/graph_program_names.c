@@ -23,8 +23,9 @@ static char *snake(struct arena *a, const char *name)
 	return str_identifier(a, str_text(&s));
 }
 
-const char *region_program_name(struct graph *g, const struct graph_region *r, struct arena *a)
+const char *region_program_name(const struct graph_region *r, struct arena *a)
 {
+	const struct graph *g = r->graph;
 	const char *first = snake(a, onnx_text(g->nodes.at[r->nodes.at[0]].proto->op_type));
 
 	if (r->nodes.n == 1)

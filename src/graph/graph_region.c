@@ -158,7 +158,7 @@ static struct graph_value *find_carrier(const struct graph *g, const struct grap
 {
 	vec_each(pv, &g->values) {
 		struct graph_value *v = *pv;
-		bool before = v->is_input || (v->producer >= 0 && v->producer < r->nodes.at[0]);
+		bool before = v->is_input || v->outside || (v->producer >= 0 && v->producer < r->nodes.at[0]);
 
 		if (!before || v->is_constant || v->rank < 1 || v->rank > 8 || !graph_trt_type(v->type) ||
 		    graph_edge_type(v->type, NULL) != v->type)
@@ -176,7 +176,7 @@ static void add_carriers(struct graph *g, struct graph_region *r)
 {
 	const char *symbol, *last = "";
 
-	while ((symbol = graph_region_missing(g, r)) && strcmp(symbol, last) != 0) {
+	while ((symbol = graph_region_missing(r)) && strcmp(symbol, last) != 0) {
 		struct graph_value *v = find_carrier(g, r, symbol);
 
 		if (!v)
@@ -215,7 +215,7 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 		}
 	if (!r->folded) {
 		add_carriers(g, r);
-		graph_region_order(g, r);
+		graph_region_order(r);
 	}
 	if (!r->outputs.n) {
 		err_set(e, ERR_USAGE, "%s: region %s: nothing uses its results.", g->model->path, r->label);
@@ -231,6 +231,7 @@ int graph_region_new(struct graph_region **out, struct graph *g, const int *node
 	int rc;
 
 	ck(n > 0);
+	r->graph = g;
 	for (int i = 0; i < n; i++)
 		vec_push(g->arena, &r->nodes, node[i]);
 	qsort(r->nodes.at, (size_t)n, sizeof r->nodes.at[0], compare_ints);

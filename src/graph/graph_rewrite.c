@@ -10,25 +10,33 @@ struct nodes {
 	VEC(Onnx__NodeProto *);
 };
 
+/* Of one graph: the main graph or a body. */
 struct rewrite {
 	struct graph *g;
 	struct onnx_model *m;
-	const struct graph_regions *r;
+	const struct graph_regions *r; /* of all graphs */
 	const struct graph_plugin *plugin;
 	const struct graph_rewrite_options *o;
 	struct graph_program_options edges;
 	struct err *err;
+	bool changes;       /* it has a region */
+	bool changes_inside;/* or one of its bodies has */
 	int *owner;         /* by node: its region, or -1 */
 	struct map edge;    /* tensor name -> name of its INT32 form outside */
 	struct map made;    /* the INT32 forms that plugins make */
 	struct nodes nodes; /* of the new graph */
-	struct {
-		VEC(Onnx__FunctionProto *);
-	} functions;
+	struct nodes old;   /* what it had */
 	struct {
 		VEC(Onnx__TensorProto *);
 	} initializers;
+};
+
+/* Of the model. */
+struct functions {
 	struct map names;   /* of plugins, to their functions */
+	struct {
+		VEC(Onnx__FunctionProto *);
+	} list;
 };
 
 static bool has_edge(const struct rewrite *w, const struct graph_value *v)
@@ -70,19 +78,19 @@ static int check_names(struct rewrite *w)
 	return 0;
 }
 
-static int make_functions(struct rewrite *w)
+static int make_functions(struct functions *out, struct rewrite *w)
 {
 	for (int i = 0; i < w->r->n; i++) {
 		const char *name = w->plugin[i].name;
 		Onnx__FunctionProto *f;
 
-		if (w->r->at[i]->folded || map_get(&w->names, name))
+		if (w->r->at[i]->folded || map_get(&out->names, name))
 			continue;
-		f = graph_function_new(w->g, w->r->at[i], name, &w->edges, w->err);
+		f = graph_function_new(w->r->at[i], name, &w->edges, w->err);
 		if (!f)
 			return w->err->code;
-		map_put(&w->names, name, f);
-		vec_push(w->g->arena, &w->functions, f);
+		map_put(&out->names, name, f);
+		vec_push(w->g->arena, &out->list, f);
 	}
 	return 0;
 }
@@ -103,7 +111,7 @@ static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
 		onnx_node_input(w->m, n, edge_of(w, *v));
 	vec_each(v, &r->outputs)
 		onnx_node_output(w->m, n, edge_of(w, *v));
-	struct graph_names sizes = graph_region_sizes(w->g, r);
+	struct graph_names sizes = graph_region_sizes(r);
 	vec_each(size, &sizes)
 		onnx_node_output(w->m, n, onnx_name_unique(w->m, arena_printf(w->g->arena, "%s_%s", p->name, *size)));
 	onnx_node_set_string(w->m, n, "plugin_version", "1");
@@ -247,7 +255,7 @@ static bool was_read(const struct graph *g, const Onnx__NodeProto *n)
 
 static void drop_dead_nodes(struct rewrite *w)
 {
-	Onnx__GraphProto *p = w->m->proto->graph;
+	Onnx__GraphProto *p = w->g->index->graph;
 	struct map used = map_new(w->g->arena);
 	size_t kept = p->n_node;
 
@@ -283,16 +291,16 @@ static void add_value_info(struct rewrite *w, const struct graph_value *v, const
 			continue;
 		dim[k] = -1;
 		if (v->dim[k]->op == IR_SYMBOL)
-			symbol[k] = map_get(&w->g->origin, v->dim[k]->name);
+			symbol[k] = map_get(&w->g->root->origin, v->dim[k]->name);
 	}
-	onnx_graph_add_value_info(w->m, w->m->proto->graph, onnx_value_info_new(w->m, name, type, v->rank, dim, symbol));
+	onnx_graph_add_value_info(w->m, w->g->index->graph, onnx_value_info_new(w->m, name, type, v->rank, dim, symbol));
 }
 
 /* Types of what plugins read and make. ONNX's checker infers them through the functions, but not past operators that it does
  * not know, and then takes the unknown type behind a function for an error, which it does not where no function is. */
 static void add_value_infos(struct rewrite *w)
 {
-	const Onnx__GraphProto *p = w->m->proto->graph;
+	const Onnx__GraphProto *p = w->g->index->graph;
 	struct map have = map_new(w->g->arena);
 
 	for (size_t i = 0; i < p->n_value_info; i++)
@@ -300,7 +308,7 @@ static void add_value_infos(struct rewrite *w)
 	for (int i = 0; i < w->edge.n; i++)
 		add_value_info(w, graph_value_find(w->g, w->edge.entry[i].name), w->edge.entry[i].value, TYPE_I32);
 	for (int i = 0; i < w->r->n; i++) {
-		if (w->r->at[i]->folded)
+		if (w->r->at[i]->folded || w->r->at[i]->graph != w->g)
 			continue;
 		vec_each (v, &w->r->at[i]->outputs)
 			if (!(*v)->is_output && !has_edge(w, *v) && !map_get(&have, (*v)->name))
@@ -308,35 +316,73 @@ static void add_value_infos(struct rewrite *w)
 	}
 }
 
-static int rewrite(struct rewrite *w)
+static void set_nodes(struct rewrite *w, const struct nodes *nodes)
 {
-	Onnx__GraphProto *p = w->m->proto->graph;
-	Onnx__NodeProto **old = p->node;
-	size_t n_old = p->n_node;
+	Onnx__GraphProto *p = w->g->index->graph;
+
+	p->node = NEWN(w->m->arena, Onnx__NodeProto *, nodes->n + 1);
+	p->n_node = (size_t)nodes->n;
+	for (int i = 0; i < nodes->n; i++)
+		p->node[i] = nodes->at[i];
+}
+
+/* The new nodes in their order. */
+static int put_nodes(struct rewrite *w)
+{
+	Onnx__GraphProto *p = w->g->index->graph;
+
+	for (size_t i = 0; i < p->n_node; i++)
+		vec_push(w->g->arena, &w->old, p->node[i]);
+	set_nodes(w, &w->nodes);
+	if (onnx_graph_sort(w->m, p, w->err) == 0)
+		return 0;
+	err_where(w->err, "%s: the regions need each other's results both ways: ", w->m->path);
+	return w->err->code = ERR_USAGE;
+}
+
+/* All graphs get their new nodes, or none does. */
+static int put_all_nodes(struct rewrite *w, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (!w[i].changes || put_nodes(&w[i]) == 0)
+			continue;
+		for (int k = 0; k <= i; k++)
+			if (w[k].changes)
+				set_nodes(&w[k], &w[k].old);
+		return w->err->code;
+	}
+	return 0;
+}
+
+static void clean_graph(struct rewrite *w)
+{
+	vec_each(t, &w->initializers)
+		onnx_graph_add_initializer(w->m, w->g->index->graph, *t);
+	if (!w->changes && !w->changes_inside)
+		return;
+	drop_dead_nodes(w);
+	onnx_graph_drop_unused(w->m, w->g->index->graph);
+	if (w->changes)
+		add_value_infos(w);
+}
+
+static int rewrite(struct rewrite *w, int n)
+{
+	struct functions functions = { .names = map_new(w->g->arena) };
 
 	TRY(check_names(w));
 	if (!onnx_opset(w->m, "")) /* a model may have operators of other domains alone */
 		onnx_opset_import(w->m, "", OPSET);
-	TRY(make_nodes(w));
-	TRY(make_functions(w));
-	p->node = NEWN(w->m->arena, Onnx__NodeProto *, w->nodes.n + 1);
-	p->n_node = (size_t)w->nodes.n;
-	for (int i = 0; i < w->nodes.n; i++)
-		p->node[i] = w->nodes.at[i];
-	if (onnx_graph_sort(w->m, p, w->err) < 0) {
-		p->node = old;
-		p->n_node = n_old;
-		err_where(w->err, "%s: the regions need each other's results both ways: ", w->m->path);
-		return w->err->code = ERR_USAGE;
-	}
+	for (int i = 0; i < n; i++)
+		if (w[i].changes)
+			TRY(make_nodes(&w[i]));
+	TRY(make_functions(&functions, w));
+	TRY(put_all_nodes(w, n));
 	onnx_ir_raise(w->m, 8); /* also: from 4 on an initializer need not be an input */
-	vec_each(f, &w->functions)
+	vec_each(f, &functions.list)
 		TRY(onnx_model_add_function(w->m, *f, w->err));
-	vec_each(t, &w->initializers)
-		onnx_graph_add_initializer(w->m, p, *t);
-	drop_dead_nodes(w);
-	onnx_graph_drop_unused(w->m, p);
-	add_value_infos(w);
+	for (int i = n; i-- > 0;) /* a body before the graph around it, of which it may read less now */
+		clean_graph(&w[i]);
 	return 0;
 }
 
@@ -350,21 +396,38 @@ void graph_drop_functions(struct onnx_model *m)
 	m->proto->n_functions = kept;
 }
 
+static struct rewrite rewrite_of(struct graph *g, const struct graph_rewrite_options *o)
+{
+	struct rewrite w = { .g = g, .m = g->model, .o = o, .edges = { .keep_types = o->keep_types } };
+
+	w.owner = NEWN(g->arena, int, g->nodes.n + 1);
+	w.edge = map_new(g->arena);
+	w.made = map_new(g->arena);
+	for (int i = 0; i < g->nodes.n; i++)
+		w.owner[i] = -1;
+	return w;
+}
+
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
 		  const struct graph_rewrite_options *o, struct err *e)
 {
 	static const struct graph_rewrite_options none;
-	struct rewrite w = { .g = g, .m = g->model, .r = r, .plugin = plugin, .o = o ? o : &none, .err = e };
+	struct rewrite *w = NEWN(g->arena, struct rewrite, g->graphs.n);
 
-	w.edges.keep_types = w.o->keep_types;
-	w.owner = NEWN(g->arena, int, g->nodes.n + 1);
-	w.edge = map_new(g->arena);
-	w.made = map_new(g->arena);
-	w.names = map_new(g->arena);
-	for (int i = 0; i < g->nodes.n; i++)
-		w.owner[i] = -1;
-	for (int i = 0; i < r->n; i++)
+	for (int i = 0; i < g->graphs.n; i++) {
+		w[i] = rewrite_of(g->graphs.at[i], o ? o : &none);
+		w[i].r = r;
+		w[i].plugin = plugin;
+		w[i].err = e;
+	}
+	for (int i = 0; i < r->n; i++) {
+		const struct graph *in = r->at[i]->graph;
+
+		w[in->number].changes = true;
 		vec_each(n, &r->at[i]->nodes)
-			w.owner[*n] = i;
-	return rewrite(&w);
+			w[in->number].owner[*n] = i;
+		while ((in = in->outer))
+			w[in->number].changes_inside = true;
+	}
+	return rewrite(w, g->graphs.n);
 }

@@ -5,60 +5,128 @@
 #include "graph/graph_internal.h"
 
 struct select {
-	struct graph *g;
+	struct graph *g; /* the main graph */
 	const struct graph_selection *s;
 	struct graph_regions *out;
 	struct err *err;
-	bool *taken, *excepted; /* by node */
+	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: for its type, or since TensorRT refuses it */
 };
 
-static int add_region(struct select *s, const int *node, int n)
+/* ---- Bodies: what is inside of a node goes where the node goes ---------------------------------------------------- */
+
+static bool is_inside_taken(const struct select *s, const struct graph *g)
+{
+	for (; g->outer; g = g->outer)
+		if (s->taken[g->outer->number][g->holder])
+			return true;
+	return false;
+}
+
+/* A node inside of this one that is taken, or null. */
+static const struct graph_node *find_taken(const struct select *s, const struct graph_node *n)
+{
+	const struct graph_node *found = NULL;
+
+	vec_each(body, &n->bodies)
+		vec_each(inner, &(*body)->nodes) {
+			if (s->taken[(*body)->number][inner->index])
+				return inner;
+			if ((found = find_taken(s, inner)))
+				return found;
+		}
+	return NULL;
+}
+
+static int in_two(struct select *s, const struct graph_node *n, const struct graph_node *inner)
+{
+	err_set(s->err, ERR_USAGE, "%s: node %s is inside of node %s, and both are selected.", s->g->model->path, inner->label,
+		n->label);
+	return err_advise(s->err, "A node takes along all that is inside of it: select one of the two. With --except %s it is "
+				  "not taken for its type.", n->label);
+}
+
+/* Fails when a node around these, or one inside of them, is taken. */
+static int check_inside(struct select *s, const struct graph *g, const int *node, int n)
+{
+	const struct graph_node *inner;
+
+	for (const struct graph *x = g; x->outer; x = x->outer)
+		if (s->taken[x->outer->number][x->holder])
+			return in_two(s, &x->outer->nodes.at[x->holder], &g->nodes.at[node[0]]);
+	for (int i = 0; i < n; i++)
+		if ((inner = find_taken(s, &g->nodes.at[node[i]])))
+			return in_two(s, &g->nodes.at[node[i]], inner);
+	return 0;
+}
+
+/* ---- Regions ------------------------------------------------------------------------------------------------------ */
+
+static int add_region(struct select *s, struct graph *g, const int *node, int n)
 {
 	struct graph_region *r;
 
-	TRY(graph_region_new(&r, s->g, node, n, s->err));
+	TRY(check_inside(s, g, node, n));
+	TRY(graph_region_new(&r, g, node, n, s->err));
 	for (int i = 0; i < n; i++)
-		s->taken[node[i]] = true;
+		s->taken[g->number][node[i]] = true;
 	vec_push(s->g->arena, s->out, r);
 	return 0;
 }
 
 /* Nodes of constants in a region of others become initializers by themselves. */
-static int add_nodes(struct select *s, const int *node, int n)
+static int add_nodes(struct select *s, struct graph *g, const int *node, int n)
 {
 	int folded = 0;
 
 	for (int i = 0; i < n; i++)
-		folded += s->g->nodes.at[node[i]].folded;
-	TRY(add_region(s, node, n));
+		folded += g->nodes.at[node[i]].folded;
+	TRY(add_region(s, g, node, n));
 	for (int i = 0; folded < n && i < n; i++)
-		if (s->g->nodes.at[node[i]].folded)
-			TRY(add_region(s, &node[i], 1));
+		if (g->nodes.at[node[i]].folded)
+			TRY(add_region(s, g, &node[i], 1));
 	return 0;
+}
+
+static const char *graph_text(const struct graph *g)
+{
+	return *g->name ? arena_printf(g->arena, "the graph %s", g->name) : "the main graph";
+}
+
+static int in_two_graphs(struct select *s, const struct graph *a, int i, const struct graph *b, int k)
+{
+	err_set(s->err, ERR_USAGE, "%s: a region's nodes must be in one graph: node %s is in %s, node %s in %s.",
+		s->g->model->path, a->nodes.at[i].label, graph_text(a), b->nodes.at[k].label, graph_text(b));
+	return err_advise(s->err, "Make a region of each graph's nodes, or take the node that holds the inner graph.");
 }
 
 static int select_region(struct select *s, const struct graph_region_names *names)
 {
 	int *node = NEWN(s->g->arena, int, names->n + 1), n = 0;
+	struct graph *g = NULL;
 
 	for (int i = 0; i < names->n; i++) {
+		struct graph *in;
 		int x;
 
-		TRY(onnx_node_find(&x, s->g->index, names->name[i], s->err));
-		if (s->taken[x])
+		TRY(graph_node_find(&in, &x, s->g, names->name[i], s->err));
+		if (s->taken[in->number][x])
 			return err_set(s->err, ERR_USAGE, "%s: node %s is in two regions.", s->g->model->path,
-				       s->g->nodes.at[x].label);
+				       in->nodes.at[x].label);
+		if (g && g != in)
+			return in_two_graphs(s, g, node[0], in, x);
+		g = in;
 		node[n++] = x;
 	}
-	return n ? add_nodes(s, node, n) : err_set(s->err, ERR_USAGE, "%s: a region names no node.", s->g->model->path);
+	return n ? add_nodes(s, g, node, n) : err_set(s->err, ERR_USAGE, "%s: a region names no node.", s->g->model->path);
 }
 
 static int select_name(struct select *s, const char *name)
 {
+	struct graph *g;
 	int node;
 
-	TRY(onnx_node_find(&node, s->g->index, name, s->err));
-	return s->taken[node] ? 0 : add_region(s, &node, 1);
+	TRY(graph_node_find(&g, &node, s->g, name, s->err));
+	return s->taken[g->number][node] ? 0 : add_region(s, g, &node, 1);
 }
 
 /* "Type", or "domain.Type". */
@@ -75,12 +143,14 @@ static bool is_type(const struct graph_node *n, const char *type)
 static int no_type(struct select *s, const char *type)
 {
 	struct graph *g = s->g;
-	const char **names = NEWN(g->arena, const char *, g->nodes.n + 1), *closest;
+	const char **names, *closest;
 	struct map seen = map_new(g->arena);
 	struct str list = str_new(g->arena);
 
-	vec_each(n, &g->nodes)
-		map_put(&seen, onnx_text(n->proto->op_type), g);
+	vec_each(some, &g->graphs)
+		vec_each(n, &(*some)->nodes)
+			map_put(&seen, onnx_text(n->proto->op_type), g);
+	names = NEWN(g->arena, const char *, seen.n + 1);
 	for (int i = 0; i < seen.n; i++) {
 		names[i] = seen.entry[i].name;
 		if (i < 24)
@@ -92,35 +162,69 @@ static int no_type(struct select *s, const char *type)
 		       : err_advise(s->err, "The model has %s%s.", str_text(&list), seen.n > 24 ? " ..." : "");
 }
 
-static int select_type(struct select *s, const char *type)
+static bool can_take(const struct select *s, const struct graph *g, const struct graph_node *n)
 {
-	int found = 0, known = 0, refused = -1;
-
-	vec_each(n, &s->g->nodes) {
-		if (!is_type(n, type))
-			continue;
-		found++;
-		known += n->known;
-		if (!n->known && refused < 0)
-			refused = n->index;
-		if (n->known && !s->taken[n->index] && !s->excepted[n->index] && graph_node_used(s->g, n->index))
-			TRY(add_region(s, &n->index, 1));
-	}
-	if (!found)
-		return no_type(s, type);
-	return known ? 0 : graph_node_check(s->g, refused, s->err);
+	return n->known && !s->taken[g->number][n->index] && !s->excepted[g->number][n->index] && graph_node_used(g, n->index);
 }
 
-static int select_refused(struct select *s)
+static int want_type(struct select *s, const char *type)
+{
+	const struct graph *refused_in = NULL;
+	int found = 0, known = 0, refused = -1;
+
+	vec_each(some, &s->g->graphs)
+		vec_each(n, &(*some)->nodes) {
+			if (!is_type(n, type))
+				continue;
+			found++;
+			known += n->known;
+			if (!n->known && !refused_in) {
+				refused_in = *some;
+				refused = n->index;
+			}
+			s->wanted[(*some)->number][n->index] |= n->known;
+		}
+	if (!found)
+		return no_type(s, type);
+	return known ? 0 : graph_node_check(refused_in, refused, s->err);
+}
+
+/* Whether TensorRT takes all nodes that hold the graph. */
+static bool is_reached(const struct graph *g)
 {
 	const char *reason;
 
-	vec_each(n, &s->g->nodes) {
-		if (!n->known || s->taken[n->index] || s->excepted[n->index] || !graph_node_used(s->g, n->index) ||
-		    graph_trt_misfit(s->g, n->index))
+	for (; g->outer; g = g->outer)
+		if (graph_trt_support(g->outer, g->holder, &reason) == GRAPH_TRT_NO)
+			return false;
+	return true;
+}
+
+static void want_refused(struct select *s)
+{
+	const char *reason;
+
+	vec_each(some, &s->g->graphs) {
+		bool reached = is_reached(*some);
+
+		vec_each(n, &(*some)->nodes)
+			if (reached && n->known && !graph_trt_misfit(*some, n->index) &&
+			    graph_trt_support(*some, n->index, &reason) == GRAPH_TRT_NO)
+				s->wanted[(*some)->number][n->index] = true;
+	}
+}
+
+/* A graph comes before those inside of it: what is inside of a node that is taken is passed over. */
+static int select_wanted(struct select *s)
+{
+	vec_each(some, &s->g->graphs) {
+		struct graph *g = *some;
+
+		if (!graph_used(g) || is_inside_taken(s, g))
 			continue;
-		if (graph_trt_support(s->g, n->index, &reason) == GRAPH_TRT_NO)
-			TRY(add_region(s, &n->index, 1));
+		vec_each(n, &g->nodes)
+			if (s->wanted[g->number][n->index] && can_take(s, g, n))
+				TRY(add_region(s, g, &n->index, 1));
 	}
 	return 0;
 }
@@ -129,7 +233,7 @@ static int compare_regions(const void *a, const void *b)
 {
 	const struct graph_region *x = *(struct graph_region *const *)a, *y = *(struct graph_region *const *)b;
 
-	return x->nodes.at[0] - y->nodes.at[0];
+	return x->graph != y->graph ? x->graph->number - y->graph->number : x->nodes.at[0] - y->nodes.at[0];
 }
 
 static int select_all(struct select *s)
@@ -137,23 +241,35 @@ static int select_all(struct select *s)
 	const struct graph_selection *o = s->s;
 
 	for (int i = 0; i < o->excepts; i++) {
+		struct graph *g;
 		int node;
 
-		TRY(onnx_node_find(&node, s->g->index, o->except[i], s->err));
-		s->excepted[node] = true;
+		TRY(graph_node_find(&g, &node, s->g, o->except[i], s->err));
+		s->excepted[g->number][node] = true;
 	}
 	for (int i = 0; i < o->regions; i++)
 		TRY(select_region(s, &o->region[i]));
 	for (int i = 0; i < o->names; i++)
 		TRY(select_name(s, o->name[i]));
 	for (int i = 0; i < o->types; i++)
-		TRY(select_type(s, o->type[i]));
-	return o->automatic ? select_refused(s) : 0;
+		TRY(want_type(s, o->type[i]));
+	if (o->automatic)
+		want_refused(s);
+	return select_wanted(s);
+}
+
+static bool **marks(const struct graph *g)
+{
+	bool **out = NEWN(g->arena, bool *, g->graphs.n);
+
+	for (int i = 0; i < g->graphs.n; i++)
+		out[i] = NEWN(g->arena, bool, g->graphs.at[i]->nodes.n + 1);
+	return out;
 }
 
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *o, struct err *e)
 {
-	struct select s = { g, o, out, e, NEWN(g->arena, bool, g->nodes.n + 1), NEWN(g->arena, bool, g->nodes.n + 1) };
+	struct select s = { g, o, out, e, marks(g), marks(g), marks(g) };
 
 	*out = (struct graph_regions){ 0 };
 	TRY(select_all(&s));

@@ -15,10 +15,10 @@ void graph_size_symbols(struct graph *g, struct graph_node *n, const struct ir_p
 		char *copy;
 
 		do
-			snprintf(name, sizeof name, "found%d", g->found++);
-		while (map_get(&g->used, name));
+			snprintf(name, sizeof name, "found%d", g->root->found++);
+		while (map_get(&g->root->used, name));
 		copy = arena_strdup(g->arena, name);
-		map_put(&g->used, copy, copy);
+		map_put(&g->root->used, copy, copy);
 		vec_push(g->arena, &n->sizes, copy);
 	}
 }
@@ -75,8 +75,9 @@ static void add_mention(void *user, expr e)
 	vec_push(m->g->arena, m->out, e->name);
 }
 
-struct graph_names graph_region_sizes(struct graph *g, const struct graph_region *r)
+struct graph_names graph_region_sizes(const struct graph_region *r)
 {
+	struct graph *g = r->graph;
 	struct graph_names names = { 0 };
 	struct mention m = { g, r, &names };
 

@@ -45,6 +45,8 @@ int graph_constant(const struct tensor **out, struct graph *g, struct graph_valu
 	struct tensor *t;
 
 	ck(v->is_constant);
+	if (v->outside && !v->constant)
+		TRY(graph_constant(&v->constant, g->outer, v->outside, e));
 	if (!v->constant && !v->initializer && v->producer >= 0)
 		TRY(graph_fold_run(g, v->producer, e));
 	if (!v->constant) {
@@ -76,25 +78,25 @@ static expr symbol_new(struct graph *g, const char *name, const char *param)
 {
 	char *copy = arena_strdup(g->arena, name);
 
-	map_put(&g->used, name, copy);
+	map_put(&g->root->used, name, copy);
 	if (param)
-		map_put(&g->origin, name, arena_strdup(g->arena, param));
-	vec_push(g->arena, &g->symbols, copy);
+		map_put(&g->root->origin, name, arena_strdup(g->arena, param));
+	vec_push(g->arena, &g->root->symbols, copy);
 	return ir_symbol(g->pool, name);
 }
 
 expr graph_symbol(struct graph *g, const char *param)
 {
-	expr e = map_get(&g->meaning, param);
+	expr e = map_get(&g->root->meaning, param);
 	char *name;
 
 	if (e)
 		return e;
 	name = str_identifier(g->arena, param);
-	while (ir_name_reserved(name) || map_get(&g->used, name))
+	while (ir_name_reserved(name) || map_get(&g->root->used, name))
 		name = arena_printf(g->arena, "%s_", name);
 	e = symbol_new(g, name, param);
-	map_put(&g->meaning, param, (void *)e);
+	map_put(&g->root->meaning, param, (void *)e);
 	return e;
 }
 
@@ -103,8 +105,8 @@ expr graph_symbol_fresh(struct graph *g)
 	char name[32];
 
 	do
-		snprintf(name, sizeof name, "d%d", g->fresh++);
-	while (map_get(&g->used, name));
+		snprintf(name, sizeof name, "d%d", g->root->fresh++);
+	while (map_get(&g->root->used, name));
 	return symbol_new(g, name, NULL);
 }
 

@@ -259,7 +259,8 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 		*reason = arena_printf(g->arena, "TensorRT takes this %s only in part: %s.", op, row->note);
 		return GRAPH_TRT_NO;
 	}
-	inner = support_of_graphs(g, node, depth, reason);
+	/* The nodes of a graph's body are asked for themselves; those of a function are not there. */
+	inner = depth ? support_of_graphs(g, node, depth, reason) : GRAPH_TRT_YES;
 	if (inner == GRAPH_TRT_NO || row->class != PARTLY)
 		return inner;
 	*reason = arena_printf(g->arena, "TensorRT takes %s only in part: %s.", op, row->note);

@@ -53,6 +53,8 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 	else
 		tactic = sched_tactic_best(p, &points);
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
+	if (b->o->explain)
+		m->why = tpat_why(r->label, p, &points.target[points.opt], tactic.choice[points.opt], b->arena);
 	struct str all = str_new(b->arena);
 	struct sched_tactic tactics[SCHED_MAX_TACTICS];
 	m->plans = sched_tactics(p, &points, &tactic, tactics_wanted(b, p, tactic.choice[points.opt]), tactics);
@@ -139,7 +141,7 @@ static const char *nodes_of(const struct build *b, const struct made *m)
 	int n = 0;
 	vec_each (i, &m->region->nodes)
 		if (n++ < MOST_NAMED)
-			str_printf(&s, "%s%s", s.n ? ", " : "", str_printable(b->arena, b->graph->nodes.at[*i].label));
+			str_printf(&s, "%s%s", s.n ? ", " : "", str_printable(b->arena, m->region->graph->nodes.at[*i].label));
 	if (n > MOST_NAMED)
 		str_printf(&s, " and %d more", n - MOST_NAMED);
 	if (m->nodes.n > 1)
@@ -152,7 +154,7 @@ static int make_unfused(struct build *b, struct made *m)
 	struct graph_program_options options = program_options(b);
 	struct ir_program *program;
 	options.unfused = true;
-	TRY(graph_region_program(&program, b->graph, m->region, &options, b->arena, b->err));
+	TRY(graph_region_program(&program, m->region, &options, b->arena, b->err));
 	schedule_unfused(b, m, program);
 	vec_push(b->arena, &b->unfused,
 	         arena_printf(b->arena,
@@ -196,7 +198,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	struct ir_program *program;
 	char hash[33];
 	const char *name;
-	TRY(graph_region_program(&program, b->graph, r, &options, b->arena, b->err));
+	TRY(graph_region_program(&program, r, &options, b->arena, b->err));
 	TRY(build_given_name(b, r->label, &name));
 	ir_hash(program, hash);
 	vec_each (have, &b->plugins)

@@ -13,16 +13,19 @@ const char *build_about(const struct ir_program *p, struct arena *a)
 	return arena_strndup(a, text, strcspn(text, "\n"));
 }
 
-static void count_refused(struct build *b)
+static void count_nodes(struct build *b)
 {
 	struct map count = map_new(b->arena);
 	struct tpat_texts list = { 0 };
-	for (int i = 0; i < b->graph->nodes.n; i++) {
-		const char *reason, *type = str_printable(b->arena, onnx_text(b->graph->nodes.at[i].proto->op_type));
-		if (graph_trt_support(b->graph, i, &reason) != GRAPH_TRT_NO)
-			continue;
-		map_put(&count, type, (void *)((uintptr_t)map_get(&count, type) + 1));
-		b->result->refused++;
+	vec_each (g, &b->graph->graphs) {
+		b->result->model_nodes += (*g)->nodes.n;
+		vec_each (n, &(*g)->nodes) {
+			const char *reason, *type = str_printable(b->arena, onnx_text(n->proto->op_type));
+			if (graph_trt_support(*g, n->index, &reason) != GRAPH_TRT_NO)
+				continue;
+			map_put(&count, type, (void *)((uintptr_t)map_get(&count, type) + 1));
+			b->result->refused++;
+		}
 	}
 	for (int i = 0; i < count.n; i++)
 		vec_push(b->arena, &list,
@@ -47,14 +50,13 @@ void build_report(struct build *b)
 	r->earlier = tpat_strings_of(&b->earlier);
 	r->libraries = tpat_strings_of(&b->out.libraries);
 	r->folder = b->plugins.n ? b->out.folder : NULL;
-	r->model_nodes = b->graph->nodes.n;
 	r->opset = onnx_opset(b->model, "");
 	r->regions = b->regions.n;
 	vec_each (region, &b->regions) {
 		r->nodes += (*region)->nodes.n;
 		r->folded += (*region)->folded;
 	}
-	count_refused(b);
+	count_nodes(b);
 	for (int i = 0; i < b->plugins.n; i++) {
 		struct made *m = b->plugins.at[i];
 		plugin[i] =
@@ -69,6 +71,7 @@ void build_report(struct build *b)
 		plugin[i].tactics = m->plans;
 		r->passed_over += m->tuned.passed_over;
 		plugin[i].decisions = m->decisions;
+		plugin[i].why = m->why;
 		if (!m->tuned.choice)
 			continue;
 		plugin[i].tuned_ns = m->tuned.ns;

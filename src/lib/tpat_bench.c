@@ -167,7 +167,7 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	/* With a database the very program of a plugin. */
 	struct graph_program_options options = { .any_types = true, .keep_types = !b->tuned, .sizes = b->tuned != NULL };
 	struct ir_program *p;
-	TRY(graph_region_program(&p, b->graph, region, &options, scratch, e));
+	TRY(graph_region_program(&p, region, &options, scratch, e));
 	struct verify_input *input = NEWN(scratch, struct verify_input, p->inputs.n + 1);
 	struct tensor *in = NEWN(scratch, struct tensor, p->inputs.n + 1);
 	const struct tensor **inputs = NEWN(scratch, const struct tensor *, p->inputs.n + 1);
@@ -187,7 +187,7 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 		if (b->o->profile.n)
 			tpat_extents_of(&input[i], p->inputs.at[i], &points.target[points.opt]);
 		if (!input[i].tensor && region->inputs.at[i]->is_constant)
-			TRY(graph_constant(&input[i].tensor, b->graph, region->inputs.at[i], e));
+			TRY(graph_constant(&input[i].tensor, region->graph, region->inputs.at[i], e));
 	}
 	TRY(verify_draw(in, want, &c, 0, scratch, e));
 	TRY(interpret_some(&reference, want, scratch, e));

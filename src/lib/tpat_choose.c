@@ -56,7 +56,16 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	return err_advise(e, "tpat list %s shows each node, and why.", str_shell_path(a, path));
 }
 
-int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e)
+/* Whether the graph is inside of a node that can be taken itself. */
+static bool goes_along(const struct graph *g)
+{
+	for (; g->outer; g = g->outer)
+		if (g->outer->nodes.at[g->holder].known)
+			return true;
+	return false;
+}
+
+static int choose_in(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e)
 {
 	vec_each (n, &g->nodes) {
 		struct graph_region *r;
@@ -65,6 +74,14 @@ int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a,
 		TRY(graph_region_new(&r, g, &n->index, 1, e));
 		vec_push(a, out, r);
 	}
+	return 0;
+}
+
+int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e)
+{
+	vec_each (some, &g->graphs)
+		if (graph_used(*some) && !goes_along(*some))
+			TRY(choose_in(out, *some, a, e));
 	if (out->n)
 		return 0;
 	TRY(check_nodes(g, e));

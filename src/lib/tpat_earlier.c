@@ -88,15 +88,25 @@ static int find_one(void *arg, ProtobufCMessage *message)
 	return 0;
 }
 
+/* Those that stay in the graph and in its bodies. */
+static int find_in(struct search *s, const struct graph *g)
+{
+	bool *taken = NEWN(s->b->arena, bool, g->nodes.n + 1);
+	vec_each (r, &s->b->regions)
+		for (int i = 0; (*r)->graph == g && i < (*r)->nodes.n; i++)
+			taken[(*r)->nodes.at[i]] = true;
+	vec_each (n, &g->nodes) {
+		if (taken[n->index])
+			continue;
+		TRY(find_one(s, &n->proto->base));
+		vec_each (body, &n->bodies)
+			TRY(find_in(s, *body));
+	}
+	return 0;
+}
+
 int build_find_earlier(struct build *b)
 {
 	struct search s = { b, map_new(b->arena) };
-	bool *taken = NEWN(b->arena, bool, b->graph->nodes.n + 1);
-	vec_each (r, &b->regions)
-		vec_each (n, &(*r)->nodes)
-			taken[*n] = true;
-	vec_each (n, &b->graph->nodes)
-		if (!taken[n->index])
-			TRY(onnx_visit(&n->proto->base, &onnx__node_proto__descriptor, find_one, &s));
-	return 0;
+	return find_in(&s, b->graph);
 }

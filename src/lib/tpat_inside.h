@@ -48,7 +48,8 @@ struct tpat_choice {
 };
 bool tpat_chooses(const struct tpat_choice *c); /* whether anything is named */
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e);
-/* Every node that tpat can take and whose result is not known beforehand, each as a region of its own. */
+/* Every node that tpat can take and whose result is not known beforehand, each as a region of its own; in a body, where the
+ * node that holds it cannot be taken. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
 
 /* ---- tpat_text.c: options that are texts. */
@@ -90,6 +91,11 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 /* `gpu`: a name of the table (sched_targets), words of it, "native", or null: what `arch` names, if it is one alone. */
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e);
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
+
+/* ---- tpat_why.c: what the rules say of each stage of a program. `chosen`: one a stage, as sched_decide() takes it, or null: the
+ * cost model's. Memory is a's. */
+const struct tpat_schedule *tpat_why(const char *what, struct ir_program *p, const struct sched_target *t,
+                                     const struct sched_choice *chosen, struct arena *a);
 
 /* ---- tpat_earlier.c: libraries of earlier builds, which lie beside a model that was rewritten more than once. */
 bool tpat_library_holds(const char *library, const char *plugin);
@@ -176,7 +182,7 @@ struct tpat_tuned_choice {
 	int passed_over;                   /* faster ones that can no longer be built */
 };
 /* At the extents of `t`; `exactly`: only what was measured at these, on this GPU. */
-int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
+int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct ir_program *p, const char *hash,
                     const struct sched_target *t, bool exactly, struct err *e);
 
 /* ---- tpat_profile.c: extents that the user expects. */

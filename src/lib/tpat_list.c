@@ -51,6 +51,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 	enum graph_support s = graph_trt_support(g, i, &reason);
 	*out = (struct tpat_node){
 		.index = i,
+		.graph = arena_strdup(a, g->name),
 		.label = arena_strdup(a, n->label),
 		.op_type = arena_strdup(a, str_printable(a, onnx_text(n->proto->op_type))),
 		.domain = arena_strdup(a, str_printable(a, onnx_domain(n->proto->domain))),
@@ -64,6 +65,34 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 		.why = why ? why : "",
 		.advice = advice,
 	};
+}
+
+/* The nodes of the option `why`, each as a plugin by itself. */
+static int explain(struct tpat_list *list, struct graph *g, const struct tpat_list_options *o, struct arena *a, struct err *e)
+{
+	static const struct tpat_strings none;
+	const struct tpat_choice choice = { .node = &o->why, .type = &none, .region = &none, .except = &none };
+	const struct graph_program_options options = { .sizes = true };
+	struct graph_regions regions = { 0 };
+	struct sched_target target;
+	if (!o->why.n)
+		return 0;
+	TRY(tpat_target(&target, o->gpu, &none, a, e));
+	TRY(tpat_choose(&regions, g, &choice, a, e));
+	const struct tpat_schedule **why = NEWN(a, const struct tpat_schedule *, regions.n + 1);
+	for (int i = 0; i < regions.n; i++) {
+		struct ir_program *p;
+		if (regions.at[i]->folded)
+			return err_set(e, ERR_USAGE,
+			               "Node \"%s\" needs no schedule: its results are known when the model is built.",
+			               regions.at[i]->label);
+		TRY(graph_region_program(&p, regions.at[i], &options, a, e));
+		const struct sched_points points = sched_usual_points(p, &target);
+		why[i] = tpat_why(regions.at[i]->label, p, &points.target[points.opt], NULL, a);
+	}
+	list->why = why;
+	list->whys = regions.n;
+	return 0;
 }
 
 struct list_call {
@@ -81,9 +110,13 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup = clean_up;
 	t->cleanup_arg = l;
 	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, a, &t->err));
-	struct tpat_node *node = NEWN(a, struct tpat_node, l->graph->nodes.n + 1);
-	for (int i = 0; i < l->graph->nodes.n; i++)
-		describe_node(&node[i], l->graph, i, a);
+	int nodes = 0, described = 0;
+	vec_each (g, &l->graph->graphs)
+		nodes += (*g)->nodes.n;
+	struct tpat_node *node = NEWN(a, struct tpat_node, nodes + 1);
+	vec_each (g, &l->graph->graphs)
+		for (int i = 0; i < (*g)->nodes.n; i++)
+			describe_node(&node[described++], *g, i, a);
 	struct tpat_texts warnings = { 0 };
 	vec_each (w, &l->graph->warnings)
 		vec_push(a, &warnings, arena_strdup(a, *w));
@@ -96,8 +129,9 @@ static int run(struct tpat *t, void *arg)
 		.outputs = edge(l->graph->outputs.at, l->graph->outputs.n, a),
 		.warnings = tpat_strings_of(&warnings),
 		.node = node,
-		.nodes = l->graph->nodes.n,
+		.nodes = nodes,
 	};
+	TRY(explain(list, l->graph, c->o, a, &t->err));
 	*c->out = list;
 	return 0;
 }

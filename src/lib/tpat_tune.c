@@ -55,7 +55,7 @@ static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tun
 	struct sched_points points = { .n = 1 };
 	struct err e = { 0 };
 	char hash[33] = "";
-	if (graph_region_program(&p, t->graph, region, &options, a, &e) == 0) {
+	if (graph_region_program(&p, region, &options, a, &e) == 0) {
 		ir_hash(p, hash);
 		points = tpat_profile_points(t->extents, &t->target, region, p);
 	}

@@ -61,6 +61,15 @@ static int read_given(struct verification *v)
 	return 0;
 }
 
+/* Of the first graph that has the name. */
+static const struct graph_value *find_value(const struct verification *v, const char *name)
+{
+	const struct graph_value *x = NULL;
+	for (int i = 0; i < v->graph->graphs.n && !x; i++)
+		x = graph_value_find(v->graph->graphs.at[i], name);
+	return x;
+}
+
 /* Values in words, once the model has told the types. */
 static int read_values(struct verification *v)
 {
@@ -69,7 +78,7 @@ static int read_values(struct verification *v)
 		struct tpat_given_tensor given = { 0 };
 		int64_t dim[IR_MAX_RANK];
 		TRY(tpat_value_name(&given.name, text, v->arena, v->err));
-		const struct graph_value *x = graph_value_find(v->graph, given.name);
+		const struct graph_value *x = find_value(v, given.name);
 		for (int k = 0; x && k < x->rank; k++)
 			if (!ir_const_int(x->dim[k], &dim[k]))
 				dim[k] = -1;
@@ -158,16 +167,16 @@ static const char *attribute(const Onnx__NodeProto *node, const char *name, stru
 }
 
 /* The program of the node's function, with inputs in the node's order. */
-static int reference_of(struct ir_program **out, struct verification *v, const struct graph_node *n)
+static int reference_of(struct ir_program **out, struct verification *v, struct graph *g, const struct graph_node *n)
 {
 	struct graph_region *r;
 	struct graph_program_options o = { .any_types = true, .keep_types = true };
-	TRY(graph_region_new(&r, v->graph, &n->index, 1, v->err));
+	TRY(graph_region_new(&r, g, &n->index, 1, v->err));
 	/* All that the plugin gives: nothing outside may read its size tensors. */
 	r->outputs.n = 0;
 	for (size_t i = 0; i < n->proto->n_output; i++)
-		vec_push(v->arena, &r->outputs, graph_value_find(v->graph, n->proto->output[i]));
-	TRY(graph_region_program(out, v->graph, r, &o, v->arena, v->err));
+		vec_push(v->arena, &r->outputs, graph_value_find(g, n->proto->output[i]));
+	TRY(graph_region_program(out, r, &o, v->arena, v->err));
 	bool same = (size_t)r->inputs.n == n->proto->n_input;
 	for (int i = 0; same && i < r->inputs.n; i++)
 		same = strcmp(r->inputs.at[i]->name, n->proto->input[i]) == 0;
@@ -177,9 +186,9 @@ static int reference_of(struct ir_program **out, struct verification *v, const s
 	return 0;
 }
 
-static int describe_input(struct verify_input *out, struct verification *v, const char *name)
+static int describe_input(struct verify_input *out, struct verification *v, struct graph *g, const char *name)
 {
-	struct graph_value *value = graph_value_find(v->graph, name);
+	struct graph_value *value = graph_value_find(g, name);
 	*out = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&v->tensors, name) };
 	for (int i = 0; i < v->shapes.n; i++) {
 		const struct graph_shape *s = &v->shapes.at[i];
@@ -191,20 +200,20 @@ static int describe_input(struct verify_input *out, struct verification *v, cons
 			out->dim[k] = s->dim[k].value;
 	}
 	if (!out->tensor && value && value->is_constant) /* a weight: its own values */
-		TRY(graph_constant(&out->tensor, v->graph, value, v->err));
+		TRY(graph_constant(&out->tensor, g, value, v->err));
 	return 0;
 }
 
-static int check_plugin(struct verification *v, const struct graph_node *n)
+static int check_plugin(struct verification *v, struct graph *g, const struct graph_node *n)
 {
 	struct arena *a = v->arena;
 	struct verify_result r;
 	struct ir_program *program;
 	struct verify_input *input = NEWN(a, struct verify_input, n->proto->n_input + 1);
 	const char *name = arena_strdup(a, n->proto->op_type);
-	TRY(reference_of(&program, v, n));
+	TRY(reference_of(&program, v, g, n));
 	for (size_t i = 0; i < n->proto->n_input; i++)
-		TRY(describe_input(&input[i], v, n->proto->input[i]));
+		TRY(describe_input(&input[i], v, g, n->proto->input[i]));
 	struct verify_case c = {
 		.plugin = name,
 		.version = attribute(n->proto, "plugin_version", a, "1"),
@@ -248,9 +257,10 @@ static bool is_plugin(const struct graph_node *n)
 static struct map plugins_of(const struct verification *v)
 {
 	struct map names = map_new(v->arena);
-	vec_each (n, &v->graph->nodes)
-		if (is_plugin(n))
-			map_put(&names, n->proto->op_type, n);
+	vec_each (g, &v->graph->graphs)
+		vec_each (n, &(*g)->nodes)
+			if (is_plugin(n))
+				map_put(&names, n->proto->op_type, n);
 	return names;
 }
 
@@ -281,31 +291,38 @@ static int open_portable(struct verification *v)
 static int find_plugins(struct verification *v)
 {
 	bool found = false;
-	vec_each (n, &v->graph->nodes) {
-		if (is_plugin(n) && !n->function)
-			return open_portable(v);
-		found |= is_plugin(n);
-	}
+	vec_each (g, &v->graph->graphs)
+		vec_each (n, &(*g)->nodes) {
+			if (is_plugin(n) && !n->function)
+				return open_portable(v);
+			found |= is_plugin(n);
+		}
 	if (found)
 		return 0;
 	err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
 	return err_advise(v->err, "Name the rewritten model, which tpat build wrote.");
 }
 
-static int check_all(struct verification *v)
+static int check_graph(struct verification *v, struct graph *g, struct map *seen)
 {
-	struct map seen = map_new(v->arena);
-	for (int i = 0; i < v->graph->nodes.n; i++) {
-		const struct graph_node *n = &v->graph->nodes.at[i];
-		if (!is_plugin(n) || map_get(&seen, n->proto->op_type))
+	vec_each (n, &g->nodes) {
+		if (!is_plugin(n) || map_get(seen, n->proto->op_type))
 			continue;
 		struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, 0 };
 		if (v->o->progress && v->o->progress(v->o->user, &p))
 			return err_set(v->err, ERR_USAGE, "Interrupted.");
-		map_put(&seen, n->proto->op_type, v);
+		map_put(seen, n->proto->op_type, v);
 		TRY(open_library(v, n->proto->op_type));
-		TRY(check_plugin(v, n));
+		TRY(check_plugin(v, g, n));
 	}
+	return 0;
+}
+
+static int check_all(struct verification *v)
+{
+	struct map seen = map_new(v->arena);
+	vec_each (g, &v->graph->graphs)
+		TRY(check_graph(v, *g, &seen));
 	return check_used(v);
 }
 

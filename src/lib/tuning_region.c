@@ -76,7 +76,7 @@ static int draw_inputs(struct job *j, const struct graph_region *region, bool dr
 		if (!drawn)
 			tpat_extents_of(&input[i], b, j->target);
 		if (region->inputs.at[i]->is_constant && region->inputs.at[i]->type == b->type)
-			TRY(graph_constant(&input[i].tensor, j->t->graph, region->inputs.at[i], e));
+			TRY(graph_constant(&input[i].tensor, region->graph, region->inputs.at[i], e));
 	}
 	int rc = verify_draw(j->in, j->want, &c, 0, j->arena, e);
 	if (rc == ERR_MODEL && !drawn) {

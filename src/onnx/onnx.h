@@ -223,7 +223,7 @@ int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *nod
                        struct err *e);
 
 /* Remove the initializers that no node of the graph or of its subgraphs reads and that are no graph outputs, the inputs
- * of the same names, and value_info of names that are gone. Returns how many initializers. */
+ * of the same names (not of a subgraph's), and value_info of names that are gone. Returns how many initializers. */
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g);
 
 /* Make input number `input` of the graph a constant: `t`, of its name, is an initializer in its place, and in that of its

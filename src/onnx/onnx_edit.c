@@ -143,8 +143,8 @@ int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g)
 		else
 			map_put(&dropped, name, m);
 	}
-	for (size_t i = 0; i < g->n_input; i++)
-		if (!map_get(&dropped, onnx_text(g->input[i]->name)))
+	for (size_t i = 0; i < g->n_input; i++) /* those of a subgraph have their places */
+		if (g != m->proto->graph || !map_get(&dropped, onnx_text(g->input[i]->name)))
 			g->input[inputs++] = g->input[i];
 	n = (int)(g->n_initializer - kept + g->n_sparse_initializer - sparse);
 	g->n_initializer = kept;

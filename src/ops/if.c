@@ -11,27 +11,15 @@ static int lower_branch(struct lower *l, const char *branch, struct value *out)
 }
 
 /* Both branches, since it is not known which one is taken: one that is made for other extents fails here. */
-static int lower_branches(struct lower *l, struct value *a, struct value *b)
+static int lower_branches(struct lower *l, struct value cond, struct value *a, struct value *b)
 {
-	if (lower_branch(l, "then_branch", a) == 0 && lower_branch(l, "else_branch", b) == 0)
+	expr holds = cond.buf->content ? ne(cond.buf->content[0], with(cond.buf->content[0], 0)) : NULL;
+
+	if (lower_graph_branch(l, "then_branch", holds, l->outputs, a) == 0 &&
+	    lower_graph_branch(l, "else_branch", holds ? not_(holds) : NULL, l->outputs, b) == 0)
 		return 0;
 	return err_advise(l->err, "The condition is not known at build time, so both branches are needed; where it is always the "
 				  "same, make it a constant of the model.");
-}
-
-/* Whether the condition is known, and then what it is. */
-static bool is_known(struct value cond, bool *holds)
-{
-	int64_t x;
-
-	if (cond.buf->data) {
-		*holds = tensor_int(cond.buf->data, 0) != 0;
-		return true;
-	}
-	if (!cond.buf->content || !ir_const_int(cond.buf->content[0], &x))
-		return false;
-	*holds = x != 0;
-	return true;
 }
 
 /* An extent that the branches do not share: a size, known when the condition is. */
@@ -126,13 +114,13 @@ static int lower(struct lower *l)
 
 	if (!ir_const_int(value_count(cond), &n) || n != 1)
 		return lower_fail(l, ERR_MODEL, "the condition must be one element.");
-	if (is_known(cond, &holds)) {
+	if (lower_known_bool(cond, &holds)) {
 		TRY(lower_branch(l, holds ? "then_branch" : "else_branch", a));
 		for (int i = 0; i < l->outputs; i++)
 			lower_output(l, i, a[i]);
 		return 0;
 	}
-	TRY(lower_branches(l, a, b));
+	TRY(lower_branches(l, cond, a, b));
 	return select_outputs(l, cond, a, b);
 }
 

@@ -4,6 +4,7 @@
  * The number of turns is m where that is known, or what the condition counts to (loop_trip.h). Where m is data, or there is
  * none, turns end by the condition alone, and there is no bound for what they put together: such a loop can only have
  * states. Where the condition may end it before m, what is put together has a size that is known only at run time.
+ * States keep their shapes from turn to turn; a loop in which they change is unrolled where it turns a few times.
  * Source: ONNX, operator Loop, opsets 1 to 25. */
 #include "ops/body_loop.h"
 
@@ -11,7 +12,10 @@
 
 #include "ops/loop_trip.h"
 
-enum { MANY_TURNS = 1 << 30 }; /* as good as no number: exporters write the largest int64 */
+enum {
+	MANY_TURNS = 1 << 30, /* as good as no number: exporters write the largest int64 */
+	UNROLLED_MAX = 16,    /* turns of a loop whose states change their shapes */
+};
 
 struct graph_loop {
 	struct lower *l;
@@ -25,21 +29,6 @@ struct graph_loop {
 	struct value *in, *out;     /* of the body: turn, condition, states; condition, states, what is collected */
 	struct value cond, *first, *state; /* first: what the states are before the loop */
 };
-
-/* The value of a bool that is known now. */
-static bool is_known(struct value v, bool *holds)
-{
-	int64_t x;
-
-	if (v.buf->data) {
-		*holds = tensor_int(v.buf->data, 0) != 0;
-		return true;
-	}
-	if (!v.buf->content || !ir_const_int(v.buf->content[0], &x))
-		return false;
-	*holds = x != 0;
-	return true;
-}
 
 static bool is_one(struct value v)
 {
@@ -78,7 +67,7 @@ static int begin(struct graph_loop *x)
 		if (x->bounded)
 			x->trip = max_(m.at[0], idx(l, 0));
 	}
-	if (x->first_cond.given && is_known(x->first_cond, &holds) && !holds) {
+	if (x->first_cond.given && lower_known_bool(x->first_cond, &holds) && !holds) {
 		x->bounded = true;
 		x->trip = idx(l, 0);
 	}
@@ -127,14 +116,14 @@ static expr condition(struct graph_loop *x)
 	bool known, holds = true, same = next.buf == x->cond.buf;
 	expr first = x->first_cond.given ? at_first(x->first_cond) : NULL, all = NULL;
 
-	if (x->first_cond.given && (is_known(x->first_cond, &holds) || (x->counted && x->first_cond.buf->content)))
+	if (x->first_cond.given && (lower_known_bool(x->first_cond, &holds) || (x->counted && x->first_cond.buf->content)))
 		first = NULL; /* it holds, or there are no turns anyway, or it is counted */
 	for (int i = x->loop.first; i < l->program->stages.n && !same; i++) {
 		const struct ir_stage *s = l->program->stages.at[i];
 
 		same = s->out == next.buf && s->kind == IR_MAP && s->value->op == IR_LOAD && s->value->buf == x->cond.buf;
 	}
-	known = is_known(next, &holds);
+	known = lower_known_bool(next, &holds);
 	if (same || x->counted || (known && holds))
 		all = first;
 	else
@@ -180,6 +169,57 @@ static expr count_turns(struct graph_loop *x, struct value *count)
 	return ir_size_new(l->program, "turns_size", count->buf, ir_size_limit(l->program, x->trip));
 }
 
+/* ---- Unrolled -------------------------------------------------------------------------------------------------- */
+
+/* A loop stage has states of one shape. Where a turn changes them, the body is lowered once a turn instead: where the number of
+ * turns is known and small, and no condition can end them before. */
+static bool must_unroll(struct graph_loop *x)
+{
+	bool keeps = true;
+	int64_t turns;
+
+	for (int i = 0; i < x->states; i++)
+		keeps &= stays(x, i) || body_keeps(x->state[i], x->out[1 + i]);
+	return !keeps && ir_const_int(x->trip, &turns) && turns > 0 && turns <= UNROLLED_MAX && !condition(x);
+}
+
+static struct value single(struct lower *l, const char *name, enum type t, int64_t x)
+{
+	struct tensor *v = NEW(l->program->arena, struct tensor);
+
+	if (tensor_new(v, t, 0, NULL, l->program->arena, l->err) == 0)
+		tensor_set_int(v, 0, x);
+	return lower_data(l, name, v);
+}
+
+static int unroll(struct graph_loop *x)
+{
+	struct lower *l = x->l;
+	int64_t turns = 0;
+
+	lower_loop_drop(l, &x->loop);
+	ir_const_int(x->trip, &turns);
+	struct value *made = NEWN(l->program->arena, struct value, x->collected * turns + 1);
+
+	for (int64_t t = 0; t < turns; t++) {
+		x->in[0] = single(l, x->body.input[0], TYPE_I64, t);
+		x->in[1] = single(l, x->body.input[1], TYPE_BOOL, 1);
+		for (int i = 0; i < x->states; i++)
+			x->in[2 + i] = t && !stays(x, i) ? x->out[1 + i] : x->first[i];
+		TRY(lower_graph(l, "body", x->body.inputs, x->in, x->body.outputs, x->out));
+		for (int i = 0; i < x->collected; i++)
+			made[i * turns + t] = x->out[1 + x->states + i];
+	}
+	if (l->random)
+		return body_refuse_random(l);
+	for (int i = 0; i < x->states; i++)
+		lower_output(l, i, stays(x, i) ? x->first[i] : x->out[1 + i]);
+	for (int i = 0; i < x->collected; i++)
+		if (lower_wants(l, x->states + i))
+			TRY(body_stack(l, (int)turns, made + i * turns, x->states + i));
+	return 0;
+}
+
 static int lower(struct lower *l)
 {
 	struct graph_loop x = { .l = l };
@@ -194,6 +234,8 @@ static int lower(struct lower *l)
 	if (value_type(x.out[0]) != TYPE_BOOL || !is_one(x.out[0]))
 		return lower_fail(l, ERR_MODEL, "the condition that its body gives is no bool, or not one element.");
 	count_condition(&x);
+	if (must_unroll(&x))
+		return unroll(&x);
 	lower_while(l, &x.loop, condition(&x));
 	struct space one = { 0 };
 

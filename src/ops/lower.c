@@ -25,6 +25,20 @@ expr value_dim(struct value v, int axis)
 	return v.buf->dim[axis];
 }
 
+bool lower_known_bool(struct value v, bool *holds)
+{
+	int64_t x;
+
+	if (v.buf->data) {
+		*holds = tensor_int(v.buf->data, 0) != 0;
+		return true;
+	}
+	if (!v.buf->content || !ir_const_int(v.buf->content[0], &x))
+		return false;
+	*holds = x != 0;
+	return true;
+}
+
 const struct tensor *lower_constant(struct lower *l, int i)
 {
 	struct value v = lower_input(l, i);

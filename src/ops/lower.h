@@ -42,6 +42,11 @@ struct lower_bodies {
 	void (*ask)(struct lower *l, struct ir_buffer *b);
 };
 
+/* A branch of an If whose nodes are lowered, and are computed whether it is taken or not. */
+struct lower_branch {
+	expr taken; /* a bool over symbols; null: data decides */
+};
+
 /* One node being lowered into a program. The caller fills the first part; lower_node() runs the operator. */
 enum { LOWER_MAX_TENSORS = 256 }; /* inputs or outputs of a node */
 struct lower {
@@ -59,6 +64,9 @@ struct lower {
 	const struct attr_value *attr;
 	const struct lower_bodies *bodies; /* null: there are no attributes of kind OP_GRAPH */
 	const void *scope;              /* for `bodies`: the caller's own */
+	const struct lower_branch *branch;/* that the node stands in; null: it is run whenever the program is */
+	const struct lower_branch *inner; /* that a graph of the node is lowered as; null: the node's own */
+	struct { VEC(struct ir_demand); } held; /* what the node demands inside of a branch: see lower_demand_release() */
 	struct value output[LOWER_MAX_TENSORS];/* results */
 	struct map settled;             /* pairs of extents of which a demand has been made: lower_demand.c */
 	bool partial;                   /* after a failure: the results that were made have the right types and extents */
@@ -97,6 +105,8 @@ struct ints {
 	int64_t at[64];
 };
 int lower_known_ints(struct lower *l, int i, struct ints *out);
+/* Whether a bool of one element is known at build time, and then what it is. */
+bool lower_known_bool(struct value v, bool *holds);
 /* The value of an input when it is a constant, else null. */
 const struct tensor *lower_constant(struct lower *l, int i);
 
@@ -126,6 +136,8 @@ int lower_body(struct lower *l, const char *attr, struct lower_body *out);
  * output number i: a buffer that the graph made, or one that it handed on. The numbers must be the graph's own; else it is
  * an error of the model. May be called several times: every call lowers the nodes again. */
 int lower_graph(struct lower *l, const char *attr, int inputs, const struct value *in, int outputs, struct value *out);
+/* The same of a graph without inputs that is run only where `taken` holds, a bool over symbols; null: data decides. */
+int lower_graph_branch(struct lower *l, const char *attr, expr taken, int outputs, struct value *out);
 
 /* ---- Constants and expressions. Short names: operator files are formulas. */
 expr num(struct lower *l, enum type t, double x);      /* of type t, float or integer */
@@ -196,6 +208,10 @@ int lower_demand_multiple(struct lower *l, struct value v, int i, int64_t n);
 int lower_one_or_each(struct lower *l, struct value v, int i, struct value of, int j, expr at, expr *out);
 /* Inside: what the stages from number `first` on read over extents that are not the buffers' own becomes a demand, too. */
 int lower_demand_reads(struct lower *l, int first);
+/* Inside: a branch that is not taken demands nothing. What its node demanded becomes a demand for the case that the branch is
+ * taken, where symbols decide that, and is dropped else; and no read or write of the stages from number `first` on relies on
+ * it: outside of a tensor they give zero, or do nothing. Sorts cannot be guarded so, and keep their demands. */
+int lower_demand_release(struct lower *l, int first);
 int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int axis, expr whole);
 
 /* ---- Elements. */
@@ -249,8 +265,11 @@ struct lower_loop {
 	struct ir_stage *stage;
 	int first; /* stage of the body */
 	expr turn;
+	int buffers, sizes, demands; /* of the program, before the loop */
 };
 struct lower_loop lower_loop_begin(struct lower *l, expr trip);
+/* Forgets the loop and all that was lowered since it began; nothing of that may be used any more. */
+void lower_loop_drop(struct lower *l, const struct lower_loop *loop);
 /* A state, over s, that is `init` before the first turn. States come before what is lowered with them. */
 struct value lower_carry(struct lower *l, struct lower_loop *loop, const char *name, enum type t, const struct space *s,
 			 expr init);

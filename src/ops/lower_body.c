@@ -28,3 +28,15 @@ int lower_graph(struct lower *l, const char *attr, int inputs, const struct valu
 		out[i].pool = l->program->pool;
 	return 0;
 }
+
+int lower_graph_branch(struct lower *l, const char *attr, expr taken, int outputs, struct value *out)
+{
+	struct lower_branch *b = NEW(l->program->arena, struct lower_branch);
+	int rc;
+
+	b->taken = l->branch && taken && l->branch->taken ? and_(l->branch->taken, taken) : l->branch ? NULL : taken;
+	l->inner = b;
+	rc = lower_graph(l, attr, 0, NULL, outputs, out);
+	l->inner = NULL;
+	return rc;
+}

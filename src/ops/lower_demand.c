@@ -58,8 +58,15 @@ static int demand(struct lower *l, enum ir_relation r, expr a, const struct ir_b
 		               .axis = { axis_of(of_a, i), axis_of(of_b, j) },
 		               .node = l->label };
 	bool least = r == IR_AT_MOST && a->op == IR_MIN && (a->arg[0] == b || a->arg[1] == b);
+	expr holds = ir_demand_holds(&d);
 
-	if (least || ir_demand_add(l->program, &d))
+	if (least)
+		return 0;
+	if (l->branch && holds->op != IR_CONST_INT) {
+		vec_push(l->program->arena, &l->held, d);
+		return 0;
+	}
+	if (ir_demand_add(l->program, &d))
 		return 0;
 	return lower_fail(l, ERR_MODEL, "%s.", ir_demand_text(&d, extent_text(l, a), extent_text(l, b), l->program->arena));
 }
@@ -381,4 +388,77 @@ int lower_demand_reads(struct lower *l, int first)
 
 	check_stages(&r, l->program->stages.n - first, l->program->stages.at + first);
 	return r.rc;
+}
+
+/* ---- Branches ---------------------------------------------------------------------------------------------------- */
+
+static expr both(expr a, expr b)
+{
+	return a && b ? and_(a, b) : a ? a : b;
+}
+
+/* Whether an element at `index` is there; null: it is. */
+static expr is_inside(const struct ir_buffer *b, const expr *index)
+{
+	expr inside = NULL;
+
+	for (int k = 0; k < b->rank; k++) {
+		if (!ir_nonnegative(index[k]))
+			inside = both(inside, ge(index[k], with(index[k], 0)));
+		if (!ir_less(index[k], b->dim[k]))
+			inside = both(inside, lt(index[k], b->dim[k]));
+	}
+	return inside;
+}
+
+static expr guarded_load(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	expr inside = e->op == IR_LOAD ? is_inside(e->buf, arg) : NULL;
+
+	(void)user;
+	return inside ? select_(inside, ir_load(p, e->buf, arg), ir_const(p, e->type, 0)) : NULL;
+}
+
+static void guard_slot(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	*slot = ir_copy((*slot)->pool, *slot, guarded_load, user);
+}
+
+static void guard_writes(struct ir_stage *s)
+{
+	if (s->kind == IR_SCATTER)
+		s->where = both(is_inside(s->out, s->at), s->where);
+	for (int i = 0; s->loop && i < s->loop->body.n; i++)
+		guard_writes(s->loop->body.at[i]);
+}
+
+static bool sorts(const struct ir_stage *s)
+{
+	bool any = s->kind == IR_SORT;
+
+	for (int i = 0; s->loop && i < s->loop->body.n; i++)
+		any |= sorts(s->loop->body.at[i]);
+	return any;
+}
+
+int lower_demand_release(struct lower *l, int first)
+{
+	struct ir_program *p = l->program;
+	bool keep = false;
+
+	for (int i = first; l->held.n && i < p->stages.n; i++)
+		keep |= sorts(p->stages.at[i]);
+	for (int i = first; l->held.n && !keep && i < p->stages.n; i++) {
+		ir_stage_exprs(p->stages.at[i], guard_slot, NULL);
+		guard_writes(p->stages.at[i]);
+	}
+	vec_each (d, &l->held) {
+		if (!keep && l->branch->taken) /* holds where it is not */
+			d->extent[0] = select_(l->branch->taken, d->extent[0], d->extent[1]);
+		if ((keep || l->branch->taken) && !ir_demand_add(p, d))
+			return lower_fail(l, ERR_MODEL, "%s.",
+			                  ir_demand_text(d, extent_text(l, d->extent[0]), extent_text(l, d->extent[1]), p->arena));
+	}
+	return 0;
 }

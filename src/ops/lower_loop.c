@@ -5,7 +5,17 @@ struct lower_loop lower_loop_begin(struct lower *l, expr trip)
 {
 	struct ir_stage *stage = ir_loop_new(l->program, trip);
 
-	return (struct lower_loop){ .stage = stage, .first = l->program->stages.n, .turn = stage->loop->index };
+	return (struct lower_loop){ .stage = stage, .first = l->program->stages.n, .turn = stage->loop->index,
+		                    .buffers = l->program->buffers.n, .sizes = l->program->sizes.n,
+		                    .demands = l->program->demands.n };
+}
+
+void lower_loop_drop(struct lower *l, const struct lower_loop *loop)
+{
+	l->program->stages.n = loop->first - 1; /* the loop itself stands before its body */
+	l->program->buffers.n = loop->buffers;
+	l->program->sizes.n = loop->sizes;
+	l->program->demands.n = loop->demands;
 }
 
 static struct value new_buffer(struct lower *l, const char *name, enum type t, int rank, const expr *dim)

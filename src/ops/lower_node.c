@@ -348,6 +348,7 @@ int lower_node(struct lower *l)
 	TRY(refuse_sizes(l));
 	TRY(check_extents(l, first));
 	TRY(lower_demand_reads(l, stages));
+	TRY(lower_demand_release(l, stages));
 	TRY(check_made(l, first));
 	for (int i = 0; i < l->outputs; i++)
 		if (l->wanted[i] && !l->output[i].given)

@@ -15,6 +15,8 @@ expr reduced_count(struct ir_program *p, const struct ir_stage *s);
 struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s);
 /* One more value, at its position in the reduced space. Of an arg reduction: the block behind that it is the best one. */
 struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position);
+/* Of an arg reduction: where the best value is; of no values, the first place. */
+expr accumulator_position(const struct accumulator *a);
 /* Whether a value takes the place of the best so far in an arg reduction. */
 expr accumulator_better(enum ir_combine c, expr value, expr best);
 

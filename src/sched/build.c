@@ -1,4 +1,4 @@
-/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See axes.h and extents.h. */
+/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See axes.h, extents.h. */
 #include "sched/axes.h"
 #include "sched/emit.h"
 #include "sched/extents.h"

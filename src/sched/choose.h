@@ -3,6 +3,7 @@
 #define TPAT_SCHED_CHOOSE_H
 
 #include "sched/sched.h"
+#include "sched/cost.h"
 
 /* How threads go over a map's elements: `width` neighbours, at each of `planes` places along `axis`; vectors: loads of these are
  * what vector_loads says. And what the kernel takes then, in nanoseconds (cost_map.c). */
@@ -13,17 +14,21 @@ struct map_shape {
 double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape, const struct sched_target *t);
 
 /* Adds the steps of a stage made by a choice. Extents that the stage has no meaning for fit none of their kernels. */
-void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
+void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, const struct sched_target *t);
 
 /* The first stage behind `from` at which a choice of each of these n lists begins. */
-int sched_part_end(const struct ir_program *p, const struct sched_choice *const *list, int n, int from);
+int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from);
 
 /* What the stages from `from` to before `to` take with the choices of a list, by the cost model. */
-double sched_time(const struct ir_program *p, const struct sched_choice *list, int from, int to,
+double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
 		  const struct sched_target *t);
 
-/* Whether a rule has any choice for the stage: for rules whose `applicable` is no more than that. */
-bool rule_has_choice(const struct sched_rule *r, const struct ir_program *p, const struct ir_stage *s);
+/* The rules' own match(): what was found, in the program's arena. */
+#define FOUND(P, X) keep_found(P, &(X), sizeof(X))
+const void *keep_found(struct ir_program *p, const void *found, size_t size);
+/* sched_candidates() for stages that rules make. */
+int rule_candidates(const struct sched_rule *r, struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+		    struct sched_choice *out);
 
 extern const struct sched_rule sched_attention_wide, sched_attention_mma, sched_attention;
 extern const struct sched_rule sched_contract_wide, sched_contract, sched_rows, sched_across;

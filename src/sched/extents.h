@@ -3,6 +3,7 @@
 #define TPAT_SCHED_EXTENTS_H
 
 #include "sched/sched.h"
+#include "sched/cost.h"
 
 /* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates;
  * for compactions, what they choose from. */

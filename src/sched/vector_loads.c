@@ -1,5 +1,5 @@
 /* The loads of a thread that makes `width` neighbouring elements: which of them are vectors, statements that load these, and
- * how an element finds its own. See build.h. */
+ * how an element finds its own. See vectors.h. */
 #include "sched/axes.h"
 #include "sched/emit.h"
 #include "sched/vectors.h"

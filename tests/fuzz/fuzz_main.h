@@ -1,33 +1,54 @@
-/* What fuzz targets share: the function that each of them is, and with -DFUZZ_MAIN a program that runs it on the files
- * that it is given. Built with -fsanitize=fuzzer, libFuzzer has the program. */
+/* What fuzz targets share: the function that each of them is, and what is a finding. With libFuzzer the program is its
+ * own; else replay.c runs the function on files. */
 #ifndef TPAT_TESTS_FUZZ_FUZZ_MAIN_H
 #define TPAT_TESTS_FUZZ_FUZZ_MAIN_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "base/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#ifdef FUZZ_MAIN
-#include <stdio.h>
-
-#include "base/file.h"
-
-int main(int argc, char **argv)
+/* Ends the process: a finding. */
+_Noreturn static inline void finding(const char *what, const char *text)
 {
-	for (int i = 1; i < argc; i++) {
-		struct file_map f;
-		struct err e = { 0 };
-		if (file_map_open(&f, argv[i], &e) < 0) {
-			fprintf(stderr, "%s\n", e.text);
-			return 1;
-		}
-		LLVMFuzzerTestOneInput(f.data, f.size);
-		file_map_close(&f);
-	}
-	printf("%d files, no crash\n", argc - 1);
-	return 0;
+	fprintf(stderr, "%s: %s\n", what, text);
+	abort();
 }
-#endif
+
+/* A failure without a sentence, or one that the library itself calls a bug: its advice says so, since names from the
+ * input may say anything in the text. */
+static inline void look_at(const struct err *e)
+{
+	static const char *const bugs[] = { "This is a bug in tpat", "Please report it with the model" };
+	if (!e->text[0])
+		finding("a failure without a sentence", "");
+	for (int i = 0; i < 2; i++)
+		if (strncmp(e->advice, bugs[i], strlen(bugs[i])) == 0)
+			finding("a bug", e->text);
+}
+
+/* Processor time, which does not depend on what else the machine does. */
+enum { MOST_SECONDS = 10 };
+
+static inline void too_slow(int number)
+{
+	(void)number;
+	finding("it takes too long", "");
+}
+
+/* From here on MOST_SECONDS: more is a finding. The next call begins anew. */
+static inline void limit_time(void)
+{
+	struct itimerval t = { .it_value = { .tv_sec = MOST_SECONDS } };
+	signal(SIGPROF, too_slow);
+	setitimer(ITIMER_PROF, &t, NULL);
+}
 
 #endif

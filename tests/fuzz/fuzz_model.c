@@ -2,9 +2,6 @@
  * again. */
 #include "onnx/onnx.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/fuzz/fuzz_main.h"
 
 struct decode {
@@ -34,7 +31,7 @@ static int index_graph(void *arg, ProtobufCMessage *message)
 	for (size_t i = 0; i < g->n_node && i < 50; i++) {
 		/* every label must find its own node: else a user could not say which one he means */
 		if (onnx_node_find(&found, x, onnx_node_label(x, (int)i), &e) < 0 || found != (int)i)
-			abort();
+			finding("a label finds another node", e.text);
 	}
 	(void)onnx_node_find(&found, x, "no such node", &e);
 	return 0;
@@ -44,9 +41,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct onnx_model *m, *again;
 	struct err e = { 0 };
+	limit_time();
 	if (onnx_model_parse(&m, data, size, NULL, &e) < 0) {
-		if (!e.text[0] || m)
-			abort();
+		look_at(&e);
+		if (m)
+			finding("a failure with a model", e.text);
 		return 0;
 	}
 	struct decode d = { m, arena_new() };
@@ -54,14 +53,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	onnx_visit(&m->proto->base, &onnx__graph_proto__descriptor, index_graph, &d);
 	if (onnx_model_check(m, &e) == 0)
 		onnx_graph_drop_unused(m, m->proto->graph);
+	else
+		look_at(&e);
 	onnx_name_unique(m, "x");
 	size_t packed = protobuf_c_message_get_packed_size(&m->proto->base);
 	uint8_t *bytes = arena_alloc(d.scratch, packed);
 	if (protobuf_c_message_pack(&m->proto->base, bytes) != packed)
-		abort();
+		finding("packed, it has another size", "");
 	err_clear(&e);
 	if (onnx_model_parse(&again, bytes, packed, NULL, &e) < 0) /* what we write, we read */
-		abort();
+		finding("what is written cannot be read", e.text);
 	onnx_model_free(again);
 	arena_free(d.scratch);
 	onnx_model_free(m);

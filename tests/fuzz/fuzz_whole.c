@@ -1,37 +1,29 @@
 /* Fuzz target: a model from its bytes through everything that a build does but compiling: reading, types and extents,
  * constant folding, lowering, schedules, texts in both languages, the rewrite, and reading what was written.
  *
- * Bytes changed at random are hardly ever a model any more, so the mutator changes models: other operators, attributes,
- * extents, types and connections. */
+ * A run takes one region, seldom two, and chooses rules for its stages. The choice follows from a hash of the model, so
+ * that a file always does the same. mutate.c changes models. */
 #include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "gen/gen.h"
 #include "graph/graph.h"
-#include "ops/op.h"
 #include "sched/sched.h"
+#include "tests/fuzz/draw.h"
 #include "tests/fuzz/fuzz_main.h"
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
+enum { MOST_BYTES = 1 << 14, MOST_NODES = 40, MOST_STAGES = 24, REGION = 6, TAKES = 2 };
 
-enum { MOST_BYTES = 1 << 15, MOST_NODES = 24, REGION = 6 };
+struct run {
+	struct onnx_model *m;
+	struct graph *g;
+	struct arena *arena;
+	struct draw d;
+};
 
-/* ---- Numbers drawn: of an input, or by the mutator. */
-
-static uint64_t state;
-
-static unsigned draw(size_t n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return n ? (unsigned)((state >> 33) % n) : 0;
-}
-
-/* ---- A build without the compiler. */
+/* ---- A region's program and texts. */
 
 /* Any rule that applies, with any of its choices: the cost model would take most of the time. */
-static void draw_choices(struct ir_program *p, struct sched_choice *given)
+static void draw_choices(struct run *r, struct ir_program *p, struct sched_choice *given)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
 	int rules = 0;
@@ -39,242 +31,138 @@ static void draw_choices(struct ir_program *p, struct sched_choice *given)
 		rules++;
 	for (int i = 0; i < p->stages.n; i++) {
 		const struct ir_stage *s = p->stages.at[i];
-		const char *why;
-		unsigned first = draw((size_t)rules);
+		unsigned first = draw(&r->d, (size_t)rules);
 		for (int k = 0; k < rules && !given[i].rule; k++) {
 			const struct sched_rule *rule = sched_rules[(first + (unsigned)k) % (unsigned)rules];
-			int n = rule->applicable(p, s, &why) ? rule->candidates(p, s, &sched_default_target, choice) : 0;
+			int n = sched_candidates(p, s, rule, &sched_default_target, choice, NULL);
 			if (n)
-				given[i] = choice[draw((size_t)n)];
+				given[i] = choice[draw(&r->d, (size_t)n)];
 		}
 	}
 }
 
-static void print_program(struct ir_program *p, struct arena *a)
+/* One run in eight asks the cost model. */
+static void print_program(struct run *r, struct ir_program *p)
 {
-	struct str cuda = str_new(a), c = str_new(a);
-	struct sched_choice *given = NEWN(a, struct sched_choice, p->stages.n + 1);
-	draw_choices(p, given);
-	const struct ir_plan *plan = sched_program(p, NULL, given);
-	gen_cuda(&cuda, &plan, 1);
-	gen_c(&c, &plan, 1);
+	struct str text = str_new(r->arena);
+	struct sched_choice *given = NEWN(r->arena, struct sched_choice, p->stages.n + 1);
+	bool modelled = draw(&r->d, 8) == 0;
+	if (p->stages.n > MOST_STAGES)
+		return;
+	if (!modelled)
+		draw_choices(r, p, given);
+	const struct ir_plan *plan = sched_program(p, NULL, modelled ? NULL : given);
+	if (draw(&r->d, 4))
+		gen_cuda(&text, &plan, 1);
+	else
+		gen_c(&text, &plan, 1);
 }
 
-/* A region of these nodes, and its texts; false where tpat refuses it. */
-static bool take(struct graph_region **r, struct graph *g, const int *node, int n, struct arena *a)
+/* A region of these nodes; null where tpat refuses it. */
+static struct graph_region *take(struct run *r, const int *node, int n)
 {
-	struct err e = { 0 };
+	struct graph_region *region;
 	struct ir_program *p;
-	struct graph_program_options o = { .sizes = true };
-	bool fine = graph_region_new(r, g, node, n, &e) == 0 &&
-	            ((*r)->folded || graph_region_program(&p, g, *r, &o, a, &e) == 0);
-	if (fine && !(*r)->folded)
-		print_program(p, a);
-	if (!fine && !e.text[0])
-		abort(); /* a failure without a word */
-	return fine;
+	struct err e = { 0 };
+	struct graph_program_options o = { .sizes = true,
+		                           .any_types = draw(&r->d, 4) == 0,
+		                           .keep_types = draw(&r->d, 4) == 0,
+		                           .unfused = draw(&r->d, 16) == 0 };
+	if (graph_region_new(&region, r->g, node, n, &e) < 0 ||
+	    (!region->folded && graph_region_program(&p, region, &o, r->arena, &e) < 0)) {
+		look_at(&e);
+		return NULL;
+	}
+	if (!region->folded)
+		print_program(r, p);
+	return o.any_types || o.keep_types ? NULL : region; /* those are no plugins */
 }
 
-static void read_again(struct onnx_model *m, struct arena *a)
+/* ---- The model. */
+
+static void read_again(struct run *r)
 {
 	struct onnx_model *again;
 	struct err e = { 0 };
-	size_t n = protobuf_c_message_get_packed_size(&m->proto->base);
-	uint8_t *bytes = arena_alloc(a, n + 1);
-	if (protobuf_c_message_pack(&m->proto->base, bytes) != n || onnx_model_parse(&again, bytes, n, NULL, &e) < 0)
-		abort();
+	size_t n = protobuf_c_message_get_packed_size(&r->m->proto->base);
+	uint8_t *bytes = arena_alloc(r->arena, n + 1);
+	if (protobuf_c_message_pack(&r->m->proto->base, bytes) != n)
+		finding("packed, it has another size", "");
+	if (onnx_model_parse(&again, bytes, n, NULL, &e) < 0)
+		finding("the rewritten model cannot be read", e.text);
 	if (onnx_model_check(again, &e) < 0)
-		abort(); /* the rewritten model is worse than the original */
+		finding("the rewritten model is worse than the original", e.text);
 	onnx_model_free(again);
 }
 
-/* Each node by itself; runs of nodes; and the model with the nodes replaced. */
-static void build(struct onnx_model *m, struct graph *g, struct arena *a)
+static void rewrite(struct run *r, const struct graph_regions *regions)
+{
+	struct graph_plugin plugin[TAKES] = { 0 };
+	struct err e = { 0 };
+	for (int i = 0; i < regions->n; i++)
+		plugin[i].name = regions->at[i]->folded ? NULL : arena_printf(r->arena, "fuzz_%d", i);
+	if (graph_rewrite(r->g, regions, plugin, &(struct graph_rewrite_options){ .keep_types = false }, &e) < 0)
+		look_at(&e);
+	else
+		read_again(r);
+}
+
+/* Nodes that a plugin could be made of, and what is said of the others. */
+static int takeable(struct run *r, int *node)
+{
+	int n = 0;
+	vec_each (x, &r->g->nodes) {
+		const char *reason;
+		struct err e = { 0 };
+		graph_trt_support(r->g, x->index, &reason);
+		if (graph_node_check(r->g, x->index, &e) < 0)
+			look_at(&e);
+		if (x->known && !x->folded && graph_node_used(r->g, x->index) && n < MOST_NODES)
+			node[n++] = x->index;
+	}
+	return n;
+}
+
+/* Runs of neighbouring nodes, one after the other. */
+static void build(struct run *r)
 {
 	struct graph_regions regions = { 0 };
-	struct graph_plugin plugin[MOST_NODES];
-	struct err e = { 0 };
-	int node[REGION], n = 0;
-	vec_each (x, &g->nodes) {
-		const char *reason;
-		graph_trt_support(g, x->index, &reason);
-		struct graph_region *r;
-		if (!x->known || x->folded || !graph_node_used(g, x->index) || regions.n == MOST_NODES)
-			continue;
-		if (take(&r, g, &x->index, 1, a)) {
-			plugin[regions.n] = (struct graph_plugin){ .name = arena_printf(a, "fuzz_%d", regions.n) };
-			vec_push(a, &regions, r);
-		}
-		node[n++] = x->index;
-		if (n == REGION) {
-			take(&r, g, node, n, a);
-			n = 0;
-		}
+	int node[MOST_NODES], n = takeable(r, node), at = (int)draw(&r->d, (size_t)n),
+	                      takes = draw(&r->d, 4) ? 1 : TAKES;
+	for (int i = 0; i < takes && at < n; i++) {
+		int most = n - at < REGION ? n - at : REGION,
+		    count = draw(&r->d, 3) ? 1 + (int)draw(&r->d, (size_t)most) : 1;
+		struct graph_region *region = take(r, node + at, count);
+		if (region)
+			vec_push(r->arena, &regions, region);
+		at += count;
 	}
-	struct graph_region *rest;
-	if (n > 1)
-		take(&rest, g, node, n, a);
-	if (regions.n && graph_rewrite(g, &regions, plugin, &(struct graph_rewrite_options){ .keep_types = false }, &e) == 0)
-		read_again(m, a);
+	if (regions.n)
+		rewrite(r, &regions);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct onnx_model *m;
-	struct graph *g = NULL;
+	static struct run r; /* as it is, whatever came to the guard */
 	struct err e = { 0 };
 	struct arena_guard guard;
-	if (size > MOST_BYTES || onnx_model_parse(&m, data, size, NULL, &e) < 0)
-		return 0;
-	struct arena *a = arena_new();
-	state = hash_bytes(1, data, size);
-	if (setjmp(*arena_guard_push(&guard))) { /* memory was out */
-		arena_guard_pop(&guard);
-		return 0;
+	limit_time();
+	r = (struct run){ .d = { hash_bytes(1, data, size) } };
+	if (size > MOST_BYTES)
+		return -1;
+	if (setjmp(*arena_guard_push(&guard)) == 0) {
+		r.arena = arena_new();
+		if (onnx_model_parse(&r.m, data, size, NULL, &e) == 0 && onnx_model_check(r.m, &e) == 0 &&
+		    graph_new(&r.g, r.m, NULL, &e) == 0)
+			build(&r);
+		else
+			look_at(&e);
+	} else if (arena_guard_bug()) {
+		finding("a bug", arena_guard_bug());
 	}
-	if (onnx_model_check(m, &e) == 0 && graph_new(&g, m, NULL, &e) == 0)
-		build(m, g, a);
 	arena_guard_pop(&guard);
-	graph_free(g);
-	onnx_model_free(m);
-	arena_free(a);
+	graph_free(r.g);
+	onnx_model_free(r.m);
+	arena_free(r.arena);
 	return 0;
-}
-
-/* ---- The mutator. */
-
-static int64_t number(void)
-{
-	static const int64_t some[] = { 0, 1, 2, 3, 4, 5, 7, 8, 16, 17, 64, 1000, -1, -2, -3, INT32_MAX,
-	                                INT64_MAX, INT64_MIN, 1 << 20 };
-	return some[draw(sizeof some / sizeof *some)];
-}
-
-/* Any tensor of the graph. */
-static char *tensor_of(const Onnx__GraphProto *g)
-{
-	const Onnx__NodeProto *n = g->n_node ? g->node[draw(g->n_node)] : NULL;
-	unsigned from = draw(4);
-	if (from == 0 && g->n_input)
-		return g->input[draw(g->n_input)]->name;
-	if (from == 1 && g->n_initializer)
-		return g->initializer[draw(g->n_initializer)]->name;
-	if (n && from == 2 && n->n_output)
-		return n->output[draw(n->n_output)];
-	return n && n->n_input ? n->input[draw(n->n_input)] : NULL;
-}
-
-static void change_attribute(Onnx__AttributeProto *a)
-{
-	static const float some[] = { 0, 1, -1, 0.5f, 1e-5f, 1e30f, 2, 3 };
-	if (a->has_i)
-		a->i = draw(2) ? number() : a->i + (int64_t)draw(3) - 1;
-	if (a->has_f)
-		a->f = some[draw(8)];
-	if (a->n_ints)
-		a->ints[draw(a->n_ints)] = number();
-	if (a->n_ints > 1 && draw(4) == 0)
-		a->n_ints--;
-}
-
-static void change_type(Onnx__TypeProto *t)
-{
-	Onnx__TypeProto__Tensor *x = t ? t->tensor_type : NULL;
-	if (!x)
-		return;
-	if (draw(4) == 0)
-		x->elem_type = (int)draw(26);
-	if (!x->shape || !x->shape->n_dim)
-		return;
-	Onnx__TensorShapeProto__Dimension *d = x->shape->dim[draw(x->shape->n_dim)];
-	if (d->has_dim_value)
-		d->dim_value = number();
-	if (draw(8) == 0)
-		x->shape->n_dim--;
-}
-
-static void set_text(char **to, const char *text)
-{
-	char *copy = malloc(strlen(text) + 1);
-	strcpy(copy, text);
-	if (*to != protobuf_c_empty_string)
-		free(*to);
-	*to = copy;
-}
-
-static void swap(char **x, char **y)
-{
-	char *t = *x;
-	*x = *y;
-	*y = t;
-}
-
-static void rename_operator(Onnx__NodeProto *n)
-{
-	int ops = 0;
-	while (op_all()[ops])
-		ops++;
-	set_text(&n->op_type, op_all()[draw((size_t)ops)]->name);
-}
-
-static void change(Onnx__GraphProto *g)
-{
-	Onnx__NodeProto *n = g->n_node ? g->node[draw(g->n_node)] : NULL;
-	char *name = tensor_of(g);
-	switch (draw(9)) {
-	case 0:
-		if (n)
-			rename_operator(n);
-		break;
-	case 1:
-	case 2:
-		if (n && n->n_attribute)
-			change_attribute(n->attribute[draw(n->n_attribute)]);
-		break;
-	case 3:
-	case 4:
-		if (g->n_input)
-			change_type(g->input[draw(g->n_input)]->type);
-		break;
-	case 5:
-		if (n && n->n_input > 1)
-			swap(&n->input[draw(n->n_input)], &n->input[draw(n->n_input)]);
-		break;
-	case 6:
-		if (n && n->n_input && name)
-			set_text(&n->input[draw(n->n_input)], name);
-		break;
-	case 7:
-		if (g->n_initializer) {
-			Onnx__TensorProto *t = g->initializer[draw(g->n_initializer)];
-			if (t->n_dims && draw(2))
-				t->dims[draw(t->n_dims)] = number();
-			else if (t->n_int64_data)
-				t->int64_data[draw(t->n_int64_data)] = number();
-			else if (t->raw_data.len)
-				t->raw_data.data[draw(t->raw_data.len)] = (uint8_t)draw(256);
-		}
-		break;
-	default:
-		if (g->n_value_info)
-			change_type(g->value_info[draw(g->n_value_info)]->type);
-	}
-}
-
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
-{
-	state = seed;
-	Onnx__ModelProto *m = draw(10) ? onnx__model_proto__unpack(NULL, size, data) : NULL;
-	if (!m || !m->graph) {
-		if (m)
-			onnx__model_proto__free_unpacked(m, NULL);
-		return LLVMFuzzerMutate(data, size, most);
-	}
-	for (unsigned i = 0; i <= draw(3); i++)
-		change(m->graph);
-	size_t n = onnx__model_proto__get_packed_size(m);
-	if (n <= most)
-		onnx__model_proto__pack(m, data);
-	onnx__model_proto__free_unpacked(m, NULL);
-	return n <= most ? n : size;
 }

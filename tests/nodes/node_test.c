@@ -94,7 +94,7 @@ static int run_region(struct graph *g, struct graph_region *r, struct map *tenso
 	struct tensor *out;
 	struct ir_program *p;
 
-	TRY(graph_region_program(&p, g, r, &options, a, e));
+	TRY(graph_region_program(&p, r, &options, a, e));
 	out = NEWN(a, struct tensor, p->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++) {
 		struct graph_value *v = r->inputs.at[i];

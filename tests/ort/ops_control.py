@@ -162,8 +162,57 @@ def unlike(d, shape, fixed):
     return pair if d.chance(0.5) else pair[::-1]
 
 
+def misfit(d, dtype, nodes, same, other):
+    """A node over x1 and x2 whose extents do not fit, where it is not run; of the rank of x1."""
+    kind = d.choice(["Add", "Sub", "Mul", "Where", "Concat", "MatMul", "Reshape", "GatherElements"])
+    axis = d.axis(2)
+    if kind == "Where":
+        nodes.append(helper.make_node("Less", [same, same], ["less"]))
+        nodes.append(helper.make_node("Where", ["less", same, other], ["t0"]))
+    elif kind == "Concat":
+        nodes.append(helper.make_node("Concat", [same, other], ["t0"], axis=axis))
+    elif kind == "Reshape":
+        nodes.append(helper.make_node("Shape", [same], ["shape"]))
+        nodes.append(helper.make_node("Reshape", [other, "shape"], ["t0"]))
+    elif kind == "GatherElements":
+        nodes.append(helper.make_node("ArgMax", [other], ["at"], axis=axis))
+        nodes.append(helper.make_node("GatherElements", [same, "at"], ["t0"], axis=axis))
+    else:
+        nodes.append(helper.make_node(kind, [same, other], ["t0"]))
+    return "t0"
+
+
+def untaken(d):
+    """A branch that is never taken, since its extents do not fit when the other one is; the condition is data, or follows from
+    extents."""
+    dtype = d.choice([numpy.float32, numpy.float64, numpy.int32, numpy.int64])
+    rows, columns = d.integer(2, 4), d.integer(2, 4)
+    by_extent, taken = d.chance(0.4), d.integer(0, 1)  # taken: the branch that fits
+    inputs = [numpy.array(taken == 0), d.array(dtype, [rows, columns], -3, 3),
+              d.array(dtype, [rows + d.integer(1, 4), columns + d.integer(1, 4)], -3, 3)]
+    nodes, name = [], "x0"
+    if by_extent:
+        for i in (1, 2):
+            nodes.append(helper.make_node("Shape", [f"x{i}"], [f"shape{i}"]))
+            nodes.append(helper.make_node("Gather", [f"shape{i}", "zero"], [f"rows{i}"]))
+        nodes.insert(0, helper.make_node("Constant", [], ["zero"], value=numpy_helper.from_array(numpy.array(0), "zero")))
+        nodes.append(helper.make_node("Less", ["rows1", "rows2"] if taken == 0 else ["rows2", "rows1"], ["less12"]))
+        name = "less12"
+    graphs = []
+    for branch in range(2):
+        inner = []
+        result = "x1" if branch == taken else misfit(d, dtype, inner, *d.choice([("x1", "x2"), ("x2", "x1")]))
+        inner.append(helper.make_node(d.choice(UNARY), [result], ["t"]))
+        graphs.append(helper.make_graph(inner, f"branch{branch}", [], [helper.make_tensor_value_info(
+            "t", helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype)), None)]))
+    nodes.append(helper.make_node("If", [name], ["y0"], then_branch=graphs[0], else_branch=graphs[1]))
+    return Model(inputs, outputs=1, nodes=nodes, depth=4)
+
+
 @operator("If", plain=True, times=3)  # conditions take the largest element: with a NaN it is open
 def if_(d):
+    if d.chance(0.2):
+        return untaken(d)
     dtype = d.choice([numpy.float32, numpy.float32, numpy.float16, numpy.float64, numpy.int32, numpy.int64])
     shape = d.shape(0, 3, 5, empty=0)
     inputs = [d.array(numpy.bool_, [1] if d.chance(0.5) else [])]

@@ -82,10 +82,32 @@ def counted(d):
     return finish(d, inputs, node, 3 + collected, (0, 1, 2, 3), body)
 
 
+def grown(d):
+    """A loop of a known number of turns, of which each gives a state another shape."""
+    dtype, turns, shape = d.choice(DTYPES), d.integer(0, 4), d.shape(1, 2, 3, empty=0)
+    inputs = [i64(turns), numpy.array(True), d.array(dtype, shape, -2, 2), d.array(dtype, shape, -2, 2)]
+    collected = turns > 0 and d.chance(0.5)
+    parts = d.choice([["s0", "s0"], ["s0", "x3"], ["x3", "s0", "s0"], ["x3", "x3"]])
+    nodes = [helper.make_node("Identity", ["going"], ["going_on"]),
+             helper.make_node("Concat", parts, ["next"], axis=d.axis(len(shape)))]
+    results_info = [info("going_on", numpy.bool_, []), info("next", dtype)]
+    if collected:
+        nodes.append(helper.make_node("ReduceSum", ["s0"], ["sum"], keepdims=0))
+        nodes.append(helper.make_node("Cast", ["turn"], ["turn_as"], to=helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))))
+        nodes.append(helper.make_node("Add", ["sum", "turn_as"], ["total"]))
+        results_info.append(info("total", dtype, []))
+    states = [info("turn", numpy.int64, []), info("going", numpy.bool_, []), info("s0", dtype)]
+    node = helper.make_node("Loop", ["x0", d.choice(["", "x1"]), "x2"], [f"y{i}" for i in range(1 + collected)],
+                            body=helper.make_graph(nodes, "body", states, results_info))
+    return Model(inputs, nodes=[node], outputs=1 + collected, constant=(0, 1), fixed=d.chance(0.5), depth=20)
+
+
 @operator("Loop", plain=True, times=4)
 def loop(d):
     if d.chance(0.25):
         return counted(d)
+    if d.chance(0.2):
+        return grown(d)
     dtype = d.choice(DTYPES)
     shape, states, fixed = d.shape(0, 2, 4, empty=0), d.integer(1, 3), d.chance(0.6)
     turns = d.integer(0, 5)

@@ -12,6 +12,8 @@
 #include "tests/schedule/schedule_case.h"
 #include "tests/unit/random_program.h"
 
+enum { FORM_SHAPES = 6 };
+
 enum form_kind { FORM_SAME, FORM_TIMES, FORM_LINE, FORM_SUM, FORM_PRODUCT, FORM_FLOOR, FORM_CEIL, FORM_WHOLE, FORM_LESS, FORMS };
 
 struct form {
@@ -88,7 +90,25 @@ static inline bool form_is_symbol(const char *text, const char *at, const char *
 	return at[n] != '[' && at[n] != ':' && at[n] != '(';
 }
 
-static inline struct schedule_case form_case(const struct schedule_case *c, const char *name, struct arena *a)
+/* The forms' symbols for the extents `listed`, "N=5 K=7"; `drawn`: with 0, 1, primes and multiples of vectors' widths for some. */
+static inline const char *form_shapes(const struct form *form, int n, const char *listed, bool drawn, struct arena *a)
+{
+	static const int other[] = { 0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 31, 32, 40, 61, 64 };
+	struct str bound = str_new(a);
+	for (int i = 0; i < n; i++) {
+		const char *at = listed;
+		while (*at && !form_is_symbol(listed, at, form[i].symbol))
+			at++;
+		int64_t value = strtoll(at + strlen(form[i].symbol) + 1, NULL, 10);
+		if (drawn && pick(2))
+			value = other[pick(sizeof other / sizeof *other)];
+		form_bind(&form[i], value, &bound);
+	}
+	return str_text(&bound);
+}
+
+/* The case with forms of its extents; `sample`: and with two shapes that are drawn, instead of all that it has. */
+static inline struct schedule_case form_case(const struct schedule_case *c, const char *name, bool sample, struct arena *a)
 {
 	struct form form[16];
 	int n = 0, shapes = 0;
@@ -120,17 +140,16 @@ static inline struct schedule_case form_case(const struct schedule_case *c, cons
 		s += strlen(form[which].symbol);
 	}
 	out.program = str_text(&text);
-	while (shapes < 6 && c->shapes[shapes]) {
-		struct str bound = str_new(a);
-		const char *s = c->shapes[shapes];
-		for (int i = 0; i < n; i++) {
-			const char *at = s;
-			while (*at && !form_is_symbol(s, at, form[i].symbol))
-				at++;
-			form_bind(&form[i], strtoll(at + strlen(form[i].symbol) + 1, NULL, 10), &bound);
-		}
-		out.shapes[shapes++] = str_text(&bound);
+	int listed = 0;
+	while (listed < FORM_SHAPES && c->shapes[listed])
+		listed++;
+	if (sample && listed) { /* one as it is listed, and one with other extents */
+		out.shapes[shapes++] = form_shapes(form, n, c->shapes[pick(listed)], false, a);
+		out.shapes[shapes++] = form_shapes(form, n, c->shapes[pick(listed)], true, a);
+		return out;
 	}
+	for (; shapes < listed; shapes++)
+		out.shapes[shapes] = form_shapes(form, n, c->shapes[shapes], false, a);
 	return out;
 }
 

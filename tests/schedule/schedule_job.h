@@ -2,6 +2,7 @@
 #ifndef TPAT_TESTS_SCHEDULE_JOB_H
 #define TPAT_TESTS_SCHEDULE_JOB_H
 
+#include "base/map.h"
 #include "dev/dev.h"
 #include "emulator/emulator.h"
 #include "sched/sched.h"
@@ -21,22 +22,31 @@ struct job {
 	const struct schedule_case *c;
 	const char *rule; /* null: all; else only its choices */
 	const struct ir_program *like; /* whose inputs' names say what is in them; null: the case's own */
-	bool drawn; /* extents have other forms than the case is made for, and may be too large or too small for it */
+	void (*make)(struct job *j); /* its variants */
 	struct arena *arena;
 	struct variant variant[MAX_VARIANTS];
 	int variants;
+	bool as_cuda, as_c; /* on the emulator, on the processor */
+	struct code *code;
+};
+
+/* Of the jobs that are compiled together. */
+struct code {
+	struct arena *arena;
 	struct emulator_module *emulated;
 	struct dev *dev;
 	struct dev_module *module;
+	struct map names; /* of kernels, by what they are */
 };
 
+static bool run_c = true, run_emulator = true;
+static bool sampled;
 static bool all_wide; /* of each choice one with 64-bit positions; else of one choice of each rule and stage */
+static const char *texts_folder;
 
 /* Whose choices are tried. */
 static const struct sched_target *target = &sched_default_target;
-static const struct sched_target seven_processors = {
-	.name = "seven processors", .arch = 90, .processors = 7, .bytes_per_ns = 3000, .launch_ns = 2500, .typical = 1000
-};
+static struct sched_target seven_processors; /* a small H100 */
 
 static struct ir_program *parse(struct arena *a, const char *name, const char *text)
 {

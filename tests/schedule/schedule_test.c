@@ -1,6 +1,6 @@
 /* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, against the
  * interpreter. One choice of each rule also runs with 64-bit positions.
- *   schedule_test [-c | -e] [-w] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
+ *   schedule_test [-c | -e] [-s] [-w] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
  *                       only C, only the emulator; every choice with 64-bit positions too; only every Nth case, from the Kth on
  *                       (from 0), so that several processes share the work; FOLDER gets the CUDA texts, to try a real
  *                       compiler on
@@ -8,7 +8,8 @@
  * rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round.
  * Then random programs, as they are and after the passes, with some choices for their loops; and random cases of the lists with
  * their extents in other forms (extent_forms.h), with one choice of each rule. SCHEDULE_TEST=seed,count: other or more of them;
- * the cases "random" and "extents": only they. */
+ * the cases "random" and "extents": only they. -s: of each case with other forms one variant alone, on one device, at two shapes:
+ * many more of them in the same time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,26 +80,45 @@ static void check_names(const struct schedule_case *c, const char *rule)
 	arena_free(j.arena);
 }
 
-/* ---- Runs. */
+static struct job *job_new(const struct schedule_case *c, const char *rule, void (*make)(struct job *j),
+                           const struct ir_program *like)
+{
+	struct arena *a = arena_new();
+	struct job *j = NEW(a, struct job);
+	*j = (struct job){ .c = c, .rule = rule, .arena = a, .make = make, .like = like, .as_cuda = run_emulator, .as_c = run_c };
+	make(j);
+	return j;
+}
+
+/* Compiles them together, runs and frees them. */
+static void run_jobs(struct job *const *jobs, int n)
+{
+	struct code code = { .arena = arena_new() };
+	share_kernels(&code, jobs, n);
+	build_emulated(&code, jobs, n);
+	build_c(&code, jobs, n);
+	for (int k = 0; k < n; k++) {
+		struct job *j = jobs[k];
+		int failed = test_failed;
+		j->code = &code;
+		for (int i = 0; i < MAX_SHAPES && j->variants && j->c->shapes[i]; i++)
+			run_shapes(j, j->c->shapes[i], (uint64_t)i * 100 + 7);
+		if (test_failed > failed && is_form(j))
+			printf("%s%s", j->c->name, j->c->program);
+		arena_free(j->arena);
+	}
+	emulator_unload(code.emulated);
+	if (code.module)
+		code.dev->unload(code.dev, code.module);
+	if (code.dev)
+		code.dev->close(code.dev);
+	arena_free(code.arena);
+}
 
 static void run_case(const struct schedule_case *c, const char *rule, void (*make)(struct job *j), const struct ir_program *like)
 {
-	struct job j = { .c = c, .rule = rule, .arena = arena_new(), .drawn = make == make_form_variants, .like = like };
-	make(&j);
-	if (j.variants) {
-		share_kernels(&j);
-		build_emulated(&j);
-		if (run_c)
-			build_c(&j);
-		for (int i = 0; i < MAX_SHAPES && c->shapes[i]; i++)
-			run_shapes(&j, c->shapes[i], (uint64_t)i * 100 + 7);
-	}
-	emulator_unload(j.emulated);
-	if (j.module)
-		j.dev->unload(j.dev, j.module);
-	if (j.dev)
-		j.dev->close(j.dev);
-	arena_free(j.arena);
+	struct job *j = job_new(c, rule, make, like);
+	run_jobs(&j, 1);
 }
 
 static void run_renamed(const struct schedule_case *c, const char *rule)
@@ -174,31 +194,42 @@ static void run_list(const struct schedule_case *c, size_t n, const char *rule, 
 	}
 }
 
-/* Cases drawn from all lists, with extents of other forms. */
+/* The i-th case that is drawn from all lists, with extents of other forms; in `a`, which must outlive the job. */
+static struct job *form_job(unsigned long seed, unsigned long i, struct arena *a)
+{
+	size_t all = 0, list = 0;
+	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+		all += lists[k].n;
+	random_state = hash_u64(seed, i);
+	size_t at = (size_t)pick((int)all);
+	while (at >= lists[list].n)
+		at -= lists[list++].n;
+	const struct schedule_case *drawn = &lists[list].at[at];
+	target = lists[list].at == contract_stream_cases ? &seven_processors : &sched_default_target;
+	struct schedule_case *c = NEW(a, struct schedule_case);
+	*c = form_case(drawn, arena_printf(a, "extents_%lu_%s", i, drawn->name), sampled, a);
+	return job_new(c, lists[list].rule, sampled ? make_form_sample : make_form_variants, NULL);
+}
+
+/* Those, one by one; where each has a single variant, some together, since a compiler's start takes as long as they do. */
 static void form_cases(void)
 {
+	enum { TOGETHER = 32 };
 	unsigned long seed = 1, count = 25;
-	size_t all = 0;
+	struct job *jobs[TOGETHER];
+	int n = 0;
 	read_setting(&seed, &count);
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-		all += lists[i].n;
-	for (unsigned long i = 0; i < count && test_failed < 40; i++) {
-		if (i % (unsigned long)parts != (unsigned long)part)
+	struct arena *a = arena_new();
+	for (unsigned long i = (unsigned long)part; i < count && test_failed < 40; i += (unsigned long)parts) {
+		jobs[n++] = form_job(seed, i, a);
+		if (n < (sampled ? TOGETHER : 1) && i + (unsigned long)parts < count)
 			continue;
-		struct arena *a = arena_new();
-		random_state = hash_u64(seed, i);
-		size_t at = (size_t)pick((int)all), list = 0;
-		while (at >= lists[list].n)
-			at -= lists[list++].n;
-		const struct schedule_case *drawn = &lists[list].at[at];
-		target = lists[list].at == contract_stream_cases ? &seven_processors : &sched_default_target;
-		struct schedule_case c = form_case(drawn, arena_printf(a, "extents_%lu_%s", i, drawn->name), a);
-		int failed = test_failed;
-		run_case(&c, lists[list].rule, make_form_variants, NULL);
-		if (test_failed > failed)
-			printf("%s%s", c.name, c.program);
+		run_jobs(jobs, n);
 		arena_free(a);
+		a = arena_new();
+		n = 0;
 	}
+	arena_free(a);
 	if (passed_over)
 		printf("%d shapes passed over\n", passed_over);
 }
@@ -206,11 +237,16 @@ static void form_cases(void)
 int main(int argc, char **argv)
 {
 	int names = 0;
+	seven_processors = sched_default_target;
+	seven_processors.processors = 7;
+	seven_processors.typical = 1000;
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "-c") == 0)
 			run_emulator = false;
 		else if (strcmp(argv[i], "-e") == 0)
 			run_c = false;
+		else if (strcmp(argv[i], "-s") == 0)
+			sampled = true;
 		else if (strcmp(argv[i], "-w") == 0)
 			all_wide = true;
 		else if (strcmp(argv[i], "-p") == 0 && i + 1 < argc)

@@ -1,4 +1,4 @@
-/* Code of all variants of a case, for the emulator and in C. */
+/* Code of all variants of a case, or of several, for the emulator and in C. */
 #ifndef TPAT_TESTS_VARIANT_CODE_H
 #define TPAT_TESTS_VARIANT_CODE_H
 
@@ -7,13 +7,10 @@
 #include "gen/gen.h"
 #include "tests/schedule/schedule_job.h"
 
-static bool run_c = true, run_emulator = true;
-static const char *texts_folder;
-
 /* ---- Kernels of several variants that are the same text: code is made of one. */
 
 /* A kernel by itself, called the same as any other: what it is as C and as CUDA, as a key. */
-static char *kernel_key(struct job *j, const struct variant *v, const struct ir_kernel *k)
+static char *kernel_key(struct code *code, const struct variant *v, const struct ir_kernel *k)
 {
 	struct arena *a = arena_new();
 	struct ir_kernel own = *k;
@@ -34,7 +31,7 @@ static char *kernel_key(struct job *j, const struct variant *v, const struct ir_
 	gen_cuda(&text, &plans, 1);
 	if (run_c)
 		gen_c(&text, &plans, 1);
-	char *key = arena_printf(j->arena, "%d %016llx %016llx", v->may_race,
+	char *key = arena_printf(code->arena, "%d %016llx %016llx", v->may_race,
 				 (unsigned long long)hash_bytes(1, str_text(&text), text.n),
 				 (unsigned long long)hash_bytes(2, str_text(&text), text.n));
 	arena_free(a);
@@ -42,26 +39,32 @@ static char *kernel_key(struct job *j, const struct variant *v, const struct ir_
 }
 
 /* Printers make kernels of one name once. So those that are the same get one name, and others different ones. */
-static void share_kernels(struct job *j)
+static void share_variant(struct code *code, const struct variant *v)
 {
-	struct map names = map_new(j->arena);
-	for (int i = 0; i < j->variants; i++)
-		vec_each(step, &j->variant[i].plan->steps)
-			vec_each(k, *step) {
-				const char *key = kernel_key(j, &j->variant[i], *k);
-				char *name = map_get(&names, key);
-				if (!name)
-					map_put(&names, key, name = arena_printf(j->arena, "%s_%d", (*k)->name, names.n));
-				(*k)->name = name;
-				for (int p = 0; p < (*k)->parts.n; p++)
-					((struct ir_kernel *)(*k)->parts.at[p])->name = arena_printf(j->arena, "%s_%d", name, p);
-			}
+	vec_each(step, &v->plan->steps)
+		vec_each(k, *step) {
+			const char *key = kernel_key(code, v, *k);
+			char *name = map_get(&code->names, key);
+			if (!name)
+				map_put(&code->names, key, name = arena_printf(code->arena, "%s_%d", (*k)->name, code->names.n));
+			(*k)->name = name;
+			for (int p = 0; p < (*k)->parts.n; p++)
+				((struct ir_kernel *)(*k)->parts.at[p])->name = arena_printf(code->arena, "%s_%d", name, p);
+		}
 }
 
-/* ---- Texts to code: one module a case. */
+static void share_kernels(struct code *code, struct job *const *jobs, int n)
+{
+	code->names = map_new(code->arena);
+	for (int i = 0; i < n; i++)
+		for (int v = 0; v < jobs[i]->variants; v++)
+			share_variant(code, &jobs[i]->variant[v]);
+}
+
+/* ---- Texts to code: one module a case, or some cases. */
 
 /* The CUDA text of all variants that may race, or of those that may not; null: there is none. */
-static const char *cuda_text(struct job *j, bool may_race)
+static const char *cuda_text(const struct job *j, bool may_race)
 {
 	const struct ir_plan *plan[MAX_VARIANTS];
 	struct str s = str_new(j->arena);
@@ -73,7 +76,7 @@ static const char *cuda_text(struct job *j, bool may_race)
 	return n ? str_text(&s) : NULL;
 }
 
-static void write_text(struct job *j, const char *name, const char *text)
+static void write_text(const struct job *j, const char *name, const char *text)
 {
 	struct err e = { 0 };
 	char *path = path_join(j->arena, texts_folder, arena_printf(j->arena, "%s.cu", name));
@@ -81,10 +84,9 @@ static void write_text(struct job *j, const char *name, const char *text)
 		printf("  %s\n", e.text);
 }
 
-static void build_emulated(struct job *j)
+/* The texts of a case: of all that may race, and of all that may not. Into text[2]; how many. */
+static int texts_of(const struct job *j, struct emulator_text *text)
 {
-	struct emulator_text text[2];
-	struct err e = { 0 };
 	int n = 0;
 	for (int race = 0; race < 2; race++) {
 		const char *name = race ? arena_printf(j->arena, "%s_races", j->c->name) : j->c->name;
@@ -94,31 +96,47 @@ static void build_emulated(struct job *j)
 		if (cuda)
 			text[n++] = (struct emulator_text){ name, cuda, race };
 	}
-	if (!run_emulator)
-		return;
-	if (!test_check(emulator_build(&j->emulated, text, n, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
-		printf("  %s: %s\n", j->c->name, e.text);
+	return n;
 }
 
-static void build_c(struct job *j)
+static void build_emulated(struct code *code, struct job *const *jobs, int n)
 {
-	struct str s = str_new(j->arena);
-	struct dev_code code;
+	struct emulator_text *text = NEWN(code->arena, struct emulator_text, 2 * n);
+	struct err e = { 0 };
+	int texts = 0;
+	for (int i = 0; i < n; i++)
+		if (jobs[i]->as_cuda || texts_folder) {
+			int more = texts_of(jobs[i], &text[texts]);
+			texts += jobs[i]->as_cuda ? more : 0;
+		}
+	if (texts && !test_check(emulator_build(&code->emulated, text, texts, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
+		printf("  %s: %s\n", jobs[0]->c->name, e.text);
+}
+
+static void build_c(struct code *code, struct job *const *jobs, int n)
+{
+	const char *const options[] = { sampled ? "-O0" : "-O1", "-Wall", "-Wno-unused", NULL };
+	struct str s = str_new(code->arena);
+	struct dev_code compiled;
 	struct err e = { 0 };
 	char *log = NULL;
-	const struct ir_plan *plan[MAX_VARIANTS];
-	for (int i = 0; i < j->variants; i++)
-		plan[i] = j->variant[i].plan;
-	gen_c(&s, plan, j->variants);
-	static const char *const options[] = { "-O1", "-Wall", "-Wno-unused", NULL };
+	struct {
+		VEC(const struct ir_plan *);
+	} plans = { 0 };
+	for (int i = 0; i < n; i++)
+		for (int v = 0; jobs[i]->as_c && v < jobs[i]->variants; v++)
+			vec_push(code->arena, &plans, jobs[i]->variant[v].plan);
+	if (!plans.n)
+		return;
+	gen_c(&s, plans.at, plans.n);
 	struct dev_source source = { "kernels.c", str_text(&s), options, false };
-	int rc = dev_cpu_open(&j->dev, &e);
+	int rc = dev_cpu_open(&code->dev, &e);
 	if (rc == 0)
-		rc = j->dev->compile(j->dev, &code, &source, &log, j->arena, &e);
+		rc = code->dev->compile(code->dev, &compiled, &source, &log, code->arena, &e);
 	if (rc == 0)
-		rc = j->dev->load(j->dev, &j->module, &code, &e);
+		rc = code->dev->load(code->dev, &code->module, &compiled, &e);
 	if (!test_check(rc == 0, __FILE__, __LINE__, "compiles as C"))
-		printf("  %s: %s\n", j->c->name, e.text);
+		printf("  %s: %s\n", jobs[0]->c->name, e.text);
 	if (rc == 0 && !test_check(!*log, __FILE__, __LINE__, "compiles without a warning"))
 		printf("%s\n", log);
 }

@@ -9,6 +9,7 @@
 #include "ir/launch.h"
 #include "tests/schedule/schedule_job.h"
 #include "tests/schedule/shapes.h"
+#include "tests/schedule/variants.h"
 
 enum { MAX_BUFFERS = 64 };
 static int passed_over; /* shapes that a case with other forms of extents cannot have */
@@ -80,7 +81,7 @@ static int allocate(struct run *r)
 				t = &r->in[k];
 		if (r->emulated)
 			r->memory[i] = emulator_alloc(b->name, bytes, 0);
-		else if (r->job->dev->alloc(r->job->dev, &r->memory[i], bytes ? bytes : 1, &r->err) < 0)
+		else if (r->job->code->dev->alloc(r->job->code->dev, &r->memory[i], bytes ? bytes : 1, &r->err) < 0)
 			return r->err.code;
 		if (!r->emulated && bytes)
 			memset(r->memory[i], 0xa5, bytes);
@@ -115,11 +116,11 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 		  struct err *e)
 {
 	struct run *r = user;
-	struct dev *d = r->job->dev;
+	struct dev *d = r->job->code->dev;
 	struct dev_kernel *kernel;
 	if (r->emulated)
-		return emulator_launch(r->job->emulated, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
-	TRY(d->kernel(d, &kernel, r->job->module, k->name, k->shared_bytes, e));
+		return emulator_launch(r->job->code->emulated, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
+	TRY(d->kernel(d, &kernel, r->job->code->module, k->name, k->shared_bytes, e));
 	return d->launch(d, kernel, grid, block, k->shared_bytes, args, e);
 }
 
@@ -128,7 +129,7 @@ static struct tensor_tolerance tolerance_of(const struct run *r, const struct te
 {
 	struct tensor_tolerance t = tensor_tolerance_of(want->type);
 	double largest = 0;
-	if (!r->job->drawn || !type_is_float(want->type))
+	if (!is_form(r->job) || !type_is_float(want->type))
 		return t;
 	for (int64_t i = 0; i < tensor_count(want); i++)
 		largest = fmax(largest, isfinite(tensor_float(want, i)) ? fabs(tensor_float(want, i)) : 0);
@@ -178,7 +179,7 @@ static void run_variant(struct job *j, const struct variant *v, struct shapes *s
 		if (emulated)
 			emulator_free(r.memory[i]);
 		else
-			j->dev->free(j->dev, r.memory[i]);
+			j->code->dev->free(j->code->dev, r.memory[i]);
 	}
 }
 
@@ -195,16 +196,16 @@ static void run_shapes(struct job *j, const char *text, uint64_t seed)
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
 	bool runs = eval_program(p, inputs, want, NULL, a, &e) == 0;
-	if (!runs && j->drawn) { /* other extents than the case is made for */
+	if (!runs && is_form(j)) { /* other extents than the case is made for */
 		arena_free(a);
 		passed_over++;
 		return;
 	}
 	if (test_check(runs, __FILE__, __LINE__, "can be interpreted")) {
 		for (int v = 0; v < j->variants && test_failed < 40; v++) {
-			if (j->emulated)
+			if (j->as_cuda && j->code->emulated)
 				run_variant(j, &j->variant[v], &s, in, want, true);
-			if (j->module)
+			if (j->as_c && j->code->module)
 				run_variant(j, &j->variant[v], &s, in, want, false);
 		}
 	} else {

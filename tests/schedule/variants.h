@@ -102,7 +102,8 @@ static int asked_choices(const struct job *j, struct ir_program *p, int stage, s
 	for (int k = 0; k < n; k++) {
 		if (j->rule && strcmp(choice[k].rule->name, j->rule) != 0)
 			continue;
-		if (target == &seven_processors && choice[k].param[4] != 0) /* others are tried for all of them */
+		bool shares = strcmp(choice[k].rule->name, "contract_wide") != 0 || choice[k].param[5];
+		if (target == &seven_processors && !shares) /* others are tried for all of them */
 			continue;
 		out[asked++] = choice[k];
 	}
@@ -167,6 +168,32 @@ static void make_form_variants(struct job *j)
 	}
 	if (!j->rule)
 		add_dispatch(j);
+}
+
+/* One choice for one stage, or a plan of several, on one device. */
+static void make_form_sample(struct job *j)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
+	if (!p)
+		return;
+	if (run_c && run_emulator) /* whose text takes a compiler eight times as long */
+		j->as_c = !(j->as_cuda = pick(8) == 0);
+	if (!j->rule && pick(8) == 0)
+		add_dispatch(j);
+	if (j->variants)
+		return;
+	int stage = pick(p->stages.n), n = asked_choices(j, p, stage, choice);
+	if (n && (j->rule || pick(6)))
+		add_variant(j, false, stage, &choice[pick(n)], pick(6) == 0);
+	else
+		add_variant(j, pick(2), -1, NULL, false);
+}
+
+/* Whether its extents are drawn. */
+static bool is_form(const struct job *j)
+{
+	return j->make == make_form_variants || j->make == make_form_sample;
 }
 
 #endif

@@ -394,6 +394,23 @@ static void large_sorts(void)
 	}
 }
 
+/* More of a row than it has is an error wherever it is one on a GPU: also where there is no row. */
+static void sorts_too_long(void)
+{
+	struct ir_program *p = parse("program p(x: f32[A,B], n: u8[M]) -> (y: i64[M,B])\n"
+	                             "  y: i64[M,B] = sort along i (i, j | r<A) x[r, j]\n");
+	for (int64_t rows = 0; rows < 3; rows++) {
+		for (int64_t most = 4; most < 7; most++) {
+			struct tensor x = random_of(TYPE_F32, 2, (int64_t[]){ 5, rows }, 0, 9);
+			struct tensor n = random_of(TYPE_U8, 1, &most, 0, 9), y;
+			const struct tensor *in[] = { &x, &n };
+			CHECK_INT(eval_program(p, in, &y, NULL, arena, &error), most > 5 ? ERR_MODEL : 0);
+			CHECK(most <= 5 || strstr(error.text, "the first 6 of 5 elements are asked for"));
+			memset(&error, 0, sizeof error);
+		}
+	}
+}
+
 static void memory(void)
 {
 	struct tensor x = random_of(TYPE_F32, 1, (int64_t[]){ 100000 }, 0, 9), y;
@@ -426,7 +443,7 @@ static void memory(void)
 int main(void)
 {
 	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products, scatters,
-		                              sorts,        large_sorts,
+		                              sorts,        large_sorts, sorts_too_long,
 		                              half_scatter, symbols,        programs,     memory };
 	return run_tests(COUNT(test), test);
 }

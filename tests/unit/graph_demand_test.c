@@ -16,7 +16,7 @@ static struct ir_program *program_of(struct graph *g)
 	int node = 0;
 
 	CHECK_INT(graph_region_new(&r, g, &node, 1, &e), 0);
-	CHECK_INT(graph_region_program(&p, g, r, &o, arena, &e), 0);
+	CHECK_INT(graph_region_program(&p, r, &o, arena, &e), 0);
 	return p;
 }
 
@@ -96,7 +96,7 @@ static void neck(void)
 	CHECK_STR(type_of(g, "up"), "f32[floordiv(min(1048576, h) + 1, 2) * 2,w_]");
 	CHECK_STR(type_of(g, "y"), "f32[h,w_ * 2]"); /* the simpler one */
 	CHECK_INT(graph_region_new(&r, g, nodes, 4, &e), 0);
-	CHECK_INT(graph_region_program(&p, g, r, NULL, arena, &e), 0);
+	CHECK_INT(graph_region_program(&p, r, NULL, arena, &e), 0);
 	CHECK_INT(p->demands.n, 1);
 	CHECK_STR(run(p, (int64_t[]){ 4, 5 }), "");
 	CHECK_STR(run(p, (int64_t[]){ 5, 5 }),
@@ -251,7 +251,7 @@ static void sizes(void)
 	onnx_node_set_int(m, node(m, "Concat", "a b", "y"), "axis", 0);
 	g = graph_of(m, NULL);
 	CHECK_INT(graph_region_new(&r, g, nodes, 3, &e), 0);
-	CHECK_INT(graph_region_program(&p, g, r, &o, arena, &e), 0);
+	CHECK_INT(graph_region_program(&p, r, &o, arena, &e), 0);
 	CHECK_INT(p->demands.n, 1);
 	CHECK(ir_demand_of_limits(p, &p->demands.at[0], &limits));
 	CHECK_INT(limits.relation, IR_AT_MOST);
@@ -290,6 +290,61 @@ static void text(void)
 		  ERR_MODEL);
 }
 
+/* Extents of which larger ones leave nothing: one scale for all axes, so that the first one makes the others zero. */
+static void shrinking(void)
+{
+	struct onnx_model *m = model(9, 19);
+	Onnx__NodeProto *n;
+	struct graph *g;
+	struct ir_program *p;
+
+	input(m, "x", TYPE_F32, "n 3 h w");
+	output(m, "y", TYPE_F32, "? ? ? ?");
+	ints(m, "sizes", 4, (double[]){ 1, 3, 12, 8 });
+	n = node(m, "Resize", "x - - sizes", "y");
+	onnx_node_set_string(m, n, "keep_aspect_ratio_policy", "not_larger");
+	onnx_node_set_string(m, n, "mode", "cubic");
+	g = graph_of(m, NULL);
+	p = program_of(g);
+	for (int i = 0; i < 20; i++)
+		CHECK(draws(p, i));
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Runs after the first ones take little work, and extents that no demand is about stay small where others must be large. */
+static void light(void)
+{
+	struct onnx_model *m = model(8, 17);
+	struct verify_input given[2] = { { .rank = -1 }, { .rank = -1 } };
+	struct graph *g;
+	struct ir_program *p;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "b k");
+	input(m, "w", TYPE_F32, "k 512");
+	output(m, "y", TYPE_F32, "? ?");
+	node(m, "MatMul", "x w", "y");
+	g = graph_of(m, NULL);
+	p = program_of(g);
+	/* Only multiples of 128 hold it. */
+	struct ir_demand d = { .relation = IR_SAME, .node = "y", .tensor = { "x", "x" } };
+	expr k = p->inputs.at[0]->dim[1];
+	d.extent[0] = k;
+	d.extent[1] = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, k, ir_index(p->pool, 128)), ir_index(p->pool, 128));
+	vec_push(p->arena, &p->demands, d);
+	for (int run = 0; run < 9; run++) {
+		struct tensor in[2];
+		struct verify_case c = { .plugin = "p", .reference = p, .input = given, .seed = 7 };
+
+		CHECK_INT(verify_draw(in, NULL, &c, run, arena, &e), 0);
+		CHECK(in[0].dim[1] % 128 == 0 && in[0].dim[1] <= 256);
+		CHECK(in[0].dim[0] <= (run < 3 ? 40 : 4));
+	}
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
@@ -302,6 +357,8 @@ int main(void)
 	scale();
 	sizes();
 	text();
+	shrinking();
+	light();
 	arena_free(arena);
 	return test_done();
 }

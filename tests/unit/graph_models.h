@@ -130,7 +130,7 @@ static inline const char *program_text(struct graph *g, const char *const *names
 	for (int i = 0; i < n; i++)
 		if (onnx_node_find(&index[i], g->index, names[i], &e) < 0)
 			return arena_strdup(arena, e.text);
-	if (graph_region_new(&r, g, index, n, &e) < 0 || graph_region_program(&p, g, r, o, arena, &e) < 0)
+	if (graph_region_new(&r, g, index, n, &e) < 0 || graph_region_program(&p, r, o, arena, &e) < 0)
 		return arena_strdup(arena, e.text);
 	ir_print_program(&s, p);
 	return str_text(&s);

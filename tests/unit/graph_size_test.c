@@ -124,8 +124,8 @@ static void halved(void)
 	g = graph_of(m, NULL);
 	CHECK_STR(type_of(g, "y"), "i64[1,found0 * 2]");
 	CHECK(graph_select(&r, g, &s, &e) == 0);
-	CHECK(graph_region_sizes(g, r.at[0]).n == 1);
-	CHECK(graph_region_program(&p, g, r.at[0], &o, arena, &e) == 0);
+	CHECK(graph_region_sizes(r.at[0]).n == 1);
+	CHECK(graph_region_program(&p, r.at[0], &o, arena, &e) == 0);
 	CHECK(tensor_new(&x, TYPE_F32, 1, (int64_t[]){ 3 }, arena, &e) == 0);
 	tensor_set_float(&x, 0, 2);
 	tensor_set_float(&x, 1, 0);

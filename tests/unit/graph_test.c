@@ -448,7 +448,7 @@ static void region_runs(void)
 	node(m, "Mul", "a a", "y");
 	g = graph_of(m, NULL);
 	CHECK(graph_region_new(&r, g, (int[]){ 1, 0 }, 2, &e) == 0);
-	CHECK(graph_region_program(&p, g, r, NULL, arena, &e) == 0);
+	CHECK(graph_region_program(&p, r, NULL, arena, &e) == 0);
 	CHECK(tensor_new(&x, TYPE_F32, 2, (int64_t[]){ 2, 3 }, arena, &e) == 0);
 	CHECK(eval_program(p, in, &y, NULL, arena, &e) == 0);
 	CHECK(y.rank == 2 && y.dim[0] == 2 && y.dim[1] == 3);

@@ -369,7 +369,7 @@ static void in_models(void)
 	CHECK(!graph_value_find(g, "a")->is_constant && !graph_value_find(g, "y")->is_constant);
 	for (int k = 0; k < 2; k++) {
 		CHECK(graph_region_new(&r, g, k ? (int[]){ 1 } : (int[]){ 0, 1, 2, 3 }, k ? 1 : 4, &e) == 0);
-		CHECK(graph_region_program(&p, g, r, NULL, arena, &e) == 0);
+		CHECK(graph_region_program(&p, r, NULL, arena, &e) == 0);
 		CHECK(eval_program(p, NULL, k ? &b : yz, NULL, arena, &e) == 0);
 	}
 	for (int i = 0; i < 5; i++) {

@@ -198,7 +198,7 @@ static void take_region(void *user, const int *node, int n)
 			return;
 	if (graph_region_new(&r, w->graph, node, n, &e) < 0)
 		return;
-	if (!r->folded && graph_region_program(&p, w->graph, r, &options, w->arena, &e) < 0)
+	if (!r->folded && graph_region_program(&p, r, &options, w->arena, &e) < 0)
 		return;
 	int *shape = NEWN(w->arena, int, r->shapes + 1);
 	for (int i = 0; i < r->shapes; i++)

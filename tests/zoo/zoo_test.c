@@ -1,18 +1,26 @@
 /* Cuts the models of the zoo (data.py writes them with the tensors of some runs) into regions, and runs each region on
  * a device: its inputs are the tensors of the run, its outputs are compared with them.
  *
- *   zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] [--filter PATTERN] [--jobs N]
- *            [--verbose] [--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv
+ *   zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r] [--every N] [--part K/N]
+ *            [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] [--rule NAME] [--gpu NAME] [--rewrite FOLDER]
+ *            FOLDER/index.tsv
+ *
+ * Devices: the interpreter; the CUDA texts on the emulator; plugin libraries with kernels in C (cpu) or on a GPU (plugin); the
+ * kernels alone on a GPU, without a library around them (cuda); nvrtc compiles these for sm_90 and runs nothing. On the
+ * emulator and a GPU a region whose program and extents are those of another one, be it with other names and data, is not run
+ * again. --code FOLDER: where cuda and nvrtc keep compiled kernels by their text for the next time; by default nowhere.
  *
  * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are
  * convex regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its
- * runs, and once more with the extents of the first run. --every N: each N-th region only. --rule, --gpu: as
- * forced_rule.h says. --rewrite FOLDER: writes instead each model as each cut would rewrite it.
+ * runs, and once more with the extents of the first run. --every N: each N-th region only. --part K/N: the programs of
+ * the K-th of N parts, from 0. --rule, --gpu: as forced_rule.h says. --rewrite FOLDER: writes instead each model as each
+ * cut would rewrite it.
  *
  * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the
  * library says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
 #include <fnmatch.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +36,9 @@
 #include "tests/nodes/plan_run.h"
 #include "tests/nodes/plugin_run.h"
 #include "tests/zoo/zoo_cut.h"
+#include "tune/code_cache.h"
 
-enum { REGION_SECONDS = 120, MOST_JOBS = 64 };
+enum { REGION_SECONDS = 120, MOST_JOBS = 64, MOST_PROGRAMS = 1 << 18, LOST_DEVICE = 77 };
 
 /* ---- Devices. */
 
@@ -57,16 +66,46 @@ static int run_cpu(struct ir_program *p, const struct tensor *const *in, struct 
 	return plugin_run("cpu", p, in, out, a, e);
 }
 
+static int run_plugin(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
+                      struct err *e)
+{
+	return plugin_run("cuda", p, in, out, a, e);
+}
+
+static struct code_cache kernels = { .arch = 90 }; /* of cuda and nvrtc */
+
 static int run_cuda(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
                     struct err *e)
 {
-	return plugin_run("cuda", p, in, out, a, e);
+	static struct dev *dev;
+	struct tune_code code = code_cache_use(&kernels);
+	struct ir_plan *plan;
+	if (!dev)
+		TRY(dev_open(&dev, "cuda", e));
+	kernels.arch = dev->props.arch;
+	TRY(forced_plan(&plan, p, e));
+	return plan_run_on(dev, &code, plan, in, out, a, e);
+}
+
+static int run_nvrtc(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
+                     struct err *e)
+{
+	struct tune_code code = code_cache_use(&kernels);
+	struct ir_plan *plan;
+	(void)out;
+	TRY(forced_plan(&plan, p, e));
+	return plan_compile(&code, kernels.arch, plan, in, a, e);
 }
 
 static const struct device {
 	const char *name;
 	run_fn run;
-} devices[] = { { "interp", run_interp }, { "emulator", run_emulator }, { "cpu", run_cpu }, { "cuda", run_cuda } };
+	bool once;     /* equal programs at equal extents */
+	bool compares; /* has results */
+} devices[] = {
+	{ "interp", run_interp, false, true },  { "emulator", run_emulator, true, true }, { "cpu", run_cpu, false, true },
+	{ "plugin", run_plugin, false, true }, { "cuda", run_cuda, true, true },         { "nvrtc", run_nvrtc, true, false },
+};
 
 /* ---- One region. */
 
@@ -78,20 +117,23 @@ struct model {
 
 struct suite {
 	struct arena *arena;
-	run_fn run;
-	int every, cuts, verbose;
+	const struct device *device;
+	int every, cuts, verbose, part, parts;
+	int jobs, worker; /* processes; which one this is */
 	int cut[ZOO_MOST_CUTS];
 	const char *rewrite;
 	struct {
 		VEC(struct model);
 	} models;
-	struct tally *tally; /* by model; in memory that all processes share */
+	struct tally *tally; /* by worker and model; in memory that all processes share */
+	_Atomic uint64_t *begun; /* programs, by hash; likewise */
 };
 
 struct tally {
 	int seen; /* regions that are begun */
 	int from; /* those before were run by a worker that died */
 	int passed, failed, refused, nodes;
+	int equal; /* of those that passed: to one that some worker has begun */
 	bool done;
 	char now[160]; /* the region that is run */
 };
@@ -118,13 +160,42 @@ static int compare(const struct tensor *got, const struct tensor *want, const ch
 	               d.worst_got, d.worst_want);
 }
 
-static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, const struct model *m, run_fn run,
-                      struct arena *a, struct err *e)
+/* A number for the program at these inputs' extents, and values where they decide extents; never 0. */
+static uint64_t number_of(const struct ir_program *p, const struct tensor *const *in)
+{
+	char hash[33];
+	ir_hash(p, hash);
+	uint64_t x = hash_bytes(1, hash, sizeof hash);
+	for (int i = 0; i < p->inputs.n; i++) {
+		for (int k = 0; k < in[i]->rank; k++)
+			x = hash_u64(x, (uint64_t)in[i]->dim[k]);
+		if (ir_value_is(p, p->inputs.at[i]))
+			x = hash_bytes(x, in[i]->data, (size_t)tensor_bytes(in[i]));
+	}
+	return x ? x : 1;
+}
+
+/* Notes the program; whether it was there before. */
+static bool begun_before(const struct suite *s, uint64_t number)
+{
+	for (uint64_t at = number;; at++) {
+		uint64_t none = 0;
+		if (atomic_compare_exchange_strong(&s->begun[at % MOST_PROGRAMS], &none, number))
+			return false;
+		if (none == number)
+			return true;
+	}
+}
+
+enum { RUN, EQUAL, OTHER_PART }; /* what became of a region without a failure */
+
+static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, const struct model *m,
+                      const struct suite *s, struct arena *a, struct err *e)
 {
 	struct graph_program_options options = { .any_types = true, .keep_types = true, .sizes = true };
 	const struct tensor **in = NEWN(a, const struct tensor *, r->inputs.n + 1);
 	struct ir_program *p;
-	TRY(graph_region_program(&p, g, r, &options, a, e));
+	TRY(graph_region_program(&p, r, &options, a, e));
 	struct tensor *out = NEWN(a, struct tensor, p->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++) {
 		struct graph_value *v = r->inputs.at[i];
@@ -134,15 +205,20 @@ static int run_region(struct graph *g, struct graph_region *r, struct map *tenso
 		if (!in[i])
 			return err_set(e, ERR_DIFFER, "its input \"%s\" has no value.", v->name);
 	}
-	TRY(run(p, in, out, a, e));
-	for (int i = 0; i < r->outputs.n; i++) {
+	uint64_t number = number_of(p, in);
+	if (number / MOST_PROGRAMS % (uint64_t)s->parts != (uint64_t)s->part)
+		return OTHER_PART;
+	if (s->device->once && begun_before(s, number))
+		return EQUAL;
+	TRY(s->device->run(p, in, out, a, e));
+	for (int i = 0; i < r->outputs.n && s->device->compares; i++) {
 		const char *name = r->outputs.at[i]->name;
 		const struct tensor *want = map_get(tensors, name);
 		if (!want)
 			return err_set(e, ERR_DIFFER, "its output \"%s\" has no value.", name);
 		TRY(compare(&out[i], want, name, m, a, e));
 	}
-	return 0;
+	return RUN;
 }
 
 /* ---- One model. */
@@ -162,33 +238,42 @@ static void describe(char *out, size_t size, const struct cutting *c, const int 
 	         c->graph->nodes.at[node[n - 1]].label);
 }
 
+static void count(const struct suite *s, struct tally *t, int rc, const struct err *e)
+{
+	if (rc >= 0 && rc != OTHER_PART)
+		t->passed++;
+	else if (rc < 0 && e->code == ERR_UNSUPPORTED)
+		t->refused += s->part == 0; /* it has no program, which would be of a part */
+	else if (rc < 0)
+		t->failed++;
+	t->equal += rc == EQUAL;
+}
+
 static void run_nodes(void *user, const int *node, int n)
 {
 	struct cutting *c = user;
 	struct tally *t = c->tally;
+	const struct suite *s = c->suite;
 	struct err e = { 0 };
 	struct graph_region *r;
 	int number = t->seen++;
-	if (number < t->from || number % c->suite->every)
+	if (number < t->from || number % s->every || number / s->every % s->jobs != s->worker)
 		return;
 	describe(t->now, sizeof t->now, c, node, n);
 	alarm(REGION_SECONDS);
 	struct arena *a = arena_new();
 	int rc = graph_region_new(&r, c->graph, node, n, &e);
 	if (rc == 0)
-		rc = run_region(c->graph, r, c->tensors, c->model, c->suite->run, a, &e);
+		rc = run_region(c->graph, r, c->tensors, c->model, s, a, &e);
 	arena_free(a);
-	if (rc == 0)
-		t->passed++;
-	else if (e.code == ERR_UNSUPPORTED)
-		t->refused++;
-	else
-		t->failed++;
-	if (rc < 0 && (e.code != ERR_UNSUPPORTED || c->suite->verbose))
+	count(s, t, rc, &e);
+	if (rc < 0 && (e.code != ERR_UNSUPPORTED || s->verbose))
 		printf("%s %s: %s%s\n", e.code == ERR_UNSUPPORTED ? "refused" : "FAIL", t->now, e.where, e.text);
-	else if (c->suite->verbose)
-		printf("ok %s\n", t->now);
+	else if (rc != OTHER_PART && s->verbose)
+		printf("%s %s\n", rc == EQUAL ? "equal" : "ok", t->now);
 	fflush(stdout);
+	if (rc == ERR_DEVICE && s->device->run == run_cuda)
+		_exit(LOST_DEVICE); /* after a kernel's fault nothing runs in this process */
 }
 
 static int read_tensors(struct map *tensors, struct onnx_model **m, const char *path, struct arena *a, struct err *e)
@@ -278,22 +363,28 @@ static int write_model(const struct suite *s, const struct model *m, int cut, st
 	return rc;
 }
 
+static struct tally *tally_of(const struct suite *s, int worker, int model)
+{
+	return &s->tally[worker * s->models.n + model];
+}
+
 static void run_model(const struct suite *s, int i)
 {
 	const struct model *m = &s->models.at[i];
-	struct tally *t = &s->tally[i];
+	struct tally *t = tally_of(s, s->worker, i);
 	struct arena *a = arena_new();
 	struct err e = { 0 };
 	int rc = 0;
 	t->seen = 0;
 	if (!s->rewrite)
 		rc = cut_model(s, m, t, a, &e);
-	for (int k = 0; s->rewrite && k < s->cuts && rc == 0; k++)
+	bool writes = s->rewrite && i % s->jobs == s->worker;
+	for (int k = 0; writes && k < s->cuts && rc == 0; k++)
 		rc = write_model(s, m, s->cut[k], a, &e);
 	if (rc < 0) {
 		printf("FAIL %s: %s%s\n", m->name, e.where, e.text);
 		t->failed++;
-	} else if (s->rewrite) {
+	} else if (writes) {
 		t->passed++;
 	}
 	fflush(stdout);
@@ -303,13 +394,15 @@ static void run_model(const struct suite *s, int i)
 
 /* ---- Workers. */
 
-static pid_t start_worker(const struct suite *s, int w, int jobs)
+/* A worker goes over all models, and runs its share of each one's regions. */
+static pid_t start_worker(struct suite *s, int w)
 {
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid == 0) {
-		for (int i = w; i < s->models.n; i += jobs)
-			if (!s->tally[i].done)
+		s->worker = w;
+		for (int i = 0; i < s->models.n; i++)
+			if (!tally_of(s, w, i)->done)
 				run_model(s, i);
 		exit(0);
 	}
@@ -317,35 +410,38 @@ static pid_t start_worker(const struct suite *s, int w, int jobs)
 }
 
 /* A worker ended: the region that it was at fails, if it did not come to the end. */
-static bool unfinished(const struct suite *s, int w, int jobs, int status)
+static bool unfinished(const struct suite *s, int w, int status)
 {
-	int i = w;
-	while (i < s->models.n && s->tally[i].done)
-		i += jobs;
+	int i = 0;
+	while (i < s->models.n && tally_of(s, w, i)->done)
+		i++;
 	if (i >= s->models.n)
 		return false;
-	struct tally *t = &s->tally[i];
-	printf("FAIL %s: the test died: %s %d.\n", t->now[0] ? t->now : s->models.at[i].name,
-	       WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-	t->failed++;
+	struct tally *t = tally_of(s, w, i);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != LOST_DEVICE) { /* else it has said so */
+		printf("FAIL %s: the test died: %s %d.\n", t->now[0] ? t->now : s->models.at[i].name,
+		       WIFSIGNALED(status) ? "signal" : "exit",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+		t->failed++;
+	}
 	t->done = t->seen <= t->from; /* it died before its first region: there is no way on */
 	t->from = t->seen;
 	return true;
 }
 
-static void run_all(const struct suite *s, int jobs)
+static void run_all(struct suite *s)
 {
 	pid_t worker[MOST_JOBS];
-	int status, running = jobs;
-	for (int w = 0; w < jobs; w++)
-		worker[w] = start_worker(s, w, jobs);
+	int status, running = s->jobs;
+	for (int w = 0; w < s->jobs; w++)
+		worker[w] = start_worker(s, w);
 	while (running > 0) {
 		pid_t pid = wait(&status);
-		for (int w = 0; w < jobs; w++) {
+		for (int w = 0; w < s->jobs; w++) {
 			if (worker[w] != pid)
 				continue;
-			if (unfinished(s, w, jobs, status))
-				worker[w] = start_worker(s, w, jobs);
+			if (unfinished(s, w, status))
+				worker[w] = start_worker(s, w);
 			else
 				running--;
 		}
@@ -354,18 +450,29 @@ static void run_all(const struct suite *s, int jobs)
 
 static int report(const struct suite *s)
 {
-	int passed = 0, failed = 0, refused = 0;
+	struct tally all = { 0 };
 	for (int i = 0; i < s->models.n; i++) {
-		const struct tally *t = &s->tally[i];
-		passed += t->passed;
-		failed += t->failed;
-		refused += t->refused;
+		struct tally t = { 0 };
+		for (int w = 0; w < s->jobs; w++) {
+			const struct tally *own = tally_of(s, w, i);
+			t.passed += own->passed;
+			t.failed += own->failed;
+			t.refused += own->refused;
+			t.equal += own->equal;
+			t.nodes = own->nodes > t.nodes ? own->nodes : t.nodes;
+		}
+		all.passed += t.passed;
+		all.failed += t.failed;
+		all.refused += t.refused;
+		all.equal += t.equal;
 		if (s->verbose)
-			printf("%s: %d nodes; %d passed, %d refused, %d failed.\n", s->models.at[i].name, t->nodes,
-			       t->passed, t->refused, t->failed);
+			printf("%s: %d nodes; %d passed, %d refused, %d failed.\n", s->models.at[i].name, t.nodes,
+			       t.passed, t.refused, t.failed);
 	}
-	printf("%d passed, %d failed, %d skipped\n", passed, failed, refused);
-	return failed > 0;
+	if (all.equal)
+		printf("%d programs were run; %d regions have an equal one.\n", all.passed + all.failed - all.equal, all.equal);
+	printf("%d passed, %d failed, %d skipped\n", all.passed, all.failed, all.refused);
+	return all.failed > 0;
 }
 
 /* ---- The command line. */
@@ -405,17 +512,24 @@ static const char *option(const char *name, char **argv, int argc, int *i)
 	return strcmp(argv[*i], name) == 0 && *i + 1 < argc ? argv[++*i] : NULL;
 }
 
-static run_fn device_named(const char *name)
+static const struct device *device_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
 		if (strcmp(devices[i].name, name) == 0)
-			return devices[i].run;
+			return &devices[i];
 	return NULL;
+}
+
+/* Zeros that all processes to come share; null: memory is out. */
+static void *shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
 }
 
 int main(int argc, char **argv)
 {
-	struct suite s = { .arena = arena_new(), .run = run_interp, .every = 1 };
+	struct suite s = { .arena = arena_new(), .device = devices, .every = 1, .parts = 1 };
 	const char *path = NULL, *filter = NULL, *cuts = "1,3,8,20,r", *value;
 	struct err e = { 0 };
 	bool known = true;
@@ -424,9 +538,13 @@ int main(int argc, char **argv)
 		if (strcmp(argv[i], "--verbose") == 0)
 			s.verbose = 1;
 		else if ((value = option("--device", argv, argc, &i)))
-			s.run = device_named(value);
+			s.device = device_named(value);
 		else if ((value = option("--every", argv, argc, &i)))
 			s.every = atoi(value);
+		else if ((value = option("--part", argv, argc, &i)))
+			known = known && sscanf(value, "%d/%d", &s.part, &s.parts) == 2 && s.part >= 0 && s.part < s.parts;
+		else if ((value = option("--code", argv, argc, &i)))
+			kernels.folder = value;
 		else if ((value = option("--jobs", argv, argc, &i)))
 			jobs = atoi(value);
 		else if ((value = option("--cuts", argv, argc, &i)))
@@ -443,25 +561,30 @@ int main(int argc, char **argv)
 			path = argv[i];
 	}
 	s.cuts = zoo_cuts_read(s.cut, cuts);
-	if (!path || !s.run || !known || s.every < 1 || s.cuts < 1) {
+	if (!path || !s.device || !known || s.every < 1 || s.cuts < 1) {
 		fprintf(stderr,
-		        "usage: zoo_test [--device interp|emulator|cpu|cuda] [--cuts 1,3,8,20,r] [--every N] "
-		        "[--filter PATTERN] [--jobs N] [--verbose] [--rule NAME] [--gpu NAME] [--rewrite FOLDER] "
-		        "FOLDER/index.tsv\n");
+		        "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r] [--every N] "
+		        "[--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] [--rule NAME] [--gpu NAME] "
+		        "[--rewrite FOLDER] FOLDER/index.tsv\n");
 		return 2;
 	}
 	if (read_index(&s, path, filter, &e) < 0) {
 		fprintf(stderr, "zoo_test: %s\n", e.text);
 		return 3;
 	}
-	s.tally = mmap(NULL, sizeof *s.tally * (size_t)(s.models.n + 1), PROT_READ | PROT_WRITE,
-	               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s.tally == MAP_FAILED) {
-		perror("zoo_test");
+	jobs = jobs < 1 ? threads_count() : jobs;
+	s.jobs = jobs > MOST_JOBS ? MOST_JOBS : jobs;
+	s.tally = shared(sizeof *s.tally * (size_t)(s.models.n * s.jobs + 1));
+	s.begun = shared(sizeof *s.begun * MOST_PROGRAMS);
+	char *own = NULL;
+	if (!s.tally || !s.begun || (kernels.folder ? file_mkdir(kernels.folder, &e) : file_temp_dir(&own, s.arena, &e)) < 0) {
+		fprintf(stderr, "zoo_test: %s\n", e.code ? e.text : "out of memory");
 		return 5;
 	}
-	jobs = jobs < 1 ? threads_count() : jobs;
-	run_all(&s, jobs > MOST_JOBS ? MOST_JOBS : jobs);
+	kernels.folder = own ? own : kernels.folder;
+	run_all(&s);
+	if (own)
+		file_remove_tree(own);
 	int rc = report(&s);
 	arena_free(s.arena);
 	return rc;
