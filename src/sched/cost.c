@@ -1,6 +1,8 @@
 /* The analytic cost model: bytes that move, how well neighbouring threads' accesses fall together, and how much of the
  * device the threads fill. A stand-in for measurement, good enough to order choices. */
-#include "sched/build.h"
+#include "sched/choose.h"
+#include "sched/cost.h"
+#include "sched/extents.h"
 
 struct traffic {
 	struct ir_program *p;

@@ -1,5 +1,7 @@
 /* The cost of sorts: what is read once, and the work in shared memory or the passes over the workspace that follow. */
 #include "sched/sort.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
 
 #include <math.h>
 

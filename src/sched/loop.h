@@ -6,7 +6,7 @@
 #ifndef TPAT_SCHED_LOOP_H
 #define TPAT_SCHED_LOOP_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum loop_item_kind {
 	LOOP_ELEMENTS, /* a thread makes an element of each entry: maps, short reductions, copies */

@@ -1,5 +1,6 @@
 /* Which values of an element the stages of a row share, and keeping them in registers. See rows.h. */
 #include "sched/rows.h"
+#include "sched/emit.h"
 
 struct find_work {
 	bool found;

@@ -1,7 +1,13 @@
 /* Rule reduce_columns: neighbouring threads make neighbouring elements of a reduction's result, as the elements lie next to
  * each other in what is reduced, too; `parts` rows of such threads share the reduced axes. A thread makes `width` neighbours:
  * what it reads of each row is a vector. */
-#include "sched/build.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 

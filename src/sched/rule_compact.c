@@ -1,6 +1,12 @@
 /* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space. compact_block:
  * one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
+#include "sched/extents.h"
 #include "sched/compact.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/finish.h"
+#include "sched/tiles.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 

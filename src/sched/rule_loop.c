@@ -2,6 +2,11 @@
  * one block makes all; its threads share the elements of every stage of the body, and wait for each other where one needs
  * what another made. */
 #include "sched/loop.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 

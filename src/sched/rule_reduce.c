@@ -1,6 +1,11 @@
 /* Rules for reductions. reduce_thread: one thread an element of the result, which applies to every reduction.
  * reduce_lanes: a warp or a block shares each element. */
-#include "sched/build.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include "ir/axis_names.h"
 

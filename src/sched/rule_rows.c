@@ -2,6 +2,12 @@
  * `width` each, from the first stage to the last; what registers have no room for, in shared memory. steps 0: rows of any
  * length, read again by every stage. */
 #include "sched/rows.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 

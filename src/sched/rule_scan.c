@@ -1,5 +1,9 @@
 /* Rule scan_thread: one thread makes a row along the scanned axis, neighbouring threads neighbouring ones. */
 #include "sched/scan_row.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 enum { THREADS = 256 };
 

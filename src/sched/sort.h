@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_SORT_H
 #define TPAT_SCHED_SORT_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 /* Kernels' name for which one of the sorted row it is. Not an axis's name, since values use the row's axes beside it. */
 #define SORT_RANK "rank"
