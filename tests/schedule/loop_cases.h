@@ -8,7 +8,7 @@ static const struct schedule_case loop_cases[] = {
 	{ "loop_rnn", "(x: f32[T,N,K], q: f32[K,K], h0: f32[N,K]) -> (y: f32[T,N,K], last: f32[N,K])\n"
 		      "  loop turn<T {\n"
 		      "    carry h: f32[N,K] (i, j) h0[i, j]\n"
-		      "    g: f32[N,K] = sum (i, j | r<K) h[i, r] * q[j, r] then tanh(it * 0.25 + x[turn, i, j])\n"
+		      "    g: f32[N,K] = sum (i, j | r<K) h[i, r] * q[j, r] then tanh(it * 0.0625 + x[turn, i, j])\n"
 		      "    next h = g\n"
 		      "    collect y: f32[T,N,K] at T - 1 - turn = g\n"
 		      "  }\n"

@@ -397,7 +397,7 @@ static void large_sorts(void)
 /* More of a row than it has is an error wherever it is one on a GPU: also where there is no row. */
 static void sorts_too_long(void)
 {
-	struct ir_program *p = parse("program p(x: f32[A,B], n: u8[M]) -> (y: i64[M,B])\n"
+	struct ir_program *p = parse("program p(x: f32[A,B], d: u8[M]) -> (y: i64[M,B])\n"
 	                             "  y: i64[M,B] = sort along i (i, j | r<A) x[r, j]\n");
 	for (int64_t rows = 0; rows < 3; rows++) {
 		for (int64_t most = 4; most < 7; most++) {
