@@ -18,7 +18,7 @@ struct attend_function attend_begin(struct attend_place *at, struct ir_block *b,
 
 void attend_parameter(struct attend_function *f, expr variable)
 {
-	emit_parameter(f->at->a->p, f->lambda, variable->type, variable->name, NULL);
+	take_parameter(f->at->a->p, f->lambda, variable->var);
 }
 
 expr attend_here(struct attend_function *f, expr e)

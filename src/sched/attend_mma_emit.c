@@ -11,12 +11,12 @@ static expr flat_place(const struct attend_mma *m, expr load)
 	return ir_flat(m->a.p->pool, load->buf, load->arg);
 }
 
-static void emit_rows(struct attend_place *at, struct ir_block *b, const char *name, const struct attend_mma *m, expr load,
-                      const char *place, int size)
+static void emit_keys(struct attend_place *at, struct ir_block *b, const char *name, const struct attend_mma *m,
+                      expr load, const char *place, int size)
 {
 	struct ir_program *p = m->a.p;
 	struct attend_function f = attend_begin(at, b, name, false, true, place, size);
-	expr inside = ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, "this_key", NULL), m->a.dim[m->a.rows]);
+	expr inside = ir_binary(IR_LT, ir_var_of(f.key->var, NULL), m->a.dim[m->a.rows]);
 	f.lambda->value = ir_select(inside, attend_here(&f, flat_place(m, load)), ir_index(p->pool, -1));
 }
 
@@ -57,8 +57,8 @@ static void emit_functions(struct attend_place *at, struct ir_block *b, const st
 	const struct attend *a = &m->a;
 	struct attend_function f = attend_begin(at, b, "query_at", true, false, "r", a->size);
 	f.lambda->value = attend_here(&f, m->query_pairs ? flat_place(m, m->query) : m->query);
-	emit_rows(at, b, "key_at", m, m->key, "r", a->size);
-	emit_rows(at, b, "value_at", m, m->value, "s", a->value_size);
+	emit_keys(at, b, "key_at", m, m->key, "r", a->size);
+	emit_keys(at, b, "value_at", m, m->value, "s", a->value_size);
 	if (m->score)
 		attend_emit_score(at, b, m->score);
 	emit_bounds(at, b, m);
@@ -115,7 +115,7 @@ expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct
 	struct attend_place alone = { .a = &m->a };
 	struct ir_program *p = m->a.p;
 	k->blocks = attend_blocks(&m->a, queries);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr block = ir_block(p->pool, k->blocks);
 	attend_serial(&alone, &k->serial, queries, attend_block(&alone, &k->serial, queries, block));
 	expr first = attend_block(at, &k->body, queries, block);
 	emit_functions(at, &k->body, m);

@@ -84,7 +84,7 @@ void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *it
 	if (!s->exclusive)
 		emit_assign(p, b, sum, next);
 	else
-		next = emit_constant(p, b, register_name(m, s->out), next, NULL);
+		next = emit_define(p, b, register_of(m, s->out), next, NULL);
 	store(&v, b, home, place, s->post ? see(&v, s->post) : ir_cast(sum, s->out->type));
 	if (s->exclusive)
 		emit_assign(p, b, sum, next);

@@ -102,13 +102,13 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	int queries = c->param[0], keys = c->param[1];
 	k->threads = queries / ROWS * LANES;
 	k->blocks = attend_blocks(&a, queries);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
 	emit_shared(p, &k->body,
 	            arena_printf(p->arena, "attention_tiles<%d, %d, %d, %d, %s>", queries, keys, a.size, a.value_size,
 	                         c_type(tile_type(&a))),
-	            "tiles");
+	            "tiles", 0);
 	const char *function = arena_printf(p->arena, "attention<%s, %s, %s>", c_type(a.product->type),
 	                                    c_type(a.score->type), c_type(a.total->type));
 	struct ir_stmt *call = emit_invoke(p, &k->body, function, "tpat_attention.h");

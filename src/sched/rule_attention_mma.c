@@ -79,7 +79,7 @@ static void call_attention(struct ir_block *b, const struct attend_mma *m, const
 	            arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>", type_name(m->key_type),
 	                         type_name(m->value_type), keys, a->size, a->value_size, slots_of(a, keys),
 	                         m->turned ? "true" : "false"),
-	            "slots");
+	            "slots", 0);
 	const char *function = arena_printf(p->arena, "attention_mma<%d, %d, %s>", queries / (ROWS * tiles), tiles,
 	                                    m->pairs ? "true" : "false");
 	attend_mma_arguments(emit_invoke(p, b, function, "tpat_attention.h"), m, first);

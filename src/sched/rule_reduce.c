@@ -146,12 +146,7 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 	else
 		by_points(&a, b, axis, used, lane, lanes);
 	if (lane) {
-		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
-		all->name = a.value->name;
-		all->name2 = a.position ? a.position->name : NULL;
-		all->type = a.value->type;
-		all->width = lanes;
-		all->combine = s->combine;
+		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->var2 = a.position ? a.position->var : NULL;
 		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
 	}
 	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));
@@ -166,8 +161,8 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 	expr rows = out_count(p, s);
 	k->threads = lanes * rows_a_block;
 	k->blocks = ceil_div(p, rows, rows_a_block);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr row = block, lane = thread;
 	if (rows_a_block > 1) {
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
@@ -178,7 +173,7 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 	row = emit_constant(p, &k->body, "row", row, NULL);
 	if (rows_a_block > 1)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
-	row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+	row = ir_var_of(row->var, rows);
 	one_row(plan, s, &k->body, row, lane, lanes, c->param[1]);
 
 	/* The same rows on one processor. */

@@ -67,7 +67,7 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 static void one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, struct ir_stmt **call)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows_along(p, s));
+	expr block = ir_block(p->pool, rows_along(p, s));
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	emit_key(p, b, s, &row);
 	emit_put(p, b, s, &row, false, false);
@@ -79,11 +79,13 @@ static void one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const s
                               struct ir_stmt **call)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows_along(p, s));
+	expr block = ir_block(p->pool, rows_along(p, s));
 	const char *type = type_name(sort_key_type(s));
 	bool alone = sort_is_alone(p, s);
-	emit_shared(p, b, arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>",
-	                               type, k->threads, items), "shared");
+	emit_shared(p, b,
+	            arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>",
+	                         type, k->threads, items),
+	            "shared", 0);
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	row.alone = alone;
 	emit_key(p, b, s, &row);
@@ -99,7 +101,7 @@ static void several_rows(struct ir_program *p, struct ir_kernel *k, const struct
                          struct ir_stmt **call)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), count = rows_along(p, s);
+	expr block = ir_block(p->pool, k->blocks), count = rows_along(p, s);
 	expr first = emit_constant(p, b, "first", ir_binary(IR_MUL, block, ir_index(p->pool, rows)), count);
 	emit_key(p, b, s, NULL);
 	emit_put(p, b, s, NULL, false, false);
@@ -122,8 +124,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	k->blocks = ceil_div(p, count, rows);
 	struct ir_block *serial = sort_only_if(p, k, fits);
 	if (!items)
-		emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64",
-		            arena_printf(p->arena, "item[%d]", keys * rows));
+		emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64", "item", keys * rows);
 	if (items)
 		one_row_by_digits(p, k, s, items, &call);
 	else if (rows == 1)
@@ -136,7 +137,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	add_text(p, call, "put");
 
 	/* The same rows on one processor. */
-	expr several = ir_index(p->pool, rows), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr several = ir_index(p->pool, rows), block = ir_block(p->pool, k->blocks);
 	expr first = ir_binary(IR_MUL, block, several), end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));
 	serial = emit_for(p, serial, "row", first, end, ir_index(p->pool, 1));
 	struct sort_row row = sort_row_begin(p, serial, s, ir_var(p->pool, TYPE_INDEX, "row", count));

@@ -85,7 +85,7 @@ static struct sort_row tile_begin(struct radix *x, struct ir_block *b, expr bloc
 	struct ir_program *p = x->p;
 	if (sort_has_size(p, x->blocks))
 		emit_return_if(p, b, ir_binary(IR_LE, x->blocks, block));
-	block = ir_var(p->pool, TYPE_INDEX, block->name, x->blocks);
+	block = ir_var_of(block->var, x->blocks);
 	expr row = emit_declare(p, b, "row", ir_binary(IR_FLOORDIV, block, x->tiles), x->rows);
 	*tile = emit_declare(p, b, "tile", ir_binary(IR_MOD, block, x->tiles), x->tiles);
 	struct sort_row own = sort_row_begin(p, b, x->s, row);
@@ -107,10 +107,10 @@ static void count(struct radix *x)
 	struct ir_program *p = x->p;
 	struct ir_kernel *k = tile_kernel(x, "_count");
 	struct ir_block *b = &k->body;
-	expr tile, block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->blocks);
+	expr tile, block = ir_block(p->pool, x->blocks);
 	struct sort_row row = tile_begin(x, b, block, &tile);
 	emit_key(p, b, x->s, &row);
-	emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared");
+	emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared", 0);
 	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
 	add_text(p, call, "shared");
 	add_value(p, call, tile);
@@ -153,10 +153,10 @@ static void emit_keep(struct radix *x, struct ir_block *b, int to, const struct 
 static void serial(struct radix *x, struct ir_kernel *k)
 {
 	struct ir_program *p = x->p;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->blocks), zero = ir_index(p->pool, 0);
+	expr block = ir_block(p->pool, x->blocks), zero = ir_index(p->pool, 0);
 	struct ir_block *b = &k->serial;
 	if (sort_has_size(p, x->blocks))
-		b = emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL), x->blocks));
+		b = emit_if(p, b, ir_binary(IR_LT, ir_block(p->pool, NULL), x->blocks));
 	b = emit_if(p, b, ir_binary(IR_EQ, ir_binary(IR_MOD, block, x->tiles), zero));
 	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, x->tiles), x->rows);
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
@@ -172,13 +172,14 @@ static void pass(struct radix *x, int pass)
 	int from = (pass + 1) % 2, to = pass % 2;
 	expr tile, turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, pass));
 	emit_comment(p, b, "pass %d of %d, by bits %d to %d of the key", pass + 1, x->passes, pass * 8, pass * 8 + 7);
-	emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile), "shared");
+	emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile), "shared",
+	            0);
 	struct ir_stmt *call = emit_call(p, b, "radix_turn");
-	call->name2 = "block";
+	const struct ir_variable *turned = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "block");
 	call->type = TYPE_INDEX;
 	add_text(p, call, "shared");
 	add_address(p, call, x->count, turn, true);
-	struct sort_row row = tile_begin(x, b, ir_var(p->pool, TYPE_INDEX, "block", NULL), &tile);
+	struct sort_row row = tile_begin(x, b, ir_var_of(turned, NULL), &tile);
 	if (pass)
 		emit_read(x, b, "key", x->key[from], &row);
 	else
@@ -197,7 +198,7 @@ static void pass(struct radix *x, int pass)
 	add_value(p, call, x->n);
 	add_address(p, call, x->count, ir_binary(IR_ADD, times(row.number, x->passes * DIGITS), ir_index(p->pool, pass * DIGITS)),
 	            false);
-	expr block = ir_var(p->pool, TYPE_INDEX, "block", x->blocks);
+	expr block = ir_var_of(turned, x->blocks);
 	add_address(p, call, x->progress, times(ir_binary(IR_ADD, times(x->blocks, pass), block), DIGITS), true);
 	expr group = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_binary(IR_ADD, times(x->rows, pass), row.number), x->groups),
 	                       ir_binary(IR_FLOORDIV, tile, ir_index(p->pool, GROUP)));

@@ -93,8 +93,10 @@ static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int pa
 	k->blocks = ir_binary(IR_MUL, x->rows, ir_index(p->pool, parts));
 	*serial = sort_only_if(p, k, x->fits);
 	const char *type = type_name(sort_key_type(x->s));
-	emit_shared(p, &k->body, segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
-	                                  : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys), "kept");
+	emit_shared(p, &k->body,
+	            segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
+	                     : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys),
+	            "kept", 0);
 	return k;
 }
 
@@ -149,8 +151,8 @@ static void emit_found_keys(struct select *x, struct ir_block *b, const struct i
 	struct ir_program *p = x->p;
 	struct ir_stmt *read = emit_lambda(p, b, "keys");
 	expr at = ir_binary(IR_ADD, from, emit_parameter(p, read, TYPE_INDEX, "r", extent));
-	emit_parameter(p, read, buf->type, "(&loaded)[1]", NULL);
-	emit_set(p, read->body, "loaded", ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
+	const struct ir_variable *loaded = emit_array_parameter(p, read, buf->type, "loaded", 1);
+	emit_set(p, read->body, loaded, ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
 }
 
 static void emit_serial_row(struct select *x, struct ir_block *serial, expr number)
@@ -166,7 +168,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	struct ir_block *serial;
 	struct ir_kernel *k = row_kernel(x, "_parts", x->parts, segments_of(x), &serial);
 	struct ir_block *b = &k->body;
-	expr parts = ir_index(p->pool, x->parts), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr parts = ir_index(p->pool, x->parts), block = ir_block(p->pool, k->blocks);
 	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, parts), x->rows);
 	expr part = emit_constant(p, b, "part", ir_binary(IR_MOD, block, parts), parts);
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
@@ -196,7 +198,7 @@ static void rows_kernel(struct select *x, struct ir_step *step, int width)
 	int segments = x->parts > 1 ? 0 : segments_of(x);
 	struct ir_kernel *k = row_kernel(x, x->parts > 1 ? "_best" : "", 1, segments, &serial);
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->rows), zero = ir_index(p->pool, 0), count = x->n;
+	expr block = ir_block(p->pool, x->rows), zero = ir_index(p->pool, 0), count = x->n;
 	expr number = emit_constant(p, b, "row", block, x->rows);
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
 	if (x->parts > 1) {

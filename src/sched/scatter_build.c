@@ -93,9 +93,9 @@ void scatter_vectors_find(struct scatter_vectors *x, expr value)
 	ir_walk_unconditional(value, find_vector, x);
 }
 
-const char *scatter_vectors_name(const struct scatter_vectors *x, int i)
+struct ir_variable *scatter_vector(const struct scatter_vectors *x, int i)
 {
-	return ir_name_of(x->p->pool, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
+	return ir_variable_of(x->p->pool, x->load.at[i]->type, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
 }
 
 expr scatter_vectors_item(void *user, expr e, expr flat)
@@ -104,6 +104,6 @@ expr scatter_vectors_item(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < x->load.n; i++)
 		if (x->load.at[i] == e)
-			return ir_var(x->p->pool, e->type, arena_printf(x->p->arena, "%s[v]", scatter_vectors_name(x, i)), NULL);
+			return item_of(scatter_vector(x, i), x->v);
 	return NULL;
 }

@@ -175,6 +175,7 @@ struct row_vectors {
 	struct {
 		VEC(expr);
 	} found;
+	expr item; /* of a vector, in work */
 };
 
 static void find_vector(void *user, expr e)
@@ -184,9 +185,9 @@ static void find_vector(void *user, expr e)
 		vec_push(v->p->arena, &v->found, e);
 }
 
-static const char *vector_name(struct row_vectors *v, int i)
+static struct ir_variable *vector_of(struct row_vectors *v, int i)
 {
-	return ir_name_of(v->p->pool, "%s_v%d", v->found.at[i]->buf->name, i + 1);
+	return ir_variable_of(v->p->pool, v->found.at[i]->type, "%s_v%d", v->found.at[i]->buf->name, i + 1);
 }
 
 static expr vector_item(void *user, expr e, expr flat)
@@ -195,7 +196,7 @@ static expr vector_item(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < v->found.n; i++)
 		if (v->found.at[i] == e)
-			return ir_var(v->p->pool, e->type, arena_printf(v->p->arena, "%s[item]", vector_name(v, i)), NULL);
+			return item_of(vector_of(v, i), v->item);
 	return NULL;
 }
 
@@ -223,9 +224,10 @@ static void emit_neighbours(struct ir_program *p, struct ir_block *b, const stru
 	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
-	const char *function = key_function(row), *found = arena_printf(p->arena, "(&loaded)[%d]", width);
+	const char *function = key_function(row);
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
-	emit_parameter(p, keys, key ? sort_key_type(s) : row->key->type, found, NULL);
+	enum type t = key ? sort_key_type(s) : row->key->type;
+	const struct ir_variable *loaded = emit_array_parameter(p, keys, t, "loaded", width);
 	if (width > 1) {
 		ir_walk_unconditional(row->key, find_vector, &v);
 		expr same = own_position(p, s, own);
@@ -234,19 +236,20 @@ static void emit_neighbours(struct ir_program *p, struct ir_block *b, const stru
 		for (int i = 0; i < v.found.n; i++) {
 			expr e = v.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg), rest = ir_binary(IR_SUB, flat, same);
 			expr at = rest->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, start.same_as, rest);
-			emit_load_vector(p, body, e->buf, at, vector_name(&v, i), width, false);
+			emit_load_vector(p, body, e->buf, at, vector_of(&v, i), width);
 		}
 		here.load = vector_item;
 		here.user = &v;
 		body = emit_unrolled(p, body, "item", width, &item);
+		v.item = item;
 	}
 	expr value = sort_value_at(&here, ir_binary(IR_ADD, r, item));
 	if (!key) {
-		emit_set(p, body, "loaded", item, value);
+		emit_set(p, body, loaded, item, value);
 		return;
 	}
 	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
-	add_text(p, put, width > 1 ? "loaded[item]" : "loaded[0]");
+	add_value(p, put, item_of(loaded, item));
 	add_value(p, put, value);
 }
 
@@ -272,16 +275,16 @@ void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s
 	expr r = emit_parameter(p, put, TYPE_INDEX, "r", own.n);
 	if (all && own.k != own.n)
 		body = emit_if(p, body, ir_binary(IR_LT, rank, own.k));
-	emit_found(&own, body, ir_var(p->pool, TYPE_INDEX, SORT_RANK, own.k), r);
+	emit_found(&own, body, ir_var_of(rank->var, own.k), r);
 }
 
 void emit_serial(struct sort_row *row, struct ir_block *b)
 {
 	struct ir_program *p = row->p;
 	struct ir_stmt *s = emit(p, b, IR_SORT_SERIAL);
-	expr rank = ir_var(p->pool, TYPE_INDEX, SORT_RANK, row->k), r = ir_var(p->pool, TYPE_INDEX, "r", row->n);
-	s->name = SORT_RANK;
-	s->name2 = "r";
+	s->var = ir_variable_new(p->pool, TYPE_INDEX, SORT_RANK);
+	s->var2 = ir_variable_new(p->pool, TYPE_INDEX, "r");
+	expr rank = ir_var_of(s->var, row->k), r = ir_var_of(s->var2, row->n);
 	s->mutable = row->s->reverse;
 	s->value = sort_value_at(row, r);
 	s->from = row->k;
