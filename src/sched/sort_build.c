@@ -160,12 +160,13 @@ static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, cons
 	return sort_row_begin(p, lambda->body, s, number);
 }
 
-void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
+const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
 {
 	struct ir_stmt *key = emit_lambda(p, b, "key");
 	struct sort_row own = row_of(p, key, s, row);
 	key->text = key_function(&own);
 	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
+	return key->var;
 }
 
 struct row_vectors {
@@ -217,8 +218,8 @@ int sort_width(struct ir_program *p, const struct ir_stage *s)
 	return width;
 }
 
-static void emit_neighbours(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width,
-                            bool key)
+static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                                  struct sort_row *row, int width, bool key)
 {
 	struct row_vectors v = { .p = p, .s = s, .width = width };
 	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
@@ -246,25 +247,28 @@ static void emit_neighbours(struct ir_program *p, struct ir_block *b, const stru
 	expr value = sort_value_at(&here, ir_binary(IR_ADD, r, item));
 	if (!key) {
 		emit_set(p, body, loaded, item, value);
-		return;
+		return keys->var;
 	}
 	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
 	add_value(p, put, item_of(loaded, item));
 	add_value(p, put, value);
+	return keys->var;
 }
 
-void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+const struct ir_variable *emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                    struct sort_row *row, int width)
 {
-	emit_neighbours(p, b, s, row, width, true);
+	return emit_neighbours(p, b, s, row, width, true);
 }
 
-void emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+const struct ir_variable *emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                      struct sort_row *row, int width)
 {
-	emit_neighbours(p, b, s, row, width, false);
+	return emit_neighbours(p, b, s, row, width, false);
 }
 
-void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
-              bool all)
+const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                   struct sort_row *row, bool keyed, bool all)
 {
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	struct sort_row own = row_of(p, put, s, row);
@@ -276,6 +280,7 @@ void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s
 	if (all && own.k != own.n)
 		body = emit_if(p, body, ir_binary(IR_LT, rank, own.k));
 	emit_found(&own, body, ir_var_of(rank->var, own.k), r);
+	return put->var;
 }
 
 void emit_serial(struct sort_row *row, struct ir_block *b)

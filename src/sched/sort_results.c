@@ -63,7 +63,7 @@ bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s)
 	return alone;
 }
 
-void emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
+const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
 {
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, row->n);
@@ -82,6 +82,7 @@ void emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_st
 		struct sort_map of_value = { m.at[i].out, of_key(s, &m.at[i], ir_var_of(value, NULL)) };
 		emit_store(p, body, of_value.out, sort_result_at(row, rank), sort_map_at(row, &of_value, rank, rank));
 	}
+	return put->var;
 }
 
 int sort_span(const struct ir_program *p, const struct ir_stage *s)
