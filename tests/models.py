@@ -81,6 +81,50 @@ def branches():
     return made
 
 
+def bodies():
+    """Graphs inside of nodes: an If, in one of whose branches is a Loop, and a Scan. The branches take a tensor, a bool and a
+    weight from around them, the Loop one more from its branch; names of nodes and tensors come twice. Quantisation to uint8
+    is what TensorRT refuses."""
+    bools, ints = TensorProto.BOOL, TensorProto.INT64
+
+    def quantised(tensor, out):
+        return [helper.make_node("DynamicQuantizeLinear", [tensor], ["q", "scale", "zero"], name="quantise"),
+                helper.make_node("DequantizeLinear", ["q", "scale", "zero"], [out], name="dequantise")]
+
+    turn = helper.make_graph(
+        [helper.make_node("Cast", ["turn"], ["number"], name="number", to=F32),
+         helper.make_node("Add", ["s", "number"], ["moved"], name="move"), *quantised("moved", "rough"),
+         helper.make_node("Where", ["mask", "rough", "half"], ["next"], name="choose_next"),
+         helper.make_node("Erf", ["next"], ["kept"], name="error"),
+         helper.make_node("Identity", ["go_on"], ["still"], name="go_on")],
+        "turn", [info("turn", [], ints), info("go_on", [], bools), info("s", None)],
+        [info("still", [], bools), info("next", None), info("kept", None)])
+    step = helper.make_graph(
+        [helper.make_node("Add", ["sum", "row"], ["sum_out"], name="add"),
+         helper.make_node("Softplus", ["row"], ["soft_row"], name="soft"),
+         helper.make_node("Mul", ["soft_row", "sum_out"], ["row_out"])],
+        "step", [info("sum", [3]), info("row", [3])], [info("sum_out", [3]), info("row_out", [3])])
+    then = helper.make_graph([helper.make_node("Mul", ["positive", "w"], ["t1"], name="weigh"),
+                              helper.make_node("Softplus", ["t1"], ["t2"], name="soft"),
+                              helper.make_node("Where", ["mask", "t2", "positive"], ["t"], name="pick"),
+                              helper.make_node("Concat", ["t", "t"], ["twice"], name="twice", axis=0)],
+                             "then", [], [info("t", None), info("twice", None)])
+    other = helper.make_graph([helper.make_node("Mul", ["x", "a_half"], ["half"], name="halve"),
+                               helper.make_node("Softplus", ["half"], ["t1"], name="soft"),
+                               helper.make_node("Loop", ["three", "", "t1"], ["t", "all"], name="turns", body=turn),
+                               helper.make_node("Reshape", ["all", "rows"], ["twice"], name="flat")],
+                              "else", [], [info("t", None), info("twice", None)],
+                              [numpy_helper.from_array(numpy.array(0.5, numpy.float32), "a_half")])
+    nodes = [helper.make_node("Relu", ["x"], ["positive"], name="activation"),
+             helper.make_node("Less", ["x", "w"], ["mask"], name="compare"),
+             helper.make_node("If", ["c"], ["y", "z"], name="choose", then_branch=then, else_branch=other),
+             helper.make_node("Scan", ["start", "y"], ["sum", "rows_out"], body=step, num_scan_inputs=1)]
+    numbers = [numpy_helper.from_array(numpy.array(value, dtype), name) for name, value, dtype in (
+        ("three", 3, numpy.int64), ("rows", [-1, 3], numpy.int64), ("start", [1, 2, 3], numpy.float32))]
+    return model(nodes, [info("x", [4, 3]), info("c", [], bools)],
+                 [info("y", [4, 3]), info("z", [None, 3]), info("sum", [3]), info("rows_out", [4, 3])], [weights(), *numbers])
+
+
 def found():
     """Elements that are found at run time, twice behind each other; their sum; and the columns that a condition keeps."""
     ints = TensorProto.INT64
@@ -185,6 +229,7 @@ write("small.onnx", small_bytes)
 write("other_domain.onnx", other_domain())
 write("contrib.onnx", contrib())
 write("branches.onnx", branches())
+write("bodies.onnx", bodies())
 write("found.onnx", found())
 write("counted.onnx", counted())
 write("two_rates.onnx", two_rates())

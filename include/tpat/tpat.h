@@ -72,12 +72,37 @@ struct tpat_node {
 	const char *advice;           /* when not taken: what to do, or "" */
 };
 
+/* How a program is scheduled: its stages, in order, and what each rule says of them. */
+struct tpat_rule {
+	const char *name;       /* "rows" */
+	bool chosen, applies;
+	double ns;              /* the cost model's estimate of its best choice, or of the chosen one */
+	int stages;             /* that this one choice makes */
+	int choices;            /* that the rule would try */
+	const char *parameters; /* of that choice: "lanes=128 width=4 steps=2 once=1" */
+	const char *why;        /* when it does not apply: a clause, "the stage is no map" */
+};
+struct tpat_stage {
+	const char *text; /* "mean: f32[N,1] = sum (i, j | r<768) ..." */
+	int made_with;    /* the stage whose choice makes it: its own number, or an earlier one */
+	const struct tpat_rule *rule; /* the chosen one first, then those that apply by their estimates, then the others */
+	int rules;        /* none where an earlier stage's choice makes it */
+};
+struct tpat_schedule {
+	const char *what; /* the node, or the plugin */
+	const char *gpu;  /* whose facts decide: "H100 SXM" */
+	const struct tpat_stage *stage;
+	int stages;
+};
+
 struct tpat_list {
 	const char *model;
 	int64_t ir_version, opset;                     /* of ai.onnx */
 	struct tpat_strings inputs, outputs, warnings; /* "x: f32[N,3]" */
 	const struct tpat_node *node;                  /* the main graph's, then those of each graph inside of a node */
 	int nodes;
+	const struct tpat_schedule *const *why; /* of the nodes in the option `why` */
+	int whys;
 };
 
 struct tpat_list_options {
@@ -85,6 +110,8 @@ struct tpat_list_options {
 	const char *model;         /* path */
 	struct tpat_strings shape; /* "x:1x3xHxW": what an input's extents are */
 	struct tpat_strings value; /* "sr=16000", "axes=1,2": inputs that become constants, in their own types */
+	struct tpat_strings why;   /* nodes (name, "#12", an output's name) whose schedules are to be explained */
+	const char *gpu;           /* for it: "H100 SXM", "native"; null: H100 SXM */
 };
 enum { TPAT_LIST_VERSION = 3 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
@@ -131,23 +158,25 @@ struct tpat_build_options {
 	int tactics;       /* schedules of each plugin that TensorRT may choose from, at most; 0: TPAT_TACTICS, or one for more
 			    * than two architectures, and of products, convolutions and attention */
 	int workers;     /* threads; 0: one a processor */
+	bool explain;    /* say of each plugin how it was scheduled and why (tpat_plugin.why) */
 	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	/* Each plugin's tensor program after each pass, as text; "cuda": its kernels. May be null. */
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 3, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 4, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
 	const char *name, *version, *name_space, *hash, *about;
 	struct tpat_strings nodes; /* labels of the nodes or regions that it stands for */
 	int kernels, tactics;
-	const char *decisions;   /* how the first tactic is made, as the database has it: "0 rows@1 256,8,3; 3 map@1 4" */
+	const char *decisions;   /* how the first tactic is made, as the database has it: "0 map@1 width=4" */
 	double tuned_ns;         /* what its decisions from the database were measured at; 0: the cost model decided */
 	const char *tuned_shape; /* at these extents ("8,768") */
 	const char *tuned_on;    /* on this GPU; null: the cost model decided */
+	const struct tpat_schedule *why; /* of the first tactic at the usual extents; null: not asked for */
 };
 
 struct tpat_built {
@@ -340,7 +369,7 @@ struct tpat_db_row {
 	const char *shape;          /* extents that it was measured at: "8"; "" where all are constant */
 	const char *arch, *device;
 	int trials;
-	const char *decisions;      /* of the fastest: "0 rows@1 256,8,3; 3 map@1 4"; null: none was right */
+	const char *decisions;      /* of the fastest: "0 map@1 width=4"; null: none was right */
 	double ns, spread, floor_ns; /* floor: what the bytes alone would take; 0: unknown */
 };
 
@@ -400,7 +429,7 @@ struct tpat_tuned_node {
 	const char *same_as;          /* another node with this program, which was tuned; then nothing follows. Or null */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]" */
 	const char *shape;            /* the extents that are open, as the database has them: "8"; "" where all are constant */
-	const char *before, *schedule; /* decisions: the cost model's, and the best: "0 rows@1 256,8,3; 3 map@1 4" */
+	const char *before, *schedule; /* decisions: the cost model's, and the best: "0 map@1 width=4" */
 	int kernels;                  /* launches of one run of the best */
 	double before_ns, ns;         /* 0: not known */
 	double bytes, floor_ns;       /* each input read once, each output written once; what that takes at the best rate */

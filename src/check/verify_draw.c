@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "check/index_range.h"
 #include "check/sample.h"
 #include "eval/eval.h"
 
@@ -11,14 +12,14 @@ enum {
 	TRIES = 280,            /* of an attempt, to find some that what operators demand of them allows */
 	ELEMENTS_MAX = 1 << 22, /* of one drawn tensor */
 	EXTENTS = 5,            /* the largest of inputs that are extents of results */
-	MULTIPLES = 40,         /* so many tries with any extents, then with multiples of powers of two where demands fail */
-	INDEX_VALUES = 4,       /* values of inputs that index, where nothing bounds them */
-	FULL_RUNS = 3,          /* with extents as they are drawn, one of each range */
-	HALVINGS = 5,           /* of the extents of later runs */
+	MULTIPLES = 40,   /* so many tries with any extents, then with multiples of powers of two where demands fail */
+	INDEX_VALUES = 4, /* values of inputs that index what is found at run time */
+	FULL_RUNS = 3,    /* one of each range of extents, which may take more work than later ones */
+	HALVINGS = 5,     /* of extents that take too much */
 };
 
-/* Operations of a later run; the emulator takes about a second for so many. */
-static const double RUN_WORK = 5e5;
+/* Operations of a run; the emulator does about 1e7 multiplications and additions in a second. */
+static const double FULL_WORK = 1e7, LATER_WORK = 5e5;
 
 /* What extents are multiplied with, attempt by attempt; 0: none is larger than SMALL. */
 enum { SMALL = 4 };
@@ -32,8 +33,8 @@ struct draw {
 	struct arena *arena;
 	uint64_t state;
 	int run, attempt, try;
-	int halved;           /* so many times */
-	bool drawn;           /* some extent was, not all were given */
+	int halved; /* so many times */
+	bool drawn; /* some extent was, not all were given */
 	struct err *err;
 };
 
@@ -42,15 +43,16 @@ static uint64_t draw_next(struct draw *d)
 	return d->state = hash_u64(d->state, 0x9e3779b97f4a7c15u);
 }
 
-/* Small and odd sizes, and some beyond a warp or a block's tile; later attempts are smaller, for programs of which larger ones
- * leave nothing, and larger; and every other one makes all extents equal, for programs that want that. */
+/* Small and odd sizes, and some beyond a warp or a block's tile; later attempts are smaller, for programs of which
+ * larger ones leave nothing, and larger; and every other one makes all extents equal, for programs that want that. */
 static int64_t random_extent(struct draw *d)
 {
 	static const int range[][2] = { { 5, 16 }, { 1, 8 }, { 17, 40 } };
 	int which = d->run % 3, scale = scales[d->attempt / SCALE_ATTEMPTS];
 	uint64_t random = d->attempt % 2 ? hash_u64(d->c->seed, (uint64_t)(d->run * 64 + d->attempt)) : draw_next(d);
 	int width = range[which][1] - range[which][0] + 1;
-	int64_t n = scale ? (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale : 1 + (int64_t)(random % SMALL);
+	int64_t n = scale ? (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale
+	                  : 1 + (int64_t)(random % SMALL);
 	return n >> d->halved ? n >> d->halved : 1;
 }
 
@@ -100,10 +102,11 @@ static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const
 		if (known && known != (uintptr_t)dim[k] + 1 &&
 		    ir_symbol_source(d->c->reference, b->dim[k]->name, &input, &axis))
 			return err_set(d->err, ERR_USAGE,
-			               "Input %s of plugin %s has extent %lld at dimension %d, and input %s must have the same at "
+			               "Input %s of plugin %s has extent %lld at dimension %d, and input %s must have "
+			               "the same at "
 			               "dimension %d, not %lld.",
-			               d->c->reference->inputs.at[input]->name, d->c->plugin, (long long)known - 1, axis,
-			               b->name, k, (long long)dim[k]);
+			               d->c->reference->inputs.at[input]->name, d->c->plugin, (long long)known - 1,
+			               axis, b->name, k, (long long)dim[k]);
 		map_put(&d->symbols, b->dim[k]->name, (void *)((uintptr_t)dim[k] + 1));
 	}
 	return 0;
@@ -209,58 +212,34 @@ static int draw_extents(struct draw *d)
 
 /* ---- Values. */
 
-struct index_use {
-	bool *indexes; /* by buffer id */
-};
-
-static void note_load(void *user, expr e)
+/* How many positions an input indexes: those that what it reads or is compared with has. */
+static int64_t positions(struct draw *d, const struct index_range *r)
 {
-	struct index_use *u = user;
-	if (e->op == IR_LOAD)
-		u->indexes[e->buf->id] = true;
+	int64_t n;
+	if (!ir_eval_int(r->limit, known_value, d, &n))
+		return INDEX_VALUES;
+	return n > 1 ? n : 1;
 }
 
-static void note_index(void *user, expr e)
-{
-	struct index_use *u = user;
-	for (int i = 0; e->op == IR_LOAD && i < e->n; i++)
-		ir_walk(e->arg[i], note_load, u);
-}
-
-static void note_slot(void *user, expr *slot, const char *role)
-{
-	if (role && strcmp(role, "at") == 0)
-		ir_walk(*slot, note_load, user);
-	ir_walk(*slot, note_index, user);
-}
-
-/* Which buffers hold positions in other buffers. */
-static bool *find_indexes(const struct ir_program *p, struct arena *a)
-{
-	struct index_use u = { .indexes = NEWN(a, bool, p->buffers.n + 1) };
-	vec_each (s, &p->stages)
-		ir_stage_exprs(*s, note_slot, &u);
-	return u.indexes;
-}
-
-static void draw_values(struct draw *d, struct tensor *t, bool index, int64_t smallest)
+static void draw_values(struct draw *d, struct tensor *t, const struct index_range *r)
 {
 	uint64_t seed = draw_next(d);
-	if (index && type_is_int(t->type))
-		tensor_random(t, seed, 0, smallest > 0 ? (double)(smallest - 1) : INDEX_VALUES);
-	else if (type_is_float(t->type))
+	if (r->limit) {
+		double n = (double)positions(d, r);
+		tensor_random(t, seed, r->negative && type_is_signed(t->type) ? -n : 0, n - 1);
+	} else if (type_is_float(t->type)) {
 		tensor_random(t, seed, -2, 2);
-	else if (type_is_int(t->type)) /* what 8-bit values are, also where they are carried in 32 bits */
+	} else if (type_is_int(t->type)) { /* what 8-bit values are, also where they are carried in 32 bits */
 		tensor_random(t, seed, type_is_signed(t->type) ? -128 : 0, 127);
-	else
+	} else {
 		tensor_random(t, seed, 0, 1);
+	}
 }
 
 static int draw_inputs(struct draw *d, struct tensor *inputs)
 {
 	const struct ir_program *p = d->c->reference;
-	const bool *index = find_indexes(p, d->arena);
-	int64_t smallest = INT64_MAX;
+	const struct index_range *range = index_ranges(p, d->arena);
 	for (int i = 0; i < p->inputs.n; i++) {
 		const struct ir_buffer *b = p->inputs.at[i];
 		int64_t dim[IR_MAX_RANK];
@@ -270,13 +249,10 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 				return err_set(d->err, ERR_USAGE, "Input %s of plugin %s is %s, not %s.", b->name,
 				               d->c->plugin, type_name(b->type), type_name(inputs[i].type));
 		}
-		for (int k = 0; k < b->rank; k++) {
+		for (int k = 0; k < b->rank; k++)
 			if (!ir_eval_int(b->dim[k], symbol_value, d, &dim[k]) || dim[k] < 0)
 				return err_set(d->err, ERR_MODEL, "Extent %d of input %s cannot be computed.", k,
 				               b->name);
-			if (!index[b->id] && dim[k] < smallest)
-				smallest = dim[k];
-		}
 		if (inputs[i].data || d->c->input[i].tensor)
 			continue;
 		TRY(tensor_new(&inputs[i], b->type, b->rank, dim, d->arena, d->err));
@@ -287,12 +263,12 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 		if (!d->c->input[i].tensor && ir_value_is(p, p->inputs.at[i])) /* extents */
 			tensor_random(&inputs[i], draw_next(d), 1, EXTENTS);
 		else if (!d->c->input[i].tensor)
-			draw_values(d, &inputs[i], index[p->inputs.at[i]->id], smallest == INT64_MAX ? 0 : smallest);
+			draw_values(d, &inputs[i], &range[p->inputs.at[i]->id]);
 	return 0;
 }
 
-/* Extents that leave nothing of a tensor inside are hardly what the model was made for: a convolution over an input that is
- * too small, after which an axis of extent 1 is taken away. If nothing better is found, they count. */
+/* Extents that leave nothing of a tensor inside are hardly what the model was made for: a convolution over an input
+ * that is too small, after which an axis of extent 1 is taken away. If nothing better is found, they count. */
 static int refuse_empty(struct draw *d)
 {
 	int64_t n;
@@ -321,16 +297,16 @@ static const struct tensor **pointers_to(const struct draw *d, const struct tens
 	return in;
 }
 
-/* Halves the extents of a run after the first ones until it takes little work, as long as the program takes them. */
+/* Halves the extents until the run takes little work, as long as the program takes them. */
 static void lighten(struct draw *d, struct tensor *inputs, uint64_t state)
 {
 	const struct ir_program *p = d->c->reference;
 	struct tensor *smaller = NEWN(d->arena, struct tensor, p->inputs.n + 1);
-	double work = sample_work(p, pointers_to(d, inputs)), less;
+	double work = sample_work(p, pointers_to(d, inputs)), less, most = d->run < FULL_RUNS ? FULL_WORK : LATER_WORK;
 	struct map symbols = d->symbols;
 	struct err unused = { 0 }, *e = d->err;
 	d->err = &unused;
-	while (d->drawn && work > RUN_WORK && d->halved < HALVINGS) {
+	while (d->drawn && work > most && d->halved < HALVINGS) {
 		d->halved++;
 		d->state = state;
 		if (draw_all(d, smaller, false) < 0 || (less = sample_work(p, pointers_to(d, smaller))) >= work)
@@ -349,7 +325,7 @@ static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, 
 	uint64_t state = d->state;
 	d->halved = 0;
 	TRY(draw_all(d, inputs, last));
-	if (d->run >= FULL_RUNS)
+	if (d->c->most_work == 0) /* else all of it may be run, of which not all is computed here */
 		lighten(d, inputs, state);
 	const struct tensor **in = pointers_to(d, inputs);
 	if (!want)

@@ -96,6 +96,10 @@ bool cli_interrupted(void);
 /* tpat_tune with a line of progress, and its warnings told. */
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o);
 
+/* Why a node or a plugin is scheduled as it is (cli_why.c). */
+void cli_print_why(const struct tpat_schedule *s);
+json_t *cli_json_why(const struct tpat_schedule *s);
+
 /* What a build made, for people and for machines (cmd_build_print.c). */
 void cli_print_built(const struct tpat_built *r, bool verbose);
 void cli_print_built_json(const struct tpat_built *r);

@@ -123,6 +123,9 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "force", 0, CLI_FLAG, &b->o.force, NULL,
 		  "replace the output's folder also where files in it were edited or added" },
 		{ "json", 0, CLI_FLAG, &b->json, NULL, "the report for machines" },
+		{ "explain", 0, CLI_FLAG, &b->o.explain, NULL,
+		  "say of each stage of each plugin which schedule rules were\nconsidered, what each would take, "
+		  "and why others do not apply" },
 		{ "verbose", 'v', CLI_FLAG, &b->verbose, NULL, "name every plugin and its nodes" },
 		{ "input", 'i', CLI_TEXT, &b->o.model, "FILE", NULL },
 		{ .name = NULL },

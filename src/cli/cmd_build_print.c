@@ -39,6 +39,13 @@ static void print_counts(const struct tpat_built *r)
 		print_tuned(r);
 }
 
+static void print_whys(const struct tpat_built *r)
+{
+	for (int i = 0; i < r->plugins; i++)
+		if (r->plugin[i].why)
+			cli_print_why(r->plugin[i].why);
+}
+
 static void print_plugins(const struct tpat_built *r)
 {
 	for (int i = 0; i < r->plugins; i++) {
@@ -88,12 +95,14 @@ void cli_print_built_json(const struct tpat_built *r)
 	json_t *plugins = json_array();
 	for (int i = 0; i < r->plugins; i++) {
 		const struct tpat_plugin *p = &r->plugin[i];
-		json_array_append_new(plugins,
-		                      cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
+		json_t *plugin = cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
 		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
 		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions,
 		                                "tuned_ns",
-		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes)));
+		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes));
+		if (p->why)
+			json_object_set_new(plugin, "why", cli_json_why(p->why));
+		json_array_append_new(plugins, plugin);
 	}
 	static const char format[] = "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, "
 	                             "s:i, s:i, s:s}";
@@ -112,4 +121,5 @@ void cli_print_built(const struct tpat_built *r, bool verbose)
 	if (verbose)
 		print_plugins(r);
 	print_files(r);
+	print_whys(r);
 }

@@ -64,6 +64,15 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 	printf("\nTensorRT 11 refuses %d of %d nodes; tpat can take %d of these.\n", refused, l->nodes, both);
 }
 
+/* Of the nodes that were asked for; null: nothing was asked. */
+static json_t *json_whys(const struct tpat_list *l)
+{
+	json_t *whys = json_array();
+	for (int i = 0; i < l->whys; i++)
+		json_array_append_new(whys, cli_json_why(l->why[i]));
+	return whys;
+}
+
 static void print_json(const struct tpat_list *l)
 {
 	json_t *nodes = json_array();
@@ -77,10 +86,13 @@ static void print_json(const struct tpat_list *l)
 		                                "taken", n->taken, "constant", n->constant, "why", n->why,
 		                                "advice", n->advice));
 	}
-	cli_print_json(cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
+	json_t *all = cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
 	                         (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
 	                         cli_json_list(&l->inputs), "outputs", cli_json_list(&l->outputs), "warnings",
-	                         cli_json_list(&l->warnings), "nodes", nodes));
+	                         cli_json_list(&l->warnings), "nodes", nodes);
+	if (l->whys)
+		json_object_set_new(all, "why", json_whys(l));
+	cli_print_json(all);
 }
 
 int cli_list(struct cli *c, int argc, char **argv)
@@ -91,6 +103,10 @@ int cli_list(struct cli *c, int argc, char **argv)
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
+		{ "why", 0, CLI_SPLIT, &o.why, "NODE,...",
+		  "say of each stage of these nodes which schedule rules were considered,\nwhat each would take, and why "
+		  "others do not apply" },
+		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME", "--why: for this GPU: \"A10\", \"orin nx\", native (H100 SXM)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ .name = NULL },
 	};
@@ -105,7 +121,9 @@ int cli_list(struct cli *c, int argc, char **argv)
 		fprintf(stderr, "tpat: %s\n", l->warnings.at[i]);
 	if (json)
 		print_json(l);
-	else
+	else if (!l->whys)
 		print_table(c, l);
+	for (int i = 0; i < l->whys && !json; i++)
+		cli_print_why(l->why[i]);
 	return 0;
 }

@@ -21,6 +21,7 @@ typedef struct cu_graph_exec_opaque *cu_graph_exec;
 /* CUdevice_attribute */
 enum {
 	CU_THREADS_PER_BLOCK = 1,
+	CU_SHARED_PER_BLOCK = 8,
 	CU_CLOCK_KHZ = 13,
 	CU_SMS = 16,
 	CU_MEMORY_CLOCK_KHZ = 36,
@@ -32,6 +33,7 @@ enum {
 	CU_SHARED_PER_SM = 81,
 	CU_REGISTERS_PER_SM = 82,
 	CU_SHARED_PER_BLOCK_OPTIN = 97,
+	CU_BLOCKS_PER_SM = 106,
 };
 
 /* CUfunction_attribute */

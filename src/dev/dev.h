@@ -20,8 +20,9 @@ struct dev_props {
 	int arch;       /* 90 for sm_90; 0: no GPU */
 	int driver;     /* CUDA version of the driver: 13000 for 13.0 */
 	int sms;        /* multiprocessors; processors */
-	int threads_per_sm, threads_per_block;
+	int threads_per_sm, threads_per_block, blocks_per_sm;
 	int shared_per_sm, shared_per_block; /* bytes; per block: the most that can be asked for */
+	int shared_per_block_declared;       /* and what declarations may take */
 	int registers_per_sm;
 	int l2_bytes;
 	int clock_khz, memory_clock_khz;

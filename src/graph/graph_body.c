@@ -140,6 +140,7 @@ static void join_formal(struct graph_formal *f, const struct graph_formal *befor
 {
 	if (before->type == TYPE_NONE)
 		return;
+	f->turns |= before->turns;
 	if (before->rank != f->rank)
 		f->rank = -1;
 	for (int k = 0; k < f->rank; k++)
@@ -147,27 +148,29 @@ static void join_formal(struct graph_formal *f, const struct graph_formal *befor
 			f->dim[k] = NULL;
 }
 
-/* Records the types that the node gives to its body's inputs. */
-static void note_formals(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g, const struct value *in)
+/* Records what the node gives to its body's inputs. */
+static struct graph_formals *note_inputs(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g,
+					 const struct value *in)
 {
-	const struct graph_formal *before = s->formals ? map_get_u64(s->formals, (uintptr_t)g) : NULL;
-	struct graph_formal *formal;
+	const struct graph_formals *before = s->formals ? map_get_u64(s->formals, (uintptr_t)g) : NULL;
+	struct graph_formals *f = NEW(s->program->arena, struct graph_formals);
 
-	if (!s->formals)
-		return;
-	formal = NEWN(s->program->arena, struct graph_formal, g->n_input + 1);
+	f->in = NEWN(s->program->arena, struct graph_formal, g->n_input + 1);
+	f->out = NEWN(s->program->arena, const struct ir_buffer *, g->n_output + 1);
 	for (size_t i = 0; i < g->n_input; i++) {
 		const struct ir_buffer *b = in[i].buf;
 
 		if (!in[i].given)
 			continue;
-		formal[i] = (struct graph_formal){ .type = b->type, .rank = b->rank };
-		formal[i].carried = is_state(l->program, b);
-		memcpy(formal[i].dim, b->dim, sizeof b->dim[0] * (size_t)b->rank);
+		f->in[i] = (struct graph_formal){ .type = b->type, .rank = b->rank, .turns = is_state(l->program, b) };
+		f->in[i].state = f->in[i].turns ? b : NULL;
+		memcpy(f->in[i].dim, b->dim, sizeof b->dim[0] * (size_t)b->rank);
 		if (before)
-			join_formal(&formal[i], &before[i]);
+			join_formal(&f->in[i], &before->in[i]);
 	}
-	map_put_u64(s->formals, (uintptr_t)g, formal);
+	if (s->formals)
+		map_put_u64(s->formals, (uintptr_t)g, f);
+	return f;
 }
 
 static int lower_body_graph(struct lower *l, const struct attr_value *v, const struct value *in, struct value *out)
@@ -177,6 +180,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	const struct graph_scope *around = body->scope;
 	const char *label = arena_printf(l->program->arena, "%s/%s", l->label, v->name);
 	struct graph_scope s = *around;
+	struct graph_formals *formals;
 	struct ir_buffer *b;
 
 	s.program = l->program;
@@ -189,7 +193,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	s.branch = l->inner ? l->inner : l->branch;
 	s.types = NULL;
 	s.formals = NULL;
-	note_formals(around, l, g, in);
+	formals = note_inputs(around, l, g, in);
 	if (s.depth > GRAPH_MAX_DEPTH)
 		return too_deep(&s, label);
 	for (size_t i = 0; i < g->n_input; i++)
@@ -205,6 +209,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 			return err_set(s.err, ERR_MODEL, "node %s: nothing in the graph defines its output \"%s\".", label,
 				       onnx_text(g->output[i]->name));
 		out[i] = (struct value){ .buf = b, .given = true };
+		formals->out[i] = b;
 	}
 	return 0;
 }

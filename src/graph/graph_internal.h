@@ -28,8 +28,8 @@ struct graph_scope {
 	int depth;
 	const Onnx__GraphProto *body;        /* null: the main graph, or a function's own nodes */
 	struct map *inputs;                  /* of the program while a node is inferred: graph_value by buffer; else null */
-	struct map *formals;                 /* while a node is inferred: what its bodies were given last, struct graph_formal[] by
-					      * graph; null in graphs and functions inside */
+	struct map *formals;                 /* while a node is inferred: its bodies' edges, struct graph_formals by graph; null
+					      * in graphs and functions inside */
 	struct map *types;                   /* of the results of the node that is inferred, where nothing else is known: an
 					      * enum type by name; null in graphs and functions inside */
 	const struct graph_scope *outer;     /* of a body: where the names are that it does not define */
@@ -44,7 +44,15 @@ struct graph_formal {
 	enum type type; /* TYPE_NONE: not given */
 	int rank;              /* -1: it differs from turn to turn */
 	expr dim[IR_MAX_RANK]; /* of the program; null: it differs from turn to turn */
-	bool carried;   /* the body makes its next value: while the body is not known, its extents hold for the first turn */
+	const struct ir_buffer *state; /* of the loop around the body, which makes its next value: `dim` holds for the first turn;
+					* null: it is none, as where the loop is unrolled */
+	bool turns;     /* it was such a state at some time */
+};
+/* A body's edges as its node was lowered: one formal for each input, and the buffer of each output in the last turn (null: the
+ * body was not lowered to its end). */
+struct graph_formals {
+	struct graph_formal *in;
+	const struct ir_buffer **out;
 };
 
 /* An attribute, and the scope that the names in its graph belong to: a function's call may hand a graph in. */

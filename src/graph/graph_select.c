@@ -41,8 +41,8 @@ static int in_two(struct select *s, const struct graph_node *n, const struct gra
 {
 	err_set(s->err, ERR_USAGE, "%s: node %s is inside of node %s, and both are selected.", s->g->model->path, inner->label,
 		n->label);
-	return err_advise(s->err, "A node takes along all that is inside of it: select one of the two, or pass over %s "
-				  "with --except.", n->label);
+	return err_advise(s->err, "A node takes along all that is inside of it: select one of the two. With --except %s it is "
+				  "not taken for its type.", n->label);
 }
 
 /* Fails when a node around these, or one inside of them, is taken. */

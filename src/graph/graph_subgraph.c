@@ -33,33 +33,95 @@ const char *graph_node_label(const struct graph *g, int node)
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
-/* An extent that a body's input has in every turn: what the node's program says, unless it is known at run time alone, or
- * differs from turn to turn (null). */
-static expr extent_of(struct graph *g, const struct graph_node *n, const struct graph_scope *s, expr e)
+/* The loop of the program that carries this state, or null. */
+static const struct ir_loop *find_loop(const struct ir_buffer *state, struct ir_stage *const *stage, int n)
 {
-	return !e || e->varies || e->size > IR_MAX_CONTENT ? graph_symbol_fresh(g) : graph_size_rename(g, n, s->program, e);
+	for (int i = 0; i < n; i++) {
+		const struct ir_loop *loop = stage[i]->kind == IR_LOOP ? stage[i]->loop : NULL;
+
+		if (!loop)
+			continue;
+		vec_each(c, &loop->carries)
+			if (c->state == state)
+				return loop;
+		loop = find_loop(state, loop->body.at, loop->body.n);
+		if (loop)
+			return loop;
+	}
+	return NULL;
 }
 
-/* `n`, in `s`, has given this to the input `v`. */
-static void take_formal(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
-			const struct graph_formal *given)
+static bool is_output_of(const struct graph_formals *f, size_t n, const struct ir_buffer *b)
 {
-	v->type = given->type;
-	v->rank = given->rank;
-	for (int i = 0; i < v->rank; i++)
-		v->dim[i] = extent_of(g, n, s, given->dim[i]);
+	for (size_t i = 0; i < n; i++)
+		if (f->out[i] == b)
+			return true;
+	return false;
 }
 
-/* A body of a node that can be taken is given what was seen. Otherwise the model's word comes first, and a state that
- * the body makes anew may get other extents in the next turn. */
+/* Whether all states of the loop have the same extents in every turn: each next value is what the body makes, and has its
+ * state's extents where all states have those of the first turn. An operator that fits other extents, since ONNX demands
+ * that they agree, hands on something of its own: a plugin in the body must not rely on that. */
+static bool keeps_extents(const struct ir_loop *loop, const struct graph_formals *f, size_t outputs)
+{
+	vec_each(c, &loop->carries) {
+		if (!c->state->rank || c->next == c->state) /* no turn makes it */
+			continue;
+		if (!c->next || !is_output_of(f, outputs, c->next) || c->next->rank != c->state->rank)
+			return false;
+		for (int i = 0; i < c->state->rank; i++)
+			if (c->next->dim[i] != c->state->dim[i])
+				return false;
+	}
+	return true;
+}
+
+/* What the node has given to an input of a body, in `s`. `settled`: its extents are those of every turn. */
+static void take_seen(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
+		      const struct graph_formal *seen, bool settled)
+{
+	v->type = v->type != TYPE_NONE ? v->type : seen->type; /* what computes 4 bits holds them in 8 */
+	v->rank = seen->rank;
+	for (int i = 0; i < v->rank; i++) {
+		expr e = seen->dim[i];
+		bool known = settled && e && !e->varies && e->size <= IR_MAX_CONTENT;
+
+		v->dim[i] = known ? graph_size_rename(g, n, s->program, e) : graph_symbol_fresh(g);
+	}
+}
+
+/* The bodies of a node that can be taken have the extents that were seen; but a number of turns or a condition may be one
+ * element with an axis, if the model says so. Otherwise the model's word comes first, and a loop's state may have any
+ * extents in the next turn. */
+static void take_input(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
+		       size_t i)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+	const struct graph_formals *f = map_get_u64(s->formals, (uintptr_t)p);
+	const struct graph_formal *seen = f && f->in[i].type != TYPE_NONE ? &f->in[i] : NULL;
+	const struct ir_loop *loop = NULL;
+	const Onnx__TensorShapeProto *shape = NULL;
+
+	if (seen && seen->state)
+		loop = find_loop(seen->state, s->program->stages.at, s->program->stages.n);
+	if (!seen || !onnx_value_type(p->input[i], &v->type, &shape))
+		shape = NULL;
+	if (!seen || (shape && (!n->known || (int)shape->n_dim != seen->rank)))
+		graph_value_declare(g, v, p->input[i]);
+	else if (n->known)
+		take_seen(v, g, n, s, seen, !seen->state || (loop && keeps_extents(loop, f, p->n_output)));
+	else if (!seen->turns)
+		take_seen(v, g, n, s, seen, true);
+	else if (v->type == TYPE_NONE)
+		v->type = seen->type;
+}
+
 static void take_inputs(struct graph *g, const struct graph_node *n, const struct graph_scope *s)
 {
 	const Onnx__GraphProto *p = g->index->graph;
-	const struct graph_formal *given = map_get_u64(s->formals, (uintptr_t)p);
 
 	for (size_t i = 0; i < p->n_input; i++) {
 		const char *name = onnx_text(p->input[i]->name);
-		bool seen = given && given[i].type != TYPE_NONE;
 		struct graph_value *v;
 
 		if (!*name || graph_value_find(g, name))
@@ -67,12 +129,7 @@ static void take_inputs(struct graph *g, const struct graph_node *n, const struc
 		v = graph_value_new(g, name);
 		v->is_input = true;
 		vec_push(g->arena, &g->inputs, v);
-		if (!n->known || !seen)
-			graph_value_declare(g, v, p->input[i]);
-		if (seen && (n->known || (v->rank < 0 && !given[i].carried)))
-			take_formal(v, g, n, s, &given[i]);
-		else if (seen && v->type == TYPE_NONE)
-			v->type = given[i].type;
+		take_input(v, g, n, s, i);
 	}
 }
 

@@ -309,6 +309,7 @@ struct ir_program {
 	struct { VEC(struct ir_value); } values;
 	struct { VEC(struct ir_demand); } demands;
 	int loops; /* made so far: their indices have names of their own */
+	struct ir_found *found; /* what schedule rules found in the stages (sched/match.c); null: nothing that holds now */
 };
 
 struct ir_program *ir_program_new(struct arena *a, const char *name);

@@ -19,6 +19,7 @@ const struct ir_pass ir_passes[] = {
 
 static int run(struct ir_program *p, bool fuse, ir_dump_fn dump, void *user, struct err *e)
 {
+	p->found = NULL;
 	TRY(ir_check(p, e));
 	if (dump)
 		dump(user, "lower", p);

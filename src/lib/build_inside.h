@@ -14,6 +14,7 @@ struct made {
 	const char *all_decisions; /* of every tactic at every point */
 	struct tpat_tuned_choice tuned;
 	const char *decisions;
+	const struct tpat_schedule *why; /* null: not asked for */
 	struct tpat_texts nodes; /* labels of its regions */
 	const struct graph_region *region; /* the first */
 	const char *refused; /* what NVRTC said of its kernels; null: nothing */

@@ -53,6 +53,8 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 	else
 		tactic = sched_tactic_best(p, &points);
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
+	if (b->o->explain)
+		m->why = tpat_why(r->label, p, &points.target[points.opt], tactic.choice[points.opt], b->arena);
 	struct str all = str_new(b->arena);
 	struct sched_tactic tactics[SCHED_MAX_TACTICS];
 	m->plans = sched_tactics(p, &points, &tactic, tactics_wanted(b, p, tactic.choice[points.opt]), tactics);

@@ -71,6 +71,7 @@ void build_report(struct build *b)
 		plugin[i].tactics = m->plans;
 		r->passed_over += m->tuned.passed_over;
 		plugin[i].decisions = m->decisions;
+		plugin[i].why = m->why;
 		if (!m->tuned.choice)
 			continue;
 		plugin[i].tuned_ns = m->tuned.ns;

@@ -92,6 +92,11 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e);
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
 
+/* ---- tpat_why.c: what the rules say of each stage of a program. `chosen`: one a stage, as sched_decide() takes it, or null: the
+ * cost model's. Memory is a's. */
+const struct tpat_schedule *tpat_why(const char *what, struct ir_program *p, const struct sched_target *t,
+                                     const struct sched_choice *chosen, struct arena *a);
+
 /* ---- tpat_earlier.c: libraries of earlier builds, which lie beside a model that was rewritten more than once. */
 bool tpat_library_holds(const char *library, const char *plugin);
 /* A library in `folder` that has the plugin, or null; and the folder of its sources, or null. */
@@ -177,7 +182,7 @@ struct tpat_tuned_choice {
 	int passed_over;                   /* faster ones that can no longer be built */
 };
 /* At the extents of `t`; `exactly`: only what was measured at these, on this GPU. */
-int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
+int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct ir_program *p, const char *hash,
                     const struct sched_target *t, bool exactly, struct err *e);
 
 /* ---- tpat_profile.c: extents that the user expects. */

@@ -67,6 +67,34 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 	};
 }
 
+/* The nodes of the option `why`, each as a plugin by itself. */
+static int explain(struct tpat_list *list, struct graph *g, const struct tpat_list_options *o, struct arena *a, struct err *e)
+{
+	static const struct tpat_strings none;
+	const struct tpat_choice choice = { .node = &o->why, .type = &none, .region = &none, .except = &none };
+	const struct graph_program_options options = { .sizes = true };
+	struct graph_regions regions = { 0 };
+	struct sched_target target;
+	if (!o->why.n)
+		return 0;
+	TRY(tpat_target(&target, o->gpu, &none, a, e));
+	TRY(tpat_choose(&regions, g, &choice, a, e));
+	const struct tpat_schedule **why = NEWN(a, const struct tpat_schedule *, regions.n + 1);
+	for (int i = 0; i < regions.n; i++) {
+		struct ir_program *p;
+		if (regions.at[i]->folded)
+			return err_set(e, ERR_USAGE,
+			               "Node \"%s\" needs no schedule: its results are known when the model is built.",
+			               regions.at[i]->label);
+		TRY(graph_region_program(&p, regions.at[i], &options, a, e));
+		const struct sched_points points = sched_usual_points(p, &target);
+		why[i] = tpat_why(regions.at[i]->label, p, &points.target[points.opt], NULL, a);
+	}
+	list->why = why;
+	list->whys = regions.n;
+	return 0;
+}
+
 struct list_call {
 	const struct tpat_list_options *o;
 	const struct tpat_list **out;
@@ -103,6 +131,7 @@ static int run(struct tpat *t, void *arg)
 		.node = node,
 		.nodes = nodes,
 	};
+	TRY(explain(list, l->graph, c->o, a, &t->err));
 	*c->out = list;
 	return 0;
 }

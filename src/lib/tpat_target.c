@@ -4,16 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the driver says of a device, where it says anything. */
+static void take(int *fact, int said)
+{
+	if (said > 0)
+		*fact = said;
+}
+
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props)
 {
-	const struct sched_target *same = sched_target_of_arch(props->arch);
-	*out = same ? *same : sched_default_target;
+	int table_processors;
+
+	*out = props->arch == 0 ? sched_default_target : sched_target_of_device(props->name, props->arch);
 	if (props->arch == 0)
 		return;
-	out->name = props->name;
-	out->arch = props->arch;
-	if (props->sms > 0)
-		out->processors = props->sms;
+	table_processors = out->processors;
+	take(&out->processors, props->sms);
+	take(&out->threads, props->threads_per_sm);
+	take(&out->blocks, props->blocks_per_sm);
+	take(&out->registers, props->registers_per_sm);
+	take(&out->shared, props->shared_per_sm);
+	take(&out->block_threads, props->threads_per_block);
+	take(&out->block_shared, props->shared_per_block_declared);
+	take(&out->block_shared_most, props->shared_per_block);
+	if (props->l2_bytes > 0)
+		out->l2_bytes = props->l2_bytes;
+	out->l2_bytes_per_ns *= (double)out->processors / table_processors;
+	if (props->clock_khz > 0) {
+		out->l2_bytes_per_ns *= props->clock_khz * 1e-6 / out->clock_ghz;
+		out->clock_ghz = props->clock_khz * 1e-6;
+	}
 	/* Memory moves two words a clock; nine tenths of that can be had. */
 	if (props->memory_clock_khz > 0 && props->memory_bus_bits > 0)
 		out->bytes_per_ns = 0.9 * 2 * props->memory_clock_khz * 1e3 * (props->memory_bus_bits / 8) / 1e9;

@@ -87,7 +87,7 @@ static struct sched_target target_of(const struct sched_target *t, const struct 
 
 /* ---- Decisions. */
 
-static bool build_again(struct sched_choice *choice, const struct db_trial *trial, const struct ir_program *p,
+static bool build_again(struct sched_choice *choice, const struct db_trial *trial, struct ir_program *p,
                         const struct sched_target *t, struct arena *a)
 {
 	const struct sched_target then = target_of(t, p, trial->key.shape, a);
@@ -96,7 +96,7 @@ static bool build_again(struct sched_choice *choice, const struct db_trial *tria
 	       sched_decisions_parse(choice, trial->decisions, p, &then, &why, a);
 }
 
-int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, const struct ir_program *p, const char *hash,
+int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct ir_program *p, const char *hash,
                     const struct sched_target *t, bool exactly, struct err *e)
 {
 	struct db_founds found;

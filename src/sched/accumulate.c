@@ -27,6 +27,14 @@ struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, c
 	return a;
 }
 
+expr accumulator_position(const struct accumulator *a)
+{
+	struct ir_program *p = a->p;
+	bool some = ir_nonnegative(ir_binary(IR_SUB, reduced_count(p, a->s), ir_index(p->pool, 1)));
+	/* Without a value it is still `none`, which is zero where the first of equals wins: it is the number of values. */
+	return some || !is_last(a->s->combine) ? a->position : ir_binary(IR_MAX, a->position, ir_index(p->pool, 0));
+}
+
 expr accumulator_better(enum ir_combine c, expr value, expr best)
 {
 	bool least = c == IR_ARGMIN || c == IR_ARGMIN_LAST;

@@ -85,6 +85,11 @@ static bool stride_of(expr e, int axis, int64_t *out)
 	return stride && ir_const_int(stride, out);
 }
 
+bool attend_mma_runs(const struct attend_mma *m, const struct sched_target *t)
+{
+	return target_has(t, TARGET_COPY_ASYNC) && t->mma[m->key_type] > 0 && t->mma[m->value_type] > 0;
+}
+
 void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_query, int64_t *of_key)
 {
 	expr e = slack(m->bound[bound]);

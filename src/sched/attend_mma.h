@@ -23,6 +23,8 @@ struct attend_mma {
 };
 
 bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct ir_stage *s, const char **why);
+/* Whether a GPU multiplies such operands on tensor cores, and copies while it does. */
+bool attend_mma_runs(const struct attend_mma *m, const struct sched_target *t);
 /* How much the slack of a bound grows with a query, with a key. */
 void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_query, int64_t *of_key);
 

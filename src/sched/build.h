@@ -2,6 +2,7 @@
 #ifndef TPAT_SCHED_BUILD_H
 #define TPAT_SCHED_BUILD_H
 
+#include "sched/cost.h"
 #include "sched/sched.h"
 
 /* Statements. `b` is the block they are appended to; memory is the program's. A variable is known by what comes back, whatever
@@ -92,7 +93,7 @@ int widest_load(expr e);
 struct ir_step *step_new(struct ir_plan *plan);
 
 /* Adds the steps of a stage made by a choice. Extents that the stage has no meaning for fit none of their kernels. */
-void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
+void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, const struct sched_target *t);
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
 			     const struct sched_choice *c);
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
@@ -208,10 +209,10 @@ void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr
 expr tiles_before(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr sum, enum ir_combine c, expr n);
 
 /* The first stage behind `from` at which a choice of each of these n lists begins. */
-int sched_part_end(const struct ir_program *p, const struct sched_choice *const *list, int n, int from);
+int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from);
 
 /* What the stages from `from` to before `to` take with the choices of a list, by the cost model. */
-double sched_time(const struct ir_program *p, const struct sched_choice *list, int from, int to,
+double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
 		  const struct sched_target *t);
 
 /* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates;
@@ -241,6 +242,8 @@ expr reduced_count(struct ir_program *p, const struct ir_stage *s);
 struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s);
 /* One more value, at its position in the reduced space. Of an arg reduction: the block behind that it is the best one. */
 struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position);
+/* Of an arg reduction: where the best value is; of no values, the first place. */
+expr accumulator_position(const struct accumulator *a);
 /* Whether a value takes the place of the best so far in an arg reduction. */
 expr accumulator_better(enum ir_combine c, expr value, expr best);
 
@@ -270,8 +273,12 @@ static inline bool axis_divides(const struct ir_stage *s, int axis, int n)
 	return n == 1 || (axis >= 0 && divides(s->out->dim[axis], n));
 }
 
-/* Whether a rule has any choice for the stage: for rules whose `applicable` is no more than that. */
-bool rule_has_choice(const struct sched_rule *r, const struct ir_program *p, const struct ir_stage *s);
+/* The rules' own match(): what was found, in the program's arena. */
+#define FOUND(P, X) keep_found(P, &(X), sizeof(X))
+const void *keep_found(struct ir_program *p, const void *found, size_t size);
+/* sched_candidates() for stages that rules make. */
+int rule_candidates(const struct sched_rule *r, struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+		    struct sched_choice *out);
 
 /* Whether a map's result goes past the caches: it is more than they hold, and most of what moves. Measured on an H100: images that
  * are made of smaller ones, or floats of bytes, in 1 to 4 % less time; where as much is read, it makes no difference. */

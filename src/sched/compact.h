@@ -11,7 +11,7 @@ struct compact_points {
 	expr same; /* the position of a point in the space, over its axes */
 };
 
-bool compact_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
+const void *compact_match(struct ir_program *p, const struct ir_stage *s, const char **why);
 struct compact_points compact_points_of(struct ir_program *p, const struct ir_stage *s);
 /* `e` at the point, whose axes are declared as far as they are needed. */
 expr compact_at_point(const struct compact_points *x, struct ir_block *b, expr e, expr point);

@@ -3,13 +3,13 @@
 
 #include "ir/axis_names.h"
 
-bool compact_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+const void *compact_match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_COMPACT)
-		return true;
+		return s;
 	*why = "the stage is no compaction";
-	return false;
+	return NULL;
 }
 
 struct compact_points compact_points_of(struct ir_program *p, const struct ir_stage *s)

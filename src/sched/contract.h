@@ -49,6 +49,13 @@ struct contract_shape {
 	int group;            /* of tiles below each other that blocks go through before the next columns; 0: all columns first */
 };
 
+/* What rule contract finds: the sum with operands as they are, and with those that allow no vectors laid out anew. */
+struct contract_found {
+	bool fits[2];
+	struct contract as[2];
+	int stages;
+};
+
 struct contract_stream;
 
 int contract_element_bytes(const struct contract *c); /* of both operands */
@@ -64,7 +71,7 @@ static inline bool contract_match_as(struct contract *c, struct ir_program *p, c
 	return packed ? contract_match_packed(c, p, s) : contract_match(c, p, s);
 }
 /* The steps that lay operands out anew, and their buffers. */
-void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice);
+void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice, const struct sched_target *t);
 /* An operand's load, and what it stands behind (null: nothing): value = cond ? load : other. */
 expr contract_load_of(const struct contract_operand *o);
 expr contract_condition_of(const struct contract_operand *o);

@@ -89,13 +89,13 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 	return time;
 }
 
-void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice)
+void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice, const struct sched_target *t)
 {
 	struct ir_program *p = plan->program;
 	for (int side = 0; side < 2; side++) {
 		struct contract_operand *o = &c->side[side];
-		struct sched_choice how[SCHED_MAX_CHOICES];
-		const char *why;
+		struct sched_choice how[SCHED_RULE_CHOICES];
+		struct ir_stage *pack = NEW(p->arena, struct ir_stage);
 		if (!o->pack)
 			continue;
 		const struct ir_buffer *b = o->pack->out;
@@ -103,10 +103,12 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		                                       IR_TEMP);
 		expr value = ir_load(p->pool, made, contract_load_of(o)->arg);
 		o->value = o->value->op == IR_SELECT ? ir_select(o->value->arg[0], value, o->value->arg[2]) : value;
-		o->pack->out = made;
-		const struct sched_rule *rule = sched_tile.applicable(p, o->pack, &why) ? &sched_tile : &sched_map;
-		int n = rule->candidates(p, o->pack, &sched_default_target, how), steps = plan->steps.n;
-		rule->apply(plan, o->pack, &how[n - 1]);
+		*pack = *o->pack;
+		pack->out = made;
+		o->pack = pack;
+		int n = rule_candidates(&sched_tile, p, pack, t, how), steps = plan->steps.n;
+		n = n ? n : rule_candidates(&sched_map, p, pack, t, how);
+		apply_choice(plan, pack, &how[n - 1], t);
 		for (int i = steps; i < plan->steps.n; i++)
 			vec_each (k, plan->steps.at[i]) {
 				(*k)->rule = arena_printf(p->arena, "%s %d", choice->rule->name, choice->rule->version);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STORE_COLUMNS = 64, WIDE_ARCH = 90, PANEL = 64 };
+enum { STORE_COLUMNS = 64, PANEL = 64 };
 
 struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice)
 {
@@ -183,7 +183,6 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		fits = ir_binary(IR_AND, fits, map[side].fits);
 		vec_push(p->arena, &kernel->maps, *m);
 	}
-	kernel->arch = WIDE_ARCH;
 	kernel->shared_bytes = contract_ring_bytes(s);
 	if (k.stream) {
 		k.store_columns = STORE_COLUMNS;
@@ -191,7 +190,7 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		vec_push(p->arena, &kernel->exchanged, k.stream->parts);
 	} else if (s->split <= 1) {
 		k.store_columns = STORE_COLUMNS;
-		kernel->blocks = ir_binary(IR_MIN, contract_tiles(&k), index_(&k, abs(choice->param[3])));
+		kernel->blocks = ir_binary(IR_MIN, contract_tiles(&k), index_(&k, choice->param[3]));
 	} else {
 		kernel->blocks = contract_blocks(&k);
 	}

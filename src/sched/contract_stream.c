@@ -16,7 +16,7 @@ struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct c
 	struct ir_program *p = plan->program;
 	const struct contract_kernel k = { .c = c, .p = p, .shape = contract_ring_shape(c, choice) };
 	struct contract_stream *s = NEW(p->arena, struct contract_stream);
-	int blocks = abs(choice->param[3]);
+	int blocks = choice->param[3];
 	expr size = index_(&k, (int64_t)blocks * k.shape.rows * k.shape.columns);
 	const char *name = arena_printf(p->arena, "%s_parts", c->s->out->name);
 	s->marks = tiles_new(plan, c->s, index_(&k, blocks), TYPE_U32, 0, 0).state;

@@ -2,12 +2,12 @@
  * the tiles behind them come. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
 #include "sched/contract_kernel.h"
 
-enum { GROUP_THREADS = 128, GROUP_ROWS = 64, TILES_BELOW = 8, WIDE_ARCH = 90 };
+enum { GROUP_THREADS = 128, GROUP_ROWS = 64, TILES_BELOW = 8 };
 
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice)
 {
 	struct contract_shape s = { .rows = choice->param[0], .columns = choice->param[1], .slots = choice->param[2],
-		                   .split = choice->param[4], .stream = choice->param[4] == 0 };
+		                   .split = choice->param[4], .stream = choice->param[5] };
 	int groups = s.rows >= 2 * GROUP_ROWS ? 2 : 1;
 	s.depth = 128 / contract_element_bytes(c);
 	s.threads = groups * GROUP_THREADS;
@@ -118,7 +118,6 @@ void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	};
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	fits = ir_binary(IR_AND, fits, contract_range_fits(&k));
-	kernel->arch = WIDE_ARCH;
 	kernel->shared_bytes = contract_wide_bytes(&k.shape);
 	contract_each_tile(&k, &kernel->body, contract_blocks(&k));
 	contract_declare_group_rows(&k, &kernel->body);

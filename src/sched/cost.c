@@ -80,26 +80,28 @@ static double column_rounds(double points)
 	return points <= 24 ? 1 : points / 8;
 }
 
-/* Measured on an H100: half of the multiprocessors reach 0.93 of the bandwidth, and one 66 bytes a nanosecond. */
+/* Measured on an H100: half of the multiprocessors reach 0.93 of the bandwidth. */
 static double on_fewer_processors(double time, double bytes, double blocks, const struct sched_target *t)
 {
-	double share = blocks / t->processors, alone = bytes / (66 * (blocks < 1 ? 1 : blocks));
+	double share = blocks / t->processors, alone = bytes / (cost_alone_rate(t) * (blocks < 1 ? 1 : blocks));
 	if (share >= 1)
 		return time;
 	time *= 1 + 0.13 * (1 - share);
 	return time > alone ? time : alone;
 }
 
-double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                      const struct sched_target *t)
+double sched_estimate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c, const struct sched_target *t)
 {
-	struct ir_program *p = (struct ir_program *)cp;
 	struct sched_target known = with_sizes(p, t);
 	t = &known;
 	if (s->kind == IR_LOOP)
 		return loop_estimate(p, s, c, t);
-	if (c->rule->estimate)
-		return c->rule->estimate(cp, s, c, t);
+	if (c->rule->estimate) {
+		const char *why;
+		const struct sched_site site = { p, s, t, sched_match(p, s, c->rule, &why) };
+		ck(site.found);
+		return c->rule->estimate(&site, c);
+	}
 	double outs = (double)about(out_count(p, s), t), points = (double)about(space_count(p, s), t);
 	struct traffic m = { .p = p, .t = t, .axis = last_axis(s->out), .points = points };
 	double threads = outs, overhead = 0, columns = 1, slower = 1, serial = 0; /* serial: ns of one thread */
@@ -110,10 +112,10 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 		threads = outs * c->param[0];
 		double in_row = points / (outs > 0 ? outs : 1);
 		/* Steps of the exchange between lanes, and lanes that find nothing to do. */
-		overhead = outs * c->param[0] * (c->param[0] > 32 ? 12 : 6) / (t->processors * 64.0);
+		overhead = outs * c->param[0] * (c->param[0] > 32 ? 12 : 6) / (cost_mixed_rate(t) / 3);
 		columns = c->param[1] > 1 ? c->param[1] : 1;
 		if (columns > 1) { /* measured on an H100: loads hide the exchange; a warp alone reads slower than a block */
-			overhead = outs * c->param[0] / (t->processors * 64.0);
+			overhead = outs * c->param[0] / (cost_mixed_rate(t) / 3);
 			slower = 1 + 1.0 / c->param[0];
 		}
 		if (in_row < c->param[0] * columns)
@@ -124,7 +126,7 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 		columns = c->param[1] > 1 ? c->param[1] : 1;
 		threads = outs * (in_column < c->param[0] ? in_column : c->param[0]) / columns;
 		serial = column_rounds(in_column / c->param[0]) * 800;
-		overhead = outs * c->param[0] * 12 / (t->processors * 64.0);
+		overhead = outs * c->param[0] * 12 / (cost_mixed_rate(t) / 3);
 	}
 	if (s->kind == IR_SCATTER)
 		threads = points;
@@ -152,10 +154,10 @@ double sched_estimate(const struct ir_program *cp, const struct ir_stage *s, con
 	m.bytes += outs * type_info(s->out->type)->bits / 8.0;
 	if (s->kind == IR_SORT)
 		return sort_estimate(p, s, c, t, m.bytes);
-	/* Bandwidth needs about 1024 threads a processor, or fewer with more bytes each. */
-	double vector = columns, full = t->processors * 1024.0;
+	/* Bandwidth needs many threads, or fewer with more bytes each. */
+	double vector = columns, full = cost_full_threads(t);
 	double fill = threads * (vector > 4 ? 4 : vector) / full;
-	double work = points * ir_cost(s->value) / (t->processors * 128.0 * 1.5);
+	double work = points * ir_cost(s->value) / cost_mixed_rate(t);
 	double time = m.bytes / t->bytes_per_ns / (fill < 1 ? (fill > 0.002 ? fill : 0.002) : 1);
 	time *= slower;
 	if (work > time)

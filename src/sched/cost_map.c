@@ -4,11 +4,11 @@
 
 #include <math.h>
 
-enum { LANES = 32, SECTOR = 32, LINE = 128, RESIDENT = 2048 /* threads of a processor */, SAMPLES = 2 };
+enum { LANES = 32, SECTOR = 32, LINE = 128, SAMPLES = 2 };
 
 /* Measured on an H100: what a wave of threads takes that wait for memory once; how much faster the second cache is; what each
  * further plane costs, which lies elsewhere in memory; cycles of an access of a warp to one line; how limits add up. */
-static const double WAVE_NS = 650, CACHE = 2.3, APART = 0.008, ACCESS_CYCLES = 3, CLOCK_GHZ = 1.755, NORM = 2.7;
+static const double WAVE_NS = 650, APART = 0.008, ACCESS_CYCLES = 3, NORM = 2.7;
 
 struct facts {
 	struct ir_program *p;
@@ -309,13 +309,14 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 	/* Few threads do not reach all of the memory's rate. */
 	double processors = f.warps / 8 < t->processors ? f.warps / 8 : t->processors;
 	double each = shape->width * shape->planes < 8 ? shape->width * shape->planes : 8;
-	double share = threads * each / (t->processors * 1024.0), waves = threads / (t->processors * (double)RESIDENT);
+	double share = threads * each / cost_full_threads(t), clock = cost_counted_clock(t);
+	double waves = threads / ((double)t->processors * t->threads);
 	const double limit[] = {
 		f.bytes / t->bytes_per_ns * (1 + APART * (shape->planes - 1)) / (share < 1 ? share : 1),
-		f.cached / (CACHE * t->bytes_per_ns),
+		f.cached / t->l2_bytes_per_ns,
 		(waves > 1 ? waves : 1) * WAVE_NS + waves * 2 * f.instructions,
-		f.warps * f.instructions / (processors * 4 * CLOCK_GHZ),
-		f.warps * f.cycles / (processors * CLOCK_GHZ),
+		f.warps * f.instructions / (processors * t->schedulers * clock),
+		f.warps * f.cycles / (processors * clock),
 	};
 	arena_free(scratch);
 	/* Of equals the wider: extents that are open may turn out larger. */

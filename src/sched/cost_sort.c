@@ -15,10 +15,7 @@ enum {
 	WARPS_NS = 4,        /* instructions of a warp a nanosecond, on one processor */
 	PASS_OF_BLOCK_NS = 1000,
 	ENDS_OF_WARP_NS = 250,
-	THREADS_A_PROCESSOR = 2048,
-	BLOCKS_A_PROCESSOR = 32,
 	BLOCK_NS = 700,      /* reading, and writing, of one that has little to sort */
-	SHARED_A_PROCESSOR = 200 << 10,
 };
 
 static const double KEY_NS = 0.25; /* of a key in a pass, on one processor */
@@ -32,8 +29,7 @@ static double log2_of(double n)
 static double network(double blocks, double threads, double items, double shared_bytes, double n, const struct sched_target *t)
 {
 	double steps = log2_of(n) * (log2_of(n) + 1) / 2;
-	double at_once = fmin(floor(THREADS_A_PROCESSOR / threads), floor(SHARED_A_PROCESSOR / shared_bytes));
-	at_once = fmin(at_once, BLOCKS_A_PROCESSOR);
+	double at_once = target_resident(t, threads, 0, shared_bytes);
 	double waves = ceil(blocks / (t->processors * fmax(at_once, 1)));
 	double work = blocks / t->processors * steps * items / 2 / SHARED_PAIRS;
 	double rounds = ceil(items / 2 / threads); /* of a thread in each step */
@@ -44,7 +40,7 @@ static double network(double blocks, double threads, double items, double shared
 static double by_digits(double rows, double threads, double items, int passes, const struct sched_target *t)
 {
 	double warps = threads / 32, each = passes * warps * (items * 34 + 256 / threads * warps * 6 + 120);
-	double at_once = fmin(floor(THREADS_A_PROCESSOR / threads), BLOCKS_A_PROCESSOR);
+	double at_once = target_resident(t, threads, 0, 0);
 	double waves = ceil(rows / (t->processors * at_once));
 	return fmax(rows / t->processors * each / WARPS_NS, waves * (BLOCK_NS + passes * (PASS_OF_BLOCK_NS + items * 60)));
 }
@@ -52,7 +48,7 @@ static double by_digits(double rows, double threads, double items, int passes, c
 /* The end of a selection, and the bound before it: each warp sorts an item a lane; what was kept is ranked. */
 static double select_ends(double blocks, double threads, const struct sched_target *t)
 {
-	double at_once = fmin(fmin(floor(THREADS_A_PROCESSOR / 2 / threads), BLOCKS_A_PROCESSOR), ceil(blocks / t->processors));
+	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
 	double latency = ceil(blocks / (t->processors * at_once)) * TURN_NS * 2;
 	return fmax(blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS, latency);
 }
@@ -90,7 +86,7 @@ double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, cons
 		/* Measured on an H100, 1024 rows of 50000: 18 us beside the reading. */
 		double each = select_ends(blocks, threads, t);
 		double ends = parts > 1 ? t->launch_ns + network(rows, threads, keys, keys * item, keys, t) : 0;
-		double scan = rows * n * 2 / (t->processors * 128.0 * 1.5) * fmax(t->processors / blocks, 1);
+		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
 		return t->launch_ns * (both ? 2 : 1) + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) +
 		       each + ends;
 	}
@@ -104,8 +100,9 @@ double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, cons
 	 * logarithm of its number. */
 	double last = fmin(keys, wanted), sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : last > threads;
 	work += network(blocks, 2 * threads, last, keys * item, last, t) * sorts;
-	double scan = rows * n * SELECT_OPERATIONS / (t->processors * 128.0 * 1.5) * fmax(t->processors / blocks, 1);
-	double turns = fmax(blocks / (t->processors * fmax(1024 / threads, 1)), 1) * ceil(own / (threads * c->param[3])) * TURN_NS;
+	double scan = rows * n * SELECT_OPERATIONS / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
+	double here = fmax(floor(t->threads / 2.0 / threads), 1);
+	double turns = fmax(blocks / (t->processors * here), 1) * ceil(own / (threads * c->param[3])) * TURN_NS;
 	work = fmax(work + scan, turns + work);
 	double time = t->launch_ns * (both ? 2 : 1) + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
 	double others = fmin(keys, k * parts);

@@ -27,9 +27,22 @@ void sched_decide(struct ir_program *p, const struct sched_target *t, const stru
 static int params_of(const struct sched_rule *r)
 {
 	int n = 0;
-	while (n < SCHED_MAX_PARAMS && r->params[n])
+	while (n < SCHED_MAX_PARAMS && r->param[n].name)
 		n++;
 	return n;
+}
+
+static void put_params(struct str *s, const struct sched_choice *c)
+{
+	for (int k = 0; k < params_of(c->rule); k++)
+		str_printf(s, " %s=%d", c->rule->param[k].name, c->param[k]);
+}
+
+char *sched_params_text(const struct sched_choice *c, struct arena *a)
+{
+	struct str s = str_new(a);
+	put_params(&s, c);
+	return (char *)str_text(&s) + (s.n > 0); /* without the space in front */
 }
 
 char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a)
@@ -39,8 +52,7 @@ char *sched_decisions_text(const struct ir_program *p, const struct sched_choice
 		if (!c[i].rule)
 			continue;
 		str_printf(&s, "%s%d %s@%d", s.n ? "; " : "", i, c[i].rule->name, c[i].rule->version);
-		for (int k = 0; k < params_of(c[i].rule); k++)
-			str_printf(&s, "%s%d", k ? "," : " ", c[i].param[k]);
+		put_params(&s, &c[i]);
 	}
 	return (char *)str_text(&s);
 }
@@ -71,7 +83,29 @@ static bool skip(const char **at, const char *text)
 	return true;
 }
 
-/* One decision: "3 map@1 4". */
+/* " width=4 steps=2", or as tpat wrote it before: " 4,2". */
+static bool read_params(const char **at, struct sched_choice *c, const char **why, struct arena *a)
+{
+	const struct sched_rule *r = c->rule;
+	bool named = (*at)[0] == ' ' && (*at)[1] >= 'a' && (*at)[1] <= 'z';
+	for (int k = 0; k < params_of(r); k++) {
+		const struct sched_param *x = &r->param[k];
+		const char *before = named ? arena_printf(a, " %s=", x->name) : k ? "," : " ";
+		if (!skip(at, before) || !read_int(at, &c->param[k])) {
+			*why = arena_printf(a, "rule %s has %d parameters, and number %d is %s", r->name, params_of(r), k + 1,
+			                    x->name);
+			return false;
+		}
+		if (c->param[k] < x->least || c->param[k] > x->most) {
+			*why = arena_printf(a, "%s of rule %s is from %d to %d, and none that the rule would try is %d", x->name,
+			                    r->name, x->least, x->most, c->param[k]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* One decision: "3 map@1 width=4". */
 static bool read_decision(const char **at, int *stage, struct sched_choice *c, const char **why, struct arena *a)
 {
 	char name[64];
@@ -97,12 +131,7 @@ static bool read_decision(const char **at, int *stage, struct sched_choice *c, c
 		*why = arena_printf(a, "rule %s has version %d now, not %d", name, c->rule->version, version);
 		return false;
 	}
-	for (int k = 0; k < params_of(c->rule); k++)
-		if (!skip(at, k ? "," : " ") || !read_int(at, &c->param[k])) {
-			*why = arena_printf(a, "rule %s has %d parameters", name, params_of(c->rule));
-			return false;
-		}
-	return true;
+	return read_params(at, c, why, a);
 }
 
 bool sched_decisions_current(const char *text, const char **why, struct arena *a)
@@ -125,21 +154,20 @@ bool sched_decisions_current(const char *text, const char **why, struct arena *a
 /* ---- The way back. */
 
 /* Whether the rule itself would try this choice for this stage. */
-static bool is_candidate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+static bool is_candidate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                          const struct sched_target *t, const char **why)
 {
 	struct sched_choice one[SCHED_RULE_CHOICES];
-	if (!c->rule->applicable(p, s, why))
-		return false;
-	int n = c->rule->candidates(p, s, t, one);
+	int n = sched_candidates(p, s, c->rule, t, one, why);
 	for (int i = 0; i < n; i++)
 		if (memcmp(one[i].param, c->param, sizeof c->param) == 0)
 			return true;
-	*why = "its parameters are none that the rule would try";
+	if (n)
+		*why = "its parameters are none that the rule would try";
 	return false;
 }
 
-bool sched_decisions_parse(struct sched_choice *out, const char *text, const struct ir_program *p,
+bool sched_decisions_parse(struct sched_choice *out, const char *text, struct ir_program *p,
                            const struct sched_target *t, const char **why, struct arena *a)
 {
 	const char *at = text;

@@ -4,11 +4,11 @@
  * others that is less than a hundredth. */
 #include "sched/build.h"
 
-enum { THREADS_A_PROCESSOR = 2048, MOST_WAVES = 16 };
+enum { MOST_WAVES = 16 };
 
 bool may_start_early(const struct ir_kernel *k, const struct sched_target *t)
 {
-	return (double)about(k->blocks, t) * k->threads <= (double)MOST_WAVES * t->processors * THREADS_A_PROCESSOR;
+	return (double)about(k->blocks, t) * k->threads <= (double)MOST_WAVES * t->processors * t->threads;
 }
 
 void start_early(struct ir_plan *plan, int from, const struct sched_target *t)

@@ -23,11 +23,15 @@ static expr demand_of(struct ir_program *p, const struct ir_stage *s)
 	return ir_nonnegative(more) || ir_size_limit(p, more) != more ? NULL : ir_binary(IR_LE, s->out->dim[s->axis], s->space[0]);
 }
 
-void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, const struct sched_target *t)
 {
 	expr demand = demand_of(plan->program, s);
 	int first = plan->steps.n;
-	c->rule->apply(plan, s, c);
+	struct sched_site site = { plan->program, s, t, NULL };
+	const char *why;
+	site.found = sched_match(plan->program, s, c->rule, &why);
+	ck(site.found);
+	c->rule->apply(plan, &site, c);
 	for (int i = first; demand && i < plan->steps.n; i++)
 		vec_each (k, plan->steps.at[i])
 			kernel_needs(*k, demand);
@@ -42,8 +46,8 @@ struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, con
 	ir_variables_begin(p->pool);
 	k->name = arena_printf(p->arena, "%s_%s%s", str_identifier(p->arena, p->name), s->out->name, suffix);
 	k->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
-	for (int i = 0; i < SCHED_MAX_PARAMS && c->rule->params[i]; i++)
-		str_printf(&params, "%s%s %d", i ? ", " : "", c->rule->params[i], c->param[i]);
+	for (int i = 0; i < SCHED_MAX_PARAMS && c->rule->param[i].name; i++)
+		str_printf(&params, "%s%s %d", i ? ", " : "", c->rule->param[i].name, c->param[i]);
 	k->params = str_text(&params);
 	return k;
 }

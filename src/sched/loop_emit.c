@@ -38,7 +38,7 @@ static expr reduction_result(struct view *v, struct accumulator *a)
 {
 	const struct ir_stage *s = a->s;
 	if (ir_combine_is_arg(s->combine))
-		return ir_cast(a->position, s->out->type);
+		return ir_cast(accumulator_position(a), s->out->type);
 	v->acc = a->value;
 	return s->post ? see(v, s->post) : ir_cast(a->value, s->out->type);
 }

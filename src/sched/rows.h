@@ -23,6 +23,7 @@ struct rows_stage {
 };
 
 struct rows {
+	int arch; /* whose kernels with much shared memory these are */
 	struct ir_program *p;
 	expr count, length;
 	int stages;
@@ -63,7 +64,6 @@ bool rows_stored(const struct rows *r, int stage);
 /* 32-bit registers that hold one element of the row. */
 double rows_registers_each(const struct rows *r);
 /* Of a lane's steps those in registers; the bytes of a block's others, which are in shared memory: more than every GPU has. */
-enum { ROWS_WIDE_ARCH = 90 };
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps);
 int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps);
 /* Whether a lane with so many elements keeps what several stages make of each; 32-bit registers that results of functions
@@ -74,8 +74,7 @@ int rows_registers_kept(const struct rows *r, int elements);
 int rows_of_block(int lanes);
 /* Blocks of so many threads that are to be on a multiprocessor at once; 0: no matter. */
 int rows_resident(const struct rows *r, int lanes, int elements);
-double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                     const struct sched_target *t);
+double rows_estimate(const struct sched_site *site, const struct sched_choice *c);
 
 /* ---- Values of an element that later stages need again (rows_kept.c): x - mean in a norm, exp(x - largest) in a softmax. A value
  * is kept in an array of registers by the first stage that makes it, and the others read it there. Expressions are those of the

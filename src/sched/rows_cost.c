@@ -83,12 +83,11 @@ static double of_accesses(int tensors, double element, double access, int steps)
 	return 1 + many + (tensors > 1 ? 0.025 : element < 4 ? 0 : 0.005);
 }
 
-double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                     const struct sched_target *t)
+double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 960, WAY_NS = 1000, LINE = 128 };
-	struct rows r;
-	ck(rows_match(&r, (struct ir_program *)p, s));
+	const struct sched_target *t = site->t;
+	enum { ENOUGH = 960, WAY_NS = 1000, LINE = 128 };
+	struct rows r = *(const struct rows *)site->found;
 	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
 	bool weights = false;
@@ -117,19 +116,18 @@ double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const
 	int held = rows_steps_held(&r, lanes, width, steps);
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)), registers = 28 + data;
 	int threads = lanes * rows_a_block;
-	double blocks_here = REGISTER_FILE / (registers * threads);
-	blocks_here = blocks_here > (double)THREADS / threads ? (double)THREADS / threads : blocks_here;
+	double blocks_here = target_resident(t, threads, registers, 0);
 	int at_least = rows_resident(&r, lanes, steps * width);
 	blocks_here = blocks_here < at_least ? at_least : blocks_here;
 	if (held < steps) /* most of a multiprocessor's shared memory */
 		blocks_here = 1;
-	blocks_here = blocks_here > BLOCKS ? BLOCKS : blocks_here < 1 ? 1 : (double)(int)blocks_here;
+	blocks_here = blocks_here < 1 ? 1 : blocks_here;
 	double blocks = count / rows_a_block, resident = blocks / t->processors;
 	resident = resident < blocks_here ? resident : blocks_here;
 	double slots = (double)lanes * width * (steps ? steps : 1);
 	double used = length < slots ? length / slots : 1; /* lanes that find nothing wait with the others */
 	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
-	double fill = flying / IN_FLIGHT;
+	double fill = flying / cost_in_flight(t);
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
@@ -142,7 +140,7 @@ double rows_estimate(const struct ir_program *p, const struct ir_stage *s, const
 		time = ways;
 	if (waves <= 1) /* nobody else works meanwhile */
 		time += 2.0 * steps * width * r.stages;
-	double compute = work / (t->processors * 128.0 * 1.5) / used;
+	double compute = work / cost_mixed_rate(t) / used;
 	if (compute > time)
 		time = compute;
 	if (steps == 0)

@@ -10,19 +10,19 @@
 enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, MAX_REGISTERS = 96 };
 enum { MAX_SHARED = 40 << 10 /* bytes */ };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct across r;
-	if (across_match(&r, (struct ir_program *)p, s))
-		return true;
-	*why = "no reduction of rows that lie next to each other, with maps of their elements behind it";
-	return false;
+	if (across_match(&r, p, s))
+		return FOUND(p, r);
+	*why = "the stage does not begin reductions of rows that lie next to each other in memory, with maps "
+	       "of their elements after them";
+	return NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct across r;
-	return across_match(&r, (struct ir_program *)p, s) ? r.stages : 1;
+	return ((const struct across *)site->found)->stages;
 }
 
 /* ---- Choices. */
@@ -64,14 +64,12 @@ static int steps_of(const struct across *r, int parts)
 	return (int)((length + parts - 1) / parts);
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct across r;
 	int n = 0;
 	int64_t length;
-	(void)t;
-	if (!across_match(&r, (struct ir_program *)p, s) || !ir_const_int(r.length, &length))
+	struct across r = *(const struct across *)site->found;
+	if (!ir_const_int(r.length, &length))
 		return 0;
 	for (int width = WIDEST / widest_type(&r) < MAX_WIDTH ? WIDEST / widest_type(&r) : MAX_WIDTH; width >= 1; width /= 2) {
 		bool whole = divides(r.dim[r.rank - 1], width);
@@ -312,11 +310,10 @@ static void all_stages(struct across_kernel *k, struct ir_block *b, expr part, e
 	}
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct across r;
-	ck(across_match(&r, p, s));
+	struct across r = *(const struct across *)site->found;
 	const struct ir_stage *last = r.stage[r.stages - 1].s;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
@@ -364,12 +361,11 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 /* ---- Time: every byte once, at the rate that the loads in flight reach, and the exchanges between warps. */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { IN_FLIGHT = 40 << 10, REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, ENOUGH = 1024, WAY_NS = 1500 };
-	struct across r;
-	ck(across_match(&r, (struct ir_program *)p, s));
+	const struct sched_target *t = site->t;
+	enum { ENOUGH = 1024, WAY_NS = 1500 };
+	struct across r = *(const struct across *)site->found;
 	int parts = c->param[0], width = c->param[1], steps = steps_of(&r, parts), threads = LANES * parts;
 	double count = (double)about(r.count, t), elements = count * (double)about(r.length, t), each = 0, written = 0, work = 0;
 	for (int i = 0; i < r.cached; i++)
@@ -381,11 +377,9 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 		work += (st->kind == ACROSS_VALUE ? count : elements) * ir_cost(st->value);
 	}
 	double registers = 8 * ceil((22 + registers_of(&r, steps * width) + width) / 8); /* as compiled for sm_90 */
-	double here = REGISTER_FILE / (registers * threads), most = (double)THREADS / threads;
-	here = here > most ? most : here;
-	here = here > BLOCKS ? BLOCKS : here < 1 ? 1 : (double)(int)here;
+	double here = fmax(target_resident(t, threads, registers, 0), 1);
 	double blocks = count / (LANES * width), resident = blocks / t->processors < here ? blocks / t->processors : here;
-	double fill = resident * threads * steps * width * each / IN_FLIGHT;
+	double fill = resident * threads * steps * width * each / cost_in_flight(t);
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? (double)(int)(whole + 0.999) / whole : 1;
@@ -397,7 +391,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double waits = whole < 8 ? WAY_NS * ceil(whole) : 0;
 	if (waits > 0)
 		time = (time < bytes + waits ? time : bytes + waits) + 0.15 * waits;
-	double compute = work / (t->processors * 128.0 * 1.5);
+	double compute = work / cost_mixed_rate(t);
 	double levels = 2;
 	for (int n = 1; n < parts; n *= 2)
 		levels++;
@@ -412,9 +406,9 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_across = {
 	.name = "across",
 	.version = 1,
-	.help = "`parts` warps keep neighbouring rows, `width` a lane, that run across memory in registers through all stages",
-	.params = { "parts", "width" },
-	.applicable = applicable,
+	.param = { { "parts", 1, 32 }, { "width", 1, 8 } },
+	.none = "the rows are too long for a block's registers, or of unknown length",
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { LANES = 16, ROWS = 4, SHARED_BYTES = 48 << 10, WARP = 32 };
+enum { LANES = 16, ROWS = 4, WARP = 32 };
 
 /* ---- Choices. ---- */
 
@@ -24,36 +24,26 @@ static int shared_bytes(const struct attend *a, int queries, int keys)
 	return each * (queries * (size + pad) + keys * (longer + pad) + queries * (keys + pad));
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	static const int shapes[][2] = { { 64, 32 }, { 32, 64 }, { 32, 32 }, { 16, 64 }, { 16, 32 }, { 16, 16 }, { 8, 16 } };
-	struct attend a;
-	const char *why;
 	int n = 0;
-	(void)t;
-	if (!attend_match(&a, (struct ir_program *)p, s, &why))
-		return 0;
+	struct attend a = *(const struct attend *)site->found;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= SHARED_BYTES)
+		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= site->t->block_shared)
 			out[n++] = (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1] } };
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct attend a;
-	if (!attend_match(&a, (struct ir_program *)p, s, why))
-		return false;
-	*why = "the heads are too large for shared memory";
-	return shared_bytes(&a, 8, 16) <= SHARED_BYTES;
+	return attend_match(&a, p, s, why) ? FOUND(p, a) : NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct attend a;
-	const char *why;
-	return attend_match(&a, (struct ir_program *)p, s, &why) ? a.stages : 1;
+	return ((const struct attend *)site->found)->stages;
 }
 
 /* ---- The kernel. ---- */
@@ -88,14 +78,12 @@ static const char *c_type(enum type t)
 	return t == TYPE_F64 ? "double" : "float";
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	static const enum attend_role roles[] = { ATTEND_QUERY, ATTEND_KEY,     ATTEND_VALUE,
 		                                  ATTEND_SCORE, ATTEND_LARGEST, ATTEND_SUM };
 	struct ir_program *p = plan->program;
-	struct attend a;
-	const char *why;
-	ck(attend_match(&a, p, s, &why));
+	struct attend a = *(const struct attend *)site->found;
 	const struct ir_stage *last = a.stage[a.stages - 1];
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
@@ -133,23 +121,21 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 /* ---- Time: products at the rate of multiply-adds, in waves of blocks. ---- */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { SHARED_ALL = 220 << 10, THREADS = 2048, BLOCKS = 32 };
-	struct attend a;
-	const char *why;
-	ck(attend_match(&a, (struct ir_program *)p, s, &why));
+	const struct sched_target *t = site->t;
+	struct attend a = *(const struct attend *)site->found;
 	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * LANES;
+	const double clock = t->clock_ghz * cost_table(t)->mixed_clock;
 	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
 	double tiles = ceil(all / keys), passes = a.weight ? 2 : 1;
 	/* A lane reads 4 + keys / 16 groups of shared memory for 4 * keys / 16 groups of multiply-adds. */
 	double columns = keys / (double)LANES, reads = (ROWS + 2 * columns) / (ROWS * columns * ROWS / 4.0);
-	double fma_of_tile = (double)queries * keys * (a.size * passes + a.value_size) / (tile_type(&a) == TYPE_F64 ? 0.5 : 1);
-	double each = fma_of_tile / 128 / 1.5 * (reads > 1 ? 1.3 * reads : 1.3); /* ns of a tile on a processor by itself */
-	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / 128 / 1.5;
-	double resident = floor((double)SHARED_ALL / shared_bytes(&a, queries, keys));
-	resident = fmin(fmin(resident, BLOCKS), floor((double)THREADS / threads));
+	double fma_of_tile = (double)queries * keys * (a.size * passes + a.value_size) / (t->fma[tile_type(&a)] / t->fma[TYPE_F32]);
+	/* Nanoseconds of a tile on a processor by itself. */
+	double each = fma_of_tile / t->fma[TYPE_F32] / clock * (reads > 1 ? 1.3 * reads : 1.3);
+	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / t->fma[TYPE_F32] / clock;
+	double resident = target_resident(t, threads, 0, shared_bytes(&a, queries, keys));
 	double here = fmin(resident, ceil(blocks / t->processors)), waves = ceil(blocks / (here * t->processors));
 	double wait = 1500.0; /* of a tile: copies, barriers and shuffles; hidden by other blocks */
 	double tile = fmax(each * here, each + wait / 2); /* of all resident blocks */
@@ -159,9 +145,9 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_attention = {
 	.name = "attention",
 	.version = 1,
-	.help = "a block makes `queries` results over tiles of `keys` keys; scores stay where they are computed",
-	.params = { "queries", "keys" },
-	.applicable = applicable,
+	.param = { { "queries", 8, 64 }, { "keys", 16, 64 } },
+	.none = "the heads are too large for a block's shared memory",
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

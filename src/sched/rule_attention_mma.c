@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { WARP = 32, ROWS = 16 /* of a product */, SHARED_BYTES = 48 << 10, REGISTERS = 255 };
+enum { WARP = 32, ROWS = 16 /* of a product */, SHARED_BYTES = 48 << 10 /* in declarations, on every GPU */, REGISTERS = 255 };
 
 /* ---- Choices. ---- */
 
@@ -38,34 +38,30 @@ static int registers(const struct attend *a, int keys, int tiles)
 	return tiles * (whole(a->size) / 4 + whole(a->value_size) / 2 + keys / 2 + keys / 4) + 50;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct sched_target *t = site->t;
 	static const int shapes[][3] = { { 128, 64, 2 }, { 128, 64, 1 }, { 64, 64, 1 }, { 128, 32, 2 }, { 128, 32, 1 },
 		                         { 64, 32, 1 },  { 32, 64, 1 },  { 32, 32, 1 }, { 16, 64, 1 },  { 16, 16, 1 } };
-	enum { FIRST = 80, SHAPES = sizeof shapes / sizeof *shapes };
-	struct attend_mma m;
-	const char *why;
+	enum { SHAPES = sizeof shapes / sizeof *shapes };
 	int n = 0;
-	if (t->arch < FIRST || !attend_mma_match(&m, (struct ir_program *)p, s, &why))
-		return 0;
-	for (int i = 0; i < SHAPES; i++)
-		if (slot_bytes(&m.a, shapes[i][1]) <= SHARED_BYTES && registers(&m.a, shapes[i][1], shapes[i][2]) <= REGISTERS)
+	struct attend_mma m = *(const struct attend_mma *)site->found;
+	for (int i = 0; i < SHAPES && attend_mma_runs(&m, t); i++)
+		if (slot_bytes(&m.a, shapes[i][1]) <= t->block_shared &&
+		    registers(&m.a, shapes[i][1], shapes[i][2]) <= t->thread_registers)
 			out[n++] = (struct sched_choice){ &sched_attention_mma, { shapes[i][0], shapes[i][1], shapes[i][2] } };
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct attend_mma m;
-	return attend_mma_match(&m, (struct ir_program *)p, s, why);
+	return attend_mma_match(&m, p, s, why) ? FOUND(p, m) : NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct attend_mma m;
-	const char *why;
-	return attend_mma_match(&m, (struct ir_program *)p, s, &why) ? m.a.stages : 1;
+	return ((const struct attend_mma *)site->found)->a.stages;
 }
 
 /* ---- The kernel. ---- */
@@ -98,29 +94,21 @@ void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	attend_finish(plan, step, k, a);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	struct attend_mma m;
-	const char *why;
-	ck(attend_mma_match(&m, plan->program, s, &why));
+	struct attend_mma m = *(const struct attend_mma *)site->found;
 	attend_mma_kernel(plan, step_new(plan), &m, c);
 }
 
 /* ---- Time: products at the rate of mma.sync (see rule_contract.c), exponentials at 16 a clock, in waves of blocks. ---- */
 
-static double products_a_clock(int arch)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	return arch == 80 ? 1024 : arch >= 90 && arch < 110 ? 1300 : 512;
-}
-
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
-{
-	enum { SHARED_ALL = 220 << 10, ALL_REGISTERS = 65536, LATENCY = 900, BYTES_A_CLOCK = 128 };
-	const double clock = 1.6; /* cycles a ns */
-	struct attend_mma m;
-	const char *why;
-	ck(attend_mma_match(&m, (struct ir_program *)p, s, &why));
+	const struct sched_target *t = site->t;
+	enum { LATENCY = 900 };
+	const struct cost_table *measured = cost_table(t);
+	const double clock = t->clock_ghz * measured->mma_clock;
+	struct attend_mma m = *(const struct attend_mma *)site->found;
 	const struct attend *a = &m.a;
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2], warps = queries / (ROWS * tiles);
 	double blocks = (double)about(attend_blocks(a, queries), t), steps = ceil((double)about(a->dim[a->rows], t) / keys);
@@ -129,13 +117,13 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 	/* One tile of keys of one block, alone on a processor. */
 	double size = whole(a->size) + whole(a->value_size), scores = (double)queries * keys;
-	double multiply = scores * size / products_a_clock(t->arch);
-	double feed = warps * keys * size * 2 / BYTES_A_CLOCK;
-	double soften = scores * (1 / 16.0 + (8.0 + (m.score ? ir_cost(m.score) : 0)) / 128);
+	double multiply = scores * size / t->mma[m.key_type];
+	double feed = warps * keys * size * 2 / measured->shared_bytes;
+	double soften = scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
 	double step = fmax(multiply, feed) + 0.5 * soften + 60;
 
 	double used = fmin(registers(a, keys, tiles) + 20, REGISTERS), slots = slots_of(a, keys);
-	double here = fmin(floor(ALL_REGISTERS / (used * warps * WARP)), floor(SHARED_ALL / (slots * slot_bytes(a, keys))));
+	double here = target_resident(t, warps * WARP, used, slots * slot_bytes(a, keys));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double together = fmax(step * here, step + LATENCY / slots);
 	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
@@ -143,16 +131,16 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 	double rows = (double)about(attend_blocks(a, queries), t) * queries;
 	double bytes = rows * size * 2, cache = blocks * steps * keys * size * 2;
-	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / (2 * t->bytes_per_ns)));
+	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));
 }
 
 const struct sched_rule sched_attention_mma = {
 	.name = "attention_mma",
 	.version = 1,
-	.help = "tensor cores; a block makes `queries` results over tiles of `keys` keys, a warp 16 * `tiles` of them",
-	.params = { "queries", "keys", "tiles" },
+	.param = { { "queries", 16, 128 }, { "keys", 16, 64 }, { "tiles", 1, 2 } },
 	.heavy = true,
-	.applicable = applicable,
+	.none = "the GPU has no tensor cores for these types, or the heads are too large for its registers and shared memory",
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

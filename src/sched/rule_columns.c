@@ -57,23 +57,25 @@ static bool find_vectors(struct vectors *f, struct ir_program *p, const struct i
 	return f->fine && f->n > 0;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_REDUCE && s->out->rank && s->space_rank)
-		return true;
+		return s;
 	*why = "the stage is no reduction over some axes to others";
-	return false;
+	return NULL;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	int64_t points = about(reduced_count((struct ir_program *)p, s), t);
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	int64_t points = about(reduced_count(p, s), t);
 	int n = 0;
 	struct vectors f;
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
-		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, (struct ir_program *)p, s, width)); parts /= 2)
+		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, p, s, width)); parts /= 2)
 			if ((parts == 4 || points >= 2 * parts) &&
 			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= MAX_SHARED)
 				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
@@ -229,8 +231,9 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	emit_store_vector(p, b, s->out, own, result, width);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -260,9 +263,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_reduce_columns = {
 	.name = "reduce_columns",
 	.version = 1,
-	.help = "neighbouring threads make neighbouring elements, `width` each; `parts` threads share them",
-	.params = { "parts", "width" },
-	.applicable = applicable,
+	.param = { { "parts", 4, 32 }, { "width", 1, 8 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 };

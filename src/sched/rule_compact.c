@@ -47,13 +47,10 @@ static void serial(const struct compact_points *x, struct ir_kernel *k)
 
 /* ---- compact_block */
 
-static int block_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                            struct sched_choice *out)
+static int block_candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	(void)site;
 	int n = 0;
-	(void)p;
-	(void)s;
-	(void)t;
 	for (int threads = 1024; threads >= 64; threads /= 4)
 		out[n++] = (struct sched_choice){ &sched_compact_block, { threads } };
 	return n;
@@ -82,21 +79,19 @@ static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *
 	return k;
 }
 
-static void block_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void block_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	kernel_finish(plan, step_new(plan), one_block(plan, s, c, "", c->param[0], NULL), s);
 }
 
 /* ---- compact_tiles */
 
-static int tiles_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                            struct sched_choice *out)
+static int tiles_candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	(void)site;
 	static const int shape[][2] = { { 256, 16 }, { 256, 8 }, { 512, 16 } };
 	int n = 0;
-	(void)p;
-	(void)s;
-	(void)t;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
 		out[n++] = (struct sched_choice){ &sched_compact_tiles, { shape[i][0], shape[i][1] } };
 	return n;
@@ -146,8 +141,9 @@ static void few_points(struct ir_plan *plan, struct ir_step *step, const struct 
 		kernel_finish_wide(plan, step, one_block(plan, s, c, "_few_64", 1024, few), s);
 }
 
-static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct compact_points x = compact_points_of(p, s);
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
@@ -180,9 +176,8 @@ static void tiles_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 const struct sched_rule sched_compact_block = {
 	.name = "compact_block",
 	.version = 1,
-	.help = "one block of `threads`, chunk by chunk",
-	.params = { "threads" },
-	.applicable = compact_applicable,
+	.param = { { "threads", 64, 1024 } },
+	.match = compact_match,
 	.candidates = block_candidates,
 	.apply = block_apply,
 };
@@ -190,9 +185,8 @@ const struct sched_rule sched_compact_block = {
 const struct sched_rule sched_compact_tiles = {
 	.name = "compact_tiles",
 	.version = 2,
-	.help = "blocks of `threads` do tiles of `items` a thread, one after the other",
-	.params = { "threads", "items" },
-	.applicable = compact_applicable,
+	.param = { { "threads", 256, 512 }, { "items", 8, 16 } },
+	.match = compact_match,
 	.candidates = tiles_candidates,
 	.apply = tiles_apply,
 };

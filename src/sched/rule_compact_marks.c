@@ -69,25 +69,23 @@ static struct kept_maps find_maps(const struct ir_program *p, const struct ir_st
 	return m;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	if (!compact_applicable(p, s, why))
-		return false;
-	*why = "no map of what is kept follows";
-	return find_maps(p, s).n > 0;
+	if (!compact_match(p, s, why))
+		return NULL;
+	*why = "no map of what the compaction keeps follows";
+	struct kept_maps m = find_maps(p, s);
+	return m.n ? FOUND(p, m) : NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	return 1 + find_maps(p, s).n;
+	return 1 + ((const struct kept_maps *)site->found)->n;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	(void)p;
-	(void)s;
-	(void)t;
+	(void)site;
 	out[0] = (struct sched_choice){ &sched_compact_marks, { 256, 16 } };
 	out[1] = (struct sched_choice){ &sched_compact_marks, { 256, 32 } };
 	out[2] = (struct sched_choice){ &sched_compact_marks, { 256, 8 } };
@@ -236,10 +234,11 @@ static void put_kernel(struct ir_plan *plan, const struct marks *x, const struct
 	kernel_finish(plan, step_new(plan), k, x->s);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct marks x = { .p = p, .s = s, .maps = find_maps(p, s), .points = compact_points_of(p, s) };
+	struct marks x = { .p = p, .s = s, .maps = *(const struct kept_maps *)site->found, .points = compact_points_of(p, s) };
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
 	x.threads = t.threads;
 	x.items = t.items;
@@ -253,14 +252,15 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 }
 
 /* What is read and what is stored, once each, and a bit a point; three launches, and tiles that wait for those before. */
-static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { WAIT_NS = 2500, SOME = 1024 };
-	struct ir_program *p = (struct ir_program *)cp;
-	struct kept_maps m = find_maps(p, s);
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { WAIT_NS = 2500 };
+	struct kept_maps m = *(const struct kept_maps *)site->found;
 	double points = (double)about(space_count(p, s), t), bytes = about_bytes_read(p, s->where, t) + points / 4;
-	double tiles = points / c->param[0] / c->param[1], fill = tiles * c->param[0] / (t->processors * (double)SOME);
+	double tiles = points / c->param[0] / c->param[1], fill = tiles * c->param[0] / cost_full_threads(t);
 	if (m.kept)
 		bytes += (double)about(out_count(p, s), t) * type_info(s->out->type)->bits / 8;
 	for (int i = 0; i < m.n; i++)
@@ -272,10 +272,8 @@ static double estimate(const struct ir_program *cp, const struct ir_stage *s, co
 const struct sched_rule sched_compact_marks = {
 	.name = "compact_marks",
 	.version = 2,
-	.help = "a compaction and maps of what it keeps: blocks of `threads` mark tiles of `items` points a thread, then store "
-		"what is marked",
-	.params = { "threads", "items" },
-	.applicable = applicable,
+	.param = { { "threads", 256, 256 }, { "items", 8, 32 } },
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

@@ -4,19 +4,24 @@
 
 #include <math.h>
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	struct contract c;
-	if (contract_match(&c, (struct ir_program *)p, s))
-		return true;
-	*why = "no sum of products of two numbers of one type that have axes of their own";
-	return false;
+	struct contract_found f = { .stages = 0 };
+	for (int packed = 0; packed < 2; packed++) {
+		f.fits[packed] = contract_match_as(&f.as[packed], p, s, packed);
+		if (!packed && !f.fits[0])
+			break;
+	}
+	f.stages = f.as[0].stages;
+	if (f.fits[0])
+		return FOUND(p, f);
+	*why = "the stage is no sum of products of two tensors of one type, each with an axis of its own";
+	return NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct contract c;
-	return contract_match(&c, (struct ir_program *)p, s) ? c.stages : 1;
+	return ((const struct contract_found *)site->found)->stages;
 }
 
 /* ---- Choices. */
@@ -47,9 +52,9 @@ static int mma_candidates(const struct contract *c, const struct sched_target *t
 {
 	static const int tile[][3] = { { 128, 128, 32 }, { 128, 256, 32 }, { 128, 64, 32 }, { 64, 128, 32 },
 		                       { 64, 64, 64 },   { 32, 64, 64 },   { 16, 128, 64 }, { 16, 64, 64 } };
-	enum { TILES = sizeof tile / sizeof *tile, FIRST = 80 };
+	enum { TILES = sizeof tile / sizeof *tile };
 	int n = 0;
-	if (t->arch < FIRST)
+	if (!t->mma[c->side[0].type] || !t->mma[c->side[1].type])
 		return 0;
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	for (int i = 0; i < TILES; i++) {
@@ -65,14 +70,15 @@ static int mma_candidates(const struct contract *c, const struct sched_target *t
 	return n;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct contract c;
+	const struct contract_found *found = site->found;
 	int n = 0;
-	for (int packed = 0; packed < 2; packed++)
-		if (contract_match_as(&c, (struct ir_program *)p, s, packed))
-			n += c.plain ? plain_candidates(&c, t, out + n) : mma_candidates(&c, t, out + n);
+	for (int packed = 0; packed < 2; packed++) {
+		const struct contract *c = &found->as[packed];
+		if (found->fits[packed])
+			n += c->plain ? plain_candidates(c, site->t, out + n) : mma_candidates(c, site->t, out + n);
+	}
 	return n;
 }
 
@@ -91,31 +97,15 @@ void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct c
 		contract_element_kernel(plan, step, c, choice);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
 {
-	struct contract c;
-	ck(contract_match_as(&c, plan->program, s, choice->param[3]));
-	contract_pack(plan, &c, choice);
+	struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
+	contract_pack(plan, &c, choice, site->t);
 	contract_kernels(plan, step_new(plan), &c, choice);
 }
 
 /* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as the next
- * tiles come; blocks share it. Rates: whitepapers of the architectures, dense f16 with f32 sums; mma.sync on Hopper reaches
- * about six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU Architecture). */
-
-/* Ordinary arithmetic, by the whitepapers: of integers products are half as many as of f32, of 64 bits a sixth; of f64 GPUs for
- * computing centres make half as many, others a 64th. */
-static double plain_products_a_clock(int arch, enum type t)
-{
-	double f32 = arch <= 80 ? 64 : 128;
-	bool centre = arch == 60 || arch == 70 || arch == 80 || arch == 90 || arch == 100;
-	return t == TYPE_F32 ? f32 : t == TYPE_F64 ? (centre ? f32 / 2 : 1.5) : type_info(t)->bits == 32 ? f32 / 2 : f32 / 6;
-}
-
-static double products_a_clock(int arch)
-{
-	return arch == 80 ? 1024 : arch >= 90 && arch < 110 ? 1300 : 512;
-}
+ * tiles come; blocks share it. */
 
 static double least(double a, double b)
 {
@@ -127,13 +117,12 @@ static double most(double a, double b)
 	return a > b ? a : b;
 }
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *choice,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
-	enum { REGISTERS = 65536, SHARED_BYTES = 200 << 10, LATENCY = 1200, START = 2000, BYTES_A_CLOCK = 128 };
-	const double clock = 1.6; /* cycles a ns */
-	struct contract c;
-	ck(contract_match_as(&c, (struct ir_program *)p, s, choice->param[3]));
+	const struct sched_target *t = site->t;
+	enum { LATENCY = 1200, START = 2000 };
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock;
+	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
 	struct contract_shape k = contract_shape(&c, choice);
 	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
 	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
@@ -141,10 +130,10 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
 
 	/* One step of one block, alone on a processor. */
-	double multiply = (double)k.rows * k.columns * k.depth / products_a_clock(t->arch) * size / 2; /* bytes: twice as fast */
+	double multiply = (double)k.rows * k.columns * k.depth / t->mma[c.side[0].type];
 	if (c.plain)
-		multiply = (double)k.rows * k.columns * k.depth / plain_products_a_clock(t->arch, c.side[0].type);
-	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / BYTES_A_CLOCK;
+		multiply = (double)k.rows * k.columns * k.depth / t->fma[c.side[0].type];
+	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / cost_table(t)->shared_bytes;
 	double gathered = 0;
 	if (c.side[0].way == CONTRACT_GATHER)
 		gathered += k.rows;
@@ -156,8 +145,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
 	if (c.plain)
 		registers = 60 + 1.7 * k.rows * k.columns / k.threads * size / 4;
-	double here = floor(least(REGISTERS / (registers * k.threads),
-	                          SHARED_BYTES / ((k.rows + k.columns) * k.depth * size * k.slots)));
+	double here = target_resident(t, k.threads, registers, (k.rows + k.columns) * k.depth * size * k.slots);
 	here = most(1, least(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
 	double together = most(step * here, LATENCY / (k.slots - 1.0));
@@ -173,18 +161,17 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size, results = 0;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
-	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / (2 * t->bytes_per_ns);
+	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / cost_tiles_rate(t);
 	return t->launch_ns + contract_pack_time(&c, t) + most(time, most(memory, cache));
 }
 
 const struct sched_rule sched_contract = {
 	.name = "contract",
 	.version = 3,
-	.help = "tensor cores, or of other types ordinary arithmetic; a block makes `rows` x `columns` sums, `depth` "
-	        "products of each at a time; `packed`: operands are laid out anew before",
-	.params = { "rows", "columns", "depth", "packed" },
+	.param = { { "rows", 16, 128 }, { "columns", 32, 256 }, { "depth", 8, 128 }, { "packed", 0, 1 } },
 	.heavy = true,
-	.applicable = applicable,
+	.none = "the GPU has no tensor cores for these types",
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

@@ -1,20 +1,16 @@
 /* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
  * each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a warp of theirs has copied;
- * 0: one a tile, and all of its threads copy. Below 0: of operands that are laid out anew before, -1: one a tile. `split`: so many
- * blocks, a cluster, make a tile together, each a part of what is summed over; 0: where tiles are no whole number of rounds of the
- * blocks, all of these make the last tiles together. Other GPUs that the code is compiled for run what rule contract would make.
+ * 0: one a tile, and all of its threads copy. `split`: so many blocks, a cluster, make a tile together, each a part of what is
+ * summed over. `share`: where tiles are no whole number of rounds of the blocks, all of these make the last tiles together.
+ * `packed`: operands are laid out anew before. Other GPUs that the code is compiled for run what rule contract would make.
  * See contract.h. */
 #include "sched/contract.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { ARCH = 90, SHARED_BYTES = 227 << 10 };
-
-static bool matches_as(struct contract *c, const struct ir_program *p, const struct ir_stage *s, bool packed)
+static bool fits(const struct contract *c)
 {
-	if (!contract_match_as(c, (struct ir_program *)p, s, packed))
-		return false;
 	for (int side = 0; side < 2; side++) {
 		bool fine = contract_element_bytes(c) == 2 ? c->side[side].way != CONTRACT_GATHER
 		                                           : c->side[side].way == CONTRACT_STRAIGHT || contract_turns(c, side);
@@ -24,26 +20,25 @@ static bool matches_as(struct contract *c, const struct ir_program *p, const str
 	return !c->plain;
 }
 
-/* As it is, or else laid out anew. */
-static bool matches(struct contract *c, const struct ir_program *p, const struct ir_stage *s)
+/* What rule contract finds, less what warpgroups do not multiply. */
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	return matches_as(c, p, s, false) || matches_as(c, p, s, true);
+	const struct contract_found *any = sched_match(p, s, &sched_contract, why);
+	if (!any)
+		return NULL;
+	struct contract_found f = *any;
+	for (int packed = 0; packed < 2; packed++)
+		f.fits[packed] = any->fits[packed] && fits(&any->as[packed]);
+	if (f.fits[0] || f.fits[1])
+		return FOUND(p, f);
+	*why = "the stage is no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero points, "
+	       "in vectors of 16 bytes";
+	return NULL;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static int span(const struct sched_site *site)
 {
-	struct contract c;
-	if (matches(&c, p, s))
-		return true;
-	*why = "no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero points, in vectors of 16 "
-	       "bytes";
-	return false;
-}
-
-static int span(const struct ir_program *p, const struct ir_stage *s)
-{
-	struct contract c;
-	return matches(&c, p, s) ? c.stages : 1;
+	return ((const struct contract_found *)site->found)->stages;
 }
 
 /* What tensor cores get: operands of bytes along what is summed over. The stages that lay them so; how many. */
@@ -57,16 +52,14 @@ static int along(struct contract *c, struct ir_stage *stage)
 }
 
 /* A kernel for such a stage: as a transposition where it is one. */
-static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
+static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice,
+                        const struct sched_target *t)
 {
-	struct sched_choice list[SCHED_MAX_CHOICES], one = { &sched_map, { 1 } };
-	const char *why;
-	int n = 0;
-	if (sched_tile.applicable(plan->program, s, &why))
-		n = sched_tile.candidates(plan->program, s, &sched_default_target, list);
+	struct sched_choice list[SCHED_RULE_CHOICES], one = { &sched_map, { 1 } };
+	int n = rule_candidates(&sched_tile, plan->program, s, t, list);
 	if (n)
 		one = list[n - 1]; /* the widest */
-	one.rule->apply(plan, s, &one);
+	apply_choice(plan, s, &one, t);
 	vec_each (k, plan->steps.at[plan->steps.n - 1]) { /* the decision is this rule's */
 		(*k)->rule = arena_printf(plan->program->arena, "%s %d", choice->rule->name, choice->rule->version);
 		(*k)->params = "";
@@ -95,21 +88,27 @@ static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
 	return (steps + parts - 1) / parts;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static struct sched_choice choice_of(const int tile[3], int blocks, int split, bool share, bool packed)
 {
+	return (struct sched_choice){ &sched_contract_wide, { tile[0], tile[1], tile[2], blocks, split, share, packed } };
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct sched_target *t = site->t;
 	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 }, { 128, 64, 8 },
 		                       { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },  { 64, 128, 4 },  { 64, 64, 8 } };
 	enum { TILES = sizeof tile / sizeof *tile, MOST_SPLIT = 8, STEPS_OF_EACH = 4 };
-	struct contract c;
+	const struct contract_found *found = site->found;
+	const struct contract c = found->as[!found->fits[0]];
 	int n = 0;
-	if (t->arch != ARCH || !matches(&c, p, s))
+	if (!t->wgmma[c.side[0].type] || !t->wgmma[c.side[1].type])
 		return 0;
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
 	int64_t batch = about(c.extent[CONTRACT_BATCH], t), steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
 	bool packed = c.side[0].pack || c.side[1].pack, ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
 	bool maps = has_maps(&c);
-	int blocks = packed ? (ring ? -t->processors : -1) : ring ? t->processors : 0;
+	int blocks = ring ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (wasteful && (!smallest || n > 0))
@@ -117,12 +116,10 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 		int64_t tiles = batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
 		for (int split = 1; split <= MOST_SPLIT; split *= 2) /* by which more processors work */
 			if (split == 1 || (tiles * split <= clusters_fit(t, split) && steps >= STEPS_OF_EACH * split))
-				out[n++] = (struct sched_choice){ &sched_contract_wide,
-					                          { tile[i][0], tile[i][1], tile[i][2], blocks, split } };
+				out[n++] = choice_of(tile[i], blocks, split, false, packed);
 		int64_t left = tiles % t->processors, share = shared_steps(tiles, steps, t->processors);
 		if (maps && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors && share >= STEPS_OF_EACH)
-			out[n++] = (struct sched_choice){ &sched_contract_wide,
-				                          { tile[i][0], tile[i][1], tile[i][2], blocks, 0 } };
+			out[n++] = choice_of(tile[i], blocks, 1, true, packed);
 	}
 	return n;
 }
@@ -130,35 +127,40 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 /* A warp of a block's copies tiles. */
 static bool is_ring(const struct sched_choice *choice)
 {
-	return choice->param[3] > 0 || choice->param[3] < -1;
+	return choice->param[3] > 0;
 }
 
 /* What other GPUs run: the best for an A100. */
-static struct sched_choice elsewhere(const struct ir_program *p, const struct ir_stage *s, bool packed)
+static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage *s, bool packed)
 {
 	const struct sched_target *t = sched_target_of_arch(80);
-	struct sched_choice list[SCHED_MAX_CHOICES];
-	int n = sched_contract.candidates(p, s, t, list), best = -1;
-	for (int i = 0; i < n; i++)
-		if (list[i].param[3] == packed &&
-		    (best < 0 || sched_contract.estimate(p, s, &list[i], t) < sched_contract.estimate(p, s, &list[best], t)))
+	struct sched_choice list[SCHED_RULE_CHOICES];
+	int n = rule_candidates(&sched_contract, p, s, t, list), best = -1;
+	double least = 0, time;
+	for (int i = 0; i < n; i++) {
+		if (list[i].param[3] != packed)
+			continue;
+		time = sched_estimate(p, s, &list[i], t);
+		if (best < 0 || time < least) {
 			best = i;
+			least = time;
+		}
+	}
 	ck(best >= 0);
 	return list[best];
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
 {
-	struct contract c, as_it_is;
+	bool packed = choice->param[6];
+	struct contract c = ((const struct contract_found *)site->found)->as[packed], as_it_is;
 	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
-	bool packed = choice->param[3] < 0;
-	ck(matches_as(&c, plan->program, s, packed));
-	const struct sched_choice other = elsewhere(plan->program, s, packed);
-	contract_pack(plan, &c, choice);
+	const struct sched_choice other = elsewhere(plan->program, site->s, packed);
+	contract_pack(plan, &c, choice, site->t);
 	as_it_is = c;
 	int n = along(&c, before);
 	for (int i = 0; i < n; i++)
-		apply_along(plan, &before[i], choice);
+		apply_along(plan, &before[i], choice, site->t);
 	bool ring = is_ring(choice) && has_maps(&c), stream = ring && contract_ring_shape(&c, choice).stream;
 	struct contract_stream *parts = stream ? contract_stream_new(plan, &c, choice) : NULL;
 	struct ir_step *step = step_new(plan);
@@ -167,6 +169,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 		contract_ring_kernel(plan, step, &c, choice, parts, fits);
 	else
 		contract_wide_kernel(plan, step, &c, choice, fits);
+	vec_each (k, step) /* wgmma is of this architecture alone */
+		(*k)->arch = site->t->arch;
 	contract_kernels(plan, step, &as_it_is, &other);
 }
 
@@ -174,14 +178,14 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
  * columns. Rates: whitepaper of the H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under this load, what
  * a step, a block and its results cost beside. */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *choice,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
-	enum { PRODUCTS_A_CLOCK = 2048, BYTES_A_CLOCK = 128, REGISTERS = 65536, START = 2500 };
+	const struct sched_target *t = site->t;
+	enum { START = 2500 };
 	enum { TOGETHER_MORE = 2000 }; /* ns: clusters start later; and they read each other's sums */
-	const double clock = 1.55; /* cycles a ns */
-	struct contract c;
-	ck(matches_as(&c, p, s, choice->param[3] < 0));
+	const struct cost_table *measured = cost_table(t);
+	const double clock = t->clock_ghz * measured->wgmma_clock;
+	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[6]];
 	struct contract_shape k = contract_wide_shape(&c, choice);
 	bool ring = is_ring(choice);
 	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);
@@ -189,15 +193,15 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double split = k.split > 1 ? k.split : 1, depth = (double)about(c.depth, t), steps = ceil(depth / k.depth / split);
 	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns) * split;
 
-	double multiply = (double)k.rows * k.columns * k.depth * size / 2 / PRODUCTS_A_CLOCK;
-	double feed = 128.0 * (2 * k.rows + (k.rows / 64 + 1) * k.columns) / BYTES_A_CLOCK;
+	double multiply = (double)k.rows * k.columns * k.depth / t->wgmma[c.side[0].type];
+	double feed = 128.0 * (2 * k.rows + (k.rows / 64 + 1) * k.columns) / measured->shared_bytes;
 	double latency = ring ? 1100.0 / (k.slots - 1) : 1300.0 / (k.slots - 2);
 	double step = fmax(multiply, feed) + (ring ? 20 : 130);
 
 	double registers = 60 + (double)k.parts * k.columns / 2, bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
-	double here = fmin(floor(SHARED_BYTES / bytes_here), floor(REGISTERS / (registers * k.threads)));
+	double here = target_resident(t, k.threads, registers, bytes_here);
 	here = ring ? 1 : fmax(1, fmin(here, ceil(tiles / t->processors)));
-	int blocks = ring ? abs(choice->param[3]) : t->processors;
+	int blocks = ring ? choice->param[3] : t->processors;
 	double turns = ceil(tiles / (blocks * here));
 	double store = (double)k.rows * k.columns / 16, once = turns * START;
 	if (ring) /* the tiles of the next sums come meanwhile */
@@ -218,7 +222,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double read = tiles / split * (k.rows + k.columns) * depth * size;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
-	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / (4 * t->bytes_per_ns);
+	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / cost_bulk_rate(t);
 	double more = contract_pack_time(&c, t); /* kernels that lay operands along what is summed over read and write them */
 	for (int side = 0; side < 2; side++)
 		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
@@ -230,12 +234,13 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 
 const struct sched_rule sched_contract_wide = {
 	.name = "contract_wide",
-	.version = 3,
-	.help = "tensor cores of Hopper: a block makes `rows` x `columns` sums, `slots` tiles of each operand in shared memory; "
-	        "`split` blocks make them together, or with 0 all blocks the last tiles",
-	.params = { "rows", "columns", "slots", "blocks", "split" },
+	.version = 4,
+	.param = { { "rows", 64, 256 }, { "columns", 64, 256 }, { "slots", 4, 8 }, { "blocks", 0, 4096 },
+		   { "split", 1, 8 }, { "share", 0, 1 }, { "packed", 0, 1 } },
 	.heavy = true,
-	.applicable = applicable,
+	.needs = TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS,
+	.none = "the GPU's warpgroups do not multiply these types",
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

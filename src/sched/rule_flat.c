@@ -44,32 +44,30 @@ static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s,
 	return f->piece < f->width; /* or the rule map does as well */
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct flat f;
-	if (find(&f, (struct ir_program *)p, s, 0))
-		return true;
-	*why = "no map that vectors fit better where they go on from row to row";
-	return false;
+	if (find(&f, p, s, 0))
+		return FOUND(p, f);
+	*why = "vectors fit the rows of the map as they are, or the stage is no map";
+	return NULL;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct flat f;
 	int n = 0;
-	(void)t;
-	if (!find(&f, (struct ir_program *)p, s, 0))
-		return 0;
+	struct flat f = *(const struct flat *)site->found;
 	for (int width = f.width; width > f.piece; width /= 2)
 		out[n++] = (struct sched_choice){ &sched_flat, { width } };
 	return n;
 }
 
 /* As a map of that width, if there were one. */
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	const struct sched_choice map = { &sched_map, { c->param[0] } };
 	return sched_estimate(p, s, &map, t) * 1.01;
 }
@@ -131,11 +129,11 @@ static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool
 	}
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct flat f;
-	ck(find(&f, p, s, c->param[0]) && f.width == c->param[0]);
+	struct flat f = *(const struct flat *)site->found;
 	int rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", f.width), c);
@@ -179,9 +177,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_flat = {
 	.name = "flat",
 	.version = 1,
-	.help = "one thread makes `width` elements that are neighbours in memory, from row to row",
-	.params = { "width" },
-	.applicable = applicable,
+	.param = { { "width", 2, 8 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

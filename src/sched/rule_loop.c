@@ -7,13 +7,13 @@
 
 enum { WARP = 32 };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_LOOP)
-		return true;
+		return s;
 	*why = "the stage is no loop";
-	return false;
+	return NULL;
 }
 
 /* ---- What a turn of a row takes, about. */
@@ -120,11 +120,12 @@ double loop_estimate(struct ir_program *p, const struct ir_stage *s, const struc
 
 /* ---- The rule. */
 
-static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	static const int sizes[] = { 256, 1024, 64 };
-	struct ir_program *p = (struct ir_program *)cp;
 	struct turn u = turn_of(p, s, t);
 	int n = 0;
 	for (int i = 0; i < 3; i++)
@@ -137,8 +138,9 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 	return n;
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	const struct loop_plan *l = loop_plan_new(p, s, c);
 	struct ir_step *step = step_new(plan);
@@ -156,10 +158,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_loop_block = {
 	.name = "loop_block",
 	.version = 1,
-	.help = "one kernel: a block makes `rows` independent rows of all turns; `lanes` threads share a long reduction, small "
-	        "buffers are in shared memory when `shared` is 1",
-	.params = { "threads", "lanes", "shared", "rows" },
-	.applicable = applicable,
+	.param = { { "threads", 64, 1024 }, { "lanes", 1, 32 }, { "shared", 0, 1 }, { "rows", 1, 1024 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 };

@@ -18,21 +18,19 @@ static int inner_axis(const struct ir_buffer *b)
 
 /* ---- The rule. */
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_MAP)
-		return true;
+		return s;
 	*why = "the stage is no map";
-	return false;
+	return NULL;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	(void)p;
+	const struct ir_stage *s = site->s;
 	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits, read = widest_load(s->value);
-	(void)t;
 	for (int width = MAX_WIDTH; width > 1 && inner >= 0; width /= 2) {
 		int64_t extent;
 		if (bits * width > 128 || bits * width < 8 || (ir_const_int(s->out->dim[inner], &extent) && extent % width))
@@ -46,12 +44,14 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	int least = type_is_packed(s->out->type) ? 8 / type_info(s->out->type)->bits : 1;
 	const struct map_shape shape = { 1, -1, c->param[0] > least ? c->param[0] : least, c->param[0] > 1 };
-	return map_time((struct ir_program *)p, s, &shape, t);
+	return map_time(p, s, &shape, t);
 }
 
 static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *own)
@@ -213,8 +213,9 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	kernel_finish(plan, step, k, s);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_step *step = step_new(plan);
 	if (c->param[0] > 1)
 		several_elements(plan, step, s, c);
@@ -229,9 +230,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_map = {
 	.name = "map",
 	.version = 1,
-	.help = "one thread makes `width` neighbouring elements, those of one byte at least",
-	.params = { "width" },
-	.applicable = applicable,
+	.param = { { "width", 1, 16 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

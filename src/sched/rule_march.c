@@ -10,13 +10,13 @@
 
 enum { THREADS = 256 };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct march m;
-	if (march_find(&m, (struct ir_program *)p, s))
-		return true;
-	*why = "no map that reads at places which several of its rows share";
-	return false;
+	if (march_find(&m, p, s))
+		return FOUND(p, m);
+	*why = "the stage is no map whose neighbouring rows read the same places";
+	return NULL;
 }
 
 static bool width_fits(const struct march *m, int width)
@@ -24,15 +24,12 @@ static bool width_fits(const struct march *m, int width)
 	return width == 1 || (type_info(m->s->out->type)->bits * width <= 128 && divides(m->s->out->dim[m->inner], width));
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct march m;
+	const struct ir_stage *s = site->s;
 	int n = 0;
 	int64_t extent;
-	(void)t;
-	if (!march_find(&m, (struct ir_program *)p, s))
-		return 0;
+	struct march m = *(const struct march *)site->found;
 	ck(ir_const_int(s->out->dim[m.axis], &extent));
 	for (int width = MARCH_WIDTH; width >= 1; width /= 2)
 		for (int rows = MARCH_ROWS; rows >= 4; rows /= 2)
@@ -84,11 +81,11 @@ static double fixed_time(double work, double bytes, int rows, double stored)
 	return pow(pow(work, norm) + pow(bytes, norm), 1 / norm) * (1 + 0.013 * rows) * (stored < 16 ? 1.04 : 1);
 }
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	struct march m;
-	ck(march_find(&m, (struct ir_program *)p, s));
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	struct march m = *(const struct march *)site->found;
 	double rows = c->param[0], width = c->param[1], size = type_info(s->out->type)->bits / 8.0;
 	double points = (double)about(out_count(m.p, s), t), threads = points / (rows * width), kept;
 	double moved = points * size;
@@ -98,7 +95,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 		moved += (double)about(ir_buffer_count(m.p, read.buf[i]), t) * type_info(read.buf[i]->type)->bits / 8.0;
 	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits what an
 	 * H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
-	double bytes = moved / t->bytes_per_ns, rate = t->processors * 128.0 * 1.7, fill = threads * 2 / (t->processors * 1024.0);
+	double bytes = moved / t->bytes_per_ns, rate = cost_steady_rate(t), fill = threads * 2 / cost_full_threads(t);
 	double of_thread;
 	fill = fill < 1 ? fill : 1;
 	if (march_is_fixed(&m, c->param[0], c->param[1], &of_thread))
@@ -170,11 +167,11 @@ static void emit_moving(const struct march *m, struct ir_block *b, expr *axis, i
 	march_store_row(m, b, kept, axis, width);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct march m;
-	ck(march_find(&m, p, s));
+	struct march m = *(const struct march *)site->found;
 	int rows = c->param[0], width = c->param[1], rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -200,9 +197,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_march = {
 	.name = "march",
 	.version = 2,
-	.help = "one thread makes `width` neighbouring elements of `rows` rows, and keeps what rows that it reads have in common",
-	.params = { "rows", "width" },
-	.applicable = applicable,
+	.param = { { "rows", 4, 16 }, { "width", 1, 8 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

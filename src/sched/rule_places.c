@@ -37,14 +37,10 @@ static bool shape_fits(const struct places *f, int planes, int width, int turns)
 	                      type_info(f->s->out->type)->bits * width <= BYTES * 8);
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct places f;
 	int n = 0;
-	(void)t;
-	if (!find(&f, (struct ir_program *)p, s))
-		return 0;
+	struct places f = *(const struct places *)site->found;
 	for (int planes = BYTES / gather_planes_bytes(&f.in); planes * gather_planes_bytes(&f.in) >= LEAST_BYTES; planes /= 2)
 		for (int turns = MAX_TURNS; turns >= 1 && planes > 1; turns /= 2)
 			for (int width = MAX_WIDTH; width >= 1; width /= 2)
@@ -53,12 +49,13 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	if (rule_has_choice(&sched_places, p, s))
-		return true;
-	*why = "no map that gathers from several planes at the same places";
-	return false;
+	struct places f;
+	if (find(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage is no map that gathers from several planes at the same places";
+	return NULL;
 }
 
 /* ---- The kernel that lays out. */
@@ -142,13 +139,14 @@ static expr position_in_copy(struct gather_planes *f, const struct gather *one, 
 /* Measured on an H100, in us: 8.4 MB of f16 laid out anew 5.5, 16.8 MB 10.4; then 4.2 M samples of a volume 7.8, of f32 13.3;
  * 8.4 M of images 11.7, of f32 29; 4.2 M cubic ones 16.4, of f32 35. An eighth and a quarter of the places were inside. So it is
  * bytes, and accesses to the second cache, that count. */
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { LANES = 32, PROCESSORS = 132 };
-	static const double access = 0.22, laid = 1.85, second = 0.4; /* ns of a warp's, all processors; bytes; of a launch */
-	struct places f;
-	ck(find(&f, (struct ir_program *)p, s));
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { LANES = 32 };
+	/* Cycles of a warp's access on a multiprocessor; bytes; of a launch. */
+	static const double access = 57.5, laid = 1.85, second = 0.4;
+	struct places f = *(const struct places *)site->found;
 	int planes = c->param[0], width = c->param[1], turns = c->param[2];
 	double points = (double)about(out_count(f.p, s), t), size = gather_planes_bytes(&f.in), accesses = 0;
 	double kept = (double)about(ir_buffer_count(f.p, f.in.buf), t) * size;
@@ -157,16 +155,16 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double read = about_bytes_read(f.p, s->value, t) - f.in.gathers.n * kept;
 	double moved = points * type_info(s->out->type)->bits / 8.0;
 	double once = ir_cost(s->value) / turns * (width > 1 ? 0.7 : 1); /* coordinates of a place */
-	double gather = accesses * access * PROCESSORS / t->processors + (read + moved) / t->bytes_per_ns;
-	gather += points / planes * once / (t->processors * 128.0 * 1.7);
+	double gather = accesses * access / (t->processors * t->clock_ghz) + (read + moved) / t->bytes_per_ns;
+	gather += points / planes * once / cost_steady_rate(t);
 	return (1 + second) * t->launch_ns + 500 + laid * kept / t->bytes_per_ns + gather * (planes * size < BYTES ? 1.3 : 1);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	struct places f;
+	const struct ir_stage *s = site->s;
 	struct ir_stage stage;
-	ck(find(&f, plan->program, s));
+	struct places f = *(const struct places *)site->found;
 	struct ir_program *p = plan->program;
 	lay_out(&f, &stage);
 	emit_layout(plan, &f, c, &stage);
@@ -193,9 +191,9 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_places = {
 	.name = "places",
 	.version = 1,
-	.help = "planes are laid beside each other; then a thread gathers `width` neighbours of `planes` planes, in `turns`",
-	.params = { "planes", "width", "turns" },
-	.applicable = applicable,
+	.param = { { "planes", 1, 16 }, { "width", 1, 2 }, { "turns", 1, 8 } },
+	.none = "no number of planes in a vector divides the planes",
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

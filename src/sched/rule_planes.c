@@ -78,13 +78,13 @@ static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *
 	return f->axis >= 0;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct planes f;
-	if (find(&f, (struct ir_program *)p, s))
-		return true;
-	*why = "no map whose work is the same along an axis";
-	return false;
+	if (find(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage is no map that repeats the same work along an axis";
+	return NULL;
 }
 
 static bool width_fits(const struct planes *f, int width)
@@ -92,14 +92,10 @@ static bool width_fits(const struct planes *f, int width)
 	return type_info(f->s->out->type)->bits * width <= 128 && divides(f->s->out->dim[f->inner], width);
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct planes f;
 	int n = 0;
-	(void)t;
-	if (!find(&f, (struct ir_program *)p, s))
-		return 0;
+	struct planes f = *(const struct planes *)site->found;
 	for (int width = MAX_WIDTH; width >= 1; width /= 2)
 		for (int planes = MAX_PLANES; planes >= 2; planes /= 2)
 			if (divides(f.s->out->dim[f.axis], planes) && (width == 1 || width_fits(&f, width)) && width * planes <= 16)
@@ -118,12 +114,12 @@ static bool find_gathers(const struct planes *f, struct gathers *g)
 	return fits;
 }
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	struct planes f;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	struct gathers g;
-	ck(find(&f, (struct ir_program *)p, s));
+	struct planes f = *(const struct planes *)site->found;
 	const struct map_shape shape = { c->param[0], f.axis, c->param[1], false };
 	int planes = c->param[0], width = c->param[1];
 	double time = map_time(f.p, s, &shape, t);
@@ -187,11 +183,11 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	emit_store_row(p, body, f->s->out, flat_position(f, lane), result, plane, width);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct planes f;
-	ck(find(&f, p, s));
+	struct planes f = *(const struct planes *)site->found;
 	int planes = c->param[0], width = c->param[1], rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -232,9 +228,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_planes = {
 	.name = "planes",
 	.version = 1,
-	.help = "one thread makes `width` neighbouring elements at each of `planes` places along an axis that most work ignores",
-	.params = { "planes", "width" },
-	.applicable = applicable,
+	.param = { { "planes", 2, 8 }, { "width", 1, 8 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -6,20 +6,20 @@
 
 enum { THREADS = 256, WARP = 32, WARP_BLOCK = 128, MAX_WIDTH = 16 };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_REDUCE)
-		return true;
+		return s;
 	*why = "the stage is no reduction";
-	return false;
+	return NULL;
 }
 
 expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
 {
 	const struct ir_stage *s = a->s;
 	if (ir_combine_is_arg(s->combine))
-		return ir_cast(a->position, s->out->type);
+		return ir_cast(accumulator_position(a), s->out->type);
 	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = a->value };
 	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
 }
@@ -51,12 +51,9 @@ void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point
 
 /* ---- reduce_thread */
 
-static int thread_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                             struct sched_choice *out)
+static int thread_candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	(void)p;
-	(void)s;
-	(void)t;
+	(void)site;
 	out[0] = (struct sched_choice){ &sched_reduce_thread, { 0 } };
 	return 1;
 }
@@ -82,8 +79,9 @@ static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
 	accumulate(a, b, to_kernel(p, s->value, &in), position);
 }
 
-static void thread_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void thread_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -100,10 +98,12 @@ static void thread_apply(struct ir_plan *plan, const struct ir_stage *s, const s
 
 /* ---- reduce_lanes */
 
-static int lanes_candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                            struct sched_choice *out)
+static int lanes_candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	int64_t points = about(reduced_count((struct ir_program *)p, s), t);
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	int64_t points = about(reduced_count(p, s), t);
 	int n = 0;
 	for (int width = MAX_WIDTH; width >= 1; width /= 2)
 		for (int lanes = 1024; lanes >= WARP && (width == 1 || arg_vectors_fit(p, s, width)); lanes /= 2)
@@ -152,8 +152,9 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));
 }
 
-static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -194,9 +195,8 @@ static void lanes_apply(struct ir_plan *plan, const struct ir_stage *s, const st
 const struct sched_rule sched_reduce_lanes = {
 	.name = "reduce_lanes",
 	.version = 2,
-	.help = "a warp or a block of `lanes` threads shares each element; what an arg reduction reads, as vectors of `width`",
-	.params = { "lanes", "width" },
-	.applicable = applicable,
+	.param = { { "lanes", 32, 1024 }, { "width", 1, 16 } },
+	.match = match,
 	.candidates = lanes_candidates,
 	.apply = lanes_apply,
 };
@@ -204,8 +204,7 @@ const struct sched_rule sched_reduce_lanes = {
 const struct sched_rule sched_reduce_thread = {
 	.name = "reduce_thread",
 	.version = 1,
-	.help = "one thread makes each element",
-	.applicable = applicable,
+	.match = match,
 	.candidates = thread_candidates,
 	.apply = thread_apply,
 };

@@ -8,22 +8,21 @@
 #include "ir/axis_names.h"
 
 enum { FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
-enum { WIDEST = 16 /* bytes */ };
+enum { WIDEST = 16 /* bytes */, REST = 8 << 10 /* of shared memory, for what threads exchange */ };
 enum { MORE_THAN_CACHED = 32 << 20 /* bytes */ };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct rows r;
-	if (rows_match(&r, (struct ir_program *)p, s))
-		return true;
-	*why = "no reduction along a row that is read in its order";
-	return false;
+	if (rows_match(&r, p, s))
+		return FOUND(p, r);
+	*why = "the stage is no reduction along rows that lie in order";
+	return NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct rows r;
-	return rows_match(&r, (struct ir_program *)p, s) ? r.stages : 1;
+	return ((const struct rows *)site->found)->stages;
 }
 
 /* ---- Choices. */
@@ -52,19 +51,16 @@ static double bytes_moved(const struct rows *r, const struct sched_target *t)
 /* Whether what registers have no room for may be in shared memory: a vector of 16 bytes each, of one buffer. */
 static bool may_share(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps)
 {
-	enum { MOST = 200 << 10 };
 	bool plain = r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
-	return plain && t->arch == ROWS_WIDE_ARCH && lanes == MAX_LANES && steps <= 2 * MAX_STEPS &&
-	       rows_shared_bytes(r, lanes, width, (int)steps) <= MOST;
+	return plain && lanes == MAX_LANES && steps <= 2 * MAX_STEPS &&
+	       rows_shared_bytes(r, lanes, width, (int)steps) + REST <= t->block_shared_most;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct rows r;
+	const struct sched_target *t = site->t;
 	int n = 0;
-	if (!rows_match(&r, (struct ir_program *)p, s))
-		return 0;
+	struct rows r = *(const struct rows *)site->found;
 	int64_t length = about(r.length, t), fixed;
 	int once = bytes_moved(&r, t) >= MORE_THAN_CACHED;
 	int widest = WIDEST / widest_type(&r);
@@ -509,7 +505,8 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	own->shared = shared;
 	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps);
-	k->arch = ROWS_WIDE_ARCH;
+	if (k->shared_bytes > TARGET_SHARED_EVERYWHERE)
+		k->arch = own->r->arch;
 }
 
 static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, int lanes,
@@ -577,20 +574,18 @@ void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, cons
 		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	struct rows r;
-	ck(rows_match(&r, plan->program, s));
+	struct rows r = *(const struct rows *)site->found;
+	r.arch = site->t->arch;
 	rows_apply(plan, step_new(plan), &r, c, false);
 }
 
 const struct sched_rule sched_rows = {
 	.name = "rows",
 	.version = 2,
-	.help = "`lanes` threads keep a row in registers, or the rest in shared memory: `steps` vectors of `width` each; "
-	        "`once`: past caches",
-	.params = { "lanes", "width", "steps", "once" },
-	.applicable = applicable,
+	.param = { { "lanes", 4, 1024 }, { "width", 1, 16 }, { "steps", 0, 128 }, { "once", 0, 1 } },
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

@@ -54,12 +54,15 @@ static int center_of(const struct group *g, int i)
 	return mean >= 0 && mean < i && g->rows.stage[mean].value == d->arg[0] && is_mean(g, mean) ? mean : -1;
 }
 
-static bool find_group(struct group *g, const struct ir_program *p, const struct ir_stage *s)
+static bool find_group(struct group *g, struct ir_program *p, const struct ir_stage *s)
 {
 	struct rows *r = &g->rows;
+	const char *why;
 	g->stages = 0;
-	if (s->kind != IR_REDUCE || s->out->rank + 1 >= IR_MAX_RANK || !rows_match(r, (struct ir_program *)p, s))
+	const struct rows *found = sched_match(p, s, &sched_rows, &why);
+	if (s->kind != IR_REDUCE || s->out->rank + 1 >= IR_MAX_RANK || !found)
 		return false;
+	*r = *found;
 	g->points = r->length;
 	for (; g->stages < r->stages; g->stages++) {
 		const struct rows_stage *st = &r->stage[g->stages];
@@ -121,27 +124,24 @@ static int choices_of(const struct group *g, const struct sched_target *t, struc
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct group g;
-	struct sched_choice any[SCHED_RULE_CHOICES];
-	if (find_group(&g, p, s) && choices_of(&g, &sched_default_target, any) > 0)
-		return true;
-	*why = "no reduction of long rows that parts divide";
-	return false;
+	if (find_group(&g, p, s))
+		return FOUND(p, g);
+	*why = "the stage is no reduction of rows whose parts can be combined";
+	return NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct group g;
-	return find_group(&g, p, s) ? g.stages : 1;
+	return ((const struct group *)site->found)->stages;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct group g;
-	ck(find_group(&g, p, s));
+	const struct sched_target *t = site->t;
+	struct group g = *(const struct group *)site->found;
 	return choices_of(&g, t, out);
 }
 
@@ -255,14 +255,13 @@ static void rows_of(struct ir_plan *plan, struct ir_step *step, struct ir_stage 
 	rows_apply(plan, step, &r, c, others);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	struct ir_stage *first[ROWS_MAX_STAGES], *any[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
 	struct ir_buffer *part[ROWS_MAX_STAGES];
-	struct group g;
 	int parts = c->param[0], lanes = WARP, width = parts % 4 ? 1 : 4, reductions = 0, steps = plan->steps.n;
-	ck(find_group(&g, p, s));
+	struct group g = *(const struct group *)site->found;
 	for (int i = 0; i < g.stages; i++) {
 		const struct rows_stage *st = &g.rows.stage[i];
 		second[i] = (struct ir_stage *)st->s;
@@ -296,12 +295,10 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 /* ---- Time: the elements once, by as many blocks as there are parts, and two launches. */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { IN_FLIGHT = 40 << 10, THREADS = 2048 };
-	struct group g;
-	ck(find_group(&g, p, s));
+	const struct sched_target *t = site->t;
+	struct group g = *(const struct group *)site->found;
 	double outs = (double)about(g.rows.count, t), blocks = outs * c->param[0], each = bytes_each(&g.rows), work = 0;
 	double points = outs * (double)about(g.points, t), bytes = points * each;
 	for (int i = 0; i < g.stages; i++)
@@ -311,24 +308,24 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	bool fits = points / blocks <= (double)LANES * c->param[1] * c->param[2], kept = c->param[2] && fits;
 	if (!kept)
 		bytes *= 1 + 0.35 * (g.rows.reductions - 1);
-	double resident = blocks / t->processors, most = (double)THREADS / LANES, ahead = kept ? c->param[2] : 2;
+	double resident = blocks / t->processors, most = (double)t->threads / LANES, ahead = kept ? c->param[2] : 2;
 	double flying = (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
-	double fill = flying / IN_FLIGHT, compute = work / (t->processors * 128.0 * 1.5);
+	double fill = flying / cost_in_flight(t), compute = work / cost_mixed_rate(t);
 	fill = fill < 1 ? fill : 1;
 	fill = fill < resident ? fill : resident; /* no multiprocessor has more than its share of the bandwidth */
 	double time = bytes / t->bytes_per_ns / fill;
 	time = time > compute ? time : compute;
 	/* As in cost.c: steps of the exchange between lanes. */
-	time += g.rows.reductions * blocks * LANES * 12 / (t->processors * 64.0);
+	time += g.rows.reductions * blocks * LANES * 12 / (cost_mixed_rate(t) / 3);
 	return 2 * t->launch_ns + time * (kept ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
 }
 
 const struct sched_rule sched_rows_split = {
 	.name = "rows_split",
 	.version = 2,
-	.help = "long rows: blocks reduce `parts` of a row, for several reductions at once, a second kernel puts them together",
-	.params = { "parts", "width", "steps" },
-	.applicable = applicable,
+	.param = { { "parts", 4, 65536 }, { "width", 1, 16 }, { "steps", 0, 16 } },
+	.none = "the rows are too short for several parts, or parts do not divide them",
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

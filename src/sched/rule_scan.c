@@ -3,18 +3,16 @@
 
 enum { THREADS = 256 };
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                             struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	(void)p;
-	(void)s;
-	(void)t;
+	(void)site;
 	out[0] = (struct sched_choice){ &sched_scan_thread, { 0 } };
 	return 1;
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -26,8 +24,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_scan_thread = {
 	.name = "scan_thread",
 	.version = 1,
-	.help = "one thread makes each row",
-	.applicable = scan_applicable,
+	.match = scan_match,
 	.candidates = candidates,
 	.apply = apply,
 };

@@ -13,12 +13,12 @@ static int words(const struct ir_stage *s)
 	return type_info(s->value->type)->bits > 32 ? 2 : 1;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	int64_t extent = about(s->out->dim[s->axis], t);
 	int n = 0, width = scan_width(s), held = width == 1 ? 8 : MOST_WORDS / words(s) / width;
-	(void)p;
 	for (int lanes = WARP; lanes <= MOST_LANES; lanes *= lanes == WARP ? 4 : 2) {
 		int64_t steps = (extent + lanes * width - 1) / (lanes * width);
 		if (lanes > WARP && (int64_t)lanes * width >= 2 * extent)
@@ -74,8 +74,9 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	kernel_finish(plan, step, k, s);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_step *step = step_new(plan);
 	int width = c->param[1], steps = c->param[2];
 	one_kernel(plan, step, s, c, width, steps, "");
@@ -85,23 +86,25 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 
 /* ---- Time: what moves once, at the rate that the loads in flight reach, and a tile's steps one after the other. */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { REGISTER_FILE = 65536, THREADS = 2048, BLOCKS = 32, TILE_NS = 1500 };
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { TILE_NS = 1500 };
 	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
 	int threads = lanes * rows_a_block;
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
-	double rows = (double)about(rows_along((struct ir_program *)p, s), t), points = rows * extent;
+	double rows = (double)about(rows_along(p, s), t), points = rows * extent;
 	double registers = 16 + steps * width * words(s) + steps * (width * size / 4 > 4 ? 4 : width * size / 4) / 2;
-	double here = fmin(floor(REGISTER_FILE / (registers * threads)), fmin(floor(THREADS / (double)threads), BLOCKS));
+	double here = target_resident(t, threads, registers, 0);
 	double blocks = ceil(rows / rows_a_block), resident = fmin(fmax(here, 1), fmax(blocks / t->processors, 1 / 64.0));
 	double tiles = ceil(extent / ((double)lanes * width * steps)), used = fmin(extent / ((double)lanes * width * steps), 1);
 	double access = scan_access_ns(p, s, t, resident * threads * used * steps * width * size);
 	double waves = fmax(blocks / (resident * t->processors), 1);
 	double each = blocks / t->processors, tail = each > 1 ? ceil(each) / each : 1;
 	/* Instructions: an element's own, those of a vector's turn in its warp; and of a warp's accesses. */
-	double work = points * (ir_cost(s->value) + 4 + 40.0 / width) / (t->processors * 128.0 * 1.5) / used;
+	double work = points * (ir_cost(s->value) + 4 + 40.0 / width) / cost_mixed_rate(t) / used;
 	double steps_of_tiles = waves * tiles * (TILE_NS + lanes * 0.6), all = access * tail + work + steps_of_tiles;
 	double time = fmax(fmax(access * tail, work), steps_of_tiles);
 	if (tiles > 1) /* the next tile is read when this one is written */
@@ -113,9 +116,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_scan_lanes = {
 	.name = "scan_lanes",
 	.version = 2,
-	.help = "`lanes` threads make each row, tiles of `steps` vectors of `width` a thread in registers",
-	.params = { "lanes", "width", "steps" },
-	.applicable = scan_applicable,
+	.param = { { "lanes", 32, 1024 }, { "width", 1, 16 }, { "steps", 1, 32 } },
+	.match = scan_match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -7,13 +7,11 @@
 
 enum { LONG = 1 << 13, LANES = 1024 }; /* a shorter row is quicker made by one block */
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct ir_stage *s = site->s;
 	static const int shape[][2] = { { 256, 16 }, { 256, 8 }, { 512, 16 } }; /* threads, 32-bit words of each */
 	int n = 0, widest = scan_width(s), words = type_info(s->value->type)->bits > 32 ? 2 : 1;
-	(void)p;
-	(void)t;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int items = shape[i][1] / words, width = widest < items ? widest : items;
 		out[n++] = (struct sched_choice){ &sched_scan_tiles, { shape[i][0], width, items / width } };
@@ -86,8 +84,9 @@ static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct i
 	kernel_finish(plan, step, k, s);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	int width = c->param[1], steps = c->param[2];
 	struct tiles t = { .threads = c->param[0], .items = width * steps };
@@ -106,14 +105,17 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 }
 
 /* Blocks take tiles one after the other; each reads, waits for those before it, and writes. */
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { TILE_NS = 3500, WAIT_NS = 2500, THREADS = 2048 };
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { TILE_NS = 3500, WAIT_NS = 2500 };
 	int threads = c->param[0], items = c->param[1] * c->param[2];
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
-	double tiles = (double)about(rows_along((struct ir_program *)p, s), t) * ceil(extent / ((double)threads * items));
-	double resident = fmin(THREADS / threads * 0.75, tiles / t->processors), waves = tiles / (resident * t->processors);
+	double tiles = (double)about(rows_along(p, s), t) * ceil(extent / ((double)threads * items));
+	double resident = fmin((double)t->threads / threads * 0.75, tiles / t->processors);
+	double waves = tiles / (resident * t->processors);
 	double access = scan_access_ns(p, s, t, resident * threads * items * size);
 	return 2 * t->launch_ns + WAIT_NS + fmax(access, waves * TILE_NS) + 0.1 * fmin(access, waves * TILE_NS);
 }
@@ -121,9 +123,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_scan_tiles = {
 	.name = "scan_tiles",
 	.version = 2,
-	.help = "blocks of `threads` make tiles of `steps` vectors of `width` a thread, one after the other in a row",
-	.params = { "threads", "width", "steps" },
-	.applicable = scan_applicable,
+	.param = { { "threads", 32, 1024 }, { "width", 1, 16 }, { "steps", 1, 32 } },
+	.match = scan_match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

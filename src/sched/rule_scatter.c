@@ -8,13 +8,13 @@
 
 enum { THREADS = 256, BYTES = 16, SECTOR = 32 };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_SCATTER)
-		return true;
+		return s;
 	*why = "the stage is no scatter";
-	return false;
+	return NULL;
 }
 
 /* Updates along their last axis are neighbours in the result, and there are whole vectors of them. */
@@ -33,12 +33,10 @@ static bool in_vectors(const struct ir_stage *s, int width)
 	return !used[last] && updates % width == 0 && extent % width == 0;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct ir_stage *s = site->s;
 	int n = 0;
-	(void)p;
-	(void)t;
 	for (int width = BYTES * 8 / type_info(s->out->type)->bits; width > 1; width /= 2)
 		if (in_vectors(s, width))
 			out[n++] = (struct sched_choice){ &sched_scatter, { width } };
@@ -53,19 +51,20 @@ static struct ir_stage fill_of(const struct ir_stage *s)
 }
 
 /* Measured on an H100: 4 M updates of f16 at random places take 110 us, 5 M along rows of 256 some 20, and 7 in vectors. */
-static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	enum { UPDATE_OPERATIONS = 60 };
-	struct ir_program *p = (struct ir_program *)cp;
 	struct ir_stage fill = fill_of(s);
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
-	sched_map.candidates(p, &fill, t, fill_choice);
+	rule_candidates(&sched_map, p, &fill, t, fill_choice);
 	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t), width = c->param[0];
 	bool along = in_vectors(s, 1);
 	double bytes = scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
-	double full = fmin(1, fmax(updates / (t->processors * 1024.0), 0.002));
-	double work = updates / width * UPDATE_OPERATIONS / (t->processors * 128.0 * 1.5);
+	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
+	double work = updates / width * UPDATE_OPERATIONS / cost_mixed_rate(t);
 	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns + fmax(bytes / t->bytes_per_ns, work) / full;
 }
 
@@ -102,14 +101,15 @@ static void emit_updates(struct ir_program *p, struct ir_block *b, const struct 
 	}
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct ir_stage *fill = NEW(p->arena, struct ir_stage);
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
 	*fill = fill_of(s);
-	sched_map.candidates(p, fill, &sched_default_target, fill_choice);
-	sched_map.apply(plan, fill, &fill_choice[0]);
+	rule_candidates(&sched_map, p, fill, site->t, fill_choice);
+	apply_choice(plan, fill, &fill_choice[0], site->t);
 
 	int width = c->param[0];
 	struct ir_step *step = step_new(plan);
@@ -136,9 +136,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_scatter = {
 	.name = "scatter",
 	.version = 2,
-	.help = "fill, then updates, one thread `width` neighbours",
-	.params = { "width" },
-	.applicable = applicable,
+	.param = { { "width", 1, 16 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

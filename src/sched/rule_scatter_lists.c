@@ -51,37 +51,34 @@ static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_
 	return x->row * type_info(s->out->type)->bits / 8 >= LEAST_BYTES && ir_nonnegative(ir_binary(IR_SUB, most, x->count));
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct scatter_lists x;
-	if (find(&x, (struct ir_program *)p, s))
-		return true;
-	*why = "no scatter of whole rows, as many as numbers of 32 bits count";
-	return false;
+	if (find(&x, p, s))
+		return FOUND(p, x);
+	*why = "the stage is no scatter of whole rows";
+	return NULL;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	(void)p;
-	(void)s;
-	(void)t;
+	(void)site;
 	out[0] = (struct sched_choice){ &sched_scatter_lists, { 0 } };
 	return 1;
 }
 
 /* Measured on an H100: 537 MB copied with 19,200 of 524,288 rows of 512 bytes replaced or added in 184 and 187 us; copied and
  * updated by two kernels, 187 and 192. */
-static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	struct ir_program *p = (struct ir_program *)cp;
-	struct scatter_lists x;
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	struct ir_stage fill = { .kind = IR_MAP, .out = s->out, .value = s->init };
 	struct sched_choice one[SCHED_RULE_CHOICES];
 	(void)c;
-	ck(find(&x, p, s));
-	sched_map.candidates(p, &fill, t, one);
+	struct scatter_lists x = *(const struct scatter_lists *)site->found;
+	rule_candidates(&sched_map, p, &fill, t, one);
 	double numbers = (double)about(x.rows, t) * 8;
 	return sched_estimate(p, &fill, &one[0], t) + 1.5 * t->launch_ns +
 	       (numbers + scatter_bytes_read(p, s, t)) / t->bytes_per_ns;
@@ -252,20 +249,20 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	kernel_finish(plan, step_new(plan), k, s);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct scatter_lists x;
 	struct ir_stage *fill = NEW(p->arena, struct ir_stage);
 	struct sched_choice one[SCHED_RULE_CHOICES];
-	ck(find(&x, p, s));
+	struct scatter_lists x = *(const struct scatter_lists *)site->found;
 	struct ir_buffer *first = ir_buffer_new(p, arena_printf(p->arena, "%s_first", s->out->name), TYPE_I32, 1, &x.rows, IR_TEMP);
 	x.first = first;
 	if (s->combine != IR_NONE)
 		x.next = ir_buffer_new(p, arena_printf(p->arena, "%s_next", s->out->name), TYPE_I32, 1, &x.count, IR_TEMP);
 	*fill = (struct ir_stage){ .kind = IR_MAP, .out = first, .value = ir_int(p->pool, TYPE_I32, -1) };
-	sched_map.candidates(p, fill, &sched_default_target, one);
-	sched_map.apply(plan, fill, &one[0]);
+	rule_candidates(&sched_map, p, fill, site->t, one);
+	apply_choice(plan, fill, &one[0], site->t);
 	note_updates(plan, &x, c);
 	make_rows(plan, &x, c);
 }
@@ -273,8 +270,7 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_scatter_lists = {
 	.name = "scatter_lists",
 	.version = 1,
-	.help = "note which updates each row has, then make every element once",
-	.applicable = applicable,
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

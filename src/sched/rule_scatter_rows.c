@@ -6,7 +6,7 @@
 
 #include "ir/axis_names.h"
 
-enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = 48 << 10, PROCESSOR_BYTES = 200 << 10 };
+enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = 48 << 10 };
 
 struct scatter_rows {
 	struct ir_program *p;
@@ -56,12 +56,10 @@ static struct scatter_rows rows_of(struct ir_program *p, const struct ir_stage *
 	return r;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct ir_stage *s = site->s;
 	int n = 0;
-	(void)p;
-	(void)t;
 	for (int lead = common_axes(s); lead >= 0; lead--) {
 		int64_t bytes = row_size(s, lead) * type_info(s->out->type)->bits / 8;
 		if (bytes < LEAST_BYTES && lead > 0)
@@ -73,26 +71,28 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type) && rule_has_choice(&sched_scatter_rows, p, s))
-		return true;
-	*why = "no scatter into rows that fit into shared memory";
-	return false;
+	(void)p;
+	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type))
+		return s;
+	*why = "the stage is no scatter into rows that fit into shared memory";
+	return NULL;
 }
 
-static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	enum { START_NS = 1800, UPDATES_NS = 4 /* of a processor, a nanosecond */ };
-	struct ir_program *p = (struct ir_program *)cp;
 	struct scatter_rows r = rows_of(p, s, c);
 	double size = type_info(s->out->type)->bits / 8.0, rows = (double)about(r.rows, t), row = (double)r.size * size;
 	double updates = (double)about(space_count(p, s), t), outs = rows * (double)r.size;
-	double resident = fmin(fmin(floor(PROCESSOR_BYTES / row), 2048.0 / r.threads), ceil(rows / t->processors));
+	double resident = fmin(target_resident(t, r.threads, 0, row), ceil(rows / t->processors));
 	double waves = ceil(rows / (t->processors * fmax(resident, 1)));
 	double bytes = outs * size + about_bytes_read(p, s->init, t) + scatter_bytes_read(p, s, t);
-	double work = updates / (t->processors * (double)UPDATES_NS), full = fmin(1, rows * r.threads / (t->processors * 1024.0));
+	double work = updates / (t->processors * (double)UPDATES_NS), full = fmin(1, rows * r.threads / cost_full_threads(t));
 	return t->launch_ns + waves * START_NS / fmax(resident, 1) + START_NS + fmax(bytes / t->bytes_per_ns / full, work / full);
 }
 
@@ -202,8 +202,9 @@ static void serial_row(struct scatter_rows *r, struct ir_block *b, expr row)
 	emit_serial_updates(p, b, s, r->lead, axis);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct scatter_rows r = rows_of(p, s, c);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -234,9 +235,9 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_scatter_rows = {
 	.name = "scatter_rows",
 	.version = 1,
-	.help = "a block of `threads` makes a row of the axes behind the first `lead` in shared memory, with its updates",
-	.params = { "lead", "threads" },
-	.applicable = applicable,
+	.param = { { "lead", 0, 16 }, { "threads", 256, 512 } },
+	.none = "its rows do not fit into shared memory, or are too short",
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -15,31 +15,26 @@ static int bytes_of(const struct ir_buffer *b)
 	return type_info(b->type)->bits / 8;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct separable f;
-	if (separable_find(&f, (struct ir_program *)p, s) && f.length * bytes_of(f.first->out) <= SHARED_BYTES)
-		return true;
-	*why = "no two passes over small windows, across rows and along them";
-	return false;
+	if (separable_find(&f, p, s) && f.length * bytes_of(f.first->out) <= SHARED_BYTES)
+		return FOUND(p, f);
+	*why = "the stage does not begin two passes over small windows, across rows and along them";
+	return NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct separable f;
-	return separable_find(&f, (struct ir_program *)p, s) ? f.stages : 1;
+	return ((const struct separable *)site->found)->stages;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	static const int rows[] = { 8, 4, 16, 7, 14, 2, 1 };
 	enum { SEVERAL = 3 };
-	struct separable f;
 	int n = 0, tried = 0;
-	(void)t;
-	if (!separable_find(&f, (struct ir_program *)p, s))
-		return 0;
+	struct separable f = *(const struct separable *)site->found;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && tried < SEVERAL; i++) {
 		if (f.rows % rows[i] || rows[i] * f.length * bytes_of(f.first->out) > SHARED_BYTES)
 			continue;
@@ -335,11 +330,10 @@ static void declare_rows(struct separable_kernel *k, struct ir_block *b, expr bl
 	k->first = ir_binary(IR_MUL, k->axis[f->rank - 2], rows);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct separable f;
-	ck(separable_find(&f, p, s));
+	struct separable f = *(const struct separable *)site->found;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, f.second, "", c);
 	struct ir_buffer *made = NEW(p->arena, struct ir_buffer);
@@ -366,13 +360,12 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 /* ---- Time: what moves, and work beside it: of a point of a window, and of what its weight takes, as often as it is worked out.
  * An H100 was measured at 512 x 512 made 224 x 224 through windows of 6 x 6, f32 and f16. */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct sched_target *t = site->t;
 	enum { OF_WEIGHT = 8, OF_ELEMENT = 10, OF_FIRST = 2, OF_SECOND = 3 };
-	struct separable f;
-	ck(separable_find(&f, (struct ir_program *)p, s));
-	double rows = c->param[0], width = c->param[1], threads = c->param[2], rate = t->processors * 128.0 * 1.7;
+	struct separable f = *(const struct separable *)site->found;
+	double rows = c->param[0], width = c->param[1], threads = c->param[2], rate = cost_steady_rate(t);
 	double outs = (double)about(out_count(f.p, f.second), t), blocks = outs / (double)f.result / rows;
 	double first = f.first_points * (OF_FIRST + OF_WEIGHT / width) + OF_ELEMENT;
 	double second = f.second_points * (OF_SECOND + OF_WEIGHT / rows) + OF_ELEMENT;
@@ -380,7 +373,7 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double turns = ceil(rows * (double)f.length / width / threads);
 	double work = 1.2 * blocks * (threads * turns * width * first + rows * (double)f.result * second) / rate;
 	double bytes = (outs * bytes_of(f.second->out) + about_bytes_read(f.p, f.first->value, t)) / t->bytes_per_ns;
-	double fill = blocks * threads / (t->processors * 1024.0), time = sqrt(work * work + bytes * bytes);
+	double fill = blocks * threads / cost_full_threads(t), time = sqrt(work * work + bytes * bytes);
 	time *= (1 + 0.015 * rows) * (1 + 0.03 * (turns - 1));
 	time *= width * f.read_bytes > WIDEST ? 1.08 : width * f.read_bytes < WIDEST ? 1.02 : 1;
 	return t->launch_ns + time / (fill < 1 ? fill : 1);
@@ -389,9 +382,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 const struct sched_rule sched_separable = {
 	.name = "separable",
 	.version = 1,
-	.help = "a block makes `rows` rows of a filter's first pass in shared memory, `width` elements a thread, then the second's",
-	.params = { "rows", "width", "threads" },
-	.applicable = applicable,
+	.param = { { "rows", 1, 16 }, { "width", 1, 8 }, { "threads", 256, 512 } },
+	.match = match,
 	.candidates = candidates,
 	.span = span,
 	.apply = apply,

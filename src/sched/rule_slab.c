@@ -10,7 +10,7 @@
 #include "ir/axis_names.h"
 
 enum { MAX_PLANES = 4, MAX_WIDTH = 4, MAX_PARTS = 4, FEW = 2048 /* places */, MAX_AHEAD = 8 /* vectors */, BYTES = GATHER_BYTES };
-enum { ANY_BYTES = 64 << 10, WIDE_BYTES = 224 << 10, WIDE_ARCH = 90 }; /* of shared memory */
+enum { LARGEST = 1 << 20 /* elements of a plane: more than shared memory ever holds */ };
 
 struct slab {
 	struct gather_planes in; /* what is gathered */
@@ -29,7 +29,7 @@ static bool find(struct slab *f, struct ir_program *p, const struct ir_stage *s)
 	if (!gather_planes_find(&f->in, p, s, true))
 		return false;
 	for (int k = f->in.lead; k < f->in.buf->rank; k++) {
-		if (!ir_const_int(f->in.buf->dim[k], &extent) || extent < 1 || f->size > WIDE_BYTES)
+		if (!ir_const_int(f->in.buf->dim[k], &extent) || extent < 1 || f->size > LARGEST)
 			return false;
 		f->size *= extent;
 	}
@@ -65,29 +65,27 @@ static bool shape_fits(const struct slab *f, int planes, int width, int parts)
 	       type_info(f->s->out->type)->bits * width <= BYTES * 8;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct slab f;
+	const struct sched_target *t = site->t;
 	int n = 0;
-	if (!find(&f, (struct ir_program *)p, s))
-		return 0;
+	struct slab f = *(const struct slab *)site->found;
 	for (int planes = MAX_PLANES; planes >= 1; planes /= 2)
 		for (int width = MAX_WIDTH; width >= 1; width /= 2)
 			for (int parts = 1; parts <= MAX_PARTS; parts *= 2)
 				if (shape_fits(&f, planes, width, parts) &&
-				    slab_bytes(&f, planes) <= (t->arch == WIDE_ARCH ? WIDE_BYTES : ANY_BYTES) &&
-				    slab_bytes(&f, 1) <= ANY_BYTES)
+				    slab_bytes(&f, planes) <= t->block_shared_most && slab_bytes(&f, 1) <= TARGET_SHARED_EVERYWHERE)
 					out[n++] = (struct sched_choice){ &sched_slab, { planes, width, threads_of(&f), parts } };
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	if (rule_has_choice(&sched_slab, p, s))
-		return true;
-	*why = "no map that gathers from planes which fit into shared memory";
-	return false;
+	struct slab f;
+	if (find(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage is no map that gathers from whole planes small enough to be kept on the GPU";
+	return NULL;
 }
 
 /* ---- Time. Planes come at the memory's rate; then results go at it, or as fast as instructions and the banks of shared memory
@@ -97,15 +95,14 @@ static bool applicable(const struct ir_program *p, const struct ir_stage *s, con
  * 16.8 M elements of rows of 4096 f32 by indices of 8 bytes: 1,4,1 87.3 to 91.0; 1,1,1 96.7; 1,2,1 101.7;
  * f16: 1,2,1 67.8; 1,4,1 73.5; 1,1,1 78.5. */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { CONFLICTS = 2 /* turns of a warp's gather */, OF_GATHER = 2, OF_ELEMENT = 2 /* instructions */, START = 500,
-	       RESIDENT = 2048 /* threads of a processor */, SHARED = 227 << 10 };
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { CONFLICTS = 2 /* turns of a warp's gather */, OF_GATHER = 2, OF_ELEMENT = 2 /* instructions */, START = 500 };
 	static const double narrow[] = { 0, 1.4, 1.05, 1, 1 }; /* by width */
-	static const double cache = 2.3; /* the second cache's rate beside memory's */
-	struct slab f;
-	ck(find(&f, (struct ir_program *)p, s));
+	const double cache = t->l2_bytes_per_ns / t->bytes_per_ns;
+	struct slab f = *(const struct slab *)site->found;
 	int n = f.in.gathers.n, parts = c->param[3];
 	double planes = c->param[0], points = (double)about(out_count(f.p, s), t);
 	double blocks = points / (double)f.places / planes * parts;
@@ -116,8 +113,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 	double banks = points / planes * n / 32 * CONFLICTS * (words > 1 ? words : 1);
 	double work = points * (ir_cost(s->value) / planes + OF_GATHER * n + OF_ELEMENT) * narrow[c->param[1]];
 	double each = blocks / t->processors, fill = each < 4 ? each / ceil(each) : 1, gather = result / t->bytes_per_ns;
-	gather = fmax(gather, fmax(work / (t->processors * 128.0 * 1.7), banks / (t->processors * 1.7)));
-	double resident = fmin(RESIDENT / c->param[2], SHARED / (double)slab_bytes(&f, c->param[0])), turns = each / resident;
+	gather = fmax(gather, fmax(work / cost_steady_rate(t), banks / (cost_steady_rate(t) / (32 * t->schedulers))));
+	double resident = target_resident(t, c->param[2], 0, slab_bytes(&f, c->param[0])), turns = each / resident;
 	double fetch = read / t->bytes_per_ns, both = fmax(fetch, gather), one = fmin(fetch, gather);
 	both = resident >= 2 && turns > 1 ? fmax((read + result) / t->bytes_per_ns, both) + one / turns : fetch + gather;
 	/* Threads read past each other, several accesses each, for results of less than one. */
@@ -283,7 +280,8 @@ static void gather_from_slab(struct slab *f, struct ir_block *b, expr *axis, exp
 		load_beside(f, b, ir_binary(IR_ADD, place, ir_index(p->pool, turn)), axis, end);
 }
 
-static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab *f, const struct sched_choice *c, int planes)
+static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab *f, const struct sched_choice *c, int planes,
+                        int arch)
 {
 	struct ir_program *p = f->p;
 	struct ir_kernel *k = kernel_new(plan, f->s, arena_printf(p->arena, "_p%d", planes), c);
@@ -298,7 +296,7 @@ static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab 
 		k->blocks = ir_binary(IR_MUL, k->blocks, f->s->out->dim[i]);
 	k->blocks = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, k->blocks, ir_index(p->pool, planes)), parts);
 	k->shared_bytes = (int)slab_bytes(f, planes);
-	k->arch = k->shared_bytes > ANY_BYTES ? WIDE_ARCH : 0;
+	k->arch = k->shared_bytes > TARGET_SHARED_EVERYWHERE ? arch : 0;
 	*shared = (struct ir_buffer){ .name = "slab", .type = f->in.buf->type, .rank = 1, .role = IR_TEMP, .id = f->in.buf->id };
 	shared->dim[0] = ir_index(p->pool, f->size * planes);
 	f->in.from = f->shared = shared;
@@ -315,25 +313,24 @@ static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab 
 }
 
 /* Where planes need more shared memory than every GPU has, fewer of them are behind them for the others. */
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	struct slab f;
-	ck(find(&f, plan->program, s));
+	struct slab f = *(const struct slab *)site->found;
 	struct ir_step *step = step_new(plan);
 	int planes = c->param[0];
-	emit_kernel(plan, step, &f, c, planes);
-	while (slab_bytes(&f, planes) > ANY_BYTES)
+	emit_kernel(plan, step, &f, c, planes, site->t->arch);
+	while (slab_bytes(&f, planes) > TARGET_SHARED_EVERYWHERE)
 		planes /= 2;
 	if (planes < c->param[0])
-		emit_kernel(plan, step, &f, c, planes);
+		emit_kernel(plan, step, &f, c, planes, site->t->arch);
 }
 
 const struct sched_rule sched_slab = {
 	.name = "slab",
 	.version = 3,
-	.help = "each of `parts` blocks keeps `planes` planes in shared memory; a thread gathers `width` neighbours of each",
-	.params = { "planes", "width", "threads", "parts" },
-	.applicable = applicable,
+	.param = { { "planes", 1, 4 }, { "width", 1, 4 }, { "threads", 256, 1024 }, { "parts", 1, 4 } },
+	.none = "a plane does not fit into the shared memory that every GPU has",
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -10,15 +10,15 @@ static int most_keys(const struct ir_stage *s)
 	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	int64_t n;
-	if (!sort_applicable(p, s, why))
-		return false;
+	if (!sort_match(p, s, why))
+		return NULL;
 	if (!ir_const_int(s->space[0], &n) || n <= most_keys(s))
-		return true;
+		return s;
 	*why = "the rows are too long for shared memory";
-	return false;
+	return NULL;
 }
 
 static struct sched_choice choice(int keys, int rows, int keys_a_thread)
@@ -38,13 +38,11 @@ static struct sched_choice by_digits(int64_t keys)
 	return (struct sched_choice){ &sched_sort_block, { threads * items, 1, threads, items } };
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct ir_stage *s = site->s;
 	int64_t extent = 0;
 	int n = 0, keys = 2, most = most_keys(s);
-	(void)p;
-	(void)t;
 	if (!ir_const_int(s->space[0], &extent)) {
 		out[n++] = choice(most, 1, 8);
 		out[n++] = choice(SOME_KEYS, 1, 4);
@@ -119,8 +117,9 @@ static struct row_call several_rows(struct ir_program *p, struct ir_kernel *k, c
 	return c;
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -158,10 +157,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_sort_block = {
 	.name = "sort_block",
 	.version = 4,
-	.help = "a block of `threads` sorts `rows` rows of up to `keys` keys in shared memory: by digits where a thread has "
-		"`items`",
-	.params = { "keys", "rows", "threads", "items" },
-	.applicable = applicable,
+	.param = { { "keys", 2, 8192 }, { "rows", 1, 4096 }, { "threads", 32, 1024 }, { "items", 0, 64 } },
+	.match = match,
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,

@@ -21,12 +21,10 @@ struct radix {
 	struct ir_buffer *key[2], *place[2];
 };
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct ir_stage *s = site->s;
 	int n = 0;
-	(void)p;
-	(void)t;
 	if (sort_key_bits(s) < 64)
 		out[n++] = (struct sched_choice){ &sched_sort_radix, { 8192, 1024 } };
 	out[n++] = (struct sched_choice){ &sched_sort_radix, { 4096, 512 } };
@@ -226,21 +224,21 @@ static void all_steps(struct ir_plan *plan, const struct ir_stage *s, const stru
 void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, expr fits)
 {
 	struct sched_choice best[SCHED_RULE_CHOICES];
-	candidates(plan->program, s, &sched_default_target, best);
+	rule_candidates(&sched_sort_radix, plan->program, s, &sched_default_target, best); /* the same for all GPUs */
 	all_steps(plan, s, c, &best[0], fits);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	all_steps(plan, s, c, c, NULL);
 }
 
 const struct sched_rule sched_sort_radix = {
 	.name = "sort_radix",
 	.version = 3,
-	.help = "radix sort of whole rows, by 8 bits a pass, in tiles of `tile` keys, of a block of `threads` each",
-	.params = { "tile", "threads" },
-	.applicable = sort_applicable,
+	.param = { { "tile", 1024, 8192 }, { "threads", 256, 1024 } },
+	.match = sort_match,
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,

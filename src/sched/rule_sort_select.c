@@ -11,15 +11,15 @@ static int most_keys(const struct ir_stage *s)
 	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	int64_t k;
-	if (!sort_applicable(p, s, why))
-		return false;
+	if (!sort_match(p, s, why))
+		return NULL;
 	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= most_keys(s) / 2)
-		return true;
+		return s;
 	*why = "more elements are asked for than shared memory holds";
-	return false;
+	return NULL;
 }
 
 /* What a thread reads at once. */
@@ -46,10 +46,11 @@ static int short_rows(const struct ir_stage *s, int64_t n, int64_t k, struct sch
 	return count;
 }
 
-static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct ir_program *p = (struct ir_program *)cp;
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	int64_t k, rows = about(rows_along(p, s), t), n = about(s->space[0], t);
 	int count = 0, keys = LEAST_KEYS, parts = 1;
 	if (!ir_const_int(s->out->dim[s->axis], &k))
@@ -231,8 +232,9 @@ static void both_ways(struct select *x, void (*kernel)(struct select *x, struct 
 		kernel(x, step, 1);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct select x = { .plan = plan, .p = p, .s = s, .c = c };
 	x.keys = c->param[0];
@@ -258,10 +260,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_sort_select = {
 	.name = "sort_select",
 	.version = 5,
-	.help = "the first k of each row, or of each of its `parts`, among up to `keys` kept by a block of `threads`, each of "
-		"which reads `items` at once; with 512 keys by the best of segments of a long row",
-	.params = { "keys", "threads", "parts", "items" },
-	.applicable = applicable,
+	.param = { { "keys", 64, 8192 }, { "threads", 32, 1024 }, { "parts", 1, 1048576 }, { "items", 1, 64 } },
+	.match = match,
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,

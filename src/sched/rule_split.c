@@ -4,19 +4,20 @@
 
 enum { LANES = 256, MAX_PARTS = 1024 };
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_REDUCE && !ir_combine_is_arg(s->combine) && s->space_rank && s->out->rank < IR_MAX_RANK)
-		return true;
+		return s;
 	*why = "the stage is no reduction whose parts can be put together";
-	return false;
+	return NULL;
 }
 
-static int candidates(const struct ir_program *cp, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct ir_program *p = (struct ir_program *)cp;
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	int64_t points = about(reduced_count(p, s), t), outs = about(out_count(p, s), t);
 	int n = 0;
 	for (int parts = MAX_PARTS; parts >= 4; parts /= 4)
@@ -27,16 +28,17 @@ static int candidates(const struct ir_program *cp, const struct ir_stage *s, con
 	return n;
 }
 
-static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	struct ir_program *p = (struct ir_program *)cp;
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	struct sched_choice whole = { &sched_reduce_lanes, { LANES } };
 	double outs = (double)about(out_count(p, s), t), parts = c->param[0];
 	double points = outs * (double)about(reduced_count(p, s), t);
 	/* As if there were so many more rows; and a launch, and a little work in one block. */
-	double rows = outs * parts, fill = rows * LANES / (t->processors * 1024.0);
-	double alone = sched_estimate(cp, s, &whole, t) - t->launch_ns, filled = outs * LANES / (t->processors * 1024.0);
+	double rows = outs * parts, fill = rows * LANES / cost_full_threads(t);
+	double alone = sched_estimate(p, s, &whole, t) - t->launch_ns, filled = outs * LANES / cost_full_threads(t);
 	filled = filled < 0.002 ? 0.002 : filled > 1 ? 1 : filled;
 	fill = fill > 1 ? 1 : fill;
 	double time = alone * filled / fill, serial = points / rows / LANES * 8;
@@ -67,8 +69,9 @@ static void axes_of_point(const struct ir_stage *s, struct rename *r, expr point
 	}
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct ir_pool *pool = p->pool;
 	int rank = s->out->rank;
@@ -99,8 +102,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 	second->space[0] = parts;
 
 	struct sched_choice wide = { &sched_reduce_lanes, { LANES } }, warp = { &sched_reduce_lanes, { 32 } };
-	sched_reduce_lanes.apply(plan, first, &wide);
-	sched_reduce_lanes.apply(plan, second, c->param[0] >= 2 * LANES ? &wide : &warp);
+	apply_choice(plan, first, &wide, site->t);
+	apply_choice(plan, second, c->param[0] >= 2 * LANES ? &wide : &warp, site->t);
 	for (int i = 2; i >= 1; i--) /* the decision is this rule's */
 		vec_each (k, plan->steps.at[plan->steps.n - i]) {
 			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
@@ -111,9 +114,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_reduce_split = {
 	.name = "reduce_split",
 	.version = 1,
-	.help = "blocks reduce `parts` of the points each on their own, a second kernel puts them together",
-	.params = { "parts" },
-	.applicable = applicable,
+	.param = { { "parts", 4, 1024 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

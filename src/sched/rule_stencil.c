@@ -83,16 +83,13 @@ static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage 
 	return f->near && (f->moves || (f->along && f->loads == 1 && type_info(s->out->type)->bits <= 16));
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	const struct ir_stage *s = site->s;
 	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 }, { 2, 4 }, { 4, 4 }, { 1, 8 }, { 2, 8 },
 		                      { 1, 2 }, { 7, 1 }, { 5, 1 }, { 3, 1 } };
-	struct stencil f;
 	int n = 0;
-	(void)t;
-	if (!find(&f, (struct ir_program *)p, s))
-		return 0;
+	struct stencil f = *(const struct stencil *)site->found;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
 		if (!f.moves && (rows > 1 || width == 1))
@@ -103,33 +100,34 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	if (rule_has_choice(&sched_stencil, p, s))
-		return true;
-	*why = "no reduction over a small window that moves with the result's last axes";
-	return false;
+	struct stencil f;
+	if (find(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage is no reduction over a small window that moves with the result's last axes";
+	return NULL;
 }
 
 /* ---- Time: what moves once, or the work, of which the windows' common part is done once. */
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	/* Instructions: of a point that is read, of one that is combined, of a position's axes. An H100 was measured at 12 to 13 a
 	 * point of 3x3 windows, an element a thread. */
 	enum { OF_POINT = 9, OF_ELEMENT = 3, OF_POSITION = 30 };
-	struct stencil f;
-	ck(find(&f, (struct ir_program *)p, s));
+	struct stencil f = *(const struct stencil *)site->found;
 	int rows = c->param[0], width = c->param[1], each = rows * width;
 	double outs = (double)about(out_count(f.p, s), t), size = type_info(s->out->type)->bits / 8.0;
 	double row = (1 + (width - 1) * f.apart_in_row) / width, column = (1 + (rows - 1) * f.apart_in_column) / rows;
 	if (!f.moves)
 		row = 2.0 / width; /* a vector, and what lies beside it */
 	double point = OF_ELEMENT + OF_POINT * row * column, element = OF_POSITION / (double)each;
-	double work = outs * (point * (double)f.points + element) / (t->processors * 128.0 * 1.5);
+	double work = outs * (point * (double)f.points + element) / cost_mixed_rate(t);
 	double bytes = (outs * size + about_bytes_read(f.p, s->value, t)) / t->bytes_per_ns, time = work > bytes ? work : bytes;
-	double fill = outs / each * (each > 4 ? 4 : each) / (t->processors * 1024.0 * 2);
+	double fill = outs / each * (each > 4 ? 4 : each) / (2 * cost_full_threads(t));
 	/* Stores of less than four bytes a thread need more instructions for the same bytes. */
 	double narrow = width * size < 4 ? 1.05 : 1;
 	if (f.along && size < 4 && width * size < 16) /* vectors of 8 bytes */
@@ -213,11 +211,11 @@ static void store_row(struct stencil *f, const struct sched_choice *c, struct ir
 		emit_store_vector(p, b, s->out, start, result, width);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct stencil f;
-	ck(find(&f, p, s));
+	struct stencil f = *(const struct stencil *)site->found;
 	int rows = c->param[0], width = c->param[1], rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -244,9 +242,9 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_stencil = {
 	.name = "stencil",
 	.version = 2,
-	.help = "one thread makes `rows` x `width` neighbouring elements of a reduction over a small window",
-	.params = { "rows", "width" },
-	.applicable = applicable,
+	.param = { { "rows", 1, 7 }, { "width", 1, 8 } },
+	.none = "no shape of neighbouring results divides the extents",
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

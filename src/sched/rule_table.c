@@ -49,40 +49,36 @@ static bool find(struct table *f, struct ir_program *p, const struct ir_stage *s
 	return f->load && f->load != s->value && !ir_uses(entry_value(f, entry), IR_AXIS);
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct table f;
-	if (find(&f, (struct ir_program *)p, s))
-		return true;
-	*why = "no map of nothing but one element of 8 bits each";
-	return false;
+	if (find(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage is no map of a single 8-bit element each";
+	return NULL;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct table f;
-	(void)t;
-	if (!find(&f, (struct ir_program *)p, s))
-		return 0;
+	const struct ir_stage *s = site->s;
 	out[0] = (struct sched_choice){ &sched_table, { WIDEST * 8 / type_info(s->out->type)->bits } };
 	return 1;
 }
 
 /* As a map that does nothing but read and write, while the entries of other blocks are made; and a wait for them. Measured on an
  * H100: as fast as a copy. */
-static double estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	enum { WAIT_NS = 400 };
-	struct table f;
-	struct ir_program *p = (struct ir_program *)cp;
 	struct ir_stage lookup = *s;
 	const struct map_shape shape = { 1, -1, c->param[0], true };
-	ck(find(&f, p, s));
+	struct table f = *(const struct table *)site->found;
 	lookup.value = ir_cast(entry_of(f.load), s->out->type);
 	double blocks = (double)about(ceil_div(p, f.count, THREADS * c->param[0]), t);
-	double fill = blocks * THREADS * ir_cost(s->value) / (t->processors * 128.0 * 1.755);
+	double fill = blocks * THREADS * ir_cost(s->value) / cost_steady_rate(t);
 	double time = map_time(p, &lookup, &shape, t);
 	return (time > fill ? time : fill) + WAIT_NS;
 }
@@ -146,11 +142,11 @@ static void look_up_block(struct table *f, struct ir_block *b, expr first, expr 
 		look_up_each(f, emit_if(p, b, ir_unary(IR_NOT, inside)), element, f->count);
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct table f;
-	ck(find(&f, p, s));
+	struct table f = *(const struct table *)site->found;
 	f.width = c->param[0];
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "_table", c);
@@ -174,9 +170,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_table = {
 	.name = "table",
 	.version = 1,
-	.help = "each block makes all 256 results in shared memory, and a thread looks up `width` neighbouring elements",
-	.params = { "width" },
-	.applicable = applicable,
+	.param = { { "width", 1, 16 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -179,13 +179,13 @@ static bool find(struct turned *t, struct ir_program *p, const struct ir_stage *
 	return t->loads > 0;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct turned t;
-	if (find(&t, (struct ir_program *)p, s))
-		return true;
-	*why = "no map that reads along another axis than it writes along";
-	return false;
+	if (find(&t, p, s))
+		return FOUND(p, t);
+	*why = "the stage is no map that reads along another axis than it writes";
+	return NULL;
 }
 
 struct aligned {
@@ -222,27 +222,23 @@ static bool width_fits(const struct turned *t, int width)
 	return shared <= MAX_SHARED;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct turned f;
 	int n = 0;
-	(void)t;
-	if (!find(&f, (struct ir_program *)p, s))
-		return 0;
+	struct turned f = *(const struct turned *)site->found;
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
 		if (width_fits(&f, width))
 			out[n++] = (struct sched_choice){ &sched_tile, { LANES * width } };
 	return n;
 }
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *target)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
+	const struct sched_target *target = site->t;
 	enum { WORD = 4 };
-	struct turned t;
 	int side = c->param[0], width = side / LANES;
-	ck(find(&t, (struct ir_program *)p, s));
+	struct turned t = *(const struct turned *)site->found;
 	double a = (double)about(t.dim[t.a], target), b = (double)about(t.dim[t.b], target);
 	double points = (double)about(out_count(t.p, s), target), size = type_info(s->out->type)->bits / 8.0, narrow = size;
 	for (int i = 0; i < t.loads; i++) {
@@ -446,11 +442,11 @@ static void serial_square(struct turned *t, struct ir_block *b, expr block)
 	emit_store(p, b, t->s->out, out_place(t, axis), element(t, axis, NULL));
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct turned t;
-	ck(find(&t, p, s));
+	struct turned t = *(const struct turned *)site->found;
 	t.side = c->param[0];
 	t.width = t.side / LANES;
 	struct ir_step *step = step_new(plan);
@@ -470,9 +466,8 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_tile = {
 	.name = "tile",
 	.version = 1,
-	.help = "a block turns a square of `side` times `side` elements in shared memory, side / 32 at once",
-	.params = { "side" },
-	.applicable = applicable,
+	.param = { { "side", 32, 128 } },
+	.match = match,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -20,16 +20,12 @@ static int64_t statements(const struct windows *f)
 	return n;
 }
 
-static int candidates(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                      struct sched_choice *out)
+static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	static const int shape[][2] = { { 1, 2 }, { 1, 4 }, { 2, 2 }, { 1, 1 }, { 2, 1 }, { 2, 4 }, { 1, 8 }, { 4, 1 }, { 4, 2 },
 		                        { 7, 1 } };
-	struct windows f;
 	int n = 0;
-	(void)t;
-	if (!windows_match(&f, (struct ir_program *)p, s))
-		return 0;
+	struct windows f = *(const struct windows *)site->found;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
 		if (axis_divides(f.stage[0], f.outer, rows) && axis_divides(f.stage[0], f.inner, width) &&
@@ -39,19 +35,19 @@ static int candidates(const struct ir_program *p, const struct ir_stage *s, cons
 	return n;
 }
 
-static bool applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct windows f;
-	if (windows_match(&f, (struct ir_program *)p, s))
-		return true;
-	*why = "no several reductions over the same small windows, or none with a map of their results behind it";
-	return false;
+	if (windows_match(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage does not begin several reductions over the same small windows, or one with a "
+	       "map of its results after it";
+	return NULL;
 }
 
-static int span(const struct ir_program *p, const struct ir_stage *s)
+static int span(const struct sched_site *site)
 {
-	struct windows f;
-	return windows_match(&f, (struct ir_program *)p, s) ? f.stages : 1;
+	return ((const struct windows *)site->found)->stages;
 }
 
 /* ---- Time: what moves once, or the work. */
@@ -76,13 +72,13 @@ static void add_buffer(void *user, expr e)
 	b->bytes += (double)about(ir_buffer_count(b->f->p, e->buf), b->t) * type_info(e->type)->bits / 8.0;
 }
 
-static double estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                       const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	/* Instructions: of a point that is read, of one that is combined, of a position's axes, of an element that is stored. */
 	enum { OF_READ = 3, OF_POINT = 2, OF_ARG = 5, OF_POSITION = 30, OF_STORE = 2 };
-	struct windows f;
-	ck(windows_match(&f, (struct ir_program *)p, s));
+	struct windows f = *(const struct windows *)site->found;
 	struct buffers read = { .f = &f, .t = t };
 	int rows = c->param[0], width = c->param[1], each = rows * width;
 	double outs = (double)about(out_count(f.p, s), t), written = 0, work = OF_POSITION / (double)each, narrow = 1;
@@ -106,8 +102,8 @@ static double estimate(const struct ir_program *p, const struct ir_stage *s, con
 		lane = fmax(lane, vector);
 	}
 	double bytes = (written + read.bytes) / t->bytes_per_ns;
-	double fill = outs / each * (each > 4 ? 4 : each) / (t->processors * 2048.0);
-	work *= outs / (t->processors * 128.0 * 1.5);
+	double fill = outs / each * (each > 4 ? 4 : each) / (2 * cost_full_threads(t));
+	work *= outs / cost_mixed_rate(t);
 	double time = work > bytes ? work : bytes;
 	time = (time + 0.15 * (work + bytes - time)) * narrow * (1 + 0.004 * each);
 	/* An H100 was measured at 72.0 us for windows of 2x2 of f32, 25.7 M elements read and written, with 16 bytes a lane,
@@ -322,11 +318,11 @@ static void store_stage(struct thread *h, int stage)
 	}
 }
 
-static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct windows f;
-	ck(windows_match(&f, p, s));
+	struct windows f = *(const struct windows *)site->found;
 	const struct ir_stage *last = f.stage[f.stages - 1];
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
@@ -357,9 +353,9 @@ static void apply(struct ir_plan *plan, const struct ir_stage *s, const struct s
 const struct sched_rule sched_windows = {
 	.name = "windows",
 	.version = 1,
-	.help = "one thread makes all reductions of `rows` x `width` neighbouring small windows, and what maps spread over these",
-	.params = { "rows", "width" },
-	.applicable = applicable,
+	.param = { { "rows", 1, 7 }, { "width", 1, 8 } },
+	.none = "no shape of neighbouring windows divides the extents",
+	.match = match,
 	.span = span,
 	.candidates = candidates,
 	.apply = apply,

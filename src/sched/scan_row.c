@@ -1,13 +1,13 @@
 /* The rows of a scan in kernels. See scan_row.h. */
 #include "sched/scan_row.h"
 
-bool scan_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+const void *scan_match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_SCAN)
-		return true;
+		return s;
 	*why = "the stage is no scan";
-	return false;
+	return NULL;
 }
 
 #include "ir/axis_names.h"

@@ -19,7 +19,7 @@ struct scan_row {
 };
 
 /* Entry of struct sched_rule: of the rules that run every scan. */
-bool scan_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
+const void *scan_match(struct ir_program *p, const struct ir_stage *s, const char **why);
 
 /* Declares what row number `row` needs: its axes, and `sum`, the neutral element of the scan's combine. */
 struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row);

@@ -186,12 +186,12 @@ static void add_read(void *user, expr e)
 
 double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, double flying)
 {
-	enum { IN_FLIGHT = 40 << 10, SECTOR = 32 };
+	enum { SECTOR = 32 };
 	struct reads r = { .p = (struct ir_program *)p, .t = t, .points = (double)about(out_count((struct ir_program *)p, s), t) };
 	double size = type_info(s->out->type)->bits / 8.0, apart = size;
 	for (int k = s->axis + 1; k < s->out->rank; k++)
 		apart *= (double)about(s->out->dim[k], t);
 	ir_walk(s->value, add_read, &r);
 	double bytes = (r.bytes + r.points * size) * fmin(apart, SECTOR) / size;
-	return bytes / t->bytes_per_ns / fmin(fmax(flying / IN_FLIGHT, 0.005), 1);
+	return bytes / t->bytes_per_ns / fmin(fmax(flying / cost_in_flight(t), 0.005), 1);
 }

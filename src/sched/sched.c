@@ -51,15 +51,12 @@ const struct sched_rule *sched_find(const char *name)
 	return NULL;
 }
 
-int sched_span(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c)
+int sched_span(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c)
 {
-	return c->rule->span ? c->rule->span(p, s) : 1;
-}
-
-bool rule_has_choice(const struct sched_rule *r, const struct ir_program *p, const struct ir_stage *s)
-{
-	struct sched_choice any[SCHED_RULE_CHOICES];
-	return r->candidates(p, s, &sched_default_target, any) > 0;
+	const char *why;
+	const struct sched_site site = { p, s, &sched_default_target, sched_match(p, s, c->rule, &why) };
+	ck(site.found);
+	return c->rule->span ? c->rule->span(&site) : 1;
 }
 
 static int place_of(const struct ir_program *p, const struct ir_stage *s)
@@ -71,15 +68,14 @@ static int place_of(const struct ir_program *p, const struct ir_stage *s)
 }
 
 /* The best estimate of a stage by itself. */
-static double best_alone(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
+static double best_alone(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
 {
 	struct sched_choice one[SCHED_RULE_CHOICES];
 	double best = -1;
-	const char *why;
 	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
-		if (!(*r)->applicable(p, s, &why) || ((*r)->span && (*r)->span(p, s) > 1))
+		int found = rule_candidates(*r, p, s, t, one);
+		if (!found || sched_span(p, s, &one[0]) > 1)
 			continue;
-		int found = (*r)->candidates(p, s, t, one);
 		for (int i = 0; i < found; i++) {
 			double c = sched_estimate(p, s, &one[i], t);
 			best = best < 0 || c < best ? c : best;
@@ -88,23 +84,19 @@ static double best_alone(const struct ir_program *p, const struct ir_stage *s, c
 	return best < 0 ? 0 : best;
 }
 
-int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                  struct sched_choice *out)
+int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, struct sched_choice *out)
 {
 	struct sched_choice one[SCHED_RULE_CHOICES];
 	double cost[SCHED_MAX_CHOICES];
-	struct sched_target known = with_sizes((struct ir_program *)p, t);
+	struct sched_target known = with_sizes(p, t);
 	int n = 0, place = place_of(p, s);
-	const char *why;
 	t = &known;
 	for (const struct sched_rule *const *r = sched_rules; *r; r++) {
 		double others = 0;
-		if (!(*r)->applicable(p, s, &why))
-			continue;
-		int found = (*r)->candidates(p, s, t, one), span = found ? sched_span(p, s, &one[0]) : 1;
+		int found = rule_candidates(*r, p, s, t, one), span = found ? sched_span(p, s, &one[0]) : 1;
 		for (int i = 1; i < span && place + i < p->stages.n; i++)
 			others += best_alone(p, p->stages.at[place + i], t);
-		ck(found <= SCHED_RULE_CHOICES && n + found <= SCHED_MAX_CHOICES);
+		ck(n + found <= SCHED_MAX_CHOICES);
 		for (int i = 0; i < found; i++) {
 			double c = sched_estimate(p, s, &one[i], t) - others;
 			int at = n++;
@@ -128,7 +120,7 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
 	sched_decide(p, t, given, choice);
 	for (int i = 0; i < p->stages.n; i++)
 		if (choice[i].rule)
-			apply_choice(plan, p->stages.at[i], &choice[i]);
+			apply_choice(plan, p->stages.at[i], &choice[i], t ? t : &sched_default_target);
 	start_early(plan, 0, t ? t : &sched_default_target);
 	share_launches(plan, plan, t ? t : &sched_default_target);
 	return plan;

@@ -6,9 +6,10 @@
 #define TPAT_SCHED_SCHED_H
 
 #include "ir/kernel.h"
+#include "sched/target.h"
 
 enum {
-	SCHED_MAX_PARAMS = 5,
+	SCHED_MAX_PARAMS = 7,
 	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
 	SCHED_MAX_RULES = 40,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
@@ -22,64 +23,77 @@ struct sched_choice {
 	int param[SCHED_MAX_PARAMS];
 };
 
-struct sched_extent {
-	const char *symbol;
-	int64_t value;
+struct sched_param {
+	const char *name;
+	int least, most; /* what candidates may give */
 };
 
-/* What kernels are for. Facts of the device that rules and estimates may use. */
-struct sched_target {
-	const char *name;         /* "H100 SXM" */
-	int arch;                 /* 90 for sm_90 */
-	int processors;           /* multiprocessors */
-	int shared_bytes;         /* of shared memory that a block may ask for */
-	double bytes_per_ns, launch_ns;
-	int64_t typical;          /* the extent assumed of a symbol when nothing better is known */
-	const struct sched_extent *extent; /* of symbols of which something better is known */
-	int extents;
+/* A stage, what a rule found in it, and the GPU: what the rule's functions get. */
+struct sched_site {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	const struct sched_target *t;
+	const void *found;
 };
-/* GPUs known by name; one without a name ends them. The first is what kernels are for when nothing is said. */
-extern const struct sched_target sched_targets[];
-#define sched_default_target (sched_targets[0])
-/* By its name, or words of it in any case ("orin nx"): the first one; null: none. */
-const struct sched_target *sched_target_named(const char *name);
-/* The one that stands for an architecture (90); null: none. */
-const struct sched_target *sched_target_of_arch(int arch);
 
 struct sched_rule {
 	const char *name;
 	int version;              /* counts up when what a choice means changes: old decisions are then void */
-	const char *help;
-	const char *params[SCHED_MAX_PARAMS];
+	struct sched_param param[SCHED_MAX_PARAMS];
 	bool heavy;               /* its kernels take the compiler long: tiles on tensor cores */
-	/* Whether the rule can run the stage; when not, *why says so (kept for reports). */
-	bool (*applicable)(const struct ir_program *p, const struct ir_stage *s, const char **why);
-	/* Fills parameter sets worth trying, the best guess first; returns their number, at most SCHED_RULE_CHOICES. */
-	int (*candidates)(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-			  struct sched_choice *out);
-	/* How many stages of the program, from s on, it makes with one choice; null: s alone. */
-	int (*span)(const struct ir_program *p, const struct ir_stage *s);
+	unsigned needs;           /* of the GPU: enum target_feature */
+	const char *none;         /* why there may be no candidates for a stage that matches; null: a plain sentence says so */
+	/* Looks at the stage: what the other functions need of it, in the program's arena (sched_match() keeps it); or null, and
+	 * *why as a clause. Knows no GPU. */
+	const void *(*match)(struct ir_program *p, const struct ir_stage *s, const char **why);
+	/* Fills parameter sets worth trying within the GPU's limits, the best guess first; returns their number, at most
+	 * SCHED_RULE_CHOICES. */
+	int (*candidates)(const struct sched_site *site, struct sched_choice *out);
+	/* How many stages of the program, from this one on, it makes with one choice; null: this one alone. */
+	int (*span)(const struct sched_site *site);
 	/* Nanoseconds; null: the estimate of cost.c. */
-	double (*estimate)(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-			   const struct sched_target *t);
+	double (*estimate)(const struct sched_site *site, const struct sched_choice *c);
 	/* Appends the kernels of one step (guarded ones first) for every launch that its stages need. */
-	void (*apply)(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
+	void (*apply)(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c);
 };
 
 /* All rules, in the order of preference; null ends the list. */
 extern const struct sched_rule *const sched_rules[];
 const struct sched_rule *sched_find(const char *name);
 
+/* What a rule finds in a stage, or null and *why. Of a program's own stages each rule looks once: what it found is kept until the
+ * passes change the program. */
+const void *sched_match(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r, const char **why);
+/* The rule's candidates: 0, and *why (may be null) as a clause, where it does not match, or `t` lacks what it needs. `out` holds
+ * SCHED_RULE_CHOICES. */
+int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r, const struct sched_target *t,
+		     struct sched_choice *out, const char **why);
+
 /* How many stages of p a choice for s makes: s, and those behind it. */
-int sched_span(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c);
+int sched_span(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c);
 
 /* The choices for a stage, best first: by their estimate, less what the other stages that a choice makes would take at
  * best. Never none. */
-int sched_choices(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
 		  struct sched_choice *out);
 
+/* What the rules say of a stage, for people: each rule of the table once. */
+struct sched_verdict {
+	const struct sched_rule *rule;
+	int choices;                /* candidates; 0: none, and why */
+	const char *why;            /* a clause: the stage is no map */
+	struct sched_choice choice; /* the one with the best estimate, or the chosen one */
+	double ns;                  /* its estimate */
+	int stages;                 /* that it makes */
+	bool chosen;
+};
+/* The chosen rule first, then those that apply by their estimates of a stage that they make, then the others. `chosen` may be null.
+ * `out` holds SCHED_MAX_RULES; returns how many there are. */
+int sched_explain(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, const struct sched_choice *chosen,
+		  struct sched_verdict *out);
+
 /* The analytic cost model's estimate in nanoseconds. */
-double sched_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+double sched_estimate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
 		      const struct sched_target *t);
 
 /* The choice that makes each stage, into out[p->stages.n]: the best, or those in `given` (one a stage; a null rule: the best;
@@ -89,12 +103,15 @@ void sched_decide(struct ir_program *p, const struct sched_target *t, const stru
 /* The whole program with these choices. */
 struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given);
 
-/* Decisions as text, the one form of them: "0 rows@1 256,8,3; 3 map@1 4": the first stage that a choice makes, its rule, the
- * rule's version, its parameters. `c` is what sched_decide gave. Equal programs (ir_hash) have equal texts. */
+/* Decisions as text, the one form of them: "0 rows@2 lanes=256 width=8 steps=3 once=0; 3 map@1 width=4": the first stage that a
+ * choice makes, its rule, the rule's version, its parameters by name. Numbers alone ("3 map@1 4") are read, too: texts of before
+ * parameters had names. `c` is what sched_decide gave. Equal programs (ir_hash) have equal texts. */
 char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);
+/* Of one choice: "lanes=256 width=8 steps=3 once=0". */
+char *sched_params_text(const struct sched_choice *c, struct arena *a);
 /* And back, into out[p->stages.n]. The text may be of any origin: false, and why as a clause, unless it decides every stage of
  * this program by a rule that applies, in the rule's present version, with parameters that the rule would try for `t`. */
-bool sched_decisions_parse(struct sched_choice *out, const char *text, const struct ir_program *p,
+bool sched_decisions_parse(struct sched_choice *out, const char *text, struct ir_program *p,
 			   const struct sched_target *t, const char **why, struct arena *a);
 /* What can be said of a text without its program: whether it is one, of rules that there are in their present versions. */
 bool sched_decisions_current(const char *text, const char **why, struct arena *a);

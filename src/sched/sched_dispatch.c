@@ -58,7 +58,7 @@ static const struct made *make(struct dispatch *d, int stage, const struct sched
 		    memcmp(m->choice.param, c->param, sizeof c->param) == 0)
 			return m;
 	struct made m = { .stage = stage, .first = d->all->steps.n, .choice = *c };
-	apply_choice(d->all, d->p->stages.at[stage], c);
+	apply_choice(d->all, d->p->stages.at[stage], c, &d->points->target[d->points->opt]);
 	m.steps = d->all->steps.n - m.first;
 	start_early(d->all, m.first, &d->points->target[d->points->opt]);
 	for (int i = m.first; i < d->all->steps.n; i++)

@@ -66,7 +66,7 @@ static const struct sched_choice *decide(struct ir_program *p, const struct sche
 	return list;
 }
 
-double sched_time(const struct ir_program *p, const struct sched_choice *list, int from, int to,
+double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
                   const struct sched_target *t)
 {
 	double sum = 0;
@@ -77,7 +77,7 @@ double sched_time(const struct ir_program *p, const struct sched_choice *list, i
 
 /* ---- Several points. */
 
-int sched_part_end(const struct ir_program *p, const struct sched_choice *const *list, int n, int from)
+int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from)
 {
 	int end[SCHED_MAX_POINTS], most = from;
 	for (int i = 0; i < n; i++) {
@@ -96,7 +96,7 @@ int sched_part_end(const struct ir_program *p, const struct sched_choice *const 
 }
 
 /* `own` at a point, but what is usual wherever that is hardly slower. */
-static const struct sched_choice *adopt(const struct ir_program *p, const struct sched_choice *own,
+static const struct sched_choice *adopt(struct ir_program *p, const struct sched_choice *own,
                                         const struct sched_choice *usual, const struct sched_target *t)
 {
 	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-	THREADS_A_PROCESSOR = 2048,
 	MOST_WAVES = 4,        /* of all blocks together: what is longer hides a launch, and wants registers of its own */
 	MOST_PARTS = 8,
 	MOST_ARGUMENTS = 64,
@@ -139,7 +138,7 @@ static bool may_share(const struct ir_step *a, const struct ir_step *b)
 static bool side_by_side(const struct ir_step *a, const struct ir_step *b, const struct sched_target *t)
 {
 	const struct ir_kernel *x = a->at[0], *y = b->at[0];
-	double wave = (double)t->processors * THREADS_A_PROCESSOR / x->threads;
+	double wave = (double)t->processors * t->threads / x->threads;
 	double first = (double)about(x->blocks, t), second = (double)about(y->blocks, t);
 	return may_share(a, b) && !x->in_turn && !y->in_turn && (first < wave || second < wave) &&
 	       first + second <= MOST_WAVES * wave;

@@ -35,9 +35,9 @@ struct sort_maps {
 };
 struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s);
 bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s); /* all that is stored follows from the keys alone */
-int sort_span(const struct ir_program *p, const struct ir_stage *s); /* for struct sched_rule */
+int sort_span(const struct sched_site *site); /* for struct sched_rule */
 
-bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why);
+const void *sort_match(struct ir_program *p, const struct ir_stage *s, const char **why);
 expr sort_key(const struct ir_stage *s);
 int sort_key_bits(const struct ir_stage *s);
 enum type sort_key_type(const struct ir_stage *s); /* of the unsigned integers that are sorted by */

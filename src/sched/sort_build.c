@@ -5,13 +5,13 @@
 
 #include "ir/axis_names.h"
 
-bool sort_applicable(const struct ir_program *p, const struct ir_stage *s, const char **why)
+const void *sort_match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
 	if (s->kind == IR_SORT)
-		return true;
+		return s;
 	*why = "the stage is no sort";
-	return false;
+	return NULL;
 }
 
 /* ---- Keys. */

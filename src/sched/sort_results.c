@@ -85,9 +85,9 @@ const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *
 	return put->var;
 }
 
-int sort_span(const struct ir_program *p, const struct ir_stage *s)
+int sort_span(const struct sched_site *site)
 {
-	return 1 + sort_maps(p, s).n;
+	return 1 + sort_maps(site->p, site->s).n;
 }
 
 void emit_found(struct sort_row *row, struct ir_block *b, expr j, expr r)

@@ -31,14 +31,14 @@ struct tune_stage {
 };
 
 struct tune_space {
-	const struct ir_program *program;
+	struct ir_program *program;
 	struct tune_stage *stage; /* one for each of the program's */
 	int stages;
 	struct arena *arena;
 };
 
 /* All options of the rules for each stage. ERR_UNSUPPORTED for a program of more than TUNE_MAX_STAGES. */
-int tune_space_new(struct tune_space **out, const struct ir_program *p, const struct sched_target *t, struct arena *a,
+int tune_space_new(struct tune_space **out, struct ir_program *p, const struct sched_target *t, struct arena *a,
                    struct err *e);
 /* One more option, which the rules did not name; returns its number. */
 int tune_space_add(struct tune_space *s, int stage, const struct sched_choice *c);

@@ -16,7 +16,7 @@ enum tune_status tune_status_named(const char *name)
 	return TUNE_FAILED;
 }
 
-int tune_space_new(struct tune_space **out, const struct ir_program *p, const struct sched_target *t, struct arena *a,
+int tune_space_new(struct tune_space **out, struct ir_program *p, const struct sched_target *t, struct arena *a,
                    struct err *e)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];

@@ -31,12 +31,10 @@ static void draw_choices(struct run *r, struct ir_program *p, struct sched_choic
 		rules++;
 	for (int i = 0; i < p->stages.n; i++) {
 		const struct ir_stage *s = p->stages.at[i];
-		const char *why;
 		unsigned first = draw(&r->d, (size_t)rules);
 		for (int k = 0; k < rules && !given[i].rule; k++) {
 			const struct sched_rule *rule = sched_rules[(first + (unsigned)k) % (unsigned)rules];
-			int n = rule->applicable(p, s, &why) ? rule->candidates(p, s, &sched_default_target, choice)
-			                                     : 0;
+			int n = sched_candidates(p, s, rule, &sched_default_target, choice, NULL);
 			if (n)
 				given[i] = choice[draw(&r->d, (size_t)n)];
 		}

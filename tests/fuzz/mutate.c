@@ -159,7 +159,8 @@ static void change_element(struct change *c)
 			type_store_float(type, data, at, some_float(c), false);
 		else
 			type_store_int(type, data, at,
-			               draw(&c->d, 3) ? some_integer(c) : type_load_int(type, data, at) + 1);
+			               draw(&c->d, 3) ? some_integer(c)
+			                              : (int64_t)(1 + (uint64_t)type_load_int(type, data, at)));
 	}
 	t->raw_data.data = data;
 }
@@ -275,7 +276,7 @@ static void change_attribute(struct change *c)
 	if (!a)
 		return;
 	if (a->has_i)
-		a->i = draw(&c->d, 3) ? some_integer(c) : a->i + (int64_t)draw(&c->d, 3) - 1 - (a->i == INT64_MAX);
+		a->i = draw(&c->d, 3) ? some_integer(c) : (int64_t)((uint64_t)a->i + draw(&c->d, 3) - 1);
 	if (a->has_f)
 		a->f = some_float(c);
 	change_list(c, a);

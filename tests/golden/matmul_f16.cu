@@ -8,7 +8,7 @@
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
-// Schedule: contract_wide 3, rows 128, columns 128, slots 6, blocks 132, split 1; 288 threads a block.
+// Schedule: contract_wide 4, rows 128, columns 128, slots 6, blocks 132, split 1, share 0, packed 0; 288 threads a block.
 extern "C" __global__ __launch_bounds__(288)
 void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, const __grid_constant__ tensor_map left_map, const __grid_constant__ tensor_map right_map)
 {

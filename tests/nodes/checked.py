@@ -51,7 +51,7 @@ def check(models, program, folder):
         print(f"{program} ends with {status}, on one of {models[0]} and the {len(models) - 1} after it")
         failed += 1
     for number, model in enumerate(models):
-        for way in "each", "three", "half":
+        for way in "each", "three", "half", "inside", "within":
             rewritten = os.path.join(folder, f"{number}.{way}.onnx")
             if not os.path.exists(rewritten):
                 continue

@@ -20,7 +20,7 @@ bool forced_gpu_set(const char *name)
 {
 	gpu = sched_target_named(name);
 	if (gpu)
-		emulator_limit_shared((size_t)gpu->shared_bytes);
+		emulator_limit_shared((size_t)gpu->block_shared_most);
 	return gpu != NULL;
 }
 
@@ -69,12 +69,11 @@ int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e)
 {
 	struct sched_choice *given = NEWN(p->arena, struct sched_choice, p->stages.n + 1), choice[SCHED_MAX_CHOICES];
 	unsigned number = rule ? number_of(p) : 0;
-	const char *why;
 
 	nowhere = rule != NULL;
 	for (int i = 0; i < p->stages.n && rule; i++) {
 		const struct ir_stage *s = p->stages.at[i];
-		int n = rule->applicable(p, s, &why) ? rule->candidates(p, s, gpu ? gpu : &sched_default_target, choice) : 0;
+		int n = sched_candidates(p, s, rule, gpu ? gpu : &sched_default_target, choice, NULL);
 
 		if (!n)
 			continue;

@@ -1,7 +1,8 @@
 /* Rewrites models without compiling anything: rewrite_test OUT MODEL ... For the n-th model (from 0) it writes
  * OUT/<n>.each.onnx, where every node that tpat can take is a plugin, OUT/<n>.three.onnx, where every three of them are one, and
- * OUT/<n>.half.onnx, where each half of them is one. checked.py looks at what comes out. A model that cannot be rewritten is
- * left out. */
+ * OUT/<n>.half.onnx, where each half of them is one, all of the main graph; and OUT/<n>.inside.onnx and OUT/<n>.within.onnx,
+ * where all nodes of graphs inside of nodes are plugins, one each, or each half of a graph. checked.py looks at what comes out. A
+ * model that cannot be rewritten is left out. */
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -21,7 +22,7 @@ struct rewriter {
 };
 
 /* A region, when it can be a plugin. */
-static void add_region(struct rewriter *w, const int *node, int n)
+static void add_region(struct rewriter *w, struct graph *g, const int *node, int n)
 {
 	struct graph_region *r;
 	struct graph_program_options o = { .sizes = true };
@@ -30,7 +31,7 @@ static void add_region(struct rewriter *w, const int *node, int n)
 	char hash[33];
 
 	err_clear(&w->err);
-	if (n == 0 || graph_region_new(&r, w->graph, node, n, &w->err) < 0)
+	if (n == 0 || graph_region_new(&r, g, node, n, &w->err) < 0)
 		return;
 	if (!r->folded) {
 		if (graph_region_program(&program, r, &o, w->arena, &w->err) < 0)
@@ -45,28 +46,29 @@ static void add_region(struct rewriter *w, const int *node, int n)
 	vec_push(w->arena, &w->plugins, p);
 }
 
-/* `size` nodes a region; 0: two halves. */
-static void add_regions(struct rewriter *w, int size)
+/* `size` nodes of the graph a region; 0: two halves. Inside of nodes: without those that have graphs, whose nodes are taken. */
+static void add_regions(struct rewriter *w, struct graph *g, int size)
 {
 	struct {
 		VEC(int);
 	} taken = { 0 };
-	vec_each (n, &w->graph->nodes)
-		if (n->known && !n->folded && graph_node_used(w->graph, n->index))
+	vec_each (n, &g->nodes)
+		if (n->known && !n->folded && graph_node_used(g, n->index) && !(g->outer && n->bodies.n))
 			vec_push(w->arena, &taken, n->index);
 	size = size ? size : (taken.n + 1) / 2;
 	for (int i = 0; i < taken.n; i += size)
-		add_region(w, &taken.at[i], i + size < taken.n ? size : taken.n - i);
+		add_region(w, g, &taken.at[i], i + size < taken.n ? size : taken.n - i);
 }
 
-static void rewrite(const char *path, const char *out, int size)
+static void rewrite(const char *path, const char *out, int size, bool inside)
 {
 	struct arena *a = arena_new();
 	struct rewriter w = { .arena = a };
 
 	if (onnx_model_read(&w.model, path, &w.err) == 0 && onnx_model_check(w.model, &w.err) == 0 &&
 	    graph_new(&w.graph, w.model, NULL, &w.err) == 0) {
-		add_regions(&w, size);
+		for (int i = inside; i < (inside ? w.graph->graphs.n : 1); i++)
+			add_regions(&w, w.graph->graphs.at[i], size);
 		err_clear(&w.err);
 		if (w.regions.n && graph_rewrite(w.graph, &w.regions, w.plugins.at, NULL, &w.err) == 0)
 			CHECK(onnx_model_write(w.model, out, NULL, &w.err) == 0);
@@ -85,9 +87,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	for (int i = 2; i < argc; i++) {
-		rewrite(argv[i], arena_printf(a, "%s/%d.each.onnx", argv[1], i - 2), 1);
-		rewrite(argv[i], arena_printf(a, "%s/%d.three.onnx", argv[1], i - 2), 3);
-		rewrite(argv[i], arena_printf(a, "%s/%d.half.onnx", argv[1], i - 2), 0);
+		rewrite(argv[i], arena_printf(a, "%s/%d.each.onnx", argv[1], i - 2), 1, false);
+		rewrite(argv[i], arena_printf(a, "%s/%d.three.onnx", argv[1], i - 2), 3, false);
+		rewrite(argv[i], arena_printf(a, "%s/%d.half.onnx", argv[1], i - 2), 0, false);
+		rewrite(argv[i], arena_printf(a, "%s/%d.inside.onnx", argv[1], i - 2), 1, true);
+		rewrite(argv[i], arena_printf(a, "%s/%d.within.onnx", argv[1], i - 2), 0, true);
 	}
 	arena_free(a);
 	return test_done();

@@ -13,13 +13,17 @@ struct far_case {
 };
 
 static const struct far_case far_cases[] = {
-	{ "map", "(x: u8[N,K]) -> (y: u8[N,K])\n  y: u8[N,K] = map (i, j) x[i, j] + u8(3)\n", "N=66000 K=65537", .tolerance = 0 },
-	{ "flat", "(x: u8[N,8,3]) -> (y: u8[N,8,3])\n  y: u8[N,8,3] = map (i, j, k) x[i, j, 2 - k]\n", "N=180000001", .tolerance = 0 },
+	{ "map",
+	  "(x: u8[N,K]) -> (y: u8[N,K])\n  y: u8[N,K] = map (i, j) x[i, j] + u8(3)\n",
+	  "N=66000 K=65537", .tolerance = 0 },
+	{ "flat",
+	  "(x: u8[N,8,3]) -> (y: u8[N,8,3])\n  y: u8[N,8,3] = map (i, j, k) x[i, j, 2 - k]\n",
+	  "N=180000001", .tolerance = 0 },
 	{ "planes",
 	  "(x: f16[N,4,4,8], t0: u8[N,6,10]) -> (y: f16[N,4,6,10])\n"
 	  "  y: f16[N,4,6,10] = map (i, j, k, l) let d = f32(t0[i, k, l]), e = exp(d * -0.01) * 3.0 + log1p(d) + sqrt(d), a = "
-	  "index(floor(e)), c = mod(a, 4), b = mod(a, 9); select(b + 1 < 8, f16(f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * 0.5), "
-	  "f16(-1.0))\n", "N=9000001", .tolerance = 4e-3 },
+	  "index(floor(e)), c = mod(a, 4), b = mod(a, 9); select(b + 1 < 8, f16(f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * "
+	  "0.5), f16(-1.0))\n", "N=9000001", .tolerance = 4e-3 },
 	{ "slab",
 	  "(x: u8[N,8,32], t0: u8[N,60]) -> (y: u8[N,8,60])\n"
 	  "  y: u8[N,8,60] = map (i, j, k) x[i, j, min(max(index(t0[i, k]), 0), 31)] + u8(1)\n", "N=9000001", .tolerance = 0 },
@@ -29,14 +33,18 @@ static const struct far_case far_cases[] = {
 	  "N=9000001", .tolerance = 0 },
 	{ "march",
 	  "(x: f16[N,3,5]) -> (y: f16[N,10,16])\n"
-	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, 16)) * 0.0625, p = max(0, "
-	  "floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = floordiv(k * 5, 16), w0 = min(4, v + 1); f16((1.0 - "
-	  "a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w0])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, w0])))\n",
+	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, 16)) * 0.0625, "
+	  "p = max(0, floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = floordiv(k * 5, 16), w0 = min(4, v + "
+	  "1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w0])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * "
+	  "f32(x[i, q, w0])))\n",
 	  "N=14000001", .tolerance = 4e-3 },
 	{ "table",
 	  "(x: i8[N,K]) -> (y: i8[N,K])\n"
-	  "  y: i8[N,K] = map (i, j) let a = f32(x[i, j]) * 0.0625; i8(rint(max(a, 0.0) * 12.0 + floor(a)))\n", "N=66000 K=65537", .tolerance = 0 },
-	{ "tile", "(x: u8[N,64,96]) -> (y: u8[N,96,64])\n  y: u8[N,96,64] = map (i, j, k) x[i, k, j]\n", "N=704001", .tolerance = 0 },
+	  "  y: i8[N,K] = map (i, j) let a = f32(x[i, j]) * 0.0625; i8(rint(max(a, 0.0) * 12.0 + floor(a)))\n",
+	  "N=66000 K=65537", .tolerance = 0 },
+	{ "tile",
+	  "(x: u8[N,64,96]) -> (y: u8[N,96,64])\n  y: u8[N,96,64] = map (i, j, k) x[i, k, j]\n",
+	  "N=704001", .tolerance = 0 },
 	{ "contract",
 	  "(x: i8[N,64,256], w0: i8[256,64]) -> (y: i32[N,64,64])\n"
 	  "  y: i32[N,64,64] = sum (i, j, k | r<256) i32(x[i, j, r]) * i32(w0[r, k])\n", "N=264001", .tolerance = 0 },
@@ -78,12 +86,18 @@ static const struct far_case far_cases[] = {
 	  "(x: u8[N,K]) -> (a: i32[N], b: i32[N])\n"
 	  "  a: i32[N] = max (i | r<K) i32(x[i, r])\n"
 	  "  b: i32[N] = sum (i | r<K) i32(x[i, r])\n", "N=1100 K=4000037", .tolerance = 0 },
-	{ "reduce_thread", "(x: i8[N,24]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<24) i32(x[i, r])\n", "N=180000001", .tolerance = 0 },
-	{ "reduce_lanes", "(x: i8[N,1000]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<1000) i32(x[i, r])\n", "N=4320001", .tolerance = 0 },
+	{ "reduce_thread",
+	  "(x: i8[N,24]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<24) i32(x[i, r])\n",
+	  "N=180000001", .tolerance = 0 },
+	{ "reduce_lanes",
+	  "(x: i8[N,1000]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<1000) i32(x[i, r])\n",
+	  "N=4320001", .tolerance = 0 },
 	{ "reduce_columns",
 	  "(x: i8[N,50,100]) -> (y: i32[N,100])\n  y: i32[N,100] = sum (i, j | r<50) i32(x[i, r, j])\n",
 	  "N=865001", .tolerance = 0 },
-	{ "reduce_split", "(x: i8[N,K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) i32(x[i, r])\n", "N=1100 K=4000037", .tolerance = 0 },
+	{ "reduce_split",
+	  "(x: i8[N,K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) i32(x[i, r])\n",
+	  "N=1100 K=4000037", .tolerance = 0 },
 	{ "windows",
 	  "(x: u8[N,8,16]) -> (y: u8[N,4,8], p: u8[N,4,8])\n"
 	  "  y: u8[N,4,8] = max (i, j, k | r<2, s<2) i32(x[i, 2 * j + r, 2 * k + s])\n"
@@ -100,11 +114,15 @@ static const struct far_case far_cases[] = {
 	{ "scan_thread",
 	  "(x: u8[N,24]) -> (y: u8[N,24])\n  y: u8[N,24] = scan sum along j (i, j) x[i, j]\n", "N=180000001", .tolerance = 0 },
 	{ "scan_lanes",
-	  "(x: u8[N,1000]) -> (y: u8[N,1000])\n  y: u8[N,1000] = scan sum along j (i, j) x[i, j]\n", "N=4320001", .tolerance = 0 },
-	{ "scan_tiles", "(x: u8[N,K]) -> (y: u8[N,K])\n  y: u8[N,K] = scan sum along j (i, j) x[i, j]\n", "N=1100 K=4000037", .tolerance = 0 },
+	  "(x: u8[N,1000]) -> (y: u8[N,1000])\n  y: u8[N,1000] = scan sum along j (i, j) x[i, j]\n",
+	  "N=4320001", .tolerance = 0 },
+	{ "scan_tiles",
+	  "(x: u8[N,K]) -> (y: u8[N,K])\n  y: u8[N,K] = scan sum along j (i, j) x[i, j]\n",
+	  "N=1100 K=4000037", .tolerance = 0 },
 	{ "scatter",
 	  "(x: u8[N,40], t0: u8[N,8], u0: u8[N,8]) -> (y: u8[N,40])\n"
-	  "  y: u8[N,40] = scatter max (i, j | r<N, s<8) init x[i, j] at [r, mod(index(t0[r, s]), 40)] value u0[r, s]\n", "N=108000001",
+	  "  y: u8[N,40] = scatter max (i, j | r<N, s<8) init x[i, j] at [r, mod(index(t0[r, s]), 40)] value u0[r, s]\n",
+	  "N=108000001",
 	  .tolerance = 0 },
 	{ "scatter_rows",
 	  "(x: u8[N,1000], t0: u8[N,8], u0: u8[N,8]) -> (y: u8[N,1000])\n"

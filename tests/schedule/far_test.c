@@ -227,12 +227,14 @@ static struct ir_plan *schedule(struct far *f)
 	return NULL;
 }
 
-static void print_why(const struct far *f)
+static void print_why(struct far *f)
 {
 	const struct sched_rule *rule = sched_find(f->c->rule);
 	vec_each (s, &f->far->stages) {
-		const char *why = "it applies, and has no choice";
-		rule->applicable(f->far, *s, &why);
+		struct sched_choice any[SCHED_RULE_CHOICES];
+		const char *why;
+		if (sched_candidates(f->far, *s, rule, &sched_default_target, any, &why) > 0)
+			why = "it applies";
 		printf("  %s, stage %s: %s\n", rule->name, (*s)->out->name, why);
 	}
 }

@@ -47,7 +47,7 @@ static const struct schedule_case row_cases[] = {
 	{ "arg_reductions_int", "(t_x: i32[N,K,2], t_z: u8[K]) -> (a: i64[N], b: i64[N], c: i64[])\n"
 				"  a: i64[N] = argmax (i | r<K, s<2) t_x[i, r, s]\n"
 				"  b: i64[N] = argmin_last (i | r<K, s<2) t_x[i, r, s]\n"
-				"  c: i64[] = argmax_last ( | r<K) t_z[r]\n", { "N=4 K=70", "N=2 K=1" } },
+				"  c: i64[] = argmax_last ( | r<K) t_z[r]\n", { "N=4 K=70", "N=2 K=1", "N=3 K=0" } },
 	/* Rows that vectors divide; one of them is read along the row, the other is the same for all of it. */
 	{ "arg_vectors", "(t_x: f16[N,1024], t_z: i32[N,3,256], t_u: u8[2,1024], c: f32[N]) -> (a: i64[N], b: i64[N], c2: i32[N], "
 			 "d: i64[N], e: i64[2], f: i64[2])\n"

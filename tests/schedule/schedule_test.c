@@ -178,9 +178,7 @@ static void add_dispatch(struct job *j)
 
 /* Whose choices are tried. */
 static const struct sched_target *target = &sched_default_target;
-static const struct sched_target seven_processors = {
-	.name = "seven processors", .arch = 90, .processors = 7, .bytes_per_ns = 3000, .launch_ns = 2500, .typical = 1000
-};
+static struct sched_target seven_processors; /* a small H100 */
 
 static void make_variants(struct job *j)
 {
@@ -194,7 +192,8 @@ static void make_variants(struct job *j)
 		for (int k = 0; k < n; k++) {
 			if (j->rule && strcmp(choice[k].rule->name, j->rule) != 0)
 				continue;
-			if (target == &seven_processors && choice[k].param[4] != 0) /* others are tried for all of them */
+			bool shares = strcmp(choice[k].rule->name, "contract_wide") != 0 || choice[k].param[5];
+			if (target == &seven_processors && !shares) /* others are tried for all of them */
 				continue;
 			if (k > 0 || j->rule) /* the first is what the default takes */
 				add_variant(j, false, i, &choice[k], false);
@@ -822,6 +821,9 @@ static void form_cases(void)
 int main(int argc, char **argv)
 {
 	int names = 0;
+	seven_processors = sched_default_target;
+	seven_processors.processors = 7;
+	seven_processors.typical = 1000;
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "-c") == 0)
 			run_emulator = false;

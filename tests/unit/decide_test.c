@@ -18,7 +18,7 @@ static struct ir_program *parse(const char *text, struct arena *a)
 	return p;
 }
 
-static void check_refused(const char *text, const char *says, const struct ir_program *p, struct arena *a)
+static void check_refused(const char *text, const char *says, struct ir_program *p, struct arena *a)
 {
 	struct sched_choice c[8];
 	const char *why = "";
@@ -62,16 +62,42 @@ static void test_round_trip(struct ir_program *p, struct arena *a)
 	CHECK(tried > 8);
 }
 
-static void test_refused(const struct ir_program *p, struct arena *a)
+/* A rule looks at a stage once; what it found holds until passes run. */
+static void test_match_once(struct arena *a)
+{
+	struct ir_program *p = parse(program_text, a);
+	const struct sched_rule *rows = sched_find("rows"), *sort = sched_find("sort_radix");
+	const char *why = "";
+	struct err e = { 0 };
+	const void *found = p ? sched_match(p, p->stages.at[0], rows, &why) : NULL;
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	CHECK(found);
+	if (!found)
+		return;
+	sched_choices(p, p->stages.at[0], &sched_default_target, choice);
+	CHECK(sched_match(p, p->stages.at[0], rows, &why) == found);
+	CHECK(!sched_match(p, p->stages.at[0], sort, &why));
+	CHECK_STR(why, "the stage is no sort");
+	why = "";
+	CHECK(!sched_match(p, p->stages.at[0], sort, &why));
+	CHECK_STR(why, "the stage is no sort");
+	CHECK(ir_optimise(p, NULL, NULL, &e) == 0 && !p->found);
+}
+
+static void test_refused(struct ir_program *p, struct arena *a)
 {
 	const char *why = "";
 	const int lanes = sched_find("reduce_thread")->version, map = sched_find("map")->version;
-	const char *mean = arena_printf(a, "0 reduce_thread@%d", lanes), *y = arena_printf(a, "1 map@%d 1", map),
+	const char *mean = arena_printf(a, "0 reduce_thread@%d", lanes), *y = arena_printf(a, "1 map@%d width=1", map),
 	           *sums = arena_printf(a, "2 reduce_thread@%d", lanes);
 	struct sched_choice c[8];
 	if (!test_check(sched_decisions_parse(c, arena_printf(a, "%s; %s; %s", mean, y, sums), p, NULL, &why, a), __FILE__,
 	                __LINE__, "the plain text is taken"))
 		printf("  %s\n", why);
+	/* As texts were before parameters had names. */
+	CHECK(sched_decisions_parse(c, arena_printf(a, "%s; 1 map@%d 1; %s", mean, map, sums), p, NULL, &why, a));
+	check_refused(arena_printf(a, "%s; 1 map@%d lanes=1; %s", mean, map, sums), "number 1 is width", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d width=64; %s", mean, map, sums), "from 1 to 16", p, a);
 	check_refused("", "nothing for stage 0", p, a);
 	check_refused(mean, "nothing for stage 1", p, a);
 	check_refused("rubbish", "no text of decisions", p, a);
@@ -157,6 +183,7 @@ int main(void)
 		test_round_trip(p, a);
 		test_refused(p, a);
 	}
+	test_match_once(a);
 	test_shape(a);
 	test_sort_demand(a);
 	arena_free(a);

@@ -13,16 +13,16 @@
 #include "tpat/tpat.h"
 #include "tune/tuner.h"
 
-static bool applies(const struct ir_program *p, const struct ir_stage *s, const char **why)
+static const void *match_any(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	(void)p, (void)s, (void)why;
-	return true;
+	(void)p, (void)why;
+	return s;
 }
 
 static struct ir_kernel *as_map(struct ir_plan *plan, const struct ir_stage *s)
 {
 	struct sched_choice c = { sched_find("map"), { 1, 1 } };
-	c.rule->apply(plan, s, &c);
+	apply_choice(plan, s, &c, &sched_default_target);
 	return plan->steps.at[plan->steps.n - 1]->at[0];
 }
 
@@ -41,76 +41,76 @@ static void store_elsewhere(struct ir_plan *plan, const struct ir_stage *s, int6
 	store->at = ir_binary(IR_ADD, store->at, ir_index(plan->program->pool, by));
 }
 
-static void apply_killed(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_killed(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	(void)plan, (void)s, (void)c;
+	(void)plan, (void)site, (void)c;
 	raise(SIGKILL);
 }
 
-static void apply_endless(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_endless(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	(void)plan, (void)s, (void)c;
+	(void)plan, (void)site, (void)c;
 	for (;;)
 		pause();
 }
 
-static void apply_beside(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_beside(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	(void)c;
-	store_elsewhere(plan, s, 3);
+	store_elsewhere(plan, site->s, 3);
 }
 
-static void apply_far(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_far(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	(void)c;
-	store_elsewhere(plan, s, 1 << 28);
+	store_elsewhere(plan, site->s, 1 << 28);
 }
 
 /* The kernel, not what makes it. */
-static void apply_forever(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_forever(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct ir_kernel *k = as_map(plan, s);
+	struct ir_kernel *k = as_map(plan, site->s);
 	expr zero = ir_index(p->pool, 0);
 	struct ir_block *body = emit_for(p, &k->serial, "again", zero, ir_index(p->pool, 2), zero);
-	emit_store(p, body, s->out, zero, ir_float(p->pool, TYPE_F32, 1));
+	emit_store(p, body, site->s->out, zero, ir_float(p->pool, TYPE_F32, 1));
 	(void)c;
 }
 
-static void apply_wrong(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_wrong(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	struct ir_stmt *store = store_of(&as_map(plan, s)->body);
+	struct ir_stmt *store = store_of(&as_map(plan, site->s)->body);
 	(void)c;
 	store->value = ir_binary(IR_ADD, store->value, ir_float(plan->program->pool, TYPE_F32, 1));
 }
 
-static void apply_refused(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_refused(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	(void)c;
-	as_map(plan, s)->name = "not a name";
+	as_map(plan, site->s)->name = "not a name";
 }
 
 static const struct {
 	struct sched_rule rule;
 	enum tune_status status;
 } bad[] = {
-	{ { .name = "killed", .applicable = applies, .apply = apply_killed }, TUNE_CRASHED },
-	{ { .name = "endless", .applicable = applies, .apply = apply_endless }, TUNE_HUNG },
-	{ { .name = "forever", .applicable = applies, .apply = apply_forever }, TUNE_HUNG },
-	{ { .name = "beside", .applicable = applies, .apply = apply_beside }, TUNE_BOUNDS },
-	{ { .name = "far", .applicable = applies, .apply = apply_far }, TUNE_CRASHED },
-	{ { .name = "wrong", .applicable = applies, .apply = apply_wrong }, TUNE_WRONG },
-	{ { .name = "refused", .applicable = applies, .apply = apply_refused }, TUNE_COMPILER },
+	{ { .name = "killed", .match = match_any, .apply = apply_killed }, TUNE_CRASHED },
+	{ { .name = "endless", .match = match_any, .apply = apply_endless }, TUNE_HUNG },
+	{ { .name = "forever", .match = match_any, .apply = apply_forever }, TUNE_HUNG },
+	{ { .name = "beside", .match = match_any, .apply = apply_beside }, TUNE_BOUNDS },
+	{ { .name = "far", .match = match_any, .apply = apply_far }, TUNE_CRASHED },
+	{ { .name = "wrong", .match = match_any, .apply = apply_wrong }, TUNE_WRONG },
+	{ { .name = "refused", .match = match_any, .apply = apply_refused }, TUNE_COMPILER },
 };
 enum { BAD = sizeof bad / sizeof *bad };
 
 /* One element that no sample holds. */
 static int64_t beside_samples;
 
-static void apply_one_wrong(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c)
+static void apply_one_wrong(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct ir_stmt *store = store_of(&as_map(plan, s)->body);
+	struct ir_stmt *store = store_of(&as_map(plan, site->s)->body);
 	expr there = ir_binary(IR_EQ, store->at, ir_index(p->pool, beside_samples));
 	(void)c;
 	store->value = ir_select(there, ir_float(p->pool, TYPE_F32, 1000), store->value);
@@ -240,8 +240,8 @@ static void test_sampled(void)
 {
 	static const char text[] = "program p(x: f32[64,96], other: f32[96,128]) -> (y: f32[64,128])\n"
 	                           "  y: f32[64,128] = map (i, j) x[i, 3] * other[4, j] + other[min(i, 5), j]\n";
-	static const struct sched_rule wrong = { .name = "wrong", .applicable = applies, .apply = apply_wrong },
-	                               one = { .name = "one", .applicable = applies, .apply = apply_one_wrong };
+	static const struct sched_rule wrong = { .name = "wrong", .match = match_any, .apply = apply_wrong },
+	                               one = { .name = "one", .match = match_any, .apply = apply_one_wrong };
 	struct arena *a = arena_new();
 	struct err e = { 0 };
 	struct ir_program *p;
