@@ -279,6 +279,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 		return NULL;
 	bind_variables(p, &k->body);
 	bind_variables(p, &k->serial);
+	ir_variables_begin(p->pool); /* what comes next is not this kernel's */
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
 	sizes_here(&c, &k->body);

@@ -63,7 +63,7 @@ static expr case_of(struct look *k, expr cond)
 	vec_each (c, &k->cases)
 		if (c->cond == cond)
 			return c->variable;
-	expr variable = ir_var_of(ir_variable_of(p->pool, TYPE_BOOL, "this_case_%d", k->cases.n), NULL);
+	expr variable = ir_var_of(ir_variable_new(p->pool, TYPE_BOOL, "this_case_%d", k->cases.n), NULL);
 	vec_push(k->scratch, &k->cases, ((struct vector_case){ cond, variable, false }));
 	return variable;
 }
@@ -208,8 +208,8 @@ static void name_loads(struct vector_loads *l)
 		for (int j = 0; j < i; j++)
 			again |= l->found.at[j].load->buf == l->found.at[i].load->buf;
 		enum type t = l->found.at[i].load->type;
-		l->found.at[i].array = again ? ir_variable_of(l->p->pool, t, "%s_v%d", buffer, i + 1)
-		                             : ir_variable_of(l->p->pool, t, "%s_v", buffer);
+		l->found.at[i].array = again ? ir_variable_new(l->p->pool, t, "%s_v%d", buffer, i + 1)
+		                             : ir_variable_new(l->p->pool, t, "%s_v", buffer);
 	}
 }
 
@@ -293,7 +293,7 @@ static void emit_parts(const struct vector_loads *l, struct ir_block *b, const s
 		at[i] = start_of(l, f, i, start);
 		bool same = i && at[i] == at[i - 1]; /* each is repeated */
 		part[i] = same ? part[i - 1]
-		               : ir_variable_of(p->pool, f->load->type, "this_part%d_%s", i, f->array->hint);
+		               : ir_variable_new(p->pool, f->load->type, "this_part%d_%s", i, f->array->hint);
 		if (!same)
 			emit_load_vector(p, b, f->load->buf, at[i], part[i], l->width / f->parts);
 	}
