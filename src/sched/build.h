@@ -18,6 +18,9 @@ expr emit_define(struct ir_program *p, struct ir_block *b, const struct ir_varia
 expr emit_define_variable(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr first);
 void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value);
 struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step);
+/* A loop and its variable, of that extent. */
+struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step,
+			   expr extent, expr *variable);
 struct ir_block *emit_for_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr from, expr to,
 			       expr step);
 struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond);

@@ -158,8 +158,8 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 	gathers_emit_shared(&f->gathers, items, &here);
 	memcpy(own, axis, sizeof own);
 	if (f->turns > 1) {
-		expr turns = ir_index(p->pool, f->turns), turn = ir_var(p->pool, TYPE_INDEX, "this_turn", turns);
-		b = items = emit_for(p, items, "this_turn", ir_index(p->pool, 0), turns, ir_index(p->pool, 1));
+		expr turn, turns = ir_index(p->pool, f->turns), one = ir_index(p->pool, 1);
+		b = items = emit_loop(p, items, "this_turn", ir_index(p->pool, 0), turns, one, turns, &turn);
 		expr ahead = ir_binary(IR_MUL, turn, ir_index(p->pool, f->planes));
 		lane[f->axis] = own[f->axis] = ir_binary(IR_ADD, axis[f->axis], ahead);
 	}

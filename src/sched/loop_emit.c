@@ -55,8 +55,8 @@ static expr serial_reduction(struct view *v, struct ir_block *b, const struct ir
 		const char *name = ir_axis_names[1][k];
 		v->axis[rank + k] = index_of(v->m, 0);
 		if (!ir_is_int(s->space[k], 1)) {
-			inner = emit_for(p, inner, name, index_of(v->m, 0), s->space[k], index_of(v->m, 1));
-			v->axis[rank + k] = ir_var(p->pool, TYPE_INDEX, name, s->space[k]);
+			inner = emit_loop(p, inner, name, index_of(v->m, 0), s->space[k], index_of(v->m, 1), s->space[k],
+			                  &v->axis[rank + k]);
 		}
 		position = add(mul(position, s->space[k]), v->axis[rank + k]);
 	}
@@ -180,8 +180,8 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 	struct accumulator a = accumulator_begin(p, b, s);
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct ir_block *steps = emit_for(p, b, name, lane, points, index_of(m, width));
-	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+	expr point;
+	struct ir_block *steps = emit_loop(p, b, name, lane, points, index_of(m, width), points, &point);
 	if (s->space_rank == 1)
 		v.axis[rank] = point;
 	else

@@ -161,8 +161,7 @@ static struct ir_block *first_block(const struct marks *x, struct ir_kernel *k)
 /* On one processor the first block goes over all points that are kept. */
 static struct ir_block *serial_points(const struct marks *x, struct ir_block *b, expr *point)
 {
-	*point = ir_var(x->p->pool, TYPE_INDEX, "point", x->points.count);
-	b = emit_for(x->p, b, "point", index_of(x, 0), x->points.count, index_of(x, 1));
+	b = emit_loop(x->p, b, "point", index_of(x, 0), x->points.count, index_of(x, 1), x->points.count, point);
 	return emit_if(x->p, b, compact_at_point(&x->points, b, x->s->where, *point));
 }
 

@@ -160,8 +160,7 @@ static void emit_moving(const struct march *m, struct ir_block *b, expr *axis, i
 	}
 	expr first = emit_declare(p, b, "first", axis[m->axis], extent);
 	expr end = ir_binary(IR_MIN, extent, ir_binary(IR_ADD, first, ir_index(p->pool, rows)));
-	b = emit_for(p, b, "row", first, end, ir_index(p->pool, 1));
-	axis[m->axis] = ir_var(p->pool, TYPE_INDEX, "row", extent);
+	b = emit_loop(p, b, "row", first, end, ir_index(p->pool, 1), extent, &axis[m->axis]);
 	for (int i = 0; i < m->n; i++)
 		fill_slot(m, b, slot, i, axis, width);
 	march_store_row(m, b, kept, axis, width);

@@ -70,8 +70,8 @@ static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
 		if (ir_is_int(s->space[k], 1)) {
 			axis[rank + k] = ir_index(p->pool, 0);
 		} else {
-			b = emit_for(p, b, name, ir_index(p->pool, 0), s->space[k], ir_index(p->pool, 1));
-			axis[rank + k] = ir_var(p->pool, TYPE_INDEX, name, s->space[k]);
+			b = emit_loop(p, b, name, ir_index(p->pool, 0), s->space[k], ir_index(p->pool, 1), s->space[k],
+			              &axis[rank + k]);
 		}
 		position = ir_binary(IR_ADD, ir_binary(IR_MUL, position, s->space[k]), axis[rank + k]);
 	}
@@ -120,9 +120,8 @@ static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, boo
 	int rank = s->out->rank;
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct ir_block *loop =
-	        emit_for(p, b, name, lane ? lane : ir_index(p->pool, 0), points, ir_index(p->pool, lane ? lanes : 1));
-	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+	expr point, first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
+	struct ir_block *loop = emit_loop(p, b, name, first, points, stride, points, &point);
 	if (s->space_rank == 1)
 		axis[rank] = point;
 	else
@@ -181,12 +180,9 @@ static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, con
 	struct ir_block *b = &k->serial;
 	row = block;
 	if (rows_a_block > 1) {
-		b = emit_for(p, b, "row", ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
-		             ir_binary(IR_MIN, rows,
-		                       ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
-		                                 ir_index(p->pool, rows_a_block))),
-		             ir_index(p->pool, 1));
-		row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+		expr first = ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block));
+		expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, ir_index(p->pool, rows_a_block)));
+		b = emit_loop(p, b, "row", first, end, ir_index(p->pool, 1), rows, &row);
 	}
 	one_row(plan, s, b, row, NULL, 1, 1);
 	kernel_finish(plan, step, k, s);

@@ -60,16 +60,15 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	v.whole = known && extent > 0 && extent % in_tile == 0;
 	v.tile = ir_index(p->pool, 0);
 	if (!known || extent > in_tile) {
-		b = emit_for(p, b, "tile", v.tile, r.extent, ir_index(p->pool, in_tile));
-		v.tile = ir_var(p->pool, TYPE_INDEX, "tile", r.extent);
+		b = emit_loop(p, b, "tile", v.tile, r.extent, ir_index(p->pool, in_tile), r.extent, &v.tile);
 	}
 	scan_vectors_tile(&v, b);
 	scan_vectors_store(&v, b, NULL);
 
 	/* The same rows on one processor. */
-	b = emit_for(p, &k->serial, "row", first, ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several)),
-	             ir_index(p->pool, 1));
-	scan_row_serial(p, b, s, ir_var(p->pool, TYPE_INDEX, "row", rows));
+	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
+	b = emit_loop(p, &k->serial, "row", first, end, ir_index(p->pool, 1), rows, &row);
+	scan_row_serial(p, b, s, row);
 	kernel_needs(k, whole_multiple(p, s->out->dim[s->axis], width));
 	kernel_finish(plan, step, k, s);
 }

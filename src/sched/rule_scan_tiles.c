@@ -24,8 +24,9 @@ static void serial(struct ir_program *p, struct ir_kernel *k, const struct ir_st
 {
 	expr block = ir_block(p->pool, NULL), zero = ir_index(p->pool, 0);
 	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero));
-	b = emit_for(p, b, "row", zero, rows, ir_index(p->pool, 1));
-	scan_row_serial(p, b, s, ir_var(p->pool, TYPE_INDEX, "row", rows));
+	expr row;
+	b = emit_loop(p, b, "row", zero, rows, ir_index(p->pool, 1), rows, &row);
+	scan_row_serial(p, b, s, row);
 }
 
 /* A block a row, in one tile, where rows turn out to be short. */

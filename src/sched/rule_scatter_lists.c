@@ -241,8 +241,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	struct axes here = { .value = axis };
 	struct ir_block *serial = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero)), *each = serial;
 	for (int i = 0; i < rank; i++) {
-		each = emit_for(p, each, ir_axis_names[0][i], zero, s->out->dim[i], one);
-		axis[i] = ir_var(p->pool, TYPE_INDEX, ir_axis_names[0][i], s->out->dim[i]);
+		each = emit_loop(p, each, ir_axis_names[0][i], zero, s->out->dim[i], one, s->out->dim[i], &axis[i]);
 	}
 	emit_store(p, each, s->out, ir_flat(p->pool, s->out, axis), to_kernel(p, s->init, &here));
 	emit_serial_updates(p, serial, s, 0, axis);

@@ -116,9 +116,8 @@ static struct ir_block *each_vector(struct scatter_rows *r, struct ir_block *b, 
 {
 	struct ir_program *p = r->p;
 	expr thread = ir_thread(p->pool, ir_index(p->pool, r->threads)), size = ir_index(p->pool, r->size);
-	*place = ir_var(p->pool, TYPE_INDEX, "place", size);
-	return emit_for(p, b, "place", ir_binary(IR_MUL, thread, ir_index(p->pool, r->width)), size,
-	                ir_index(p->pool, (int64_t)r->threads * r->width));
+	return emit_loop(p, b, "place", ir_binary(IR_MUL, thread, ir_index(p->pool, r->width)), size,
+	                 ir_index(p->pool, (int64_t)r->threads * r->width), size, place);
 }
 
 static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
@@ -195,8 +194,8 @@ static void serial_row(struct scatter_rows *r, struct ir_block *b, expr row)
 	declare_axes(p, b, row, r->lead, s->out->dim, ir_axis_names[0], used, axis);
 	struct ir_block *each = b;
 	for (int k = r->lead; k < s->out->rank; k++) {
-		each = emit_for(p, each, ir_axis_names[0][k], ir_index(p->pool, 0), s->out->dim[k], ir_index(p->pool, 1));
-		axis[k] = ir_var(p->pool, TYPE_INDEX, ir_axis_names[0][k], s->out->dim[k]);
+		expr none = ir_index(p->pool, 0), one = ir_index(p->pool, 1);
+		each = emit_loop(p, each, ir_axis_names[0][k], none, s->out->dim[k], one, s->out->dim[k], &axis[k]);
 	}
 	emit_store(p, each, s->out, ir_flat(p->pool, s->out, axis), to_kernel(p, s->init, &here));
 	emit_serial_updates(p, b, s, r->lead, axis);

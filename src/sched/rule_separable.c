@@ -206,8 +206,8 @@ static void first_pass(struct separable_kernel *k, struct ir_block *b, expr thre
 	struct ir_program *p = k->p;
 	expr v, vectors = ir_index(p->pool, f->length / k->width), width = ir_index(p->pool, k->width);
 	expr items = ir_index(p->pool, k->rows * (f->length / k->width)), each = ir_index(p->pool, f->length);
-	b = emit_for(p, b, "item", thread, items, ir_index(p->pool, k->threads));
-	expr item = ir_var(p->pool, TYPE_INDEX, "item", items);
+	expr item;
+	b = emit_loop(p, b, "item", thread, items, ir_index(p->pool, k->threads), items, &item);
 	k->row = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, item, vectors), ir_index(p->pool, k->rows));
 	expr at = ir_binary(IR_MUL, ir_binary(IR_MOD, item, vectors), width);
 	at = ir_var_multiple(emit_constant(p, b, "at", at, NULL)->var, each, k->width);
@@ -286,8 +286,7 @@ static void second_pass(struct separable_kernel *k, struct ir_block *b, expr thr
 	struct ir_program *p = k->p;
 	struct ir_block rows = { 0 };
 	expr extent = ir_index(p->pool, f->result);
-	b = emit_for(p, b, "column", thread, extent, ir_index(p->pool, k->threads));
-	k->axis[f->rank - 1] = ir_var(p->pool, TYPE_INDEX, "column", extent);
+	b = emit_loop(p, b, "column", thread, extent, ir_index(p->pool, k->threads), extent, &k->axis[f->rank - 1]);
 	const struct ir_variable *row = ir_variable_new(p->pool, TYPE_INDEX, "row");
 	k->row = ir_var_of(row, ir_index(p->pool, k->rows));
 	k->axis[f->rank - 2] = ir_binary(IR_ADD, k->first, k->row);
@@ -305,11 +304,9 @@ static void serial(struct separable_kernel *k, struct ir_block *b)
 	expr none = ir_index(p->pool, 0), one = ir_index(p->pool, 1), rows = ir_index(p->pool, k->rows);
 	for (int second = 0; second < 2; second++) {
 		expr extent = ir_index(p->pool, second ? f->result : f->length);
-		struct ir_block *in = emit_for(p, b, "row", none, rows, one);
-		k->row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+		struct ir_block *in = emit_loop(p, b, "row", none, rows, one, rows, &k->row);
 		k->axis[f->rank - 2] = ir_binary(IR_ADD, k->first, k->row);
-		in = emit_for(p, in, "column", none, extent, one);
-		k->axis[f->rank - 1] = ir_var(p->pool, TYPE_INDEX, "column", extent);
+		in = emit_loop(p, in, "column", none, extent, one, extent, &k->axis[f->rank - 1]);
 		one_element(k, in, in, second ? f->second : f->first, NULL);
 	}
 }

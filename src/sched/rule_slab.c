@@ -209,8 +209,8 @@ static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr
 		}
 		return;
 	}
-	struct ir_block *body = emit_for(p, b, "first", mine, size, ir_index(p->pool, turn));
-	expr first = ir_var(p->pool, TYPE_INDEX, "first", size);
+	expr first;
+	struct ir_block *body = emit_loop(p, b, "first", mine, size, ir_index(p->pool, turn), size, &first);
 	load_places(f, body, ir_binary(IR_ADD, base, first), array, NULL);
 	store_places(f, body, first, array, NULL);
 }
@@ -236,11 +236,10 @@ static void serial_planes(struct slab *f, struct ir_block *b, expr number, expr 
 	expr axis[IR_MAX_RANK], one = ir_index(p->pool, 1), at = ir_index(p->pool, 0);
 	struct axes here = { .value = axis };
 	gather_planes_axes(&f->in, b, number, 0, f->in.axis + 1, axis);
-	b = emit_for(p, b, "plane", ir_index(p->pool, 0), ir_index(p->pool, f->planes), one);
-	expr plane = ir_var(p->pool, TYPE_INDEX, "plane", ir_index(p->pool, f->planes));
+	expr plane, place, planes = ir_index(p->pool, f->planes);
+	b = emit_loop(p, b, "plane", ir_index(p->pool, 0), planes, one, planes, &plane);
 	axis[f->in.axis] = ir_binary(IR_ADD, axis[f->in.axis], plane);
-	b = emit_for(p, b, "place", from, to, one);
-	expr place = ir_var(p->pool, TYPE_INDEX, "place", ir_index(p->pool, f->places));
+	b = emit_loop(p, b, "place", from, to, one, ir_index(p->pool, f->places), &place);
 	gather_planes_axes(&f->in, b, place, f->in.axis + 1, out->rank, axis);
 	for (int k = 0; k < out->rank; k++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, out->dim[k]), axis[k]);

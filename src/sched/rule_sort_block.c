@@ -96,7 +96,7 @@ static struct row_call one_row_by_digits(struct ir_program *p, struct ir_kernel 
 	row.alone = alone;
 	c.key = emit_key(p, b, s, &row);
 	c.put = alone ? emit_put_alone(p, b, s, &row) : emit_put(p, b, s, &row, false, false);
-	c.call = emit_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
+	c.call = emit_radix_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
 	add_variable(p, c.call, shared);
 	return c;
 }
@@ -146,8 +146,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	/* The same rows on one processor. */
 	expr several = ir_index(p->pool, rows), block = ir_block(p->pool, k->blocks);
 	expr first = ir_binary(IR_MUL, block, several), end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));
-	serial = emit_for(p, serial, "row", first, end, ir_index(p->pool, 1));
-	struct sort_row row = sort_row_begin(p, serial, s, ir_var(p->pool, TYPE_INDEX, "row", count));
+	expr number;
+	serial = emit_loop(p, serial, "row", first, end, ir_index(p->pool, 1), count, &number);
+	struct sort_row row = sort_row_begin(p, serial, s, number);
 	emit_serial(&row, serial);
 	kernel_finish(plan, step, k, s);
 	if (fits)

@@ -109,7 +109,7 @@ static void count(struct radix *x)
 	struct sort_row row = tile_begin(x, b, block, &tile);
 	const struct ir_variable *key = emit_key(p, b, x->s, &row), *shared;
 	shared = emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared", 0);
-	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
+	struct ir_stmt *call = emit_radix_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
 	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
@@ -175,7 +175,7 @@ static void pass(struct radix *x, int pass)
 	const struct ir_variable *key, *place = NULL, *put, *shared;
 	shared = emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile), "shared",
 	            0);
-	struct ir_stmt *call = emit_call(p, b, "radix_turn");
+	struct ir_stmt *call = emit_radix_call(p, b, "radix_turn");
 	const struct ir_variable *turned = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "block");
 	call->type = TYPE_INDEX;
 	add_variable(p, call, shared);
@@ -188,7 +188,7 @@ static void pass(struct radix *x, int pass)
 		put = emit_keep(x, b, to, &row);
 	else
 		put = x->alone ? emit_put_alone(p, b, x->s, &row) : emit_put(p, b, x->s, &row, true, true);
-	call = emit_call(p, b, arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
+	call = emit_radix_call(p, b, arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
 	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);

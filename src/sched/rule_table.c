@@ -103,8 +103,8 @@ static expr look_up(struct table *f, expr code)
 static void look_up_each(struct table *f, struct ir_block *b, expr from, expr to)
 {
 	struct ir_program *p = f->p;
-	struct ir_block *body = emit_for(p, b, "each", from, to, ir_index(p->pool, 1));
-	expr at = ir_var(p->pool, TYPE_INDEX, "each", f->count);
+	expr at;
+	struct ir_block *body = emit_loop(p, b, "each", from, to, ir_index(p->pool, 1), f->count, &at);
 	emit_store(p, body, f->s->out, at, look_up(f, ir_load(p->pool, flat_view(p, f->load->buf), &at)));
 }
 
@@ -161,8 +161,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr first = ir_binary(IR_MUL, ir_block(p->pool, k->blocks), each);
 	look_up_block(&f, &k->body, first, ir_thread(p->pool, shared->dim[0]));
 	/* One processor: the same for all of a block. */
-	struct ir_block *b = emit_for(p, &k->serial, "this_entry", ir_index(p->pool, 0), shared->dim[0], ir_index(p->pool, 1));
-	store_entry(&f, b, ir_var(p->pool, TYPE_INDEX, "this_entry", shared->dim[0]));
+	expr entry, none = ir_index(p->pool, 0), one = ir_index(p->pool, 1), entries = shared->dim[0];
+	struct ir_block *b = emit_loop(p, &k->serial, "this_entry", none, entries, one, entries, &entry);
+	store_entry(&f, b, entry);
 	look_up_each(&f, &k->serial, first, ir_binary(IR_MIN, ir_binary(IR_ADD, first, each), f.count));
 	kernel_finish(plan, step, k, s);
 }

@@ -436,8 +436,7 @@ static void serial_square(struct turned *t, struct ir_block *b, expr block)
 	for (int i = 0; i < 2; i++) {
 		const char *name = ir_axis_names[0][which[i]];
 		expr end = ir_binary(IR_MIN, t->dim[which[i]], ir_binary(IR_ADD, corner[i], side));
-		b = emit_for(p, b, name, corner[i], end, one);
-		axis[which[i]] = ir_var(p->pool, TYPE_INDEX, name, t->dim[which[i]]);
+		b = emit_loop(p, b, name, corner[i], end, one, t->dim[which[i]], &axis[which[i]]);
 	}
 	emit_store(p, b, t->s->out, out_place(t, axis), element(t, axis, NULL));
 }

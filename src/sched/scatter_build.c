@@ -73,8 +73,7 @@ void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct 
 		axis[i] = ir_index(p->pool, 0);
 		if (ir_is_int(s->space[i], 1))
 			continue;
-		b = emit_for(p, b, ir_axis_names[1][i], axis[i], s->space[i], ir_index(p->pool, 1));
-		axis[i] = ir_var(p->pool, TYPE_INDEX, ir_axis_names[1][i], s->space[i]);
+		b = emit_loop(p, b, ir_axis_names[1][i], axis[i], s->space[i], ir_index(p->pool, 1), s->space[i], &axis[i]);
 	}
 	if (s->where)
 		b = emit_if(p, b, to_kernel(p, s->where, &here));

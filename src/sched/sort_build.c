@@ -138,7 +138,12 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 
 struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function)
 {
-	return emit_invoke(p, b, function, strncmp(function, "radix", 5) == 0 ? "tpat_radix.h" : "tpat_sort.h");
+	return emit_invoke(p, b, function, "tpat_sort.h");
+}
+
+struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function)
+{
+	return emit_invoke(p, b, function, "tpat_radix.h");
 }
 
 static const char *key_function(const struct sort_row *row)

@@ -64,6 +64,14 @@ struct ir_block *emit_for_each(struct ir_program *p, struct ir_block *b, const s
 	return s->body = NEW(p->arena, struct ir_block);
 }
 
+struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step,
+                           expr extent, expr *variable)
+{
+	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "%s", name);
+	*variable = ir_var_of(v, extent);
+	return emit_for_each(p, b, v, from, to, step);
+}
+
 struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step)
 {
 	return emit_for_each(p, b, ir_variable_called(p->pool, TYPE_INDEX, name), from, to, step);
