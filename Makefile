@@ -7,7 +7,7 @@
 #   make install      PREFIX=/usr/local, DESTDIR=
 #   make size         lines a folder;  make format: clang-format over the sources;  make clean
 #
-#   CC=clang          another compiler;  SANITIZE=1: AddressSanitizer and UBSan, in build/asan
+#   CC=clang          another compiler, with objects of its own;  SANITIZE=1: AddressSanitizer and UBSan, in build/asan
 
 CC      ?= gcc
 ifeq ($(origin CC),default)
@@ -24,7 +24,9 @@ else
 B       := build
 OPTIM   := -O2
 endif
-OBJ     := $(B)/obj
+# Each compiler has its own objects: going from one to another and back compiles nothing again.
+empty   :=
+OBJ     := $(B)/obj/$(subst $(empty) $(empty),_,$(notdir $(CC)))
 GEN     := build/gen
 
 WARN    := -Wall -Wextra -Werror
@@ -56,7 +58,7 @@ CLI_OBJ := $(PROGRAM:%.c=$(OBJ)/%.o)
 
 all: $(B)/libtpat.a $(B)/libtpat.so $(if $(PROGRAM),$(B)/tpat)
 
-$(OBJ)/%.o: %.c $(B)/flags | $(SETUP) $(GEN_HEADERS)
+$(OBJ)/%.o: %.c $(OBJ)/flags | $(SETUP) $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
@@ -76,7 +78,7 @@ $(B)/tpat: $(CLI_OBJ) $(B)/libtpat.a
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
 
 # The compiler, its flags and the set of objects are inputs too: these files change only when what they say does.
-$(B)/flags: FORCE | $(SETUP)
+$(OBJ)/flags $(B)/flags: FORCE | $(SETUP)
 	@$(call save,$(shell command -v $(CC)) $(FLAGS) $(CFLAGS))
 $(B)/objects: FORCE
 	@$(call save,$(LIB_OBJ) $(LDFLAGS))

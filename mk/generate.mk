@@ -61,7 +61,7 @@ $(GEN)/embed.list: FORCE
 	@$(call save,$(EMBED))
 $(OBJ)/gen/embed.o: $(EMBED)
 
-$(OBJ)/gen/%.o: $(GEN)/%.c $(B)/flags
+$(OBJ)/gen/%.o: $(GEN)/%.c $(OBJ)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c $< -o $@

@@ -20,22 +20,33 @@ UNIT_TESTS := $(patsubst %.c,$(B)/%,$(sort $(wildcard tests/unit/*_test.c)))
 .PHONY: unit-tests
 unit-tests: $(UNIT_TESTS)
 
-$(B)/tests/%: tests/%.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
+# Compiled apart from linking: a changed library links them again, and compiles none.
+OUTSIDE := $(OBJ)/tests/%.o $(OBJ)/tools/%.o $(OBJ)/bench/%.o
+$(OUTSIDE): private FLAGS += -I. -Itests
+.PRECIOUS: $(OBJ)/%.o
+define link_program
 	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(CC) $(FLAGS) -I. -Itests $(CFLAGS) -rdynamic -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -rdynamic -o $@ $< $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
+endef
+NEEDS := $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
+$(B)/tests/%: $(OBJ)/tests/%.o $(NEEDS)
+	$(link_program)
+$(B)/tools/%: $(OBJ)/tools/%.o $(NEEDS)
+	$(link_program)
+$(B)/bench/%: $(OBJ)/bench/%.o $(NEEDS)
+	$(link_program)
+-include $(wildcard $(OBJ)/tests/*/*.d $(OBJ)/tools/*.d $(OBJ)/bench/*.d)
 
 # What several of them share: the host that plays TensorRT, plans run on the emulator, regions of the zoo, fuzz targets' main().
 HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c tests/zoo/*.c) tests/fuzz/replay.c))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
-$(HELP_OBJ): private FLAGS += -I. -Itests
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
 	@mkdir -p $(@D) && rm -f $@
 	$(call say,AR)
 	$(Q)ar rcs $@ $(HELP_OBJ)
 $(B)/helpers: FORCE
 	@$(call save,$(HELP_OBJ))
--include $(HELP_OBJ:.o=.d) $(wildcard $(B)/tests/*/*.d)
 
 # A plugin library as generated code would be: the runtime and a library description written by hand.
 RT_SOURCES := $(wildcard rt/*.c)
@@ -59,19 +70,8 @@ build/fuzz/%: tests/fuzz/%.c FORCE
 	$(MAKE) --no-print-directory CC=clang B=build/fuzz/lib CFLAGS="$(FUZZ) -fsanitize=fuzzer-no-link" build/fuzz/lib/libtpat.a
 	clang $(FLAGS) -I. $(FUZZ) -fsanitize=fuzzer $< $(MUTATE_$*) -o $@ build/fuzz/lib/libtpat.a $(LIBS)
 
-# What an enqueue costs, on a GPU.
-$(B)/bench/launch: bench/launch.c $(B)/libtpat.a $(B)/flags
-	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(B)/libtpat.a $(LIBS)
--include $(wildcard $(B)/bench/*.d)
-
-# The page of operators, written from their definitions and from the results of ONNX's node tests.
-$(B)/tools/operators: tools/operators.c $(B)/tests/libhelpers.a $(B)/libtpat.a $(B)/flags
-	@mkdir -p $(@D)
-	$(call say,CC)
-	$(Q)$(CC) $(FLAGS) -I. $(CFLAGS) -MMD -MP -MF $@.d $< -o $@ $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
--include $(wildcard $(B)/tools/*.d)
+# build/bench/launch: what an enqueue costs, on a GPU. build/tools/operators: the page of operators, written from their
+# definitions and from the results of ONNX's node tests.
 .PHONY: docs
 docs: $(B)/tools/operators $(B)/tests/nodes/node_test | $(SETUP_TEST)
 	$(Q)build/venv/bin/python tests/nodes/export.py build/nodes

@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "check/error_bound.h"
 #include "eval/eval.h"
+#include "ir/launch.h"
 
 enum { MOST_ELEMENTS = 4096, FEWEST_ELEMENTS = 64 };
 static const double OPERATIONS_A_SECOND = 4e8; /* of the interpreter, a processor */
@@ -185,28 +186,13 @@ static struct ir_program *program_of(const struct ir_program *p, const int *n, s
 
 /* ---- Work. */
 
-struct extents {
-	const struct ir_program *p;
-	const struct tensor *const *inputs;
-};
-
-static bool extent(void *user, const char *name, int64_t *value)
-{
-	const struct extents *x = user;
-	int input, axis;
-	if (!ir_symbol_source(x->p, name, &input, &axis) || !x->inputs[input])
-		return false;
-	*value = x->inputs[input]->dim[axis];
-	return true;
-}
-
-static double number(const struct extents *x, expr e)
+static double number(const struct ir_inputs *x, expr e)
 {
 	int64_t n;
-	return ir_eval_int(ir_size_limit((struct ir_program *)x->p, e), extent, (void *)x, &n) ? (double)n : 1;
+	return ir_eval_int(ir_size_limit((struct ir_program *)x->program, e), ir_inputs_symbol, (void *)x, &n) ? (double)n : 1;
 }
 
-static double stage_work(const struct extents *x, const struct ir_stage *s)
+static double stage_work(const struct ir_inputs *x, const struct ir_stage *s)
 {
 	double points = 1, inside = 0;
 	if (s->loop) {
@@ -223,7 +209,7 @@ static double stage_work(const struct extents *x, const struct ir_stage *s)
 
 double sample_work(const struct ir_program *p, const struct tensor *const *inputs)
 {
-	const struct extents x = { p, inputs };
+	const struct ir_inputs x = { p, inputs };
 	double work = 0;
 	vec_each (s, &p->stages)
 		work += stage_work(&x, *s);
@@ -266,7 +252,7 @@ static int run(struct sample *s, const struct ir_program *sampled, const struct 
                struct arena *a, struct err *e)
 {
 	const struct ir_program *p = s->program;
-	const struct extents x = { p, inputs };
+	const struct ir_inputs x = { p, inputs };
 	const struct tensor **in = NEWN(a, const struct tensor *, sampled->inputs.n + 1);
 	struct tensor *place = NEWN(a, struct tensor, sampled->inputs.n + 1);
 	int n = p->inputs.n;
@@ -289,7 +275,7 @@ static int run(struct sample *s, const struct ir_program *sampled, const struct 
 int sample_new(struct sample **out, const struct ir_program *p, const struct tensor *const *inputs, uint64_t seed,
                struct arena *a, struct err *e)
 {
-	const struct extents x = { p, inputs };
+	const struct ir_inputs x = { p, inputs };
 	struct sample *s = NEW(a, struct sample);
 	*s = (struct sample){ .program = p,
 		              .at = NEWN(a, int64_t *, p->outputs.n + 1),

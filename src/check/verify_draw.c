@@ -347,20 +347,52 @@ static bool is_dynamic(const struct ir_program *p)
 	return false;
 }
 
+static int keep(struct tensor *t, struct arena *a, struct err *e)
+{
+	struct tensor copy;
+	if (!t->data)
+		return 0;
+	TRY(tensor_new(&copy, t->type, t->rank, t->dim, a, e));
+	memcpy(copy.data, t->data, (size_t)tensor_bytes(t));
+	*t = copy;
+	return 0;
+}
+
+/* What was drawn, out of the attempt's memory. */
+static int keep_all(const struct draw *d, struct tensor *inputs, struct tensor *want, struct arena *a)
+{
+	const struct ir_program *p = d->c->reference;
+	for (int i = 0; i < p->inputs.n; i++)
+		if (!d->c->input[i].tensor)
+			TRY(keep(&inputs[i], a, d->err));
+	for (int o = 0; want && o < p->outputs.n; o++)
+		TRY(keep(&want[o], a, d->err));
+	return 0;
+}
+
+/* One attempt in memory of its own: the program's may be `a`, in which its expressions stay. */
+static int attempt(struct draw *d, struct tensor *inputs, struct tensor *want, bool last, struct arena *a)
+{
+	d->arena = arena_new();
+	int rc = try_once(d, inputs, want, last);
+	if (rc == 0)
+		rc = keep_all(d, inputs, want, a);
+	arena_free(d->arena);
+	return rc;
+}
+
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e)
 {
-	struct draw d = { .c = c, .arena = a, .run = run, .err = e };
+	struct draw d = { .c = c, .run = run, .err = e };
 	int attempts = is_dynamic(c->reference) ? ATTEMPTS : 1, rc;
 	char hash[33];
 	ir_hash(c->reference, hash); /* not the name, which another build has not */
 	do {
-		struct arena_mark mark = arena_mark(a);
 		d.state = hash_u64(hash_str(c->seed, hash), (uint64_t)(run * ATTEMPTS + d.attempt));
-		rc = try_once(&d, inputs, want, d.attempt + SCALE_ATTEMPTS >= attempts);
+		rc = attempt(&d, inputs, want, d.attempt + SCALE_ATTEMPTS >= attempts, a);
 		if (rc != ERR_MODEL || d.attempt + 1 == attempts)
 			break;
-		arena_release(a, mark);
 		err_clear(e);
 	} while (++d.attempt < attempts);
 	if (rc == ERR_MODEL && attempts > 1 && d.drawn)

@@ -42,7 +42,7 @@ struct cli_option {
 
 /* The rows of a table that say which nodes are meant, for options of the library that have these fields. */
 #define CLI_CHOICE(o)                                                                                                         \
-	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", "these nodes: name, \"#12\", or the name of an output" },             \
+	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", "these nodes: name, \"#12\", \"IF/then_branch/#3\", or an output" },   \
 	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" },                                \
 	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },                  \
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "these nodes together as one plugin; may be repeated" },              \

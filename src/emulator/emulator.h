@@ -53,7 +53,8 @@ struct emulator_text {
 const char *emulator_compiler(void);
 
 /* Compiles texts into one shared object, as bytes in `a`; each text has its own namespace, so that names may repeat. The
- * headers' compiled form is kept in $TPAT_CACHE/emulator (by default ~/.cache/tpat/emulator). Any thread. Errors: ERR_DEVICE
+ * headers' compiled form is kept in $TPAT_CACHE/emulator (by default ~/.cache/tpat/emulator), and where $TPAT_MODULES is a folder,
+ * the code of all texts there. Any thread. Errors: ERR_DEVICE
  * with the compiler's first message. */
 int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a, struct err *e);
 

@@ -105,9 +105,26 @@ static const char *cache_folder(struct arena *a)
 	return home && *home == '/' ? path_join(a, home, ".cache/tpat") : NULL;
 }
 
-static uint64_t hash_of(const struct builder *b)
+/* What the compiler says of its version, asked for once for each compiler; "" where it cannot be run. */
+static const char *version_of(struct builder *b)
 {
-	uint64_t hash = hash_str(1, b->cxx);
+	static char asked[256], version[256];
+	const char *argv[] = { b->cxx, "--version", NULL };
+	char *output;
+	int status;
+	struct err ignored = { 0 };
+	if (strcmp(asked, b->cxx) == 0 || strlen(b->cxx) >= sizeof asked)
+		return version;
+	bool runs = proc_run(&status, &output, argv, b->arena, &ignored) == 0 && status == 0;
+	snprintf(version, sizeof version, "%s", runs ? output : "");
+	snprintf(asked, sizeof asked, "%s", b->cxx);
+	return version;
+}
+
+/* Of the compiler, its flags and the headers: all that code depends on besides the texts. */
+static uint64_t hash_of(struct builder *b)
+{
+	uint64_t hash = hash_str(hash_str(1, b->cxx), version_of(b));
 	for (const struct embed_file *f = embed_files; f->name; f++)
 		if (is_header(f))
 			hash = hash_bytes(hash_str(hash, f->name), f->text, f->size);
@@ -150,7 +167,8 @@ static int prepare(struct builder *b, const char *own)
 	return make_folder(b);
 }
 
-static int write_unit(struct builder *b, const char *path, const struct emulator_text *text, int texts)
+/* All texts as the one text that is compiled. */
+static int make_unit(const char **out, struct builder *b, const struct emulator_text *text, int texts)
 {
 	struct str s = str_new(b->arena);
 	for (int i = 0; i < texts; i++) {
@@ -165,20 +183,22 @@ static int write_unit(struct builder *b, const char *path, const struct emulator
 	for (int i = 0; i < texts; i++)
 		str_printf(&s, "\temulator_text_%d::emulator_kernels,\n", i);
 	str_add(&s, "\tnullptr,\n};\n");
-	return file_write(path, str_text(&s), s.n, b->err);
+	*out = str_text(&s);
+	return 0;
 }
 
-/* Texts to `so`, in a folder of this call's own. */
-static int compile_in(struct builder *b, const char *folder, const char *so, const struct emulator_text *text, int texts)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of prepare() and hash_of() */
+
+/* A unit to `so`, in a folder of this call's own. */
+static int compile_in(struct builder *b, const char *folder, const char *so, const char *text)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct arena *a = b->arena;
 	char *unit = path_join(a, folder, "kernels.cpp"), *object = path_join(a, folder, "kernels.o");
 	pthread_mutex_lock(&lock);
 	int rc = prepare(b, path_join(a, folder, "headers"));
 	pthread_mutex_unlock(&lock);
 	TRY(rc);
-	TRY(write_unit(b, unit, text, texts));
+	TRY(file_write(unit, text, strlen(text), b->err));
 	TRY(compile(b, true,
 	            (const char *[]){ "-include", path_join(a, b->folder, "emulator_cuda.hpp"),
 	                              arena_printf(a, "-I%s", b->folder), "-c", unit, "-o", object, NULL }));
@@ -194,21 +214,56 @@ const char *emulator_compiler(void)
 	return proc_found(cxx) ? cxx : NULL;
 }
 
+static int compile_unit(struct builder *b, char **bytes, size_t *size, const char *unit, struct arena *a)
+{
+	char *folder;
+	TRY(file_temp_dir(&folder, b->arena, b->err));
+	char *so = path_join(b->arena, folder, "kernels.so");
+	int rc = compile_in(b, folder, so, unit);
+	if (rc == 0)
+		rc = file_read(bytes, size, so, a, b->err);
+	file_remove_tree(folder);
+	return rc;
+}
+
+/* Where a unit's code is kept: in $TPAT_MODULES, by a hash of all that it depends on. Null: it is not kept. */
+static const char *kept_path(struct builder *b, const char *unit)
+{
+	const char *folder = getenv("TPAT_MODULES");
+	if (!folder || !*folder)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	uint64_t compiler = hash_of(b);
+	pthread_mutex_unlock(&lock);
+	return arena_printf(b->arena, "%s/%016llx%016llx.so", folder, (unsigned long long)hash_str(compiler, unit),
+	                    (unsigned long long)hash_str(compiler + 1, unit));
+}
+
+/* Other processes may keep the same at once. Where it cannot be kept, it is compiled again. */
+static void keep(struct builder *b, const char *path, const void *bytes, size_t size)
+{
+	struct err ignored = { 0 };
+	const char *own = arena_printf(b->arena, "%s.%d", path, (int)getpid());
+	if (file_mkdir(path_dir(b->arena, path), &ignored) == 0 && file_make(own, bytes, size, &ignored) == 0)
+		file_rename(own, path, &ignored);
+}
+
 int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a, struct err *e)
 {
-	char *folder, *bytes;
+	char *bytes;
 	struct builder b = { .cxx = emulator_compiler(), .arena = arena_new(), .err = e };
 	if (!b.cxx)
 		b.cxx = "g++"; /* whose absence the call reports */
 	b.own_flags = strstr(b.cxx, "clang") ? flags_clang : flags_gcc;
-	int rc = file_temp_dir(&folder, b.arena, e);
-	if (rc == 0) {
-		char *so = path_join(b.arena, folder, "kernels.so");
-		rc = compile_in(&b, folder, so, text, texts);
-		if (rc == 0)
-			rc = file_read(&bytes, size, so, a, e);
-		file_remove_tree(folder);
-	}
+	const char *unit = NULL, *kept = NULL;
+	int rc = make_unit(&unit, &b, text, texts);
+	if (rc == 0)
+		kept = kept_path(&b, unit);
+	bool found = kept && file_exists(kept);
+	if (rc == 0)
+		rc = found ? file_read(&bytes, size, kept, a, e) : compile_unit(&b, &bytes, size, unit, a);
+	if (rc == 0 && kept && !found)
+		keep(&b, kept, bytes, *size);
 	arena_free(b.arena);
 	if (rc == 0)
 		*data = bytes;

@@ -7,6 +7,7 @@
 #include "check/sample.h"
 #include "check/verify.h"
 #include "eval/eval.h"
+#include "ir/launch.h"
 #include "tensor/npy.h"
 #include "tune/tune.h"
 
@@ -58,8 +59,7 @@ static int save_outputs(struct bench *b, const struct graph_region *region, cons
 }
 
 struct taken {
-	const struct ir_program *p;
-	const struct tensor *const *in;
+	struct ir_inputs in;
 	struct sched_extent *extent;
 	int n;
 };
@@ -67,10 +67,8 @@ struct taken {
 static bool take_extent(void *user, const char *name, int64_t *value)
 {
 	struct taken *x = user;
-	int input, axis;
-	if (!ir_symbol_source(x->p, name, &input, &axis))
+	if (!ir_inputs_symbol(&x->in, name, value))
 		return false;
-	*value = x->in[input]->dim[axis];
 	x->extent[x->n++] = (struct sched_extent){ name, *value };
 	return true;
 }
@@ -79,7 +77,7 @@ static bool take_extent(void *user, const char *name, int64_t *value)
 static struct sched_target target_for(struct bench *b, const struct ir_program *p, const struct tensor *const *in,
                                       struct arena *a)
 {
-	struct taken x = { p, in, NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0 };
+	struct taken x = { { p, in }, NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0 };
 	struct sched_target t;
 	tpat_target_of_device(&t, &b->dev->props);
 	sched_shape_text(p, take_extent, &x, a); /* asks for each symbol once */

@@ -3,6 +3,7 @@
 
 #include "base/threads.h"
 #include "eval/eval.h"
+#include "ir/launch.h"
 #include "lib/tuning_inside.h"
 
 enum { MOST_ELEMENTS = 1 << 26 };
@@ -38,14 +39,10 @@ static bool progress(void *user, const struct tune_state *s)
 	return o->progress && o->progress(o->user, &p);
 }
 
-static bool extent(void *user, const char *name, int64_t *value)
+static bool extent(void *job, const char *name, int64_t *value)
 {
-	const struct job *j = user;
-	int input, axis;
-	if (!ir_symbol_source(j->program, name, &input, &axis))
-		return false;
-	*value = j->in[input].dim[axis];
-	return true;
+	const struct job *j = job;
+	return ir_inputs_symbol(&(struct ir_inputs){ j->program, j->inputs }, name, value);
 }
 
 /* Extents that nobody asked for may be too much of a good thing: 64 to the power of five. */

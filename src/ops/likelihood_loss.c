@@ -61,6 +61,8 @@ static int reduce_loss(struct lower *l, const struct loss *p)
 		                  value_rank(p->x), value_rank(p->target));
 	if (p->weight.given && value_rank(p->weight) != 1)
 		return lower_fail(l, ERR_MODEL, "the weight has %d axes; it must have one.", value_rank(p->weight));
+	if (p->weight.given)
+		TRY(lower_equal(l, p->weight, 0, p->x, 1));
 	if (!strcmp(reduction, "none")) {
 		lower_output(l, 0, lower_map(l, NULL, t, &s, sample(l, p, &s, &weight)));
 		return 0;

@@ -1,5 +1,6 @@
-/* What a reduction accumulates in a kernel: a sum, or the best value and where it is. See build.h. */
-#include "sched/build.h"
+/* What a reduction accumulates in a kernel: a sum, or the best value and where it is. See accumulate.h. */
+#include "sched/accumulate.h"
+#include "sched/emit.h"
 
 static bool is_last(enum ir_combine c)
 {

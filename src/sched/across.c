@@ -1,5 +1,8 @@
 /* Which stages of a program work on the same rows, that run across memory. See across.h. */
 #include "sched/across.h"
+#include "sched/axes.h"
+#include "sched/stored.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef TPAT_SCHED_ACROSS_H
 #define TPAT_SCHED_ACROSS_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum { ACROSS_MAX_STAGES = 8, ACROSS_MAX_CACHED = 4 };
 

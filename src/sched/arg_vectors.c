@@ -1,6 +1,10 @@
 /* Arg reductions of rows that a lane reads in vectors, several of them at once: of each first the best value, and only of one
- * that is better than all before it which item that is. See build.h. */
-#include "sched/build.h"
+ * that is better than all before it which item that is. See accumulate.h. */
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 

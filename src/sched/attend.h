@@ -4,7 +4,7 @@
 #ifndef TPAT_SCHED_ATTEND_H
 #define TPAT_SCHED_ATTEND_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum { ATTEND_MAX_STAGES = 10, ATTEND_MAX_SIZE = 256 /* of a head */ };
 

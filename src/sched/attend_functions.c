@@ -1,5 +1,8 @@
 /* The functions of a kernel of attention that say what is computed, of a query and a key. */
 #include "sched/attend_kernel.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role)
 {

@@ -1,5 +1,6 @@
 /* Which stages are attention. See attend.h. */
 #include "sched/attend.h"
+#include "sched/stored.h"
 
 #include <string.h>
 

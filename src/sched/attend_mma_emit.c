@@ -1,6 +1,7 @@
 /* What kernels of attention on tensor cores have in common: the functions that they give, and the call's arguments. See
  * attend_mma.h. */
 #include "sched/attend_mma.h"
+#include "sched/emit.h"
 
 #include <string.h>
 

@@ -1,5 +1,8 @@
 /* Attention on one processor, for a tile of queries: as the kernel does it, one key at a time. */
 #include "sched/attend_kernel.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* Variables that a kernel's expressions know by their hints: each becomes the innermost one that is called so. From
- * there on all variables of a kernel are its own, and no two are the same. See build.h. */
-#include "sched/build.h"
+ * there on all variables of a kernel are its own, and no two are the same. See finish.h. */
+#include "sched/finish.h"
 
 #include <string.h>
 

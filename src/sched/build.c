@@ -1,5 +1,7 @@
-/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See build.h. */
-#include "sched/build.h"
+/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See axes.h, extents.h. */
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
 
 #include <string.h>
 

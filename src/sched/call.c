@@ -1,5 +1,6 @@
-/* Calls of device functions: the functions that a kernel makes of its own, arguments, shared memory. See build.h. */
-#include "sched/build.h"
+/* Calls of device functions: the functions that a kernel makes of its own, arguments, shared memory. See emit.h. */
+#include "sched/axes.h"
+#include "sched/emit.h"
 
 struct ir_stmt *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name)
 {

@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_COMPACT_H
 #define TPAT_SCHED_COMPACT_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 struct compact_points {
 	struct ir_program *p;

@@ -1,5 +1,7 @@
 /* The points of a compaction's space in a kernel. See compact.h. */
 #include "sched/compact.h"
+#include "sched/axes.h"
+#include "sched/extents.h"
 
 #include "ir/axis_names.h"
 

@@ -1,6 +1,9 @@
 /* Which stages are contractions, and of what kind. See contract.h. */
 #include <stdio.h>
 #include "sched/contract.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/extents.h"
 
 #include <string.h>
 

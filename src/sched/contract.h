@@ -4,7 +4,7 @@
 #ifndef TPAT_SCHED_CONTRACT_H
 #define TPAT_SCHED_CONTRACT_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum { CONTRACT_STAGES = 8, CONTRACT_VECTOR = 8 /* elements that are stored at once */ };
 

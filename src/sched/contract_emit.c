@@ -1,6 +1,7 @@
 /* The kernel of a contraction by warps' products: tiles of both operands come into shared memory while those before them are
  * multiplied; sums stay in registers until all is summed up. See contract_kernel.h, and tpat_mma.h for the functions it calls. */
 #include "sched/contract_kernel.h"
+#include "sched/finish.h"
 
 enum { SHARED_BYTES = 48 << 10, MOST_SLOTS = 4, APART_BYTES = 16 }; /* between rows: TILE_APART */
 

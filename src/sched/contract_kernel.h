@@ -6,6 +6,7 @@
 #define TPAT_SCHED_CONTRACT_KERNEL_H
 
 #include "sched/contract.h"
+#include "sched/emit.h"
 
 enum {
 	WARP = 32, TILE = 16, /* rows of a product; columns of two */

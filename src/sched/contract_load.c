@@ -1,6 +1,8 @@
 /* Contractions: tiles of operands, from tensors into shared memory. See contract_kernel.h, and tpat_mma.h for the functions that
  * are called. */
 #include "sched/contract_kernel.h"
+#include "sched/axes.h"
+#include "sched/extents.h"
 
 enum contract_way contract_way_of(const struct contract_kernel *k, int side)
 {

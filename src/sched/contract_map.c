@@ -2,6 +2,7 @@
  * a dimension each, tiles are boxes of a tensor; where they are the positions and the taps of windows over an image whose last
  * dimension are channels, a walk over its positions. See contract.h. */
 #include "sched/contract.h"
+#include "sched/axes.h"
 
 static expr extent_of(const struct contract *c, int axis)
 {

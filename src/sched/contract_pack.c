@@ -2,6 +2,9 @@
  * their last: images by channels last, matrices by rows for columns. What a load stands behind (the edges of an image) stays with
  * the contraction, so that the step before is a transposition. */
 #include "sched/contract.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
 
 /* The dimension of the load's buffer whose index is the axis, and something else of which vectors need not know; -1: it is in
  * several, or in none. */

@@ -1,6 +1,10 @@
 /* Contractions: axes by their positions, where a block's tile is, and a block's elements on one processor. See
  * contract_kernel.h. */
 #include "sched/contract_kernel.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include "ir/axis_names.h"
 

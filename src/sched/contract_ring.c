@@ -2,6 +2,8 @@
  * block of tiles goes round through a ring of places in shared memory, on to the next sums while the last ones are stored. See
  * contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
 #include "sched/contract_kernel.h"
+#include "sched/axes.h"
+#include "sched/finish.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,9 @@
 /* Contractions: what is made of sums, less what zero points add to them, and where it goes. See contract_kernel.h. */
 #include "sched/contract_kernel.h"
+#include "sched/axes.h"
+#include "sched/extents.h"
+#include "sched/stored.h"
+#include "sched/vectors.h"
 
 const char *contract_sum_type(const struct contract_kernel *k)
 {

@@ -3,6 +3,8 @@
  * After: M. Osama, D. Merrill, C. Cecka, M. Garland, J. Owens, "Stream-K: Work-centric Parallel Decomposition for Dense
  * Matrix-Matrix Multiplication on the GPU", 2023. */
 #include "sched/contract_kernel.h"
+#include "sched/axes.h"
+#include "sched/tiles.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* Contractions of bytes: tensor cores want both operands along what is summed over. One that lies across it is laid along it
  * by a kernel before. See contract.h. */
 #include "sched/contract.h"
+#include "sched/axes.h"
 
 /* The axes that the operand has, in the order of its new layout: what is summed over comes last. */
 static int axes_along(const struct contract *c, int side, int *axis)

@@ -1,6 +1,7 @@
 /* The kernel of a contraction by warpgroups' products (wgmma): 128 threads multiply tiles straight out of shared memory, while
  * the tiles behind them come. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
 #include "sched/contract_kernel.h"
+#include "sched/finish.h"
 
 enum { GROUP_THREADS = 128, GROUP_ROWS = 64, TILES_BELOW = 8 };
 

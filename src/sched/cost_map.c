@@ -1,6 +1,9 @@
 /* What a map's kernel takes: bytes, waves of threads, instructions and accesses, counted for the way in which its threads go over
  * the elements. What limits a kernel is mostly one of these, and where two are close they add up in part. */
-#include "sched/build.h"
+#include "sched/accumulate.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 

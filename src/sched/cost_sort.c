@@ -1,5 +1,7 @@
 /* The cost of sorts: what is read once, and the work in shared memory or the passes over the workspace that follow. */
 #include "sched/sort.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
 
 #include <math.h>
 
@@ -53,41 +55,87 @@ static double select_ends(double blocks, double threads, const struct sched_targ
 	return fmax(blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS, latency);
 }
 
-double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, const struct sched_choice *c,
-                     const struct sched_target *t, double bytes)
+/* What sorts of a stage have in common. */
+struct sort_facts {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	const struct sched_target *t;
+	double rows, n, k;        /* of these rows' n elements the first k */
+	double key, item;         /* bytes, and with its place */
+	double bytes, read;       /* that are read and written once; in ns */
+	int passes;
+};
+
+static struct sort_facts facts_of(const struct sched_site *site)
 {
-	struct ir_program *p = (struct ir_program *)cp;
-	double rows = (double)about(rows_along(p, s), t), n = (double)about(s->space[0], t), read = bytes / t->bytes_per_ns;
-	double k = (double)about(s->out->dim[s->axis], t), key = sort_key_bits(s) / 8.0, item = key > 4 ? 16 : 8;
-	double radix = 0;
-	int passes = key < 1 ? 1 : (int)key;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	struct sort_facts f = { .p = site->p, .s = s, .t = t };
+	struct cost_way way = cost_way(site);
+	f.rows = (double)about(rows_along(f.p, s), t);
+	f.n = (double)about(s->space[0], t);
+	f.k = (double)about(s->out->dim[s->axis], t);
+	way.axis = s->out->rank;
+	way.points = f.rows * f.n;
+	f.bytes = cost_way_bytes(site, &way);
+	f.read = f.bytes / t->bytes_per_ns;
+	f.key = sort_key_bits(s) / 8.0;
+	f.item = f.key > 4 ? 16 : 8;
+	f.passes = f.key < 1 ? 1 : (int)f.key;
+	return f;
+}
+
+/* Launches of a choice that has kernels for longer rows, too, where an extent is open. */
+static double launches(const struct sort_facts *f, expr extent)
+{
 	int64_t number;
-	/* Longer rows than a rule has room for are left to sort_radix; kernels for both are there where it is not known. */
-	bool block = c->rule == &sched_sort_block && n <= c->param[0];
-	bool select = c->rule == &sched_sort_select && k <= c->param[0] / 2;
-	bool both = (block && !ir_const_int(s->space[0], &number)) ||
-	            (select && !ir_const_int(s->out->dim[s->axis], &number));
-	/* Measured on an H100, 1 M keys of 32 bits alone: 5 us until they are counted in 128 tiles, 10 us a pass. */
-	double tile = c->rule == &sched_sort_radix ? c->param[0] : 4096, tiles = rows * ceil(n / tile);
-	double moved = rows * n * 2 * (sort_is_alone(p, s) ? key : key + 4);
-	radix = COUNTS_NS + read + tiles * COUNT_NS;
-	radix += passes * (PASS_NS + moved / t->bytes_per_ns + tiles * tile / t->processors * KEY_NS);
-	if (block) {
-		double per_block = c->param[1], items = per_block * n;
-		double work = network(ceil(rows / per_block), c->param[2], items, c->param[0] * per_block * item, n, t);
-		if (c->param[3])
-			work = by_digits(rows, c->param[2], c->param[3], passes, t);
-		return t->launch_ns * (both ? 2 : 1) + read + work;
-	}
-	if (!select)
-		return t->launch_ns + radix;
+	return f->t->launch_ns * (ir_const_int(extent, &number) ? 1 : 2);
+}
+
+/* By digits, in tiles. Measured on an H100, 1 M keys of 32 bits alone: 5 us until they are counted in 128 tiles, 10 us a pass. */
+static double radix_time(const struct sort_facts *f, double tile)
+{
+	double tiles = f->rows * ceil(f->n / tile), moved = f->rows * f->n * 2 * (sort_is_alone(f->p, f->s) ? f->key : f->key + 4);
+	double radix = COUNTS_NS + f->read + tiles * COUNT_NS;
+	radix += f->passes * (PASS_NS + moved / f->t->bytes_per_ns + tiles * tile / f->t->processors * KEY_NS);
+	return f->t->launch_ns + radix;
+}
+
+double sort_radix_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct sort_facts f = facts_of(site);
+	return radix_time(&f, c->param[0]);
+}
+
+enum { OTHER_TILE = 4096 }; /* of rows that are too long for a rule, which go by digits */
+
+double sort_block_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct sort_facts f = facts_of(site);
+	double per_block = c->param[1], items = per_block * f.n, work;
+	if (f.n > c->param[0])
+		return radix_time(&f, OTHER_TILE);
+	work = network(ceil(f.rows / per_block), c->param[2], items, c->param[0] * per_block * f.item, f.n, f.t);
+	if (c->param[3])
+		work = by_digits(f.rows, c->param[2], c->param[3], f.passes, f.t);
+	return launches(&f, f.s->space[0]) + f.read + work;
+}
+
+double sort_select_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sort_facts f = facts_of(site);
+	const struct sched_target *t = f.t;
+	double rows = f.rows, n = f.n, k = f.k, item = f.item, bytes = f.bytes, read = f.read;
+	if (k > c->param[0] / 2)
+		return radix_time(&f, OTHER_TILE);
+	double launch = launches(&f, f.s->out->dim[f.s->axis]);
 	double parts = c->param[2], blocks = rows * parts, keys = c->param[0], threads = c->param[1];
 	if (c->param[0] == SORT_DELEGATE_KEYS) {
 		/* Measured on an H100, 1024 rows of 50000: 18 us beside the reading. */
 		double each = select_ends(blocks, threads, t);
 		double ends = parts > 1 ? t->launch_ns + network(rows, threads, keys, keys * item, keys, t) : 0;
 		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
-		return t->launch_ns * (both ? 2 : 1) + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) +
+		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) +
 		       each + ends;
 	}
 	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
@@ -104,7 +152,7 @@ double sort_estimate(const struct ir_program *cp, const struct ir_stage *s, cons
 	double here = fmax(floor(t->threads / 2.0 / threads), 1);
 	double turns = fmax(blocks / (t->processors * here), 1) * ceil(own / (threads * c->param[3])) * TURN_NS;
 	work = fmax(work + scan, turns + work);
-	double time = t->launch_ns * (both ? 2 : 1) + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
+	double time = launch + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
 	double others = fmin(keys, k * parts);
 	if (parts > 1)
 		time += t->launch_ns + network(rows, threads, others, keys * item, others, t) * (k * parts > keys ? 2 : 1);

@@ -1,5 +1,5 @@
 /* Decisions: which choice makes each stage of a program; their text form, and the way back, which trusts nothing. */
-#include "sched/build.h"
+#include "sched/sched.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
  * be it the same plugin's or any other, which saves a quarter of a microsecond on the GPU and half of one on the host. In return
  * their inputs are no memory that a compiler may read whenever it likes. So kernels do it that are at most some waves long: of
  * others that is less than a hundredth. */
-#include "sched/build.h"
+#include "sched/extents.h"
+#include "sched/launches.h"
 
 enum { MOST_WAVES = 16 };
 

@@ -1,5 +1,5 @@
-/* About how many: extents as the target expects them. See build.h. */
-#include "sched/build.h"
+/* About how many: extents as the target expects them. See extents.h. */
+#include "sched/extents.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What all rules say of one stage: what they would take, or why they do not apply. See sched.h. */
-#include "sched/build.h"
+#include "sched/extents.h"
 
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #define TPAT_SCHED_GATHER_PLANES_H
 
 #include "sched/gathers.h"
+#include "sched/axes.h"
 
 enum { GATHER_PLANES_MAX = 16, GATHER_BYTES = 16 /* of a vector */ };
 

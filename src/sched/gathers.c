@@ -1,5 +1,7 @@
 /* Reads at places that data decide: which there are, vectors of the coordinates, and the value of what was read. See gathers.h. */
 #include "sched/gathers.h"
+#include "sched/emit.h"
+#include "sched/vectors.h"
 
 bool gathers_decided(expr index)
 {

@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_GATHERS_H
 #define TPAT_SCHED_GATHERS_H
 
-#include "sched/build.h"
+#include "sched/axes.h"
 
 enum { GATHERS_MAX = 32, GATHERS_MAX_SHARED = 48, GATHERS_MAX_BESIDE = 4, GATHERS_MAX_STRIDE = 4 };
 

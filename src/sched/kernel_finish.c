@@ -1,6 +1,10 @@
 /* A kernel from its beginning, a name and a comment, to its end: what it reads and writes as its arguments, whether 32 bits are
- * enough for its positions, and its place in a step. See build.h. */
-#include "sched/build.h"
+ * enough for its positions, and its place in a step. See finish.h. */
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <string.h>
 

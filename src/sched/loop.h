@@ -6,7 +6,7 @@
 #ifndef TPAT_SCHED_LOOP_H
 #define TPAT_SCHED_LOOP_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum loop_item_kind {
 	LOOP_ELEMENTS, /* a thread makes an element of each entry: maps, short reductions, copies */
@@ -79,8 +79,5 @@ bool loop_meets(const struct loop_plan *l, const struct loop_item *item, const s
 void loop_waits(struct loop_plan *l);
 /* The statements of the whole kernel. `serial`: for a block's work on one processor. */
 void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *b, bool serial);
-/* Nanoseconds. */
-double loop_estimate(struct ir_program *p, const struct ir_stage *loop, const struct sched_choice *c,
-                     const struct sched_target *t);
 
 #endif

@@ -1,6 +1,9 @@
 /* A loop's items as statements of one kernel. See loop.h. */
 #include "ir/axis_names.h"
 #include "sched/loop_view.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
 
 #include <string.h>
 

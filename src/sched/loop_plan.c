@@ -1,5 +1,6 @@
 /* A loop as a list of items: what shares a pass over the elements, what needs memory and which. See loop.h. */
 #include "sched/loop.h"
+#include "sched/accumulate.h"
 
 #include <string.h>
 

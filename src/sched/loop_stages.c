@@ -1,6 +1,7 @@
 /* Scatters, scans and sorts inside of a loop's kernel. See loop_view.h. */
 #include "ir/axis_names.h"
 #include "sched/loop_view.h"
+#include "sched/emit.h"
 
 static expr add(expr a, expr b)
 {

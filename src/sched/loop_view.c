@@ -1,5 +1,7 @@
 /* Places, names and passes over elements in a loop's kernel. See loop_view.h. */
 #include "sched/loop_view.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
 
 expr index_of(const struct emitter *m, int64_t x)
 {

@@ -3,7 +3,7 @@
 #ifndef TPAT_SCHED_MARCH_H
 #define TPAT_SCHED_MARCH_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum { MARCH_KEPT = 4, MARCH_WIDTH = 8, MARCH_ROWS = 16 };
 

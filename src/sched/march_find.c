@@ -1,5 +1,6 @@
 /* What a map keeps of rows that it reads: see march.h. */
 #include "sched/march.h"
+#include "sched/axes.h"
 
 enum { MOST_TURNS = 64, LEAST_WORK = 6 };
 

@@ -2,6 +2,11 @@
  * of them are written out. What is kept of a row that is read is made once, what it reads is read once, in vectors where these
  * are neighbours, and weights are numbers. See march.h. */
 #include "sched/march.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/stored.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 

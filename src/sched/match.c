@@ -1,5 +1,5 @@
 /* What rules find in stages: looked for once, kept with the program. */
-#include "sched/build.h"
+#include "sched/choose.h"
 
 #include <string.h>
 

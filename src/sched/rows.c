@@ -1,5 +1,6 @@
 /* Which stages of a program work on the same rows. See rows.h. */
 #include "sched/rows.h"
+#include "sched/stored.h"
 
 #include <string.h>
 

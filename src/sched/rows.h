@@ -3,7 +3,7 @@
 #ifndef TPAT_SCHED_ROWS_H
 #define TPAT_SCHED_ROWS_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum { ROWS_MAX_STAGES = 12, ROWS_MAX_CACHED = 8 };
 

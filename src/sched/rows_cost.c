@@ -1,5 +1,6 @@
 /* What rows take: registers of a thread, rows of a block, and the cost model's estimate. See rows.h. */
 #include "sched/rows.h"
+#include "sched/extents.h"
 
 enum { WARP = 32, WARP_BLOCK = 128, MAX_KEPT_ELEMENTS = 32 };
 

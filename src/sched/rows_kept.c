@@ -1,5 +1,7 @@
 /* Which values of an element the stages of a row share, and keeping them in registers. See rows.h. */
 #include "sched/rows.h"
+#include "sched/emit.h"
+#include "sched/vectors.h"
 
 struct find_work {
 	bool found;

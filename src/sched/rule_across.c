@@ -1,6 +1,12 @@
 /* Rule across: a row program whose rows run across memory, in one kernel. A lane has `width` neighbouring rows, 32 lanes lie
  * next to each other, and `parts` warps share the rows' elements, which stay in registers from the first stage to the last. */
 #include "sched/across.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,10 @@
 /* Rule attention: all stages of attention in one kernel; a block has `queries` queries of one head and goes over tiles of
  * `keys` keys and values. Its parts are functions of rt/device/tpat_attention.h. */
 #include "sched/attend_kernel.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 

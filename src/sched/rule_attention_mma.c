@@ -2,6 +2,10 @@
  * head, a warp 16 * `tiles` of them, and goes over tiles of `keys` keys and values. See attend_mma.h; the parts of the kernel
  * are functions of rt/device/tpat_attention.h. */
 #include "sched/attend_mma.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 

@@ -2,6 +2,10 @@
  * a warpgroup, and goes over tiles of `keys` keys and values. Other GPUs that the code is compiled for run what rule attention_mma
  * would make. See attend_mma.h; the parts of the kernel are functions of rt/device/tpat_attention_wide.h. */
 #include "sched/attend_mma.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 

@@ -1,7 +1,13 @@
 /* Rule reduce_columns: neighbouring threads make neighbouring elements of a reduction's result, as the elements lie next to
  * each other in what is reduced, too; `parts` rows of such threads share the reduced axes. A thread makes `width` neighbours:
  * what it reads of each row is a vector. */
-#include "sched/build.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 
@@ -260,6 +266,26 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	kernel_finish(plan, step, k, s);
 }
 
+/* How often a thread waits for what it reads at once: all of it, or eight points. */
+static double rounds(double points)
+{
+	return points <= MAX_STEPS ? 1 : points / AT_ONCE;
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { ROUND_NS = 800 };
+	struct cost_way w = cost_way(site);
+	double outs = w.threads, parts = c->param[0];
+	double in_column = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
+	w.columns = c->param[1] > 1 ? c->param[1] : 1;
+	w.threads = outs * (in_column < parts ? in_column : parts) / w.columns;
+	w.serial = rounds(in_column / parts) * ROUND_NS;
+	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
+	w.blocks = outs / (COLUMNS * w.columns);
+	return cost_of_way(site, &w);
+}
+
 const struct sched_rule sched_reduce_columns = {
 	.name = "reduce_columns",
 	.version = 1,
@@ -267,4 +293,5 @@ const struct sched_rule sched_reduce_columns = {
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = estimate,
 };

@@ -1,6 +1,14 @@
 /* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space. compact_block:
  * one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
+#include "sched/extents.h"
 #include "sched/compact.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/finish.h"
+#include "sched/tiles.h"
+#include "sched/vectors.h"
+
+#include <math.h>
 
 enum { FEW = 1 << 13, /* points that one block does as quickly as many */
        WARP = 32 };
@@ -173,6 +181,31 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	kernel_finish(plan, step, k, s);
 }
 
+/* One block, which may turn out to have too much to do where nobody knows how much it will be. */
+static double block_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct cost_way w = cost_way(site);
+	expr count = space_count(site->p, site->s);
+	double points = (double)about(count, site->t);
+	int64_t known;
+	w.axis = site->s->space_rank - 1;
+	w.threads = c->param[0];
+	w.serial = ceil(points / c->param[0]) * (60 + c->param[0] / 16.0);
+	w.overhead = ir_const_int(ir_size_limit(site->p, count), &known) ? 0 : 4 * site->t->launch_ns;
+	return cost_of_way(site, &w);
+}
+
+/* Besides the work: the state that is zeroed, and a wait for the tiles before. */
+static double tiles_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { WAIT_NS = 2500 };
+	struct cost_way w = cost_way(site);
+	w.axis = site->s->space_rank - 1;
+	w.threads = (double)about(space_count(site->p, site->s), site->t) / c->param[1];
+	w.overhead = site->t->launch_ns + WAIT_NS;
+	return cost_of_way(site, &w);
+}
+
 const struct sched_rule sched_compact_block = {
 	.name = "compact_block",
 	.version = 1,
@@ -180,6 +213,7 @@ const struct sched_rule sched_compact_block = {
 	.match = compact_match,
 	.candidates = block_candidates,
 	.apply = block_apply,
+	.estimate = block_estimate,
 };
 
 const struct sched_rule sched_compact_tiles = {
@@ -189,4 +223,5 @@ const struct sched_rule sched_compact_tiles = {
 	.match = compact_match,
 	.candidates = tiles_candidates,
 	.apply = tiles_apply,
+	.estimate = tiles_estimate,
 };

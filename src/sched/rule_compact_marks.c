@@ -2,6 +2,13 @@
  * are kept: nothing can be stored before all are counted. A first kernel reads everything once, remembers a bit of each point
  * and how many are kept before each tile; a second one goes over the bits and stores. */
 #include "sched/compact.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/stored.h"
+#include "sched/tiles.h"
 
 enum { WARP = 32, MOST_MAPS = 3, MOST_ROWS = 8 };
 

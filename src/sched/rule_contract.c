@@ -1,6 +1,9 @@
 /* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns` elements,
  * `depth` of the summed products at a time; see contract.h. */
 #include "sched/contract.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 

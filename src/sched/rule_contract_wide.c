@@ -5,6 +5,9 @@
  * `packed`: operands are laid out anew before. Other GPUs that the code is compiled for run what rule contract would make.
  * See contract.h. */
 #include "sched/contract.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,11 @@
 /* Rule flat: a map whose rows no wide vector divides. A thread makes `width` elements that are neighbours in memory, from one
  * row into the next where it ends: in pieces that rows are made of, the axes of a piece from those of the one before it. */
-#include "sched/build.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include "ir/axis_names.h"
 

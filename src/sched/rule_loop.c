@@ -2,6 +2,11 @@
  * one block makes all; its threads share the elements of every stage of the body, and wait for each other where one needs
  * what another made. */
 #include "sched/loop.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 
@@ -98,11 +103,12 @@ static double rows_of(const struct turn *u, const struct ir_stage *s)
 	return n;
 }
 
-double loop_estimate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-                     const struct sched_target *t)
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
 	enum { SYNC_NS = 40, SHARED_NS = 60, GLOBAL_NS = 500 };
-	struct turn u = turn_of(p, s, t);
+	struct turn u = turn_of(site->p, s, t);
 	double threads = c->param[0], rows_a_block = c->param[3], trip = (double)about(s->loop->trip, t);
 	double blocks = ceil(rows_of(&u, s) / rows_a_block), waves = ceil(blocks / (t->processors * 2.0));
 	/* A processor reads some 64 bytes a cycle from the caches when many threads wait for them; threads whose rows lie apart
@@ -162,4 +168,5 @@ const struct sched_rule sched_loop_block = {
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = estimate,
 };

@@ -1,7 +1,13 @@
 /* Rule map: one thread makes `width` neighbouring elements of a map; loads that run along with them are vectors too. Of
  * elements narrower than a byte a thread makes all of a byte at least, so that no two threads store into one. Functions of what
  * does not change along the axis are computed once a thread. */
-#include "sched/build.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/stored.h"
+#include "sched/vectors.h"
 
 #include "ir/axis_names.h"
 

@@ -2,6 +2,12 @@
  * resize to a larger image. A thread makes `width` neighbouring elements of `rows` rows, one row after the other, and keeps
  * what it made of a row that was read until its own rows leave it. */
 #include "sched/march.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <string.h>

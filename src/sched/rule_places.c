@@ -2,6 +2,10 @@
  * memory. What is gathered from is laid out anew first, with the planes' elements of a place beside each other; then a thread
  * reads a place's elements of several planes as one vector, and a place's coordinates count once for these planes. */
 #include "sched/gather_planes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 

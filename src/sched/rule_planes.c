@@ -2,6 +2,12 @@
  * One thread makes `width` neighbouring elements at each of `planes` places along that axis: what they share is worked out
  * once. */
 #include "sched/gathers.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/stored.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 

@@ -1,6 +1,11 @@
 /* Rules for reductions. reduce_thread: one thread an element of the result, which applies to every reduction.
  * reduce_lanes: a warp or a block shares each element. */
-#include "sched/build.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include "ir/axis_names.h"
 
@@ -188,6 +193,25 @@ static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, con
 	kernel_finish(plan, step, k, s);
 }
 
+static double lanes_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct cost_way w = cost_way(site);
+	double outs = w.threads, lanes = c->param[0], lane_rate = cost_mixed_rate(site->t) / 3;
+	double in_row = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
+	w.axis = site->s->out->rank + site->s->space_rank - 1;
+	w.threads = outs * lanes;
+	/* Steps of the exchange between lanes, and lanes that find nothing to do. */
+	w.overhead = outs * lanes * (lanes > WARP ? 12 : 6) / lane_rate;
+	w.columns = c->param[1] > 1 ? c->param[1] : 1;
+	if (w.columns > 1) { /* measured on an H100: loads hide the exchange; a warp alone reads slower than a block */
+		w.overhead = outs * lanes / lane_rate;
+		w.slower = 1 + 1.0 / lanes;
+	}
+	if (in_row < lanes * w.columns)
+		w.threads = outs * in_row / w.columns;
+	return cost_of_way(site, &w);
+}
+
 const struct sched_rule sched_reduce_lanes = {
 	.name = "reduce_lanes",
 	.version = 2,
@@ -195,7 +219,17 @@ const struct sched_rule sched_reduce_lanes = {
 	.match = match,
 	.candidates = lanes_candidates,
 	.apply = lanes_apply,
+	.estimate = lanes_estimate,
 };
+
+static double thread_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct cost_way w = cost_way(site);
+	double points = (double)about(space_count(site->p, site->s), site->t);
+	(void)c;
+	w.serial = points / (w.threads > 0 ? w.threads : 1) * 4;
+	return cost_of_way(site, &w);
+}
 
 const struct sched_rule sched_reduce_thread = {
 	.name = "reduce_thread",
@@ -203,4 +237,5 @@ const struct sched_rule sched_reduce_thread = {
 	.match = match,
 	.candidates = thread_candidates,
 	.apply = thread_apply,
+	.estimate = thread_estimate,
 };

@@ -2,6 +2,12 @@
  * `width` each, from the first stage to the last; what registers have no room for, in shared memory. steps 0: rows of any
  * length, read again by every stage. */
 #include "sched/rows.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 
@@ -505,7 +511,7 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	own->shared = shared;
 	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps);
-	if (k->shared_bytes > TARGET_SHARED_EVERYWHERE)
+	if (k->shared_bytes + REST > TARGET_SHARED_EVERYWHERE)
 		k->arch = own->r->arch;
 }
 

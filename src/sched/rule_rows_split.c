@@ -3,6 +3,10 @@
  * that follow from them. A sum of squares of what elements differ from their mean needs the mean of the part alone: the parts'
  * are put together as in Chan, Golub and LeVeque, "Algorithms for computing the sample variance" (1983). */
 #include "sched/rows.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 

@@ -1,5 +1,9 @@
 /* Rule scan_thread: one thread makes a row along the scanned axis, neighbouring threads neighbouring ones. */
 #include "sched/scan_row.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 enum { THREADS = 256 };
 
@@ -21,10 +25,33 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	kernel_finish(plan, step, k, s);
 }
 
+/* A thread a row reads and writes at the stride between rows. */
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { SECTOR = 32, STEP_NS = 6 };
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	struct cost_way w = cost_way(site);
+	double points = (double)about(space_count(site->p, s), t), extent = (double)about(s->out->dim[s->axis], t);
+	double size = type_info(s->out->type)->bits / 8.0, step = 1;
+	(void)c;
+	for (w.axis = s->out->rank - 1; w.axis >= 0; w.axis--)
+		if (w.axis != s->axis && !ir_is_int(s->out->dim[w.axis], 1))
+			break;
+	w.threads = points / extent;
+	w.serial = extent * STEP_NS;
+	for (int k = s->out->rank - 1; k > w.axis; k--)
+		step *= (double)about(s->out->dim[k], t);
+	w.strided = points * ((step * size < SECTOR ? step * size : SECTOR) - size);
+	w.overhead = scan_may_be_long(site->p, s) ? 4 * t->launch_ns : 0; /* a block may turn out to have too much to do */
+	return cost_of_way(site, &w);
+}
+
 const struct sched_rule sched_scan_thread = {
 	.name = "scan_thread",
 	.version = 1,
 	.match = scan_match,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = estimate,
 };

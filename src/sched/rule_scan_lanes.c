@@ -3,6 +3,11 @@
  * a tile. So the row is read once, in the widest accesses, all of a tile under way at the same time.
  * After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016 (the scan of a block). */
 #include "sched/scan_row.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 #include <math.h>
 

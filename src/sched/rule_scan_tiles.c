@@ -2,6 +2,11 @@
  * the values are read once, by the whole device.
  * After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. */
 #include "sched/scan_row.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/tiles.h"
 
 #include <math.h>
 

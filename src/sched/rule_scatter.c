@@ -1,6 +1,12 @@
 /* Rule scatter: one kernel fills the result, a second applies the updates, `width` neighbours a thread, atomically where two
  * may meet. */
 #include "sched/scatter.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 

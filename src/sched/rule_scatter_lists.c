@@ -1,6 +1,13 @@
 /* Rule scatter_lists: where whole rows are updated, a small kernel notes which updates each row has, and one kernel makes every
  * element once, from what was there before and its row's updates: nothing is stored twice, and no sum needs an atomic. */
 #include "sched/scatter.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include "ir/axis_names.h"
 

@@ -1,6 +1,12 @@
 /* Rule scatter_rows: where updates stay within the row that they belong to, a block makes a row in shared memory: what it
  * begins with, then the updates, then all of it is stored at once. */
 #include "sched/scatter.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 

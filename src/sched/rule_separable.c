@@ -2,6 +2,12 @@
  * of a separable filter do. A block makes `rows` rows of the first pass in shared memory, `width` neighbouring elements a thread,
  * and then the second pass's, a thread a column: what a window weighs is worked out once for all that share it. */
 #include "sched/separable.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <string.h>

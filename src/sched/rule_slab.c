@@ -3,6 +3,11 @@
  * each other, and makes what is gathered from them, or, where planes are few, one of several blocks makes its part: a place's
  * coordinates count once for these planes. Planes that have places of their own are kept one by one. */
 #include "sched/gather_planes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <string.h>

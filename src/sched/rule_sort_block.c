@@ -1,6 +1,11 @@
 /* Rule sort_block: short rows are sorted whole in a block's shared memory: by a network, several rows a block when they are very
  * short; or by digits, `items` keys a thread. */
 #include "sched/sort.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 enum { SHARED_BYTES = 32 << 10, SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
 
@@ -163,4 +168,5 @@ const struct sched_rule sched_sort_block = {
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = sort_block_estimate,
 };

@@ -2,6 +2,11 @@
  * each pass moves every element of a row to where its digit belongs, stably, between two buffers of keys and places; of keys
  * alone where nobody asks for places. The tiles of a row tell each other how many of each digit they hold as they go. */
 #include "sched/sort.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
 
 enum { CLEARS = 256, DIGITS = 256, GROUP = 16 /* tiles that say one sum, as in tpat_radix.h */ };
 
@@ -242,4 +247,5 @@ const struct sched_rule sched_sort_radix = {
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = sort_radix_estimate,
 };

@@ -2,6 +2,12 @@
  * memory and drops what comes behind the k-th of them; where rows are few, blocks share a row, and a second kernel takes the
  * first k of what they found. */
 #include "sched/sort.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8, LEAST_SEGMENTED = 8192 };
 enum { SHORT_ROW = 4096, SHORT_KEYS = 128 };
@@ -265,4 +271,5 @@ const struct sched_rule sched_sort_select = {
 	.span = sort_span,
 	.candidates = candidates,
 	.apply = apply,
+	.estimate = sort_select_estimate,
 };

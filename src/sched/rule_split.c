@@ -1,6 +1,9 @@
 /* Rule reduce_split: a reduction to few elements, of many. Its points are cut into `parts` that blocks reduce on their own; a
  * second kernel puts the parts together. */
-#include "sched/build.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
 
 enum { LANES = 256, MAX_PARTS = 1024 };
 

@@ -3,6 +3,13 @@
  * neighbouring elements: what overlapping windows read, with its bounds, is read once into registers. Neighbours in the row are
  * stored as a vector. */
 #include "sched/window_reads.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,13 @@
 /* Rule table: a map each of whose elements depends on one element of 8 bits, and on nothing else that is not the same for all of
  * them, as between quantised operators. There are 256 results, however long the chain of operations: each block makes them all in
  * shared memory, an entry a thread, and looks its elements up, in vectors, whose loads are under way meanwhile. */
-#include "sched/build.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 enum { THREADS = 256 /* one an entry */, WIDEST = 16 /* bytes */ };
 

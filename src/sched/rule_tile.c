@@ -1,7 +1,12 @@
 /* Rule tile: a map that reads along another axis than it writes along. A block moves a square of both axes: read in the one
  * direction, turned in shared memory, written in the other. Neighbouring axes that stay neighbours everywhere are one. A
  * warp's lanes read and write side / 32 neighbouring elements each, so that narrow types fill whole words. */
-#include "sched/build.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <string.h>

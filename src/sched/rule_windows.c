@@ -2,6 +2,13 @@
  * gave over it, in one kernel: pooling with positions, and its inverse behind it. One thread makes `rows` x `width` neighbouring
  * windows: reads each place once, and stores what the maps make as vectors; results that nobody else reads stay in registers. */
 #include "sched/windows.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <string.h>

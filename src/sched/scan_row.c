@@ -1,5 +1,8 @@
 /* The rows of a scan in kernels. See scan_row.h. */
 #include "sched/scan_row.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
 
 const void *scan_match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {

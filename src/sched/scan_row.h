@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_SCAN_ROW_H
 #define TPAT_SCHED_SCAN_ROW_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 /* One row of the result: where its elements are, and what its axes are called. */
 struct scan_row {

@@ -1,5 +1,9 @@
 /* Tiles of a scan's row in vectors. See scan_row.h. */
 #include "sched/scan_row.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 

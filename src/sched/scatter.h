@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_SCATTER_H
 #define TPAT_SCHED_SCATTER_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 /* Marks which of its own axes an update reads: in its value, its place, and whether it is made. */
 void scatter_axes_read(const struct ir_stage *s, bool *used);

@@ -1,5 +1,9 @@
 /* Building kernels that scatter: an update's place, and the update itself. See scatter.h. */
 #include "sched/scatter.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/vectors.h"
 
 #include "ir/axis_names.h"
 

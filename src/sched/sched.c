@@ -1,5 +1,7 @@
 /* The table of rules, and the choice for each stage of a program. See sched.h. */
-#include "sched/build.h"
+#include "sched/choose.h"
+#include "sched/extents.h"
+#include "sched/launches.h"
 
 #include <string.h>
 

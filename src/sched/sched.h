@@ -51,7 +51,7 @@ struct sched_rule {
 	int (*candidates)(const struct sched_site *site, struct sched_choice *out);
 	/* How many stages of the program, from this one on, it makes with one choice; null: this one alone. */
 	int (*span)(const struct sched_site *site);
-	/* Nanoseconds; null: the estimate of cost.c. */
+	/* Nanoseconds; null: of a thread an element (cost.c). */
 	double (*estimate)(const struct sched_site *site, const struct sched_choice *c);
 	/* Appends the kernels of one step (guarded ones first) for every launch that its stages need. */
 	void (*apply)(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c);

@@ -7,7 +7,9 @@
  * the points; where some of them alone make the next point's way the faster one, only these. The
  * step i of the part then holds the kernels of each way's step i, guarded by "the product is at most the border"; of the
  * last way as they are, so that some kernel fits all extents. A way that has fewer steps launches nothing there. */
-#include "sched/build.h"
+#include "sched/choose.h"
+#include "sched/finish.h"
+#include "sched/launches.h"
 
 #include <math.h>
 #include <string.h>

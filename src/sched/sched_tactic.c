@@ -1,5 +1,5 @@
 /* What to do with a whole program, for several sets of extents at once. Kernels are not made here; see sched.h. */
-#include "sched/build.h"
+#include "sched/choose.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef TPAT_SCHED_SEPARABLE_H
 #define TPAT_SCHED_SEPARABLE_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum { SEPARABLE_TABLES = 2, SEPARABLE_POINTS = 16 /* of a window */ };
 

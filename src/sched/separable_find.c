@@ -1,5 +1,8 @@
 /* Which stages are two passes over windows, one behind the other: see separable.h. */
 #include "sched/separable.h"
+#include "sched/accumulate.h"
+#include "sched/axes.h"
+#include "sched/stored.h"
 
 enum { SHORTEST = 4 /* elements of a row */ };
 

@@ -4,7 +4,9 @@
  * of one block each, run in turn in that block.
  *
  * Only plain kernels take part: threads, registers and shared memory of a launch are those of the part that needs most. */
-#include "sched/build.h"
+#include "sched/extents.h"
+#include "sched/finish.h"
+#include "sched/launches.h"
 
 #include <string.h>
 

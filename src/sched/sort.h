@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_SORT_H
 #define TPAT_SCHED_SORT_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 /* Kernels' name for which one of the sorted row it is. Not an axis's name, since values use the row's axes beside it. */
 #define SORT_RANK "rank"
@@ -85,8 +85,9 @@ enum { SORT_DELEGATE_KEYS = 512, SORT_SEGMENT = 16 };
 bool sort_has_size(const struct ir_program *p, expr e); /* one that is found out when the program runs */
 void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, expr fits);
 
-/* The estimate for a sort, in nanoseconds; `bytes`: what its value and its result move, once. */
-double sort_estimate(const struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
-		     const struct sched_target *t, double bytes);
+/* For struct sched_rule (cost_sort.c). */
+double sort_block_estimate(const struct sched_site *site, const struct sched_choice *c);
+double sort_select_estimate(const struct sched_site *site, const struct sched_choice *c);
+double sort_radix_estimate(const struct sched_site *site, const struct sched_choice *c);
 
 #endif

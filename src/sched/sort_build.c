@@ -1,5 +1,9 @@
 /* Building kernels that sort: rows and their keys, the functions that a kernel hands on, the serial twin. See sort.h. */
 #include "sched/sort.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/extents.h"
+#include "sched/vectors.h"
 
 #include <string.h>
 

@@ -1,6 +1,9 @@
 /* What a sort's kernels store: where elements were found, and what maps behind the sort make of each such place alone (TopK's
  * values). Those maps are made with the sort, of which nobody else may need the places. See sort.h. */
 #include "sched/sort.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/stored.h"
 
 /* More than that is left to kernels whose threads take neighbours. */
 enum { MOST_COST = 24 };

@@ -1,5 +1,6 @@
-/* Statements of a kernel that is being built. See build.h. */
-#include "sched/build.h"
+/* Statements of a kernel that is being built. See emit.h. */
+#include "sched/axes.h"
+#include "sched/emit.h"
 
 #include <stdarg.h>
 

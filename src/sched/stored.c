@@ -1,6 +1,6 @@
 /* What becomes of what is stored: which of the stages that one kernel makes others read, too; and what goes past the caches. See
- * build.h. */
-#include "sched/build.h"
+ * stored.h. */
+#include "sched/stored.h"
 
 /* ---- Who reads it. */
 

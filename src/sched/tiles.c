@@ -1,6 +1,9 @@
 /* Kernels whose blocks take a row's tiles in their order, each going on from what those before it made; in one pass over
- * the data. See tiles_before() in tpat_device.h, and build.h. */
-#include "sched/build.h"
+ * the data. See tiles_before() in tpat_device.h, and tiles.h. */
+#include "sched/axes.h"
+#include "sched/choose.h"
+#include "sched/emit.h"
+#include "sched/tiles.h"
 
 struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr count, enum type t, int threads, int items)
 {

@@ -1,6 +1,8 @@
 /* The loads of a thread that makes `width` neighbouring elements: which of them are vectors, statements that load these, and
- * how an element finds its own. See build.h. */
-#include "sched/build.h"
+ * how an element finds its own. See vectors.h. */
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/vectors.h"
 
 enum { MAX_VISITS = 20000, MAX_PARTS = 4 };
 

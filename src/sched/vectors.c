@@ -1,5 +1,7 @@
-/* Which loads can be vectors of neighbouring elements, and statements that load and store them. See build.h. */
-#include "sched/build.h"
+/* Which loads can be vectors of neighbouring elements, and statements that load and store them. See vectors.h. */
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/vectors.h"
 
 struct divisible {
 	int64_t width;

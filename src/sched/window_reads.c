@@ -1,6 +1,9 @@
 /* What overlapping windows read: see window_reads.h. A value that is read under a condition, or as another type, is kept as that.
  * Reads at neighbouring places that make up most of an aligned vector are one load. */
 #include "sched/window_reads.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/vectors.h"
 
 enum { BYTES = 16 };
 

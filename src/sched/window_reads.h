@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_WINDOW_READS_H
 #define TPAT_SCHED_WINDOW_READS_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 /* A vector of memory of which several elements are read. */
 struct window_vector {

@@ -1,5 +1,6 @@
 /* Which stages one thread can make of a window that it has read: see windows.h. */
 #include "sched/windows.h"
+#include "sched/stored.h"
 
 #include <math.h>
 #include <stdlib.h>

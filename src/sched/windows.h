@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_WINDOWS_H
 #define TPAT_SCHED_WINDOWS_H
 
-#include "sched/build.h"
+#include "sched/sched.h"
 
 enum { WINDOWS_MAX_STAGES = 8, WINDOWS_MAX_POINTS = 32 };
 

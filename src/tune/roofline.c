@@ -1,5 +1,6 @@
 /* What bounds a program from below on a device: its bytes, its arithmetic, or that kernels are launched at all. See tune.h.
  * Source of the rates: NVIDIA's architecture whitepapers, dense products with f16 inputs. */
+#include "ir/launch.h"
 #include "sched/sched.h"
 #include "tune/tune.h"
 
@@ -25,20 +26,11 @@ struct counted {
 	int widest;        /* bits of what is read */
 };
 
-static bool extent(void *user, const char *name, int64_t *value)
-{
-	const struct counted *c = user;
-	int input, axis;
-	if (!ir_symbol_source(c->p, name, &input, &axis))
-		return false;
-	*value = c->inputs[input]->dim[axis];
-	return true;
-}
-
 static double number(const struct counted *c, expr e)
 {
+	struct ir_inputs in = { c->p, c->inputs };
 	int64_t n;
-	return ir_eval_int(ir_size_limit((struct ir_program *)c->p, e), extent, (void *)c, &n) ? (double)n : 1;
+	return ir_eval_int(ir_size_limit((struct ir_program *)c->p, e), ir_inputs_symbol, &in, &n) ? (double)n : 1;
 }
 
 static void count_node(void *user, expr e)

@@ -5,24 +5,9 @@
 
 #include "gen/gen.h"
 
-enum { MAX_ARGS = 128 };
-
-static bool symbol_value(void *user, const char *name, int64_t *value)
-{
-	const struct tune_runner *r = user;
-	int input, axis;
-	if (!ir_symbol_source(r->plan->program, name, &input, &axis))
-		return false;
-	*value = r->inputs[input]->dim[axis];
-	return true;
-}
-
 int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e)
 {
-	if (!ir_eval_int(ir_size_limit(r->plan->program, x), symbol_value, r, out))
-		return err_set(e, ERR_MODEL, "Program %s: an extent cannot be computed from the inputs' shapes.",
-		               r->plan->program->name);
-	return 0;
+	return ir_launch_value(&r->launcher, x, out, e);
 }
 
 /* ---- Code. */
@@ -43,28 +28,10 @@ static int text_of(struct dev_code *out, struct tune_runner *r, const struct ir_
 static int choose_kernels(struct tune_runner *r, struct err *e)
 {
 	vec_each (st, &r->plan->steps) {
-		const struct ir_kernel *chosen = NULL;
-		int64_t fits = 1, blocks;
-		for (int i = 0; i < (*st)->n && !chosen; i++) {
-			const struct ir_kernel *k = (*st)->at[i];
-			if (k->arch && r->dev && r->dev->props.arch && k->arch != r->dev->props.arch)
-				continue;
-			if (k->guard)
-				TRY(runner_evaluate(r, k->guard, &fits, e));
-			if (!k->guard || fits)
-				chosen = k;
-		}
-		if (!chosen)
-			return err_set(e, ERR_MODEL, "Program %s: no kernel fits these extents.", r->plan->program->name);
-		TRY(runner_evaluate(r, chosen->blocks, &blocks, e));
-		if (!blocks)
-			continue;
-		struct runner_step s = {
-			.kernel = chosen,
-			.grid = { (uint32_t)blocks, 1, 1 },
-			.block = { (uint32_t)chosen->threads, 1, 1 },
-		};
-		vec_push(r->arena, &r->steps, s);
+		struct runner_step s = { 0 };
+		TRY(ir_launch_choose(&s.kernel, &r->launcher, *st, e));
+		if (s.kernel)
+			vec_push(r->arena, &r->steps, s);
 	}
 	return 0;
 }
@@ -114,11 +81,74 @@ static int load_code(struct tune_runner *r, const struct tune_code *given, struc
 	return 0;
 }
 
+/* ---- Launches. */
+
+/* One launch: what the launcher's functions are told. Before it there is only the runner. */
+struct call {
+	struct tune_runner *r;
+	const struct runner_step *step;
+	int copy;
+};
+
+static bool symbol_value(void *user, const char *name, int64_t *value)
+{
+	return ir_inputs_symbol(&((struct call *)user)->r->values, name, value);
+}
+
+static void *memory_of(void *user, const struct ir_buffer *b)
+{
+	const struct call *c = user;
+	return runner_memory(c->r, c->copy, b);
+}
+
+static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
+{
+	struct dev *d = ((struct call *)user)->r->dev;
+	return d->tensor_map ? d->tensor_map(d, out, v, e) : 0;
+}
+
+static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
+                  struct err *e)
+{
+	const struct call *c = user;
+	struct dev *d = c->r->dev;
+	bool early = k->early && d->launch_early;
+	return (early ? d->launch_early : d->launch)(d, c->step->function, grid, block, k->shared_bytes, args, e);
+}
+
+static void set_launcher(struct tune_runner *r)
+{
+	struct call *c = NEW(r->arena, struct call);
+	c->r = r;
+	r->values = (struct ir_inputs){ r->plan->program, r->inputs };
+	r->launcher = (struct ir_launcher){ .program = r->plan->program,
+		                            .arch = r->dev ? r->dev->props.arch : 0,
+		                            .symbol = symbol_value,
+		                            .memory = memory_of,
+		                            .tensor_map = tensor_map,
+		                            .launch = launch,
+		                            .user = c };
+}
+
+int runner_run_once(struct tune_runner *r, int copy, struct err *e)
+{
+	struct call *c = r->launcher.user;
+	c->copy = copy;
+	vec_each (s, &r->steps) {
+		c->step = s;
+		TRY(ir_launch_kernel(&r->launcher, s->kernel, e));
+	}
+	return 0;
+}
+
+/* ---- Runners. */
+
 int tune_compile(const struct ir_plan *plan, const struct tensor *const *inputs, const struct tune_code *code, struct arena *a,
                  struct err *e)
 {
 	struct tune_runner r = { .plan = plan, .inputs = inputs, .arena = a };
 	struct dev_code unused;
+	set_launcher(&r);
 	TRY(choose_kernels(&r, e));
 	vec_each (s, &r.steps)
 		TRY(code_of_step(&unused, &r, s, code, e));
@@ -130,6 +160,7 @@ int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_pla
 {
 	struct tune_runner *r = *out = NEW(a, struct tune_runner);
 	*r = (struct tune_runner){ .plan = plan, .dev = d, .inputs = inputs, .arena = a, .copies = 1, .pool = setup->pool };
+	set_launcher(r);
 	TRY(runner_measure_buffers(r, setup->rotate, e));
 	TRY(choose_kernels(r, e));
 	TRY(load_code(r, setup->code, e));
@@ -155,59 +186,6 @@ double tune_runner_bytes(const struct tune_runner *r)
 int tune_runner_kernels(const struct tune_runner *r)
 {
 	return r->steps.n;
-}
-
-/* ---- Runs. */
-
-static int launch(struct tune_runner *r, const struct runner_step *s, int copy, struct err *e)
-{
-	const struct ir_kernel *k = s->kernel;
-	void *args[MAX_ARGS], *pointer[MAX_ARGS];
-	int64_t wide[MAX_ARGS];
-	int32_t narrow[MAX_ARGS];
-	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
-	int n = 0;
-	if (k->buffers.n + k->symbols.n + k->maps.n > MAX_ARGS)
-		return err_set(e, ERR_UNSUPPORTED, "Kernel %s has more than %d arguments.", k->name, MAX_ARGS);
-	vec_each (b, &k->buffers) {
-		pointer[n] = runner_memory(r, copy, r->plan->program->buffers.at[(*b)->id]);
-		args[n] = &pointer[n];
-		n++;
-	}
-	vec_each (name, &k->symbols) {
-		if (!symbol_value(r, *name, &wide[n]))
-			return err_set(e, ERR_MODEL, "Kernel %s: nothing gives %s a value.", k->name, *name);
-		narrow[n] = (int32_t)wide[n];
-		args[n] = k->index64 ? (void *)&wide[n] : (void *)&narrow[n];
-		n++;
-	}
-	for (int i = 0; i < k->maps.n; i++) {
-		const struct ir_tensor_map *m = &k->maps.at[i];
-		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank,
-			                        .pixels = m->pixels };
-		v.from = runner_memory(r, copy, r->plan->program->buffers.at[m->buf->id]);
-		for (int d = 0; d < m->rank; d++) {
-			TRY(runner_evaluate(r, m->dim[d], &v.dim[d], e));
-			TRY(runner_evaluate(r, m->stride[d], &v.stride[d], e));
-			v.box[d] = m->box[d];
-			v.first[d] = m->first[d];
-			v.step[d] = m->step[d];
-			if (m->count[d])
-				TRY(runner_evaluate(r, m->count[d], &v.count[d], e));
-		}
-		if (r->dev->tensor_map)
-			TRY(r->dev->tensor_map(r->dev, map[i], &v, e));
-		args[n++] = map[i];
-	}
-	bool early = k->early && r->dev->launch_early;
-	return (early ? r->dev->launch_early : r->dev->launch)(r->dev, s->function, s->grid, s->block, k->shared_bytes, args, e);
-}
-
-int runner_run_once(struct tune_runner *r, int copy, struct err *e)
-{
-	vec_each (s, &r->steps)
-		TRY(launch(r, s, copy, e));
-	return 0;
 }
 
 static bool is_like(const struct tensor *t, const struct ir_buffer *b, const int64_t *dim)

@@ -2,13 +2,13 @@
 #ifndef TPAT_TUNE_RUNNER_INSIDE_H
 #define TPAT_TUNE_RUNNER_INSIDE_H
 
+#include "ir/launch.h"
 #include "tune/tune.h"
 
-/* A kernel that runs, with its launch sizes. */
+/* A kernel that runs. */
 struct runner_step {
 	const struct ir_kernel *kernel;
 	struct dev_kernel *function;
-	uint32_t grid[3], block[3];
 };
 
 struct tune_runner {
@@ -21,6 +21,8 @@ struct tune_runner {
 		VEC(struct runner_step);
 	} steps;
 	const struct tensor *const *inputs;
+	struct ir_inputs values; /* of symbols */
+	struct ir_launcher launcher;
 	void **memory; /* copy * buffers + id, behind a guard; buffers that are no edge have one for all copies */
 	size_t *bytes; /* by id */
 	int copies;

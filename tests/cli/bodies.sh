@@ -21,6 +21,12 @@ try types -t Softplus --except choose/then_branch/soft
 try every -t Softplus,Where,Add,Erf,Mul
 try regions --region weigh,choose/then_branch/soft,pick --region quantise,dequantise,choose_next --region add,#3/body/soft,#3/body/#2
 try around -t If,Where -n add
+echo "== other models: a function and branches in branches; a size that is found in a branch"
+model=$MODELS/branches.onnx
+try branches -t Add,Where,Mul,Not,own.Half,Relu
+model=$MODELS/perhaps_boxes.onnx
+try boxes --auto
+model=$MODELS/bodies.onnx
 echo "== what cannot be"
 tpat build $model -n soft
 tpat build $model -n t1

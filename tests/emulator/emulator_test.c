@@ -1,6 +1,8 @@
 /* The emulator: faults planted in kernels are reported, right kernels pass, and the plugin runtime can run on it. */
 #include "emulator_calls.h"
 
+#include "base/file.h"
+
 /* ---- The emulator's own: faults ---- */
 
 static void test_faults(void)
@@ -147,12 +149,51 @@ static void test_device(void)
 	d->close(d);
 }
 
+/* ---- Code that is kept. */
+
+/* Compiles a text with one kernel that stores `value`; how many files there are then, and whether the last code is `same`. */
+static void compile_kept(const char *folder, int value, bool may_race, int files, const char *same)
+{
+	struct err e = { 0 };
+	const char *text = arena_printf(arena, "extern \"C\" __global__ void f(int *y)\n{\n\ty[0] = %d;\n}\n", value);
+	const struct emulator_text source = { "kept.cu", text, may_race };
+	void *data = "";
+	size_t size = 0;
+	int n;
+	CHECK_INT(emulator_compile(&data, &size, &source, 1, arena, &e), 0);
+	file_list(&n, folder, arena);
+	CHECK_INT(n, files);
+	CHECK_INT(size == strlen(same) && memcmp(data, same, size) == 0, *same != '\0');
+}
+
+static void test_kept(void)
+{
+	struct err e = { 0 };
+	char *folder;
+	const char *before = getenv("TPAT_MODULES"), *old = before ? arena_strdup(arena, before) : NULL;
+	int n;
+	CHECK_INT(file_temp_dir(&folder, arena, &e), 0);
+	setenv("TPAT_MODULES", folder, 1);
+	compile_kept(folder, 1, false, 1, "");
+	const char *kept = path_join(arena, folder, file_list(&n, folder, arena)[0]);
+	CHECK_INT(file_write(kept, "kept", 4, &e), 0);
+	compile_kept(folder, 1, false, 1, "kept"); /* not compiled again */
+	compile_kept(folder, 2, false, 2, "");
+	compile_kept(folder, 1, true, 3, "");
+	file_remove_tree(folder);
+	if (old)
+		setenv("TPAT_MODULES", old, 1);
+	else
+		unsetenv("TPAT_MODULES");
+}
+
 int main(void)
 {
 	begin_calls();
 	test_faults();
 	test_launches();
 	test_device();
+	test_kept();
 	arena_free(arena);
 	return test_done();
 }

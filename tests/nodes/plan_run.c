@@ -5,13 +5,14 @@
 
 #include "gen/gen.h"
 #include "emulator/emulator.h"
+#include "ir/launch.h"
 
-enum { POISON = 0xa5, MAX_ARGS = 128 };
+enum { POISON = 0xa5 };
 
 struct run {
 	const struct ir_plan *plan;
 	int arch;
-	const struct tensor *const *inputs;
+	struct ir_inputs values; /* of symbols */
 	struct dev *dev; /* null: the emulator with all of its checks */
 	const struct tune_code *code;
 	const struct plan_edges *edges; /* null: inputs have their data, results are not asked for here */
@@ -34,22 +35,9 @@ static bool count_value(struct run *r, const struct ir_size *size, int64_t *valu
 static bool symbol_value(void *user, const char *name, int64_t *value)
 {
 	struct run *r = user;
-	int input, axis;
 	const struct ir_size *size = ir_size_find(r->plan->program, name);
-	if (size) /* known once it has run */
-		return count_value(r, size, value);
-	const struct ir_value *number = ir_value_find(r->plan->program, name);
-	if (number && number->known)
-		return ir_eval_int(number->known, symbol_value, r, value);
-	for (int i = 0; number && i < r->plan->program->inputs.n; i++)
-		if (r->plan->program->inputs.at[i] == number->buf) {
-			*value = tensor_int(r->inputs[i], number->element);
-			return true;
-		}
-	if (!ir_symbol_source(r->plan->program, name, &input, &axis))
-		return false;
-	*value = r->inputs[input]->dim[axis];
-	return true;
+	return size ? count_value(r, size, value) /* known once it has run */
+	            : ir_inputs_symbol(&r->values, name, value);
 }
 
 static int evaluate(struct run *r, expr e, int64_t *out)
@@ -57,12 +45,6 @@ static int evaluate(struct run *r, expr e, int64_t *out)
 	if (!ir_eval_int(e, symbol_value, r, out))
 		return err_set(r->err, ERR_DIFFER, "an extent of the plan cannot be evaluated.");
 	return 0;
-}
-
-/* The most that it can be, whatever sizes are found: launches on a device wait for none. */
-static int evaluate_limit(struct run *r, expr e, int64_t *out)
-{
-	return evaluate(r, r->dev || r->code ? ir_size_limit(r->plan->program, e) : e, out);
 }
 
 static int allocate_on(struct dev *d, void **out, const struct tensor *t, size_t bytes, struct err *e)
@@ -75,7 +57,7 @@ static const struct tensor *content(const struct run *r, const struct ir_buffer 
 {
 	for (int k = 0; k < r->plan->program->inputs.n; k++)
 		if (r->plan->program->inputs.at[k] == b)
-			return r->inputs[k];
+			return r->values.tensor[k];
 	return b->role == IR_CONSTANT ? b->data : NULL;
 }
 
@@ -113,10 +95,11 @@ static int allocate(struct run *r)
 	return 0;
 }
 
-static int make_map(struct run *r, void *out, const struct tpat_rt_map_values *v)
+static int make_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
 {
+	const struct run *r = user;
 	if (r->dev && r->dev->tensor_map)
-		return r->dev->tensor_map(r->dev, out, v, r->err);
+		return r->dev->tensor_map(r->dev, out, v, e);
 	emulator_tensor_map(out, v);
 	return 0;
 }
@@ -177,77 +160,29 @@ static int launch_on(struct run *r, const struct ir_kernel *k, const uint32_t gr
 	return rc;
 }
 
-static int launch(struct run *r, const struct ir_kernel *k)
+static void *memory_of(void *user, const struct ir_buffer *b)
 {
-	void *args[MAX_ARGS], *pointers[MAX_ARGS];
-	int64_t values[MAX_ARGS], blocks;
-	int32_t narrow[MAX_ARGS];
-	int n = 0;
-	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
-	ck(k->buffers.n + k->symbols.n + k->maps.n <= MAX_ARGS);
-	vec_each (b, &k->buffers) {
-		pointers[n] = r->memory[(*b)->id];
-		args[n] = &pointers[n];
-		n++;
-	}
-	vec_each (s, &k->symbols) {
-		if (!symbol_value(r, *s, &values[n]))
-			return err_set(r->err, ERR_DIFFER, "symbol %s has no source.", *s);
-		narrow[n] = (int32_t)values[n];
-		args[n] = k->index64 ? (void *)&values[n] : (void *)&narrow[n];
-		n++;
-	}
-	TRY(evaluate_limit(r, k->blocks, &blocks));
-	if (blocks == 0)
-		return 0;
-	for (int i = 0; i < k->maps.n; i++) {
-		const struct ir_tensor_map *m = &k->maps.at[i];
-		struct tpat_rt_map_values v = { .element_bytes = type_info(m->buf->type)->bits / 8, .rank = m->rank,
-			                        .pixels = m->pixels };
-		v.from = r->memory[m->buf->id];
-		for (int d = 0; d < m->rank; d++) {
-			TRY(evaluate_limit(r, m->dim[d], &v.dim[d]));
-			TRY(evaluate_limit(r, m->stride[d], &v.stride[d]));
-			v.box[d] = m->box[d];
-			v.first[d] = m->first[d];
-			v.step[d] = m->step[d];
-			if (m->count[d])
-				TRY(evaluate_limit(r, m->count[d], &v.count[d]));
-		}
-		TRY(make_map(r, map[i], &v));
-		args[n++] = map[i];
-	}
-	uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
-	if (r->dev)
-		return launch_on(r, k, grid, block, args);
-	return emulator_launch(r->module, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, r->err);
+	return ((struct run *)user)->memory[b->id];
 }
 
-/* The kernel of the step that runs at these extents. */
-static int choose(struct run *r, const struct ir_kernel **out, const struct ir_step *step)
+static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
+                  struct err *e)
 {
-	*out = NULL;
-	for (int i = 0; i < step->n && !*out; i++) {
-		int64_t fits = 1;
-		if (r->arch && step->at[i]->arch && step->at[i]->arch != r->arch)
-			continue;
-		if (step->at[i]->guard)
-			TRY(evaluate_limit(r, step->at[i]->guard, &fits));
-		if (fits)
-			*out = step->at[i];
-	}
-	ck(*out);
-	return 0;
+	struct run *r = user;
+	if (r->dev)
+		return launch_on(r, k, grid, block, args);
+	return emulator_launch(r->module, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
+}
+
+static struct ir_launcher launcher(struct run *r)
+{
+	return (struct ir_launcher){ r->plan->program, r->arch, symbol_value, memory_of, make_map, launch, r };
 }
 
 static int run_steps(struct run *r)
 {
-	vec_each (step, &r->plan->steps) {
-		const struct ir_kernel *chosen;
-		TRY(choose(r, &chosen, *step));
-		TRY(launch(r, chosen));
-	}
-	return 0;
+	const struct ir_launcher l = launcher(r);
+	return ir_launch_plan(&l, r->plan, r->err);
 }
 
 static int take_outputs(struct run *r, struct tensor *outputs)
@@ -278,7 +213,7 @@ static int take_outputs(struct run *r, struct tensor *outputs)
 int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor *const *inputs, struct tensor *outputs,
                       struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = arch, .inputs = inputs, .arena = a, .err = e };
+	struct run r = { .plan = plan, .arch = arch, .values = { plan->program, inputs }, .arena = a, .err = e };
 	r.memory = NEWN(a, void *, plan->program->buffers.n + 1);
 	struct str text = str_new(a);
 	vec_each (step, &plan->steps)
@@ -319,15 +254,16 @@ static int run_on(struct run *r, struct tensor *outputs)
 int plan_run_on(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
                 struct tensor *outputs, struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = d->props.arch, .inputs = inputs, .dev = d, .code = code, .arena = a, .err = e };
+	struct run r = { .plan = plan, .arch = d->props.arch, .values = { plan->program, inputs }, .dev = d, .code = code,
+		         .arena = a, .err = e };
 	return run_on(&r, outputs);
 }
 
 int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
                    const struct plan_edges *edges, struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = d->props.arch, .inputs = inputs, .dev = d, .code = code, .edges = edges, .arena = a,
-		         .err = e };
+	struct run r = { .plan = plan, .arch = d->props.arch, .values = { plan->program, inputs }, .dev = d, .code = code,
+		         .edges = edges, .arena = a, .err = e };
 	return run_on(&r, NULL);
 }
 
@@ -335,23 +271,23 @@ int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int a
                  struct arena *a, struct err *e)
 {
 	static const struct tune_code none;
-	struct run r = { .plan = plan, .arch = arch, .inputs = inputs, .code = &none, .arena = a, .err = e };
+	struct run r = { .plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = &none, .arena = a, .err = e };
+	const struct ir_launcher l = launcher(&r);
 	for (int i = 0; i < plan->steps.n; i++)
-		TRY(choose(&r, &out[i], plan->steps.at[i]));
+		TRY(ir_launch_choose(&out[i], &l, plan->steps.at[i], e));
 	return 0;
 }
 
 int plan_compile(const struct tune_code *code, int arch, const struct ir_plan *plan, const struct tensor *const *inputs,
                  struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = arch, .inputs = inputs, .code = code, .arena = a, .err = e };
+	struct run r = { .plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = code, .arena = a, .err = e };
+	const struct ir_launcher l = launcher(&r);
 	vec_each (step, &plan->steps) {
 		const struct ir_kernel *chosen;
 		struct dev_code unused;
-		int64_t blocks;
-		TRY(choose(&r, &chosen, *step));
-		TRY(evaluate_limit(&r, chosen->blocks, &blocks));
-		if (blocks)
+		TRY(ir_launch_choose(&chosen, &l, *step, e));
+		if (chosen)
 			TRY(compile_alone(&r, &unused, chosen));
 	}
 	return 0;

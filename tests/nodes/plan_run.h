@@ -26,7 +26,8 @@ struct plan_edges {
 int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
                    const struct plan_edges *edges, struct arena *a, struct err *e);
 
-/* Into out[plan->steps.n] the kernel of each step that runs at these inputs' extents on a GPU of `arch`. */
+/* Into out[plan->steps.n] the kernel of each step that runs at these inputs' extents on a GPU of `arch`; null where it has no
+ * blocks. */
 int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int arch, const struct tensor *const *inputs,
                  struct arena *a, struct err *e);
 

@@ -1,5 +1,5 @@
 /* Every operator's own cases: lowered, checked, run in the interpreter before and after the passes, and as generated CUDA
- * on the emulator; all must agree. `case_test [OPERATOR]`. */
+ * on the emulator; all must agree. `case_test [-p K/N] [OPERATOR]`: only every Nth case, from the Kth on (from 0). */
 #include <math.h>
 #include <string.h>
 
@@ -77,19 +77,30 @@ static int run_case(const struct op_def *op, const char *text, struct arena *a, 
 	return same(lowered, out[2], out[0], "on the emulator", e);
 }
 
+static void check_case(const struct op_def *op, const char *text)
+{
+	struct arena *a = arena_new();
+	struct err e = { 0 };
+	if (run_case(op, text, a, &e) < 0)
+		printf("%s, case \"%s\": %s%s\n", op->name, text, e.where, e.text);
+	CHECK(e.code == 0);
+	arena_free(a);
+}
+
 int main(int argc, char **argv)
 {
+	int part = 0, parts = 1, met = 0;
+	if (argc > 2 && strcmp(argv[1], "-p") == 0) {
+		ck(sscanf(argv[2], "%d/%d", &part, &parts) == 2 && parts > 0 && part >= 0 && part < parts);
+		argc -= 2;
+		argv += 2;
+	}
 	for (const struct op_def *const *op = op_all(); *op; op++) {
 		if (argc > 1 && strcmp(argv[1], (*op)->name) != 0)
 			continue;
-		for (int i = 0; i < OP_MAX_CASES && (*op)->cases[i]; i++) {
-			struct arena *a = arena_new();
-			struct err e = { 0 };
-			if (run_case(*op, (*op)->cases[i], a, &e) < 0)
-				printf("%s, case \"%s\": %s%s\n", (*op)->name, (*op)->cases[i], e.where, e.text);
-			CHECK(e.code == 0);
-			arena_free(a);
-		}
+		for (int i = 0; i < OP_MAX_CASES && (*op)->cases[i]; i++)
+			if (met++ % parts == part)
+				check_case(*op, (*op)->cases[i]);
 	}
 	return test_done();
 }

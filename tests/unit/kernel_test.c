@@ -1,6 +1,9 @@
 /* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And variables: what
  * makes two of them the same, and what a hint stands for. */
-#include "sched/build.h"
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
 #include "test.h"
 
 /* A kernel of 64 threads a block, and what its statements are made of. */

@@ -1,0 +1,257 @@
+/* Schedules for GPUs that are not here: every rule's choices stay within the GPU's limits, plans differ where GPUs do, and they run
+ * on the emulator with the GPU's shared memory. A GPU that no table has is a struct with its facts. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "emulator/emulator.h"
+#include "eval/eval.h"
+#include "sched/sched.h"
+#include "tests/nodes/plan_run.h"
+#include "tests/schedule/attention_cases.h"
+#include "tests/schedule/contract_cases.h"
+#include "tests/schedule/loop_cases.h"
+#include "tests/schedule/map_cases.h"
+#include "tests/schedule/order_cases.h"
+#include "tests/schedule/row_cases.h"
+#include "tests/schedule/scatter_cases.h"
+#include "tests/unit/test.h"
+
+enum { GPUS = 6, OWN = 5, MOST_ROWS = 1 << 20 };
+static const char *const gpu_name[] = { "T4", "A10", "RTX 4090", "Jetson AGX Orin 64GB", "H100 SXM" };
+static struct sched_target gpu[GPUS];
+
+/* One that is nowhere else: between an A10 and an A100, of an architecture of its own. */
+static struct sched_target own_gpu(void)
+{
+	struct sched_target t = *sched_target_named("A10");
+	t.name = "of this test";
+	t.arch = 88;
+	t.processors = 24;
+	t.threads = 1536;
+	t.shared = 128 << 10;
+	t.block_shared_most = 127 << 10;
+	t.bytes_per_ns = 150;
+	t.l2_bytes = 2 << 20;
+	t.mma[TYPE_BF16] = 0;
+	return t;
+}
+
+static struct ir_program *parse(const char *name, const char *text, struct arena *a)
+{
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	if (!test_check(ir_parse_program(&p, arena_printf(a, "program %s%s", name, text), a, &e) == 0, __FILE__, __LINE__, name))
+		printf("  %s\n", e.text);
+	return p;
+}
+
+/* ---- Limits. */
+
+static void check_params(const struct sched_choice *c, const char *name)
+{
+	for (int k = 0; k < SCHED_MAX_PARAMS && c->rule->param[k].name; k++) {
+		const struct sched_param *x = &c->rule->param[k];
+		if (!test_check(c->param[k] >= x->least && c->param[k] <= x->most, __FILE__, __LINE__, "a parameter in its range"))
+			printf("  %s: %s %s=%d\n", name, c->rule->name, x->name, c->param[k]);
+	}
+}
+
+static void check_kernel(const struct ir_kernel *k, const struct sched_target *t, const char *name)
+{
+	double declared = 0;
+	bool own = !k->arch || k->arch == t->arch;
+	vec_each (b, &k->shared) {
+		int64_t n = 0;
+		ck(ir_const_int((*b)->dim[0], &n));
+		declared += (double)n * type_info((*b)->type)->bits / 8;
+	}
+	bool fine = own && k->threads > 0 && k->threads <= t->block_threads && k->threads * k->resident <= t->threads;
+	fine &= k->shared_bytes <= (k->arch ? t->block_shared_most : TARGET_SHARED_EVERYWHERE);
+	fine &= declared <= (k->shared_bytes ? k->shared_bytes : t->block_shared);
+	if (!test_check(fine, __FILE__, __LINE__, "a kernel within the GPU's limits"))
+		printf("  %s for %s: %s (%s, %s): sm_%d, %d threads, %d bytes asked for, %g declared, %d blocks\n", name, t->name,
+		       k->name, k->rule, k->params, k->arch, k->threads, k->shared_bytes, declared, k->resident);
+}
+
+static void check_plan(const struct ir_plan *plan, const struct sched_target *t, const char *name)
+{
+	vec_each (step, &plan->steps) {
+		bool any = false;
+		vec_each (k, *step) {
+			check_kernel(*k, t, name);
+			any |= !(*k)->arch;
+		}
+		if (!test_check(any, __FILE__, __LINE__, "a kernel for the other GPUs of a library"))
+			printf("  %s for %s\n", name, t->name);
+	}
+}
+
+/* All choices' parameters; kernels of each rule's first choice and last. */
+static void check_limits(const struct schedule_case *c, const struct sched_target *t)
+{
+	struct arena *a = arena_new();
+	struct ir_program *p = parse(c->name, c->program, a);
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct sched_target large = *t;
+	large.typical = 1000;
+	for (int i = 0; p && i < p->stages.n; i++) {
+		int n = sched_choices(p, p->stages.at[i], &large, choice);
+		for (int k = 0; k < n; k++) {
+			bool before = false, after = false;
+			check_params(&choice[k], c->name);
+			for (int o = 0; o < n; o++) {
+				before |= o < k && choice[o].rule == choice[k].rule;
+				after |= o > k && choice[o].rule == choice[k].rule;
+			}
+			if (before && after)
+				continue;
+			struct sched_choice *given = NEWN(a, struct sched_choice, p->stages.n + 1);
+			given[i] = choice[k];
+			check_plan(sched_program(p, &large, given), &large, c->name);
+		}
+	}
+	arena_free(a);
+}
+
+static void check_cases(const struct schedule_case *c, int n, int every)
+{
+	for (int i = 0; i < n; i++)
+		for (int g = i % every; g < GPUS; g += every)
+			check_limits(&c[i], &gpu[g]);
+}
+#define CASES(LIST, EVERY) check_cases(LIST, sizeof LIST / sizeof *LIST, EVERY)
+
+/* ---- Plans. `extents`: what symbols are scheduled for, and run at. */
+
+static const struct plan_case {
+	const char *name, *text;
+	int64_t scheduled, run;
+} plans[] = {
+	{ "softmax", "(input: f32[N,32768]) -> (output: f32[N,32768])\n"
+	             "  largest: f32[N,1] = max (i, j | r<32768) input[i, r]\n"
+	             "  total: f32[N,1] = sum (i, j | r<32768) exp(input[i, r] - largest[i, 0])\n"
+	             "  output: f32[N,32768] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n", 8192, 1 },
+	{ "long_softmax", "(input: f32[N,65536]) -> (output: f32[N,65536])\n"
+	                  "  largest: f32[N,1] = max (i, j | r<65536) input[i, r]\n"
+	                  "  total: f32[N,1] = sum (i, j | r<65536) exp(input[i, r] - largest[i, 0])\n"
+	                  "  output: f32[N,65536] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n", 128, 1 },
+	{ "product", "(a: f16[N,256], b: f16[256,1024]) -> (y: f16[N,1024])\n"
+	             "  y: f16[N,1024] = sum (i, j | r<256) f32(a[i, r]) * f32(b[r, j])\n", 16384, 16 },
+	{ "resize",
+	  "(x: f32[N,32,22,26]) -> (y: f32[N,32,88,104])\n"
+	  "  y: f32[N,32,88,104] = map (i, j, k, l) let _0 = 1.0 - f32(mod(l * 2 + 5, 8)) * 0.125; (1.0 - "
+	  "f32(mod(k * 2 + 5, 8)) * 0.125) * (_0 * x[i, j, max(0, floordiv(k - 2, 4)), max(0, floordiv(l - 2, "
+	  "4))] + f32(mod(l * 2 + 5, 8)) * 0.125 * x[i, j, max(0, floordiv(k - 2, 4)), min(25, floordiv(l - 2, "
+	  "4) + 1)]) + f32(mod(k * 2 + 5, 8)) * 0.125 * (_0 * x[i, j, min(21, floordiv(k - 2, 4) + 1), max(0, "
+	  "floordiv(l - 2, 4))] + f32(mod(l * 2 + 5, 8)) * 0.125 * x[i, j, min(21, floordiv(k - 2, 4) + 1), "
+	  "min(25, floordiv(l - 2, 4) + 1)])"
+	  "\n", 256, 1 },
+};
+enum { PLANS = sizeof plans / sizeof *plans };
+
+static const struct sched_choice *decide(struct ir_program *p, const struct plan_case *c, const struct sched_target *t,
+                                         struct sched_target *at, struct arena *a)
+{
+	struct sched_extent *extent = NEW(a, struct sched_extent);
+	struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
+	*extent = (struct sched_extent){ "N", c->scheduled };
+	*at = *t;
+	at->extent = extent;
+	at->extents = 1;
+	sched_decide(p, at, NULL, list);
+	return list;
+}
+
+static void run(const struct plan_case *c, struct ir_program *p, const struct ir_plan *plan, const struct sched_target *t,
+                struct arena *a)
+{
+	struct tensor in[2], want, got;
+	const struct tensor *list[] = { &in[0], &in[1] };
+	struct tensor_difference d;
+	struct err e = { 0 };
+	for (int i = 0; i < p->inputs.n; i++) {
+		const struct ir_buffer *b = p->inputs.at[i];
+		int64_t dim[IR_MAX_RANK];
+		for (int k = 0; k < b->rank; k++)
+			dim[k] = b->dim[k]->op == IR_CONST_INT ? b->dim[k]->i : c->run;
+		ck(tensor_new(&in[i], b->type, b->rank, dim, a, &e) == 0);
+		tensor_random(&in[i], (uint64_t)i + 1, -2, 2);
+	}
+	ck(eval_program(p, list, &want, NULL, a, &e) == 0);
+	emulator_limit_shared((size_t)t->block_shared_most);
+	bool fine = plan_run_emulated(plan, t->arch, list, &got, a, &e) == 0;
+	fine = fine && tensor_compare(&d, &got, &want, (struct tensor_tolerance){ 1e-3, 2e-3 });
+	if (!test_check(fine, __FILE__, __LINE__, "the plan runs"))
+		printf("  %s for %s: %s\n", c->name, t->name, e.text);
+}
+
+static void test_plan(const struct plan_case *c, const char **text, struct arena *a)
+{
+	for (int g = 0; g < GPUS; g++) {
+		struct ir_program *p = parse(c->name, c->text, a);
+		struct sched_target at;
+		if (!p)
+			return;
+		const struct sched_choice *list = decide(p, c, &gpu[g], &at, a);
+		text[g] = sched_decisions_text(p, list, a);
+		const struct ir_plan *plan = sched_program(p, &at, list);
+		check_plan(plan, &at, c->name);
+		bool known = !emulator_compiler();
+		for (int k = 0; k < g; k++)
+			known |= strcmp(text[k], text[g]) == 0;
+		if (!known)
+			run(c, p, plan, &at, a);
+	}
+}
+
+static bool same(const char *const *text, int a, int b)
+{
+	return strcmp(text[a], text[b]) == 0;
+}
+
+/* What differs, and why. */
+static void check_differences(const char *text[PLANS][GPUS])
+{
+	enum { T4, A10, ADA, ORIN, H100 };
+	/* Rows of 128 KB stay in the registers of one block. Those of 256 KB do where shared memory has the other half; elsewhere
+	 * they are read again, by as many threads as multiprocessors hold. */
+	for (int g = 0; g < GPUS; g++)
+		CHECK(strstr(text[0][g], "rows@") && !strstr(text[0][g], "steps=0"));
+	for (int g = 0; g < OWN; g++)
+		CHECK(!strstr(text[1][g], "steps=0") == (gpu[g].block_shared_most > 128 << 10));
+	CHECK(!same(text[1], T4, H100) && !same(text[1], T4, ADA));
+	/* Warpgroups where there are some, tensor cores everywhere: large tiles save the L2 cache, small ones fill the GPU. */
+	for (int g = 0; g < GPUS; g++)
+		CHECK(strstr(text[2][g], g == H100 ? "contract_wide@" : "contract@"));
+	CHECK(!same(text[2], A10, T4) && !same(text[2], A10, ORIN));
+	/* Where memory is slow for what is computed, weights may be computed more often. */
+	CHECK(strstr(text[3][H100], "march@") && strstr(text[3][A10], "planes@"));
+}
+
+int main(void)
+{
+	struct arena *a = arena_new();
+	const char *text[PLANS][GPUS];
+	for (int g = 0; g < OWN; g++)
+		gpu[g] = *sched_target_named(gpu_name[g]);
+	gpu[OWN] = own_gpu();
+	CASES(row_cases, 3);
+	CASES(map_cases, 3);
+	CASES(contract_cases, 3);
+	CASES(contract_wide_cases, 3);
+	CASES(attention_cases, 3);
+	CASES(attention_mma_cases, 3);
+	CASES(attention_wide_cases, 2);
+	CASES(order_cases, 3);
+	CASES(scatter_cases, 3);
+	CASES(loop_cases, 6);
+	for (int i = 0; i < PLANS; i++) {
+		test_plan(&plans[i], text[i], a);
+		for (int g = 0; g < GPUS; g++)
+			printf("%-12s %-20s %s\n", plans[i].name, gpu[g].name, text[i][g]);
+	}
+	check_differences(text);
+	arena_free(a);
+	return test_done();
+}
