@@ -300,9 +300,9 @@ static int compile_bitcast(struct code *c, expr e, int operand, int *reg)
 /* The index of a loop: where its number is does not move. */
 static int compile_turn(struct code *c, expr e, int *reg)
 {
-	struct eval_turn *turn = map_get(&c->run->turns, e->name);
+	struct eval_turn *turn = map_get(&c->run->turns, e->var->hint);
 	if (!turn)
-		return unsupported(c, "the variable", e->name);
+		return unsupported(c, "the variable", e->var->hint);
 	*reg = eval_reg_new(c, KIND_I64, false, 0);
 	c->regs.at[*reg].preset = &turn->now;
 	return 0;

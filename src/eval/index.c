@@ -46,7 +46,7 @@ static bool range_of_division(enum ir_op op, struct range a, struct range b, str
 
 static struct range range_of_turn(struct code *c, expr e)
 {
-	const struct eval_turn *turn = map_get(&c->run->turns, e->name);
+	const struct eval_turn *turn = map_get(&c->run->turns, e->var->hint);
 	return turn && turn->trip > 0 ? (struct range){ 0, turn->trip - 1 } : (struct range){ 0, INT64_MAX };
 }
 

@@ -243,6 +243,7 @@ insn_fn eval_kernel(enum ir_op op, int variant)
 	case IR_SYMBOL:
 	case IR_ACC:
 	case IR_VAR:
+	case IR_ELEMENT:
 	case IR_LOAD:
 	case IR_SELECT:
 	case IR_CAST:

@@ -1,8 +1,6 @@
 /* Whether a kernel's f32 arithmetic may be accurate to a little more than its results are: see gen_coarse in text.h. */
 #include "gen/text.h"
 
-#include <string.h>
-
 struct look {
 	const struct ir_kernel *kernel;
 	bool fine, more; /* more: another variable was found to be loose */
@@ -18,10 +16,9 @@ static bool is_16_bits(enum type t)
 
 /* ---- What coarse arithmetic makes a little different. A value that is rounded to 16 bits is as if it had been stored. */
 
-/* Of "x_v[step][item]": x_v. */
-static const char *variable(const struct look *l, const char *text)
+static bool is_marked(const struct look *l, const struct ir_variable *v)
 {
-	return arena_printf(l->loose.arena, "%.*s", (int)strcspn(text, "["), text);
+	return map_get_u64(&l->loose, (uintptr_t)v) != NULL;
 }
 
 static bool is_loose(struct look *l, expr e);
@@ -46,8 +43,8 @@ static bool find_loose(struct look *l, expr e)
 		return false;
 	if (e->op == IR_LOAD && is_exchanged(l, e->buf))
 		return true;
-	if (e->op == IR_VAR)
-		return map_get(&l->loose, variable(l, e->name)) != NULL;
+	if (e->op == IR_VAR || e->op == IR_ELEMENT)
+		return is_marked(l, e->var);
 	bool sum = e->op == IR_ADD && (e->arg[0]->op == IR_MUL || e->arg[1]->op == IR_MUL);
 	bool own = e->type == TYPE_F32 && (sum || e->op == IR_DIV || e->op == IR_EXP);
 	return own || any_loose(l, e);
@@ -76,12 +73,11 @@ static bool sets_loose(struct look *l, const struct ir_stmt *s)
 	return false;
 }
 
-static void mark(struct look *l, const char *text)
+static void mark(struct look *l, const struct ir_variable *v)
 {
-	const char *name = variable(l, text);
-	if (map_get(&l->loose, name))
+	if (is_marked(l, v))
 		return;
-	map_put(&l->loose, name, l);
+	map_put_u64(&l->loose, (uintptr_t)v, l);
 	l->more = true;
 }
 
@@ -91,9 +87,9 @@ static void mark_loose(struct look *l, const struct ir_block *b)
 		const struct ir_stmt *s = &b->at[i];
 		bool sets = s->kind == IR_DECLARE || s->kind == IR_ASSIGN || s->kind == IR_SET;
 		if (sets ? sets_loose(l, s) : s->kind == IR_LOAD_VECTOR && is_exchanged(l, s->buf))
-			mark(l, s->name);
-		if (s->name2 && map_get(&l->loose, variable(l, s->name))) /* what is made of all lanes' */
-			mark(l, s->name2);
+			mark(l, s->var);
+		if (s->var && s->var2 && is_marked(l, s->var)) /* what is made of all lanes' */
+			mark(l, s->var2);
 		if (s->body)
 			mark_loose(l, s->body);
 	}

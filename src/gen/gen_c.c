@@ -22,7 +22,7 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 	expr new = ir_cast(ir_combine_expr(s->combine, old, ir_cast(s->value, t)), s->buf->type);
 	gen_lets_end(g);
 	gen_lets(g, new, s->at);
-	gen_assign(g, gen_buffer(g, s->buf), s->at, new);
+	gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, new);
 }
 
 /* Between an array and elements narrower than a byte. */
@@ -31,28 +31,30 @@ static void print_packed(struct gen_text *g, const struct ir_stmt *s, const char
 	gen_indent(g);
 	str_printf(g->out, "%s_vector_%s(%s, ", verb, type_name(s->type), gen_buffer(g, s->buf));
 	gen_expr(g, s->at);
-	str_printf(g->out, ", %s, %d);\n", s->name, s->width);
+	str_add(g->out, ", ");
+	gen_array_row(g, s);
+	str_printf(g->out, ", %d);\n", s->width);
 }
 
 /* A row: its keys, in order, and what is to be done with the first of them. */
 static void print_sort(struct gen_text *g, const struct ir_stmt *s)
 {
-	const char *sorted = gen_own(g, "sorted");
+	const char *sorted = gen_own(g, "sorted"), *rank = gen_name(g, s->var), *place = gen_name(g, s->var2);
 	gen_begin(g, "struct sort_item *");
 	str_printf(g->out, "%s = sort_new(", sorted);
 	gen_expr(g, s->to);
 	str_add(g->out, ");\n");
 	gen_indent(g);
-	str_printf(g->out, "for (i64 %s = 0; %s < ", s->name2, s->name2);
+	str_printf(g->out, "for (i64 %s = 0; %s < ", place, place);
 	gen_operand(g, s->to);
-	str_printf(g->out, "; %s++) {\n", s->name2);
+	str_printf(g->out, "; %s++) {\n", place);
 	g->out->indent++;
 	gen_lets(g, s->value, NULL);
 	gen_indent(g);
-	str_printf(g->out, "%s[%s] = (struct sort_item){ key_%sscending_%s(", sorted, s->name2, s->mutable ? "de" : "a",
+	str_printf(g->out, "%s[%s] = (struct sort_item){ key_%sscending_%s(", sorted, place, s->mutable ? "de" : "a",
 	           type_name(s->value->type));
 	gen_expr(g, s->value);
-	str_printf(g->out, "), %s };\n", s->name2);
+	str_printf(g->out, "), %s };\n", place);
 	gen_lets_end(g);
 	g->out->indent--;
 	str_line(g->out, "}");
@@ -61,10 +63,10 @@ static void print_sort(struct gen_text *g, const struct ir_stmt *s)
 	gen_expr(g, s->to);
 	str_add(g->out, ");\n");
 	gen_indent(g);
-	str_printf(g->out, "for (i64 %s = 0; %s < ", s->name, s->name);
+	str_printf(g->out, "for (i64 %s = 0; %s < ", rank, rank);
 	gen_operand(g, s->from);
-	str_printf(g->out, "; %s++) {\n", s->name);
-	str_line(g->out, "\tconst i64 %s = %s[%s].place;", s->name2, sorted, s->name);
+	str_printf(g->out, "; %s++) {\n", rank);
+	str_line(g->out, "\tconst i64 %s = %s[%s].place;", place, sorted, rank);
 	gen_block(g, s->body);
 	str_line(g->out, "}");
 	str_line(g->out, "free(%s);", sorted);
@@ -72,37 +74,46 @@ static void print_sort(struct gen_text *g, const struct ir_stmt *s)
 
 static void print_for(struct gen_text *g, const struct ir_stmt *s)
 {
+	const char *name = gen_name(g, s->var);
 	gen_begin(g, "for (i64 ");
-	str_printf(g->out, "%s = ", s->name);
+	str_printf(g->out, "%s = ", name);
 	gen_expr(g, s->from);
-	str_printf(g->out, "; %s < ", s->name);
+	str_printf(g->out, "; %s < ", name);
 	gen_operand(g, s->to);
-	str_printf(g->out, "; %s += ", s->name);
+	str_printf(g->out, "; %s += ", name);
 	gen_operand(g, s->step);
 	str_add(g->out, ") {\n");
 	gen_block(g, s->body);
 	str_line(g->out, "}");
 }
 
+static void print_size(struct gen_text *g, const struct ir_stmt *s)
+{
+	str_add(g->out, ", sizeof ");
+	gen_array_row(g, s);
+	str_add(g->out, ");\n");
+}
+
 /* Vectors are arrays, and how they are moved is the compiler's to find. */
 static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
 {
 	if (!s->mutable)
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), gen_name(g, s->var), s->width);
 	if (type_is_packed(s->type)) {
 		print_packed(g, s, "load");
 		return;
 	}
 	if (s->value) {
-		str_line(g->out, "memset(%s, 0, sizeof %s);", s->name, s->name);
+		str_line(g->out, "memset(%s, 0, sizeof %s);", gen_name(g, s->var), gen_name(g, s->var));
 		gen_begin(g, "if (");
 		gen_expr(g, s->value);
 		str_add(g->out, ")\n\t");
 	}
 	gen_begin(g, "memcpy(");
-	str_printf(g->out, "%s, %s + ", s->name, gen_buffer(g, s->buf));
+	gen_array_row(g, s);
+	str_printf(g->out, ", %s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
-	str_printf(g->out, ", sizeof %s);\n", s->name);
+	print_size(g, s);
 }
 
 static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
@@ -114,7 +125,9 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 	gen_begin(g, "memcpy(");
 	str_printf(g->out, "%s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
-	str_printf(g->out, ", %s, sizeof %s);\n", s->name, s->name);
+	str_add(g->out, ", ");
+	gen_array_row(g, s);
+	print_size(g, s);
 }
 
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)

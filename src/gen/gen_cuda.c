@@ -2,6 +2,8 @@
  * and tpat_types.h. */
 #include "gen/text.h"
 
+#include <string.h>
+
 static const char *const functor[IR_COMBINE_COUNT] = {
 	[IR_SUM] = "op_sum",
 	[IR_PROD] = "op_prod",
@@ -23,16 +25,17 @@ static const char *const atomic[IR_COMBINE_COUNT] = {
 /* threads' `name` becomes the combination of all `width` neighbours' */
 static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 {
-	const char *type = gen_type(g, s->type);
-	if (s->name2)
+	const char *type = gen_type(g, s->type), *name = gen_name(g, s->var),
+	           *index = s->var2 ? gen_name(g, s->var2) : NULL;
+	if (index)
 		type = arena_printf(g->out->arena, "indexed<%s, %s>", type, gen_type(g, TYPE_INDEX));
-	const char *mine = s->name2 ? arena_printf(g->out->arena, "%s{ %s, %s }", type, s->name, s->name2) : s->name;
+	const char *mine = index ? arena_printf(g->out->arena, "%s{ %s, %s }", type, name, index) : name;
 	const char *group = s->width < 32 ? arena_printf(g->out->arena, "<%d>", s->width) : "";
 	const char *call = arena_printf(g->out->arena, "warp_reduce%s(%s, %s())", group, mine, functor[s->combine]);
-	const char *across = s->text ? s->text : gen_own(g, "across");
+	const char *across = s->across ? gen_name(g, s->across) : gen_own(g, "across");
 	if (s->items) {
 		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->width * s->columns);
-		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->width, s->name,
+		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->width, name,
 		         functor[s->combine], across);
 		return;
 	}
@@ -45,22 +48,23 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->width, mine, functor[s->combine],
 		                    across);
 	}
-	if (s->name2)
-		str_line(g->out, "%s = %s.index;", s->name2, call);
+	if (index)
+		str_line(g->out, "%s = %s.index;", index, call);
 	else
-		str_line(g->out, "%s = %s;", s->name, call);
+		str_line(g->out, "%s = %s;", name, call);
 }
 
 /* threads' `name` becomes the running combination of `name2` and theirs, `name2` the last one's */
 static void print_scan(struct gen_text *g, const struct ir_stmt *s)
 {
+	const char *name = gen_name(g, s->var), *last = gen_name(g, s->var2);
 	if (s->width > 32) {
 		const char *across = gen_own(g, "across");
 		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->type), across, s->width / 32);
-		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", s->name, s->width, s->name,
-		         functor[s->combine], across, s->name2);
+		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", name, s->width, name, functor[s->combine],
+		         across, last);
 	} else {
-		str_line(g->out, "%s = warp_scan_on(%s, %s(), %s);", s->name, s->name, functor[s->combine], s->name2);
+		str_line(g->out, "%s = warp_scan_on(%s, %s(), %s);", name, name, functor[s->combine], last);
 	}
 }
 
@@ -74,9 +78,9 @@ static void print_items_scan(struct gen_text *g, const struct ir_stmt *s)
 	}
 	gen_indent(g);
 	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->width, s->columns,
-	           s->mutable ? "true" : "false", s->name, functor[s->combine]);
+	           s->mutable ? "true" : "false", gen_name(g, s->var), functor[s->combine]);
 	gen_expr(g, s->value);
-	str_printf(g->out, ", %s, %s);\n", across, s->name2);
+	str_printf(g->out, ", %s, %s);\n", across, gen_name(g, s->var2));
 }
 
 /* A block's tile; what the tiles before it make. */
@@ -86,14 +90,15 @@ static void print_tile(struct gen_text *g, const struct ir_stmt *s)
 	if (s->kind == IR_TILE_NEXT) {
 		const char *taken = gen_own(g, "tile_taken");
 		str_line(g->out, "__shared__ u64 %s;", taken);
-		str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, s->name, type, gen_buffer(g, s->buf), taken);
+		str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, gen_name(g, s->var), type,
+		         gen_buffer(g, s->buf), taken);
 		return;
 	}
 	const char *all = gen_own(g, "before_all");
 	str_line(g->out, "__shared__ %s %s;", type, all);
 	gen_indent(g);
-	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, s->name, s->name2, functor[s->combine],
-	           gen_buffer(g, s->buf));
+	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, gen_name(g, s->var), gen_name(g, s->var2),
+	           functor[s->combine], gen_buffer(g, s->buf));
 	gen_expr(g, s->at);
 	str_add(g->out, ", ");
 	gen_expr(g, s->from);
@@ -104,21 +109,22 @@ static void print_tile(struct gen_text *g, const struct ir_stmt *s)
 
 static void print_for(struct gen_text *g, const struct ir_stmt *s)
 {
+	const char *name = gen_name(g, s->var);
 	if (s->width)
 		str_line(g->out, "#pragma unroll");
 	gen_indent(g);
-	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), s->name);
+	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), name);
 	gen_expr(g, s->from);
-	str_printf(g->out, "; %s < ", s->name);
+	str_printf(g->out, "; %s < ", name);
 	gen_operand(g, s->to);
 	if (ir_is_int(s->step, 1)) {
-		str_printf(g->out, "; %s++) {\n", s->name);
+		str_printf(g->out, "; %s++) {\n", name);
 	} else {
-		str_printf(g->out, "; %s += ", s->name);
+		str_printf(g->out, "; %s += ", name);
 		gen_operand(g, s->step);
 		str_add(g->out, ") {\n");
 	}
-	gen_loop_begin(g, s->name, s->width ? s->width : 8);
+	gen_loop_begin(g, s->var, s->width ? s->width : 8);
 	gen_block(g, s->body);
 	gen_loop_end(g);
 	str_line(g->out, "}");
@@ -129,9 +135,11 @@ static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *separator = "";
 	gen_indent(g);
-	str_printf(g->out, "const auto %s = [&](", s->name);
+	str_printf(g->out, "const auto %s = [&](", gen_name(g, s->var));
 	vec_each (a, &s->args) {
-		str_printf(g->out, "%s%s %s", separator, gen_type(g, a->type), a->name);
+		str_printf(g->out, a->var->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, a->var->type),
+		           gen_name(g, a->var));
+		gen_dims(g, a->var);
 		separator = ", ";
 	}
 	str_add(g->out, ") {\n");
@@ -152,8 +160,8 @@ static void print_call(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *separator = "";
 	gen_indent(g);
-	if (s->name2)
-		str_printf(g->out, "const %s %s = ", gen_type(g, s->type), s->name2);
+	if (s->var2)
+		str_printf(g->out, "const %s %s = ", gen_type(g, s->var2->type), gen_name(g, s->var2));
 	str_printf(g->out, "%s(", s->name);
 	vec_each (a, &s->args) {
 		str_add(g->out, separator);
@@ -167,7 +175,7 @@ static void print_call(struct gen_text *g, const struct ir_stmt *s)
 				gen_operand(g, a->at);
 			}
 		} else {
-			str_add(g->out, a->name);
+			str_add(g->out, a->var ? gen_name(g, a->var) : a->text);
 		}
 	}
 	str_add(g->out, ");\n");
@@ -186,13 +194,15 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
 {
 	if (!s->mutable)
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
-	gen_declared(g, s->name, s->at);
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), gen_name(g, s->var), s->width);
+	gen_declared(g, s->var, s->at);
 	gen_begin(g, "load");
 	if (type_is_packed(s->type))
-		str_printf(g->out, "_%s(%s, %s, ", type_name(s->type), s->name, gen_buffer(g, s->buf));
+		str_printf(g->out, "_%s(", type_name(s->type));
 	else
-		str_printf(g->out, "%s(%s, %s + ", s->value ? "_if" : s->once ? "_once" : "", s->name, gen_buffer(g, s->buf));
+		str_add(g->out, s->value ? "_if(" : s->once ? "_once(" : "(");
+	gen_array_row(g, s);
+	str_printf(g->out, type_is_packed(s->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	if (s->value) {
 		str_add(g->out, ", ");
@@ -209,7 +219,19 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 	else
 		str_printf(g->out, "%s(%s + ", s->once ? "_once" : "", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
-	str_printf(g->out, ", %s);\n", s->name);
+	str_add(g->out, ", ");
+	gen_array_row(g, s);
+	str_add(g->out, ");\n");
+}
+
+/* A reference's name stands beside its mark. */
+static void print_local(struct gen_text *g, const struct ir_stmt *s)
+{
+	const char *type = s->text ? s->text : gen_type(g, s->type);
+	gen_begin(g, s->kind == IR_SHARED ? "__shared__ " : "");
+	str_printf(g->out, type[strlen(type) - 1] == '&' ? "%s%s" : "%s %s", type, gen_name(g, s->var));
+	gen_dims(g, s->var);
+	str_printf(g->out, "%s;\n", s->first ? s->first : "");
 }
 
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
@@ -225,8 +247,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_ITEMS_SCAN: print_items_scan(g, s); break;
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE: print_tile(g, s); break;
-	case IR_SHARED: str_line(g->out, "__shared__ %s %s;", s->text ? s->text : gen_type(g, s->type), s->name); break;
-	case IR_LOCAL: str_line(g->out, "%s %s;", s->text, s->name); break;
+	case IR_SHARED:
+	case IR_LOCAL: print_local(g, s); break;
 	case IR_LAMBDA: print_lambda(g, s); break;
 	case IR_INVOKE: print_call(g, s); break;
 	default: ck(!"a serial sort is for C"); break;

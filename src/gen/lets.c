@@ -38,12 +38,12 @@ static bool in_front(const struct share *s, expr e)
  * operations. */
 static bool nameable(expr e)
 {
-	if (e->n == 0 || e->op == IR_VAR || e->op == IR_AXIS)
+	if (e->n == 0 || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_AXIS)
 		return false;
 	if (e->type != TYPE_INDEX)
-		return !(e->op == IR_CAST && e->arg[0]->n == 0);
+		return !(e->op == IR_CAST && (e->arg[0]->n == 0 || e->arg[0]->op == IR_ELEMENT));
 	int operations = 0;
-	for (expr x = e; x->n && x->op != IR_VAR; x = x->arg[0])
+	for (expr x = e; x->n && x->op != IR_VAR && x->op != IR_ELEMENT; x = x->arg[0])
 		operations += x->op == IR_FLOORDIV || x->op == IR_MOD || x->op == IR_LOAD || x->op == IR_SELECT ? 3 : 1;
 	return operations >= 3;
 }
@@ -69,7 +69,6 @@ void gen_lets(struct gen_text *g, expr e, expr also)
 		gen_indent(g);
 		str_printf(g->out, "const %s %s = ", gen_type(g, x->type), name);
 		gen_expr(g, x);
-		gen_declared(g, name, x);
 		str_add(g->out, ";\n");
 		g->let[x->id] = name;
 	}

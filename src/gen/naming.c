@@ -38,7 +38,7 @@ struct choose {
 
 static bool is_mark(char c)
 {
-	return c == IR_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == IR_MARK_SYMBOL;
+	return c == NAMES_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == NAMES_MARK_SYMBOL;
 }
 
 /* The last one declared so far with that text, mark and all, or with that hint, in a block that is still open; -1: none. */
@@ -46,7 +46,7 @@ static int visible(const struct choose *c, size_t at, size_t n, bool marked)
 {
 	for (int i = c->declared.n - 1; i >= 0; i--) {
 		const struct marked *m = &c->all.at[c->declared.at[i]];
-		bool has = marked ? m->n == n : m->hint == n && m->mark == IR_MARK_VARIABLE;
+		bool has = marked ? m->n == n : m->hint == n && m->mark == NAMES_MARK_VARIABLE;
 		if (has && memcmp(m->text, c->text + at, n) == 0)
 			return c->declared.at[i];
 	}
@@ -61,7 +61,7 @@ static void use(struct choose *c, size_t at, size_t n, int which)
 /* Where it is not visible it is declared, be it once more. */
 static void use_marked(struct choose *c, size_t at, size_t hint)
 {
-	size_t n = hint + 1 + IR_MARK_DIGITS;
+	size_t n = hint + 1 + NAMES_MARK_DIGITS;
 	int which = visible(c, at, n, true);
 	if (which < 0) {
 		struct marked m = { c->text + at, n, hint, c->text[at + hint], at, SIZE_MAX, NULL };
@@ -138,7 +138,7 @@ static void find(struct choose *c)
 		char first = c->text[at];
 		if (names_is_start(first) && is_mark(c->text[at + n])) {
 			use_marked(c, at, n);
-			n += 1 + IR_MARK_DIGITS;
+			n += 1 + NAMES_MARK_DIGITS;
 		} else if (names_is_start(first) && !is_member(c->text, at)) {
 			use_plain(c, at, n);
 		} else if (first == '{' || first == '(') {
@@ -155,11 +155,11 @@ static void find(struct choose *c)
 static bool is_free(const struct choose *c, const struct marked *m, const char *name)
 {
 	const struct names_word *w = map_get(c->reserved, name);
-	bool hides = w && w->declared && !w->body && m->mark == IR_MARK_VARIABLE;
+	bool hides = w && w->declared && !w->body && m->mark == NAMES_MARK_VARIABLE;
 	if ((w && !hides) || map_get(&c->others, name) || name[0] == '_')
 		return false;
 	vec_each (have, &c->all) {
-		bool variables = have->mark == IR_MARK_VARIABLE && m->mark == IR_MARK_VARIABLE;
+		bool variables = have->mark == NAMES_MARK_VARIABLE && m->mark == NAMES_MARK_VARIABLE;
 		bool apart = variables && (have->to < m->from || m->to < have->from);
 		if (have->name && !apart && strcmp(have->name, name) == 0)
 			return false;
@@ -170,10 +170,10 @@ static bool is_free(const struct choose *c, const struct marked *m, const char *
 static void choose_name(struct choose *c, struct marked *m)
 {
 	char *hint = arena_strndup(c->scratch, m->text, m->hint);
-	const char *behind = m->mark == IR_MARK_SYMBOL ? "_extent" : m->mark == NAMES_MARK_BUFFER ? "_data" : "_";
+	const char *behind = m->mark == NAMES_MARK_SYMBOL ? "_extent" : m->mark == NAMES_MARK_BUFFER ? "_data" : "_";
 	const char *name = hint[0] == '_' ? arena_printf(c->scratch, "v%s", hint) : hint;
 	const char *longer = arena_printf(c->scratch, "%s%s", name, behind);
-	if (!is_free(c, m, name) && m->mark != IR_MARK_VARIABLE)
+	if (!is_free(c, m, name) && m->mark != NAMES_MARK_VARIABLE)
 		name = longer;
 	for (int number = 2; !is_free(c, m, name); number++)
 		name = arena_printf(c->scratch, "%s%d", longer, number);
@@ -184,7 +184,7 @@ static void choose_name(struct choose *c, struct marked *m)
 static void choose_names(struct choose *c)
 {
 	vec_each (m, &c->all)
-		if (m->mark == IR_MARK_VARIABLE)
+		if (m->mark == NAMES_MARK_VARIABLE)
 			choose_name(c, m);
 	vec_each (m, &c->all)
 		if (!m->name)
@@ -198,7 +198,7 @@ static void put_plain(struct str *out, const char *text, size_t n)
 		for (k = 0; i + k < n && !is_mark(text[i + k]);)
 			k++;
 		str_addn(out, text + i, k);
-		k += i + k < n ? 1 + IR_MARK_DIGITS : 0;
+		k += i + k < n ? 1 + NAMES_MARK_DIGITS : 0;
 	}
 }
 

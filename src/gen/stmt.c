@@ -2,22 +2,38 @@
  * language has for itself are its own: gen_cuda.c, gen_c.c. */
 #include "gen/text.h"
 
-#include <string.h>
-
 void gen_begin(struct gen_text *g, const char *text)
 {
 	gen_indent(g);
 	str_add(g->out, text);
 }
 
-void gen_assign(struct gen_text *g, const char *name, expr at, expr value)
+static void print_index(struct gen_text *g, expr at)
+{
+	if (!at)
+		return;
+	str_add(g->out, "[");
+	gen_expr(g, at);
+	str_add(g->out, "]");
+}
+
+void gen_array_row(struct gen_text *g, const struct ir_stmt *s)
+{
+	str_add(g->out, gen_name(g, s->var));
+	print_index(g, s->row);
+}
+
+void gen_dims(struct gen_text *g, const struct ir_variable *v)
+{
+	for (int i = 0; i < v->rank; i++)
+		str_printf(g->out, "[%d]", v->dim[i]);
+}
+
+void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value)
 {
 	gen_begin(g, name);
-	if (at) {
-		str_add(g->out, "[");
-		gen_expr(g, at);
-		str_add(g->out, "]");
-	}
+	print_index(g, row);
+	print_index(g, at);
 	str_add(g->out, " = ");
 	gen_expr(g, value);
 	str_add(g->out, ";\n");
@@ -25,12 +41,11 @@ void gen_assign(struct gen_text *g, const char *name, expr at, expr value)
 
 bool gen_adds_to_itself(const struct ir_stmt *s)
 {
-	size_t n = s->name ? strlen(s->name) : 0;
 	if ((s->kind != IR_ASSIGN && s->kind != IR_SET) || s->value->op != IR_ADD)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		expr e = s->value->arg[i];
-		if (e->op == IR_VAR && strncmp(e->name, s->name, n) == 0 && e->name[n] == (s->kind == IR_SET ? '[' : '\0'))
+		if (e->op == (s->kind == IR_SET ? IR_ELEMENT : IR_VAR) && e->var == s->var)
 			return true;
 	}
 	return false;
@@ -39,8 +54,10 @@ bool gen_adds_to_itself(const struct ir_stmt *s)
 static void print_declaration(struct gen_text *g, const struct ir_stmt *s)
 {
 	const char *constant = s->mutable ? "" : "const ";
-	gen_assign(g, arena_printf(g->out->arena, "%s%s %s", constant, gen_type(g, s->type), s->name), NULL, s->value);
-	gen_declared(g, s->name, s->mutable ? NULL : s->value);
+	const char *name = gen_name(g, s->var);
+	gen_assign(g, arena_printf(g->out->arena, "%s%s %s", constant, gen_type(g, s->type), name), NULL, NULL,
+	           s->value);
+	gen_declared(g, s->var, s->mutable ? NULL : s->value);
 }
 
 static void print_if(struct gen_text *g, const struct ir_stmt *s)
@@ -74,18 +91,21 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	switch (s->kind) {
 	case IR_COMMENT: str_line(g->out, "%s%s%s", g->target->comment, s->text, g->target->comment_end); break;
 	case IR_DECLARE: print_declaration(g, s); break;
-	case IR_ASSIGN: gen_assign(g, s->name, NULL, s->value); break;
-	case IR_SET: gen_assign(g, s->name, s->at, s->value); break;
+	case IR_ASSIGN:
+	case IR_SET: gen_assign(g, gen_name(g, s->var), s->row, s->at, s->value); break;
 	case IR_STORE:
 		ck(!type_is_packed(s->buf->type));
-		gen_assign(g, gen_buffer(g, s->buf), s->at, s->value);
+		gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, s->value);
 		break;
 	case IR_IF: print_if(g, s); break;
 	case IR_RETURN_IF: print_leave_if(g, s, g->target->leave); break;
 	case IR_BREAK_IF: print_leave_if(g, s, "break"); break;
 	case IR_ARRAY:
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), s->name, s->width);
-		gen_declared(g, s->name, NULL);
+		gen_begin(g, gen_type(g, s->type));
+		str_printf(g->out, " %s", gen_name(g, s->var));
+		gen_dims(g, s->var);
+		str_add(g->out, ";\n");
+		gen_declared(g, s->var, NULL);
 		break;
 	default: g->target->stmt(g, s); break;
 	}

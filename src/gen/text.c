@@ -26,7 +26,7 @@ static void print(struct gen_text *g, expr e, int outer);
 /* Of type i64 in a kernel with 64-bit positions: not made of numbers alone. */
 static bool is_wide(expr e)
 {
-	bool wide = e->op != IR_CONST_INT && (e->n == 0 || e->op == IR_VAR || e->op == IR_CAST);
+	bool wide = e->op != IR_CONST_INT && (e->n == 0 || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_CAST);
 	for (int i = e->op == IR_SELECT; i < e->n && !wide; i++)
 		wide = is_wide(e->arg[i]);
 	return wide;
@@ -241,10 +241,14 @@ static int division_precedence(const struct gen_text *g, expr e)
 	return infix_form ? PREC_MUL : PREC_ATOM;
 }
 
-static void print_variable(struct gen_text *g, const char *name)
+static void print_element(struct gen_text *g, expr e)
 {
-	bool thread = strcmp(name, IR_THREAD) == 0, block = strcmp(name, IR_BLOCK) == 0;
-	str_add(g->out, thread ? gen_thread_number(g) : block ? gen_block_number(g) : name);
+	str_add(g->out, gen_name(g, e->var));
+	for (int i = 0; i < e->n; i++) {
+		str_add(g->out, "[");
+		print(g, e->arg[i], 0);
+		str_add(g->out, "]");
+	}
 }
 
 static void print_load(struct gen_text *g, expr e)
@@ -275,7 +279,8 @@ static void print_bitcast(struct gen_text *g, expr e)
 /* "element >= 35" reads better than "35 <= element". */
 static void print_less(struct gen_text *g, expr e)
 {
-	if (e->arg[1]->op != IR_VAR || e->arg[0]->op == IR_VAR) {
+	bool first = e->arg[0]->op == IR_VAR || e->arg[0]->op == IR_ELEMENT;
+	if ((e->arg[1]->op != IR_VAR && e->arg[1]->op != IR_ELEMENT) || first) {
 		infix(g, e, ir_op_info[e->op].ctext, PREC_LT);
 		return;
 	}
@@ -317,7 +322,8 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_CONST_INT:
 	case IR_CONST_FLOAT: gen_constant(g, e); break;
 	case IR_SYMBOL: str_add(g->out, gen_symbol(g, e->name)); break;
-	case IR_VAR: print_variable(g, e->name); break;
+	case IR_VAR: str_add(g->out, gen_name(g, e->var)); break;
+	case IR_ELEMENT: print_element(g, e); break;
 	case IR_LOAD: print_load(g, e); break;
 	case IR_CAST:
 	case IR_CAST_SAT: print_cast(g, e); break;

@@ -20,8 +20,8 @@ struct gen_target {
 enum { GEN_MAX_DEPTH = 24 };
 
 /* A variable that was declared inside of loops, and the depth of the innermost one that gives it another value. */
-struct gen_name {
-	const char *name;
+struct gen_depth {
+	const struct ir_variable *variable;
 	int depth;
 };
 
@@ -36,7 +36,7 @@ struct gen_text {
 	bool coarse;            /* see gen_coarse */
 	expr total;             /* the sum that is being assigned to its own variable: a product in it needs no rounding */
 	int turns[GEN_MAX_DEPTH]; /* of each, about */
-	struct { VEC(struct gen_name); } names;
+	struct { VEC(struct gen_depth); } depths;
 	struct { VEC(const struct ir_buffer *); } buffers; /* that have marked names: their numbers */
 	unsigned own; /* variables that the printer declares */
 	const char *thread, *block; /* the built-in variables, as far as the text has them */
@@ -46,9 +46,10 @@ struct gen_text {
 const char *gen_type(const struct gen_text *g, enum type t);
 /* What pointers into a buffer of type t point at: bytes, where elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
-/* Marked names (see naming.h): a buffer's, a symbol's, one of a variable that the printer declares. */
+/* Marked names (see naming.h): a buffer's, a symbol's, a variable's, one of a variable that the printer declares. */
 const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b);
 const char *gen_symbol(struct gen_text *g, const char *name);
+const char *gen_name(struct gen_text *g, const struct ir_variable *v);
 const char *gen_own(struct gen_text *g, const char *hint);
 /* The numbers of the thread in its block and of the block, as signed variables. */
 const char *gen_thread_number(struct gen_text *g);
@@ -69,10 +70,10 @@ bool gen_plain_division(expr e);
 
 /* ---- Loops and what is the same in all their turns (invariant.c). */
 /* A loop of about so many turns begins, with its variable, and ends. */
-void gen_loop_begin(struct gen_text *g, const char *name, int turns);
+void gen_loop_begin(struct gen_text *g, const struct ir_variable *v, int turns);
 void gen_loop_end(struct gen_text *g);
 /* A variable is declared here; `value`: its only one, or null. */
-void gen_declared(struct gen_text *g, const char *name, expr value);
+void gen_declared(struct gen_text *g, const struct ir_variable *v, expr value);
 /* The depth of the innermost loop that e's value depends on. */
 int gen_value_depth(const struct gen_text *g, expr e);
 
@@ -100,7 +101,9 @@ expr gen_rounded(const struct gen_text *g, expr e);
 /* ---- Statements (stmt.c). */
 void gen_block(struct gen_text *g, const struct ir_block *b);
 void gen_begin(struct gen_text *g, const char *text); /* a line */
-void gen_assign(struct gen_text *g, const char *name, expr at, expr value); /* name[at] = value; at may be null */
+void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* name[row][at] = value; both may be null */
+void gen_dims(struct gen_text *g, const struct ir_variable *v); /* "[2][3]" */
+void gen_array_row(struct gen_text *g, const struct ir_stmt *s); /* the array, or the row of it, that a vector is */
 bool gen_adds_to_itself(const struct ir_stmt *s); /* name = name + ...: what a reduction accumulates */
 
 /* ---- Kernels as a whole. */

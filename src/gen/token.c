@@ -32,7 +32,7 @@ const char *gen_element_type(const struct gen_text *g, enum type t)
 static const char *marked(struct gen_text *g, const char *hint, char mark, unsigned number)
 {
 	struct arena *a = g->out->arena;
-	return arena_printf(a, "%s%c%0*x", str_identifier(a, *hint ? hint : "x"), mark, IR_MARK_DIGITS, number);
+	return arena_printf(a, "%s%c%0*x", str_identifier(a, *hint ? hint : "x"), mark, NAMES_MARK_DIGITS, number);
 }
 
 const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b)
@@ -47,13 +47,24 @@ const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b)
 
 const char *gen_symbol(struct gen_text *g, const char *name)
 {
-	return ir_name_of_symbol(g->kernel->blocks->pool, name);
+	return marked(g, name, NAMES_MARK_SYMBOL, 0);
 }
 
-/* The numbers that ir_name_new gives begin at 0. */
+const char *gen_name(struct gen_text *g, const struct ir_variable *v)
+{
+	switch (v->kind) {
+	case IR_THREAD_NUMBER: return gen_thread_number(g);
+	case IR_BLOCK_NUMBER: return gen_block_number(g);
+	case IR_SYMBOL_HOLDER: return gen_symbol(g, v->hint);
+	case IR_OWN: return marked(g, v->hint, NAMES_MARK_VARIABLE, v->number);
+	default: ck(!"a variable that nothing declares"); return "";
+	}
+}
+
+/* The pool's numbers begin at 0. */
 const char *gen_own(struct gen_text *g, const char *hint)
 {
-	return marked(g, hint, IR_MARK_VARIABLE, 0x80000000u + g->own++);
+	return marked(g, hint, NAMES_MARK_VARIABLE, 0x80000000u + g->own++);
 }
 
 const char *gen_thread_number(struct gen_text *g)

@@ -147,6 +147,7 @@ static struct interval of_operation(expr e)
 	switch (e->op) {
 	case IR_AXIS:
 	case IR_VAR: return a ? below(a) : none;
+	case IR_ELEMENT: return e->var->extent ? below(e->var->extent) : none;
 	case IR_ADD:
 	case IR_SUB:
 	case IR_MUL: return of_sum(e);

@@ -77,7 +77,7 @@ static void check_node(void *user, expr e)
 		break;
 	case IR_VAR:
 		if (!inside_loop(c, e))
-			complain(c, "a variable that is the index of no loop around it:", e->name);
+			complain(c, "a variable that is the index of no loop around it:", e->var->hint);
 		break;
 	case IR_ACC:
 		if (strcmp(c->role, "post") != 0 || e->type != c->stage->value->type)

@@ -85,8 +85,8 @@ static uint64_t hash_expr(struct hasher *h, expr e)
 	case IR_CONST_INT:
 	case IR_AXIS: x = hash_u64(x, (uint64_t)e->i); break;
 	case IR_CONST_FLOAT: x = hash_bytes(x, &e->f, sizeof e->f); break;
-	case IR_SYMBOL:
-	case IR_VAR: x = hash_u64(x, symbol_number(h, e->name)); break; /* of a loop */
+	case IR_SYMBOL: x = hash_u64(x, symbol_number(h, e->name)); break;
+	case IR_VAR: x = hash_u64(x, symbol_number(h, e->var->hint)); break; /* of a loop */
 	case IR_LOAD: x = hash_u64(x, (uint64_t)h->number[e->buf->id]); break;
 	default: break;
 	}

@@ -52,7 +52,8 @@ struct ir_expr {
 	union {
 		int64_t i;                     /* CONST_INT; AXIS: which */
 		double f;                      /* CONST_FLOAT: a value of the type */
-		const char *name;              /* SYMBOL, VAR */
+		const char *name;              /* SYMBOL */
+		const struct ir_variable *var; /* VAR, ELEMENT */
 		const struct ir_buffer *buf;   /* LOAD */
 	};
 	const struct ir_expr *arg[];
@@ -61,6 +62,36 @@ typedef const struct ir_expr *expr;
 
 struct ir_pool;
 struct ir_pool *ir_pool_new(struct arena *a); /* lives and dies with the arena */
+
+/* A variable of a kernel, or a loop's turn. Its identity is its address: no two are the same because they are called alike. What
+ * it is called in a kernel's text is the printer's to choose, the hint where that is free. */
+enum { IR_ARRAY_RANK = 4 };
+struct ir_variable {
+	enum ir_variable_kind {
+		IR_OWN,           /* declared by a statement of the kernel */
+		IR_CALLED,        /* by its name: in a program, a loop's turn; in a kernel that is being built, the innermost one
+				   * with that hint, which takes its place when the kernel is finished */
+		IR_SYMBOL_HOLDER, /* what a symbol stands for, whose name the hint is: the printer writes both alike */
+		IR_THREAD_NUMBER, /* these two are there without a declaration */
+		IR_BLOCK_NUMBER,
+	} kind;
+	const char *hint;
+	enum type type;          /* of an element; TYPE_NONE: of the type that its declaration gives as text, a function's too */
+	int rank;                /* of an array; 0: it is none */
+	int dim[IR_ARRAY_RANK];
+	const struct ir_expr *extent; /* of an array: each of its elements is from 0 to before it; null: any value */
+	unsigned number;         /* among its pool's */
+	struct ir_pool *pool;
+};
+struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...) __attribute__((format(printf, 3, 4)));
+/* The same, but for one format and one text always the same variable: one that is called after a buffer. */
+struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const char *hint, ...) __attribute__((format(printf, 3, 4)));
+struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name);
+struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol);
+/* An array's extents, which its declaration has. */
+void ir_variable_dims(struct ir_variable *array, int rank, const int *dim);
+/* A kernel begins: what ir_variable_of() gives from here on is its own. */
+void ir_variables_begin(struct ir_pool *p);
 uint32_t ir_pool_size(const struct ir_pool *p); /* ids given so far */
 
 expr ir_int(struct ir_pool *p, enum type t, int64_t x);
@@ -70,23 +101,17 @@ expr ir_index(struct ir_pool *p, int64_t x);                  /* ir_int of type 
 expr ir_symbol(struct ir_pool *p, const char *name);
 expr ir_axis(struct ir_pool *p, int axis, expr extent);       /* 0 <= value < extent */
 expr ir_acc(struct ir_pool *p, enum type t);
-expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent); /* extent may be null: any value */
+/* The value of a variable that is no array; extent: 0 <= value < extent, or null: any value. */
+expr ir_var_of(const struct ir_variable *v, expr extent);
 /* One that is a multiple of that number: of (v + rest) / 8 and (v + rest) % 8, rest alone is divided. */
-expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t multiple);
-/* A name for a variable of a kernel that no other variable has. It holds an identity: `hint`, a mark and a number. The printer
- * chooses the text, the hint itself where it is free. Names may be parts of longer texts: "NAME[step][0]". */
-const char *ir_name_new(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
-/* A declarator, "name[2][3]" or "&name", with such a name of its own for its first word; as it is where that is one already. */
-const char *ir_name_declared(struct ir_pool *p, const char *text);
-/* The same, but for one hint and one text always the same name: of a variable that is called after a buffer. What follows from a
- * "[" on is no part of the name. */
-const char *ir_name_of(struct ir_pool *p, const char *hint, ...) __attribute__((format(printf, 2, 3)));
-/* The same for a variable that holds what a symbol stands for: the printer writes both alike. */
-const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol);
-/* A name's mark, and the hexadecimal digits behind it; printers have a third one, for buffers. */
-#define IR_MARK_VARIABLE '\x01'
-#define IR_MARK_SYMBOL '\x02'
-enum { IR_MARK_DIGITS = 8 };
+expr ir_var_multiple(const struct ir_variable *v, expr extent, int64_t multiple);
+/* The value of the variable called so: ir_variable_called(). */
+expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent);
+/* An element of an array: an index for each of its ranks. */
+expr ir_element_of(const struct ir_variable *array, int n, const expr *index);
+/* The numbers of a thread in its block and of a block, signed as all index arithmetic. */
+expr ir_thread(struct ir_pool *p, expr extent);
+expr ir_block(struct ir_pool *p, expr extent);
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index); /* buf->rank indices */
 expr ir_unary(enum ir_op op, expr a);
 expr ir_binary(enum ir_op op, expr a, expr b);

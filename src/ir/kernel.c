@@ -24,9 +24,27 @@ bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b)
 	return holds(k->shared.n, k->shared.at, b);
 }
 
+const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s)
+{
+	switch (s->kind) {
+	case IR_DECLARE:
+	case IR_FOR:
+	case IR_ARRAY:
+	case IR_TILE_NEXT:
+	case IR_TILES_BEFORE:
+	case IR_SHARED:
+	case IR_LOCAL:
+	case IR_LAMBDA:
+	case IR_SORT_SERIAL: return s->var;
+	case IR_LOAD_VECTOR: return s->mutable ? NULL : s->var;
+	case IR_INVOKE: return s->var2;
+	default: return NULL;
+	}
+}
+
 void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user)
 {
-	const expr own[] = { s->value, s->at, s->from, s->to, s->step };
+	const expr own[] = { s->value, s->row, s->at, s->from, s->to, s->step };
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (own[i])
 			ir_walk(own[i], fn, user);

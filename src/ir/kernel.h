@@ -7,44 +7,45 @@
 
 enum ir_stmt_kind {
 	IR_COMMENT,      /* // text */
-	IR_DECLARE,      /* const type name = value;   or, with `mutable`: type name = value; */
-	IR_ASSIGN,       /* name = value; */
-	IR_FOR,          /* for (index name = from; name < to; name += step) body;  unrolled when `width` is set */
+	IR_DECLARE,      /* const type var = value;   or, with `mutable`: type var = value; */
+	IR_ASSIGN,       /* var = value; */
+	IR_FOR,          /* for (index var = from; var < to; var += step) body;  unrolled when `width` is set */
 	IR_IF,           /* if (value) body; in CUDA a scope alone where value is true */
 	IR_RETURN_IF,    /* if (value) return; */
 	IR_BREAK_IF,     /* if (value) break; out of the innermost loop, in all threads of a block or in none */
 	IR_STORE,        /* buf[at] = value; */
 	IR_UPDATE,       /* buf[at] = combine(buf[at], value), atomically between threads */
-	IR_LOAD_VECTOR,  /* type name[width] = the elements from buf[at] on, a multiple of width. `mutable`: name stands. With
-			  * `value`, where that holds; else zeros */
-	IR_ARRAY,        /* type name[width]; */
-	IR_SET,          /* name[at] = value; of an array */
-	IR_STORE_VECTOR, /* buf[at...] = name[width] */
-	IR_SYNC,         /* the threads of a block wait for each other, and see what the others stored */
-	IR_LANES_COMBINE,/* name = combine over `width` neighbouring threads of name; for arg reductions name2 is the index;
-			  * text: the name of the shared memory that it takes, or null where it is the only one.
+	IR_LOAD_VECTOR,  /* type var[width] = the elements from buf[at] on, a multiple of width. `mutable`: var stands, and may have
+			  * rows, of which it is one. With `value`, where that holds; else zeros */
+	IR_ARRAY,        /* type var[its dimensions]; */
+	IR_SET,          /* var[at] = value, or var[row][at] = value; of an array */
+	IR_STORE_VECTOR, /* buf[at...] = var[width], or var[row][width] */
+	IR_SYNC,         /* the threads of a block wait for each other, and see what the others stored. With `width`: the first so
+			  * many; the others have ended */
+	IR_LANES_COMBINE,/* var = combine over `width` neighbouring threads of var; for arg reductions var2 is the index; across:
+			  * the shared memory that it takes, or null where it is the only one.
 			  * With `columns`: of the threads of a block that are `columns` apart, `width` of them; with `items`, of
-			  * each of so many in the array `name` */
-	IR_LANES_SCAN,   /* name = combine of name2 and of name in the `width` neighbouring threads up to this one; name2 = the same
-			  * up to the last of them */
-	IR_ITEMS_SCAN,   /* the same of arrays `name`: a warp's items lie together, in each thread `columns` neighbours at a time.
+			  * each of so many in the array `var` */
+	IR_LANES_SCAN,   /* var = combine of var2 and of var in the `width` neighbouring threads up to this one; var2 = the same up
+			  * to the last of them */
+	IR_ITEMS_SCAN,   /* the same of arrays `var`: a warp's items lie together, in each thread `columns` neighbours at a time.
 			  * `value`: the neutral element; `mutable`: each becomes the combination of what comes before it */
-	IR_TILE_NEXT,    /* const type name = the number of this block's tile: blocks take tiles in the order in which they start.
+	IR_TILE_NEXT,    /* const type var = the number of this block's tile: blocks take tiles in the order in which they start.
 			  * `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
-	IR_TILES_BEFORE, /* const type name = combine of name2 in the `from` tiles before this one, which is number `at`, or
-			  * `value` where `from` is 0. name2: the same in all threads. `buf` as above */
-	IR_SHARED,       /* text name; in the memory that the threads of a block share. text: null where it is `type` */
-	IR_LOCAL,        /* text name; of a type of the device header: CUDA alone */
-	IR_LAMBDA,       /* auto name = [&](parameters: types and names of args) { body; return text(value); }; value may be null */
-	IR_INVOKE,       /* type name2 = name(args);  name2 may be null. text: the header that has the function */
-	IR_SORT_SERIAL,  /* for name = 0 .. from - 1: body, with name2 = where among 0 .. to - 1 the element is found whose value,
-			  * over name2, comes at that place of their stable order; descending when `mutable` */
+	IR_TILES_BEFORE, /* const type var = combine of var2 in the `from` tiles before this one, which is number `at`, or
+			  * `value` where `from` is 0. var2: the same in all threads. `buf` as above */
+	IR_SHARED,       /* text var; in the memory that the threads of a block share. text: null where it is var's type */
+	IR_LOCAL,        /* text var, and what `first` says of its extents and value; a type of the device headers: CUDA alone */
+	IR_LAMBDA,       /* auto var = [&](args: parameters) { body; return text(value); }; value may be null */
+	IR_INVOKE,       /* type var2 = name(args);  var2 may be null. text: the header that has the function */
+	IR_SORT_SERIAL,  /* for var = 0 .. from - 1: body, with var2 = where among 0 .. to - 1 the element is found whose value,
+			  * over var2, comes at that place of their stable order; descending when `mutable` */
 };
 
-/* A parameter: name and type. An argument: value, the address of buf[at], or name as it stands. */
+/* A parameter: var. An argument: value, the address of buf[at], or text as it stands. */
 struct ir_arg {
-	const char *name;
-	enum type type;
+	const struct ir_variable *var;
+	const char *text;
 	expr value, at;
 	const struct ir_buffer *buf;
 	bool written;
@@ -52,14 +53,15 @@ struct ir_arg {
 
 struct ir_stmt {
 	enum ir_stmt_kind kind;
-	const char *name, *name2, *text;
+	const struct ir_variable *var, *var2, *across;
+	const char *name, *text, *first;
 	enum type type;
 	bool mutable;
 	bool once; /* vectors: of data that the kernel has no use for but this, and that is more than caches hold */
 	int width, columns, items;
 	enum ir_combine combine;
 	const struct ir_buffer *buf;
-	expr at, value, from, to, step;
+	expr row, at, value, from, to, step;
 	struct ir_block *body;
 	struct { VEC(struct ir_arg); } args;
 };
@@ -67,10 +69,6 @@ struct ir_stmt {
 struct ir_block {
 	VEC(struct ir_stmt);
 };
-
-/* Built-in variables of a kernel, signed as all index arithmetic; printers translate them. */
-#define IR_THREAD "threadIdx.x"
-#define IR_BLOCK "blockIdx.x"
 
 /* A tensor from which the GPU copies whole tiles by itself: see tpat_rt_map in tpat_rt.h. */
 enum { IR_MAP_RANK = 5 };
@@ -114,8 +112,15 @@ struct ir_step {
 	VEC(struct ir_kernel *);
 };
 
+/* The variable that a statement declares for those behind it, and where it is a loop or a sort for its body; or null. */
+const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s);
 /* Calls fn once for every node of the statement's own expressions, not of those in its body, operands first. */
 void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user);
+
+/* Every rule of the language: each variable that is used is declared around, once, and of the type and rank that it is used
+ * with; constant indices lie inside of arrays; threads that go different ways do not wait for each other; guards and launch sizes
+ * are over symbols. A failure is a bug in what made the kernel. */
+int ir_kernel_check(const struct ir_kernel *k, struct err *e);
 
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);

@@ -3,49 +3,39 @@
 
 #include "ir/kernel.h"
 
-/* The numbers in names tell variables of one kernel apart, and say nothing of another's: names are the same as long as neither
- * stands for another one in the other kernel. */
+/* Variables are the same as long as neither stands for another one in the other kernel, and both are called alike. */
 struct same {
-	struct arena *scratch;
-	struct map there, back; /* marks with their numbers: a's to b's, b's to a's */
+	struct map there, back; /* a's variables to b's, b's to a's: by address */
 	struct map known;       /* pairs of nodes that are the same */
 };
 
-static bool same_mark(struct same *s, const char *a, const char *b)
+static bool same_variable(struct same *s, const struct ir_variable *a, const struct ir_variable *b)
 {
-	const char *x = arena_strndup(s->scratch, a, 1 + IR_MARK_DIGITS), *y = arena_strndup(s->scratch, b, 1 + IR_MARK_DIGITS);
-	const char *there = map_get(&s->there, x), *back = map_get(&s->back, y);
-	if (!there && !back) {
-		map_put(&s->there, x, (void *)y);
-		map_put(&s->back, y, (void *)x);
-		return true;
-	}
-	return there && back && strcmp(there, y) == 0 && strcmp(back, x) == 0;
-}
-
-/* Texts with names in them. */
-static bool same_text(struct same *s, const char *a, const char *b)
-{
-	static const char mark[] = { IR_MARK_VARIABLE, '\0' };
 	if (!a || !b)
 		return a == b;
-	for (;;) {
-		size_t n = strcspn(a, mark);
-		if (n != strcspn(b, mark) || strncmp(a, b, n) != 0 || !a[n] != !b[n])
-			return false;
-		if (!a[n])
-			return true;
-		if (!same_mark(s, a + n, b + n))
-			return false;
-		a += n + 1 + IR_MARK_DIGITS;
-		b += n + 1 + IR_MARK_DIGITS;
-	}
+	const struct ir_variable *there = map_get_u64(&s->there, (uintptr_t)a),
+	                         *back = map_get_u64(&s->back, (uintptr_t)b);
+	if (there || back)
+		return there == b && back == a;
+	if (a->kind != b->kind || a->type != b->type || strcmp(a->hint, b->hint) != 0 || a->rank != b->rank ||
+	    memcmp(a->dim, b->dim, sizeof a->dim) != 0)
+		return false;
+	map_put_u64(&s->there, (uintptr_t)a, (void *)b);
+	map_put_u64(&s->back, (uintptr_t)b, (void *)a);
+	return true;
+}
+
+/* What is printed as it stands. */
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 static bool same_payload(struct same *s, expr a, expr b)
 {
 	switch (a->op) {
-	case IR_VAR: return same_text(s, a->name, b->name);
+	case IR_VAR:
+	case IR_ELEMENT: return same_variable(s, a->var, b->var);
 	case IR_LOAD: return a->buf == b->buf;
 	case IR_AXIS: return a->i == b->i;
 	default: return a->n > 0; /* leaves without names are unique in their pool */
@@ -60,7 +50,7 @@ static bool same_expr(struct same *s, expr a, expr b)
 	if (map_get_u64(&s->known, pair))
 		return true;
 	if (a->hash != b->hash || a->op != b->op || a->type != b->type || a->n != b->n ||
-	    ((a != b || a->op == IR_VAR) && !same_payload(s, a, b)))
+	    ((a != b || a->op == IR_VAR || a->op == IR_ELEMENT) && !same_payload(s, a, b)))
 		return false;
 	for (int i = 0; i < a->n; i++)
 		if (!same_expr(s, a->arg[i], b->arg[i]))
@@ -75,8 +65,9 @@ static bool same_args(struct same *s, const struct ir_stmt *a, const struct ir_s
 		return false;
 	for (int i = 0; i < a->args.n; i++) {
 		const struct ir_arg *x = &a->args.at[i], *y = &b->args.at[i];
-		if (!same_text(s, x->name, y->name) || x->type != y->type || !same_expr(s, x->value, y->value) ||
-		    !same_expr(s, x->at, y->at) || x->buf != y->buf || x->written != y->written)
+		if (!same_variable(s, x->var, y->var) || !same_text(x->text, y->text) ||
+		    !same_expr(s, x->value, y->value) || !same_expr(s, x->at, y->at) || x->buf != y->buf ||
+		    x->written != y->written)
 			return false;
 	}
 	return true;
@@ -89,12 +80,14 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 {
 	if (a->kind == IR_COMMENT && b->kind == IR_COMMENT)
 		return true;
-	return a->kind == b->kind && same_text(s, a->name, b->name) && same_text(s, a->name2, b->name2) &&
-	       same_text(s, a->text, b->text) && a->type == b->type && a->mutable == b->mutable && a->once == b->once &&
-	       a->width == b->width && a->columns == b->columns && a->items == b->items && a->combine == b->combine &&
-	       a->buf == b->buf && same_expr(s, a->at, b->at) && same_expr(s, a->value, b->value) &&
-	       same_expr(s, a->from, b->from) && same_expr(s, a->to, b->to) && same_expr(s, a->step, b->step) &&
-	       same_args(s, a, b) && !a->body == !b->body && (!a->body || same_block(s, a->body, b->body));
+	return a->kind == b->kind && same_variable(s, a->var, b->var) && same_variable(s, a->var2, b->var2) &&
+	       same_variable(s, a->across, b->across) && same_text(a->name, b->name) && same_text(a->text, b->text) &&
+	       same_text(a->first, b->first) && same_expr(s, a->row, b->row) && a->type == b->type &&
+	       a->mutable == b->mutable && a->once == b->once && a->width == b->width && a->columns == b->columns &&
+	       a->items == b->items && a->combine == b->combine && a->buf == b->buf && same_expr(s, a->at, b->at) &&
+	       same_expr(s, a->value, b->value) && same_expr(s, a->from, b->from) && same_expr(s, a->to, b->to) &&
+	       same_expr(s, a->step, b->step) && same_args(s, a, b) && !a->body == !b->body &&
+	       (!a->body || same_block(s, a->body, b->body));
 }
 
 static bool same_block(struct same *s, const struct ir_block *a, const struct ir_block *b)
@@ -125,7 +118,7 @@ static bool same_symbols(const struct ir_kernel *a, const struct ir_kernel *b)
 static bool same_bodies(const struct ir_kernel *a, const struct ir_kernel *b)
 {
 	struct arena *scratch = arena_new();
-	struct same s = { scratch, map_new(scratch), map_new(scratch), map_new(scratch) };
+	struct same s = { map_new(scratch), map_new(scratch), map_new(scratch) };
 	bool same = same_block(&s, &a->body, &b->body) && same_block(&s, &a->serial, &b->serial);
 	arena_free(scratch);
 	return same;

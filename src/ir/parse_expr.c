@@ -254,7 +254,7 @@ static int atom(struct parser *s, expr *out)
 		}
 	}
 	vec_each (index, &s->loops) {
-		if (!s->shapes && strcmp((*index)->name, text) == 0) {
+		if (!s->shapes && strcmp((*index)->var->hint, text) == 0) {
 			*out = *index;
 			return 0;
 		}

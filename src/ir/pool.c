@@ -5,8 +5,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/ascii.h"
-
 const struct ir_op_info ir_op_info[IR_OP_COUNT] = {
 #define LEAF IR_LEAF
 #define LOAD IR_LOAD_KIND
@@ -30,79 +28,80 @@ uint32_t ir_pool_size(const struct ir_pool *p)
 	return p->count;
 }
 
-/* Hints may be made of names, whose marks say nothing then. */
-static const char *without_marks(struct ir_pool *p, const char *text)
+/* ---- Variables. */
+
+static struct ir_variable *variable_new(struct ir_pool *p, enum ir_variable_kind kind, enum type t, const char *hint)
 {
-	struct str s = str_new(p->arena);
-	for (size_t n; *text; text += n) {
-		n = strcspn(text, (const char[]){ IR_MARK_VARIABLE, '\0' });
-		str_addn(&s, text, n);
-		if (text[n])
-			n += 1 + IR_MARK_DIGITS;
-	}
-	return str_text(&s);
+	struct ir_variable *v = NEW(p->arena, struct ir_variable);
+	*v = (struct ir_variable){ .kind = kind, .hint = hint, .type = t, .number = p->variables++, .pool = p };
+	return v;
 }
 
-const char *ir_name_new(struct ir_pool *p, const char *hint, ...)
+struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...)
 {
-	struct str s = str_new(p->arena);
 	va_list ap;
 	va_start(ap, hint);
-	str_vprintf(&s, hint, ap);
+	const char *text = arena_vprintf(p->arena, hint, ap);
 	va_end(ap);
-	return arena_printf(p->arena, "%s%c%0*x", without_marks(p, str_text(&s)), IR_MARK_VARIABLE, IR_MARK_DIGITS, p->names++);
+	return variable_new(p, IR_OWN, t, text);
 }
 
-const char *ir_name_declared(struct ir_pool *p, const char *text)
+/* The one variable of that key. */
+static struct ir_variable *derived(struct map *m, struct ir_pool *p, enum ir_variable_kind kind, enum type t,
+                                   const char *key, const char *hint)
 {
-	int first = 0, n;
-	while (text[first] && !ascii_is_letter(text[first]))
-		first++;
-	for (n = first; ascii_is_alnum(text[n]) || text[n] == '_';)
-		n++;
-	if (text[n] == IR_MARK_VARIABLE || text[n] == IR_MARK_SYMBOL)
-		return text;
-	return arena_printf(p->arena, "%.*s%s%s", first, text, ir_name_new(p, "%.*s", n - first, text + first), text + n);
+	if (!m->arena)
+		*m = map_new(p->arena);
+	struct ir_variable *v = map_get(m, key);
+	if (!v) {
+		v = variable_new(p, kind, t, hint);
+		map_put(m, key, v);
+	}
+	return v;
 }
 
-const char *ir_name_of(struct ir_pool *p, const char *hint, ...)
+void ir_variables_begin(struct ir_pool *p)
 {
-	struct str s = str_new(p->arena);
+	p->of_kernel = map_new(p->arena);
+}
+
+struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const char *hint, ...)
+{
 	va_list ap;
 	va_start(ap, hint);
-	str_vprintf(&s, hint, ap);
+	const char *text = arena_vprintf(p->arena, hint, ap);
 	va_end(ap);
-	const char *text = str_text(&s);
-	int n = (int)strcspn(text, "[");
-	const char *key = arena_printf(p->arena, "%.*s\n%.*s", (int)strcspn(hint, "["), hint, n, text);
-	if (!p->derived.arena)
-		p->derived = map_new(p->arena);
-	if (!map_get(&p->derived, key))
-		map_put(&p->derived, key, (void *)ir_name_new(p, "%.*s", n, text));
-	return arena_printf(p->arena, "%s%s", (const char *)map_get(&p->derived, key), text + n);
+	return derived(&p->of_kernel, p, IR_OWN, t, arena_printf(p->arena, "%d\n%s\n%s", t, hint, text), text);
 }
 
-const char *ir_name_of_symbol(struct ir_pool *p, const char *symbol)
+static struct ir_variable *special(struct ir_pool *p, enum ir_variable_kind kind, enum type t, const char *name)
 {
-	return arena_printf(p->arena, "%s%c%0*x", str_identifier(p->arena, symbol), IR_MARK_SYMBOL, IR_MARK_DIGITS, 0);
+	return derived(&p->derived, p, kind, t, arena_printf(p->arena, "%d\n%d\n%s", kind, t, name),
+	               arena_strdup(p->arena, name));
 }
 
-/* Without the numbers of the names in it: the order of an index's terms is the same however many names came before. */
-static uint64_t hash_name(const char *name)
+struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name)
 {
-	char hints[512];
-	size_t n = 0;
-	for (; *name && n < sizeof hints - 1; name++) {
-		if (*name == IR_MARK_VARIABLE)
-			name += IR_MARK_DIGITS;
-		else
-			hints[n++] = *name;
-	}
-	hints[n] = '\0';
-	return hash_str(2, hints);
+	return special(p, IR_CALLED, t, name);
 }
 
-/* What a node's own payload adds to its hash. A LOAD counts its buffer's name: pools of one program agree on it. */
+struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol)
+{
+	return special(p, IR_SYMBOL_HOLDER, TYPE_INDEX, symbol);
+}
+
+void ir_variable_dims(struct ir_variable *array, int rank, const int *dim)
+{
+	ck(rank <= IR_ARRAY_RANK && (!array->rank || (array->rank == rank && array->dim[0] == dim[0])));
+	array->rank = rank;
+	for (int i = 0; i < rank; i++)
+		array->dim[i] = dim[i];
+}
+
+/* ---- Nodes. */
+
+/* What a node's own payload adds to its hash. A LOAD counts its buffer's name: pools of one program agree on it.
+ * A variable counts its hint: the order of an index's terms is the same however many variables came before. */
 static uint64_t payload_hash(const struct ir_expr *e)
 {
 	switch (e->op) {
@@ -110,7 +109,8 @@ static uint64_t payload_hash(const struct ir_expr *e)
 	case IR_AXIS: return (uint64_t)e->i;
 	case IR_CONST_FLOAT: return hash_bytes(1, &e->f, sizeof e->f);
 	case IR_SYMBOL: return hash_str(2, e->name);
-	case IR_VAR: return hash_name(e->name);
+	case IR_VAR:
+	case IR_ELEMENT: return hash_str(2, e->var->hint);
 	case IR_LOAD: return hash_str(3, e->buf->name);
 	default: return 0;
 	}
@@ -122,8 +122,9 @@ static bool same_payload(const struct ir_expr *a, const struct ir_expr *b)
 	case IR_CONST_INT:
 	case IR_AXIS: return a->i == b->i;
 	case IR_CONST_FLOAT: return memcmp(&a->f, &b->f, sizeof a->f) == 0;
-	case IR_SYMBOL:
-	case IR_VAR: return strcmp(a->name, b->name) == 0;
+	case IR_SYMBOL: return strcmp(a->name, b->name) == 0;
+	case IR_VAR:
+	case IR_ELEMENT: return a->var == b->var;
 	case IR_LOAD: return a->buf == b->buf;
 	default: return true;
 	}
@@ -165,19 +166,19 @@ expr ir_node(struct ir_pool *p, const struct ir_expr *proto, int n, const expr *
 	e->hash = hash;
 	e->pool = p;
 	e->id = p->count++;
-	e->varies = e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD || e->op == IR_ACC;
+	e->varies = e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_LOAD || e->op == IR_ACC;
 	e->depth = 0;
 	e->size = 1;
 	for (int i = 0; i < n; i++) {
 		e->arg[i] = arg[i];
 		e->varies |= arg[i]->varies;
 		e->depth = arg[i]->depth < e->depth ? e->depth : arg[i]->depth + 1;
-		if (e->op == IR_AXIS || e->op == IR_VAR)
+		if (e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT)
 			continue;
 		if (__builtin_add_overflow(e->size, arg[i]->size, &e->size))
 			e->size = UINT32_MAX;
 	}
-	if (e->op == IR_SYMBOL || e->op == IR_VAR)
+	if (e->op == IR_SYMBOL)
 		e->name = arena_strdup(p->arena, e->name);
 	p->slot[j] = e;
 	return e;
@@ -244,17 +245,39 @@ expr ir_acc(struct ir_pool *p, enum type t)
 	return ir_node(p, &(struct ir_expr){ .op = IR_ACC, .type = t }, 0, NULL);
 }
 
-expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent)
+expr ir_var_of(const struct ir_variable *v, expr extent)
 {
-	return ir_node(p, &(struct ir_expr){ .op = IR_VAR, .type = t, .name = name }, extent ? 1 : 0, &extent);
+	return ir_node(v->pool, &(struct ir_expr){ .op = IR_VAR, .type = v->type, .var = v }, extent ? 1 : 0, &extent);
 }
 
-expr ir_var_multiple(struct ir_pool *p, const char *name, expr extent, int64_t multiple)
+expr ir_var_multiple(const struct ir_variable *v, expr extent, int64_t multiple)
 {
 	if (multiple <= 1 || !extent)
-		return ir_var(p, TYPE_INDEX, name, extent);
-	expr arg[] = { extent, ir_index(p, multiple) };
-	return ir_node(p, &(struct ir_expr){ .op = IR_VAR, .type = TYPE_INDEX, .name = name }, 2, arg);
+		return ir_var_of(v, extent);
+	expr arg[] = { extent, ir_index(v->pool, multiple) };
+	return ir_node(v->pool, &(struct ir_expr){ .op = IR_VAR, .type = TYPE_INDEX, .var = v }, 2, arg);
+}
+
+expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent)
+{
+	return ir_var_of(ir_variable_called(p, t, name), extent);
+}
+
+expr ir_element_of(const struct ir_variable *array, int n, const expr *index)
+{
+	for (int i = 0; i < n; i++)
+		ck(index[i]->type == TYPE_INDEX);
+	return ir_node(array->pool, &(struct ir_expr){ .op = IR_ELEMENT, .type = array->type, .var = array }, n, index);
+}
+
+expr ir_thread(struct ir_pool *p, expr extent)
+{
+	return ir_var_of(special(p, IR_THREAD_NUMBER, TYPE_INDEX, "threadIdx.x"), extent);
+}
+
+expr ir_block(struct ir_pool *p, expr extent)
+{
+	return ir_var_of(special(p, IR_BLOCK_NUMBER, TYPE_INDEX, "blockIdx.x"), extent);
 }
 
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
@@ -296,7 +319,19 @@ bool ir_is_int(expr e, int64_t x)
 /* Axes first and by number, then symbols and variables by name, then the rest by operation and hash. */
 static int rank_of(expr e)
 {
-	return e->op == IR_AXIS ? 0 : e->op == IR_VAR ? 1 : e->op == IR_SYMBOL ? 3 : 2;
+	switch (e->op) {
+	case IR_AXIS: return 0;
+	case IR_VAR:
+	case IR_ELEMENT: return 1;
+	case IR_SYMBOL: return 3;
+	default: return 2;
+	}
+}
+
+static int order_variables(const struct ir_variable *a, const struct ir_variable *b)
+{
+	int c = strcmp(a->hint, b->hint);
+	return c || a == b ? c : a->number < b->number ? -1 : 1;
 }
 
 int ir_order(expr a, expr b)
@@ -307,13 +342,20 @@ int ir_order(expr a, expr b)
 		return rank_of(a) - rank_of(b);
 	if (a->op == IR_AXIS && a->i != b->i)
 		return a->i < b->i ? -1 : 1;
-	if (a->op == IR_SYMBOL || (a->op == IR_VAR && b->op == IR_VAR)) {
-		int c = strcmp(a->name, b->name);
+	if (a->op == IR_SYMBOL || a->op == IR_VAR || a->op == IR_ELEMENT) {
+		int c = a->op == IR_SYMBOL ? strcmp(a->name, b->name) : order_variables(a->var, b->var);
 		if (c)
 			return c;
 	}
 	if (a->op != b->op)
 		return a->op < b->op ? -1 : 1;
+	for (int i = 0; i < a->n && i < b->n && a->op == IR_ELEMENT; i++) {
+		bool numbers = a->arg[i]->op == IR_CONST_INT && b->arg[i]->op == IR_CONST_INT;
+		int c = numbers ? (a->arg[i]->i > b->arg[i]->i) - (a->arg[i]->i < b->arg[i]->i)
+		                : ir_order(a->arg[i], b->arg[i]);
+		if (c)
+			return c;
+	}
 	if (a->hash != b->hash)
 		return a->hash < b->hash ? -1 : 1;
 	return a->id < b->id ? -1 : 1;

@@ -8,8 +8,9 @@ struct ir_pool {
 	struct arena *arena;
 	expr *slot; /* open addressing by hash */
 	uint32_t slots, count;
-	unsigned names;     /* numbers that names have */
-	struct map derived; /* ir_name_of's: hint and text to mark and number */
+	unsigned variables; /* their numbers */
+	struct map derived; /* those that one key has always */
+	struct map of_kernel; /* those that it has as long as one kernel is built: ir_variable_of */
 	/* Memo of bounds by id: see bounds.c. */
 	struct ir_bounds {
 		bool known;

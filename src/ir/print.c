@@ -96,11 +96,12 @@ static void print_node(struct printer *p, expr e)
 			str_add(p->out, ")");
 		break;
 	case IR_AXIS: str_add(p->out, ir_axis_name(e->i, p->out_rank)); break;
-	case IR_SYMBOL:
-	case IR_VAR: str_add(p->out, e->name); break;
+	case IR_SYMBOL: str_add(p->out, e->name); break;
+	case IR_VAR: str_add(p->out, e->var->hint); break;
 	case IR_ACC: str_add(p->out, "it"); break;
 	case IR_LOAD:
-		str_printf(p->out, "%s[", e->buf->name);
+	case IR_ELEMENT:
+		str_printf(p->out, "%s[", e->op == IR_LOAD ? e->buf->name : e->var->hint);
 		print_list(p, e->n, e->arg);
 		str_add(p->out, "]");
 		break;
@@ -259,7 +260,7 @@ static void print_stage(struct str *out, const struct ir_stage *s, int indent);
 static void print_loop(struct str *out, const struct ir_stage *s, int indent)
 {
 	const struct ir_loop *l = s->loop;
-	str_printf(out, "%*sloop %s<", indent, "", l->index->name);
+	str_printf(out, "%*sloop %s<", indent, "", l->index->var->hint);
 	ir_print_expr(out, l->trip, 0);
 	if (s->where) {
 		str_add(out, " while ");

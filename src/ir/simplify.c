@@ -285,10 +285,8 @@ expr ir_rebuild(expr e, const expr *arg)
 	case IR_SYMBOL:
 	case IR_ACC: return e;
 	case IR_AXIS: return ir_axis(arg[0]->pool, (int)e->i, arg[0]);
-	case IR_VAR:
-		return e->n == 2 ? ir_var_multiple(arg[0]->pool, e->name, arg[0], e->arg[1]->i)
-		       : e->n    ? ir_var(arg[0]->pool, e->type, e->name, arg[0])
-		                 : e;
+	case IR_VAR: return e->n ? ir_var_multiple(e->var, arg[0], e->n == 2 ? e->arg[1]->i : 1) : e;
+	case IR_ELEMENT: return ir_element_of(e->var, e->n, arg);
 	case IR_LOAD: return e->n ? ir_load(arg[0]->pool, e->buf, arg) : e;
 	case IR_SELECT: return ir_select(arg[0], arg[1], arg[2]);
 	case IR_CAST: return ir_cast(arg[0], e->type);

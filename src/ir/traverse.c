@@ -143,7 +143,7 @@ static void add_cost(void *user, expr e)
 		*cost += 2;
 	else if (op == IR_POW || op == IR_REM || (ir_op_info[op].kind == IR_CALL && op > IR_ROUND_EVEN))
 		*cost += 8;
-	else if (e->n > 0 && op != IR_AXIS && e->type != TYPE_INDEX)
+	else if (e->n > 0 && op != IR_AXIS && op != IR_ELEMENT && e->type != TYPE_INDEX)
 		*cost += 1;
 }
 
@@ -161,6 +161,13 @@ struct copy {
 	expr *done;
 };
 
+/* Of programs, which are copied from pool to pool, variables are known by their names. */
+static const struct ir_variable *same_variable(struct ir_pool *p, const struct ir_variable *v)
+{
+	ck(v->pool == p || v->kind == IR_CALLED);
+	return v->pool == p ? v : ir_variable_called(p, v->type, v->hint);
+}
+
 static expr copy_leaf(struct copy *c, expr e, const expr *arg)
 {
 	expr x = c->leaf ? c->leaf(c->user, c->pool, e, arg) : NULL;
@@ -172,8 +179,9 @@ static expr copy_leaf(struct copy *c, expr e, const expr *arg)
 	case IR_SYMBOL: return ir_symbol(c->pool, e->name);
 	case IR_ACC: return ir_acc(c->pool, e->type);
 	case IR_VAR:
-		return e->n == 2 ? ir_var_multiple(c->pool, e->name, arg[0], e->arg[1]->i)
-		                 : ir_var(c->pool, e->type, e->name, e->n ? arg[0] : NULL);
+		return ir_var_multiple(same_variable(c->pool, e->var), e->n ? arg[0] : NULL,
+		                       e->n == 2 ? e->arg[1]->i : 1);
+	case IR_ELEMENT: return ir_element_of(same_variable(c->pool, e->var), e->n, arg);
 	case IR_LOAD: return ir_load(c->pool, e->buf, arg);
 	default: return ir_rebuild(e, arg);
 	}
@@ -186,7 +194,7 @@ static expr copy(struct copy *c, expr e)
 		return c->done[e->id];
 	for (int i = 0; i < e->n; i++)
 		arg[i] = copy(c, e->arg[i]);
-	bool leaf = e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD;
+	bool leaf = e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_LOAD;
 	expr x = leaf ? copy_leaf(c, e, arg) : ir_rebuild(e, arg);
 	c->done[e->id] = x;
 	return x;
@@ -271,8 +279,8 @@ static bool evaluate(struct evaluation *v, expr e, int64_t *out)
 		return v->symbol && v->symbol(v->user, e->name, out);
 	if (ir_const_int(e, out))
 		return true;
-	if (e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_LOAD || e->op == IR_ACC || type_is_float(e->type) ||
-	    --v->steps < 0)
+	bool varies = e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_LOAD || e->op == IR_ACC;
+	if (varies || type_is_float(e->type) || --v->steps < 0)
 		return false;
 	if (e->n > 0 && !evaluate(v, e->arg[0], &a))
 		return false;

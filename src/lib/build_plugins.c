@@ -217,6 +217,10 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	TRY(schedule(b, r, m, program));
 	if (b->o->dump) {
 		struct str text = str_new(b->arena);
+		for (int i = 0; i < m->plans; i++)
+			vec_each (step, &m->plan[i]->steps)
+				vec_each (k, *step)
+					TRY(ir_kernel_check(*k, b->err));
 		gen_cuda(&text, m->plan, m->plans);
 		b->o->dump(b->o->user, "cuda", str_text(&text));
 	}

@@ -98,7 +98,7 @@ static void put_turn_in(void *user, expr *slot, const char *role)
 void lower_trip(struct lower *l, struct lower_loop *loop, expr trip)
 {
 	struct ir_loop *it = loop->stage->loop;
-	struct turn_swap x = { it->index, ir_var(l->program->pool, TYPE_INDEX, it->index->name, trip) };
+	struct turn_swap x = { it->index, ir_var_of(it->index->var, trip) };
 
 	for (int i = loop->first; i < l->program->stages.n; i++)
 		ir_stage_exprs(l->program->stages.at[i], put_turn_in, &x);

@@ -56,11 +56,8 @@ struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr valu
 		emit_assign(p, b, a->value, ir_combine_expr(c, a->value, value));
 		return NULL;
 	}
-	struct ir_stmt *v = emit(p, b, IR_DECLARE);
-	v->name = "part";
-	v->type = value->type;
-	v->value = value;
-	expr part = ir_var(p->pool, value->type, "part", NULL), best = a->value, better = accumulator_better(c, part, best);
+	expr part = emit_constant(p, b, "part", value, NULL), best = a->value,
+	     better = accumulator_better(c, part, best);
 	struct ir_block *then = emit_if(p, b, ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better));
 	emit_assign(p, then, best, part);
 	emit_assign(p, then, a->position, position);

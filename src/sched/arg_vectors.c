@@ -17,9 +17,9 @@ struct vectors {
 	const struct ir_stage *s;
 	int width, inner, n; /* inner: the axis along which they run */
 	expr load[MAX_VECTORS];
-	const char *name[MAX_VECTORS];
+	struct ir_variable *array[MAX_VECTORS];
 	bool fine;
-	expr item; /* of a vector, in work */
+	expr step, item; /* the vector in work, and its item */
 };
 
 static void find_vector(void *user, expr e)
@@ -35,7 +35,7 @@ static void find_vector(void *user, expr e)
 	           vector_along(f->p, e, f->inner, extent, f->width);
 	if (!f->fine)
 		return;
-	f->name[f->n] = ir_name_of(f->p->pool, "%s_v%d", e->buf->name, f->n + 2);
+	f->array[f->n] = ir_variable_of(f->p->pool, e->type, "%s_v%d", e->buf->name, f->n + 2);
 	f->load[f->n++] = e;
 }
 
@@ -59,10 +59,8 @@ static expr of_vector(void *user, expr e, expr flat)
 	const struct vectors *f = user;
 	(void)flat;
 	for (int i = 0; i < f->n; i++)
-		if (f->load[i] == e) {
-			const char *name = arena_printf(f->p->arena, "%s[step][%s]", f->name[i], f->item->name);
-			return ir_var(f->p->pool, e->type, name, NULL);
-		}
+		if (f->load[i] == e)
+			return item_of_row(f->array[i], f->step, f->item);
 	return NULL;
 }
 
@@ -120,8 +118,8 @@ static expr declare_point(struct vectors *f, struct ir_block *b, expr step, int6
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
 	int rank = s->out->rank;
 	expr points = reduced_count(p, s), first = ir_var(p->pool, TYPE_INDEX, "first", points);
-	emit_constant(p, b, name, ir_binary(IR_ADD, first, ir_binary(IR_MUL, step, ir_index(p->pool, stride))), points);
-	expr point = ir_var_multiple(p->pool, name, points, f->width);
+	expr at = ir_binary(IR_ADD, first, ir_binary(IR_MUL, step, ir_index(p->pool, stride)));
+	expr point = ir_var_multiple(emit_constant(p, b, name, at, points)->var, points, f->width);
 	axes_read(s, used);
 	if (s->space_rank == 1)
 		axis[rank] = point;
@@ -141,14 +139,15 @@ void arg_by_vectors(struct accumulator *a, struct ir_block *b, const expr *out_a
 	expr from = ir_binary(IR_MUL, lane, ir_index(p->pool, width));
 	b = emit_for(p, b, "first", from, points, ir_index(p->pool, stride * steps));
 	for (int i = 0; i < f.n; i++)
-		emit_array(p, b, arena_printf(p->arena, "%s[%d]", f.name[i], steps), f.load[i]->buf->type, width);
+		emit_array_of_rows(p, b, f.array[i], steps, width);
 	struct ir_block *loads = emit_unrolled(p, b, "step", steps, &step);
 	declare_point(&f, loads, step, stride, axis);
 	struct axes start = { .value = axis };
 	for (int i = 0; i < f.n; i++)
-		emit_load_vector(p, loads, f.load[i]->buf, to_kernel(p, f.load[i], &start)->arg[0],
-		                 arena_printf(p->arena, "%s[step]", f.name[i]), width, true);
+		emit_load_into(p, loads, f.load[i]->buf, to_kernel(p, f.load[i], &start)->arg[0], f.array[i], step,
+		               width);
 	b = emit_unrolled(p, b, "step", steps, &step);
+	f.step = step;
 	expr point = declare_point(&f, b, step, stride, axis);
 	best_of_vector(&f, a, b, axis, point);
 }

@@ -18,6 +18,7 @@ struct attend {
 	expr dim[IR_MAX_RANK];                           /* of the row axes, then the number of keys */
 	int size, value_size;                            /* of a head of keys, and of values */
 	expr query, key, value;                          /* an element of each */
+	expr of_row[2];                                  /* variables: attend_largest(), attend_sum() */
 	expr product, score;                             /* variable; of it, what the exponential is taken of */
 	expr seen, largest;                              /* variable: the largest score; what is taken off, of it */
 	expr added, sum;                                 /* variable: the exponentials' sum; what it becomes, of it */

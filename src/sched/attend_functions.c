@@ -4,12 +4,26 @@
 #include "sched/extents.h"
 #include "sched/finish.h"
 
-struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, const char *name, bool of_query, bool of_key,
+struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role)
+{
+	static const char *const name[ATTEND_ROLES] = {
+		[ATTEND_QUERY] = "query_at",       [ATTEND_KEY] = "key_at",     [ATTEND_VALUE] = "value_at",
+		[ATTEND_SCORE] = "score_at",       [ATTEND_KEPT] = "kept",      [ATTEND_KEPT_SOME] = "kept_some",
+		[ATTEND_KEPT_ALL] = "kept_all",    [ATTEND_SUM] = "sum_at",     [ATTEND_LARGEST] = "largest_at",
+		[ATTEND_WEIGHT] = "weight_at",     [ATTEND_PUT] = "put",        [ATTEND_RESULT] = "result_at",
+		[ATTEND_PLACE] = "place_at",
+	};
+	struct ir_stmt *lambda = emit_lambda(at->a->p, b, name[role]);
+	at->function[role] = lambda->var;
+	return lambda;
+}
+
+struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, enum attend_role role, bool of_query, bool of_key,
                                     const char *place, int places)
 {
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
-	struct attend_function f = { .at = at, .lambda = emit_lambda(p, b, name) };
+	struct attend_function f = { .at = at, .lambda = attend_lambda(at, b, role) };
 	if (of_query)
 		f.query = emit_parameter(p, f.lambda, TYPE_INDEX, "this_query", a->dim[a->tile]);
 	if (of_key)
@@ -21,7 +35,7 @@ struct attend_function attend_begin(struct attend_place *at, struct ir_block *b,
 
 void attend_parameter(struct attend_function *f, expr variable)
 {
-	emit_parameter(f->at->a->p, f->lambda, variable->type, variable->name, NULL);
+	take_parameter(f->at->a->p, f->lambda, variable->var);
 }
 
 expr attend_here(struct attend_function *f, expr e)
@@ -31,7 +45,7 @@ expr attend_here(struct attend_function *f, expr e)
 
 void attend_emit_score(struct attend_place *at, struct ir_block *b, expr score)
 {
-	struct attend_function f = attend_begin(at, b, "score_at", true, true, NULL, 0);
+	struct attend_function f = attend_begin(at, b, ATTEND_SCORE, true, true, NULL, 0);
 	attend_parameter(&f, at->a->product);
 	f.lambda->value = attend_here(&f, score);
 }
@@ -39,10 +53,10 @@ void attend_emit_score(struct attend_place *at, struct ir_block *b, expr score)
 void attend_emit_softmax(struct attend_place *at, struct ir_block *b)
 {
 	const struct attend *a = at->a;
-	struct attend_function f = attend_begin(at, b, "largest_at", true, false, NULL, 0);
+	struct attend_function f = attend_begin(at, b, ATTEND_LARGEST, true, false, NULL, 0);
 	attend_parameter(&f, a->seen);
 	f.lambda->value = attend_here(&f, a->largest);
-	f = attend_begin(at, b, "sum_at", true, false, NULL, 0);
+	f = attend_begin(at, b, ATTEND_SUM, true, false, NULL, 0);
 	attend_parameter(&f, attend_largest(a));
 	attend_parameter(&f, a->added);
 	f.lambda->value = attend_here(&f, a->sum);

@@ -4,10 +4,29 @@
 
 #include "sched/attend.h"
 
+/* The functions of a kernel that say what is computed. */
+enum attend_role {
+	ATTEND_QUERY,
+	ATTEND_KEY,
+	ATTEND_VALUE,
+	ATTEND_SCORE,
+	ATTEND_KEPT,
+	ATTEND_KEPT_SOME,
+	ATTEND_KEPT_ALL,
+	ATTEND_LARGEST,
+	ATTEND_SUM,
+	ATTEND_WEIGHT,
+	ATTEND_RESULT,
+	ATTEND_PLACE,
+	ATTEND_PUT,
+	ATTEND_ROLES
+};
+
 /* The axes of struct attend in a kernel: AXIS k -> value. */
 struct attend_place {
 	const struct attend *a;
 	expr axis[IR_MAX_RANK + 2];
+	const struct ir_variable *function[ATTEND_ROLES]; /* those that the kernel has, for the call's arguments */
 };
 
 /* How many tiles of `queries` a head's queries make; how many blocks all heads'. */
@@ -26,7 +45,8 @@ struct attend_function {
 	struct ir_stmt *lambda;
 	expr query, key, place;
 };
-struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, const char *name, bool of_query, bool of_key,
+struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role);
+struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, enum attend_role role, bool of_query, bool of_key,
                                     const char *place, int places);
 void attend_parameter(struct attend_function *f, expr variable);
 expr attend_here(struct attend_function *f, expr e);

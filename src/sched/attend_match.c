@@ -29,17 +29,17 @@ static bool fail(struct match *m, const char *why)
 
 static expr variable(const struct attend *a, enum type t, const char *name)
 {
-	return ir_var(a->p->pool, t, name, NULL);
+	return ir_var_of(ir_variable_new(a->p->pool, t, "%s", name), NULL);
 }
 
 expr attend_largest(const struct attend *a)
 {
-	return variable(a, a->largest->type, "largest_of_row");
+	return a->of_row[0];
 }
 
 expr attend_sum(const struct attend *a)
 {
-	return variable(a, a->sum->type, "sum_of_row");
+	return a->of_row[1];
 }
 
 /* ---- A stage's expression over the common space. ---- */
@@ -252,6 +252,7 @@ static bool take_largest(struct match *m, const struct ir_stage *s)
 	    a->largest->type != m->score->type)
 		return fail(m, "no largest score of each row");
 	a->score = m->score;
+	a->of_row[0] = variable(a, a->largest->type, "largest_of_row");
 	add_link(m, s, attend_largest(a), true);
 	return true;
 }
@@ -265,6 +266,7 @@ static bool take_sum(struct match *m, const struct ir_stage *s)
 	    value->arg[0]->arg[0] != m->score || value->arg[0]->arg[1] != attend_largest(a))
 		return fail(m, "no sum of exponentials of the scores, less the largest");
 	m->exponential = value;
+	a->of_row[1] = variable(a, a->sum->type, "sum_of_row");
 	add_link(m, s, attend_sum(a), true);
 	return true;
 }

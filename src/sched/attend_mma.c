@@ -198,7 +198,7 @@ bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct i
 	*why = "weights are more than exponentials over their sum";
 	if (a->weight && !(a->narrow_result && a->narrow == m->value_type))
 		return false;
-	m->inverse = ir_var(p->pool, a->sum->type, "inverse_of_sum", NULL);
+	m->inverse = ir_var_of(ir_variable_new(p->pool, a->sum->type, "inverse_of_sum"), NULL);
 	m->result = inverted(m, a->weight ? a->narrow_result : a->result);
 	take_scores(m);
 	return true;

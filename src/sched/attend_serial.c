@@ -2,6 +2,7 @@
 #include "sched/attend_kernel.h"
 #include "sched/axes.h"
 #include "sched/emit.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 
@@ -58,22 +59,15 @@ expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr pla
 
 static struct ir_block *loop(struct ir_program *p, struct ir_block *b, const char *name, expr extent, expr *index)
 {
-	b = emit_for(p, b, name, ir_index(p->pool, 0), extent, ir_index(p->pool, 1));
-	*index = ir_var(p->pool, TYPE_INDEX, name, extent);
-	return b;
+	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "%s", name);
+	*index = ir_var_of(v, extent);
+	return emit_for_each(p, b, v, ir_index(p->pool, 0), extent, ir_index(p->pool, 1));
 }
 
-static void set(struct ir_program *p, struct ir_block *b, const char *array, expr at, expr value)
+/* The weighted sum, of all columns. */
+static struct ir_variable *totals(const struct attend *a)
 {
-	struct ir_stmt *s = emit(p, b, IR_SET);
-	s->name = array;
-	s->at = at;
-	s->value = value;
-}
-
-static expr total_at(struct ir_program *p, enum type t, const char *column)
-{
-	return ir_var(p->pool, t, arena_printf(p->arena, "total_v[%s]", column), NULL);
+	return ir_variable_of(a->p->pool, a->total->type, "%s_v", "total");
 }
 
 /* Declares the score's product of query and key. */
@@ -81,7 +75,7 @@ static void product(struct attend_place *at, struct ir_block *b, expr query, exp
 {
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
-	expr r, sum = emit_variable(p, b, a->product->name, ir_const(p->pool, a->product->type, 0));
+	expr r, sum = emit_define_variable(p, b, a->product->var, ir_const(p->pool, a->product->type, 0));
 	struct ir_block *body = loop(p, b, "r", ir_index(p->pool, a->size), &r);
 	expr both = ir_binary(IR_MUL, attend_expr(at, a->query, query, NULL, r), attend_expr(at, a->key, query, key, r));
 	emit_assign(p, body, sum, ir_binary(IR_ADD, sum, both));
@@ -92,10 +86,11 @@ static void weigh(struct attend_place *at, struct ir_block *b, expr query, expr 
 {
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
-	expr s, total = total_at(p, a->total->type, "s");
+	expr s;
 	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
 	expr more = ir_binary(IR_MUL, weight, attend_expr(at, a->value, query, key, s));
-	set(p, body, "total_v", s, ir_binary(IR_ADD, scale ? ir_binary(IR_MUL, total, scale) : total, more));
+	expr total = item_of(totals(a), s);
+	emit_set(p, body, totals(a), s, ir_binary(IR_ADD, scale ? ir_binary(IR_MUL, total, scale) : total, more));
 }
 
 static expr base_of(expr largest)
@@ -111,8 +106,8 @@ static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
 	enum type t = a->score->type;
-	expr seen = emit_variable(p, b, a->seen->name, ir_const(p->pool, t, -INFINITY)), key;
-	expr added = emit_variable(p, b, a->added->name, ir_const(p->pool, t, 0));
+	expr seen = emit_define_variable(p, b, a->seen->var, ir_const(p->pool, t, -INFINITY)), key;
+	expr added = emit_define_variable(p, b, a->added->var, ir_const(p->pool, t, 0));
 	struct ir_block *body = loop(p, b, "this_key", a->dim[a->rows], &key);
 	product(at, body, query, key);
 	expr score = emit_constant(p, body, "score_here", attend_expr(at, a->score, query, key, NULL), NULL);
@@ -126,17 +121,17 @@ static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
 		weigh(at, body, query, key, weight, scale);
 
 	/* What the stages take off may not be the largest score. */
-	expr off = emit_constant(p, b, attend_largest(a)->name, attend_expr(at, a->largest, query, NULL, NULL), NULL);
+	expr off = emit_define(p, b, attend_largest(a)->var, attend_expr(at, a->largest, query, NULL, NULL), NULL);
 	expr none = ir_binary(IR_EQ, a->dim[a->rows], ir_index(p->pool, 0));
 	scale = ir_select(none, ir_const(p->pool, t, 1), ir_unary(IR_EXP, ir_binary(IR_SUB, base_of(seen), off)));
 	scale = emit_constant(p, b, "scale_here", scale, NULL);
 	emit_assign(p, b, added, ir_binary(IR_MUL, added, scale));
-	emit_constant(p, b, attend_sum(a)->name, attend_expr(at, a->sum, query, NULL, NULL), NULL);
+	emit_define(p, b, attend_sum(a)->var, attend_expr(at, a->sum, query, NULL, NULL), NULL);
 	if (a->weight)
 		return;
-	expr s, total = total_at(p, a->total->type, "s");
+	expr s;
 	body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
-	set(p, body, "total_v", s, ir_binary(IR_MUL, total, scale));
+	emit_set(p, body, totals(a), s, ir_binary(IR_MUL, item_of(totals(a), s), scale));
 }
 
 void attend_serial(struct attend_place *at, struct ir_block *b, int queries, expr first)
@@ -144,14 +139,12 @@ void attend_serial(struct attend_place *at, struct ir_block *b, int queries, exp
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
 	expr s, key, end = ir_binary(IR_MIN, a->dim[a->tile], ir_binary(IR_ADD, first, ir_index(p->pool, queries)));
-	struct ir_stmt *array = emit(p, b, IR_ARRAY);
-	array->name = "total_v";
-	array->type = a->total->type;
-	array->width = a->value_size;
-	b = emit_for(p, b, "this_query", first, end, ir_index(p->pool, 1));
-	expr query = ir_var(p->pool, TYPE_INDEX, "this_query", a->dim[a->tile]);
+	emit_array(p, b, totals(a), a->value_size);
+	const struct ir_variable *each = ir_variable_new(p->pool, TYPE_INDEX, "this_query");
+	b = emit_for_each(p, b, each, first, end, ir_index(p->pool, 1));
+	expr query = ir_var_of(each, a->dim[a->tile]);
 	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
-	set(p, body, "total_v", s, ir_const(p->pool, a->total->type, 0));
+	emit_set(p, body, totals(a), s, ir_const(p->pool, a->total->type, 0));
 	first_pass(at, b, query);
 	if (a->weight) {
 		body = loop(p, b, "this_key", a->dim[a->rows], &key);
@@ -160,6 +153,6 @@ void attend_serial(struct attend_place *at, struct ir_block *b, int queries, exp
 		weigh(at, body, query, key, weight, NULL);
 	}
 	body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
-	emit_constant(p, body, a->total->name, total_at(p, a->total->type, "s"), NULL);
+	emit_define(p, body, a->total->var, item_of(totals(a), s), NULL);
 	emit_store(p, body, a->out, attend_expr(at, a->at, query, NULL, s), attend_expr(at, a->result, query, NULL, s));
 }

@@ -28,14 +28,14 @@ expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int 
 {
 	k->threads = threads;
 	k->blocks = ceil_div(p, count, threads * width);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, threads));
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, threads));
 	expr first = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, threads * width)),
 	                       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
 	first = emit_constant(p, &k->body, "element", first, NULL);
 	emit_return_if(p, &k->body, ir_binary(IR_LE, count, first));
 	/* From here on it is known to be inside. */
-	return ir_var_multiple(p->pool, first->name, count, width);
+	return ir_var_multiple(first->var, count, width);
 }
 
 /* ---- A stage's expressions as a kernel's. */
@@ -142,7 +142,7 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
 			expr x = first ? rest : ir_binary(IR_MOD, rest, extent[k]);
 			value[k] = emit_declare(p, b, names[k], x, extent[k]);
 			if (value[k]->op == IR_VAR && value[k] != x)
-				value[k] = ir_var_multiple(p->pool, value[k]->name, extent[k], ir_multiple(x));
+				value[k] = ir_var_multiple(value[k]->var, extent[k], ir_multiple(x));
 		}
 		if (!first)
 			rest = ir_binary(IR_FLOORDIV, rest, extent[k]);

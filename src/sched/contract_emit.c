@@ -64,8 +64,8 @@ static void multiply(struct contract_kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	int down = s->warp_rows / TILE, across = s->warp_columns / TILE * 2, depth = 32 / contract_element_bytes(k->c);
 	struct ir_block *in = unrolled(k, b, "depth", 0, s->depth, depth);
-	emit_local(k->p, in, text(k, "mma_a<%s>", type_name(k->c->side[0].type)), text(k, "left[%d]", down));
-	emit_local(k->p, in, text(k, "mma_b<%s>", type_name(k->c->side[1].type)), text(k, "right[%d]", across));
+	emit_local(k->p, in, text(k, "mma_a<%s>", type_name(k->c->side[0].type)), "left", text(k, "[%d]", down));
+	emit_local(k->p, in, text(k, "mma_b<%s>", type_name(k->c->side[1].type)), "right", text(k, "[%d]", across));
 	load_parts(k, in, 0, down);
 	load_parts(k, in, 1, across);
 	struct ir_block *row = unrolled(k, in, "row", 0, down, 1), *column = unrolled(k, row, "column", 0, across, 1);
@@ -149,14 +149,14 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	for (int side = 0; side < 2; side++)
-		emit_shared(p, b, contract_tile_type(k, side), text(k, "%s_tile[%d]", contract_side_name[side], s->slots));
+		emit_shared(p, b, contract_tile_type(k, side), text(k, "%s_tile", contract_side_name[side]), s->slots);
 	contract_begin_loads(k, b);
 	if (k->c->plain)
-		emit_local(p, b, contract_element_name(k, 0),
-		           text(k, "sum[%d][%d] = {}", s->warp_rows / FMA_DOWN, s->warp_columns / FMA_ACROSS));
+		emit_local(p, b, contract_element_name(k, 0), "sum",
+		           text(k, "[%d][%d] = {}", s->warp_rows / FMA_DOWN, s->warp_columns / FMA_ACROSS));
 	else
-		emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)),
-		           text(k, "sum[%d][%d] = {}", s->warp_rows / TILE, s->warp_columns / TILE * 2));
+		emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)), "sum",
+		           text(k, "[%d][%d] = {}", s->warp_rows / TILE, s->warp_columns / TILE * 2));
 
 	if (contract_has_zeros(k))
 		contract_declare_zeros(k, b);
@@ -175,7 +175,7 @@ bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
 		.shape = contract_shape(c, choice), .fast = fits != NULL
 	};
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);
-	contract_declare_place(&k, &kernel->body, var(&k, IR_BLOCK, contract_tiles(&k)), true);
+	contract_declare_place(&k, &kernel->body, ir_block(k.p->pool, contract_tiles(&k)), true);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, "right_tile");
 	return contract_finish(&k, plan, step, kernel, fits);

@@ -30,10 +30,11 @@ struct contract_kernel {
 	bool fast;                  /* with vectors */
 	bool wide;                  /* tiles are those of warpgroups */
 	struct contract_stream *stream; /* null: blocks make whole tiles, or clusters do */
+	int readers;                /* not 0: the block's first so many threads multiply, and the others have ended then */
 	int store_columns;          /* not 0: so many of a warp's sums go through shared memory at a time, which is theirs alone */
 	expr axis[2 * IR_MAX_RANK]; /* values of axes, where they are known */
 	expr all;                   /* an element's sum */
-	const char *made[CONTRACT_STAGES];
+	const struct ir_variable *made[CONTRACT_STAGES], *sums; /* sums: an array */
 };
 
 #define text(k, ...) arena_printf((k)->p->arena, __VA_ARGS__)

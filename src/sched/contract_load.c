@@ -80,9 +80,9 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	contract_declare_group(k, f->body, own, outer, used);
 	contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
 	if (!divides(c->extent[own], outer_size(k, side)))
-		inside = ir_binary(IR_LT, var(k, name, NULL), c->extent[own]);
+		inside = ir_binary(IR_LT, ir_var_of(outer->var, NULL), c->extent[own]);
 	if (!divides(c->depth, k->shape.depth))
-		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "depth", NULL), c->depth));
+		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), c->depth));
 	struct axes here = { .value = k->axis };
 	if (way == CONTRACT_GATHER) {
 		f->value = ir_select(inside, to_kernel(k->p, value, &here), ir_const(k->p->pool, c->side[side].type, 0));
@@ -134,5 +134,5 @@ void contract_begin_loads(struct contract_kernel *k, struct ir_block *b)
 			emit_local(k->p, b,
 			           text(k, "tile_gather<%d, %s, %d, %d>", k->shape.threads,
 			                contract_element_name(k, side), outer_size(k, side), k->shape.depth),
-			           text(k, "%s_next", contract_side_name[side]));
+			           text(k, "%s_next", contract_side_name[side]), NULL);
 }

@@ -71,7 +71,8 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 	expr all = ceil_div(k->p, k->c->depth, k->shape.depth), at[2];
 	if (k->shape.split <= 1)
 		return (struct contract_range){ index_(k, 0), k->c->depth, index_(k, 0) };
-	expr split = index_(k, k->shape.split), part = ir_binary(IR_MOD, var(k, IR_BLOCK, contract_blocks(k)), split);
+	expr split = index_(k, k->shape.split),
+	     part = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), split);
 	emit_comment(k->p, b, "%d blocks make a tile together, each its part of the sums", k->shape.split);
 	for (int i = 0; i < 2; i++) {
 		expr step = ir_binary(IR_FLOORDIV, ir_binary(IR_MUL, all, plus(part, index_(k, i))), split);
@@ -99,7 +100,7 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 	expr down = ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows), each = ir_binary(IR_MUL, across, down);
 	expr in_batch = ir_binary(IR_MOD, block, each), row = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down);
 	expr column = ir_binary(IR_MOD, block, across);
-	expr warp = ir_binary(IR_FLOORDIV, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
+	expr warp = ir_binary(IR_FLOORDIV, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
 	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
@@ -140,14 +141,14 @@ static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *
 
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
-	expr tiles = contract_tiles(k), block = var(k, IR_BLOCK, blocks);
+	expr tiles = contract_tiles(k), block = ir_block(k->p->pool, blocks);
 	if (k->shape.split > 1)
 		block = ir_binary(IR_FLOORDIV, block, index_(k, k->shape.split));
 	if (k->shape.split > 1 || blocks == tiles) {
 		contract_declare_place(k, b, block, false);
 		return b;
 	}
-	b = emit_for(k->p, b, "number", var(k, IR_BLOCK, blocks), tiles, blocks);
+	b = emit_for(k->p, b, "number", ir_block(k->p->pool, blocks), tiles, blocks);
 	contract_declare_place(k, b, var(k, "number", tiles), false);
 	return b;
 }
@@ -174,8 +175,9 @@ void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr b
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
 	if (k->shape.split > 1) /* the first of a tile's blocks does it all */
-		b = emit_if(k->p, b, ir_binary(IR_EQ, ir_binary(IR_MOD, var(k, IR_BLOCK, blocks), index_(k, k->shape.split)),
-		                            index_(k, 0)));
+		b = emit_if(k->p, b,
+		            ir_binary(IR_EQ, ir_binary(IR_MOD, ir_block(k->p->pool, blocks), index_(k, k->shape.split)),
+		                      index_(k, 0)));
 	b = contract_each_tile(k, b, blocks);
 	struct ir_block *in = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, "first_row");
 	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);

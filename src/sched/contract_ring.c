@@ -76,8 +76,8 @@ static void load_tile(struct contract_kernel *k, struct ir_block *b, int side, c
 
 static expr declare_turn(struct contract_kernel *k, struct ir_block *b)
 {
-	emit_variable(k->p, b, "turn", index_(k, 0));
-	return var(k, "turn", index_(k, 1 << 30)); /* never negative, and always an int */
+	return ir_var_of(emit_variable(k->p, b, "turn", index_(k, 0))->var,
+	                 index_(k, 1 << 30)); /* never negative, and always an int */
 }
 
 static void next_turn(struct contract_kernel *k, struct ir_block *b, expr turn)
@@ -138,7 +138,8 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 	contract_declare_group_rows(k, b);
 	expr turn = declare_turn(k, b);
 	struct ir_block *in = each_tile(k, b, blocks, &range);
-	emit_local(p, in, text(k, "mma_sum<%s>", contract_sum_type(k)), text(k, "sum[%d][%d]", s->parts, s->warp_columns / 8));
+	emit_local(p, in, text(k, "mma_sum<%s>", contract_sum_type(k)), "sum",
+	           text(k, "[%d][%d]", s->parts, s->warp_columns / 8));
 	struct ir_block *step = each_step(k, in, turn, range);
 	ring_call(k, step, "wait", "turn");
 	contract_multiply_wide(k, step);
@@ -161,6 +162,7 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		.c = c, .p = plan->program, .header = "tpat_wgmma.h", .shape = contract_ring_shape(c, choice),
 		.fast = true, .wide = true, .stream = stream
 	};
+	k.readers = k.shape.threads - WARP;
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	struct ir_program *p = k.p;
 	struct ir_block *b = &kernel->body;
@@ -198,13 +200,13 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	if (k.stream)
 		contract_stream_begin(&k, b);
 	contract_declare_wide_tiles(&k, b);
-	emit_local(p, b, text(&k, "tile_ring<%d>", s->slots),
-	           text(&k, "&ring = *(tile_ring<%d> *)(right_tile + %d)", s->slots, s->slots));
+	emit_local(p, b, text(&k, "tile_ring<%d> &", s->slots), "ring",
+	           text(&k, " = *(tile_ring<%d> *)(right_tile + %d)", s->slots, s->slots));
 	if (s->split <= 1)
-		emit_local(p, b, "void *const", "store_memory = &ring + 1");
+		emit_local(p, b, "void *const", "store_memory", " = &ring + 1");
 	add_text(p, emit_invoke(p, b, "ring.begin", k.header), text(&k, "%d", s->warps_down));
 	emit(p, b, IR_SYNC);
-	expr thread = var(&k, IR_THREAD, index_(&k, s->threads));
+	expr thread = ir_thread(p->pool, index_(&k, s->threads));
 	bring_tiles(&k, emit_if(p, b, ir_binary(IR_EQ, thread, index_(&k, readers))), kernel->blocks, range, map);
 	multiply_tiles(&k, emit_if(p, b, ir_binary(IR_LT, thread, index_(&k, readers))), kernel->blocks, range);
 	contract_finish(&k, plan, step, kernel, fits);

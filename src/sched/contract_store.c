@@ -3,6 +3,7 @@
 #include "sched/axes.h"
 #include "sched/extents.h"
 #include "sched/stored.h"
+#include "sched/vectors.h"
 
 const char *contract_sum_type(const struct contract_kernel *k)
 {
@@ -31,11 +32,11 @@ void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b)
 			mark_axes(c->side[side].zero, used);
 			contract_declare_group(k, f->body, own, at, used);
 			struct axes here = { .value = k->axis };
-			f->value = ir_select(ir_binary(IR_LT, var(k, name, NULL), c->extent[own]),
+			f->value = ir_select(ir_binary(IR_LT, ir_var_of(at->var, NULL), c->extent[own]),
 			                     to_kernel(k->p, c->side[side].zero, &here), none);
 		}
-		emit_local(k->p, b, "mma_sum<int>",
-		           text(k, "%s_sum[%d] = {}", contract_side_name[side], side ? s->warp_columns / 8 : s->warp_rows / TILE));
+		emit_local(k->p, b, "mma_sum<int>", text(k, "%s_sum", contract_side_name[side]),
+		           text(k, "[%d] = {}", side ? s->warp_columns / 8 : s->warp_rows / TILE));
 	}
 }
 
@@ -64,8 +65,14 @@ static expr at_hand(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < k->c->stages; i++)
 		if (k->c->made[i]->out == e->buf && k->made[i])
-			return ir_var(k->p->pool, e->type, k->made[i], NULL);
+			return ir_var_of(k->made[i], NULL);
 	return NULL;
+}
+
+/* Neighbouring elements that a stage makes. */
+static struct ir_variable *vector_of(const struct ir_stage *s)
+{
+	return ir_variable_of(s->value->pool, s->out->type, "%s_v", s->out->name);
 }
 
 /* The element of every stage, given its axes and its sum: declared, and stored or put into the stage's vector. */
@@ -80,19 +87,15 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 		             : s->post         ? s->post
 		                               : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
 		value = to_kernel(p, value, &here);
-		k->made[i] = ir_name_of(p->pool, "this_%s", s->out->name);
-		emit_constant(p, b, k->made[i], value, NULL);
+		k->made[i] = ir_variable_new(p->pool, s->out->type, "this_%s", s->out->name);
+		expr made = emit_define(p, b, k->made[i], value, NULL);
 		if (!stage_is_stored(p, c->made, c->stages, i))
 			continue;
-		expr made = ir_var(p->pool, s->out->type, k->made[i], NULL);
 		if (width == 1) {
 			emit_store(p, b, s->out, ir_flat(p->pool, s->out, k->axis), made);
 			continue;
 		}
-		struct ir_stmt *set = emit(p, b, IR_SET);
-		set->name = ir_name_of(p->pool, "%s_v", s->out->name);
-		set->at = var(k, "item", index_(k, width));
-		set->value = made;
+		emit_set(p, b, vector_of(s), var(k, "item", index_(k, width)), made);
 	}
 	for (int i = 0; i < c->stages; i++)
 		k->made[i] = NULL;
@@ -126,10 +129,7 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, int width
 		for (int i = 0; i < c->stages; i++) {
 			if (!stage_is_stored(p, c->made, c->stages, i))
 				continue;
-			struct ir_stmt *array = emit(p, in, IR_ARRAY);
-			array->name = ir_name_of(p->pool, "%s_v", c->made[i]->out->name);
-			array->type = c->made[i]->out->type;
-			array->width = width;
+			emit_array(p, in, vector_of(c->made[i]), width);
 		}
 		axes_of_results(c, used, false);
 		struct ir_block *items = unrolled(k, in, "item", 0, width, 1);
@@ -137,24 +137,19 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, int width
 		for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* what is not met may be anything */
 			if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
 				k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
-		k->all = ir_var(p->pool, c->s->value->type, "sums[item]", NULL);
+		k->all = item_of(k->sums, var(k, "item", index_(k, width)));
 		contract_make_element(k, items, width);
 		contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
 		first = ir_flat(p->pool, c->s->out, k->axis);
 		for (int i = 0; i < c->stages; i++) {
 			if (!stage_is_stored(p, c->made, c->stages, i))
 				continue;
-			struct ir_stmt *store = emit(p, in, IR_STORE_VECTOR);
-			store->name = ir_name_of(p->pool, "%s_v", c->made[i]->out->name);
-			store->type = c->made[i]->out->type;
-			store->width = width;
-			store->buf = flat_view(p, c->made[i]->out);
-			store->at = first;
+			emit_store_vector(p, in, c->made[i]->out, first, vector_of(c->made[i]), width);
 		}
 		return;
 	}
 	contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
-	k->all = ir_var(p->pool, c->s->value->type, "sums[0]", NULL);
+	k->all = item_of(k->sums, index_(k, 0));
 	contract_make_element(k, in, 1);
 }
 
@@ -195,12 +190,11 @@ static void store_sums(struct contract_kernel *k, struct ir_block *in, const str
 	if (!divides(c->extent[CONTRACT_COLUMN], s->columns))
 		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "column", NULL), c->extent[CONTRACT_COLUMN]));
 	in = emit_if(p, in, inside);
-	struct ir_stmt *array = emit(p, in, IR_ARRAY);
-	array->name = "sums";
-	array->type = c->s->value->type;
-	array->width = width;
+	struct ir_variable *sums = ir_variable_new(p->pool, c->s->value->type, "sums");
+	emit_array(p, in, sums, width);
+	k->sums = sums;
 	struct ir_stmt *call = emit_invoke(p, in, at->get, k->header);
-	add_text(p, call, "sums");
+	add_variable(p, call, sums);
 	add_text(p, call, at->shared);
 	add_value(p, call, at->row);
 	add_value(p, call, at->column);
@@ -215,7 +209,7 @@ static void store_own(struct contract_kernel *k, struct ir_block *b, const char 
 	struct ir_program *p = k->p;
 	int columns = k->store_columns ? k->store_columns : s->warp_columns;
 	int width = k->fast ? c->width : 1, pieces = columns / width;
-	expr lane = ir_binary(IR_MOD, var(k, IR_THREAD, index_(k, s->threads)), index_(k, WARP));
+	expr lane = ir_binary(IR_MOD, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
 	int parts = s->warp_rows / part_rows(k), all = part_rows(k) * pieces;
 	bool plain = c->plain;
 	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces);
@@ -254,9 +248,9 @@ static void store_together(struct contract_kernel *k, struct ir_block *b, const 
 	add_text(p, call, text(k, "warp_row + %d * part", s->part_step));
 	add_text(p, call, "sum[part]");
 	emit_invoke(p, b, "cluster_sync", k->header);
-	in = emit_for(p, b, "piece", var(k, IR_THREAD, index_(k, threads)), index_(k, all), index_(k, threads));
+	in = emit_for(p, b, "piece", ir_thread(k->p->pool, index_(k, threads)), index_(k, all), index_(k, threads));
 	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces);
-	expr own = ir_binary(IR_MOD, var(k, IR_BLOCK, contract_blocks(k)), index_(k, s->split));
+	expr own = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), index_(k, s->split));
 	struct sums_place at = {
 		.get = text(k, "cluster_get<%d, %d>", s->split, s->columns), .shared = shared,
 		.row = plus(ir_binary(IR_MUL, own, index_(k, rows)), ir_binary(IR_FLOORDIV, piece, across)),
@@ -277,7 +271,7 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	if (!k->store_columns) {
 		emit_comment(p, b, "all products are summed up: the tiles' memory is free");
 		emit_invoke(p, b, "copy_wait<0>", k->header);
-		emit(p, b, IR_SYNC);
+		emit(p, b, IR_SYNC)->width = k->readers;
 	}
 	if (k->shape.split > 1)
 		store_together(k, b, shared);

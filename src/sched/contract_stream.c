@@ -36,7 +36,8 @@ void contract_stream_begin(struct contract_kernel *k, struct ir_block *b)
 {
 	enum { MOST_PARTS = 4 };
 	struct contract_stream *s = k->stream;
-	expr one = index_(k, 1), none = index_(k, 0), block = var(k, IR_BLOCK, s->blocks), tiles = contract_tiles(k);
+	expr one = index_(k, 1), none = index_(k, 0), block = ir_block(k->p->pool, s->blocks),
+	     tiles = contract_tiles(k);
 	expr steps = ceil_div(k->p, k->c->depth, k->shape.depth), most = index_(k, MOST_PARTS + 1);
 	emit_comment(k->p, b, "blocks make whole tiles, and then together those that are left, some steps each");
 	s->steps = emit_declare(k->p, b, "steps", steps, plus(steps, one));
@@ -62,7 +63,7 @@ struct ir_block *contract_each_piece(struct contract_kernel *k, struct ir_block 
 	b = emit_for(k->p, b, "job", none, s->jobs, index_(k, 1));
 	expr job = var(k, "job", plus(s->rounds, index_(k, 1)));
 	s->is_whole = emit_constant(k->p, b, "is_whole", ir_binary(IR_LT, job, s->rounds), NULL);
-	expr number = plus(ir_binary(IR_MUL, job, s->blocks), var(k, IR_BLOCK, s->blocks));
+	expr number = plus(ir_binary(IR_MUL, job, s->blocks), ir_block(k->p->pool, s->blocks));
 	emit_constant(k->p, b, "number", ir_select(s->is_whole, number, s->tile), tiles);
 	contract_declare_place(k, b, var(k, "number", tiles), false);
 	expr to = ir_binary(IR_MIN, plus(s->from, s->length), s->steps);
@@ -81,7 +82,7 @@ static struct ir_block *each_other(struct contract_kernel *k, struct ir_block *b
 	expr others = ir_binary(IR_FLOORDIV, minus(s->steps, one), s->length);
 	others = emit_constant(k->p, b, "others", ir_select(owns, others, none), s->blocks);
 	b = emit_for(k->p, b, "other", one, plus(others, one), one);
-	*block = minus(var(k, IR_BLOCK, s->blocks), var(k, "other", s->blocks));
+	*block = minus(ir_block(k->p->pool, s->blocks), var(k, "other", s->blocks));
 	return b;
 }
 
@@ -112,7 +113,7 @@ void contract_bring_parts(struct contract_kernel *k, struct ir_block *b, expr tu
 struct ir_block *contract_join_parts(struct contract_kernel *k, struct ir_block *b, struct contract_range range)
 {
 	struct contract_stream *s = k->stream;
-	expr none = index_(k, 0), block = var(k, IR_BLOCK, s->blocks);
+	expr none = index_(k, 0), block = ir_block(k->p->pool, s->blocks);
 	struct ir_block *in = emit_if(k->p, b, ir_binary(IR_LT, none, range.from));
 	struct ir_stmt *call = emit_invoke(k->p, in, text(k, "parts_put%s", threads_text(k)), k->header);
 	add_text(k->p, call, "sum");

@@ -32,7 +32,7 @@ int contract_wide_bytes(const struct contract_shape *s)
 void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
-	expr thread = var(k, IR_THREAD, index_(k, s->threads));
+	expr thread = ir_thread(k->p->pool, index_(k, s->threads));
 	expr group = ir_binary(IR_FLOORDIV, thread, index_(k, GROUP_THREADS));
 	expr warp = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, thread, index_(k, WARP)), index_(k, GROUP_THREADS / WARP));
 	emit_constant(k->p, b, "group_row", ir_binary(IR_MUL, group, index_(k, s->parts * GROUP_ROWS)), NULL);
@@ -64,7 +64,8 @@ void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b)
 	const char *from = "shared_memory";
 	for (int side = 0; side < 2; side++) {
 		const char *type = contract_tile_type(k, side), *name = contract_side_name[side];
-		emit_local(k->p, b, text(k, "%s *const", type), text(k, "%s_tile = (%s *)%s", name, type, from));
+		emit_local(k->p, b, text(k, "%s *const", type), text(k, "%s_tile", name),
+		           text(k, " = (%s *)%s", type, from));
 		from = text(k, "(left_tile + %d)", k->shape.slots);
 	}
 }
@@ -78,7 +79,8 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	struct contract_range range = contract_declare_range(k, b);
 	contract_declare_wide_tiles(k, b);
 	contract_begin_loads(k, b);
-	emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)), text(k, "sum[%d][%d]", s->parts, s->warp_columns / 8));
+	emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)), "sum",
+	           text(k, "[%d][%d]", s->parts, s->warp_columns / 8));
 
 	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, before), index_(k, 1));
 	expr begin = plus(range.from, ir_binary(IR_MUL, var(k, "slot", index_(k, before)), index_(k, s->depth)));

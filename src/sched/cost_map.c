@@ -64,6 +64,7 @@ static double instructions_of(expr e)
 	case IR_AXIS:
 	case IR_SYMBOL:
 	case IR_VAR:
+	case IR_ELEMENT:
 	case IR_LOAD: return 0; /* counted with the accesses */
 	case IR_CAST:
 	case IR_CAST_SAT: return is_float == type_is_float(e->arg[0]->type) ? 1 : 4;

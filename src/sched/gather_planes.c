@@ -115,7 +115,8 @@ static bool is_zero(expr e)
 }
 
 /* Reads what a place's elements are made of, once for all planes: arrays, one a gather. */
-static void gather_places(struct gather_planes *f, struct ir_block *b, const struct axes *here, const char **name)
+static void gather_places(struct gather_planes *f, struct ir_block *b, const struct axes *here,
+                          struct ir_variable **array)
 {
 	struct ir_program *p = f->p;
 	for (int i = 0; i < f->gathers.n; i++) {
@@ -123,14 +124,16 @@ static void gather_places(struct gather_planes *f, struct ir_block *b, const str
 		expr at = emit_constant(p, b, arena_printf(p->arena, "this_at_%d", i), f->position(f, one, here), NULL);
 		expr where = one->where ? to_kernel(p, gathers_replace(&f->gathers, one->where, NULL), here) : NULL;
 		bool zero = where && is_zero(one->other);
-		name[i] = arena_printf(p->arena, "this_near_%d", i);
+		array[i] = ir_variable_new(p->pool, f->buf->type, "this_near_%d", i);
 		if (where && !zero) {
-			emit_array(p, b, name[i], f->buf->type, f->planes);
+			emit_array(p, b, array[i], f->planes);
 			for (int q = 0; q < f->planes; q++)
-				emit_set(p, b, name[i], ir_index(p->pool, q), one->other);
+				emit_set(p, b, array[i], ir_index(p->pool, q), one->other);
+		} else {
+			ir_variable_dims(array[i], 1, &f->planes);
 		}
 		struct ir_stmt *s = emit(p, where && !zero ? emit_if(p, b, where) : b, IR_LOAD_VECTOR);
-		s->name = name[i];
+		s->var = array[i];
 		s->type = f->buf->type;
 		s->width = f->planes;
 		s->buf = f->from;
@@ -144,12 +147,12 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 {
 	struct ir_program *p = f->p;
 	const struct ir_buffer *out = f->s->out;
-	const char *result[GATHER_PLANES_MAX], *name[GATHERS_MAX];
+	struct ir_variable *result[GATHER_PLANES_MAX], *array[GATHERS_MAX];
 	expr own[IR_MAX_RANK], lane[IR_MAX_RANK], near[GATHERS_MAX];
 	struct axes here = { .value = lane, .load = gathers_beside, .user = &f->gathers };
 	for (int i = 0; i < f->planes; i++) {
-		result[i] = ir_name_of(p->pool, "%s_v%d", out->name, i);
-		emit_array(p, b, result[i], out->type, f->width);
+		result[i] = ir_variable_of(p->pool, out->type, "%s_v%d", out->name, i);
+		emit_array(p, b, result[i], f->width);
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &f->gathers.lane);
 	memcpy(lane, axis, sizeof lane);
@@ -157,16 +160,16 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 	gathers_emit_shared(&f->gathers, items, &here);
 	memcpy(own, axis, sizeof own);
 	if (f->turns > 1) {
-		expr turns = ir_index(p->pool, f->turns), turn = ir_var(p->pool, TYPE_INDEX, "this_turn", turns);
-		b = items = emit_for(p, items, "this_turn", ir_index(p->pool, 0), turns, ir_index(p->pool, 1));
+		expr turn, turns = ir_index(p->pool, f->turns), one = ir_index(p->pool, 1);
+		b = items = emit_loop(p, items, "this_turn", ir_index(p->pool, 0), turns, one, turns, &turn);
 		expr ahead = ir_binary(IR_MUL, turn, ir_index(p->pool, f->planes));
 		lane[f->axis] = own[f->axis] = ir_binary(IR_ADD, axis[f->axis], ahead);
 	}
 	expr first = own[f->axis];
-	gather_places(f, items, &here, name);
+	gather_places(f, items, &here, array);
 	for (int plane = 0; plane < f->planes; plane++) {
 		for (int i = 0; i < f->gathers.n; i++)
-			near[i] = ir_var(p->pool, f->buf->type, arena_printf(p->arena, "%s[%d]", name[i], plane), NULL);
+			near[i] = item_of(array[i], ir_index(p->pool, plane));
 		lane[f->axis] = ir_binary(IR_ADD, first, ir_index(p->pool, plane));
 		expr value = gathers_replace(&f->gathers, f->s->value, near);
 		emit_set(p, items, result[plane], f->gathers.lane, to_kernel(p, value, &here));

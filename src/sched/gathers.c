@@ -164,7 +164,7 @@ void gathers_find_beside(struct gathers *g, expr value, int inner, int width, co
 			all &= one->load[c] != NULL;
 		if (!all)
 			continue;
-		one->name = ir_name_of(g->p->pool, "%s_v%d", one->buf->name, g->vectors);
+		one->array = ir_variable_of(g->p->pool, one->buf->type, "%s_v%d", one->buf->name, g->vectors);
 		g->beside[g->vectors++] = *one;
 	}
 }
@@ -172,7 +172,7 @@ void gathers_find_beside(struct gathers *g, expr value, int inner, int width, co
 void gathers_declare_beside(const struct gathers *g, struct ir_block *b)
 {
 	for (int i = 0; i < g->vectors; i++)
-		emit_array(g->p, b, g->beside[i].name, g->beside[i].buf->type, g->beside[i].stride * g->width);
+		emit_array(g->p, b, g->beside[i].array, g->beside[i].stride * g->width);
 }
 
 void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared)
@@ -181,7 +181,10 @@ void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr
 	for (int i = 0; i < g->vectors; i++) {
 		const struct beside *one = &g->beside[i];
 		expr start = to_kernel(g->p, ir_flat(g->p->pool, one->buf, one->load[0]->arg), &first);
-		emit_load_vector(g->p, b, one->buf, start, one->name, one->stride * g->width, declared);
+		if (declared)
+			emit_load_into(g->p, b, one->buf, start, one->array, NULL, one->stride * g->width);
+		else
+			emit_load_vector(g->p, b, one->buf, start, one->array, one->stride * g->width);
 	}
 }
 
@@ -195,11 +198,7 @@ expr gathers_beside(void *user, expr e, expr flat)
 				continue;
 			expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, g->lane, ir_index(g->p->pool, g->beside[i].stride)),
 			                    ir_index(g->p->pool, c));
-			struct str name = str_new(g->p->arena);
-			str_printf(&name, "%s[", g->beside[i].name);
-			ir_print_expr(&name, at, 0);
-			str_add(&name, "]");
-			return ir_var(g->p->pool, e->type, str_text(&name), NULL);
+			return item_of(g->beside[i].array, at);
 		}
 	return NULL;
 }

@@ -17,7 +17,7 @@ struct gather {
 /* What neighbouring elements read beside each other, as the two or three coordinates of a place: one vector for all of them. */
 struct beside {
 	const struct ir_buffer *buf;
-	const char *name;
+	struct ir_variable *array;
 	int stride;                    /* elements a place */
 	expr load[GATHERS_MAX_STRIDE]; /* of each */
 };

@@ -47,6 +47,7 @@ struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, con
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = NEW(p->arena, struct ir_kernel);
 	struct str params = str_new(p->arena);
+	ir_variables_begin(p->pool);
 	k->name = arena_printf(p->arena, "%s_%s%s", str_identifier(p->arena, p->name), s->out->name, suffix);
 	k->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
 	for (int i = 0; i < SCHED_MAX_PARAMS && c->rule->param[i].name; i++)
@@ -238,35 +239,12 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	vec_each (size, &u.found) {
 		const struct ir_buffer *count = flat_view(c->p, (*size)->count);
 		expr zero = ir_index(c->p->pool, 0);
-		emit_constant(c->p, &head, ir_name_of_symbol(c->p->pool, (*size)->symbol),
-		              ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
+		emit_define(c->p, &head, ir_variable_of_symbol(c->p->pool, (*size)->symbol),
+		            ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
 	}
 	for (int i = 0; i < b->n; i++)
 		vec_push(c->p->arena, &head, b->at[i]);
 	*b = head;
-}
-
-/* What statements declare gets a name of its own. Where an expression or a call has the plain name, it is the innermost one
- * that is called so. */
-static void name_declared(struct ir_pool *pool, const struct ir_block *b)
-{
-	for (int i = 0; i < b->n; i++) {
-		struct ir_stmt *s = &b->at[i];
-		bool declares = s->kind == IR_DECLARE || s->kind == IR_FOR || (s->kind == IR_LOAD_VECTOR && !s->mutable) ||
-		                s->kind == IR_ARRAY || s->kind == IR_TILE_NEXT || s->kind == IR_TILES_BEFORE ||
-		                s->kind == IR_SHARED || s->kind == IR_LOCAL || s->kind == IR_LAMBDA || s->kind == IR_SORT_SERIAL;
-		if (declares)
-			s->name = ir_name_declared(pool, s->name);
-		if ((s->kind == IR_INVOKE || s->kind == IR_SORT_SERIAL) && s->name2)
-			s->name2 = ir_name_declared(pool, s->name2);
-		if (s->kind == IR_LANES_COMBINE && s->text)
-			s->text = ir_name_declared(pool, s->text);
-		if (s->kind == IR_LAMBDA)
-			vec_each (a, &s->args)
-				a->name = ir_name_declared(pool, a->name);
-		if (s->body)
-			name_declared(pool, s->body);
-	}
 }
 
 /* A part of a launch is a function of its own, NAME_part. */
@@ -303,8 +281,9 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 		ir_walk(k->guard, find_size, &guarded);
 	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
 		return NULL;
-	name_declared(p->pool, &k->body);
-	name_declared(p->pool, &k->serial);
+	bind_variables(p, &k->body);
+	bind_variables(p, &k->serial);
+	ir_variables_begin(p->pool); /* what comes next is not this kernel's */
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
 	sizes_here(&c, &k->body);

@@ -58,8 +58,8 @@ static expr serial_reduction(struct view *v, struct ir_block *b, const struct ir
 		const char *name = ir_axis_names[1][k];
 		v->axis[rank + k] = index_of(v->m, 0);
 		if (!ir_is_int(s->space[k], 1)) {
-			inner = emit_for(p, inner, name, index_of(v->m, 0), s->space[k], index_of(v->m, 1));
-			v->axis[rank + k] = ir_var(p->pool, TYPE_INDEX, name, s->space[k]);
+			inner = emit_loop(p, inner, name, index_of(v->m, 0), s->space[k], index_of(v->m, 1), s->space[k],
+			                  &v->axis[rank + k]);
 		}
 		position = add(mul(position, s->space[k]), v->axis[rank + k]);
 	}
@@ -101,7 +101,7 @@ static void emit_entry(struct view *v, struct ir_block *b, const struct loop_ite
 	v->entry = i;
 	expr value = s->kind == IR_REDUCE ? serial_reduction(v, b, s) : see(v, s->value);
 	if (uses > 1 || e->late || (uses && !e->to && !e->collects.n))
-		value = emit_constant(v->m->p, b, register_name(v->m, s->out), value, NULL);
+		value = emit_define(v->m->p, b, register_of(v->m, s->out), value, NULL);
 	if (e->to && !e->late && !e->saved)
 		store(v, b, e->to, v->element, value);
 	if (e->saved) {
@@ -131,15 +131,14 @@ static void emit_elements(struct emitter *m, struct ir_block *b, const struct lo
 		emit_entry(&v, body, item, i);
 	vec_each (e, &item->entries)
 		if (e->late)
-			store(&v, body, e->to, v.element,
-			      ir_var(m->p->pool, e->stage->out->type, register_name(m, e->stage->out), NULL));
+			store(&v, body, e->to, v.element, ir_var_of(register_of(m, e->stage->out), NULL));
 }
 
 /* The element of a reduction, from the lane that has it, or the only processor. */
 static void store_reduced(struct view *v, struct ir_block *b, const struct loop_entry *e, expr y)
 {
 	if ((e->to != NULL) + e->collects.n > 1)
-		y = emit_constant(v->m->p, b, register_name(v->m, e->stage->out), y, NULL);
+		y = emit_define(v->m->p, b, register_of(v->m, e->stage->out), y, NULL);
 	if (e->to)
 		store(v, b, e->to, v->element, y);
 	vec_each (c, &e->collects)
@@ -184,19 +183,14 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 	struct accumulator a = accumulator_begin(p, b, s);
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct ir_block *steps = emit_for(p, b, name, lane, points, index_of(m, width));
-	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+	expr point;
+	struct ir_block *steps = emit_loop(p, b, name, lane, points, index_of(m, width), points, &point);
 	if (s->space_rank == 1)
 		v.axis[rank] = point;
 	else
 		declare_axes(p, steps, point, s->space_rank, s->space, ir_axis_names[1], used + rank, v.axis + rank);
 	accumulate(&a, steps, see(&v, s->value), point);
-	struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
-	all->name = a.value->name;
-	all->name2 = a.position ? a.position->name : NULL;
-	all->type = a.value->type;
-	all->width = width;
-	all->combine = s->combine;
+	emit_lanes_combine(p, b, a.value->var, s->combine, width)->var2 = a.position ? a.position->var : NULL;
 	b = emit_if(p, b, ir_binary(IR_EQ, lane, index_of(m, 0)));
 	store_reduced(&v, b, e, reduction_result(&v, &a));
 }
@@ -207,12 +201,12 @@ static void emit_turns(struct emitter *m, struct ir_block *b, const struct loop_
 {
 	struct ir_program *p = m->p;
 	const struct ir_stage *s = item->stage;
-	const char *name = ir_name_new(p->pool, "%s", s->loop->index->name);
+	const struct ir_variable *turn = ir_variable_new(p->pool, TYPE_INDEX, "%s", s->loop->index->var->hint);
 	struct view v = { .m = m, .item = item, .row = index_of(m, 0) };
-	b = emit_for(p, b, name, index_of(m, 0), s->loop->trip, index_of(m, 1));
+	b = emit_for_each(p, b, turn, index_of(m, 0), s->loop->trip, index_of(m, 1));
 	ck(m->turns < IR_MAX_LOOPS);
 	m->turn[m->turns].index = s->loop->index;
-	m->turn[m->turns++].name = ir_var(p->pool, TYPE_INDEX, name, s->loop->trip);
+	m->turn[m->turns++].name = ir_var_of(turn, s->loop->trip);
 	if (item->sync)
 		wait(m, b);
 	if (s->where)
@@ -258,7 +252,7 @@ static void declare_rows(struct emitter *m, struct ir_kernel *k, struct ir_block
 {
 	const struct loop_plan *l = m->l;
 	struct ir_program *p = m->p;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr block = ir_block(p->pool, k->blocks);
 	bool used[2 * IR_MAX_RANK] = { false };
 	m->first_row = index_of(m, 0);
 	m->rows = index_of(m, 1);
@@ -285,7 +279,7 @@ void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *
 {
 	struct ir_program *p = l->p;
 	struct emitter m = { .l = l, .p = p, .serial = serial };
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr block = ir_block(p->pool, k->blocks);
 	expr beyond = ir_binary(IR_LE, l->rows, mul(block, index_of(&m, l->rows_a_block)));
 	/* Blocks are launched for the most rows that there can be. */
 	if (l->lead && !serial)
@@ -293,7 +287,7 @@ void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *
 	else if (l->lead && !ir_is_int(beyond, 0))
 		b = emit_if(p, b, ir_unary(IR_NOT, beyond));
 	if (!serial) {
-		m.thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(&m, l->threads));
+		m.thread = ir_thread(p->pool, index_of(&m, l->threads));
 		if (has_lanes(l, l->items.n, l->items.at)) {
 			m.warp = emit_constant(p, b, "warp", ir_binary(IR_FLOORDIV, m.thread, index_of(&m, WARP)),
 			                       index_of(&m, l->threads / WARP));

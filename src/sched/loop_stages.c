@@ -76,8 +76,9 @@ void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *it
 	for (int k = rank - 1; k > s->axis; k--)
 		v.axis[k] = v.axis[k - 1];
 	expr sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
-	b = emit_for(p, b, "step", index_of(m, 0), extent, index_of(m, 1));
-	expr step = ir_var(p->pool, TYPE_INDEX, "step", extent), last = ir_binary(IR_SUB, extent, index_of(m, 1));
+	expr step;
+	b = emit_loop(p, b, "step", index_of(m, 0), extent, index_of(m, 1), extent, &step);
+	expr last = ir_binary(IR_SUB, extent, index_of(m, 1));
 	v.axis[s->axis] = s->reverse ? ir_binary(IR_SUB, last, step) : step;
 	const struct ir_buffer *home = m->l->home[s->out->id];
 	expr place = place_in_block(&v, s->out, v.axis), next = ir_combine_expr(s->combine, sum, see(&v, s->value));
@@ -85,7 +86,7 @@ void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *it
 	if (!s->exclusive)
 		emit_assign(p, b, sum, next);
 	else
-		next = emit_constant(p, b, register_name(m, s->out), next, NULL);
+		next = emit_define(p, b, register_of(m, s->out), next, NULL);
 	store(&v, b, home, place, s->post ? see(&v, s->post) : ir_cast(sum, s->out->type));
 	if (s->exclusive)
 		emit_assign(p, b, sum, next);
@@ -121,8 +122,9 @@ void emit_sort(struct emitter *m, struct ir_block *b, const struct loop_item *it
 	v.axis[rank] = own;
 	expr key = emit_constant(p, b, "best", see(&v, s->value), NULL);
 	expr before = emit_variable(p, b, "before", index_of(m, 0));
-	struct ir_block *loop = emit_for(p, b, "step", index_of(m, 0), extent, one);
-	expr step = v.axis[rank] = ir_var(p->pool, TYPE_INDEX, "step", extent);
+	expr step;
+	struct ir_block *loop = emit_loop(p, b, "step", index_of(m, 0), extent, one, extent, &step);
+	v.axis[rank] = step;
 	expr other = emit_constant(p, loop, "part", see(&v, s->value), NULL);
 	expr equal = ir_unary(IR_NOT, comes_before(s->reverse, key, other));
 	expr wins = ir_binary(IR_OR, comes_before(s->reverse, other, key),

@@ -18,9 +18,9 @@ static expr mul(expr a, expr b)
 	return ir_binary(IR_MUL, a, b);
 }
 
-const char *register_name(const struct emitter *m, const struct ir_buffer *b)
+const struct ir_variable *register_of(const struct emitter *m, const struct ir_buffer *b)
 {
-	return ir_name_of(m->p->pool, "%s_here", b->name);
+	return ir_variable_of(m->p->pool, b->type, "%s_here", b->name);
 }
 
 /* The place in its row that indices have. */
@@ -55,7 +55,7 @@ static expr view_load(struct view *v, expr e, const expr *arg)
 	}
 	bool own = v->out && loop_is_own(e, v->out);
 	if (own && loop_in_register(v->item, v->entry, e))
-		return ir_var(pool, e->type, register_name(m, e->buf), NULL);
+		return ir_var_of(register_of(m, e->buf), NULL);
 	expr at = in_memory(m, m->l->home[e->buf->id], own ? v->element : place_in_block(v, e->buf, arg), &memory);
 	return ir_load(pool, memory, &at);
 }
@@ -94,8 +94,9 @@ struct ir_block *for_elements(struct emitter *m, struct ir_block *b, expr local,
 	if (m->serial)
 		worker = index_of(m, 0);
 	if (m->serial || !ir_const_int(count, &n) || n >= workers) {
-		*element = ir_var(p->pool, TYPE_INDEX, "element", count);
-		return emit_for(p, b, "element", worker, count, index_of(m, m->serial ? 1 : workers));
+		const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "element");
+		*element = ir_var_of(v, count);
+		return emit_for_each(p, b, v, worker, count, index_of(m, m->serial ? 1 : workers));
 	}
 	expr inside = ir_binary(IR_LT, worker, count); /* a pass is enough */
 	b = emit_if(p, b, inside);
@@ -134,8 +135,7 @@ void declare_place(struct view *v, struct ir_block *b, expr element, int rank, c
 		v->row = emit_declare(p, b, "own_row", ir_binary(IR_FLOORDIV, element, local), m->rows);
 		rest = inner ? emit_declare(p, b, "in_row", ir_binary(IR_MOD, element, local), local) : element;
 		expr row = any ? emit_declare(p, b, "row", add(m->first_row, v->row), m->l->rows) : m->first_row;
-		declare_axes(p, b, any ? ir_var(p->pool, TYPE_INDEX, "row", m->l->rows) : row, lead, dim, names, used,
-		             v->axis);
+		declare_axes(p, b, row, lead, dim, names, used, v->axis);
 	}
 	declare_axes(p, b, rest, rank - lead, dim + lead, names + lead, used + lead, v->axis + lead);
 	for (int k = 0; k < rank; k++)

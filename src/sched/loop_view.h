@@ -32,7 +32,7 @@ struct view {
 
 expr index_of(const struct emitter *m, int64_t x);
 /* What a thread holds of a buffer's element. */
-const char *register_name(const struct emitter *m, const struct ir_buffer *b);
+const struct ir_variable *register_of(const struct emitter *m, const struct ir_buffer *b);
 /* `e` with what its names stand for. */
 expr see(struct view *v, expr e);
 /* Where among the block's elements of `b` the indices are, of which the leading ones are not looked at. */

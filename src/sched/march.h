@@ -25,7 +25,8 @@ bool march_find(struct march *m, struct ir_program *p, const struct ir_stage *s)
 bool march_is_fixed(const struct march *m, int rows, int width, double *work);
 /* Their statements; `axis`: of the first element. */
 void march_fixed_emit(const struct march *m, struct ir_block *b, const expr *axis, int rows, int width);
-/* Stores `width` elements of a row: variables `kept[i]` hold element v of what is kept. */
-void march_store_row(const struct march *m, struct ir_block *b, const char *const *kept, const expr *axis, int width);
+/* Stores `width` elements of a row: arrays `kept[i]` hold element v of what is kept. */
+void march_store_row(const struct march *m, struct ir_block *b, struct ir_variable *const *kept, const expr *axis,
+                     int width);
 
 #endif

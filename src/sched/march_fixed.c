@@ -15,7 +15,7 @@
 /* What is kept of one place: its elements, and the array that holds them. */
 struct kept_row {
 	expr item[MARCH_WIDTH];
-	const char *name; /* null: it does not stand yet */
+	struct ir_variable *array; /* null: it does not stand yet */
 };
 
 struct rows_kept {
@@ -40,7 +40,7 @@ static void find_rows(const struct march *m, struct rows_kept *r, const expr *ax
 	struct axes here = { .value = own };
 	for (int row = 0; row < rows; row++)
 		for (int i = 0; i < m->n; i++) {
-			struct kept_row one = { .name = NULL };
+			struct kept_row one = { .array = NULL };
 			int at = 0;
 			for (int v = 0; v < width; v++) {
 				axes_of(m, axis, row, v, own);
@@ -83,8 +83,8 @@ bool march_is_fixed(const struct march *m, int rows, int width, double *work)
 			struct axes here = { .value = own };
 			struct substitution kept = { m->kept, item, m->n };
 			for (int i = 0; i < m->n; i++)
-				item[i] = ir_var(pool, m->kept[i]->type, arena_printf(m->p->arena, "%d[%d]", r.of_row[row][i], v),
-				                 NULL);
+				item[i] = ir_var(pool, m->kept[i]->type,
+				                 arena_printf(m->p->arena, "item_%d_%d", r.of_row[row][i], v), NULL);
 			axes_of(m, axis, row, v, own);
 			expr value = to_kernel(m->p, substitute(&kept, m->s->value), &here);
 			all = ir_binary(IR_ADD, all, ir_cast(value, TYPE_F64));
@@ -93,19 +93,20 @@ bool march_is_fixed(const struct march *m, int rows, int width, double *work)
 	return true;
 }
 
-void march_store_row(const struct march *m, struct ir_block *b, const char *const *kept, const expr *axis, int width)
+void march_store_row(const struct march *m, struct ir_block *b, struct ir_variable *const *kept, const expr *axis,
+                     int width)
 {
 	struct ir_program *p = m->p;
 	const struct ir_buffer *out = m->s->out;
-	const char *result = ir_name_of(p->pool, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
 	expr item[MARCH_KEPT], v = ir_index(p->pool, 0), lane[IR_MAX_RANK], at = ir_index(p->pool, 0);
 	struct axes here = { .value = lane };
-	emit_array(p, b, result, out->type, width);
+	emit_array(p, b, result, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
 	memcpy(lane, axis, sizeof lane);
 	lane[m->inner] = ir_binary(IR_ADD, axis[m->inner], v);
 	for (int i = 0; i < m->n; i++)
-		item[i] = ir_var(p->pool, m->kept[i]->type, arena_printf(p->arena, "%s[%s]", kept[i], v->name), NULL);
+		item[i] = item_of(kept[i], v);
 	struct substitution s = { m->kept, item, m->n };
 	emit_set(p, items, result, v, to_kernel(p, substitute(&s, m->s->value), &here));
 	for (int i = 0; i < out->rank; i++)
@@ -117,12 +118,12 @@ static void emit_kept(const struct march *m, struct ir_block *b, struct window_r
                       int width)
 {
 	struct ir_program *p = m->p;
-	if (one->name)
+	if (one->array)
 		return;
-	one->name = arena_printf(p->arena, "this_kept_%d", number);
-	emit_array(p, b, one->name, one->item[0]->type, width);
+	one->array = ir_variable_new(p->pool, one->item[0]->type, "this_kept_%d", number);
+	emit_array(p, b, one->array, width);
 	for (int v = 0; v < width; v++)
-		emit_set(p, b, one->name, ir_index(p->pool, v), window_reads_emit(reads, b, one->item[v]));
+		emit_set(p, b, one->array, ir_index(p->pool, v), window_reads_emit(reads, b, one->item[v]));
 }
 
 void march_fixed_emit(const struct march *m, struct ir_block *b, const expr *axis, int rows, int width)
@@ -136,11 +137,11 @@ void march_fixed_emit(const struct march *m, struct ir_block *b, const expr *axi
 		for (int v = 0; v < width; v++)
 			window_reads_find(&reads, one->item[v]);
 	for (int row = 0; row < rows; row++) {
-		const char *kept[MARCH_KEPT];
+		struct ir_variable *kept[MARCH_KEPT];
 		for (int i = 0; i < m->n; i++) {
 			int which = r.of_row[row][i];
 			emit_kept(m, b, &reads, &r.all.at[which], which, width);
-			kept[i] = r.all.at[which].name;
+			kept[i] = r.all.at[which].array;
 		}
 		axes_of(m, axis, row, 0, own);
 		struct ir_block *scope = emit_if(p, b, ir_int(p->pool, TYPE_BOOL, 1));

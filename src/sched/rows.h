@@ -84,7 +84,7 @@ enum { ROWS_MAX_KEPT = 2 };
 struct rows_kept {
 	int n, from[ROWS_MAX_KEPT]; /* the stage that makes it */
 	expr value[ROWS_MAX_KEPT];
-	const char *name[ROWS_MAX_KEPT]; /* of the array */
+	struct ir_variable *array[ROWS_MAX_KEPT];
 };
 
 /* Whether an expression has work that is worth a register of its own: functions. */
@@ -92,6 +92,6 @@ bool rows_kept_work(expr e);
 /* By the stages' expressions (null: none): what to keep. */
 void rows_kept_find(struct rows_kept *k, int stages, const expr *value);
 /* The stage's expression with what is kept; stores into the arrays, at [step][item], what this stage is the first to make. */
-expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr item);
+expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr step, expr item);
 
 #endif

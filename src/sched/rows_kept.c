@@ -1,6 +1,7 @@
 /* Which values of an element the stages of a row share, and keeping them in registers. See rows.h. */
 #include "sched/rows.h"
 #include "sched/emit.h"
+#include "sched/vectors.h"
 
 struct find_work {
 	bool found;
@@ -42,7 +43,7 @@ static bool worth_keeping(const struct common *c, expr e)
 /* From the top, so that the largest is found; what is behind a condition may never be made. */
 static void find_common(struct common *c, expr e)
 {
-	if (c->k->n == ROWS_MAX_KEPT || c->seen[e->id] || e->op == IR_VAR)
+	if (c->k->n == ROWS_MAX_KEPT || c->seen[e->id] || e->op == IR_VAR || e->op == IR_ELEMENT)
 		return;
 	c->seen[e->id] = true;
 	if (c->later[e->id] && worth_keeping(c, e)) {
@@ -92,14 +93,8 @@ struct replace {
 	const struct rows_kept *k;
 	int n; /* of them */
 	struct ir_program *p;
-	expr item;
+	expr step, item;
 };
-
-static expr element(const struct replace *r, int i)
-{
-	const char *text = arena_printf(r->p->arena, "%s[step][%s]", r->k->name[i], r->item->name);
-	return ir_var(r->p->pool, r->k->value[i]->type, text, NULL);
-}
 
 /* Shared nodes are visited once; operands are never more than a load has axes. */
 static expr replace(const struct replace *r, expr *done, expr e)
@@ -109,10 +104,10 @@ static expr replace(const struct replace *r, expr *done, expr e)
 		return done[e->id];
 	for (int i = 0; i < r->n && !done[e->id]; i++)
 		if (r->k->value[i] == e)
-			done[e->id] = element(r, i);
+			done[e->id] = item_of_row(r->k->array[i], r->step, r->item);
 	if (done[e->id])
 		return done[e->id];
-	if (e->n == 0 || e->op == IR_VAR)
+	if (e->n == 0 || e->op == IR_VAR || e->op == IR_ELEMENT)
 		return done[e->id] = e;
 	for (int i = 0; i < e->n; i++)
 		arg[i] = replace(r, done, e->arg[i]);
@@ -120,24 +115,22 @@ static expr replace(const struct replace *r, expr *done, expr e)
 }
 
 /* With the first n of what is kept. */
-static expr with_kept(const struct rows_kept *k, int n, struct ir_program *p, expr value, expr item)
+static expr with_kept(const struct rows_kept *k, int n, struct ir_program *p, expr value, expr step, expr item)
 {
-	struct replace r = { k, n, p, item };
+	struct replace r = { k, n, p, step, item };
 	struct arena *scratch = arena_new();
 	value = replace(&r, NEWN(scratch, expr, value->id + 1), value);
 	arena_free(scratch);
 	return value;
 }
 
-expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr item)
+expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr step,
+               expr item)
 {
 	for (int i = 0; i < k->n; i++) {
 		if (k->from[i] != stage)
 			continue;
-		struct ir_stmt *set = emit(p, b, IR_SET);
-		set->name = arena_printf(p->arena, "%s[step]", k->name[i]);
-		set->at = item;
-		set->value = with_kept(k, i, p, k->value[i], item);
+		emit_set_in_row(p, b, k->array[i], step, item, with_kept(k, i, p, k->value[i], step, item));
 	}
-	return with_kept(k, k->n, p, value, item);
+	return with_kept(k, k->n, p, value, step, item);
 }

@@ -99,22 +99,31 @@ struct across_kernel {
 	int parts, width;
 	bool serial; /* one row after the other, on one processor */
 	expr axis[IR_MAX_RANK + 1]; /* of the rows; behind them, inside a loop, the place along */
+	const struct ir_variable *item; /* of all loops over the thread's rows */
 	expr step, v; /* of registers; null: none */
 	expr acc;
 };
 
-static const char *value_name(const struct across_kernel *k, const struct ir_buffer *b)
+/* What a row's value is in; an array of the thread's rows, or of the one. */
+static struct ir_variable *value_variable(const struct across_kernel *k, const struct ir_buffer *b)
 {
-	return ir_name_of(k->p->pool, k->serial ? "this_%s" : "this_%s[item]", b->name);
+	return k->serial ? ir_variable_of(k->p->pool, b->type, "this_%s", b->name)
+	                 : ir_variable_of(k->p->pool, b->type, "%s_%s", "this", b->name);
 }
 
-static const char *cache_name(const struct across_kernel *k, int cached)
+static expr value_of(const struct across_kernel *k, const struct ir_buffer *b)
 {
-	const char *name = k->r->cache[cached]->buf->name;
+	const struct ir_variable *v = value_variable(k, b);
+	return k->serial ? ir_var_of(v, NULL) : item_of(v, ir_var_of(k->item, ir_index(k->p->pool, k->width)));
+}
+
+static struct ir_variable *cache_array(const struct across_kernel *k, int cached)
+{
+	const struct ir_buffer *b = k->r->cache[cached]->buf;
 	for (int i = 0; i < cached; i++)
-		if (k->r->cache[i]->buf == k->r->cache[cached]->buf)
-			return ir_name_of(k->p->pool, "%s_v%d", name, cached + 1);
-	return ir_name_of(k->p->pool, "%s_v", name);
+		if (k->r->cache[i]->buf == b)
+			return ir_variable_of(k->p->pool, b->type, "%s_v%d", b->name, cached + 1);
+	return ir_variable_of(k->p->pool, b->type, "%s_v", b->name);
 }
 
 static expr at_hand(void *user, expr e, expr flat)
@@ -123,10 +132,10 @@ static expr at_hand(void *user, expr e, expr flat)
 	int made = across_value_of(k->r, e), cached = across_cached_of(k->r, e);
 	(void)flat;
 	if (made >= 0)
-		return ir_var(k->p->pool, e->type, value_name(k, e->buf), NULL);
+		return value_of(k, e->buf);
 	if (cached < 0 || k->serial || !k->step)
 		return NULL;
-	return ir_var(k->p->pool, e->type, arena_printf(k->p->arena, "%s[step][item]", cache_name(k, cached)), NULL);
+	return item_of_row(cache_array(k, cached), k->step, ir_var_of(k->item, ir_index(k->p->pool, k->width)));
 }
 
 /* The expression at this row, or the item-th of these, and this place along it. */
@@ -143,7 +152,7 @@ static expr here(struct across_kernel *k, expr e)
 
 static struct ir_block *each_item(struct across_kernel *k, struct ir_block *b)
 {
-	return k->serial ? b : emit_unrolled(k->p, b, "item", k->width, &k->v);
+	return k->serial ? b : emit_unrolled_each(k->p, b, k->item, k->width, &k->v);
 }
 
 /* For each place along the row that this thread has. */
@@ -153,8 +162,9 @@ static struct ir_block *each_place(struct across_kernel *k, struct ir_block *b, 
 	int64_t length;
 	expr *at = &k->axis[k->r->rank];
 	if (k->serial) {
-		b = emit_for(p, b, "at", ir_index(p->pool, 0), k->r->length, ir_index(p->pool, 1));
-		*at = ir_var(p->pool, TYPE_INDEX, "at", k->r->length);
+		const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "at");
+		b = emit_for_each(p, b, v, ir_index(p->pool, 0), k->r->length, ir_index(p->pool, 1));
+		*at = ir_var_of(v, k->r->length);
 		return b;
 	}
 	b = emit_unrolled(p, b, "step", steps_of(k->r, k->parts), &k->step);
@@ -162,7 +172,7 @@ static struct ir_block *each_place(struct across_kernel *k, struct ir_block *b, 
 	*at = emit_constant(p, b, "at", place, k->r->length);
 	if (ir_const_int(k->r->length, &length) && length % k->parts == 0)
 		return b;
-	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, "at", NULL), k->r->length));
+	return emit_if(p, b, ir_binary(IR_LT, ir_var_of((*at)->var, NULL), k->r->length));
 }
 
 static void leave_place(struct across_kernel *k)
@@ -175,15 +185,14 @@ static void load_rows(struct across_kernel *k, struct ir_block *b, expr part)
 	struct ir_program *p = k->p;
 	int steps = steps_of(k->r, k->parts);
 	for (int i = 0; i < k->r->cached; i++)
-		emit_array(p, b, arena_printf(p->arena, "%s[%d]", cache_name(k, i), steps), k->r->cache[i]->type, k->width);
+		emit_array_of_rows(p, b, cache_array(k, i), steps, k->width);
 	struct ir_block *body = each_place(k, b, part);
 	expr step = k->step;
 	for (int i = 0; i < k->r->cached; i++) {
 		k->step = NULL; /* from memory */
 		expr at = here(k, k->r->cache[i])->arg[0];
 		k->step = step;
-		emit_load_vector(p, body, k->r->cache[i]->buf, at, arena_printf(p->arena, "%s[step]", cache_name(k, i)), k->width,
-		                 true);
+		emit_load_into(p, body, k->r->cache[i]->buf, at, cache_array(k, i), step, k->width);
 	}
 	leave_place(k);
 }
@@ -193,13 +202,12 @@ static void set_value(struct across_kernel *k, struct ir_block *b, const struct 
 {
 	struct ir_program *p = k->p;
 	if (k->serial) {
-		emit_constant(p, b, value_name(k, s->out), here(k, e), NULL);
+		emit_define(p, b, value_variable(k, s->out), here(k, e), NULL);
 		return;
 	}
-	const char *name = ir_name_of(p->pool, "this_%s", s->out->name);
-	emit_array(p, b, name, s->out->type, k->width);
+	emit_array(p, b, value_variable(k, s->out), k->width);
 	struct ir_block *items = each_item(k, b);
-	emit_set(p, items, name, k->v, here(k, e));
+	emit_set(p, items, value_variable(k, s->out), k->v, here(k, e));
 	k->v = NULL;
 }
 
@@ -209,14 +217,14 @@ static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, 
 	const struct across_stage *st = &k->r->stage[stage];
 	const struct ir_stage *s = st->s;
 	enum type t = s->value->type;
-	const char *name = ir_name_of(p->pool, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
-	expr sum = ir_var(p->pool, t, k->serial ? name : arena_printf(p->arena, "%s[item]", name), NULL);
+	struct ir_variable *v = ir_variable_new(p->pool, t, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+	expr sum = k->serial ? ir_var_of(v, NULL) : item_of(v, ir_var_of(k->item, ir_index(p->pool, k->width)));
 	if (k->serial) {
-		emit_variable(p, b, name, ir_identity(p->pool, s->combine, t));
+		emit_define_variable(p, b, v, ir_identity(p->pool, s->combine, t));
 	} else {
-		emit_array(p, b, name, t, k->width);
+		emit_array(p, b, v, k->width);
 		struct ir_block *items = each_item(k, b);
-		emit_set(p, items, name, k->v, ir_identity(p->pool, s->combine, t));
+		emit_set(p, items, v, k->v, ir_identity(p->pool, s->combine, t));
 		k->v = NULL;
 	}
 	struct ir_block *body = each_item(k, each_place(k, b, part));
@@ -224,17 +232,13 @@ static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, 
 	if (k->serial)
 		emit_assign(p, body, sum, more);
 	else
-		emit_set(p, body, name, k->v, more);
+		emit_set(p, body, v, k->v, more);
 	leave_place(k);
 	if (!k->serial && k->parts > 1) {
-		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
-		all->name = name;
-		all->text = ir_name_of(p->pool, "%s_across", name);
-		all->type = t;
-		all->width = k->parts;
+		struct ir_stmt *all = emit_lanes_combine(p, b, v, s->combine, k->parts);
+		all->across = ir_variable_new(p->pool, t, "%s_across", v->hint);
 		all->columns = LANES;
 		all->items = k->width;
-		all->combine = s->combine;
 	}
 	k->acc = sum;
 	set_value(k, b, s, st->post ? st->post : ir_cast(ir_acc(p->pool, t), s->out->type));
@@ -246,7 +250,7 @@ static void map_rows(struct across_kernel *k, struct ir_block *b, int stage, exp
 	struct ir_program *p = k->p;
 	const struct across_stage *st = &k->r->stage[stage];
 	const struct ir_buffer *out = st->s->out;
-	const char *result = ir_name_of(p->pool, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
 	struct ir_block *body = each_place(k, b, part);
 	if (k->serial) {
 		emit_store(p, body, out, here(k, st->at), here(k, st->value));
@@ -254,7 +258,7 @@ static void map_rows(struct across_kernel *k, struct ir_block *b, int stage, exp
 		return;
 	}
 	expr at = here(k, st->at);
-	emit_array(p, body, result, out->type, k->width);
+	emit_array(p, body, result, k->width);
 	struct ir_block *items = each_item(k, body);
 	emit_set(p, items, result, k->v, here(k, st->value));
 	if (inside)
@@ -269,7 +273,7 @@ static void store_value(struct across_kernel *k, struct ir_block *b, int stage, 
 	struct ir_program *p = k->p;
 	const struct ir_buffer *out = k->r->stage[stage].s->out;
 	if (k->serial) {
-		emit_store(p, b, out, here(k, k->r->stage[stage].at), ir_var(p->pool, out->type, value_name(k, out), NULL));
+		emit_store(p, b, out, here(k, k->r->stage[stage].at), value_of(k, out));
 		return;
 	}
 	if (inside)
@@ -277,7 +281,7 @@ static void store_value(struct across_kernel *k, struct ir_block *b, int stage, 
 	if (k->parts > 1)
 		b = emit_if(p, b, ir_binary(IR_EQ, part, ir_index(p->pool, 0)));
 	b = each_item(k, b);
-	emit_store(p, b, out, here(k, k->r->stage[stage].at), ir_var(p->pool, out->type, value_name(k, out), NULL));
+	emit_store(p, b, out, here(k, k->r->stage[stage].at), value_of(k, out));
 	k->v = NULL;
 }
 
@@ -320,14 +324,16 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
 	int parts = c->param[0], width = c->param[1];
-	struct across_kernel own = { .r = &r, .p = p, .parts = parts, .width = width };
+	struct across_kernel own = {
+		.r = &r, .p = p, .parts = parts, .width = width, .item = ir_variable_new(p->pool, TYPE_INDEX, "item")
+	};
 	struct across_kernel alone = { .r = &r, .p = p, .parts = 1, .width = 1, .serial = true };
 	expr rows = ir_index(p->pool, LANES * width), lanes = ir_index(p->pool, LANES), inside = NULL;
 	int64_t count;
 	k->threads = LANES * parts;
 	k->blocks = ceil_div(p, r.count, LANES * width);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr first = ir_binary(IR_MUL, block, rows), part = ir_index(p->pool, 0);
 	if (parts > 1)
 		part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
@@ -335,7 +341,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr row = emit_constant(p, &k->body, "row", ir_binary(IR_ADD, first, lane), r.count);
 	/* Behind the last row threads work on it, too: all take part in the exchanges. */
 	if (!ir_const_int(r.count, &count) || count % (LANES * width)) {
-		expr any = ir_var(p->pool, TYPE_INDEX, "row", NULL), end = ir_binary(IR_SUB, r.count, ir_index(p->pool, width));
+		expr any = ir_var_of(row->var, NULL), end = ir_binary(IR_SUB, r.count, ir_index(p->pool, width));
 		if (parts == 1) {
 			emit_return_if(p, &k->body, ir_binary(IR_LE, r.count, any));
 		} else {
@@ -347,9 +353,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	all_stages(&own, &k->body, part, inside);
 
 	/* The same rows on one processor. */
-	struct ir_block *b = emit_for(p, &k->serial, "row", first, ir_binary(IR_MIN, r.count, ir_binary(IR_ADD, first, rows)),
-	                              ir_index(p->pool, 1));
-	declare_rows(&alone, b, ir_var(p->pool, TYPE_INDEX, "row", r.count));
+	const struct ir_variable *alone_row = ir_variable_new(p->pool, TYPE_INDEX, "row");
+	expr end = ir_binary(IR_MIN, r.count, ir_binary(IR_ADD, first, rows));
+	struct ir_block *b = emit_for_each(p, &k->serial, alone_row, first, end, ir_index(p->pool, 1));
+	declare_rows(&alone, b, ir_var_of(alone_row, r.count));
 	all_stages(&alone, b, NULL, NULL);
 	kernel_finish(plan, step, k, last);
 	struct str about = str_new(p->arena);

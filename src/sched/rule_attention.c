@@ -55,22 +55,22 @@ static int span(const struct sched_site *site)
 static void emit_functions(struct attend_place *at, struct ir_block *b)
 {
 	const struct attend *a = at->a;
-	struct attend_function f = attend_begin(at, b, "query_at", true, false, "r", a->size);
+	struct attend_function f = attend_begin(at, b, ATTEND_QUERY, true, false, "r", a->size);
 	f.lambda->value = attend_here(&f, a->query);
-	f = attend_begin(at, b, "key_at", false, true, "r", a->size);
+	f = attend_begin(at, b, ATTEND_KEY, false, true, "r", a->size);
 	f.lambda->value = attend_here(&f, a->key);
-	f = attend_begin(at, b, "value_at", false, true, "s", a->value_size);
+	f = attend_begin(at, b, ATTEND_VALUE, false, true, "s", a->value_size);
 	f.lambda->value = attend_here(&f, a->value);
 	attend_emit_score(at, b, a->score);
 	attend_emit_softmax(at, b);
 	if (a->weight) {
-		f = attend_begin(at, b, "weight_at", true, true, NULL, 0);
+		f = attend_begin(at, b, ATTEND_WEIGHT, true, true, NULL, 0);
 		attend_parameter(&f, a->product);
 		attend_parameter(&f, attend_largest(a));
 		attend_parameter(&f, attend_sum(a));
 		f.lambda->value = attend_here(&f, a->weight);
 	}
-	f = attend_begin(at, b, "put", true, false, "s", a->value_size);
+	f = attend_begin(at, b, ATTEND_PUT, true, false, "s", a->value_size);
 	attend_parameter(&f, a->total);
 	attend_parameter(&f, attend_largest(a));
 	attend_parameter(&f, attend_sum(a));
@@ -84,7 +84,8 @@ static const char *c_type(enum type t)
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	static const char *const functions[] = { "query_at", "key_at", "value_at", "score_at", "largest_at", "sum_at" };
+	static const enum attend_role roles[] = { ATTEND_QUERY, ATTEND_KEY,     ATTEND_VALUE,
+		                                  ATTEND_SCORE, ATTEND_LARGEST, ATTEND_SUM };
 	struct ir_program *p = plan->program;
 	struct attend a = *(const struct attend *)site->found;
 	const struct ir_stage *last = a.stage[a.stages - 1];
@@ -94,24 +95,27 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	int queries = c->param[0], keys = c->param[1];
 	k->threads = queries / ROWS * LANES;
 	k->blocks = attend_blocks(&a, queries);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
-	emit_shared(p, &k->body,
+	const struct ir_variable *tiles = emit_shared(p, &k->body,
 	            arena_printf(p->arena, "attention_tiles<%d, %d, %d, %d, %s>", queries, keys, a.size, a.value_size,
 	                         c_type(tile_type(&a))),
-	            "tiles");
+	            "tiles", 0);
 	const char *function = arena_printf(p->arena, "attention<%s, %s, %s>", c_type(a.product->type),
 	                                    c_type(a.score->type), c_type(a.total->type));
 	struct ir_stmt *call = emit_invoke(p, &k->body, function, "tpat_attention.h");
-	add_text(p, call, "tiles");
+	add_variable(p, call, tiles);
 	add_value(p, call, first);
 	add_value(p, call, a.dim[a.tile]);
 	add_value(p, call, a.dim[a.rows]);
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-		add_text(p, call, functions[i]);
-	add_text(p, call, a.weight ? "weight_at" : "attention_exponential()");
-	add_text(p, call, "put");
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+		add_variable(p, call, at.function[roles[i]]);
+	if (a.weight)
+		add_variable(p, call, at.function[ATTEND_WEIGHT]);
+	else
+		add_text(p, call, "attention_exponential()");
+	add_variable(p, call, at.function[ATTEND_PUT]);
 
 	/* The same queries on one processor. */
 	first = attend_block(&alone, &k->serial, queries, block);

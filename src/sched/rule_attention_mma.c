@@ -70,19 +70,20 @@ static int span(const struct sched_site *site)
 
 /* ---- The kernel. ---- */
 
-static void call_attention(struct ir_block *b, const struct attend_mma *m, const struct sched_choice *c, expr first)
+static void call_attention(struct ir_block *b, const struct attend_place *at, const struct attend_mma *m,
+                           const struct sched_choice *c, expr first)
 {
 	const struct attend *a = &m->a;
 	struct ir_program *p = a->p;
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2];
-	emit_shared(p, b,
+	const struct ir_variable *slots = emit_shared(p, b,
 	            arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>", type_name(m->key_type),
 	                         type_name(m->value_type), keys, a->size, a->value_size, slots_of(a, keys),
 	                         m->turned ? "true" : "false"),
-	            "slots");
+	            "slots", 0);
 	const char *function = arena_printf(p->arena, "attention_mma<%d, %d, %s>", queries / (ROWS * tiles), tiles,
 	                                    m->pairs ? "true" : "false");
-	attend_mma_arguments(emit_invoke(p, b, function, "tpat_attention.h"), m, first);
+	attend_mma_arguments(emit_invoke(p, b, function, "tpat_attention.h"), at, m, slots, first);
 }
 
 void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m, const struct sched_choice *c)
@@ -93,7 +94,7 @@ void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	int queries = c->param[0];
 	k->threads = queries / (ROWS * c->param[2]) * WARP;
 	expr first = attend_mma_begin(k, &at, m, queries);
-	call_attention(&k->body, m, c, first);
+	call_attention(&k->body, &at, m, c, first);
 	attend_finish(plan, step, k, a);
 }
 

@@ -89,9 +89,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr first = attend_mma_begin(k, &at, &m, queries);
 	const char *type = arena_printf(p->arena, "attention_wide_slots<%s, %s, %d, %d, %d, %s>", type_name(m.key_type),
 	                                type_name(m.value_type), keys, m.a.size, m.a.value_size, m.turned ? "true" : "false");
-	emit_local(p, &k->body, arena_printf(p->arena, "%s &", type), arena_printf(p->arena, "slots = *(%s *)shared_memory", type));
+	const struct ir_variable *slots = emit_local(p, &k->body, arena_printf(p->arena, "%s &", type), "slots",
+	           arena_printf(p->arena, " = *(%s *)shared_memory", type));
 	const char *function = arena_printf(p->arena, "attention_wide<%d, %s>", queries / ROWS, m.pairs ? "true" : "false");
-	attend_mma_arguments(emit_invoke(p, &k->body, function, "tpat_attention_wide.h"), &m, first);
+	attend_mma_arguments(emit_invoke(p, &k->body, function, "tpat_attention_wide.h"), &at, &m, slots, first);
 	attend_finish(plan, step, k, &m.a);
 
 	/* What is small enough for every GPU with tensor cores, whatever the heads. */

@@ -22,7 +22,8 @@ struct vectors {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int width, inner, n;
-	expr load[MAX_VECTORS];
+	expr load[MAX_VECTORS], v; /* v: which of the columns */
+	struct ir_variable *sum;   /* of each */
 	bool fine;
 };
 
@@ -151,16 +152,17 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 		accumulate(&a, body, to_kernel(p, s->value, &in), point);
 	}
 	if (part) {
-		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
-		all->name = a.value->name;
-		all->name2 = a.position ? a.position->name : NULL;
-		all->type = a.value->type;
-		all->width = parts;
+		struct ir_stmt *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
+		all->var2 = a.position ? a.position->var : NULL;
 		all->columns = COLUMNS;
-		all->combine = s->combine;
 		b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
 	}
 	emit_store(p, b, s->out, own, accumulator_result(&a, axis, out_position(p, s), own));
+}
+
+static struct ir_variable *column_vector(const struct vectors *f, int i)
+{
+	return ir_variable_of(f->p->pool, f->load[i]->type, "%s_v%d", f->load[i]->buf->name, i + 2);
 }
 
 static expr of_vector(void *user, expr e, expr flat)
@@ -169,7 +171,7 @@ static expr of_vector(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < f->n; i++)
 		if (f->load[i] == e)
-			return ir_var(f->p->pool, e->type, ir_name_of(f->p->pool, "%s_v%d[v]", e->buf->name, i + 2), NULL);
+			return item_of(column_vector(f, i), f->v);
 	return NULL;
 }
 
@@ -179,8 +181,7 @@ static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_a
 	struct ir_program *p = f->p;
 	const struct ir_stage *s = f->s;
 	int rank = s->out->rank;
-	expr axis[2 * IR_MAX_RANK], v, point = ir_var(p->pool, TYPE_INDEX, "point", reduced_count(p, s));
-	expr sum = ir_var(p->pool, s->value->type, "sum_v[v]", NULL);
+	expr axis[2 * IR_MAX_RANK], point = ir_var(p->pool, TYPE_INDEX, "point", reduced_count(p, s));
 	memcpy(axis, out_axis, sizeof axis);
 	if (s->space_rank == 1)
 		axis[rank] = point;
@@ -189,13 +190,13 @@ static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_a
 	struct axes start = { .value = axis };
 	for (int i = 0; i < f->n; i++) {
 		expr at = to_kernel(p, f->load[i], &start)->arg[0];
-		const char *name = ir_name_of(p->pool, "%s_v%d", f->load[i]->buf->name, i + 2);
-		emit_load_vector(p, b, f->load[i]->buf, at, name, f->width, false);
+		emit_load_vector(p, b, f->load[i]->buf, at, column_vector(f, i), f->width);
 	}
-	struct ir_block *body = emit_unrolled(p, b, "v", f->width, &v);
-	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
+	struct ir_block *body = emit_unrolled(p, b, "v", f->width, &f->v);
+	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], f->v);
 	struct axes here = { .value = axis, .load = of_vector, .user = f };
-	emit_set(p, body, "sum_v", v, ir_combine_expr(s->combine, sum, to_kernel(p, s->value, &here)));
+	emit_set(p, body, f->sum, f->v,
+	         ir_combine_expr(s->combine, item_of(f->sum, f->v), to_kernel(p, s->value, &here)));
 }
 
 /* `width` columns from `element` on by `parts` threads, of which this is `part`. */
@@ -211,10 +212,10 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	axes_read(s, used);
 	used[f->inner] = true;
 	declare_axes(p, b, own, rank, s->out->dim, ir_axis_names[0], used, axis);
-	emit_array(p, b, "sum_v", t, width);
-	expr sum = ir_var(p->pool, t, "sum_v[v]", NULL);
+	f->sum = ir_variable_new(p->pool, t, "sum_v");
+	emit_array(p, b, f->sum, width);
 	struct ir_block *body = emit_unrolled(p, b, "v", width, &v);
-	emit_set(p, body, "sum_v", v, ir_identity(p->pool, s->combine, t));
+	emit_set(p, body, f->sum, v, ir_identity(p->pool, s->combine, t));
 
 	struct ir_block *pieces = emit_if(p, b, inside);
 	for (int rest = 0; rest < 2; rest++) {
@@ -222,18 +223,15 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 		if (in)
 			add_columns(f, in, axis, used);
 	}
-	struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
-	all->name = "sum_v";
+	struct ir_stmt *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
 	all->items = width;
-	all->type = t;
-	all->width = parts;
 	all->columns = COLUMNS;
-	all->combine = s->combine;
 	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
-	const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
-	emit_array(p, b, result, s->out->type, width);
+	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	emit_array(p, b, result, width);
 	body = emit_unrolled(p, b, "v", width, &v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
+	expr sum = item_of(f->sum, v);
 	struct axes post = { .value = axis, .same = out_position(p, s), .same_as = ir_binary(IR_ADD, own, v), .acc = sum };
 	emit_set(p, body, result, v, s->post ? to_kernel(p, s->post, &post) : ir_cast(sum, s->out->type));
 	emit_store_vector(p, b, s->out, own, result, width);
@@ -250,8 +248,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr columns = ir_index(p->pool, COLUMNS * width), lanes = ir_index(p->pool, COLUMNS), count = out_count(p, s);
 	k->threads = COLUMNS * parts;
 	k->blocks = ceil_div(p, count, COLUMNS * width);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr first = ir_binary(IR_MUL, block, columns);
 	expr part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
 	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));

@@ -43,7 +43,7 @@ static expr index_of(struct ir_program *p, int64_t n)
 static void serial(const struct compact_points *x, struct ir_kernel *k)
 {
 	struct ir_program *p = x->p;
-	expr zero = index_of(p, 0), one = index_of(p, 1), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL);
+	expr zero = index_of(p, 0), one = index_of(p, 1), block = ir_block(p->pool, NULL);
 	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero));
 	expr sum = emit_variable(p, b, "sum", zero), point = ir_var(p->pool, TYPE_INDEX, "point", x->count);
 	struct ir_block *loop = emit_for(p, b, "point", zero, x->count, one);
@@ -71,7 +71,7 @@ static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *
 	struct compact_points x = compact_points_of(p, s);
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	expr zero = index_of(p, 0), one = index_of(p, 1), lanes = index_of(p, threads);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes);
+	expr thread = ir_thread(p->pool, lanes);
 	k->threads = threads;
 	k->blocks = one;
 	kernel_needs(k, needs);
@@ -116,26 +116,28 @@ static struct ir_block *each_point(const struct compact_points *x, struct ir_blo
 
 static expr of_item(const struct compact_points *x, const char *array, enum type type, expr item)
 {
-	return ir_var(x->p->pool, type, arena_printf(x->p->arena, "%s[%s]", array, item->name), NULL);
+	return item_of(ir_variable_of(x->p->pool, type, "%s", array), item);
 }
 
 /* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to each. */
 static expr emit_places(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr sum)
 {
 	struct ir_program *p = x->p;
-	expr lanes = index_of(p, t->threads), thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), warp = index_of(p, WARP);
+	expr lanes = index_of(p, t->threads), thread = ir_thread(p->pool, lanes), warp = index_of(p, WARP);
 	expr item;
 	expr in_warp = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, thread, warp), index_of(p, WARP * t->items));
 	expr first = ir_binary(IR_MUL, t->tile, index_of(p, t->threads * t->items));
 	first = ir_binary(IR_ADD, ir_binary(IR_ADD, first, in_warp), ir_binary(IR_MOD, thread, warp));
 	expr own = emit_declare(p, b, "own", first, NULL);
-	emit_array(p, b, "kept", TYPE_BOOL, t->items);
-	emit_array(p, b, "parts", TYPE_INDEX, t->items);
+	struct ir_variable *kept = ir_variable_of(p->pool, TYPE_BOOL, "%s", "kept");
+	struct ir_variable *parts = ir_variable_of(p->pool, TYPE_INDEX, "%s", "parts");
+	emit_array(p, b, kept, t->items);
+	emit_array(p, b, parts, t->items);
 	struct ir_block *each = each_point(x, b, t, own, &item);
 	expr keep = emit_keep(x, each, ir_var(p->pool, TYPE_INDEX, "point", NULL));
-	emit_set(p, each, "kept", item, keep);
-	emit_set(p, each, "parts", item, ir_select(keep, index_of(p, 1), index_of(p, 0)));
-	emit_items_scan(p, b, "parts", sum, IR_SUM, t->threads, 1, false);
+	emit_set(p, each, kept, item, keep);
+	emit_set(p, each, parts, item, ir_select(keep, index_of(p, 1), index_of(p, 0)));
+	emit_items_scan(p, b, parts, sum, IR_SUM, t->threads, 1, false);
 	return own;
 }
 
@@ -170,7 +172,7 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	expr own = emit_places(&x, &k->body, &t, sum);
 	expr before = tiles_before(p, &k->body, &t, sum, IR_SUM, t.tile);
 	expr last = ir_binary(IR_EQ, ir_binary(IR_ADD, t.tile, one), count);
-	expr first = ir_binary(IR_EQ, ir_var(p->pool, TYPE_INDEX, IR_THREAD, index_of(p, t.threads)), zero);
+	expr first = ir_binary(IR_EQ, ir_thread(p->pool, index_of(p, t.threads)), zero);
 	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_AND, last, first)), ir_binary(IR_ADD, before, sum));
 	struct ir_block *b = each_point(&x, &k->body, &t, own, &item);
 	expr place = ir_binary(IR_ADD, before, of_item(&x, "parts", TYPE_INDEX, item));

@@ -162,14 +162,13 @@ static void emit_kept(const struct marks *x, struct ir_block *b, expr place, exp
 
 static struct ir_block *first_block(const struct marks *x, struct ir_kernel *k)
 {
-	return emit_if(x->p, &k->serial, ir_binary(IR_EQ, ir_var(x->p->pool, TYPE_INDEX, IR_BLOCK, NULL), index_of(x, 0)));
+	return emit_if(x->p, &k->serial, ir_binary(IR_EQ, ir_block(x->p->pool, NULL), index_of(x, 0)));
 }
 
 /* On one processor the first block goes over all points that are kept. */
 static struct ir_block *serial_points(const struct marks *x, struct ir_block *b, expr *point)
 {
-	*point = ir_var(x->p->pool, TYPE_INDEX, "point", x->points.count);
-	b = emit_for(x->p, b, "point", index_of(x, 0), x->points.count, index_of(x, 1));
+	b = emit_loop(x->p, b, "point", index_of(x, 0), x->points.count, index_of(x, 1), x->points.count, point);
 	return emit_if(x->p, b, compact_at_point(&x->points, b, x->s->where, *point));
 }
 
@@ -181,19 +180,20 @@ static void mark_kernel(struct ir_plan *plan, const struct marks *x, struct tile
 	expr zero = index_of(x, 0), one = index_of(x, 1), sum, point;
 	tiles_take(p, k, t, x->tiles);
 	struct ir_stmt *keep = emit_lambda(p, b, "keep");
+	const struct ir_variable *keep_of = keep->var;
 	point = emit_parameter(p, keep, TYPE_INDEX, "point", x->points.count);
 	keep->value = compact_at_point(&x->points, keep->body, x->s->where, point);
-	emit_shared(p, b, "int", arena_printf(p->arena, "across[%d]", x->threads / WARP));
+	const struct ir_variable *across = emit_shared(p, b, "int", "across", x->threads / WARP);
 	struct ir_stmt *call = emit_invoke(p, b, arena_printf(p->arena, "mark_points<%d, %d>", x->threads, x->items), HEADER);
-	call->name2 = "sum";
+	const struct ir_variable *kept = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "sum");
 	call->type = TYPE_INDEX;
 	add_address(p, call, x->mark, times(t->tile, x->threads * x->items / WARP), true);
 	add_value(p, call, times(t->tile, x->threads * x->items));
 	add_value(p, call, x->points.count);
-	add_text(p, call, "across");
-	add_text(p, call, "keep");
-	sum = ir_var(p->pool, TYPE_INDEX, "sum", NULL);
-	expr before = tiles_before(p, b, t, sum, IR_SUM, t->tile), thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, NULL);
+	add_variable(p, call, across);
+	add_variable(p, call, keep_of);
+	sum = ir_var_of(kept, NULL);
+	expr before = tiles_before(p, b, t, sum, IR_SUM, t->tile), thread = ir_thread(p->pool, NULL);
 	b = emit_if(p, b, ir_binary(IR_EQ, thread, zero));
 	emit_store(p, b, x->start, t->tile, ir_cast(before, TYPE_I64));
 	b = emit_if(p, b, ir_binary(IR_EQ, ir_binary(IR_ADD, t->tile, one), x->tiles));
@@ -215,25 +215,27 @@ static void put_kernel(struct ir_plan *plan, const struct marks *x, const struct
 	k->threads = x->threads;
 	k->blocks = x->tiles;
 	if (ir_size_limit(p, x->tiles) != x->tiles)
-		emit_return_if(p, b, ir_binary(IR_LE, x->tiles, ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL)));
-	expr tile = emit_constant(p, b, "tile", ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->tiles), x->tiles);
+		emit_return_if(p, b, ir_binary(IR_LE, x->tiles, ir_block(p->pool, NULL)));
+	expr tile = emit_constant(p, b, "tile", ir_block(p->pool, x->tiles), x->tiles);
 	expr start = ir_cast(ir_load(p->pool, flat_view(p, x->start), &tile), TYPE_INDEX);
 	struct ir_stmt *put = emit_lambda(p, b, "put");
+	const struct ir_variable *put_of = put->var;
 	expr place = emit_parameter(p, put, TYPE_INDEX, "place", limit);
 	point = emit_parameter(p, put, TYPE_INDEX, "point", x->points.count);
 	emit_kept(x, put->body, place, point);
-	emit_shared(p, b, arena_printf(p->arena, "marked_points<%d, %d>", x->threads, x->items), "shared");
+	const struct ir_variable *shared =
+	        emit_shared(p, b, arena_printf(p->arena, "marked_points<%d, %d>", x->threads, x->items), "shared", 0);
 	struct ir_stmt *call = emit_invoke(p, b, "put_marked", HEADER);
-	add_text(p, call, "shared");
+	add_variable(p, call, shared);
 	add_address(p, call, x->mark, times(tile, x->threads * x->items / WARP), false);
 	add_value(p, call, times(tile, x->threads * x->items));
 	add_value(p, call, start);
-	add_text(p, call, "put");
+	add_variable(p, call, put_of);
 
 	b = first_block(x, k);
 	expr sum = emit_variable(p, b, "sum", index_of(x, 0));
 	b = serial_points(x, b, &point);
-	emit_kept(x, b, ir_var(p->pool, TYPE_INDEX, "sum", limit), point);
+	emit_kept(x, b, ir_var_of(sum->var, limit), point);
 	emit_assign(p, b, sum, ir_binary(IR_ADD, sum, one));
 	kernel_finish(plan, step_new(plan), k, x->s);
 }

@@ -19,7 +19,7 @@ struct flat {
 	struct {
 		VEC(expr);
 	} found;                 /* loads that run along with the elements */
-	const char **name;       /* of their vectors */
+	struct ir_variable **array; /* their vectors */
 	expr lane;               /* of an element in the thread's vectors */
 };
 
@@ -96,7 +96,7 @@ static expr from_vector(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < f->found.n; i++)
 		if (f->found.at[i] == e)
-			return ir_var(f->p->pool, e->type, arena_printf(f->p->arena, "%s[%s]", f->name[i], f->lane->name), NULL);
+			return item_of(f->array[i], f->lane);
 	return NULL;
 }
 
@@ -105,11 +105,11 @@ static void load_vectors(struct flat *f, struct ir_block *b, expr element)
 {
 	struct ir_program *p = f->p;
 	ir_walk_unconditional(f->s->value, find_vector, f);
-	f->name = NEWN(p->arena, const char *, f->found.n + 1);
+	f->array = NEWN(p->arena, struct ir_variable *, f->found.n + 1);
 	for (int i = 0; i < f->found.n; i++) {
 		expr e = f->found.at[i], apart = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), f->own);
-		f->name[i] = ir_name_of(p->pool, "%s_v%d", e->buf->name, i);
-		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, element, apart), f->name[i], f->width, false);
+		f->array[i] = ir_variable_of(p->pool, e->type, "%s_v%d", e->buf->name, i);
+		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, element, apart), f->array[i], f->width);
 	}
 }
 
@@ -144,7 +144,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", f.width), c);
 	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK], v;
 	bool used[IR_MAX_RANK] = { false }, met[IR_MAX_RANK] = { false }, any = false;
-	const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
 	for (int i = 0; i < rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
 	f.own = ir_flat(p->pool, s->out, own);
@@ -162,7 +162,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	for (int i = 0; i < rank; i++)
 		if (!axis[i])
 			axis[i] = ir_index(p->pool, 0); /* not met */
-	emit_array(p, &k->body, result, s->out->type, f.width);
+	emit_array(p, &k->body, result, f.width);
 	a.value = lane_axis;
 	for (int piece = 0; piece < f.width / f.piece; piece++) {
 		if (piece && any)

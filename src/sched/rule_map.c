@@ -93,34 +93,19 @@ static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir
 	int width = 8 / type_info(t)->bits;
 	int64_t known;
 	expr count = out_count(p, s), element = declare_element(p, k, count, THREADS, width);
-	expr lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
-	struct ir_stmt *st = emit(p, &k->body, IR_ARRAY);
-	const char *result = st->name = ir_name_of(p->pool, "%s_v", s->out->name);
-	st->type = t;
-	st->width = width;
-	struct ir_block *b =
-	        emit_for(p, &k->body, "v", ir_index(p->pool, 0), ir_index(p->pool, width), ir_index(p->pool, 1));
-	k->body.at[k->body.n - 1].width = width;
+	expr lane;
+	struct ir_variable *result = ir_variable_of(p->pool, t, "%s_v", s->out->name);
+	emit_array(p, &k->body, result, width);
+	struct ir_block *b = emit_unrolled(p, &k->body, "v", width, &lane);
 	expr place = emit_declare(p, b, "place", ir_binary(IR_ADD, element, lane), NULL);
 	if (!ir_const_int(count, &known) || known % width) {
-		st = emit(p, b, IR_SET);
-		st->name = result;
-		st->at = lane;
-		st->value = ir_const(p->pool, t, 0);
+		emit_set(p, b, result, lane, ir_const(p->pool, t, 0));
 		b = emit_if(p, b, ir_binary(IR_LT, place, count));
 	}
-	place = ir_var(p->pool, TYPE_INDEX, "place", count); /* from here on it is known to be inside */
+	place = ir_var_of(place->var, count); /* from here on it is known to be inside */
 	expr value = value_at(p, b, s, place);
-	st = emit(p, b, IR_SET);
-	st->name = result;
-	st->at = lane;
-	st->value = value;
-	st = emit(p, &k->body, IR_STORE_VECTOR);
-	st->name = result;
-	st->width = width;
-	st->type = t;
-	st->buf = flat_view(p, s->out);
-	st->at = element;
+	emit_set(p, b, result, lane, value);
+	emit_store_vector(p, &k->body, s->out, element, result, width);
 	kernel_finish(plan, step, k, s);
 }
 
@@ -207,7 +192,8 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false };
 	expr element = declare_element(p, k, count, THREADS, width), same = own_position(p, s, own);
-	l.lane = ir_var(p->pool, TYPE_INDEX, "v", ir_index(p->pool, width));
+	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "v");
+	l.lane = ir_var_of(v, ir_index(p->pool, width));
 	struct axes a = { .value = own, .same = same, .same_as = ir_binary(IR_ADD, element, l.lane), .load = vector_loads_lane,
 		          .user = &l };
 	struct shared shared = shared_of(p, l.value, inner);
@@ -224,9 +210,9 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	for (int i = 0; i < rank; i++)
 		lane_axis[i] = i == inner ? ir_binary(IR_ADD, axis[i], l.lane) : axis[i];
 	a.value = lane_axis;
-	const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
-	emit_array(p, &k->body, result, s->out->type, width);
-	struct ir_block *loop = emit_unrolled(p, &k->body, "v", width, &l.lane);
+	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	emit_array(p, &k->body, result, width);
+	struct ir_block *loop = emit_unrolled_each(p, &k->body, v, width, &l.lane);
 	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));
 	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s);
 	kernel_needs(k, whole_multiple(p, s->out->dim[inner], width));

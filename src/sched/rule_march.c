@@ -119,15 +119,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 /* An array kept[width] of what a place gives, and the place that it is of. */
 struct slot {
-	const char *name;
+	struct ir_variable *array;
 	expr at; /* a variable */
 };
-
-static expr slot_item(const struct march *m, const struct slot *slot, int which, expr v)
-{
-	const char *name = arena_printf(m->p->arena, "%s[%s]", slot[which].name, v->name);
-	return ir_var(m->p->pool, m->kept[which]->type, name, NULL);
-}
 
 /* Brings slot `which` to the place of this row: from the next slot, if that has it, or by reading. */
 static void fill_slot(const struct march *m, struct ir_block *b, const struct slot *slot, int which, const expr *axis, int width)
@@ -145,7 +139,7 @@ static void fill_slot(const struct march *m, struct ir_block *b, const struct sl
 		expr same = ir_binary(IR_EQ, slot[next].at, place);
 		struct ir_block *move = emit_if(p, b, same);
 		struct ir_block *items = emit_unrolled(p, move, "v", width, &v);
-		emit_set(p, items, slot[which].name, v, slot_item(m, slot, next, v));
+		emit_set(p, items, slot[which].array, v, item_of(slot[next].array, v));
 		read = emit_if(p, b, ir_unary(IR_NOT, same));
 	}
 	struct ir_block *items = emit_unrolled(p, read, "v", width, &v);
@@ -153,7 +147,7 @@ static void fill_slot(const struct march *m, struct ir_block *b, const struct sl
 	lane[m->inner] = ir_binary(IR_ADD, axis[m->inner], v);
 	struct substitution s = { &m->place[which], &place, 1 };
 	here.value = lane;
-	emit_set(p, items, slot[which].name, v, to_kernel(p, substitute(&s, m->kept[which]), &here));
+	emit_set(p, items, slot[which].array, v, to_kernel(p, substitute(&s, m->kept[which]), &here));
 }
 
 /* Row after row, where only the kernel finds out which of them share a place. */
@@ -161,19 +155,18 @@ static void emit_moving(const struct march *m, struct ir_block *b, expr *axis, i
 {
 	struct ir_program *p = m->p;
 	struct slot slot[MARCH_KEPT];
-	const char *kept[MARCH_KEPT];
+	struct ir_variable *kept[MARCH_KEPT];
 	expr v, extent = m->s->out->dim[m->axis];
 	for (int i = 0; i < m->n; i++) {
-		kept[i] = slot[i].name = arena_printf(p->arena, "this_kept_%d", i);
-		emit_array(p, b, slot[i].name, m->kept[i]->type, width);
+		kept[i] = slot[i].array = ir_variable_new(p->pool, m->kept[i]->type, "this_kept_%d", i);
+		emit_array(p, b, slot[i].array, width);
 		struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
-		emit_set(p, items, slot[i].name, v, ir_const(p->pool, m->kept[i]->type, 0));
+		emit_set(p, items, slot[i].array, v, ir_const(p->pool, m->kept[i]->type, 0));
 		slot[i].at = emit_variable(p, b, arena_printf(p->arena, "this_at_%d", i), ir_index(p->pool, -1));
 	}
 	expr first = emit_declare(p, b, "first", axis[m->axis], extent);
 	expr end = ir_binary(IR_MIN, extent, ir_binary(IR_ADD, first, ir_index(p->pool, rows)));
-	b = emit_for(p, b, "row", first, end, ir_index(p->pool, 1));
-	axis[m->axis] = ir_var(p->pool, TYPE_INDEX, "row", extent);
+	b = emit_loop(p, b, "row", first, end, ir_index(p->pool, 1), extent, &axis[m->axis]);
 	for (int i = 0; i < m->n; i++)
 		fill_slot(m, b, slot, i, axis, width);
 	march_store_row(m, b, kept, axis, width);

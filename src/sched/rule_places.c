@@ -97,7 +97,7 @@ static void emit_layout(struct ir_plan *plan, struct places *f, const struct sch
 		        ir_binary(IR_FLOORDIV, f->in.size, ir_index(pool, turned)), ir_index(pool, beside) };
 	expr axis[4], count = ir_index(pool, 1);
 	const bool used[4] = { true, true, true, true };
-	const char *name[GATHER_PLANES_MAX];
+	struct ir_variable *array[GATHER_PLANES_MAX];
 	for (int i = 0; i < f->in.lead - 1; i++)
 		dim[0] = ir_binary(IR_MUL, dim[0], f->in.buf->dim[i]);
 	for (int i = 0; i < 4; i++)
@@ -109,19 +109,19 @@ static void emit_layout(struct ir_plan *plan, struct places *f, const struct sch
 	for (int q = 0; q < planes; q++) {
 		expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, axis[0], ir_index(pool, f->all)),
 		                    ir_binary(IR_ADD, plane, ir_index(pool, q)));
-		name[q] = arena_printf(p->arena, "this_plane_%d", q);
+		array[q] = ir_variable_new(pool, f->in.buf->type, "this_plane_%d", q);
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, f->in.size), first);
-		emit_load_vector(p, &k->body, f->in.buf, at, name[q], turned, false);
+		emit_load_vector(p, &k->body, f->in.buf, at, array[q], turned);
 	}
 	expr v;
 	struct ir_block *items = emit_unrolled(p, &k->body, "v", turned, &v);
-	emit_array(p, items, "place", f->in.buf->type, planes);
+	struct ir_variable *one = ir_variable_new(pool, f->in.buf->type, "place");
+	emit_array(p, items, one, planes);
 	for (int q = 0; q < planes; q++)
-		emit_set(p, items, "place", ir_index(pool, q),
-		         ir_var(pool, f->in.buf->type, arena_printf(p->arena, "%s[v]", name[q]), NULL));
+		emit_set(p, items, one, ir_index(pool, q), item_of(array[q], v));
 	expr place = ir_binary(IR_ADD, ir_binary(IR_MUL, axis[0], f->in.size), ir_binary(IR_ADD, first, v));
 	expr to = ir_binary(IR_ADD, ir_binary(IR_MUL, place, ir_index(pool, f->all)), plane);
-	emit_store_vector(p, items, stage->out, to, "place", planes);
+	emit_store_vector(p, items, stage->out, to, one, planes);
 	kernel_finish(plan, step, k, stage);
 }
 

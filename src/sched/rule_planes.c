@@ -151,10 +151,10 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	struct ir_program *p = f->p;
 	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
 	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
-	const char *result = ir_name_of(p->pool, "%s_v", f->s->out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, f->s->out->type, "%s_v", f->s->out->name);
 	gathers_find_beside(g, f->s->value, f->inner, width, axis);
 	gathers_load_beside(g, b, axis, false);
-	emit_array(p, b, arena_printf(p->arena, "%s[%d]", result, planes), f->s->out->type, width);
+	emit_array_of_rows(p, b, result, planes, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &g->lane);
 	memcpy(lane, axis, sizeof lane);
 	lane[f->inner] = ir_binary(IR_ADD, axis[f->inner], g->lane);
@@ -182,11 +182,11 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 		}
 	}
 	expr value = to_kernel(p, gathers_replace(g, f->s->value, near), &here);
-	emit_set(p, body, arena_printf(p->arena, "%s[plane]", result), g->lane, value);
+	emit_set_in_row(p, body, result, plane, g->lane, value);
 	body = emit_unrolled(p, b, "plane", planes, &plane);
 	memcpy(lane, axis, sizeof lane);
 	lane[f->axis] = ir_binary(IR_ADD, axis[f->axis], plane);
-	emit_store_vector(p, body, f->s->out, flat_position(f, lane), arena_printf(p->arena, "%s[plane]", result), width);
+	emit_store_row(p, body, f->s->out, flat_position(f, lane), result, plane, width);
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
@@ -221,8 +221,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	if (width == 1) {
 		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));
 	} else {
-		const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
-		emit_array(p, body, result, s->out->type, width);
+		struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+		emit_array(p, body, result, width);
 		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
 		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);
 		emit_set(p, items, result, lane, to_kernel(p, s->value, &here));

@@ -75,8 +75,8 @@ static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
 		if (ir_is_int(s->space[k], 1)) {
 			axis[rank + k] = ir_index(p->pool, 0);
 		} else {
-			b = emit_for(p, b, name, ir_index(p->pool, 0), s->space[k], ir_index(p->pool, 1));
-			axis[rank + k] = ir_var(p->pool, TYPE_INDEX, name, s->space[k]);
+			b = emit_loop(p, b, name, ir_index(p->pool, 0), s->space[k], ir_index(p->pool, 1), s->space[k],
+			              &axis[rank + k]);
 		}
 		position = ir_binary(IR_ADD, ir_binary(IR_MUL, position, s->space[k]), axis[rank + k]);
 	}
@@ -125,9 +125,8 @@ static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, boo
 	int rank = s->out->rank;
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct ir_block *loop =
-	        emit_for(p, b, name, lane ? lane : ir_index(p->pool, 0), points, ir_index(p->pool, lane ? lanes : 1));
-	expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+	expr point, first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
+	struct ir_block *loop = emit_loop(p, b, name, first, points, stride, points, &point);
 	if (s->space_rank == 1)
 		axis[rank] = point;
 	else
@@ -151,12 +150,7 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 	else
 		by_points(&a, b, axis, used, lane, lanes);
 	if (lane) {
-		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
-		all->name = a.value->name;
-		all->name2 = a.position ? a.position->name : NULL;
-		all->type = a.value->type;
-		all->width = lanes;
-		all->combine = s->combine;
+		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->var2 = a.position ? a.position->var : NULL;
 		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
 	}
 	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));
@@ -172,8 +166,8 @@ static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, con
 	expr rows = out_count(p, s);
 	k->threads = lanes * rows_a_block;
 	k->blocks = ceil_div(p, rows, rows_a_block);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr row = block, lane = thread;
 	if (rows_a_block > 1) {
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
@@ -184,19 +178,16 @@ static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, con
 	row = emit_constant(p, &k->body, "row", row, NULL);
 	if (rows_a_block > 1)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
-	row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+	row = ir_var_of(row->var, rows);
 	one_row(plan, s, &k->body, row, lane, lanes, c->param[1]);
 
 	/* The same rows on one processor. */
 	struct ir_block *b = &k->serial;
 	row = block;
 	if (rows_a_block > 1) {
-		b = emit_for(p, b, "row", ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
-		             ir_binary(IR_MIN, rows,
-		                       ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block)),
-		                                 ir_index(p->pool, rows_a_block))),
-		             ir_index(p->pool, 1));
-		row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+		expr first = ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block));
+		expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, ir_index(p->pool, rows_a_block)));
+		b = emit_loop(p, b, "row", first, end, ir_index(p->pool, 1), rows, &row);
 	}
 	one_row(plan, s, b, row, NULL, 1, 1);
 	kernel_finish(plan, step, k, s);

@@ -110,34 +110,27 @@ struct row_kernel {
 		VEC(expr);
 	} along; /* those that are not the row itself */
 	struct {
-		VEC(const char *);
-	} along_name;
+		VEC(struct ir_variable *);
+	} along_array;
 	expr from[ROWS_MAX_CACHED];  /* variables: where the row begins in what is cached; null: at row * length */
 	struct rows_kept kept;
 };
 
-static const char *value_name(const struct row_kernel *k, const struct ir_buffer *b)
+static const struct ir_variable *value_variable(const struct row_kernel *k, const struct ir_buffer *b)
 {
-	return ir_name_of(k->p->pool, "this_%s", b->name);
+	return ir_variable_of(k->p->pool, b->type, "this_%s", b->name);
 }
 
 /* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared memory. */
-static const char *cache_name(const struct row_kernel *k, int cached)
+static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
 {
 	const struct ir_buffer *b = k->r->cache[cached].buf;
 	const char *part = k->rest ? "rest" : "v";
 	bool again = false;
 	for (int i = 0; i < cached; i++)
 		again |= k->r->cache[i].buf == b;
-	return again ? ir_name_of(k->p->pool, "%s_%s%d", b->name, part, cached + 1)
-	             : ir_name_of(k->p->pool, "%s_%s", b->name, part);
-}
-
-static expr element(const struct row_kernel *k, const char *name, enum type t, bool stepped)
-{
-	const char *text = stepped ? arena_printf(k->p->arena, "%s[%s][%s]", name, k->step->name, k->v->name)
-	                           : arena_printf(k->p->arena, "%s[%s]", name, k->v->name);
-	return ir_var(k->p->pool, t, text, NULL);
+	return again ? ir_variable_of(k->p->pool, b->type, "%s_%s%d", b->name, part, cached + 1)
+	             : ir_variable_of(k->p->pool, b->type, "%s_%s", b->name, part);
 }
 
 /* Values of the row and its elements are at hand. */
@@ -147,15 +140,17 @@ static expr at_hand(void *user, expr e, expr flat)
 	int made = rows_value_of(k->r, k->st, e);
 	(void)flat;
 	if (made >= 0)
-		return ir_var(k->p->pool, e->type, value_name(k, e->buf), NULL);
+		return ir_var_of(value_variable(k, e->buf), NULL);
 	if (k->serial || !k->vectors)
 		return NULL;
 	int cached = rows_cached_of(k->r, k->st, e);
+	if (cached >= 0 && k->steps > 0 && !k->rest)
+		return item_of_row(cache_array(k, cached), k->step, k->v);
 	if (cached >= 0)
-		return element(k, cache_name(k, cached), e->type, k->steps > 0 && !k->rest);
+		return item_of(cache_array(k, cached), k->v);
 	for (int i = 0; i < k->along.n; i++)
 		if (k->along.at[i] == e)
-			return element(k, k->along_name.at[i], e->type, false);
+			return item_of(k->along_array.at[i], k->v);
 	return NULL;
 }
 
@@ -216,21 +211,22 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
 	int stride = k->lanes * k->width;
 	int64_t length;
-	const char *name = ir_name_of(p->pool, "at"); /* the same in all stages, as the two that follow */
+	/* The same in all stages, as the two that follow. */
+	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, "at");
 	if (k->steps == 0) {
-		b = emit_for(p, b, name, first, k->r->length, ir_index(p->pool, stride));
-		k->at = ir_var_multiple(p->pool, name, k->r->length, k->width);
+		b = emit_for_each(p, b, v, first, k->r->length, ir_index(p->pool, stride));
+		k->at = ir_var_multiple(v, k->r->length, k->width);
 		return b;
 	}
 	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
-	b = emit_unrolled(p, b, ir_name_of(p->pool, "step"), end - begin, &k->step);
+	b = emit_unrolled_each(p, b, ir_variable_of(p->pool, TYPE_INDEX, "step"), end - begin, &k->step);
 	expr vector = ir_binary(IR_ADD, k->step, ir_index(p->pool, begin));
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, vector, ir_index(p->pool, stride)), first);
-	emit_constant(p, b, name, at, k->r->length);
-	k->at = ir_var_multiple(p->pool, name, k->r->length, k->width);
+	emit_define(p, b, v, at, k->r->length);
+	k->at = ir_var_multiple(v, k->r->length, k->width);
 	if (ir_const_int(k->r->length, &length) && length == (int64_t)stride * k->steps)
 		return b;
-	return emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, name, NULL), k->r->length));
+	return emit_if(p, b, ir_binary(IR_LT, ir_var_of(v, NULL), k->r->length));
 }
 
 /* Declares where the rows begin that are not a buffer's own. */
@@ -249,7 +245,8 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 			if (inner)
 				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
 		}
-		k->from[i] = emit_constant(p, b, ir_name_of(p->pool, "%s_from", cache_name(k, i)), in_kernel(k, c->from), NULL);
+		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", cache_array(k, i)->hint),
+		                           in_kernel(k, c->from), NULL);
 	}
 }
 
@@ -267,12 +264,17 @@ static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
 	return apart;
 }
 
-static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, const char *name, bool declared)
+/* Into an array that stands, or a row of it; or into one that this declares. */
+static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
 {
 	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
 	expr at = ir_binary(IR_ADD, from, k->at);
-	struct ir_stmt *load = emit_load_vector(k->p, b, k->r->cache[cached].buf, at, name, k->width, declared);
-	load->once = declared && k->once && read_by_one(k, &k->r->cache[cached]);
+	const struct ir_buffer *buf = k->r->cache[cached].buf;
+	if (declared)
+		emit_load_into(k->p, b, buf, at, cache_array(k, cached), row, k->width)->once =
+		        k->once && read_by_one(k, &k->r->cache[cached]);
+	else
+		emit_load_vector(k->p, b, buf, at, cache_array(k, cached), k->width);
 }
 
 /* A lane's own vector in shared memory, which nobody else reads. */
@@ -280,7 +282,9 @@ static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
 {
 	struct ir_program *p = k->p;
 	struct ir_stmt *s = emit(p, b, store ? IR_STORE_VECTOR : IR_LOAD_VECTOR);
-	s->name = cache_name(k, 0);
+	struct ir_variable *rest = cache_array(k, 0);
+	ir_variable_dims(rest, 1, &k->width);
+	s->var = rest;
 	s->type = k->shared->type;
 	s->width = k->width;
 	s->buf = k->shared;
@@ -292,17 +296,17 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	for (int i = 0; i < k->r->cached; i++)
-		emit_array(p, b, arena_printf(p->arena, "%s[%d]", cache_name(k, i), k->held), k->r->cache[i].buf->type, k->width);
+		emit_array_of_rows(p, b, cache_array(k, i), k->held, k->width);
 	struct ir_block *body = each_vector(k, b, lane);
 	for (int i = 0; i < k->r->cached; i++)
-		load_cached(k, body, i, arena_printf(p->arena, "%s[step]", cache_name(k, i)), true);
+		load_cached(k, body, i, k->step, true);
 	forget_elements(k);
 	if (!k->shared)
 		return;
 	k->rest = true;
 	body = each_vector(k, b, lane);
-	emit_array(p, body, cache_name(k, 0), k->shared->type, k->width);
-	load_cached(k, body, 0, cache_name(k, 0), true);
+	emit_array(p, body, cache_array(k, 0), k->width);
+	load_cached(k, body, 0, NULL, true);
 	move_shared(k, body, true);
 	forget_elements(k);
 }
@@ -336,7 +340,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 {
 	struct ir_program *p = k->p;
 	struct find_along f = { .k = k };
-	k->along.n = k->along_name.n = 0;
+	k->along.n = k->along_array.n = 0;
 	if (k->serial)
 		return b;
 	ir_walk_unconditional(k->st->value, find_along, &f);
@@ -345,11 +349,11 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= k->along.at[j]->buf == e->buf;
-		const char *name = again ? ir_name_new(p->pool, "%s_along%d", e->buf->name, i + 1)
-		                         : ir_name_new(p->pool, "%s_along", e->buf->name);
+		struct ir_variable *array = again ? ir_variable_new(p->pool, e->type, "%s_along%d", e->buf->name, i + 1)
+		                                  : ir_variable_new(p->pool, e->type, "%s_along", e->buf->name);
 		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), k->st->at);
-		vec_push(p->arena, &k->along_name, name);
-		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, k->at, rest), name, k->width, false);
+		vec_push(p->arena, &k->along_array, array);
+		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, k->at, rest), array, k->width);
 	}
 	if (k->steps == 0 || k->rest) {
 		f.own = true;
@@ -358,9 +362,9 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 			if (f.found[i] && k->rest)
 				move_shared(k, b, false);
 			else if (f.found[i])
-				load_cached(k, b, i, cache_name(k, i), false);
+				load_cached(k, b, i, NULL, false);
 	}
-	k->v = ir_var(p->pool, TYPE_INDEX, ir_name_of(p->pool, "item"), ir_index(p->pool, k->width)); /* v may be an axis */
+	k->v = ir_var_of(ir_variable_of(p->pool, TYPE_INDEX, "item"), ir_index(p->pool, k->width));
 	k->vectors = true;
 	return b;
 }
@@ -368,7 +372,8 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
 	expr item;
-	return k->serial ? b : emit_unrolled(k->p, b, ir_name_of(k->p->pool, "item"), k->width, &item);
+	return k->serial ? b
+	                 : emit_unrolled_each(k->p, b, ir_variable_of(k->p->pool, TYPE_INDEX, "item"), k->width, &item);
 }
 
 /* ---- Stages. */
@@ -383,7 +388,7 @@ static expr value_of_element(struct row_kernel *k, struct ir_block *b)
 {
 	declare_row_axes(k, b, k->st->value, NULL, place_of_element(k));
 	expr value = in_kernel(k, k->st->value);
-	return k->kept.n ? rows_keep(&k->kept, k->p, b, (int)(k->st - k->r->stage), value, k->v) : value;
+	return k->kept.n ? rows_keep(&k->kept, k->p, b, (int)(k->st - k->r->stage), value, k->step, k->v) : value;
 }
 
 /* Finds what to keep: the stages are written once for nothing, to see their expressions. */
@@ -401,9 +406,10 @@ static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 	rows_kept_find(&k->kept, k->r->stages, value);
 	for (int i = 0; i < k->kept.n; i++) {
-		k->kept.name[i] = i ? arena_printf(k->p->arena, "kept_v%d", i + 1) : "kept_v";
-		emit_array(k->p, b, arena_printf(k->p->arena, "%s[%d]", k->kept.name[i], k->steps), k->kept.value[i]->type,
-		           k->width);
+		enum type t = k->kept.value[i]->type;
+		k->kept.array[i] = i ? ir_variable_new(k->p->pool, t, "kept_v%d", i + 1)
+		                     : ir_variable_new(k->p->pool, t, "kept_v");
+		emit_array_of_rows(k->p, b, k->kept.array[i], k->steps, k->width);
 	}
 }
 
@@ -425,37 +431,33 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		forget_elements(k);
 	}
 	if (!k->serial) {
-		struct ir_stmt *all = emit(p, b, IR_LANES_COMBINE);
-		all->name = sum->name;
-		all->text = ir_name_of(p->pool, "%s_across", sum->name);
-		all->type = sum->type;
-		all->width = k->lanes;
-		all->combine = s->combine;
+		struct ir_stmt *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
+		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
 	}
 	k->acc = sum;
 	expr post = k->st->post ? k->st->post : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
 	declare_row_axes(k, b, post, NULL, NULL);
-	emit_constant(p, b, value_name(k, s->out), in_kernel(k, post), NULL);
+	emit_define(p, b, value_variable(k, s->out), in_kernel(k, post), NULL);
 	k->acc = NULL;
 }
 
 static void value_of_row(struct row_kernel *k, struct ir_block *b)
 {
 	declare_row_axes(k, b, k->st->value, NULL, NULL);
-	emit_constant(k->p, b, value_name(k, k->st->s->out), in_kernel(k, k->st->value), NULL);
+	emit_define(k->p, b, value_variable(k, k->st->s->out), in_kernel(k, k->st->value), NULL);
 }
 
 static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	const struct ir_buffer *out = k->st->s->out;
-	const char *result = ir_name_of(p->pool, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;
 		struct ir_block *in = each_element(k, each_vector(k, b, lane));
 		if (!k->serial)
-			emit_array(p, in, result, out->type, k->width);
+			emit_array(p, in, result, k->width);
 		struct ir_block *body = element_loop(k, in);
 		expr y = value_of_element(k, body);
 		if (k->serial) {
@@ -491,7 +493,7 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 			map_row(k, own, lane);
 		if (k->st->kind == ROWS_MAP || !rows_stored(k->r, i))
 			continue;
-		expr made = ir_var(p->pool, s->out->type, value_name(k, s->out), NULL);
+		expr made = ir_var_of(value_variable(k, s->out), NULL);
 		if (!k->serial)
 			own = emit_if(p, own, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
 		emit_store(p, own, s->out, k->row, made);
@@ -531,8 +533,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	k->threads = lanes * rows_a_block;
 	k->resident = rows_resident(r, lanes, steps * width);
 	k->blocks = ceil_div(p, rows, rows_a_block);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr turned = r->backwards ? ir_binary(IR_SUB, ir_binary(IR_SUB, k->blocks, ir_index(p->pool, 1)), block) : block;
 	expr row = turned, lane = thread, first = ir_binary(IR_MUL, turned, several);
 	if (rows_a_block > 1) {
@@ -543,13 +545,14 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	row = emit_constant(p, &k->body, "row", row, NULL);
 	if (rows_a_block > 1)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
-	own.row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+	own.row = ir_var_of(row->var, rows);
 	all_stages(&own, &k->body, lane);
 
 	/* The same rows on one processor. */
-	struct ir_block *b = emit_for(p, &k->serial, "row", first, ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several)),
-	                              ir_index(p->pool, 1));
-	alone.row = own.row;
+	const struct ir_variable *alone_row = ir_variable_new(p->pool, TYPE_INDEX, "row");
+	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
+	struct ir_block *b = emit_for_each(p, &k->serial, alone_row, first, end, ir_index(p->pool, 1));
+	alone.row = ir_var_of(alone_row, rows);
 	all_stages(&alone, b, zero);
 
 	/* Whole vectors, a row that fits, and whole warps. */

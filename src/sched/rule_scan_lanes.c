@@ -46,8 +46,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	int64_t extent;
 	k->threads = lanes * rows_a_block;
 	k->blocks = ceil_div(p, rows, rows_a_block);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, k->threads));
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr row = block, lane = thread, first = ir_binary(IR_MUL, block, several);
 	if (rows_a_block > 1) {
 		lane = ir_binary(IR_MOD, thread, warp);
@@ -57,7 +57,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	row = emit_constant(p, &k->body, "row", row, NULL);
 	if (rows_a_block > 1)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
-	row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+	row = ir_var_of(row->var, rows);
 	struct scan_row r = scan_row_begin(p, &k->body, s, row);
 	struct ir_block *b = &k->body;
 	scan_vectors_begin(&v, &r, b, lane);
@@ -65,15 +65,14 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	v.whole = known && extent > 0 && extent % in_tile == 0;
 	v.tile = ir_index(p->pool, 0);
 	if (!known || extent > in_tile) {
-		b = emit_for(p, b, "tile", v.tile, r.extent, ir_index(p->pool, in_tile));
-		v.tile = ir_var(p->pool, TYPE_INDEX, "tile", r.extent);
+		b = emit_loop(p, b, "tile", v.tile, r.extent, ir_index(p->pool, in_tile), r.extent, &v.tile);
 	}
 	scan_vectors_tile(&v, b);
 	scan_vectors_store(&v, b, NULL);
 
 	/* The same rows on one processor. */
-	b = emit_for(p, &k->serial, "row", first, ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several)),
-	             ir_index(p->pool, 1));
+	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
+	b = emit_loop(p, &k->serial, "row", first, end, ir_index(p->pool, 1), rows, &row);
 	scan_row_serial(p, b, s, row);
 	kernel_needs(k, whole_multiple(p, s->out->dim[s->axis], width));
 	kernel_finish(plan, step, k, s);

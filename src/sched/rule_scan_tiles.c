@@ -27,10 +27,11 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 /* All rows on one processor, by the first block. */
 static void serial(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, expr rows)
 {
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL), zero = ir_index(p->pool, 0);
+	expr block = ir_block(p->pool, NULL), zero = ir_index(p->pool, 0);
 	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero));
-	b = emit_for(p, b, "row", zero, rows, ir_index(p->pool, 1));
-	scan_row_serial(p, b, s, ir_var(p->pool, TYPE_INDEX, "row", rows));
+	expr row;
+	b = emit_loop(p, b, "row", zero, rows, ir_index(p->pool, 1), rows, &row);
+	scan_row_serial(p, b, s, row);
 }
 
 /* A block a row, in one tile, where rows turn out to be short. */
@@ -44,8 +45,8 @@ static struct ir_kernel *short_kernel(struct ir_plan *plan, const struct ir_stag
 	k->threads = LANES;
 	k->blocks = rows;
 	kernel_needs(k, is_short);
-	expr lane = emit_constant(p, &k->body, "lane", ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), lanes);
-	expr row = emit_constant(p, &k->body, "row", ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows), rows);
+	expr lane = emit_constant(p, &k->body, "lane", ir_thread(p->pool, lanes), lanes);
+	expr row = emit_constant(p, &k->body, "row", ir_block(p->pool, rows), rows);
 	struct scan_row r = scan_row_begin(p, &k->body, s, row);
 	scan_vectors_begin(&v, &r, &k->body, lane);
 	scan_vectors_tile(&v, &k->body);
@@ -79,7 +80,7 @@ static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct i
 	}
 	struct scan_row r = scan_row_begin(p, &k->body, s, row);
 	expr sum = r.sum;
-	expr lane = emit_constant(p, &k->body, "lane", ir_var(p->pool, TYPE_INDEX, IR_THREAD, lanes), lanes);
+	expr lane = emit_constant(p, &k->body, "lane", ir_thread(p->pool, lanes), lanes);
 	scan_vectors_begin(&v, &r, &k->body, lane);
 	v.tile = ir_binary(IR_MUL, first, ir_index(p->pool, t.threads * t.items));
 	scan_vectors_tile(&v, &k->body);

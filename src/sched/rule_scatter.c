@@ -81,15 +81,16 @@ static void emit_updates(struct ir_program *p, struct ir_block *b, const struct 
 	struct scatter_vectors l = { .p = p, .axis = last, .width = width, .number = 1, .extent = s->space[last] };
 	struct axes start = { .value = axis };
 	expr v, lane[IR_MAX_RANK], at = scatter_place(p, s, 0, axis);
-	const char *result = ir_name_of(p->pool, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
 	scatter_vectors_find(&l, s->value);
 	for (int i = 0; i < l.load.n; i++) {
 		expr e = l.load.at[i];
-		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start), scatter_vectors_name(&l, i),
-		                 width, false);
+		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start),
+		                 scatter_vector(&l, i), width);
 	}
-	emit_array(p, b, result, s->out->type, width);
+	emit_array(p, b, result, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
+	l.v = v;
 	for (int k = 0; k < s->space_rank; k++)
 		lane[k] = k == last ? ir_binary(IR_ADD, axis[k], v) : axis[k];
 	struct axes here = { .value = lane, .load = scatter_vectors_item, .user = &l };
@@ -99,11 +100,10 @@ static void emit_updates(struct ir_program *p, struct ir_block *b, const struct 
 	} else if (s->combine == IR_SUM) {
 		struct ir_stmt *call = emit_invoke(p, b, "atomic_add_vector", NULL);
 		add_address(p, call, s->out, at, true);
-		add_text(p, call, result);
+		add_variable(p, call, result);
 	} else {
 		items = emit_unrolled(p, b, "v", width, &v);
-		emit_update(p, items, s, flat_view(p, s->out), ir_binary(IR_ADD, at, v),
-		            ir_var(p->pool, s->out->type, arena_printf(p->arena, "%s[v]", result), NULL));
+		emit_update(p, items, s, flat_view(p, s->out), ir_binary(IR_ADD, at, v), item_of(result, v));
 	}
 }
 
@@ -133,7 +133,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		emit_update(p, b, s, flat_view(p, s->out), scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
 
 	/* On one processor all updates belong to the first block, in their order. */
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr block = ir_block(p->pool, k->blocks);
 	b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, ir_index(p->pool, 0)));
 	emit_serial_updates(p, b, s, 0, axis);
 	kernel_finish(plan, step, k, s);

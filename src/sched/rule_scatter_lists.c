@@ -130,7 +130,7 @@ static void note_updates(struct ir_plan *plan, struct scatter_lists *x, const st
 
 static struct scatter_vectors vectors_along(const struct scatter_lists *x, expr value, int axis, bool update)
 {
-	struct scatter_vectors v = { x->p, axis, x->width, update, x->s->out->dim[x->s->out->rank - 1], { 0 } };
+	struct scatter_vectors v = { x->p, axis, x->width, update, x->s->out->dim[x->s->out->rank - 1], { 0 }, NULL };
 	scatter_vectors_find(&v, value);
 	return v;
 }
@@ -146,12 +146,17 @@ static expr combined(struct scatter_lists *x, expr a, expr b)
 	return ir_cast(ir_combine_expr(x->s->combine, ir_cast(a, TYPE_F32), ir_cast(b, TYPE_F32)), t);
 }
 
+static struct ir_variable *result_vector(const struct scatter_lists *x)
+{
+	return ir_variable_of(x->p->pool, x->s->out->type, "%s_v", x->s->out->name);
+}
+
 /* result[v] = combine(result[v], value) for neighbours along axis `last` of value's. `element`: of the result, where the value is
  * what was there before; else null. */
 static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, const expr *axis, int last, expr element)
 {
 	struct ir_program *p = x->p;
-	const char *result = ir_name_of(p->pool, "%s_v", x->s->out->name);
+	struct ir_variable *result = result_vector(x);
 	expr v, lane[IR_MAX_RANK], same = element ? out_position(x->p, x->s) : NULL;
 	struct axes start = { .value = axis, .same = same, .same_as = element };
 	bool update = !element;
@@ -160,16 +165,17 @@ static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, 
 		expr e = vectors.load.at[i], at = ir_flat(p->pool, e->buf, e->arg);
 		expr rest = same ? ir_binary(IR_SUB, at, same) : at;
 		at = same && !rest->varies ? ir_binary(IR_ADD, element, rest) : to_kernel(p, at, &start);
-		const char *name = scatter_vectors_name(&vectors, i);
-		emit_load_vector(p, b, e->buf, at, name, x->width, false)->once = x->s->combine == IR_NONE;
+		emit_load_vector(p, b, e->buf, at, scatter_vector(&vectors, i), x->width)->once =
+		        x->s->combine == IR_NONE;
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", x->width, &v);
+	vectors.v = v;
 	for (int k = 0; k < IR_MAX_RANK; k++)
 		lane[k] = k == last ? ir_binary(IR_ADD, axis[k], v) : axis[k];
 	struct axes here = { .value = lane, .load = scatter_vectors_item, .user = &vectors, .same = same };
 	here.same_as = element ? ir_binary(IR_ADD, element, v) : NULL;
 	expr made = to_kernel(p, value, &here);
-	expr so_far = ir_var(p->pool, x->s->out->type, arena_printf(p->arena, "%s[v]", result), NULL);
+	expr so_far = item_of(result, v);
 	emit_set(p, items, result, v, update ? combined(x, so_far, made) : made);
 }
 
@@ -223,7 +229,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	expr row = emit_declare(p, b, "row", ir_binary(IR_FLOORDIV, element, ir_index(p->pool, x->row)), x->rows);
 	expr none = ir_int(p->pool, TYPE_I32, 0), first = ir_load(p->pool, flat_view(p, x->first), &row);
 	expr number = emit_variable(p, b, "number", first);
-	emit_array(p, b, ir_name_of(p->pool, "%s_v", s->out->name), s->out->type, x->width);
+	emit_array(p, b, result_vector(x), x->width);
 	if (s->combine == IR_NONE) {
 		emit_items(x, emit_if(p, b, ir_binary(IR_LT, number, none)), s->init, own, rank - 1, element);
 		emit_update_of_row(x, emit_if(p, b, ir_binary(IR_LE, none, number)), number, own);
@@ -235,16 +241,14 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 		expr at = ir_cast(number, TYPE_INDEX);
 		emit_assign(p, turns, number, ir_load(p->pool, flat_view(p, x->next), &at));
 	}
-	emit_store_vector(p, b, s->out, element, ir_name_of(p->pool, "%s_v", s->out->name), x->width)->once =
-	        s->combine == IR_NONE;
+	emit_store_vector(p, b, s->out, element, result_vector(x), x->width)->once = s->combine == IR_NONE;
 
 	/* On one processor all belongs to the first block. */
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), axis[IR_MAX_RANK];
+	expr block = ir_block(p->pool, k->blocks), axis[IR_MAX_RANK];
 	struct axes here = { .value = axis };
 	struct ir_block *serial = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero)), *each = serial;
 	for (int i = 0; i < rank; i++) {
-		each = emit_for(p, each, ir_axis_names[0][i], zero, s->out->dim[i], one);
-		axis[i] = ir_var(p->pool, TYPE_INDEX, ir_axis_names[0][i], s->out->dim[i]);
+		each = emit_loop(p, each, ir_axis_names[0][i], zero, s->out->dim[i], one, s->out->dim[i], &axis[i]);
 	}
 	emit_store(p, each, s->out, ir_flat(p->pool, s->out, axis), to_kernel(p, s->init, &here));
 	emit_serial_updates(p, serial, s, 0, axis);

@@ -107,7 +107,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 static struct ir_stmt *emit_of_row(struct scatter_rows *r, struct ir_block *b, enum ir_stmt_kind kind, expr at)
 {
 	struct ir_stmt *x = emit(r->p, b, kind);
-	x->name = ir_name_of(r->p->pool, "%s_v", r->s->out->name);
+	struct ir_variable *row = ir_variable_of(r->p->pool, r->s->out->type, "%s_v", r->s->out->name);
+	ir_variable_dims(row, 1, &r->width);
+	x->var = row;
 	x->type = r->s->out->type;
 	x->width = r->width;
 	x->buf = r->shared;
@@ -119,10 +121,9 @@ static struct ir_stmt *emit_of_row(struct scatter_rows *r, struct ir_block *b, e
 static struct ir_block *each_vector(struct scatter_rows *r, struct ir_block *b, expr *place)
 {
 	struct ir_program *p = r->p;
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, r->threads)), size = ir_index(p->pool, r->size);
-	*place = ir_var(p->pool, TYPE_INDEX, "place", size);
-	return emit_for(p, b, "place", ir_binary(IR_MUL, thread, ir_index(p->pool, r->width)), size,
-	                ir_index(p->pool, (int64_t)r->threads * r->width));
+	expr thread = ir_thread(p->pool, ir_index(p->pool, r->threads)), size = ir_index(p->pool, r->size);
+	return emit_loop(p, b, "place", ir_binary(IR_MUL, thread, ir_index(p->pool, r->width)), size,
+	                 ir_index(p->pool, (int64_t)r->threads * r->width), size, place);
 }
 
 static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
@@ -138,19 +139,21 @@ static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
 	             axis + r->lead);
 	for (int k = r->lead; k < rank; k++)
 		axis[k] = axis[k] ? axis[k] : ir_index(p->pool, 0); /* not met */
-	struct scatter_vectors x = { p, r->inner, r->width, 1, s->out->dim[r->inner], { 0 } };
+	struct scatter_vectors x = { p, r->inner, r->width, 1, s->out->dim[r->inner], { 0 }, NULL };
 	struct axes start = { .value = axis }, here = { .value = lane, .load = scatter_vectors_item, .user = &x };
 	scatter_vectors_find(&x, s->init);
 	for (int i = 0; i < x.load.n; i++) {
 		expr e = x.load.at[i];
 		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start),
-		                 scatter_vectors_name(&x, i), r->width, false);
+		                 scatter_vector(&x, i), r->width);
 	}
 	emit_of_row(r, b, IR_ARRAY, NULL)->buf = NULL;
 	struct ir_block *items = emit_unrolled(p, b, "v", r->width, &v);
+	x.v = v;
 	for (int k = 0; k < rank; k++)
 		lane[k] = k == r->inner ? ir_binary(IR_ADD, axis[k], v) : axis[k];
-	emit_set(p, items, ir_name_of(p->pool, "%s_v", s->out->name), v, to_kernel(p, s->init, &here));
+	emit_set(p, items, ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name), v,
+	         to_kernel(p, s->init, &here));
 	emit_of_row(r, b, IR_STORE_VECTOR, place);
 }
 
@@ -166,7 +169,7 @@ static void update_row(struct scatter_rows *r, struct ir_block *b, const expr *r
 		axis[k] = row[k];
 	for (int k = r->lead; k < s->space_rank; k++)
 		count = ir_binary(IR_MUL, count, s->space[k]);
-	thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, r->threads));
+	thread = ir_thread(p->pool, ir_index(p->pool, r->threads));
 	b = emit_for(p, b, "update", thread, count, ir_index(p->pool, r->threads));
 	declare_axes(p, b, ir_var(p->pool, TYPE_INDEX, "update", count), s->space_rank - r->lead, s->space + r->lead,
 	             ir_axis_names[1] + r->lead, used + r->lead, axis + r->lead);
@@ -197,8 +200,8 @@ static void serial_row(struct scatter_rows *r, struct ir_block *b, expr row)
 	declare_axes(p, b, row, r->lead, s->out->dim, ir_axis_names[0], used, axis);
 	struct ir_block *each = b;
 	for (int k = r->lead; k < s->out->rank; k++) {
-		each = emit_for(p, each, ir_axis_names[0][k], ir_index(p->pool, 0), s->out->dim[k], ir_index(p->pool, 1));
-		axis[k] = ir_var(p->pool, TYPE_INDEX, ir_axis_names[0][k], s->out->dim[k]);
+		expr none = ir_index(p->pool, 0), one = ir_index(p->pool, 1);
+		each = emit_loop(p, each, ir_axis_names[0][k], none, s->out->dim[k], one, s->out->dim[k], &axis[k]);
 	}
 	emit_store(p, each, s->out, ir_flat(p->pool, s->out, axis), to_kernel(p, s->init, &here));
 	emit_serial_updates(p, b, s, r->lead, axis);
@@ -219,7 +222,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	*r.shared = (struct ir_buffer){ .name = "shared_row", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id };
 	r.shared->dim[0] = ir_index(p->pool, r.size);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)r.shared);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, r.rows), row = emit_constant(p, &k->body, "row", block, r.rows);
+	expr block = ir_block(p->pool, r.rows), row = emit_constant(p, &k->body, "row", block, r.rows);
 	mark_axes(s->init, used);
 	scatter_axes_read(s, used);
 	declare_axes(p, &k->body, row, r.lead, s->out->dim, ir_axis_names[0], used, axis);

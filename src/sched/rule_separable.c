@@ -57,7 +57,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 
 struct vector {
 	expr load; /* of the program */
-	const char *name;
+	struct ir_variable *array;
 };
 
 struct separable_kernel {
@@ -91,7 +91,7 @@ static expr at_hand(void *user, expr e, expr flat)
 	}
 	vec_each (x, &k->vectors)
 		if (x->load == e)
-			return ir_var(p->pool, e->type, arena_printf(p->arena, "%s[%s]", x->name, k->v->name), NULL);
+			return item_of(x->array, k->v);
 	return NULL;
 }
 
@@ -114,7 +114,7 @@ static void find_difference(void *user, expr e)
 	int64_t by;
 	bool divides = (e->op == IR_FLOORDIV || e->op == IR_MOD || e->op == IR_REM) && !ir_const_int(e->arg[1], &by);
 	/* Elements of arrays differ, and nothing is read or divided by that the model might not. */
-	bool differs = e == d->variable || e == d->acc || (e->op == IR_VAR && strchr(e->name, '['));
+	bool differs = e == d->variable || e == d->acc || e->op == IR_ELEMENT;
 	d->found |= differs || divides || e->op == IR_LOAD;
 }
 
@@ -142,7 +142,7 @@ static expr named(const struct separable_kernel *k, expr e)
 static expr with_names(const struct separable_kernel *k, expr e)
 {
 	expr arg[IR_MAX_RANK], own = named(k, e);
-	if (own || e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR)
+	if (own || e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT)
 		return own ? own : e;
 	for (int i = 0; i < e->n; i++)
 		arg[i] = with_names(k, e->arg[i]);
@@ -153,7 +153,7 @@ static expr with_names(const struct separable_kernel *k, expr e)
 static expr name_shared(struct separable_kernel *k, struct ir_block *b, expr e, expr variable)
 {
 	expr arg[IR_MAX_RANK], own = named(k, e);
-	if (own || e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR)
+	if (own || e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT)
 		return own ? own : e;
 	if (ir_cost(e) >= CHEAP && is_shared(k, e, variable)) {
 		const char *name = arena_printf(k->p->arena, "this_%d", k->names++);
@@ -186,10 +186,10 @@ static void load_vector(void *user, expr e)
 	vec_each (have, &k->vectors)
 		if (have->load == e)
 			return;
-	const char *name = ir_name_of(p->pool, "%s_v%d", e->buf->name, k->loads++);
+	struct ir_variable *array = ir_variable_of(p->pool, e->type, "%s_v%d", e->buf->name, k->loads++);
 	expr at = in_kernel(k, ir_flat(p->pool, e->buf, e->arg));
-	emit_load_vector(p, x->b, e->buf, at, name, k->width, false);
-	vec_push(p->arena, &k->vectors, ((struct vector){ e, name }));
+	emit_load_vector(p, x->b, e->buf, at, array, k->width);
+	vec_push(p->arena, &k->vectors, ((struct vector){ e, array }));
 }
 
 /* An expression of the first pass, for element v of the vector that begins at `at`: vectors that it reads are loaded, and what
@@ -212,29 +212,31 @@ static void first_pass(struct separable_kernel *k, struct ir_block *b, expr thre
 	struct ir_program *p = k->p;
 	expr v, vectors = ir_index(p->pool, f->length / k->width), width = ir_index(p->pool, k->width);
 	expr items = ir_index(p->pool, k->rows * (f->length / k->width)), each = ir_index(p->pool, f->length);
-	b = emit_for(p, b, "item", thread, items, ir_index(p->pool, k->threads));
-	expr item = ir_var(p->pool, TYPE_INDEX, "item", items);
+	expr item;
+	b = emit_loop(p, b, "item", thread, items, ir_index(p->pool, k->threads), items, &item);
 	k->row = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, item, vectors), ir_index(p->pool, k->rows));
 	expr at = ir_binary(IR_MUL, ir_binary(IR_MOD, item, vectors), width);
-	emit_constant(p, b, "at", at, NULL);
-	at = ir_var_multiple(p->pool, "at", each, k->width);
+	at = ir_var_multiple(emit_constant(p, b, "at", at, NULL)->var, each, k->width);
 	k->axis[f->rank - 2] = ir_binary(IR_ADD, k->first, k->row);
-	emit_array(p, b, "parts", s->value->type, k->width);
-	const char *name = ir_name_of(p->pool, "v"); /* of one loop's variable k->acc and values are made, for all of them */
-	struct ir_block *in = emit_unrolled(p, b, name, k->width, &k->v);
-	emit_set(p, in, "parts", k->v, ir_identity(p->pool, s->combine, s->value->type));
-	k->acc = ir_var(p->pool, s->value->type, "parts[v]", NULL);
+	struct ir_variable *parts = ir_variable_new(p->pool, s->value->type, "parts");
+	struct ir_variable *made = ir_variable_new(p->pool, s->out->type, "made_v");
+	emit_array(p, b, parts, k->width);
+	/* Of one loop's variable k->acc and values are made, for all of them. */
+	const struct ir_variable *each_v = ir_variable_new(p->pool, TYPE_INDEX, "v");
+	struct ir_block *in = emit_unrolled_each(p, b, each_v, k->width, &k->v);
+	emit_set(p, in, parts, k->v, ir_identity(p->pool, s->combine, s->value->type));
+	k->acc = item_of(parts, k->v);
 	for (int point = 0; point < f->first_points; point++) {
 		expr value = of_vector(k, b, separable_at(f, s, s->value, point), at);
-		in = emit_unrolled(p, b, name, k->width, &v);
-		emit_set(p, in, "parts", v, ir_combine_expr(s->combine, k->acc, value));
+		in = emit_unrolled_each(p, b, each_v, k->width, &v);
+		emit_set(p, in, parts, v, ir_combine_expr(s->combine, k->acc, value));
 	}
 	expr post = s->post ? of_vector(k, b, separable_at(f, s, s->post, 0), at) : ir_cast(k->acc, s->out->type);
-	emit_array(p, b, "made_v", s->out->type, k->width);
-	in = emit_unrolled(p, b, name, k->width, &v);
-	emit_set(p, in, "made_v", v, post);
+	emit_array(p, b, made, k->width);
+	in = emit_unrolled_each(p, b, each_v, k->width, &v);
+	emit_set(p, in, made, v, post);
 	struct ir_stmt *store = emit(p, b, IR_STORE_VECTOR);
-	store->name = "made_v";
+	store->var = made;
 	store->type = s->out->type;
 	store->width = k->width;
 	store->buf = k->made;
@@ -290,12 +292,12 @@ static void second_pass(struct separable_kernel *k, struct ir_block *b, expr thr
 	struct ir_program *p = k->p;
 	struct ir_block rows = { 0 };
 	expr extent = ir_index(p->pool, f->result);
-	b = emit_for(p, b, "column", thread, extent, ir_index(p->pool, k->threads));
-	k->axis[f->rank - 1] = ir_var(p->pool, TYPE_INDEX, "column", extent);
-	k->row = ir_var(p->pool, TYPE_INDEX, "row", ir_index(p->pool, k->rows));
+	b = emit_loop(p, b, "column", thread, extent, ir_index(p->pool, k->threads), extent, &k->axis[f->rank - 1]);
+	const struct ir_variable *row = ir_variable_new(p->pool, TYPE_INDEX, "row");
+	k->row = ir_var_of(row, ir_index(p->pool, k->rows));
 	k->axis[f->rank - 2] = ir_binary(IR_ADD, k->first, k->row);
 	one_element(k, b, &rows, f->second, k->row);
-	*emit_unrolled(p, b, "row", k->rows, &k->row) = rows;
+	*emit_unrolled_each(p, b, row, k->rows, &k->row) = rows;
 }
 
 /* ---- The whole. */
@@ -308,11 +310,9 @@ static void serial(struct separable_kernel *k, struct ir_block *b)
 	expr none = ir_index(p->pool, 0), one = ir_index(p->pool, 1), rows = ir_index(p->pool, k->rows);
 	for (int second = 0; second < 2; second++) {
 		expr extent = ir_index(p->pool, second ? f->result : f->length);
-		struct ir_block *in = emit_for(p, b, "row", none, rows, one);
-		k->row = ir_var(p->pool, TYPE_INDEX, "row", rows);
+		struct ir_block *in = emit_loop(p, b, "row", none, rows, one, rows, &k->row);
 		k->axis[f->rank - 2] = ir_binary(IR_ADD, k->first, k->row);
-		in = emit_for(p, in, "column", none, extent, one);
-		k->axis[f->rank - 1] = ir_var(p->pool, TYPE_INDEX, "column", extent);
+		in = emit_loop(p, in, "column", none, extent, one, extent, &k->axis[f->rank - 1]);
 		one_element(k, in, in, second ? f->second : f->first, NULL);
 	}
 }
@@ -328,7 +328,7 @@ static void declare_rows(struct separable_kernel *k, struct ir_block *b, expr bl
 		used[i] = true;
 	}
 	/* The block's number is unsigned by itself. */
-	expr strip = emit_constant(p, b, "strip", ir_var(p->pool, TYPE_INDEX, IR_BLOCK, blocks), blocks);
+	expr strip = emit_constant(p, b, "strip", ir_block(p->pool, blocks), blocks);
 	declare_axes(p, b, strip, f->rank - 1, dim, ir_axis_names[0], used, k->axis);
 	k->first = ir_binary(IR_MUL, k->axis[f->rank - 2], rows);
 }
@@ -350,7 +350,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		                    .id = f.first->out->id };
 	made->dim[0] = ir_index(p->pool, x.rows * f.length);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)made);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, x.threads));
+	expr thread = ir_thread(p->pool, ir_index(p->pool, x.threads));
 	declare_rows(&x, &k->body, k->blocks);
 	first_pass(&x, &k->body, thread);
 	emit(p, &k->body, IR_SYNC);

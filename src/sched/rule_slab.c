@@ -143,10 +143,12 @@ static expr plane_position(const struct slab *f, const expr *axis)
 }
 
 /* A position in shared memory, of what has `planes` elements a place. */
-static struct ir_stmt *emit_shared_vector(struct slab *f, struct ir_block *b, enum ir_stmt_kind kind, expr at, const char *name)
+static struct ir_stmt *emit_shared_vector(struct slab *f, struct ir_block *b, enum ir_stmt_kind kind, expr at,
+                                          const struct ir_variable *array, expr row)
 {
 	struct ir_stmt *s = emit(f->p, b, kind);
-	s->name = name;
+	s->var = array;
+	s->row = row;
 	s->type = f->in.buf->type;
 	s->width = f->planes;
 	s->buf = f->shared;
@@ -154,29 +156,36 @@ static struct ir_stmt *emit_shared_vector(struct slab *f, struct ir_block *b, en
 	return s;
 }
 
-/* Vectors of the planes, of the same places, as those places' elements in shared memory. `vectors`: names of arrays. */
-static void store_places(struct slab *f, struct ir_block *b, expr first, const char *const *vectors)
+/* Vectors of the planes, of the same places, as those places' elements in shared memory. `vectors`: arrays, or row
+ * `row` of each. */
+static void store_places(struct slab *f, struct ir_block *b, expr first, struct ir_variable *const *vectors, expr row)
 {
 	struct ir_program *p = f->p;
 	expr v;
 	if (f->planes == 1) {
-		emit_shared_vector(f, b, IR_STORE_VECTOR, first, vectors[0])->width = BYTES / gather_planes_bytes(&f->in);
+		emit_shared_vector(f, b, IR_STORE_VECTOR, first, vectors[0], row)->width =
+		        BYTES / gather_planes_bytes(&f->in);
 		return;
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", BYTES / gather_planes_bytes(&f->in), &v);
-	emit_array(p, items, "place", f->in.buf->type, f->planes);
+	struct ir_variable *place = ir_variable_new(p->pool, f->in.buf->type, "place");
+	emit_array(p, items, place, f->planes);
 	for (int i = 0; i < f->planes; i++)
-		emit_set(p, items, "place", ir_index(p->pool, i),
-		         ir_var(p->pool, f->in.buf->type, arena_printf(p->arena, "%s[v]", vectors[i]), NULL));
+		emit_set(p, items, place, ir_index(p->pool, i),
+		         row ? item_of_row(vectors[i], row, v) : item_of(vectors[i], v));
 	expr at = ir_binary(IR_MUL, ir_binary(IR_ADD, first, v), ir_index(p->pool, f->planes));
-	emit_shared_vector(f, items, IR_STORE_VECTOR, at, "place");
+	emit_shared_vector(f, items, IR_STORE_VECTOR, at, place, NULL);
 }
 
-static void load_places(struct slab *f, struct ir_block *b, expr from, const char *const *vectors, bool declared)
+static void load_places(struct slab *f, struct ir_block *b, expr from, struct ir_variable *const *vectors, expr row)
 {
 	for (int i = 0; i < f->planes; i++) {
 		expr at = ir_binary(IR_ADD, from, ir_index(f->p->pool, i * f->size));
-		emit_load_vector(f->p, b, f->in.buf, at, vectors[i], BYTES / gather_planes_bytes(&f->in), declared);
+		int width = BYTES / gather_planes_bytes(&f->in);
+		if (row)
+			emit_load_into(f->p, b, f->in.buf, at, vectors[i], row, width);
+		else
+			emit_load_vector(f->p, b, f->in.buf, at, vectors[i], width);
 	}
 }
 
@@ -187,30 +196,28 @@ static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr
 	struct ir_program *p = f->p;
 	int vector = BYTES / gather_planes_bytes(&f->in);
 	int64_t turn = (int64_t)f->threads * vector, turns = f->size / turn;
-	const char *name[MAX_PLANES], *one[MAX_PLANES];
+	struct ir_variable *array[MAX_PLANES];
 	expr step, size = ir_index(p->pool, f->size), base = emit_declare(p, b, "this_base", plane_position(f, axis), NULL);
 	expr mine = ir_binary(IR_MUL, thread, ir_index(p->pool, vector));
-	for (int i = 0; i < f->planes; i++) {
-		name[i] = arena_printf(p->arena, "this_plane_%d", i);
-		one[i] = arena_printf(p->arena, "%s[step]", name[i]);
-	}
+	for (int i = 0; i < f->planes; i++)
+		array[i] = ir_variable_new(p->pool, f->in.buf->type, "this_plane_%d", i);
 	if (f->size % turn == 0 && turns > 1 && turns * f->planes <= MAX_AHEAD) {
 		for (int i = 0; i < f->planes; i++)
-			emit_array(p, b, arena_printf(p->arena, "%s[%d]", name[i], (int)turns), f->in.buf->type, vector);
+			emit_array_of_rows(p, b, array[i], (int)turns, vector);
 		for (int store = 0; store < 2; store++) {
 			struct ir_block *body = emit_unrolled(p, b, "step", (int)turns, &step);
 			expr first = ir_binary(IR_ADD, mine, ir_binary(IR_MUL, step, ir_index(p->pool, turn)));
 			if (store)
-				store_places(f, body, first, one);
+				store_places(f, body, first, array, step);
 			else
-				load_places(f, body, ir_binary(IR_ADD, base, first), one, true);
+				load_places(f, body, ir_binary(IR_ADD, base, first), array, step);
 		}
 		return;
 	}
-	struct ir_block *body = emit_for(p, b, "first", mine, size, ir_index(p->pool, turn));
-	expr first = ir_var(p->pool, TYPE_INDEX, "first", size);
-	load_places(f, body, ir_binary(IR_ADD, base, first), name, false);
-	store_places(f, body, first, name);
+	expr first;
+	struct ir_block *body = emit_loop(p, b, "first", mine, size, ir_index(p->pool, turn), size, &first);
+	load_places(f, body, ir_binary(IR_ADD, base, first), array, NULL);
+	store_places(f, body, first, array, NULL);
 }
 
 /* Where a place's elements begin in shared memory. Where nothing says when it is inside of the plane, a place outside is some
@@ -234,11 +241,10 @@ static void serial_planes(struct slab *f, struct ir_block *b, expr number, expr 
 	expr axis[IR_MAX_RANK], one = ir_index(p->pool, 1), at = ir_index(p->pool, 0);
 	struct axes here = { .value = axis };
 	gather_planes_axes(&f->in, b, number, 0, f->in.axis + 1, axis);
-	b = emit_for(p, b, "plane", ir_index(p->pool, 0), ir_index(p->pool, f->planes), one);
-	expr plane = ir_var(p->pool, TYPE_INDEX, "plane", ir_index(p->pool, f->planes));
+	expr plane, place, planes = ir_index(p->pool, f->planes);
+	b = emit_loop(p, b, "plane", ir_index(p->pool, 0), planes, one, planes, &plane);
 	axis[f->in.axis] = ir_binary(IR_ADD, axis[f->in.axis], plane);
-	b = emit_for(p, b, "place", from, to, one);
-	expr place = ir_var(p->pool, TYPE_INDEX, "place", ir_index(p->pool, f->places));
+	b = emit_loop(p, b, "place", from, to, one, ir_index(p->pool, f->places), &place);
 	gather_planes_axes(&f->in, b, place, f->in.axis + 1, out->rank, axis);
 	for (int k = 0; k < out->rank; k++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, out->dim[k]), axis[k]);
@@ -261,7 +267,8 @@ static void gather_from_slab(struct slab *f, struct ir_block *b, expr *axis, exp
 	struct ir_program *p = f->p;
 	int rank = f->s->out->rank;
 	int64_t turn = (int64_t)f->threads * f->width;
-	expr place = ir_var_multiple(p->pool, "place", ir_index(p->pool, f->places), f->width);
+	const struct ir_variable *each = ir_variable_new(p->pool, TYPE_INDEX, "place");
+	expr place = ir_var_multiple(each, ir_index(p->pool, f->places), f->width);
 	struct ir_block unused = { 0 };
 	gather_planes_axes(&f->in, &unused, place, f->in.axis + 1, rank, axis);
 	gathers_find_beside(&f->in.gathers, f->s->value, f->in.inner, f->width, axis);
@@ -270,7 +277,7 @@ static void gather_from_slab(struct slab *f, struct ir_block *b, expr *axis, exp
 		load_beside(f, b, first, axis, end);
 	fill_slab(f, b, axis, thread);
 	emit(p, b, IR_SYNC);
-	b = emit_for(p, b, "place", first, end, ir_index(p->pool, turn));
+	b = emit_for_each(p, b, each, first, end, ir_index(p->pool, turn));
 	gather_planes_axes(&f->in, b, place, f->in.axis + 1, rank, axis);
 	gather_planes_emit(&f->in, b, axis);
 	if (f->in.gathers.vectors && turn * f->parts < f->places)
@@ -299,8 +306,8 @@ static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab 
 	f->in.from = f->shared = shared;
 	f->in.position = position_in_slab;
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), number = ir_binary(IR_FLOORDIV, block, parts);
-	expr thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, f->threads));
+	expr block = ir_block(p->pool, k->blocks), number = ir_binary(IR_FLOORDIV, block, parts);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, f->threads));
 	expr first = ir_binary(IR_MUL, ir_binary(IR_MOD, block, parts), part), end = ir_binary(IR_ADD, first, part);
 	gather_planes_axes(&f->in, &k->body, number, 0, f->in.axis + 1, axis);
 	expr mine = ir_binary(IR_ADD, first, ir_binary(IR_MUL, thread, ir_index(p->pool, f->width)));

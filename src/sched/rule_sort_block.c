@@ -67,50 +67,59 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-static void one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, struct ir_stmt **call)
+/* The call of a kernel's function, and functions that are its last arguments. */
+struct row_call {
+	struct ir_stmt *call;
+	const struct ir_variable *key, *put;
+};
+
+static struct row_call one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, const struct ir_variable *item)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows_along(p, s));
+	expr block = ir_block(p->pool, rows_along(p, s));
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
-	emit_key(p, b, s, &row);
-	emit_put(p, b, s, &row, false, false);
-	*call = emit_call(p, b, arena_printf(p->arena, "sort_row<%d, %s>", k->threads, type_name(sort_key_type(s))));
-	add_text(p, *call, "item");
+	struct row_call c = { .key = emit_key(p, b, s, &row) };
+	c.put = emit_put(p, b, s, &row, false, false);
+	c.call = emit_call(p, b, arena_printf(p->arena, "sort_row<%d, %s>", k->threads, type_name(sort_key_type(s))));
+	add_variable(p, c.call, item);
+	return c;
 }
 
-static void one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int items,
-                              struct ir_stmt **call)
+static struct row_call one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int items)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, rows_along(p, s));
+	expr block = ir_block(p->pool, rows_along(p, s));
 	const char *type = type_name(sort_key_type(s));
 	bool alone = sort_is_alone(p, s);
-	emit_shared(p, b, arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>",
-	                               type, k->threads, items), "shared");
+	struct row_call c = { NULL };
+	const struct ir_variable *shared = emit_shared(
+	        p, b,
+	            arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>",
+	                         type, k->threads, items),
+	            "shared", 0);
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	row.alone = alone;
-	emit_key(p, b, s, &row);
-	if (alone)
-		emit_put_alone(p, b, s, &row);
-	else
-		emit_put(p, b, s, &row, false, false);
-	*call = emit_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
-	add_text(p, *call, "shared");
+	c.key = emit_key(p, b, s, &row);
+	c.put = alone ? emit_put_alone(p, b, s, &row) : emit_put(p, b, s, &row, false, false);
+	c.call = emit_radix_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
+	add_variable(p, c.call, shared);
+	return c;
 }
 
-static void several_rows(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int keys, int rows,
-                         struct ir_stmt **call)
+static struct row_call several_rows(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int keys, int rows,
+                                    const struct ir_variable *item)
 {
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), count = rows_along(p, s);
+	expr block = ir_block(p->pool, k->blocks), count = rows_along(p, s);
 	expr first = emit_constant(p, b, "first", ir_binary(IR_MUL, block, ir_index(p->pool, rows)), count);
-	emit_key(p, b, s, NULL);
-	emit_put(p, b, s, NULL, false, false);
-	*call = emit_call(p, b, arena_printf(p->arena, "sort_rows<%d, %d, %s>", k->threads, keys,
+	struct row_call c = { .key = emit_key(p, b, s, NULL) };
+	c.put = emit_put(p, b, s, NULL, false, false);
+	c.call = emit_call(p, b, arena_printf(p->arena, "sort_rows<%d, %d, %s>", k->threads, keys,
 	                                     type_name(sort_key_type(s))));
-	add_text(p, *call, "item");
-	add_value(p, *call, first);
-	add_value(p, *call, ir_binary(IR_MIN, ir_index(p->pool, rows), ir_binary(IR_SUB, count, first)));
+	add_variable(p, c.call, item);
+	add_value(p, c.call, first);
+	add_value(p, c.call, ir_binary(IR_MIN, ir_index(p->pool, rows), ir_binary(IR_SUB, count, first)));
+	return c;
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
@@ -121,29 +130,30 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	int keys = c->param[0], rows = c->param[1], items = c->param[3];
 	expr count = rows_along(p, s), fits = sort_at_most(p, s->space[0], keys);
-	struct ir_stmt *call;
+	const struct ir_variable *item = NULL;
+	struct row_call own;
 	k->threads = c->param[2];
 	k->blocks = ceil_div(p, count, rows);
 	struct ir_block *serial = sort_only_if(p, k, fits);
 	if (!items)
-		emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64",
-		            arena_printf(p->arena, "item[%d]", keys * rows));
+		item = emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64", "item", keys * rows);
 	if (items)
-		one_row_by_digits(p, k, s, items, &call);
+		own = one_row_by_digits(p, k, s, items);
 	else if (rows == 1)
-		one_row(p, k, s, &call);
+		own = one_row(p, k, s, item);
 	else
-		several_rows(p, k, s, keys, rows, &call);
-	add_value(p, call, s->space[0]);
-	add_value(p, call, s->out->dim[s->axis]);
-	add_text(p, call, "key");
-	add_text(p, call, "put");
+		own = several_rows(p, k, s, keys, rows, item);
+	add_value(p, own.call, s->space[0]);
+	add_value(p, own.call, s->out->dim[s->axis]);
+	add_variable(p, own.call, own.key);
+	add_variable(p, own.call, own.put);
 
 	/* The same rows on one processor. */
-	expr several = ir_index(p->pool, rows), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr several = ir_index(p->pool, rows), block = ir_block(p->pool, k->blocks);
 	expr first = ir_binary(IR_MUL, block, several), end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));
-	serial = emit_for(p, serial, "row", first, end, ir_index(p->pool, 1));
-	struct sort_row row = sort_row_begin(p, serial, s, ir_var(p->pool, TYPE_INDEX, "row", count));
+	expr number;
+	serial = emit_loop(p, serial, "row", first, end, ir_index(p->pool, 1), count, &number);
+	struct sort_row row = sort_row_begin(p, serial, s, number);
 	emit_serial(&row, serial);
 	kernel_finish(plan, step, k, s);
 	if (fits)

@@ -88,7 +88,7 @@ static struct sort_row tile_begin(struct radix *x, struct ir_block *b, expr bloc
 	struct ir_program *p = x->p;
 	if (sort_has_size(p, x->blocks))
 		emit_return_if(p, b, ir_binary(IR_LE, x->blocks, block));
-	block = ir_var(p->pool, TYPE_INDEX, block->name, x->blocks);
+	block = ir_var_of(block->var, x->blocks);
 	expr row = emit_declare(p, b, "row", ir_binary(IR_FLOORDIV, block, x->tiles), x->rows);
 	*tile = emit_declare(p, b, "tile", ir_binary(IR_MOD, block, x->tiles), x->tiles);
 	struct sort_row own = sort_row_begin(p, b, x->s, row);
@@ -110,23 +110,23 @@ static void count(struct radix *x)
 	struct ir_program *p = x->p;
 	struct ir_kernel *k = tile_kernel(x, "_count");
 	struct ir_block *b = &k->body;
-	expr tile, block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->blocks);
+	expr tile, block = ir_block(p->pool, x->blocks);
 	struct sort_row row = tile_begin(x, b, block, &tile);
-	emit_key(p, b, x->s, &row);
-	emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared");
-	struct ir_stmt *call = emit_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
-	add_text(p, call, "shared");
+	const struct ir_variable *key = emit_key(p, b, x->s, &row), *shared;
+	shared = emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared", 0);
+	struct ir_stmt *call = emit_radix_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
+	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
 	add_address(p, call, x->count, times(row.number, x->passes * DIGITS), true);
 	add_address(p, call, x->progress, times(block, DIGITS), true);
 	add_value(p, call, times(x->blocks, DIGITS));
-	add_text(p, call, "key");
+	add_variable(p, call, key);
 	kernel_finish(x->plan, step_new(x->plan), k, x->s);
 }
 
 /* What stands at position r between two passes: const auto name = [&](r) { return buffer[...]; }; */
-static void emit_read(struct radix *x, struct ir_block *b, const char *name, const struct ir_buffer *buf,
+static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, const char *name, const struct ir_buffer *buf,
                       const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
@@ -134,13 +134,14 @@ static void emit_read(struct radix *x, struct ir_block *b, const char *name, con
 	expr r = emit_parameter(p, read, TYPE_INDEX, "r", x->n), at = r;
 	read->value = r; /* before the first pass, the position itself */
 	if (!buf)
-		return;
+		return read->var;
 	at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), r);
 	read->value = ir_load(p->pool, flat_view(p, buf), &at);
+	return read->var;
 }
 
 /* const auto put = [&](rank, key, r) { ... }; to the buffers between two passes. Keys alone: without r. */
-static void emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
+static const struct ir_variable *emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
 	struct ir_stmt *put = emit_lambda(p, b, "put");
@@ -150,16 +151,17 @@ static void emit_keep(struct radix *x, struct ir_block *b, int to, const struct 
 	emit_store(p, put->body, x->key[to], at, key);
 	if (!x->alone)
 		emit_store(p, put->body, x->place[to], at, ir_cast(emit_parameter(p, put, TYPE_INDEX, "r", x->n), TYPE_I32));
+	return put->var;
 }
 
 /* On one processor the block of a row's first tile does all of the row. */
 static void serial(struct radix *x, struct ir_kernel *k)
 {
 	struct ir_program *p = x->p;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->blocks), zero = ir_index(p->pool, 0);
+	expr block = ir_block(p->pool, x->blocks), zero = ir_index(p->pool, 0);
 	struct ir_block *b = &k->serial;
 	if (sort_has_size(p, x->blocks))
-		b = emit_if(p, b, ir_binary(IR_LT, ir_var(p->pool, TYPE_INDEX, IR_BLOCK, NULL), x->blocks));
+		b = emit_if(p, b, ir_binary(IR_LT, ir_block(p->pool, NULL), x->blocks));
 	b = emit_if(p, b, ir_binary(IR_EQ, ir_binary(IR_MOD, block, x->tiles), zero));
 	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, x->tiles), x->rows);
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
@@ -175,41 +177,38 @@ static void pass(struct radix *x, int pass)
 	int from = (pass + 1) % 2, to = pass % 2;
 	expr tile, turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, pass));
 	emit_comment(p, b, "pass %d of %d, by bits %d to %d of the key", pass + 1, x->passes, pass * 8, pass * 8 + 7);
-	emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile), "shared");
-	struct ir_stmt *call = emit_call(p, b, "radix_turn");
-	call->name2 = "block";
+	const struct ir_variable *key, *place = NULL, *put, *shared;
+	shared = emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile), "shared",
+	            0);
+	struct ir_stmt *call = emit_radix_call(p, b, "radix_turn");
+	const struct ir_variable *turned = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "block");
 	call->type = TYPE_INDEX;
-	add_text(p, call, "shared");
+	add_variable(p, call, shared);
 	add_address(p, call, x->count, turn, true);
-	struct sort_row row = tile_begin(x, b, ir_var(p->pool, TYPE_INDEX, "block", NULL), &tile);
-	if (pass)
-		emit_read(x, b, "key", x->key[from], &row);
-	else
-		emit_key(p, b, x->s, &row);
+	struct sort_row row = tile_begin(x, b, ir_var_of(turned, NULL), &tile);
+	key = pass ? emit_read(x, b, "key", x->key[from], &row) : emit_key(p, b, x->s, &row);
 	if (!x->alone)
-		emit_read(x, b, "place", pass ? x->place[from] : NULL, &row);
+		place = emit_read(x, b, "place", pass ? x->place[from] : NULL, &row);
 	if (!last)
-		emit_keep(x, b, to, &row);
-	else if (x->alone)
-		emit_put_alone(p, b, x->s, &row);
+		put = emit_keep(x, b, to, &row);
 	else
-		emit_put(p, b, x->s, &row, true, true);
-	call = emit_call(p, b, arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
-	add_text(p, call, "shared");
+		put = x->alone ? emit_put_alone(p, b, x->s, &row) : emit_put(p, b, x->s, &row, true, true);
+	call = emit_radix_call(p, b, arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
+	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
 	add_address(p, call, x->count, ir_binary(IR_ADD, times(row.number, x->passes * DIGITS), ir_index(p->pool, pass * DIGITS)),
 	            false);
-	expr block = ir_var(p->pool, TYPE_INDEX, "block", x->blocks);
+	expr block = ir_var_of(turned, x->blocks);
 	add_address(p, call, x->progress, times(ir_binary(IR_ADD, times(x->blocks, pass), block), DIGITS), true);
 	expr group = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_binary(IR_ADD, times(x->rows, pass), row.number), x->groups),
 	                       ir_binary(IR_FLOORDIV, tile, ir_index(p->pool, GROUP)));
 	expr groups = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, x->passes));
 	add_address(p, call, x->count, ir_binary(IR_ADD, groups, times(group, DIGITS)), true);
-	add_text(p, call, "key");
+	add_variable(p, call, key);
 	if (!x->alone)
-		add_text(p, call, "place");
-	add_text(p, call, "put");
+		add_variable(p, call, place);
+	add_variable(p, call, put);
 	if (last) {
 		k->serial.n = 0;
 		serial(x, k);

@@ -89,6 +89,8 @@ struct select {
 	int keys, parts, width;
 	expr rows, n, k;
 	struct ir_buffer *key, *place; /* [rows][parts][k]: what the parts found */
+	/* Of the kernel at hand: what it remembers; its functions. */
+	const struct ir_variable *kept, *keys_of, *place_of, *put;
 };
 
 /* A block a row, or a part of one. `serial`: where its twin goes. */
@@ -100,8 +102,10 @@ static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int pa
 	k->blocks = ir_binary(IR_MUL, x->rows, ir_index(p->pool, parts));
 	*serial = sort_only_if(p, k, x->fits);
 	const char *type = type_name(sort_key_type(x->s));
-	emit_shared(p, &k->body, segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
-	                                  : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys), "kept");
+	x->kept = emit_shared(p, &k->body,
+	            segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
+	                     : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys),
+	            "kept", 0);
 	return k;
 }
 
@@ -128,13 +132,13 @@ static void emit_select(struct select *x, struct ir_block *b, expr from, expr to
 	const char *shape = arena_printf(p->arena, "%d, %d, %d", param[1], param[3], width);
 	call = emit_call(p, b, segments ? arena_printf(p->arena, "select_delegates<%s, %s, %s>", value_type(x), order, shape)
 	                                : arena_printf(p->arena, "select_row<%s>", shape));
-	add_text(p, call, "kept");
+	add_variable(p, call, x->kept);
 	add_value(p, call, from);
 	add_value(p, call, to);
 	add_value(p, call, x->k);
-	add_text(p, call, segments ? "this_values" : "keys");
-	add_text(p, call, "place");
-	add_text(p, call, "put");
+	add_variable(p, call, x->keys_of);
+	add_variable(p, call, x->place_of);
+	add_variable(p, call, x->put);
 }
 
 /* const auto place = [&](r) { return the position itself; }, or what lies in buf. */
@@ -142,6 +146,7 @@ static void emit_place(struct select *x, struct ir_block *b, const struct ir_buf
 {
 	struct ir_program *p = x->p;
 	struct ir_stmt *read = emit_lambda(p, b, "place");
+	x->place_of = read->var;
 	expr r = emit_parameter(p, read, TYPE_INDEX, "r", extent), at = r;
 	read->value = r;
 	if (!buf)
@@ -155,9 +160,10 @@ static void emit_found_keys(struct select *x, struct ir_block *b, const struct i
 {
 	struct ir_program *p = x->p;
 	struct ir_stmt *read = emit_lambda(p, b, "keys");
+	x->keys_of = read->var;
 	expr at = ir_binary(IR_ADD, from, emit_parameter(p, read, TYPE_INDEX, "r", extent));
-	emit_parameter(p, read, buf->type, "(&loaded)[1]", NULL);
-	emit_set(p, read->body, "loaded", ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
+	const struct ir_variable *loaded = emit_array_parameter(p, read, buf->type, "loaded", 1);
+	emit_set(p, read->body, loaded, ir_index(p->pool, 0), ir_load(p->pool, flat_view(p, buf), &at));
 }
 
 static void emit_serial_row(struct select *x, struct ir_block *serial, expr number)
@@ -173,15 +179,16 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	struct ir_block *serial;
 	struct ir_kernel *k = row_kernel(x, "_parts", x->parts, segments_of(x), &serial);
 	struct ir_block *b = &k->body;
-	expr parts = ir_index(p->pool, x->parts), block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks);
+	expr parts = ir_index(p->pool, x->parts), block = ir_block(p->pool, k->blocks);
 	expr number = emit_constant(p, b, "row", ir_binary(IR_FLOORDIV, block, parts), x->rows);
 	expr part = emit_constant(p, b, "part", ir_binary(IR_MOD, block, parts), parts);
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
 	expr length = ir_binary(IR_MUL, ceil_div(p, x->n, x->parts * x->width), ir_index(p->pool, x->width));
 	expr from = emit_declare(p, b, "first", ir_binary(IR_MUL, part, length), NULL);
-	(segments_of(x) ? emit_values : emit_keys)(p, b, x->s, &row, width);
+	x->keys_of = (segments_of(x) ? emit_values : emit_keys)(p, b, x->s, &row, width);
 	emit_place(x, b, NULL, NULL, x->n);
 	struct ir_stmt *put = emit_lambda(p, b, "put");
+	x->put = put->var;
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, x->k);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
 	expr r = emit_parameter(p, put, TYPE_INDEX, "r", x->n);
@@ -203,7 +210,7 @@ static void rows_kernel(struct select *x, struct ir_step *step, int width)
 	int segments = x->parts > 1 ? 0 : segments_of(x);
 	struct ir_kernel *k = row_kernel(x, x->parts > 1 ? "_best" : "", 1, segments, &serial);
 	struct ir_block *b = &k->body;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, x->rows), zero = ir_index(p->pool, 0), count = x->n;
+	expr block = ir_block(p->pool, x->rows), zero = ir_index(p->pool, 0), count = x->n;
 	expr number = emit_constant(p, b, "row", block, x->rows);
 	struct sort_row row = sort_row_begin(p, b, x->s, number);
 	if (x->parts > 1) {
@@ -212,10 +219,10 @@ static void rows_kernel(struct select *x, struct ir_step *step, int width)
 		emit_found_keys(x, b, x->key, from, count);
 		emit_place(x, b, x->place, from, count);
 	} else {
-		(segments ? emit_values : emit_keys)(p, b, x->s, &row, width);
+		x->keys_of = (segments ? emit_values : emit_keys)(p, b, x->s, &row, width);
 		emit_place(x, b, NULL, NULL, x->n);
 	}
-	emit_put(p, b, x->s, &row, true, false);
+	x->put = emit_put(p, b, x->s, &row, true, false);
 	emit_select(x, b, zero, count, width, segments);
 	emit_serial_row(x, serial, emit_constant(p, serial, "row", block, x->rows));
 	kernel_needs(k, whole_multiple(p, x->n, width));

@@ -27,6 +27,7 @@ struct stencil {
 	bool moves;       /* a window with the result's axes */
 	bool along;       /* all that moves with the last axis runs along it, element by element */
 	int loads;
+	struct ir_variable *parts;            /* what a thread's elements accumulate */
 	double apart_in_row, apart_in_column; /* the distance between windows in parts of their extent, at most 1 */
 };
 
@@ -160,8 +161,7 @@ static struct element element_of(const struct stencil *f, const struct sched_cho
 		x.axis[i] = ir_binary(IR_ADD, ir_binary(IR_MUL, first[i], ir_index(p->pool, several)),
 		                      ir_index(p->pool, i == f->inner ? item : i == f->outer ? row : 0));
 	}
-	const char *name = arena_printf(p->arena, "parts[%d]", row * c->param[1] + item);
-	x.part = ir_var(p->pool, f->s->value->type, name, NULL);
+	x.part = item_of(f->parts, x.at);
 	return x;
 }
 
@@ -189,7 +189,8 @@ static void all_points(struct stencil *f, const struct sched_choice *c, struct i
 						continue;
 					}
 					value = window_reads_emit(&reads, b, value);
-					emit_set(f->p, b, "parts", x.at, ir_combine_expr(f->s->combine, x.part, value));
+					emit_set(f->p, b, f->parts, x.at,
+					         ir_combine_expr(f->s->combine, x.part, value));
 				}
 }
 
@@ -198,10 +199,10 @@ static void store_row(struct stencil *f, const struct sched_choice *c, struct ir
 	const struct ir_stage *s = f->s;
 	struct ir_program *p = f->p;
 	int width = c->param[1];
-	const char *result = ir_name_of(p->pool, "%s_v%d", s->out->name, row);
+	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v%d", s->out->name, row);
 	expr start = ir_index(p->pool, 0);
 	if (width > 1)
-		emit_array(p, b, result, s->out->type, width);
+		emit_array(p, b, result, width);
 	for (int item = 0; item < width; item++) {
 		struct element x = element_of(f, c, first, row, item);
 		struct axes post = { .value = x.axis, .acc = x.part };
@@ -235,9 +236,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	}
 	expr element = declare_element(p, k, count, THREADS, 1);
 	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, first);
-	emit_array(p, &k->body, "parts", s->value->type, rows * width);
+	f.parts = ir_variable_new(p->pool, s->value->type, "parts");
+	emit_array(p, &k->body, f.parts, rows * width);
 	struct ir_block *b = emit_unrolled(p, &k->body, "item", rows * width, &own);
-	emit_set(p, b, "parts", own, ir_identity(p->pool, s->combine, s->value->type));
+	emit_set(p, b, f.parts, own, ir_identity(p->pool, s->combine, s->value->type));
 	all_points(&f, c, &k->body, first);
 	for (int row = 0; row < rows; row++)
 		store_row(&f, c, &k->body, first, row);

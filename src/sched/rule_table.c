@@ -109,20 +109,19 @@ static expr look_up(struct table *f, expr code)
 static void look_up_each(struct table *f, struct ir_block *b, expr from, expr to)
 {
 	struct ir_program *p = f->p;
-	struct ir_block *body = emit_for(p, b, "each", from, to, ir_index(p->pool, 1));
-	expr at = ir_var(p->pool, TYPE_INDEX, "each", f->count);
+	expr at;
+	struct ir_block *body = emit_loop(p, b, "each", from, to, ir_index(p->pool, 1), f->count, &at);
 	emit_store(p, body, f->s->out, at, look_up(f, ir_load(p->pool, flat_view(p, f->load->buf), &at)));
 }
 
-static void look_up_vector(struct table *f, struct ir_block *b, expr element, const char *from)
+static void look_up_vector(struct table *f, struct ir_block *b, expr element, const struct ir_variable *from)
 {
 	struct ir_program *p = f->p;
-	const char *result = ir_name_of(p->pool, "%s_v", f->s->out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, f->s->out->type, "%s_v", f->s->out->name);
 	expr v;
-	emit_array(p, b, result, f->s->out->type, f->width);
+	emit_array(p, b, result, f->width);
 	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &v);
-	expr code = ir_var(p->pool, f->load->type, arena_printf(p->arena, "%s[v]", from), NULL);
-	emit_set(p, items, result, v, look_up(f, code));
+	emit_set(p, items, result, v, look_up(f, item_of(from, v)));
 	emit_store_vector(p, b, f->s->out, element, result, f->width);
 }
 
@@ -131,17 +130,20 @@ static void look_up_block(struct table *f, struct ir_block *b, expr first, expr 
 {
 	struct ir_program *p = f->p;
 	const struct ir_buffer *from = f->load->buf;
-	const char *name = ir_name_of(p->pool, "%s_v", from->name);
+	struct ir_variable *array = ir_variable_of(p->pool, from->type, "%s_v", from->name);
 	expr width = ir_index(p->pool, f->width), position = ir_binary(IR_ADD, first, ir_binary(IR_MUL, thread, width));
 	bool sure = ir_is_int(ir_binary(IR_LE, ir_binary(IR_ADD, position, width), f->count), 1);
 	expr element = emit_declare(p, b, "element", position, NULL);
 	expr inside = sure ? ir_int(p->pool, TYPE_BOOL, 1) : ir_binary(IR_LE, ir_binary(IR_ADD, element, width), f->count);
-	if (!sure)
-		emit_array(p, b, name, from->type, f->width);
-	emit_load_vector(p, sure ? b : emit_if(p, b, inside), from, element, name, f->width, !sure);
+	if (sure) {
+		emit_load_vector(p, b, from, element, array, f->width);
+	} else {
+		emit_array(p, b, array, f->width);
+		emit_load_into(p, emit_if(p, b, inside), from, element, array, NULL, f->width);
+	}
 	store_entry(f, b, emit_constant(p, b, "this_entry", thread, f->shared->dim[0]));
 	emit(p, b, IR_SYNC);
-	look_up_vector(f, sure ? b : emit_if(p, b, inside), element, name);
+	look_up_vector(f, sure ? b : emit_if(p, b, inside), element, array);
 	if (!sure)
 		look_up_each(f, emit_if(p, b, ir_unary(IR_NOT, inside)), element, f->count);
 }
@@ -162,11 +164,12 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->threads = THREADS;
 	k->blocks = ceil_div(p, f.count, THREADS * f.width);
 	expr each = ir_index(p->pool, THREADS * f.width);
-	expr first = ir_binary(IR_MUL, ir_var(p->pool, TYPE_INDEX, IR_BLOCK, k->blocks), each);
-	look_up_block(&f, &k->body, first, ir_var(p->pool, TYPE_INDEX, IR_THREAD, shared->dim[0]));
+	expr first = ir_binary(IR_MUL, ir_block(p->pool, k->blocks), each);
+	look_up_block(&f, &k->body, first, ir_thread(p->pool, shared->dim[0]));
 	/* One processor: the same for all of a block. */
-	struct ir_block *b = emit_for(p, &k->serial, "this_entry", ir_index(p->pool, 0), shared->dim[0], ir_index(p->pool, 1));
-	store_entry(&f, b, ir_var(p->pool, TYPE_INDEX, "this_entry", shared->dim[0]));
+	expr entry, none = ir_index(p->pool, 0), one = ir_index(p->pool, 1), entries = shared->dim[0];
+	struct ir_block *b = emit_loop(p, &k->serial, "this_entry", none, entries, one, entries, &entry);
+	store_entry(&f, b, entry);
 	look_up_each(&f, &k->serial, first, ir_binary(IR_MIN, ir_binary(IR_ADD, first, each), f.count));
 	kernel_finish(plan, step, k, s);
 }

@@ -6,6 +6,7 @@
 #include "sched/emit.h"
 #include "sched/extents.h"
 #include "sched/finish.h"
+#include "sched/vectors.h"
 
 #include <math.h>
 #include <string.h>
@@ -265,8 +266,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 struct tile_load {
 	struct turned *t;
-	const char **name; /* of the squares */
-	const char *row, *column;
+	struct ir_variable **square;
+	expr row, column;
 };
 
 static expr from_square(void *user, expr e, expr flat)
@@ -275,8 +276,7 @@ static expr from_square(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < l->t->loads; i++)
 		if (l->t->load[i] == e)
-			return ir_var(l->t->p->pool, e->type,
-			              arena_printf(l->t->p->arena, "%s[%s][%s]", l->name[i], l->row, l->column), NULL);
+			return item_of_row(l->square[i], l->row, l->column);
 	return NULL;
 }
 
@@ -319,7 +319,7 @@ static expr inside(struct turned *t, struct ir_block **b, int axis, expr at, con
 	expr x = emit_constant(p, *b, name, at, NULL);
 	if (!ir_const_int(t->dim[axis], &extent) || extent % t->side)
 		*b = emit_if(p, *b, ir_binary(IR_LT, x, t->dim[axis]));
-	return ir_var(p->pool, TYPE_INDEX, name, t->dim[axis]);
+	return ir_var_of(x->var, t->dim[axis]);
 }
 
 static expr out_place(const struct turned *t, const expr *axis)
@@ -340,53 +340,39 @@ static expr element(struct turned *t, const expr *axis, struct tile_load *from)
 static struct ir_block *lines(struct turned *t, struct ir_block *b, expr line, expr *at)
 {
 	struct ir_program *p = t->p;
-	expr steps = ir_index(p->pool, t->side / LINES), step = ir_var(p->pool, TYPE_INDEX, "step", steps);
-	struct ir_block *body = emit_for(p, b, "step", ir_index(p->pool, 0), steps, ir_index(p->pool, 1));
-	b->at[b->n - 1].width = t->side / LINES;
+	expr step;
+	struct ir_block *body = emit_unrolled(p, b, "step", t->side / LINES, &step);
 	expr row = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, LINES)), line);
 	*at = emit_constant(p, body, "row", row, ir_index(p->pool, t->side));
 	return body;
 }
 
-/* The elements of a lane; `place`: of each in its line of the square. */
-static struct ir_block *elements(struct turned *t, struct ir_block *b, expr lane, expr *v)
+/* The elements of a lane; *place: of each in its line of the square. */
+static struct ir_block *elements(struct turned *t, struct ir_block *b, expr lane, expr *v, expr *place)
 {
 	struct ir_program *p = t->p;
 	expr width = ir_index(p->pool, t->width);
-	struct ir_block *body = emit_for(p, b, "v", ir_index(p->pool, 0), width, ir_index(p->pool, 1));
-	b->at[b->n - 1].width = t->width;
-	*v = ir_var(p->pool, TYPE_INDEX, "v", width);
-	emit_constant(p, body, "place", ir_binary(IR_ADD, ir_binary(IR_MUL, lane, width), *v), ir_index(p->pool, t->side));
+	struct ir_block *body = emit_unrolled(p, b, "v", t->width, v);
+	*place = emit_constant(p, body, "place", ir_binary(IR_ADD, ir_binary(IR_MUL, lane, width), *v),
+	                       ir_index(p->pool, t->side));
 	return body;
 }
 
-static void set_square(struct turned *t, struct ir_block *b, const char *name, expr at, expr value)
-{
-	struct ir_stmt *set = emit(t->p, b, IR_SET);
-	set->name = arena_printf(t->p->arena, "%s[row]", name);
-	set->at = at;
-	set->value = value;
-}
-
 /* The lane's elements of one line, from memory into a square. */
-static void read_line(struct turned *t, struct ir_block *b, expr lane, const char *square, expr load, const expr *axis)
+static void read_line(struct turned *t, struct ir_block *b, expr lane, const struct ir_variable *square, expr row,
+                      expr load, const expr *axis)
 {
 	struct ir_program *p = t->p;
 	struct axes here = { .value = axis };
-	expr v, value = to_kernel(p, load, &here), side = ir_index(p->pool, t->side);
+	expr v, place, value = to_kernel(p, load, &here);
 	if (t->width == 1) {
-		set_square(t, b, square, lane, value);
+		emit_set_in_row(p, b, square, row, lane, value);
 		return;
 	}
-	struct ir_stmt *s = emit(p, b, IR_LOAD_VECTOR);
-	const char *name = s->name = ir_name_of(p->pool, "%s_v", square);
-	s->type = load->type;
-	s->width = t->width;
-	s->buf = flat_view(p, load->buf);
-	s->at = value->arg[0];
-	struct ir_block *body = elements(t, b, lane, &v);
-	expr one = ir_var(p->pool, load->type, arena_printf(p->arena, "%s[v]", name), NULL);
-	set_square(t, body, square, ir_var(p->pool, TYPE_INDEX, "place", side), one);
+	struct ir_variable *vector = ir_variable_new(p->pool, load->type, "%s_v", square->hint);
+	emit_load_vector(p, b, load->buf, value->arg[0], vector, t->width);
+	struct ir_block *body = elements(t, b, lane, &v, &place);
+	emit_set_in_row(p, body, square, row, place, item_of(vector, v));
 }
 
 /* The lane's elements of one line of the result, from the squares. */
@@ -399,32 +385,22 @@ static void write_line(struct turned *t, struct ir_block *b, expr lane, struct t
 		emit_store(p, b, out, at, element(t, axis, from));
 		return;
 	}
-	struct ir_stmt *s = emit(p, b, IR_ARRAY);
-	const char *name = s->name = ir_name_of(p->pool, "%s_v", out->name);
-	s->type = out->type;
-	s->width = t->width;
-	struct ir_block *body = elements(t, b, lane, &v);
+	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
+	emit_array(p, b, result, t->width);
+	struct ir_block *body = elements(t, b, lane, &v, &from->row);
 	axis[t->a] = ir_binary(IR_ADD, axis[t->a], v);
-	s = emit(p, body, IR_SET);
-	s->name = name;
-	s->at = v;
-	s->value = element(t, axis, from);
-	s = emit(p, b, IR_STORE_VECTOR);
-	s->name = name;
-	s->width = t->width;
-	s->type = out->type;
-	s->buf = flat_view(p, out);
-	s->at = at;
+	emit_set(p, body, result, v, element(t, axis, from));
+	emit_store_vector(p, b, out, at, result, t->width);
 }
 
 /* One block: squares in, all threads wait, squares out. */
 static void move_square(struct turned *t, struct ir_block *b, expr block)
 {
 	struct ir_program *p = t->p;
-	expr axis[IR_MAX_RANK], a0, b0, row, thread = ir_var(p->pool, TYPE_INDEX, IR_THREAD, ir_index(p->pool, LANES * LINES));
+	expr axis[IR_MAX_RANK], a0, b0, row, thread = ir_thread(p->pool, ir_index(p->pool, LANES * LINES));
 	expr lanes = ir_index(p->pool, LANES);
-	const char *name[MAX_TURNED];
-	struct tile_load from = { t, name, t->width > 1 ? "place" : "lane", "row" };
+	struct ir_variable *square[MAX_TURNED];
+	struct tile_load from = { .t = t, .square = square };
 	declare_block(t, b, block, axis, &a0, &b0);
 	expr lane = emit_constant(p, b, "lane", ir_binary(IR_MOD, thread, lanes), lanes);
 	expr line = emit_constant(p, b, "line", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, LINES));
@@ -433,23 +409,25 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 		bool again = false;
 		for (int j = 0; j < i; j++)
 			again |= t->load[j]->buf == t->load[i]->buf;
-		name[i] = again ? ir_name_of(p->pool, "%s_square%d", t->load[i]->buf->name, i + 1)
-		                : ir_name_of(p->pool, "%s_square", t->load[i]->buf->name);
-		struct ir_stmt *array = emit(p, b, IR_SHARED);
-		array->type = t->load[i]->type;
+		const struct ir_buffer *buf = t->load[i]->buf;
+		square[i] = again ? ir_variable_new(p->pool, buf->type, "%s_square%d", buf->name, i + 1)
+		                  : ir_variable_new(p->pool, buf->type, "%s_square", buf->name);
 		/* One more element a line: what a warp reads across lines lies in 32 banks, or of two-byte elements, of which a
 		 * lane skips a line, in as many words. */
-		array->name = arena_printf(p->arena, "%s[%d][%d]", name[i], t->side, t->side + 1);
+		const int dim[] = { t->side, t->side + 1 };
+		emit_shared_array(p, b, square[i], 2, dim);
 	}
 	struct ir_block *in = lines(t, b, line, &row);
 	axis[t->a] = inside(t, &in, t->a, ir_binary(IR_ADD, a0, row), ir_axis_names[0][t->a]);
 	axis[t->b] = inside(t, &in, t->b, ir_binary(IR_ADD, b0, first), ir_axis_names[0][t->b]);
 	for (int i = 0; i < t->loads; i++)
-		read_line(t, in, lane, name[i], t->load[i], axis);
+		read_line(t, in, lane, square[i], row, t->load[i], axis);
 	emit(p, b, IR_SYNC);
 	struct ir_block *out = lines(t, b, line, &row);
 	axis[t->b] = inside(t, &out, t->b, ir_binary(IR_ADD, b0, row), ir_axis_names[0][t->b]);
 	axis[t->a] = inside(t, &out, t->a, ir_binary(IR_ADD, a0, first), ir_axis_names[0][t->a]);
+	from.row = lane; /* the square is turned */
+	from.column = row;
 	write_line(t, out, lane, &from, axis);
 }
 
@@ -463,8 +441,7 @@ static void serial_square(struct turned *t, struct ir_block *b, expr block)
 	for (int i = 0; i < 2; i++) {
 		const char *name = ir_axis_names[0][which[i]];
 		expr end = ir_binary(IR_MIN, t->dim[which[i]], ir_binary(IR_ADD, corner[i], side));
-		b = emit_for(p, b, name, corner[i], end, one);
-		axis[which[i]] = ir_var(p->pool, TYPE_INDEX, name, t->dim[which[i]]);
+		b = emit_loop(p, b, name, corner[i], end, one, t->dim[which[i]], &axis[which[i]]);
 	}
 	emit_store(p, b, t->s->out, out_place(t, axis), element(t, axis, NULL));
 }
@@ -484,7 +461,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 			blocks = ir_binary(IR_MUL, blocks, t.dim[i]);
 	k->threads = LANES * LINES;
 	k->blocks = blocks;
-	expr block = ir_var(p->pool, TYPE_INDEX, IR_BLOCK, blocks);
+	expr block = ir_block(p->pool, blocks);
 	move_square(&t, &k->body, block);
 	serial_square(&t, &k->serial, block);
 	kernel_finish(plan, step, k, s);

@@ -142,19 +142,29 @@ static expr axis_of(const struct thread *h, int k, int window)
 	return ir_binary(IR_ADD, ir_binary(IR_MUL, h->first[k], ir_index(pool, several)), ir_index(pool, own));
 }
 
+/* What accumulates of each window; where the best one of an arg reduction is. */
+static struct ir_variable *parts_of(const struct thread *h, const struct ir_stage *s)
+{
+	return ir_variable_of(h->f->p->pool, s->value->type, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+}
+
+static struct ir_variable *places_of(const struct thread *h, const struct ir_stage *s)
+{
+	struct ir_variable *v = ir_variable_of(h->f->p->pool, TYPE_INDEX, "this_%s", s->out->name);
+	v->extent = ir_index(h->f->p->pool, h->f->points);
+	return v;
+}
+
 static expr part_of(const struct thread *h, int reduction, int window)
 {
 	const struct ir_stage *s = h->f->stage[reduction];
-	const char *name = ir_name_of(h->f->p->pool, "%s_of_%s[%d]", ir_combine_name[s->combine], s->out->name, window);
-	return ir_var(h->f->p->pool, s->value->type, name, NULL);
+	return item_of(parts_of(h, s), ir_index(h->f->p->pool, window));
 }
 
 /* Where the best one of an arg reduction is. */
 static expr place_of(const struct thread *h, int reduction, int window)
 {
-	struct ir_program *p = h->f->p;
-	const char *name = ir_name_of(p->pool, "this_%s[%d]", h->f->stage[reduction]->out->name, window);
-	return ir_var(p->pool, TYPE_INDEX, name, ir_index(p->pool, h->f->points));
+	return item_of(places_of(h, h->f->stage[reduction]), ir_index(h->f->p->pool, window));
 }
 
 static expr value_at_point(struct thread *h, const struct ir_stage *s, int window, int64_t point)
@@ -169,15 +179,12 @@ static expr value_at_point(struct thread *h, const struct ir_stage *s, int windo
 
 static void set_part(struct thread *h, int reduction, int window, expr value)
 {
-	const struct ir_stage *s = h->f->stage[reduction];
-	const char *name = ir_name_of(h->f->p->pool, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
-	emit_set(h->f->p, h->b, name, ir_index(h->f->p->pool, window), value);
+	emit_set(h->f->p, h->b, parts_of(h, h->f->stage[reduction]), ir_index(h->f->p->pool, window), value);
 }
 
 static void set_place(struct thread *h, int reduction, int window, expr place)
 {
-	const char *name = ir_name_of(h->f->p->pool, "this_%s", h->f->stage[reduction]->out->name);
-	emit_set(h->f->p, h->b, name, ir_index(h->f->p->pool, window), place);
+	emit_set(h->f->p, h->b, places_of(h, h->f->stage[reduction]), ir_index(h->f->p->pool, window), place);
 }
 
 /* One more point of a window: the first one is the best so far. */
@@ -209,10 +216,9 @@ static void reduce_windows(struct thread *h)
 	int windows = h->rows * h->width;
 	for (int i = 0; i < f->reductions; i++) {
 		const struct ir_stage *s = f->stage[i];
-		emit_array(p, h->b, ir_name_of(p->pool, "%s_of_%s", ir_combine_name[s->combine], s->out->name), s->value->type,
-		           windows);
+		emit_array(p, h->b, parts_of(h, s), windows);
 		if (ir_combine_is_arg(s->combine))
-			emit_array(p, h->b, ir_name_of(p->pool, "this_%s", s->out->name), TYPE_INDEX, windows);
+			emit_array(p, h->b, places_of(h, s), windows);
 		for (int window = 0; window < windows && !ir_combine_is_arg(s->combine); window++)
 			set_part(h, i, window, ir_identity(p->pool, s->combine, s->value->type));
 	}
@@ -247,7 +253,7 @@ static void finish_windows(struct thread *h)
 				continue;
 			}
 			expr result = s->post ? to_kernel(p, s->post, &post) : ir_cast(post.acc, s->out->type);
-			const char *name = ir_name_of(p->pool, "this_%s_%d", s->out->name, window);
+			const char *name = arena_printf(p->arena, "this_%s_%d", s->out->name, window);
 			if (result != post.acc)
 				result = emit_constant(p, h->b, name, result, NULL);
 			h->result[i][window] = result;
@@ -282,10 +288,10 @@ static void store_row(struct thread *h, int stage, int row, int64_t *digit, int 
 	const struct ir_stage *s = h->f->stage[stage];
 	struct ir_program *p = h->f->p;
 	int inner = h->f->inner, each = stage < h->f->reductions ? 1 : (int)h->f->spread[stage][inner], n = 0;
-	const char *name = ir_name_of(p->pool, "%s_v%d", s->out->name, number);
+	struct ir_variable *array = ir_variable_of(p->pool, s->out->type, "%s_v%d", s->out->name, number);
 	expr axis[IR_MAX_RANK], start = ir_index(p->pool, 0);
 	if (h->width * each > 1)
-		emit_array(p, h->b, name, s->out->type, h->width * each);
+		emit_array(p, h->b, array, h->width * each);
 	for (int item = 0; item < h->width; item++)
 		for (digit[inner] = 0; digit[inner] < each; digit[inner]++, n++) {
 			expr value = element_of(h, stage, row * h->width + item, digit, axis);
@@ -294,10 +300,10 @@ static void store_row(struct thread *h, int stage, int row, int64_t *digit, int 
 			if (h->width * each == 1)
 				emit_store(p, h->b, s->out, start, value);
 			else
-				emit_set(p, h->b, name, ir_index(p->pool, n), value);
+				emit_set(p, h->b, array, ir_index(p->pool, n), value);
 		}
 	if (n > 1)
-		emit_store_vector(p, h->b, s->out, start, name, n);
+		emit_store_vector(p, h->b, s->out, start, array, n);
 }
 
 /* All of a stage's elements, row after row. */

@@ -104,8 +104,9 @@ void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_s
 {
 	struct scan_row r = scan_row_begin(p, b, s, row);
 	const char *axis_name = ir_axis_names[0][s->axis], *name = s->reverse ? "step" : axis_name;
-	b = emit_for(p, b, name, ir_index(p->pool, 0), r.extent, ir_index(p->pool, 1));
-	expr at = scan_axis_of_step(&r, ir_var(p->pool, TYPE_INDEX, name, r.extent));
+	expr step;
+	b = emit_loop(p, b, name, ir_index(p->pool, 0), r.extent, ir_index(p->pool, 1), r.extent, &step);
+	expr at = scan_axis_of_step(&r, step);
 	if (s->reverse)
 		at = emit_constant(p, b, axis_name, at, r.extent);
 	expr sum = r.sum, next = ir_combine_expr(s->combine, sum, scan_value_at(&r, at));

@@ -48,13 +48,14 @@ struct scan_vectors {
 		VEC(expr);
 	} found; /* loads that are vectors */
 	struct {
-		VEC(const char *);
-	} name;
+		VEC(struct ir_variable *);
+	} array; /* of each */
+	struct ir_variable *parts;
 };
 /* The widest vectors that fit the stage: a power of two. */
 int scan_width(const struct ir_stage *s);
 void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_block *b, expr lane);
-/* The running combination in the tile at v->tile, in an array "parts"; the row's `sum` goes on. */
+/* The running combination in the tile at v->tile, in the array `parts`; the row's `sum` goes on. */
 void scan_vectors_tile(struct scan_vectors *v, struct ir_block *b);
 /* Stores the tile's results; `before`, when not null, comes before all of them. */
 void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before);

@@ -30,18 +30,20 @@ static void find_vector(void *user, expr e)
 		vec_push(v->r->p->arena, &v->found, e);
 }
 
+/* Of an item in its vector. */
+static expr item_place(struct scan_vectors *v)
+{
+	expr last = ir_index(v->r->p->pool, v->width - 1);
+	return v->r->s->reverse ? ir_binary(IR_SUB, last, v->item) : v->item;
+}
+
 static expr vector_item(void *user, expr e, expr flat)
 {
 	struct scan_vectors *v = user;
 	(void)flat;
 	for (int i = 0; i < v->found.n; i++)
 		if (v->found.at[i] == e)
-			return ir_var(v->r->p->pool, e->type,
-			              v->r->s->reverse ? arena_printf(v->r->p->arena, "%s[%s][%d - %s]", v->name.at[i],
-			                                              v->vector->name, v->width - 1, v->item->name)
-			                               : arena_printf(v->r->p->arena, "%s[%s][%s]", v->name.at[i], v->vector->name,
-			                                              v->item->name),
-			              NULL);
+			return item_of_row(v->array.at[i], v->vector, item_place(v));
 	return NULL;
 }
 
@@ -63,9 +65,10 @@ void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_bl
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= v->found.at[j]->buf == v->found.at[i]->buf;
-		const char *name = v->found.at[i]->buf->name;
-		name = again ? ir_name_of(p->pool, "%s_v%d", name, i + 1) : ir_name_of(p->pool, "%s_v", name);
-		vec_push(p->arena, &v->name, name);
+		const struct ir_buffer *from = v->found.at[i]->buf;
+		vec_push(p->arena, &v->array,
+		         again ? ir_variable_of(p->pool, from->type, "%s_v%d", from->name, i + 1)
+		               : ir_variable_of(p->pool, from->type, "%s_v", from->name));
 	}
 	r->load = vector_item;
 	r->user = v;
@@ -81,21 +84,15 @@ static struct ir_block *each_vector(struct scan_vectors *v, struct ir_block *b, 
 	*from = emit_constant(p, b, "from", ir_binary(IR_ADD, v->tile, at), NULL);
 	if (!v->whole)
 		b = emit_if(p, b, ir_binary(IR_LT, *from, v->r->extent));
-	*from = ir_var(p->pool, TYPE_INDEX, "from", v->r->extent);
+	*from = ir_var_of((*from)->var, v->r->extent);
 	return b;
 }
 
-/* Where the vector of steps `from` ... begins along the axis; where its item is. */
+/* Where the vector of steps `from` ... begins along the axis. */
 static expr vector_at(struct scan_vectors *v, expr from)
 {
 	expr width = ir_index(v->r->p->pool, v->width);
 	return v->r->s->reverse ? ir_binary(IR_SUB, ir_binary(IR_SUB, v->r->extent, width), from) : from;
-}
-
-static expr item_place(struct scan_vectors *v)
-{
-	expr last = ir_index(v->r->p->pool, v->width - 1);
-	return v->r->s->reverse ? ir_binary(IR_SUB, last, v->item) : v->item;
 }
 
 static expr part_place(struct scan_vectors *v)
@@ -112,7 +109,7 @@ static void load_tile(struct scan_vectors *v, struct ir_block *b)
 	if (!v->found.n)
 		return;
 	for (int i = 0; i < v->found.n; i++)
-		emit_array(p, b, arena_printf(p->arena, "%s[%d]", v->name.at[i], v->steps), v->found.at[i]->type, v->width);
+		emit_array_of_rows(p, b, v->array.at[i], v->steps, v->width);
 	b = each_vector(v, b, &from, &all);
 	expr at = vector_at(v, from), same = ir_flat(p->pool, r->s->out, r->own);
 	r->axis[r->s->axis] = at;
@@ -120,8 +117,7 @@ static void load_tile(struct scan_vectors *v, struct ir_block *b)
 	for (int i = 0; i < v->found.n; i++) {
 		expr e = v->found.at[i], flat = ir_flat(p->pool, e->buf, e->arg), rest = ir_binary(IR_SUB, flat, same);
 		expr place = rest->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, scan_position(r, at), rest);
-		emit_load_vector(p, b, e->buf, place, arena_printf(p->arena, "%s[%s]", v->name.at[i], v->vector->name), v->width,
-		                 true);
+		emit_load_into(p, b, e->buf, place, v->array.at[i], v->vector, v->width);
 	}
 }
 
@@ -134,17 +130,19 @@ void scan_vectors_tile(struct scan_vectors *v, struct ir_block *b)
 	struct ir_block *all, *here;
 	expr from, none = ir_identity(p->pool, s->combine, t);
 	load_tile(v, b);
-	emit_array(p, b, "parts", t, v->steps * v->width);
+	v->parts = ir_variable_new(p->pool, t, "parts");
+	emit_array(p, b, v->parts, v->steps * v->width);
 	here = each_vector(v, b, &from, &all);
 	if (!v->whole) { /* before the condition */
 		struct ir_stmt inside = all->at[--all->n];
 		struct ir_block *each = emit_unrolled(p, all, "item", v->width, &v->item);
-		emit_set(p, each, "parts", part_place(v), none);
+		emit_set(p, each, v->parts, part_place(v), none);
 		vec_push(p->arena, all, inside);
 	}
 	here = emit_unrolled(p, here, "item", v->width, &v->item);
-	emit_set(p, here, "parts", part_place(v), scan_value_at(r, ir_binary(IR_ADD, vector_at(v, from), item_place(v))));
-	emit_items_scan(p, b, "parts", r->sum, s->combine, v->lanes, v->width, s->exclusive);
+	emit_set(p, here, v->parts, part_place(v),
+	         scan_value_at(r, ir_binary(IR_ADD, vector_at(v, from), item_place(v))));
+	emit_items_scan(p, b, v->parts, r->sum, s->combine, v->lanes, v->width, s->exclusive);
 }
 
 void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before)
@@ -154,15 +152,14 @@ void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before)
 	const struct ir_buffer *out = r->s->out;
 	struct ir_block *all, *items;
 	expr from, place;
-	const char *result = ir_name_of(p->pool, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
 	b = each_vector(v, b, &from, &all);
 	if (v->width > 1)
-		emit_array(p, b, result, out->type, v->width);
+		emit_array(p, b, result, v->width);
 	items = emit_unrolled(p, b, "item", v->width, &v->item);
 	place = item_place(v);
 	expr at = vector_at(v, from), part;
-	const char *name = arena_printf(p->arena, "parts[%s * %d + %s]", v->vector->name, v->width, v->item->name);
-	part = ir_var(p->pool, r->sum->type, name, NULL);
+	part = item_of(v->parts, part_place(v));
 	if (before)
 		part = ir_combine_expr(r->s->combine, before, part);
 	expr y = scan_result_at(r, ir_binary(IR_ADD, at, place), part);

@@ -25,9 +25,10 @@ struct scatter_vectors {
 	struct {
 		VEC(expr);
 	} load;
+	expr v; /* of the neighbours, for scatter_vectors_item */
 };
 void scatter_vectors_find(struct scatter_vectors *x, expr value);
-const char *scatter_vectors_name(const struct scatter_vectors *x, int i);
+struct ir_variable *scatter_vector(const struct scatter_vectors *x, int i);
 /* For struct axes. */
 expr scatter_vectors_item(void *user, expr e, expr flat);
 

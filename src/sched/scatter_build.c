@@ -77,8 +77,7 @@ void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct 
 		axis[i] = ir_index(p->pool, 0);
 		if (ir_is_int(s->space[i], 1))
 			continue;
-		b = emit_for(p, b, ir_axis_names[1][i], axis[i], s->space[i], ir_index(p->pool, 1));
-		axis[i] = ir_var(p->pool, TYPE_INDEX, ir_axis_names[1][i], s->space[i]);
+		b = emit_loop(p, b, ir_axis_names[1][i], axis[i], s->space[i], ir_index(p->pool, 1), s->space[i], &axis[i]);
 	}
 	if (s->where)
 		b = emit_if(p, b, to_kernel(p, s->where, &here));
@@ -97,9 +96,9 @@ void scatter_vectors_find(struct scatter_vectors *x, expr value)
 	ir_walk_unconditional(value, find_vector, x);
 }
 
-const char *scatter_vectors_name(const struct scatter_vectors *x, int i)
+struct ir_variable *scatter_vector(const struct scatter_vectors *x, int i)
 {
-	return ir_name_of(x->p->pool, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
+	return ir_variable_of(x->p->pool, x->load.at[i]->type, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
 }
 
 expr scatter_vectors_item(void *user, expr e, expr flat)
@@ -108,6 +107,6 @@ expr scatter_vectors_item(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < x->load.n; i++)
 		if (x->load.at[i] == e)
-			return ir_var(x->p->pool, e->type, arena_printf(x->p->arena, "%s[v]", scatter_vectors_name(x, i)), NULL);
+			return item_of(scatter_vector(x, i), x->v);
 	return NULL;
 }

@@ -8,7 +8,6 @@
 #include "sched/finish.h"
 #include "sched/launches.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -27,12 +26,11 @@ struct needs {
 	double registers, shared;
 };
 
-/* "square[32][33]" */
-static double elements_of(const char *declarator)
+static double elements_of(const struct ir_variable *v)
 {
 	double n = 1;
-	for (const char *p = strchr(declarator, '['); p; p = strchr(p + 1, '['))
-		n *= (double)strtoll(p + 1, NULL, 10);
+	for (int i = 0; i < v->rank; i++)
+		n *= v->dim[i];
 	return n;
 }
 
@@ -44,10 +42,10 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 		switch (s->kind) {
 		case IR_LOAD_VECTOR: /* data that goes past the caches comes in streams, which fill the GPU */
 		case IR_STORE_VECTOR: x->plain &= !s->once; break;
-		case IR_ARRAY: x->registers += s->width * (bytes > 4 ? bytes / 4 : 1); break;
+		case IR_ARRAY: x->registers += s->var->dim[s->var->rank - 1] * (bytes > 4 ? bytes / 4 : 1); break;
 		case IR_SHARED:
 			x->plain &= !s->text;
-			x->shared += elements_of(s->name) * bytes;
+			x->shared += elements_of(s->var) * bytes;
 			break;
 		case IR_LANES_COMBINE:
 			x->shared += s->columns ? bytes * s->columns * s->width * (s->items ? s->items : 1) : EXCHANGE;

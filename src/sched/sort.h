@@ -50,22 +50,25 @@ expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr 
 /* Stores what comes at place j of the row and was found at position r: variables of these names. */
 void emit_found(struct sort_row *row, struct ir_block *b, expr j, expr r);
 
-/* Statements. A parameter of type index has its extent as a bound. */
-struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_sort.h, tpat_radix.h */
+/* Statements; functions come back as their variables. A parameter of type index has its extent as a bound. */
+struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_sort.h */
+struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_radix.h */
 
 /* const auto key = [&](r) { return key_...(value at r); }; of a row. Null: of any, with its number as first parameter. */
-void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
+const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
 /* const auto keys = [&](r, found) { found[..] = key_...(value at r ..); }; of a row, for `width` neighbours. */
-void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width);
+const struct ir_variable *emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row,
+				    int width);
 /* const auto this_values = [&](r, found) { found[..] = value at r ..; }: the same before they are made keys. */
-void emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width);
+const struct ir_variable *emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row,
+				      int width);
 /* The widest vectors in which the value's loads run along the row; 1: none does. */
 int sort_width(struct ir_program *p, const struct ir_stage *s);
 /* const auto put = [&](j, r) { out[j] = r; ... }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on too. */
-void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
-	      bool all);
+const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row,
+				   bool keyed, bool all);
 /* const auto put = [&](j, key) { value = from_...(key); ... }; where sort_is_alone(). */
-void emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
+const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row);
 /* The whole row on one processor. */
 void emit_serial(struct sort_row *row, struct ir_block *b);
 

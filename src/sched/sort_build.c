@@ -142,7 +142,12 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 
 struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function)
 {
-	return emit_invoke(p, b, function, strncmp(function, "radix", 5) == 0 ? "tpat_radix.h" : "tpat_sort.h");
+	return emit_invoke(p, b, function, "tpat_sort.h");
+}
+
+struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function)
+{
+	return emit_invoke(p, b, function, "tpat_radix.h");
 }
 
 static const char *key_function(const struct sort_row *row)
@@ -164,12 +169,13 @@ static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, cons
 	return sort_row_begin(p, lambda->body, s, number);
 }
 
-void emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
+const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
 {
 	struct ir_stmt *key = emit_lambda(p, b, "key");
 	struct sort_row own = row_of(p, key, s, row);
 	key->text = key_function(&own);
 	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
+	return key->var;
 }
 
 struct row_vectors {
@@ -179,6 +185,7 @@ struct row_vectors {
 	struct {
 		VEC(expr);
 	} found;
+	expr item; /* of a vector, in work */
 };
 
 static void find_vector(void *user, expr e)
@@ -188,9 +195,9 @@ static void find_vector(void *user, expr e)
 		vec_push(v->p->arena, &v->found, e);
 }
 
-static const char *vector_name(struct row_vectors *v, int i)
+static struct ir_variable *vector_of(struct row_vectors *v, int i)
 {
-	return ir_name_of(v->p->pool, "%s_v%d", v->found.at[i]->buf->name, i + 1);
+	return ir_variable_of(v->p->pool, v->found.at[i]->type, "%s_v%d", v->found.at[i]->buf->name, i + 1);
 }
 
 static expr vector_item(void *user, expr e, expr flat)
@@ -199,7 +206,7 @@ static expr vector_item(void *user, expr e, expr flat)
 	(void)flat;
 	for (int i = 0; i < v->found.n; i++)
 		if (v->found.at[i] == e)
-			return ir_var(v->p->pool, e->type, arena_printf(v->p->arena, "%s[item]", vector_name(v, i)), NULL);
+			return item_of(vector_of(v, i), v->item);
 	return NULL;
 }
 
@@ -220,16 +227,17 @@ int sort_width(struct ir_program *p, const struct ir_stage *s)
 	return width;
 }
 
-static void emit_neighbours(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width,
-                            bool key)
+static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                                  struct sort_row *row, int width, bool key)
 {
 	struct row_vectors v = { .p = p, .s = s, .width = width };
 	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
-	const char *function = key_function(row), *found = arena_printf(p->arena, "(&loaded)[%d]", width);
+	const char *function = key_function(row);
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
-	emit_parameter(p, keys, key ? sort_key_type(s) : row->key->type, found, NULL);
+	enum type t = key ? sort_key_type(s) : row->key->type;
+	const struct ir_variable *loaded = emit_array_parameter(p, keys, t, "loaded", width);
 	if (width > 1) {
 		ir_walk_unconditional(row->key, find_vector, &v);
 		expr same = own_position(p, s, own);
@@ -238,34 +246,38 @@ static void emit_neighbours(struct ir_program *p, struct ir_block *b, const stru
 		for (int i = 0; i < v.found.n; i++) {
 			expr e = v.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg), rest = ir_binary(IR_SUB, flat, same);
 			expr at = rest->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, start.same_as, rest);
-			emit_load_vector(p, body, e->buf, at, vector_name(&v, i), width, false);
+			emit_load_vector(p, body, e->buf, at, vector_of(&v, i), width);
 		}
 		here.load = vector_item;
 		here.user = &v;
 		body = emit_unrolled(p, body, "item", width, &item);
+		v.item = item;
 	}
 	expr value = sort_value_at(&here, ir_binary(IR_ADD, r, item));
 	if (!key) {
-		emit_set(p, body, "loaded", item, value);
-		return;
+		emit_set(p, body, loaded, item, value);
+		return keys->var;
 	}
 	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
-	add_text(p, put, width > 1 ? "loaded[item]" : "loaded[0]");
+	add_value(p, put, item_of(loaded, item));
 	add_value(p, put, value);
+	return keys->var;
 }
 
-void emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+const struct ir_variable *emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                    struct sort_row *row, int width)
 {
-	emit_neighbours(p, b, s, row, width, true);
+	return emit_neighbours(p, b, s, row, width, true);
 }
 
-void emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, int width)
+const struct ir_variable *emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                      struct sort_row *row, int width)
 {
-	emit_neighbours(p, b, s, row, width, false);
+	return emit_neighbours(p, b, s, row, width, false);
 }
 
-void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row, bool keyed,
-              bool all)
+const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                   struct sort_row *row, bool keyed, bool all)
 {
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	struct sort_row own = row_of(p, put, s, row);
@@ -276,16 +288,17 @@ void emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s
 	expr r = emit_parameter(p, put, TYPE_INDEX, "r", own.n);
 	if (all && own.k != own.n)
 		body = emit_if(p, body, ir_binary(IR_LT, rank, own.k));
-	emit_found(&own, body, ir_var(p->pool, TYPE_INDEX, SORT_RANK, own.k), r);
+	emit_found(&own, body, ir_var_of(rank->var, own.k), r);
+	return put->var;
 }
 
 void emit_serial(struct sort_row *row, struct ir_block *b)
 {
 	struct ir_program *p = row->p;
 	struct ir_stmt *s = emit(p, b, IR_SORT_SERIAL);
-	expr rank = ir_var(p->pool, TYPE_INDEX, SORT_RANK, row->k), r = ir_var(p->pool, TYPE_INDEX, "r", row->n);
-	s->name = SORT_RANK;
-	s->name2 = "r";
+	s->var = ir_variable_new(p->pool, TYPE_INDEX, SORT_RANK);
+	s->var2 = ir_variable_new(p->pool, TYPE_INDEX, "r");
+	expr rank = ir_var_of(s->var, row->k), r = ir_var_of(s->var2, row->n);
 	s->mutable = row->s->reverse;
 	s->value = sort_value_at(row, r);
 	s->from = row->k;

@@ -46,10 +46,10 @@ struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s)
 	return m;
 }
 
-/* The map's value over that of the sort's key, which stands as `name`; null: it needs the place, too. */
-static expr of_key(const struct ir_program *p, const struct ir_stage *s, const struct sort_map *map, const char *name)
+/* The map's value over that of the sort's key, which stands as `with`; null: it needs the place, too. */
+static expr of_key(const struct ir_stage *s, const struct sort_map *map, expr with)
 {
-	expr key = sort_key(s), with = ir_var(p->pool, key->type, name, NULL);
+	expr key = sort_key(s);
 	expr value = substitute(&(struct substitution){ &key, &with, 1 }, map->value);
 	bool used[IR_MAX_RANK + 1] = { false };
 	mark_axes(value, used);
@@ -60,35 +60,32 @@ bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s)
 {
 	struct sort_maps m = sort_maps(p, s);
 	bool alone = !m.places && ir_nonnegative(ir_binary(IR_SUB, s->space[0], s->out->dim[s->axis]));
+	expr value = ir_var(p->pool, sort_key(s)->type, "value", NULL);
 	for (int i = 0; i < m.n; i++)
-		alone = alone && of_key(p, s, &m.at[i], "value");
+		alone = alone && of_key(s, &m.at[i], value);
 	return alone;
 }
 
-/* As C++ has it. */
-static const char *cuda_type(enum type t)
-{
-	return t == TYPE_F32 ? "float" : t == TYPE_F64 ? "double" : type_name(t);
-}
-
-void emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
+const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
 {
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, row->n);
-	emit_parameter(p, put, sort_key_type(s), "key", NULL);
+	expr key = emit_parameter(p, put, sort_key_type(s), "key", NULL);
 	struct ir_block *body = put->body;
 	if (row->k != row->n)
 		body = emit_if(p, body, ir_binary(IR_LT, rank, row->k));
-	rank = ir_var(p->pool, TYPE_INDEX, SORT_RANK, row->k);
-	emit_local(p, body, cuda_type(row->key->type), "value");
+	rank = ir_var_of(rank->var, row->k);
+	const struct ir_variable *value = ir_variable_new(p->pool, row->key->type, "value");
+	emit_local_of(p, body, value);
 	struct ir_stmt *from = emit_call(p, body, s->reverse ? "from_descending" : "from_ascending");
-	add_text(p, from, "value");
-	add_text(p, from, "key");
+	add_variable(p, from, value);
+	add_value(p, from, key);
 	struct sort_maps m = sort_maps(p, s);
 	for (int i = 0; i < m.n; i++) {
-		struct sort_map of_value = { m.at[i].out, of_key(p, s, &m.at[i], "value") };
+		struct sort_map of_value = { m.at[i].out, of_key(s, &m.at[i], ir_var_of(value, NULL)) };
 		emit_store(p, body, of_value.out, sort_result_at(row, rank), sort_map_at(row, &of_value, rank, rank));
 	}
+	return put->var;
 }
 
 int sort_span(const struct sched_site *site)

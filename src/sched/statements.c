@@ -11,53 +11,71 @@ struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind
 	return &b->at[b->n - 1];
 }
 
-expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
+expr emit_define(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr value, expr extent)
 {
-	if (value->op == IR_CONST_INT || value->op == IR_VAR)
-		return value;
 	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name = ir_name_declared(p->pool, name);
+	ck(v->type == value->type);
+	s->var = v;
 	s->type = value->type;
 	s->value = value;
-	return ir_var(p->pool, value->type, name, extent);
-}
-
-expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first)
-{
-	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name = ir_name_declared(p->pool, name);
-	s->type = first->type;
-	s->value = first;
-	s->mutable = true;
-	return ir_var(p->pool, first->type, name, NULL);
+	return ir_var_of(v, extent);
 }
 
 expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
 {
-	struct ir_stmt *s = emit(p, b, IR_DECLARE);
-	s->name = name = ir_name_declared(p->pool, name);
-	s->type = value->type;
-	s->value = value;
-	return ir_var(p->pool, value->type, name, extent);
+	return emit_define(p, b, ir_variable_new(p->pool, value->type, "%s", name), value, extent);
+}
+
+expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent)
+{
+	bool as_it_is = value->op == IR_CONST_INT || value->op == IR_VAR || value->op == IR_ELEMENT;
+	return as_it_is ? value : emit_constant(p, b, name, value, extent);
+}
+
+expr emit_define_variable(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr first)
+{
+	expr variable = emit_define(p, b, v, first, NULL);
+	b->at[b->n - 1].mutable = true;
+	return variable;
+}
+
+expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first)
+{
+	return emit_define_variable(p, b, ir_variable_new(p->pool, first->type, "%s", name), first);
 }
 
 void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value)
 {
 	struct ir_stmt *s = emit(p, b, IR_ASSIGN);
-	s->name = variable->name;
+	ck(variable->op == IR_VAR);
+	s->var = variable->var;
 	s->type = variable->type;
 	s->value = value;
 }
 
-struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step)
+struct ir_block *emit_for_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr from,
+                               expr to, expr step)
 {
 	struct ir_stmt *s = emit(p, b, IR_FOR);
-	s->name = name;
+	s->var = v;
 	s->type = TYPE_INDEX;
 	s->from = from;
 	s->to = to;
 	s->step = step;
 	return s->body = NEW(p->arena, struct ir_block);
+}
+
+struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step,
+                           expr extent, expr *variable)
+{
+	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "%s", name);
+	*variable = ir_var_of(v, extent);
+	return emit_for_each(p, b, v, from, to, step);
+}
+
+struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step)
+{
+	return emit_for_each(p, b, ir_variable_called(p->pool, TYPE_INDEX, name), from, to, step);
 }
 
 struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond)
@@ -82,22 +100,33 @@ void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer
 	s->value = value;
 }
 
+struct ir_stmt *emit_lanes_combine(struct ir_program *p, struct ir_block *b, const struct ir_variable *v,
+                                   enum ir_combine c, int lanes)
+{
+	struct ir_stmt *s = emit(p, b, IR_LANES_COMBINE);
+	s->var = v;
+	s->type = v->type;
+	s->width = lanes;
+	s->combine = c;
+	return s;
+}
+
 void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes)
 {
 	struct ir_stmt *s = emit(p, b, IR_LANES_SCAN);
-	s->name = part->name;
-	s->name2 = sum->name;
+	s->var = part->var;
+	s->var2 = sum->var;
 	s->type = part->type;
 	s->width = lanes;
 	s->combine = c;
 }
 
-void emit_items_scan(struct ir_program *p, struct ir_block *b, const char *items, expr sum, enum ir_combine c, int lanes,
-                     int columns, bool exclusive)
+void emit_items_scan(struct ir_program *p, struct ir_block *b, const struct ir_variable *items, expr sum,
+                     enum ir_combine c, int lanes, int columns, bool exclusive)
 {
 	struct ir_stmt *s = emit(p, b, IR_ITEMS_SCAN);
-	s->name = items;
-	s->name2 = sum->name;
+	s->var = items;
+	s->var2 = sum->var;
 	s->type = sum->type;
 	s->width = lanes;
 	s->columns = columns;

@@ -30,27 +30,28 @@ expr tiles_of(struct ir_program *p, const struct tiles *t, expr n)
 void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr count)
 {
 	struct ir_stmt *s = emit(p, &k->body, IR_TILE_NEXT);
-	s->name = "tile";
+	const struct ir_variable *tile = ir_variable_new(p->pool, TYPE_INDEX, "tile");
+	s->var = tile;
 	s->type = TYPE_INDEX;
 	s->buf = t->state;
 	k->threads = t->threads;
 	k->blocks = count;
-	t->tile = ir_var(p->pool, TYPE_INDEX, "tile", NULL);
+	t->tile = ir_var_of(tile, NULL);
 	if (ir_size_limit(p, count) != count) /* blocks are launched for the most that there can be */
 		emit_return_if(p, &k->body, ir_binary(IR_LE, count, t->tile));
-	t->tile = ir_var(p->pool, TYPE_INDEX, "tile", count);
+	t->tile = ir_var_of(tile, count);
 }
 
 expr tiles_before(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr sum, enum ir_combine c, expr n)
 {
 	struct ir_stmt *s = emit(p, b, IR_TILES_BEFORE);
-	s->name = "before";
-	s->name2 = sum->name;
+	s->var = ir_variable_new(p->pool, sum->type, "before");
+	s->var2 = sum->var;
 	s->type = sum->type;
 	s->combine = c;
 	s->buf = t->state;
 	s->at = t->tile;
 	s->from = n;
 	s->value = ir_identity(p->pool, c, sum->type);
-	return ir_var(p->pool, sum->type, "before", NULL);
+	return ir_var_of(s->var, NULL);
 }

@@ -65,7 +65,7 @@ static expr case_of(struct look *k, expr cond)
 	vec_each (c, &k->cases)
 		if (c->cond == cond)
 			return c->variable;
-	expr variable = ir_var(p->pool, TYPE_BOOL, arena_printf(p->arena, "this_case_%d", k->cases.n), NULL);
+	expr variable = ir_var_of(ir_variable_new(p->pool, TYPE_BOOL, "this_case_%d", k->cases.n), NULL);
 	vec_push(k->scratch, &k->cases, ((struct vector_case){ cond, variable, false }));
 	return variable;
 }
@@ -209,8 +209,9 @@ static void name_loads(struct vector_loads *l)
 		bool again = false; /* a second vector of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= l->found.at[j].load->buf == l->found.at[i].load->buf;
-		l->found.at[i].name = again ? ir_name_of(l->p->pool, "%s_v%d", buffer, i + 1)
-		                            : ir_name_of(l->p->pool, "%s_v", buffer);
+		enum type t = l->found.at[i].load->type;
+		l->found.at[i].array = again ? ir_variable_new(l->p->pool, t, "%s_v%d", buffer, i + 1)
+		                             : ir_variable_new(l->p->pool, t, "%s_v", buffer);
 	}
 }
 
@@ -241,7 +242,7 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 			continue;
 		what[l->cases.n] = c->cond;
 		with[l->cases.n] = c->variable;
-		vec_push(p->arena, &l->cases, ((struct vector_cond){ c->cond, c->variable->name }));
+		vec_push(p->arena, &l->cases, ((struct vector_cond){ c->cond, c->variable }));
 	}
 	share_vectors(l);
 	l->value = l->cases.n ? substitute(&(struct substitution){ what, with, l->cases.n }, value) : value;
@@ -288,19 +289,20 @@ static expr start_of(const struct vector_loads *l, const struct vector_load *f, 
 static void emit_parts(const struct vector_loads *l, struct ir_block *b, const struct vector_load *f, const struct axes *start)
 {
 	struct ir_program *p = l->p;
-	const char *name[MAX_PARTS];
+	struct ir_variable *part[MAX_PARTS];
 	expr at[MAX_PARTS], v;
 	for (int i = 0; i < f->parts; i++) {
 		at[i] = start_of(l, f, i, start);
 		bool same = i && at[i] == at[i - 1]; /* each is repeated */
-		name[i] = same ? name[i - 1] : ir_name_of(p->pool, "this_part%d_%s", i, f->name);
+		part[i] = same ? part[i - 1]
+		               : ir_variable_new(p->pool, f->load->type, "this_part%d_%s", i, f->array->hint);
 		if (!same)
-			emit_load_vector(p, b, f->load->buf, at[i], name[i], l->width / f->parts, false);
+			emit_load_vector(p, b, f->load->buf, at[i], part[i], l->width / f->parts);
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", l->width / f->parts, &v);
 	for (int i = 0; i < f->parts; i++) {
 		expr lane = ir_binary(IR_ADD, ir_binary(IR_MUL, v, ir_index(p->pool, f->parts)), ir_index(p->pool, i));
-		emit_set(p, items, f->name, lane, ir_var(p->pool, f->load->type, arena_printf(p->arena, "%s[v]", name[i]), NULL));
+		emit_set(p, items, f->array, lane, item_of(part[i], v));
 	}
 }
 
@@ -308,18 +310,20 @@ void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const s
 {
 	struct ir_program *p = l->p;
 	vec_each (c, &l->cases)
-		emit_constant(p, b, c->name, to_kernel(p, c->cond, start), NULL);
+		emit_define(p, b, c->variable->var, to_kernel(p, c->cond, start), NULL);
 	vec_each (f, &l->found) {
 		bool declared = f->where || f->parts > 1;
 		if (f->like >= 0)
 			continue;
 		if (declared)
-			emit_array(p, b, f->name, f->load->type, l->width);
+			emit_array(p, b, f->array, l->width);
 		struct ir_block *in = f->where ? emit_if(p, b, f->where) : b;
 		if (f->parts > 1)
 			emit_parts(l, in, f, start);
+		else if (declared)
+			emit_load_into(p, in, f->load->buf, start_of(l, f, 0, start), f->array, NULL, l->width);
 		else
-			emit_load_vector(p, in, f->load->buf, start_of(l, f, 0, start), f->name, l->width, declared);
+			emit_load_vector(p, in, f->load->buf, start_of(l, f, 0, start), f->array, l->width);
 	}
 }
 
@@ -339,9 +343,9 @@ expr vector_loads_lane(void *user, expr e, expr flat)
 	const struct vector_loads *l = user;
 	(void)flat;
 	vec_each (f, &l->found) {
-		const char *name = f->like < 0 ? f->name : l->found.at[f->like].name, *other = f->pairs ? " ^ 1" : "";
+		expr one = ir_index(l->p->pool, 1), lane = f->pairs ? ir_binary(IR_BITXOR, l->lane, one) : l->lane;
 		if (f->load == e)
-			return ir_var(l->p->pool, e->type, arena_printf(l->p->arena, "%s[%s%s]", name, l->lane->name, other), NULL);
+			return item_of(f->like < 0 ? f->array : l->found.at[f->like].array, lane);
 	}
 	return NULL;
 }

@@ -34,53 +34,102 @@ bool vector_along(struct ir_program *p, expr e, int axis, expr extent, int width
 	return is_multiple(ir_binary(IR_SUB, flat, ir_axis(p->pool, axis, extent)), width, extent);
 }
 
-void emit_array(struct ir_program *p, struct ir_block *b, const char *name, enum type t, int width)
+static void declare_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int rank, const int *dim)
 {
 	struct ir_stmt *s = emit(p, b, IR_ARRAY);
-	s->name = name;
-	s->type = t;
-	s->width = width;
+	ir_variable_dims(array, rank, dim);
+	s->var = array;
+	s->type = array->type;
 }
 
-void emit_set(struct ir_program *p, struct ir_block *b, const char *name, expr at, expr value)
+void emit_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int width)
+{
+	declare_array(p, b, array, 1, &width);
+}
+
+void emit_array_of_rows(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int rows, int width)
+{
+	const int dim[] = { rows, width };
+	declare_array(p, b, array, 2, dim);
+}
+
+expr item_of(const struct ir_variable *array, expr at)
+{
+	return ir_element_of(array, 1, &at);
+}
+
+expr item_of_row(const struct ir_variable *array, expr row, expr at)
+{
+	const expr index[] = { row, at };
+	return ir_element_of(array, 2, index);
+}
+
+void emit_set_in_row(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr row, expr at,
+                     expr value)
 {
 	struct ir_stmt *s = emit(p, b, IR_SET);
-	s->name = name;
+	s->var = array;
+	s->row = row;
 	s->at = at;
 	s->value = value;
 }
 
-struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                                 const char *name, int width, bool declared)
+void emit_set(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr at, expr value)
 {
-	struct ir_stmt *s = emit(p, b, IR_LOAD_VECTOR);
-	s->name = name;
+	emit_set_in_row(p, b, array, NULL, at, value);
+}
+
+static struct ir_stmt *move(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind,
+                            const struct ir_buffer *buf, expr at, const struct ir_variable *array, expr row, int width)
+{
+	struct ir_stmt *s = emit(p, b, kind);
+	s->var = array;
+	s->row = row;
 	s->type = buf->type;
 	s->width = width;
 	s->buf = flat_view(p, buf);
 	s->at = at;
-	s->mutable = declared;
+	return s;
+}
+
+struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                 struct ir_variable *array, int width)
+{
+	ir_variable_dims(array, 1, &width);
+	return move(p, b, IR_LOAD_VECTOR, buf, at, array, NULL, width);
+}
+
+struct ir_stmt *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                               const struct ir_variable *array, expr row, int width)
+{
+	struct ir_stmt *s = move(p, b, IR_LOAD_VECTOR, buf, at, array, row, width);
+	s->mutable = true;
 	return s;
 }
 
 struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                                  const char *name, int width)
+                                  const struct ir_variable *array, int width)
 {
-	struct ir_stmt *s = emit(p, b, IR_STORE_VECTOR);
-	s->name = name;
-	s->type = buf->type;
-	s->width = width;
-	s->buf = flat_view(p, buf);
-	s->at = at;
-	return s;
+	return move(p, b, IR_STORE_VECTOR, buf, at, array, NULL, width);
+}
+
+struct ir_stmt *emit_store_row(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                               const struct ir_variable *array, expr row, int width)
+{
+	return move(p, b, IR_STORE_VECTOR, buf, at, array, row, width);
+}
+
+struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, int n,
+                                    expr *variable)
+{
+	expr count = ir_index(p->pool, n);
+	struct ir_block *body = emit_for_each(p, b, v, ir_index(p->pool, 0), count, ir_index(p->pool, 1));
+	b->at[b->n - 1].width = n;
+	*variable = ir_var_of(v, count);
+	return body;
 }
 
 struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable)
 {
-	expr count = ir_index(p->pool, n);
-	name = ir_name_declared(p->pool, name);
-	struct ir_block *body = emit_for(p, b, name, ir_index(p->pool, 0), count, ir_index(p->pool, 1));
-	b->at[b->n - 1].width = n;
-	*variable = ir_var(p->pool, TYPE_INDEX, name, count);
-	return body;
+	return emit_unrolled_each(p, b, ir_variable_new(p->pool, TYPE_INDEX, "%s", name), n, variable);
 }

@@ -11,16 +11,26 @@ struct axes;
 bool vector_along(struct ir_program *p, expr e, int axis, expr extent, int width);
 /* Whether an index is a multiple of `width` wherever the extent `symbol` is. */
 bool is_multiple(expr e, int width, expr symbol);
-void emit_array(struct ir_program *p, struct ir_block *b, const char *name, enum type t, int width);
-void emit_set(struct ir_program *p, struct ir_block *b, const char *name, expr at, expr value);
-/* The `width` elements from position `at` on, into an array of that name, or, where it is `declared`, one that stands. The
- * statements are good until the next one of the block. */
+/* Arrays of registers, of one rank or two; their elements. */
+void emit_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int width);
+void emit_array_of_rows(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int rows, int width);
+expr item_of(const struct ir_variable *array, expr at);
+expr item_of_row(const struct ir_variable *array, expr row, expr at);
+void emit_set(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr at, expr value);
+void emit_set_in_row(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr row, expr at, expr value);
+/* The `width` elements from position `at` on, into an array that this declares, or into one that stands; row: of that, or null.
+ * The statements are good until the next one of the block. */
 struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-				 const char *name, int width, bool declared);
+				 struct ir_variable *array, int width);
+struct ir_stmt *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+			       const struct ir_variable *array, expr row, int width);
 struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-				  const char *name, int width);
+				  const struct ir_variable *array, int width);
+struct ir_stmt *emit_store_row(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+			       const struct ir_variable *array, expr row, int width);
 /* A loop of n turns, unrolled, and its variable. */
 struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable);
+struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, int n, expr *variable);
 
 /* The loads of a thread that makes `width` neighbouring elements along `inner`, beginning at a multiple of `width` of an extent
  * that is one, too (vector_loads.c). A vector is a load that runs along with the elements; or one of which every second or fourth
@@ -31,11 +41,10 @@ struct vector_load {
 	int parts;        /* element v is number v / parts of vector v % parts */
 	bool pairs;       /* or element v ^ 1 of one vector */
 	int like;         /* which load before it has the same vector; -1: none */
-	const char *name; /* of the array that in the end has all `width` elements */
+	struct ir_variable *array; /* that in the end has all `width` elements */
 };
 struct vector_cond {
-	expr cond;
-	const char *name; /* of its variable */
+	expr cond, variable;
 };
 struct vector_loads {
 	struct ir_program *p;

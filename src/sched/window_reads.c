@@ -106,14 +106,18 @@ static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
 	have = find_vector(r, &v);
 	if (have->reads < 2 || have->reads * 2 < have->width)
 		return e;
-	if (!have->name) {
-		have->name = ir_name_of(p->pool, "%s_v%d", have->buf->name, (int)(have - r->vectors.at));
+	if (!have->array) {
+		have->array = ir_variable_of(p->pool, have->buf->type, "%s_v%d", have->buf->name,
+		                             (int)(have - r->vectors.at));
 		if (have->where)
-			emit_array(p, b, have->name, have->buf->type, have->width);
-		struct ir_block *in = have->where ? emit_if(p, b, have->where) : b;
-		emit_load_vector(p, in, have->buf, have->at, have->name, have->width, have->where != NULL);
+			emit_array(p, b, have->array, have->width);
+		if (have->where)
+			emit_load_into(p, emit_if(p, b, have->where), have->buf, have->at, have->array, NULL,
+			               have->width);
+		else
+			emit_load_vector(p, b, have->buf, have->at, have->array, have->width);
 	}
-	expr element = ir_var(p->pool, load->type, arena_printf(p->arena, "%s[%d]", have->name, which), NULL);
+	expr element = item_of(have->array, ir_index(p->pool, which));
 	return substitute(&(struct substitution){ &load, &element, 1 }, e);
 }
 
@@ -130,7 +134,7 @@ expr window_reads_emit(struct window_reads *r, struct ir_block *b, expr value)
 		vec_push(r->p->arena, &r->name, emit_constant(r->p, b, name, read, NULL));
 		return r->name.at[r->name.n - 1];
 	}
-	if (value->n == 0 || value->op == IR_AXIS || value->op == IR_VAR)
+	if (value->n == 0 || value->op == IR_AXIS || value->op == IR_VAR || value->op == IR_ELEMENT)
 		return value;
 	for (int i = 0; i < value->n; i++)
 		arg[i] = window_reads_emit(r, b, value->arg[i]);

@@ -9,7 +9,7 @@ struct window_vector {
 	const struct ir_buffer *buf;
 	expr at, where;   /* where: what guards all that is read of it; null: always read */
 	int width, reads; /* how many of its elements are read */
-	const char *name; /* null: it does not stand yet */
+	struct ir_variable *array; /* null: it does not stand yet */
 };
 
 struct window_reads {

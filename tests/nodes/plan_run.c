@@ -216,6 +216,9 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 	struct run r = { .plan = plan, .arch = arch, .values = { plan->program, inputs }, .arena = a, .err = e };
 	r.memory = NEWN(a, void *, plan->program->buffers.n + 1);
 	struct str text = str_new(a);
+	vec_each (step, &plan->steps)
+		vec_each (k, *step)
+			TRY(ir_kernel_check(*k, e));
 	gen_cuda(&text, &plan, 1);
 	struct emulator_text source = { "plan.cu", str_text(&text), ir_replaces(plan->program) };
 	int rc = plan->steps.n ? emulator_build(&r.module, &source, 1, e) : 0;

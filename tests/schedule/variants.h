@@ -33,6 +33,15 @@ static void widen(struct job *j, struct ir_step *step)
 	}
 }
 
+static void check_kernels(const struct variant *v)
+{
+	struct err e = { 0 };
+	vec_each(step, &v->plan->steps)
+		vec_each(k, *step)
+			if (!test_check(ir_kernel_check(*k, &e) == 0, __FILE__, __LINE__, "a kernel by the language's rules"))
+				printf("  %s (%s, %s): %s\n", v->name, (*k)->rule, (*k)->params, e.text);
+}
+
 /* `passes`: of the program after the passes. */
 static void add_variant(struct job *j, bool passes, int stage, const struct sched_choice *choice, bool wide)
 {
@@ -46,6 +55,7 @@ static void add_variant(struct job *j, bool passes, int stage, const struct sche
 	if (stage >= 0)
 		given[stage] = *choice;
 	v->plan = sched_program(p, NULL, given);
+	check_kernels(v);
 	v->may_race = ir_replaces(p);
 	if (!wide)
 		return;
@@ -75,6 +85,7 @@ static void add_dispatch(struct job *j)
 	if (points.n == 1) /* no extent is open */
 		return;
 	v->plan = sched_plan(p, &points, &tactic);
+	check_kernels(v);
 	v->may_race = ir_replaces(p);
 	j->variants++;
 }

@@ -189,7 +189,8 @@ static expr at_place(void *user, struct ir_pool *p, expr e, const expr *arg)
 static void multiples(struct arena *a)
 {
 	struct ir_pool *p = ir_pool_new(a);
-	expr v = ir_var_multiple(p, "v", ir_index(p, 200), 8), lane = ir_var(p, TYPE_INDEX, "lane", ir_index(p, 8));
+	expr v = ir_var_multiple(ir_variable_called(p, TYPE_INDEX, "v"), ir_index(p, 200), 8);
+	expr lane = ir_var(p, TYPE_INDEX, "lane", ir_index(p, 8));
 	expr sum = ir_binary(IR_ADD, v, lane);
 	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, sum, ir_index(p, 40))), "floordiv(v, 40)");
 	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, sum, ir_index(p, 4))), "floordiv(v, 4) + floordiv(lane, 4)");

@@ -1,0 +1,417 @@
+/* The checker of kernels: see kernel.h. What it reports is a bug in the rule that made the kernel. */
+#include "ir/kernel.h"
+
+/* Of how many neighbouring threads all have the same value, or go the same way: a power of two or so; or all of a
+ * block. */
+enum { ALL_THREADS = 1 << 20 };
+
+/* A variable that is declared around. */
+struct known {
+	const struct ir_variable *variable;
+	bool mutable;
+};
+
+struct checker {
+	const struct ir_kernel *kernel;
+	struct err *err;
+	struct arena *scratch;
+	struct {
+		VEC(struct known);
+	} scope;
+	struct map alike; /* variables by address: of how many threads all have the same value; none: all */
+	bool serial;      /* one thread alone: nobody waits */
+	bool more;        /* `alike` has changed */
+	int together;     /* how many threads go the same way here */
+	int loops;
+	int rc;
+};
+
+static void complain(struct checker *c, const char *what, const char *name)
+{
+	if (c->rc)
+		return;
+	c->rc = err_set(c->err, ERR_DIFFER, "kernel %s: %s%s%s.", c->kernel->name, what, *name ? " " : "", name);
+	err_advise(c->err, "This is a bug in tpat; please report it with the model.");
+}
+
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* ---- Which threads have the same value. */
+
+static int alike(const struct checker *c, const struct ir_variable *v)
+{
+	if (v->kind == IR_THREAD_NUMBER)
+		return 1;
+	const int *have = map_get_u64(&c->alike, (uintptr_t)v);
+	return have ? *have : ALL_THREADS;
+}
+
+static void set_alike(struct checker *c, const struct ir_variable *v, int threads)
+{
+	threads = least(threads, c->together);
+	if (threads >= alike(c, v))
+		return;
+	int *have = NEW(c->scratch, int);
+	*have = threads;
+	map_put_u64(&c->alike, (uintptr_t)v, have);
+	c->more = true;
+}
+
+static bool is_thread(expr e)
+{
+	return e->op == IR_VAR && e->var->kind == IR_THREAD_NUMBER;
+}
+
+static int alike_in(const struct checker *c, expr e)
+{
+	int64_t by;
+	if (!e)
+		return ALL_THREADS;
+	if (e->op == IR_FLOORDIV && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by))
+		return (int)by;
+	if (e->op == IR_LT && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by)) /* the first so many of a block */
+		return (int)by;
+	int n = e->op == IR_VAR || e->op == IR_ELEMENT ? alike(c, e->var) : ALL_THREADS;
+	for (int i = 0; i < e->n && e->op != IR_VAR; i++)
+		n = least(n, alike_in(c, e->arg[i]));
+	return n;
+}
+
+static void mark_block(struct checker *c, const struct ir_block *b);
+
+/* What a statement gives its variables. */
+static void mark_stmt(struct checker *c, const struct ir_stmt *s)
+{
+	switch (s->kind) {
+	case IR_DECLARE:
+	case IR_ASSIGN:
+	case IR_SET: set_alike(c, s->var, least(alike_in(c, s->value), alike_in(c, s->at))); break;
+	case IR_LOAD_VECTOR: set_alike(c, s->var, least(alike_in(c, s->at), alike_in(c, s->value))); break;
+	case IR_FOR:
+		set_alike(c, s->var, least(alike_in(c, s->from), least(alike_in(c, s->to), alike_in(c, s->step))));
+		break;
+	case IR_LANES_COMBINE:
+		if (s->columns)
+			set_alike(c, s->var, 1);
+		break;
+	case IR_LANES_SCAN:
+	case IR_ITEMS_SCAN:
+		set_alike(c, s->var, 1);
+		set_alike(c, s->var2, s->width > 32 ? ALL_THREADS : s->width);
+		break;
+	case IR_LAMBDA:
+		vec_each (a, &s->args)
+			set_alike(c, a->var, 1);
+		break;
+	default: break;
+	}
+}
+
+/* The condition behind which a statement's body, or all that follows it, runs. */
+static int parted(const struct checker *c, const struct ir_stmt *s)
+{
+	switch (s->kind) {
+	case IR_IF:
+	case IR_RETURN_IF:
+	case IR_BREAK_IF: return alike_in(c, s->value);
+	case IR_FOR: return least(alike_in(c, s->from), least(alike_in(c, s->to), alike_in(c, s->step)));
+	case IR_LAMBDA: return 1;
+	default: return ALL_THREADS;
+	}
+}
+
+/* Whoever returns is gone for all that follows; whoever leaves a loop comes back behind it. */
+static void mark_block(struct checker *c, const struct ir_block *b)
+{
+	int outside = c->together;
+	bool returns = false;
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		int around = c->together;
+		mark_stmt(c, s);
+		c->together = least(around, parted(c, s));
+		if (s->body)
+			mark_block(c, s->body);
+		if (s->kind == IR_RETURN_IF)
+			returns = true;
+		else if (s->kind != IR_BREAK_IF)
+			c->together = around;
+	}
+	if (!returns)
+		c->together = outside;
+}
+
+/* ---- Expressions. */
+
+static const struct known *find(const struct checker *c, const struct ir_variable *v)
+{
+	vec_each (k, &c->scope)
+		if (k->variable == v)
+			return k;
+	return NULL;
+}
+
+static bool built_in(const struct ir_variable *v)
+{
+	return v->kind == IR_THREAD_NUMBER || v->kind == IR_BLOCK_NUMBER || v->kind == IR_SYMBOL_HOLDER;
+}
+
+static void check_use(struct checker *c, const struct ir_variable *v)
+{
+	if (!built_in(v) && !find(c, v))
+		complain(c, "uses a variable that is not declared around:", v->hint);
+}
+
+/* An index that is known to be outside of the array. */
+static bool outside(expr at, int dim)
+{
+	int64_t x;
+	if (ir_const_int(at, &x))
+		return x < 0 || x >= dim;
+	return at->op == IR_VAR && at->n && ir_const_int(at->arg[0], &x) && x > dim;
+}
+
+static void check_index(struct checker *c, const struct ir_variable *v, int rank, expr at)
+{
+	if (at->type != TYPE_INDEX)
+		complain(c, "an index that is none, of the array", v->hint);
+	else if (rank < v->rank && outside(at, v->dim[rank]))
+		complain(c, "an index outside of the array", v->hint);
+}
+
+static bool is_argument(const struct ir_kernel *k, const struct ir_buffer *b)
+{
+	vec_each (own, &k->buffers)
+		if (*own == b)
+			return true;
+	return ir_kernel_shares(k, b);
+}
+
+static void check_node(void *user, expr e)
+{
+	struct checker *c = user;
+	if (e->op == IR_VAR || e->op == IR_ELEMENT)
+		check_use(c, e->var);
+	if (e->op == IR_LOAD && !is_argument(c->kernel, e->buf))
+		complain(c, "reads a buffer that is none of its arguments:", e->buf->name);
+	if (e->op == IR_AXIS || e->op == IR_ACC)
+		complain(c, "an axis, or what is accumulated, which a kernel knows nothing of", "");
+	if (e->op != IR_VAR && e->op != IR_ELEMENT)
+		return;
+	if (e->type != e->var->type)
+		complain(c, "a variable is used as of another type:", e->var->hint);
+	if (e->var->rank != (e->op == IR_VAR ? 0 : e->n))
+		complain(c, "a variable is used as of another rank:", e->var->hint);
+	for (int i = 0; i < e->n && e->op == IR_ELEMENT; i++)
+		check_index(c, e->var, i, e->arg[i]);
+}
+
+static void check_type(struct checker *c, expr e, enum type t, const char *what)
+{
+	if (e && e->type != t)
+		complain(c, "another type than asked for:", what);
+}
+
+/* ---- Statements. */
+
+static void declare(struct checker *c, const struct ir_variable *v, bool mutable)
+{
+	if (find(c, v))
+		complain(c, "declares a variable twice:", v->hint);
+	if (v->kind == IR_CALLED)
+		complain(c, "declares a variable by its hint alone:", v->hint);
+	vec_push(c->scratch, &c->scope, ((struct known){ v, mutable }));
+}
+
+/* A variable that takes another value here. */
+static void check_changed(struct checker *c, const struct ir_variable *v)
+{
+	const struct known *k = find(c, v);
+	if (!k)
+		complain(c, "changes a variable that is not declared around:", v->hint);
+	else if (!k->mutable)
+		complain(c, "changes a constant:", v->hint);
+}
+
+static void check_target(struct checker *c, const struct ir_stmt *s)
+{
+	check_changed(c, s->var);
+	if (s->var->rank != (s->row ? 2 : 1) - (s->kind == IR_ASSIGN))
+		complain(c, "sets a variable of another rank:", s->var->hint);
+	if (s->row)
+		check_index(c, s->var, 0, s->row);
+	if (s->kind == IR_SET)
+		check_index(c, s->var, s->row ? 1 : 0, s->at);
+	check_type(c, s->value, s->var->type, s->var->hint);
+}
+
+static void check_vector(struct checker *c, const struct ir_stmt *s)
+{
+	const struct ir_variable *v = s->var;
+	if (s->kind == IR_STORE_VECTOR)
+		check_use(c, v);
+	else if (s->mutable)
+		check_changed(c, v);
+	if (v->rank != (s->row ? 2 : 1) || v->dim[v->rank - 1] < s->width || v->type != s->buf->type)
+		complain(c, "moves a vector of another length or type:", v->hint);
+	if (s->row)
+		check_index(c, v, 0, s->row);
+}
+
+static void check_buffer(struct checker *c, const struct ir_stmt *s)
+{
+	bool writes = s->kind == IR_STORE || s->kind == IR_UPDATE || s->kind == IR_STORE_VECTOR;
+	if (!is_argument(c->kernel, s->buf))
+		complain(c, "a buffer that is none of its arguments:", s->buf->name);
+	if (writes && !ir_kernel_writes(c->kernel, s->buf) && !ir_kernel_shares(c->kernel, s->buf))
+		complain(c, "writes a buffer that is only to be read:", s->buf->name);
+	check_type(c, s->at, TYPE_INDEX, s->buf->name);
+	if (s->kind == IR_STORE || s->kind == IR_UPDATE)
+		check_type(c, s->value, s->buf->type, s->buf->name);
+}
+
+/* What so many threads do together, all of them must come to. */
+static void check_together(struct checker *c, int threads)
+{
+	if (!c->serial && c->together < threads)
+		complain(c, "threads that go different ways wait for each other", "");
+}
+
+static void check_own(struct checker *c, const struct ir_stmt *s)
+{
+	switch (s->kind) {
+	case IR_DECLARE: check_type(c, s->value, s->var->type, s->var->hint); break;
+	case IR_ASSIGN:
+	case IR_SET: check_target(c, s); break;
+	case IR_IF:
+	case IR_RETURN_IF: check_type(c, s->value, TYPE_BOOL, "a condition"); break;
+	case IR_BREAK_IF:
+		check_type(c, s->value, TYPE_BOOL, "a condition");
+		if (!c->loops)
+			complain(c, "leaves a loop outside of all loops", "");
+		break;
+	case IR_FOR:
+		check_type(c, s->from, TYPE_INDEX, s->var->hint);
+		check_type(c, s->to, TYPE_INDEX, s->var->hint);
+		check_type(c, s->step, TYPE_INDEX, s->var->hint);
+		break;
+	case IR_LOAD_VECTOR:
+	case IR_STORE_VECTOR: check_vector(c, s); break;
+	case IR_SYNC: check_together(c, s->width ? s->width : ALL_THREADS); break;
+	case IR_TILE_NEXT:
+	case IR_TILES_BEFORE: check_together(c, ALL_THREADS); break;
+	case IR_LANES_COMBINE:
+	case IR_LANES_SCAN:
+	case IR_ITEMS_SCAN:
+		check_together(c, s->width > 32 || s->columns > 32 || (s->columns && s->kind == IR_LANES_COMBINE)
+		                          ? ALL_THREADS
+		                          : s->width);
+		check_changed(c, s->var);
+		if (s->var2)
+			check_changed(c, s->var2);
+		break;
+	default: break;
+	}
+	if (s->buf)
+		check_buffer(c, s);
+}
+
+static void check_block(struct checker *c, const struct ir_block *b);
+
+/* What a statement has inside of it knows its loop variable, its parameters, its places. */
+static void check_inside(struct checker *c, const struct ir_stmt *s)
+{
+	int outside = c->scope.n, loops = c->loops;
+	if (s->kind == IR_FOR || s->kind == IR_SORT_SERIAL)
+		declare(c, s->var, false);
+	if (s->kind == IR_SORT_SERIAL)
+		declare(c, s->var2, false);
+	if (s->kind == IR_LAMBDA)
+		vec_each (a, &s->args)
+			declare(c, a->var, a->var->rank > 0);
+	c->loops = s->kind == IR_LAMBDA ? 0 : c->loops + (s->kind == IR_FOR || s->kind == IR_SORT_SERIAL);
+	if (s->kind == IR_LAMBDA && s->value) { /* it sees what the body declares */
+		for (int i = 0; i < s->body->n && !c->rc; i++)
+			if (ir_stmt_declares(&s->body->at[i]))
+				vec_push(c->scratch, &c->scope,
+				         ((struct known){ ir_stmt_declares(&s->body->at[i]), true }));
+		ir_walk(s->value, check_node, c);
+		c->scope.n = outside + s->args.n;
+	}
+	if (s->kind == IR_SORT_SERIAL)
+		ir_walk(s->value, check_node, c);
+	check_block(c, s->body);
+	c->loops = loops;
+	c->scope.n = outside;
+}
+
+static void check_stmt(struct checker *c, const struct ir_stmt *s)
+{
+	bool inside = s->kind == IR_FOR || s->kind == IR_SORT_SERIAL;
+	if (s->kind != IR_LAMBDA && s->kind != IR_SORT_SERIAL)
+		ir_stmt_walk(s, check_node, c);
+	vec_each (a, &s->args) {
+		if (s->kind == IR_INVOKE && a->var)
+			check_use(c, a->var);
+		if (a->buf && !is_argument(c->kernel, a->buf))
+			complain(c, "hands on a buffer that is none of its arguments:", a->buf->name);
+	}
+	check_own(c, s);
+	if (!inside && ir_stmt_declares(s))
+		declare(c, ir_stmt_declares(s), s->kind != IR_DECLARE || s->mutable);
+}
+
+static void check_block(struct checker *c, const struct ir_block *b)
+{
+	int outside = c->scope.n, together = c->together;
+	bool returns = false;
+	for (int i = 0; i < b->n && !c->rc; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		int around = c->together;
+		check_stmt(c, s);
+		c->together = least(around, parted(c, s));
+		if (s->body)
+			check_inside(c, s);
+		if (s->kind == IR_RETURN_IF)
+			returns = true;
+		else if (s->kind != IR_BREAK_IF)
+			c->together = around;
+	}
+	if (!returns)
+		c->together = together;
+	c->scope.n = outside;
+}
+
+static void check_body(struct checker *c, const struct ir_block *b, bool serial)
+{
+	c->alike = map_new(c->scratch);
+	c->serial = serial;
+	c->scope.n = 0;
+	do { /* a loop uses what is set further down */
+		c->more = false;
+		c->together = ALL_THREADS;
+		mark_block(c, b);
+	} while (c->more);
+	c->together = ALL_THREADS;
+	check_block(c, b);
+}
+
+int ir_kernel_check(const struct ir_kernel *k, struct err *e)
+{
+	struct arena *scratch = arena_new();
+	struct checker c = { .kernel = k, .err = e, .scratch = scratch };
+	if (k->guard && (k->guard->type != TYPE_BOOL || k->guard->varies))
+		complain(&c, "its guard is no condition on extents", "");
+	if (k->blocks->type != TYPE_INDEX || k->blocks->varies)
+		complain(&c, "its number of blocks does not follow from extents", "");
+	check_body(&c, &k->body, false);
+	check_body(&c, &k->serial, true);
+	vec_each (part, &k->parts)
+		if (!c.rc)
+			c.rc = ir_kernel_check(*part, e);
+	arena_free(scratch);
+	return c.rc;
+}

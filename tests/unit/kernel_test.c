@@ -1,0 +1,203 @@
+/* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And variables: what
+ * makes two of them the same, and what a hint stands for. */
+#include "sched/axes.h"
+#include "sched/emit.h"
+#include "sched/finish.h"
+#include "sched/vectors.h"
+#include "test.h"
+
+/* A kernel of 64 threads a block, and what its statements are made of. */
+struct made {
+	struct arena *arena;
+	struct ir_program *p;
+	struct ir_kernel k;
+	struct ir_block *b;
+	const struct ir_buffer *x, *y;
+	expr thread, zero, one;
+};
+
+static struct made begin(void)
+{
+	static const char text[] = "program P(x: f32[N]) -> (y: f32[N])\n  y: f32[N] = map (i) x[i]\n";
+	struct made m = { .arena = arena_new() };
+	struct err e = { 0 };
+	CHECK_INT(ir_parse_program(&m.p, text, m.arena, &e), 0);
+	m.x = flat_view(m.p, m.p->inputs.at[0]);
+	m.y = flat_view(m.p, m.p->outputs.at[0]);
+	m.zero = ir_index(m.p->pool, 0);
+	m.one = ir_index(m.p->pool, 1);
+	m.thread = ir_thread(m.p->pool, ir_index(m.p->pool, 64));
+	m.k = (struct ir_kernel){ .name = "kernel", .threads = 64, .blocks = ir_symbol(m.p->pool, "N") };
+	vec_push(m.arena, &m.k.buffers, m.x);
+	vec_push(m.arena, &m.k.buffers, m.y);
+	vec_push(m.arena, &m.k.written, m.y);
+	return m;
+}
+
+/* What the checker says; "" of a kernel that is right. */
+static void end(struct made *m, const char *fault)
+{
+	struct err e = { 0 };
+	bool found = ir_kernel_check(&m->k, &e) < 0;
+	if (*fault)
+		CHECK(found && strstr(e.text, fault));
+	else
+		CHECK(!found);
+	if (found != (*fault != '\0') || !strstr(e.text, fault))
+		printf("  got \"%s\", want \"%s\"\n", e.text, fault);
+	arena_free(m->arena);
+}
+
+static expr number(struct made *m, double x)
+{
+	return ir_float(m->p->pool, TYPE_F32, x);
+}
+
+static void scopes(void)
+{
+	for (int fault = 0; fault < 5; fault++) {
+		static const char *const says[] = { "", "not declared around: v", "declares a variable twice: v",
+			                            "changes a constant: v", "by its hint alone: v" };
+		struct made m = begin();
+		struct ir_variable *v = ir_variable_new(m.p->pool, TYPE_F32, "v");
+		struct ir_block *in = emit_if(m.p, &m.k.body, ir_binary(IR_LT, m.thread, m.one));
+		if (fault == 4)
+			v = ir_variable_called(m.p->pool, TYPE_F32, "v");
+		if (fault == 3)
+			emit_define(m.p, &m.k.body, v, number(&m, 1), NULL);
+		else
+			emit_define_variable(m.p, fault == 1 ? in : &m.k.body, v, number(&m, 1));
+		if (fault == 2)
+			emit_define(m.p, &m.k.body, v, number(&m, 2), NULL);
+		emit_assign(m.p, &m.k.body, ir_var_of(v, NULL), number(&m, 3));
+		emit_store(m.p, &m.k.body, m.y, m.zero, ir_var_of(v, NULL));
+		end(&m, fault == 1 ? "not declared around: v" : says[fault]);
+	}
+}
+
+static void types(void)
+{
+	for (int fault = 0; fault < 6; fault++) {
+		static const char *const says[] = { "", "of another rank: v", "another type than asked for: y", "another type",
+			                            "outside of the array v", "outside of the array v" };
+		struct made m = begin();
+		struct ir_variable *v = ir_variable_new(m.p->pool, TYPE_F32, "v");
+		expr item;
+		emit_array(m.p, &m.k.body, v, 4);
+		struct ir_block *b = emit_unrolled(m.p, &m.k.body, "item", fault == 5 ? 5 : 4, &item);
+		emit_set(m.p, b, v, fault == 4 ? ir_index(m.p->pool, 4) : item, number(&m, 0));
+		expr value = fault == 1 ? ir_var_of(v, NULL) : item_of(v, m.zero);
+		if (fault == 3)
+			emit_if(m.p, &m.k.body, m.thread);
+		emit_store(m.p, &m.k.body, m.y, m.zero, fault == 2 ? ir_cast(value, TYPE_F64) : value);
+		end(&m, says[fault]);
+	}
+}
+
+static void buffers(void)
+{
+	for (int fault = 0; fault < 5; fault++) {
+		static const char *const says[] = { "", "none of its arguments: x", "only to be read: y", "its guard",
+			                            "its number of blocks" };
+		struct made m = begin();
+		if (fault == 1) {
+			m.k.buffers.n = 0;
+			vec_push(m.arena, &m.k.buffers, m.y);
+		}
+		if (fault == 2)
+			m.k.written.n = 0;
+		if (fault == 3)
+			m.k.guard = ir_binary(IR_LT, m.thread, m.one);
+		if (fault == 4)
+			m.k.blocks = m.thread;
+		emit_store(m.p, &m.k.body, m.y, m.thread, ir_load(m.p->pool, m.x, &m.thread));
+		end(&m, says[fault]);
+	}
+}
+
+/* A condition that all threads of a block, or of a warp, agree on parts none of them. */
+static void barriers(void)
+{
+	static const char waits[] = "wait for each other";
+	for (int way = 0; way < 9; way++) {
+		static const bool wrong[] = { false, true, true, true, true, false, true, false, true };
+		struct made m = begin();
+		struct ir_program *p = m.p;
+		struct ir_block *b = &m.k.body;
+		expr warp = ir_binary(IR_FLOORDIV, m.thread, ir_index(p->pool, 32)), own, sum;
+		expr block = ir_block(p->pool, m.k.blocks), half = ir_index(p->pool, 31);
+		switch (way) {
+		case 0: emit(p, emit_if(p, b, ir_binary(IR_LT, block, half)), IR_SYNC); break;
+		case 1: emit(p, emit_if(p, b, ir_binary(IR_LT, m.thread, half)), IR_SYNC); break;
+		case 2: /* by a variable that follows from it */
+			own = emit_constant(p, b, "own", ir_binary(IR_ADD, m.thread, m.one), NULL);
+			emit_return_if(p, b, ir_binary(IR_LT, own, half));
+			emit(p, b, IR_SYNC);
+			break;
+		case 3: /* some go round more often */
+			emit(p, emit_for(p, b, "i", m.thread, half, m.one), IR_SYNC);
+			break;
+		case 4: /* by data */
+			own = ir_load(p->pool, m.x, &m.thread);
+			emit(p, emit_if(p, b, ir_binary(IR_LT, own, number(&m, 0))), IR_SYNC);
+			break;
+		case 5: /* a warp's threads stay together */
+		case 6: /* and not the block's */
+			emit_return_if(p, b, ir_binary(IR_LT, warp, m.one));
+			sum = emit_variable(p, b, "sum", number(&m, 1));
+			emit_lanes_combine(p, b, sum->var, IR_SUM, way == 5 ? 32 : 64);
+			break;
+		case 7: /* whoever leaves a loop comes back behind it */
+		case 8:
+			b = emit_for(p, &m.k.body, "i", m.zero, half, m.one);
+			emit(p, b, IR_BREAK_IF)->value = ir_binary(IR_LT, m.thread, m.one);
+			emit(p, way == 7 ? &m.k.body : b, IR_SYNC);
+			break;
+		}
+		bind_variables(p, &m.k.body);
+		end(&m, wrong[way] ? waits : "");
+	}
+}
+
+/* The innermost variable of a hint; and what has the hint alone is another variable in each block that declares it. */
+static void bound(void)
+{
+	struct made m = begin();
+	expr i = ir_var(m.p->pool, TYPE_INDEX, "i", NULL);
+	expr outer = emit_constant(m.p, &m.k.body, "i", ir_binary(IR_ADD, m.thread, m.one), NULL);
+	struct ir_block *loop = emit_for(m.p, &m.k.body, "i", m.zero, i, m.one);
+	emit_store(m.p, loop, m.y, i, number(&m, 1));
+	emit_store(m.p, &m.k.body, m.y, i, number(&m, 2));
+	bind_variables(m.p, &m.k.body);
+	const struct ir_stmt *s = m.k.body.at;
+	CHECK(s[1].to == outer && s[1].var != outer->var);
+	CHECK(s[1].body->at[0].at->var == s[1].var);
+	CHECK(s[2].at == outer);
+	end(&m, "");
+}
+
+static void identities(void)
+{
+	struct made m = begin();
+	struct ir_pool *pool = m.p->pool;
+	CHECK(ir_variable_new(pool, TYPE_F32, "v") != ir_variable_new(pool, TYPE_F32, "v"));
+	CHECK(ir_variable_of(pool, TYPE_F32, "%s_v", "x") == ir_variable_of(pool, TYPE_F32, "%s_v", "x"));
+	CHECK(ir_variable_of(pool, TYPE_F32, "%s_v", "x") != ir_variable_of(pool, TYPE_F32, "x_%s", "v"));
+	const struct ir_variable *before = ir_variable_of(pool, TYPE_F32, "%s_v", "x");
+	ir_variables_begin(pool);
+	CHECK(ir_variable_of(pool, TYPE_F32, "%s_v", "x") != before);
+	struct ir_variable *array = ir_variable_new(pool, TYPE_F32, "a");
+	CHECK(item_of(array, m.zero) == item_of(array, m.zero) && item_of(array, m.zero) != item_of(array, m.one));
+	end(&m, "");
+}
+
+int main(void)
+{
+	scopes();
+	types();
+	buffers();
+	barriers();
+	bound();
+	identities();
+	return test_done();
+}
