@@ -73,8 +73,8 @@ static void apply_forever(struct ir_plan *plan, const struct sched_site *site, c
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = as_map(plan, site->s);
-	expr zero = ir_index(p->pool, 0);
-	struct ir_block *body = emit_for(p, &k->serial, "again", zero, ir_index(p->pool, 2), zero);
+	expr zero = ir_index(p->pool, 0), again;
+	struct ir_block *body = emit_loop(p, &k->serial, "again", zero, ir_index(p->pool, 2), zero, NULL, &again);
 	emit_store(p, body, site->s->out, zero, ir_float(p->pool, TYPE_F32, 1));
 	(void)c;
 }
