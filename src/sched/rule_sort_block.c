@@ -91,7 +91,7 @@ static struct row_call one_row_by_digits(struct ir_program *p, struct ir_kernel 
 	expr block = ir_block(p->pool, rows_along(p, s));
 	const char *type = type_name(sort_key_type(s));
 	bool alone = sort_is_alone(p, s);
-	struct row_call c = { NULL };
+	struct row_call c = { 0 };
 	const struct ir_variable *shared = emit_shared(
 	        p, b,
 	            arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>",

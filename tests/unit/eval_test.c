@@ -112,7 +112,7 @@ static void operations(void)
 	int checked = 0;
 	for (enum ir_op op = IR_ADD; op < IR_OP_COUNT; op++) {
 		if (op == IR_AND || op == IR_OR || op == IR_NOT || op == IR_SELECT || op == IR_CAST ||
-		    op == IR_CAST_SAT || op == IR_BITCAST)
+		    op == IR_CAST_SAT || op == IR_BITCAST || op == IR_ELEMENT)
 			continue;
 		int before = checked;
 		for (int k = 0; k < COUNT(INTS); k++)
