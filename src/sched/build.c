@@ -43,15 +43,31 @@ expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int 
 struct kernel_job {
 	struct ir_program *p;
 	const struct axes *a;
+	expr unknown; /* stands for axes without a value; null: not needed yet */
+	bool met;     /* the result depends on one */
 };
+
+/* An axis without a value may stand in an index, as long as the position does not depend on it: where an extent is 0. */
+static expr axis_value(struct kernel_job *j, expr e)
+{
+	if (j->a->value && j->a->value[e->i])
+		return j->a->value[e->i];
+	if (!j->unknown)
+		j->unknown = ir_var_of(ir_variable_new(j->p->pool, TYPE_INDEX, "unknown"), NULL);
+	return j->unknown;
+}
+
+static void find_unknown(void *user, expr e)
+{
+	struct kernel_job *j = user;
+	j->met |= e == j->unknown;
+}
 
 static expr kernel_leaf(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	struct kernel_job *j = user;
-	if (e->op == IR_AXIS) {
-		ck(j->a->value && j->a->value[e->i]);
-		return j->a->value[e->i];
-	}
+	if (e->op == IR_AXIS)
+		return axis_value(j, e);
 	if (e->op == IR_ACC) {
 		ck(j->a->acc);
 		return j->a->acc;
@@ -74,8 +90,12 @@ static expr kernel_leaf(void *user, struct ir_pool *pool, expr e, const expr *ar
 
 expr to_kernel(struct ir_program *p, expr e, const struct axes *a)
 {
-	struct kernel_job j = { p, a };
-	return ir_copy(p->pool, e, kernel_leaf, &j);
+	struct kernel_job j = { p, a, NULL, false };
+	expr x = ir_copy(p->pool, e, kernel_leaf, &j);
+	if (j.unknown)
+		ir_walk(x, find_unknown, &j);
+	ck(!j.met);
+	return x;
 }
 
 static expr substitute_in(const struct substitution *s, expr e, expr *done)

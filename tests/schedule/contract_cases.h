@@ -8,6 +8,10 @@ static const struct schedule_case contract_cases[] = {
 	{ "product", "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
 		     "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
 	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	/* Positions in b do not depend on its axes. */
+	{ "product_to_none", "(a: f32[B,M,16], b: f32[B,16,0]) -> (y: f32[B,M,0])\n"
+			     "  y: f32[B,M,0] = sum (i, j, k | r<16) a[i, j, r] * b[i, r, k]\n",
+	  { "B=2 M=33", "B=0 M=1" } },
 	/* Two in one kernel, each with a bias of its own. */
 	{ "two_products", "(x: f32[M,5,8], a: f32[8,8], b: f32[8,8], c: f32[8], d: f32[8]) -> (y: f32[M,5,8], z: f32[M,5,8])\n"
 			  "  y: f32[M,5,8] = sum (i, j, k | r<8) x[i, j, r] * a[r, k] then it + c[k]\n"
