@@ -541,6 +541,27 @@ static void growing_states(void)
 	}
 }
 
+/* The inputs' first place may be empty in opset 8 alone, where it is sequence_lens. */
+static void scan_of_nothing(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *b = onnx_graph_new(m, "body");
+	Onnx__NodeProto *n;
+	struct graph *g;
+
+	onnx_graph_add_input(m, b, info(m, "e", TYPE_F32, "2"));
+	add(m, b, "Neg", "e", "u");
+	onnx_graph_add_output(m, b, info(m, "u", TYPE_F32, "2"));
+	output(m, "z", TYPE_F32, "? ?");
+	n = node(m, "Scan", "-", "z");
+	onnx_node_set_graph(m, n, "body", b);
+	onnx_node_set_int(m, n, "num_scan_inputs", 1);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "z"), "input number 1 is missing; the operator needs it.");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 static void growing_scan(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -595,6 +616,7 @@ int main(void)
 	recursion();
 	growing_states();
 	growing_scan();
+	scan_of_nothing();
 	state_demanded();
 	arena_free(arena);
 	return test_done();
