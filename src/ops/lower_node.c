@@ -189,6 +189,10 @@ static int check_attributes(struct lower *l)
 		if (!kind_fits(l->op, def->kind, v))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is %s; it must be %s.", v->name,
 			                  kind_text(v->kind), kind_text(def->kind));
+		int64_t number = def->kind != OP_INT ? 0 : v->kind == OP_INT ? v->i : v->ints[0];
+		if (number > INT32_MAX || number < INT32_MIN) /* so that what operators compute from it fits into 64 */
+			return lower_fail(l, ERR_UNSUPPORTED, "attribute \"%s\" is %lld; it must fit into 32 bits.", v->name,
+			                  (long long)number);
 		if (def->kind == OP_INTS && !def->number && v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" has %d elements; 64 are the most.", v->name,
 			                  v->n);

@@ -93,7 +93,7 @@ static void test_failures(void)
 {
 	const struct attr_value unknown[] = { INT("axes_", 1) }, word[] = { WORD("approximate", "sigmoid") };
 	const struct attr_value note[] = { INT("_private", 1) }, kind[] = { FLOAT("axis", 1) },
-	                        axis[] = { INT("axis", 2) };
+	                        axis[] = { INT("axis", 2) }, large[] = { INT("axis", UINT32_MAX) };
 
 	begin();
 	CHECK_INT(RUN("Add", 13, input("a", TYPE_F32, "4")), ERR_MODEL);
@@ -133,6 +133,9 @@ static void test_failures(void)
 	begin();
 	CHECK_INT(RUN_WITH("Softmax", 13, kind, input("x", TYPE_F32, "4 5")), ERR_MODEL);
 	CHECK_STR(failure.text, "node n (Softmax, opset 13): attribute \"axis\" is a float; it must be an integer.");
+	begin();
+	CHECK_INT(RUN_WITH("Softmax", 13, large, input("x", TYPE_F32, "4 5")), ERR_UNSUPPORTED);
+	CHECK_STR(failure.text, "node n (Softmax, opset 13): attribute \"axis\" is 4294967295; it must fit into 32 bits.");
 	begin();
 	CHECK_INT(RUN_WITH("Softmax", 13, axis, input("x", TYPE_F32, "4 5")), ERR_MODEL);
 	CHECK_STR(failure.text, "node n (Softmax, opset 13): axis 2 is outside -2..1, the axes of a tensor of rank 2.");
