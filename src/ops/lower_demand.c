@@ -265,7 +265,7 @@ static const struct seen *axes_of(struct reads *r, expr e)
 	if (e->op == IR_AXIS)
 		x->all = x->compared = (axes)1 << e->i;
 	else if (e->op == IR_VAR)
-		x->all = x->compared = (axes)1 << (TURN_BIT + hash_str(0, e->var->hint) % (64 - TURN_BIT));
+		x->all = x->compared = (axes)1 << (TURN_BIT + (int)(e->var->number % (64 - TURN_BIT)));
 	x->loads = e->op == IR_LOAD;
 	for (int i = 0; i < e->n; i++) {
 		const struct seen *arg = axes_of(r, e->arg[i]);
