@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 
-/* With AddressSanitizer what is not allocated of a block is poisoned, and a gap stays behind each allocation. */
+/* AddressSanitizer poisons the unallocated part of a block and a gap after each allocation. */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) && !defined __SANITIZE_ADDRESS__
 #define __SANITIZE_ADDRESS__

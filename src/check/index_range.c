@@ -9,7 +9,7 @@ enum {
 	LONGEST = 1 << 20, /* of axes that values are compared with: as many turns are as good as no bound */
 };
 
-/* What an expression's value should be. */
+/* The range that an expression's value should be in. */
 struct goal {
 	expr limit;    /* below it; null: anything */
 	bool negative; /* down to -limit */
@@ -71,7 +71,7 @@ static bool loads(expr e)
 	return ir_uses(e, IR_LOAD);
 }
 
-/* What is compared with a position along an axis may be one, or where the axis ends. */
+/* A number compared with a position along an axis is another position, or the end of the axis. */
 static void visit_compared(struct finder *f, enum ir_op op, expr e, expr other)
 {
 	while (other->op == IR_CAST && type_is_int(other->type) && other->arg[0]->type == TYPE_INDEX)
@@ -101,7 +101,7 @@ static void visit_sum(struct finder *f, expr e, struct goal g)
 	}
 }
 
-/* What is taken away from a number that has bounds is at most that. */
+/* The subtrahend of a bounded number stays within its bounds. */
 static void visit_difference(struct finder *f, expr e, struct goal g)
 {
 	expr most = ir_upper_bound(e->arg[0]), least = ir_lower_bound(e->arg[1]);

@@ -21,7 +21,7 @@ enum {
 /* Operations of a run; the emulator does about 1e7 multiplications and additions in a second. */
 static const double FULL_WORK = 1e7, LATER_WORK = 5e5;
 
-/* What extents are multiplied with, attempt by attempt; 0: none is larger than SMALL. */
+/* Factor of the extents in each group of attempts; 0: no extent is larger than SMALL. */
 enum { SMALL = 4 };
 static const int scales[] = { 1, 0, 2, 4, 8, 16, 32, 1 };
 enum { SCALES = sizeof scales / sizeof scales[0], ATTEMPTS = SCALES * SCALE_ATTEMPTS };
@@ -358,7 +358,7 @@ static int keep(struct tensor *t, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* What was drawn, out of the attempt's memory. */
+/* Copies the drawn tensors out of the attempt's memory. */
 static int keep_all(const struct draw *d, struct tensor *inputs, struct tensor *want, struct arena *a)
 {
 	const struct ir_program *p = d->c->reference;

@@ -64,7 +64,7 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 	printf("\nTensorRT 11 refuses %d of %d nodes; tpat can take %d of these.\n", refused, l->nodes, both);
 }
 
-/* Of the nodes that were asked for; null: nothing was asked. */
+/* One entry a node asked for; null: none were. */
 static json_t *json_whys(const struct tpat_list *l)
 {
 	json_t *whys = json_array();
