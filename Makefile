@@ -100,7 +100,7 @@ size:
 	@tools/size.sh
 
 format:
-	clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
+	build/venv/bin/clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
 # Keeps what was downloaded (build/venv, build/demo, build/nodes); `rm -r build` removes that too.
 clean:

@@ -1,12 +1,12 @@
-/* What an enqueue costs: opens a plugin library as TensorRT does, tells a plugin its extents once, and calls enqueue again and
- * again, through the plugin's ABI alone.
+/* What an enqueue costs: opens a plugin library as TensorRT does, tells a plugin its extents once, and calls enqueue
+ * again and again, through the plugin's ABI alone.
  *
  *     launch LIBRARY [PLUGIN] [EXTENT]     EXTENT: of every dimension that is open; 8
  *
- * Prints for each plugin, and each of its tactics: the host's time for a call, and the GPU's for the calls of a recorded graph;
- * and both for as many bare launches of an empty kernel, which are the floor: the driver's own work. Host times are medians
- * of batches that end before the queue is full, and the fastest batch; enqueues and bare launches take turns, so that a clock
- * that drifts changes both. Needs a GPU. */
+ * Prints for each plugin, and each of its tactics: the host's time for a call, and the GPU's for the calls of a
+ * recorded graph; and both for as many bare launches of an empty kernel, which are the floor: the driver's own work.
+ * Host times are medians of batches that end before the queue is full, and the fastest batch; enqueues and bare
+ * launches take turns, so that a clock that drifts changes both. Needs a GPU. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static struct {
 	int (*replay)(handle, handle);
 	int (*load)(handle *, const void *);
 	int (*function)(handle *, handle, const char *);
-	int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+	int (*launch)(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **,
+	              void **);
 } cu;
 
 static const char *const names[] = { "cuInit",
@@ -249,8 +250,8 @@ static void measure_plugin(struct host *h, const struct tpat_rt_plugin *p, int64
 		char what[128];
 		must(host_set_tactic(x, t, &err), "host_set_tactic");
 		must(host_prepare(x, in, out, &err), "host_prepare");
-		struct work w = { call_enqueue, host_runtime(x), in_desc, out_desc, inputs, outputs, workspace, empty,
-			          p->tactic[t].steps };
+		struct work w = { call_enqueue, host_runtime(x), in_desc, out_desc,          inputs,
+			          outputs,      workspace,       empty,   p->tactic[t].steps };
 		snprintf(what, sizeof what, "%s, tactic %d, %d launch%s", p->name, t + 1, w.launches,
 		         w.launches == 1 ? "" : "es");
 		measure(&w, what);

@@ -56,7 +56,8 @@ int rt_check_counts(const struct tpat_rt_plugin *p, int32_t inputs, int32_t outp
 int rt_check_type(const struct tpat_rt_plugin *p, int32_t index, int32_t type, char why[RT_WHY]);
 /* The TensorRT type of input or output `index`: the table's; of a size tensor INT32 where TensorRT takes no other. */
 int32_t rt_type(const struct tpat_rt_plugin *p, int32_t index);
-bool rt_is_narrowed(const struct tpat_rt_plugin *p, int32_t output, int32_t type); /* an INT64 size tensor that became INT32 */
+bool rt_is_narrowed(const struct tpat_rt_plugin *p, int32_t output, int32_t type); /* an INT64 size tensor that became
+                                                                                      INT32 */
 int32_t rt_tactics(const struct tpat_rt_plugin *p); /* offered to TensorRT: one alone is nothing to choose from */
 int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct trt_desc *desc, char why[RT_WHY]);
 
@@ -100,11 +101,11 @@ struct rt_launch {
 	struct rt_map *map; /* one a tensor map of the kernel */
 };
 struct rt_plan {
-	int64_t *extent;          /* rt_extents() */
-	int64_t *value;           /* a value a node */
-	int64_t *offset;          /* a buffer's place in the workspace; -1: no launch needs it */
-	int64_t *narrow;          /* an output's: kernels write an INT64 there, and TensorRT gets its lower half; -1: none */
-	struct rt_map *map;       /* of all launches */
+	int64_t *extent;    /* rt_extents() */
+	int64_t *value;     /* a value a node */
+	int64_t *offset;    /* a buffer's place in the workspace; -1: no launch needs it */
+	int64_t *narrow;    /* an output's: kernels write an INT64 there, and TensorRT gets its lower half; -1: none */
+	struct rt_map *map; /* of all launches */
 	struct rt_launch *launch; /* what is to be launched, in this order */
 	int32_t launches;
 	int64_t bytes;                  /* of workspace in use */
@@ -122,7 +123,8 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent,
                           char why[RT_WHY]);
 
-/* rt_map.c: tensor maps, as a plan's kernels took them last. The extents are the plan's, so that a pointer says which. */
+/* rt_map.c: tensor maps, as a plan's kernels took them last. The extents are the plan's, so that a pointer says
+ * which. */
 enum { RT_MAP_KEPT = 4 }; /* pointers: hosts take their buffers by turns */
 struct rt_map {
 	char encoded[RT_MAP_KEPT][TPAT_RT_MAP_BYTES];
@@ -133,8 +135,8 @@ struct rt_map {
 struct rt_map *rt_map_alloc(const struct tpat_rt_plugin *p); /* enough for any tactic; null when out of memory */
 void rt_map_forget(struct rt_map *kept, int32_t n);
 /* Map `m` of a kernel for the pointer `from`, into `out`. */
-int rt_map_get(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from, void *out,
-               char why[RT_WHY]);
+int rt_map_get(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from,
+               void *out, char why[RT_WHY]);
 
 /* rt_plugin.c: a plugin object is four TensorRT objects side by side. */
 struct rt_plugin {
@@ -160,7 +162,7 @@ extern const struct rt_runtime_table {
 	struct trt_table_head head;
 	struct trt_runtime t;
 } rt_runtime_table;
-#define RT_OF(self, member) ((struct rt_plugin *)(void *)((char *)(self)-offsetof(struct rt_plugin, member)))
+#define RT_OF(self, member) ((struct rt_plugin *)(void *)((char *)(self) - offsetof(struct rt_plugin, member)))
 
 int32_t rt_api_language(void *self);
 void rt_keep(void *self); /* D1 and D0 of what is never freed alone */

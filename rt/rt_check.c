@@ -157,8 +157,8 @@ static bool arg_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_arg *
 
 static bool map_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_map *m)
 {
-	if (!arg_sound(p, &m->from) || m->from.kind == TPAT_RT_ARG_INT || m->from.kind == TPAT_RT_ARG_LONG || m->rank < 1 ||
-	    m->rank > TPAT_RT_MAP_RANK || (m->element_bytes != 1 && m->element_bytes != 2))
+	if (!arg_sound(p, &m->from) || m->from.kind == TPAT_RT_ARG_INT || m->from.kind == TPAT_RT_ARG_LONG ||
+	    m->rank < 1 || m->rank > TPAT_RT_MAP_RANK || (m->element_bytes != 1 && m->element_bytes != 2))
 		return false;
 	for (int32_t i = 0; i < m->rank; i++)
 		if (!is_node(p, m->dim[i]) || !is_node(p, m->stride[i]) || m->box[i] < 1 || m->box[i] > 256)
@@ -171,8 +171,8 @@ static bool map_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_map *
 
 static bool kernel_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k)
 {
-	if (!k->name || k->args < 0 || k->args > TPAT_RT_MAX_ARGS || k->shared_bytes < 0 || k->arch < 0 || k->maps < 0 ||
-	    k->maps > TPAT_RT_MAX_MAPS || k->args + k->maps > TPAT_RT_MAX_ARGS)
+	if (!k->name || k->args < 0 || k->args > TPAT_RT_MAX_ARGS || k->shared_bytes < 0 || k->arch < 0 ||
+	    k->maps < 0 || k->maps > TPAT_RT_MAX_MAPS || k->args + k->maps > TPAT_RT_MAX_ARGS)
 		return false;
 	if (k->guard != -1 && !is_node(p, k->guard))
 		return false;

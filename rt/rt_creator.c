@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_creator.c: IPluginCreatorV3One: makes plugin objects, from an ONNX node (build) or from the fields saved in an
- * engine (runtime). The saved hashes must be the library's own: an engine never runs with the code of another program, nor with
- * kernels whose workspace and tactics it does not know. */
+ * engine (runtime). The saved hashes must be the library's own: an engine never runs with the code of another program,
+ * nor with kernels whose workspace and tactics it does not know. */
 #include <string.h>
 
 #include "rt.h"
@@ -58,7 +58,8 @@ static void *creator_create(void *self, const char *name, const struct trt_field
 	/* Other kernels may need more workspace than the engine keeps, and number their tactics in another way. */
 	if (p->kernels && phase == TRT_PHASE_RUNTIME && (!kernels || !equal_text(kernels, p->kernels))) {
 		rt_log(p, TRT_LOG_ERROR,
-		       "createPlugin: the engine was made with other kernels of this program than this library's (%s); use the "
+		       "createPlugin: the engine was made with other kernels of this program than this library's (%s); "
+		       "use the "
 		       "library that belongs to it, or build the engine again",
 		       p->kernels);
 		return NULL;

@@ -46,7 +46,8 @@ static struct {
 	int (*function_set)(handle function, int attribute, int value);
 	int (*launch)(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 	              unsigned shared, handle stream, void **args, void **extra);
-	int (*launch_with)(const struct tpat_cuda_launch *l, handle function, void **args, void **extra); /* optional: 11.8 */
+	int (*launch_with)(const struct tpat_cuda_launch *l, handle function, void **args, void **extra); /* optional:
+	                                                                                                   * 11.8 */
 	int (*version)(int *version);
 	int (*alloc)(unsigned long long *pointer, size_t bytes);
 	int (*free)(unsigned long long pointer);
@@ -57,12 +58,13 @@ static struct {
 	int (*stream_free)(handle stream);
 	int (*capture_mode)(int *mode); /* optional: 10.1 */
 	int (*map_encode)(void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,
-	                  const unsigned long long *stride, const unsigned *box, const unsigned *step, int interleave, int swizzle,
-	                  int promotion, int fill); /* optional: 12.0, like the next */
+	                  const unsigned long long *stride, const unsigned *box, const unsigned *step, int interleave,
+	                  int swizzle, int promotion, int fill); /* optional: 12.0, like the next */
 	int (*map_encode_walk)(void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,
 	                       const unsigned long long *stride, const int *low, const int *high, unsigned channels,
-	                       unsigned pixels, const unsigned *step, int interleave, int swizzle, int promotion, int fill);
-	char problem[RT_WHY];           /* why there is no driver; empty: there is one */
+	                       unsigned pixels, const unsigned *step, int interleave, int swizzle, int promotion,
+	                       int fill);
+	char problem[RT_WHY]; /* why there is no driver; empty: there is one */
 } cu;
 
 static const struct {
@@ -395,7 +397,8 @@ static int cuda_upload(void *user, const void *data, size_t bytes, void **pointe
 
 static int cuda_copy(void *user, void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY])
 {
-	int code = cu.copy_within((unsigned long long)(uintptr_t)to, (unsigned long long)(uintptr_t)from, bytes, stream);
+	int code =
+	        cu.copy_within((unsigned long long)(uintptr_t)to, (unsigned long long)(uintptr_t)from, bytes, stream);
 
 	(void)user;
 	return code ? cuda_why(why, code, "cuMemcpyDtoDAsync") : 0;
@@ -419,11 +422,12 @@ static int cuda_launch(void *user, void *function, const struct tpat_rt_plugin *
 	if (k->early && f->module->early) {
 		const struct tpat_cuda_attribute early = { .id = TPAT_CUDA_EARLY, .value.number = 1 };
 		const struct tpat_cuda_launch c = { { grid[0], grid[1], grid[2] },
-			                         { (unsigned)k->block[0], (unsigned)k->block[1], (unsigned)k->block[2] },
-			                         (unsigned)k->shared_bytes,
-			                         stream,
-			                         &early,
-			                         1 };
+			                            { (unsigned)k->block[0], (unsigned)k->block[1],
+			                              (unsigned)k->block[2] },
+			                            (unsigned)k->shared_bytes,
+			                            stream,
+			                            &early,
+			                            1 };
 		code = cu.launch_with(&c, f->function, args, NULL);
 	} else {
 		code = cu.launch(f->function, grid[0], grid[1], grid[2], (unsigned)k->block[0], (unsigned)k->block[1],
@@ -461,8 +465,8 @@ static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, c
 			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
 	}
 	if (!v->pixels) {
-		code = cu.map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
-		                     TPAT_CUDA_MAP_L2_256B, 0);
+		code = cu.map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0,
+		                     TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
 		return code ? cuda_why(why, code, "cuTensorMapEncodeTiled") : 0;
 	}
 	for (int i = 1; i < v->rank - 1; i++) {
@@ -470,13 +474,13 @@ static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, c
 		low[i - 1] = v->first[i];
 		high[i - 1] = (int)((v->count[i] - 1) * v->step[i] + v->first[i] - (v->dim[i] - 1));
 	}
-	code = cu.map_encode_walk(out, type, (unsigned)v->rank, v->from, dim, stride, low, high, box[0], (unsigned)v->pixels, step,
-	                          0, TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
+	code = cu.map_encode_walk(out, type, (unsigned)v->rank, v->from, dim, stride, low, high, box[0],
+	                          (unsigned)v->pixels, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
 	return code ? cuda_why(why, code, "cuTensorMapEncodeIm2col") : 0;
 }
 
-/* At the end of a process the driver may be gone already; and what belongs to another context goes with that context.
- */
+/* At the end of a process the driver may be gone already; and what belongs to another context goes with that
+ * context. */
 static bool still_current(int number)
 {
 	char why[RT_WHY];

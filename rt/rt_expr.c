@@ -68,8 +68,8 @@ static bool needs_values(const struct tpat_rt_plugin *p)
 	return any;
 }
 
-/* What a node that depends on a shape input's elements is where these are not known: the output extent that is this very
- * node. */
+/* What a node that depends on a shape input's elements is where these are not known: the output extent that is this
+ * very node. */
 static int64_t output_extent(const struct tpat_rt_plugin *p, int32_t node, const int64_t *extent)
 {
 	for (int32_t o = 0; o < p->outputs; o++)
@@ -89,8 +89,8 @@ static int64_t leaf(const struct tpat_rt_plugin *p, const struct tpat_rt_expr *e
 		return e->value;
 	if (e->op == TPAT_RT_DIM) {
 		x = extent[e->a * TPAT_RT_MAX_RANK + e->b];
-		/* TensorRT does not pass the extents of shape inputs everywhere; constant ones are known all the same.
-		 */
+		/* TensorRT does not pass the extents of shape inputs everywhere; constant ones are known all the
+		 * same. */
 		const struct tpat_rt_expr *known = &p->expr[p->input[e->a].dim[e->b]];
 		if (x < 0 && known->op == TPAT_RT_CONST)
 			return known->value;
@@ -209,7 +209,8 @@ static struct range range_of(int32_t op, struct range a, struct range b, struct 
 	case TPAT_RT_CEILDIV: return of_division(op, a, b);
 	case TPAT_RT_MOD: return of_remainder(a, b);
 	case TPAT_RT_EQ:
-		return (struct range){ a.low == a.high && b.low == b.high && a.low == b.low, a.low <= b.high && b.low <= a.high };
+		return (struct range){ a.low == a.high && b.low == b.high && a.low == b.low,
+			               a.low <= b.high && b.low <= a.high };
 	case TPAT_RT_LT: return (struct range){ a.high < b.low, a.low < b.high };
 	case TPAT_RT_LE: return (struct range){ a.high <= b.low, a.low <= b.high };
 	case TPAT_RT_AND: return (struct range){ surely(a) && surely(b), maybe(a) && maybe(b) };
@@ -235,10 +236,10 @@ void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const i
 
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
-		struct range r = is_leaf(e->op) ? ordered(leaf(p, e, low_extent), leaf(p, e, high_extent))
-		                                : range_of(e->op, operand_range(low, high, e->a, i),
-		                                           operand_range(low, high, e->b, i),
-		                                           operand_range(low, high, e->c, i));
+		struct range r =
+		        is_leaf(e->op) ? ordered(leaf(p, e, low_extent), leaf(p, e, high_extent))
+		                       : range_of(e->op, operand_range(low, high, e->a, i),
+		                                  operand_range(low, high, e->b, i), operand_range(low, high, e->c, i));
 		if (shapes && (r.low == RT_NONE || r.high == RT_NONE))
 			r = ordered(output_extent(p, i, low_extent), output_extent(p, i, high_extent));
 		low[i] = r.low;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_map.c: tensor maps. The driver takes longer to make one than the runtime takes for all else of an enqueue, so that a
- * plan keeps those of the pointers that came last. */
+/* rt_map.c: tensor maps. The driver takes longer to make one than the runtime takes for all else of an enqueue, so that
+ * a plan keeps those of the pointers that came last. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +30,12 @@ void rt_map_forget(struct rt_map *kept, int32_t n)
 		memset(kept[i].from, 0, sizeof kept[i].from);
 }
 
-static int encode(const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from, void *out, char why[RT_WHY])
+static int encode(const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from, void *out,
+                  char why[RT_WHY])
 {
-	struct tpat_rt_map_values values = { .from = from, .element_bytes = m->element_bytes, .rank = m->rank,
-		                             .pixels = m->pixels };
+	struct tpat_rt_map_values values = {
+		.from = from, .element_bytes = m->element_bytes, .rank = m->rank, .pixels = m->pixels
+	};
 
 	for (int32_t d = 0; d < m->rank; d++) {
 		values.dim[d] = plan->value[m->dim[d]];
@@ -48,8 +50,8 @@ static int encode(const struct rt_plan *plan, const struct tpat_rt_map *m, const
 }
 
 /* `out` stands at a multiple of 64, as the driver wants it; what is kept need not. */
-static int find(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from, void *out,
-                char why[RT_WHY])
+static int find(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from,
+                void *out, char why[RT_WHY])
 {
 	for (int32_t i = 0; i < RT_MAP_KEPT; i++)
 		if (kept->from[i] == from) {
@@ -64,8 +66,8 @@ static int find(struct rt_map *kept, const struct rt_plan *plan, const struct tp
 	return 0;
 }
 
-int rt_map_get(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from, void *out,
-               char why[RT_WHY])
+int rt_map_get(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from,
+               void *out, char why[RT_WHY])
 {
 	/* Nobody waits for another thread that enqueues the same plugin object. */
 	if (!from || __atomic_exchange_n(&kept->busy, true, __ATOMIC_ACQUIRE))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_plan.c: what one set of extents decides (the value of every expression, the layout of the workspace), and the
- * launches made of it. Running a plan allocates nothing and only reads the plan, but for the tensor maps that it keeps. */
+ * launches made of it. Running a plan allocates nothing and only reads the plan, but for the tensor maps that it
+ * keeps. */
 #include <stdlib.h>
 
 #include "rt.h"
@@ -34,15 +35,17 @@ static bool is_other(const struct tpat_rt_plugin *p, int32_t row, int32_t input,
 	return e->op == TPAT_RT_DIM && (e->a != input || e->b != axis);
 }
 
-static int differs(const struct tpat_rt_plugin *p, int32_t input, int32_t axis, int64_t got, int64_t want, char why[RT_WHY])
+static int differs(const struct tpat_rt_plugin *p, int32_t input, int32_t axis, int64_t got, int64_t want,
+                   char why[RT_WHY])
 {
 	const struct tpat_rt_expr *e = &p->expr[p->input[input].dim[axis]];
 
-	return rt_why(why,
-	              "input %d (%.60s) has extent %lld at dimension %d and input %d (%.60s) has %lld at dimension %d; they "
-	              "must be equal",
-	              (int)e->a, p->input[e->a].name, (long long)want, (int)e->b, (int)input, p->input[input].name,
-	              (long long)got, (int)axis);
+	return rt_why(
+	        why,
+	        "input %d (%.60s) has extent %lld at dimension %d and input %d (%.60s) has %lld at dimension %d; they "
+	        "must be equal",
+	        (int)e->a, p->input[e->a].name, (long long)want, (int)e->b, (int)input, p->input[input].name,
+	        (long long)got, (int)axis);
 }
 
 /* Every extent must be what the plugin computes for it. Outputs whose size only the kernels find out are not known. */
@@ -85,14 +88,14 @@ static int check_demands(const struct tpat_rt_plugin *p, const struct rt_plan *p
 		long long a = plan->value[d->extent[0]], b = plan->value[d->extent[1]];
 		if (!d->name[0])
 			return rt_why(why, "node %.60s: %.80s is %lld; %s %lld", d->node, d->name[1], b, d->rule, a);
-		return rt_why(why, "node %.60s: %.50s is %lld and %.50s is %lld; %s", d->node, d->name[0], a, d->name[1], b,
-		              d->rule);
+		return rt_why(why, "node %.60s: %.50s is %lld and %.50s is %lld; %s", d->node, d->name[0], a,
+		              d->name[1], b, d->rule);
 	}
 	return 0;
 }
 
-/* The kernel of a step that runs for these values on what is loaded; null with `why` when its guard cannot be computed or none
- * fits. */
+/* The kernel of a step that runs for these values on what is loaded; null with `why` when its guard cannot be computed
+ * or none fits. */
 static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const struct rt_plan *plan,
                                          const struct tpat_rt_step *step, int32_t number, char why[RT_WHY])
 {
@@ -229,10 +232,10 @@ static const void *pointer_of(const struct rt_plan *plan, const struct tpat_rt_a
 	return plan->loaded->constant[a->index] ? plan->loaded->constant[a->index] : workspace + plan->offset[a->index];
 }
 
-/* One launch. A kernel's arguments are given by their addresses: those of TensorRT's own arrays, of what is loaded, and of
- * the plan's values, whose first four bytes are the 32-bit number (both architectures are little-endian). */
-static int launch(const struct rt_plan *plan, const struct rt_launch *x, const void *const *inputs, void *const *outputs,
-                  char *workspace, void *stream, char why[RT_WHY])
+/* One launch. A kernel's arguments are given by their addresses: those of TensorRT's own arrays, of what is loaded, and
+ * of the plan's values, whose first four bytes are the 32-bit number (both architectures are little-endian). */
+static int launch(const struct rt_plan *plan, const struct rt_launch *x, const void *const *inputs,
+                  void *const *outputs, char *workspace, void *stream, char why[RT_WHY])
 {
 	const struct tpat_rt_kernel *k = x->kernel;
 	void *args[TPAT_RT_MAX_ARGS + TPAT_RT_MAX_MAPS], *place[TPAT_RT_MAX_ARGS];

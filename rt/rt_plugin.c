@@ -112,8 +112,7 @@ static char *timing_id(const struct tpat_rt_plugin *p)
 
 	if (!id)
 		return NULL;
-	int n = snprintf(id, TRT_MAX_STRING, "%s/%s/%s", p->name, p->hash,
-	                 p->kernels ? p->kernels : "");
+	int n = snprintf(id, TRT_MAX_STRING, "%s/%s/%s", p->name, p->hash, p->kernels ? p->kernels : "");
 	if (n > 0 && n < TRT_MAX_STRING)
 		return id;
 	free(id);

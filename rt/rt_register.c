@@ -3,8 +3,8 @@
  * getCreators; when a program merely opens it, it registers itself with every TensorRT in the process. Both at once
  * would collide
  * ("exists already"), so the first getCreators takes the own registration back; later calls (TensorRT makes one when it
- * unloads the library) change nothing. Source: TensorRT-RTX 1.7.1 and TensorRT lean 11.4, observed. Only what a registry
- * took is taken back: it looks creators up by name, and the name may be another library's. */
+ * unloads the library) change nothing. Source: TensorRT-RTX 1.7.1 and TensorRT lean 11.4, observed. Only what a
+ * registry took is taken back: it looks creators up by name, and the name may be another library's. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT, dladdr, dl_iterate_phdr */
 #endif
@@ -108,7 +108,8 @@ static void add_creators(struct registry *r)
 	}
 	if (refused)
 		rt_log(NULL, TRT_LOG_WARNING,
-		       "TensorRT did not register %d of %d plugins, %s among them: it has plugins of these names already, from "
+		       "TensorRT did not register %d of %d plugins, %s among them: it has plugins of these names "
+		       "already, from "
 		       "another library, and uses those",
 		       (int)refused, (int)library.creators, library.creator[first].table->name);
 }
@@ -194,7 +195,8 @@ static void tell_unregistered(void)
 		return;
 	/* TensorRT's logger may be gone. */
 	fprintf(stderr,
-	        "tpat library %s: its plugins were never registered, since the library was opened before TensorRT. Open it after "
+	        "tpat library %s: its plugins were never registered, since the library was opened before TensorRT. "
+	        "Open it after "
 	        "TensorRT, load it with the plugin registry's loadLibrary, or call tpat_rt_register()\n",
 	        tpat_library.model ? tpat_library.model : "?");
 }

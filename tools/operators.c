@@ -1,5 +1,6 @@
 /* Writes docs/operators.md from the operators' own structs, the tables of what TensorRT takes (measured) and of what no
- * plugin can be, and the results of ONNX's node tests. `make docs` runs it; the tests check that the page is up to date.
+ * plugin can be, and the results of ONNX's node tests. `make docs` runs it; the tests check that the page is up to
+ * date.
  *
  *   operators RESULTS ONNX_OPERATORS NOT_IN_CUDA     the page; fails when a node test has a wrong result
  *   operators --names                                the operators that stand, one a line, domains in front */
@@ -120,8 +121,8 @@ static bool holds_domain(const char *list, const char *domain)
 	return false;
 }
 
-/* The tests of numbers that hold the operator, or one of the domain (null: any): all of them, those that pass, those that
- * pass as CUDA. */
+/* The tests of numbers that hold the operator, or one of the domain (null: any): all of them, those that pass, those
+ * that pass as CUDA. */
 struct count {
 	int all, interpreter, cuda;
 };
@@ -181,7 +182,8 @@ static void print_trt(const struct op_def *op)
 	if (!trt || strcmp(trt->class, "NEVER") == 0)
 		printf("%s |\n", op_any_domain(op) && !trt ? "plugin" : "no");
 	else
-		printf("%s%s%s |\n", strcmp(trt->class, "FULL") == 0 ? "yes" : "in part", *trt->note ? "; " : "", trt->note);
+		printf("%s%s%s |\n", strcmp(trt->class, "FULL") == 0 ? "yes" : "in part", *trt->note ? "; " : "",
+		       trt->note);
 }
 
 static void print_operator(const struct op_def *op)
@@ -215,20 +217,26 @@ static void print_operator(const struct op_def *op)
 static void print_operators(void)
 {
 	printf("## Supported operators\n\n"
-	       "tpat supports each operator at every opset version from its first on, with all attributes listed. Types: "
+	       "tpat supports each operator at every opset version from its first on, with all attributes listed. "
+	       "Types: "
 	       "*floats* are f16, bf16,\n"
-	       "f32 and f64; *fp8* is the four kinds of f8; *signed* and *unsigned* are integers of 8 to 64 bits. `?` marks "
+	       "f32 and f64; *fp8* is the four kinds of f8; *signed* and *unsigned* are integers of 8 to 64 bits. `?` "
+	       "marks "
 	       "optional inputs, `…`\n"
-	       "repeated ones. A plugin's own inputs and outputs cannot be f64 or unsigned integers of more than 8 bits; "
+	       "repeated ones. A plugin's own inputs and outputs cannot be f64 or unsigned integers of more than 8 "
+	       "bits; "
 	       "values inside it can.\n\n"
-	       "*Interpreter* and *CUDA*: `14/15 +3` means that 14 of the 15 ONNX node tests of numbers with this operator "
+	       "*Interpreter* and *CUDA*: `14/15 +3` means that 14 of the 15 ONNX node tests of numbers with this "
+	       "operator "
 	       "pass, and three cases\n"
-	       "of its own (test group `op_cases`). The generated CUDA runs on the emulator (group `emulated`), and on a GPU "
+	       "of its own (test group `op_cases`). The generated CUDA runs on the emulator (group `emulated`), and on "
+	       "a GPU "
 	       "with `DEV=cuda`.\n"
 	       "Group `ort` also compares random models with ONNX Runtime.\n\n"
 	       "Operators that draw random numbers (RandomUniform and similar, Bernoulli, Multinomial, Dropout with "
 	       "training_mode = true) use\n"
-	       "Philox4x32-10. An element's number depends only on its position and the node's `seed`, or the name of the "
+	       "Philox4x32-10. An element's number depends only on its position and the node's `seed`, or the name of "
+	       "the "
 	       "node's result if there\n"
 	       "is no seed. Every run draws the same numbers on every device; other engines draw different ones."
 	       "\n\n"
@@ -247,11 +255,13 @@ static void print_plugin_names(void)
 	printf("\n## Plugins' names\n\n"
 	       "%d names that exporters write for plugins of TensorRT and of its users. They are found by name alone, "
 	       "whatever\n"
-	       "domain the node is in (TensorRT's parser does the same); `plugin_version` and `plugin_namespace` are not "
+	       "domain the node is in (TensorRT's parser does the same); `plugin_version` and `plugin_namespace` are "
+	       "not "
 	       "looked at,\n"
 	       "and an attribute may be a number or a list of one. TensorRT itself runs those marked *in part* where "
 	       "NVIDIA's own\n"
-	       "plugin library is loaded, and the others with the library that brings them. `--auto` leaves the former to "
+	       "plugin library is loaded, and the others with the library that brings them. `--auto` leaves the former "
+	       "to "
 	       "it; name\n"
 	       "them with `-t` to have them generated.\n\n"
 	       "| name | inputs | attributes | interpreter | CUDA | TensorRT itself |\n|---|---|---|---|---|---|\n",
@@ -292,13 +302,14 @@ static void print_domain(const struct domain *d)
 		refused += graph_refusal_find(d->name, row->operators) != NULL;
 	}
 	struct count tests = count_tests(NULL, d->name);
-	printf("| %s | %d | %d | %d | %d | %d | %d | %d/%d |\n", d->title, all, stand, refused, all - stand - refused, full,
-	       partly, tests.interpreter, tests.all);
+	printf("| %s | %d | %d | %d | %d | %d | %d | %d/%d |\n", d->title, all, stand, refused, all - stand - refused,
+	       full, partly, tests.interpreter, tests.all);
 }
 
 static bool is_missing(const struct result_row *row, const char *domain)
 {
-	return is_counted(row, domain) && !stands(domain, row->operators) && !graph_refusal_find(domain, row->operators);
+	return is_counted(row, domain) && !stands(domain, row->operators) &&
+	       !graph_refusal_find(domain, row->operators);
 }
 
 static void print_missing(void)
@@ -327,7 +338,8 @@ static int count_unexplained(void)
 	}
 	for (size_t i = 0; i < sizeof missing_rows / sizeof *missing_rows; i++) {
 		if (stands(missing_rows[i].domain, missing_rows[i].op)) {
-			fprintf(stderr, "operators: %s stands: take its row out of src/graph/missing.def.\n", missing_rows[i].op);
+			fprintf(stderr, "operators: %s stands: take its row out of src/graph/missing.def.\n",
+			        missing_rows[i].op);
 			wrong++;
 		}
 	}
@@ -340,19 +352,24 @@ static void print_counts(void)
 	int others = 0;
 	for (const struct op_def *const *op = op_all(); *op; op++)
 		others += !op_any_domain(*op) && !is_known(domain_of(*op), (*op)->name);
-	printf("| domain | operators | supported | impossible as a plugin | not yet | native in TensorRT | partly | node tests |\n"
+	printf("| domain | operators | supported | impossible as a plugin | not yet | native in TensorRT | partly | "
+	       "node tests |\n"
 	       "|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
 		print_domain(&domains[i]);
 	if (others)
 		printf("\ntpat also supports %d operators that neither ONNX nor ONNX Runtime defines today.\n", others);
-	printf("\nOf ONNX's %d node tests, %d have only tensors of numbers as inputs and outputs. %d of these pass in the "
+	printf("\nOf ONNX's %d node tests, %d have only tensors of numbers as inputs and outputs. %d of these pass in "
+	       "the "
 	       "interpreter and\n"
-	       "%d as generated CUDA; tpat refuses [the others](#failing-node-tests) with a reason and never answers wrongly. "
+	       "%d as generated CUDA; tpat refuses [the others](#failing-node-tests) with a reason and never answers "
+	       "wrongly. "
 	       "Two tests of Resize\n"
-	       "are compared with ONNX Runtime's results, because their data contradict the operator's text. TensorRT's "
+	       "are compared with ONNX Runtime's results, because their data contradict the operator's text. "
+	       "TensorRT's "
 	       "support was measured\n"
-	       "with TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` shows for each node whether tpat takes "
+	       "with TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` shows for each node whether tpat "
+	       "takes "
 	       "it, and if not,\n"
 	       "the reason and what to do.\n\n",
 	       results.n, tests.all, tests.interpreter, tests.cuda);
@@ -389,8 +406,8 @@ static void print_refused(void)
 {
 	printf("\n## Impossible as a plugin\n\n| operator | what it does | reason | instead |\n|---|---|---|---|\n");
 	for (const struct graph_refusal *r = graph_refusals(); r->op; r++)
-		printf("| %s | %s | %s: %s | %s |\n", full_name(r->domain, r->op), r->what, graph_refusal_title(r->kind),
-		       graph_refusal_reason(r->kind), r->way_out);
+		printf("| %s | %s | %s: %s | %s |\n", full_name(r->domain, r->op), r->what,
+		       graph_refusal_title(r->kind), graph_refusal_reason(r->kind), r->way_out);
 }
 
 /* Wrong results, and operators that stand and are in the list of what no plugin can be. */
@@ -434,7 +451,8 @@ int main(int argc, char **argv)
 	if (count_wrong() + count_unexplained())
 		return 1;
 	printf("# Operators\n\n"
-	       "Written by `make docs` from the operators' own definitions in `src/ops/`, from `src/graph/*.def` and from "
+	       "Written by `make docs` from the operators' own definitions in `src/ops/`, from `src/graph/*.def` and "
+	       "from "
 	       "the node tests'\n"
 	       "results; do not edit.\n\n");
 	print_counts();

@@ -51,16 +51,16 @@ TPAT_API const char *tpat_error_file(const struct tpat *t);
 TPAT_API const char *tpat_error_node(const struct tpat *t);
 TPAT_API const char *tpat_error_tensor(const struct tpat *t);
 
-/* ---- What a model holds -------------------------------------------------------------------------------------------
- */
+/* ---- What a model holds
+ * ----------------------------------------------------------------- */
 
 enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
 
 struct tpat_node {
-	int index;                    /* in its graph */
-	const char *graph;            /* "": the main graph; else the node that holds it and the attribute: "choose/then_branch" */
-	const char *label;            /* what options call it: its name, or "#12"; in a graph inside of a node its name, or where
-	                               * another node has that too, "choose/then_branch/NAME" or "choose/then_branch/#3" */
+	int index;         /* in its graph */
+	const char *graph; /* "": the main graph; else the node that holds it and the attribute: "choose/then_branch" */
+	const char *label; /* what options call it: its name, or "#12"; in a graph inside of a node its name, or where
+	                    * another node has that too, "choose/then_branch/NAME" or "choose/then_branch/#3" */
 	const char *op_type, *domain; /* domain "": ai.onnx */
 	int opset;
 	const char *inputs, *outputs; /* "f32[N,3], f32[3]" */
@@ -74,7 +74,7 @@ struct tpat_node {
 
 /* How a program is scheduled: its stages, in order, and what each rule says of them. */
 struct tpat_rule {
-	const char *name;       /* "rows" */
+	const char *name; /* "rows" */
 	bool chosen, applies;
 	double ns;              /* the cost model's estimate of its best choice, or of the chosen one */
 	int stages;             /* that this one choice makes */
@@ -83,10 +83,11 @@ struct tpat_rule {
 	const char *why;        /* when it does not apply: a clause, "the stage is no map" */
 };
 struct tpat_stage {
-	const char *text; /* "mean: f32[N,1] = sum (i, j | r<768) ..." */
-	int made_with;    /* the stage whose choice makes it: its own number, or an earlier one */
-	const struct tpat_rule *rule; /* the chosen one first, then those that apply by their estimates, then the others */
-	int rules;        /* none where an earlier stage's choice makes it */
+	const char *text;             /* "mean: f32[N,1] = sum (i, j | r<768) ..." */
+	int made_with;                /* the stage whose choice makes it: its own number, or an earlier one */
+	const struct tpat_rule *rule; /* the chosen one first, then those that apply by their estimates, then the
+	                               * others */
+	int rules;                    /* none where an earlier stage's choice makes it */
 };
 struct tpat_schedule {
 	const char *what; /* the node, or the plugin */
@@ -118,8 +119,8 @@ enum { TPAT_LIST_VERSION = 3 };
 
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
 
-/* ---- Building -----------------------------------------------------------------------------------------------------
- */
+/* ---- Building
+ * ----------------------------------------------------------------- */
 
 struct tpat_progress {
 	const char *stage; /* "read", "program", "compile", "write" */
@@ -128,37 +129,40 @@ struct tpat_progress {
 };
 
 struct tpat_build_options {
-	int version;                 /* TPAT_BUILD_VERSION */
-	const char *model;           /* path of the model; never overwritten */
-	const char *output;          /* path of the rewritten model; null: MODEL_tpat.onnx beside the model */
-	struct tpat_strings node;    /* nodes: name, "#12", or the name of an output. One plugin each */
-	struct tpat_strings type;    /* operator types: all nodes of them */
-	struct tpat_strings region;  /* "A,B,C": these nodes together become one plugin */
-	struct tpat_strings except;  /* nodes that `type` and `automatic` pass over */
-	bool automatic;              /* all nodes that TensorRT refuses and tpat can take */
-	struct tpat_strings name;    /* "NODE=PLUGIN": what a node's plugin is called; else tpat_TYPE_HASH, where the hash is of the
-				      * whole library: TensorRT loads no two plugins of one name and namespace */
-	const char *name_space;      /* of the plugins; null: "", or the hash for plugins with a name of the user's */
-	struct tpat_strings arch;    /* "sm_90", "compute_90" (PTX), "all", "native"; none: one for each kind of GPU, and PTX */
-	const char *gpu;             /* that kernels are scheduled for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
-	const char *tensorrt;        /* that the model is for: "10.3", "11.1", "rtx"; null: 10.7 and later. Before 10.7 plugins must
-				      * have no local functions of their names: the model has none then, and a portable one that
-				      * has them is written beside it */
-	struct tpat_strings shape;   /* "x:1x3xHxW" */
-	struct tpat_strings value;   /* "sr=16000", "axes=1,2": inputs of the model that become constants, here and in the
-	                              * rewritten model */
+	int version;                /* TPAT_BUILD_VERSION */
+	const char *model;          /* path of the model; never overwritten */
+	const char *output;         /* path of the rewritten model; null: MODEL_tpat.onnx beside the model */
+	struct tpat_strings node;   /* nodes: name, "#12", or the name of an output. One plugin each */
+	struct tpat_strings type;   /* operator types: all nodes of them */
+	struct tpat_strings region; /* "A,B,C": these nodes together become one plugin */
+	struct tpat_strings except; /* nodes that `type` and `automatic` pass over */
+	bool automatic;             /* all nodes that TensorRT refuses and tpat can take */
+	struct tpat_strings name; /* "NODE=PLUGIN": what a node's plugin is called; else tpat_TYPE_HASH, where the hash
+	                           * is of the whole library: TensorRT loads no two plugins of one name and namespace */
+	const char *name_space;   /* of the plugins; null: "", or the hash for plugins with a name of the user's */
+	struct tpat_strings arch; /* "sm_90", "compute_90" (PTX), "all", "native"; none: one for each kind of GPU, and
+	                             PTX */
+	const char *gpu; /* that kernels are scheduled for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
+	const char *tensorrt; /* that the model is for: "10.3", "11.1", "rtx"; null: 10.7 and later. Before 10.7 plugins
+	                       * must have no local functions of their names: the model has none then, and a portable
+	                       * one that has them is written beside it */
+	struct tpat_strings shape; /* "x:1x3xHxW" */
+	struct tpat_strings value; /* "sr=16000", "axes=1,2": inputs of the model that become constants, here and in the
+	                            * rewritten model */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": smallest, usual, largest */
 	bool split;                  /* each plugin in a library of its own */
-	bool keep_types; /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
-	bool any_types;  /* do not refuse types that TensorRT lacks */
-	bool force;      /* replace the output's folder also where somebody has edited or added files in it */
-	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is one */
+	bool keep_types;   /* BOOL and U8 stay as they are at a plugin's edge (TensorRT 10 and later take them) */
+	bool any_types;    /* do not refuse types that TensorRT lacks */
+	bool force;        /* replace the output's folder also where somebody has edited or added files in it */
+	const char *db;    /* the tuning database whose decisions are used; null: as tpat_db_options.db, where there is
+	                    * one */
 	bool no_db;        /* the cost model decides alone */
-	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same bytes */
-	int tactics;       /* schedules of each plugin that TensorRT may choose from, at most; 0: TPAT_TACTICS, or one for more
-			    * than two architectures, and of products, convolutions and attention */
-	int workers;     /* threads; 0: one a processor */
-	bool explain;    /* say of each plugin how it was scheduled and why (tpat_plugin.why) */
+	bool from_db_only; /* fail where the database knows nothing of a plugin's program: the same database, the same
+	                      bytes */
+	int tactics;  /* schedules of each plugin that TensorRT may choose from, at most; 0: TPAT_TACTICS, or one for
+	               * more  than two architectures, and of products, convolutions and attention */
+	int workers;  /* threads; 0: one a processor */
+	bool explain; /* say of each plugin how it was scheduled and why (tpat_plugin.why) */
 	/* Called from any thread; true: stop, remove everything, return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	/* Each plugin's tensor program after each pass, as text; "cuda": its kernels. May be null. */
@@ -181,7 +185,8 @@ struct tpat_plugin {
 
 struct tpat_built {
 	const char *model, *output, *folder; /* paths; folder null when nothing needed a plugin */
-	const char *portable; /* path of the model with the original operators as local functions; null: `output` has them */
+	const char *portable; /* path of the model with the original operators as local functions; null: `output` has
+	                         them */
 	struct tpat_strings libraries; /* paths: one, or with `split` one a plugin; none when nothing needed one */
 	struct tpat_strings earlier;   /* paths of libraries of earlier builds: the model has plugins of theirs, too */
 	int model_nodes;
@@ -201,13 +206,13 @@ struct tpat_built {
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
 
-/* ---- Building again, and repairing -----------------------------------------------------------------------------------
- */
+/* ---- Building again, and repairing
+ * ----------------------------------------------------------------- */
 
 struct tpat_rebuild_options {
-	int version;        /* TPAT_REBUILD_VERSION */
-	const char *folder; /* "ocr.tpat", whose kernels were edited */
-	int workers;        /* threads; 0: one a processor */
+	int version;                                                 /* TPAT_REBUILD_VERSION */
+	const char *folder;                                          /* "ocr.tpat", whose kernels were edited */
+	int workers;                                                 /* threads; 0: one a processor */
 	bool (*progress)(void *user, const struct tpat_progress *p); /* as tpat_build_options */
 	void *user;
 };
@@ -219,7 +224,8 @@ struct tpat_rebuilt {
 	struct tpat_strings compiled;  /* files of code that are new, in the folder: "code/x.sm_90.cubin" */
 };
 
-/* Compiles what was edited since its code was made, with NVRTC, and links the library again, to its place beside the folder. */
+/* Compiles what was edited since its code was made, with NVRTC, and links the library again, to its place beside the
+ * folder. */
 TPAT_API int tpat_rebuild(struct tpat *t, const struct tpat_rebuilt **out, const struct tpat_rebuild_options *o);
 
 struct tpat_doctor_options {
@@ -239,24 +245,26 @@ struct tpat_health {
 	struct tpat_strings edited;   /* files of its folder that somebody edited or added */
 };
 struct tpat_diagnosis {
-	int finished, undone, removed; /* interrupted builds: put in place; put back; removed before they changed anything */
+	int finished, undone, removed; /* interrupted builds: put in place; put back; removed before they changed
+	                                  anything */
 	int busy;                      /* builds that run */
 	const struct tpat_health *model;
 	int models, problems;
 };
 
-/* Finishes or undoes what an interrupted build began, and says whether each rewritten model has its library and folder. */
+/* Finishes or undoes what an interrupted build began, and says whether each rewritten model has its library and
+ * folder. */
 TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, const struct tpat_doctor_options *o);
 
-/* ---- Verification -------------------------------------------------------------------------------------------------
- */
+/* ---- Verification
+ * ----------------------------------------------------------------- */
 
 struct tpat_verify_options {
-	int version;               /* TPAT_VERIFY_VERSION */
-	const char *model;         /* rewritten model */
-	const char *library;       /* null: the one that the model was built with, beside it */
-	const char *device;        /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked; "cpu": the
-				    * kernels in C. null: the first of these that works here */
+	int version;         /* TPAT_VERIFY_VERSION */
+	const char *model;   /* rewritten model */
+	const char *library; /* null: the one that the model was built with, beside it */
+	const char *device;  /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked;
+	                      * "cpu": the  kernels in C. null: the first of these that works here */
 	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
 	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
 	struct tpat_strings value; /* "tensor=16000", "tensor=1,2": values of a plugin's input, in its own type */
@@ -291,8 +299,8 @@ struct tpat_verified {
  * nodes (the local function) in the interpreter. TPAT_DIFFER when results differ; *out is filled then, too. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
-/* ---- Measuring ----------------------------------------------------------------------------------------------------
- */
+/* ---- Measuring
+ * ----------------------------------------------------------------- */
 
 struct tpat_bench_options {
 	int version;                                    /* TPAT_BENCH_VERSION */
@@ -303,12 +311,13 @@ struct tpat_bench_options {
 	struct tpat_strings value; /* "sr=16000": inputs of the model that become constants */
 	const char *device;        /* "cuda", "cuda:1", "cpu"; null: cuda where there is one, else cpu */
 	int repeats;               /* samples of a time, of which the median counts; 0: 25 */
-	bool unchecked;            /* do not compare results with the interpreter's, which takes its time at large shapes */
-	struct tpat_strings input; /* "TENSOR=FILE.npy" (or .npz, .pb): values, where none are to be drawn */
-	const char *save_outputs;  /* a folder for the results, NAME.npy each; null: nowhere */
-	struct tpat_strings profile; /* as tpat_build_options: the usual extents are taken, and stay open in the kernels */
-	const char *db;            /* the tuning database that decides, as for a build; null: the cost model decides */
-	const char *lock;          /* a file whose lock (flock) is held while something is timed; null: none */
+	bool unchecked; /* do not compare results with the interpreter's, which takes its time at large shapes */
+	struct tpat_strings input;   /* "TENSOR=FILE.npy" (or .npz, .pb): values, where none are to be drawn */
+	const char *save_outputs;    /* a folder for the results, NAME.npy each; null: nowhere */
+	struct tpat_strings profile; /* as tpat_build_options: the usual extents are taken, and stay open in the
+	                              * kernels */
+	const char *db;   /* the tuning database that decides, as for a build; null: the cost model decides */
+	const char *lock; /* a file whose lock (flock) is held while something is timed; null: none */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
@@ -324,10 +333,11 @@ struct tpat_timing {
 	double bytes;                 /* each input read once, each output written once */
 	double operations;            /* multiply-adds and their like */
 	double arithmetic_ns;         /* what these take at the device's best rate; 0: not known */
-	const char *bound;            /* what takes longest at the device's best rates: "memory", "arithmetic", "launch" */
-	const char *tuned_shape, *tuned_on; /* where the database's decisions were measured; null: the cost model decided */
-	const char *wrong;            /* what differs from the interpreter's results, or null */
-	const char *error;            /* it could not run: a sentence; or null */
+	const char *bound; /* what takes longest at the device's best rates: "memory", "arithmetic", "launch" */
+	const char *tuned_shape, *tuned_on; /* where the database's decisions were measured; null: the cost model
+	                                       decided */
+	const char *wrong;                  /* what differs from the interpreter's results, or null */
+	const char *error;                  /* it could not run: a sentence; or null */
 };
 
 struct tpat_benched {
@@ -341,8 +351,8 @@ struct tpat_benched {
  * recorded in a graph. TPAT_DIFFER when results are wrong; *out is filled then, too. */
 TPAT_API int tpat_bench(struct tpat *t, const struct tpat_benched **out, const struct tpat_bench_options *o);
 
-/* ---- The tuning database --------------------------------------------------------------------------------------------
- */
+/* ---- The tuning database
+ * ----------------------------------------------------------------- */
 
 enum tpat_db_action {
 	TPAT_DB_LIST,   /* the best of each program at each extents on each device */
@@ -354,7 +364,7 @@ enum tpat_db_action {
 };
 
 struct tpat_db_options {
-	int version;               /* TPAT_DB_VERSION */
+	int version; /* TPAT_DB_VERSION */
 	enum tpat_db_action action;
 	const char *db;            /* path; null: $TPAT_DB, or tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache */
 	struct tpat_strings file;  /* to import or to merge */
@@ -369,7 +379,7 @@ struct tpat_db_row {
 	const char *shape;          /* extents that it was measured at: "8"; "" where all are constant */
 	const char *arch, *device;
 	int trials;
-	const char *decisions;      /* of the fastest: "0 map@1 width=4"; null: none was right */
+	const char *decisions;       /* of the fastest: "0 map@1 width=4"; null: none was right */
 	double ns, spread, floor_ns; /* floor: what the bytes alone would take; 0: unknown */
 };
 
@@ -377,19 +387,19 @@ struct tpat_db_report {
 	const char *path;
 	const struct tpat_db_row *row; /* list */
 	int rows;
-	int64_t bytes, programs, devices, trials;           /* stats: of the file; list: of what is listed */
-	int64_t ok, wrong, crashed, timeout, refused;       /* stats: trials by what came of them */
-	int64_t stale, foreign;                             /* stats, prune, merge: rows of no use; that are none of tpat */
-	const char *text;                                   /* export */
+	int64_t bytes, programs, devices, trials;     /* stats: of the file; list: of what is listed */
+	int64_t ok, wrong, crashed, timeout, refused; /* stats: trials by what came of them */
+	int64_t stale, foreign;                       /* stats, prune, merge: rows of no use; that are none of tpat */
+	const char *text;                             /* export */
 	size_t text_bytes;
-	int64_t read, added;                                /* import, merge: trials there; of these new ones */
-	int64_t slow, left;                                 /* prune: removed by `keep`; rows that are left */
+	int64_t read, added; /* import, merge: trials there; of these new ones */
+	int64_t slow, left;  /* prune: removed by `keep`; rows that are left */
 };
 
 TPAT_API int tpat_db(struct tpat *t, const struct tpat_db_report **out, const struct tpat_db_options *o);
 
-/* ---- Tuning -------------------------------------------------------------------------------------------------------
- */
+/* ---- Tuning
+ * ----------------------------------------------------------------- */
 
 struct tpat_tune_progress {
 	const char *node;
@@ -406,34 +416,35 @@ struct tpat_tune_options {
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	bool automatic;
-	struct tpat_strings value;  /* as tpat_build_options */
-	struct tpat_strings shape;  /* as tpat_build_options: what is given here is fixed, and makes other programs */
-	struct tpat_strings profile; /* as tpat_build_options: searched for at the usual, the smallest and the largest extents;
-	                                extents that nothing gives are 64, as tpat_build assumes, or drawn */
-	bool keep_types, any_types; /* as the build that is to use it */
-	const char *device;         /* "cuda", "cuda:1", "cpu"; null: cuda */
-	const char *db;             /* the database's path; null: the usual one */
-	double seconds;             /* for each distinct program, at all its extents together; 0: 60 */
-	int trials;                 /* at most, for each distinct program at its extents; 0: as many as there is time for */
-	int workers;                /* compiling processes; 0: one a processor */
-	double deadline;            /* seconds after which a candidate's compilation, or its run, is given up; 0: 30 */
+	struct tpat_strings value;   /* as tpat_build_options */
+	struct tpat_strings shape;   /* as tpat_build_options: what is given here is fixed, and makes other programs */
+	struct tpat_strings profile; /* as tpat_build_options: searched for at the usual, the smallest and the largest
+	                                extents; extents that nothing gives are 64, as tpat_build assumes, or drawn */
+	bool keep_types, any_types;  /* as the build that is to use it */
+	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda */
+	const char *db;              /* the database's path; null: the usual one */
+	double seconds;              /* for each distinct program, at all its extents together; 0: 60 */
+	int trials;      /* at most, for each distinct program at its extents; 0: as many as there is time for */
+	int workers;     /* compiling processes; 0: one a processor */
+	double deadline; /* seconds after which a candidate's compilation, or its run, is given up; 0: 30 */
 	uint64_t seed;
-	bool (*progress)(void *user, const struct tpat_tune_progress *p); /* true: stop, and keep what is best. May be null */
+	bool (*progress)(void *user, const struct tpat_tune_progress *p); /* true: stop, and keep what is best. May be
+	                                                                     null */
 	void *user;
 };
 enum { TPAT_TUNE_VERSION = 2 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {
-	const char *node;             /* label of the node or region */
-	const char *same_as;          /* another node with this program, which was tuned; then nothing follows. Or null */
+	const char *node;    /* label of the node or region */
+	const char *same_as; /* another node with this program, which was tuned; then nothing follows. Or null */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]" */
-	const char *shape;            /* the extents that are open, as the database has them: "8"; "" where all are constant */
+	const char *shape; /* the extents that are open, as the database has them: "8"; "" where all are constant */
 	const char *before, *schedule; /* decisions: the cost model's, and the best: "0 map@1 width=4" */
-	int kernels;                  /* launches of one run of the best */
-	double before_ns, ns;         /* 0: not known */
-	double bytes, floor_ns;       /* each input read once, each output written once; what that takes at the best rate */
-	int known, trials, failed;    /* trials of earlier runs; of this one; of these: crashed, hung, wrong, refused */
+	int kernels;                   /* launches of one run of the best */
+	double before_ns, ns;          /* 0: not known */
+	double bytes, floor_ns; /* each input read once, each output written once; what that takes at the best rate */
+	int known, trials, failed; /* trials of earlier runs; of this one; of these: crashed, hung, wrong, refused */
 	double seconds;
 	const char *end;   /* why it ended: "nothing left to gain", "budget", "interrupted" */
 	const char *error; /* nothing was found: a sentence; or null */
@@ -448,13 +459,13 @@ struct tpat_tuning {
 	struct tpat_strings warnings;
 };
 
-/* Searches for the fastest schedule of every node's or region's program on the device, and keeps every trial in the database,
- * where tpat_build finds the best. Forks: the process must not have used a GPU before. TPAT_DIFFER when nothing was found for
- * some; *out is filled then, too. */
+/* Searches for the fastest schedule of every node's or region's program on the device, and keeps every trial in the
+ * database, where tpat_build finds the best. Forks: the process must not have used a GPU before. TPAT_DIFFER when
+ * nothing was found for some; *out is filled then, too. */
 TPAT_API int tpat_tune(struct tpat *t, const struct tpat_tuning **out, const struct tpat_tune_options *o);
 
-/* ---- What a library holds -----------------------------------------------------------------------------------------
- */
+/* ---- What a library holds
+ * ----------------------------------------------------------------- */
 
 struct tpat_inspected_plugin {
 	const char *name, *version, *name_space, *hash, *about;

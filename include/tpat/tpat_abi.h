@@ -23,10 +23,10 @@ enum trt_type {
 	TRT_BF16 = 7,
 	TRT_INT64 = 8,
 	TRT_INT4 = 9,
-	TRT_FP4 = 10,  /* 10.8 */
-	TRT_E8M0 = 11, /* 10.12 */
-	TRT_PRIVATE =
-	        1000, /* tpat: plus the ONNX type, for types that TensorRT lacks; known to tpat's own hosts only */
+	TRT_FP4 = 10,       /* 10.8 */
+	TRT_E8M0 = 11,      /* 10.12 */
+	TRT_PRIVATE = 1000, /* tpat: plus the ONNX type, for types that TensorRT lacks; known to tpat's own hosts
+	                     * only */
 };
 enum { TRT_LINEAR = 0 }; /* TensorFormat */
 enum { TRT_FIELD_INT32 = 5, TRT_FIELD_CHAR = 6, TRT_FIELD_INT64 = 10 };
@@ -113,7 +113,7 @@ _Static_assert(sizeof(struct trt_info) == 16, "InterfaceInfo");
 struct trt_object {
 	const void *vptr;
 };
-#define TRT_CALL(object, table, method, ...)                                                                           \
+#define TRT_CALL(object, table, method, ...) \
 	((*(const struct table *const *)(object))->method((void *)(object), ##__VA_ARGS__))
 
 /* What stands before the first slot of a table. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tpat_cuda.h: what tpat and the runtime of its plugins (rt/) both know of the CUDA driver beyond its functions' names: our own
- * declarations of its stable C ABI, so that no CUDA header is needed. */
+/* tpat_cuda.h: what tpat and the runtime of its plugins (rt/) both know of the CUDA driver beyond its functions' names:
+ * our own declarations of its stable C ABI, so that no CUDA header is needed. */
 #ifndef TPAT_CUDA_H
 #define TPAT_CUDA_H
 
 #include <stdint.h>
 
-/* CUlaunchAttribute and CUlaunchConfig; the attribute (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) lets a kernel be set
- * up while the one before it runs. */
+/* CUlaunchAttribute and CUlaunchConfig; the attribute (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) lets a
+ * kernel be set up while the one before it runs. */
 enum {
 	TPAT_CUDA_EARLY = 6,
 	TPAT_CUDA_EARLY_ARCH = 90,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_attention.h: what kernels of attention call. A block makes the results of a tile of queries of one head: tiles of keys
- * go by, each query keeps the largest score so far, the sum of exponentials less it, and the sum of values weighted with
- * them; when a larger score comes, both sums are scaled to it. Scores are never in global memory.
+ * tpat_attention.h: what kernels of attention call. A block makes the results of a tile of queries of one head: tiles
+ * of keys go by, each query keeps the largest score so far, the sum of exponentials less it, and the sum of values
+ * weighted with them; when a larger score comes, both sums are scaled to it. Scores are never in global memory.
  * Sources: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao, Fu, Ermon, Rudra and Re,
  * FlashAttention, 2022; Dao, FlashAttention-2, 2023 (queries outside, keys inside; one division at the end).
  *
@@ -30,14 +30,17 @@ template <class S> TPAT_FN S attention_base(S largest) { return largest == (S)-I
 
 /* ---- By ordinary arithmetic -------------------------------------------------------------------------------------- */
 
-/* Sixteen lanes share four queries: each has every sixteenth key of the tile, and every sixteenth group of the columns of a
- * value. Elements lie in shared memory in the type C of the arithmetic. Rows are longer by 16 bytes than what they hold, so
- * that lanes that read neighbouring rows meet different banks. */
+/* Sixteen lanes share four queries: each has every sixteenth key of the tile, and every sixteenth group of the columns
+ * of a value. Elements lie in shared memory in the type C of the arithmetic. Rows are longer by 16 bytes than what they
+ * hold, so that lanes that read neighbouring rows meet different banks. */
 enum { ATTENTION_LANES = 16, ATTENTION_ROWS = 4 };
 
 template <int QUERIES, int KEYS, int SIZE, int COLUMNS, class C> struct attention_tiles {
 	static const int pad = 16 / (int)sizeof(C), size = (SIZE + 3) / 4 * 4;
-	static const int group = COLUMNS > 32 ? 4 : COLUMNS > 16 ? 2 : 1, groups = (COLUMNS + 16 * group - 1) / (16 * group);
+	static const int group = COLUMNS > 32   ? 4
+	                         : COLUMNS > 16 ? 2
+	                                        : 1,
+	                 groups = (COLUMNS + 16 * group - 1) / (16 * group);
 	static const int columns = 16 * group * groups, longer = size > columns ? size : columns;
 	alignas(16) C query[QUERIES][size + pad];
 	alignas(16) C other[KEYS][longer + pad]; /* keys, then their values */
@@ -54,11 +57,11 @@ TPAT_FN void attention_load(C (&to)[ROWS][N], Index count, Element element)
 	}
 }
 
-/* product[q][k] = sum over r of query and key, of this lane's queries and keys. Sums of 8 products each are summed: their
- * rounding errors stay small (Higham, Accuracy and Stability of Numerical Algorithms, on blocked summation). */
+/* product[q][k] = sum over r of query and key, of this lane's queries and keys. Sums of 8 products each are summed:
+ * their rounding errors stay small (Higham, Accuracy and Stability of Numerical Algorithms, on blocked summation). */
 template <class T, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C>
 TPAT_FN void attention_products(T (&product)[ATTENTION_ROWS][KEYS / ATTENTION_LANES],
-				const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
+                                const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
 {
 	const int mine = KEYS / ATTENTION_LANES, part_size = 8, size = tiles.size;
 	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ATTENTION_ROWS;
@@ -95,7 +98,7 @@ TPAT_FN void attention_products(T (&product)[ATTENTION_ROWS][KEYS / ATTENTION_LA
 /* total[q][c] += sum over the tile's keys of weight and value. */
 template <class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, int GROUPS, int GROUP>
 TPAT_FN void attention_weigh(A (&total)[ATTENTION_ROWS][GROUPS][GROUP],
-			     const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
+                             const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
 {
 	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ATTENTION_ROWS;
 #pragma unroll 2
@@ -119,16 +122,22 @@ TPAT_FN void attention_weigh(A (&total)[ATTENTION_ROWS][GROUPS][GROUP],
 	}
 }
 
-template <class W> struct attention_passes { static const int n = 2; };
-template <> struct attention_passes<attention_exponential> { static const int n = 1; };
+template <class W> struct attention_passes {
+	static const int n = 2;
+};
+template <> struct attention_passes<attention_exponential> {
+	static const int n = 1;
+};
 
-/* The queries first .. first + QUERIES of `queries`. T: of products, S: of scores, A: of weighted sums. Weights of the kernel's
- * own need the row's whole sum: products are made a second time for them, behind a first pass that makes the sums. */
-template <class T, class S, class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, class Index,
-	  class Query, class Key, class Value, class Score, class Largest, class Sum, class Weight, class Put>
+/* The queries first .. first + QUERIES of `queries`. T: of products, S: of scores, A: of weighted sums. Weights of the
+ * kernel's own need the row's whole sum: products are made a second time for them, behind a first pass that makes the
+ * sums. */
+template <class T, class S, class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, class Index, class Query,
+          class Key, class Value, class Score, class Largest, class Sum, class Weight, class Put>
 TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, Index first,
-		       typename element<Index>::type queries, typename element<Index>::type keys, Query query_at, Key key_at,
-		       Value value_at, Score score_at, Largest largest_at, Sum sum_at, Weight weight_at, Put put)
+                       typename element<Index>::type queries, typename element<Index>::type keys, Query query_at,
+                       Key key_at, Value value_at, Score score_at, Largest largest_at, Sum sum_at, Weight weight_at,
+                       Put put)
 {
 	typedef attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> Tiles;
 	const bool again = attention_passes<Weight>::n > 1;
@@ -144,14 +153,13 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 				total[q][g][c] = 0;
 	}
 	attention_load<threads, QUERIES, SIZE, Tiles::size>(tiles.query, queries - first,
-							    [&](int i, int r) { return query_at(first + i, r); });
+	                                                    [&](int i, int r) { return query_at(first + i, r); });
 	for (int pass = 0; pass <= again; pass++) {
 		const bool weighs = pass == again;
 		for (Index at = 0; at < keys; at += KEYS) {
 			T product[ATTENTION_ROWS][mine];
-			attention_load<threads, KEYS, SIZE, Tiles::size>(tiles.other, keys - at, [&](int j, int r) {
-				return key_at(at + j, r);
-			});
+			attention_load<threads, KEYS, SIZE, Tiles::size>(
+			        tiles.other, keys - at, [&](int j, int r) { return key_at(at + j, r); });
 			__syncthreads();
 			attention_products(product, tiles);
 #pragma unroll
@@ -163,8 +171,10 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 						for (int k = 0; k < mine; k++) {
 							const Index j = at + lane + k * ATTENTION_LANES;
 							const bool inside = i < queries && j < keys;
-							tiles.weight[row + q][lane + k * ATTENTION_LANES] = inside ?
-								(C)weight_at(i, j, product[q][k], largest[q], sum[q]) : (C)0;
+							tiles.weight[row + q][lane + k * ATTENTION_LANES] =
+							        inside ? (C)weight_at(i, j, product[q][k], largest[q],
+							                              sum[q])
+							               : (C)0;
 						}
 						continue;
 					}
@@ -173,7 +183,8 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 #pragma unroll
 				for (int k = 0; k < mine; k++) {
 					const Index j = at + lane + k * ATTENTION_LANES;
-					score[k] = i < queries && j < keys ? score_at(i, j, product[q][k]) : (S)-INFINITY;
+					score[k] =
+					        i < queries && j < keys ? score_at(i, j, product[q][k]) : (S)-INFINITY;
 					most = nan_max(most, score[k]);
 				}
 				most = warp_reduce<ATTENTION_LANES>(most, op_max());
@@ -194,9 +205,8 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 			__syncthreads();
 			if (!weighs)
 				continue;
-			attention_load<threads, KEYS, COLUMNS, Tiles::columns>(tiles.other, keys - at, [&](int j, int c) {
-				return value_at(at + j, c);
-			});
+			attention_load<threads, KEYS, COLUMNS, Tiles::columns>(
+			        tiles.other, keys - at, [&](int j, int c) { return value_at(at + j, c); });
 			__syncthreads();
 			attention_weigh(total, tiles);
 			__syncthreads();
@@ -232,29 +242,28 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 
 /* ---- On tensor cores --------------------------------------------------------------------------------------------- */
 
-/* A warp has 16 * TILES queries, as fragments of left operands; a block's warps share tiles of keys and values, of elements of
- * 2 bytes, which are copied while those before them are multiplied. A warp's scores stay in the registers in which products
- * leave them, and become the left operand of the product with the values: weights are rounded to the values' type.
- * Exponentials are powers of 2. What such a kernel gives is
- *   query_at(i, r)                      an element's position in `query`, even and followed by the next; or, of
- *                                       attention_elements, the element
- *   key_at(j, r), value_at(j, c)        positions of 8 elements along a head (TURNED keys: of 8 keys), at a multiple of 8;
- *                                       negative: zeros
- *   score_at(i, j, product)             as above; or attention_scaled: the product, rounded to T, times a positive number
- *   kept(i, j)                          whether the score is more than minus infinity, as far as that is said by numbers alone;
- *   kept_some(i, to_i, j, to_j), kept_all() ... of these to those queries and keys: false where there is none; true where
- *                                       there is no other. attention_always: no such condition
- *   largest_at(i, largest), sum_at(i, largest, sum)   as above
- *   result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)
- *                                       what is stored, and where; PAIRS: two at a time, at even positions */
+/* A warp has 16 * TILES queries, as fragments of left operands; a block's warps share tiles of keys and values, of
+ * elements of 2 bytes, which are copied while those before them are multiplied. A warp's scores stay in the registers
+ * in which products leave them, and become the left operand of the product with the values: weights are rounded to the
+ * values' type. Exponentials are powers of 2. What such a kernel gives is query_at(i, r)                      an
+ * element's position in `query`, even and followed by the next; or, of attention_elements, the element key_at(j, r),
+ * value_at(j, c)        positions of 8 elements along a head (TURNED keys: of 8 keys), at a multiple of 8; negative:
+ * zeros score_at(i, j, product)             as above; or attention_scaled: the product, rounded to T, times a positive
+ * number kept(i, j)                          whether the score is more than minus infinity, as far as that is said by
+ * numbers alone; kept_some(i, to_i, j, to_j), kept_all() ... of these to those queries and keys: false where there is
+ * none; true where there is no other. attention_always: no such condition largest_at(i, largest), sum_at(i, largest,
+ * sum)   as above result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c) what is stored, and where; PAIRS: two
+ * at a time, at even positions */
 struct attention_elements {};
-template <class T> struct attention_scaled { float by; };
+template <class T> struct attention_scaled {
+	float by;
+};
 struct attention_always {
 	template <class... Any> TPAT_FN bool operator()(Any...) const { return true; }
 };
 
 template <int N> struct attention_width {
-	static const int whole = (N + 15) / 16 * 16; /* of products */
+	static const int whole = (N + 15) / 16 * 16;                                              /* of products */
 	static const int row = N <= 16 ? 16 : N <= 32 ? 32 : N <= 64 ? 64 : N <= 128 ? 128 : 256; /* of a shared_tile */
 };
 
@@ -308,7 +317,7 @@ TPAT_FN void attention_copy_keys(Tile &tile, const K *from, Index first, const A
 {
 	if constexpr (TURNED)
 		tile_copy<THREADS>(tile, from, (Index)0, first,
-				   [&](Index r, Index j) { return r < SIZE ? at(j, r) : (decltype(at(j, r)))-1; });
+		                   [&](Index r, Index j) { return r < SIZE ? at(j, r) : (decltype(at(j, r)))-1; });
 	else
 		attention_copy<THREADS, SIZE>(tile, from, first, at);
 }
@@ -321,8 +330,7 @@ TPAT_FN u32 attention_two(const K *query, const At &at, Index i, int r)
 	load(word, (const u32 *)(query + at(i, (Index)r)));
 	return word[0];
 }
-template <int SIZE, class Index, class At>
-TPAT_FN u32 attention_two(attention_elements, const At &at, Index i, int r)
+template <int SIZE, class Index, class At> TPAT_FN u32 attention_two(attention_elements, const At &at, Index i, int r)
 {
 	return at(i, (Index)r).bits | (r + 1 < SIZE ? (u32)at(i, (Index)(r + 1)).bits << 16 : 0);
 }
@@ -343,7 +351,8 @@ TPAT_FN void attention_load_query(mma_a<K> (&left)[DEPTH], Query query, const At
 
 /* product = query * key, for all keys of the tile. */
 template <bool TURNED, class K, int TILES, int DEPTH, int NEAR, class Tile>
-TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mma_a<K> (&query)[TILES][DEPTH], Tile &key)
+TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mma_a<K> (&query)[TILES][DEPTH],
+                                Tile &key)
 {
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
@@ -369,8 +378,8 @@ TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mm
 
 /* Products become scores; minus infinity where they are not kept, unless `whole`. */
 template <int TILES, int NEAR, class Score, class Index, class Kept>
-TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Score &score_at, Index at, Index row, int column,
-				 Index queries, bool whole, const Kept &kept)
+TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Score &score_at, Index at, Index row,
+                                 int column, Index queries, bool whole, const Kept &kept)
 {
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
@@ -394,10 +403,11 @@ TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Sco
 		}
 }
 
-/* Scores of 16 queries become weights, exponentials of them less the largest so far; what was summed before is to be scaled.
- * All scores here are to be multiplied by `factor`, which turns exp into a power of 2. */
+/* Scores of 16 queries become weights, exponentials of them less the largest so far; what was summed before is to be
+ * scaled. All scores here are to be multiplied by `factor`, which turns exp into a power of 2. */
 template <int NEAR>
-TPAT_FN void attention_soften(mma_sum<float> (&score)[NEAR], float (&largest)[2], float (&sum)[2], float (&scale)[2], float factor)
+TPAT_FN void attention_soften(mma_sum<float> (&score)[NEAR], float (&largest)[2], float (&sum)[2], float (&scale)[2],
+                              float factor)
 {
 	float base[2];
 #pragma unroll
@@ -439,7 +449,7 @@ TPAT_FN void attention_round_weights(mma_a<V> (&weight)[NEAR / 2], const mma_sum
 /* total += weight * value. */
 template <class V, int TILES, int NEAR, int ACROSS, int KEYS, int WIDTH>
 TPAT_FN void attention_collect(mma_sum<float> (&total)[TILES][ACROSS], const mma_a<V> (&weight)[TILES][NEAR],
-			       shared_tile<V, KEYS, WIDTH> &value)
+                               shared_tile<V, KEYS, WIDTH> &value)
 {
 #pragma unroll
 	for (int k = 0; k < NEAR; k++)
@@ -456,10 +466,11 @@ TPAT_FN void attention_collect(mma_sum<float> (&total)[TILES][ACROSS], const mma
 }
 
 /* The results of 16 queries. */
-template <bool PAIRS, int COLUMNS, int ACROSS, class Index, class Largest, class Sum, class Result, class Y, class Place>
-TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&largest)[2], const float (&sum)[2], float scale,
-			   Index row, Index queries, Index keys, const Largest &largest_at, const Sum &sum_at,
-			   const Result &result_at, Y *y, const Place &place_at)
+template <bool PAIRS, int COLUMNS, int ACROSS, class Index, class Largest, class Sum, class Result, class Y,
+          class Place>
+TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&largest)[2], const float (&sum)[2],
+                           float scale, Index row, Index queries, Index keys, const Largest &largest_at,
+                           const Sum &sum_at, const Result &result_at, Y *y, const Place &place_at)
 {
 #pragma unroll
 	for (int half = 0; half < 2; half++) {
@@ -478,7 +489,7 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 			if (column >= COLUMNS)
 				continue;
 			const Y two[2] = { result_at(i, (Index)column, here[0] * by, off, all, inverse),
-					   result_at(i, (Index)other, here[1] * by, off, all, inverse) };
+				           result_at(i, (Index)other, here[1] * by, off, all, inverse) };
 			if (PAIRS) {
 				store(y + place_at(i, (Index)column), two);
 			} else {
@@ -491,16 +502,18 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 }
 
 /* The queries first .. first + 16 * WARPS * TILES of `queries`. */
-template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TURNED, class Index,
-	  class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest,
-	  class Sum, class Result, class Y, class Place>
+template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TURNED,
+          class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some,
+          class All, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TURNED> &slots, Index first,
-			   typename element<Index>::type queries, typename element<Index>::type keys, Query query, QueryAt query_at,
-			   const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at, Kept kept, Some kept_some,
-			   All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
+                           typename element<Index>::type queries, typename element<Index>::type keys, Query query,
+                           QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
+                           Score score_at, Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at,
+                           Result result_at, Y *y, Place place_at)
 {
 	const int threads = 32 * WARPS, block = 16 * WARPS * TILES;
-	const int depth = attention_width<SIZE>::whole / 16, across = attention_width<COLUMNS>::whole / 8, near = KEYS / 8;
+	const int depth = attention_width<SIZE>::whole / 16, across = attention_width<COLUMNS>::whole / 8,
+	          near = KEYS / 8;
 	const int column = mma_column(0);
 	const Index row = first + block_thread() / 32 * 16 * TILES + mma_row(0), last = first + block - 1;
 	const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
@@ -546,8 +559,8 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 			ask(later, 1 - slot);
 		attention_multiply<TURNED>(score, left, slots.key[slot]);
 		attention_score_all(score, score_at, at, row, column, queries,
-				    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
-				    [&](Index i, Index j) { return j < keys && kept(i, j); });
+		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
+		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
 #pragma unroll
 		for (int m = 0; m < TILES; m++) {
 			float by[2];
@@ -565,8 +578,8 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
-		attention_put<PAIRS, COLUMNS>(total[m], largest[m], sum[m], scale, row + 16 * m, queries, keys, largest_at, sum_at,
-					      result_at, y, place_at);
+		attention_put<PAIRS, COLUMNS>(total[m], largest[m], sum[m], scale, row + 16 * m, queries, keys,
+		                              largest_at, sum_at, result_at, y, place_at);
 }
 
 #undef TPAT_FN

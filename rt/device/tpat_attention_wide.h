@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_attention_wide.h: attention by warpgroups' products (see tpat_wgmma.h, tpat_attention.h). A group of 128 threads has 64
- * queries of a head; the groups of a block share tiles of keys and values. While the tensor cores sum up the values of one
- * tile, the threads make weights of the scores of the next one. Source: Shah, Bikshandi, Zhang, Thakkar, Ramani and Dao,
- * FlashAttention-3, 2024 (algorithm 2: what of it is inside of a warpgroup).
+ * tpat_attention_wide.h: attention by warpgroups' products (see tpat_wgmma.h, tpat_attention.h). A group of 128 threads
+ * has 64 queries of a head; the groups of a block share tiles of keys and values. While the tensor cores sum up the
+ * values of one tile, the threads make weights of the scores of the next one. Source: Shah, Bikshandi, Zhang, Thakkar,
+ * Ramani and Dao, FlashAttention-3, 2024 (algorithm 2: what of it is inside of a warpgroup).
  *
  * Compiled like tpat_device.h. */
 #ifndef TPAT_ATTENTION_WIDE_H
@@ -22,7 +22,7 @@ template <class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED> struct
 /* score = query * key; total += weight * value: asked for, not done. */
 template <class K, int DEPTH, int NEAR, int KEYS, int PARTS, bool TURNED>
 TPAT_FN void attention_wide_multiply(mma_sum<float> (&score)[NEAR], const mma_a<K> (&query)[DEPTH],
-				     wide_tile<K, KEYS, TURNED> (&key)[PARTS])
+                                     wide_tile<K, KEYS, TURNED> (&key)[PARTS])
 {
 #pragma unroll
 	for (int k = 0; k < DEPTH; k++)
@@ -31,7 +31,7 @@ TPAT_FN void attention_wide_multiply(mma_sum<float> (&score)[NEAR], const mma_a<
 }
 template <class V, int NEAR, int ACROSS, int COLUMNS, int PARTS>
 TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a<V> (&weight)[NEAR],
-				    wide_tile<V, COLUMNS, true> (&value)[PARTS])
+                                    wide_tile<V, COLUMNS, true> (&value)[PARTS])
 {
 #pragma unroll
 	for (int k = 0; k < NEAR; k++)
@@ -40,14 +40,14 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
 }
 
 /* As attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
-template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index, class Query,
-	  class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest, class Sum,
-	  class Result, class Y, class Place>
+template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index,
+          class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All,
+          class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURNED> &slots, Index first,
-			    typename element<Index>::type queries, typename element<Index>::type keys, Query query,
-			    QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at, Score score_at,
-			    Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y,
-			    Place place_at)
+                            typename element<Index>::type queries, typename element<Index>::type keys, Query query,
+                            QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
+                            Score score_at, Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at,
+                            Result result_at, Y *y, Place place_at)
 {
 	const int threads = 128 * GROUPS, block = 64 * GROUPS, column = mma_column(0);
 	const Index row = first + block_thread() / 32 * 16 + mma_row(0), last = first + block - 1;
@@ -65,7 +65,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 				continue;
 			if constexpr (TURNED)
 				tile_copy<threads>(slots.key[slot][part], key, (Index)(64 * part), at,
-						   [&](Index r, Index j) { return key_at(j, r); });
+				                   [&](Index r, Index j) { return key_at(j, r); });
 			else
 				tile_copy<threads>(slots.key[slot][part], key, at, (Index)(64 * part), key_at);
 		}
@@ -77,9 +77,9 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 				tile_copy<threads>(slots.value[slot][part], value, at + 64 * part, (Index)0, value_at);
 	};
 	const auto arrive = [&]() { /* behind a copy_wait() */
-		wgmma_see();
-		__syncthreads();
-		wgmma_begin();
+		                    wgmma_see();
+		                    __syncthreads();
+		                    wgmma_begin();
 	};
 	mma_a<K> left[SIZE / 16];
 	mma_a<V> weight[KEYS / 16];
@@ -87,8 +87,8 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 	float largest[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, by[2];
 	const auto soften = [&](Index at) {
 		attention_score_all(score, score_at, at, row, column, (Index)queries,
-				    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
-				    [&](Index i, Index j) { return j < keys && kept(i, j); });
+		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
+		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
 		attention_soften(score[0], largest, sum, by, factor);
 	};
 	for (int c = 0; c < COLUMNS / 8; c++)
@@ -135,8 +135,8 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 		wgmma_wait<0>();
 		wgmma_done(total);
 	}
-	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at, sum_at,
-				      result_at, y, place_at);
+	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at,
+	                              sum_at, result_at, y, place_at);
 }
 
 #undef TPAT_FN

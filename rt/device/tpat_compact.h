@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_compact.h: compaction in two kernels: one marks points by a bit each (mark_points), of which a warp's lie together; the
- * next knows how many there are in all and stores what is marked (put_marked). Compiled like tpat_device.h. */
+ * tpat_compact.h: compaction in two kernels: one marks points by a bit each (mark_points), of which a warp's lie
+ * together; the next knows how many there are in all and stores what is marked (put_marked). Compiled like
+ * tpat_device.h. */
 #ifndef TPAT_COMPACT_H
 #define TPAT_COMPACT_H
 

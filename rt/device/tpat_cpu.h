@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tpat_cpu.h: what a kernel's C text uses, the twin of tpat_device.h for a processor. C has no overloading, so that types
- * stand behind names: f16_of_f32(x), floor_div_index(a, b). Written for clarity; it runs in verification only. */
+ * tpat_cpu.h: what a kernel's C text uses, the twin of tpat_device.h for a processor. C has no overloading, so
+ * functions carry types in their names: f16_of_f32(x), floor_div_index(a, b). Written for clarity; it runs in
+ * verification only. */
+/* clang-format off */
 #ifndef TPAT_CPU_H
 #define TPAT_CPU_H
 
@@ -62,7 +64,8 @@ static inline double small_decode(unsigned bits, int width, int mantissa, int bi
 static inline unsigned small_encode(double x, int width, int mantissa, int bias, enum small_kind kind, bool saturate)
 {
 	unsigned sign = signbit(x) ? 1u << (width - 1) : 0, all = (1u << (width - 1)) - 1, top = all >> mantissa;
-	unsigned nan = kind == SMALL_FNUZ ? 1u << (width - 1) : kind == SMALL_FN ? all : (top << mantissa) | 1u << (mantissa - 1);
+	unsigned nan = kind == SMALL_FNUZ ? 1u << (width - 1) : kind == SMALL_FN ? all :
+		       (top << mantissa) | 1u << (mantissa - 1);
 	unsigned largest = kind == SMALL_IEEE ? (top << mantissa) - 1 : kind == SMALL_FN ? all - 1 : all;
 	unsigned over = saturate || kind == SMALL_FINITE ? largest : kind == SMALL_IEEE ? top << mantissa : nan;
 	int exponent;
@@ -101,10 +104,12 @@ static inline f8e8m0 round_f8e8m0(double x, bool saturate)
 static inline f8e8m0 f8e8m0_of_f64(double x) { return round_f8e8m0(x, false); }
 static inline f8e8m0 f8e8m0_sat_of_f64(double x) { return round_f8e8m0(x, true); }
 
-#define SMALL_FLOAT(T, width, mantissa, bias, kind)                                                                      \
-	static inline double f64_of_##T(T x) { return small_decode(x.bits, width, mantissa, bias, kind); }               \
-	static inline T T##_of_f64(double x) { T y = { small_encode(x, width, mantissa, bias, kind, false) }; return y; } \
-	static inline T T##_sat_of_f64(double x) { T y = { small_encode(x, width, mantissa, bias, kind, true) }; return y; }
+#define SMALL_FLOAT(T, width, mantissa, bias, kind) \
+	static inline double f64_of_##T(T x) { return small_decode(x.bits, width, mantissa, bias, kind); } \
+	static inline T T##_of_f64(double x) \
+	{ T y = { small_encode(x, width, mantissa, bias, kind, false) }; return y; } \
+	static inline T T##_sat_of_f64(double x) \
+	{ T y = { small_encode(x, width, mantissa, bias, kind, true) }; return y; }
 SMALL_FLOAT(f16, 16, 10, 15, SMALL_IEEE)
 SMALL_FLOAT(bf16, 16, 7, 127, SMALL_IEEE)
 SMALL_FLOAT(f8e4m3fn, 8, 3, 7, SMALL_FN)
@@ -113,7 +118,8 @@ SMALL_FLOAT(f8e5m2, 8, 2, 15, SMALL_IEEE)
 SMALL_FLOAT(f8e5m2fnuz, 8, 2, 16, SMALL_FNUZ)
 SMALL_FLOAT(f4e2m1, 4, 1, 1, SMALL_FINITE)
 
-/* A 64-bit integer as a double, rounded to odd where it does not fit: what is rounded again comes out as rounded once. */
+/* A 64-bit integer as a double, rounded to odd where it does not fit, so that rounding again gives what rounding once
+ * would give. */
 static inline double odd_u64(u64 x)
 {
 	if (x >> 53) {
@@ -125,23 +131,23 @@ static inline double odd_u64(u64 x)
 }
 static inline double odd_i64(i64 x) { return x < 0 ? -odd_u64(0 - (u64)x) : odd_u64((u64)x); }
 
-#define SMALL_TO_SMALL(T, S)                                             \
+#define SMALL_TO_SMALL(T, S) \
 	static inline T T##_of_##S(S x) { return T##_of_f64(f64_of_##S(x)); } \
 	static inline T T##_sat_of_##S(S x) { return T##_sat_of_f64(f64_of_##S(x)); }
 #define SMALL_OF_INT(T, S) static inline T T##_of_##S(S x) { return T##_of_f64(x); }
-#define EACH_SMALL(WHAT, T)                                                                                              \
-	WHAT(T, f16) WHAT(T, bf16) WHAT(T, f8e4m3fn) WHAT(T, f8e4m3fnuz) WHAT(T, f8e5m2) WHAT(T, f8e5m2fnuz)             \
+#define EACH_SMALL(WHAT, T) \
+	WHAT(T, f16) WHAT(T, bf16) WHAT(T, f8e4m3fn) WHAT(T, f8e4m3fnuz) WHAT(T, f8e5m2) WHAT(T, f8e5m2fnuz) \
 	WHAT(T, f8e8m0) WHAT(T, f4e2m1)
-#define SMALL_CONVERSIONS(T)                                                                                             \
-	static inline float f32_of_##T(T x) { return (float)f64_of_##T(x); }                                             \
-	static inline bool bool_of_##T(T x) { return f64_of_##T(x) != 0; }                                               \
-	static inline T T##_of_f32(float x) { return T##_of_f64(x); }                                                    \
-	static inline T T##_sat_of_f32(float x) { return T##_sat_of_f64(x); }                                            \
-	SMALL_OF_INT(T, bool) SMALL_OF_INT(T, i2) SMALL_OF_INT(T, u2) SMALL_OF_INT(T, i4) SMALL_OF_INT(T, u4)            \
-	SMALL_OF_INT(T, i8) SMALL_OF_INT(T, u8) SMALL_OF_INT(T, i16) SMALL_OF_INT(T, u16) SMALL_OF_INT(T, i32)           \
-	SMALL_OF_INT(T, u32)                                                                                             \
-	static inline T T##_of_i64(i64 x) { return T##_of_f64(odd_i64(x)); }                                             \
-	static inline T T##_of_u64(u64 x) { return T##_of_f64(odd_u64(x)); }                                             \
+#define SMALL_CONVERSIONS(T) \
+	static inline float f32_of_##T(T x) { return (float)f64_of_##T(x); } \
+	static inline bool bool_of_##T(T x) { return f64_of_##T(x) != 0; } \
+	static inline T T##_of_f32(float x) { return T##_of_f64(x); } \
+	static inline T T##_sat_of_f32(float x) { return T##_sat_of_f64(x); } \
+	SMALL_OF_INT(T, bool) SMALL_OF_INT(T, i2) SMALL_OF_INT(T, u2) SMALL_OF_INT(T, i4) SMALL_OF_INT(T, u4) \
+	SMALL_OF_INT(T, i8) SMALL_OF_INT(T, u8) SMALL_OF_INT(T, i16) SMALL_OF_INT(T, u16) SMALL_OF_INT(T, i32) \
+	SMALL_OF_INT(T, u32) \
+	static inline T T##_of_i64(i64 x) { return T##_of_f64(odd_i64(x)); } \
+	static inline T T##_of_u64(u64 x) { return T##_of_f64(odd_u64(x)); } \
 	EACH_SMALL(SMALL_TO_SMALL, T)
 SMALL_CONVERSIONS(f16) SMALL_CONVERSIONS(bf16) SMALL_CONVERSIONS(f8e4m3fn) SMALL_CONVERSIONS(f8e4m3fnuz)
 SMALL_CONVERSIONS(f8e5m2) SMALL_CONVERSIONS(f8e5m2fnuz) SMALL_CONVERSIONS(f8e8m0) SMALL_CONVERSIONS(f4e2m1)
@@ -151,15 +157,15 @@ static inline float f32_of_f64(double x) { return (float)x; }
 
 /* ---- Floats to integers: truncates; beyond the range gives its end; NaN gives 0. */
 
-#define INT_OF_FLOAT(T, low, high, S, F)                                                            \
-	static inline T T##_of_##S(F x)                                                             \
-	{                                                                                           \
+#define INT_OF_FLOAT(T, low, high, S, F) \
+	static inline T T##_of_##S(F x) \
+	{ \
 		return x != x ? 0 : x <= (double)(low) ? (low) : x >= (double)(high) ? (high) : (T)x; \
 	}
 #define INT_OF_SMALL(T, S) static inline T T##_of_##S(S x) { return T##_of_f64(f64_of_##S(x)); }
-#define INT_TYPE(T, low, high)                                                                                     \
-	INT_OF_FLOAT(T, low, high, f32, float)                                                                     \
-	INT_OF_FLOAT(T, low, high, f64, double)                                                                    \
+#define INT_TYPE(T, low, high) \
+	INT_OF_FLOAT(T, low, high, f32, float) \
+	INT_OF_FLOAT(T, low, high, f64, double) \
 	EACH_SMALL(INT_OF_SMALL, T)
 INT_TYPE(i8, INT8_MIN, INT8_MAX)
 INT_TYPE(u8, 0, UINT8_MAX)
@@ -176,41 +182,42 @@ INT_TYPE(u2, 0, 3)
 
 /* Integers to those that C does not have: wraps. */
 #define NARROW_OF_INT(T, S) static inline T T##_of_##S(S x) { return T##_of_low((int)((u64)x & 15)); }
-#define NARROW_TYPE(T, low, high)                                                                                  \
-	static inline T T##_of_low(int x)                                                                          \
-	{                                                                                                          \
-		x &= (high) - (low);                                                                               \
-		return (T)(x > (high) ? x - ((high) - (low) + 1) : x);                                             \
-	}                                                                                                          \
+#define NARROW_TYPE(T, low, high) \
+	static inline T T##_of_low(int x) \
+	{ \
+		x &= (high) - (low); \
+		return (T)(x > (high) ? x - ((high) - (low) + 1) : x); \
+	} \
 	NARROW_OF_INT(T, bool) NARROW_OF_INT(T, i2) NARROW_OF_INT(T, u2) NARROW_OF_INT(T, i4) NARROW_OF_INT(T, u4) \
-	NARROW_OF_INT(T, i8) NARROW_OF_INT(T, u8) NARROW_OF_INT(T, i16) NARROW_OF_INT(T, u16)                      \
+	NARROW_OF_INT(T, i8) NARROW_OF_INT(T, u8) NARROW_OF_INT(T, i16) NARROW_OF_INT(T, u16) \
 	NARROW_OF_INT(T, i32) NARROW_OF_INT(T, u32) NARROW_OF_INT(T, i64) NARROW_OF_INT(T, u64)
 NARROW_TYPE(i4, -8, 7)
 NARROW_TYPE(u4, 0, 15)
 NARROW_TYPE(i2, -2, 1)
 NARROW_TYPE(u2, 0, 3)
 
-/* ---- Elements narrower than a byte: element i of BITS bits; many of them, from a whole byte on. CODE: the bits of x. */
+/* ---- Elements narrower than a byte: element i of BITS bits; many of them, from a whole byte on.
+ * CODE: the bits of x. */
 
-#define PACKED(T, BITS, CODE, VALUE)                                                                               \
-	static inline T load_##T(const u8 *p, i64 i)                                                               \
-	{                                                                                                          \
-		int code = p[i / (8 / BITS)] >> i % (8 / BITS) * BITS & ((1 << BITS) - 1);                         \
-		T x = VALUE;                                                                                       \
-		return x;                                                                                          \
-	}                                                                                                          \
-	static inline void load_vector_##T(const u8 *p, i64 i, T *v, int n)                                        \
-	{                                                                                                          \
-		for (int k = 0; k < n; k++)                                                                        \
-			v[k] = load_##T(p, i + k);                                                                 \
-	}                                                                                                          \
-	static inline void store_vector_##T(u8 *p, i64 i, const T *v, int n)                                       \
-	{                                                                                                          \
-		memset(p + i / (8 / BITS), 0, (size_t)n / (8 / BITS));                                             \
-		for (int k = 0; k < n; k++) {                                                                      \
-			T x = v[k];                                                                                \
+#define PACKED(T, BITS, CODE, VALUE) \
+	static inline T load_##T(const u8 *p, i64 i) \
+	{ \
+		int code = p[i / (8 / BITS)] >> i % (8 / BITS) * BITS & ((1 << BITS) - 1); \
+		T x = VALUE; \
+		return x; \
+	} \
+	static inline void load_vector_##T(const u8 *p, i64 i, T *v, int n) \
+	{ \
+		for (int k = 0; k < n; k++) \
+			v[k] = load_##T(p, i + k); \
+	} \
+	static inline void store_vector_##T(u8 *p, i64 i, const T *v, int n) \
+	{ \
+		memset(p + i / (8 / BITS), 0, (size_t)n / (8 / BITS)); \
+		for (int k = 0; k < n; k++) { \
+			T x = v[k]; \
 			p[(i + k) / (8 / BITS)] |= (u8)((CODE & ((1 << BITS) - 1)) << (i + k) % (8 / BITS) * BITS); \
-		}                                                                                                  \
+		} \
 	}
 PACKED(i4, 4, x, (i4)((code ^ 8) - 8))
 PACKED(u4, 4, x, (u4)code)
@@ -220,35 +227,35 @@ PACKED(f4e2m1, 4, x.bits, { (u8)code })
 
 /* ---- Arithmetic. */
 
-#define ARITHMETIC(name, T, U, width)                                                                              \
-	static inline T min_##name(T a, T b) { return a < b ? a : b; }                                             \
-	static inline T max_##name(T a, T b) { return a > b ? a : b; }                                             \
-	static inline T shift_left_##name(T a, u64 n) { return n >= width ? 0 : (T)((u64)a << n); }                \
-	static inline T shift_right_##name(T a, u64 n) { return n >= width ? 0 : (T)(a >> n); }                    \
-	static inline T ipow_##name(T base, T exponent)                                                            \
-	{                                                                                                          \
-		u64 result = 1;                                                                                    \
-		if ((T)-1 < 0 && exponent < 1 && exponent != 0)                                                    \
-			return base == 1 ? 1 : base == (T)-1 ? (exponent % 2 ? base : (T)1) : (T)0;                \
-		for (u64 b = (u64)base, e = (u64)exponent; e; e >>= 1, b *= b)                                     \
-			if (e & 1)                                                                                 \
-				result *= b;                                                                       \
-		return (T)result;                                                                                  \
+#define ARITHMETIC(name, T, U, width) \
+	static inline T min_##name(T a, T b) { return a < b ? a : b; } \
+	static inline T max_##name(T a, T b) { return a > b ? a : b; } \
+	static inline T shift_left_##name(T a, u64 n) { return n >= width ? 0 : (T)((u64)a << n); } \
+	static inline T shift_right_##name(T a, u64 n) { return n >= width ? 0 : (T)(a >> n); } \
+	static inline T ipow_##name(T base, T exponent) \
+	{ \
+		u64 result = 1; \
+		if ((T)-1 < 0 && exponent < 1 && exponent != 0) \
+			return base == 1 ? 1 : base == (T)-1 ? (exponent % 2 ? base : (T)1) : (T)0; \
+		for (u64 b = (u64)base, e = (u64)exponent; e; e >>= 1, b *= b) \
+			if (e & 1) \
+				result *= b; \
+		return (T)result; \
 	}
-#define SIGNED_DIVISION(name, T, U)                                                                                \
-	static inline T trunc_div_##name(T a, T b) { return b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : a / b; }         \
-	static inline T trunc_rem_##name(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; }                       \
-	static inline T floor_div_##name(T a, T b)                                                                 \
-	{                                                                                                          \
-		T q = trunc_div_##name(a, b);                                                                      \
-		return q - (b != 0 && trunc_rem_##name(a, b) != 0 && (a < 0) != (b < 0));                          \
-	}                                                                                                          \
-	static inline T floor_mod_##name(T a, T b) { return (T)((U)a - (U)floor_div_##name(a, b) * (U)b); }        \
+#define SIGNED_DIVISION(name, T, U) \
+	static inline T trunc_div_##name(T a, T b) { return b == 0 ? 0 : b == -1 ? (T)(0 - (U)a) : a / b; } \
+	static inline T trunc_rem_##name(T a, T b) { return b == 0 || b == -1 ? 0 : a % b; } \
+	static inline T floor_div_##name(T a, T b) \
+	{ \
+		T q = trunc_div_##name(a, b); \
+		return q - (b != 0 && trunc_rem_##name(a, b) != 0 && (a < 0) != (b < 0)); \
+	} \
+	static inline T floor_mod_##name(T a, T b) { return (T)((U)a - (U)floor_div_##name(a, b) * (U)b); } \
 	static inline T abs_##name(T a) { return a < 0 ? (T)(0 - (U)a) : a; }
-#define UNSIGNED_DIVISION(name, T)                                                                                 \
-	static inline T trunc_div_##name(T a, T b) { return b == 0 ? 0 : a / b; }                                  \
-	static inline T trunc_rem_##name(T a, T b) { return b == 0 ? 0 : a % b; }                                  \
-	static inline T floor_div_##name(T a, T b) { return trunc_div_##name(a, b); }                              \
+#define UNSIGNED_DIVISION(name, T) \
+	static inline T trunc_div_##name(T a, T b) { return b == 0 ? 0 : a / b; } \
+	static inline T trunc_rem_##name(T a, T b) { return b == 0 ? 0 : a % b; } \
+	static inline T floor_div_##name(T a, T b) { return trunc_div_##name(a, b); } \
 	static inline T floor_mod_##name(T a, T b) { return b == 0 ? a : a % b; }
 ARITHMETIC(i8, i8, u8, 8) ARITHMETIC(u8, u8, u8, 8) ARITHMETIC(i16, i16, u16, 16) ARITHMETIC(u16, u16, u16, 16)
 ARITHMETIC(i32, i32, u32, 32) ARITHMETIC(u32, u32, u32, 32) ARITHMETIC(i64, i64, u64, 64) ARITHMETIC(u64, u64, u64, 64)
@@ -315,7 +322,7 @@ static inline u64 key_of_bits(u64 bits, u64 sign, u64 infinity)
 	u64 magnitude = bits & (sign - 1);
 	return magnitude > infinity ? 2 * sign - 1 : bits & sign ? sign - magnitude : sign + magnitude;
 }
-#define KEYS(name, T, key)                                             \
+#define KEYS(name, T, key) \
 	static inline u64 key_ascending_##name(T x) { return (key); } \
 	static inline u64 key_descending_##name(T x) { return ~(u64)(key); }
 #define INT_KEYS(T) KEYS(T, T, (u64)(i64)x ^ (u64)1 << 63)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_device.h: what generated kernels call. Element types, their conversions and arithmetic (tpat_types.h), vector access
- * (tpat_vector.h), reductions over a warp or block, and atomics on every element type.
+ * tpat_device.h: what generated kernels call. Element types, their conversions and arithmetic (tpat_types.h), vector
+ * access (tpat_vector.h), reductions over a warp or block, and atomics on every element type.
  *
- * Needs no other headers: compiled by NVRTC, by nvcc, and by a C++17 compiler under the emulator (TPAT_EMULATOR). Inline
- * PTX lives in these three and nowhere else; each piece has a plain twin for the emulator. */
+ * Needs no other headers: compiled by NVRTC, by nvcc, and by a C++17 compiler under the emulator (TPAT_EMULATOR).
+ * Inline PTX lives in these three and nowhere else; each piece has a plain twin for the emulator. */
 #ifndef TPAT_DEVICE_H
 #define TPAT_DEVICE_H
 
@@ -12,12 +12,12 @@
 
 /* ---- Kernels that follow each other ------------------------------------------------------------------------------ */
 
-/* Programmatic dependent launch, from sm_90 on: a kernel that starts with this one may be set up while the kernel before it still
- * runs. It waits until that one has ended and what it wrote can be read; not at all where this kernel was launched to start
- * behind it. Nothing may be read or written before.
+/* Programmatic dependent launch, from sm_90 on: a kernel that starts with this one may be set up while the kernel
+ * before it still runs. It waits until that one has ended and what it wrote can be read; not at all where this kernel
+ * was launched to start behind it. Nothing may be read or written before.
  *
- * No kernel says earlier than by its end that the next one may start (griddepcontrol.launch_dependents): on an H100 that holds
- * up a kernel of 4096 small blocks by 2 us, and saves nothing beside what waiting saves. */
+ * No kernel says earlier than by its end that the next one may start (griddepcontrol.launch_dependents): on an H100
+ * that holds up a kernel of 4096 small blocks by 2 us, and saves nothing beside what waiting saves. */
 TPAT_FN void wait_for_last_kernel()
 {
 #if !defined(TPAT_EMULATOR) && __CUDA_ARCH__ >= 900
@@ -29,41 +29,38 @@ TPAT_FN void wait_for_last_kernel()
 
 /* Of a type T of BITS bits; `i` counts elements and is not negative.
  *   load_T(p, i)      the element i
- *   load_T(v, p, i)   v = the elements i .. i + N; both are multiples of the elements of a byte, the byte aligned as in load()
- *   store_T(p, i, v)  these elements = v, likewise
- * There is no store of one element: threads must not share a byte. CODE: the bits of `x`, from its low ones on; VALUE: what
- * the bits `code` mean. */
-#define TPAT_PACKED(T, BITS, CODE, VALUE)                                                                    \
-	template <class I> TPAT_FN T load_##T(const u8 *p, I i)                                              \
-	{                                                                                                    \
-		const int each = 8 / BITS, place = (int)i & (each - 1);                                      \
-		const int code = p[i >> (each == 2 ? 1 : 2)] >> place * BITS & ((1 << BITS) - 1);            \
-		return VALUE;                                                                                \
-	}                                                                                                    \
-	template <int N, class I> TPAT_FN void load_##T(T(&v)[N], const u8 *p, I i)                          \
-	{                                                                                                    \
-		static_assert(N * BITS % 8 == 0, "whole bytes");                                             \
-		u8 bytes[N * BITS / 8];                                                                      \
-		load(bytes, p + (i >> (BITS == 4 ? 1 : 2)));                                                 \
-		_Pragma("unroll")                                                                            \
-		for (int k = 0; k < N; k++)                                                                  \
-			v[k] = load_##T(bytes, k);                                                           \
-	}                                                                                                    \
-	template <int N, class I> TPAT_FN void store_##T(u8 *p, I i, const T(&v)[N])                         \
-	{                                                                                                    \
-		static_assert(N * BITS % 8 == 0, "whole bytes");                                             \
-		const int each = 8 / BITS;                                                                   \
-		u8 bytes[N / each];                                                                          \
-		_Pragma("unroll")                                                                            \
-		for (int k = 0; k < N / each; k++) {                                                         \
-			int byte = 0;                                                                        \
-			for (int j = 0; j < each; j++) {                                                     \
-				const T x = v[k * each + j];                                                 \
-				byte |= ((CODE) & ((1 << BITS) - 1)) << j * BITS;                            \
-			}                                                                                    \
-			bytes[k] = (u8)byte;                                                                 \
-		}                                                                                            \
-		store(p + (i >> (each == 2 ? 1 : 2)), bytes);                                                \
+ *   load_T(v, p, i)   v = the elements i .. i + N; both are multiples of the elements of a byte, the byte aligned as in
+ * load() store_T(p, i, v)  these elements = v, likewise There is no store of one element: threads must not share a
+ * byte. CODE: the bits of `x`, from its low ones on; VALUE: what the bits `code` mean. */
+#define TPAT_PACKED(T, BITS, CODE, VALUE) \
+	template <class I> TPAT_FN T load_##T(const u8 *p, I i) \
+	{ \
+		const int each = 8 / BITS, place = (int)i & (each - 1); \
+		const int code = p[i >> (each == 2 ? 1 : 2)] >> place * BITS & ((1 << BITS) - 1); \
+		return VALUE; \
+	} \
+	template <int N, class I> TPAT_FN void load_##T(T(&v)[N], const u8 *p, I i) \
+	{ \
+		static_assert(N * BITS % 8 == 0, "whole bytes"); \
+		u8 bytes[N * BITS / 8]; \
+		load(bytes, p + (i >> (BITS == 4 ? 1 : 2))); \
+		_Pragma("unroll") for (int k = 0; k < N; k++) v[k] = load_##T(bytes, k); \
+	} \
+	template <int N, class I> TPAT_FN void store_##T(u8 *p, I i, const T(&v)[N]) \
+	{ \
+		static_assert(N * BITS % 8 == 0, "whole bytes"); \
+		const int each = 8 / BITS; \
+		u8 bytes[N / each]; \
+		_Pragma("unroll") for (int k = 0; k < N / each; k++) \
+		{ \
+			int byte = 0; \
+			for (int j = 0; j < each; j++) { \
+				const T x = v[k * each + j]; \
+				byte |= ((CODE) & ((1 << BITS) - 1)) << j * BITS; \
+			} \
+			bytes[k] = (u8)byte; \
+		} \
+		store(p + (i >> (each == 2 ? 1 : 2)), bytes); \
 	}
 TPAT_PACKED(u4, 4, x, (u4)code)
 TPAT_PACKED(i4, 4, x, (i4)((code ^ 8) - 8))
@@ -74,13 +71,27 @@ TPAT_PACKED(f4e2m1, 4, x.bits, f4e2m1{ (u8)code })
 
 /* ---- Operations of reductions ------------------------------------------------------------------------------------ */
 
-struct op_sum { template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a + b); } };
-struct op_prod { template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a * b); } };
-struct op_max { template <class T> TPAT_FN T operator()(T a, T b) const { return nan_max(a, b); } };
-struct op_min { template <class T> TPAT_FN T operator()(T a, T b) const { return nan_min(a, b); } };
-struct op_and { template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a & b); } };
-struct op_or { template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a | b); } };
-struct op_xor { template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a ^ b); } };
+struct op_sum {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a + b); }
+};
+struct op_prod {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a * b); }
+};
+struct op_max {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return nan_max(a, b); }
+};
+struct op_min {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return nan_min(a, b); }
+};
+struct op_and {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a & b); }
+};
+struct op_or {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a | b); }
+};
+struct op_xor {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a ^ b); }
+};
 
 /* A value and where it was found. */
 template <class T, class I = int> struct indexed {
@@ -127,13 +138,13 @@ template <class T> struct words {
 	}
 };
 
-#define TPAT_SHUFFLE(name, intrinsic)                                       \
-	template <class T> TPAT_FN T name(T v, int lane)                    \
-	{                                                                   \
-		words<T> a(v), b;                                           \
-		for (unsigned i = 0; i < sizeof a.w / 4; i++)               \
-			b.w[i] = intrinsic(0xffffffffu, a.w[i], lane);      \
-		return b.value();                                           \
+#define TPAT_SHUFFLE(name, intrinsic) \
+	template <class T> TPAT_FN T name(T v, int lane) \
+	{ \
+		words<T> a(v), b; \
+		for (unsigned i = 0; i < sizeof a.w / 4; i++) \
+			b.w[i] = intrinsic(0xffffffffu, a.w[i], lane); \
+		return b.value(); \
 	}
 TPAT_SHUFFLE(shuffle_xor, __shfl_xor_sync)   /* of lane ^ `lane` */
 TPAT_SHUFFLE(shuffle_up, __shfl_up_sync)     /* of lane - `lane`, or its own where there is none */
@@ -193,8 +204,11 @@ template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
 	return v;
 }
 
-/* What converts to T, as C's arithmetic on small integers gives int: `typename element<T>::type x` is no place to find T from. */
-template <class T> struct element { typedef T type; };
+/* What converts to T, as C's arithmetic on small integers gives int: `typename element<T>::type x` is no place to find
+ * T from. */
+template <class T> struct element {
+	typedef T type;
+};
 
 /* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part --------------------------------------- */
 
@@ -225,8 +239,8 @@ template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *
 	return v;
 }
 
-/* Each of COLUMNS columns by itself: threads t, t + COLUMNS ... of the PARTS * COLUMNS of a block make one; all of them get the
- * result. PARTS: a power of two. `shared`: an element a thread. */
+/* Each of COLUMNS columns by itself: threads t, t + COLUMNS ... of the PARTS * COLUMNS of a block make one; all of them
+ * get the result. PARTS: a power of two. `shared`: an element a thread. */
 template <int COLUMNS, int PARTS, class T, class Op> TPAT_FN T block_reduce_columns(T v, Op op, T *shared)
 {
 	const int thread = block_thread();
@@ -302,10 +316,11 @@ template <int THREADS, class T, class Op> TPAT_FN T block_scan_on(T v, Op op, T 
 	return v;
 }
 
-/* Running op over the items of all THREADS threads, going on from `carry`, which becomes what they make of it. A warp's items lie
- * together: first the WIDTH of each lane's first vector v[0 .. WIDTH), lane after lane, then those of the second ones. So
- * vectors are loaded side by side, and warps meet only once. EXCLUSIVE: an item becomes the combination of those before it.
- * `none`: the neutral element; `shared`: an element a warp. 32 THREADS: each warp of the block by itself, `shared` is not used. */
+/* Running op over the items of all THREADS threads, going on from `carry`, which becomes what they make of it. A warp's
+ * items lie together: first the WIDTH of each lane's first vector v[0 .. WIDTH), lane after lane, then those of the
+ * second ones. So vectors are loaded side by side, and warps meet only once. EXCLUSIVE: an item becomes the combination
+ * of those before it. `none`: the neutral element; `shared`: an element a warp. 32 THREADS: each warp of the block by
+ * itself, `shared` is not used. */
 template <int THREADS, int WIDTH, bool EXCLUSIVE, class T, int N, class Op>
 TPAT_FN void block_scan_items_on(T (&v)[N], Op op, typename element<T>::type none, T *shared, T &carry)
 {
@@ -362,8 +377,12 @@ template <class T, class Op> TPAT_FN T apply(Op op, T a, T b) { return op(a, b);
 template <class Op> TPAT_FN f16 apply(Op op, f16 a, f16 b) { return round_f16(op(to_f32(a), to_f32(b))); }
 template <class Op> TPAT_FN bf16 apply(Op op, bf16 a, bf16 b) { return round_bf16(op(to_f32(a), to_f32(b))); }
 
-template <int BYTES> struct atomic_word { typedef u32 type; };
-template <> struct atomic_word<8> { typedef u64 type; };
+template <int BYTES> struct atomic_word {
+	typedef u32 type;
+};
+template <> struct atomic_word<8> {
+	typedef u64 type;
+};
 
 /* *p = op(*p, v), atomically, by compare-and-swap on the 32-bit (64-bit) word that holds *p. */
 template <class T, class Op> TPAT_FN T atomic_update(T *p, T v, Op op)
@@ -414,10 +433,7 @@ TPAT_FN i64 atomic_min(i64 *p, i64 v) { return atomicMin(p, v); }
 TPAT_FN u64 atomic_min(u64 *p, u64 v) { return atomicMin(p, v); }
 /* What needs no answer, as scattered sums, is done where the memory is. */
 #if TPAT_ARCH >= 700
-TPAT_FN void atomic_add(f16 *p, f16 v)
-{
-	asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(p), "h"(v.bits) : "memory");
-}
+TPAT_FN void atomic_add(f16 *p, f16 v) { asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(p), "h"(v.bits) : "memory"); }
 #endif
 #if TPAT_ARCH >= 900
 TPAT_FN void atomic_add(bf16 *p, bf16 v)
@@ -442,24 +458,26 @@ TPAT_FN void atomic_add_vector(float *p, const float (&v)[2])
 
 TPAT_FN void atomic_add_vector(float *p, const float (&v)[4])
 {
-	asm volatile("red.global.add.v4.f32 [%0], { %1, %2, %3, %4 };"
-		     ::"l"(p), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
+	asm volatile("red.global.add.v4.f32 [%0], { %1, %2, %3, %4 };" ::"l"(p), "f"(v[0]), "f"(v[1]), "f"(v[2]),
+	             "f"(v[3])
+	             : "memory");
 }
 
-#define TPAT_ADD_PAIRS(T)                                                                                    \
-	TPAT_FN void atomic_add_vector(T *p, const T(&v)[4])                                                 \
-	{                                                                                                    \
-		u32 w[2];                                                                                    \
-		memcpy(w, v, sizeof w);                                                                      \
-		asm volatile("red.global.add.noftz.v2." #T "x2 [%0], { %1, %2 };"                            \
-			     ::"l"(p), "r"(w[0]), "r"(w[1]) : "memory");                                     \
-	}                                                                                                    \
-	TPAT_FN void atomic_add_vector(T *p, const T(&v)[8])                                                 \
-	{                                                                                                    \
-		u32 w[4];                                                                                    \
-		memcpy(w, v, sizeof w);                                                                      \
-		asm volatile("red.global.add.noftz.v4." #T "x2 [%0], { %1, %2, %3, %4 };"                    \
-			     ::"l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");               \
+#define TPAT_ADD_PAIRS(T) \
+	TPAT_FN void atomic_add_vector(T *p, const T(&v)[4]) \
+	{ \
+		u32 w[2]; \
+		memcpy(w, v, sizeof w); \
+		asm volatile("red.global.add.noftz.v2." #T "x2 [%0], { %1, %2 };" ::"l"(p), "r"(w[0]), "r"(w[1]) \
+		             : "memory"); \
+	} \
+	TPAT_FN void atomic_add_vector(T *p, const T(&v)[8]) \
+	{ \
+		u32 w[4]; \
+		memcpy(w, v, sizeof w); \
+		asm volatile("red.global.add.noftz.v4." #T "x2 [%0], { %1, %2, %3, %4 };" ::"l"(p), "r"(w[0]), \
+		             "r"(w[1]), "r"(w[2]), "r"(w[3]) \
+		             : "memory"); \
 	}
 TPAT_ADD_PAIRS(f16)
 TPAT_ADD_PAIRS(bf16)
@@ -472,12 +490,13 @@ TPAT_FN void note_next(int *first, int *next, int number) { *next = atomicExch(f
 
 /* ---- Tiles: pieces of a row, each made by a block that goes on from what those before it made -------------------- */
 
-/* In one pass over the data: a block takes the next tile, shows its own total, and looks back over the totals of earlier
- * tiles until one shows what everything up to it made. Blocks take tiles in the order in which they start, so that those
- * before are running or done. Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back.
+/* In one pass over the data: a block takes the next tile, shows its own total, and looks back over the totals of
+ * earlier tiles until one shows what everything up to it made. Blocks take tiles in the order in which they start, so
+ * that those before are running or done. Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
+ * Look-back.
  *
- * `state`, all zero before the kernel starts, holds a counter; then, for each tile, one word with a mark and the value, or
- * for values of 8 bytes three: mark, total, all. */
+ * `state`, all zero before the kernel starts, holds a counter; then, for each tile, one word with a mark and the value,
+ * or for values of 8 bytes three: mark, total, all. */
 enum tile_mark { TILE_NOTHING, TILE_TOTAL, TILE_ALL };
 
 TPAT_FN u64 load_fresh(const u64 *p)
@@ -535,9 +554,10 @@ TPAT_FN u64 tile_next(u64 *state, u64 *shared)
 	return *shared;
 }
 
-/* op over the totals of the `n` tiles before this one, or `none` when n is 0: for all threads, which all have `total`. */
-template <class T, class Op> TPAT_FN T tiles_before(T total, Op op, u64 *state, i64 tile, i64 n,
-							    typename element<T>::type none, T *shared)
+/* op over the totals of the `n` tiles before this one, or `none` when n is 0: for all threads, which all have
+ * `total`. */
+template <class T, class Op>
+TPAT_FN T tiles_before(T total, Op op, u64 *state, i64 tile, i64 n, typename element<T>::type none, T *shared)
 {
 	const int lane = block_thread();
 	if (lane < 32) { /* the first warp looks at 32 tiles at a time; lane 0 at the nearest */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_fma.h: what kernels of contractions call whose elements tensor cores do not take: products of tiles by ordinary arithmetic,
- * in the elements' own type. Each lane of a warp keeps a small matrix of sums in registers.
+ * tpat_fma.h: what kernels of contractions call whose elements tensor cores do not take: products of tiles by ordinary
+ * arithmetic, in the elements' own type. Each lane of a warp keeps a small matrix of sums in registers.
  *
  * Tiles and copies are those of tpat_mma.h. Compiled like tpat_device.h. */
 #ifndef TPAT_FMA_H
@@ -20,9 +20,10 @@ TPAT_FN u64 multiply_add(u64 a, u64 b, u64 c) { return a * b + c; }
 
 /* ---- Who has what ------------------------------------------------------------------------------------------------ */
 
-/* A warp's lanes are FMA_DOWN x FMA_ACROSS; with ROWS x COLUMNS sums each, the warp has FMA_DOWN * ROWS x FMA_ACROSS * COLUMNS.
- * Lane `lane` of LANES has this row (or column) as its number i. Out of tiles whose rows run along what is summed over,
- * neighbouring lanes take neighbouring rows; out of turned ones a lane takes the 16 bytes that it reads at once. */
+/* A warp's lanes are FMA_DOWN x FMA_ACROSS; with ROWS x COLUMNS sums each, the warp has FMA_DOWN * ROWS x FMA_ACROSS *
+ * COLUMNS. Lane `lane` of LANES has this row (or column) as its number i. Out of tiles whose rows run along what is
+ * summed over, neighbouring lanes take neighbouring rows; out of turned ones a lane takes the 16 bytes that it reads at
+ * once. */
 enum { FMA_DOWN = 4, FMA_ACROSS = 8 };
 template <class T, bool TURNED, int LANES> TPAT_FN int fma_place(int lane, int i)
 {
@@ -53,10 +54,12 @@ TPAT_FN void fma_load(T (&v)[N][DEPTH], shared_tile<T, ROWS, COLUMNS, P> &tile, 
 	}
 }
 
-/* sum += the products of two tiles' elements: rows from `row` on of the left one, columns from `column` on of the right one.
- * A tile's rows run along what is summed over; of a turned one the columns. */
-template <bool LEFT_TURNED, bool RIGHT_TURNED, class T, int M, int N, int A, int B, tile_places P, int C, int D, tile_places Q>
-TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_tile<T, C, D, Q> &right, int row, int column)
+/* sum += the products of two tiles' elements: rows from `row` on of the left one, columns from `column` on of the right
+ * one. A tile's rows run along what is summed over; of a turned one the columns. */
+template <bool LEFT_TURNED, bool RIGHT_TURNED, class T, int M, int N, int A, int B, tile_places P, int C, int D,
+          tile_places Q>
+TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_tile<T, C, D, Q> &right, int row,
+                       int column)
 {
 	const int together = 16 / (int)sizeof(T), depth = LEFT_TURNED ? A : B;
 	static_assert(depth == (RIGHT_TURNED ? C : D), "tiles of the same depth");
@@ -77,11 +80,13 @@ TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_til
 
 /* ---- Sums of a warp by rows -------------------------------------------------------------------------------------- */
 
-/* Row i of every lane's sums goes through shared memory, in which each warp has FMA_DOWN * FMA_ACROSS * N sums, so that a lane
- * gets sums that follow each other in a row. Row r of the FMA_DOWN there is row fma_place(r, i) of the warp's. */
+/* Row i of every lane's sums goes through shared memory, in which each warp has FMA_DOWN * FMA_ACROSS * N sums, so that
+ * a lane gets sums that follow each other in a row. Row r of the FMA_DOWN there is row fma_place(r, i) of the
+ * warp's. */
 template <bool RIGHT_TURNED, class T, int N> TPAT_FN void fma_put(void *shared, const T (&sum)[N])
 {
-	const int width = FMA_ACROSS * N, together = RIGHT_TURNED ? 16 / (int)sizeof(T) : 1, lane = warp_lane() % FMA_ACROSS;
+	const int width = FMA_ACROSS * N, together = RIGHT_TURNED ? 16 / (int)sizeof(T) : 1,
+	          lane = warp_lane() % FMA_ACROSS;
 	T *row = (T *)shared + (block_thread() / 32 * FMA_DOWN + warp_lane() / FMA_ACROSS) * width;
 	__syncwarp();
 #pragma unroll

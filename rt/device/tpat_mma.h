@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_mma.h: what kernels of contractions call. Products of small matrices by the tensor cores, the pieces ("fragments") of
- * them that the lanes of a warp hold, tiles in shared memory that are read without bank conflicts, and copies from global to
- * shared memory that run while the threads go on.
+ * tpat_mma.h: what kernels of contractions call. Products of small matrices by the tensor cores, the pieces
+ * ("fragments") of them that the lanes of a warp hold, tiles in shared memory that are read without bank conflicts, and
+ * copies from global to shared memory that run while the threads go on.
  *
- * Everything named mma_... is done by all 32 lanes of a warp together. GPUs before sm_75, and sm_75 for bf16, get the same results,
- * in the same lanes, from shuffles and ordinary arithmetic. Compiled like tpat_device.h. Sources: PTX ISA, "Matrix Fragments for
- * mma.m16n8k16 with floating point type", "Matrix Fragments for mma.m16n8k32", "ldmatrix", "cp.async". */
+ * Everything named mma_... is done by all 32 lanes of a warp together. GPUs before sm_75, and sm_75 for bf16, get the
+ * same results, in the same lanes, from shuffles and ordinary arithmetic. Compiled like tpat_device.h. Sources: PTX
+ * ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "Matrix Fragments for mma.m16n8k32", "ldmatrix",
+ * "cp.async". */
 #ifndef TPAT_MMA_H
 #define TPAT_MMA_H
 
@@ -15,14 +16,20 @@
 
 /* ---- Fragments --------------------------------------------------------------------------------------------------- */
 
-/* A product is 16 x 8: sum[m][n] += a[m][k] * b[k][n], with k over 32 bytes: 16 elements of f16 or bf16, 32 of i8 or u8.
- * A word holds 4 bytes that follow each other along k. Of lane 4 * g + t (g: 0 .. 7, t: 0 .. 3), with E elements a word:
- *   a.word[i]   row g + 8 * (i % 2), from element E * t + 4 * E * (i / 2) along k on
- *   b.word[i]   column g, from element E * t + 4 * E * i along k on
- *   sum.at[i]   row g + 8 * (i / 2), column 2 * t + i % 2: see mma_row(), mma_column() */
-template <class T> struct mma_a { u32 word[4]; };
-template <class T> struct mma_b { u32 word[2]; };
-template <class S> struct mma_sum { S at[4]; };
+/* A product is 16 x 8: sum[m][n] += a[m][k] * b[k][n], with k over 32 bytes: 16 elements of f16 or bf16, 32 of i8 or
+ * u8. A word holds 4 bytes that follow each other along k. Of lane 4 * g + t (g: 0 .. 7, t: 0 .. 3), with E elements a
+ * word: a.word[i]   row g + 8 * (i % 2), from element E * t + 4 * E * (i / 2) along k on b.word[i]   column g, from
+ * element E * t + 4 * E * i along k on sum.at[i]   row g + 8 * (i / 2), column 2 * t + i % 2: see mma_row(),
+ * mma_column() */
+template <class T> struct mma_a {
+	u32 word[4];
+};
+template <class T> struct mma_b {
+	u32 word[2];
+};
+template <class S> struct mma_sum {
+	S at[4];
+};
 
 TPAT_FN int mma_row(int i) { return warp_lane() / 4 + i / 2 * 8; }
 TPAT_FN int mma_column(int i) { return warp_lane() % 4 * 2 + i % 2; }
@@ -55,7 +62,8 @@ template <class T> TPAT_FN auto mma_element(u32 word, int i)
 		return to_f32(T{ (u16)(word >> 16 * i) });
 }
 
-/* The definition: what the tensor cores do, by shuffles. No inline function: it is long, and called for every product. */
+/* The definition: what the tensor cores do, by shuffles. No inline function: it is long, and called for every
+ * product. */
 template <class A, class B, class S>
 __device__ __noinline__ void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)
 {
@@ -80,37 +88,39 @@ __device__ __noinline__ void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, co
 
 /* sum += a b. Products are exact, sums in f32 or, wrapping, in i32. */
 #if TPAT_ARCH >= 800
-#define TPAT_MMA(A, B, S, c, instruction)                                                                            \
-	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)                                      \
-	{                                                                                                            \
-		asm volatile("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "       \
-			     "{%0, %1, %2, %3};"                                                                     \
-			     : "+" c(sum.at[0]), "+" c(sum.at[1]), "+" c(sum.at[2]), "+" c(sum.at[3])                \
-			     : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]),       \
-			       "r"(b.word[1]));                                                                      \
+#define TPAT_MMA(A, B, S, c, instruction) \
+	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b) \
+	{ \
+		asm volatile("mma.sync.aligned." instruction " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, " \
+		             "{%0, %1, %2, %3};" \
+		             : "+" c(sum.at[0]), "+" c(sum.at[1]), "+" c(sum.at[2]), "+" c(sum.at[3]) \
+		             : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]), \
+		               "r"(b.word[1])); \
 	}
 #define TPAT_MMA_BYTES(A, B, types) TPAT_MMA(A, B, int, "r", "m16n8k32.row.col.s32." types ".s32")
 TPAT_MMA(f16, f16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32")
 TPAT_MMA(bf16, bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
 #else
-#define TPAT_MMA_BY_LANES(A, B, S)                                                                                   \
+#define TPAT_MMA_BY_LANES(A, B, S) \
 	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b) { mma_by_lanes(sum, a, b); }
 TPAT_MMA_BY_LANES(bf16, bf16, float)
 #if TPAT_ARCH >= 750 /* half as deep, of bytes 8 rows: the pieces lie in the same lanes */
-#define TPAT_MMA_BYTES(A, B, types)                                                                                  \
-	TPAT_FN void mma(mma_sum<int> &sum, const mma_a<A> &a, const mma_b<B> &b)                                    \
-	{                                                                                                            \
-		for (int i = 0; i < 4; i++)                                                                          \
-			asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." types ".s32 {%0, %1}, {%2}, {%3}, {%0, %1};"   \
-				     : "+r"(sum.at[i % 2 * 2]), "+r"(sum.at[i % 2 * 2 + 1])                          \
-				     : "r"(a.word[i]), "r"(b.word[i / 2]));                                          \
+#define TPAT_MMA_BYTES(A, B, types) \
+	TPAT_FN void mma(mma_sum<int> &sum, const mma_a<A> &a, const mma_b<B> &b) \
+	{ \
+		for (int i = 0; i < 4; i++) \
+			asm volatile("mma.sync.aligned.m8n8k16.row.col.s32." types \
+			             ".s32 {%0, %1}, {%2}, {%3}, {%0, %1};" \
+			             : "+r"(sum.at[i % 2 * 2]), "+r"(sum.at[i % 2 * 2 + 1]) \
+			             : "r"(a.word[i]), "r"(b.word[i / 2])); \
 	}
 TPAT_FN void mma(mma_sum<float> &sum, const mma_a<f16> &a, const mma_b<f16> &b)
 {
 	for (int i = 0; i < 2; i++)
-		asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
-			     : "+f"(sum.at[0]), "+f"(sum.at[1]), "+f"(sum.at[2]), "+f"(sum.at[3])
-			     : "r"(a.word[2 * i]), "r"(a.word[2 * i + 1]), "r"(b.word[i]));
+		asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, "
+		             "%1, %2, %3};"
+		             : "+f"(sum.at[0]), "+f"(sum.at[1]), "+f"(sum.at[2]), "+f"(sum.at[3])
+		             : "r"(a.word[2 * i]), "r"(a.word[2 * i + 1]), "r"(b.word[i]));
 }
 #else
 #define TPAT_MMA_BYTES(A, B, types) TPAT_MMA_BY_LANES(A, B, int)
@@ -127,15 +137,15 @@ TPAT_MMA_BYTES(u8, u8, "u8.u8")
 
 /* Two neighbouring products' sums, of 16 columns together, as the left operand of a product over these columns. */
 #if TPAT_ARCH >= 800
-#define TPAT_PACK(T)                                                                                                 \
-	TPAT_FN u32 mma_pack(float low, float high, T)                                                               \
-	{                                                                                                            \
-		u32 both;                                                                                            \
-		asm("cvt.rn." #T "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));                           \
-		return both;                                                                                         \
+#define TPAT_PACK(T) \
+	TPAT_FN u32 mma_pack(float low, float high, T) \
+	{ \
+		u32 both; \
+		asm("cvt.rn." #T "x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low)); \
+		return both; \
 	}
 #else
-#define TPAT_PACK(T)                                                                                                 \
+#define TPAT_PACK(T) \
 	TPAT_FN u32 mma_pack(float low, float high, T) { return round_##T(low).bits | (u32)round_##T(high).bits << 16; }
 #endif
 TPAT_PACK(f16)
@@ -161,10 +171,11 @@ template <class T> TPAT_FN void mma_add_columns(mma_sum<int> &sum, const mma_b<T
 
 /* ---- Tiles in shared memory -------------------------------------------------------------------------------------- */
 
-/* ROWS x COLUMNS elements; a row is 32 or more bytes, a power of two. The 16-byte pieces of a row change places with the row's
- * number (exclusive or), so that the same piece of 8 rows behind each other, and 8 pieces behind each other of one row, lie
- * in different banks. Or they lie as they are, so that where a piece is takes no arithmetic: rows behind each other, for those who
- * read along a row, or a piece apart, for those who read the same piece of several rows. */
+/* ROWS x COLUMNS elements; a row is 32 or more bytes, a power of two. The 16-byte pieces of a row change places with
+ * the row's number (exclusive or), so that the same piece of 8 rows behind each other, and 8 pieces behind each other
+ * of one row, lie in different banks. Or they lie as they are, so that where a piece is takes no arithmetic: rows
+ * behind each other, for those who read along a row, or a piece apart, for those who read the same piece of several
+ * rows. */
 enum tile_places { TILE_TURNS, TILE_STRAIGHT, TILE_APART };
 template <class T, int ROWS, int COLUMNS, tile_places PLACES = TILE_TURNS> struct shared_tile {
 	static constexpr int piece_elements = 16 / (int)sizeof(T), pieces = COLUMNS / piece_elements;
@@ -181,8 +192,8 @@ template <class T, int ROWS, int COLUMNS, tile_places PLACES = TILE_TURNS> struc
 	TPAT_FN T *element(int row, int column) { return piece(row, column) + column % piece_elements; }
 };
 
-/* Four 8 x 8 matrices of 2-byte elements (or 8 x 16 bytes). Lane 8 * i + r says where row r of matrix i is; word[i] of lane
- * 4 * g + t is then elements 2 * t and 2 * t + 1 of row g of matrix i, or, TURNED, of column g. */
+/* Four 8 x 8 matrices of 2-byte elements (or 8 x 16 bytes). Lane 8 * i + r says where row r of matrix i is; word[i] of
+ * lane 4 * g + t is then elements 2 * t and 2 * t + 1 of row g of matrix i, or, TURNED, of column g. */
 template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void *row)
 {
 #if TPAT_ARCH >= 750
@@ -190,12 +201,18 @@ template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void
 	asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(row));
 	if constexpr (TURNED)
 		asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-			     : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
+		             : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+		             : "r"(at)
+		             : "memory");
 	else
 		asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-			     : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3]) : "r"(at) : "memory");
+		             : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
+		             : "r"(at)
+		             : "memory");
 #else
-	struct row_words { u32 at[4]; } mine;
+	struct row_words {
+		u32 at[4];
+	} mine;
 	load(mine.at, (const u32 *)row);
 	const int g = warp_lane() / 4, t = warp_lane() % 4;
 	const mma_lanes<row_words> rows(mine);
@@ -217,8 +234,8 @@ template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void
 #endif
 }
 
-/* Rows m .. m + 15 of the left operand, mma_depth() elements from k on: out of a tile whose rows run along k; or (turned,
- * elements of 2 bytes) whose rows run along m. */
+/* Rows m .. m + 15 of the left operand, mma_depth() elements from k on: out of a tile whose rows run along k; or
+ * (turned, elements of 2 bytes) whose rows run along m. */
 template <class T, int ROWS, int COLUMNS>
 TPAT_FN void mma_load_a(mma_a<T> &a, shared_tile<T, ROWS, COLUMNS> &tile, int m, int k)
 {
@@ -233,14 +250,15 @@ TPAT_FN void mma_load_a_turned(mma_a<T> &a, shared_tile<T, ROWS, COLUMNS> &tile,
 	mma_load_matrices<true>(a.word, tile.piece(k + lane % 8 + lane / 16 * 8, m + lane / 8 % 2 * 8));
 }
 
-/* Columns n .. n + 15 of the right operand, for two products: out of a tile whose rows run along k, or (turned) along n. */
+/* Columns n .. n + 15 of the right operand, for two products: out of a tile whose rows run along k, or (turned) along
+ * n. */
 template <class T, int ROWS, int COLUMNS>
 TPAT_FN void mma_load_b(mma_b<T> &left, mma_b<T> &right, shared_tile<T, ROWS, COLUMNS> &tile, int n, int k)
 {
 	const int lane = warp_lane();
 	u32 word[4];
-	mma_load_matrices<false>(word, tile.piece(n + lane % 8 + lane / 16 * 8,
-						  k + lane / 8 % 2 * tile.piece_elements));
+	mma_load_matrices<false>(word,
+	                         tile.piece(n + lane % 8 + lane / 16 * 8, k + lane / 8 % 2 * tile.piece_elements));
 	left = { { word[0], word[1] } };
 	right = { { word[2], word[3] } };
 }
@@ -257,9 +275,9 @@ TPAT_FN void mma_load_b_turned(mma_b<T> &left, mma_b<T> &right, shared_tile<T, R
 
 /* ---- Copies that run beside the thread --------------------------------------------------------------------------- */
 
-/* BYTES (4, 8 or 16, both addresses a multiple of it) from global to shared memory; zeros where not `inside`: nothing is
- * read then. Copies belong to the group that the next copy_commit() closes; copy_wait<N>() returns when all but the N newest
- * closed groups have arrived. Other threads see them behind a __syncthreads() behind that. */
+/* BYTES (4, 8 or 16, both addresses a multiple of it) from global to shared memory; zeros where not `inside`: nothing
+ * is read then. Copies belong to the group that the next copy_commit() closes; copy_wait<N>() returns when all but the
+ * N newest closed groups have arrived. Other threads see them behind a __syncthreads() behind that. */
 template <int BYTES> TPAT_FN void copy_async(void *shared, const void *global, bool inside)
 {
 	static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "4, 8 or 16 bytes");
@@ -269,11 +287,13 @@ template <int BYTES> TPAT_FN void copy_async(void *shared, const void *global, b
 	u32 at;
 	asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(shared));
 	if constexpr (BYTES == 16) /* past the L1 cache: nobody else in this processor reads it */
-		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(at), "l"(global), "r"(inside ? 16 : 0)
-			     : "memory");
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(global),
+		             "r"(inside ? 16 : 0)
+		             : "memory");
 	else
-		asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" :: "r"(at), "l"(global),
-			     "r"(inside ? BYTES : 0), "n"(BYTES) : "memory");
+		asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(at), "l"(global),
+		             "r"(inside ? BYTES : 0), "n"(BYTES)
+		             : "memory");
 #else
 	u32 word[BYTES / 4] = {};
 	if (inside)
@@ -296,14 +316,15 @@ template <int N> TPAT_FN void copy_wait()
 #ifdef TPAT_EMULATOR
 	emulator_copy_wait(N);
 #elif TPAT_ARCH >= 800
-	asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
+	asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 #endif
 }
 
 /* ---- Tiles from tensors, by the THREADS threads of a block ------------------------------------------------------- */
 
-/* Where a tile's elements are: at(row, column) is their position in `from`, or negative where there are zeros. What 16 bytes
- * of a tile hold lies together there, too, at a multiple of 16 bytes. The tile's first element is at(row, column). */
+/* Where a tile's elements are: at(row, column) is their position in `from`, or negative where there are zeros. What 16
+ * bytes of a tile hold lies together there, too, at a multiple of 16 bytes. The tile's first element is at(row,
+ * column). */
 template <int THREADS, class T, int ROWS, int COLUMNS, tile_places P, class Y, class X, class At>
 TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y row, X column, const At &at)
 {
@@ -342,8 +363,8 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 	}
 }
 
-/* The same of any values, through registers: fetch() asks for the elements, which may take until put() stores them. Threads
- * behind each other ask for rows behind each other. */
+/* The same of any values, through registers: fetch() asks for the elements, which may take until put() stores them.
+ * Threads behind each other ask for rows behind each other. */
 template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
 	typedef shared_tile<T, ROWS, COLUMNS> tile_type;
 	static constexpr int elements = tile_type::piece_elements, all = ROWS * tile_type::pieces;
@@ -372,11 +393,11 @@ template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
 	}
 };
 
-/* Sums of a b, which begin at (row, column), as those of (a - left_zero(row)) (b - right_zero(column)), wrapping; given the sums of
- * a's rows and b's columns, each over `depth` elements. */
+/* Sums of a b, which begin at (row, column), as those of (a - left_zero(row)) (b - right_zero(column)), wrapping; given
+ * the sums of a's rows and b's columns, each over `depth` elements. */
 template <class Y, class X, class N, class Left, class Right>
-TPAT_FN void sums_less_zeros(mma_sum<int> &sum, const mma_sum<int> &left, const mma_sum<int> &right, Y row, X column, N depth,
-			     const Left &left_zero, const Right &right_zero)
+TPAT_FN void sums_less_zeros(mma_sum<int> &sum, const mma_sum<int> &left, const mma_sum<int> &right, Y row, X column,
+                             N depth, const Left &left_zero, const Right &right_zero)
 {
 #pragma unroll
 	for (int i = 0; i < 4; i++) {
@@ -387,8 +408,9 @@ TPAT_FN void sums_less_zeros(mma_sum<int> &sum, const mma_sum<int> &left, const 
 
 /* ---- Sums of a warp by rows -------------------------------------------------------------------------------------- */
 
-/* 16 rows of N products' sums beside each other go through shared memory, in which each warp has 16 * 8 * N sums, so that a
- * lane gets sums that follow each other in a row. Rows begin in different banks: their groups of 8 change places. */
+/* 16 rows of N products' sums beside each other go through shared memory, in which each warp has 16 * 8 * N sums, so
+ * that a lane gets sums that follow each other in a row. Rows begin in different banks: their groups of 8 change
+ * places. */
 template <int WIDTH, class S> TPAT_FN S *sum_place(S *shared, int row, int column)
 {
 	return shared + (block_thread() / 32 * 16 + row) * WIDTH + (column ^ row * 8 % (WIDTH < 32 ? WIDTH : 32));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_radix.h: sorting by digits of 8 bits, the least first: long rows in passes over all of a row's tiles (radix_count,
- * radix_pass), short ones whole in shared memory (radix_row). Keys, and the functions that a kernel gives: see tpat_sort.h. */
+ * tpat_radix.h: sorting by digits of 8 bits, the least first: long rows in passes over all of a row's tiles
+ * (radix_count, radix_pass), short ones whole in shared memory (radix_row). Keys, and the functions that a kernel
+ * gives: see tpat_sort.h. */
 #ifndef TPAT_RADIX_H
 #define TPAT_RADIX_H
 
@@ -8,7 +9,8 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* ---- Whole long rows: a pass for each digit of 8 bits, the least first ---------------------------------------------- */
+/* ---- Whole long rows: a pass for each digit of 8 bits, the least first
+ * ---------------------------------------------- */
 
 enum { DIGITS = 256 };
 
@@ -20,8 +22,8 @@ template <class K> struct radix_counts {
 	u32 count[PASSES * DIGITS * COPIES]; /* copies, so that fewer lanes meet at one */
 };
 
-/* Adds how often each digit is found among a tile of TILE keys of a row to count[pass][digit], and empties the tile's own
- * parts of `progress`, which are `stride` apart from pass to pass. */
+/* Adds how often each digit is found among a tile of TILE keys of a row to count[pass][digit], and empties the tile's
+ * own parts of `progress`, which are `stride` apart from pass to pass. */
 template <int THREADS, int TILE, class K, class Tile, class Index, class Key>
 TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count, u32 *progress, i64 stride, Key key)
 {
@@ -46,7 +48,8 @@ TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count
 			break;
 #pragma unroll
 		for (int pass = 0; pass < counts::PASSES; pass++)
-			atomic_add(&shared.count[(pass * DIGITS + digit_of(found[i], pass)) * counts::COPIES + copy], 1u);
+			atomic_add(&shared.count[(pass * DIGITS + digit_of(found[i], pass)) * counts::COPIES + copy],
+			           1u);
 	}
 	__syncthreads();
 	for (int i = thread; i < counts::PASSES * DIGITS; i += THREADS) {
@@ -59,7 +62,7 @@ TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count
 }
 
 template <class K, int THREADS, int TILE> struct radix_tile {
-	union { /* one after the other */
+	union {                                          /* one after the other */
 		u32 place_in_tile[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
 		K key[TILE];
 		int place[TILE];
@@ -87,10 +90,10 @@ TPAT_FN u32 lanes_with(int digit)
 		u32 lanes;
 #if TPAT_ARCH
 		asm volatile("{\n\t.reg .pred set;\n\t.reg .b32 only;\n\t"
-			     "and.b32 only, %1, %2;\n\tsetp.ne.u32 set, only, 0;\n\t"
-			     "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t@!set not.b32 %0, %0;\n\t}"
-			     : "=r"(lanes)
-			     : "r"(digit), "r"(1 << bit));
+		             "and.b32 only, %1, %2;\n\tsetp.ne.u32 set, only, 0;\n\t"
+		             "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t@!set not.b32 %0, %0;\n\t}"
+		             : "=r"(lanes)
+		             : "r"(digit), "r"(1 << bit));
 #else
 		lanes = __ballot_sync(0xffffffffu, digit >> bit & 1);
 		lanes = digit >> bit & 1 ? lanes : ~lanes;
@@ -100,8 +103,9 @@ TPAT_FN u32 lanes_with(int digit)
 	return same;
 }
 
-/* A tile says 1 + its own count of a digit, and the last of a group of tiles later the row's count up to and with itself, with
- * the highest bit set. A group says the sum of its tiles' counts, and above SUM_BITS how many of them it is of. */
+/* A tile says 1 + its own count of a digit, and the last of a group of tiles later the row's count up to and with
+ * itself, with the highest bit set. A group says the sum of its tiles' counts, and above SUM_BITS how many of them it
+ * is of. */
 enum { GROUP = 16, SUM_BITS = 24 };
 
 template <int N> TPAT_FN void ask_groups(u32 (&sum)[N], const volatile u32 *group, i64 groups)
@@ -111,8 +115,8 @@ template <int N> TPAT_FN void ask_groups(u32 (&sum)[N], const volatile u32 *grou
 		sum[i] = i < groups ? group[-(i + 1) * DIGITS] : 0;
 }
 
-/* How many keys of the row have this digit in the tiles before this one: what those of its own group say, and the groups before
- * it, of which GROUP are asked at once. */
+/* How many keys of the row have this digit in the tiles before this one: what those of its own group say, and the
+ * groups before it, of which GROUP are asked at once. */
 TPAT_FN int radix_before(const volatile u32 *progress, const volatile u32 *group, i64 tile)
 {
 	const int own = (int)(tile % GROUP);
@@ -147,8 +151,10 @@ TPAT_FN int radix_before(const volatile u32 *progress, const volatile u32 *group
 	return (int)before;
 }
 
-/* How many of the warp's keys with the same digit come before each: i runs before lanes. count: of each digit; zero before. */
-template <int ITEMS, class K> TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 (&count)[DIGITS], const K (&found)[ITEMS], int pass)
+/* How many of the warp's keys with the same digit come before each: i runs before lanes. count: of each digit; zero
+ * before. */
+template <int ITEMS, class K>
+TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 (&count)[DIGITS], const K (&found)[ITEMS], int pass)
 {
 	const int lane = warp_lane();
 #pragma unroll
@@ -166,15 +172,17 @@ template <int ITEMS, class K> TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 
 	}
 }
 
-/* Moves a tile of a row's elements to where they belong by digit number PASS: put(j, key, place); without PLACES there are
- * keys alone. `count`: of this pass; `progress`: of this tile in this pass, those of the tiles before it in front; `group`: of
- * its group.
- * After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022. */
-template <int PASS, bool PLACES, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
-TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, u32 *group,
-			Key key, Place place, Put put)
+/* Moves a tile of a row's elements to where they belong by digit number PASS: put(j, key, place); without PLACES there
+ * are keys alone. `count`: of this pass; `progress`: of this tile in this pass, those of the tiles before it in front;
+ * `group`: of its group. After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for
+ * GPUs", 2022. */
+template <int PASS, bool PLACES, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place,
+          class Put>
+TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
+                        u32 *group, Key key, Place place, Put put)
 {
-	static_assert(THREADS >= DIGITS && TILE * GROUP < 1 << SUM_BITS, "a thread a digit, and room for a group's sum");
+	static_assert(THREADS >= DIGITS && TILE * GROUP < 1 << SUM_BITS,
+	              "a thread a digit, and room for a group's sum");
 	enum { ITEMS = TILE / THREADS, WARPS = THREADS / 32 };
 	const int thread = block_thread(), warp = thread / 32, lane = thread % 32;
 	const bool counts = thread < DIGITS; /* the tile's keys with the digit of the thread's number */
@@ -187,7 +195,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
 		const bool inside = own + i * 32 < here;
-		found[i] = inside ? key(first + own + i * 32) : (K)~(K)0; /* these come last */
+		found[i] = inside ? key(first + own + i * 32) : (K) ~(K)0; /* these come last */
 		found_place[i] = PLACES && inside ? place(first + own + i * 32) : (int)PLACE_NONE;
 	}
 	/* All of the row has one digit: nothing moves. */
@@ -268,22 +276,24 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 }
 
 template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
-TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, u32 *group,
-			Key key, Place place, Put put)
+TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
+                        u32 *group, Key key, Place place, Put put)
 {
 	radix_move<PASS, true>(shared, tile, n, count, progress, group, key, place, put);
 }
 
 /* Keys alone: put(j, key). */
 template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Put>
-TPAT_FN void radix_pass_alone(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress, u32 *group,
-			      Key key, Put put)
+TPAT_FN void radix_pass_alone(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
+                              u32 *group, Key key, Put put)
 {
-	radix_move<PASS, false>(shared, tile, n, count, progress, group, key, [](Index) { return 0; },
-				[&](Index j, K found, int) { put(j, found); });
+	radix_move<PASS, false>(
+	        shared, tile, n, count, progress, group, key, [](Index) { return 0; },
+	        [&](Index j, K found, int) { put(j, found); });
 }
 
-/* ---- Whole short rows by their digits: a block keeps one in shared memory ------------------------------------------- */
+/* ---- Whole short rows by their digits: a block keeps one in shared memory
+ * ------------------------------------------- */
 
 template <class K, int THREADS, int ITEMS, bool PLACES = true> struct radix_row_keys {
 	u32 place_in_row[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
@@ -304,7 +314,7 @@ TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS, PLACES> &shared, int n,
 	u32 rank[ITEMS];
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
-		found[i] = own + i * 32 < n ? key(own + i * 32) : (K)~(K)0; /* these come last */
+		found[i] = own + i * 32 < n ? key(own + i * 32) : (K) ~(K)0; /* these come last */
 		found_place[i] = own + i * 32;
 	}
 #pragma unroll 1

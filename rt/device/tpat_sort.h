@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_sort.h: what kernels of sort stages call. Rows are sorted by keys, unsigned integers that order as the values do;
- * of equal keys the one that stands first comes first. A kernel gives what it sorts as functions of its own:
- *   key(r)      the key of the element at position r of the row
- *   place(r)    what stands for that element in the result: its position in the whole row
- *   put(j, ..)  takes the element that comes at j
+ * tpat_sort.h: what kernels of sort stages call. Rows are sorted by keys, unsigned integers that order as the values
+ * do; of equal keys the one that stands first comes first. A kernel gives what it sorts as functions of its own: key(r)
+ * the key of the element at position r of the row place(r)    what stands for that element in the result: its position
+ * in the whole row put(j, ..)  takes the element that comes at j
  *
  * Whole rows in shared memory (sort_rows), and the first k of a row as it is read once (select_row, select_delegates);
  * tpat_radix.h sorts by digits. Compiled like tpat_device.h. */
@@ -20,7 +19,7 @@
 template <class U> TPAT_FN U order_of_bits(U bits, U infinity)
 {
 	const U sign = (U)((U)1 << (8 * sizeof(U) - 1)), magnitude = (U)(bits & ~sign);
-	return magnitude > infinity ? (U)~(U)0 : (U)(bits & sign ? sign - magnitude : sign + magnitude);
+	return magnitude > infinity ? (U) ~(U)0 : (U)(bits & sign ? sign - magnitude : sign + magnitude);
 }
 
 TPAT_FN u8 order_of(bool x) { return x; }
@@ -44,8 +43,8 @@ template <class T> TPAT_FN auto key_descending(T x) { return (decltype(order_of(
 template <class T, class K> TPAT_FN void put_key_ascending(K &to, T x) { to = key_ascending(x); }
 template <class T, class K> TPAT_FN void put_key_descending(K &to, T x) { to = key_descending(x); }
 
-/* Where nobody asks for places, a key that the value can be made of again stands for both: -0 comes before 0, and any NaN behind
- * all numbers, of which there are as many below zero as are to be skipped. */
+/* Where nobody asks for places, a key that the value can be made of again stands for both: -0 comes before 0, and any
+ * NaN behind all numbers, of which there are as many below zero as are to be skipped. */
 template <class U> TPAT_FN U total_of_bits(U bits, U infinity)
 {
 	const U sign = (U)((U)1 << (8 * sizeof(U) - 1)), skipped = (U)((U)~sign - infinity);
@@ -77,7 +76,8 @@ template <class T> TPAT_FN auto total_descending(T x) { return (decltype(total_o
 template <class T, class K> TPAT_FN void from_ascending(T &x, K key) { from_total(x, key); }
 template <class T, class K> TPAT_FN void from_descending(T &x, K key) { from_total(x, (K)~key); }
 
-/* ---- Items: keys with their places, in one order ------------------------------------------------------------------ */
+/* ---- Items: keys with their places, in one order
+ * ------------------------------------------------------------------ */
 
 struct long_item {
 	u64 key;
@@ -102,8 +102,8 @@ template <class K> TPAT_FN K key_of(long_item item) { return (K)item.key; }
 /* Behind all items of a row. */
 enum { PLACE_NONE = 0x7fffffff };
 
-/* Sorts item[row * STRIDE .. + n) of each row, STRIDE a power of two, by a bitonic network: what would lie behind n counts
- * as largest, and is never touched. All threads call it, and have met after it. */
+/* Sorts item[row * STRIDE .. + n) of each row, STRIDE a power of two, by a bitonic network: what would lie behind n
+ * counts as largest, and is never touched. All threads call it, and have met after it. */
 template <int THREADS, int STRIDE, class I> TPAT_FN void sort_items(I *item, int rows, int n)
 {
 	int span = 1, log = 0; /* pairs of a row */
@@ -135,7 +135,8 @@ template <int THREADS, int STRIDE, class I> TPAT_FN void sort_items(I *item, int
 	__syncthreads();
 }
 
-/* ---- Short rows: `rows` of them from `first` on, each of n keys, in item[ROWS * STRIDE]; the first k of each. -------- */
+/* ---- Short rows: `rows` of them from `first` on, each of n keys, in item[ROWS * STRIDE]; the first k of each.
+ * -------- */
 
 template <int THREADS, int STRIDE, class K, class Index, int N, class I, class Key, class Put>
 TPAT_FN void sort_rows(I (&item)[N], Index first, int rows, int n, int k, Key key, Put put)
@@ -155,8 +156,8 @@ TPAT_FN void sort_rows(I (&item)[N], Index first, int rows, int n, int k, Key ke
 template <int THREADS, class K, int N, class I, class Key, class Put>
 TPAT_FN void sort_row(I (&item)[N], int n, int k, Key key, Put put)
 {
-	sort_rows<THREADS, N, K>(item, 0, 1, n, k, [&](int, int r) { return key(r); },
-				 [&](int, int j, int r) { put(j, r); });
+	sort_rows<THREADS, N, K>(
+	        item, 0, 1, n, k, [&](int, int r) { return key(r); }, [&](int, int j, int r) { put(j, r); });
 }
 
 /* ---- The first k of a long row ----------------------------------------------------------------------------------- */
@@ -189,11 +190,12 @@ template <class I> TPAT_FN I warp_sort(I x)
 	return x;
 }
 
-/* A bound within which there are k <= THREADS items at least, and of all that the threads have, seldom many more: each warp finds
- * its part of them among its threads' `best` items, and the last of these is the bound. kept.item is free before and after. Source
- * of the idea: the delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs", 2021. */
-template <int THREADS, class K, int N> TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept,
-										      typename item_of<K>::type best, int k)
+/* A bound within which there are k <= THREADS items at least, and of all that the threads have, seldom many more: each
+ * warp finds its part of them among its threads' `best` items, and the last of these is the bound. kept.item is free
+ * before and after. Source of the idea: the delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs",
+ * 2021. */
+template <int THREADS, class K, int N>
+TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept, typename item_of<K>::type best, int k)
 {
 	const int warps = THREADS / 32;
 	best = shuffle(warp_sort(best), (k + warps - 1) / warps - 1);
@@ -212,16 +214,17 @@ template <int THREADS, class K, int N> TPAT_FN typename item_of<K>::type select_
 	return best;
 }
 
-/* Puts the first k of what was kept; what is not there, with PLACE_NONE behind all others. Where threads are enough, an item's
- * place is how many come before it. */
+/* Puts the first k of what was kept; what is not there, with PLACE_NONE behind all others. Where threads are enough, an
+ * item's place is how many come before it. */
 template <int THREADS, class K, int N, class Put> TPAT_FN void put_first(sort_kept<K, N> &kept, int k, Put put)
 {
 	typedef typename item_of<K>::type item;
 	const int thread = block_thread(), count = kept.count;
 	for (int j = count + thread; j < k; j += THREADS)
-		put(j, (K)~(K)0, (int)PLACE_NONE);
+		put(j, (K) ~(K)0, (int)PLACE_NONE);
 	if (count <= THREADS) {
-		const int each = 2 * count <= THREADS ? 2 : 1, mine = thread / each, part = thread % each; /* threads an item */
+		const int each = 2 * count <= THREADS ? 2 : 1, mine = thread / each, part = thread % each; /* threads an
+		                                                                                              item */
 		int before = 0;
 		item own = {};
 		if (mine < count) {
@@ -241,11 +244,12 @@ template <int THREADS, class K, int N, class Put> TPAT_FN void put_first(sort_ke
 		put(j, key_of<K>(kept.item[j]), place_of<K>(kept.item[j]));
 }
 
-/* The first k <= N / 2 of the positions from `from` to before `to`, each of which is read once, ITEMS by a thread in a turn:
- * keys(r, found) gives the keys of WIDTH neighbours, and all of a row come in such vectors. What comes behind the limit is dropped
- * at once; that is a bound made of the first keys seen, and later the k-th of those seen when room was last short. Where there
- * are fewer than k, the rest is put with PLACE_NONE behind all others. */
-template <int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N, class Keys, class Place, class Put>
+/* The first k <= N / 2 of the positions from `from` to before `to`, each of which is read once, ITEMS by a thread in a
+ * turn: keys(r, found) gives the keys of WIDTH neighbours, and all of a row come in such vectors. What comes behind the
+ * limit is dropped at once; that is a bound made of the first keys seen, and later the k-th of those seen when room was
+ * last short. Where there are fewer than k, the rest is put with PLACE_NONE behind all others. */
+template <int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N, class Keys, class Place,
+          class Put>
 TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys keys, Place place, Put put)
 {
 	static_assert(ITEMS <= 32 && ITEMS % WIDTH == 0, "a bit an item, whole vectors");
@@ -253,7 +257,7 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 	typedef item_of<K> item;
 	const int thread = block_thread(), lane = warp_lane();
 	bool bounded = 4 * k > THREADS;
-	K limit = (K)~(K)0;
+	K limit = (K) ~(K)0;
 	int limit_place = PLACE_NONE;
 	if (k <= 0)
 		return;
@@ -263,8 +267,8 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 	for (Index left = to - (Index)from; left > 0; left -= left < CHUNK ? left : (Index)CHUNK) {
 		const Index chunk = to - left + thread * WIDTH;
 		const int here = left < CHUNK ? (int)left - thread * WIDTH : CHUNK;
-		K found[ITEMS], best = (K)~(K)0;
-		u32 wanted = 0; /* bit i: found[i] still needs room */
+		K found[ITEMS], best = (K) ~(K)0;
+		u32 wanted = 0;      /* bit i: found[i] still needs room */
 		if (left >= CHUNK) { /* no condition stands between the loads */
 #pragma unroll
 			for (int v = 0; v < ITEMS / WIDTH; v++) {
@@ -280,7 +284,7 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 				K part[WIDTH];
 #pragma unroll
 				for (int i = 0; i < WIDTH; i++)
-					part[i] = (K)~(K)0;
+					part[i] = (K) ~(K)0;
 				if (v * STRIDE < here)
 					keys(chunk + v * STRIDE, part);
 #pragma unroll
@@ -340,7 +344,7 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 #pragma unroll
 			for (int i = 0; i < ITEMS; i++)
 				if (wanted >> i & 1 && !within(found[i], limit, limit_place, place,
-							       chunk + i / WIDTH * STRIDE + i % WIDTH))
+				                               chunk + i / WIDTH * STRIDE + i % WIDTH))
 					wanted &= ~(1u << i);
 			__syncthreads();
 		}
@@ -434,44 +438,45 @@ TPAT_FN void load_segment(V (&found)[ITEMS], Index r, Index to, Index inside, Va
 	}
 }
 
-/* As select_row, for rows of many times THREADS * ITEMS. They are read once for the best of each segment; the k-th of the
- * threads' best is a bound, and the few segments with anything within it are read again. place(r) grows with r. Source of the idea:
- * as of select_bound. */
-template <class V, bool DESCENDING, int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N, int SEGMENTS,
-	  class Values, class Place, class Put>
-TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from, Index to, int k, Values values, Place place,
-			      Put put)
+/* As select_row, for rows of many times THREADS * ITEMS. They are read once for the best of each segment; the k-th of
+ * the threads' best is a bound, and the few segments with anything within it are read again. place(r) grows with r.
+ * Source of the idea: as of select_bound. */
+template <class V, bool DESCENDING, int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N,
+          int SEGMENTS, class Values, class Place, class Put>
+TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from, Index to, int k, Values values,
+                              Place place, Put put)
 {
 	static_assert(SEGMENTS % (2 * THREADS) == 0 && SEGMENTS <= 65536 && ITEMS % WIDTH == 0,
-		      "two segments a turn, numbers of segments, whole vectors");
+	              "two segments a turn, numbers of segments, whole vectors");
 	enum { CHUNK = THREADS * ITEMS, STRIDE = THREADS * WIDTH, VECTORS = ITEMS / WIDTH, MOST = SEGMENTS / THREADS };
 	typedef item_of<K> item;
 	sort_kept<K, N> &kept = shared.kept;
 	const int thread = block_thread();
-	K limit = (K)~(K)0;
+	K limit = (K) ~(K)0;
 	int limit_place = PLACE_NONE;
 	if (k <= 0)
 		return;
 	if (thread == 0)
 		kept.count = 0;
-	for (Index base = (Index)from; base < to; base += to - base < (Index)MOST * CHUNK ? to - base : (Index)MOST * CHUNK) {
+	for (Index base = (Index)from; base < to;
+	     base += to - base < (Index)MOST * CHUNK ? to - base : (Index)MOST * CHUNK) {
 		const Index left = to - base;
 		const int chunks = left < (Index)MOST * CHUNK ? (int)((left + CHUNK - 1) / CHUNK) : (int)MOST;
 		Index r = base + thread * WIDTH;
 		V a[ITEMS], b[ITEMS];
-		K all = (K)~(K)0;
+		K all = (K) ~(K)0;
 		int where = 0;
 		if (thread == 0)
 			shared.listed = 0;
 		load_segment<THREADS, ITEMS, WIDTH>(a, r, to, base, values);
 		for (int s = 0; s < chunks; s += 2, r += 2 * CHUNK) { /* the next segment is on its way */
 			load_segment<THREADS, ITEMS, WIDTH>(b, r + CHUNK, to, base, values);
-			K best = r < to ? (K)first_key<DESCENDING>(a) : (K)~(K)0;
+			K best = r < to ? (K)first_key<DESCENDING>(a) : (K) ~(K)0;
 			shared.best[s * THREADS + thread] = best;
 			where = best < all ? s : where;
 			all = best < all ? best : all;
 			load_segment<THREADS, ITEMS, WIDTH>(a, r + 2 * CHUNK, to, base, values);
-			best = r + CHUNK < to ? (K)first_key<DESCENDING>(b) : (K)~(K)0;
+			best = r + CHUNK < to ? (K)first_key<DESCENDING>(b) : (K) ~(K)0;
 			shared.best[(s + 1) * THREADS + thread] = best;
 			where = best < all ? s + 1 : where;
 			all = best < all ? best : all;
@@ -501,7 +506,8 @@ TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from,
 			u32 wanted = 0; /* bit i: part[i] still needs room */
 			if (e < work) {
 				const int segment = shared.list[e / VECTORS];
-				at = base + (Index)(segment / THREADS) * CHUNK + segment % THREADS * WIDTH + e % VECTORS * STRIDE;
+				at = base + (Index)(segment / THREADS) * CHUNK + segment % THREADS * WIDTH +
+				     e % VECTORS * STRIDE;
 			}
 			if (at < to) {
 				values(at, part);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_types.h: the element types of generated kernels, the conversions between them, and the little arithmetic that CUDA C
- * lacks. Part of tpat_device.h, whose head says what compiles it. */
+ * tpat_types.h: the element types of generated kernels, the conversions between them, and the little arithmetic that
+ * CUDA C lacks. Part of tpat_device.h, whose head says what compiles it. */
 #ifndef TPAT_TYPES_H
 #define TPAT_TYPES_H
 
@@ -24,21 +24,37 @@ typedef long long i64;
 typedef unsigned long long u64;
 
 /* Small floats hold their bits; arithmetic goes through to_f32(). */
-struct f16 { u16 bits; };
-struct bf16 { u16 bits; };
-struct f8e4m3fn { u8 bits; };
-struct f8e4m3fnuz { u8 bits; };
-struct f8e5m2 { u8 bits; };
-struct f8e5m2fnuz { u8 bits; };
-struct f8e8m0 { u8 bits; }; /* 2^(bits - 127) */
+struct f16 {
+	u16 bits;
+};
+struct bf16 {
+	u16 bits;
+};
+struct f8e4m3fn {
+	u8 bits;
+};
+struct f8e4m3fnuz {
+	u8 bits;
+};
+struct f8e5m2 {
+	u8 bits;
+};
+struct f8e5m2fnuz {
+	u8 bits;
+};
+struct f8e8m0 {
+	u8 bits;
+}; /* 2^(bits - 127) */
 
-/* Narrower than a byte. As a value each has a byte of its own; in memory 8 / BITS share one, the first in its low bits, so
- * that pointers to them are pointers to u8: see load_u4() and store_u4(). */
+/* Narrower than a byte. As a value each has a byte of its own; in memory 8 / BITS share one, the first in its low bits,
+ * so that pointers to them are pointers to u8: see load_u4() and store_u4(). */
 typedef u8 u4;
 typedef i8 i4;
 typedef u8 u2;
 typedef i8 i2;
-struct f4e2m1 { u8 bits; };
+struct f4e2m1 {
+	u8 bits;
+};
 
 /* ---- To float and double: exact ---------------------------------------------------------------------------------- */
 
@@ -51,7 +67,7 @@ template <int MANT, int BIAS> TPAT_FN float unpack_float(u32 magnitude, bool neg
 	const u32 exponent = magnitude >> MANT;
 	const u32 denormal_unit = (u32)(127 + 1 - BIAS - MANT) << 23; /* 2^(1 - BIAS - MANT) */
 	const float x = exponent ? as_float((magnitude << (23 - MANT)) + ((u32)(127 - BIAS) << 23))
-				 : (float)magnitude * as_float(denormal_unit);
+	                         : (float)magnitude * as_float(denormal_unit);
 	return negative ? -x : x;
 }
 
@@ -97,20 +113,38 @@ TPAT_FN float to_f32(f8e8m0 x)
 
 TPAT_FN float to_f32(f4e2m1 x) { return unpack_float<1, 1>(x.bits & 7, x.bits & 8); }
 
-/* Exact: the byte as the last digits of 2^23, from which ordinary arithmetic makes the number. The GPU's own conversion has a
- * quarter of that rate or less. */
+/* Exact: the byte as the last digits of 2^23, from which ordinary arithmetic makes the number. The GPU's own conversion
+ * has a quarter of that rate or less. */
 TPAT_FN float byte_to_f32(u8 x) { return as_float(0x4b000000u | x) - 8388608.0f; }
 TPAT_FN float byte_to_f32(i8 x) { return as_float(0x4b000000u | (u8)(x ^ 0x80)) - 8388736.0f; }
 
-template <class T> struct is_small_float { static const bool value = false; };
-template <> struct is_small_float<f16> { static const bool value = true; };
-template <> struct is_small_float<bf16> { static const bool value = true; };
-template <> struct is_small_float<f8e4m3fn> { static const bool value = true; };
-template <> struct is_small_float<f8e4m3fnuz> { static const bool value = true; };
-template <> struct is_small_float<f8e5m2> { static const bool value = true; };
-template <> struct is_small_float<f8e5m2fnuz> { static const bool value = true; };
-template <> struct is_small_float<f8e8m0> { static const bool value = true; };
-template <> struct is_small_float<f4e2m1> { static const bool value = true; };
+template <class T> struct is_small_float {
+	static const bool value = false;
+};
+template <> struct is_small_float<f16> {
+	static const bool value = true;
+};
+template <> struct is_small_float<bf16> {
+	static const bool value = true;
+};
+template <> struct is_small_float<f8e4m3fn> {
+	static const bool value = true;
+};
+template <> struct is_small_float<f8e4m3fnuz> {
+	static const bool value = true;
+};
+template <> struct is_small_float<f8e5m2> {
+	static const bool value = true;
+};
+template <> struct is_small_float<f8e5m2fnuz> {
+	static const bool value = true;
+};
+template <> struct is_small_float<f8e8m0> {
+	static const bool value = true;
+};
+template <> struct is_small_float<f4e2m1> {
+	static const bool value = true;
+};
 
 template <class T> TPAT_FN double to_f64(T x)
 {
@@ -224,10 +258,12 @@ TPAT_FN f8e5m2fnuz round_f8e5m2fnuz(float x, bool saturate)
 	return f8e5m2fnuz{ sign_fnuz(x != x ? 0x80 : round_f8<2, 16, 0x7f, 0x80>(x, saturate), x) };
 }
 
-/* The nearest power of two, ties up. What is out of range gives the nearer end if `saturate`, whatever its sign, else NaN. */
+/* The nearest power of two, ties up. What is out of range gives the nearer end if `saturate`, whatever its sign, else
+ * NaN. */
 TPAT_FN f8e8m0 round_f8e8m0(float x, bool saturate)
 {
-	const u32 m = as_bits(x) & 0x7fffffff, least = 0x00400000, most = 0x7f000000; /* 2^-127, which is denormal; 2^127 */
+	const u32 m = as_bits(x) & 0x7fffffff, least = 0x00400000, most = 0x7f000000; /* 2^-127, which is denormal;
+	                                                                                 2^127 */
 	const bool outside = m < least || m > most || m != as_bits(x);
 	const u32 code = m < 2 * least ? m >= least + least / 2 : (m + least) >> 23;
 	return f8e8m0{ (u8)(x != x || (outside && !saturate) ? 255 : code < 254 ? code : 254) };
@@ -301,15 +337,15 @@ template <class T> TPAT_FN u64 to_u64(T x) { return to_integer<u64>(x); }
 
 /* The nearest integer, halves to even, or the end of the type's range; NaN gives 0. */
 #if TPAT_ARCH
-#define TPAT_ROUND_TO(T, instruction)                                                                    \
-	TPAT_FN T round_to_##T(float x)                                                                  \
-	{                                                                                                \
-		int y;                                                                                   \
-		asm(instruction " %0, %1;" : "=r"(y) : "f"(x));                                          \
-		return (T)y;                                                                             \
+#define TPAT_ROUND_TO(T, instruction) \
+	TPAT_FN T round_to_##T(float x) \
+	{ \
+		int y; \
+		asm(instruction " %0, %1;" : "=r"(y) : "f"(x)); \
+		return (T)y; \
 	}
 #else
-#define TPAT_ROUND_TO(T, instruction)                                                                    \
+#define TPAT_ROUND_TO(T, instruction) \
 	TPAT_FN T round_to_##T(float x) { return to_integer<T>(rintf(x)); }
 #endif
 TPAT_ROUND_TO(i8, "cvt.rni.sat.s8.f32")
@@ -319,8 +355,14 @@ TPAT_ROUND_TO(u16, "cvt.rni.sat.u16.f32")
 #undef TPAT_ROUND_TO
 
 /* LOW and HIGH: the ends of an integer type that C does not have. */
-template <int LOW, int HIGH> TPAT_FN int to_narrow(double x) { return x != x ? 0 : x <= LOW ? LOW : x >= HIGH ? HIGH : (int)x; }
-template <int LOW, int HIGH> TPAT_FN int to_narrow(float x) { return x != x ? 0 : x <= LOW ? LOW : x >= HIGH ? HIGH : (int)x; }
+template <int LOW, int HIGH> TPAT_FN int to_narrow(double x)
+{
+	return x != x ? 0 : x <= LOW ? LOW : x >= HIGH ? HIGH : (int)x;
+}
+template <int LOW, int HIGH> TPAT_FN int to_narrow(float x)
+{
+	return x != x ? 0 : x <= LOW ? LOW : x >= HIGH ? HIGH : (int)x;
+}
 template <int LOW, int HIGH, class T> TPAT_FN int to_narrow(T x)
 {
 	if constexpr (is_small_float<T>::value) {
@@ -413,7 +455,8 @@ template <class T> TPAT_FN T trunc_rem(T a, T b)
 template <class T, class N> TPAT_FN T shift_left(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)((u64)a << n); }
 template <class T, class N> TPAT_FN T shift_right(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)(a >> n); }
 
-/* -x, wrapping. Compiled as ~x + 1, since ptxas of CUDA 13.0, for sm_90, loses the sign of an operand in max(max(a, -b), c). */
+/* -x, wrapping. Compiled as ~x + 1, since ptxas of CUDA 13.0, for sm_90, loses the sign of an operand in max(max(a,
+ * -b), c). */
 TPAT_FN int neg(int x)
 {
 #ifdef TPAT_EMULATOR
@@ -446,13 +489,14 @@ TPAT_FN float nan_min(float a, float b)
 }
 #endif
 
-/* a / b, for many a by one b: what depends on b alone is computed once, and no slow path keeps elements apart. Correctly
- * rounded but where the remainder underflows, for a below 2^-102 times b's power of two: there within a unit in the last place.
- * Source: Brisebarre, Muller, Raina, Accelerating Correctly Rounded Floating-Point Division When the Divisor Is Known in
- * Advance (2004). */
+/* a / b, for many a by one b: what depends on b alone is computed once, and no slow path keeps elements apart.
+ * Correctly rounded but where the remainder underflows, for a below 2^-102 times b's power of two: there within a unit
+ * in the last place. Source: Brisebarre, Muller, Raina, Accelerating Correctly Rounded Floating-Point Division When the
+ * Divisor Is Known in Advance (2004). */
 TPAT_FN float quotient(float a, float b)
 {
-	const float size = fabsf(b); /* scaled so that its reciprocal is a normal number; by the sign, for zeros' sake */
+	const float size = fabsf(b); /* scaled so that its reciprocal is a normal number; by the sign, for zeros'
+	                              * sake */
 	const float scale = size < 0x1p-100f ? 0x1p64f : size > 0x1p100f ? 0x1p-64f : 1.0f;
 	const float divisor = size * scale, reciprocal = 1.0f / divisor, signed_scale = copysignf(scale, b);
 	const float dividend = a * signed_scale, q = dividend * reciprocal;
@@ -462,15 +506,15 @@ TPAT_FN float quotient(float a, float b)
 
 /* Approximate, by one instruction of the GPU: results below 2^-126 are 0. On the emulator what it approximates. */
 #ifdef TPAT_EMULATOR
-#define TPAT_ROUGH(name, instruction, exactly)                                                           \
+#define TPAT_ROUGH(name, instruction, exactly) \
 	TPAT_FN float name(float x) { return exactly; }
 #else
-#define TPAT_ROUGH(name, instruction, exactly)                                                           \
-	TPAT_FN float name(float x)                                                                      \
-	{                                                                                                \
-		float y;                                                                                 \
-		asm(instruction " %0, %1;" : "=f"(y) : "f"(x));                                          \
-		return y;                                                                                \
+#define TPAT_ROUGH(name, instruction, exactly) \
+	TPAT_FN float name(float x) \
+	{ \
+		float y; \
+		asm(instruction " %0, %1;" : "=f"(y) : "f"(x)); \
+		return y; \
 	}
 #endif
 TPAT_ROUGH(rough_exp2, "ex2.approx.ftz.f32", exp2f(x))
@@ -480,15 +524,15 @@ TPAT_ROUGH(rough_reciprocal, "rcp.approx.ftz.f32", 1.0f / x)
 
 /* Of f16, rounded once. */
 #if TPAT_ARCH
-#define TPAT_HALF(name, instruction, operator)                                                           \
-	TPAT_FN f16 name(f16 a, f16 b)                                                                   \
-	{                                                                                                \
-		f16 y;                                                                                   \
-		asm(instruction " %0, %1, %2;" : "=h"(y.bits) : "h"(a.bits), "h"(b.bits));               \
-		return y;                                                                                \
+#define TPAT_HALF(name, instruction, operator) \
+	TPAT_FN f16 name(f16 a, f16 b) \
+	{ \
+		f16 y; \
+		asm(instruction " %0, %1, %2;" : "=h"(y.bits) : "h"(a.bits), "h"(b.bits)); \
+		return y; \
 	}
 #else
-#define TPAT_HALF(name, instruction, operator)                                                           \
+#define TPAT_HALF(name, instruction, operator) \
 	TPAT_FN f16 name(f16 a, f16 b) { return round_f16(to_f32(a) operator to_f32(b)); }
 #endif
 TPAT_HALF(half_add, "add.rn.f16", +)
@@ -496,8 +540,8 @@ TPAT_HALF(half_sub, "sub.rn.f16", -)
 TPAT_HALF(half_mul, "mul.rn.f16", *)
 #undef TPAT_HALF
 
-/* For results that are rounded to 16 bits: within some millionths. exp; a / b for many a by one b, of which what depends on b
- * alone is computed once, for b of at least 2^-126; a / b. */
+/* For results that are rounded to 16 bits: within some millionths. exp; a / b for many a by one b, of which what
+ * depends on b alone is computed once, for b of at least 2^-126; a / b. */
 TPAT_FN float coarse_exp(float x) { return rough_exp2(x * 1.44269504f); }
 /* Near zero, where the sum with 1 loses digits, by the first terms of their series: within 4e-6 for both. */
 TPAT_FN float coarse_log1p(float x)
@@ -508,7 +552,8 @@ TPAT_FN float coarse_log1p(float x)
 TPAT_FN float coarse_tanh(float x)
 {
 	const float square = x * x;
-	const float near_zero = x * fmaf(square, fmaf(square, fmaf(square, -0.0539682540f, 0.133333333f), -0.333333333f), 1.0f);
+	const float near_zero =
+	        x * fmaf(square, fmaf(square, fmaf(square, -0.0539682540f, 0.133333333f), -0.333333333f), 1.0f);
 	const float elsewhere = fmaf(-2.0f, rough_reciprocal(1.0f + coarse_exp(2.0f * x)), 1.0f);
 	return fabsf(x) < 0.25f ? near_zero : elsewhere;
 }
@@ -536,8 +581,8 @@ TPAT_FN float coarse_division(float a, float b)
 }
 
 /* 1 + erf(x) = erfc(-x), without erf's choice of polynomials, and without what the sum loses where erf(x) is near -1:
- * erfc(z) = exp(-z^2) t P(t) for z >= 0, with t = 1 / (1 + 0.3275911 z) as in Abramowitz and Stegun 7.1.26; P of minimal
- * relative error, 1e-7. In all within 5e-7, relative, for x >= -1; 2e-6 for x >= -4. */
+ * erfc(z) = exp(-z^2) t P(t) for z >= 0, with t = 1 / (1 + 0.3275911 z) as in Abramowitz and Stegun 7.1.26; P of
+ * minimal relative error, 1e-7. In all within 5e-7, relative, for x >= -1; 2e-6 for x >= -4. */
 TPAT_FN float one_plus_erf(float x)
 {
 	const float t = rough_reciprocal(fmaf(0.3275911f, fabsf(x), 1.0f));
@@ -569,8 +614,8 @@ TPAT_FN float gelu(float x)
 	return fmaf(-fabsf(z), y, fmaxf(x, 0.0f));
 }
 
-/* erf(x) where it is rounded to f16 or bf16 at once: x P(x^2) of minimal relative error, 1.3e-6 before rounding, for |x| up to
- * 2.75, behind which an f16 is 1. */
+/* erf(x) where it is rounded to f16 or bf16 at once: x P(x^2) of minimal relative error, 1.3e-6 before rounding, for
+ * |x| up to 2.75, behind which an f16 is 1. */
 TPAT_FN float erf_to_16(float x)
 {
 	const float z = nan_max(nan_min(x, 2.75f), -2.75f), t = z * z;

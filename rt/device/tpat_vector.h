@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_vector.h: a few neighbouring elements at once, from memory into an array of registers and back. Part of tpat_device.h. */
+ * tpat_vector.h: a few neighbouring elements at once, from memory into an array of registers and back. Part of
+ * tpat_device.h. */
 #ifndef TPAT_VECTOR_H
 #define TPAT_VECTOR_H
 
@@ -32,7 +33,10 @@ template <int N, class T> TPAT_FN void load(T (&v)[N], const T *p)
 	for (int i = 0; i < bytes; i += part)
 		emulator_load((char *)v + i, (const char *)p + i, part);
 #else
-	union { uint4 align; char byte[bytes]; } u;
+	union {
+		uint4 align;
+		char byte[bytes];
+	} u;
 #pragma unroll
 	for (int i = 0; i < bytes; i += part)
 		copy_vector<part>(u.byte + i, (const char *)p + i);
@@ -50,7 +54,10 @@ template <int N, class T> TPAT_FN void load_if(T (&v)[N], const T *p, bool in)
 	if (in)
 		emulator_load(v, p, bytes);
 #else
-	union { uint4 align; u32 word[4]; } u;
+	union {
+		uint4 align;
+		u32 word[4];
+	} u;
 	u.align = make_uint4(0, 0, 0, 0);
 	if (in)
 		copy_vector<bytes>(u.word, p);
@@ -66,7 +73,10 @@ template <int N, class T> TPAT_FN void store(T *p, const T (&v)[N])
 	for (int i = 0; i < bytes; i += part)
 		emulator_store((char *)p + i, (const char *)v + i, part);
 #else
-	union { uint4 align; char byte[bytes]; } u;
+	union {
+		uint4 align;
+		char byte[bytes];
+	} u;
 	memcpy(u.byte, v, bytes);
 #pragma unroll
 	for (int i = 0; i < bytes; i += part)
@@ -74,16 +84,17 @@ template <int N, class T> TPAT_FN void store(T *p, const T (&v)[N])
 #endif
 }
 
-/* The same of data that is not needed again, and is more than the caches hold: a vector of 16 bytes goes past the first cache,
- * and leaves the second one before others do. Measured on an H100: rows of 25 to 67 MB in 2 to 5 % less time, if both loads and
- * stores do so. */
+/* The same of data that is not needed again, and is more than the caches hold: a vector of 16 bytes goes past the first
+ * cache, and leaves the second one before others do. Measured on an H100: rows of 25 to 67 MB in 2 to 5 % less time, if
+ * both loads and stores do so. */
 template <int N, class T> TPAT_FN void load_once(T (&v)[N], const T *p)
 {
 #if TPAT_ARCH
 	if constexpr (N * sizeof(T) == 16) {
 		uint4 u;
 		asm volatile("ld.global.nc.L1::no_allocate.v4.u32 { %0, %1, %2, %3 }, [%4];"
-		    : "=r"(u.x), "=r"(u.y), "=r"(u.z), "=r"(u.w) : "l"(p));
+		             : "=r"(u.x), "=r"(u.y), "=r"(u.z), "=r"(u.w)
+		             : "l"(p));
 		memcpy(v, &u, 16);
 	} else
 #endif
@@ -96,8 +107,9 @@ template <int N, class T> TPAT_FN void store_once(T *p, const T (&v)[N])
 	if constexpr (N * sizeof(T) == 16) {
 		uint4 u;
 		memcpy(&u, v, 16);
-		asm volatile("st.global.cs.v4.u32 [%0], { %1, %2, %3, %4 };" ::"l"(p), "r"(u.x), "r"(u.y), "r"(u.z), "r"(u.w)
-			     : "memory");
+		asm volatile("st.global.cs.v4.u32 [%0], { %1, %2, %3, %4 };" ::"l"(p), "r"(u.x), "r"(u.y), "r"(u.z),
+		             "r"(u.w)
+		             : "memory");
 	} else
 #endif
 		store(p, v);

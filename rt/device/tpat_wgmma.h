@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_wgmma.h: what kernels of contractions by warpgroups call. A warpgroup is 4 warps, 128 threads, that multiply tiles which
- * lie in shared memory while they do something else. Only code for sm_90 itself has the instructions; all other code does the
- * same by plain loops, for the emulator and so that every text compiles everywhere: kernels that need the instructions say so
- * in the runtime's tables.
+ * tpat_wgmma.h: what kernels of contractions by warpgroups call. A warpgroup is 4 warps, 128 threads, that multiply
+ * tiles which lie in shared memory while they do something else. Only code for sm_90 itself has the instructions; all
+ * other code does the same by plain loops, for the emulator and so that every text compiles everywhere: kernels that
+ * need the instructions say so in the runtime's tables.
  *
- * Compiled like tpat_device.h. Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (shared memory matrix layout,
- * matrix descriptor, wgmma.mma_async), "Async proxy", "cp.async.bulk.tensor", "mbarrier". */
+ * Compiled like tpat_device.h. Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (shared memory
+ * matrix layout, matrix descriptor, wgmma.mma_async), "Async proxy", "cp.async.bulk.tensor", "mbarrier". */
 #ifndef TPAT_WGMMA_H
 #define TPAT_WGMMA_H
 
@@ -30,12 +30,13 @@ TPAT_FN u32 shared_address(const void *p)
 
 /* ---- Tiles ------------------------------------------------------------------------------------------------------- */
 
-/* OUTER rows (of a left operand) or columns (of a right one), 128 bytes along what is summed over. As the tensor cores take it:
- * rows of 128 bytes whose pieces of 16 bytes change places as in shared_tile, and which run along what is summed over; or,
- * TURNED, panels of 64 rows or columns, whose rows run along these. At a multiple of 1024 bytes. */
+/* OUTER rows (of a left operand) or columns (of a right one), 128 bytes along what is summed over. As the tensor cores
+ * take it: rows of 128 bytes whose pieces of 16 bytes change places as in shared_tile, and which run along what is
+ * summed over; or, TURNED, panels of 64 rows or columns, whose rows run along these. At a multiple of 1024 bytes. */
 template <class T, int OUTER, bool TURNED> struct wide_tile {
 	static const int depth = 128 / (int)sizeof(T), panels = TURNED ? OUTER / 64 : 1, rows = TURNED ? depth : OUTER;
-	static_assert(!TURNED || (sizeof(T) == 2 && OUTER % 64 == 0), "what is turned are 64, 128 ... elements of two bytes");
+	static_assert(!TURNED || (sizeof(T) == 2 && OUTER % 64 == 0),
+	              "what is turned are 64, 128 ... elements of two bytes");
 	typedef shared_tile<T, rows, TURNED ? 64 : depth> panel_type;
 	panel_type panel[panels];
 
@@ -43,11 +44,12 @@ template <class T, int OUTER, bool TURNED> struct wide_tile {
 	{
 		return TURNED ? panel[outer / 64].element(k, outer % 64) : panel[0].element(outer, k);
 	}
-	/* The matrix that begins at row or column `outer` (a multiple of 8; turned, of 64) and element k along the sum. */
+	/* The matrix that begins at row or column `outer` (a multiple of 8; turned, of 64) and element k along the
+	 * sum. */
 	TPAT_FN u64 descriptor(int outer, int k) const
 	{
-		const u32 at = shared_address(panel) +
-			       (TURNED ? outer / 64 * (u32)sizeof(panel_type) + 128 * k : 128 * outer + (u32)sizeof(T) * k);
+		const u32 at = shared_address(panel) + (TURNED ? outer / 64 * (u32)sizeof(panel_type) + 128 * k
+		                                               : 128 * outer + (u32)sizeof(T) * k);
 		const u64 swizzled = 1, eight_rows = 1024, next = TURNED ? sizeof(panel_type) : 16;
 		return (at & 0x3ffff) >> 4 | next >> 4 << 16 | eight_rows >> 4 << 32 | swizzled << 62;
 	}
@@ -64,9 +66,9 @@ TPAT_FN void tile_copy(wide_tile<T, OUTER, TURNED> &tile, const T *from, Y row, 
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
-/* The order: tiles arrive, and their threads see to it that tensor cores see them (wgmma_see), a barrier, wgmma_begin(), any
- * number of wgmma(), wgmma_commit(), which closes a group of them, and wgmma_wait<N>(), which returns when all but the N newest
- * groups are done. Sums are nobody's from the first wgmma() until wgmma_done(). */
+/* The order: tiles arrive, and their threads see to it that tensor cores see them (wgmma_see), a barrier,
+ * wgmma_begin(), any number of wgmma(), wgmma_commit(), which closes a group of them, and wgmma_wait<N>(), which
+ * returns when all but the N newest groups are done. Sums are nobody's from the first wgmma() until wgmma_done(). */
 TPAT_FN void wgmma_see()
 {
 #if TPAT_ARCH >= 900
@@ -91,25 +93,28 @@ TPAT_FN void wgmma_commit()
 template <int N> TPAT_FN void wgmma_wait()
 {
 #if TPAT_WGMMA
-	asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
+	asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 #endif
 }
 
 #if TPAT_WGMMA
-TPAT_FN void wgmma_keep(float &x) { asm volatile("" : "+f"(x) :: "memory"); }
-TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x) :: "memory"); }
+TPAT_FN void wgmma_keep(float &x) { asm volatile("" : "+f"(x)::"memory"); }
+TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 
 /* The instruction for 64 rows and N columns; its operands, 4 a lane for each 8 columns. */
 #define TPAT_REGISTERS_64 \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
 	", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TPAT_REGISTERS_128 TPAT_REGISTERS_64 \
+#define TPAT_REGISTERS_128 \
+	TPAT_REGISTERS_64 \
 	", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
 	", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TPAT_REGISTERS_192 TPAT_REGISTERS_128 \
+#define TPAT_REGISTERS_192 \
+	TPAT_REGISTERS_128 \
 	", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
 	", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define TPAT_REGISTERS_256 TPAT_REGISTERS_192 \
+#define TPAT_REGISTERS_256 \
+	TPAT_REGISTERS_192 \
 	", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
 	", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define TPAT_SUM(c, j) "+" c(sum[j].at[0]), "+" c(sum[j].at[1]), "+" c(sum[j].at[2]), "+" c(sum[j].at[3])
@@ -119,38 +124,38 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x) :: "memory"); }
 #define TPAT_SUM_192(c, j) TPAT_SUM_128(c, j), TPAT_SUM_64(c, j + 16)
 #define TPAT_SUM_256(c, j) TPAT_SUM_128(c, j), TPAT_SUM_128(c, j + 16)
 
-#define TPAT_WGMMA_N(N, A, B, S, c, instruction, left_at, right_at, add_at, rest)                                    \
-	template <int LEFT_TURNED, int RIGHT_TURNED>                                                                 \
-	TPAT_FN void wgmma_issue(mma_sum<S>(&sum)[N / 8], u64 left, u64 right, int add, A, B)                         \
-	{                                                                                                            \
-		asm volatile("{ .reg .pred p; setp.ne.b32 p, " add_at ", 0; "                                        \
-			     "wgmma.mma_async.sync.aligned.m64n" #N instruction " {" TPAT_REGISTERS_##N "}, "         \
-			     left_at ", " right_at ", p" rest "; }"                                                  \
-			     : TPAT_SUM_##N(c, 0)                                                                    \
-			     : "l"(left), "l"(right), "r"(add), "n"(LEFT_TURNED), "n"(RIGHT_TURNED));                 \
+#define TPAT_WGMMA_N(N, A, B, S, c, instruction, left_at, right_at, add_at, rest) \
+	template <int LEFT_TURNED, int RIGHT_TURNED> \
+	TPAT_FN void wgmma_issue(mma_sum<S>(&sum)[N / 8], u64 left, u64 right, int add, A, B) \
+	{ \
+		asm volatile("{ .reg .pred p; setp.ne.b32 p, " add_at ", 0; " \
+		             "wgmma.mma_async.sync.aligned.m64n" #N instruction " {" TPAT_REGISTERS_##N \
+		             "}, " left_at ", " right_at ", p" rest "; }" \
+		             : TPAT_SUM_##N(c, 0) \
+		             : "l"(left), "l"(right), "r"(add), "n"(LEFT_TURNED), "n"(RIGHT_TURNED)); \
 	}
 /* The same with the left operand in registers: 16 rows a warp. */
-#define TPAT_WGMMA_OF(N, T, instruction, left_at, right_at, add_at, turned_at)                                       \
-	template <int RIGHT_TURNED>                                                                                  \
-	TPAT_FN void wgmma_issue(mma_sum<float>(&sum)[N / 8], const mma_a<T> &left, u64 right, int add)              \
-	{                                                                                                            \
-		asm volatile("{ .reg .pred p; setp.ne.b32 p, " add_at ", 0; "                                        \
-			     "wgmma.mma_async.sync.aligned.m64n" #N instruction " {" TPAT_REGISTERS_##N "}, {"        \
-			     left_at "}, " right_at ", p, 1, 1, " turned_at "; }"                                    \
-			     : TPAT_SUM_##N("f", 0)                                                                  \
-			     : "r"(left.word[0]), "r"(left.word[1]), "r"(left.word[2]), "r"(left.word[3]),           \
-			       "l"(right), "r"(add), "n"(RIGHT_TURNED));                                             \
+#define TPAT_WGMMA_OF(N, T, instruction, left_at, right_at, add_at, turned_at) \
+	template <int RIGHT_TURNED> \
+	TPAT_FN void wgmma_issue(mma_sum<float>(&sum)[N / 8], const mma_a<T> &left, u64 right, int add) \
+	{ \
+		asm volatile("{ .reg .pred p; setp.ne.b32 p, " add_at ", 0; " \
+		             "wgmma.mma_async.sync.aligned.m64n" #N instruction " {" TPAT_REGISTERS_##N \
+		             "}, {" left_at "}, " right_at ", p, 1, 1, " turned_at "; }" \
+		             : TPAT_SUM_##N("f", 0) \
+		             : "r"(left.word[0]), "r"(left.word[1]), "r"(left.word[2]), "r"(left.word[3]), "l"(right), \
+		               "r"(add), "n"(RIGHT_TURNED)); \
 	}
-#define TPAT_WGMMA_TYPES(A, B, S, c, instruction, rest_64, rest_128, rest_192, rest_256)                                      \
-	TPAT_WGMMA_N(64, A, B, S, c, instruction, "%32", "%33", "%34", rest_64)                                      \
-	TPAT_WGMMA_N(128, A, B, S, c, instruction, "%64", "%65", "%66", rest_128)                                    \
-	TPAT_WGMMA_N(192, A, B, S, c, instruction, "%96", "%97", "%98", rest_192)                                    \
+#define TPAT_WGMMA_TYPES(A, B, S, c, instruction, rest_64, rest_128, rest_192, rest_256) \
+	TPAT_WGMMA_N(64, A, B, S, c, instruction, "%32", "%33", "%34", rest_64) \
+	TPAT_WGMMA_N(128, A, B, S, c, instruction, "%64", "%65", "%66", rest_128) \
+	TPAT_WGMMA_N(192, A, B, S, c, instruction, "%96", "%97", "%98", rest_192) \
 	TPAT_WGMMA_N(256, A, B, S, c, instruction, "%128", "%129", "%130", rest_256)
-#define TPAT_WGMMA_FLOATS(T, instruction)                                                                            \
-	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %99, %100",  \
-			 ", 1, 1, %131, %132")                                                                       \
-	TPAT_WGMMA_OF(64, T, instruction, "%32, %33, %34, %35", "%36", "%37", "%38")                                 \
-	TPAT_WGMMA_OF(128, T, instruction, "%64, %65, %66, %67", "%68", "%69", "%70")                                \
+#define TPAT_WGMMA_FLOATS(T, instruction) \
+	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %99, %100", \
+	                 ", 1, 1, %131, %132") \
+	TPAT_WGMMA_OF(64, T, instruction, "%32, %33, %34, %35", "%36", "%37", "%38") \
+	TPAT_WGMMA_OF(128, T, instruction, "%64, %65, %66, %67", "%68", "%69", "%70") \
 	TPAT_WGMMA_OF(256, T, instruction, "%128, %129, %130, %131", "%132", "%133", "%134")
 #define TPAT_WGMMA_INTS(A, B, instruction) TPAT_WGMMA_TYPES(A, B, int, "r", instruction, "", "", "", "")
 TPAT_WGMMA_FLOATS(f16, "k16.f32.f16.f16")
@@ -176,14 +181,15 @@ TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
 #undef TPAT_REGISTERS_64
 #endif
 
-/* sum (=, without `add`, +=) the product of 64 rows from `row` on and the columns of all sums from `column` on, over mma_depth()
- * elements from k on. Sums lie as in mma_sum: warp w of the group has rows 16 * w .. 16 * w + 15. */
+/* sum (=, without `add`, +=) the product of 64 rows from `row` on and the columns of all sums from `column` on, over
+ * mma_depth() elements from k on. Sums lie as in mma_sum: warp w of the group has rows 16 * w .. 16 * w + 15. */
 template <class A, int ROWS, bool LEFT_TURNED, class B, int COLUMNS, bool RIGHT_TURNED, class S, int N>
-TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, int row, wide_tile<B, COLUMNS, RIGHT_TURNED> &right,
-		   int column, int k, bool add)
+TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, int row,
+                   wide_tile<B, COLUMNS, RIGHT_TURNED> &right, int column, int k, bool add)
 {
 #if TPAT_WGMMA
-	wgmma_issue<LEFT_TURNED, RIGHT_TURNED>(sum, left.descriptor(row, k), right.descriptor(column, k), add, A(), B());
+	wgmma_issue<LEFT_TURNED, RIGHT_TURNED>(sum, left.descriptor(row, k), right.descriptor(column, k), add, A(),
+	                                       B());
 #else
 	row += block_thread() / 32 % 4 * 16;
 	for (int j = 0; j < N; j++)
@@ -192,7 +198,8 @@ TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, 
 			S all = add ? sum[j].at[i] : S(0);
 			for (int e = k; e < k + mma_depth<A>(); e++) {
 				if constexpr (sizeof(A) == 1)
-					all = (int)((u32)all + (u32)((int)*left.element(m, e) * (int)*right.element(n, e)));
+					all = (int)((u32)all +
+					            (u32)((int)*left.element(m, e) * (int)*right.element(n, e)));
 				else
 					all = to_f32(*left.element(m, e)) * to_f32(*right.element(n, e)) + all;
 			}
@@ -203,8 +210,8 @@ TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, 
 
 /* The same of a left operand in registers, 16 rows of each warp. */
 template <class T, int COLUMNS, bool RIGHT_TURNED, int N>
-TPAT_FN void wgmma(mma_sum<float> (&sum)[N], const mma_a<T> &left, wide_tile<T, COLUMNS, RIGHT_TURNED> &right, int column, int k,
-		   bool add)
+TPAT_FN void wgmma(mma_sum<float> (&sum)[N], const mma_a<T> &left, wide_tile<T, COLUMNS, RIGHT_TURNED> &right,
+                   int column, int k, bool add)
 {
 #if TPAT_WGMMA
 	wgmma_issue<RIGHT_TURNED>(sum, left, right.descriptor(column, k), add);
@@ -240,8 +247,11 @@ template <class S, int M, int N> TPAT_FN void wgmma_done(mma_sum<S> (&sum)[M][N]
 
 /* ---- Tiles by the copy engine ------------------------------------------------------------------------------------ */
 
-/* A tensor whose tiles are copied by one thread's call each, beside everything else. Made by whoever launches the kernel. */
-struct __align__(64) tensor_map { u64 word[16]; };
+/* A tensor whose tiles are copied by one thread's call each, beside everything else. Made by whoever launches the
+ * kernel. */
+struct __align__(64) tensor_map {
+	u64 word[16];
+};
 
 /* A barrier in shared memory: a phase of it is over when all have arrived, and all bytes that were expected. */
 TPAT_FN void barrier_new(u64 *barrier, int arrivals)
@@ -249,7 +259,8 @@ TPAT_FN void barrier_new(u64 *barrier, int arrivals)
 #ifdef TPAT_EMULATOR
 	emulator_barrier_new((uint64_t *)barrier, arrivals);
 #elif TPAT_ARCH >= 900
-	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_address(barrier)), "r"(arrivals) : "memory");
+	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals)
+	             : "memory");
 #endif
 }
 
@@ -260,8 +271,10 @@ TPAT_FN void barrier_wait(u64 *barrier, int parity)
 	emulator_barrier_wait((const uint64_t *)barrier, parity);
 #elif TPAT_ARCH >= 900
 	asm volatile("{ .reg .pred p;\n"
-		     "again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
-		     "@!p bra again; }" :: "r"(shared_address(barrier)), "r"(parity) : "memory");
+	             "again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+	             "@!p bra again; }" ::"r"(shared_address(barrier)),
+	             "r"(parity)
+	             : "memory");
 #endif
 }
 
@@ -270,7 +283,7 @@ TPAT_FN void barrier_arrive(u64 *barrier)
 #ifdef TPAT_EMULATOR
 	emulator_barrier_change((uint64_t *)barrier, 1, 0);
 #elif TPAT_ARCH >= 900
-	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(shared_address(barrier)) : "memory");
+	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 #endif
 }
 
@@ -279,13 +292,13 @@ TPAT_FN void barrier_arrive_expecting(u64 *barrier, int bytes)
 #ifdef TPAT_EMULATOR
 	emulator_barrier_change((uint64_t *)barrier, 1, bytes);
 #elif TPAT_ARCH >= 900
-	asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(shared_address(barrier)), "r"(bytes)
-		     : "memory");
+	asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+	             : "memory");
 #endif
 }
 
-/* Copies 128 bytes a row of the tensor, from the element at these coordinates on (the fastest running dimension's first); zeros
- * where there is no tensor. The bytes arrive at the barrier. */
+/* Copies 128 bytes a row of the tensor, from the element at these coordinates on (the fastest running dimension's
+ * first); zeros where there is no tensor. The bytes arrive at the barrier. */
 template <int RANK>
 TPAT_FN void panel_load(void *to, const tensor_map &map, u64 *barrier, int x0, int x1, int x2, int x3, int x4)
 {
@@ -294,9 +307,11 @@ TPAT_FN void panel_load(void *to, const tensor_map &map, u64 *barrier, int x0, i
 	emulator_tile_load((char *)to, &map, (uint64_t *)barrier, at);
 #elif TPAT_ARCH >= 900
 	const u32 here = shared_address(to), over = shared_address(barrier);
-#define TPAT_PANEL(rank, coordinates, ...)                                                                           \
-	asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "    \
-		     "[%1, {" coordinates "}], [%2];" :: "r"(here), "l"(&map), "r"(over), __VA_ARGS__ : "memory")
+#define TPAT_PANEL(rank, coordinates, ...) \
+	asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], " \
+	             "[%1, {" coordinates "}], [%2];" ::"r"(here), \
+	             "l"(&map), "r"(over), __VA_ARGS__ \
+	             : "memory")
 	if constexpr (RANK == 2)
 		TPAT_PANEL(2, "%3, %4", "r"(x0), "r"(x1));
 	else if constexpr (RANK == 3)
@@ -325,18 +340,19 @@ TPAT_FN void walk_load(void *to, const tensor_map &map, u64 *barrier, const I (&
 	emulator_walk_load((char *)to, &map, (uint64_t *)barrier, at, more);
 #elif TPAT_ARCH >= 900
 	const u32 here = shared_address(to), over = shared_address(barrier);
-#define TPAT_WALK(rank, coordinates, offsets, ...)                                                                   \
-	asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "   \
-		     "[%0], [%1, {" coordinates "}], [%2], {" offsets "};"                                           \
-		     :: "r"(here), "l"(&map), "r"(over), __VA_ARGS__ : "memory")
+#define TPAT_WALK(rank, coordinates, offsets, ...) \
+	asm volatile("cp.async.bulk.tensor." #rank "d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes " \
+	             "[%0], [%1, {" coordinates "}], [%2], {" offsets "};" ::"r"(here), \
+	             "l"(&map), "r"(over), __VA_ARGS__ \
+	             : "memory")
 	if constexpr (RANK == 3)
 		TPAT_WALK(3, "%3, %4, %5", "%6", "r"(at[0]), "r"(at[1]), "r"(at[2]), "h"((u16)by[0]));
 	else if constexpr (RANK == 4)
-		TPAT_WALK(4, "%3, %4, %5, %6", "%7, %8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "h"((u16)by[0]),
-			  "h"((u16)by[1]));
+		TPAT_WALK(4, "%3, %4, %5, %6", "%7, %8", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]),
+		          "h"((u16)by[0]), "h"((u16)by[1]));
 	else
 		TPAT_WALK(5, "%3, %4, %5, %6, %7", "%8, %9, %10", "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]),
-			  "r"(at[4]), "h"((u16)by[0]), "h"((u16)by[1]), "h"((u16)by[2]));
+		          "r"(at[4]), "h"((u16)by[0]), "h"((u16)by[1]), "h"((u16)by[2]));
 #undef TPAT_WALK
 #endif
 }
@@ -382,15 +398,16 @@ template <int SLOTS> struct tile_ring {
 
 /* The tile whose first element is at these coordinates of the tensor. */
 template <int RANK, class T, int OUTER, bool TURNED>
-TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map, u64 *barrier, int x0, int x1, int x2 = 0,
-		       int x3 = 0, int x4 = 0)
+TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map, u64 *barrier, int x0, int x1,
+                       int x2 = 0, int x3 = 0, int x4 = 0)
 {
 #pragma unroll
 	for (int i = 0; i < tile.panels; i++)
 		panel_load<RANK>(&tile.panel[i], map, barrier, x0 + 64 * i, x1, x2, x3, x4);
 }
 
-/* ---- Clusters: blocks that run together and see each other's shared memory ----------------------------------------- */
+/* ---- Clusters: blocks that run together and see each other's shared memory
+ * ----------------------------------------- */
 
 /* Behind a kernel's bounds: clusters of so many blocks. */
 #if TPAT_ARCH >= 900
@@ -407,7 +424,8 @@ TPAT_FN void cluster_sync()
 {
 #if TPAT_ARCH >= 900
 	asm volatile("barrier.cluster.arrive.release;\n"
-		     "barrier.cluster.wait.acquire;" ::: "memory");
+	             "barrier.cluster.wait.acquire;" ::
+	                     : "memory");
 #endif
 }
 #endif
@@ -458,10 +476,11 @@ template <int BLOCKS, int WIDTH, class S, int N> TPAT_FN void cluster_get(S (&v)
 	}
 }
 
-/* ---- Parts of a tile's sums: what one block leaves for another --------------------------------------------------------- */
+/* ---- Parts of a tile's sums: what one block leaves for another
+ * --------------------------------------------------------- */
 
-/* Each block has a place in `parts` and a word in `marks`, all zero when the kernel starts, which counts its warps that left their
- * sums: so that each lane finds those of the lane of its number. THREADS: of a block, with sums. */
+/* Each block has a place in `parts` and a word in `marks`, all zero when the kernel starts, which counts its warps that
+ * left their sums: so that each lane finds those of the lane of its number. THREADS: of a block, with sums. */
 template <int THREADS, class S, int M, int N>
 TPAT_FN void parts_put(const mma_sum<S> (&sum)[M][N], S *parts, u64 *marks, int block)
 {
@@ -474,7 +493,7 @@ TPAT_FN void parts_put(const mma_sum<S> (&sum)[M][N], S *parts, u64 *marks, int 
 	__syncwarp();
 	if (warp_lane() == 0) {
 #if TPAT_ARCH >= 900
-		asm volatile("red.release.gpu.global.add.u64 [%0], %1;" :: "l"(marks + block), "l"((u64)1) : "memory");
+		asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(marks + block), "l"((u64)1) : "memory");
 #else
 		__threadfence();
 		atomic_add(marks + block, (u64)1);
@@ -516,9 +535,10 @@ TPAT_FN void parts_load(wide_tile<T, OUTER, TURNED> *tile, const S *parts, tile_
 	}
 	emulator_barrier_change((uint64_t *)&ring.full[slot], 0, -bytes);
 #elif TPAT_ARCH >= 900
-	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-		     :: "r"(shared_address(tile + slot)), "l"(parts), "r"(bytes), "r"(shared_address(&ring.full[slot]))
-		     : "memory");
+	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+	                     shared_address(tile + slot)),
+	             "l"(parts), "r"(bytes), "r"(shared_address(&ring.full[slot]))
+	             : "memory");
 #endif
 }
 
@@ -546,7 +566,7 @@ TPAT_FN void parts_add(mma_sum<S> (&sum)[M][N], wide_tile<T, OUTER, TURNED> *til
 /* N sums of a row of products, from number `first` on. */
 template <int N, class S, int ALL> TPAT_FN const mma_sum<S> (&sums_part(const mma_sum<S> (&sum)[ALL], int first))[N]
 {
-	return *(const mma_sum<S> (*)[N])(sum + first);
+	return *(const mma_sum<S>(*)[N])(sum + first);
 }
 
 #undef TPAT_FN

@@ -29,15 +29,16 @@ struct arena_mark arena_mark(struct arena *a);
 void arena_release(struct arena *a, struct arena_mark m); /* forgets all that was allocated since the mark */
 size_t arena_bytes(const struct arena *a);                /* bytes taken from the system */
 
-/* Out of memory, or a bug found by ck(): `if (setjmp(*arena_guard_push(&g))) { ...failed... } ...; arena_guard_pop(&g);` at an
- * entry point, so that neither ends a host's process. */
+/* Out of memory, or a bug found by ck(): `if (setjmp(*arena_guard_push(&g))) { ...failed... } ...;
+ * arena_guard_pop(&g);` at an entry point, so that neither ends a host's process. */
 struct arena_guard {
 	jmp_buf env;
 	struct arena_guard *outer;
 };
 jmp_buf *arena_guard_push(struct arena_guard *g);
 void arena_guard_pop(struct arena_guard *g);
-/* Behind the setjmp() of a guard: what ck() found, a clause; null: memory is out. Good until the thread's next failure. */
+/* Behind the setjmp() of a guard: what ck() found, a clause; null: memory is out. Good until the thread's next
+ * failure. */
 const char *arena_guard_bug(void);
 /* To the innermost guard, with a bug's text (null: memory is out). Returns where the thread has no guard. */
 void arena_guard_jump(const char *bug);

@@ -1,5 +1,5 @@
-/* Characters of ASCII, the same in every locale: C's own functions take bytes of umlauts for letters in some, and in Turkish ones
- * "i" is no small "I". */
+/* Characters of ASCII, the same in every locale: C's own functions take bytes of umlauts for letters in some, and in
+ * Turkish ones "i" is no small "I". */
 #ifndef TPAT_BASE_ASCII_H
 #define TPAT_BASE_ASCII_H
 

@@ -1,5 +1,6 @@
-/* The files that the program carries, so that it needs no installed ones to write a plugin library: the runtime (rt/) and the
- * public headers that it includes, by their paths in the source tree ("rt/device/tpat_device.h"); and, compiled, "runtime.o". */
+/* The files that the program carries, so that it needs no installed ones to write a plugin library: the runtime (rt/)
+ * and the public headers that it includes, by their paths in the source tree ("rt/device/tpat_device.h"); and,
+ * compiled, "runtime.o". */
 #ifndef TPAT_BASE_EMBED_H
 #define TPAT_BASE_EMBED_H
 

@@ -49,15 +49,15 @@ int err_set_guard(struct err *e, const char *what);
 void err_clear(struct err *e);
 
 /* Forward a failure: every internal function returns 0 or a negative code. */
-#define TRY(call)                                                                                                      \
-	do {                                                                                                           \
-		int try_rc_ = (call);                                                                                  \
-		if (try_rc_ < 0)                                                                                       \
-			return try_rc_;                                                                                \
+#define TRY(call) \
+	do { \
+		int try_rc_ = (call); \
+		if (try_rc_ < 0) \
+			return try_rc_; \
 	} while (0)
 
-/* A bug in tpat: goes to the thread's innermost arena_guard, which makes a failure of it, or where there is none says where and
- * aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */
+/* A bug in tpat: goes to the thread's innermost arena_guard, which makes a failure of it, or where there is none says
+ * where and aborts. ck is always checked, dbg in debug builds (-DTPAT_DEBUG). */
 _Noreturn void err_bug(const char *file, int line, const char *what);
 #define ck(cond) ((cond) ? (void)0 : err_bug(__FILE__, __LINE__, #cond))
 #ifdef TPAT_DEBUG

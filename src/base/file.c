@@ -27,7 +27,8 @@ int file_cannot_write(const char *path, struct err *e)
 	int why = errno;
 	const char *slash = strrchr(path, '/');
 	if (why == ENOENT && slash) {
-		err_set(e, ERR_USAGE, "%s: cannot be written: there is no folder %.*s.", path, (int)(slash - path), path);
+		err_set(e, ERR_USAGE, "%s: cannot be written: there is no folder %.*s.", path, (int)(slash - path),
+		        path);
 		err_about(e, ERR_FILE, path);
 		return err_advise(e, "Make the folder, or choose another place.");
 	}
@@ -375,7 +376,8 @@ static void leave_temporary(const char *path)
 {
 	pthread_mutex_lock(&temporary_mutex);
 	size_t n = strlen(temporary);
-	if (n && strncmp(path, temporary, n) == 0 && path[n] == '/' && !strchr(path + n + 1, '/') && rmdir(temporary) == 0)
+	if (n && strncmp(path, temporary, n) == 0 && path[n] == '/' && !strchr(path + n + 1, '/') &&
+	    rmdir(temporary) == 0)
 		forget_temporary();
 	pthread_mutex_unlock(&temporary_mutex);
 }

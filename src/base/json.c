@@ -35,7 +35,8 @@ static bool hex4(struct reader *r, unsigned *out)
 	static const char digits[] = "0123456789abcdef";
 	*out = 0;
 	for (int i = 0; i < 4; i++, r->p++) {
-		const char *at = r->p < r->end && *r->p ? strchr(digits, *r->p | (*r->p >= 'A' && *r->p <= 'F' ? 32 : 0)) : NULL;
+		const char *at =
+		        r->p < r->end && *r->p ? strchr(digits, *r->p | (*r->p >= 'A' && *r->p <= 'F' ? 32 : 0)) : NULL;
 		if (!at)
 			return false;
 		*out = *out * 16 + (unsigned)(at - digits);
@@ -73,8 +74,8 @@ static bool escape(struct reader *r, struct str *s)
 	if (!hex4(r, &c) || !c)
 		return false;
 	if (c >= 0xd800 && c < 0xdc00) {
-		if (r->end - r->p < 6 || r->p[0] != '\\' || r->p[1] != 'u' || (r->p += 2, !hex4(r, &low)) || low < 0xdc00 ||
-		    low > 0xdfff)
+		if (r->end - r->p < 6 || r->p[0] != '\\' || r->p[1] != 'u' || (r->p += 2, !hex4(r, &low)) ||
+		    low < 0xdc00 || low > 0xdfff)
 			return false;
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 	}

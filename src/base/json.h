@@ -11,8 +11,8 @@ enum json_kind { JSON_IS_OTHER, JSON_IS_TEXT, JSON_IS_LIST, JSON_IS_OBJECT }; /*
 
 struct json {
 	enum json_kind kind;
-	const char *name; /* as a member of an object */
-	const char *text; /* of a text, without escapes; of a number and the like, as it stands */
+	const char *name;          /* as a member of an object */
+	const char *text;          /* of a text, without escapes; of a number and the like, as it stands */
 	struct json *child, *next; /* first element or member; the next one of the same list */
 };
 

@@ -1,5 +1,5 @@
-/* Numbers as text. See number.h. The calling thread has the C locale while one of C's functions runs (uselocale), which leaves the
- * process's locale, and all other threads, as they are. */
+/* Numbers as text. See number.h. The calling thread has the C locale while one of C's functions runs (uselocale), which
+ * leaves the process's locale, and all other threads, as they are. */
 #include "base/number.h"
 
 #include <locale.h>
@@ -12,7 +12,8 @@ static locale_t c_locale;
 
 static void make_locale(void)
 {
-	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* (locale_t)0, which changes nothing, where there is no memory */
+	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* (locale_t)0, which changes nothing, where there is no
+	                                                        memory */
 }
 
 /* Returns the thread's locale, to be given back by uselocale(). */

@@ -1,6 +1,6 @@
-/* Numbers as text, the same in every locale. A host process (GTK, Qt, Python) may call setlocale(), and then C's own functions
- * write and read 0,5 for one half. Only number.c calls them with floating-point numbers (tests/layers). Any thread may call
- * these. */
+/* Numbers as text, the same in every locale. A host process (GTK, Qt, Python) may call setlocale(), and then C's own
+ * functions write and read 0,5 for one half. Only number.c calls them with floating-point numbers (tests/layers). Any
+ * thread may call these. */
 #ifndef TPAT_BASE_NUMBER_H
 #define TPAT_BASE_NUMBER_H
 
@@ -10,8 +10,8 @@
 
 enum { NUMBER_TEXT = 40 };
 
-/* The shortest of C's %g texts that reads back as the same double or, with `f32`, as the same float: "0.1", "1e-05", "3". NaN and
- * infinities are "nan", "inf" and "-inf". Returns out. */
+/* The shortest of C's %g texts that reads back as the same double or, with `f32`, as the same float: "0.1", "1e-05",
+ * "3". NaN and infinities are "nan", "inf" and "-inf". Returns out. */
 char *number_text(char out[NUMBER_TEXT], double x, bool f32);
 /* As strtod() and strtof(); `end` may be null. */
 double number_read(const char *text, char **end);
@@ -19,7 +19,8 @@ float number_read_float(const char *text, char **end);
 /* As vsnprintf() and snprintf(). */
 int number_vsnprintf(char *out, size_t size, const char *fmt, va_list ap);
 int number_snprintf(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* Gives the calling thread the C locale for good, whatever the process's is. For the program's main(), not for the library. */
+/* Gives the calling thread the C locale for good, whatever the process's is. For the program's main(), not for the
+ * library. */
 void number_use_c_locale(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* Files and folders that change together. See staging.h.
  *
- * The hidden folder holds new/N, what is made; old/N, what it replaced; and at last one of two files that say what is to be done
- * with it: "journal", the steps are to be finished; "undo", they are to be taken back. Both list the places, each with a NUL
- * behind it. Every step can be repeated, wherever the last attempt ended. */
+ * The hidden folder holds new/N, what is made; old/N, what it replaced; and at last one of two files that say what is
+ * to be done with it: "journal", the steps are to be finished; "undo", they are to be taken back. Both list the places,
+ * each with a NUL behind it. Every step can be repeated, wherever the last attempt ended. */
 #include "base/staging.h"
 
 #include <dirent.h>
@@ -55,7 +55,8 @@ static bool has_mark(const char *folder)
 static int remove_mark(const char *folder)
 {
 	char path[4200];
-	return has_mark(folder) && snprintf(path, sizeof path, "%s/" MARK, folder) < (int)sizeof path ? unlink(path) : 0;
+	return has_mark(folder) && snprintf(path, sizeof path, "%s/" MARK, folder) < (int)sizeof path ? unlink(path)
+	                                                                                              : 0;
 }
 
 /* ---- The hidden folder. */
@@ -200,8 +201,8 @@ static int take_back_all(const struct stage *s, struct err *e)
 
 /* ---- Commit. */
 
-/* Journals of these filesystems keep the order of all changes, so that one fsync at the end takes what came before along; a
- * folder has dozens of files, and each fsync waits for the disk. */
+/* Journals of these filesystems keep the order of all changes, so that one fsync at the end takes what came before
+ * along; a folder has dozens of files, and each fsync waits for the disk. */
 static bool keeps_order(const char *path)
 {
 	struct statfs fs;
@@ -259,8 +260,8 @@ int stage_lock(int *fd, const char *folder, struct err *e)
 	for (int waited = 0; flock(*fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK; waited += TURN_MS) {
 		if (waited >= WAIT_MS) {
 			close(*fd);
-			err_set(e, ERR_USAGE, "%s: another process has been changing files here for %d seconds.", folder,
-			        WAIT_MS / 1000);
+			err_set(e, ERR_USAGE, "%s: another process has been changing files here for %d seconds.",
+			        folder, WAIT_MS / 1000);
 			return err_advise(e, "Wait for it, or end it.");
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_MS * 1000000 }, NULL);
@@ -282,7 +283,8 @@ int stage_commit(struct stage *s, struct err *e)
 		rename(journal, undo);
 		s->keep = take_back_all(s, &again) < 0;
 		if (s->keep)
-			err_advise(e, "Putting back what was there failed, too. When the cause is gone: tpat doctor %s.",
+			err_advise(e,
+			           "Putting back what was there failed, too. When the cause is gone: tpat doctor %s.",
 			           str_shell_path(s->arena, s->folder));
 		else
 			unlink(undo);
@@ -344,7 +346,8 @@ static int recover_one(struct stage_left *out, struct stage *s, const struct sta
 	return rc;
 }
 
-int stage_recover(struct stage_left *out, const char *folder, const struct stage_recovery *r, struct arena *a, struct err *e)
+int stage_recover(struct stage_left *out, const char *folder, const struct stage_recovery *r, struct arena *a,
+                  struct err *e)
 {
 	DIR *d = opendir(folder);
 	int rc = 0;

@@ -1,9 +1,11 @@
-/* Files and folders that change together. Everything is made in a hidden folder beside their places, ".tpat-build-XXXXXX"; some
- * renames at the end put it in place. A step that fails undoes those before it. A process that is killed leaves the
- * folder behind: stage_recover() then removes it, or, where a journal in it says that all was made, finishes what was begun.
+/* Files and folders that change together. Everything is made in a hidden folder beside their places,
+ * ".tpat-build-XXXXXX"; some renames at the end put it in place. A step that fails undoes those before it. A process
+ * that is killed leaves the folder behind: stage_recover() then removes it, or, where a journal in it says that all was
+ * made, finishes what was begun.
  *
- * Nothing is missing at any time: a file replaces the one before it, and a folder changes places with it. What stands in place
- * while the steps are taken is new in the order of stage_add(), so the item that readers begin with comes last. */
+ * Nothing is missing at any time: a file replaces the one before it, and a folder changes places with it. What stands
+ * in place while the steps are taken is new in the order of stage_add(), so the item that readers begin with comes
+ * last. */
 #ifndef TPAT_BASE_STAGING_H
 #define TPAT_BASE_STAGING_H
 
@@ -14,12 +16,13 @@
 #include "base/vec.h"
 
 struct stage_item {
-	const char *name;              /* relative to the stage's folder */
+	const char *name;               /* relative to the stage's folder */
 	const char *place, *made, *old; /* paths: where it goes, where it is made, where what was there waits */
 };
 
 struct stage {
-	const char *folder, *path; /* the folder of the places, and the hidden one in it; path null: nothing was begun */
+	const char *folder, *path; /* the folder of the places, and the hidden one in it; path null: nothing was
+	                            * begun */
 	struct {
 		VEC(struct stage_item);
 	} items;
@@ -42,7 +45,8 @@ const char *stage_scratch(const struct stage *s, const char *name);
 int stage_commit(struct stage *s, struct err *e);
 void stage_abandon(struct stage *s); /* also after stage_commit; a stage of zeros is fine */
 
-/* Nobody puts anything in place in the folder until file_unlock(). Errors: ERR_USAGE when somebody has for half a minute. */
+/* Nobody puts anything in place in the folder until file_unlock(). Errors: ERR_USAGE when somebody has for half a
+ * minute. */
 int stage_lock(int *lock, const char *folder, struct err *e);
 
 /* What processes that died in `folder` have left. */
@@ -53,10 +57,12 @@ struct stage_left {
 struct stage_recovery {
 	bool look; /* count only, change nothing */
 	bool undo; /* what could be finished is put back */
-	/* Asked before the folder `place` is replaced by an interrupted process's; a failure ends the recovery. May be null. */
+	/* Asked before the folder `place` is replaced by an interrupted process's; a failure ends the recovery. May be
+	 * null. */
 	int (*may_replace)(void *user, const char *place, struct err *e);
 	void *user;
 };
-int stage_recover(struct stage_left *out, const char *folder, const struct stage_recovery *r, struct arena *a, struct err *e);
+int stage_recover(struct stage_left *out, const char *folder, const struct stage_recovery *r, struct arena *a,
+                  struct err *e);
 
 #endif

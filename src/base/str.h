@@ -32,8 +32,8 @@ char *str_identifier(struct arena *a, const char *name);
 const char *str_shell(struct arena *a, const char *text);
 /* The same of a path as a command's argument: "./" goes before a "-", so that it is no option. */
 const char *str_shell_path(struct arena *a, const char *path);
-/* With its control characters, which a terminal would obey, as "\n", "\x1b" and the like: itself where it has none. Where a model's
- * names become part of what people read. str_escape: into `out`, cut off where `size` ends. */
+/* With its control characters, which a terminal would obey, as "\n", "\x1b" and the like: itself where it has none.
+ * Where a model's names become part of what people read. str_escape: into `out`, cut off where `size` ends. */
 const char *str_printable(struct arena *a, const char *text);
 void str_escape(char *out, size_t size, const char *text);
 /* Columns on a terminal: characters of UTF-8, not bytes. */

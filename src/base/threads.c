@@ -19,7 +19,7 @@ struct loop {
 	void *arg;
 	atomic_bool failed; /* a turn came to its thread's guard */
 	pthread_mutex_t mutex;
-	char bug[256];      /* the first one's reason; empty: memory is out */
+	char bug[256]; /* the first one's reason; empty: memory is out */
 };
 
 int threads_count(void)

@@ -6,12 +6,12 @@
 
 #include "base/arena.h"
 
-#define VEC(T)                                                                                                         \
-	T *at;                                                                                                         \
+#define VEC(T) \
+	T *at; \
 	int n, cap
 
 /* Append `x` to vector `v` (a struct with VEC(T)); memory comes from arena `a`. */
-#define vec_push(a, v, x)                                                                                              \
+#define vec_push(a, v, x) \
 	(vec_room((a), (void **)&(v)->at, (v)->n, &(v)->cap, sizeof *(v)->at), (v)->at[(v)->n++] = (x))
 
 /* `for` over all elements: `p` points at each in turn. */

@@ -6,13 +6,13 @@
 
 #include "eval/eval.h"
 
-/* The roundings of n additions are no more than n, and they go both ways: together they are some root of n times one rounding of a
- * partial sum. How large partial sums are, in whatever order, the sum and the root of the sum of squares tell. Measured: of 40,000
- * sums of 3 to 2,000 terms in f16, of both signs or of one, two orders differ by at most 0.43 of the bound, and by 0.1 of it in
- * the root mean square. */
+/* The roundings of n additions are no more than n, and they go both ways: together they are some root of n times one
+ * rounding of a partial sum. How large partial sums are, in whatever order, the sum and the root of the sum of squares
+ * tell. Measured: of 40,000 sums of 3 to 2,000 terms in f16, of both signs or of one, two orders differ by at most 0.43
+ * of the bound, and by 0.1 of it in the root mean square. */
 static const double ROOTS = 1.5;
-static const double SAFETY = 2;      /* the reference is rounded, too */
-static const double MOST = 1e290;    /* beyond it, and of NaN, nothing is known */
+static const double SAFETY = 2;   /* the reference is rounded, too */
+static const double MOST = 1e290; /* beyond it, and of NaN, nothing is known */
 
 struct builder {
 	struct error_program x;
@@ -49,12 +49,12 @@ static expr error_here(struct builder *b, expr e, bool *lost)
 }
 
 /* A stage like `s`, over the same axes, which makes `value` (f64). */
-static struct ir_buffer *stage_like(struct builder *b, const struct ir_stage *s, enum ir_stage_kind kind, enum ir_combine c,
-                                    const char *what, expr value)
+static struct ir_buffer *stage_like(struct builder *b, const struct ir_stage *s, enum ir_stage_kind kind,
+                                    enum ir_combine c, const char *what, expr value)
 {
 	struct ir_program *p = b->x.p;
-	struct ir_buffer *out = ir_buffer_new(p, arena_printf(p->arena, "%s_%s", s->out->name, what), value->type, s->out->rank,
-	                                      s->out->dim, IR_TEMP);
+	struct ir_buffer *out = ir_buffer_new(p, arena_printf(p->arena, "%s_%s", s->out->name, what), value->type,
+	                                      s->out->rank, s->out->dim, IR_TEMP);
 	struct ir_stage *made = ir_stage_new(p, kind, out);
 	made->value = value;
 	made->combine = c;
@@ -117,7 +117,8 @@ static expr terms(struct builder *b, const struct ir_stage *s)
 }
 
 /* The error of the accumulator `total` (null: exact), as a buffer. */
-static const struct ir_buffer *total_error(struct builder *b, const struct ir_stage *s, const struct ir_buffer *total, bool *lost)
+static const struct ir_buffer *total_error(struct builder *b, const struct ir_stage *s, const struct ir_buffer *total,
+                                           bool *lost)
 {
 	expr error = error_here(b, s->value, lost), rounded = NULL;
 	bool sums = s->combine == IR_SUM, picks = s->combine == IR_MAXIMUM || s->combine == IR_MINIMUM;
@@ -160,8 +161,8 @@ static void accumulated_error(struct builder *b, const struct ir_stage *s)
 /* ---- Scatters. */
 
 /* A scatter of `value` to the same places as s has it, over zeros. */
-static struct ir_buffer *scatter_like(struct builder *b, const struct ir_stage *s, const char *what, enum ir_combine c, expr value,
-                                      expr init)
+static struct ir_buffer *scatter_like(struct builder *b, const struct ir_stage *s, const char *what, enum ir_combine c,
+                                      expr value, expr init)
 {
 	struct ir_buffer *out = stage_like(b, s, IR_SCATTER, c, what, value);
 	struct ir_stage *made = b->x.p->stages.at[b->x.p->stages.n - 1];
@@ -181,7 +182,8 @@ static void scatter_sum(struct builder *b, const struct ir_stage *s, expr error,
 	if (!error && !init) /* one addition alone is the same in every order */
 		rounded = ir_select(ir_binary(IR_LE, n, number(b, 1)), number(b, 0), rounded);
 	else
-		rounded = sum(own(b, scatter_like(b, s, "update_errors", IR_SUM, error ? error : number(b, 0), init)), rounded);
+		rounded = sum(own(b, scatter_like(b, s, "update_errors", IR_SUM, error ? error : number(b, 0), init)),
+		              rounded);
 	map_error(b, s, rounded, false);
 }
 
@@ -199,8 +201,11 @@ static void scatter_error(struct builder *b, const struct ir_stage *s)
 	} else if (error || init) {
 		bool picks = s->combine == IR_MAXIMUM || s->combine == IR_MINIMUM;
 		error = error ? error : number(b, 0);
-		struct ir_buffer *made =
-		        scatter_like(b, s, "error", picks ? IR_MAXIMUM : s->combine == IR_NONE ? IR_NONE : IR_SUM, error, init);
+		struct ir_buffer *made = scatter_like(b, s, "error",
+		                                      picks                   ? IR_MAXIMUM
+		                                      : s->combine == IR_NONE ? IR_NONE
+		                                                              : IR_SUM,
+		                                      error, init);
 		set_error(b, s->out, made);
 	}
 }
@@ -236,8 +241,8 @@ static void stage_error(struct builder *b, const struct ir_stage *s)
 		lose(b, made);
 }
 
-/* The program with what makes the errors, and its buffers, in lists of its own. Expressions are in the pool of `from`, and so what
- * they load lives as long. */
+/* The program with what makes the errors, and its buffers, in lists of its own. Expressions are in the pool of `from`,
+ * and so what they load lives as long. */
 static struct ir_program *build(struct builder *b)
 {
 	const struct ir_program *from = b->from;

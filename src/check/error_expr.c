@@ -96,8 +96,8 @@ static expr rounding(expr e, int units)
 
 /* ---- Values that an expression is never below. */
 
-/* A lower bound of the magnitude that a nonnegative expression has, whatever the errors: nearer than value - error where a
- * maximum with a constant keeps it away from zero. */
+/* A lower bound of the magnitude that a nonnegative expression has, whatever the errors: nearer than value - error
+ * where a maximum with a constant keeps it away from zero. */
 static expr low(struct error_program *x, expr e)
 {
 	expr error;
@@ -146,8 +146,9 @@ static expr error_power(struct error_program *x, expr e, expr a, expr b)
 		error = if_positive(least, times(size(e), over(times(size(e->arg[1]), a), least)));
 	if (b)
 		error = plus(error, times(size(e), times(b, ir_unary(IR_ABS, ir_unary(IR_LOG, size(base))))));
-	return plus(error, scaled(times(size(e), ir_unary(IR_ABS, ir_unary(IR_LOG, plus(size(base), number(e->pool, 1e-30))))),
-	                          FUNCTION * error_unit(e->type)));
+	return plus(error,
+	            scaled(times(size(e), ir_unary(IR_ABS, ir_unary(IR_LOG, plus(size(base), number(e->pool, 1e-30))))),
+	                   FUNCTION * error_unit(e->type)));
 }
 
 /* f jumps: the farthest of what it gives at both ends. */
@@ -173,8 +174,8 @@ static expr error_log(struct error_program *x, expr e, expr a)
 	if (!a)
 		return NULL;
 	least = low(x, of);
-	return if_positive(least, larger(ir_unary(IR_LOG1P, over(a, value(of))),
-	                                 ir_unary(IR_LOG, over(value(of), least))));
+	return if_positive(least,
+	                   larger(ir_unary(IR_LOG1P, over(a, value(of))), ir_unary(IR_LOG, over(value(of), least))));
 }
 
 /* What the error of the operand becomes; without the result's own rounding. */
@@ -186,8 +187,9 @@ static expr error_function(struct error_program *x, expr e, expr a)
 	switch ((int)e->op) {
 	case IR_SQRT: return error_root(e, a);
 	case IR_LOG: return error_log(x, e, a);
-	case IR_LOG1P: return if_positive(ir_binary(IR_SUB, plus(one, value(e->arg[0])), scaled(a, 2)),
-		                          scaled(over(a, plus(one, value(e->arg[0]))), 2));
+	case IR_LOG1P:
+		return if_positive(ir_binary(IR_SUB, plus(one, value(e->arg[0])), scaled(a, 2)),
+		                   scaled(over(a, plus(one, value(e->arg[0]))), 2));
 	case IR_EXP: return times(size(e), ir_unary(IR_EXPM1, a));
 	case IR_EXPM1:
 	case IR_SINH:
@@ -196,8 +198,9 @@ static expr error_function(struct error_program *x, expr e, expr a)
 	case IR_ASIN:
 	case IR_ACOS:
 	case IR_ACOSH: return scaled(ir_unary(IR_SQRT, a), 2);
-	case IR_ATANH: return if_positive(ir_binary(IR_SUB, one, plus(size(e->arg[0]), scaled(a, 2))),
-		                          scaled(over(a, ir_binary(IR_SUB, one, size(e->arg[0]))), 2));
+	case IR_ATANH:
+		return if_positive(ir_binary(IR_SUB, one, plus(size(e->arg[0]), scaled(a, 2))),
+		                   scaled(over(a, ir_binary(IR_SUB, one, size(e->arg[0]))), 2));
 	default: return scaled(a, 1.2); /* sin, cos, atan, tanh, asinh, erf */
 	}
 }

@@ -1,6 +1,6 @@
 /* A host for plugin libraries: does toward a library what TensorRT does, call by call, without TensorRT. Opens it,
- * builds one plugin (types, shapes, formats, tactics, workspace, serialisation), and runs it on the device that the library was
- * given. May not know how a library was made. */
+ * builds one plugin (types, shapes, formats, tactics, workspace, serialisation), and runs it on the device that the
+ * library was given. May not know how a library was made. */
 #ifndef TPAT_CHECK_HOST_H
 #define TPAT_CHECK_HOST_H
 
@@ -52,8 +52,8 @@ int host_build(struct host_engine **out, struct host *h, const char *name, const
 void host_engine_free(struct host_engine *x); /* null is fine */
 int host_outputs(const struct host_engine *x);
 size_t host_workspace(const struct host_engine *x); /* bytes that it asked for */
-/* How many tactics it offers to be timed (0: it has one way alone), and the i-th of them taken, as an engine does that was
- * built with it; its further contexts take it, too. It starts with the first. After it: host_prepare. */
+/* How many tactics it offers to be timed (0: it has one way alone), and the i-th of them taken, as an engine does that
+ * was built with it; its further contexts take it, too. It starts with the first. After it: host_prepare. */
 int host_tactics(const struct host_engine *x);
 int host_set_tactic(struct host_engine *x, int i, struct err *e);
 /* The attached plugin's struct trt_runtime, to call it without the host. */
@@ -78,10 +78,10 @@ struct host_memory {
 };
 /* The work is done: outputs whose extents depend on size tensors (scalars among the outputs) get the extents that these
  * say; host_shapes() gave the most that they can be. Fails when a size tensor says what cannot be. */
-int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
-	       struct err *e);
-/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait, the sizes found. On success the
- * pointers in `out` (host_outputs() of them) are the caller's to free; on failure nothing is left. */
+int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out,
+               const struct host_memory *m, struct err *e);
+/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait, the sizes found. On
+ * success the pointers in `out` (host_outputs() of them) are the caller's to free; on failure nothing is left. */
 int host_run(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
              void *stream, struct err *e);
 

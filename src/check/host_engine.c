@@ -1,4 +1,5 @@
-/* The plugin side of the host: one plugin through TensorRT's building of an engine, in the order that its headers document. */
+/* The plugin side of the host: one plugin through TensorRT's building of an engine, in the order that its headers
+ * document. */
 #include "check/host_inside.h"
 
 #include <string.h>

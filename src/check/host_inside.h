@@ -7,8 +7,8 @@
 #include "base/str.h"
 #include "check/host.h"
 
-/* ILogger and ILoggerFinder in one object each; which table they carry depends on the version that the host imitates.
- */
+/* ILogger and ILoggerFinder in one object each; which table they carry depends on the version that the host
+ * imitates. */
 struct host_object {
 	const void *vptr;
 	struct host *host;
@@ -53,8 +53,8 @@ struct trt_dims host_dims(const struct host_tensor *t);
 struct trt_desc host_desc(const struct host_tensor *t);
 /* "plugin Softmax: getOutputShapes failed: tpat plugin Softmax: ..." */
 int host_failed(const struct host_engine *x, const char *method, enum err_code code, struct err *e);
-/* Types and extents of the outputs, from the plugin's `build` capability. `found`: what size tensors say, by output, or null:
- * the most that they can be. */
+/* Types and extents of the outputs, from the plugin's `build` capability. `found`: what size tensors say, by output, or
+ * null: the most that they can be. */
 int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor *in, struct host_tensor *out,
                     const int64_t *found, struct err *e);
 

@@ -24,13 +24,13 @@ static int check_sizes(const struct host_engine *x, const struct trt_expr *build
 	for (int n = 0; (o = host_expr_size(builder, n, &upper)) >= 0; n++)
 		if (o >= x->outputs || out[o].rank != 0 || (out[o].type != TYPE_I64 && out[o].type != TYPE_I32))
 			return err_set(e, ERR_UNSUPPORTED,
-			               "Plugin %s: output %d is declared a size tensor and is no scalar integer.", x->name,
-			               o);
+			               "Plugin %s: output %d is declared a size tensor and is no scalar integer.",
+			               x->name, o);
 	return 0;
 }
 
 int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor *in, struct host_tensor *out,
-                  const int64_t *found, struct err *e)
+                    const int64_t *found, struct err *e)
 {
 	struct arena *a = arena_new();
 	struct trt_expr *builder = host_expr_builder(a);
@@ -79,8 +79,8 @@ int host_shapes(struct host_engine *x, const struct host_tensor *in, struct host
 }
 
 /* The scalar integers among the outputs, read from the device. */
-static int read_sizes(const struct host_engine *x, const struct host_tensor *out, const struct host_memory *m, int64_t *size,
-                      bool *any, struct err *e)
+static int read_sizes(const struct host_engine *x, const struct host_tensor *out, const struct host_memory *m,
+                      int64_t *size, bool *any, struct err *e)
 {
 	int32_t narrow;
 
@@ -98,8 +98,8 @@ static int read_sizes(const struct host_engine *x, const struct host_tensor *out
 	return 0;
 }
 
-int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
-               struct err *e)
+int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out,
+               const struct host_memory *m, struct err *e)
 {
 	struct arena *a = arena_new();
 	struct host_tensor *most = NEWN(a, struct host_tensor, x->outputs + 1);
@@ -117,9 +117,11 @@ int host_found(struct host_engine *x, const struct host_tensor *in, struct host_
 		for (int32_t d = 0; d < out[o].rank && rc == 0; d++) {
 			if (now[o].dim[d] < 0 || now[o].dim[d] > most[o].dim[d])
 				rc = err_set(e, ERR_DIFFER,
-				             "Plugin %s: by its size tensors output %d has extent %lld at dimension %d; it can "
+				             "Plugin %s: by its size tensors output %d has extent %lld at dimension "
+				             "%d; it can "
 				             "have 0 to %lld.",
-				             x->name, (int)o, (long long)now[o].dim[d], (int)d, (long long)most[o].dim[d]);
+				             x->name, (int)o, (long long)now[o].dim[d], (int)d,
+				             (long long)most[o].dim[d]);
 			out[o].dim[d] = now[o].dim[d];
 		}
 	arena_free(a);

@@ -57,7 +57,7 @@ static void note_axis(void *user, expr e)
 }
 
 struct renaming {
-	const expr *axis; /* by axis: what it becomes */
+	const expr *axis;  /* by axis: what it becomes */
 	struct sampler *s; /* null: loads stay */
 };
 
@@ -165,7 +165,9 @@ static struct ir_buffer *copy_edge(struct sampler *s, const struct ir_buffer *b)
 /* `n`: elements of each output. Its inputs: the program's, then a list of places for each axis of each output. */
 static struct ir_program *program_of(const struct ir_program *p, const int *n, struct arena *a)
 {
-	struct sampler s = { .from = p, .to = ir_program_new(a, p->name), .edge = NEWN(a, struct ir_buffer *, p->buffers.n + 1) };
+	struct sampler s = { .from = p,
+		             .to = ir_program_new(a, p->name),
+		             .edge = NEWN(a, struct ir_buffer *, p->buffers.n + 1) };
 	struct ir_pool *pool = s.to->pool;
 	vec_each (b, &p->inputs)
 		copy_edge(&s, *b);
@@ -189,7 +191,9 @@ static struct ir_program *program_of(const struct ir_program *p, const int *n, s
 static double number(const struct ir_inputs *x, expr e)
 {
 	int64_t n;
-	return ir_eval_int(ir_size_limit((struct ir_program *)x->program, e), ir_inputs_symbol, (void *)x, &n) ? (double)n : 1;
+	return ir_eval_int(ir_size_limit((struct ir_program *)x->program, e), ir_inputs_symbol, (void *)x, &n)
+	               ? (double)n
+	               : 1;
 }
 
 static double stage_work(const struct ir_inputs *x, const struct ir_stage *s)
@@ -230,8 +234,8 @@ static int64_t draw_place(uint64_t random, int64_t extent)
 }
 
 /* Places along each axis of output o, as tensors; and the elements' positions. */
-static int draw_places(struct sample *s, int o, const int64_t *dim, struct tensor *place, uint64_t seed, struct arena *a,
-                       struct err *e)
+static int draw_places(struct sample *s, int o, const int64_t *dim, struct tensor *place, uint64_t seed,
+                       struct arena *a, struct err *e)
 {
 	const struct ir_buffer *b = s->program->outputs.at[o];
 	int64_t count = s->n[o];
@@ -317,14 +321,16 @@ static void take_one(struct tensor *to, int64_t i, const struct tensor *from, in
 {
 	int bits = type_info(from->type)->bits;
 	if (bits >= 8)
-		memcpy((char *)to->data + i * (bits / 8), (const char *)from->data + at * (bits / 8), (size_t)(bits / 8));
+		memcpy((char *)to->data + i * (bits / 8), (const char *)from->data + at * (bits / 8),
+		       (size_t)(bits / 8));
 	else if (type_is_float(from->type))
 		tensor_set_float(to, i, tensor_float(from, at));
 	else
 		tensor_set_int(to, i, tensor_int(from, at));
 }
 
-int sample_take(struct tensor *out, const struct sample *s, const struct tensor *outputs, struct arena *a, struct err *e)
+int sample_take(struct tensor *out, const struct sample *s, const struct tensor *outputs, struct arena *a,
+                struct err *e)
 {
 	for (int o = 0; o < s->program->outputs.n; o++) {
 		TRY(tensor_new(&out[o], s->want[o].type, s->want[o].rank, s->want[o].dim, a, e));

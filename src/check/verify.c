@@ -208,8 +208,8 @@ static struct tensor_tolerance tolerance_of(const struct job *j, const struct te
 	return t;
 }
 
-/* Compares output o of a run: within the type's tolerance, else within the bounds of its errors, which are found only then: that
- * takes longer than the reference. */
+/* Compares output o of a run: within the type's tolerance, else within the bounds of its errors, which are found only
+ * then: that takes longer than the reference. */
 static bool compare_output(struct tensor_difference *d, struct job *j, struct run *r, int o, struct tensor_tolerance t)
 {
 	const struct ir_program *p = j->c->reference;
@@ -224,7 +224,8 @@ static bool compare_output(struct tensor_difference *d, struct job *j, struct ru
 		r->bound = NEWN(j->arena, struct tensor, j->outputs + 1);
 		error_bounds(r->bound, p, in, j->arena);
 	}
-	return tensor_compare_within(d, &r->got[o], &r->want[o], t, r->bound[o].type == TYPE_F64 ? r->bound[o].data : NULL);
+	return tensor_compare_within(d, &r->got[o], &r->want[o], t,
+	                             r->bound[o].type == TYPE_F64 ? r->bound[o].data : NULL);
 }
 
 /* "[2,1]: got 1.5, want 1.25" */
@@ -328,7 +329,8 @@ static bool has_kernels_for(const struct tpat_rt_plugin *p, int arch)
 	return false;
 }
 
-/* Architectures of the plugin's code whose GPUs run different kernels: one that kernels are for alone, and one of all others. */
+/* Architectures of the plugin's code whose GPUs run different kernels: one that kernels are for alone, and one of all
+ * others. */
 static int archs_to_play(const struct tpat_rt_plugin *p, int arch[2])
 {
 	int n = 0, others = 0;

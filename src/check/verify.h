@@ -8,7 +8,8 @@
 #include "ir/ir.h"
 
 /* A library opened on a device. `device`: as dev_open() takes it; on "cpu" and "emulator" the kernels are the C
- * or CUDA texts in `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and dev_open(). */
+ * or CUDA texts in `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and
+ * dev_open(). */
 struct verify;
 int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
                 struct err *e);
@@ -28,8 +29,8 @@ struct verify_case {
 	const struct ir_program *reference;
 	const struct verify_input *input; /* one for each of the program's inputs */
 	uint64_t seed;
-	const struct ir_demand *demand; /* of the whole model, over symbols of the same names: drawn extents keep those too whose
-	                                 * symbols the program has */
+	const struct ir_demand *demand; /* of the whole model, over symbols of the same names: drawn extents keep those
+	                                 * too whose symbols the program has */
 	int demands;
 	int runs;         /* draws */
 	double most_work; /* verify_draw computes no results that take more than that (sample_work); 0: all */
@@ -54,9 +55,9 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 
 /* ---- Inside: drawing (verify_draw.c). */
 
-/* Inputs of run `run` for the program, and what it gives for them (`want`; null: nobody asks; of TYPE_NONE where that would be too
- * much work). Extents that nothing gives are
- * drawn until the program takes them. Errors: as verify_run(). */
+/* Inputs of run `run` for the program, and what it gives for them (`want`; null: nobody asks; of TYPE_NONE where that
+ * would be too much work). Extents that nothing gives are drawn until the program takes them. Errors: as
+ * verify_run(). */
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);
 
@@ -66,8 +67,8 @@ struct verify_play {
 	int arch;      /* the architecture whose kernels run; 0: those of any */
 };
 
-/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (`play` is read when needed); and a struct dev as
- * the host's memory. */
+/* verify_device.c: the runtime's device as a struct dev, with the plugins' texts (`play` is read when needed); and a
+ * struct dev as the host's memory. */
 void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play,
                       struct arena *a);
 struct host_memory verify_memory(struct dev *d);

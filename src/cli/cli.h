@@ -41,12 +41,15 @@ struct cli_option {
 };
 
 /* The rows of a table that say which nodes are meant, for options of the library that have these fields. */
-#define CLI_CHOICE(o)                                                                                                         \
-	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", "these nodes: name, \"#12\", \"IF/then_branch/#3\", or an output" },   \
-	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" },                                \
-	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, "all nodes that TensorRT refuses and tpat can take" },                  \
-	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "these nodes together as one plugin; may be repeated" },              \
+/* clang-format off */
+#define CLI_CHOICE(o) \
+	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", \
+	  "these nodes: name, \"#12\", \"IF/then_branch/#3\", or an output" }, \
+	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" }, \
+	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, "all nodes that TensorRT refuses and tpat can take" }, \
+	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "these nodes together as one plugin; may be repeated" }, \
 	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto pass over" }
+/* clang-format on */
 
 struct cli_command {
 	const char *name;
@@ -79,11 +82,11 @@ int cli_wider(int width, const char *text); /* columns: that wide, or as wide as
 
 /* ---- cli_json.c: what goes to machines is JSON, whatever names and numbers it holds. */
 
-/* An object, as json_pack makes it of "{s:s, s:s?, s:i, s:I, s:f, s:b, s:o}". Texts that are not UTF-8 are escaped, as \xff;
- * numbers that are none are null. */
+/* An object, as json_pack makes it of "{s:s, s:s?, s:i, s:I, s:f, s:b, s:o}". Texts that are not UTF-8 are escaped, as
+ * \xff; numbers that are none are null. */
 json_t *cli_json(const char *format, ...);
 json_t *cli_json_list(const struct tpat_strings *list);
-void cli_print_json(json_t *x); /* and forgets it */
+void cli_print_json(json_t *x);              /* and forgets it */
 void cli_json_wanted(int argc, char **argv); /* with --json errors go to standard output, too, as an object */
 /* The object of a failure, unless another one was printed; `t`: what knows where it happened, or null. */
 void cli_print_error(const char *where, const char *text, const char *advice, int status, const struct tpat *t);

@@ -15,7 +15,11 @@ static bool wanted, printed;
 static int character(const unsigned char *u)
 {
 	unsigned char low = 0x80, high = 0xbf;
-	int n = u[0] < 0x80 ? 1 : u[0] >= 0xc2 && u[0] < 0xe0 ? 2 : (u[0] & 0xf0) == 0xe0 ? 3 : u[0] >= 0xf0 && u[0] < 0xf5 ? 4 : 0;
+	int n = u[0] < 0x80                   ? 1
+	        : u[0] >= 0xc2 && u[0] < 0xe0 ? 2
+	        : (u[0] & 0xf0) == 0xe0       ? 3
+	        : u[0] >= 0xf0 && u[0] < 0xf5 ? 4
+	                                      : 0;
 	if (u[0] == 0xe0)
 		low = 0xa0;
 	else if (u[0] == 0xed)
@@ -114,6 +118,6 @@ void cli_print_error(const char *where, const char *text, const char *advice, in
 		return;
 	snprintf(all, sizeof all, "%s%s", where, text);
 	cli_print_json(cli_json("{s:s, s:s?, s:s?, s:s?, s:s?, s:i}", "error", all, "advice", given(advice), "file",
-	                        t ? given(tpat_error_file(t)) : NULL, "node", t ? given(tpat_error_node(t)) : NULL, "tensor",
-	                        t ? given(tpat_error_tensor(t)) : NULL, "exit", status));
+	                        t ? given(tpat_error_file(t)) : NULL, "node", t ? given(tpat_error_node(t)) : NULL,
+	                        "tensor", t ? given(tpat_error_tensor(t)) : NULL, "exit", status));
 }

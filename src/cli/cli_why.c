@@ -61,9 +61,11 @@ json_t *cli_json_why(const struct tpat_schedule *s)
 		json_t *rules = json_array();
 		for (int k = 0; k < x->rules; k++) {
 			const struct tpat_rule *r = &x->rule[k];
-			json_t *rule = cli_json("{s:s, s:b, s:b}", "rule", r->name, "chosen", r->chosen, "applies", r->applies);
-			json_object_update_new(rule, r->applies ? cli_json("{s:f, s:i, s:i, s:s}", "ns", r->ns, "stages", r->stages,
-			                                                   "choices", r->choices, "parameters", r->parameters)
+			json_t *rule = cli_json("{s:s, s:b, s:b}", "rule", r->name, "chosen", r->chosen, "applies",
+			                        r->applies);
+			json_object_update_new(rule, r->applies ? cli_json("{s:f, s:i, s:i, s:s}", "ns", r->ns,
+			                                                   "stages", r->stages, "choices", r->choices,
+			                                                   "parameters", r->parameters)
 			                                        : cli_json("{s:s}", "why", r->why));
 			json_array_append_new(rules, rule);
 		}

@@ -36,16 +36,16 @@ static void print_json(const struct tpat_benched *r)
 	json_t *timings = json_array();
 	for (int i = 0; i < r->timings; i++) {
 		const struct tpat_timing *t = &r->timing[i];
-		json_array_append_new(timings,
-		                      cli_json("{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s?, s:s?, s:s?}",
-		                                "node", t->node, "inputs", t->inputs, "outputs", t->outputs,
-		                                "schedule", t->schedule, "kernels", t->kernels, "ns", t->ns, "spread",
-		                                t->spread, "bytes", t->bytes, "floor_ns", floor_ns(r, t), "operations",
-		                                t->operations, "arithmetic_ns", t->arithmetic_ns, "bound", t->bound,
-		                                "tuned_on", t->tuned_on, "wrong", t->wrong, "error", t->error));
+		json_array_append_new(
+		        timings,
+		        cli_json("{s:s, s:s, s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s?, s:s?, s:s?}",
+		                 "node", t->node, "inputs", t->inputs, "outputs", t->outputs, "schedule", t->schedule,
+		                 "kernels", t->kernels, "ns", t->ns, "spread", t->spread, "bytes", t->bytes, "floor_ns",
+		                 floor_ns(r, t), "operations", t->operations, "arithmetic_ns", t->arithmetic_ns,
+		                 "bound", t->bound, "tuned_on", t->tuned_on, "wrong", t->wrong, "error", t->error));
 	}
 	cli_print_json(cli_json("{s:s, s:f, s:i, s:o}", "device", r->device, "bytes_per_ns", r->bytes_per_ns, "failed",
-	                         r->failed, "timings", timings));
+	                        r->failed, "timings", timings));
 }
 
 int cli_bench(struct cli *c, int argc, char **argv)
@@ -66,7 +66,8 @@ int cli_bench(struct cli *c, int argc, char **argv)
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE", "values of a tensor: .npy, .npz or .pb" },
 		{ "save-outputs", 0, CLI_TEXT, &o.save_outputs, "FOLDER", "write the results there, TENSOR.npy each" },
 		{ "lock", 0, CLI_TEXT, &o.lock, "FILE", "wait for this file's lock (flock), and hold it while timing" },
-		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the schedules of this tuning database (tpat tune), as a build takes them" },
+		{ "db", 0, CLI_TEXT, &o.db, "FILE",
+		  "the schedules of this tuning database (tpat tune), as a build takes them" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ .name = NULL },
 	};

@@ -10,7 +10,9 @@ struct dump {
 	FILE *out;
 	const char *pass; /* wanted; null: none; "all": every one */
 	bool found;
-	struct { VEC(const char *); } passes; /* that there were, once each */
+	struct {
+		VEC(const char *);
+	} passes; /* that there were, once each */
 };
 
 /* What the command line asks for. */
@@ -65,9 +67,11 @@ static int check_tune(const struct request *b)
 	const struct tpat_build_options *o = &b->o;
 	if (!b->tune)
 		return b->tuning.seconds > 0 || b->tuning.trials
-		               ? cli_usage("Add --tune.", "--budget and --trials are of tuning.") : -1;
+		               ? cli_usage("Add --tune.", "--budget and --trials are of tuning.")
+		               : -1;
 	if (o->no_db)
-		return cli_usage(NULL, "--tune keeps what it finds in the tuning database, from which --no-db takes nothing.");
+		return cli_usage(
+		        NULL, "--tune keeps what it finds in the tuning database, from which --no-db takes nothing.");
 	if (o->gpu && strcmp(o->gpu, "native") != 0)
 		return cli_usage("Leave out --gpu; or tune where that GPU is, and build from its database.",
 		                 "--tune measures on the GPU that is here, and --gpu names another one.");
@@ -81,15 +85,19 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		CLI_CHOICE(b->o),
 		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called (tpat_TYPE_HASH)" },
 		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT",
-		  "namespace of the plugins (none; with --name a hash, so that\nanother build's plugin of that name can be "
+		  "namespace of the plugins (none; with --name a hash, so that\nanother build's plugin of that name "
+		  "can be "
 		  "loaded, too)" },
 		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...",
-		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default one for each kind of GPU, "
+		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default one for each kind "
+		  "of GPU, "
 		  "and PTX for later ones" },
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
-		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 SXM)" },
+		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 "
+		  "SXM)" },
 		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
-		  "the TensorRT that the model is for: 10.3, 11.1, rtx (10.7 and\nlater); before 10.7 the model has no local "
+		  "the TensorRT that the model is for: 10.3, 11.1, rtx (10.7 and\nlater); before 10.7 the model has no "
+		  "local "
 		  "functions, and a\nportable one with them is written beside it" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "extents of an input of the model" },
 		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000",
@@ -108,14 +116,17 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
 		  "gather, invert, inline, prune; its kernels: cuda; or all of them" },
-		{ "db", 0, CLI_TEXT, &b->o.db, "FILE", "the tuning database whose decisions are used ($TPAT_DB, else\n"
-		                                     "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
+		{ "db", 0, CLI_TEXT, &b->o.db, "FILE",
+		  "the tuning database whose decisions are used ($TPAT_DB, else\n"
+		  "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
 		{ "no-db", 0, CLI_FLAG, &b->o.no_db, NULL, "the cost model decides alone" },
 		{ "from-db-only", 0, CLI_FLAG, &b->o.from_db_only, NULL,
 		  "fail where the database knows nothing of a plugin's program" },
 		{ "tune", 0, CLI_FLAG, &b->tune, NULL,
-		  "search for the fastest kernels first, on this machine's GPU\n(tpat tune), and build from what was found" },
-		{ "budget", 0, CLI_TIME, &b->tuning.seconds, "TIME", "--tune: for each distinct program: 90s, 2m (60s)" },
+		  "search for the fastest kernels first, on this machine's GPU\n(tpat tune), and build from what was "
+		  "found" },
+		{ "budget", 0, CLI_TIME, &b->tuning.seconds, "TIME",
+		  "--tune: for each distinct program: 90s, 2m (60s)" },
 		{ "trials", 0, CLI_NUMBER, &(struct cli_number){ &b->tuning.trials, 0, CLI_MOST_TRIALS }, "N",
 		  "--tune: at most so many candidates of each program" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &b->o.workers, 0, CLI_MOST_JOBS }, "N",
@@ -139,8 +150,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 	return check_tune(b);
 }
 
-/* Tunes what will be built, on the GPU that is here; kernels are made for it, then. Gives -1 to go on, else the exit status. What
- * could not be tuned is left to the cost model. */
+/* Tunes what will be built, on the GPU that is here; kernels are made for it, then. Gives -1 to go on, else the exit
+ * status. What could not be tuned is left to the cost model. */
 static int tune_first(struct cli *c, struct request *b)
 {
 	struct tpat_build_options *o = &b->o;

@@ -54,8 +54,8 @@ static void print_plugins(const struct tpat_built *r)
 		for (int n = 0; n < p->nodes.n; n++)
 			printf("    %s\n", p->nodes.at[n]);
 		if (p->tuned_on)
-			printf("    %.2f us%s%s on %s: %s\n", p->tuned_ns / 1e3, *p->tuned_shape ? " at " : "", p->tuned_shape,
-			       p->tuned_on, p->decisions);
+			printf("    %.2f us%s%s on %s: %s\n", p->tuned_ns / 1e3, *p->tuned_shape ? " at " : "",
+			       p->tuned_shape, p->tuned_on, p->decisions);
 	}
 }
 
@@ -84,9 +84,11 @@ static void print_files(const struct tpat_built *r)
 		printf(", TensorRT 10 and 11\n");
 	}
 	for (int i = 0; i < r->earlier.n; i++)
-		printf("   uses %-*s plugins of an earlier build\n", cli_field(width, r->earlier.at[i]), r->earlier.at[i]);
+		printf("   uses %-*s plugins of an earlier build\n", cli_field(width, r->earlier.at[i]),
+		       r->earlier.at[i]);
 	if (r->folder)
-		printf("      %s%-*s kernels to read; rebuild with make\n", r->folder, width - str_width(r->folder), "/");
+		printf("      %s%-*s kernels to read; rebuild with make\n", r->folder, width - str_width(r->folder),
+		       "/");
 	printf("next: %s\n", r->deploy);
 }
 
@@ -95,24 +97,25 @@ void cli_print_built_json(const struct tpat_built *r)
 	json_t *plugins = json_array();
 	for (int i = 0; i < r->plugins; i++) {
 		const struct tpat_plugin *p = &r->plugin[i];
-		json_t *plugin = cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name,
-		                                "version", p->version, "namespace", p->name_space, "hash", p->hash, "about",
-		                                p->about, "kernels", p->kernels, "tactics", p->tactics, "decisions", p->decisions,
-		                                "tuned_ns",
-		                                p->tuned_ns, "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes));
+		json_t *plugin =
+		        cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:f, s:s?, s:o}", "name", p->name, "version",
+		                 p->version, "namespace", p->name_space, "hash", p->hash, "about", p->about, "kernels",
+		                 p->kernels, "tactics", p->tactics, "decisions", p->decisions, "tuned_ns", p->tuned_ns,
+		                 "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes));
 		if (p->why)
 			json_object_set_new(plugin, "why", cli_json_why(p->why));
 		json_array_append_new(plugins, plugin);
 	}
-	static const char format[] = "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, "
-	                             "s:i, s:i, s:s}";
+	static const char format[] =
+	        "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, "
+	        "s:i, s:i, s:s}";
 	cli_print_json(cli_json(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
-	                        cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder", r->folder,
-	                        "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused", r->refused,
-	                        "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes, "regions",
-	                        r->regions, "folded", r->folded, "plugins", plugins, "architectures",
-	                        cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db, "from_db",
-	                        r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
+	                        cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder",
+	                        r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused",
+	                        r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes,
+	                        "regions", r->regions, "folded", r->folded, "plugins", plugins, "architectures",
+	                        cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db,
+	                        "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
 }
 
 void cli_print_built(const struct tpat_built *r, bool verbose)

@@ -12,8 +12,8 @@ static const struct action {
 	enum tpat_db_action action;
 	int least; /* files */
 } actions[] = {
-	{ "list", TPAT_DB_LIST, 0 },     { "stats", TPAT_DB_STATS, 0 },   { "export", TPAT_DB_EXPORT, 0 },
-	{ "import", TPAT_DB_IMPORT, 1 }, { "merge", TPAT_DB_MERGE, 1 },   { "prune", TPAT_DB_PRUNE, 0 },
+	{ "list", TPAT_DB_LIST, 0 },     { "stats", TPAT_DB_STATS, 0 }, { "export", TPAT_DB_EXPORT, 0 },
+	{ "import", TPAT_DB_IMPORT, 1 }, { "merge", TPAT_DB_MERGE, 1 }, { "prune", TPAT_DB_PRUNE, 0 },
 };
 
 static const char *many(int64_t n)
@@ -53,22 +53,17 @@ static void print_stats(const struct tpat_db_report *r)
 		const char *what;
 		int64_t n;
 	} line[] = {
-		{ "programs", r->programs },
-		{ "devices", r->devices },
-		{ "trials", r->trials },
-		{ "  ok", r->ok },
-		{ "  wrong", r->wrong },
-		{ "  crashed", r->crashed },
-		{ "  timeout", r->timeout },
-		{ "  refused", r->refused },
-		{ "stale", r->stale },
+		{ "programs", r->programs }, { "devices", r->devices },   { "trials", r->trials },
+		{ "  ok", r->ok },           { "  wrong", r->wrong },     { "  crashed", r->crashed },
+		{ "  timeout", r->timeout }, { "  refused", r->refused }, { "stale", r->stale },
 		{ "foreign", r->foreign },
 	};
 	printf("%s: %lld bytes\n", r->path, (long long)r->bytes);
 	for (size_t i = 0; i < sizeof line / sizeof *line; i++)
 		printf("  %-10s %lld\n", line[i].what, (long long)line[i].n);
 	if (r->stale + r->foreign)
-		printf("Stale rows are of rules that have changed since, foreign rows are none of tpat: both are passed over, and\n"
+		printf("Stale rows are of rules that have changed since, foreign rows are none of tpat: both are "
+		       "passed over, and\n"
 		       "tpat db prune removes them.\n");
 }
 
@@ -93,10 +88,11 @@ static json_t *rows(const struct tpat_db_report *r)
 	json_t *list = json_array();
 	for (int i = 0; i < r->rows; i++) {
 		const struct tpat_db_row *x = &r->row[i];
-		json_array_append_new(list, cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:s?, s:f, s:f, s:f}", "program",
-		                                      x->program, "name", x->name, "shape", x->shape, "arch", x->arch,
-		                                      "device", x->device, "trials", x->trials, "decisions", x->decisions,
-		                                      "ns", x->ns, "spread", x->spread, "floor_ns", x->floor_ns));
+		json_array_append_new(list,
+		                      cli_json("{s:s, s:s, s:s, s:s, s:s, s:i, s:s?, s:f, s:f, s:f}", "program",
+		                               x->program, "name", x->name, "shape", x->shape, "arch", x->arch,
+		                               "device", x->device, "trials", x->trials, "decisions", x->decisions,
+		                               "ns", x->ns, "spread", x->spread, "floor_ns", x->floor_ns));
 	}
 	return list;
 }
@@ -178,7 +174,8 @@ int cli_db(struct cli *c, int argc, char **argv)
 	const struct tpat_db_report *r;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "db", 0, CLI_TEXT, &o.db, "FILE", "the database ($TPAT_DB, else tpat/tpat.db in $XDG_CACHE_HOME or\n~/.cache)" },
+		{ "db", 0, CLI_TEXT, &o.db, "FILE",
+		  "the database ($TPAT_DB, else tpat/tpat.db in $XDG_CACHE_HOME or\n~/.cache)" },
 		{ "output", 'o', CLI_TEXT, &output, "FILE", "export: where the text goes (standard output)" },
 		{ "arch", 0, CLI_TEXT, &o.arch, "ARCH", "list, stats, export: this architecture alone (sm_90)" },
 		{ "device", 'd', CLI_TEXT, &o.device, "NAME", "list, stats, export: this GPU alone, by its full name" },
@@ -193,7 +190,8 @@ int cli_db(struct cli *c, int argc, char **argv)
 	const struct action *a = argument[0] ? find(argument[0]) : NULL;
 	if (!a)
 		return cli_usage("There are list, stats, export, import FILE ..., merge FILE ... and prune.",
-		                 argument[0] ? "tpat db has no action \"%s\"." : "tpat db needs to know what to do.", argument[0]);
+		                 argument[0] ? "tpat db has no action \"%s\"." : "tpat db needs to know what to do.",
+		                 argument[0]);
 	while (argument[1 + o.file.n])
 		o.file.n++;
 	o.file.at = argument + 1;

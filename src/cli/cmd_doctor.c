@@ -35,11 +35,11 @@ static void print_json(const struct tpat_diagnosis *r)
 	for (int i = 0; i < r->models; i++) {
 		const struct tpat_health *h = &r->model[i];
 		json_array_append_new(models, cli_json("{s:s, s:i, s:o, s:o}", "model", h->model, "plugins", h->plugins,
-		                                        "problems", cli_json_list(&h->problems), "edited",
-		                                        cli_json_list(&h->edited)));
+		                                       "problems", cli_json_list(&h->problems), "edited",
+		                                       cli_json_list(&h->edited)));
 	}
 	cli_print_json(cli_json("{s:i, s:i, s:i, s:i, s:o}", "finished", r->finished, "undone", r->undone, "removed",
-	                         r->removed, "busy", r->busy, "models", models));
+	                        r->removed, "busy", r->busy, "models", models));
 }
 
 int cli_doctor(struct cli *c, int argc, char **argv)

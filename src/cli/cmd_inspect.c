@@ -26,12 +26,12 @@ static void print_json(const struct tpat_inspected *x)
 		const struct tpat_inspected_plugin *p = &x->plugin[i];
 		json_array_append_new(
 		        plugins, cli_json("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", p->name, "version",
-		                           p->version, "namespace", p->name_space, "hash", p->hash, "about", p->about,
-		                           "inputs", cli_json_list(&p->inputs), "outputs", cli_json_list(&p->outputs),
-		                           "kernels", cli_json_list(&p->kernels), "code", cli_json_list(&p->code)));
+		                          p->version, "namespace", p->name_space, "hash", p->hash, "about", p->about,
+		                          "inputs", cli_json_list(&p->inputs), "outputs", cli_json_list(&p->outputs),
+		                          "kernels", cli_json_list(&p->kernels), "code", cli_json_list(&p->code)));
 	}
 	cli_print_json(cli_json("{s:s, s:s, s:s, s:o, s:o}", "library", x->library, "model", x->model, "generator",
-	                         x->generator, "plugins", plugins, "problems", cli_json_list(&x->problems)));
+	                        x->generator, "plugins", plugins, "problems", cli_json_list(&x->problems)));
 }
 
 int cli_inspect(struct cli *c, int argc, char **argv)

@@ -79,17 +79,17 @@ static void print_json(const struct tpat_list *l)
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
 		json_array_append_new(nodes,
-		                      cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}", "index",
-		                                n->index, "graph", n->graph, "label", n->label, "op_type", n->op_type,
-		                                "domain", n->domain, "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
-		                                "tensorrt", support[n->tensorrt], "tensorrt_why", n->tensorrt_why,
-		                                "taken", n->taken, "constant", n->constant, "why", n->why,
-		                                "advice", n->advice));
+		                      cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}",
+		                               "index", n->index, "graph", n->graph, "label", n->label, "op_type",
+		                               n->op_type, "domain", n->domain, "opset", n->opset, "inputs", n->inputs,
+		                               "outputs", n->outputs, "tensorrt", support[n->tensorrt], "tensorrt_why",
+		                               n->tensorrt_why, "taken", n->taken, "constant", n->constant, "why",
+		                               n->why, "advice", n->advice));
 	}
 	json_t *all = cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
-	                         (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
-	                         cli_json_list(&l->inputs), "outputs", cli_json_list(&l->outputs), "warnings",
-	                         cli_json_list(&l->warnings), "nodes", nodes);
+	                       (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
+	                       cli_json_list(&l->inputs), "outputs", cli_json_list(&l->outputs), "warnings",
+	                       cli_json_list(&l->warnings), "nodes", nodes);
 	if (l->whys)
 		json_object_set_new(all, "why", json_whys(l));
 	cli_print_json(all);
@@ -104,7 +104,8 @@ int cli_list(struct cli *c, int argc, char **argv)
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "why", 0, CLI_SPLIT, &o.why, "NODE,...",
-		  "say of each stage of these nodes which schedule rules were considered,\nwhat each would take, and why "
+		  "say of each stage of these nodes which schedule rules were considered,\nwhat each would take, and "
+		  "why "
 		  "others do not apply" },
 		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME", "--why: for this GPU: \"A10\", \"orin nx\", native (H100 SXM)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },

@@ -9,7 +9,8 @@ int cli_rebuild(struct cli *c, int argc, char **argv)
 	const struct tpat_rebuilt *r;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N", "threads (one a processor)" },
+		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N",
+		  "threads (one a processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
 		{ .name = NULL },
 	};
@@ -23,7 +24,7 @@ int cli_rebuild(struct cli *c, int argc, char **argv)
 	cli_progress_end();
 	if (json) {
 		cli_print_json(cli_json("{s:o, s:o}", "libraries", cli_json_list(&r->libraries), "compiled",
-		                         cli_json_list(&r->compiled)));
+		                        cli_json_list(&r->compiled)));
 		return 0;
 	}
 	for (int i = 0; i < r->compiled.n; i++)

@@ -24,12 +24,13 @@ static bool progress(void *user, const struct tpat_tune_progress *p)
 	(void)user;
 	if (isatty(2) && !p->over && now != last) {
 		last = now;
-		fprintf(stderr, "\r\033[K  [%d/%d] %.40s: %d trials, best %.2f us (%.2f x floor), gain %.2f, %.0f s left",
+		fprintf(stderr,
+		        "\r\033[K  [%d/%d] %.40s: %d trials, best %.2f us (%.2f x floor), gain %.2f, %.0f s left",
 		        p->done + 1, p->all, p->node, p->trials, p->best_ns / 1e3, floors(p->best_ns, p->floor_ns),
 		        gain_of(p->first_ns, p->best_ns), p->left);
 	} else if (p->over) {
-		fprintf(stderr, "%s[%d/%d] %s: %d trials, gain %.2f, %.1f s\n", isatty(2) ? "\r\033[K" : "", p->done, p->all,
-		        p->node, p->trials, gain_of(p->first_ns, p->best_ns), p->seconds);
+		fprintf(stderr, "%s[%d/%d] %s: %d trials, gain %.2f, %.1f s\n", isatty(2) ? "\r\033[K" : "", p->done,
+		        p->all, p->node, p->trials, gain_of(p->first_ns, p->best_ns), p->seconds);
 	}
 	return cli_interrupted();
 }
@@ -45,8 +46,9 @@ static void print_tuned(const struct tpat_tuned_node *t)
 		printf(" %s\n", t->error ? t->error : "nothing was found before it was interrupted");
 		return;
 	}
-	printf(" %7d %11.2f us %11.2f us %6.2f %8.2f %5d+%-4d %6.1f s  %s\n", t->kernels, t->before_ns / 1e3, t->ns / 1e3,
-	       gain_of(t->before_ns, t->ns), floors(t->ns, t->floor_ns), t->known, t->trials, t->seconds, t->end);
+	printf(" %7d %11.2f us %11.2f us %6.2f %8.2f %5d+%-4d %6.1f s  %s\n", t->kernels, t->before_ns / 1e3,
+	       t->ns / 1e3, gain_of(t->before_ns, t->ns), floors(t->ns, t->floor_ns), t->known, t->trials, t->seconds,
+	       t->end);
 	printf("      %s%s%s%s\n", *t->shape ? "extents " : "", t->shape, *t->shape ? ": " : "", t->schedule);
 }
 
@@ -56,17 +58,18 @@ static void print_json(const struct tpat_tuning *r)
 	for (int i = 0; i < r->n; i++) {
 		const struct tpat_tuned_node *t = &r->tuned[i];
 		json_array_append_new(
-		        all, cli_json("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:f, "
-		                       "s:s?, s:s?}",
-		                       "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs", t->outputs,
-		                       "shape", t->shape, "before", t->before, "schedule", t->schedule, "kernels", t->kernels,
-		                       "before_ns", t->before_ns, "ns", t->ns, "bytes", t->bytes, "floor_ns", t->floor_ns,
-		                       "known", t->known, "trials", t->trials, "failed", t->failed, "seconds", t->seconds, "end",
-		                       t->end, "error", t->error));
+		        all, cli_json("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, "
+		                      "s:i, s:f, "
+		                      "s:s?, s:s?}",
+		                      "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs",
+		                      t->outputs, "shape", t->shape, "before", t->before, "schedule", t->schedule,
+		                      "kernels", t->kernels, "before_ns", t->before_ns, "ns", t->ns, "bytes", t->bytes,
+		                      "floor_ns", t->floor_ns, "known", t->known, "trials", t->trials, "failed",
+		                      t->failed, "seconds", t->seconds, "end", t->end, "error", t->error));
 	}
 	cli_print_json(cli_json("{s:s, s:s, s:f, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db, "bytes_per_ns",
-	                         r->bytes_per_ns, "failed", r->failed, "interrupted", r->interrupted, "warnings",
-	                         cli_json_list(&r->warnings), "tuned", all));
+	                        r->bytes_per_ns, "failed", r->failed, "interrupted", r->interrupted, "warnings",
+	                        cli_json_list(&r->warnings), "tuned", all));
 }
 
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o)
@@ -84,14 +87,17 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		CLI_CHOICE(o),
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model, which then are fixed" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW",
+		  "extents of an input of the model, which then are fixed" },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
-		  "an input's smallest, usual and largest extents, as for\ntpat build: each is tuned; what nothing says is 64" },
+		  "an input's smallest, usual and largest extents, as for\ntpat build: each is tuned; what nothing "
+		  "says is 64" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as the build that is to use it" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda)" },
-		{ "budget", 'b', CLI_TIME, &o.seconds, "TIME", "for each distinct program at all its extents: 90s, 2m (60s)" },
+		{ "budget", 'b', CLI_TIME, &o.seconds, "TIME",
+		  "for each distinct program at all its extents: 90s, 2m (60s)" },
 		{ "trials", 0, CLI_NUMBER, &(struct cli_number){ &o.trials, 0, CLI_MOST_TRIALS }, "N",
 		  "at most so many candidates of each program" },
 		{ "deadline", 0, CLI_TIME, &o.deadline, "TIME", "when a candidate is given up (30s)" },
@@ -116,8 +122,8 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		print_json(r);
 	} else {
 		printf("%s, %.0f GB/s copied at best; database %s\n", r->device, r->bytes_per_ns, r->db);
-		printf("  %-24s %7s %14s %14s %6s %8s %10s %8s  end\n", "node", "kernels", "before", "tuned", "gain", "x floor",
-		       "trials", "time");
+		printf("  %-24s %7s %14s %14s %6s %8s %10s %8s  end\n", "node", "kernels", "before", "tuned", "gain",
+		       "x floor", "trials", "time");
 		for (int i = 0; i < r->n; i++)
 			print_tuned(&r->tuned[i]);
 	}

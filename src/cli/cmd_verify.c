@@ -27,14 +27,14 @@ static void print_json(const struct tpat_verified *r)
 		const struct tpat_check *k = &r->check[i];
 		json_array_append_new(checks,
 		                      cli_json("{s:s, s:s, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, s:s?}",
-		                                "plugin", k->plugin, "node", k->node, "inputs", k->inputs, "outputs",
-		                                k->outputs, "passed", k->passed, "error", k->error, "output", k->output,
-		                                "elements", (json_int_t)k->elements, "differing",
-		                                (json_int_t)k->differing, "max_absolute", k->max_absolute,
-		                                "max_relative", k->max_relative, "worst", k->worst, "dump", k->dump));
+		                               "plugin", k->plugin, "node", k->node, "inputs", k->inputs, "outputs",
+		                               k->outputs, "passed", k->passed, "error", k->error, "output", k->output,
+		                               "elements", (json_int_t)k->elements, "differing",
+		                               (json_int_t)k->differing, "max_absolute", k->max_absolute,
+		                               "max_relative", k->max_relative, "worst", k->worst, "dump", k->dump));
 	}
-	cli_print_json(cli_json("{s:s, s:s, s:i, s:o}", "library", r->library, "device", r->device, "failed",
-	                         r->failed, "checks", checks));
+	cli_print_json(cli_json("{s:s, s:s, s:i, s:o}", "library", r->library, "device", r->device, "failed", r->failed,
+	                        "checks", checks));
 }
 
 int cli_verify(struct cli *c, int argc, char **argv)
@@ -44,7 +44,8 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
 		  "the plugin library (the one that was built with the model)" },
-		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, emulator, cpu (the first that works here)" },
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE",
+		  "cuda, cuda:1, emulator, cpu (the first that works here)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE", "a plugin's input from a .npy, .npz or .pb file" },
 		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64", "extents of a plugin's input" },
 		{ "value", 0, CLI_LIST, &o.value, "TENSOR=16000", "a value (or list: 1,2,3) of a plugin's input" },

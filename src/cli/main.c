@@ -185,7 +185,8 @@ static void watch_signals(void)
 	signal(SIGPIPE, SIG_DFL);
 }
 
-/* Where standard input, output or error are closed, files must not take their places: what is printed would go there. */
+/* Where standard input, output or error are closed, files must not take their places: what is printed would go
+ * there. */
 static void hold_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)
@@ -201,7 +202,8 @@ static int check_output(int status)
 	failed |= fflush(stdout) != 0;
 	if (!failed)
 		return status;
-	fprintf(stderr, "tpat: Standard output cannot be written%s%s.\n", errno ? ": " : "", errno ? strerror(errno) : "");
+	fprintf(stderr, "tpat: Standard output cannot be written%s%s.\n", errno ? ": " : "",
+	        errno ? strerror(errno) : "");
 	return status ? status : EXIT_USAGE;
 }
 

@@ -76,8 +76,8 @@ static int read_number(const struct cli_option *o, const char *value)
 	char *end;
 	long long n = strtoll(value, &end, 10);
 	if (end == value || *end || n < number->least || n > number->most)
-		return cli_usage(NULL, "--%s needs a number from %d to %d, not \"%s\".", o->name, number->least, number->most,
-		                 value);
+		return cli_usage(NULL, "--%s needs a number from %d to %d, not \"%s\".", o->name, number->least,
+		                 number->most, value);
 	*number->to = (int)n;
 	return -1;
 }
@@ -183,8 +183,8 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 				return status;
 		} else {
 			if (arguments == most)
-				return cli_usage(NULL, "\"%s\" is one argument too many: tpat %s %s.", text, c->command->name,
-				                 c->command->arguments);
+				return cli_usage(NULL, "\"%s\" is one argument too many: tpat %s %s.", text,
+				                 c->command->name, c->command->arguments);
 			argument[arguments++] = text;
 		}
 	}

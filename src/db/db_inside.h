@@ -21,14 +21,15 @@ int db_prepare(sqlite3_stmt **out, struct db *d, const char *sql, struct err *e)
 int db_step(struct db *d, sqlite3_stmt *s, struct err *e);
 /* A text as it stands in a row; null where there is another type, or a NUL inside. */
 const char *db_column_text(sqlite3_stmt *s, int column, struct arena *a);
-/* A transaction that writes; db_end commits when rc is 0, else takes all back, and returns the failure that came first. */
+/* A transaction that writes; db_end commits when rc is 0, else takes all back, and returns the failure that came
+ * first. */
 int db_begin(struct db *d, struct err *e);
 int db_end(struct db *d, int rc, struct err *e);
 
-/* Calls fn for each row of a key (null members: any) in db_each's order; t is null where the row holds what no trial can be. Its
- * texts are in `a`. A negative result of fn ends it. */
-int db_rows(struct db *d, const struct db_key *key, int (*fn)(void *user, int64_t id, const struct db_trial *t), void *user,
-	    struct arena *a, struct err *e);
+/* Calls fn for each row of a key (null members: any) in db_each's order; t is null where the row holds what no trial
+ * can be. Its texts are in `a`. A negative result of fn ends it. */
+int db_rows(struct db *d, const struct db_key *key, int (*fn)(void *user, int64_t id, const struct db_trial *t),
+            void *user, struct arena *a, struct err *e);
 /* Inside a transaction: n trials that db_valid has seen. */
 int db_put_rows(struct db *d, const struct db_trial *t, int n, struct err *e);
 /* The number that a query gives. */

@@ -51,7 +51,8 @@ int db_failed(struct db *d, struct err *e)
 		return err_advise(e, "Move it away and import an export of it (tpat db import), or tune again.");
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		err_set(e, ERR_USAGE, "Another process has been writing to %s for %d seconds.", d->path, WAIT_MS / 1000);
+		err_set(e, ERR_USAGE, "Another process has been writing to %s for %d seconds.", d->path,
+		        WAIT_MS / 1000);
 		return err_advise(e, "Wait for it, or name another file with --db; tpat db merge joins the two later.");
 	case SQLITE_FULL:
 		err_set(e, ERR_USAGE, "The disk is full: nothing was added to %s.", d->path);
@@ -59,8 +60,9 @@ int db_failed(struct db *d, struct err *e)
 	case SQLITE_IOERR:
 		err_set(e, ERR_USAGE, "%s cannot be read or written (%s, %s).", d->path, said,
 		        strerror(sqlite3_system_errno(d->handle)));
-		return err_advise(e, "Is the disk full, or the file on a network disk that has gone? What was in the file "
-		                     "stays whole.");
+		return err_advise(e,
+		                  "Is the disk full, or the file on a network disk that has gone? What was in the file "
+		                  "stays whole.");
 	case SQLITE_READONLY:
 		err_set(e, ERR_USAGE, "The tuning database %s cannot be written.", d->path);
 		return err_advise(e, "Give it and its folder the right to be written, or name another file with --db.");
@@ -132,8 +134,9 @@ static int check_head(const struct db *d, const struct head *h, struct err *e)
 		return err_advise(e, "Name another file with --db, or move this one away.");
 	}
 	if (h->version > SCHEMA) {
-		err_set(e, ERR_MODEL, "The tuning database %s was written by a newer tpat (schema %lld; this one knows %d).",
-		        d->path, (long long)h->version, (int)SCHEMA);
+		err_set(e, ERR_MODEL,
+		        "The tuning database %s was written by a newer tpat (schema %lld; this one knows %d).", d->path,
+		        (long long)h->version, (int)SCHEMA);
 		return err_advise(e, "Use that tpat, or its tpat db export; or name another file with --db.");
 	}
 	return 0;
@@ -149,7 +152,8 @@ static int migrate(struct db *d, struct err *e)
 	for (int64_t v = h.version; v < SCHEMA; v++)
 		TRY(db_exec(d, migration[v], e));
 	char sql[80];
-	sqlite3_snprintf(sizeof sql, sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION, (int)SCHEMA);
+	sqlite3_snprintf(sizeof sql, sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", APPLICATION,
+	                 (int)SCHEMA);
 	return db_exec(d, sql, e);
 }
 
@@ -179,7 +183,8 @@ static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 
 /* ---- Opening. */
 
-/* SQLite would wait for the other end of a pipe, in the database's place or in that of a file that it keeps beside it. */
+/* SQLite would wait for the other end of a pipe, in the database's place or in that of a file that it keeps beside
+ * it. */
 static int check_places(const char *place, struct arena *a, struct err *e)
 {
 	static const char *const beside[] = { "", "-journal", "-wal", "-shm" };

@@ -35,8 +35,8 @@ static int look(void *user, int64_t id, const struct db_trial *t)
 
 static bool same_key(const struct db_key *x, const struct db_key *y)
 {
-	return strcmp(x->program, y->program) == 0 && strcmp(x->shape, y->shape) == 0 && strcmp(x->arch, y->arch) == 0 &&
-	       strcmp(x->device, y->device) == 0;
+	return strcmp(x->program, y->program) == 0 && strcmp(x->shape, y->shape) == 0 &&
+	       strcmp(x->arch, y->arch) == 0 && strcmp(x->device, y->device) == 0;
 }
 
 static int faster(const void *px, const void *py)

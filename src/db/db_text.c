@@ -1,4 +1,5 @@
-/* The text form of a database: a JSON object a line, sorted, so that files can be kept and compared line by line. See db.h. */
+/* The text form of a database: a JSON object a line, sorted, so that files can be kept and compared line by line. See
+ * db.h. */
 #include "db/db_inside.h"
 
 #include <limits.h>
@@ -81,7 +82,7 @@ int db_export(struct str *out, struct db *d, const struct db_key *key, int64_t *
 /* ---- In. */
 
 enum { TEXTS = 9, NUMBERS = 4, MEMBERS = TEXTS + NUMBERS };
-static const char *const member[MEMBERS] = { "program", "name",  "shape", "arch",   "device", "decisions", "status",
+static const char *const member[MEMBERS] = { "program", "name", "shape", "arch",   "device", "decisions", "status",
 	                                     "tpat",    "when", "ns",    "spread", "bytes",  "floor_ns" };
 
 struct reader {
@@ -124,7 +125,8 @@ static int read_members(struct reader *r, const char *const *names, int n, const
 		while (key && i < n && strcmp(names[i], key) != 0)
 			i++;
 		if (!key || i == n || value[i])
-			return wrong(r, key ? arena_printf(r->arena, "there is no member \"%.40s\", or it is there twice", key)
+			return wrong(r, key ? arena_printf(r->arena,
+			                                   "there is no member \"%.40s\", or it is there twice", key)
 			                    : "it is no JSON object");
 		bool is_text = strcmp(type, "text") == 0;
 		bool is_number = strcmp(type, "integer") == 0 || strcmp(type, "real") == 0;

@@ -6,11 +6,11 @@
 #include <string.h>
 
 const char *const db_status_name[] = {
-	[DB_OK] = "ok",           [DB_WRONG] = "wrong", [DB_CRASHED] = "crashed", [DB_TIMEOUT] = "timeout",
-	[DB_REFUSED] = "refused", [DB_STATUSES] = NULL,
+	[DB_OK] = "ok",           [DB_WRONG] = "wrong",     [DB_CRASHED] = "crashed",
+	[DB_TIMEOUT] = "timeout", [DB_REFUSED] = "refused", [DB_STATUSES] = NULL,
 };
 
-enum { LONGEST = 1 << 16 }; /* of a text */
+enum { LONGEST = 1 << 16 };          /* of a text */
 #define LATEST INT64_C(253402300799) /* the end of the year 9999 */
 
 /* ---- What a row may be. */
@@ -22,7 +22,11 @@ static bool is_text(const char *s)
 	if (!s || strnlen(s, LONGEST + 1) > LONGEST)
 		return false;
 	for (int more = 0; *p; p += 1 + more) {
-		more = *p < 0x80 ? 0 : *p >= 0xc2 && *p < 0xe0 ? 1 : (*p & 0xf0) == 0xe0 ? 2 : *p >= 0xf0 && *p < 0xf5 ? 3 : -1;
+		more = *p < 0x80                 ? 0
+		       : *p >= 0xc2 && *p < 0xe0 ? 1
+		       : (*p & 0xf0) == 0xe0     ? 2
+		       : *p >= 0xf0 && *p < 0xf5 ? 3
+		                                 : -1;
 		if (*p < 0x20 || *p == 0x7f || more < 0 || (*p == 0xc2 && p[1] < 0xa0))
 			return false;
 		for (int i = 1; i <= more; i++)
@@ -132,13 +136,15 @@ int db_put(struct db *d, const struct db_trial *t, int n, struct err *e)
 
 static const char read_trials[] =
         "SELECT p.hash, t.shape, v.arch, v.name, p.name, t.decisions, t.status, t.ns, t.spread, t.bytes, t.floor_ns,"
-        " t.version, t.at, t.id FROM trial t LEFT JOIN program p ON p.id = t.program LEFT JOIN device v ON v.id = t.device"
+        " t.version, t.at, t.id FROM trial t LEFT JOIN program p ON p.id = t.program LEFT JOIN device v ON v.id = "
+        "t.device"
         " WHERE (?1 IS NULL OR p.hash = ?1) AND (?2 IS NULL OR t.shape = ?2) AND (?3 IS NULL OR v.arch = ?3)"
         " AND (?4 IS NULL OR v.name = ?4) ORDER BY p.hash, t.shape, v.arch, v.name, t.decisions";
 
 const char *db_column_text(sqlite3_stmt *s, int column, struct arena *a)
 {
-	const char *text = sqlite3_column_type(s, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(s, column) : NULL;
+	const char *text =
+	        sqlite3_column_type(s, column) == SQLITE_TEXT ? (const char *)sqlite3_column_text(s, column) : NULL;
 	return text && strlen(text) == (size_t)sqlite3_column_bytes(s, column) ? arena_strdup(a, text) : NULL;
 }
 
@@ -155,7 +161,8 @@ static bool read_trial(struct db_trial *t, sqlite3_stmt *s, struct arena *a)
 	while (status && number < DB_STATUSES && strcmp(db_status_name[number], status) != 0)
 		number++;
 	*t = (struct db_trial){
-		.key = { db_column_text(s, 0, a), db_column_text(s, 1, a), db_column_text(s, 2, a), db_column_text(s, 3, a) },
+		.key = { db_column_text(s, 0, a), db_column_text(s, 1, a), db_column_text(s, 2, a),
+		         db_column_text(s, 3, a) },
 		.name = db_column_text(s, 4, a),
 		.decisions = db_column_text(s, 5, a),
 		.status = status ? (enum db_status)number : DB_STATUSES,
@@ -169,8 +176,8 @@ static bool read_trial(struct db_trial *t, sqlite3_stmt *s, struct arena *a)
 	return db_valid(t, &why);
 }
 
-int db_rows(struct db *d, const struct db_key *key, int (*fn)(void *user, int64_t id, const struct db_trial *t), void *user,
-            struct arena *a, struct err *e)
+int db_rows(struct db *d, const struct db_key *key, int (*fn)(void *user, int64_t id, const struct db_trial *t),
+            void *user, struct arena *a, struct err *e)
 {
 	const char *const given[] = { key->program, key->shape, key->arch, key->device };
 	struct db_trial t;
@@ -222,8 +229,8 @@ struct rank {
 	double far;
 };
 
-/* How far the extents in two texts are from each other: the sum of |log(x / y)|; infinite where there is another number of
- * them. */
+/* How far the extents in two texts are from each other: the sum of |log(x / y)|; infinite where there is another number
+ * of them. */
 static double distance(const char *x, const char *y)
 {
 	double sum = 0;

@@ -30,7 +30,8 @@ static int open_locked(struct err *e)
 	}
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
 		void *p = dlsym(so, entries[i].symbol);
-		if (!p && strcmp(entries[i].symbol, "cuTensorMapEncodeTiled") == 0) /* of CUDA 12.0; who needs it asks */
+		if (!p && strcmp(entries[i].symbol, "cuTensorMapEncodeTiled") == 0) /* of CUDA 12.0; who needs it
+		                                                                     * asks */
 			continue;
 		if (!p) {
 			dlclose(so);

@@ -1,6 +1,6 @@
 /* A device as a struct of functions: source text in; modules, memory and times out. Four of them: the CUDA driver
- * (opened at run time), the emulator (CUDA text on the processor, every access checked), the processor (C text through the C
- * compiler), and null (compiles nothing, runs nothing).
+ * (opened at run time), the emulator (CUDA text on the processor, every access checked), the processor (C text through
+ * the C compiler), and null (compiles nothing, runs nothing).
  *
  * A struct dev is used by one thread at a time, except `compile`, which any number of threads may call at once. */
 #ifndef TPAT_DEV_DEV_H
@@ -73,9 +73,9 @@ struct dev {
 	int (*launch_early)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
 	                    int shared_bytes, void **args, struct err *e);
 
-	int (*alloc)(struct dev *d, void **out, size_t bytes,
-	             struct err *e);          /* at least 256-byte aligned; not zeroed */
-	void (*free)(struct dev *d, void *p); /* null is fine */
+	int (*alloc)(struct dev *d, void **out, size_t bytes, struct err *e); /* at least 256-byte aligned; not
+	                                                                       * zeroed */
+	void (*free)(struct dev *d, void *p);                                 /* null is fine */
 	/* (optional) Names a buffer in messages about wrong accesses; copied. */
 	void (*name)(struct dev *d, void *p, const char *name);
 	int (*copy_in)(struct dev *d, void *to, const void *from_host, size_t bytes, struct err *e);
@@ -105,12 +105,13 @@ struct dev {
 	void (*close)(struct dev *d); /* gives everything back, `d` included */
 };
 
-/* GPU number `index` through the driver; code is compiled by NVRTC, and may include the headers of rt/device/ that the program
- * carries. ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC. */
+/* GPU number `index` through the driver; code is compiled by NVRTC, and may include the headers of rt/device/ that the
+ * program carries. ERR_DEVICE with a sentence where there is no driver, no such GPU or no NVRTC. */
 int dev_cuda_open(struct dev **out, int index, struct err *e);
 
 /* What `compile` of such a device does, without one: for a GPU of architecture `arch`. Touches no driver. */
-int dev_cuda_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a, struct err *e);
+int dev_cuda_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a,
+                     struct err *e);
 
 /* GPUs that the driver shows; 0 where there is no driver, with the reason in `why` (may be null). */
 int dev_cuda_count(char why[256]);

@@ -1,5 +1,5 @@
-/* The GPU through the CUDA driver: one primary context, one stream. Opens and closes it; dev_cuda_code.c and dev_cuda_queue.c
- * do the rest. See dev.h. */
+/* The GPU through the CUDA driver: one primary context, one stream. Opens and closes it; dev_cuda_code.c and
+ * dev_cuda_queue.c do the rest. See dev.h. */
 #include <stdio.h>
 
 #include "dev/dev_cuda_inside.h"

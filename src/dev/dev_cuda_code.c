@@ -47,7 +47,8 @@ static int device_headers(struct dev_nvrtc_header **out, struct arena *a)
 	return n;
 }
 
-int dev_cuda_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a, struct err *e)
+int dev_cuda_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a,
+                     struct err *e)
 {
 	struct dev_nvrtc_header *header;
 	struct dev_nvrtc_job job = { .file = s->file, .text = s->text, .arch = arch, .option = s->option };
@@ -117,7 +118,8 @@ static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, 
 			return err_set(e, ERR_DEVICE, "The compiled code has no kernel \"%s\".", name);
 		k = NEW(m->arena, struct dev_kernel);
 		k->function = f;
-		k->waits = m->arch >= TPAT_CUDA_EARLY_ARCH && d->props.driver >= TPAT_CUDA_EARLY_DRIVER && cu->launch_with;
+		k->waits =
+		        m->arch >= TPAT_CUDA_EARLY_ARCH && d->props.driver >= TPAT_CUDA_EARLY_DRIVER && cu->launch_with;
 		snprintf(k->name, sizeof k->name, "%s", name);
 		k->next = m->kernels;
 		m->kernels = k;
@@ -140,7 +142,8 @@ static int kernel_use(struct dev *d, struct dev_kernel *k, int *registers, int *
 	return dev_driver_check(rc, k->name, e);
 }
 
-static int not_launched(int rc, const struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3], struct err *e)
+static int not_launched(int rc, const struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                        struct err *e)
 {
 	char what[256];
 	snprintf(what, sizeof what, "%s cannot be launched with a grid of %u x %u x %u blocks of %u x %u x %u threads",
@@ -199,11 +202,12 @@ static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values 
 		high[i - 1] = (int)((v->count[i] - 1) * v->step[i] + v->first[i] - (v->dim[i] - 1));
 	}
 	if (v->pixels)
-		rc = cu->map_encode_walk(out, type, (unsigned)v->rank, v->from, dim, stride, low, high, box[0], (unsigned)v->pixels,
-		                         step, 0, TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
+		rc = cu->map_encode_walk(out, type, (unsigned)v->rank, v->from, dim, stride, low, high, box[0],
+		                         (unsigned)v->pixels, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
+		                         TPAT_CUDA_MAP_L2_256B, 0);
 	else
-		rc = cu->map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B,
-		                    TPAT_CUDA_MAP_L2_256B, 0);
+		rc = cu->map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0,
+		                    TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
 	return dev_driver_check(rc, "A tensor map cannot be made", e);
 }
 

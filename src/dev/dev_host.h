@@ -5,6 +5,6 @@
 #include "dev/dev.h"
 
 void dev_host_memory(struct dev *d); /* fills its entries: alloc, free, copies, memset, synchronize */
-double dev_host_now(void); /* nanoseconds of a clock that only goes forward */
+double dev_host_now(void);           /* nanoseconds of a clock that only goes forward */
 
 #endif

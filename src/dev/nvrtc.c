@@ -64,8 +64,8 @@ static void open_builtins(const char *path)
 	char pattern[4096];
 	glob_t g;
 	const char *slash = strrchr(path, '/');
-	if (!slash || (size_t)snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", (int)(slash - path), path) >=
-	                      sizeof pattern)
+	if (!slash || (size_t)snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", (int)(slash - path),
+	                               path) >= sizeof pattern)
 		return;
 	if (glob(pattern, 0, NULL, &g) != 0)
 		return;
@@ -269,7 +269,8 @@ static int compile_program(const void **out, size_t *size, const struct dev_nvrt
 	int n = 0;
 	/* Code for sm_90 may use what this architecture alone has. */
 	bool own = job->arch == 90 && !job->ptx && version >= 12000;
-	option[n++] = arena_printf(a, "--gpu-architecture=%s_%d%s", job->ptx ? "compute" : "sm", job->arch, own ? "a" : "");
+	option[n++] =
+	        arena_printf(a, "--gpu-architecture=%s_%d%s", job->ptx ? "compute" : "sm", job->arch, own ? "a" : "");
 	option[n++] = "--std=c++17";
 	for (const char *const *o = job->option; o && *o; o++) {
 		ck(n < 40);

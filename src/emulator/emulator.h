@@ -1,5 +1,6 @@
-/* The CUDA emulator: runs generated .cu texts, unchanged, on the processor, and reports errors that a GPU would pass over in
- * silence: accesses out of bounds, misaligned, of uninitialised memory; races; barriers that not all threads reach.
+/* The CUDA emulator: runs generated .cu texts, unchanged, on the processor, and reports errors that a GPU would pass
+ * over in silence: accesses out of bounds, misaligned, of uninitialised memory; races; barriers that not all threads
+ * reach.
  *
  * How: the text is compiled as C++ with the compiler's access instrumentation (-fsanitize=thread), whose calls end in
  * the emulator; threads of a block are fibres of one processor thread. One launch at a time in a process.
@@ -52,11 +53,12 @@ struct emulator_text {
 /* The C++ compiler: $CXX, or g++; null: there is none. */
 const char *emulator_compiler(void);
 
-/* Compiles texts into one shared object, as bytes in `a`; each text has its own namespace, so that names may repeat. The
- * headers' compiled form is kept in $TPAT_CACHE/emulator (by default ~/.cache/tpat/emulator), and where $TPAT_MODULES is a folder,
- * the code of all texts there. Any thread. Errors: ERR_DEVICE
- * with the compiler's first message. */
-int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a, struct err *e);
+/* Compiles texts into one shared object, as bytes in `a`; each text has its own namespace, so that names may repeat.
+ * The headers' compiled form is kept in $TPAT_CACHE/emulator (by default ~/.cache/tpat/emulator), and where
+ * $TPAT_MODULES is a folder, the code of all texts there. Any thread. Errors: ERR_DEVICE with the compiler's first
+ * message. */
+int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a,
+                     struct err *e);
 
 /* Loads such bytes. Owned by the caller; freed with emulator_unload. */
 struct emulator_module;
@@ -76,7 +78,8 @@ char *emulator_rewrite(const struct emulator_text *text, int number, struct aren
 int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
                     const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e);
 
-/* The most shared memory, static and dynamic together, that a block may have from now on; by default 227 KB, an H100's. */
+/* The most shared memory, static and dynamic together, that a block may have from now on; by default 227 KB, an
+ * H100's. */
 void emulator_limit_shared(size_t bytes);
 
 /* A tensor map as kernels take it here, TPAT_RT_MAP_BYTES. */

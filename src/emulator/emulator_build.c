@@ -29,21 +29,18 @@ static const char *const flags[] = { "-std=c++17",
 	                             "-fsanitize=bounds,integer-divide-by-zero",
 	                             "-fsanitize-recover=all",
 	                             NULL };
-/* Then each compiler's own. Both: no calls at functions' entries and exits. clang: precompiled headers without their sources'
- * times, and reads told also where a write follows, as gcc does. */
+/* Then each compiler's own. Both: no calls at functions' entries and exits. clang: precompiled headers without their
+ * sources' times, and reads told also where a write follows, as gcc does. */
 static const char *const flags_gcc[] = { "--param=tsan-instrument-func-entry-exit=0", NULL };
-static const char *const flags_clang[] = { "-Xclang",
-	                                   "-fno-pch-timestamp",
-	                                   "-mllvm",
-	                                   "-tsan-instrument-func-entry-exit=0",
-	                                   "-mllvm",
-	                                   "-tsan-instrument-read-before-write",
+static const char *const flags_clang[] = { "-Xclang", "-fno-pch-timestamp",
+	                                   "-mllvm",  "-tsan-instrument-func-entry-exit=0",
+	                                   "-mllvm",  "-tsan-instrument-read-before-write",
 	                                   NULL };
 
 struct builder {
 	const char *cxx;
 	const char *const *own_flags; /* this compiler's */
-	const char *folder;            /* of the headers and what is compiled of them */
+	const char *folder;           /* of the headers and what is compiled of them */
 	struct arena *arena;
 	struct err *err;
 };
@@ -147,8 +144,9 @@ static int make_folder(struct builder *b)
 	TRY(compile_to(b, false, path_join(a, b->folder, "emulator_hooks.o"),
 	               (const char *[]){ "-std=c++17", "-O2", "-fPIC", "-fvisibility=hidden", "-c", include,
 	                                 path_join(a, b->folder, "emulator_hooks.cpp"), NULL }));
-	return compile_to(b, true, path_join(a, b->folder, "emulator_cuda.hpp.gch"),
-	                  (const char *[]){ include, "-x", "c++-header", path_join(a, b->folder, "emulator_cuda.hpp"), NULL });
+	return compile_to(
+	        b, true, path_join(a, b->folder, "emulator_cuda.hpp.gch"),
+	        (const char *[]){ include, "-x", "c++-header", path_join(a, b->folder, "emulator_cuda.hpp"), NULL });
 }
 
 /* The folder in the cache, made when it is not there; where there can be none, in `own`, which is this call's. */
@@ -248,7 +246,8 @@ static void keep(struct builder *b, const char *path, const void *bytes, size_t 
 		file_rename(own, path, &ignored);
 }
 
-int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a, struct err *e)
+int emulator_compile(void **data, size_t *size, const struct emulator_text *text, int texts, struct arena *a,
+                     struct err *e)
 {
 	char *bytes;
 	struct builder b = { .cxx = emulator_compiler(), .arena = arena_new(), .err = e };

@@ -9,8 +9,8 @@ struct emulator_triple {
 	unsigned x, y, z;
 };
 
-/* threadIdx, blockIdx, blockDim, gridDim of the thread that runs; the number of its block in the process, from 1; its own among
- * all that run beside each other; its block's in the cluster. */
+/* threadIdx, blockIdx, blockDim, gridDim of the thread that runs; the number of its block in the process, from 1; its
+ * own among all that run beside each other; its block's in the cluster. */
 struct emulator_index {
 	struct emulator_triple thread, block, block_dim, grid_dim;
 	unsigned block_id, fibre, rank;
@@ -49,7 +49,8 @@ struct emulator_host {
 	void (*cluster_read)(void *to, const void *p, size_t bytes, int rank);
 	uint64_t (*exchange)(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file, int line);
 	unsigned (*active_lanes)(void);
-	/* Waits until the word is something else; what any thread did before now comes before what any does from now on. */
+	/* Waits until the word is something else; what any thread did before now comes before what any does from now
+	 * on. */
 	void (*until_not)(const uint64_t *word, uint64_t value, const char *file, int line);
 	void (*order)(void);
 	void *(*shared)(int id, size_t bytes, const char *name);

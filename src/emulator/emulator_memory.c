@@ -339,7 +339,8 @@ ON_FIBRE static inline bool same_shadow(const struct shadow *a, const struct sha
 
 /* The bytes of an element mostly have one history: then what the access makes of the first holds for the others. */
 ON_FIBRE static void access_bytes(const struct region *r, size_t offset, size_t bytes, bool atomic,
-                                  void (*one)(const struct region *r, struct shadow *s, size_t offset, size_t bytes, bool atomic))
+                                  void (*one)(const struct region *r, struct shadow *s, size_t offset, size_t bytes,
+                                              bool atomic))
 {
 	struct shadow *s = &r->shadow[offset], before;
 	if (!bytes)
@@ -381,7 +382,8 @@ ON_FIBRE void emulator_check_read(const void *p, size_t bytes, int aligned)
 	access_bytes(r, offset, bytes, false, read_byte);
 }
 
-/* Shared memory of another block of the cluster: written before the cluster's last barrier, and not again before the next. */
+/* Shared memory of another block of the cluster: written before the cluster's last barrier, and not again before the
+ * next. */
 ON_FIBRE void emulator_check_cluster_read(void *to, const void *p, size_t bytes, int rank)
 {
 	const struct shared *own = &shared_of[emulator_now.rank], *other = &shared_of[rank];
@@ -402,8 +404,10 @@ ON_FIBRE void emulator_check_cluster_read(void *to, const void *p, size_t bytes,
 	for (size_t i = 0; i < bytes; i++) {
 		struct shadow *s = &r->shadow[offset + i];
 		if (!(s->flags & BYTE_WRITTEN) || s->block != id || s->epoch >= emulator_now.cluster_epoch)
-			emulator_fail("reads %s[%zu] (%zu bytes) of block %d of its cluster, which that has not written before "
-			              "a barrier of the cluster", r->name, offset / bytes, bytes, rank);
+			emulator_fail("reads %s[%zu] (%zu bytes) of block %d of its cluster, which that has not "
+			              "written before "
+			              "a barrier of the cluster",
+			              r->name, offset / bytes, bytes, rank);
 		s->read_block = id;
 		s->read_epoch = emulator_now.cluster_epoch + 1 + (uint32_t)rank; /* the owner's since then */
 		s->read_thread = UINT16_MAX;

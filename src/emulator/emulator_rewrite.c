@@ -93,11 +93,12 @@ static int mentions(const char *text, const char *const *word)
  * functions of its own is looked at as a whole. */
 static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences)
 {
-	static const char *const waiting[] = { "__sync", "__shfl",  "__ballot",     "__any_sync", "__all_sync",
-		                               "warp_",  "shuffle", "block_reduce", "block_scan",
-		                               "tile_next", "tiles_before", "sort_row", "sort_items", "select_row",
-		                               "select_delegates", "mark_points", "put_marked", "radix_", "mma",
-		                               "attention<", "attention_wide<", NULL };
+	static const char *const waiting[] = {
+		"__sync",     "__shfl",       "__ballot",         "__any_sync",  "__all_sync",   "warp_",
+		"shuffle",    "block_reduce", "block_scan",       "tile_next",   "tiles_before", "sort_row",
+		"sort_items", "select_row",   "select_delegates", "mark_points", "put_marked",   "radix_",
+		"mma",        "attention<",   "attention_wide<",  NULL
+	};
 	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", "parts_put", NULL };
 	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text;
 	if (close && !strstr(r->text, "__device__") && !strstr(r->text, "#define"))

@@ -31,8 +31,8 @@ struct emulator_now emulator_now;
 
 /* A block that runs: alone, or beside the others of its cluster. */
 struct block {
-	uint32_t id, epoch;            /* see emulator_now */
-	unsigned x;                    /* of its place in the grid */
+	uint32_t id, epoch; /* see emulator_now */
+	unsigned x;         /* of its place in the grid */
 	int alive, waiting;
 	int votes, voters, vote_count; /* of the last barrier; of the one being reached */
 	uint16_t warp_epoch[THREADS / 32];
@@ -42,8 +42,8 @@ static struct {
 	struct fibre fibre[FIBRES];
 	struct block block[CLUSTER];
 	char *stacks;
-	void *scheduler; /* its stack pointer while a fibre runs */
-	int threads, blocks; /* of a block; of a cluster */
+	void *scheduler;            /* its stack pointer while a fibre runs */
+	int threads, blocks;        /* of a block; of a cluster */
 	uint32_t epochs, block_ids; /* until now */
 	void **args;
 	struct emulator_index *here;
@@ -157,8 +157,7 @@ static int make_stacks(struct err *e)
 	if (run.stacks)
 		return 0;
 	size_t each = STACK + GUARD;
-	char *p =
-	        mmap(NULL, FIBRES * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	char *p = mmap(NULL, FIBRES * each, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return err_set(e, ERR_DEVICE, "The emulator has no memory for %d stacks.", FIBRES);
 	for (int t = 0; t < FIBRES; t++)
@@ -586,8 +585,10 @@ int emulator_launch(struct emulator_module *m, const char *text, const char *ker
 
 void emulator_tensor_map(void *out, const struct tpat_rt_map_values *values)
 {
-	struct emulator_map m = { .from = values->from, .element_bytes = (signed char)values->element_bytes,
-		                  .rank = (signed char)values->rank, .pixels = values->pixels };
+	struct emulator_map m = { .from = values->from,
+		                  .element_bytes = (signed char)values->element_bytes,
+		                  .rank = (signed char)values->rank,
+		                  .pixels = values->pixels };
 	_Static_assert(sizeof m <= TPAT_RT_MAP_BYTES, "it is passed as one of CUDA's");
 	for (int d = 0; d < values->rank; d++) {
 		m.dim[d] = (int)values->dim[d];

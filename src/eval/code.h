@@ -99,8 +99,8 @@ struct eval_run {
 	int threads;
 	struct arena *arena; /* scratch: released after each stage */
 	struct err *err;
-	const char *stage; /* its buffer's name, for messages */
-	struct tensor *outputs;  /* of the program; their data are in out_arena */
+	const char *stage;      /* its buffer's name, for messages */
+	struct tensor *outputs; /* of the program; their data are in out_arena */
 	struct arena *out_arena;
 };
 struct eval_turn {
@@ -219,8 +219,8 @@ insn_fn eval_multiply_add_kernel(enum kind k, bool uniform); /* d += a * b; unif
 void eval_accumulator_init(enum ir_combine c, enum kind k, enum type t, void *acc, int64_t *position, int n);
 void eval_accumulator_fold(enum ir_combine c, enum kind k, bool u64, void *acc, int64_t *position, int n);
 
-/* A stage made ready: compiled, for buffers that keep their memory, and run as often as a loop has turns. Its parts run one
- * after the other. It lives in run->arena. */
+/* A stage made ready: compiled, for buffers that keep their memory, and run as often as a loop has turns. Its parts run
+ * one after the other. It lives in run->arena. */
 struct nest;
 struct eval_part {
 	struct nest *nest; /* or null, and then `fn` */

@@ -13,7 +13,7 @@ struct node {
 	struct memo {
 		int guard, reg;
 		struct memo *next;
-	} * memo;
+	} *memo;
 };
 
 struct guard {

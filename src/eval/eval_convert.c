@@ -31,16 +31,16 @@ static inline uint64_t u64_of(double x)
 	return x >= 0x1p64 ? UINT64_MAX : x > 0 ? (uint64_t)x : 0;
 }
 
-#define TRUNCATE(NAME, R, T)                                                                                           \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		R *restrict d = f->r[i->d];                                                                            \
-		int64_t least = type_min(i->type), greatest = type_max(i->type);                                       \
-		double low = (double)least, high = greatest == INT64_MAX ? 0x1p63 : (double)greatest;                  \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++)                                                                            \
-			d[l] = (R)int_of((double)a[l], low, high, least, greatest);                                    \
+#define TRUNCATE(NAME, R, T) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a]; \
+		R *restrict d = f->r[i->d]; \
+		int64_t least = type_min(i->type), greatest = type_max(i->type); \
+		double low = (double)least, high = greatest == INT64_MAX ? 0x1p63 : (double)greatest; \
+		int n = i->varying ? f->n : 1; \
+		for (int l = 0; l < n; l++) \
+			d[l] = (R)int_of((double)a[l], low, high, least, greatest); \
 	}
 TRUNCATE(i32_of_f32, int32_t, float)
 TRUNCATE(i32_of_f64, int32_t, double)
@@ -72,18 +72,18 @@ static void round_small(const struct insn *i, const double *x, float *d, int n)
 		d[l] = (float)back[l];
 }
 
-#define SMALL(NAME, T, EXPR)                                                                                           \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		double wide[EVAL_LANES];                                                                               \
-		int n = i->varying ? f->n : 1;                                                                         \
-		wide[0] = 0;                                                                                           \
-		for (int l = 0; l < n; l++) {                                                                          \
-			T x = a[l];                                                                                    \
-			wide[l] = (EXPR);                                                                              \
-		}                                                                                                      \
-		round_small(i, wide, f->r[i->d], n);                                                                   \
+#define SMALL(NAME, T, EXPR) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a]; \
+		double wide[EVAL_LANES]; \
+		int n = i->varying ? f->n : 1; \
+		wide[0] = 0; \
+		for (int l = 0; l < n; l++) { \
+			T x = a[l]; \
+			wide[l] = (EXPR); \
+		} \
+		round_small(i, wide, f->r[i->d], n); \
 	}
 SMALL(small_of_f32, float, (double)x)
 SMALL(small_of_f64, double, x)
@@ -113,15 +113,15 @@ insn_fn eval_convert_kernel(int from, enum type to)
 	return eval_kind(to) == KIND_I32 ? i32[from] : i64[from];
 }
 
-#define WRAP(NAME, T, EXPR)                                                                                            \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		T *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1, drop = 32 - type_info(i->type)->bits;                                   \
-		for (int l = 0; l < n; l++)                                                                            \
-			d[l] = (T)(EXPR);                                                                              \
-		(void)drop;                                                                                            \
+#define WRAP(NAME, T, EXPR) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a]; \
+		T *restrict d = f->r[i->d]; \
+		int n = i->varying ? f->n : 1, drop = 32 - type_info(i->type)->bits; \
+		for (int l = 0; l < n; l++) \
+			d[l] = (T)(EXPR); \
+		(void)drop; \
 	}
 WRAP(wrap_signed, int32_t, (int32_t)((uint32_t)a[l] << drop) >> drop)
 WRAP(wrap_unsigned, int32_t, (uint32_t)a[l] << drop >> drop)

@@ -1,5 +1,5 @@
-/* Loops: everything in one is made ready once and run in every turn. States have one memory: behind each turn their next
- * values are copied there. */
+/* Loops: everything in one is made ready once and run in every turn. States have one memory: behind each turn their
+ * next values are copied there. */
 #include <string.h>
 
 #include "eval/code.h"
@@ -16,7 +16,7 @@ struct loop {
 	struct eval_turn *turn;
 	struct scalar *where; /* or null */
 	struct scalar *at;    /* of each collected buffer */
-	void **kept;          /* of each carry: next's elements, where another state's copy would come before; or null */
+	void **kept; /* of each carry: next's elements, where another state's copy would come before; or null */
 	struct {
 		VEC(struct eval_ready);
 	} init, body;

@@ -99,8 +99,8 @@ static int bind_values(struct eval_run *run, const struct tensor *const *inputs)
 			if (p->inputs.at[i] != v->buf)
 				continue;
 			if (v->element >= tensor_count(t))
-				return err_set(run->err, ERR_MODEL, "Program %s: input %s has no element %lld.", p->name,
-				               v->buf->name, (long long)v->element);
+				return err_set(run->err, ERR_MODEL, "Program %s: input %s has no element %lld.",
+				               p->name, v->buf->name, (long long)v->element);
 			number = tensor_int(t, v->element);
 		}
 		if (!v->buf)
@@ -347,7 +347,9 @@ int eval_program(const struct ir_program *p, const struct tensor *const *inputs,
 		job = arena_new();
 		scratch = arena_new();
 		struct eval_run *r = NEW(job, struct eval_run);
-		*r = (struct eval_run){ .program = p, .symbols = map_new(job), .turns = map_new(job), .arena = scratch, .err = e };
+		*r = (struct eval_run){
+			.program = p, .symbols = map_new(job), .turns = map_new(job), .arena = scratch, .err = e
+		};
 		r->outputs = outputs;
 		r->out_arena = a;
 		r->threads = opt ? opt->threads : 0;

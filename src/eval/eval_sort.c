@@ -1,5 +1,5 @@
-/* Sorts: the values of the whole space, then the rows along the axis, each by itself. A value's key is an unsigned integer
- * that orders as the value does; of equal keys the first position comes first. */
+/* Sorts: the values of the whole space, then the rows along the axis, each by itself. A value's key is an unsigned
+ * integer that orders as the value does; of equal keys the first position comes first. */
 #include <string.h>
 
 #include "base/threads.h"
@@ -19,7 +19,8 @@ struct sort_rows {
 	struct item **scratch; /* 2 * n a worker */
 };
 
-/* The bits of a float (of `sign` and infinity such as they are) as an integer of that order: -0 is 0, a NaN the largest. */
+/* The bits of a float (of `sign` and infinity such as they are) as an integer of that order: -0 is 0, a NaN the
+ * largest. */
 static uint64_t float_key(uint64_t bits, uint64_t sign, uint64_t infinity)
 {
 	uint64_t magnitude = bits & (sign - 1);
@@ -49,7 +50,8 @@ static void merge_sort(struct item *item, struct item *other, int64_t n)
 	struct item *from = item, *to = other;
 	for (int64_t width = 1; width < n; width *= 2) {
 		for (int64_t low = 0; low < n; low += 2 * width) {
-			int64_t middle = low + width < n ? low + width : n, high = middle + width < n ? middle + width : n;
+			int64_t middle = low + width < n ? low + width : n,
+			        high = middle + width < n ? middle + width : n;
 			int64_t a = low, b = middle;
 			for (int64_t i = low; i < high; i++)
 				to[i] = b == high || (a < middle && !before(from[b], from[a])) ? from[a++] : from[b++];
@@ -125,7 +127,8 @@ int eval_sort(struct eval_run *run, const struct ir_stage *stage, struct eval_re
 	TRY(eval_extent(run, stage->space[0], &s->n));
 	s->k = s->out->dim[stage->axis];
 	if (s->k > s->n)
-		return err_set(run->err, ERR_MODEL, "Program %s, stage %s: the first %lld of %lld elements are asked for.",
+		return err_set(run->err, ERR_MODEL,
+		               "Program %s, stage %s: the first %lld of %lld elements are asked for.",
 		               run->program->name, run->stage, (long long)s->k, (long long)s->n);
 	if (s->out->count == 0)
 		return 0;

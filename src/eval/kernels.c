@@ -13,45 +13,45 @@ static double floor_mod(double x, double y)
 	return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
 
-#define FLOAT_KERNELS(P, T, SQRT)                                                                                      \
-	BINARY(P##_add, T, T, x + y)                                                                                   \
-	BINARY(P##_sub, T, T, x - y)                                                                                   \
-	BINARY(P##_mul, T, T, x *y)                                                                                    \
-	BINARY(P##_div, T, T, x / y)                                                                                   \
-	BINARY(P##_rem, T, T, fmod((double)x, (double)y))                                                              \
-	BINARY(P##_floordiv, T, T, floor((double)x / (double)y))                                                       \
-	BINARY(P##_mod, T, T, floor_mod((double)x, (double)y))                                                         \
-	BINARY(P##_min, T, T, x < y || x != x ? x : y)                                                                 \
-	BINARY(P##_max, T, T, x > y || x != x ? x : y)                                                                 \
-	BINARY(P##_pow, T, T, pow((double)x, (double)y))                                                               \
-	BINARY(P##_eq, int32_t, T, x == y)                                                                             \
-	BINARY(P##_lt, int32_t, T, x < y)                                                                              \
-	BINARY(P##_le, int32_t, T, x <= y)                                                                             \
-	UNARY(P##_neg, T, T, -x)                                                                                       \
-	UNARY(P##_abs, T, T, fabs((double)x))                                                                          \
-	UNARY(P##_floor, T, T, floor((double)x))                                                                       \
-	UNARY(P##_ceil, T, T, ceil((double)x))                                                                         \
-	UNARY(P##_trunc, T, T, trunc((double)x))                                                                       \
-	UNARY(P##_round_even, T, T, rint((double)x))                                                                   \
-	UNARY(P##_sqrt, T, T, SQRT(x))                                                                                 \
-	UNARY(P##_exp, T, T, exp((double)x))                                                                           \
-	UNARY(P##_log, T, T, log((double)x))                                                                           \
-	UNARY(P##_log1p, T, T, log1p((double)x))                                                                       \
-	UNARY(P##_expm1, T, T, expm1((double)x))                                                                       \
-	UNARY(P##_sin, T, T, sin((double)x))                                                                           \
-	UNARY(P##_cos, T, T, cos((double)x))                                                                           \
-	UNARY(P##_tan, T, T, tan((double)x))                                                                           \
-	UNARY(P##_asin, T, T, asin((double)x))                                                                         \
-	UNARY(P##_acos, T, T, acos((double)x))                                                                         \
-	UNARY(P##_atan, T, T, atan((double)x))                                                                         \
-	UNARY(P##_sinh, T, T, sinh((double)x))                                                                         \
-	UNARY(P##_cosh, T, T, cosh((double)x))                                                                         \
-	UNARY(P##_tanh, T, T, tanh((double)x))                                                                         \
-	UNARY(P##_asinh, T, T, asinh((double)x))                                                                       \
-	UNARY(P##_acosh, T, T, acosh((double)x))                                                                       \
-	UNARY(P##_atanh, T, T, atanh((double)x))                                                                       \
-	UNARY(P##_erf, T, T, erf((double)x))                                                                           \
-	UNARY(P##_isnan, int32_t, T, x != x)                                                                           \
+#define FLOAT_KERNELS(P, T, SQRT) \
+	BINARY(P##_add, T, T, x + y) \
+	BINARY(P##_sub, T, T, x - y) \
+	BINARY(P##_mul, T, T, x *y) \
+	BINARY(P##_div, T, T, x / y) \
+	BINARY(P##_rem, T, T, fmod((double)x, (double)y)) \
+	BINARY(P##_floordiv, T, T, floor((double)x / (double)y)) \
+	BINARY(P##_mod, T, T, floor_mod((double)x, (double)y)) \
+	BINARY(P##_min, T, T, x < y || x != x ? x : y) \
+	BINARY(P##_max, T, T, x > y || x != x ? x : y) \
+	BINARY(P##_pow, T, T, pow((double)x, (double)y)) \
+	BINARY(P##_eq, int32_t, T, x == y) \
+	BINARY(P##_lt, int32_t, T, x < y) \
+	BINARY(P##_le, int32_t, T, x <= y) \
+	UNARY(P##_neg, T, T, -x) \
+	UNARY(P##_abs, T, T, fabs((double)x)) \
+	UNARY(P##_floor, T, T, floor((double)x)) \
+	UNARY(P##_ceil, T, T, ceil((double)x)) \
+	UNARY(P##_trunc, T, T, trunc((double)x)) \
+	UNARY(P##_round_even, T, T, rint((double)x)) \
+	UNARY(P##_sqrt, T, T, SQRT(x)) \
+	UNARY(P##_exp, T, T, exp((double)x)) \
+	UNARY(P##_log, T, T, log((double)x)) \
+	UNARY(P##_log1p, T, T, log1p((double)x)) \
+	UNARY(P##_expm1, T, T, expm1((double)x)) \
+	UNARY(P##_sin, T, T, sin((double)x)) \
+	UNARY(P##_cos, T, T, cos((double)x)) \
+	UNARY(P##_tan, T, T, tan((double)x)) \
+	UNARY(P##_asin, T, T, asin((double)x)) \
+	UNARY(P##_acos, T, T, acos((double)x)) \
+	UNARY(P##_atan, T, T, atan((double)x)) \
+	UNARY(P##_sinh, T, T, sinh((double)x)) \
+	UNARY(P##_cosh, T, T, cosh((double)x)) \
+	UNARY(P##_tanh, T, T, tanh((double)x)) \
+	UNARY(P##_asinh, T, T, asinh((double)x)) \
+	UNARY(P##_acosh, T, T, acosh((double)x)) \
+	UNARY(P##_atanh, T, T, atanh((double)x)) \
+	UNARY(P##_erf, T, T, erf((double)x)) \
+	UNARY(P##_isnan, int32_t, T, x != x) \
 	UNARY(P##_isinf, int32_t, T, x == (T)INFINITY || x == -(T)INFINITY)
 
 FLOAT_KERNELS(f32, float, sqrtf)
@@ -59,31 +59,31 @@ FLOAT_KERNELS(f64, double, sqrt)
 
 /* ---- Integers. Arithmetic that can overflow is done in the unsigned type U; narrower types are wrapped afterwards. */
 
-#define SIGNED_DIVISION(P, T, U)                                                                                       \
-	static inline T P##_quotient(T x, T y)                                                                         \
-	{                                                                                                              \
-		return y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : x / y;                                                   \
-	}                                                                                                              \
-	static inline T P##_rest(T x, T y)                                                                             \
-	{                                                                                                              \
-		return y == 0 || y == -1 ? 0 : x % y;                                                                  \
-	}                                                                                                              \
-	static inline T P##_floor_quotient(T x, T y)                                                                   \
-	{                                                                                                              \
-		T r = P##_rest(x, y);                                                                                  \
-		return P##_quotient(x, y) - (r != 0 && (r < 0) != (y < 0));                                            \
-	}                                                                                                              \
-	static inline T P##_floor_rest(T x, T y)                                                                       \
-	{                                                                                                              \
-		T r = P##_rest(x, y);                                                                                  \
-		return r != 0 && (r < 0) != (y < 0) ? r + y : r;                                                       \
-	}                                                                                                              \
-	static inline T P##_power(T x, T n)                                                                            \
-	{                                                                                                              \
-		if (n < 0)                                                                                             \
-			return x == 1 ? 1 : x == -1 ? (n & 1 ? -1 : 1) : 0;                                            \
-		return (T)unsigned_power((U)x, (U)n);                                                                  \
-	}                                                                                                              \
+#define SIGNED_DIVISION(P, T, U) \
+	static inline T P##_quotient(T x, T y) \
+	{ \
+		return y == 0 ? 0 : y == -1 ? (T)(0 - (U)x) : x / y; \
+	} \
+	static inline T P##_rest(T x, T y) \
+	{ \
+		return y == 0 || y == -1 ? 0 : x % y; \
+	} \
+	static inline T P##_floor_quotient(T x, T y) \
+	{ \
+		T r = P##_rest(x, y); \
+		return P##_quotient(x, y) - (r != 0 && (r < 0) != (y < 0)); \
+	} \
+	static inline T P##_floor_rest(T x, T y) \
+	{ \
+		T r = P##_rest(x, y); \
+		return r != 0 && (r < 0) != (y < 0) ? r + y : r; \
+	} \
+	static inline T P##_power(T x, T n) \
+	{ \
+		if (n < 0) \
+			return x == 1 ? 1 : x == -1 ? (n & 1 ? -1 : 1) : 0; \
+		return (T)unsigned_power((U)x, (U)n); \
+	} \
 	UNARY(P##_abs, T, T, x < 0 ? 0 - (U)x : (U)x)
 
 static inline uint64_t unsigned_power(uint64_t x, uint64_t n)
@@ -110,26 +110,26 @@ static inline uint64_t u64_rest(uint64_t x, uint64_t y)
 #define u64_power unsigned_power
 
 /* Shifts by the width of the type or more give zero; imm is that width. */
-#define INT_KERNELS(P, T, U)                                                                                           \
-	BINARY(P##_add, T, T, (U)x + (U)y)                                                                             \
-	BINARY(P##_sub, T, T, (U)x - (U)y)                                                                             \
-	BINARY(P##_mul, T, T, (U)x *(U)y)                                                                              \
-	BINARY(P##_div, T, T, P##_quotient(x, y))                                                                      \
-	BINARY(P##_rem, T, T, P##_rest(x, y))                                                                          \
-	BINARY(P##_floordiv, T, T, P##_floor_quotient(x, y))                                                           \
-	BINARY(P##_mod, T, T, y == 0 ? x : P##_floor_rest(x, y))                                                       \
-	BINARY(P##_min, T, T, x < y ? x : y)                                                                           \
-	BINARY(P##_max, T, T, x > y ? x : y)                                                                           \
-	BINARY(P##_pow, T, T, P##_power(x, y))                                                                         \
-	BINARY(P##_bitand, T, T, x &y)                                                                                 \
-	BINARY(P##_bitor, T, T, x | y)                                                                                 \
-	BINARY(P##_bitxor, T, T, x ^ y)                                                                                \
-	BINARY(P##_shl, T, T, (U)y < (U)i->imm ? (U)x << ((U)y & (8 * sizeof(U) - 1)) : 0)                             \
-	BINARY(P##_shr, T, T, (U)y < (U)i->imm ? x >> ((U)y & (8 * sizeof(U) - 1)) : 0)                                \
-	BINARY(P##_eq, int32_t, T, x == y)                                                                             \
-	BINARY(P##_lt, int32_t, T, x < y)                                                                              \
-	BINARY(P##_le, int32_t, T, x <= y)                                                                             \
-	UNARY(P##_neg, T, T, 0 - (U)x)                                                                                 \
+#define INT_KERNELS(P, T, U) \
+	BINARY(P##_add, T, T, (U)x + (U)y) \
+	BINARY(P##_sub, T, T, (U)x - (U)y) \
+	BINARY(P##_mul, T, T, (U)x *(U)y) \
+	BINARY(P##_div, T, T, P##_quotient(x, y)) \
+	BINARY(P##_rem, T, T, P##_rest(x, y)) \
+	BINARY(P##_floordiv, T, T, P##_floor_quotient(x, y)) \
+	BINARY(P##_mod, T, T, y == 0 ? x : P##_floor_rest(x, y)) \
+	BINARY(P##_min, T, T, x < y ? x : y) \
+	BINARY(P##_max, T, T, x > y ? x : y) \
+	BINARY(P##_pow, T, T, P##_power(x, y)) \
+	BINARY(P##_bitand, T, T, x &y) \
+	BINARY(P##_bitor, T, T, x | y) \
+	BINARY(P##_bitxor, T, T, x ^ y) \
+	BINARY(P##_shl, T, T, (U)y < (U)i->imm ? (U)x << ((U)y & (8 * sizeof(U) - 1)) : 0) \
+	BINARY(P##_shr, T, T, (U)y < (U)i->imm ? x >> ((U)y & (8 * sizeof(U) - 1)) : 0) \
+	BINARY(P##_eq, int32_t, T, x == y) \
+	BINARY(P##_lt, int32_t, T, x < y) \
+	BINARY(P##_le, int32_t, T, x <= y) \
+	UNARY(P##_neg, T, T, 0 - (U)x) \
 	UNARY(P##_bitnot, T, T, ~x)
 
 SIGNED_DIVISION(i32, int32_t, uint32_t)
@@ -142,17 +142,17 @@ UNARY(bool_not, int32_t, int32_t, !x)
 
 /* ---- Selection: by the width of what is selected; a uniform condition only picks the register. */
 
-#define SELECT(NAME, T)                                                                                                \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a], *restrict b = f->r[i->b];                                            \
-		const int32_t *restrict c = f->r[i->c];                                                                \
-		T *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			T x = a[l], y = b[l];                                                                          \
-			d[l] = c[l] ? x : y;                                                                           \
-		}                                                                                                      \
+#define SELECT(NAME, T) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a], *restrict b = f->r[i->b]; \
+		const int32_t *restrict c = f->r[i->c]; \
+		T *restrict d = f->r[i->d]; \
+		int n = i->varying ? f->n : 1; \
+		for (int l = 0; l < n; l++) { \
+			T x = a[l], y = b[l]; \
+			d[l] = c[l] ? x : y; \
+		} \
 	}
 SELECT(select_32, uint32_t)
 SELECT(select_64, uint64_t)
@@ -167,12 +167,12 @@ insn_fn eval_select_kernel(enum kind k, bool uniform)
 	return uniform ? select_uniform : eval_kind_size(k) == 4 ? select_32 : select_64;
 }
 
-#define SPLAT(NAME, T)                                                                                                 \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		T x = *(const T *)f->r[i->a], *restrict d = f->r[i->d];                                                \
-		for (int l = 0; l < i->imm; l++)                                                                       \
-			d[l] = x;                                                                                      \
+#define SPLAT(NAME, T) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		T x = *(const T *)f->r[i->a], *restrict d = f->r[i->d]; \
+		for (int l = 0; l < i->imm; l++) \
+			d[l] = x; \
 	}
 SPLAT(splat_32, uint32_t)
 SPLAT(splat_64, uint64_t)

@@ -56,41 +56,41 @@ static bool locate(const struct frame *f, const struct insn *i, struct place *p)
 }
 
 /* A type T in memory that becomes R in the register; DIRECT: they are the same. */
-#define LOAD(NAME, T, R, DIRECT, EXPR)                                                                                 \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		struct place p;                                                                                        \
-		R *restrict d = f->own[i->d];                                                                          \
-		f->r[i->d] = d;                                                                                        \
-		if (!locate(f, i, &p))                                                                                 \
-			return;                                                                                        \
-		const T *restrict from = (const T *)i->access->data + p.first;                                         \
-		if (p.mask) {                                                                                          \
-			for (int l = 0; l < p.n; l++) {                                                                \
-				T v = p.mask[l] ? from[p.offset ? p.offset[l] : p.step * l] : (T)0;                    \
-				d[l] = (EXPR);                                                                         \
-			}                                                                                              \
-		} else if (p.offset) {                                                                                 \
-			const int64_t *restrict offset = p.offset;                                                     \
-			for (int l = 0; l < p.n; l++) {                                                                \
-				T v = from[offset[l]];                                                                 \
-				d[l] = (EXPR);                                                                         \
-			}                                                                                              \
-		} else if (p.step == 1 || p.n == 1) {                                                                  \
-			if (DIRECT) {                                                                                  \
-				f->r[i->d] = (void *)(uintptr_t)from;                                                  \
-				return;                                                                                \
-			}                                                                                              \
-			for (int l = 0; l < p.n; l++) {                                                                \
-				T v = from[l];                                                                         \
-				d[l] = (EXPR);                                                                         \
-			}                                                                                              \
-		} else {                                                                                               \
-			for (int l = 0; l < p.n; l++) {                                                                \
-				T v = from[p.step * l];                                                                \
-				d[l] = (EXPR);                                                                         \
-			}                                                                                              \
-		}                                                                                                      \
+#define LOAD(NAME, T, R, DIRECT, EXPR) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		struct place p; \
+		R *restrict d = f->own[i->d]; \
+		f->r[i->d] = d; \
+		if (!locate(f, i, &p)) \
+			return; \
+		const T *restrict from = (const T *)i->access->data + p.first; \
+		if (p.mask) { \
+			for (int l = 0; l < p.n; l++) { \
+				T v = p.mask[l] ? from[p.offset ? p.offset[l] : p.step * l] : (T)0; \
+				d[l] = (EXPR); \
+			} \
+		} else if (p.offset) { \
+			const int64_t *restrict offset = p.offset; \
+			for (int l = 0; l < p.n; l++) { \
+				T v = from[offset[l]]; \
+				d[l] = (EXPR); \
+			} \
+		} else if (p.step == 1 || p.n == 1) { \
+			if (DIRECT) { \
+				f->r[i->d] = (void *)(uintptr_t)from; \
+				return; \
+			} \
+			for (int l = 0; l < p.n; l++) { \
+				T v = from[l]; \
+				d[l] = (EXPR); \
+			} \
+		} else { \
+			for (int l = 0; l < p.n; l++) { \
+				T v = from[p.step * l]; \
+				d[l] = (EXPR); \
+			} \
+		} \
 	}
 LOAD(load_f32, float, float, true, v)
 LOAD(load_f64, double, double, true, v)
@@ -168,13 +168,13 @@ int eval_load(struct code *c, const struct access *x)
 	return d;
 }
 
-#define COPY_RUN(T, R)                                                                                                 \
-	{                                                                                                              \
-		const T *restrict from = (const T *)data + at;                                                         \
-		R *restrict d = reg;                                                                                   \
-		for (int l = 0; l < n; l++)                                                                            \
-			d[l] = from[l];                                                                                \
-		break;                                                                                                 \
+#define COPY_RUN(T, R) \
+	{ \
+		const T *restrict from = (const T *)data + at; \
+		R *restrict d = reg; \
+		for (int l = 0; l < n; l++) \
+			d[l] = from[l]; \
+		break; \
 	}
 
 /* `n` neighbouring elements from `at` on into a register; `data` lies as its type asks. */
@@ -203,13 +203,13 @@ void eval_run_load(enum type t, const void *data, int64_t at, int n, void *reg)
 	}
 }
 
-#define STORE_RUN(T, R)                                                                                                \
-	{                                                                                                              \
-		T *restrict to = (T *)data + at;                                                                       \
-		const R *restrict from = reg;                                                                          \
-		for (int l = 0; l < n; l++)                                                                            \
-			to[l] = (T)from[l];                                                                            \
-		break;                                                                                                 \
+#define STORE_RUN(T, R) \
+	{ \
+		T *restrict to = (T *)data + at; \
+		const R *restrict from = reg; \
+		for (int l = 0; l < n; l++) \
+			to[l] = (T)from[l]; \
+		break; \
 	}
 
 void eval_run_store(enum type t, void *data, int64_t at, int n, const void *reg)

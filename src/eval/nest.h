@@ -30,8 +30,8 @@ struct nest {
 	int acc, post_acc; /* the body's register of what was accumulated, and `post`'s */
 	/* One unit. The instructions of levels from `first` to `outer` are due, in body and post. False on a fault. */
 	bool (*unit)(const struct nest *n, struct nest_worker *w, int64_t unit, int first);
-	const void *stage; /* for `unit` */
-	double work;       /* lane operations of a unit, about */
+	const void *stage;          /* for `unit` */
+	double work;                /* lane operations of a unit, about */
 	struct nest_worker *worker; /* made by the first run; later ones have the same */
 	int workers;
 };
@@ -42,8 +42,8 @@ void nest_lanes(struct eval_space *s, int low, int high);
  * after. */
 void nest_loops(struct nest *n, int outer_rank);
 void nest_add_loop(struct nest *n, int axis, int64_t extent);
-/* The inner loops over axes low .. high - 1 but lanes; `reorder`: so that most instructions move out of the inner ones.
- */
+/* The inner loops over axes low .. high - 1 but lanes; `reorder`: so that most instructions move out of the inner
+ * ones. */
 void nest_inner_loops(struct nest *n, int low, int high, bool reorder);
 /* Levels of the codes, once all loops are known. */
 void nest_finish(struct nest *n);

@@ -6,30 +6,30 @@
 #include "eval/vectorise.h"
 
 /* a: the value, d: what was accumulated. */
-#define ACCUMULATE(NAME, A, T, EXPR)                                                                                   \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		A *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			A x = a[l], y = d[l];                                                                          \
-			d[l] = (A)(EXPR);                                                                              \
-		}                                                                                                      \
+#define ACCUMULATE(NAME, A, T, EXPR) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a]; \
+		A *restrict d = f->r[i->d]; \
+		int n = i->varying ? f->n : 1; \
+		for (int l = 0; l < n; l++) { \
+			A x = a[l], y = d[l]; \
+			d[l] = (A)(EXPR); \
+		} \
 	}
 
-#define ACCUMULATE_FLOAT(P, T)                                                                                         \
-	ACCUMULATE(P##_sum, double, T, y + x)                                                                          \
-	ACCUMULATE(P##_prod, double, T, y *x)                                                                          \
-	ACCUMULATE(P##_maximum, double, T, x > y || x != x ? x : y)                                                    \
+#define ACCUMULATE_FLOAT(P, T) \
+	ACCUMULATE(P##_sum, double, T, y + x) \
+	ACCUMULATE(P##_prod, double, T, y *x) \
+	ACCUMULATE(P##_maximum, double, T, x > y || x != x ? x : y) \
 	ACCUMULATE(P##_minimum, double, T, x < y || x != x ? x : y)
 ACCUMULATE_FLOAT(f32, float)
 ACCUMULATE_FLOAT(f64, double)
 
-#define ACCUMULATE_INT(P, T, U)                                                                                        \
-	ACCUMULATE(P##_sum, T, T, (U)y + (U)x)                                                                         \
-	ACCUMULATE(P##_prod, T, T, (U)y *(U)x)                                                                         \
-	ACCUMULATE(P##_maximum, T, T, x > y ? x : y)                                                                   \
+#define ACCUMULATE_INT(P, T, U) \
+	ACCUMULATE(P##_sum, T, T, (U)y + (U)x) \
+	ACCUMULATE(P##_prod, T, T, (U)y *(U)x) \
+	ACCUMULATE(P##_maximum, T, T, x > y ? x : y) \
 	ACCUMULATE(P##_minimum, T, T, x < y ? x : y)
 ACCUMULATE_INT(i32, int32_t, uint32_t)
 ACCUMULATE_INT(i64, int64_t, uint64_t)
@@ -39,34 +39,34 @@ ACCUMULATE(bool_any, int32_t, int32_t, y | (x != 0))
 
 /* b: the value's position (uniform where imm is 0), c: the position of the best, -1 before the first. BETTER and SAME
  * compare x with the best so far, y; a NaN is better than all else. */
-#define ACCUMULATE_ARG(NAME, A, T, BETTER, SAME)                                                                       \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		const int64_t *restrict b = f->r[i->b];                                                                \
-		int64_t *restrict c = f->r[i->c];                                                                      \
-		A *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			A x = a[l], y = d[l];                                                                          \
-			if (c[l] >= 0 && !(BETTER) && !(SAME))                                                         \
-				continue;                                                                              \
-			d[l] = x;                                                                                      \
-			c[l] = b[i->imm ? l : 0];                                                                      \
-		}                                                                                                      \
+#define ACCUMULATE_ARG(NAME, A, T, BETTER, SAME) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a]; \
+		const int64_t *restrict b = f->r[i->b]; \
+		int64_t *restrict c = f->r[i->c]; \
+		A *restrict d = f->r[i->d]; \
+		int n = i->varying ? f->n : 1; \
+		for (int l = 0; l < n; l++) { \
+			A x = a[l], y = d[l]; \
+			if (c[l] >= 0 && !(BETTER) && !(SAME)) \
+				continue; \
+			d[l] = x; \
+			c[l] = b[i->imm ? l : 0]; \
+		} \
 	}
 
 #define FLOAT_BEFORE(x, op, y) (x op y || (x != x && y == y))
 #define FLOAT_SAME(x, y) (x == y || (x != x && y != y))
-#define ARG_FLOAT(P, T)                                                                                                \
-	ACCUMULATE_ARG(P##_argmax, double, T, FLOAT_BEFORE(x, >, y), false)                                            \
-	ACCUMULATE_ARG(P##_argmin, double, T, FLOAT_BEFORE(x, <, y), false)                                            \
-	ACCUMULATE_ARG(P##_argmax_last, double, T, FLOAT_BEFORE(x, >, y), FLOAT_SAME(x, y))                            \
+#define ARG_FLOAT(P, T) \
+	ACCUMULATE_ARG(P##_argmax, double, T, FLOAT_BEFORE(x, >, y), false) \
+	ACCUMULATE_ARG(P##_argmin, double, T, FLOAT_BEFORE(x, <, y), false) \
+	ACCUMULATE_ARG(P##_argmax_last, double, T, FLOAT_BEFORE(x, >, y), FLOAT_SAME(x, y)) \
 	ACCUMULATE_ARG(P##_argmin_last, double, T, FLOAT_BEFORE(x, <, y), FLOAT_SAME(x, y))
-#define ARG_INT(P, T)                                                                                                  \
-	ACCUMULATE_ARG(P##_argmax, T, T, x > y, false)                                                                 \
-	ACCUMULATE_ARG(P##_argmin, T, T, x < y, false)                                                                 \
-	ACCUMULATE_ARG(P##_argmax_last, T, T, x > y, x == y)                                                           \
+#define ARG_INT(P, T) \
+	ACCUMULATE_ARG(P##_argmax, T, T, x > y, false) \
+	ACCUMULATE_ARG(P##_argmin, T, T, x < y, false) \
+	ACCUMULATE_ARG(P##_argmax_last, T, T, x > y, x == y) \
 	ACCUMULATE_ARG(P##_argmin_last, T, T, x < y, x == y)
 ARG_FLOAT(f32, float)
 ARG_FLOAT(f64, double)
@@ -96,24 +96,24 @@ insn_fn eval_accumulate_kernel(enum ir_combine c, int variant)
 }
 
 /* Sums of products, the inner loop of MatMul and Conv: the product is rounded to its type as MUL would. */
-#define MULTIPLY_ADD(NAME, A, T, EXPR)                                                                                 \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a], *restrict b = f->r[i->b];                                            \
-		A *restrict d = f->r[i->d];                                                                            \
-		for (int l = 0, n = f->n; l < n; l++) {                                                                \
-			T x = a[l], y = b[l];                                                                          \
-			d[l] += (A)(EXPR);                                                                             \
-		}                                                                                                      \
-	}                                                                                                              \
-	static void NAME##_uniform(struct frame *f, const struct insn *i)                                              \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a], y = *(const T *)f->r[i->b];                                          \
-		A *restrict d = f->r[i->d];                                                                            \
-		for (int l = 0, n = f->n; l < n; l++) {                                                                \
-			T x = a[l];                                                                                    \
-			d[l] += (A)(EXPR);                                                                             \
-		}                                                                                                      \
+#define MULTIPLY_ADD(NAME, A, T, EXPR) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a], *restrict b = f->r[i->b]; \
+		A *restrict d = f->r[i->d]; \
+		for (int l = 0, n = f->n; l < n; l++) { \
+			T x = a[l], y = b[l]; \
+			d[l] += (A)(EXPR); \
+		} \
+	} \
+	static void NAME##_uniform(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a], y = *(const T *)f->r[i->b]; \
+		A *restrict d = f->r[i->d]; \
+		for (int l = 0, n = f->n; l < n; l++) { \
+			T x = a[l]; \
+			d[l] += (A)(EXPR); \
+		} \
 	}
 MULTIPLY_ADD(multiply_add_f32, double, float, x *y)
 MULTIPLY_ADD(multiply_add_f64, double, double, x *y)
@@ -159,12 +159,12 @@ void eval_accumulator_init(enum ir_combine c, enum kind k, enum type t, void *ac
 }
 
 /* Whether lane l's value comes before the best: the better one, then the one whose position the combine asks for. */
-#define ARG_FOLD(T, BETTER, SAME)                                                                                      \
-	for (int l = 0; l < n; l++) {                                                                                  \
-		T x = ((T *)acc)[l], y = ((T *)acc)[best];                                                             \
-		bool later = position[l] > position[best];                                                             \
-		if (position[l] >= 0 && (position[best] < 0 || (BETTER) || ((SAME) && later == last)))                 \
-			best = l;                                                                                      \
+#define ARG_FOLD(T, BETTER, SAME) \
+	for (int l = 0; l < n; l++) { \
+		T x = ((T *)acc)[l], y = ((T *)acc)[best]; \
+		bool later = position[l] > position[best]; \
+		if (position[l] >= 0 && (position[best] < 0 || (BETTER) || ((SAME) && later == last))) \
+			best = l; \
 	}
 
 static void fold_arg(enum ir_combine c, enum kind k, bool u64, void *acc, int64_t *position, int n)

@@ -326,10 +326,10 @@ static int run_whole(struct eval_run *run, void *user)
 	struct arena_mark mark = arena_mark(run->arena);
 	bool brief = run->brief;
 	run->brief = true;
-	int rc = s->kind == IR_COMPACT
-	                 ? eval_compact(run, s)
-	                 : err_set(run->err, ERR_UNSUPPORTED, "Program %s, stage %s: such a stage cannot be interpreted.",
-	                           run->program->name, run->stage);
+	int rc = s->kind == IR_COMPACT ? eval_compact(run, s)
+	                               : err_set(run->err, ERR_UNSUPPORTED,
+	                                         "Program %s, stage %s: such a stage cannot be interpreted.",
+	                                         run->program->name, run->stage);
 	run->brief = brief;
 	arena_release(run->arena, mark);
 	return rc;

@@ -1,5 +1,5 @@
-/* Included last by the files of kernels: their loops are to be vectorised also where -O2 of GCC would not; and the loops
- * that most kernels are. */
+/* Included last by the files of kernels: their loops are to be vectorised also where -O2 of GCC would not; and the
+ * loops that most kernels are. */
 #ifndef TPAT_EVAL_VECTORISE_H
 #define TPAT_EVAL_VECTORISE_H
 
@@ -7,29 +7,30 @@
 #pragma GCC optimize("O3")
 #endif
 
-/* A kernel of one operand x, and of two, x and y: registers of type T in, of type R out; one lane when nothing varies. */
-#define UNARY(NAME, R, T, EXPR)                                                                                        \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a];                                                                      \
-		R *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			T x = a[l];                                                                                    \
-			d[l] = (R)(EXPR);                                                                              \
-		}                                                                                                      \
+/* A kernel of one operand x, and of two, x and y: registers of type T in, of type R out; one lane when nothing
+ * varies. */
+#define UNARY(NAME, R, T, EXPR) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a]; \
+		R *restrict d = f->r[i->d]; \
+		int n = i->varying ? f->n : 1; \
+		for (int l = 0; l < n; l++) { \
+			T x = a[l]; \
+			d[l] = (R)(EXPR); \
+		} \
 	}
 
-#define BINARY(NAME, R, T, EXPR)                                                                                       \
-	static void NAME(struct frame *f, const struct insn *i)                                                        \
-	{                                                                                                              \
-		const T *restrict a = f->r[i->a], *restrict b = f->r[i->b];                                            \
-		R *restrict d = f->r[i->d];                                                                            \
-		int n = i->varying ? f->n : 1;                                                                         \
-		for (int l = 0; l < n; l++) {                                                                          \
-			T x = a[l], y = b[l];                                                                          \
-			d[l] = (R)(EXPR);                                                                              \
-		}                                                                                                      \
+#define BINARY(NAME, R, T, EXPR) \
+	static void NAME(struct frame *f, const struct insn *i) \
+	{ \
+		const T *restrict a = f->r[i->a], *restrict b = f->r[i->b]; \
+		R *restrict d = f->r[i->d]; \
+		int n = i->varying ? f->n : 1; \
+		for (int l = 0; l < n; l++) { \
+			T x = a[l], y = b[l]; \
+			d[l] = (R)(EXPR); \
+		} \
 	}
 
 #endif

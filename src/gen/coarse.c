@@ -14,7 +14,8 @@ static bool is_16_bits(enum type t)
 	return t == TYPE_F16 || t == TYPE_BF16;
 }
 
-/* ---- What coarse arithmetic makes a little different. A value that is rounded to 16 bits is as if it had been stored. */
+/* ---- What coarse arithmetic makes a little different. A value that is rounded to 16 bits is as if it had been
+ * stored. */
 
 static bool is_marked(const struct look *l, const struct ir_variable *v)
 {

@@ -4,8 +4,8 @@
 
 #include "ir/kernel.h"
 
-/* The .cu text of some plans, of one program or of programs with different names: begins with #include "tpat_device.h". Of
- * kernels of one name, which are one function, the first is printed. */
+/* The .cu text of some plans, of one program or of programs with different names: begins with #include "tpat_device.h".
+ * Of kernels of one name, which are one function, the first is printed. */
 void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n);
 
 /* The same kernels as C11: for each `void NAME(void *const *args, const uint32_t block[3])`, to be called once for each

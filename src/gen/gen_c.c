@@ -219,8 +219,8 @@ static void print_buffers(struct gen_text *g)
 	int n = 0;
 	vec_each (b, &k->buffers) {
 		const char *type = gen_element_type(g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
-		str_printf(g->out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, gen_buffer(g, *b), constant, type,
-		           n++);
+		str_printf(g->out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, gen_buffer(g, *b),
+		           constant, type, n++);
 	}
 }
 
@@ -236,7 +236,8 @@ static void print_work(struct gen_text *g)
 {
 	const struct ir_kernel *k = g->kernel;
 	vec_each (b, &k->shared)
-		str_printf(g->out, "\t%s %s[%lld];\n", gen_type(g, (*b)->type), gen_buffer(g, *b), (long long)(*b)->dim[0]->i);
+		str_printf(g->out, "\t%s %s[%lld];\n", gen_type(g, (*b)->type), gen_buffer(g, *b),
+		           (long long)(*b)->dim[0]->i);
 	if (k->serial.n) {
 		gen_block(g, &k->serial);
 	} else {

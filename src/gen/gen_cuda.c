@@ -41,12 +41,12 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 	}
 	if (s->columns) {
 		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width * s->columns);
-		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->width, mine,
-		                    functor[s->combine], across);
+		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->width,
+		                    mine, functor[s->combine], across);
 	} else if (s->width > 32) {
 		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width / 32);
-		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->width, mine, functor[s->combine],
-		                    across);
+		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->width, mine,
+		                    functor[s->combine], across);
 	}
 	if (index)
 		str_line(g->out, "%s = %s.index;", index, call);
@@ -264,8 +264,8 @@ static const struct gen_target cuda = {
 	.stmt = print_stmt,
 };
 
-/* A compiler may move reads of `const __restrict__` memory before anything, a wait for the kernel before included, and before what
- * another part of the same launch writes. That is right for constants alone. */
+/* A compiler may move reads of `const __restrict__` memory before anything, a wait for the kernel before included, and
+ * before what another part of the same launch writes. That is right for constants alone. */
 static bool is_restrict(const struct ir_program *p, const struct ir_kernel *k, const struct ir_buffer *view, bool waits)
 {
 	if (ir_kernel_exchanges(k, view)) /* another thread may have written it */
@@ -278,8 +278,8 @@ static void print_parameters(struct gen_text *g, const char *separator, const st
 	const struct ir_kernel *k = g->kernel;
 	vec_each (b, &k->buffers) {
 		str_printf(g->out, "%s%s%s *%s%s", separator, ir_kernel_writes(k, *b) ? "" : "const ",
-		           gen_element_type(g, (*b)->type),
-		           is_restrict(p, k, *b, waits) ? "__restrict__ " : "", gen_buffer(g, *b));
+		           gen_element_type(g, (*b)->type), is_restrict(p, k, *b, waits) ? "__restrict__ " : "",
+		           gen_buffer(g, *b));
 		separator = ", ";
 	}
 	vec_each (n, &k->symbols)
@@ -313,7 +313,8 @@ static void print_shared(struct gen_text *g)
 		if (k->shared_bytes) /* there is one such array */
 			str_printf(out, "\t%s *const %s = (%s *)shared_memory;\n", type, gen_buffer(g, *b), type);
 		else
-			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, gen_buffer(g, *b), (long long)(*b)->dim[0]->i);
+			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, gen_buffer(g, *b),
+			           (long long)(*b)->dim[0]->i);
 	}
 }
 
@@ -418,8 +419,8 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	names_choose(out, str_text(&head), x->reserved);
 }
 
-/* Compilers for other architectures pass over a kernel that only one runs: without that one's instructions it would take them
- * long. The emulator runs all. */
+/* Compilers for other architectures pass over a kernel that only one runs: without that one's instructions it would
+ * take them long. The emulator runs all. */
 static void print_kernel(struct str *out, const struct ir_kernel *k, const struct print *x)
 {
 	if (k->arch)

@@ -29,11 +29,19 @@ struct choose {
 	const char *text;
 	const struct map *reserved;
 	struct map others; /* names that are not marked */
-	struct { VEC(struct marked); } all;
-	struct { VEC(struct open); } open;
-	struct { VEC(struct use); } uses; /* in the text's order */
-	struct { VEC(int); } declared; /* in brackets that are open: numbers */
-	int waiting;                   /* of `declared`: from here on they were declared in round brackets, before a block */
+	struct {
+		VEC(struct marked);
+	} all;
+	struct {
+		VEC(struct open);
+	} open;
+	struct {
+		VEC(struct use);
+	} uses; /* in the text's order */
+	struct {
+		VEC(int);
+	} declared;  /* in brackets that are open: numbers */
+	int waiting; /* of `declared`: from here on they were declared in round brackets, before a block */
 };
 
 static bool is_mark(char c)
@@ -41,7 +49,8 @@ static bool is_mark(char c)
 	return c == NAMES_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == NAMES_MARK_SYMBOL;
 }
 
-/* The last one declared so far with that text, mark and all, or with that hint, in a block that is still open; -1: none. */
+/* The last one declared so far with that text, mark and all, or with that hint, in a block that is still open; -1:
+ * none. */
 static int visible(const struct choose *c, size_t at, size_t n, bool marked)
 {
 	for (int i = c->declared.n - 1; i >= 0; i--) {

@@ -1,5 +1,5 @@
-/* Inside src/gen/: the names in a kernel's text. While a kernel is printed, buffers, symbols and variables are marked names: a
- * hint, a mark, and a number that tells them apart. When all of it stands there, each gets a name that nothing
+/* Inside src/gen/: the names in a kernel's text. While a kernel is printed, buffers, symbols and variables are marked
+ * names: a hint, a mark, and a number that tells them apart. When all of it stands there, each gets a name that nothing
  * else in the text has. */
 #ifndef TPAT_GEN_NAMING_H
 #define TPAT_GEN_NAMING_H

@@ -1,4 +1,5 @@
-/* What is written in f32 and the GPU has an instruction for: f16 arithmetic, roundings to narrow integers. See text.h. */
+/* What is written in f32 and the GPU has an instruction for: f16 arithmetic, roundings to narrow integers. See
+ * text.h. */
 #include "gen/text.h"
 
 #include <math.h>
@@ -15,7 +16,8 @@ static expr held_f16(const struct gen_text *g, expr e)
 const char *gen_half(const struct gen_text *g, expr e, expr operand[2])
 {
 	expr of = e->arg[0];
-	if (g->target->c || e->op != IR_CAST || e->type != TYPE_F16 || of->type != TYPE_F32 || of->n != 2 || gen_let(g, of))
+	if (g->target->c || e->op != IR_CAST || e->type != TYPE_F16 || of->type != TYPE_F32 || of->n != 2 ||
+	    gen_let(g, of))
 		return NULL;
 	for (int i = 0; i < 2; i++)
 		if (!(operand[i] = held_f16(g, of->arg[i])))

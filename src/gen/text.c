@@ -40,7 +40,8 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 			str_add(g->out, ", ");
 		/* Overloads are chosen by type: a plain number among 64-bit positions is one, too. */
 		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->c && !is_wide(arg[i]);
-		/* Where positions are 32 bits wide all extents are, too, so that a larger number stands for the largest. */
+		/* Where positions are 32 bits wide all extents are, too, so that a larger number stands for the
+		 * largest. */
 		bool large = arg[i]->op == IR_CONST_INT && arg[i]->type == TYPE_INDEX && gen_index32(g) &&
 		             (arg[i]->i > INT32_MAX || arg[i]->i < -INT32_MAX);
 		if (large) {
@@ -99,7 +100,8 @@ static void print_cast(struct gen_text *g, expr e)
 		call(g, name, 1, e->arg);
 	} else if (!g->target->c && to == TYPE_F32 && (from == TYPE_I8 || from == TYPE_U8)) {
 		call(g, "byte_to_f32", 1, e->arg);
-	} else if ((from == TYPE_BOOL || from_int) && ((to_int && !type_is_packed(to)) || to == TYPE_F32 || to == TYPE_F64)) {
+	} else if ((from == TYPE_BOOL || from_int) &&
+	           ((to_int && !type_is_packed(to)) || to == TYPE_F32 || to == TYPE_F64)) {
 		str_printf(g->out, "(%s)", gen_type(g, to));
 		print(g, e->arg[0], PREC_UNARY);
 	} else if (to == TYPE_BOOL && !gen_small_float(from)) {
@@ -177,7 +179,8 @@ static bool same_divisor(const struct gen_text *g, expr e)
 /* A division in a kernel that gen_coarse is true of; by powers of two compilers multiply. */
 static bool coarse_division(const struct gen_text *g, expr e)
 {
-	return g->coarse && e->op == IR_DIV && e->type == TYPE_F32 && (e->arg[1]->op != IR_CONST_FLOAT || same_divisor(g, e));
+	return g->coarse && e->op == IR_DIV && e->type == TYPE_F32 &&
+	       (e->arg[1]->op != IR_CONST_FLOAT || same_divisor(g, e));
 }
 
 /* The product of a sum that is added to it without a rounding between; null: none. */
@@ -265,8 +268,9 @@ static void print_load(struct gen_text *g, expr e)
 static void print_bitcast(struct gen_text *g, expr e)
 {
 	enum type from = e->arg[0]->type;
-	const char *name = g->target->c ? arena_printf(g->out->arena, "%s_bits_of_%s", type_name(e->type), type_name(from))
-	                                : arena_printf(g->out->arena, "bit_cast_to<%s>", gen_type(g, e->type));
+	const char *name = g->target->c
+	                           ? arena_printf(g->out->arena, "%s_bits_of_%s", type_name(e->type), type_name(from))
+	                           : arena_printf(g->out->arena, "bit_cast_to<%s>", gen_type(g, e->type));
 	if (type_info(from)->bits >= 32 || ir_op_info[e->arg[0]->op].kind < IR_INFIX) {
 		call(g, name, 1, e->arg);
 		return;
@@ -369,7 +373,11 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_LOG1P:
 	case IR_TANH:
 		if (g->coarse && e->type == TYPE_F32)
-			call(g, e->op == IR_EXP ? "coarse_exp" : e->op == IR_TANH ? "coarse_tanh" : "coarse_log1p", 1, e->arg);
+			call(g,
+			     e->op == IR_EXP    ? "coarse_exp"
+			     : e->op == IR_TANH ? "coarse_tanh"
+			                        : "coarse_log1p",
+			     1, e->arg);
 		else
 			call_math(g, info->ctext, e);
 		break;

@@ -3,7 +3,8 @@
 
 #include "graph/graph_internal.h"
 
-/* What the attribute stands for: itself, or an attribute of the function's call; a null proto where the call gives none. */
+/* What the attribute stands for: itself, or an attribute of the function's call; a null proto where the call gives
+ * none. */
 struct graph_bound_attr graph_attr_resolve(const struct graph_scope *s, const Onnx__AttributeProto *a)
 {
 	const struct graph_bound_attr *given;
@@ -73,14 +74,15 @@ static int value_of(struct attr_value *v, const struct graph_scope *s, const str
 		*body = (struct graph_body){ a->g, bound->scope };
 		return 0;
 	default:
-		return err_set(s->err, ERR_UNSUPPORTED,
-			       "attribute \"%s\" is a sparse tensor, a type, or a list of graphs, which tpat does not read.",
-			       v->name);
+		return err_set(
+		        s->err, ERR_UNSUPPORTED,
+		        "attribute \"%s\" is a sparse tensor, a type, or a list of graphs, which tpat does not read.",
+		        v->name);
 	}
 }
 
 int graph_attributes(const struct attr_value **out, int *n, const struct graph_scope *s, const Onnx__NodeProto *node,
-		     const char *label)
+                     const char *label)
 {
 	struct attr_value *list = NEWN(s->program->arena, struct attr_value, node->n_attribute + 1);
 

@@ -1,5 +1,5 @@
-/* Nodes lowered in the place of the one that stands for them: a local function's for its call, and a body graph's, which is
- * an attribute, when the operator asks for them. */
+/* Nodes lowered in the place of the one that stands for them: a local function's for its call, and a body graph's,
+ * which is an attribute, when the operator asks for them. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -28,8 +28,8 @@ static int lower_nodes(struct graph_scope *s, Onnx__NodeProto *const *node, size
 
 	for (size_t i = 0; i < n; i++)
 		TRY(graph_lower(s, node[i],
-				*onnx_text(node[i]->name) ? arena_printf(a, "%s/%s", label, node[i]->name)
-							  : arena_printf(a, "%s/#%zu", label, i)));
+		                *onnx_text(node[i]->name) ? arena_printf(a, "%s/%s", label, node[i]->name)
+		                                          : arena_printf(a, "%s/#%zu", label, i)));
 	return 0;
 }
 
@@ -46,7 +46,7 @@ static void bind_attribute(struct map *out, const struct graph_scope *s, const O
 
 /* What the function's attributes are in this call: defaults, and what the call says. */
 static void bind_attributes(struct map *out, const struct graph_scope *s, const Onnx__NodeProto *call,
-			    const Onnx__FunctionProto *f)
+                            const Onnx__FunctionProto *f)
 {
 	for (size_t i = 0; i < f->n_attribute_proto; i++)
 		bind_attribute(out, s, f->attribute_proto[i]);
@@ -56,17 +56,25 @@ static void bind_attributes(struct map *out, const struct graph_scope *s, const 
 
 static int too_deep(const struct graph_scope *s, const char *label)
 {
-	return err_set(s->err, ERR_MODEL, "node %s: functions and graphs are inside each other more than %d deep.", label,
-		       GRAPH_MAX_DEPTH);
+	return err_set(s->err, ERR_MODEL, "node %s: functions and graphs are inside each other more than %d deep.",
+	               label, GRAPH_MAX_DEPTH);
 }
 
-int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const Onnx__FunctionProto *f, const char *label)
+int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const Onnx__FunctionProto *f,
+                     const char *label)
 {
 	struct arena *a = s->program->arena;
 	struct map attributes = map_new(a);
-	struct graph_scope inner = { .g = s->g, .program = s->program, .err = s->err, .buffers = map_new(a), .function = f,
-				     .attributes = &attributes, .depth = s->depth + 1, .path = s->path, .inputs = s->inputs,
-				     .branch = s->branch };
+	struct graph_scope inner = { .g = s->g,
+		                     .program = s->program,
+		                     .err = s->err,
+		                     .buffers = map_new(a),
+		                     .function = f,
+		                     .attributes = &attributes,
+		                     .depth = s->depth + 1,
+		                     .path = s->path,
+		                     .inputs = s->inputs,
+		                     .branch = s->branch };
 	struct ir_buffer *b;
 
 	if (strcmp(onnx_domain(call->domain), GRAPH_PLUGIN_DOMAIN) != 0)
@@ -86,8 +94,9 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 			continue;
 		b = i < f->n_output ? map_get(&inner.buffers, f->output[i]) : NULL;
 		if (!b)
-			return err_set(s->err, ERR_MODEL, "node %s (%s): its output number %zu is made by nothing in the function.",
-				       label, onnx_text(f->name), i + 1);
+			return err_set(s->err, ERR_MODEL,
+			               "node %s (%s): its output number %zu is made by nothing in the function.", label,
+			               onnx_text(f->name), i + 1);
 		map_put(&s->buffers, call->output[i], b);
 	}
 	return 0;
@@ -150,7 +159,7 @@ static void join_formal(struct graph_formal *f, const struct graph_formal *befor
 
 /* Records what the node gives to its body's inputs. */
 static struct graph_formals *note_inputs(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g,
-					 const struct value *in)
+                                         const struct value *in)
 {
 	const struct graph_formals *before = s->formals ? map_get_u64(s->formals, (uintptr_t)g) : NULL;
 	struct graph_formals *f = NEW(s->program->arena, struct graph_formals);
@@ -206,8 +215,8 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	for (size_t i = 0; i < g->n_output; i++) {
 		TRY(graph_find_buffer(&b, &s, onnx_text(g->output[i]->name), label));
 		if (!b)
-			return err_set(s.err, ERR_MODEL, "node %s: nothing in the graph defines its output \"%s\".", label,
-				       onnx_text(g->output[i]->name));
+			return err_set(s.err, ERR_MODEL, "node %s: nothing in the graph defines its output \"%s\".",
+			               label, onnx_text(g->output[i]->name));
 		out[i] = (struct value){ .buf = b, .given = true };
 		formals->out[i] = b;
 	}

@@ -1,5 +1,5 @@
-/* What the nodes demand of extents, over the whole model: symbols of the model's inputs that must be equal become one, or the
- * number that they must be; what cannot be decided is kept. */
+/* What the nodes demand of extents, over the whole model: symbols of the model's inputs that must be equal become one,
+ * or the number that they must be; what cannot be decided is kept. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -66,7 +66,8 @@ static void substitute(struct graph *g, const char *symbol, expr to)
 	arena_free(scratch);
 }
 
-/* The place of a symbol among those of the model's inputs, names before numbers that stand for none; -1: it is none of them. */
+/* The place of a symbol among those of the model's inputs, names before numbers that stand for none; -1: it is none of
+ * them. */
 static int symbol_place(const struct graph *g, expr e)
 {
 	for (int i = 0; e->op == IR_SYMBOL && i < g->root->symbols.n; i++)
@@ -87,8 +88,8 @@ static void unify(struct graph *g, expr a, expr b)
 		substitute(g, b->name, a);
 }
 
-/* The branches of an If are lowered both, and one alone is taken: what the other one demands says nothing of the model, be
- * it asked of the If or of the branch's own nodes. */
+/* The branches of an If are lowered both, and one alone is taken: what the other one demands says nothing of the model,
+ * be it asked of the If or of the branch's own nodes. */
 static bool has_graphs(const struct graph_node *n)
 {
 	for (int i = 0; n->op && i < OP_MAX_ATTRS && n->op->attrs[i].kind; i++)

@@ -1,12 +1,12 @@
-/* Constant folding: a node whose inputs are all known is run by the interpreter; at once when its results are small, and
- * when somebody asks for them (graph_constant) where they are large. */
+/* Constant folding: a node whose inputs are all known is run by the interpreter; at once when its results are small,
+ * and when somebody asks for them (graph_constant) where they are large. */
 #include "graph/graph_internal.h"
 
 enum { FOLD_WORK = 1 << 28 }; /* elements times reduced elements: beyond it a node of constants is not run */
 
 static bool inputs_constant(const struct graph_node *n)
 {
-	vec_each(v, &n->reads)
+	vec_each (v, &n->reads)
 		if (!(*v)->is_constant)
 			return false;
 	return true;
@@ -93,8 +93,8 @@ static int run(struct graph_scope *s, const struct graph_node *n)
 	return 0;
 }
 
-/* Whether the node's results are buffers of its own: a function or a body graph may hand an input on, or give one result
- * twice. */
+/* Whether the node's results are buffers of its own: a function or a body graph may hand an input on, or give one
+ * result twice. */
 static bool has_own_outputs(const struct graph_scope *s, const struct graph_node *n)
 {
 	for (size_t i = 0; i < n->proto->n_output; i++) {
@@ -116,12 +116,12 @@ void graph_fold(struct graph_scope *s, const struct graph_node *n)
 
 	if (s->random || !inputs_constant(n) || !is_light(s->program) || !has_own_outputs(s, n))
 		return;
-	vec_each(b, &s->program->inputs)
+	vec_each (b, &s->program->inputs)
 		small &= (*b)->data != NULL;
-	vec_each(ps, &s->program->stages)
+	vec_each (ps, &s->program->stages)
 		small &= graph_count((*ps)->out->rank, (*ps)->out->dim) <= GRAPH_DATA_MAX;
 	if (small || s->program->sizes.n) { /* extents are not known before sizes are */
-		s->err = &ignored; /* what cannot be run is simply not folded */
+		s->err = &ignored;          /* what cannot be run is simply not folded */
 		run(s, n);
 		s->err = outer;
 		return;

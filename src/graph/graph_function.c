@@ -18,9 +18,9 @@ static Onnx__NodeProto *node_new(struct onnx_model *m, const char *type, const c
 	return n;
 }
 
-/* A copy of an edge's number, which is not negative, for the cast that reads it: of casts that follow each other, here and
- * around the function, ONNX Runtime makes one, and then misses the tensor where a graph two levels down reads it (seen with
- * 1.31). */
+/* A copy of an edge's number, which is not negative, for the cast that reads it: of casts that follow each other, here
+ * and around the function, ONNX Runtime makes one, and then misses the tensor where a graph two levels down reads it
+ * (seen with 1.31). */
 Onnx__NodeProto *graph_apart_new(struct onnx_model *m, const char *in, const char *out)
 {
 	return node_new(m, "Abs", in, out);
@@ -47,7 +47,8 @@ Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char
 }
 
 /* Before opset 9 a Constant has floats only: other numbers are cast from double, which holds them exactly. */
-static int add_tensor(struct graph *g, struct graph_function_body *body, const struct tensor *t, const char *as, struct err *e)
+static int add_tensor(struct graph *g, struct graph_function_body *body, const struct tensor *t, const char *as,
+                      struct err *e)
 {
 	struct onnx_model *m = g->model;
 	struct tensor wide;
@@ -76,8 +77,8 @@ static int add_constant(struct graph *g, struct graph_function_body *body, struc
 	return add_tensor(g, body, t, v->name, e);
 }
 
-int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value, const char **out,
-			struct err *e)
+int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value,
+                        const char **out, struct err *e)
 {
 	struct tensor t;
 
@@ -88,14 +89,14 @@ int graph_constant_node(struct graph *g, struct graph_function_body *body, const
 }
 
 Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,
-					const struct graph_program_options *o, struct err *e)
+                                        const struct graph_program_options *o, struct err *e)
 {
 	struct graph *g = r->graph;
 	struct onnx_model *m = g->model;
 	struct names in = { 0 }, out = { 0 };
 	struct graph_function_body body = { 0 };
 
-	vec_each(v, &r->inputs) {
+	vec_each (v, &r->inputs) {
 		const char *edge = (*v)->name;
 
 		if (graph_edge_type((*v)->type, o) != (*v)->type) {
@@ -109,12 +110,12 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 		}
 		vec_push(g->arena, &in, edge);
 	}
-	vec_each(v, &r->constants)
+	vec_each (v, &r->constants)
 		if (add_constant(g, &body, *v, e) < 0)
 			return NULL;
-	vec_each(i, &r->nodes)
+	vec_each (i, &r->nodes)
 		vec_push(g->arena, &body, g->nodes.at[*i].proto);
-	vec_each(v, &r->outputs) {
+	vec_each (v, &r->outputs) {
 		const char *edge = (*v)->name;
 
 		if (graph_edge_type((*v)->type, o) != (*v)->type) {
@@ -124,7 +125,7 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 		vec_push(g->arena, &out, edge);
 	}
 	struct graph_names sizes = graph_region_sizes(r);
-	vec_each(size, &sizes) {
+	vec_each (size, &sizes) {
 		const char *made;
 
 		if (graph_size_output(g, r, *size, &body, &made, e) < 0)

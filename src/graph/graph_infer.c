@@ -1,5 +1,5 @@
-/* Inference, one node at a time: the node alone in a scratch program; types and extents are what its output buffers have,
- * known elements become contents, and nodes of constants are folded. */
+/* Inference, one node at a time: the node alone in a scratch program; types and extents are what its output buffers
+ * have, known elements become contents, and nodes of constants are folded. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -30,17 +30,20 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	if (v->producer >= 0) {
 		const struct graph_node *before = &g->nodes.at[v->producer];
 
-		err_set(e, ERR_UNSUPPORTED, "the shape of its input \"%s\" is not known: %s before it cannot be taken.", name,
-			onnx_node_describe(before->proto, who));
+		err_set(e, ERR_UNSUPPORTED, "the shape of its input \"%s\" is not known: %s before it cannot be taken.",
+		        name, onnx_node_describe(before->proto, who));
 		if (graph_refusal_find(onnx_domain(before->proto->domain), onnx_text(before->proto->op_type)))
 			return err_advise(e, "%s", before->advice);
-		return err_advise(e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
+		return err_advise(
+		        e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
 	}
 	if (v->type == TYPE_NONE)
 		return err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is no dense tensor.", name);
 	if (g->outer) {
-		err_set(e, ERR_UNSUPPORTED, "the rank of \"%s\", an input of the graph %s, is not known.", name, g->name);
-		return err_advise(e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
+		err_set(e, ERR_UNSUPPORTED, "the rank of \"%s\", an input of the graph %s, is not known.", name,
+		        g->name);
+		return err_advise(
+		        e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
 	}
 	err_set(e, ERR_UNSUPPORTED, "the rank of the model's input \"%s\" is not known.", name);
 	return err_advise(e, "Say it: --shape %s:Nx3x224x224 (names or numbers).", name);
@@ -64,8 +67,8 @@ static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, 
 	if (!op || !op->inputs[0].types) /* what takes any type does not look at the elements */
 		return 0;
 	err_set(e, ERR_UNSUPPORTED,
-		"input \"%s\" (\"%s\") is a string tensor; TensorRT has no strings, so no plugin can take it.",
-		slot_name(op, i), node->input[i]);
+	        "input \"%s\" (\"%s\") is a string tensor; TensorRT has no strings, so no plugin can take it.",
+	        slot_name(op, i), node->input[i]);
 	return err_advise(e, "Keep this node outside the engine, or convert the strings to indices before the model.");
 }
 
@@ -98,7 +101,7 @@ int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t 
 
 	for (size_t i = 0; i < n->proto->n_input; i++)
 		map_put(&listed, n->proto->input[i], n->proto->input[i]);
-	vec_each(pv, &n->reads) {
+	vec_each (pv, &n->reads) {
 		struct graph_value *v = *pv;
 		bool is_listed = map_get(&listed, v->name);
 
@@ -126,31 +129,34 @@ static void check_declared(struct graph *g, const struct graph_node *n, const st
 		return;
 	if (type && type != v->type)
 		graph_warn(g, "The model says that \"%s\" is %s; node %s makes %s of it.", v->name, type_name(type),
-			   n->label, type_name(v->type));
+		           n->label, type_name(v->type));
 	if (shape && (int)shape->n_dim != v->rank)
-		graph_warn(g, "The model says that \"%s\" has %zu axes; node %s makes %d.", v->name, shape->n_dim, n->label,
-			   v->rank);
+		graph_warn(g, "The model says that \"%s\" has %zu axes; node %s makes %d.", v->name, shape->n_dim,
+		           n->label, v->rank);
 	for (int i = 0; shape && (int)shape->n_dim == v->rank && i < v->rank; i++)
 		if (shape->dim[i]->has_dim_value && ir_const_int(v->dim[i], &extent) &&
 		    extent != shape->dim[i]->dim_value)
-			graph_warn(g, "The model says that axis %d of \"%s\" has extent %lld; node %s makes %lld of it.", i,
-				   v->name, (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
+			graph_warn(g,
+			           "The model says that axis %d of \"%s\" has extent %lld; node %s makes %lld of it.",
+			           i, v->name, (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
 }
 
 static int take_output(struct graph *g, const struct graph_node *n, const struct ir_program *p, struct graph_value *v,
-		       const struct ir_buffer *b, struct err *e)
+                       const struct ir_buffer *b, struct err *e)
 {
 	int64_t count = graph_count(b->rank, b->dim);
 	expr *content;
 
 	for (int i = 0; i < b->rank; i++)
 		if (b->dim[i]->varies)
-			return err_set(e, ERR_UNSUPPORTED, "the size of \"%s\" depends on values that are not known at build time.",
-				       v->name);
+			return err_set(e, ERR_UNSUPPORTED,
+			               "the size of \"%s\" depends on values that are not known at build time.",
+			               v->name);
 	v->type = b->type;
 	v->rank = b->rank;
 	for (int i = 0; i < b->rank; i++)
-		v->dim[i] = b->dim[i]->size > IR_MAX_CONTENT ? graph_symbol_fresh(g) : graph_size_rename(g, n, p, b->dim[i]);
+		v->dim[i] = b->dim[i]->size > IR_MAX_CONTENT ? graph_symbol_fresh(g)
+		                                             : graph_size_rename(g, n, p, b->dim[i]);
 	if (b->data && count <= GRAPH_FOLD_MAX) {
 		struct tensor *t = NEW(g->arena, struct tensor);
 
@@ -169,7 +175,8 @@ static int take_output(struct graph *g, const struct graph_node *n, const struct
 
 /* ---- The node ---------------------------------------------------------------------------------------------------- */
 
-/* What a node that cannot be taken gives all the same: types, ranks and extents of some results, the types of others. */
+/* What a node that cannot be taken gives all the same: types, ranks and extents of some results, the types of
+ * others. */
 static void take_known(struct graph_scope *s, struct graph_node *n)
 {
 	const struct ir_program *p = s->program;
@@ -286,8 +293,8 @@ int graph_node_check(const struct graph *g, int node, struct err *e)
 
 	if (n->known)
 		return 0;
-	err_set(e, n->code, "%s: node %s (%s, opset %d): %s", g->model->path, n->label, onnx_text(n->proto->op_type), n->opset,
-		n->why);
+	err_set(e, n->code, "%s: node %s (%s, opset %d): %s", g->model->path, n->label, onnx_text(n->proto->op_type),
+	        n->opset, n->why);
 	err_about(e, ERR_FILE, g->model->path);
 	err_about(e, ERR_NODE, n->label);
 	return n->advice ? err_advise(e, "%s", n->advice) : n->code;

@@ -22,7 +22,7 @@ int graph_scope_opset(const struct graph_scope *s, const char *domain)
 /* ---- Contents ---------------------------------------------------------------------------------------------------- */
 
 bool graph_content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
-			  struct arena *a)
+                          struct arena *a)
 {
 	int64_t extent[IR_MAX_RANK], n = graph_count(rank, dim);
 	struct err ignored = { 0 };
@@ -143,7 +143,8 @@ static bool is_odd_initializer(const struct graph_scope *s, const char *name)
 		if (strcmp(onnx_text(b->initializer[i]->name), name) == 0)
 			return true;
 	for (size_t i = 0; b && i < b->n_sparse_initializer; i++)
-		if (b->sparse_initializer[i]->values && strcmp(onnx_text(b->sparse_initializer[i]->values->name), name) == 0)
+		if (b->sparse_initializer[i]->values &&
+		    strcmp(onnx_text(b->sparse_initializer[i]->values->name), name) == 0)
 			return true;
 	return false;
 }
@@ -159,8 +160,9 @@ int graph_find_buffer(struct ir_buffer **out, const struct graph_scope *s, const
 			return 0;
 		if (is_odd_initializer(x, name))
 			return err_set(s->err, ERR_UNSUPPORTED,
-				       "node %s: \"%s\", an initializer of a subgraph, is of strings, sparse, or of too many axes.",
-				       label, name);
+			               "node %s: \"%s\", an initializer of a subgraph, is of strings, sparse, or of "
+			               "too many axes.",
+			               label, name);
 		v = x->outer || x->function ? NULL : graph_value_find(x->g, name);
 		if (v && (v->type == TYPE_NONE || v->rank < 0))
 			return graph_shape_unknown(x->g, v, s->err);
@@ -197,12 +199,15 @@ static void note_types(struct graph_scope *s, const Onnx__NodeProto *node, const
 			map_put(s->types, node->output[i], (void *)(uintptr_t)l->type_only[i]);
 }
 
-static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, const struct op_def *op, const char *label)
+static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, const struct op_def *op,
+                          const char *label)
 {
 	struct lower *l = NEW(s->program->arena, struct lower);
 	int first = s->program->stages.n;
 
-	*l = (struct lower){ .program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies, .scope = s };
+	*l = (struct lower){
+		.program = s->program, .err = s->err, .op = op, .label = label, .bodies = &graph_bodies, .scope = s
+	};
 	l->name = graph_lasting_name(s, node);
 	l->branch = s->branch;
 	l->opset = graph_scope_opset(s, node->domain);

@@ -1,5 +1,5 @@
-/* A region as one tensor program of its own: its symbols are those that its inputs' extents give, its small constants are
- * inside, and its edges have types that TensorRT takes. */
+/* A region as one tensor program of its own: its symbols are those that its inputs' extents give, its small constants
+ * are inside, and its edges have types that TensorRT takes. */
 #include "graph/graph_program.h"
 
 #include <string.h>
@@ -36,9 +36,11 @@ static int check_size(const struct region_build *b, const struct graph_value *v,
 	if (is_countable(v))
 		return 0;
 	graph_value_print(&text, v);
-	err_set(b->scope.err, ERR_UNSUPPORTED, "node %s (%s, opset %d): %s \"%s\" is %s, which is larger than any memory.",
-		n->label, onnx_text(n->proto->op_type), n->opset, what, v->name, str_text(&text));
-	return err_advise(b->scope.err, "Export the model anew with extents of a size that is used, or with names for them.");
+	err_set(b->scope.err, ERR_UNSUPPORTED,
+	        "node %s (%s, opset %d): %s \"%s\" is %s, which is larger than any memory.", n->label,
+	        onnx_text(n->proto->op_type), n->opset, what, v->name, str_text(&text));
+	return err_advise(b->scope.err,
+	                  "Export the model anew with extents of a size that is used, or with names for them.");
 }
 
 static int check_edge(const struct region_build *b, const struct graph_value *v, const char *what)
@@ -52,22 +54,22 @@ static int check_edge(const struct region_build *b, const struct graph_value *v,
 	if (!graph_trt_type(v->type)) {
 		lack = graph_trt_lack(v->type, &advice, b->p->arena);
 		err_set(b->scope.err, ERR_UNSUPPORTED,
-			"node %s (%s, opset %d): %s \"%s\" is a %s tensor; %s, so no plugin can take it.", n->label,
-			onnx_text(n->proto->op_type), n->opset, what, v->name, type_info(v->type)->onnx_name, lack);
+		        "node %s (%s, opset %d): %s \"%s\" is a %s tensor; %s, so no plugin can take it.", n->label,
+		        onnx_text(n->proto->op_type), n->opset, what, v->name, type_info(v->type)->onnx_name, lack);
 		return err_advise(b->scope.err, "%s", advice);
 	}
 	if (v->rank > TRT_MAX_RANK)
 		return err_set(b->scope.err, ERR_UNSUPPORTED,
-			       "node %s (%s, opset %d): %s \"%s\" has %d axes; TensorRT's tensors have at most %d.", n->label,
-			       onnx_text(n->proto->op_type), n->opset, what, v->name, v->rank, TRT_MAX_RANK);
+		               "node %s (%s, opset %d): %s \"%s\" has %d axes; TensorRT's tensors have at most %d.",
+		               n->label, onnx_text(n->proto->op_type), n->opset, what, v->name, v->rank, TRT_MAX_RANK);
 	return 0;
 }
 
 static int check_edges(const struct region_build *b)
 {
-	vec_each(v, &b->r->inputs)
+	vec_each (v, &b->r->inputs)
 		TRY(check_edge(b, *v, "input"));
-	vec_each(v, &b->r->outputs)
+	vec_each (v, &b->r->outputs)
 		TRY(check_edge(b, *v, "output"));
 	return 0;
 }
@@ -76,7 +78,7 @@ static int check_edges(const struct region_build *b)
 
 /* out[i...] = cast(in[i...]) */
 static struct ir_buffer *cast_map(struct ir_program *p, struct ir_buffer *in, const char *name, enum type t,
-				  enum ir_role role)
+                                  enum ir_role role)
 {
 	struct ir_buffer *out = ir_buffer_new(p, name, t, in->rank, in->dim, role);
 	struct ir_stage *s = ir_stage_new(p, IR_MAP, out);
@@ -100,10 +102,11 @@ static int add_input(struct region_build *b, struct graph_value *v)
 	}
 	buf = inner = ir_buffer_new(b->p, region_edge_name(b, v), edge, v->rank, dim, IR_INPUT);
 	if (edge != v->type)
-		inner = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_%s", buf->name, type_name(v->type)), v->type, IR_TEMP);
+		inner = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_%s", buf->name, type_name(v->type)), v->type,
+		                 IR_TEMP);
 	if (v->content)
 		inner->content = region_content(b, v);
-	vec_each(a, &b->asked)
+	vec_each (a, &b->asked)
 		if (a->v == v) {
 			struct ir_value value = { a->symbol->name, buf, a->element, NULL };
 
@@ -152,8 +155,8 @@ static int note_sizes(struct region_build *b, const struct graph_node *n, int fi
 {
 	if (b->p->sizes.n - first != n->sizes.n)
 		return err_set(b->scope.err, ERR_UNSUPPORTED,
-			       "region %s: node %s finds out %d sizes at run time, but %d when it is alone.", b->r->label, n->label,
-			       b->p->sizes.n - first, n->sizes.n);
+		               "region %s: node %s finds out %d sizes at run time, but %d when it is alone.",
+		               b->r->label, n->label, b->p->sizes.n - first, n->sizes.n);
 	for (int i = 0; i < n->sizes.n; i++)
 		map_put(&b->sizes, n->sizes.at[i], (void *)(uintptr_t)b->p->sizes.at[first + i].symbol);
 	return 0;
@@ -163,7 +166,7 @@ static void add_size_outputs(struct region_build *b)
 {
 	struct graph_names names = graph_region_sizes(b->r);
 
-	vec_each(name, &names) {
+	vec_each (name, &names) {
 		const char *symbol = map_get(&b->sizes, *name);
 		struct ir_buffer *count = ir_size_find(b->p, symbol)->count;
 
@@ -179,7 +182,7 @@ static void add_size_outputs(struct region_build *b)
 /* Operators name their temporaries without knowing the program's symbols. */
 static void clear_temporaries(struct region_build *b)
 {
-	vec_each(x, &b->p->buffers)
+	vec_each (x, &b->p->buffers)
 		if ((*x)->role == IR_TEMP && (map_get(&b->symbols, (*x)->name) || ir_name_reserved((*x)->name)))
 			region_rename(b, *x, region_clear_name(b, (*x)->name));
 }
@@ -187,7 +190,7 @@ static void clear_temporaries(struct region_build *b)
 /* What only served lowering goes away; inputs keep the elements that follow from extents. */
 static void forget(struct ir_program *p)
 {
-	vec_each(x, &p->buffers) {
+	vec_each (x, &p->buffers) {
 		struct ir_buffer *buf = *x;
 
 		if (buf->role != IR_CONSTANT)
@@ -206,23 +209,25 @@ static int missing_size(struct region_build *b)
 	b->failed = true;
 	err_clear(e);
 	err_set(e, ERR_UNSUPPORTED,
-		"region %s: a size, given by its input \"%s\", depends on %s, which no input of the region carries.", b->r->label,
-		b->missed->name, b->missing);
-	return err_advise(e, "Add the nodes that compute \"%s\" to the region, up to one that reads a tensor with this extent; or "
-			     "fix the model's input shapes.",
-			  b->missed->name);
+	        "region %s: a size, given by its input \"%s\", depends on %s, which no input of the region carries.",
+	        b->r->label, b->missed->name, b->missing);
+	return err_advise(
+	        e,
+	        "Add the nodes that compute \"%s\" to the region, up to one that reads a tensor with this extent; or "
+	        "fix the model's input shapes.",
+	        b->missed->name);
 }
 
 static int build_program(struct region_build *b)
 {
 	TRY(check_edges(b));
 	region_define_symbols(b);
-	vec_each(v, &b->r->inputs)
+	vec_each (v, &b->r->inputs)
 		TRY(add_input(b, *v));
-	vec_each(v, &b->r->constants)
+	vec_each (v, &b->r->constants)
 		TRY(add_constant(b, *v));
 	graph_note_contents(b->p, 0);
-	vec_each(i, &b->r->nodes) {
+	vec_each (i, &b->r->nodes) {
 		const struct graph_node *n = &b->g->nodes.at[*i];
 		int first = b->p->sizes.n;
 
@@ -230,7 +235,7 @@ static int build_program(struct region_build *b)
 			return missing_size(b);
 		TRY(note_sizes(b, n, first));
 	}
-	vec_each(v, &b->r->outputs)
+	vec_each (v, &b->r->outputs)
 		TRY(add_output(b, *v));
 	if (b->o->sizes)
 		add_size_outputs(b);
@@ -247,7 +252,7 @@ static int build_program(struct region_build *b)
 
 static bool contents_known(struct region_build *b)
 {
-	vec_each(v, &b->r->inputs)
+	vec_each (v, &b->r->inputs)
 		if ((*v)->content && !region_content(b, *v))
 			return false;
 	return true;
@@ -258,7 +263,12 @@ const char *graph_region_missing(const struct graph_region *r)
 	struct graph *g = r->graph;
 	static const struct graph_program_options any = { .any_types = true, .keep_types = true };
 	struct arena *scratch = arena_new();
-	struct region_build first = { .g = g, .r = r, .o = &any, .symbols = map_new(scratch), .sizes = map_new(scratch) }, b;
+	struct region_build first = { .g = g,
+		                      .r = r,
+		                      .o = &any,
+		                      .symbols = map_new(scratch),
+		                      .sizes = map_new(scratch) },
+	                    b;
 	struct err ignored = { 0 };
 	const char *missing = NULL;
 
@@ -306,14 +316,14 @@ void graph_region_order(struct graph_region *r)
 }
 
 int graph_region_program(struct ir_program **out, const struct graph_region *r, const struct graph_program_options *o,
-			 struct arena *a, struct err *e)
+                         struct arena *a, struct err *e)
 {
 	struct graph *g = r->graph;
 	static const struct graph_program_options none;
 	struct region_build b = { .g = g, .r = r, .o = o ? o : &none, .symbols = map_new(a), .sizes = map_new(a) };
 
 	*out = NULL;
-	vec_each(i, &r->nodes)
+	vec_each (i, &r->nodes)
 		TRY(graph_node_check(g, *i, e));
 	b.p = ir_program_new(a, region_program_name(r, a));
 	b.scope = graph_scope_new(g, b.p, e);

@@ -23,15 +23,15 @@ struct region_build {
 	struct graph_scope scope;
 	struct {
 		VEC(struct region_extent);
-	} extents;                 /* of the inputs, without constants */
-	struct map symbols;        /* names taken */
-	struct map sizes;          /* of the graph's symbols of sizes: the program's */
+	} extents;          /* of the inputs, without constants */
+	struct map symbols; /* names taken */
+	struct map sizes;   /* of the graph's symbols of sizes: the program's */
 	struct {
 		VEC(struct region_value);
 	} asked;
-	const char *missing;       /* symbol that no input's extent gives, when one was needed */
+	const char *missing;              /* symbol that no input's extent gives, when one was needed */
 	const struct graph_value *missed; /* the input whose elements need it */
-	bool failed;               /* because of that */
+	bool failed;                      /* because of that */
 };
 
 /* ---- Symbols (graph_program_symbols.c). */
@@ -41,7 +41,8 @@ void region_define_symbols(struct region_build *b);
 expr region_translate(struct region_build *b, expr e);
 /* The elements of an input in the program's symbols; null when not all of them can be said. */
 const expr *region_content(struct region_build *b, const struct graph_value *v);
-/* Values that nothing needs go; an input whose values decide extents is told when shapes are computed, and is no data. */
+/* Values that nothing needs go; an input whose values decide extents is told when shapes are computed, and is no
+ * data. */
 int region_finish_values(struct region_build *b);
 
 /* ---- Names (graph_program_names.c). */

@@ -12,8 +12,8 @@ static char *snake(struct arena *a, const char *name)
 
 	for (const char *c = name; *c; c++) {
 		bool edge = c > name && ascii_is_upper(*c) &&
-			    (ascii_is_lower(c[-1]) || ascii_is_digit(c[-1]) ||
-			     (ascii_is_upper(c[-1]) && ascii_is_lower(c[1])));
+		            (ascii_is_lower(c[-1]) || ascii_is_digit(c[-1]) ||
+		             (ascii_is_upper(c[-1]) && ascii_is_lower(c[1])));
 		char lower = ascii_lower(*c);
 
 		if (edge)
@@ -31,7 +31,7 @@ const char *region_program_name(const struct graph_region *r, struct arena *a)
 	if (r->nodes.n == 1)
 		return first;
 	return arena_printf(a, "region_%s_%s", first,
-			    snake(a, onnx_text(g->nodes.at[r->nodes.at[r->nodes.n - 1]].proto->op_type)));
+	                    snake(a, onnx_text(g->nodes.at[r->nodes.at[r->nodes.n - 1]].proto->op_type)));
 }
 
 const char *region_clear_name(const struct region_build *b, const char *name)
@@ -70,7 +70,7 @@ const char *region_edge_name(const struct region_build *b, const struct graph_va
 
 static struct ir_buffer *buffer_named(const struct ir_program *p, const char *name)
 {
-	vec_each(x, &p->buffers)
+	vec_each (x, &p->buffers)
 		if (strcmp((*x)->name, name) == 0)
 			return *x;
 	return NULL;

@@ -1,12 +1,12 @@
-/* The symbols of a region's program: those that its inputs' extents give, and elements of inputs that decide extents. What a
- * graph says of a tensor is said anew in them. */
+/* The symbols of a region's program: those that its inputs' extents give, and elements of inputs that decide extents.
+ * What a graph says of a tensor is said anew in them. */
 #include "graph/graph_program.h"
 
 #include <string.h>
 
 static expr extent_find(const struct region_build *b, expr e)
 {
-	vec_each(x, &b->extents)
+	vec_each (x, &b->extents)
 		if (x->graph == e)
 			return x->program;
 	return NULL;
@@ -37,7 +37,7 @@ expr region_translate(struct region_build *b, expr e)
 		return ir_rebuild(e, arg);
 	if (e->type != TYPE_INDEX)
 		return NULL;
-	vec_each(k, &b->extents) { /* an extent and a number */
+	vec_each (k, &b->extents) { /* an extent and a number */
 		rest = ir_binary(IR_SUB, e, k->graph);
 		if (rest->op == IR_CONST_INT)
 			return ir_binary(IR_ADD, k->program, ir_index(b->p->pool, rest->i));
@@ -60,11 +60,11 @@ void region_define_symbols(struct region_build *b)
 	int fresh = 0;
 	char name[32];
 
-	vec_each(pv, &b->r->inputs)
+	vec_each (pv, &b->r->inputs)
 		for (int i = 0; i < (*pv)->rank; i++)
 			if ((*pv)->dim[i]->op == IR_SYMBOL && !extent_find(b, (*pv)->dim[i]))
 				extent_add(b, (*pv)->dim[i], ir_symbol(b->p->pool, (*pv)->dim[i]->name));
-	vec_each(pv, &b->r->inputs) {
+	vec_each (pv, &b->r->inputs) {
 		for (int i = 0; i < (*pv)->rank; i++) {
 			expr e = (*pv)->dim[i], x = region_translate(b, e);
 
@@ -76,7 +76,7 @@ void region_define_symbols(struct region_build *b)
 			extent_add(b, e, ir_symbol(b->p->pool, name));
 		}
 	}
-	vec_each(pv, &b->r->inputs) {
+	vec_each (pv, &b->r->inputs) {
 		const struct graph_value *v = *pv;
 		int64_t n = v->content && v->rank < 2 ? graph_count(v->rank, v->dim) : 0;
 
@@ -138,18 +138,18 @@ static bool is_mentioned(struct mention m)
 {
 	const struct ir_program *p = m.p;
 
-	vec_each(b, &p->buffers)
+	vec_each (b, &p->buffers)
 		for (int k = 0; k < (*b)->rank; k++)
 			ir_walk((*b)->dim[k], find_mention, &m);
-	vec_each(s, &p->stages) {
+	vec_each (s, &p->stages) {
 		for (int k = 0; k < (*s)->space_rank; k++)
 			ir_walk((*s)->space[k], find_mention, &m);
 		ir_stage_exprs(*s, find_in_slot, &m);
 	}
-	vec_each(v, &p->values)
+	vec_each (v, &p->values)
 		if (v->known)
 			ir_walk(v->known, find_mention, &m);
-	vec_each(d, &p->demands)
+	vec_each (d, &p->demands)
 		for (int k = 0; k < 2; k++)
 			ir_walk(d->extent[k], find_mention, &m);
 	return m.found;
@@ -170,8 +170,9 @@ int region_finish_values(struct region_build *b)
 		if (!ir_value_is(p, in) || !is_mentioned((struct mention){ p, NULL, in, false }))
 			continue;
 		err_set(b->scope.err, ERR_UNSUPPORTED,
-			"region %s: its input \"%s\" decides extents, and is read as data too; a plugin cannot have it as both.",
-			b->r->label, b->r->inputs.at[i]->name);
+		        "region %s: its input \"%s\" decides extents, and is read as data too; a plugin cannot have it "
+		        "as both.",
+		        b->r->label, b->r->inputs.at[i]->name);
 		return err_advise(b->scope.err, "Make it a constant of the model, or split the region.");
 	}
 	return 0;

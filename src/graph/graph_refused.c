@@ -1,5 +1,5 @@
-/* What no plugin can be: operators and kinds of values that are no dense tensors of numbers, with what to do about them.
- * The rows are refused.def. */
+/* What no plugin can be: operators and kinds of values that are no dense tensors of numbers, with what to do about
+ * them. The rows are refused.def. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -63,7 +63,7 @@ static const struct form *form_of(const struct graph *g, const char *name)
 	const struct onnx_value *v = onnx_value_find(g->index, name);
 	const Onnx__TypeProto *t = v && v->info ? v->info->type : NULL;
 	const bool found[] = { t && t->sequence_type, t && t->optional_type, t && t->map_type,
-			       (t && t->sparse_tensor_type) || (v && v->sparse) };
+		               (t && t->sparse_tensor_type) || (v && v->sparse) };
 
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
 		if (found[i])
@@ -81,7 +81,7 @@ int graph_refuse_operator(const Onnx__NodeProto *node, const char *label, struct
 		return err_advise(e, "%s", r->way_out);
 	}
 	err_set(e, ERR_UNSUPPORTED, "node %s (%s): tpat does not have the operator %s%s%s.", label, op, domain,
-		*domain ? "." : "", op);
+	        *domain ? "." : "", op);
 	return err_advise(e, "Keep this node outside of the selection.");
 }
 

@@ -78,17 +78,18 @@ static int not_convex(struct graph *g, const struct graph_region *r, const bool 
 			blocked = i;
 	}
 	err_set(e, ERR_USAGE,
-		"%s: region %s: node %s reads what the region computes, and the region needs what follows from it; so these "
-		"nodes cannot become one node.",
-		g->model->path, r->label, node_text(g, first));
+	        "%s: region %s: node %s reads what the region computes, and the region needs what follows from it; so "
+	        "these "
+	        "nodes cannot become one node.",
+	        g->model->path, r->label, node_text(g, first));
 	if (blocked >= 0)
 		return err_advise(e, "Make two regions, one on each side of %s, which tpat cannot take: %s",
-				  g->nodes.at[blocked].label, g->nodes.at[blocked].why);
+		                  g->nodes.at[blocked].label, g->nodes.at[blocked].why);
 	return err_advise(e, "Add %s%s to the region.", str_text(&list), n > 8 ? " ..." : "");
 }
 
 static int check_convex(struct graph *g, const struct graph_region *r, const bool *in, struct arena *scratch,
-			struct err *e)
+                        struct err *e)
 {
 	bool *after = NEWN(scratch, bool, g->nodes.n + 1), *before = NEWN(scratch, bool, g->nodes.n + 1);
 	bool *between = NEWN(scratch, bool, g->nodes.n + 1), *set = NEWN(scratch, bool, g->nodes.n + 1), any = false;
@@ -108,8 +109,8 @@ static int check_convex(struct graph *g, const struct graph_region *r, const boo
 
 /* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
-/* Whether the function that stands for the region can hold a value of the type as a Constant; a plugin may read it instead.
- * Source: ONNX, operator Constant, opset 1 to 25. */
+/* Whether the function that stands for the region can hold a value of the type as a Constant; a plugin may read it
+ * instead. Source: ONNX, operator Constant, opset 1 to 25. */
 static bool fits_function(const struct graph *g, enum type t)
 {
 	int64_t since = t == TYPE_BF16 ? 13 : t == TYPE_F8E4M3FN ? 19 : t == TYPE_I4 ? 21 : t == TYPE_F4E2M1 ? 23 : 0;
@@ -121,10 +122,10 @@ static void take_input(struct graph *g, struct graph_region *r, struct graph_val
 {
 	bool constant = graph_is_small(v) && fits_function(g, v->type);
 
-	vec_each(c, &r->constants)
+	vec_each (c, &r->constants)
 		if (*c == v)
 			return;
-	vec_each(c, &r->inputs)
+	vec_each (c, &r->inputs)
 		if (*c == v)
 			return;
 	if (constant)
@@ -135,10 +136,10 @@ static void take_input(struct graph *g, struct graph_region *r, struct graph_val
 
 static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 {
-	vec_each(i, &r->nodes) {
+	vec_each (i, &r->nodes) {
 		const Onnx__NodeProto *p = g->nodes.at[*i].proto;
 
-		vec_each(v, &g->nodes.at[*i].reads)
+		vec_each (v, &g->nodes.at[*i].reads)
 			if ((*v)->producer < 0 || !in[(*v)->producer])
 				take_input(g, r, *v);
 		for (size_t k = 0; k < p->n_output; k++) {
@@ -156,7 +157,7 @@ static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 /* A tensor that is there before the region and has the extent `symbol`, or null. */
 static struct graph_value *find_carrier(const struct graph *g, const struct graph_region *r, const char *symbol)
 {
-	vec_each(pv, &g->values) {
+	vec_each (pv, &g->values) {
 		struct graph_value *v = *pv;
 		bool before = v->is_input || v->outside || (v->producer >= 0 && v->producer < r->nodes.at[0]);
 
@@ -170,8 +171,8 @@ static struct graph_value *find_carrier(const struct graph *g, const struct grap
 	return NULL;
 }
 
-/* Sizes that come from outside as the elements of a shape tensor cannot be read when a plugin's shapes are asked for: the
- * plugin gets a tensor that has these extents as one more input, of which it reads nothing else. */
+/* Sizes that come from outside as the elements of a shape tensor cannot be read when a plugin's shapes are asked for:
+ * the plugin gets a tensor that has these extents as one more input, of which it reads nothing else. */
 static void add_carriers(struct graph *g, struct graph_region *r)
 {
 	const char *symbol, *last = "";
@@ -191,7 +192,7 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 	bool *in = NEWN(scratch, bool, g->nodes.n + 1);
 
 	r->folded = true;
-	vec_each(i, &r->nodes) {
+	vec_each (i, &r->nodes) {
 		TRY(graph_node_check(g, *i, e));
 		r->folded &= g->nodes.at[*i].folded;
 	}
@@ -204,11 +205,11 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 				r->nodes.at[n++] = r->nodes.at[i];
 		r->nodes.n = n;
 	}
-	vec_each(i, &r->nodes)
+	vec_each (i, &r->nodes)
 		in[*i] = true;
 	TRY(check_convex(g, r, in, scratch, e));
 	find_edges(g, r, in);
-	vec_each(v, &r->inputs) /* a graph inside may take it from outside, even where nothing reads it */
+	vec_each (v, &r->inputs) /* a graph inside may take it from outside, even where nothing reads it */
 		if ((*v)->type == TYPE_NONE || (*v)->rank < 0) {
 			graph_shape_unknown(g, *v, e);
 			return err_where(e, "%s: region %s: ", g->model->path, r->label);

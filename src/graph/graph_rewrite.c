@@ -1,5 +1,5 @@
-/* The rewritten model: each region one node of domain "tpat", with its nodes as a local function; casts where a plugin's
- * edge has another type; and what nothing reads any more taken away. */
+/* The rewritten model: each region one node of domain "tpat", with its nodes as a local function; casts where a
+ * plugin's edge has another type; and what nothing reads any more taken away. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -19,13 +19,13 @@ struct rewrite {
 	const struct graph_rewrite_options *o;
 	struct graph_program_options edges;
 	struct err *err;
-	bool changes;       /* it has a region */
-	bool changes_inside;/* or one of its bodies has */
-	int *owner;         /* by node: its region, or -1 */
-	struct map edge;    /* tensor name -> name of its INT32 form outside */
-	struct map made;    /* the INT32 forms that plugins make */
-	struct nodes nodes; /* of the new graph */
-	struct nodes old;   /* what it had */
+	bool changes;        /* it has a region */
+	bool changes_inside; /* or one of its bodies has */
+	int *owner;          /* by node: its region, or -1 */
+	struct map edge;     /* tensor name -> name of its INT32 form outside */
+	struct map made;     /* the INT32 forms that plugins make */
+	struct nodes nodes;  /* of the new graph */
+	struct nodes old;    /* what it had */
 	struct {
 		VEC(Onnx__TensorProto *);
 	} initializers;
@@ -33,7 +33,7 @@ struct rewrite {
 
 /* Of the model. */
 struct functions {
-	struct map names;   /* of plugins, to their functions */
+	struct map names; /* of plugins, to their functions */
 	struct {
 		VEC(Onnx__FunctionProto *);
 	} list;
@@ -71,8 +71,10 @@ static int check_names(struct rewrite *w)
 		ck(name && *name);
 		for (size_t k = 0; k < w->m->proto->n_functions; k++)
 			if (strcmp(onnx_text(w->m->proto->functions[k]->name), name) == 0) {
-				err_set(w->err, ERR_USAGE, "%s: the model has a function \"%s\" already.", w->m->path, name);
-				return err_advise(w->err, "Choose another name: an engine matches functions by name alone.");
+				err_set(w->err, ERR_USAGE, "%s: the model has a function \"%s\" already.", w->m->path,
+				        name);
+				return err_advise(w->err,
+				                  "Choose another name: an engine matches functions by name alone.");
 			}
 	}
 	return 0;
@@ -107,15 +109,16 @@ static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
 	if (r->nodes.n > 1 || !*name)
 		name = onnx_name_unique(w->m, p->name);
 	n = onnx_node_new(w->m, GRAPH_PLUGIN_DOMAIN, p->name, name);
-	vec_each(v, &r->inputs)
+	vec_each (v, &r->inputs)
 		onnx_node_input(w->m, n, edge_of(w, *v));
-	vec_each(v, &r->outputs)
+	vec_each (v, &r->outputs)
 		onnx_node_output(w->m, n, edge_of(w, *v));
 	struct graph_names sizes = graph_region_sizes(r);
-	vec_each(size, &sizes)
+	vec_each (size, &sizes)
 		onnx_node_output(w->m, n, onnx_name_unique(w->m, arena_printf(w->g->arena, "%s_%s", p->name, *size)));
 	onnx_node_set_string(w->m, n, "plugin_version", "1");
-	onnx_node_set_string(w->m, n, "plugin_namespace", w->o->name_space && w->o->name_space[i] ? w->o->name_space[i] : "");
+	onnx_node_set_string(w->m, n, "plugin_namespace",
+	                     w->o->name_space && w->o->name_space[i] ? w->o->name_space[i] : "");
 	if (p->shape_inputs) {
 		int64_t *index = NEWN(w->g->arena, int64_t, p->shape_inputs);
 
@@ -162,7 +165,7 @@ static int add_plugin(struct rewrite *w, int i)
 	const struct graph_region *r = w->r->at[i];
 	struct arena *a = w->g->arena;
 
-	vec_each(v, &r->inputs) {
+	vec_each (v, &r->inputs) {
 		int from = (*v)->producer < 0 ? -1 : w->owner[(*v)->producer];
 		bool made = from >= 0 && !w->r->at[from]->folded; /* by a plugin, in the edge's type */
 
@@ -170,7 +173,7 @@ static int add_plugin(struct rewrite *w, int i)
 			TRY(add_edge(w, *v));
 	}
 	vec_push(a, &w->nodes, plugin_node(w, i));
-	vec_each(v, &r->outputs) {
+	vec_each (v, &r->outputs) {
 		const char *edge = edge_of(w, *v);
 
 		if (!has_edge(w, *v) || !read_outside(w, *v))
@@ -187,7 +190,7 @@ static int add_plugin(struct rewrite *w, int i)
 /* A node reads what a plugin makes now, or what follows from that. `after`: by node, of those before it. */
 static bool reads_region(const struct graph_node *n, const bool *after)
 {
-	vec_each(v, &n->reads)
+	vec_each (v, &n->reads)
 		if ((*v)->producer >= 0 && after[(*v)->producer])
 			return true;
 	return false;
@@ -213,11 +216,12 @@ static int make_nodes(struct rewrite *w)
 	struct arena *a = w->g->arena;
 	bool *done = NEWN(a, bool, w->r->n + 1), *after = NEWN(a, bool, w->g->nodes.n + 1);
 
-	vec_each(n, &w->g->nodes) {
+	vec_each (n, &w->g->nodes) {
 		int owner = w->owner[n->index];
 		bool reads = reads_region(n, after);
 
-		/* Constants hang on nothing: a plugin that reads them may be the one whose results they were made of. */
+		/* Constants hang on nothing: a plugin that reads them may be the one whose results they were made
+		 * of. */
 		after[n->index] = !n->folded && (owner >= 0 || reads);
 		if (n->folded && (owner >= 0 || reads)) {
 			TRY(fold_node(w, n));
@@ -293,11 +297,13 @@ static void add_value_info(struct rewrite *w, const struct graph_value *v, const
 		if (v->dim[k]->op == IR_SYMBOL)
 			symbol[k] = map_get(&w->g->root->origin, v->dim[k]->name);
 	}
-	onnx_graph_add_value_info(w->m, w->g->index->graph, onnx_value_info_new(w->m, name, type, v->rank, dim, symbol));
+	onnx_graph_add_value_info(w->m, w->g->index->graph,
+	                          onnx_value_info_new(w->m, name, type, v->rank, dim, symbol));
 }
 
-/* Types of what plugins read and make. ONNX's checker infers them through the functions, but not past operators that it does
- * not know, and then takes the unknown type behind a function for an error, which it does not where no function is. */
+/* Types of what plugins read and make. ONNX's checker infers them through the functions, but not past operators that it
+ * does not know, and then takes the unknown type behind a function for an error, which it does not where no function
+ * is. */
 static void add_value_infos(struct rewrite *w)
 {
 	const Onnx__GraphProto *p = w->g->index->graph;
@@ -356,7 +362,7 @@ static int put_all_nodes(struct rewrite *w, int n)
 
 static void clean_graph(struct rewrite *w)
 {
-	vec_each(t, &w->initializers)
+	vec_each (t, &w->initializers)
 		onnx_graph_add_initializer(w->m, w->g->index->graph, *t);
 	if (!w->changes && !w->changes_inside)
 		return;
@@ -379,7 +385,7 @@ static int rewrite(struct rewrite *w, int n)
 	TRY(make_functions(&functions, w));
 	TRY(put_all_nodes(w, n));
 	onnx_ir_raise(w->m, 8); /* also: from 4 on an initializer need not be an input */
-	vec_each(f, &functions.list)
+	vec_each (f, &functions.list)
 		TRY(onnx_model_add_function(w->m, *f, w->err));
 	for (int i = n; i-- > 0;) /* a body before the graph around it, of which it may read less now */
 		clean_graph(&w[i]);
@@ -409,7 +415,7 @@ static struct rewrite rewrite_of(struct graph *g, const struct graph_rewrite_opt
 }
 
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
-		  const struct graph_rewrite_options *o, struct err *e)
+                  const struct graph_rewrite_options *o, struct err *e)
 {
 	static const struct graph_rewrite_options none;
 	struct rewrite *w = NEWN(g->arena, struct rewrite, g->graphs.n);
@@ -424,7 +430,7 @@ int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct g
 		const struct graph *in = r->at[i]->graph;
 
 		w[in->number].changes = true;
-		vec_each(n, &r->at[i]->nodes)
+		vec_each (n, &r->at[i]->nodes)
 			w[in->number].owner[*n] = i;
 		while ((in = in->outer))
 			w[in->number].changes_inside = true;

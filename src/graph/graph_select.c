@@ -9,10 +9,12 @@ struct select {
 	const struct graph_selection *s;
 	struct graph_regions *out;
 	struct err *err;
-	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: for its type, or since TensorRT refuses it */
+	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: for its type, or since TensorRT refuses
+	                                       it */
 };
 
-/* ---- Bodies: what is inside of a node goes where the node goes ---------------------------------------------------- */
+/* ---- Bodies: what is inside of a node goes where the node goes
+ * ---------------------------------------------------- */
 
 static bool is_inside_taken(const struct select *s, const struct graph *g)
 {
@@ -27,8 +29,8 @@ static const struct graph_node *find_taken(const struct select *s, const struct 
 {
 	const struct graph_node *found = NULL;
 
-	vec_each(body, &n->bodies)
-		vec_each(inner, &(*body)->nodes) {
+	vec_each (body, &n->bodies)
+		vec_each (inner, &(*body)->nodes) {
 			if (s->taken[(*body)->number][inner->index])
 				return inner;
 			if ((found = find_taken(s, inner)))
@@ -39,10 +41,12 @@ static const struct graph_node *find_taken(const struct select *s, const struct 
 
 static int in_two(struct select *s, const struct graph_node *n, const struct graph_node *inner)
 {
-	err_set(s->err, ERR_USAGE, "%s: node %s is inside of node %s, and both are selected.", s->g->model->path, inner->label,
-		n->label);
-	return err_advise(s->err, "A node takes along all that is inside of it: select one of the two. With --except %s it is "
-				  "not taken for its type.", n->label);
+	err_set(s->err, ERR_USAGE, "%s: node %s is inside of node %s, and both are selected.", s->g->model->path,
+	        inner->label, n->label);
+	return err_advise(s->err,
+	                  "A node takes along all that is inside of it: select one of the two. With --except %s it is "
+	                  "not taken for its type.",
+	                  n->label);
 }
 
 /* Fails when a node around these, or one inside of them, is taken. */
@@ -59,7 +63,8 @@ static int check_inside(struct select *s, const struct graph *g, const int *node
 	return 0;
 }
 
-/* ---- Regions ------------------------------------------------------------------------------------------------------ */
+/* ---- Regions
+ * ------------------------------------------------------------------------------------------------------ */
 
 static int add_region(struct select *s, struct graph *g, const int *node, int n)
 {
@@ -95,7 +100,7 @@ static const char *graph_text(const struct graph *g)
 static int in_two_graphs(struct select *s, const struct graph *a, int i, const struct graph *b, int k)
 {
 	err_set(s->err, ERR_USAGE, "%s: a region's nodes must be in one graph: node %s is in %s, node %s in %s.",
-		s->g->model->path, a->nodes.at[i].label, graph_text(a), b->nodes.at[k].label, graph_text(b));
+	        s->g->model->path, a->nodes.at[i].label, graph_text(a), b->nodes.at[k].label, graph_text(b));
 	return err_advise(s->err, "Make a region of each graph's nodes, or take the node that holds the inner graph.");
 }
 
@@ -111,13 +116,14 @@ static int select_region(struct select *s, const struct graph_region_names *name
 		TRY(graph_node_find(&in, &x, s->g, names->name[i], s->err));
 		if (s->taken[in->number][x])
 			return err_set(s->err, ERR_USAGE, "%s: node %s is in two regions.", s->g->model->path,
-				       in->nodes.at[x].label);
+			               in->nodes.at[x].label);
 		if (g && g != in)
 			return in_two_graphs(s, g, node[0], in, x);
 		g = in;
 		node[n++] = x;
 	}
-	return n ? add_nodes(s, g, node, n) : err_set(s->err, ERR_USAGE, "%s: a region names no node.", s->g->model->path);
+	return n ? add_nodes(s, g, node, n)
+	         : err_set(s->err, ERR_USAGE, "%s: a region names no node.", s->g->model->path);
 }
 
 static int select_name(struct select *s, const char *name)
@@ -147,8 +153,8 @@ static int no_type(struct select *s, const char *type)
 	struct map seen = map_new(g->arena);
 	struct str list = str_new(g->arena);
 
-	vec_each(some, &g->graphs)
-		vec_each(n, &(*some)->nodes)
+	vec_each (some, &g->graphs)
+		vec_each (n, &(*some)->nodes)
 			map_put(&seen, onnx_text(n->proto->op_type), g);
 	names = NEWN(g->arena, const char *, seen.n + 1);
 	for (int i = 0; i < seen.n; i++) {
@@ -159,12 +165,13 @@ static int no_type(struct select *s, const char *type)
 	closest = str_closest(type, names);
 	err_set(s->err, ERR_USAGE, "%s: there is no node of type %s.", g->model->path, type);
 	return closest ? err_advise(s->err, "Did you mean %s?", closest)
-		       : err_advise(s->err, "The model has %s%s.", str_text(&list), seen.n > 24 ? " ..." : "");
+	               : err_advise(s->err, "The model has %s%s.", str_text(&list), seen.n > 24 ? " ..." : "");
 }
 
 static bool can_take(const struct select *s, const struct graph *g, const struct graph_node *n)
 {
-	return n->known && !s->taken[g->number][n->index] && !s->excepted[g->number][n->index] && graph_node_used(g, n->index);
+	return n->known && !s->taken[g->number][n->index] && !s->excepted[g->number][n->index] &&
+	       graph_node_used(g, n->index);
 }
 
 static int want_type(struct select *s, const char *type)
@@ -172,8 +179,8 @@ static int want_type(struct select *s, const char *type)
 	const struct graph *refused_in = NULL;
 	int found = 0, known = 0, refused = -1;
 
-	vec_each(some, &s->g->graphs)
-		vec_each(n, &(*some)->nodes) {
+	vec_each (some, &s->g->graphs)
+		vec_each (n, &(*some)->nodes) {
 			if (!is_type(n, type))
 				continue;
 			found++;
@@ -204,10 +211,10 @@ static void want_refused(struct select *s)
 {
 	const char *reason;
 
-	vec_each(some, &s->g->graphs) {
+	vec_each (some, &s->g->graphs) {
 		bool reached = is_reached(*some);
 
-		vec_each(n, &(*some)->nodes)
+		vec_each (n, &(*some)->nodes)
 			if (reached && n->known && !graph_trt_misfit(*some, n->index) &&
 			    graph_trt_support(*some, n->index, &reason) == GRAPH_TRT_NO)
 				s->wanted[(*some)->number][n->index] = true;
@@ -217,12 +224,12 @@ static void want_refused(struct select *s)
 /* A graph comes before those inside of it: what is inside of a node that is taken is passed over. */
 static int select_wanted(struct select *s)
 {
-	vec_each(some, &s->g->graphs) {
+	vec_each (some, &s->g->graphs) {
 		struct graph *g = *some;
 
 		if (!graph_used(g) || is_inside_taken(s, g))
 			continue;
-		vec_each(n, &g->nodes)
+		vec_each (n, &g->nodes)
 			if (s->wanted[g->number][n->index] && can_take(s, g, n))
 				TRY(add_region(s, g, &n->index, 1));
 	}

@@ -1,5 +1,5 @@
-/* Sizes that a node finds out at run time: their symbols in the graph, which of them a plugin has to give as outputs, and the
- * same numbers from nodes of a local function. */
+/* Sizes that a node finds out at run time: their symbols in the graph, which of them a plugin has to give as outputs,
+ * and the same numbers from nodes of a local function. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,8 +56,8 @@ struct mention {
 
 static bool is_found(const struct mention *m, const char *symbol)
 {
-	vec_each(i, &m->r->nodes)
-		vec_each(s, &m->g->nodes.at[*i].sizes)
+	vec_each (i, &m->r->nodes)
+		vec_each (s, &m->g->nodes.at[*i].sizes)
 			if (strcmp(*s, symbol) == 0)
 				return true;
 	return false;
@@ -69,7 +69,7 @@ static void add_mention(void *user, expr e)
 
 	if (e->op != IR_SYMBOL || !is_found(m, e->name))
 		return;
-	vec_each(s, m->out)
+	vec_each (s, m->out)
 		if (strcmp(*s, e->name) == 0)
 			return;
 	vec_push(m->g->arena, m->out, e->name);
@@ -81,7 +81,7 @@ struct graph_names graph_region_sizes(const struct graph_region *r)
 	struct graph_names names = { 0 };
 	struct mention m = { g, r, &names };
 
-	vec_each(v, &r->outputs)
+	vec_each (v, &r->outputs)
 		for (int i = 0; i < (*v)->rank; i++)
 			ir_walk((*v)->dim[i], add_mention, &m);
 	return names;
@@ -126,9 +126,9 @@ static bool find_axis(const struct graph_value *v, bool plain, struct linear *l,
 }
 
 static const struct graph_value *find_made(struct graph *g, const struct graph_region *r, bool plain, struct linear *l,
-					   int *axis)
+                                           int *axis)
 {
-	vec_each(i, &r->nodes) {
+	vec_each (i, &r->nodes) {
 		const Onnx__NodeProto *p = g->nodes.at[*i].proto;
 
 		for (size_t k = 0; k < p->n_output; k++) {
@@ -154,8 +154,8 @@ static const char *new_name(struct graph *g, const char *symbol, const char *wha
 	return onnx_name_unique(g->model, arena_printf(g->model->arena, "%s_%s", symbol, what));
 }
 
-static const char *add_node(struct graph *g, struct graph_function_body *body, const char *type, const char *a, const char *b,
-			    const char *out)
+static const char *add_node(struct graph *g, struct graph_function_body *body, const char *type, const char *a,
+                            const char *b, const char *out)
 {
 	Onnx__NodeProto *n = onnx_node_new(g->model, "", type, NULL);
 
@@ -167,8 +167,8 @@ static const char *add_node(struct graph *g, struct graph_function_body *body, c
 	return out;
 }
 
-int graph_size_output(struct graph *g, const struct graph_region *r, const char *symbol, struct graph_function_body *body,
-		      const char **out, struct err *e)
+int graph_size_output(struct graph *g, const struct graph_region *r, const char *symbol,
+                      struct graph_function_body *body, const char **out, struct err *e)
 {
 	struct linear l = { .symbol = symbol };
 	const char *number, *shape;
@@ -177,9 +177,10 @@ int graph_size_output(struct graph *g, const struct graph_region *r, const char 
 
 	if (!v)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "region %s: an extent of its results depends on a number that is found at run time, and no tensor "
-			       "inside has that number as an extent.",
-			       r->label);
+		               "region %s: an extent of its results depends on a number that is found at run time, and "
+		               "no tensor "
+		               "inside has that number as an extent.",
+		               r->label);
 	shape = add_node(g, body, "Shape", v->name, NULL, new_name(g, symbol, "shape"));
 	TRY(graph_constant_node(g, body, new_name(g, symbol, "axis"), axis, &number, e));
 	*out = add_node(g, body, "Gather", shape, number, new_name(g, symbol, "size"));

@@ -1,5 +1,5 @@
-/* Graphs that are attributes of nodes, as graphs of their own: their inputs, what they take from outside, and what a user
- * calls their nodes. Their nodes are inferred as those of the main graph are, after the node that holds them. */
+/* Graphs that are attributes of nodes, as graphs of their own: their inputs, what they take from outside, and what a
+ * user calls their nodes. Their nodes are inferred as those of the main graph are, after the node that holds them. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -41,7 +41,7 @@ static const struct ir_loop *find_loop(const struct ir_buffer *state, struct ir_
 
 		if (!loop)
 			continue;
-		vec_each(c, &loop->carries)
+		vec_each (c, &loop->carries)
 			if (c->state == state)
 				return loop;
 		loop = find_loop(state, loop->body.at, loop->body.n);
@@ -59,12 +59,12 @@ static bool is_output_of(const struct graph_formals *f, size_t n, const struct i
 	return false;
 }
 
-/* Whether all states of the loop have the same extents in every turn: each next value is what the body makes, and has its
- * state's extents where all states have those of the first turn. An operator that fits other extents, since ONNX demands
- * that they agree, hands on something of its own: a plugin in the body must not rely on that. */
+/* Whether all states of the loop have the same extents in every turn: each next value is what the body makes, and has
+ * its state's extents where all states have those of the first turn. An operator that fits other extents, since ONNX
+ * demands that they agree, hands on something of its own: a plugin in the body must not rely on that. */
 static bool keeps_extents(const struct ir_loop *loop, const struct graph_formals *f, size_t outputs)
 {
-	vec_each(c, &loop->carries) {
+	vec_each (c, &loop->carries) {
 		if (!c->state->rank || c->next == c->state) /* no turn makes it */
 			continue;
 		if (!c->next || !is_output_of(f, outputs, c->next) || c->next->rank != c->state->rank)
@@ -78,7 +78,7 @@ static bool keeps_extents(const struct ir_loop *loop, const struct graph_formals
 
 /* What the node has given to an input of a body, in `s`. `settled`: its extents are those of every turn. */
 static void take_seen(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
-		      const struct graph_formal *seen, bool settled)
+                      const struct graph_formal *seen, bool settled)
 {
 	v->type = v->type != TYPE_NONE ? v->type : seen->type; /* what computes 4 bits holds them in 8 */
 	v->rank = seen->rank;
@@ -90,11 +90,11 @@ static void take_seen(struct graph_value *v, struct graph *g, const struct graph
 	}
 }
 
-/* The bodies of a node that can be taken have the extents that were seen; but a number of turns or a condition may be one
- * element with an axis, if the model says so. Otherwise the model's word comes first, and a loop's state may have any
- * extents in the next turn. */
+/* The bodies of a node that can be taken have the extents that were seen; but a number of turns or a condition may be
+ * one element with an axis, if the model says so. Otherwise the model's word comes first, and a loop's state may have
+ * any extents in the next turn. */
 static void take_input(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
-		       size_t i)
+                       size_t i)
 {
 	const Onnx__GraphProto *p = g->index->graph;
 	const struct graph_formals *f = map_get_u64(s->formals, (uintptr_t)p);
@@ -161,7 +161,7 @@ static void take_outside(struct graph *g)
 /* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 
 static void take_body(struct graph *outer, struct graph_node *n, const struct graph_scope *s, const char *attr,
-		      Onnx__GraphProto *p)
+                      Onnx__GraphProto *p)
 {
 	struct arena *a = outer->arena;
 	struct graph *g = NEW(a, struct graph);
@@ -285,13 +285,15 @@ static struct matches match_all(struct graph *root, const char *text, match_fn *
 	return m;
 }
 
-static int take_match(struct graph **in, int *node, struct matches *m, const char *text, const char *what, struct err *e)
+static int take_match(struct graph **in, int *node, struct matches *m, const char *text, const char *what,
+                      struct err *e)
 {
 	*in = m->g;
 	*node = m->node;
 	if (m->n == 1)
 		return 0;
-	err_set(e, ERR_USAGE, "%s: %s \"%s\" belongs to %d nodes in graphs inside of nodes.", m->g->model->path, what, text, m->n);
+	err_set(e, ERR_USAGE, "%s: %s \"%s\" belongs to %d nodes in graphs inside of nodes.", m->g->model->path, what,
+	        text, m->n);
 	return err_advise(e, "Say which one you mean: %s%s.", str_text(&m->list), m->n > LISTED ? " ..." : "");
 }
 

@@ -1,4 +1,5 @@
-/* Which nodes TensorRT takes by itself: a measured table, and the node's element types. Knows no operator beyond its row. */
+/* Which nodes TensorRT takes by itself: a measured table, and the node's element types. Knows no operator beyond its
+ * row. */
 #include <string.h>
 
 #include "base/number.h"
@@ -45,14 +46,16 @@ bool graph_trt_type(enum type t)
 
 const char *graph_trt_lack(enum type t, const char **advice, struct arena *a)
 {
-	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool), or keep "
-		  "this node outside the engine.";
+	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool), "
+	          "or keep "
+	          "this node outside the engine.";
 	if (type_is_packed(t) || t == TYPE_F8E8M0)
 		*advice = "Make one plugin of the nodes that write and read this tensor (--region), so that it stays "
-			  "inside, or use int4 or float4e2m1, which TensorRT has.";
-	/* Its DataType E8M0, of 10.12, is for its own layers: measured, no model's tensor can have it (trt_support.def). */
+		          "inside, or use int4 or float4e2m1, which TensorRT has.";
+	/* Its DataType E8M0, of 10.12, is for its own layers: measured, no model's tensor can have it
+	 * (trt_support.def). */
 	return arena_printf(a, t == TYPE_F8E8M0 ? "TensorRT's parser takes no %s" : "TensorRT has no %s",
-			    type_info(t)->onnx_name);
+	                    type_info(t)->onnx_name);
 }
 
 /* Whether `text` is one of "first|second"; the list ends with a blank or the end. */
@@ -134,7 +137,7 @@ const struct graph_value *graph_trt_misfit(const struct graph *g, int node)
 {
 	const struct graph_node *n = &g->nodes.at[node];
 
-	vec_each(v, &n->reads)
+	vec_each (v, &n->reads)
 		if (!(*v)->is_constant && !graph_trt_type((*v)->type))
 			return *v;
 	for (size_t i = 0; i < n->proto->n_output; i++) {
@@ -166,11 +169,11 @@ static const struct graph_value *refused_value(const struct graph *g, const Onnx
 }
 
 static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth,
-					   const char **reason);
+                                           const char **reason);
 
 /* The worst of some nodes inside of another; `where` they are: "the function f". */
-static enum graph_support support_of_nodes(struct graph *g, Onnx__NodeProto *const *node, size_t n, const char *where, int depth,
-					   const char **reason)
+static enum graph_support support_of_nodes(struct graph *g, Onnx__NodeProto *const *node, size_t n, const char *where,
+                                           int depth, const char **reason)
 {
 	enum graph_support worst = GRAPH_TRT_YES;
 
@@ -188,16 +191,17 @@ static enum graph_support support_of_nodes(struct graph *g, Onnx__NodeProto *con
 
 /* The parser puts a local function's nodes in the place of its call. */
 static enum graph_support support_of_function(struct graph *g, const Onnx__FunctionProto *f, int depth,
-					      const char **reason)
+                                              const char **reason)
 {
 	if (strcmp(onnx_domain(f->domain), GRAPH_PLUGIN_DOMAIN) == 0)
 		return GRAPH_TRT_YES; /* one of ours: the plugin takes it */
-	return support_of_nodes(g, f->node, f->n_node, arena_printf(g->arena, "the function %s", onnx_text(f->name)), depth,
-				reason);
+	return support_of_nodes(g, f->node, f->n_node, arena_printf(g->arena, "the function %s", onnx_text(f->name)),
+	                        depth, reason);
 }
 
 /* The worst of the graphs that are attributes of the node. */
-static enum graph_support support_of_graphs(struct graph *g, const Onnx__NodeProto *node, int depth, const char **reason)
+static enum graph_support support_of_graphs(struct graph *g, const Onnx__NodeProto *node, int depth,
+                                            const char **reason)
 {
 	enum graph_support worst = GRAPH_TRT_YES;
 
@@ -208,7 +212,8 @@ static enum graph_support support_of_graphs(struct graph *g, const Onnx__NodePro
 
 		if (inner)
 			s = support_of_nodes(g, inner->node, inner->n_node,
-					     arena_printf(g->arena, "its %s", onnx_text(node->attribute[i]->name)), depth, &why);
+			                     arena_printf(g->arena, "its %s", onnx_text(node->attribute[i]->name)),
+			                     depth, &why);
 		if (s < worst) {
 			worst = s;
 			*reason = why;
@@ -217,8 +222,7 @@ static enum graph_support support_of_graphs(struct graph *g, const Onnx__NodePro
 	return worst;
 }
 
-static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth,
-					   const char **reason)
+static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth, const char **reason)
 {
 	const char *domain = onnx_domain(node->domain), *op = onnx_text(node->op_type);
 	const Onnx__FunctionProto *f = onnx_function_find(g->model, domain, op, node->overload);
@@ -230,8 +234,8 @@ static enum graph_support support_of_proto(struct graph *g, const Onnx__NodeProt
 
 	*reason = "";
 	if (v) {
-		*reason = arena_printf(g->arena, "\"%s\" is of type %s, which TensorRT refuses inside a network.", v->name,
-				       type_info(v->type)->onnx_name);
+		*reason = arena_printf(g->arena, "\"%s\" is of type %s, which TensorRT refuses inside a network.",
+		                       v->name, type_info(v->type)->onnx_name);
 		return GRAPH_TRT_NO;
 	}
 	if (f)

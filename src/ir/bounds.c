@@ -81,7 +81,8 @@ static struct interval of_floordiv(expr a, expr b)
 	expr low = ir_lower_bound(a), high = ir_upper_bound(a);
 	int64_t x;
 	if (ir_const_int(b, &x) && x > 0)
-		return (struct interval){ low ? ir_poly_floordiv(low, b) : NULL, high ? ir_poly_floordiv(high, b) : NULL };
+		return (struct interval){ low ? ir_poly_floordiv(low, b) : NULL,
+			                  high ? ir_poly_floordiv(high, b) : NULL };
 	if (low && ir_nonnegative(low) && ir_nonnegative(b))
 		return (struct interval){ ir_index(a->pool, 0), high };
 	return (struct interval){ NULL, NULL };
@@ -129,7 +130,8 @@ static struct interval of_cast(expr a)
 {
 	if (a->type != TYPE_BOOL && (type_info(a->type)->class != CLASS_UINT || type_info(a->type)->bits >= 64))
 		return (struct interval){ NULL, NULL };
-	return (struct interval){ ir_index(a->pool, 0), ir_index(a->pool, a->type == TYPE_BOOL ? 1 : type_max(a->type)) };
+	return (struct interval){ ir_index(a->pool, 0),
+		                  ir_index(a->pool, a->type == TYPE_BOOL ? 1 : type_max(a->type)) };
 }
 
 static struct interval of_sum(expr e)

@@ -7,7 +7,7 @@ struct checker {
 	const struct ir_program *p;
 	const struct ir_stage *stage; /* null: extents of buffers */
 	struct err *err;
-	bool *defined;              /* buffers by id */
+	bool *defined;                            /* buffers by id */
 	const struct ir_loop *loop[IR_MAX_LOOPS]; /* those around the stage */
 	int loops;
 	const char *role;
@@ -135,8 +135,8 @@ static void check_positions(struct checker *c)
 		complain(c, "sorts a buffer of too many axes", "");
 	if (s->kind != IR_COMPACT)
 		return;
-	const struct ir_size *size = out->rank == 1 && out->dim[0]->op == IR_SYMBOL ? ir_size_find(c->p, out->dim[0]->name)
-	                                                                           : NULL;
+	const struct ir_size *size =
+	        out->rank == 1 && out->dim[0]->op == IR_SYMBOL ? ir_size_find(c->p, out->dim[0]->name) : NULL;
 	if (!s->where || !s->count || s->count->rank != 0 || s->count->type != TYPE_I64)
 		complain(c, "a compaction needs a condition, and a scalar i64 for what it counts", "");
 	else if (!size || size->count != s->count)
@@ -157,7 +157,8 @@ static void check_made(struct checker *c)
 			complain(c, "defines an input or a constant", "");
 		else if (!c->rc && c->defined[b->id])
 			complain(c, "a buffer is defined twice", "");
-		else if ((c->stage->kind != IR_MAP || c->loops) && type_is_packed(b->type)) /* whose threads own bytes */
+		else if ((c->stage->kind != IR_MAP || c->loops) && type_is_packed(b->type)) /* whose threads own
+		                                                                             * bytes */
 			complain(c, "only maps outside of loops make elements narrower than a byte:", b->name);
 	}
 }
@@ -239,7 +240,8 @@ static void check_turn(struct checker *c, struct ir_loop *l, struct ir_buffer *n
 	c->stage = outer;
 	vec_each (x, &l->carries)
 		if (!c->rc && (!c->defined[x->next->id] || !same_extents(x->state, 0, x->next)))
-			complain(c, "the next value of a state is not defined, or of another type or extents:", x->state->name);
+			complain(c, "the next value of a state is not defined, or of another type or extents:",
+			         x->state->name);
 	vec_each (x, &l->collects) {
 		if (!c->rc && (!c->defined[x->from->id] || !same_extents(x->out, 1, x->from)))
 			complain(c, "what is collected is not defined, or of another type or extents:", x->out->name);

@@ -1,4 +1,5 @@
-/* What operators demand of extents: kept with a program, simplified, and used to make one symbol of several. See ir.h. */
+/* What operators demand of extents: kept with a program, simplified, and used to make one symbol of several. See
+ * ir.h. */
 #include "ir/pool.h"
 
 #include <string.h>
@@ -209,7 +210,8 @@ static bool comes_before(const struct ir_program *p, expr a, expr b)
 	int i = 0, k = 0, j = 0, n = 0;
 	if (a->op != IR_SYMBOL || b->op != IR_SYMBOL)
 		return a->op != IR_SYMBOL;
-	return ir_symbol_source(p, a->name, &i, &k) && (!ir_symbol_source(p, b->name, &j, &n) || i < j || (i == j && k < n));
+	return ir_symbol_source(p, a->name, &i, &k) &&
+	       (!ir_symbol_source(p, b->name, &j, &n) || i < j || (i == j && k < n));
 }
 
 static bool unify_one(struct ir_program *p)

@@ -1,5 +1,6 @@
-/* What an integer expression of any type is as an index, over symbols and loops' turns: how shapes that a model computes, in
- * floats too, become extents. Floats are followed as fractions, and rounding one makes a division of it. */
+/* What an integer expression of any type is as an index, over symbols and loops' turns: how shapes that a model
+ * computes, in floats too, become extents. Floats are followed as fractions, and rounding one makes a division of
+ * it. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -123,7 +124,8 @@ static bool ratio_of_unary(expr e, struct ratio a, struct ratio *out)
 
 static expr integer_of(const struct reader *r, expr e);
 
-/* Shapes do not wrap, so integers of 32 and 64 bits are as good as an index; what a narrower one holds must be known. */
+/* Shapes do not wrap, so integers of 32 and 64 bits are as good as an index; what a narrower one holds must be
+ * known. */
 static bool fits(expr x, enum type t)
 {
 	int64_t c;

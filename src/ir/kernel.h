@@ -15,31 +15,33 @@ enum ir_stmt_kind {
 	IR_BREAK_IF,     /* if (value) break; out of the innermost loop, in all threads of a block or in none */
 	IR_STORE,        /* buf[at] = value; */
 	IR_UPDATE,       /* buf[at] = combine(buf[at], value), atomically between threads */
-	IR_LOAD_VECTOR,  /* type var[width] = the elements from buf[at] on, a multiple of width. `mutable`: var stands, and may have
-			  * rows, of which it is one. With `value`, where that holds; else zeros */
+	IR_LOAD_VECTOR,  /* type var[width] = the elements from buf[at] on, a multiple of width. `mutable`: var stands,
+	                  * and may have  rows, of which it is one. With `value`, where that holds; else zeros */
 	IR_ARRAY,        /* type var[its dimensions]; */
 	IR_SET,          /* var[at] = value, or var[row][at] = value; of an array */
 	IR_STORE_VECTOR, /* buf[at...] = var[width], or var[row][width] */
-	IR_SYNC,         /* the threads of a block wait for each other, and see what the others stored. With `width`: the first so
-			  * many; the others have ended */
-	IR_LANES_COMBINE,/* var = combine over `width` neighbouring threads of var; for arg reductions var2 is the index; across:
-			  * the shared memory that it takes, or null where it is the only one.
-			  * With `columns`: of the threads of a block that are `columns` apart, `width` of them; with `items`, of
-			  * each of so many in the array `var` */
-	IR_LANES_SCAN,   /* var = combine of var2 and of var in the `width` neighbouring threads up to this one; var2 = the same up
-			  * to the last of them */
-	IR_ITEMS_SCAN,   /* the same of arrays `var`: a warp's items lie together, in each thread `columns` neighbours at a time.
-			  * `value`: the neutral element; `mutable`: each becomes the combination of what comes before it */
-	IR_TILE_NEXT,    /* const type var = the number of this block's tile: blocks take tiles in the order in which they start.
-			  * `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
-	IR_TILES_BEFORE, /* const type var = combine of var2 in the `from` tiles before this one, which is number `at`, or
-			  * `value` where `from` is 0. var2: the same in all threads. `buf` as above */
-	IR_SHARED,       /* text var; in the memory that the threads of a block share. text: null where it is var's type */
-	IR_LOCAL,        /* text var, and what `first` says of its extents and value; a type of the device headers: CUDA alone */
-	IR_LAMBDA,       /* auto var = [&](args: parameters) { body; return text(value); }; value may be null */
-	IR_INVOKE,       /* type var2 = name(args);  var2 may be null. text: the header that has the function */
-	IR_SORT_SERIAL,  /* for var = 0 .. from - 1: body, with var2 = where among 0 .. to - 1 the element is found whose value,
-			  * over var2, comes at that place of their stable order; descending when `mutable` */
+	IR_SYNC, /* the threads of a block wait for each other, and see what the others stored. With `width`: the first
+	          * so many; the others have ended */
+	IR_LANES_COMBINE, /* var = combine over `width` neighbouring threads of var; for arg reductions var2 is the
+	                   * index; across: the shared memory that it takes, or null where it is the only one. With
+	                   * `columns`: of the threads of a block that are `columns` apart, `width` of them; with
+	                   * `items`, of each of so many in the array `var` */
+	IR_LANES_SCAN,    /* var = combine of var2 and of var in the `width` neighbouring threads up to this one; var2 =
+	                   * the same up    to the last of them */
+	IR_ITEMS_SCAN, /* the same of arrays `var`: a warp's items lie together, in each thread `columns` neighbours at
+	                * a time. `value`: the neutral element; `mutable`: each becomes the combination of what comes
+	                * before it */
+	IR_TILE_NEXT,  /* const type var = the number of this block's tile: blocks take tiles in the order in which they
+	                * start.  `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
+	IR_TILES_BEFORE, /* const type var = combine of var2 in the `from` tiles before this one, which is number `at`,
+	                  * or `value` where `from` is 0. var2: the same in all threads. `buf` as above */
+	IR_SHARED, /* text var; in the memory that the threads of a block share. text: null where it is var's type */
+	IR_LOCAL,  /* text var, and what `first` says of its extents and value; a type of the device headers: CUDA
+	            * alone */
+	IR_LAMBDA, /* auto var = [&](args: parameters) { body; return text(value); }; value may be null */
+	IR_INVOKE, /* type var2 = name(args);  var2 may be null. text: the header that has the function */
+	IR_SORT_SERIAL, /* for var = 0 .. from - 1: body, with var2 = where among 0 .. to - 1 the element is found whose
+	                 * value, over var2, comes at that place of their stable order; descending when `mutable` */
 };
 
 /* A parameter: var. An argument: value, the address of buf[at], or text as it stands. */
@@ -63,7 +65,9 @@ struct ir_stmt {
 	const struct ir_buffer *buf;
 	expr row, at, value, from, to, step;
 	struct ir_block *body;
-	struct { VEC(struct ir_arg); } args;
+	struct {
+		VEC(struct ir_arg);
+	} args;
 };
 
 struct ir_block {
@@ -86,25 +90,39 @@ struct ir_kernel {
 	const char *name;          /* of the function */
 	const char *about;         /* lines of comment: the stage's text and the schedule */
 	const char *rule, *params; /* the decision: rule name and version, parameters as text */
-	struct { VEC(const struct ir_buffer *); } buffers; /* pointer arguments, in order; flat views (rank 1) */
-	struct { VEC(const char *); } symbols;             /* then the extents that it uses, in order */
-	struct { VEC(struct ir_tensor_map); } maps;        /* then tensor maps */
-	struct { VEC(const struct ir_buffer *); } written; /* those that are not const */
-	struct { VEC(const struct ir_buffer *); } exchanged; /* those written that the kernel also reads */
-	struct { VEC(const struct ir_buffer *); } shared;  /* no arguments, but arrays that the threads of a block share */
-	struct ir_block body;      /* for one thread of many */
-	struct ir_block serial;    /* for a whole block on one processor; empty: `body` for each thread in turn */
-	struct { VEC(const struct ir_kernel *); } parts; /* kernels that share this launch, and have the statements; or none */
-	bool in_turn;              /* parts: one behind the other in the one block; else each in blocks of its own */
-	expr blocks;               /* grid size */
-	int threads;               /* of a block */
-	int cluster;               /* blocks that run together and read each other's shared memory; 0: each alone */
-	int resident;              /* blocks that a multiprocessor has registers for at least; 0: no matter */
-	int shared_bytes;          /* that a block gets at its launch; the body calls them shared_memory */
-	int arch;                  /* the one whose compiled code it needs, 90 for sm_90; 0: any */
-	expr guard;                /* bool over symbols that must hold for this kernel to fit; null: always */
-	bool index64;              /* index expressions need 64 bits */
-	bool early;                /* it may be set up while the kernel before it runs, and waits for its end by itself */
+	struct {
+		VEC(const struct ir_buffer *);
+	} buffers; /* pointer arguments, in order; flat views (rank 1) */
+	struct {
+		VEC(const char *);
+	} symbols; /* then the extents that it uses, in order */
+	struct {
+		VEC(struct ir_tensor_map);
+	} maps; /* then tensor maps */
+	struct {
+		VEC(const struct ir_buffer *);
+	} written; /* those that are not const */
+	struct {
+		VEC(const struct ir_buffer *);
+	} exchanged; /* those written that the kernel also reads */
+	struct {
+		VEC(const struct ir_buffer *);
+	} shared;               /* no arguments, but arrays that the threads of a block share */
+	struct ir_block body;   /* for one thread of many */
+	struct ir_block serial; /* for a whole block on one processor; empty: `body` for each thread in turn */
+	struct {
+		VEC(const struct ir_kernel *);
+	} parts;          /* kernels that share this launch, and have the statements; or none */
+	bool in_turn;     /* parts: one behind the other in the one block; else each in blocks of its own */
+	expr blocks;      /* grid size */
+	int threads;      /* of a block */
+	int cluster;      /* blocks that run together and read each other's shared memory; 0: each alone */
+	int resident;     /* blocks that a multiprocessor has registers for at least; 0: no matter */
+	int shared_bytes; /* that a block gets at its launch; the body calls them shared_memory */
+	int arch;         /* the one whose compiled code it needs, 90 for sm_90; 0: any */
+	expr guard;       /* bool over symbols that must hold for this kernel to fit; null: always */
+	bool index64;     /* index expressions need 64 bits */
+	bool early;       /* it may be set up while the kernel before it runs, and waits for its end by itself */
 };
 
 /* One step of a program: kernels of which the first whose guard holds is to be run. */
@@ -112,26 +130,30 @@ struct ir_step {
 	VEC(struct ir_kernel *);
 };
 
-/* The variable that a statement declares for those behind it, and where it is a loop or a sort for its body; or null. */
+/* The variable that a statement declares for those behind it, and where it is a loop or a sort for its body; or
+ * null. */
 const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s);
 /* Calls fn once for every node of the statement's own expressions, not of those in its body, operands first. */
 void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user);
 
-/* Every rule of the language: each variable that is used is declared around, once, and of the type and rank that it is used
- * with; constant indices lie inside of arrays; threads that go different ways do not wait for each other; guards and launch sizes
- * are over symbols. A failure is a bug in what made the kernel. */
+/* Every rule of the language: each variable that is used is declared around, once, and of the type and rank that it is
+ * used with; constant indices lie inside of arrays; threads that go different ways do not wait for each other; guards
+ * and launch sizes are over symbols. A failure is a bug in what made the kernel. */
 int ir_kernel_check(const struct ir_kernel *k, struct err *e);
 
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
-/* Whether the functions differ in their names and comments alone; kernels with tensor maps or parts never are the same. */
+/* Whether the functions differ in their names and comments alone; kernels with tensor maps or parts never are the
+ * same. */
 bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b);
 
 /* A scheduled program. */
 struct ir_plan {
 	struct ir_program *program;
-	struct { VEC(struct ir_step *); } steps;
+	struct {
+		VEC(struct ir_step *);
+	} steps;
 };
 
 #endif

@@ -1,4 +1,5 @@
-/* Whether two kernels are one function: the same text but for its name, launched with the same arguments and as many threads. */
+/* Whether two kernels are one function: the same text but for its name, launched with the same arguments and as many
+ * threads. */
 #include <string.h>
 
 #include "ir/kernel.h"
@@ -129,9 +130,9 @@ bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b)
 	if (a->parts.n || b->parts.n || a->maps.n || b->maps.n) /* each its own */
 		return false;
 	return a->threads == b->threads && a->cluster == b->cluster && a->resident == b->resident &&
-	       a->shared_bytes == b->shared_bytes && a->arch == b->arch && a->index64 == b->index64 && a->early == b->early &&
-	       same_buffers(a->buffers.n, a->buffers.at, b->buffers.n, b->buffers.at) && same_symbols(a, b) &&
-	       same_buffers(a->written.n, a->written.at, b->written.n, b->written.at) &&
+	       a->shared_bytes == b->shared_bytes && a->arch == b->arch && a->index64 == b->index64 &&
+	       a->early == b->early && same_buffers(a->buffers.n, a->buffers.at, b->buffers.n, b->buffers.at) &&
+	       same_symbols(a, b) && same_buffers(a->written.n, a->written.at, b->written.n, b->written.at) &&
 	       same_buffers(a->exchanged.n, a->exchanged.at, b->exchanged.n, b->exchanged.at) &&
 	       same_buffers(a->shared.n, a->shared.at, b->shared.n, b->shared.at) && same_bodies(a, b);
 }

@@ -4,8 +4,8 @@
 #include "ir/axis_names.h"
 
 static const char *const words[] = {
-	"along", "at",  "descending", "exclusive", "false",   "index", "inf",  "init", "it",    "let",
-	"map",   "nan", "program",    "reverse",   "scan",    "sum",   "then", "true", "value", "where",
+	"along", "at",  "descending", "exclusive", "false", "index", "inf",  "init", "it",    "let",
+	"map",   "nan", "program",    "reverse",   "scan",  "sum",   "then", "true", "value", "where",
 };
 
 bool ir_name_reserved(const char *name)

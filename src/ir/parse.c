@@ -1,5 +1,5 @@
-/* Reads the text form that print.c writes. Any text gives a program or an error sentence with its line, never a crash.
- */
+/* Reads the text form that print.c writes. Any text gives a program or an error sentence with its line, never a
+ * crash. */
 #include "ir/parse.h"
 
 #include <string.h>
@@ -513,7 +513,8 @@ static int bind_sizes(struct parser *s)
 	vec_each (z, &s->sizes) {
 		struct ir_buffer *count = (struct ir_buffer *)buffer_called(s, z->count);
 		if (!count || count->rank != 0 || count->type != TYPE_I64 || ir_size_find(s->p, z->symbol))
-			return parse_fail(s, "a size is the number in a scalar i64 that some stage makes, and stands once");
+			return parse_fail(
+			        s, "a size is the number in a scalar i64 that some stage makes, and stands once");
 		struct ir_size bound = { z->symbol, count, z->limit };
 		vec_push(s->arena, &s->p->sizes, bound);
 	}
@@ -542,8 +543,11 @@ int ir_parse_program(struct ir_program **out, const char *text, struct arena *a,
 	TRY(parse_expect(&s, "->"));
 	TRY(declarations(&s, IR_OUTPUT));
 	for (parse_skip(&s); *s.at; parse_skip(&s))
-		TRY(keyword(&s, "const") ? constant(&s) : keyword(&s, "size") ? size(&s) :
-		    keyword(&s, "value") ? value(&s) : keyword(&s, "demand") ? demand(&s) : stage(&s));
+		TRY(keyword(&s, "const")    ? constant(&s)
+		    : keyword(&s, "size")   ? size(&s)
+		    : keyword(&s, "value")  ? value(&s)
+		    : keyword(&s, "demand") ? demand(&s)
+		                            : stage(&s));
 	TRY(bind_sizes(&s));
 	TRY(ir_check(s.p, e));
 	*out = s.p;

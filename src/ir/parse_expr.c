@@ -36,8 +36,7 @@ bool parse_take(struct parser *s, const char *token)
 	size_t n = strlen(token);
 	if (strncmp(s->at, token, n) != 0)
 		return false;
-	if ((ascii_is_alnum(token[n - 1]) || token[n - 1] == '_') &&
-	    (ascii_is_alnum(s->at[n]) || s->at[n] == '_'))
+	if ((ascii_is_alnum(token[n - 1]) || token[n - 1] == '_') && (ascii_is_alnum(s->at[n]) || s->at[n] == '_'))
 		return false;
 	s->at += n;
 	return true;
@@ -303,7 +302,10 @@ static int expression(struct parser *s, expr *out)
 	if (++s->depth > PARSE_MAX_DEPTH || ir_pool_size(s->p->pool) > PARSE_MAX_NODES)
 		return parse_fail(s, "the expression is too deep or too large");
 	TRY(parse_sum(s, out));
-	enum ir_op op = parse_take(s, "==") ? IR_EQ : parse_take(s, "<=") ? IR_LE : parse_take(s, "<") ? IR_LT : IR_OP_COUNT;
+	enum ir_op op = parse_take(s, "==")   ? IR_EQ
+	                : parse_take(s, "<=") ? IR_LE
+	                : parse_take(s, "<")  ? IR_LT
+	                                      : IR_OP_COUNT;
 	if (op != IR_OP_COUNT) {
 		arg[0] = *out;
 		TRY(parse_sum(s, &arg[1]));

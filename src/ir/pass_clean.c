@@ -227,7 +227,8 @@ static void mark_states(struct uses *u, const struct ir_stage *s)
 		u->used[c->state->id] |= found.used[c->state->id];
 }
 
-/* States that only they themselves need, and what is collected for nobody, go; then the body's stages that nothing needs. */
+/* States that only they themselves need, and what is collected for nobody, go; then the body's stages that nothing
+ * needs. */
 static void prune_loop(struct uses *u, struct ir_stage *s)
 {
 	struct ir_loop *l = s->loop;

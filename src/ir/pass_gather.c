@@ -1,6 +1,6 @@
-/* Scatters that become gathers: where whole rows are replaced and only a map reads what comes of it, as one that transposes,
- * it suffices to know for each row which update comes last. A small scatter of their numbers finds that, and the map reads the
- * update's row, or what was there before: rows are neither filled nor moved twice. */
+/* Scatters that become gathers: where whole rows are replaced and only a map reads what comes of it, as one that
+ * transposes, it suffices to know for each row which update comes last. A small scatter of their numbers finds that,
+ * and the map reads the update's row, or what was there before: rows are neither filled nor moved twice. */
 #include "ir/passes.h"
 
 enum { LEAST_ROW = 8 /* elements: less than a number takes is not worth it */ };
@@ -25,7 +25,8 @@ static void mark_axis(void *user, expr e)
 		((bool *)user)[e->i] = true;
 }
 
-/* The axes of the result before those that an update replaces whole, one element each by its own last axes; -1: none. */
+/* The axes of the result before those that an update replaces whole, one element each by its own last axes; -1:
+ * none. */
 static int leading_axes(struct ir_program *p, const struct ir_stage *s)
 {
 	int rank = s->out->rank, lead = rank, updates = s->space_rank;
@@ -44,7 +45,8 @@ static int leading_axes(struct ir_program *p, const struct ir_stage *s)
 	for (int k = updates; k < s->space_rank; k++)
 		if (used[k])
 			return -1;
-	return lead > 0 && lead < rank && ir_nonnegative(ir_binary(IR_SUB, row, ir_index(p->pool, LEAST_ROW))) ? lead : -1;
+	return lead > 0 && lead < rank && ir_nonnegative(ir_binary(IR_SUB, row, ir_index(p->pool, LEAST_ROW))) ? lead
+	                                                                                                       : -1;
 }
 
 /* last = scatter max init -1 at [where rows begin] value number of the update */

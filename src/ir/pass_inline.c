@@ -25,8 +25,8 @@ struct readers {
 	const struct ir_buffer *buf;
 	int stages, sites; /* reading stages; distinct loads in them, summed over stages */
 	bool wider;        /* some reader's space has more points than the buffer has elements */
-	bool piece;        /* so it is, but such readers choose it where it belongs: a concatenation's input, what is padded */
-	bool copied;       /* some loop copies it as it is: the next value of a state, or what is collected */
+	bool piece; /* so it is, but such readers choose it where it belongs: a concatenation's input, what is padded */
+	bool copied; /* some loop copies it as it is: the next value of a state, or what is collected */
 	int in_stage;
 };
 

@@ -1,7 +1,7 @@
-/* Scatters whose updates have places of their own become maps. Where an update's axes can be read off the place that it goes to,
- * as those of a window that another one's place never lies in, an element asks that one update whether it comes here: nothing is
- * filled first, and what made the update fuses with what reads the element. A place within a window that an arg reduction found is
- * known to be less than the window's size. */
+/* Scatters whose updates have places of their own become maps. Where an update's axes can be read off the place that it
+ * goes to, as those of a window that another one's place never lies in, an element asks that one update whether it
+ * comes here: nothing is filled first, and what made the update fuses with what reads the element. A place within a
+ * window that an arg reduction found is known to be less than the window's size. */
 #include "ir/passes.h"
 
 enum {
@@ -15,8 +15,9 @@ struct inverse {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int known, digits;
-	expr load[MOST_KNOWN], var[MOST_KNOWN]; /* of an arg reduction's result: an index below the number of its elements */
-	expr axis[IR_MAX_RANK], inside;         /* null axes: not known yet */
+	expr load[MOST_KNOWN], var[MOST_KNOWN];     /* of an arg reduction's result: an index below the number of its
+	                                               elements */
+	expr axis[IR_MAX_RANK], inside;             /* null axes: not known yet */
 	expr digit[IR_MAX_RANK], here[IR_MAX_RANK]; /* an element is the update's where all of these are equal */
 };
 
@@ -58,7 +59,8 @@ static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *ar
 		return NULL;
 	if (i == v->known) {
 		v->load[i] = load;
-		v->var[i] = ir_var(pool, extent ? TYPE_INDEX : e->type, arena_printf(v->p->arena, "found_%d", i), extent);
+		v->var[i] =
+		        ir_var(pool, extent ? TYPE_INDEX : e->type, arena_printf(v->p->arena, "found_%d", i), extent);
 		v->known++;
 	}
 	return ir_cast(v->var[i], e->type);
@@ -82,8 +84,8 @@ static expr of_update(struct inverse *v, expr e)
 	return ir_bind_axes(pool, ir_copy(pool, e, see_again, v), v->axis);
 }
 
-/* ---- Axes from a place: along each axis of the result it is a number whose digits are axes of the update and, as the last one,
- * what data decide. */
+/* ---- Axes from a place: along each axis of the result it is a number whose digits are axes of the update and, as the
+ * last one, what data decide. */
 
 struct place {
 	int n, axis[IR_MAX_RANK];
@@ -167,8 +169,8 @@ static void join_digits(struct inverse *v)
 		for (int j = 0; j < v->digits; j++) {
 			int64_t c;
 			expr low = v->digit[j];
-			if (low->op != IR_MOD || !ir_const_int(low->arg[1], &c) || c <= 0 || !ir_nonnegative(v->here[j]) ||
-			    !ir_less(v->here[j], low->arg[1]) ||
+			if (low->op != IR_MOD || !ir_const_int(low->arg[1], &c) || c <= 0 ||
+			    !ir_nonnegative(v->here[j]) || !ir_less(v->here[j], low->arg[1]) ||
 			    v->digit[i] != ir_binary(IR_FLOORDIV, low->arg[0], low->arg[1]))
 				continue;
 			v->digit[i] = low->arg[0];

@@ -9,7 +9,8 @@ enum {
 	MAX_FACTORS = 12,
 	MAX_TERMS = 64,
 	SMALL_DIVISOR = 1 << 16,
-	MAX_SIZE = IR_MAX_EXTENT, /* of what is taken apart: more is one atom, as shared parts are walked again and again */
+	MAX_SIZE = IR_MAX_EXTENT, /* of what is taken apart: more is one atom, as shared parts are walked again and
+	                             again */
 };
 
 struct term {
@@ -384,8 +385,8 @@ int64_t ir_multiple(expr e)
 	return m;
 }
 
-/* a = whole + rest, where `whole` is a multiple of g and either g = d, or g divides d and 0 <= rest < g; false when only
- * coefficients tell, or there is no rest. */
+/* a = whole + rest, where `whole` is a multiple of g and either g = d, or g divides d and 0 <= rest < g; false when
+ * only coefficients tell, or there is no rest. */
 static bool split_multiples(expr a, int64_t d, expr *whole, expr *rest, int64_t *g)
 {
 	struct poly p = { 0 };

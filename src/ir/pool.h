@@ -8,8 +8,8 @@ struct ir_pool {
 	struct arena *arena;
 	expr *slot; /* open addressing by hash */
 	uint32_t slots, count;
-	unsigned variables; /* their numbers */
-	struct map derived; /* those that one key has always */
+	unsigned variables;   /* their numbers */
+	struct map derived;   /* those that one key has always */
 	struct map of_kernel; /* those that it has as long as one kernel is built: ir_variable_of */
 	/* Memo of bounds by id: see bounds.c. */
 	struct ir_bounds {
@@ -34,8 +34,8 @@ expr ir_fold(struct ir_pool *p, enum ir_op op, enum type t, int n, const expr *a
 expr ir_poly_binary(enum ir_op op, expr a, expr b); /* ADD, SUB, MUL */
 expr ir_poly_floordiv(expr a, expr b);
 expr ir_poly_mod(expr a, expr b);
-/* Why an operation does not take these operands, or null when it does; `t`: its result's type. The one place that knows,
- * for the parser and the checker. */
+/* Why an operation does not take these operands, or null when it does; `t`: its result's type. The one place that
+ * knows, for the parser and the checker. */
 const char *ir_operand_fault(enum ir_op op, enum type t, int n, const expr *arg);
 /* The same for what a stage accumulates or combines, of type `t`. */
 const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum type t);

@@ -312,7 +312,9 @@ static void print_stage(struct str *out, const struct ir_stage *s, int indent)
 	str_printf(out, "%*s%s: ", indent, "", s->out->name);
 	print_shape(out, s->out);
 	str_printf(out, " = %s%s ", stage_word(s),
-	           combines ? ir_combine_name[s->combine] : s->kind == IR_COMPACT ? s->count->name : "");
+	           combines                ? ir_combine_name[s->combine]
+	           : s->kind == IR_COMPACT ? s->count->name
+	                                   : "");
 	if (s->kind == IR_SCAN)
 		str_printf(out, "along %s %s%s", ir_axis_names[0][s->axis], s->exclusive ? "exclusive " : "",
 		           s->reverse ? "reverse " : "");

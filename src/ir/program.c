@@ -253,7 +253,8 @@ static int64_t points_of(const struct ir_stage *s, int64_t *extent)
 {
 	int64_t count = 1;
 	for (int k = 0; k < s->space_rank; k++)
-		if (!ir_const_int(s->space[k], &extent[k]) || extent[k] > ELEMENT_POINTS || (count *= extent[k]) > ELEMENT_POINTS)
+		if (!ir_const_int(s->space[k], &extent[k]) || extent[k] > ELEMENT_POINTS ||
+		    (count *= extent[k]) > ELEMENT_POINTS)
 			return -1;
 	return count;
 }
@@ -305,7 +306,8 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 	struct element c = { at, reduced, s->out->rank, false };
 	if (s->kind == IR_SCATTER)
 		return scatter_element(p, s, at);
-	bool follows = s->kind == IR_MAP || s->kind == IR_SCAN || (s->kind == IR_REDUCE && !ir_combine_is_arg(s->combine));
+	bool follows =
+	        s->kind == IR_MAP || s->kind == IR_SCAN || (s->kind == IR_REDUCE && !ir_combine_is_arg(s->combine));
 	if (!follows)
 		return NULL;
 	if (s->kind == IR_REDUCE && (count = points_of(s, extent)) < 0)

@@ -1,5 +1,5 @@
-/* Names that no buffer, symbol or variable of a kernel may have: the languages' keywords, and what the headers define that the
- * text includes. The headers themselves are read for that. */
+/* Names that no buffer, symbol or variable of a kernel may have: the languages' keywords, and what the headers define
+ * that the text includes. The headers themselves are read for that. */
 #include "ir/reserved.h"
 
 #include <pthread.h>
@@ -10,15 +10,20 @@
 #include "base/error.h"
 
 /* C11, C++20, CUDA C++, and what compilers take for the same. */
-static const char keywords[] =
-	"alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool break case catch char "
-	"char8_t char16_t char32_t class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit "
-	"continue decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if "
-	"import inline int long module mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected "
-	"public reflexpr register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast "
-	"struct switch synchronized template this thread_local throw true try typedef typeid typename typeof typeof_unqual union "
-	"unsigned using virtual void volatile wchar_t while xor xor_eq override final "
-	"threadIdx blockIdx blockDim gridDim warpSize main";
+static const char keywords[] = "alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand "
+                               "bitor bool break case catch char "
+                               "char8_t char16_t char32_t class co_await co_return co_yield compl concept const "
+                               "const_cast consteval constexpr constinit "
+                               "continue decltype default delete do double dynamic_cast else enum explicit export "
+                               "extern false float for friend goto if "
+                               "import inline int long module mutable namespace new noexcept not not_eq nullptr "
+                               "operator or or_eq private protected "
+                               "public reflexpr register reinterpret_cast requires restrict return short signed sizeof "
+                               "static static_assert static_cast "
+                               "struct switch synchronized template this thread_local throw true try typedef typeid "
+                               "typename typeof typeof_unqual union "
+                               "unsigned using virtual void volatile wchar_t while xor xor_eq override final "
+                               "threadIdx blockIdx blockDim gridDim warpSize main";
 
 bool names_is_start(char c)
 {
@@ -98,7 +103,8 @@ static size_t add_declared(struct map *m, const char *text)
 	for (size_t n; text[at] && text[at] != '\n'; at += n) {
 		n = names_token(text + at);
 		depth += strchr("({", text[at]) ? 1 : strchr(")}", text[at]) ? -1 : 0;
-		if (depth == 0 && names_is_start(text[at]) && text[at + n] && strchr("({;=[", *skip_spaces(text + at + n)))
+		if (depth == 0 && names_is_start(text[at]) && text[at + n] &&
+		    strchr("({;=[", *skip_spaces(text + at + n)))
 			put(m, text + at, n)->declared = true;
 	}
 	return at;
@@ -136,7 +142,8 @@ static void read_headers(void)
 	for (int c = 0; c < 2; c++) {
 		words[c] = map_new(arena_new());
 		add_words(&words[c], keywords);
-		add_words(&words[c], libc->text); /* also of CUDA: NVRTC has some of its own accord, nvcc includes the headers */
+		add_words(&words[c], libc->text); /* also of CUDA: NVRTC has some of its own accord, nvcc includes the
+		                                     headers */
 		for (const struct embed_file *f = embed_files; f->name; f++)
 			if (c ? strcmp(f->name, "rt/device/tpat_cpu.h") == 0 : embed_is_device_header(f))
 				add_header(&words[c], f->text);

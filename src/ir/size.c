@@ -123,7 +123,8 @@ void ir_value_extents(struct ir_program *p)
 	}
 	vec_each (d, &p->demands)
 		for (int k = 0; k < 2; k++)
-			vec_each (v, &p->values) /* an output tells that one; others are known to the interpreter alone */
+			vec_each (v, &p->values) /* an output tells that one; others are known to the interpreter
+			                          * alone */
 				if (v->known == d->extent[k])
 					d->extent[k] = ir_symbol(p->pool, v->symbol);
 }

@@ -88,7 +88,7 @@ const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum ty
 {
 	bool logic = c == IR_ALL || c == IR_ANY, small = t == TYPE_F16 || t == TYPE_BF16; /* atomics have these two */
 	if (kind == IR_SORT)
-		return c != IR_NONE ? "a sort combines nothing"
+		return c != IR_NONE                                         ? "a sort combines nothing"
 		       : (computes(t) || t == TYPE_BOOL) && t != TYPE_INDEX ? NULL
 		                                                            : "a type that cannot be sorted by";
 	if (kind == IR_MAP || kind == IR_COMPACT || kind == IR_LOOP)

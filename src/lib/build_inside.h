@@ -6,7 +6,7 @@
 
 /* One plugin: all regions with this program (and this name, where the user gave one). */
 struct made {
-	const char *given; /* the name that the user gave, or null */
+	const char *given;             /* the name that the user gave, or null */
 	const char *name, *name_space; /* build_names() makes them */
 	char hash[33];
 	const struct ir_plan **plan; /* a tactic */
@@ -14,11 +14,11 @@ struct made {
 	const char *all_decisions; /* of every tactic at every point */
 	struct tpat_tuned_choice tuned;
 	const char *decisions;
-	const struct tpat_schedule *why; /* null: not asked for */
-	struct tpat_texts nodes; /* labels of its regions */
+	const struct tpat_schedule *why;   /* null: not asked for */
+	struct tpat_texts nodes;           /* labels of its regions */
 	const struct graph_region *region; /* the first */
-	const char *refused; /* what NVRTC said of its kernels; null: nothing */
-	bool unfused;        /* it was built again, each stage by itself */
+	const char *refused;               /* what NVRTC said of its kernels; null: nothing */
+	bool unfused;                      /* it was built again, each stage by itself */
 };
 
 struct build {
@@ -40,7 +40,7 @@ struct build {
 	int archs;
 	struct tpat_tuned *tuned; /* null: not to be asked */
 	const char *tuned_warning;
-	struct tpat_texts unfused; /* warnings of plugins that were built again */
+	struct tpat_texts unfused;    /* warnings of plugins that were built again */
 	struct tpat_extents *extents; /* that the user expects */
 	const char *deploy;
 	struct tpat_texts earlier; /* libraries of earlier builds that the model still needs */
@@ -50,11 +50,13 @@ struct build {
 
 /* build_plugins.c: a program for each region, and kernels for each program that differs. */
 int build_plugins(struct build *b);
-/* Builds the plugins that NVRTC refused again, without fusion. False: there is none, or one that had been built so before. */
+/* Builds the plugins that NVRTC refused again, without fusion. False: there is none, or one that had been built so
+ * before. */
 int build_unfused(bool *again, struct build *b);
 /* build_names.c: what the plugins are called. */
 int build_check_names(const struct build *b); /* every --name must mean a region that there is */
-int build_given_name(const struct build *b, const char *label, const char **name); /* of a region's plugin; null: none */
+int build_given_name(const struct build *b, const char *label, const char **name); /* of a region's plugin; null:
+                                                                                    * none */
 void build_names(struct build *b); /* when all plugins have their schedules */
 /* tpat_earlier.c: b->earlier. ERR_MODEL when one is missing, ERR_USAGE when this build would replace it. */
 int build_find_earlier(struct build *b);

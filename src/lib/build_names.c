@@ -1,6 +1,6 @@
-/* Plugin names. TensorRT's registry takes one creator of each name, version and namespace in a process, and refuses a whole
- * library when one of its plugins is taken. So names carry a hash of everything that goes into the library: any two libraries
- * can be loaded together, and an engine never meets the plugin of another build. */
+/* Plugin names. TensorRT's registry takes one creator of each name, version and namespace in a process, and refuses a
+ * whole library when one of its plugins is taken. So names carry a hash of everything that goes into the library: any
+ * two libraries can be loaded together, and an engine never meets the plugin of another build. */
 #include "lib/build_inside.h"
 
 #include <inttypes.h>
@@ -68,7 +68,8 @@ static uint64_t hash_plugin(uint64_t x, const struct made *m, struct arena *a)
 	return hash_bytes(x, str_text(&cuda), cuda.n);
 }
 
-/* The sources that go into every library. The compiled runtime depends on the compiler that made tpat, and not on them alone. */
+/* The sources that go into every library. The compiled runtime depends on the compiler that made tpat, and not on them
+ * alone. */
 static uint64_t hash_runtime(uint64_t x)
 {
 	for (const struct embed_file *f = embed_files; f->name; f++)
@@ -135,7 +136,9 @@ void build_names(struct build *b)
 		uint64_t x = hash_str(library, m->hash);
 		do {
 			const char *hash = arena_printf(b->arena, "%0*" PRIx64, DIGITS, x >> (64 - 4 * DIGITS));
-			m->name_space = b->o->name_space ? arena_strdup(b->arena, b->o->name_space) : m->given ? hash : "";
+			m->name_space = b->o->name_space ? arena_strdup(b->arena, b->o->name_space)
+			                : m->given       ? hash
+			                                 : "";
 			m->name = m->given ? arena_strdup(b->arena, m->given) : name_of(b, m, hash);
 			x = hash_u64(library, x);
 		} while (!m->given && is_taken(b, m));

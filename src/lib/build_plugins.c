@@ -1,5 +1,5 @@
-/* The plugins of a build: a program for each region, one plugin for all regions of equal programs, and schedules for each:
- * those that were measured, or the cost model's. */
+/* The plugins of a build: a program for each region, one plugin for all regions of equal programs, and schedules for
+ * each: those that were measured, or the cost model's. */
 #include "lib/build_inside.h"
 
 #include <string.h>
@@ -40,8 +40,8 @@ static int tactics_wanted(const struct build *b, const struct ir_program *p, con
 	return b->o->tactics ? b->o->tactics : one ? 1 : TPAT_TACTICS;
 }
 
-/* What was measured, where something was; else what the cost model says: for small, usual and large extents where these are
- * open. */
+/* What was measured, where something was; else what the cost model says: for small, usual and large extents where these
+ * are open. */
 static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
 {
 	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p);
@@ -95,8 +95,9 @@ static int check_tuned(const struct build *b)
 	err_set(b->err, ERR_UNSUPPORTED,
 	        "The tuning database %s has no decisions for sm_%d that can be built of %d plugin%s: %s.",
 	        tpat_tuned_path(b->tuned), b->target.arch, missing, missing == 1 ? "" : "s", str_text(&list));
-	return err_advise(b->err, "Tune them (tpat tune), or build without --from-db-only: the cost model decides what is "
-	                          "missing.");
+	return err_advise(b->err,
+	                  "Tune them (tpat tune), or build without --from-db-only: the cost model decides what is "
+	                  "missing.");
 }
 
 static struct graph_program_options program_options(struct build *b)
@@ -141,7 +142,8 @@ static const char *nodes_of(const struct build *b, const struct made *m)
 	int n = 0;
 	vec_each (i, &m->region->nodes)
 		if (n++ < MOST_NAMED)
-			str_printf(&s, "%s%s", s.n ? ", " : "", str_printable(b->arena, m->region->graph->nodes.at[*i].label));
+			str_printf(&s, "%s%s", s.n ? ", " : "",
+			           str_printable(b->arena, m->region->graph->nodes.at[*i].label));
 	if (n > MOST_NAMED)
 		str_printf(&s, " and %d more", n - MOST_NAMED);
 	if (m->nodes.n > 1)
@@ -158,7 +160,8 @@ static int make_unfused(struct build *b, struct made *m)
 	schedule_unfused(b, m, program);
 	vec_push(b->arena, &b->unfused,
 	         arena_printf(b->arena,
-	                      "NVRTC refused the fused kernels of plugin %s (nodes %s). tpat built them again without fusion, "
+	                      "NVRTC refused the fused kernels of plugin %s (nodes %s). tpat built them again without "
+	                      "fusion, "
 	                      "which is slower. This is a bug in tpat: please report it with the model. %s",
 	                      m->name, nodes_of(b, m), m->refused));
 	m->refused = NULL;
@@ -202,7 +205,8 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	TRY(build_given_name(b, r->label, &name));
 	ir_hash(program, hash);
 	vec_each (have, &b->plugins)
-		if (strcmp((*have)->hash, hash) == 0 && (!name || ((*have)->given && strcmp((*have)->given, name) == 0))) {
+		if (strcmp((*have)->hash, hash) == 0 &&
+		    (!name || ((*have)->given && strcmp((*have)->given, name) == 0))) {
 			*out = *have;
 			return 0;
 		} else if (name && (*have)->given && strcmp((*have)->given, name) == 0) {

@@ -35,7 +35,8 @@ static void count_nodes(struct build *b)
 
 static const char *shape_warning(const struct graph_region *r, struct arena *a)
 {
-	return arena_printf(a, "%s: an input's values decide extents, and TensorRT passes these to plugins from 10.1 on.",
+	return arena_printf(a,
+	                    "%s: an input's values decide extents, and TensorRT passes these to plugins from 10.1 on.",
 	                    r->label);
 }
 
@@ -59,13 +60,12 @@ void build_report(struct build *b)
 	count_nodes(b);
 	for (int i = 0; i < b->plugins.n; i++) {
 		struct made *m = b->plugins.at[i];
-		plugin[i] =
-		        (struct tpat_plugin){ .name = m->name,
-			                      .version = "1",
-			                      .name_space = m->name_space,
-			                      .hash = m->hash,
-			                      .about = build_about(m->plan[0]->program, b->arena),
-			                      .nodes = tpat_strings_of(&m->nodes) };
+		plugin[i] = (struct tpat_plugin){ .name = m->name,
+			                          .version = "1",
+			                          .name_space = m->name_space,
+			                          .hash = m->hash,
+			                          .about = build_about(m->plan[0]->program, b->arena),
+			                          .nodes = tpat_strings_of(&m->nodes) };
 		vec_each (s, &m->plan[0]->steps)
 			plugin[i].kernels += (*s)->n;
 		plugin[i].tactics = m->plans;
@@ -89,7 +89,8 @@ void build_report(struct build *b)
 	r->plugins = b->plugins.n;
 	if (b->tensorrt.rtx && b->plugins.n)
 		vec_push(b->arena, &warnings,
-		         "TensorRT-RTX 1.7 cannot run plugins: its network takes none, and its parser ends the process at one. "
+		         "TensorRT-RTX 1.7 cannot run plugins: its network takes none, and its parser ends the process "
+		         "at one. "
 		         "Without the library it takes the original operators.");
 	vec_each (region, &b->regions)
 		if ((*region)->shapes && b->tensorrt.no_shape_inputs)

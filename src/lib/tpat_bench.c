@@ -53,7 +53,8 @@ static int save_outputs(struct bench *b, const struct graph_region *region, cons
 {
 	for (int i = 0; b->o->save_outputs && i < region->outputs.n; i++) {
 		const char *name = str_identifier(b->arena, region->outputs.at[i]->name);
-		TRY(npy_write(path_join(b->arena, b->o->save_outputs, arena_printf(b->arena, "%s.npy", name)), &got[i], e));
+		TRY(npy_write(path_join(b->arena, b->o->save_outputs, arena_printf(b->arena, "%s.npy", name)), &got[i],
+		              e));
 	}
 	return 0;
 }
@@ -124,8 +125,9 @@ static int end_timing(struct bench *b, int rc)
 	return rc;
 }
 
-static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region, const struct ir_program *p,
-                   struct tune_reference *reference, struct tune_runner **r, struct arena *scratch, struct err *e)
+static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region,
+                   const struct ir_program *p, struct tune_reference *reference, struct tune_runner **r,
+                   struct arena *scratch, struct err *e)
 {
 	const struct tensor *const *inputs = reference->inputs;
 	const struct sched_target target = target_for(b, p, inputs, scratch);
@@ -161,11 +163,13 @@ static int interpret_some(struct tune_reference *r, struct tensor *want, struct 
 	return sample ? 0 : eval_program(r->program, r->inputs, want, NULL, a, e);
 }
 
-static int bench_region(struct bench *b, const struct graph_region *region, struct tpat_timing *t, struct arena *scratch,
-                        struct err *e)
+static int bench_region(struct bench *b, const struct graph_region *region, struct tpat_timing *t,
+                        struct arena *scratch, struct err *e)
 {
 	/* With a database the very program of a plugin. */
-	struct graph_program_options options = { .any_types = true, .keep_types = !b->tuned, .sizes = b->tuned != NULL };
+	struct graph_program_options options = { .any_types = true,
+		                                 .keep_types = !b->tuned,
+		                                 .sizes = b->tuned != NULL };
 	struct ir_program *p;
 	TRY(graph_region_program(&p, region, &options, scratch, e));
 	struct verify_input *input = NEWN(scratch, struct verify_input, p->inputs.n + 1);
@@ -183,7 +187,8 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	const struct sched_points points = tpat_profile_points(b->extents, &device, region, p);
 	for (int i = 0; i < p->inputs.n; i++) {
 		inputs[i] = &in[i];
-		input[i] = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&b->given, region->inputs.at[i]->name) };
+		input[i] = (struct verify_input){ .rank = -1,
+			                          .tensor = tpat_given_find(&b->given, region->inputs.at[i]->name) };
 		if (b->o->profile.n)
 			tpat_extents_of(&input[i], p->inputs.at[i], &points.target[points.opt]);
 		if (!input[i].tensor && region->inputs.at[i]->is_constant)
@@ -220,8 +225,9 @@ static int bench_all(struct bench *b)
 		out->timings++;
 		arena_free(scratch);
 	}
-	return out->failed ? err_set(b->err, ERR_DIFFER, "%d of %d could not run, or gave other results than the interpreter.",
-	                             out->failed, out->timings)
+	return out->failed ? err_set(b->err, ERR_DIFFER,
+	                             "%d of %d could not run, or gave other results than the interpreter.", out->failed,
+	                             out->timings)
 	                   : 0;
 }
 
@@ -250,13 +256,14 @@ static int bench_model(struct bench *b)
 	struct arena *scratch = arena_new();
 	int rc = begin_timing(b, b->err);
 	if (rc == 0)
-		rc = end_timing(b, tune_copy_rate(b->dev, &b->result->bytes_per_ns, tune_rotated_bytes(b->dev->props.arch) / 2,
-		                                  scratch, b->err));
+		rc = end_timing(b, tune_copy_rate(b->dev, &b->result->bytes_per_ns,
+		                                  tune_rotated_bytes(b->dev->props.arch) / 2, scratch, b->err));
 	arena_free(scratch);
 	TRY(rc);
 	rc = bench_all(b);
 	if (rc == 0 && tpat_given_unused(&b->given))
-		return err_set(b->err, ERR_USAGE, "No node that was timed has an input \"%s\".", tpat_given_unused(&b->given));
+		return err_set(b->err, ERR_USAGE, "No node that was timed has an input \"%s\".",
+		               tpat_given_unused(&b->given));
 	return rc;
 }
 

@@ -1,4 +1,5 @@
-/* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model() first. */
+/* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model()
+ * first. */
 #include "lib/build_inside.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ static int rewrite(struct build *b);
 static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err)); /* read, check, types and shapes */
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err)); /* read, check, types
+	                                                                                           and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
@@ -21,9 +23,9 @@ static int build_model(struct build *b)
 	TRY(build_plugins(b)); /* region -> program -> kernels */
 	if (b->tensorrt.no_functions && b->plugins.n)
 		TRY(tpat_output_portable(&b->out, o->model, b->arena, b->err));
-	TRY(package(b));       /* kernels -> library and its folder */
+	TRY(package(b)); /* kernels -> library and its folder */
 	build_report(b);
-	TRY(rewrite(b)); /* model -> rewritten model */
+	TRY(rewrite(b));                                      /* model -> rewritten model */
 	return tpat_output_commit(&b->out, b->model, b->err); /* all of it goes to its place */
 }
 
@@ -88,8 +90,8 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 {
 	const char *deploy, *name = path_base(place);
 	const struct tpat_texts near = libraries_near(b, name);
-	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->o->shape, &b->tensorrt,
-	                     b->arena, b->err));
+	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->o->shape,
+	                     &b->tensorrt, b->arena, b->err));
 	struct tensorrt_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
@@ -176,8 +178,8 @@ static int package(struct build *b)
 		vec_push(b->arena, &all, *library);
 	vec_each (library, &b->out.libraries)
 		vec_push(b->arena, &all, *library);
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, &b->tensorrt, b->arena,
-	                        b->err);
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, &b->tensorrt,
+	                        b->arena, b->err);
 }
 
 /* ---- The model. */
@@ -223,7 +225,8 @@ static int run(struct tpat *t, void *arg)
 	if (c->o->version != TPAT_BUILD_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_build have another version, or no model.");
 	if (c->o->tactics < 0 || c->o->tactics > TPAT_MOST_TACTICS)
-		return err_set(&t->err, ERR_USAGE, "A plugin has 1 to %d tactics, not %d.", TPAT_MOST_TACTICS, c->o->tactics);
+		return err_set(&t->err, ERR_USAGE, "A plugin has 1 to %d tactics, not %d.", TPAT_MOST_TACTICS,
+		               c->o->tactics);
 	t->cleanup = clean_up;
 	t->cleanup_arg = b;
 	TRY(build_model(b));

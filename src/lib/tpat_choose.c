@@ -16,8 +16,8 @@ static struct graph_region_names split_names(const char *text, struct arena *a)
 	return (struct graph_region_names){ list.n, list.at };
 }
 
-/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the answer.
- */
+/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the
+ * answer. */
 static int check_nodes(struct graph *g, struct err *e)
 {
 	vec_each (n, &g->nodes)

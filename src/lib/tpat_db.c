@@ -51,8 +51,8 @@ static int read_trials(struct call *c, struct db_trials *all)
 
 static bool same_place(const struct tpat_db_row *r, const struct db_key *k)
 {
-	return strcmp(r->program, k->program) == 0 && strcmp(r->shape, k->shape) == 0 && strcmp(r->arch, k->arch) == 0 &&
-	       strcmp(r->device, k->device) == 0;
+	return strcmp(r->program, k->program) == 0 && strcmp(r->shape, k->shape) == 0 &&
+	       strcmp(r->arch, k->arch) == 0 && strcmp(r->device, k->device) == 0;
 }
 
 static int list(struct call *c)
@@ -174,7 +174,8 @@ static int check_files(struct call *c)
 
 static int act(struct call *c)
 {
-	bool adds = c->o->action == TPAT_DB_IMPORT || c->o->action == TPAT_DB_MERGE, prunes = c->o->action == TPAT_DB_PRUNE;
+	bool adds = c->o->action == TPAT_DB_IMPORT || c->o->action == TPAT_DB_MERGE,
+	     prunes = c->o->action == TPAT_DB_PRUNE;
 	TRY(tpat_db_path(&c->report->path, c->o->db, c->arena, c->err));
 	if (adds)
 		TRY(check_files(c));

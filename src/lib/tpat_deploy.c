@@ -51,7 +51,8 @@ static void put_shapes(struct str *out, struct graph *g, const char *option, int
 }
 
 /* " --shapes=x:1x4": of the inputs whose extents the user gave. */
-static int put_given(struct str *out, struct graph *g, struct tpat_example *x, const struct tpat_strings *shape, struct err *e)
+static int put_given(struct str *out, struct graph *g, struct tpat_example *x, const struct tpat_strings *shape,
+                     struct err *e)
 {
 	struct str shapes = str_new(out->arena);
 	for (int i = 0; i < shape->n; i++) {
@@ -76,8 +77,8 @@ static const char *here(const char *path, struct arena *a)
 }
 
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_strings *shape, const struct tpat_tensorrt *t,
-                     struct arena *a, struct err *e)
+                     const struct tpat_strings *profile, const struct tpat_strings *shape,
+                     const struct tpat_tensorrt *t, struct arena *a, struct err *e)
 {
 	struct tpat_example *x;
 	struct str s = str_new(a);

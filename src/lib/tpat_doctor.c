@@ -1,5 +1,5 @@
-/* What interrupted builds left in a folder, and whether each rewritten model there has the library and folder that it was built
- * with. */
+/* What interrupted builds left in a folder, and whether each rewritten model there has the library and folder that it
+ * was built with. */
 #include "lib/tpat_inside.h"
 
 #include <dirent.h>
@@ -77,7 +77,8 @@ static void check_library(struct patient *p, const char *plugin)
 		return;
 	}
 	if (!holds(&m, plugin))
-		problem(p, "%s does not hold the plugin %s, which the model calls: they are of different builds.", library, plugin);
+		problem(p, "%s does not hold the plugin %s, which the model calls: they are of different builds.",
+		        library, plugin);
 	file_map_close(&m);
 }
 
@@ -88,7 +89,8 @@ static void check_code(struct patient *p, const char *folder)
 	struct str now = str_new(a);
 	char *then;
 	if (tensorrt_stamp(&now, folder, &none) == 0 &&
-	    file_read(&then, NULL, path_join(a, folder, TENSORRT_STAMP), a, &none) == 0 && strcmp(then, str_text(&now)) != 0)
+	    file_read(&then, NULL, path_join(a, folder, TENSORRT_STAMP), a, &none) == 0 &&
+	    strcmp(then, str_text(&now)) != 0)
 		problem(p, "Kernels in %s were edited since their code was compiled: tpat rebuild %s.", folder,
 		        str_shell_path(a, folder));
 }
@@ -156,7 +158,8 @@ static int examine_all(struct doctor *d, const char *folder)
 	DIR *dir = opendir(folder);
 	for (struct dirent *entry; dir && (entry = readdir(dir));) {
 		const char *name = str_ends(entry->d_name, ".tpat")
-		                           ? model_of(d, path_join(d->arena, folder, entry->d_name)) : NULL;
+		                           ? model_of(d, path_join(d->arena, folder, entry->d_name))
+		                           : NULL;
 		if (name && !strchr(name, '/'))
 			vec_push(d->arena, &found, path_join(d->arena, folder, name));
 	}
@@ -207,7 +210,9 @@ static int run(struct tpat *t, void *arg)
 {
 	struct doctor_call *c = arg;
 	struct doctor *d = NEW(t->arena, struct doctor);
-	*d = (struct doctor){ .o = c->o, .result = NEW(t->arena, struct tpat_diagnosis), .arena = t->arena, .err = &t->err };
+	*d = (struct doctor){
+		.o = c->o, .result = NEW(t->arena, struct tpat_diagnosis), .arena = t->arena, .err = &t->err
+	};
 	if (c->o->version != TPAT_DOCTOR_VERSION || !c->o->path)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_doctor have another version, or no path.");
 	t->cleanup = clean_up;

@@ -1,5 +1,5 @@
-/* Plugins of earlier builds: a model that tpat has rewritten can be rewritten once more, and still needs its libraries. They are
- * next to the model, where every build puts them; a library is recognised by the plugin names in it. */
+/* Plugins of earlier builds: a model that tpat has rewritten can be rewritten once more, and still needs its libraries.
+ * They are next to the model, where every build puts them; a library is recognised by the plugin names in it. */
 #include "lib/build_inside.h"
 
 #include <string.h>
@@ -72,13 +72,14 @@ static int find_one(void *arg, ProtobufCMessage *message)
 	}
 	const char *library = tpat_library_find(folder, plugin, b->arena);
 	if (!library) {
-		err_set(b->err, ERR_MODEL, "%s: %s is a plugin of an earlier build, and no library libtpat_*.so in %s has it.",
+		err_set(b->err, ERR_MODEL,
+		        "%s: %s is a plugin of an earlier build, and no library libtpat_*.so in %s has it.",
 		        b->model->path, described, folder);
 		return err_advise(b->err, "Put that library beside the model, or begin with the original model.");
 	}
 	if (file_same(library, b->out.library)) {
-		err_set(b->err, ERR_USAGE, "%s has the plugin %s, which the model still needs; it is not replaced.", library,
-		        plugin);
+		err_set(b->err, ERR_USAGE, "%s has the plugin %s, which the model still needs; it is not replaced.",
+		        library, plugin);
 		return err_advise(b->err, "Give the output another name: -o NAME.");
 	}
 	vec_each (have, &b->earlier)

@@ -1,5 +1,5 @@
-/* Extents for the command that builds an engine, where nobody has said any: what an image, a sequence or a batch usually has, tried
- * until the model's operators and the extents that it says of its tensors agree with them. */
+/* Extents for the command that builds an engine, where nobody has said any: what an image, a sequence or a batch
+ * usually has, tried until the model's operators and the extents that it says of its tensors agree with them. */
 #include "lib/tpat_inside.h"
 
 #include <strings.h>
@@ -75,11 +75,11 @@ static bool says(const char *name, const char *const *words)
 }
 
 /* By the symbol's name; CLASSES where that says nothing. */
-static enum class by_name(const char *name)
-{
-	static const char *const batch[] = { "batch", "bsz", NULL }, *const image[] = { "height", "width", NULL },
-	                  *const sequence[] = { "seq", "len", "token", "time", "frame", "past", "word", "step", NULL },
-	                  *const channel[] = { "channel", NULL };
+static enum class by_name(const char *name) {
+	static const char *const batch[] = { "batch", "bsz", NULL },
+	        *const image[] = { "height", "width", NULL },
+	                *const sequence[] = { "seq", "len", "token", "time", "frame", "past", "word", "step", NULL },
+	                        *const channel[] = { "channel", NULL };
 	static const char single[] = "BNHWTLSC";
 	static const enum class of[] = { BATCH, BATCH, IMAGE, IMAGE, SEQUENCE, SEQUENCE, SEQUENCE, CHANNEL };
 	const char *at = name[0] && !name[1] ? strchr(single, ascii_upper(*name)) : NULL;
@@ -98,17 +98,11 @@ static bool at_most(expr e, int64_t most)
 }
 
 /* By the axis where it stands. */
-static enum class by_place(const struct graph_value *v, int axis)
-{
-	int64_t n;
-	if (axis == 0)
-		return BATCH;
-	if (v->rank == 4 && at_most(v->dim[3], 4)) /* channels last */
-		return IMAGE;
-	if (v->rank == 4 && (at_most(v->dim[1], 4) || !ir_const_int(v->dim[1], &n)))
-		return axis == 1 ? CHANNEL : IMAGE;
-	if (v->rank == 5)
-		return axis == 1 ? CHANNEL : VOLUME;
+static enum class by_place(const struct graph_value *v, int axis) {
+	int64_t n; if (axis == 0) return BATCH; if (v->rank == 4 && at_most(v->dim[3], 4)) /* channels last */
+	return IMAGE;
+	if (v->rank == 4 && (at_most(v->dim[1], 4) || !ir_const_int(v->dim[1], &n))) return axis == 1 ? CHANNEL : IMAGE;
+	if (v->rank == 5) return axis == 1 ? CHANNEL : VOLUME;
 	return SEQUENCE;
 }
 
@@ -202,9 +196,11 @@ static expr elements(struct tpat_example *x, const struct graph_value *v)
 
 static void demand_of(struct tpat_example *x, const struct graph_node *n)
 {
-	static const char *const broadcast[] = { "Add", "Sub", "Mul",   "Div",     "Pow",  "Where", "And",  "Or",   "Xor",
-		                                 "Mod", "Max", "Min",   "Sum",     "Mean", "PRelu", "Less", "Equal", "Greater",
-		                                 "LessOrEqual", "GreaterOrEqual", NULL };
+	static const char *const broadcast[] = { "Add",   "Sub",   "Mul",     "Div",         "Pow",
+		                                 "Where", "And",   "Or",      "Xor",         "Mod",
+		                                 "Max",   "Min",   "Sum",     "Mean",        "PRelu",
+		                                 "Less",  "Equal", "Greater", "LessOrEqual", "GreaterOrEqual",
+		                                 NULL };
 	const char *type = onnx_text(n->proto->op_type);
 	const struct graph_value *a = input(x, n, 0), *b = input(x, n, 1), *out = output(x, n);
 	if (is_one_of(type, broadcast))
@@ -217,13 +213,15 @@ static void demand_of(struct tpat_example *x, const struct graph_node *n)
 		demand(x, EQUAL, a->dim[a->rank - 1], b->dim[b->rank - 2], 0);
 }
 
-/* Where the model says a number of an axis for which its operators give an expression: it was exported at extents that fit. */
+/* Where the model says a number of an axis for which its operators give an expression: it was exported at extents that
+ * fit. */
 static void demand_declared(struct tpat_example *x, const struct graph_value *v)
 {
 	const struct onnx_value *known = onnx_value_find(x->graph->index, v->name);
 	const Onnx__TensorShapeProto *shape;
 	enum type type;
-	if (!known || !known->info || !onnx_value_type(known->info, &type, &shape) || !shape || (int)shape->n_dim != v->rank)
+	if (!known || !known->info || !onnx_value_type(known->info, &type, &shape) || !shape ||
+	    (int)shape->n_dim != v->rank)
 		return;
 	for (int k = 0; k < v->rank; k++)
 		if (shape->dim[k]->has_dim_value && v->dim[k]->op != IR_CONST_INT)
@@ -284,7 +282,8 @@ static const int64_t *candidates(const struct tpat_example *x, enum class class,
 	return class == BATCH && x->images ? image_batch[level] : candidate[class][level];
 }
 
-/* All symbols of a class have one value. False where the list ends, or the value does not lie on the right side of the usual. */
+/* All symbols of a class have one value. False where the list ends, or the value does not lie on the right side of the
+ * usual. */
 static bool set_class(struct tpat_example *x, enum class class, int which)
 {
 	int64_t n = which < CANDIDATES ? candidates(x, class, x->level)[which] : 0;
@@ -321,7 +320,7 @@ static void search(struct tpat_example *x, int level)
 	x->tries = 0;
 	if ((level == USUAL && try_classes(x, 0, true)) || try_classes(x, 0, false))
 		return;
-	for (int class = 0; class < CLASSES; class++)
+	for (int class = 0; class < CLASSES; class ++)
 		set_class(x, class, 0);
 }
 
@@ -341,7 +340,8 @@ static int take_profiles(struct tpat_example *x, const struct tpat_strings *prof
 	return 0;
 }
 
-int tpat_example(struct tpat_example **out, struct graph *g, const struct tpat_strings *profile, struct arena *a, struct err *e)
+int tpat_example(struct tpat_example **out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
+                 struct err *e)
 {
 	struct tpat_example *x = *out = NEW(a, struct tpat_example);
 	x->graph = g;

@@ -33,8 +33,8 @@ static inline struct tpat_strings tpat_strings_of(const struct tpat_texts *t)
 /* Starts a call: forgets the last one's results, runs `fn`, and turns running out of memory into a failure. */
 int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 
-/* A model, read and checked, with types and shapes; `value` makes inputs constants. Both freed by the caller, also after a
- * failure. */
+/* A model, read and checked, with types and shapes; `value` makes inputs constants. Both freed by the caller, also
+ * after a failure. */
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
               const struct tpat_strings *value, struct arena *a, struct err *e);
 
@@ -47,9 +47,10 @@ struct tpat_choice {
 	bool automatic;
 };
 bool tpat_chooses(const struct tpat_choice *c); /* whether anything is named */
-int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e);
-/* Every node that tpat can take and whose result is not known beforehand, each as a region of its own; in a body, where the
- * node that holds it cannot be taken. */
+int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a,
+                struct err *e);
+/* Every node that tpat can take and whose result is not known beforehand, each as a region of its own; in a body, where
+ * the node that holds it cannot be taken. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
 
 /* ---- tpat_text.c: options that are texts. */
@@ -89,11 +90,12 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 /* ---- tpat_target.c: the GPU whose facts decide how kernels are made. */
 
 /* `gpu`: a name of the table (sched_targets), words of it, "native", or null: what `arch` names, if it is one alone. */
-int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e);
+int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a,
+                struct err *e);
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
 
-/* ---- tpat_why.c: what the rules say of each stage of a program. `chosen`: one a stage, as sched_decide() takes it, or null: the
- * cost model's. Memory is a's. */
+/* ---- tpat_why.c: what the rules say of each stage of a program. `chosen`: one a stage, as sched_decide() takes it, or
+ * null: the cost model's. Memory is a's. */
 const struct tpat_schedule *tpat_why(const char *what, struct ir_program *p, const struct sched_target *t,
                                      const struct sched_choice *chosen, struct arena *a);
 
@@ -129,9 +131,9 @@ struct tpat_output {
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a);
 /* The place of one plugin's library, where each has its own. */
 const char *tpat_output_split(const struct tpat_output *o, const char *plugin, struct arena *a);
-/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Finishes or undoes
- * first what an interrupted build has begun there. Errors: ERR_USAGE for a place that cannot be written, or that would overwrite
- * what tpat did not make. */
+/* Names of everything that a build of `input` gives when the model goes to `model` (null: INPUT_tpat.onnx). Finishes or
+ * undoes first what an interrupted build has begun there. Errors: ERR_USAGE for a place that cannot be written, or that
+ * would overwrite what tpat did not make. */
 int tpat_output_begin(struct tpat_output *out, const char *input, const char *model, bool force, struct arena *a,
                       struct err *e);
 /* A second model beside `model`, which has local functions; errors as above. */
@@ -150,8 +152,8 @@ void tpat_output_abandon(struct tpat_output *o);
 
 /* Adds them to the tpat.json of a folder that was just made. */
 int tpat_record_write(const char *folder, struct arena *a, struct err *e);
-/* Files of the folder that were edited ("kernels/x.cu (edited)") or added ("notes (new)"), in order. Compiled code, and the library
- * that `make` leaves in the folder, are nobody's work. */
+/* Files of the folder that were edited ("kernels/x.cu (edited)") or added ("notes (new)"), in order. Compiled code, and
+ * the library that `make` leaves in the folder, are nobody's work. */
 int tpat_record_changes(struct tpat_texts *out, bool *recorded, const char *folder, struct arena *a, struct err *e);
 /* Fails when replacing the folder would lose work, or when tpat did not make it. `force`: the latter alone. */
 int tpat_record_check(const char *folder, bool force, struct arena *a, struct err *e);
@@ -167,19 +169,19 @@ int tpat_db_path(const char **out, const char *given, struct arena *a, struct er
 
 /* ---- tpat_tuned.c: what a build takes from the tuning database. */
 struct tpat_tuned;
-/* `given`: its file; null: the default one. `must`: an error when it cannot be read, else *warning says so (null: all is well, or
- * there is none yet). To be closed in any case. */
+/* `given`: its file; null: the default one. `must`: an error when it cannot be read, else *warning says so (null: all
+ * is well, or there is none yet). To be closed in any case. */
 int tpat_tuned_open(struct tpat_tuned **out, const char *given, bool must, const char **warning, struct arena *a,
                     struct err *e);
-void tpat_tuned_of_processor(struct tpat_tuned *x); /* from here on: what the device cpu took, not a GPU */
-void tpat_tuned_close(struct tpat_tuned *x); /* null is fine */
+void tpat_tuned_of_processor(struct tpat_tuned *x);      /* from here on: what the device cpu took, not a GPU */
+void tpat_tuned_close(struct tpat_tuned *x);             /* null is fine */
 const char *tpat_tuned_path(const struct tpat_tuned *x); /* null: there is none */
 struct tpat_tuned_choice {
 	const struct sched_choice *choice; /* one a stage, for sched_decide; null: nothing is known of this program */
 	bool near;                         /* measured at other extents */
 	double ns;
-	const char *shape, *device;        /* that it was measured at, and on */
-	int passed_over;                   /* faster ones that can no longer be built */
+	const char *shape, *device; /* that it was measured at, and on */
+	int passed_over;            /* faster ones that can no longer be built */
 };
 /* At the extents of `t`; `exactly`: only what was measured at these, on this GPU. */
 int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct ir_program *p, const char *hash,
@@ -195,11 +197,11 @@ struct tpat_profile {
 int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *profile, struct arena *a, struct err *e);
 /* The shapes that `profile` says of an input, as text; null when it says none. */
 const char *tpat_profile_of(const struct tpat_strings *profile, const char *name);
-/* What all profiles say of the model's symbols; and the points for which a region's program `p` is scheduled: the profiles'
- * extents, for symbols that they do not name the usual ones. */
+/* What all profiles say of the model's symbols; and the points for which a region's program `p` is scheduled: the
+ * profiles' extents, for symbols that they do not name the usual ones. */
 struct tpat_extents;
-int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
-                         struct err *e);
+int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile,
+                         struct arena *a, struct err *e);
 struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
                                         const struct graph_region *r, struct ir_program *p);
 
@@ -208,20 +210,21 @@ bool tpat_extent_at(void *target, const char *name, int64_t *value);
 /* The extents of an input of a program at a point; rank -1 where they cannot be. */
 void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);
 
-/* tpat_example.c: extents for symbols that no profile names, which fit what the model's operators demand. `level`: 0 smallest, 1
- * usual, 2 largest. */
+/* tpat_example.c: extents for symbols that no profile names, which fit what the model's operators demand. `level`: 0
+ * smallest, 1 usual, 2 largest. */
 struct tpat_example;
-int tpat_example(struct tpat_example **out, struct graph *g, const struct tpat_strings *profile, struct arena *a, struct err *e);
+int tpat_example(struct tpat_example **out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
+                 struct err *e);
 int64_t tpat_example_extent(struct tpat_example *x, expr extent, int level);
 
 /* tpat_shapes.c: writes the shapes that the user gives ("x:1x3x320x320") into the model's inputs. */
 int tpat_write_shapes(struct onnx_model *m, const struct tpat_strings *shape, struct arena *a, struct err *e);
 
 /* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
- * libraries; and a note on the TensorRT that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: what the user gave of
- * inputs. */
+ * libraries; and a note on the TensorRT that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: what the
+ * user gave of inputs. */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_strings *shape, const struct tpat_tensorrt *t,
-                     struct arena *a, struct err *e);
+                     const struct tpat_strings *profile, const struct tpat_strings *shape,
+                     const struct tpat_tensorrt *t, struct arena *a, struct err *e);
 
 #endif

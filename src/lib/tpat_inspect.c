@@ -42,8 +42,8 @@ static struct tpat_strings tensors(const struct tpat_rt_plugin *p, const struct 
 }
 
 /* "tactic 2: NAME, 256 threads" */
-static void add_kernel(struct tpat_texts *list, const struct tpat_rt_plugin *p, int tactic, const struct tpat_rt_kernel *x,
-                       struct arena *a)
+static void add_kernel(struct tpat_texts *list, const struct tpat_rt_plugin *p, int tactic,
+                       const struct tpat_rt_kernel *x, struct arena *a)
 {
 	const char *text = arena_printf(a, "%s, %d threads%s", x->name, (int)(x->block[0] * x->block[1] * x->block[2]),
 	                                x->guard >= 0 ? ", where its guard holds" : "");

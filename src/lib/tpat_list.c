@@ -68,7 +68,8 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 }
 
 /* The nodes of the option `why`, each as a plugin by itself. */
-static int explain(struct tpat_list *list, struct graph *g, const struct tpat_list_options *o, struct arena *a, struct err *e)
+static int explain(struct tpat_list *list, struct graph *g, const struct tpat_list_options *o, struct arena *a,
+                   struct err *e)
 {
 	static const struct tpat_strings none;
 	const struct tpat_choice choice = { .node = &o->why, .type = &none, .region = &none, .except = &none };

@@ -1,5 +1,5 @@
-/* Names and places of what a build gives. Everything is made in one hidden folder beside its place and put there together
- * (base/staging.h), so that a failure or an interrupt leaves what was there before. */
+/* Names and places of what a build gives. Everything is made in one hidden folder beside its place and put there
+ * together (base/staging.h), so that a failure or an interrupt leaves what was there before. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ static int refuse_special(const char *path, struct err *e)
 static int refuse_name(const char *model, struct err *e)
 {
 	if (strcmp(model, "-") == 0) {
-		err_set(e, ERR_USAGE, "The rewritten model cannot go to standard output: a library and a folder go with it.");
+		err_set(e, ERR_USAGE,
+		        "The rewritten model cannot go to standard output: a library and a folder go with it.");
 		return err_advise(e, "Give it the name of a file: -o NAME.onnx (-o ./- for one that is called \"-\").");
 	}
 	if (!*path_base(model) || file_is_folder(model)) {

@@ -1,5 +1,5 @@
-/* Profiles, "x:1x3x32,8x3x64,32x3x128": an input's smallest, usual and largest extents; and for which extents a region's
- * schedules are chosen. */
+/* Profiles, "x:1x3x32,8x3x64,32x3x128": an input's smallest, usual and largest extents; and for which extents a
+ * region's schedules are chosen. */
 #include "lib/tpat_inside.h"
 
 #include <inttypes.h>
@@ -88,8 +88,8 @@ struct tpat_extents {
 	int shape; /* which of the three is being evaluated */
 };
 
-int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
-                         struct err *e)
+int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile,
+                         struct arena *a, struct err *e)
 {
 	struct tpat_extents *x = *out = NEW(a, struct tpat_extents);
 	x->arena = a;

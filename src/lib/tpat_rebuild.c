@@ -11,7 +11,7 @@ struct rebuild {
 	const struct tpat_rebuild_options *o;
 	struct tpat_rebuilt *result;
 	struct stage stage;
-	const char *base;                     /* the folder of the model and its libraries */
+	const char *base; /* the folder of the model and its libraries */
 	struct tpat_texts libraries, compiled;
 	struct arena *arena;
 	struct err *err;
@@ -143,8 +143,8 @@ static int rebuild(struct rebuild *b)
 	const char *name;
 	TRY(find_folder(b, &name, b->o->folder));
 	/* A folder inside of another one belongs to one library of several. */
-	if (file_exists(path_join(b->arena, b->base, "tpat.json")) && tpat_record_read(&outer, b->base, b->arena, &none) == 0 &&
-	    json_member(outer, "libraries")) {
+	if (file_exists(path_join(b->arena, b->base, "tpat.json")) &&
+	    tpat_record_read(&outer, b->base, b->arena, &none) == 0 && json_member(outer, "libraries")) {
 		const char *up = b->base;
 		b->base = path_dir(b->arena, up);
 		name = path_join(b->arena, path_base(up), name);
@@ -170,7 +170,9 @@ static int run(struct tpat *t, void *arg)
 {
 	struct rebuild_call *c = arg;
 	struct rebuild *b = NEW(t->arena, struct rebuild);
-	*b = (struct rebuild){ .o = c->o, .result = NEW(t->arena, struct tpat_rebuilt), .arena = t->arena, .err = &t->err };
+	*b = (struct rebuild){
+		.o = c->o, .result = NEW(t->arena, struct tpat_rebuilt), .arena = t->arena, .err = &t->err
+	};
 	if (c->o->version != TPAT_REBUILD_VERSION || !c->o->folder)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_rebuild have another version, or no folder.");
 	t->cleanup = clean_up;

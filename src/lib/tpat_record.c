@@ -1,4 +1,5 @@
-/* The files of a .tpat folder as tpat made them: hashes in its tpat.json, so that nobody's edits are lost to a later build. */
+/* The files of a .tpat folder as tpat made them: hashes in its tpat.json, so that nobody's edits are lost to a later
+ * build. */
 #include "lib/tpat_inside.h"
 
 #include <dirent.h>
@@ -153,9 +154,10 @@ int tpat_record_check(const char *folder, bool force, struct arena *a, struct er
 		return 0;
 	TRY(tpat_record_changes(&changes, &recorded, folder, a, e));
 	if (!recorded) {
-		err_set(e, ERR_USAGE, "%s does not say what its files were when tpat made them: they may have been edited.",
-		        folder);
-		return err_advise(e, "Move it away, give the output another name (-o NAME), or replace it all with --force.");
+		err_set(e, ERR_USAGE,
+		        "%s does not say what its files were when tpat made them: they may have been edited.", folder);
+		return err_advise(
+		        e, "Move it away, give the output another name (-o NAME), or replace it all with --force.");
 	}
 	for (int i = 0; i < changes.n && i < MOST_NAMED; i++)
 		str_printf(&list, "%s%s", i ? ", " : "", changes.at[i]);
@@ -164,9 +166,9 @@ int tpat_record_check(const char *folder, bool force, struct arena *a, struct er
 	if (!changes.n)
 		return 0;
 	err_set(e, ERR_USAGE, "%s holds work that building again would delete: %s.", folder, str_text(&list));
-	return err_advise(e,
-	                  "Keep it: tpat rebuild %s compiles edited kernels, -o NAME builds elsewhere. --force deletes it.",
-	                  str_shell_path(a, folder));
+	return err_advise(
+	        e, "Keep it: tpat rebuild %s compiles edited kernels, -o NAME builds elsewhere. --force deletes it.",
+	        str_shell_path(a, folder));
 }
 
 /* ---- What interrupted builds left. */
@@ -183,7 +185,8 @@ static int may_replace(void *user, const char *place, struct err *e)
 	if (tpat_record_check(place, false, r->arena, &why) == 0)
 		return 0;
 	err_set(e, ERR_USAGE, "An interrupted build has not put its results in place yet, and %s", why.text);
-	return err_advise(e, "tpat doctor %s --undo drops its results; --force puts them in place and deletes that work.",
+	return err_advise(e,
+	                  "tpat doctor %s --undo drops its results; --force puts them in place and deletes that work.",
 	                  str_shell_path(r->arena, r->folder));
 }
 

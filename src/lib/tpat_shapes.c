@@ -1,4 +1,5 @@
-/* Extents that the user gives are the model's from then on: they are written into its inputs, and wherever their names stood. */
+/* Extents that the user gives are the model's from then on: they are written into its inputs, and wherever their names
+ * stood. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>

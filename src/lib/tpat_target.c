@@ -58,7 +58,8 @@ static int unknown(const char *gpu, struct arena *a, struct err *e)
 	return err_advise(e, "It knows %s. For another one, name one that is about as large and fast.", str_text(&s));
 }
 
-int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a, struct err *e)
+int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a,
+                struct err *e)
 {
 	const struct sched_target *t = gpu ? sched_target_named(gpu) : NULL;
 	const char *only = arch->n == 1 ? arch->at[0] : "";

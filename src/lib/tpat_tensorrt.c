@@ -1,5 +1,6 @@
-/* The TensorRT that a build is for. What its versions do with a model's local functions: to 10.6 the parser takes a node's
- * function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with IPluginV3. */
+/* The TensorRT that a build is for. What its versions do with a model's local functions: to 10.6 the parser takes a
+ * node's function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with
+ * IPluginV3. */
 #include "lib/tpat_inside.h"
 
 #include <stdlib.h>
@@ -40,7 +41,9 @@ int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e
 		return wrong(text, e);
 	if (t->major < FIRST_MAJOR) {
 		err_set(e, ERR_UNSUPPORTED,
-		        "TensorRT %s has no IPluginV3, and tpat makes no other plugins: they need TensorRT 10.0 or later.", text);
+		        "TensorRT %s has no IPluginV3, and tpat makes no other plugins: they need TensorRT 10.0 or "
+		        "later.",
+		        text);
 		return err_advise(e, "Name the TensorRT that builds the engine: --tensorrt 10.3 is that of JetPack 6.");
 	}
 	t->no_functions = t->major == 10 && t->minor <= LAST_FUNCTIONS_FIRST;
@@ -51,8 +54,10 @@ int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e
 const char *tpat_tensorrt_note(const struct tpat_tensorrt *t)
 {
 	if (t->rtx)
-		return "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library there.";
+		return "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library "
+		       "there.";
 	if (t->no_functions)
-		return "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this model has none.";
+		return "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this model "
+		       "has none.";
 	return "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt 10.3.";
 }

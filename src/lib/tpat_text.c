@@ -72,9 +72,9 @@ static int add_all(struct archs *list, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* Of those with which a GPU's code can be shared, one: compiled code also runs on later GPUs of its generation, at the same speed
- * where their processors are alike. GPUs that share a chip with ARM processors (Jetson) take no other's code, and are in no
- * other machine. CUDA C++ Programming Guide, "Binary Compatibility". */
+/* Of those with which a GPU's code can be shared, one: compiled code also runs on later GPUs of its generation, at the
+ * same speed where their processors are alike. GPUs that share a chip with ARM processors (Jetson) take no other's
+ * code, and are in no other machine. CUDA C++ Programming Guide, "Binary Compatibility". */
 static bool is_usual(int arch)
 {
 	static const int alike[] = { 52, 89, 103, 121 }, /* to 50, 86, 100, 120 */

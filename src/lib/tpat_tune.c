@@ -1,4 +1,5 @@
-/* Tuning a model's nodes: which regions, at which extents, on which device, into which database. tuning_region.c tunes one. */
+/* Tuning a model's nodes: which regions, at which extents, on which device, into which database. tuning_region.c tunes
+ * one. */
 #include <string.h>
 
 #include "base/file.h"
@@ -97,8 +98,10 @@ static int no_device(struct tuning *t)
 		return code;
 	err_clear(t->err);
 	err_set(t->err, ERR_DEVICE, "Tuning measures on a GPU, and none can be used here: %.700s", why);
-	return err_advise(t->err, "Run tpat tune where the GPU is, and bring its database here (tpat db export, tpat db import). "
-	                          "tpat build needs no GPU; tpat tune --device cpu measures on the processor, to try tuning out.");
+	return err_advise(
+	        t->err,
+	        "Run tpat tune where the GPU is, and bring its database here (tpat db export, tpat db import). "
+	        "tpat build needs no GPU; tpat tune --device cpu measures on the processor, to try tuning out.");
 }
 
 static int open_all(struct tuning *t)
@@ -144,7 +147,9 @@ static int run(struct tpat *t, void *arg)
 {
 	struct tune_call *c = arg;
 	struct tuning *x = NEW(t->arena, struct tuning);
-	*x = (struct tuning){ .o = c->o, .result = NEW(t->arena, struct tpat_tuning), .arena = t->arena, .err = &t->err };
+	*x = (struct tuning){
+		.o = c->o, .result = NEW(t->arena, struct tpat_tuning), .arena = t->arena, .err = &t->err
+	};
 	if (c->o->version != TPAT_TUNE_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_tune have another version, or no model.");
 	x->device_name = c->o->device ? c->o->device : "cuda";

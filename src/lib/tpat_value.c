@@ -66,7 +66,8 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	if (type == TYPE_STRING || tensor_convert(out, &strings, type, a, &why) < 0)
 		return wrong(text, arena_printf(a, "is no %s, as that tensor is", type_info(type)->onnx_name), e);
 	if (changes(&strings, out, a))
-		return wrong(text, arena_printf(a, "does not fit %s, the tensor's type", type_info(type)->onnx_name), e);
+		return wrong(text, arena_printf(a, "does not fit %s, the tensor's type", type_info(type)->onnx_name),
+		             e);
 	if (rank < 0) /* unknown: as it is written */
 		rank = n == 1 ? 0 : 1, dim = &n;
 	out->rank = rank;
@@ -82,8 +83,10 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	if (tensor_count(out) == n)
 		return 0;
 	out->rank = 1;
-	return wrong(text,
-	             arena_printf(a, "has %lld element%s; that tensor has another number", (long long)n, n == 1 ? "" : "s"), e);
+	return wrong(
+	        text,
+	        arena_printf(a, "has %lld element%s; that tensor has another number", (long long)n, n == 1 ? "" : "s"),
+	        e);
 }
 
 /* ---- Inputs of a model. */
@@ -118,7 +121,8 @@ static int bind(struct onnx_model *m, const char *text, struct arena *a, struct 
 	if (i == g->n_input)
 		return no_input(m, text, name, a, e);
 	if (!onnx_value_type(g->input[i], &type, &shape) || !type || (shape && shape->n_dim > TENSOR_MAX_RANK))
-		return err_set(e, ERR_USAGE, "%s: the value \"%s\": the model's input \"%s\" is no tensor.", m->path, text, name);
+		return err_set(e, ERR_USAGE, "%s: the value \"%s\": the model's input \"%s\" is no tensor.", m->path,
+		               text, name);
 	for (size_t k = 0; shape && k < shape->n_dim; k++)
 		dim[k] = shape->dim[k]->has_dim_value ? shape->dim[k]->dim_value : -1;
 	if (tpat_value_read(&t, text, type, shape ? (int)shape->n_dim : -1, dim, a, e) < 0)

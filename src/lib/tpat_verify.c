@@ -111,7 +111,8 @@ static void names_of(struct tpat_output *names, const char *model, struct arena 
 	size_t n = strlen(stem) - (str_ends(stem, "_portable") ? strlen("_portable") : 0);
 	tpat_output_names(names, model, a);
 	if (!file_is_folder(names->folder) && stem[n] && n)
-		tpat_output_names(names, path_join(a, path_dir(a, model), arena_printf(a, "%.*s.onnx", (int)n, stem)), a);
+		tpat_output_names(names, path_join(a, path_dir(a, model), arena_printf(a, "%.*s.onnx", (int)n, stem)),
+		                  a);
 }
 
 /* Opens the library that holds the plugin: the user's, the model's, or where each has its own, the plugin's. One that
@@ -272,7 +273,8 @@ static int open_portable(struct verification *v)
 	struct map wanted = plugins_of(v), had;
 	close_model(v);
 	if (!file_exists(portable)) {
-		err_set(v->err, ERR_MODEL, "%s holds no original operators to compare with, and %s, which does, is not there.",
+		err_set(v->err, ERR_MODEL,
+		        "%s holds no original operators to compare with, and %s, which does, is not there.",
 		        v->o->model, portable);
 		return err_advise(v->err, "tpat build --tensorrt 10.3 writes both; keep them together.");
 	}
@@ -280,8 +282,8 @@ static int open_portable(struct verification *v)
 	had = plugins_of(v);
 	for (int i = 0; i < wanted.n; i++)
 		if (!map_get(&had, wanted.entry[i].name)) {
-			err_set(v->err, ERR_MODEL, "%s does not have the plugin %s of %s.", portable, wanted.entry[i].name,
-			        v->o->model);
+			err_set(v->err, ERR_MODEL, "%s does not have the plugin %s of %s.", portable,
+			        wanted.entry[i].name, v->o->model);
 			return err_advise(v->err, "They are of two builds: build again.");
 		}
 	return 0;
@@ -360,10 +362,9 @@ static int run(struct tpat *t, void *arg)
 	TRY(read_values(v));
 	TRY(check_all(v));
 	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
-	*r = (struct tpat_verified){ .library = libraries_of(v),
-		                     .device = v->device,
-		                     .check = v->checks.at,
-		                     .checks = v->checks.n };
+	*r = (struct tpat_verified){
+		.library = libraries_of(v), .device = v->device, .check = v->checks.at, .checks = v->checks.n
+	};
 	vec_each (x, &v->checks)
 		r->failed += !x->passed;
 	*c->out = r;

@@ -44,15 +44,16 @@ struct job {
 
 /* A sentence for the user, once. */
 void tuning_warn(struct tuning *t, const char *text);
-double tuning_floor(const struct tuning *t, double bytes); /* nanoseconds that moving the bytes alone takes; 0: not known */
+double tuning_floor(const struct tuning *t, double bytes); /* nanoseconds that moving the bytes alone takes; 0: not
+                                                              known */
 
-/* The database around a search (tuning_trials.c): a trial goes there at once, and what earlier runs found here, or what is good for
- * other extents or GPUs, is where a search begins. */
+/* The database around a search (tuning_trials.c): a trial goes there at once, and what earlier runs found here, or what
+ * is good for other extents or GPUs, is where a search begins. */
 void tuning_keep(struct job *j, const struct tune_trial *trial, double bytes);
 void tuning_recall(struct job *j, struct tune_search *search);
 
-/* Searches for one region's schedule at j->target's extents (tuning_region.c). What the database has of the program is under
- * `hash`. */
+/* Searches for one region's schedule at j->target's extents (tuning_region.c). What the database has of the program is
+ * under `hash`. */
 int tuning_region(struct job *j, const struct graph_region *region, const char *hash, struct err *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* Tuning one region at one set of extents: its inputs and reference, the search, and what came of it. See tuning_inside.h. */
+/* Tuning one region at one set of extents: its inputs and reference, the search, and what came of it. See
+ * tuning_inside.h. */
 #include <string.h>
 
 #include "base/threads.h"
@@ -53,7 +54,8 @@ static bool too_large(const struct job *j)
 		return false;
 	vec_each (b, &j->program->buffers) {
 		expr count = ir_size_limit(j->program, ir_buffer_count(j->program, *b));
-		if (count->op != IR_CONST_INT && ir_eval_int(count, tpat_extent_at, (void *)j->target, &n) && n > MOST_ELEMENTS)
+		if (count->op != IR_CONST_INT && ir_eval_int(count, tpat_extent_at, (void *)j->target, &n) &&
+		    n > MOST_ELEMENTS)
 			return true;
 	}
 	return false;
@@ -64,7 +66,9 @@ static int draw_inputs(struct job *j, const struct graph_region *region, bool dr
 {
 	int inputs = j->program->inputs.n;
 	struct verify_input *input = NEWN(j->arena, struct verify_input, inputs + 1);
-	struct verify_case c = { .plugin = region->label, .reference = j->program, .input = input, .seed = j->t->o->seed };
+	struct verify_case c = {
+		.plugin = region->label, .reference = j->program, .input = input, .seed = j->t->o->seed
+	};
 	c.demand = j->t->graph->demands.at;
 	c.demands = j->t->graph->demands.n;
 	c.most_work = sample_patience();
@@ -132,7 +136,8 @@ static void take_result(struct job *j, const struct tune_result *r)
 		out->kernels = r->best.kernels;
 		if (!out->kernels)
 			out->kernels = sched_program(j->program, &j->t->target,
-			                             tune_point_choices(j->space, r->best.point, j->arena))->steps.n;
+			                             tune_point_choices(j->space, r->best.point, j->arena))
+			                       ->steps.n;
 		struct tune_trial best = r->best;
 		if (r->confirmed)
 			tuning_keep(j, &best, r->bytes);
@@ -140,8 +145,9 @@ static void take_result(struct job *j, const struct tune_result *r)
 	if (r->end == TUNE_END_FAULT)
 		out->error = arena_printf(a, "%s%s%s", r->fault.text, *r->fault.advice ? " " : "", r->fault.advice);
 	else if (!out->schedule && r->end != TUNE_END_INTERRUPT)
-		out->error = *r->first.why ? arena_printf(a, "No candidate gave right results; the first: %s.", r->first.why)
-		                           : "No candidate gave right results.";
+		out->error = *r->first.why
+		                     ? arena_printf(a, "No candidate gave right results; the first: %s.", r->first.why)
+		                     : "No candidate gave right results.";
 }
 
 static void tune(struct job *j)

@@ -49,7 +49,7 @@ struct onnx_write_options {
 	bool external;               /* put big initializers into "<file>.data" beside the file */
 	uint64_t external_threshold; /* bytes from which an initializer is big */
 	uint64_t inline_limit;       /* a file longer than this is written with external data in any case, bytes */
-	const char *place;           /* the path that the file, and its data beside it, will be moved to; null: it stays */
+	const char *place; /* the path that the file, and its data beside it, will be moved to; null: it stays */
 };
 enum { ONNX_WRITE_VERSION = 2 };
 /* 2^31 - 1 bytes is what protobuf readers take at most. */
@@ -125,8 +125,8 @@ struct onnx_index *onnx_index_new(struct onnx_model *m, Onnx__GraphProto *graph,
 /* Null when the graph does not know the name, and for "". */
 struct onnx_value *onnx_value_find(const struct onnx_index *x, const char *name);
 
-/* What a user calls node `i`: its name as it is printed (str_printable), or "#<i>" when it has none or shares it with others.
- * Unique in the graph. */
+/* What a user calls node `i`: its name as it is printed (str_printable), or "#<i>" when it has none or shares it with
+ * others. Unique in the graph. */
 const char *onnx_node_label(const struct onnx_index *x, int i);
 
 /* The node that `text` means: a node's name, "#12", or the name of one of its outputs, tried in this order. Errors:
@@ -226,8 +226,8 @@ int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *nod
  * of the same names (not of a subgraph's), and value_info of names that are gone. Returns how many initializers. */
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g);
 
-/* Make input number `input` of the graph a constant: `t`, of its name, is an initializer in its place, and in that of its
- * default. */
+/* Make input number `input` of the graph a constant: `t`, of its name, is an initializer in its place, and in that of
+ * its default. */
 void onnx_graph_bind_input(struct onnx_model *m, Onnx__GraphProto *g, int input, Onnx__TensorProto *t);
 
 /* Put the nodes into a stable topological order: of those that could come next, always the first. Errors: ERR_MODEL

@@ -205,7 +205,7 @@ enum { CALLS_MAX = 100 }; /* of functions inside of each other */
 /* Functions that call each other: every one is followed once, from the place that calls it first. */
 struct calls {
 	struct onnx_model *model;
-	enum { UNSEEN, OPEN, DONE } *state; /* by function; OPEN: it is being followed */
+	enum { UNSEEN, OPEN, DONE } * state; /* by function; OPEN: it is being followed */
 	int depth;
 	struct err *e;
 };
@@ -218,7 +218,8 @@ static int follow_function(struct calls *c, size_t i)
 	if (c->state[i] == DONE)
 		return 0;
 	if (c->state[i] == OPEN) {
-		err_set(c->e, ERR_MODEL, "the function \"%s\" calls itself, or a function that calls it.", onnx_text(f->name));
+		err_set(c->e, ERR_MODEL, "the function \"%s\" calls itself, or a function that calls it.",
+		        onnx_text(f->name));
 		return err_advise(c->e, "A function's nodes take the place of its call, so this would never end.");
 	}
 	if (++c->depth > CALLS_MAX)
@@ -234,7 +235,8 @@ static int follow_call(void *arg, ProtobufCMessage *message)
 {
 	struct calls *c = arg;
 	const Onnx__NodeProto *n = (const Onnx__NodeProto *)message;
-	const Onnx__FunctionProto *f = onnx_function_find(c->model, onnx_domain(n->domain), onnx_text(n->op_type), n->overload);
+	const Onnx__FunctionProto *f =
+	        onnx_function_find(c->model, onnx_domain(n->domain), onnx_text(n->op_type), n->overload);
 	for (size_t i = 0; f && i < c->model->proto->n_functions; i++)
 		if (c->model->proto->functions[i] == f)
 			return follow_function(c, i);

@@ -190,7 +190,8 @@ static bool replaces_own(const struct onnx_model *m, const char *place, struct a
 
 static int refuse_own(const struct onnx_model *m, const char *data, struct err *e)
 {
-	err_set(e, ERR_USAGE, "%s has its data in %s, which writing the new model's data would replace.", m->path, data);
+	err_set(e, ERR_USAGE, "%s has its data in %s, which writing the new model's data would replace.", m->path,
+	        data);
 	return err_advise(e, "Give the output another name.");
 }
 
@@ -212,9 +213,8 @@ int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_w
 	if (s.same_name &&
 	    (w.options->external || protobuf_c_message_get_packed_size(&m->proto->base) > w.options->inline_limit))
 		w.move_external = true;
-	rc = s.same_name && w.move_external && replaces_own(m, place, w.scratch)
-	             ? refuse_own(m, w.data_name, e)
-	             : write_files(&w, path);
+	rc = s.same_name && w.move_external && replaces_own(m, place, w.scratch) ? refuse_own(m, w.data_name, e)
+	                                                                         : write_files(&w, path);
 	for (int i = w.moved.n - 1; i >= 0; i--)
 		*w.moved.at[i].tensor = w.moved.at[i].saved;
 	file_out_abandon(&w.data);

@@ -128,8 +128,8 @@ static int lower(struct lower *l)
 	struct rules r;
 
 	if (value_type(lower_input(l, 1)) != t)
-		return lower_fail(l, ERR_MODEL, "the query is %s and the key %s; they must be of one type.", type_name(t),
-		                  type_name(value_type(lower_input(l, 1))));
+		return lower_fail(l, ERR_MODEL, "the query is %s and the key %s; they must be of one type.",
+		                  type_name(t), type_name(value_type(lower_input(l, 1))));
 	TRY(heads_read(l, lower_input(l, 0), q_heads, "the query", &a.q));
 	TRY(heads_read(l, lower_input(l, 1), kv_heads, "the key", &a.k));
 	TRY(heads_read(l, lower_input(l, 2), kv_heads, "the value", &a.v));

@@ -16,10 +16,10 @@ enum heads_layout {
 struct heads {
 	struct value v;
 	enum heads_layout layout;
-	expr offset;                        /* null: 0 */
-	struct value bias;                  /* one number an element of heads * size, or not given */
-	expr bias_offset;                   /* null: 0 */
-	expr batch, heads, length, size;    /* extents */
+	expr offset;                     /* null: 0 */
+	struct value bias;               /* one number an element of heads * size, or not given */
+	expr bias_offset;                /* null: 0 */
+	expr batch, heads, length, size; /* extents */
 };
 /* The element in its own type, or with a bias in the compute type. */
 expr heads_at(const struct heads *x, expr b, expr h, expr s, expr d);
@@ -34,14 +34,14 @@ struct heads heads_of(struct value v); /* of a value [b,h,s,d] */
 enum attention_stage { ATTENTION_RAW, ATTENTION_CAPPED, ATTENTION_BIASED, ATTENTION_SOFTMAX, ATTENTION_NOTHING };
 struct attention {
 	struct heads q, k, v;
-	expr scale;                         /* of the compute type of q */
-	double softcap;                     /* 0: none */
-	bool f64;                           /* the softmax in f64 */
+	expr scale;     /* of the compute type of q */
+	double softcap; /* 0: none */
+	bool f64;       /* the softmax in f64 */
 	expr (*bias)(struct lower *l, const struct attention *a, const struct space *s, expr score); /* or null */
 	const void *user;
-	expr extra;                         /* null, or a score without a value in every row, over b, h, i */
-	enum attention_stage keep;          /* which scores are wanted beside the result */
-	struct value kept;                  /* and these, [b,h,i,j] in the compute type (set by attention_lower) */
+	expr extra;                /* null, or a score without a value in every row, over b, h, i */
+	enum attention_stage keep; /* which scores are wanted beside the result */
+	struct value kept;         /* and these, [b,h,i,j] in the compute type (set by attention_lower) */
 };
 /* Minus infinity of score's type. */
 expr attention_masked(expr score);

@@ -241,17 +241,20 @@ static int rotated_lower(struct lower *l)
 		   ATTR_FLOAT("scoreThreshold", 0, "boxes with scores up to it are left out"),                         \
 		   ATTR_FLOAT("iouThreshold", 0.5, "boxes that overlap a better one by more are left out"),            \
 		   ATTR_INT("isNormalized", 1, "0: coordinates are those of elements"),                                \
-		   ATTR_INT("clipBoxes", 1, "1: results are held between 0 and 1"), ATTR_INT("scoreBits", 16, "no meaning"), \
+		   ATTR_INT("clipBoxes", 1, "1: results are held between 0 and 1"), \
+		   ATTR_INT("scoreBits", 16, "no meaning"), \
 		   ATTR_INT("caffeSemantics", 1, "1: boxes that are not normalised are a unit larger") },              \
 	.lower = lower
 #define MMDEPLOY \
 	PLUGIN, .outputs = { OUT("dets"), OUT("labels"), OPTOUT("index") }, \
-	.attrs = { ATTR_INT("background_label_id", -1, "a class that is left out"), ATTR_INT("num_classes", 0, "no meaning"), \
+	.attrs = { ATTR_INT("background_label_id", -1, "a class that is left out"), \
+		   ATTR_INT("num_classes", 0, "no meaning"), \
 		   ATTR_INT("topk", 0, "boxes of each class that are looked at; not positive: all"), \
 		   ATTR_INT("keep_topk", 100, "places in the result"), \
 		   ATTR_FLOAT("score_threshold", 0, "boxes with scores up to it are left out"), \
 		   ATTR_FLOAT("iou_threshold", 0.5, "boxes that overlap a better one by more are left out"), \
-		   ATTR_INT("is_normalized", 1, "no meaning"), ATTR_INT("clip_boxes", 1, "1: results are held between 0 and 1"), \
+		   ATTR_INT("is_normalized", 1, "no meaning"), \
+		   ATTR_INT("clip_boxes", 1, "1: results are held between 0 and 1"), \
 		   ATTR_INT("return_index", 0, "no meaning: a third output says it") }
 
 const struct op_def ops_batched_nms[] = {
@@ -259,7 +262,8 @@ const struct op_def ops_batched_nms[] = {
 	  .cases = { "boxes:f32[2,16,1,4] scores:f32[2,16,3] topK=16 keepTopK=8 scoreThreshold=0.1 outputs=4" } },
 	{ .name = "BatchedNMSDynamic_TRT", NVIDIA,
 	  .cases = { "boxes:f32[N,K,1,4] scores:f32[N,K,3] topK=5 keepTopK=6 iouThreshold=0.3 outputs=4",
-		     "boxes:f16[N,12,2,4] scores:f16[N,12,2,1] topK=20 keepTopK=30 isNormalized=0 clipBoxes=0 outputs=4" } },
+		     "boxes:f16[N,12,2,4] scores:f16[N,12,2,1] topK=20 keepTopK=30 isNormalized=0 clipBoxes=0 "
+		     "outputs=4" } },
 	{ .name = "TRTBatchedNMS", MMDEPLOY, .lower = mmdeploy_lower,
 	  .cases = { "boxes:f32[N,K,1,4] scores:f32[N,K,3] topk=5 keep_topk=6 clip_boxes=0 outputs=3" } },
 	{ .name = "TRTBatchedRotatedNMS", MMDEPLOY, .lower = rotated_lower,

@@ -8,8 +8,8 @@ struct pool {
 	struct value depth, feat, at_depth, at_feat, place, start, length;
 };
 
-/* [points]: how many intervals a point is in: the running sum of one where an interval begins, less one behind its end.
- */
+/* [points]: how many intervals a point is in: the running sum of one where an interval begins, less one behind its
+ * end. */
 static struct value in_intervals(struct lower *l, const struct pool *p)
 {
 	struct space s = { 0 }, one = { 0 };
@@ -73,11 +73,14 @@ static int lower(struct lower *l)
 /* clang-format off */
 #define INDICES (TS(I32) | TS(I64))
 #define PLUGIN                                                                                                         \
-	.domain = OP_ANY_DOMAIN, .since = { 1 }, .formula = "y[place[i], :] = sum of depth[at_depth[i]] * feat[at_feat[i], :]", \
-	.inputs = { IN("depth", TS_FLOAT), IN("feat", TS_FLOAT), IN("ranks_depth", INDICES), IN("ranks_feat", INDICES), \
+	.domain = OP_ANY_DOMAIN, .since = { 1 }, \
+	.formula = "y[place[i], :] = sum of depth[at_depth[i]] * feat[at_feat[i], :]", \
+	.inputs = { IN("depth", TS_FLOAT), IN("feat", TS_FLOAT), IN("ranks_depth", INDICES), \
+		    IN("ranks_feat", INDICES), \
 		    IN("ranks_bev", INDICES), IN("interval_starts", INDICES), IN("interval_lengths", INDICES) },       \
 	.outputs = { OUT("y") },                                                                                       \
-	.attrs = { ATTR_INT("out_height", 128, "rows of the view"), ATTR_INT("out_width", 128, "columns of the view") }, \
+	.attrs = { ATTR_INT("out_height", 128, "rows of the view"), \
+		   ATTR_INT("out_width", 128, "columns of the view") }, \
 	.lower = lower
 
 const struct op_def ops_bev_pool[] = {

@@ -55,9 +55,10 @@ static const char *shape_text(struct lower *l, struct value v)
 
 static int changes(struct lower *l, const char *name, struct value state, struct value next)
 {
-	lower_fail(l, ERR_UNSUPPORTED, "its state \"%s\" is %s before a turn and %s after it.", name, shape_text(l, state),
-	           shape_text(l, next));
-	return err_advise(l->err, "States of one type and shape in all turns can be carried; keep this node outside the engine.");
+	lower_fail(l, ERR_UNSUPPORTED, "its state \"%s\" is %s before a turn and %s after it.", name,
+	           shape_text(l, state), shape_text(l, next));
+	return err_advise(
+	        l->err, "States of one type and shape in all turns can be carried; keep this node outside the engine.");
 }
 
 static expr at_least_one(void *user, struct ir_pool *pool, expr e, const expr *arg)
@@ -119,9 +120,10 @@ int body_stack(struct lower *l, int n, const struct value *turn, int output)
 
 		TRY(agree(l, turn[0], turn[i], &may));
 		if (!may)
-			return lower_fail(l, ERR_MODEL,
-			                  "its output number %d is put together of %s in the first turn and %s in turn %d.",
-			                  output + 1, shape_text(l, turn[0]), shape_text(l, turn[i]), i + 1);
+			return lower_fail(
+			        l, ERR_MODEL,
+			        "its output number %d is put together of %s in the first turn and %s in turn %d.",
+			        output + 1, shape_text(l, turn[0]), shape_text(l, turn[i]), i + 1);
 		expr own = load(turn[i], s.at + 1);
 		y = y ? select_(eq(at, idx(l, i)), own, y) : own;
 	}
@@ -141,7 +143,8 @@ int body_check(struct lower *l, const struct lower_loop *loop)
 
 		if (type_is_packed(s->out->type))
 			return lower_fail(l, ERR_UNSUPPORTED,
-			                  "in its body something is made in a type narrower than a byte (\"%s\").", s->out->name);
+			                  "in its body something is made in a type narrower than a byte (\"%s\").",
+			                  s->out->name);
 	}
 	return l->random ? body_refuse_random(l) : 0;
 }

@@ -1,14 +1,13 @@
 /* Cast and CastLike: the elements in another type. Floats truncate toward zero to integers, integers wrap, to bool all
- * but zero is true; to the 8-bit floats with saturation unless `saturate` is 0; to float8e8m0, the powers of two, rounded
- * by `round_mode`.
- * Source: ONNX, operators Cast and CastLike, opsets 6 to 28; where they leave open what is out of range of integers
- * narrower than a byte: ONNX's reference implementation, where they wrap. */
+ * but zero is true; to the 8-bit floats with saturation unless `saturate` is 0; to float8e8m0, the powers of two,
+ * rounded by `round_mode`. Source: ONNX, operators Cast and CastLike, opsets 6 to 28; where they leave open what is out
+ * of range of integers narrower than a byte: ONNX's reference implementation, where they wrap. */
 #include <string.h>
 
 #include "ops/lower.h"
 
-/* An f32 as the power of two that is next to it away from zero, or toward zero; between 2^-127 and 2^-126, which have no
- * normal numbers between them, too. What is out of float8e8m0's range, or NaN, stays for the cast to judge. */
+/* An f32 as the power of two that is next to it away from zero, or toward zero; between 2^-127 and 2^-126, which have
+ * no normal numbers between them, too. What is out of float8e8m0's range, or NaN, stays for the cast to judge. */
 static expr power_of_two(expr x, bool up)
 {
 	expr bits = ir_bitcast(x, TYPE_U32), magnitude = ir_binary(IR_BITAND, bits, with(bits, 0x7fffffff)), y;
@@ -41,7 +40,8 @@ static int cast_to(struct lower *l, int64_t to)
 	if (t == TYPE_NONE)
 		return lower_fail(l, ERR_MODEL, "%lld is not the number of an element type.", (long long)to);
 	if (!(TS_ALL & 1u << t))
-		return lower_fail(l, ERR_UNSUPPORTED, "it casts to %s; only numbers and bool can be made.", type_name(t));
+		return lower_fail(l, ERR_UNSUPPORTED, "it casts to %s; only numbers and bool can be made.",
+		                  type_name(t));
 	if (!(TS_PLAIN & 1u << x.buf->type) || !(TS_PLAIN & 1u << t))
 		e = wide(e);
 	if (t == TYPE_F8E8M0 && x.buf->type != t)

@@ -1,18 +1,18 @@
 /* CausalConvWithState: y[n, c, t] = b[c] + sum over k of p[n, c, t + k d] * w[c, 0, k], where p is the past state
- * (zeros when it is not given) followed by x, and d the dilation; then y * sigmoid(y) if asked for. present_state is the
- * last (kernel - 1) d places of p.
- * In com.microsoft channels may be the last axes, of any number, and states may have a window: an axis in front of W of
- * them, of which the j-th is the state after place length - W + j (zeros where that is no place), and the last is read.
- * Source: ONNX, operator CausalConvWithState, opset 27; ONNX Runtime, com.microsoft.CausalConvWithState. */
+ * (zeros when it is not given) followed by x, and d the dilation; then y * sigmoid(y) if asked for. present_state is
+ * the last (kernel - 1) d places of p. In com.microsoft channels may be the last axes, of any number, and states may
+ * have a window: an axis in front of W of them, of which the j-th is the state after place length - W + j (zeros where
+ * that is no place), and the last is read. Source: ONNX, operator CausalConvWithState, opset 27; ONNX Runtime,
+ * com.microsoft.CausalConvWithState. */
 #include "ops/lower.h"
 
 #include <string.h>
 
 struct causal {
 	struct value x, past;
-	bool last;       /* the channels are the last axes */
-	int rank;        /* of x */
-	int64_t window;  /* 0: states have no axis for it */
+	bool last;      /* the channels are the last axes */
+	int rank;       /* of x */
+	int64_t window; /* 0: states have no axis for it */
 	expr length, before;
 };
 
@@ -45,7 +45,9 @@ static int read_causal(struct lower *l, struct causal *c)
 	struct value w = lower_input(l, 1), bias = lower_input(l, 2);
 	int64_t dilation = own ? lower_int(l, "dilation") : 1;
 
-	*c = (struct causal){ .x = lower_input(l, 0), .past = lower_input(l, 3), .rank = value_rank(lower_input(l, 0)) };
+	*c = (struct causal){ .x = lower_input(l, 0),
+		              .past = lower_input(l, 3),
+		              .rank = value_rank(lower_input(l, 0)) };
 	if (own) {
 		c->last = lower_int(l, "channels_last") != 0;
 		c->window = lower_int(l, "state_window");
@@ -58,8 +60,9 @@ static int read_causal(struct lower *l, struct causal *c)
 		                  (long long)c->window);
 	if ((c->last ? c->rank < 3 : c->rank != 3) || value_rank(w) != 3 ||
 	    (c->past.given && value_rank(c->past) != c->rank + (c->window > 0)))
-		return lower_fail(l, ERR_MODEL, "input, weights and state have %d, %d and %d axes; they do not go together.",
-		                  c->rank, value_rank(w), c->past.given ? value_rank(c->past) : 0);
+		return lower_fail(l, ERR_MODEL,
+		                  "input, weights and state have %d, %d and %d axes; they do not go together.", c->rank,
+		                  value_rank(w), c->past.given ? value_rank(c->past) : 0);
 	if (c->rank + 1 > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the input has %d axes.", c->rank);
 	if (bias.given && value_rank(bias) != 1)
@@ -116,20 +119,22 @@ static int lower(struct lower *l)
 /* clang-format off */
 #define FORMULA "y = causal convolution of each channel of past_state and input with its weights, + bias"
 #define CAUSAL_INPUTS                                                                                                  \
-	{ IN("input", TS_FLOAT), IN("weight", TS_FLOAT, RANK(3)), OPT("bias", TS_FLOAT, RANK(1)),                        \
+	{ IN("input", TS_FLOAT), IN("weight", TS_FLOAT, RANK(3)), OPT("bias", TS_FLOAT, RANK(1)), \
 	  OPT("past_state", TS_FLOAT) }
 #define ACTIVATION ATTR_WORD("activation", "none|silu|swish", "applied to the result")
 
 const struct op_def ops_causal_conv[] = {
 	{ .name = "CausalConvWithState", .since = { 27 }, .formula = FORMULA, .inputs = CAUSAL_INPUTS,
 	  .outputs = { OUT("output"), OPTOUT("present_state") }, .attrs = { ACTIVATION }, .lower = lower,
-	  .cases = { "input:f32[B,64,L] weight:f32[64,1,4] bias:f32[64] past_state:f32[B,64,3] outputs=2 activation=silu",
+	  .cases = { "input:f32[B,64,L] weight:f32[64,1,4] bias:f32[64] past_state:f32[B,64,3] outputs=2 "
+		     "activation=silu",
 		     "input:f16[B,33,L] weight:f16[33,1,3]" } },
 	{ .name = "CausalConvWithState", .domain = "com.microsoft", .since = { 1 }, .formula = FORMULA,
 	  .inputs = CAUSAL_INPUTS, .outputs = { OUT("output"), OPTOUT("present_state") },
 	  .attrs = { ACTIVATION, ATTR_INT("ndim", 1, "spatial axes: 1"), ATTR_INT("dilation", 1, "places between taps"),
 		     ATTR_INT("channels_last", 0, "the channels are the last axes"),
-		     ATTR_INT("state_window", 0, "states after each of the last places; 0: one state, without that axis") },
+		     ATTR_INT("state_window", 0,
+			      "states after each of the last places; 0: one state, without that axis") },
 	  .lower = lower,
 	  .cases = { "input:f16[B,64,L] weight:f16[64,1,4] bias:f16[64] past_state:f16[B,64,6] dilation=2 outputs=2",
 		     "input:f32[B,L,2,9] weight:f32[18,1,3] past_state:f32[3,B,2,2,9] channels_last=1 state_window=3 "

@@ -41,8 +41,8 @@ static int lower(struct lower *l)
 	struct value x = lower_input(l, 0);
 	struct windows w = { 0 };
 	struct space s = { 0 };
-	expr columns[IR_MAX_RANK], j[IR_MAX_RANK], k[IR_MAX_RANK], block[IR_MAX_RANK], one = idx(l, 1), size = one, count = one, c,
-	                                                                               y;
+	expr columns[IR_MAX_RANK], j[IR_MAX_RANK], k[IR_MAX_RANK], block[IR_MAX_RANK], one = idx(l, 1), size = one,
+	                                                                               count = one, c, y;
 	expr inside = ir_int(l->program->pool, TYPE_BOOL, 1);
 	enum type t = value_type(x), a = accumulator_type(t);
 

@@ -1,7 +1,7 @@
-/* Compress: the slices of x along an axis for which the condition holds; without an axis, the elements of x in row-major order
- * for which it does. A condition that is shorter says "no" for the rest, what it says beyond the end is not looked at. How
- * much is kept is known only at run time, unless the condition is a constant.
- * Source: ONNX, operator Compress, opsets 9, 11 and 28. */
+/* Compress: the slices of x along an axis for which the condition holds; without an axis, the elements of x in
+ * row-major order for which it does. A condition that is shorter says "no" for the rest, what it says beyond the end is
+ * not looked at. How much is kept is known only at run time, unless the condition is a constant. Source: ONNX, operator
+ * Compress, opsets 9, 11 and 28. */
 #include "ops/lower.h"
 
 /* The kept places of 0 .. extent-1, from a condition that is known. */
@@ -84,5 +84,6 @@ const struct op_def op_compress = {
 	.lower = lower,
 	.cases = { "input:f32[N,7] condition:bool[N] axis=0", "input:f16[3,N,5] condition:bool[N] axis=-2 opset=11",
 	           "input:i8[N,4] condition:bool[M]", "input:f32[5,3] condition:bool[4] axis=0",
-	           "input:i64[N,4] condition:bool[3]={1,0,1} axis=1 opset=9", "input:f32[4] condition:bool[6]={1,0,1,1,0,1}" },
+	           "input:i64[N,4] condition:bool[3]={1,0,1} axis=1 opset=9",
+	           "input:f32[4] condition:bool[6]={1,0,1,1,0,1}" },
 };

@@ -21,7 +21,8 @@ static expr softplus(expr x)
 	return add(max_(x, with(x, 0)), unary(IR_LOG1P, unary(IR_EXP, unary(IR_NEG, unary(IR_ABS, x)))));
 }
 
-/* ---- Branches ------------------------------------------------------------------------------------------------------ */
+/* ---- Branches
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* A tensor [..., c, h] or [..., c * h]; the first `lead` axes are those in front of the branches. */
 struct branches {
@@ -103,8 +104,9 @@ static int scale_at(struct lower *l, struct value v, const struct branches *b, e
 		TRY(lower_demand_extent(l, IR_AT_MOST, b->c, v, 0));
 		*out = wide(load_list(v, 2, c, h));
 	} else if (rank == 1)
-		*out = wide(load_list(v, 1, select_(eq(value_dim(v, 0), b->h), h,
-		                                    min_(add(mul(c, b->h), h), addi(value_dim(v, 0), -1)))));
+		*out = wide(load_list(
+		        v, 1,
+		        select_(eq(value_dim(v, 0), b->h), h, min_(add(mul(c, b->h), h), addi(value_dim(v, 0), -1)))));
 	else
 		return lower_fail(l, ERR_MODEL, "the scale has %d axes; it must have one or two.", rank);
 	return 0;
@@ -147,8 +149,8 @@ static int gated_norm_lower(struct lower *l)
 	b = (struct branches){ .x = x, .flat = true, .lead = last, .h = value_dim(scale, 0) };
 	b.c = floordiv(value_dim(x, last), b.h);
 	if (ir_const_int(value_dim(x, last), &all) && ir_const_int(b.h, &one) && (one < 1 || all % one))
-		return lower_fail(l, ERR_MODEL, "rows of %lld elements are no multiple of the scale's %lld.", (long long)all,
-		                  (long long)one);
+		return lower_fail(l, ERR_MODEL, "rows of %lld elements are no multiple of the scale's %lld.",
+		                  (long long)all, (long long)one);
 	TRY(check_runs(l, x, last, b.h));
 	inverse = inverse_root(l, "inverse", &b);
 	place(&b, &s, &c, &h);
@@ -161,7 +163,8 @@ static int gated_norm_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Engram -------------------------------------------------------------------------------------------------------- */
+/* ---- Engram
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* The normalised element at s, over [b, s, c, h]. */
 static expr normed(struct value x, struct value inverse, struct value scale, const expr *at)
@@ -208,7 +211,8 @@ static int engram_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Hyper-connections --------------------------------------------------------------------------------------------- */
+/* ---- Hyper-connections
+ * --------------------------------------------------------------------------------------------- */
 
 /* v at branch c and place h, of shape [..., c], [..., c, 1], [..., c, h] or, flat, [..., c * h]. */
 static expr gate_at(struct value v, const struct branches *b, const expr *lead, expr c, expr h)
@@ -254,8 +258,9 @@ static int pre_mix_lower(struct lower *l)
 	c = space_push(l, &s, b.c);
 	e = mul(element(&b, s.at, c, h), gate_at(gate, &b, s.at, c, h));
 	y = acc(l, e->type);
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(b.x), &s, b.lead + 1, IR_SUM, e,
-	                                mul(y, with(y, lower_float(l, "reduction_scale")))));
+	lower_output(l, 0,
+	             lower_reduce(l, NULL, value_type(b.x), &s, b.lead + 1, IR_SUM, e,
+	                          mul(y, with(y, lower_float(l, "reduction_scale")))));
 	return 0;
 }
 
@@ -270,7 +275,8 @@ static int post_mix_lower(struct lower *l)
 	TRY(read_branches(l, lower_input(l, 0), &b));
 	TRY(check_gate(l, gate, &b, "post_mix"));
 	if (value_rank(block) != b.lead + 1 || (matrix.given && value_rank(matrix) != b.lead + 2))
-		return lower_fail(l, ERR_MODEL, "block_output must have %d axes, and stream_mix %d.", b.lead + 1, b.lead + 2);
+		return lower_fail(l, ERR_MODEL, "block_output must have %d axes, and stream_mix %d.", b.lead + 1,
+		                  b.lead + 2);
 	TRY(lower_demand_extent(l, IR_AT_MOST, b.h, block, b.lead));
 	s = space_of(l, b.x);
 	rank = s.rank;
@@ -292,7 +298,8 @@ static int post_mix_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Linear attention ---------------------------------------------------------------------------------------------- */
+/* ---- Linear attention
+ * ---------------------------------------------------------------------------------------------- */
 
 static int attention_gate_lower(struct lower *l)
 {
@@ -301,8 +308,9 @@ static int attention_gate_lower(struct lower *l)
 
 	if (s.rank < 1 || value_rank(bias) != 1 || value_rank(scale) != 1)
 		return lower_fail(l, ERR_MODEL, "dt_bias and decay_scale must have one axis.");
-	lower_output(l, 0, lower_map(l, NULL, value_type(a), &s,
-	                             mul(at(scale, &s), softplus(add(wide(at(a, &s)), at(bias, &s))))));
+	lower_output(l, 0,
+	             lower_map(l, NULL, value_type(a), &s,
+	                       mul(at(scale, &s), softplus(add(wide(at(a, &s)), at(bias, &s))))));
 	if (!lower_wants(l, 1))
 		return 0;
 	if (!b.given || value_rank(b) != s.rank)
@@ -330,7 +338,8 @@ const struct op_def ops_contrib_branches[] = {
 	  .cases = { "x:f16[B,S,256] scale:f16[64] gate:f16[B,S,256]",
 		     "x:f32[B,33] scale:f32[33] gate:f32[B,33] activation=sigmoid" } },
 	{ .name = "EngramGate", .domain = "com.microsoft", .since = { 1 },
-	  .formula = "y = gate * value, gate = sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = norm(key) norm(query) / sqrt(h)",
+	  .formula = "y = gate * value, gate = sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = norm(key) norm(query) / "
+		     "sqrt(h)",
 	  .inputs = { IN("key", TS_T), IN("query", TS_T), IN("value", TS_T), IN("key_norm_scale", TS_T),
 		      IN("query_norm_scale", TS_T), OPT("conv_norm_scale", TS_T) },
 	  .outputs = { OUT("output"), OPTOUT("gated_value_normed") }, .attrs = { EPSILON }, .lower = engram_lower,

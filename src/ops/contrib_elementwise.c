@@ -1,7 +1,7 @@
-/* Small elementwise operators of ONNX Runtime, of its own domain and of those that ai.onnx once had on trial. Half floats
- * are rounded where the operators say so, between a product and the sum behind it.
- * Source: ONNX Runtime, the operators of these names in com.microsoft; Affine, ParametricSoftplus, Scale, ScaledTanh and
- * ImageScaler of ai.onnx, opset 1. */
+/* Small elementwise operators of ONNX Runtime, of its own domain and of those that ai.onnx once had on trial. Half
+ * floats are rounded where the operators say so, between a product and the sum behind it. Source: ONNX Runtime, the
+ * operators of these names in com.microsoft; Affine, ParametricSoftplus, Scale, ScaledTanh and ImageScaler of ai.onnx,
+ * opset 1. */
 #include "ops/elementwise.h"
 
 static expr affine_map(struct lower *l, const expr *x)
@@ -135,8 +135,7 @@ static int bias_split_gelu_lower(struct lower *l)
 		y[k] = add(wide(load(x, index)), wide(load(bias, &index[s.rank - 1])));
 	}
 	g = add(with(y[1], 1), unary(IR_ERF, mul(y[1], with(y[1], 0.70710678118654752440))));
-	lower_output(l, 0,
-	             lower_map(l, NULL, value_type(x), &s, mul(y[0], mul(mul(with(y[1], 0.5), y[1]), g))));
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, mul(y[0], mul(mul(with(y[1], 0.5), y[1]), g))));
 	return 0;
 }
 
@@ -157,12 +156,15 @@ const struct op_def ops_contrib_elementwise[] = {
 	{ .name = "ScaledTanh", .since = { 1 }, .formula = "y = alpha * tanh(beta * x)", ONE_INPUT,
 	  .attrs = { ATTR_FLOAT("alpha", 1, "factor"), ATTR_FLOAT("beta", 1, "factor of x"), ATTR_CONSUMED },
 	  .lower = elementwise_lower, .map = tanh_map, .cases = { "x:f32[N,33] alpha=2 beta=0.5" } },
-	{ .name = "ImageScaler", .since = { 1 }, .formula = "y[n, c, h, w] = scale * x[n, c, h, w] + bias[c]", ONE_INPUT,
+	{ .name = "ImageScaler", .since = { 1 }, .formula = "y[n, c, h, w] = scale * x[n, c, h, w] + bias[c]",
+	  ONE_INPUT,
 	  .attrs = { ATTR_FLOAT("scale", 1, "factor"), ATTR_FLOATS("bias", "one number a channel") },
 	  .lower = image_scaler_lower, .cases = { "x:f32[N,3,H,W] scale=2 bias=1,2,3", "x:f16[N,C,4,4]" } },
 	{ .name = "ScaledSiLU", MICROSOFT, .formula = "y = z * sigmoid(z), z = scale * x",
-	  .inputs = { IN("x", TS_FLOAT), OPT("scale", TS_FLOAT) }, .attrs = { ATTR_FLOAT("alpha", 1, "the scale without one") },
-	  .lower = elementwise_lower, .map = scaled_silu_map, .cases = { "x:f16[N,33] alpha=0.5", "x:f32[N,33] scale:f32[1]" } },
+	  .inputs = { IN("x", TS_FLOAT), OPT("scale", TS_FLOAT) },
+	  .attrs = { ATTR_FLOAT("alpha", 1, "the scale without one") },
+	  .lower = elementwise_lower, .map = scaled_silu_map,
+	  .cases = { "x:f16[N,33] alpha=0.5", "x:f32[N,33] scale:f32[1]" } },
 	{ .name = "GatedAdd", MICROSOFT, .formula = "y = x + gate * y",
 	  .inputs = { IN("x", TS_FLOAT), IN("y", TS_FLOAT), IN("gate", TS_FLOAT) },
 	  .lower = elementwise_lower, .map = gated_add_map, .cases = { "x:f16[N,33] y:f16[N,33] gate:f16[N,1]" } },
@@ -175,8 +177,10 @@ const struct op_def ops_contrib_elementwise[] = {
 	  .lower = elementwise_lower, .map = integer_map, .result = TYPE_I32,
 	  .cases = { "a:u8[N,33] a_zero_point:u8[] b:u8[33] b_zero_point:u8[]" } },
 	{ .name = "ComplexMul", MICROSOFT, .formula = "y = a * b, of complex numbers in pairs along the last axis",
-	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .lower = complex_lower, .cases = { "a:f32[N,33,2] b:f32[33,2]" } },
-	{ .name = "ComplexMulConj", MICROSOFT, .formula = "y = a * conjugate(b), of complex numbers in pairs along the last axis",
+	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .lower = complex_lower,
+	  .cases = { "a:f32[N,33,2] b:f32[33,2]" } },
+	{ .name = "ComplexMulConj", MICROSOFT,
+	  .formula = "y = a * conjugate(b), of complex numbers in pairs along the last axis",
 	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .lower = conjugate_lower,
 	  .cases = { "a:f16[N,33,2] b:f16[1,33,2]" } },
 	{ .name = "BiasSplitGelu", MICROSOFT, .formula = "y = left * gelu(right), the halves of x + bias",

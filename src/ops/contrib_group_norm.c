@@ -1,16 +1,15 @@
 /* GroupNorm, SkipGroupNorm: s = x (+ skip + bias), y = (s - mean) / sqrt(var + epsilon) * gamma + beta, with mean and
- * variance of each group of channels of each image; then y * sigmoid(y) where activation is 1. Channels are the last axis,
- * or with channels_last 0 the second.
- * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+ * variance of each group of channels of each image; then y * sigmoid(y) where activation is 1. Channels are the last
+ * axis, or with channels_last 0 the second. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/reduction.h"
 
 struct images {
 	struct value x;
 	bool last;
-	int channel;       /* axis */
+	int channel; /* axis */
 	int64_t groups;
-	expr each;         /* channels of a group */
-	struct reduction r;/* over [n, group] and the elements of a group */
+	expr each;          /* channels of a group */
+	struct reduction r; /* over [n, group] and the elements of a group */
 };
 
 static int read_images(struct lower *l, struct images *m)
@@ -113,7 +112,8 @@ static int skip_lower(struct lower *l)
 /* clang-format off */
 #define TS_NORM (TS(F32) | TS(F16) | TS(BF16))
 #define ATTRS ATTR_FLOAT("epsilon", 1e-5, "added to the variance"), ATTR_INT_REQUIRED("groups", "of the channels"), \
-	ATTR_INT_REQUIRED("activation", "1: y * sigmoid(y)"), ATTR_INT("channels_last", 1, "0: channels are the second axis")
+	ATTR_INT_REQUIRED("activation", "1: y * sigmoid(y)"), \
+	ATTR_INT("channels_last", 1, "0: channels are the second axis")
 
 const struct op_def ops_contrib_group_norm[] = {
 	{ .name = "GroupNorm", .domain = "com.microsoft", .since = { 1 },
@@ -128,7 +128,8 @@ const struct op_def ops_contrib_group_norm[] = {
 	  .inputs = { IN("x", TS_NORM, RANK(4)), IN("gamma", TS_NORM, RANK(1)), IN("beta", TS_NORM, RANK(1)),
 		      IN("skip", TS_NORM, RANKS(2, 4)), OPT("bias", TS_NORM, RANK(1)) },
 	  .outputs = { OUT("y"), OPTOUT("s") }, .attrs = { ATTRS }, .lower = skip_lower,
-	  .cases = { "x:f16[N,8,8,32] gamma:f32[32] beta:f32[32] skip:f16[N,8,8,32] bias:f16[32] groups=4 activation=1 outputs=2",
+	  .cases = { "x:f16[N,8,8,32] gamma:f32[32] beta:f32[32] skip:f16[N,8,8,32] bias:f16[32] groups=4 activation=1 "
+		     "outputs=2",
 		     "x:f32[N,4,H,12] gamma:f32[12] beta:f32[12] skip:f32[N,12] groups=3 activation=0" } },
 	{ .name = NULL },
 };

@@ -1,6 +1,6 @@
-/* Movement of data in operators of ONNX Runtime: ExpandDims, SampleOp, UnfoldTensor, TorchEmbedding; Crop, which ai.onnx
- * once had on trial; NGramRepeatBlock, which forbids tokens that would repeat an n-gram.
- * Source: ONNX Runtime, the operators of these names in com.microsoft; Crop of ai.onnx, opset 1. */
+/* Movement of data in operators of ONNX Runtime: ExpandDims, SampleOp, UnfoldTensor, TorchEmbedding; Crop, which
+ * ai.onnx once had on trial; NGramRepeatBlock, which forbids tokens that would repeat an n-gram. Source: ONNX Runtime,
+ * the operators of these names in com.microsoft; Crop of ai.onnx, opset 1. */
 #include "ops/lower.h"
 
 #include <math.h>
@@ -22,7 +22,8 @@ static int expand_dims_lower(struct lower *l)
 
 	TRY(lower_known_ints(l, 1, &asked));
 	if (asked.n != 1 || rank == IR_MAX_RANK)
-		return lower_fail(l, ERR_MODEL, "it needs one axis, and at most %d axes of the input.", IR_MAX_RANK - 1);
+		return lower_fail(l, ERR_MODEL, "it needs one axis, and at most %d axes of the input.",
+		                  IR_MAX_RANK - 1);
 	TRY(lower_axis(l, asked.at[0], rank + 1, false, &axis));
 	for (int i = 0; i <= rank; i++) {
 		if (i == axis)
@@ -81,10 +82,10 @@ static int crop_lower(struct lower *l)
 	expr index[IR_MAX_RANK];
 
 	if (s.rank != 4 || border.n != 4 || (scale.n && scale.n != 2))
-		return lower_fail(l, ERR_MODEL, "it needs an input of four axes, four borders, and no or two numbers scale.");
+		return lower_fail(l, ERR_MODEL,
+		                  "it needs an input of four axes, four borders, and no or two numbers scale.");
 	for (int i = 0; i < 2; i++)
-		s.dim[2 + i] = scale.n ? idx(l, scale.at[i])
-		                       : addi(s.dim[2 + i], -border.at[1 - i] - border.at[3 - i]);
+		s.dim[2 + i] = scale.n ? idx(l, scale.at[i]) : addi(s.dim[2 + i], -border.at[1 - i] - border.at[3 - i]);
 	s = space_new(l, 4, s.dim);
 	memcpy(index, s.at, sizeof index);
 	for (int i = 0; i < 2; i++)
@@ -128,7 +129,8 @@ const struct op_def ops_contrib_movement[] = {
 	{ .name = "ExpandDims", MICROSOFT, .formula = "y = x with one more axis, of extent 1",
 	  .inputs = { IN("x", TS_DATA), IN("axis", TS(I32)) }, .lower = expand_dims_lower,
 	  .cases = { "x:f32[N,33] axis:i32[]={1}", "x:i8[N] axis:i32[1]={-1}" } },
-	{ .name = "UnfoldTensor", MICROSOFT, .formula = "y = all windows of x along one axis, each along a new last axis",
+	{ .name = "UnfoldTensor", MICROSOFT, .formula = "y = all windows of x along one axis, each along a new last "
+							"axis",
 	  .inputs = { IN("x", TS_DATA) },
 	  .attrs = { ATTR_INT("dim", -1, "the axis"), ATTR_INT_REQUIRED("size", "of a window"),
 		     ATTR_INT("step", 1, "from window to window") },
@@ -139,9 +141,12 @@ const struct op_def ops_contrib_movement[] = {
 	  .lower = embedding_lower, .cases = { "weight:f16[100,64] indices:i64[N,7]" } },
 	{ .name = "Crop", .since = { 1 }, .formula = "y = x without its borders", .inputs = { IN("x", TS_FLOAT) },
 	  .outputs = { OUT("y") },
-	  .attrs = { ATTR_INTS("border", "left, top, right, bottom"), ATTR_INTS("scale", "height and width of the result") },
-	  .lower = crop_lower, .cases = { "x:f32[N,3,12,14] border=1,2,3,4", "x:f32[N,3,12,14] border=1,2,3,4 scale=5,6" } },
-	{ .name = "NGramRepeatBlock", MICROSOFT, .formula = "y = scores, -inf where the token would repeat an n-gram of the row",
+	  .attrs = { ATTR_INTS("border", "left, top, right, bottom"),
+		     ATTR_INTS("scale", "height and width of the result") },
+	  .lower = crop_lower, .cases = { "x:f32[N,3,12,14] border=1,2,3,4",
+					  "x:f32[N,3,12,14] border=1,2,3,4 scale=5,6" } },
+	{ .name = "NGramRepeatBlock", MICROSOFT,
+	  .formula = "y = scores, -inf where the token would repeat an n-gram of the row",
 	  .inputs = { IN("input_ids", TS(I64) | TS(I32)), IN("scores", TS_FLOAT) },
 	  .attrs = { ATTR_INT_REQUIRED("ngram_size", "tokens of an n-gram") },
 	  .lower = ngram_lower,

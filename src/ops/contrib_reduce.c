@@ -1,9 +1,8 @@
 /* Small reductions of ONNX Runtime.
- *   IsAllFinite:       whether all elements of all inputs are finite; with isnan_only no NaN, with isinf_only not infinite
- *   ReduceSumInteger:  y = sum of x, in 32 bits
- *   QLinearReduceMean: y = quantised mean of (data - data_zero_point) * data_scale
- *   BiasSoftmax:       softmax of data + bias over the axes from `axis` on; the bias is broadcast along its extents of 1
- * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+ *   IsAllFinite:       whether all elements of all inputs are finite; with isnan_only no NaN, with isinf_only not
+ * infinite ReduceSumInteger:  y = sum of x, in 32 bits QLinearReduceMean: y = quantised mean of (data -
+ * data_zero_point) * data_scale BiasSoftmax:       softmax of data + bias over the axes from `axis` on; the bias is
+ * broadcast along its extents of 1 Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/quantize.h"
 #include "ops/reduction.h"
 
@@ -103,13 +102,15 @@ static int bias_softmax_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define AXES ATTR_INTS("axes", "the axes that are reduced; none: all"), ATTR_INT("keepdims", 1, "reduced axes stay with extent 1")
+#define AXES ATTR_INTS("axes", "the axes that are reduced; none: all"), \
+	ATTR_INT("keepdims", 1, "reduced axes stay with extent 1")
 
 const struct op_def ops_contrib_reduce[] = {
 	{ .name = "IsAllFinite", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = whether all elements are finite",
 	  .inputs = { MANY("input", TS_FLOAT) }, .outputs = { OUT("output") },
-	  .attrs = { ATTR_INT("isnan_only", 0, "only a NaN counts"), ATTR_INT("isinf_only", 0, "only an infinity counts") },
+	  .attrs = { ATTR_INT("isnan_only", 0, "only a NaN counts"),
+		     ATTR_INT("isinf_only", 0, "only an infinity counts") },
 	  .lower = all_finite_lower, .cases = { "a:f32[N,33] b:f16[N]", "a:f32[N,7] isnan_only=1" } },
 	{ .name = "ReduceSumInteger", .domain = "com.microsoft", .since = { 1 }, .formula = "y = sum of x, in 32 bits",
 	  .inputs = { IN("data", TS_Q8) }, .outputs = { OUT("reduced") }, .attrs = { AXES }, .lower = sum_integer_lower,

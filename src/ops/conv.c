@@ -2,8 +2,8 @@
  * where g is the group of output channel m, and x is 0 outside. ConvInteger: the same of x - x_zero_point and
  * w - w_zero_point, where the padding is 0 after that. QLinearConv: ConvInteger with an i32 bias, brought to 8 bits.
  * Operators of com.microsoft may have the channels as the last axis of their data; weights are as ever.
- * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10); ONNX Runtime, NhwcConv and QLinearConv
- * of com.microsoft. One to any number of spatial axes. */
+ * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10); ONNX Runtime, NhwcConv and
+ * QLinearConv of com.microsoft. One to any number of spatial axes. */
 #include "ops/fused.h"
 #include "ops/quantize.h"
 #include "ops/window.h"
@@ -221,7 +221,8 @@ const struct op_def ops_conv[] = {
 	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)) },
 	  .outputs = { OUT("y") },
 	  .attrs = { WINDOW_ATTRS, GROUP }, .lower = conv_lower,
-	  .cases = { "x:f16[N,H,W,8] w:f16[16,8,3,3] b:f16[16] pads=1,1,1,1", "x:f32[N,12,14,4] w:f32[6,2,3,2] group=2" } },
+	  .cases = { "x:f16[N,H,W,8] w:f16[16,8,3,3] b:f16[16] pads=1,1,1,1",
+		     "x:f32[N,12,14,4] w:f32[6,2,3,2] group=2" } },
 	{ .name = "QLinearConv", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = saturate(round((convolution + b) * x_scale * w_scale / y_scale) + y_zero_point)",
 	  .inputs = { IN("x", TS_Q8, RANK_FROM(3)), IN("x_scale", TS(F32)), IN("x_zero_point", TS_Q8),

@@ -71,9 +71,11 @@ static int lower(struct lower *l)
 
 /* clang-format off */
 #define PLUGIN                                                                                                         \
-	.domain = OP_ANY_DOMAIN, .since = { 1 }, .formula = "y = parts of x, read at as many places between their corners", \
+	.domain = OP_ANY_DOMAIN, .since = { 1 }, \
+	.formula = "y = parts of x, read at as many places between their corners", \
 	.inputs = { IN("x", TS_FLOAT), IN("rois", TS_FLOAT) }, .outputs = { OUT("y") },                                \
-	.attrs = { ATTR_INT_REQUIRED("crop_width", "places along x"), ATTR_INT_REQUIRED("crop_height", "places along y") }, \
+	.attrs = { ATTR_INT_REQUIRED("crop_width", "places along x"), \
+		   ATTR_INT_REQUIRED("crop_height", "places along y") }, \
 	.lower = lower
 
 const struct op_def ops_crop_and_resize[] = {

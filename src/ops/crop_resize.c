@@ -1,7 +1,7 @@
-/* CropAndResize: y[r, c, i, j] = the image batch_indices[r] at the place that row i and column j of a grid over region r
- * are at, interpolated between four elements or the nearest one; outside of the image extrapolation_value. A region is y1,
- * x1, y2, x2 in parts of the image, and the grid's corners are the region's.
- * Source: ONNX Runtime, com.microsoft.CropAndResize. */
+/* CropAndResize: y[r, c, i, j] = the image batch_indices[r] at the place that row i and column j of a grid over region
+ * r are at, interpolated between four elements or the nearest one; outside of the image extrapolation_value. A region
+ * is y1, x1, y2, x2 in parts of the image, and the grid's corners are the region's. Source: ONNX Runtime,
+ * com.microsoft.CropAndResize. */
 #include "ops/lower.h"
 
 #include <string.h>
@@ -25,12 +25,14 @@ static int lower(struct lower *l)
 
 	TRY(lower_known(l, 3, &size));
 	if (value_rank(x) != 4 || value_rank(rois) != 2 || value_rank(batch) != 1 || size.n != 2)
-		return lower_fail(l, ERR_MODEL, "it needs images of four axes, a matrix of regions, and two numbers crop_size.");
+		return lower_fail(l, ERR_MODEL,
+		                  "it needs images of four axes, a matrix of regions, and two numbers crop_size.");
 	roi = space_push(l, &s, value_dim(rois, 0));
 	channel = space_push(l, &s, value_dim(x, 1));
 	image = wrap_index(load(batch, &roi), value_dim(x, 0));
 	for (int k = 0; k < 2; k++) {
-		expr i = space_push(l, &s, size.at[k]), extent = value_dim(x, 2 + k), last = addi(extent, -1), zero = idx(l, 0);
+		expr i = space_push(l, &s, size.at[k]), extent = value_dim(x, 2 + k), last = addi(extent, -1),
+		     zero = idx(l, 0);
 
 		at[k] = place_of(i, size.at[k], wide(load_list(rois, 2, roi, idx(l, k))),
 		                 wide(load_list(rois, 2, roi, idx(l, 2 + k))), extent);

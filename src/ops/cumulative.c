@@ -44,7 +44,8 @@ static int cumprod_lower(struct lower *l)
 const struct op_def ops_cumulative[] = {
 	ROW("CumSum", SINCE(11, 14), "y[i] = x[0] + .. + x[i] along the axis", cumsum_lower,
 	    "x:f32[N,K] axis:i64[]={1}", "x:f16[N,K,40] axis:i64[]={1} exclusive=1 reverse=1"),
-	ROW("CumProd", SINCE(26), "y[i] = x[0] * .. * x[i] along the axis", cumprod_lower, "x:f32[N,33] axis:i64[]={1}"),
+	ROW("CumProd", SINCE(26), "y[i] = x[0] * .. * x[i] along the axis", cumprod_lower,
+	    "x:f32[N,33] axis:i64[]={1}"),
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -243,7 +243,8 @@ static int plain_lower(struct lower *l)
 
 /* clang-format off */
 #define PLUGIN                                                                                                         \
-	.domain = OP_ANY_DOMAIN, .since = { 1 }, .formula = "y = convolution of x, read at places moved by offset, with w, + b"
+	.domain = OP_ANY_DOMAIN, .since = { 1 }, \
+	.formula = "y = convolution of x, read at places moved by offset, with w, + b"
 #define PLUGIN_ATTRS                                                                                                   \
 	ATTR_INTS("stride", "steps of the window"), ATTR_INTS("padding", "padding on both sides of each axis"),        \
 	ATTR_INTS("dilation", "steps inside the window"), ATTR_INT("group", 1, "groups of channels that do not mix"),  \
@@ -252,9 +253,9 @@ static int plain_lower(struct lower *l)
 	ATTR_INT("deform_groups", 1, "the same")
 #define MODULATED                                                                                                      \
 	PLUGIN,                                                                                                        \
-	.inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("offset", TS_FLOAT, RANK_FROM(3)),				\
-	            IN("mask", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)),				\
-	            OPT("b", TS_FLOAT, RANK(1)) },									\
+	.inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("offset", TS_FLOAT, RANK_FROM(3)), \
+	            IN("mask", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), \
+	            OPT("b", TS_FLOAT, RANK(1)) }, \
 	.outputs = { OUT("y") }, .attrs = { PLUGIN_ATTRS }, .lower = modulated_lower
 
 const struct op_def ops_deform_conv[] = {

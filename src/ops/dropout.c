@@ -18,7 +18,9 @@ static void output_mask(struct lower *l, const struct space *s, struct value mas
 	if (!lower_wants(l, 1))
 		return;
 	if (strncmp(l->op->name, "Bitmask", 7) != 0) {
-		lower_output(l, 1, mask.given ? mask : lower_map(l, "mask", TYPE_BOOL, s, ir_int(l->program->pool, TYPE_BOOL, 1)));
+		lower_output(l, 1,
+		             mask.given ? mask
+		                        : lower_map(l, "mask", TYPE_BOOL, s, ir_int(l->program->pool, TYPE_BOOL, 1)));
 		return;
 	}
 	for (int i = 0; i < s->rank; i++)
@@ -132,7 +134,8 @@ const struct op_def op_bias_dropout = {
 	.attrs = { ATTR_INT("seed", 0, "of the draws; without it, a hash of its result's name") },
 	.lower = bias_lower,
 	.cases = { "data:f16[N,33] bias:f16[33] residual:f16[N,33]",
-	           "data:f32[N,33] bias:f32[33] residual:f32[N,33] ratio:f32[]={0.3} training_mode:bool[]={1} outputs=2" },
+	           "data:f32[N,33] bias:f32[33] residual:f32[N,33] ratio:f32[]={0.3} training_mode:bool[]={1} "
+	           "outputs=2" },
 };
 
 /* clang-format off */
@@ -158,8 +161,9 @@ const struct op_def ops_bitmask_dropout[] = {
 const struct op_def op_dropout = {
 	.name = "Dropout",
 	.since = { 1, 6, 7, 10, 12, 13, 22 },
-	.formula = "output = data of inference; of training, data / (1 - ratio) where an element is kept; Philox4x32-10, "
-	           "the same draws in each run",
+	.formula =
+	        "output = data of inference; of training, data / (1 - ratio) where an element is kept; Philox4x32-10, "
+	        "the same draws in each run",
 	.inputs = { IN("data", TS_FLOAT | TS_F8), OPT("ratio", TS_FLOAT | TS_F8), OPT("training_mode", TS(BOOL)) },
 	.outputs = { OUT("output"), OPTOUT("mask") },
 	.attrs = { ATTR_FLOAT("ratio", 0.5, "of training"),

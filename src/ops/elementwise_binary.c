@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-#define FUNCTION(fn, value)                                                                                            \
-	static expr fn(struct lower *l, const expr *x)                                                                 \
-	{                                                                                                              \
-		(void)l;                                                                                               \
-		return value;                                                                                          \
+#define FUNCTION(fn, value) \
+	static expr fn(struct lower *l, const expr *x) \
+	{ \
+		(void)l; \
+		return value; \
 	}
 
 FUNCTION(add_map, add(x[0], x[1]))
@@ -39,8 +39,8 @@ static bool exponent_fits(expr y, enum type t)
 	return y->op == IR_CONST_INT && y->i >= -(1 << 24) && y->i <= 1 << 24;
 }
 
-/* z = x ^ y in x's type, whatever y's type is. An integer to the power of a float is computed in f64, as NumPy does; so is
- * a float to an exponent that its own type would round: odd numbers beyond 2^24 would be even. */
+/* z = x ^ y in x's type, whatever y's type is. An integer to the power of a float is computed in f64, as NumPy does; so
+ * is a float to an exponent that its own type would round: odd numbers beyond 2^24 would be even. */
 static expr pow_map(struct lower *l, const expr *x)
 {
 	(void)l;
@@ -167,7 +167,8 @@ const struct op_def ops_binary[] = {
 	{ .name = "Pow", .since = { 1, 7, 12, 13, 15 }, .formula = "z = x ^ y, in x's type",
 	  .inputs = { IN("x", TS_FLOAT | TS(I32) | TS(I64)), IN("y", TS_NUMBER) }, .outputs = { OUT("z") },
 	  .attrs = { ATTR_OLD_BROADCAST }, .lower = elementwise_lower, .map = pow_map,
-	  .cases = { "x:f32[N,33] y:f32[33]", "x:i32[N] y:i32[1]", "x:f16[N] y:i64[]", "x:f32[3] y:i32[3]={16777217,-16777217,3}",
+	  .cases = { "x:f32[N,33] y:f32[33]", "x:i32[N] y:i32[1]", "x:f16[N] y:i64[]",
+		     "x:f32[3] y:i32[3]={16777217,-16777217,3}",
 	             "x:f32[N] y:f64[]", "x:f32[N] y:i64[]={2}" } },
 	{ .name = "Mod", .since = { 10, 13, 28 },
 	  .formula = "c = a - floor(a / b) * b; with fmod=1: a - trunc(a / b) * b",

@@ -2,11 +2,11 @@
  * Source: ONNX, the operators of these names. Activations with attributes are in activation.c. */
 #include "ops/elementwise.h"
 
-#define FUNCTION(fn, OP)                                                                                               \
-	static expr fn(struct lower *l, const expr *x)                                                                 \
-	{                                                                                                              \
-		(void)l;                                                                                               \
-		return unary(OP, x[0]);                                                                                \
+#define FUNCTION(fn, OP) \
+	static expr fn(struct lower *l, const expr *x) \
+	{ \
+		(void)l; \
+		return unary(OP, x[0]); \
 	}
 
 FUNCTION(neg_map, IR_NEG)

@@ -41,7 +41,8 @@ static expr element(const struct elimination *e, struct value v, const expr *at,
 	return load(v, index);
 }
 
-/* The loop over columns, its matrices [batch..., n, columns], and the row of this turn's pivot: at or below the turn's. */
+/* The loop over columns, its matrices [batch..., n, columns], and the row of this turn's pivot: at or below the
+ * turn's. */
 static void begin_loop(struct elimination *e, expr columns, expr (*first)(struct elimination *e, const struct space *s))
 {
 	struct lower *l = e->l;

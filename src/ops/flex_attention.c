@@ -1,16 +1,16 @@
 /* FlexAttention: attention whose scores and probabilities go through graphs of the node. For each head
  *   score = score_mod(scale * q k'), p = prob_mod(exp(score - largest) / sum over keys of it), y = p v
- * Scores and probabilities are of the type softmax_precision; both graphs, which may be absent, map all of them, [batch,
- * query head, query, key], to as many. As ONNX defines it, a row whose scores are all minus infinity gives NaN.
+ * Scores and probabilities are of the type softmax_precision; both graphs, which may be absent, map all of them,
+ * [batch, query head, query, key], to as many. As ONNX defines it, a row whose scores are all minus infinity gives NaN.
  * Source: ONNX, operator FlexAttention of ai.onnx.preview, opset 1. */
 #include "ops/attention.h"
 
 struct flex {
 	struct heads q, k, v;
-	expr shared;       /* query heads of a key head */
+	expr shared; /* query heads of a key head */
 	expr scale;
-	enum type soft;    /* of scores and probabilities */
-	struct space s;    /* of them: batch, query head, query, key */
+	enum type soft; /* of scores and probabilities */
+	struct space s; /* of them: batch, query head, query, key */
 };
 
 static int check_inputs(struct lower *l, const struct flex *f)
@@ -18,7 +18,8 @@ static int check_inputs(struct lower *l, const struct flex *f)
 	int64_t q, k;
 
 	if (ir_const_int(f->q.heads, &q) && ir_const_int(f->k.heads, &k) && (k < 1 || q % k))
-		return lower_fail(l, ERR_MODEL, "%lld query heads cannot share %lld key heads.", (long long)q, (long long)k);
+		return lower_fail(l, ERR_MODEL, "%lld query heads cannot share %lld key heads.", (long long)q,
+		                  (long long)k);
 	return heads_agree(l, &f->q, &f->k, &f->v);
 }
 
@@ -30,12 +31,15 @@ static int read_inputs(struct lower *l, struct flex *f)
 	for (int i = 0; i < 3; i++)
 		if (value_rank(lower_input(l, i)) != 4 || value_type(lower_input(l, i)) != t)
 			return lower_fail(l, ERR_MODEL, "query, key and value must be of one type and have four axes.");
-	*f = (struct flex){ .q = heads_of(lower_input(l, 0)), .k = heads_of(lower_input(l, 1)), .v = heads_of(lower_input(l, 2)) };
+	*f = (struct flex){ .q = heads_of(lower_input(l, 0)),
+		            .k = heads_of(lower_input(l, 1)),
+		            .v = heads_of(lower_input(l, 2)) };
 	TRY(check_inputs(l, f));
 	f->shared = floordiv(f->q.heads, f->k.heads);
 	f->scale = lower_has(l, "scale") ? num(l, c, lower_float(l, "scale")) : attention_scale(l, c, f->q.size);
 	f->soft = lower_has(l, "softmax_precision") ? (enum type)precision : c;
-	if (lower_has(l, "softmax_precision") && (precision < 0 || precision >= TYPE_COUNT || !(TS_FLOAT & 1u << precision)))
+	if (lower_has(l, "softmax_precision") &&
+	    (precision < 0 || precision >= TYPE_COUNT || !(TS_FLOAT & 1u << precision)))
 		return lower_fail(l, ERR_MODEL, "softmax_precision %lld is not a float type.", (long long)precision);
 	f->s = space_new(l, 4, (expr[]){ f->q.batch, f->q.heads, f->q.length, f->k.length });
 	return 0;
@@ -82,7 +86,8 @@ static struct softmax softmax_of(struct lower *l, const struct flex *f, struct v
 	struct softmax x = { .score = score };
 
 	x.largest = lower_reduce(l, "largest", e->type, s, 3, IR_MAXIMUM, e, NULL);
-	x.sum = lower_reduce(l, "sum", e->type, s, 3, IR_SUM, exponential(&x, s->at[0], s->at[1], s->at[2], s->at[3]), NULL);
+	x.sum = lower_reduce(l, "sum", e->type, s, 3, IR_SUM, exponential(&x, s->at[0], s->at[1], s->at[2], s->at[3]),
+	                     NULL);
 	return x;
 }
 
@@ -126,11 +131,13 @@ const struct op_def op_flex_attention = {
 	.inputs = { IN("q", TS_FLOAT), IN("k", TS_FLOAT), IN("v", TS_FLOAT) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_FLOAT("scale", 0, "of the products; 1 / sqrt(head size) when absent"),
-	           ATTR_INT("softmax_precision", 0, "type of scores and probabilities, as a number; f32 at least when absent"),
+	           ATTR_INT("softmax_precision", 0,
+	                    "type of scores and probabilities, as a number; f32 at least when absent"),
 	           { "score_mod", OP_GRAPH, 0, NULL, "what becomes of all scores", false },
 	           { "prob_mod", OP_GRAPH, 0, NULL, "what becomes of all probabilities", false } },
 	.lower = lower,
-	.cases = { "q:f32[B,4,S,16] k:f32[B,2,T,16] v:f32[B,2,T,8]", "q:f16[B,3,S,16] k:f16[B,3,T,16] v:f16[B,3,T,16] scale=0.5",
+	.cases = { "q:f32[B,4,S,16] k:f32[B,2,T,16] v:f32[B,2,T,8]",
+	           "q:f16[B,3,S,16] k:f16[B,3,T,16] v:f16[B,3,T,16] scale=0.5",
 	           "q:f16[2,3,S,8] k:f16[2,1,T,8] v:f16[2,1,T,8] softmax_precision=10",
 	           "q:f32[2,3,S,8] k:f32[2,3,T,8] v:f32[2,3,T,8] softmax_precision=11" },
 };

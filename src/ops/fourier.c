@@ -135,12 +135,14 @@ static int dft_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Rfft, Irfft -------------------------------------------------------------------------------------------------- */
+/* ---- Rfft, Irfft
+ * -------------------------------------------------------------------------------------------------- */
 
 static int check_signal(struct lower *l, int rank, int least)
 {
 	if (lower_int(l, "signal_ndim") != 1 || lower_int(l, "normalized") || !lower_int(l, "onesided"))
-		return lower_fail(l, ERR_UNSUPPORTED, "only one axis of signals, onesided and not normalized, is supported.");
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "only one axis of signals, onesided and not normalized, is supported.");
 	return rank < least ? lower_fail(l, ERR_MODEL, "the input has %d axes; it needs %d.", rank, least) : 0;
 }
 
@@ -249,7 +251,8 @@ static int stft_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define FFT ATTR_INT("signal_ndim", 1, "axes of a signal; 1"), ATTR_INT("normalized", 0, "0"), ATTR_INT("onesided", 1, "1")
+#define FFT ATTR_INT("signal_ndim", 1, "axes of a signal; 1"), ATTR_INT("normalized", 0, "0"), \
+	ATTR_INT("onesided", 1, "1")
 #define TS_LENGTH (TS(I32) | TS(I64))
 
 const struct op_def ops_fourier[] = {
@@ -269,9 +272,11 @@ const struct op_def ops_fourier[] = {
 	  .attrs = { ATTR_INT("onesided", 1, "1: only the first N/2 + 1 frequencies") }, .lower = stft_lower,
 	  .cases = { "signal:f32[B,L,1] frame_step:i64[]={8} window:f32[16]" } },
 	{ .name = "Rfft", .domain = "com.microsoft", .since = { 1 },
-	  .formula = "y[.., k] = sum over n of x[.., n] e^(-2 pi i k n / N), k up to N/2", .inputs = { IN("x", TS_FLOAT) },
+	  .formula = "y[.., k] = sum over n of x[.., n] e^(-2 pi i k n / N), k up to N/2",
+	  .inputs = { IN("x", TS_FLOAT) },
 	  .outputs = { OUT("y") }, .attrs = { FFT }, .lower = rfft_lower, .cases = { "x:f32[N,16]", "x:f16[N,3,10]" } },
-	{ .name = "Irfft", .domain = "com.microsoft", .since = { 1 }, .formula = "y = the real signal with the frequencies x",
+	{ .name = "Irfft", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = the real signal with the frequencies x",
 	  .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") }, .attrs = { FFT }, .lower = irfft_lower,
 	  .cases = { "x:f32[N,9,2]", "x:f16[N,3,6,2]" } },
 	{ .name = NULL },

@@ -1,8 +1,8 @@
 /* FusedMatMul: y = alpha * a' b', where a' is a with its last two axes exchanged (transA), or with its first axis
  * moved behind the batch axes (transBatchA), or both, in that reverse order; b' alike.
- * FusedMatMulActivation is the same with an activation of the result, GemmFastGelu that of a b + bias with Gelu by tanh.
- * Source: ONNX Runtime, com.microsoft.FusedMatMul (and TransposeMatMul, its name before), FusedMatMulActivation and
- * GemmFastGelu. */
+ * FusedMatMulActivation is the same with an activation of the result, GemmFastGelu that of a b + bias with Gelu by
+ * tanh. Source: ONNX Runtime, com.microsoft.FusedMatMul (and TransposeMatMul, its name before), FusedMatMulActivation
+ * and GemmFastGelu. */
 #include "ops/fused.h"
 #include "ops/matmul.h"
 
@@ -59,7 +59,8 @@ static int multiply(struct lower *l, bool activated)
 		y = mul(y, with(y, alpha));
 	if (activated)
 		TRY(fused_activation(l, y, &y));
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(a), &p.s, p.rank, IR_SUM, e, activated || alpha != 1 ? y : NULL));
+	lower_output(l, 0,
+	             lower_reduce(l, NULL, value_type(a), &p.s, p.rank, IR_SUM, e, activated || alpha != 1 ? y : NULL));
 	return 0;
 }
 
@@ -99,14 +100,15 @@ static int gelu_lower(struct lower *l)
 #define ROW(op, ...)                                                                                                   \
 	{ .name = op, .domain = "com.microsoft", .since = { 1 }, .formula = "y = alpha * a' b'",                       \
 	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .outputs = { OUT("y") },                                 \
-	  .attrs = { FUSED_ATTRS },                                                                                      \
+	  .attrs = { FUSED_ATTRS }, \
 	  .lower = lower, .cases = { __VA_ARGS__ } }
 
 const struct op_def ops_fused_matmul[] = {
 	ROW("FusedMatMul", "a:f32[B,S,64] b:f32[B,33,64] transB=1 alpha=0.125",
 	    "a:f16[S,B,64] b:f16[B,64,33] transBatchA=1"),
 	ROW("TransposeMatMul", "a:f32[B,S,64] b:f32[B,33,64] transB=1 alpha=0.125"),
-	{ .name = "FusedMatMulActivation", .domain = "com.microsoft", .since = { 1 }, .formula = "y = activation(alpha * a' b')",
+	{ .name = "FusedMatMulActivation", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = activation(alpha * a' b')",
 	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .outputs = { OUT("y") },
 	  .attrs = { FUSED_ATTRS, { "activation", OP_STRING, 0, "", "Relu, Tanh, Sigmoid, LeakyRelu ...", true },
 		     ATTR_FLOAT("activation_alpha", 0, "first number of the activation"),

@@ -1,7 +1,7 @@
 /* GatherBlockQuantized: Gather of numbers that are quantised in blocks along one axis, and their values:
  *   y[a.., i.., b..] = (data[a.., indices[i..], b..] - zero point) * scale, both those of the element's block
- * Bytes hold numbers of `bits` bits, packed low bits first along the last axis, and so do their zero points. Without zero
- * points bytes have 2^(bits - 1), and 4-bit numbers 0; small floats have none. An index outside gives zeros.
+ * Bytes hold numbers of `bits` bits, packed low bits first along the last axis, and so do their zero points. Without
+ * zero points bytes have 2^(bits - 1), and 4-bit numbers 0; small floats have none. An index outside gives zeros.
  * Source: ONNX Runtime, com.microsoft.GatherBlockQuantized. */
 #include "ops/lower.h"
 
@@ -9,9 +9,9 @@
 
 struct quantised {
 	struct value data, scale, zero;
-	int rank, axis;  /* axis: of the blocks */
-	int64_t bits;    /* of a number; numbers of other types than bytes are not packed here */
-	int64_t a_byte;  /* numbers in it */
+	int rank, axis; /* axis: of the blocks */
+	int64_t bits;   /* of a number; numbers of other types than bytes are not packed here */
+	int64_t a_byte; /* numbers in it */
 	expr block;
 };
 
@@ -36,8 +36,9 @@ static expr dequantised(const struct quantised *q, const expr *index)
 	for (int i = 0; i < q->rank; i++) {
 		dim = value_dim(q->scale, i);
 		at_block[i] = i == q->axis ? floordiv(index[i], q->block)
-		              : type_is_float(value_type(q->data)) ? select_(eq(dim, with(dim, 1)), with(dim, 0), index[i])
-		                                                   : index[i];
+		              : type_is_float(value_type(q->data))
+		                      ? select_(eq(dim, with(dim, 1)), with(dim, 0), index[i])
+		                      : index[i];
 	}
 	scale = wide(load(q->scale, at_block));
 	if (type_is_float(value_type(q->data)))
@@ -62,7 +63,8 @@ static int read_quantised(struct lower *l, struct quantised *q)
 	q->bits = lower_int(l, "bits");
 	q->a_byte = value_type(q->data) == TYPE_U8 && q->bits > 0 ? 8 / q->bits : 1;
 	if (value_type(q->data) == TYPE_U8 ? q->bits != 2 && q->bits != 4 && q->bits != 8 : !real && q->bits != 4)
-		return lower_fail(l, ERR_MODEL, "bits is %lld; it must be 4, or 2, 4 or 8 of bytes.", (long long)q->bits);
+		return lower_fail(l, ERR_MODEL, "bits is %lld; it must be 4, or 2, 4 or 8 of bytes.",
+		                  (long long)q->bits);
 	if (block < 0 || (!block && !real))
 		return lower_fail(l, ERR_MODEL, "block_size is %lld.", (long long)block);
 	if (value_rank(q->scale) != q->rank || (q->zero.given && value_rank(q->zero) != q->rank))
@@ -86,11 +88,13 @@ static int check_blocks(struct lower *l, const struct quantised *q)
 
 		n = i == q->axis ? ceildiv(n, q->block) : n;
 		if (real && i != q->axis)
-			TRY(lower_demand_of(l, IR_ONE_OR, "an extent of scales", value_dim(q->scale, i), "that of data", n));
+			TRY(lower_demand_of(l, IR_ONE_OR, "an extent of scales", value_dim(q->scale, i), "that of data",
+			                    n));
 		else
 			TRY(lower_demand_extent(l, IR_AT_MOST, n, q->scale, i));
 		if (q->zero.given && !real)
-			TRY(lower_demand_extent(l, IR_AT_MOST, i == q->rank - 1 ? ceildiv(n, idx(l, q->a_byte)) : n, q->zero, i));
+			TRY(lower_demand_extent(l, IR_AT_MOST, i == q->rank - 1 ? ceildiv(n, idx(l, q->a_byte)) : n,
+			                        q->zero, i));
 	}
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* GridSample: y[n, c, i..] = x[n, c, ..] interpolated at the position grid[n, i.., :], whose coordinates run from -1 to
  * 1 over x, the last axis first. zeros: elements outside count as zero; border: as the nearest one; reflection:
  * mirrored at the borders.
- * Sources: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number); ONNX Runtime, the operator of
- * com.microsoft; grid_sampler: mmdeploy's TensorRT operators, whose modes are the numbers that PyTorch's
+ * Sources: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number); ONNX Runtime, the operator
+ * of com.microsoft; grid_sampler: mmdeploy's TensorRT operators, whose modes are the numbers that PyTorch's
  * aten::grid_sampler has. */
 #include "ops/interpolate.h"
 

@@ -85,7 +85,8 @@ static int lower(struct lower *l)
 const struct op_def op_gru = {
 	.name = "GRU",
 	.since = { 1, 3, 7, 14, 22 },
-	.formula = "h of a step = (1 - z) * g(x wh^T + (r * h) rh^T + biases) + z * h, with z and r = f(x w^T + h r^T + biases)",
+	.formula = "h of a step = (1 - z) * g(x wh^T + (r * h) rh^T + biases) + z * h, with z and r = f(x w^T + h r^T "
+	           "+ biases)",
 	.inputs = { IN("x", TS_FLOAT, RANK(3)), IN("w", TS_FLOAT, RANK(3)), IN("r", TS_FLOAT, RANK(3)),
 	            OPT("b", TS_FLOAT, RANK(2)), OPT("sequence_lens", TS(I32), RANK(1)),
 	            OPT("initial_h", TS_FLOAT, RANK(3)) },

@@ -1,7 +1,7 @@
-/* If: the outputs of then_branch where the condition holds, else those of else_branch. A condition that is known at build
- * time takes one branch. Otherwise both are computed and every element is selected: branches have no side effects, so that
- * only time is lost. An extent that differs between the branches is a size (struct ir_size), at most the larger of the two.
- * Source: ONNX, operator If, opset 1 to 25. */
+/* If: the outputs of then_branch where the condition holds, else those of else_branch. A condition that is known at
+ * build time takes one branch. Otherwise both are computed and every element is selected: branches have no side
+ * effects, so that only time is lost. An extent that differs between the branches is a size (struct ir_size), at most
+ * the larger of the two. Source: ONNX, operator If, opset 1 to 25. */
 #include "ops/lower.h"
 
 /* What a branch gives; both have as many outputs as the node. */
@@ -18,8 +18,9 @@ static int lower_branches(struct lower *l, struct value cond, struct value *a, s
 	if (lower_graph_branch(l, "then_branch", holds, l->outputs, a) == 0 &&
 	    lower_graph_branch(l, "else_branch", holds ? not_(holds) : NULL, l->outputs, b) == 0)
 		return 0;
-	return err_advise(l->err, "The condition is not known at build time, so both branches are needed; where it is always the "
-				  "same, make it a constant of the model.");
+	return err_advise(
+	        l->err, "The condition is not known at build time, so both branches are needed; where it is always the "
+	                "same, make it a constant of the model.");
 }
 
 /* An extent that the branches do not share: a size, known when the condition is. */
@@ -34,23 +35,25 @@ struct bounds {
 static int refuse_rank(struct lower *l, int i, enum type t, int then_rank, int else_rank)
 {
 	l->type_only[i] = t;
-	lower_fail(l, ERR_UNSUPPORTED,
-		   "the condition is not known at build time, and output number %d has %d axes in then_branch, but %d in "
-		   "else_branch.",
-		   i + 1, then_rank, else_rank);
-	return err_advise(l->err, "Where the condition follows from the input shapes, say them (--shape x:1x512); where it "
-				  "follows from an input, make that a constant (--value sr=16000). Else keep this node "
-				  "outside the engine.");
+	lower_fail(
+	        l, ERR_UNSUPPORTED,
+	        "the condition is not known at build time, and output number %d has %d axes in then_branch, but %d in "
+	        "else_branch.",
+	        i + 1, then_rank, else_rank);
+	return err_advise(l->err,
+	                  "Where the condition follows from the input shapes, say them (--shape x:1x512); where it "
+	                  "follows from an input, make that a constant (--value sr=16000). Else keep this node "
+	                  "outside the engine.");
 }
 
 static int refuse_type(struct lower *l, int i, enum type then_type, enum type else_type)
 {
 	return lower_fail(l, ERR_MODEL, "output number %d is %s in then_branch, but %s in else_branch.", i + 1,
-			  type_name(then_type), type_name(else_type));
+	                  type_name(then_type), type_name(else_type));
 }
 
-/* The extent that is `a` where the condition holds, else `b`. Outputs with the same two extents share the size, so that later
- * nodes can take them together. */
+/* The extent that is `a` where the condition holds, else `b`. Outputs with the same two extents share the size, so that
+ * later nodes can take them together. */
 static expr extent_of(struct lower *l, struct bounds *known, struct value cond, expr a, expr b)
 {
 	struct space one = { 0 };
@@ -61,15 +64,18 @@ static expr extent_of(struct lower *l, struct bounds *known, struct value cond, 
 	vec_each (x, known)
 		if (x->then_extent == a && x->else_extent == b)
 			return x->size;
-	count = lower_map(l, "chosen_count", TYPE_I64, &one, select_(at_first(cond), cast(a, TYPE_I64), cast(b, TYPE_I64)));
-	struct bounded made = { a, b, ir_size_new(l->program, "chosen_size", count.buf,
-						  ir_size_limit(l->program, max_(a, b))) };
+	count = lower_map(l, "chosen_count", TYPE_I64, &one,
+	                  select_(at_first(cond), cast(a, TYPE_I64), cast(b, TYPE_I64)));
+	struct bounded made = {
+		a, b, ir_size_new(l->program, "chosen_size", count.buf, ir_size_limit(l->program, max_(a, b)))
+	};
 	vec_push(l->program->arena, known, made);
 	return made.size;
 }
 
 /* Output i: one of the two values, element by element. */
-static int select_output(struct lower *l, int i, struct bounds *known, struct value cond, struct value a, struct value b)
+static int select_output(struct lower *l, int i, struct bounds *known, struct value cond, struct value a,
+                         struct value b)
 {
 	expr extent[IR_MAX_RANK];
 	struct space s;
@@ -88,11 +94,13 @@ static int select_output(struct lower *l, int i, struct bounds *known, struct va
 		lower_settle(l, value_dim(b, k), extent[k]);
 	}
 	s = space_new(l, value_rank(a), extent);
-	lower_output(l, i, lower_map(l, NULL, value_type(a), &s, select_(at_first(cond), load(a, s.at), load(b, s.at))));
+	lower_output(l, i,
+	             lower_map(l, NULL, value_type(a), &s, select_(at_first(cond), load(a, s.at), load(b, s.at))));
 	return 0;
 }
 
-/* All outputs that can be made are made, also where another one is refused: their types serve the nodes after this one. */
+/* All outputs that can be made are made, also where another one is refused: their types serve the nodes after this
+ * one. */
 static int select_outputs(struct lower *l, struct value cond, const struct value *a, const struct value *b)
 {
 	struct bounds known = { 0 };
@@ -131,6 +139,7 @@ const struct op_def op_if = {
 	.inputs = { IN("cond", TS(BOOL)) },
 	.outputs = { MANY("outputs", 0) },
 	.attrs = { { "then_branch", OP_GRAPH, 0, NULL, "run where cond holds; takes no inputs", true },
-		   { "else_branch", OP_GRAPH, 0, NULL, "run where it does not; as many outputs, of the same types", true } },
+	           { "else_branch", OP_GRAPH, 0, NULL, "run where it does not; as many outputs, of the same types",
+	             true } },
 	.lower = lower,
 };

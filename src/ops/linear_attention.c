@@ -3,9 +3,9 @@
  *   delta        S = S + beta k (v - S^T k)^T      gated_delta  S = exp(g) S + beta k (v - (exp(g) S)^T k)^T
  *   y = scale S^T q
  * The columns of S do not depend on each other: here S is stored as [B, H, d_v, d_k], so that all of B, H and d_v are
- * independent rows. Query head h reads the state of head h / (q_num_heads / kv_num_heads); in ONNX Runtime's operator there
- * may also be fewer query heads, each reading several states, and the last `state_window` states are kept, zeros before.
- * Source: ONNX, operator LinearAttention, opset 27; ONNX Runtime, that of com.microsoft. */
+ * independent rows. Query head h reads the state of head h / (q_num_heads / kv_num_heads); in ONNX Runtime's operator
+ * there may also be fewer query heads, each reading several states, and the last `state_window` states are kept, zeros
+ * before. Source: ONNX, operator LinearAttention, opset 27; ONNX Runtime, that of com.microsoft. */
 #include "ops/lower.h"
 
 #include <string.h>
@@ -41,8 +41,8 @@ static int check_extent(struct linear_attention *a, struct value v, const char *
 	if (have == x || have == y)
 		return 0;
 	if (x == y)
-		return lower_fail(a->l, ERR_MODEL, "axis %d of %s is %lld long; it must be %lld.", axis, name, (long long)have,
-		                  (long long)x);
+		return lower_fail(a->l, ERR_MODEL, "axis %d of %s is %lld long; it must be %lld.", axis, name,
+		                  (long long)have, (long long)x);
 	return lower_fail(a->l, ERR_MODEL, "axis %d of %s is %lld long; it must be %lld or %lld.", axis, name,
 	                  (long long)have, (long long)x, (long long)y);
 }
@@ -91,10 +91,12 @@ static int read_inputs(struct linear_attention *a)
 	TRY(check_rank(a, a->beta, "beta", 3));
 	whole = heads > 0 && queries > 0 && (queries % heads == 0 || (contrib && heads % queries == 0));
 	if (!whole || a->window < 0)
-		return lower_fail(l, ERR_MODEL, "q_num_heads is %lld and kv_num_heads %lld; it must be a positive multiple.",
+		return lower_fail(l, ERR_MODEL,
+		                  "q_num_heads is %lld and kv_num_heads %lld; it must be a positive multiple.",
 		                  (long long)queries, (long long)heads);
 	if ((a->gated && !a->decay.given) || (a->delta && !a->beta.given))
-		return lower_fail(l, ERR_MODEL, "update_rule %s needs %s.", rule, a->gated && !a->decay.given ? "decay" : "beta");
+		return lower_fail(l, ERR_MODEL, "update_rule %s needs %s.", rule,
+		                  a->gated && !a->decay.given ? "decay" : "beta");
 	a->compute = compute_type(value_type(a->q));
 	a->batch = value_dim(a->q, 0);
 	a->steps = value_dim(a->q, 1);
@@ -136,7 +138,8 @@ static struct value next_state(struct linear_attention *a)
 
 	if (a->delta) {
 		expr rk = space_push(l, &r, a->dk);
-		expr product = mul(kept(a, r.at[0], r.at[1], r.at[2], rk), packed_at(a, a->k, r.at[0], r.at[1], a->dk, rk));
+		expr product =
+		        mul(kept(a, r.at[0], r.at[1], r.at[2], rk), packed_at(a, a->k, r.at[0], r.at[1], a->dk, rk));
 		struct value read = lower_reduce(l, "recalled", a->compute, &r, 3, IR_SUM, product, NULL);
 		expr head = min_(h, addi(value_dim(a->beta, 2), -1)); /* of each head, or one for all */
 		expr beta = packed_at(a, a->beta, b, head, idx(l, 1), idx(l, 0));
@@ -157,7 +160,8 @@ static void present_state(struct linear_attention *a, struct value window)
 	expr k = space_push(l, &s, a->dk), v = space_push(l, &s, a->dv), x;
 
 	if (w)
-		x = select_(lt(add(w, a->steps), idx(l, a->window)), num(l, a->compute, 0), load_list(window, 5, w, b, h, v, k));
+		x = select_(lt(add(w, a->steps), idx(l, a->window)), num(l, a->compute, 0),
+		            load_list(window, 5, w, b, h, v, k));
 	else
 		x = load_list(a->state, 4, b, h, v, k);
 	lower_output(l, 1, lower_map(l, NULL, t, &s, narrow(x, t)));
@@ -189,11 +193,14 @@ static int lower(struct lower *l)
 
 	if (ir_less(a.queries, a.heads))
 		head = floordiv(r.at[1], floordiv(a.heads, a.queries));
-	expr product = mul(load_list(next, 4, r.at[0], r.at[1], r.at[2], k), packed_at(&a, a.q, r.at[0], head, a.dk, k));
-	struct value y = lower_reduce(l, "read", value_type(a.q), &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
+	expr product =
+	        mul(load_list(next, 4, r.at[0], r.at[1], r.at[2], k), packed_at(&a, a.q, r.at[0], head, a.dk, k));
+	struct value y =
+	        lower_reduce(l, "read", value_type(a.q), &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
 	struct value all = lower_collect(l, &a.loop, "steps", a.loop.turn, a.steps, y), window = { 0 };
 
-	if (a.window && lower_wants(l, 1)) { /* of what comes before the window only the last is left, and overwritten */
+	if (a.window && lower_wants(l, 1)) { /* of what comes before the window only the last is left, and
+		                              * overwritten */
 		expr at = max_(add(sub(a.loop.turn, a.steps), idx(l, a.window)), idx(l, 0));
 
 		window = lower_collect(l, &a.loop, "window", at, idx(l, a.window), next);
@@ -224,24 +231,29 @@ static int lower(struct lower *l)
 		   ATTR_INT_REQUIRED("kv_num_heads", "heads of keys, values and states"),                              \
 		   ATTR_INT_REQUIRED("q_num_heads", "heads of queries"),                                               \
 		   ATTR_FLOAT("scale", 0, "of the result; 0: 1 / sqrt(d_k)"),                                          \
-		   ATTR_WORD("update_rule", "gated_delta|linear|gated|delta", "how a step changes the state"), __VA_ARGS__ }, \
+		   ATTR_WORD("update_rule", "gated_delta|linear|gated|delta", "how a step changes the state"), \
+		   __VA_ARGS__ }, \
 	.lower = lower
 
 const struct op_def ops_linear_attention[] = {
 	{ .name = "LinearAttention", .since = { 27 }, ROW({ 0 }),
-	  .cases = { "query:f32[B,T,64] key:f32[B,T,32] value:f32[B,T,48] decay:f32[B,T,2] beta:f32[B,T,2] q_num_heads=4 "
+	  .cases = { "query:f32[B,T,64] key:f32[B,T,32] value:f32[B,T,48] decay:f32[B,T,2] beta:f32[B,T,2] "
+		     "q_num_heads=4 "
 		     "kv_num_heads=2",
 		     "query:f16[2,3,32] key:f16[2,3,32] value:f16[2,3,32] past_state:f16[2,2,16,16] decay:f16[2,3,32] "
 		     "update_rule=gated q_num_heads=2 kv_num_heads=2",
 		     "query:f32[2,3,32] key:f32[2,3,32] value:f32[2,3,32] beta:f32[2,3,1] update_rule=delta scale=0.5 "
 		     "q_num_heads=2 kv_num_heads=2",
-		     "query:f16[B,1,24] key:f16[B,1,12] value:f16[B,1,8] past_state:f32[B,2,6,4] decay:f16[B,1,D] beta:f16[B,1,2] "
+		     "query:f16[B,1,24] key:f16[B,1,12] value:f16[B,1,8] past_state:f32[B,2,6,4] decay:f16[B,1,D] "
+		     "beta:f16[B,1,2] "
 		     "q_num_heads=4 kv_num_heads=2 outputs=2",
-		     "query:f16[B,0,24] key:f16[B,0,24] value:f16[B,0,12] past_state:f16[B,3,8,4] q_num_heads=3 kv_num_heads=3 "
+		     "query:f16[B,0,24] key:f16[B,0,24] value:f16[B,0,12] past_state:f16[B,3,8,4] q_num_heads=3 "
+		     "kv_num_heads=3 "
 		     "update_rule=linear outputs=2" } },
 	{ .name = "LinearAttention", .domain = "com.microsoft", .since = { 1 },
 	  ROW(ATTR_INT("state_window", 0, "how many of the last states past_state and present_state hold; 0: one")),
-	  .cases = { "query:f32[2,T,16] key:f32[2,T,32] value:f32[2,T,32] past_state:f32[2,2,2,16,16] update_rule=linear "
+	  .cases = { "query:f32[2,T,16] key:f32[2,T,32] value:f32[2,T,32] past_state:f32[2,2,2,16,16] "
+		     "update_rule=linear "
 		     "q_num_heads=1 kv_num_heads=2 state_window=2" } },
 	{ .name = NULL },
 };

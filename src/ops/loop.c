@@ -1,10 +1,10 @@
-/* Loop: a graph that is run m times, or as long as a condition holds that it gives, with states that it hands on; what else
- * it gives in each turn is put together along a first axis.
+/* Loop: a graph that is run m times, or as long as a condition holds that it gives, with states that it hands on; what
+ * else it gives in each turn is put together along a first axis.
  *
- * The number of turns is m where that is known, or what the condition counts to (loop_trip.h). Where m is data, or there is
- * none, turns end by the condition alone, and there is no bound for what they put together: such a loop can only have
- * states. Where the condition may end it before m, what is put together has a size that is known only at run time.
- * States keep their shapes from turn to turn; a loop in which they change is unrolled where it turns a few times.
+ * The number of turns is m where that is known, or what the condition counts to (loop_trip.h). Where m is data, or
+ * there is none, turns end by the condition alone, and there is no bound for what they put together: such a loop can
+ * only have states. Where the condition may end it before m, what is put together has a size that is known only at run
+ * time. States keep their shapes from turn to turn; a loop in which they change is unrolled where it turns a few times.
  * Source: ONNX, operator Loop, opsets 1 to 25. */
 #include "ops/body_loop.h"
 
@@ -26,7 +26,7 @@ struct graph_loop {
 	bool m_known, counted;      /* `trip` is m, or at most it; the condition is counted in it */
 	expr trip;
 	struct lower_loop loop;
-	struct value *in, *out;     /* of the body: turn, condition, states; condition, states, what is collected */
+	struct value *in, *out; /* of the body: turn, condition, states; condition, states, what is collected */
 	struct value cond, *first, *state; /* first: what the states are before the loop */
 };
 
@@ -49,11 +49,13 @@ static int begin(struct graph_loop *x)
 	TRY(lower_body(l, "body", &x->body));
 	x->collected = x->body.outputs - 1 - x->states;
 	if (x->body.inputs != 2 + x->states || x->collected < 0)
-		return lower_fail(l, ERR_MODEL,
-		                  "its body takes %d inputs and gives %d; with %d states it must take %d and give %d or more.",
-		                  x->body.inputs, x->body.outputs, x->states, 2 + x->states, 1 + x->states);
+		return lower_fail(
+		        l, ERR_MODEL,
+		        "its body takes %d inputs and gives %d; with %d states it must take %d and give %d or more.",
+		        x->body.inputs, x->body.outputs, x->states, 2 + x->states, 1 + x->states);
 	if (l->outputs > x->states + x->collected)
-		return lower_fail(l, ERR_MODEL, "it has %d outputs; its body gives %d.", l->outputs, x->states + x->collected);
+		return lower_fail(l, ERR_MODEL, "it has %d outputs; its body gives %d.", l->outputs,
+		                  x->states + x->collected);
 	if ((x->m.given && !is_one(x->m)) || (x->first_cond.given && !is_one(x->first_cond)))
 		return lower_fail(l, ERR_MODEL, "the number of turns and the condition must be one element each.");
 	x->m_known = x->m.given && (x->m.buf->data || x->m.buf->content);
@@ -101,14 +103,15 @@ static void carry_states(struct graph_loop *x)
 			x->state[i] = x->in[2 + i] = v;
 			continue;
 		}
-		x->state[i] = x->in[2 + i] = lower_carry(l, &x->loop, x->body.input[2 + i], value_type(v), &s, load(v, s.at));
+		x->state[i] = x->in[2 + i] =
+		        lower_carry(l, &x->loop, x->body.input[2 + i], value_type(v), &s, load(v, s.at));
 	}
 	x->in[0] = lower_map(l, x->body.input[0], TYPE_I64, &one, cast(x->loop.turn, TYPE_I64));
 	x->in[1] = x->cond;
 }
 
-/* The turns' condition; null: there is none but the number of turns. What the body makes of the condition may be that it
- * always goes on, or the condition itself. */
+/* The turns' condition; null: there is none but the number of turns. What the body makes of the condition may be that
+ * it always goes on, or the condition itself. */
 static expr condition(struct graph_loop *x)
 {
 	struct lower *l = x->l;
@@ -116,12 +119,14 @@ static expr condition(struct graph_loop *x)
 	bool known, holds = true, same = next.buf == x->cond.buf;
 	expr first = x->first_cond.given ? at_first(x->first_cond) : NULL, all = NULL;
 
-	if (x->first_cond.given && (lower_known_bool(x->first_cond, &holds) || (x->counted && x->first_cond.buf->content)))
+	if (x->first_cond.given &&
+	    (lower_known_bool(x->first_cond, &holds) || (x->counted && x->first_cond.buf->content)))
 		first = NULL; /* it holds, or there are no turns anyway, or it is counted */
 	for (int i = x->loop.first; i < l->program->stages.n && !same; i++) {
 		const struct ir_stage *s = l->program->stages.at[i];
 
-		same = s->out == next.buf && s->kind == IR_MAP && s->value->op == IR_LOAD && s->value->buf == x->cond.buf;
+		same = s->out == next.buf && s->kind == IR_MAP && s->value->op == IR_LOAD &&
+		       s->value->buf == x->cond.buf;
 	}
 	known = lower_known_bool(next, &holds);
 	if (same || x->counted || (known && holds))
@@ -139,8 +144,14 @@ static expr condition(struct graph_loop *x)
 /* Where the condition counts: so many turns. */
 static void count_condition(struct graph_loop *x)
 {
-	struct loop_trip t = { .l = x->l, .loop = &x->loop, .states = x->states, .first = x->first, .state = x->state,
-		               .next = x->out + 1, .first_cond = x->first_cond, .cond = x->out[0] };
+	struct loop_trip t = { .l = x->l,
+		               .loop = &x->loop,
+		               .states = x->states,
+		               .first = x->first,
+		               .state = x->state,
+		               .next = x->out + 1,
+		               .first_cond = x->first_cond,
+		               .cond = x->out[0] };
 	expr trip = loop_trip(&t);
 
 	if (!trip)
@@ -171,8 +182,8 @@ static expr count_turns(struct graph_loop *x, struct value *count)
 
 /* ---- Unrolled -------------------------------------------------------------------------------------------------- */
 
-/* A loop stage has states of one shape. Where a turn changes them, the body is lowered once a turn instead: where the number of
- * turns is known and small, and no condition can end them before. */
+/* A loop stage has states of one shape. Where a turn changes them, the body is lowered once a turn instead: where the
+ * number of turns is known and small, and no condition can end them before. */
 static bool must_unroll(struct graph_loop *x)
 {
 	bool keeps = true;
@@ -270,6 +281,7 @@ const struct op_def op_loop = {
 	.formula = "for t < m while cond: cond, states, y[t] = body(t, cond, states)",
 	.inputs = { OPT("m", TS(I64)), OPT("cond", TS(BOOL)), ANY("v_initial", 0) },
 	.outputs = { MANY("outputs", 0) },
-	.attrs = { { "body", OP_GRAPH, 0, NULL, "run in each turn; takes and gives the turn, the condition, then states", true } },
+	.attrs = { { "body", OP_GRAPH, 0, NULL,
+	             "run in each turn; takes and gives the turn, the condition, then states", true } },
 	.lower = lower,
 };

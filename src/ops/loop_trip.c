@@ -1,5 +1,5 @@
-/* The number of turns of a loop that ends by counting. See loop_trip.h. What the condition is at the end of turn t is worked
- * out as an expression in t, through the body's maps; comparisons of what is linear in t are solved for it. */
+/* The number of turns of a loop that ends by counting. See loop_trip.h. What the condition is at the end of turn t is
+ * worked out as an expression in t, through the body's maps; comparisons of what is linear in t are solved for it. */
 #include "ops/loop_trip.h"
 
 #include <math.h>
@@ -116,8 +116,9 @@ static expr distance(expr e)
 
 /* Turns that follow one that has been: */
 struct follow {
-	expr turns;           /* t = 0, 1 ... at whose ends the condition holds; null: not known */
-	expr before, all;     /* the distance before turn 0, and the turns when it is what the first condition asks; or null */
+	expr turns;       /* t = 0, 1 ... at whose ends the condition holds; null: not known */
+	expr before, all; /* the distance before turn 0, and the turns when it is what the first condition asks; or
+	                   * null */
 };
 
 static expr turns_of(const struct loop_trip *t, expr d, int64_t c)

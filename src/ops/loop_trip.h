@@ -13,10 +13,10 @@ struct loop_trip {
 	struct value first_cond, cond;            /* first_cond may not be given: it holds */
 };
 
-/* The number of turns, in type index, when the condition compares states that grow by a constant in each turn with what stays
- * the same, as in "i + 1 < n"; then the condition need not be looked at again. Null: not known. When the first condition
- * is data, what comes back is the number for the case that it holds. Comparisons in float are taken as those of integers,
- * as in all arithmetic on extents. */
+/* The number of turns, in type index, when the condition compares states that grow by a constant in each turn with what
+ * stays the same, as in "i + 1 < n"; then the condition need not be looked at again. Null: not known. When the first
+ * condition is data, what comes back is the number for the case that it holds. Comparisons in float are taken as those
+ * of integers, as in all arithmetic on extents. */
 expr loop_trip(const struct loop_trip *t);
 
 #endif

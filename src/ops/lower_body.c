@@ -1,5 +1,5 @@
-/* Graphs that are attributes of a node, for the operators that run them: the numbers are checked here, the nodes are lowered
- * by whoever knows the model. */
+/* Graphs that are attributes of a node, for the operators that run them: the numbers are checked here, the nodes are
+ * lowered by whoever knows the model. */
 #include "ops/lower.h"
 
 int lower_body(struct lower *l, const char *attr, struct lower_body *out)
@@ -20,9 +20,11 @@ int lower_graph(struct lower *l, const char *attr, int inputs, const struct valu
 
 	TRY(lower_body(l, attr, &body));
 	if (body.inputs != inputs)
-		return lower_fail(l, ERR_MODEL, "its \"%s\" takes %d inputs; the node gives it %d.", attr, body.inputs, inputs);
+		return lower_fail(l, ERR_MODEL, "its \"%s\" takes %d inputs; the node gives it %d.", attr, body.inputs,
+		                  inputs);
 	if (body.outputs != outputs)
-		return lower_fail(l, ERR_MODEL, "its \"%s\" has %d outputs; the node needs %d.", attr, body.outputs, outputs);
+		return lower_fail(l, ERR_MODEL, "its \"%s\" has %d outputs; the node needs %d.", attr, body.outputs,
+		                  outputs);
 	TRY(l->bodies->lower(l, lower_attr(l, attr), in, out));
 	for (int i = 0; i < outputs; i++)
 		out[i].pool = l->program->pool;

@@ -7,7 +7,8 @@ enum { PAIRS_MAX = 8 }; /* different extents that broadcast, which are compared 
 
 enum { NO_TENSOR = -1 }; /* id of what is no buffer of the program: its name is that of its one extent */
 
-/* As the model calls the tensor, where it is one of the node's inputs. A value may be a copy of an input that shows fewer axes. */
+/* As the model calls the tensor, where it is one of the node's inputs. A value may be a copy of an input that shows
+ * fewer axes. */
 static const char *tensor_name(struct lower *l, const struct ir_buffer *b)
 {
 	for (int i = 0; b && i < l->inputs; i++) {
@@ -48,7 +49,7 @@ static int axis_of(const struct ir_buffer *b, int axis)
 }
 
 static int demand(struct lower *l, enum ir_relation r, expr a, const struct ir_buffer *of_a, int i, expr b,
-		  const struct ir_buffer *of_b, int j)
+                  const struct ir_buffer *of_b, int j)
 {
 	if (a == b || a->varies || b->varies)
 		return 0;
@@ -68,7 +69,8 @@ static int demand(struct lower *l, enum ir_relation r, expr a, const struct ir_b
 	}
 	if (ir_demand_add(l->program, &d))
 		return 0;
-	return lower_fail(l, ERR_MODEL, "%s.", ir_demand_text(&d, extent_text(l, a), extent_text(l, b), l->program->arena));
+	return lower_fail(l, ERR_MODEL, "%s.",
+	                  ir_demand_text(&d, extent_text(l, a), extent_text(l, b), l->program->arena));
 }
 
 int lower_demand(struct lower *l, enum ir_relation r, struct value a, int i, struct value b, int j)
@@ -147,7 +149,8 @@ int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int ax
 			continue;
 		for (int j = 0; j < pairs; j++) {
 			int other = seen[j]->buf->rank - 1 - axis;
-			bool sure = ir_less(idx(l, 1), value_dim(v[k], i)) && ir_less(idx(l, 1), value_dim(*seen[j], other));
+			bool sure = ir_less(idx(l, 1), value_dim(v[k], i)) &&
+			            ir_less(idx(l, 1), value_dim(*seen[j], other));
 
 			TRY(lower_demand(l, sure ? IR_SAME : IR_BROADCAST, *seen[j], other, v[k], i));
 		}
@@ -167,7 +170,7 @@ static const axes EVERY_AXIS = ~(axes)0;
 struct reads {
 	struct lower *l;
 	const struct ir_stage *stage;
-	bool stops;       /* a loop around may end before its last turn */
+	bool stops; /* a loop around may end before its last turn */
 	struct seen {
 		bool known, loads, checked;
 		axes all, compared, guard;
@@ -176,8 +179,8 @@ struct reads {
 };
 
 /* An input other than `but` with an axis of this extent, else what the stage makes, else null. */
-static const struct ir_buffer *extent_owner(struct lower *l, const struct ir_stage *s, expr extent, const struct ir_buffer *but,
-					    int *axis)
+static const struct ir_buffer *extent_owner(struct lower *l, const struct ir_stage *s, expr extent,
+                                            const struct ir_buffer *but, int *axis)
 {
 	for (int i = 0; i < l->inputs; i++)
 		for (*axis = 0; l->input[i].given && l->input[i].buf != but && *axis < l->input[i].buf->rank; ++*axis)
@@ -190,8 +193,8 @@ static const struct ir_buffer *extent_owner(struct lower *l, const struct ir_sta
 	return NULL;
 }
 
-/* The largest value of an index that is a sum of products of axes and extents: it has that where all axes end. Null: it is no
- * such index. */
+/* The largest value of an index that is a sum of products of axes and extents: it has that where all axes end. Null: it
+ * is no such index. */
 static expr highest(expr e)
 {
 	expr a, b;
@@ -206,9 +209,11 @@ static expr highest(expr e)
 	if (e->op == IR_MUL && !e->arg[0]->varies && ir_nonnegative(e->arg[0]))
 		return (b = highest(e->arg[1])) ? mul(e->arg[0], b) : NULL;
 	if (e->op == IR_MUL)
-		return !e->arg[1]->varies && ir_nonnegative(e->arg[1]) && (a = highest(e->arg[0])) ? mul(a, e->arg[1]) : NULL;
+		return !e->arg[1]->varies && ir_nonnegative(e->arg[1]) && (a = highest(e->arg[0])) ? mul(a, e->arg[1])
+		                                                                                   : NULL;
 	if (e->op == IR_FLOORDIV) /* several axes share an element: heads, channels of a group */
-		return ir_const_int(e->arg[1], &by) && by > 0 && (a = highest(e->arg[0])) ? floordiv(a, e->arg[1]) : NULL;
+		return ir_const_int(e->arg[1], &by) && by > 0 && (a = highest(e->arg[0])) ? floordiv(a, e->arg[1])
+		                                                                          : NULL;
 	if (e->op != IR_ADD)
 		return NULL;
 	a = highest(e->arg[0]);
@@ -218,7 +223,8 @@ static expr highest(expr e)
 
 static void check_plain(void *user, expr e)
 {
-	*(bool *)user &= e->op == IR_SYMBOL || e->op == IR_CONST_INT || e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL;
+	*(bool *)user &=
+	        e->op == IR_SYMBOL || e->op == IR_CONST_INT || e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL;
 }
 
 /* Extents that are the result of an operator's own divisions and limits fit, also where they leave nothing. */
@@ -251,7 +257,7 @@ static void check_index(struct reads *r, const struct ir_buffer *b, int k, expr 
 	lower_settle(r->l, dim, extent);
 	owner = extent_owner(r->l, r->stage, extent, b, &j);
 	r->rc = axis != index ? demand(r->l, IR_ONE_OR, dim, b, k, extent, owner, j)
-				       : demand(r->l, IR_AT_MOST, extent, owner, j, dim, b, k);
+	                      : demand(r->l, IR_AT_MOST, extent, owner, j, dim, b, k);
 }
 
 /* The axes of an expression: all; those compared, which are not those of loads; and whether it loads anything. */
@@ -277,8 +283,8 @@ static const struct seen *axes_of(struct reads *r, expr e)
 	return x;
 }
 
-/* A condition on other axes than an index's says nothing of that index, and where it looks for data it restricts nothing that has
- * to do with extents; one on extents alone may never hold. */
+/* A condition on other axes than an index's says nothing of that index, and where it looks for data it restricts
+ * nothing that has to do with extents; one on extents alone may never hold. */
 static axes guard_of(struct reads *r, expr condition)
 {
 	const struct seen *x = axes_of(r, condition);
@@ -458,7 +464,8 @@ int lower_demand_release(struct lower *l, int first)
 			d->extent[0] = select_(l->branch->taken, d->extent[0], d->extent[1]);
 		if ((keep || l->branch->taken) && !ir_demand_add(p, d))
 			return lower_fail(l, ERR_MODEL, "%s.",
-			                  ir_demand_text(d, extent_text(l, d->extent[0]), extent_text(l, d->extent[1]), p->arena));
+			                  ir_demand_text(d, extent_text(l, d->extent[0]), extent_text(l, d->extent[1]),
+			                                 p->arena));
 	}
 	return 0;
 }

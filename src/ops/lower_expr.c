@@ -1,5 +1,5 @@
-/* The short names of expressions, the compute types, index spaces and elements: what operators' formulas are made of.
- */
+/* The short names of expressions, the compute types, index spaces and elements: what operators' formulas are made
+ * of. */
 #include "ops/lower.h"
 
 #include <stdarg.h>

@@ -5,8 +5,11 @@ struct lower_loop lower_loop_begin(struct lower *l, expr trip)
 {
 	struct ir_stage *stage = ir_loop_new(l->program, trip);
 
-	return (struct lower_loop){ .stage = stage, .first = l->program->stages.n, .turn = stage->loop->index,
-		                    .buffers = l->program->buffers.n, .sizes = l->program->sizes.n,
+	return (struct lower_loop){ .stage = stage,
+		                    .first = l->program->stages.n,
+		                    .turn = stage->loop->index,
+		                    .buffers = l->program->buffers.n,
+		                    .sizes = l->program->sizes.n,
 		                    .demands = l->program->demands.n };
 }
 
@@ -31,7 +34,8 @@ static struct value unpacked(struct lower *l, struct value v)
 {
 	struct space s = space_of(l, v);
 
-	return type_is_packed(value_type(v)) ? lower_map(l, "unpacked", type_unpacked(value_type(v)), &s, at(v, &s)) : v;
+	return type_is_packed(value_type(v)) ? lower_map(l, "unpacked", type_unpacked(value_type(v)), &s, at(v, &s))
+	                                     : v;
 }
 
 struct value lower_carry(struct lower *l, struct lower_loop *loop, const char *name, enum type t, const struct space *s,

@@ -1,5 +1,5 @@
-/* A node against its op_def: number and types of inputs, attributes and their words, opset; then its lower function, and what
- * that has made. */
+/* A node against its op_def: number and types of inputs, attributes and their words, opset; then its lower function,
+ * and what that has made. */
 #include "ops/lower.h"
 
 #include <stdarg.h>
@@ -191,9 +191,10 @@ static int check_attributes(struct lower *l)
 			                  kind_text(v->kind), kind_text(def->kind));
 		int64_t number = def->kind != OP_INT ? 0 : v->kind == OP_INT ? v->i : v->ints[0];
 		if (number > INT32_MAX || number < INT32_MIN) /* so that what operators compute from it fits into 64 */
-			return lower_fail(l, ERR_UNSUPPORTED, "attribute \"%s\" is %lld; it must fit into 32 bits.", v->name,
-			                  (long long)number);
-		if (def->kind == OP_INTS && !def->number && v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
+			return lower_fail(l, ERR_UNSUPPORTED, "attribute \"%s\" is %lld; it must fit into 32 bits.",
+			                  v->name, (long long)number);
+		if (def->kind == OP_INTS && !def->number &&
+		    v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" has %d elements; 64 are the most.", v->name,
 			                  v->n);
 		if (def->kind == OP_STRING && def->text && strchr(def->text, '|') && !is_word(def->text, v->s)) {
@@ -231,7 +232,8 @@ static int refuse_sizes(struct lower *l)
 
 		if (!s->loop || !finds_sizes(l->program, s->loop))
 			continue;
-		lower_fail(l, ERR_UNSUPPORTED, "a node inside of the loop has results whose sizes are found anew in every turn.");
+		lower_fail(l, ERR_UNSUPPORTED,
+		           "a node inside of the loop has results whose sizes are found anew in every turn.");
 		return err_advise(l->err, "Keep the loop outside the engine, or take nodes such as NonZero out of it.");
 	}
 	return 0;
@@ -245,8 +247,9 @@ static int check_extents(struct lower *l, int first)
 
 		for (int k = 0; k < b->rank; k++)
 			if (b->dim[k]->varies)
-				return lower_fail(l, ERR_UNSUPPORTED,
-				                  "extent %d of its result changes from turn to turn of the loop around it.", k);
+				return lower_fail(
+				        l, ERR_UNSUPPORTED,
+				        "extent %d of its result changes from turn to turn of the loop around it.", k);
 	}
 	return 0;
 }
@@ -270,8 +273,10 @@ static bool refuse_types(struct lower *l)
 	}
 	if (!differ)
 		return false;
-	lower_fail(l, ERR_MODEL, "its inputs are %s; the operator does not compute with these types together.", str_text(&s));
-	err_advise(l->err, "Put a Cast before an input, so that its type is one that the operator's definition allows there.");
+	lower_fail(l, ERR_MODEL, "its inputs are %s; the operator does not compute with these types together.",
+	           str_text(&s));
+	err_advise(l->err,
+	           "Put a Cast before an input, so that its type is one that the operator's definition allows there.");
 	return true;
 }
 
@@ -307,9 +312,10 @@ static int check_sizes(struct lower *l)
 	for (int i = 0; i < l->inputs; i++)
 		for (int k = 0; l->input[i].given && k < l->input[i].buf->rank; k++)
 			if (ir_const_int(l->input[i].buf->dim[k], &n) && n > max_extent)
-				return lower_fail(l, ERR_UNSUPPORTED,
-				                  "axis %d of input number %d has extent %lld; no memory is that large.", k, i + 1,
-				                  (long long)n);
+				return lower_fail(
+				        l, ERR_UNSUPPORTED,
+				        "axis %d of input number %d has extent %lld; no memory is that large.", k,
+				        i + 1, (long long)n);
 	return 0;
 }
 
@@ -323,9 +329,10 @@ static int check_made(struct lower *l, int first)
 
 		for (int k = 0; k < b->rank; k++) {
 			if (b->dim[k]->size > IR_MAX_EXTENT || b->dim[k]->depth > IR_MAX_DEPTH) {
-				lower_fail(l, ERR_UNSUPPORTED, "extent %d of \"%s\" is too long an expression of extents.", k,
-				           b->name);
-				return err_advise(l->err, "Say the inputs' extents (--shape), or take fewer nodes together.");
+				lower_fail(l, ERR_UNSUPPORTED,
+				           "extent %d of \"%s\" is too long an expression of extents.", k, b->name);
+				return err_advise(l->err,
+				                  "Say the inputs' extents (--shape), or take fewer nodes together.");
 			}
 			if (ir_const_int(b->dim[k], &n) && (n < 0 || n > max_extent))
 				return lower_fail(l, ERR_UNSUPPORTED, "extent %d of \"%s\" would be %lld.", k, b->name,

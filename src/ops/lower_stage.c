@@ -54,7 +54,8 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
 	return out;
 }
 
-/* Only maps make elements narrower than a byte: other stages make whole bytes, of type_unpacked(t), and a map follows. */
+/* Only maps make elements narrower than a byte: other stages make whole bytes, of type_unpacked(t), and a map
+ * follows. */
 static struct value packed(struct lower *l, const char *name, enum type t, struct value unpacked)
 {
 	struct space s = space_of(l, unpacked);
@@ -91,8 +92,8 @@ expr acc(struct lower *l, enum type t)
 	return ir_acc(l->program->pool, t);
 }
 
-struct value lower_scan(struct lower *l, const char *name, enum type t, const struct space *s, int axis, enum ir_combine c,
-                        bool exclusive, bool reverse, expr value, expr post)
+struct value lower_scan(struct lower *l, const char *name, enum type t, const struct space *s, int axis,
+                        enum ir_combine c, bool exclusive, bool reverse, expr value, expr post)
 {
 	struct value out;
 	struct ir_stage *stage;
@@ -140,8 +141,8 @@ struct value lower_scatter(struct lower *l, const char *name, enum type t, const
 	return v;
 }
 
-struct value lower_sort(struct lower *l, const char *name, enum type t, const struct space *s, int axis, bool descending,
-                        expr value)
+struct value lower_sort(struct lower *l, const char *name, enum type t, const struct space *s, int axis,
+                        bool descending, expr value)
 {
 	struct value out = new_buffer(l, name, t, s, s->rank - 1);
 	struct ir_stage *stage = ir_stage_new(l->program, IR_SORT, out.buf);
@@ -154,18 +155,19 @@ struct value lower_sort(struct lower *l, const char *name, enum type t, const st
 	return out;
 }
 
-struct value lower_compact(struct lower *l, const char *name, enum type t, const struct space *s, expr value, expr where,
-                           struct value *count)
+struct value lower_compact(struct lower *l, const char *name, enum type t, const struct space *s, expr value,
+                           expr where, struct value *count)
 {
 	struct space one = { .rank = 1 };
 	expr points = idx(l, 1);
-	struct value found = new_buffer(l, arena_printf(l->program->arena, "%s_count", default_name(l, name)), TYPE_I64, s, 0);
+	struct value found =
+	        new_buffer(l, arena_printf(l->program->arena, "%s_count", default_name(l, name)), TYPE_I64, s, 0);
 	struct value out;
 
 	for (int i = 0; i < s->rank; i++)
 		points = mul(points, s->dim[i]);
-	one.dim[0] = ir_size_new(l->program, arena_printf(l->program->arena, "%s_size", default_name(l, name)), found.buf,
-	                         ir_size_limit(l->program, points));
+	one.dim[0] = ir_size_new(l->program, arena_printf(l->program->arena, "%s_size", default_name(l, name)),
+	                         found.buf, ir_size_limit(l->program, points));
 	out = new_buffer(l, name, t, &one, 1);
 	struct ir_stage *stage = ir_stage_new(l->program, IR_COMPACT, out.buf);
 

@@ -1,7 +1,7 @@
-/* DynamicQuantizeLSTM: an LSTM whose weights are 8-bit integers with scales. x, and h before every step, are brought to u8
- * by the range of all their elements as DynamicQuantizeLinear does it; products are summed in i32.
- * Source: ONNX Runtime, operator DynamicQuantizeLSTM in com.microsoft. The range of h is that of a direction, over all
- * sequences; ONNX Runtime with several threads takes it over some of them. */
+/* DynamicQuantizeLSTM: an LSTM whose weights are 8-bit integers with scales. x, and h before every step, are brought to
+ * u8 by the range of all their elements as DynamicQuantizeLinear does it; products are summed in i32. Source: ONNX
+ * Runtime, operator DynamicQuantizeLSTM in com.microsoft. The range of h is that of a direction, over all sequences;
+ * ONNX Runtime with several threads takes it over some of them. */
 #include "ops/quantize.h"
 #include "ops/recurrent.h"
 
@@ -19,13 +19,16 @@ static struct range range_of(struct lower *l, const char *name, const struct spa
 	struct value high, low;
 	struct range r;
 
-	high = lower_reduce(l, arena_printf(a, "%s_high", name), TYPE_F32, s, rank, IR_MAXIMUM, x, max_(acc(l, TYPE_F32), none));
-	low = lower_reduce(l, arena_printf(a, "%s_low", name), TYPE_F32, s, rank, IR_MINIMUM, x, min_(acc(l, TYPE_F32), none));
+	high = lower_reduce(l, arena_printf(a, "%s_high", name), TYPE_F32, s, rank, IR_MAXIMUM, x,
+	                    max_(acc(l, TYPE_F32), none));
+	low = lower_reduce(l, arena_printf(a, "%s_low", name), TYPE_F32, s, rank, IR_MINIMUM, x,
+	                   min_(acc(l, TYPE_F32), none));
 	width = sub(load(high, kept.at), load(low, kept.at));
 	r.scale = lower_map(l, arena_printf(a, "%s_scale", name), TYPE_F32, &kept,
 	                    select_(eq(width, none), with(width, 1), divide(width, with(width, 255))));
 	from = clamp(sub(none, divide(load(low, kept.at), load(r.scale, kept.at))), none, with(none, 255));
-	r.zero = lower_map(l, arena_printf(a, "%s_zero", name), TYPE_U8, &kept, cast(unary(IR_ROUND_EVEN, from), TYPE_U8));
+	r.zero = lower_map(l, arena_printf(a, "%s_zero", name), TYPE_U8, &kept,
+	                   cast(unary(IR_ROUND_EVEN, from), TYPE_U8));
 	return r;
 }
 
@@ -115,7 +118,8 @@ const struct op_def op_lstm_quantized = {
 	           ATTR_INT("hidden_size", 0, "H; the weights' shape says it too"),
 	           ATTR_INT("input_forget", 0, "1: the forget gate is 1 - i") },
 	.lower = lower,
-	.cases = { "x:f32[3,B,24] w:i8[1,24,96] r:i8[1,24,96] b:f32[1,192] w_scale:f32[1] w_zero_point:i8[1] r_scale:f32[1] "
+	.cases = { "x:f32[3,B,24] w:i8[1,24,96] r:i8[1,24,96] b:f32[1,192] w_scale:f32[1] w_zero_point:i8[1] "
+	           "r_scale:f32[1] "
 	           "r_zero_point:i8[1]",
 	           "x:f32[2,3,8] w:u8[2,8,32] r:u8[2,8,32] w_scale:f32[2,32] w_zero_point:u8[2,32] r_scale:f32[2,32] "
 	           "r_zero_point:u8[2,32] direction=bidirectional" },

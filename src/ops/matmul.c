@@ -54,7 +54,8 @@ int product_parameter(struct lower *l, struct value v, struct value of, const ex
 	expr at_v[IR_MAX_RANK];
 
 	if (rank > 1 && rank != value_rank(of))
-		return lower_fail(l, ERR_MODEL, "a zero point or scale has %d axes and its operand %d.", rank, value_rank(of));
+		return lower_fail(l, ERR_MODEL, "a zero point or scale has %d axes and its operand %d.", rank,
+		                  value_rank(of));
 	if (rank == 0 || (rank == 1 && axis < 0)) {
 		*out = at_first(v);
 		return 0;

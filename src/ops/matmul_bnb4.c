@@ -1,10 +1,10 @@
-/* MatMulBnb4: y = a w', where w [N, K] is w[n, k] = table[b] * absmax of the block that it is in. All of w in a row, `b` is
- * packed two to a byte, high bits first, and a block is block_size numbers of it. With transB 0: y = a w.
- * The tables are FP4 (sign, and 0, 1/192, 2/3, 1, 1/3, 1/2, 1/6, 1/4) and NF4, the quantiles of the normal distribution.
+/* MatMulBnb4: y = a w', where w [N, K] is w[n, k] = table[b] * absmax of the block that it is in. All of w in a row,
+ * `b` is packed two to a byte, high bits first, and a block is block_size numbers of it. With transB 0: y = a w. The
+ * tables are FP4 (sign, and 0, 1/192, 2/3, 1, 1/3, 1/2, 1/6, 1/4) and NF4, the quantiles of the normal distribution.
  * Source: ONNX Runtime, com.microsoft.MatMulBnb4; Dettmers and others, QLoRA (2023), appendix E, for NF4. */
 #include "ops/lower.h"
 
-static const double fp4[16] = { 0,  5.208333333e-03,  0.66666667,  1,  0.33333333,  0.5,  0.16666667,  0.25,
+static const double fp4[16] = { 0,    5.208333333e-03,  0.66666667,  1,  0.33333333,  0.5,  0.16666667,  0.25,
 	                        -0.0, -5.208333333e-03, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25 };
 static const double nf4[16] = { -1,
 	                        -0.6961928009986877,
@@ -49,11 +49,12 @@ static int lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "K is %lld, N %lld, block_size %lld and quant_type %lld.", (long long)k,
 		                  (long long)n, (long long)block, (long long)kind);
 	if (last < 0 || (ir_const_int(value_dim(a, last), &inner) && inner != (turned ? k : n)))
-		return lower_fail(l, ERR_MODEL, "the last axis of a does not have %lld elements.", (long long)(turned ? k : n));
+		return lower_fail(l, ERR_MODEL, "the last axis of a does not have %lld elements.",
+		                  (long long)(turned ? k : n));
 	TRY(lower_demand_extent(l, IR_SAME, idx(l, turned ? k : n), a, last));
 	TRY(lower_demand_of(l, IR_AT_MOST, NULL, idx(l, (n * k + 1) / 2), "the number of bytes of b", value_count(b)));
-	TRY(lower_demand_of(l, IR_AT_MOST, NULL, idx(l, (n * k + block - 1) / block), "the number of elements of absmax",
-	                    value_count(absmax)));
+	TRY(lower_demand_of(l, IR_AT_MOST, NULL, idx(l, (n * k + block - 1) / block),
+	                    "the number of elements of absmax", value_count(absmax)));
 	TRY(table_of(l, kind, &table));
 	for (int i = 0; i < last; i++)
 		index[i] = space_push(l, &s, value_dim(a, i));
@@ -66,7 +67,8 @@ static int lower(struct lower *l)
 	               ir_binary(IR_BITAND, byte, with(byte, 15)));
 	byte = cast(byte, TYPE_INDEX);
 	e = wide(load(a, index));
-	e = mul(e, mul(cast(load(table, &byte), e->type), cast(at_flat(absmax, floordiv(flat, idx(l, block))), e->type)));
+	e = mul(e,
+	        mul(cast(load(table, &byte), e->type), cast(at_flat(absmax, floordiv(flat, idx(l, block))), e->type)));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(a), &s, last + 1, IR_SUM, e, NULL));
 	return 0;
 }
@@ -76,7 +78,8 @@ const struct op_def op_matmul_bnb4 = {
 	.domain = "com.microsoft",
 	.since = { 1 },
 	.formula = "y = a w', w = table[b] * absmax of each block",
-	.inputs = { IN("a", TS(F32) | TS(F16) | TS(BF16)), IN("b", TS(U8)), IN("absmax", TS(F32) | TS(F16) | TS(BF16)) },
+	.inputs = { IN("a", TS(F32) | TS(F16) | TS(BF16)), IN("b", TS(U8)),
+	            IN("absmax", TS(F32) | TS(F16) | TS(BF16)) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_INT_REQUIRED("K", "columns of w"), ATTR_INT_REQUIRED("N", "rows of w"),
 	           ATTR_INT_REQUIRED("block_size", "numbers that share an absmax"),

@@ -18,7 +18,8 @@ static int normalised(struct lower *l, int output, struct value *x)
 
 	*x = a;
 	if (last < 0 || (scale.given && value_rank(scale) != 1) || (skip.given && value_rank(skip) != last + 1))
-		return lower_fail(l, ERR_MODEL, "the input has %d axes; skip must have as many, and norm_scale one.", last + 1);
+		return lower_fail(l, ERR_MODEL, "the input has %d axes; skip must have as many, and norm_scale one.",
+		                  last + 1);
 	if (skip.given && !scale.given)
 		return lower_fail(l, ERR_MODEL, "skip is given without norm_scale.");
 	if (skip.given)
@@ -41,8 +42,12 @@ static int normalised(struct lower *l, int output, struct value *x)
 static int product(struct lower *l, struct value x, int first, const char *rows, const char *name, enum type t,
                    struct value *out)
 {
-	struct nbits p = { .bits = lower_int(l, "bits"), .block = lower_int(l, "block_size"), .rows = lower_int(l, rows),
-		           .k = lower_int(l, "K"), .b = lower_input(l, first), .scale = lower_input(l, first + 1) };
+	struct nbits p = { .bits = lower_int(l, "bits"),
+		           .block = lower_int(l, "block_size"),
+		           .rows = lower_int(l, rows),
+		           .k = lower_int(l, "K"),
+		           .b = lower_input(l, first),
+		           .scale = lower_input(l, first + 1) };
 	struct value bias = lower_input(l, first + 2);
 	int rank = value_rank(x);
 	enum type c = compute_type(value_type(x));
@@ -52,7 +57,8 @@ static int product(struct lower *l, struct value x, int first, const char *rows,
 
 	TRY(nbits_check(l, &p));
 	if (ir_const_int(value_dim(x, rank - 1), &inner) && inner != p.k)
-		return lower_fail(l, ERR_MODEL, "the last axis of the input does not have K = %lld elements.", (long long)p.k);
+		return lower_fail(l, ERR_MODEL, "the last axis of the input does not have K = %lld elements.",
+		                  (long long)p.k);
 	for (int i = 0; i + 1 < rank; i++)
 		index[i] = space_push(l, &s, value_dim(x, i));
 	n = space_push(l, &s, idx(l, p.rows));
@@ -68,7 +74,8 @@ static expr activate(const char *name, expr x)
 	if (!strcmp(name, "relu"))
 		return max_(x, with(x, 0));
 	if (!strcmp(name, "gelu"))
-		return mul(mul(with(x, 0.5), x), add(with(x, 1), unary(IR_ERF, mul(x, with(x, 0.70710678118654752440)))));
+		return mul(mul(with(x, 0.5), x),
+		           add(with(x, 1), unary(IR_ERF, mul(x, with(x, 0.70710678118654752440)))));
 	return divide(x, add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
 }
 
@@ -82,8 +89,9 @@ static int mlp_lower(struct lower *l)
 	TRY(product(l, x, 3, "N", "gate", t, &gate));
 	TRY(product(l, x, 6, "N", "up", t, &up));
 	s = space_of(l, gate);
-	lower_output(l, 0, lower_map(l, NULL, t, &s, mul(activate(lower_word(l, "activation"), wide(at(gate, &s))),
-	                                                 wide(at(up, &s)))));
+	lower_output(l, 0,
+	             lower_map(l, NULL, t, &s,
+	                       mul(activate(lower_word(l, "activation"), wide(at(gate, &s))), wide(at(up, &s)))));
 	return 0;
 }
 
@@ -117,10 +125,12 @@ const struct op_def ops_matmul_nbits_fused[] = {
 		     ATTR_FLOAT("epsilon", 1e-5, "added to the mean of squares") },
 	  .lower = mlp_lower,
 	  .cases = { "A:f16[B,S,64] skip:f16[B,S,64] norm_scale:f16[64] gate_B:u8[33,2,16] gate_scales:f16[66] "
-		     "up_B:u8[33,2,16] up_scales:f16[66] up_bias:f16[33] K=64 N=33 block_size=32 activation=silu outputs=2" } },
+		     "up_B:u8[33,2,16] up_scales:f16[66] up_bias:f16[33] K=64 N=33 block_size=32 activation=silu "
+		     "outputs=2" } },
 	{ .name = "MatMulNBitsQkv", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "q, k, v = x q_w' + q_bias, x k_w' + k_bias, x v_w' + v_bias, x = norm of a",
-	  .inputs = { IN("A", TS_T), OPT("skip", TS_T), IN("norm_scale", TS_T), WEIGHTS("q"), WEIGHTS("k"), WEIGHTS("v") },
+	  .inputs = { IN("A", TS_T), OPT("skip", TS_T), IN("norm_scale", TS_T), WEIGHTS("q"), WEIGHTS("k"),
+		      WEIGHTS("v") },
 	  .outputs = { OUT("Q"), OUT("K"), OUT("V"), OPTOUT("input_skip_bias_sum") },
 	  .attrs = { NBITS_ATTRS, ATTR_INT_REQUIRED("Nq", "rows of q's matrix"),
 		     ATTR_INT_REQUIRED("Nkv", "rows of those of k and v"),

@@ -1,8 +1,8 @@
 /* Products by weights of small floats with a scale a block of block_size numbers along K:
- *   MatMulBlockQuantizedFp8Weight: y[.., n] = sum over k of a[.., k] b[n, k] b_scale[n, block] + bias[n]; with a_scale a is
- *     rounded to a_scale times an fp8 first
- *   MatMulBlockQuantizedFp4Weight: b is e2m1, two to a byte, low bits first; scales are bytes of e4m3, times weight_scale_2
- * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+ *   MatMulBlockQuantizedFp8Weight: y[.., n] = sum over k of a[.., k] b[n, k] b_scale[n, block] + bias[n]; with a_scale
+ * a is rounded to a_scale times an fp8 first MatMulBlockQuantizedFp4Weight: b is e2m1, two to a byte, low bits first;
+ * scales are bytes of e4m3, times weight_scale_2 Source: ONNX Runtime, the operators of these names in
+ * com.microsoft. */
 #include "ops/lower.h"
 
 /* The sum over `count` = K of a times weight(n, k), which is over `s`: a's leading axes, n, k. */
@@ -101,7 +101,8 @@ static int fp4_lower(struct lower *l)
 const struct op_def ops_matmul_small_floats[] = {
 	{ .name = "MatMulBlockQuantizedFp8Weight", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = a (b * b_scale of each block)' + bias",
-	  .inputs = { IN("A", TS(F16) | TS(BF16)), IN("B", TS(F8E4M3FN)), IN("b_scale", TS(F32)), OPT("a_scale", TS(F32)),
+	  .inputs = { IN("A", TS(F16) | TS(BF16)), IN("B", TS(F8E4M3FN)), IN("b_scale", TS(F32)),
+		      OPT("a_scale", TS(F32)),
 		      OPT("bias", TS(F16) | TS(BF16)) },
 	  .outputs = { OUT("Y") }, .attrs = { ATTR_INT("block_size", 128, "numbers along K that share a scale") },
 	  .lower = fp8_lower,
@@ -109,7 +110,8 @@ const struct op_def ops_matmul_small_floats[] = {
 		     "A:bf16[M,33] B:f8e4m3fn[7,33] b_scale:f32[7,3] a_scale:f32[] block_size=16" } },
 	{ .name = "MatMulBlockQuantizedFp4Weight", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = a (e2m1(b) * e4m3(weight_scale of each block) * weight_scale_2)' + bias",
-	  .inputs = { IN("A", TS(F16) | TS(BF16)), IN("B", TS(U8)), IN("weight_scale", TS(U8)), IN("weight_scale_2", TS(F32)),
+	  .inputs = { IN("A", TS(F16) | TS(BF16)), IN("B", TS(U8)), IN("weight_scale", TS(U8)),
+		      IN("weight_scale_2", TS(F32)),
 		      OPT("input_scale", TS(F32)), OPT("bias", TS(F16) | TS(BF16)) },
 	  .outputs = { OUT("Y") }, .attrs = { ATTR_INT("block_size", 16, "numbers along K that share a scale") },
 	  .lower = fp4_lower,

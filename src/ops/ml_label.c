@@ -1,7 +1,7 @@
-/* LabelEncoder: y = the value that belongs to the key x, or the default. Keys are sorted, and found by halving: one map a
- * step. Of equal keys the last one counts; from version 4 on NaN finds the key NaN.
- * Source: ONNX, LabelEncoder of ai.onnx.ml, versions 2 and 4. Keys and values that are strings are not supported, and so is
- * version 1, which has no others. */
+/* LabelEncoder: y = the value that belongs to the key x, or the default. Keys are sorted, and found by halving: one map
+ * a step. Of equal keys the last one counts; from version 4 on NaN finds the key NaN. Source: ONNX, LabelEncoder of
+ * ai.onnx.ml, versions 2 and 4. Keys and values that are strings are not supported, and so is version 1, which has no
+ * others. */
 #include "ops/ml.h"
 
 #include <math.h>
@@ -60,7 +60,8 @@ static int read_default(struct lower *l, enum type t, expr *out)
 	return 0;
 }
 
-/* ---- Sorting ------------------------------------------------------------------------------------------------------ */
+/* ---- Sorting
+ * ------------------------------------------------------------------------------------------------------ */
 
 struct entry {
 	const struct tensor *keys;
@@ -112,8 +113,8 @@ static int64_t sort_keys(struct lower *l, const struct tensor *keys, int64_t *pl
 }
 
 /* A constant [n] of elements of `t`, at the given places, the last one repeated. */
-static int pick(struct lower *l, const char *name, const struct tensor *t, const int64_t *place, int64_t count, int64_t n,
-                struct value *out)
+static int pick(struct lower *l, const char *name, const struct tensor *t, const int64_t *place, int64_t count,
+                int64_t n, struct value *out)
 {
 	struct tensor *data = NEW(l->program->arena, struct tensor);
 
@@ -130,7 +131,8 @@ static int pick(struct lower *l, const char *name, const struct tensor *t, const
 	return 0;
 }
 
-/* ---- Lookup ------------------------------------------------------------------------------------------------------- */
+/* ---- Lookup
+ * ------------------------------------------------------------------------------------------------------- */
 
 /* The last of 2^steps sorted keys that is not above x. */
 static expr halve(struct lower *l, struct value x, struct value key, const struct space *s, int64_t steps)
@@ -194,13 +196,18 @@ const struct op_def op_label_encoder = {
 	.formula = "y = the value of the key x, or the default",
 	.inputs = { IN("x", TS(F32) | TS(F64) | TS(I64) | TS(I32) | TS(I16)) },
 	.outputs = { OUT("y") },
-	.attrs = { ATTR_LONG_INTS("keys_int64s", "keys of i64"), ATTR_FLOATS("keys_floats", "keys of f32"),
-	           ATTR_TENSOR("keys_tensor", "keys of any type"), ATTR_STRINGS("keys_strings", "not supported"),
-	           ATTR_LONG_INTS("values_int64s", "values of i64"), ATTR_FLOATS("values_floats", "values of f32"),
-	           ATTR_TENSOR("values_tensor", "values of any type"), ATTR_STRINGS("values_strings", "not supported"),
+	.attrs = { ATTR_LONG_INTS("keys_int64s", "keys of i64"),
+	           ATTR_FLOATS("keys_floats", "keys of f32"),
+	           ATTR_TENSOR("keys_tensor", "keys of any type"),
+	           ATTR_STRINGS("keys_strings", "not supported"),
+	           ATTR_LONG_INTS("values_int64s", "values of i64"),
+	           ATTR_FLOATS("values_floats", "values of f32"),
+	           ATTR_TENSOR("values_tensor", "values of any type"),
+	           ATTR_STRINGS("values_strings", "not supported"),
 	           ATTR_INT("default_int64", -1, "where x is no key, of integers"),
 	           ATTR_FLOAT("default_float", -0.0, "where x is no key, of floats"),
-	           ATTR_TENSOR("default_tensor", "where x is no key"), ATTR_STRINGS("classes_strings", "not supported"),
+	           ATTR_TENSOR("default_tensor", "where x is no key"),
+	           ATTR_STRINGS("classes_strings", "not supported"),
 	           { "default_string", OP_STRING, 0, NULL, "not supported", false } },
 	.lower = lower,
 	.cases = { "x:i64[N,3] keys_int64s=5,1,1,0 values_floats=0.5,1,2,3 default_float=-4",

@@ -106,7 +106,8 @@ const struct op_def ops_ml_linear[] = {
 		     ATTR_INT("multi_class", 0, "has no effect") },
 	  .lower = classifier_lower,
 	  .cases = { "x:f32[N,2] coefficients=1,2,3,4,5,6 intercepts=0.5,1,2 classlabels_ints=7,8,9 outputs=2",
-		     "x:f32[N,2] coefficients=1,-2 intercepts=0.5 classlabels_ints=7,8 post_transform=LOGISTIC outputs=2" } },
+		     "x:f32[N,2] coefficients=1,-2 intercepts=0.5 classlabels_ints=7,8 post_transform=LOGISTIC "
+		     "outputs=2" } },
 	{ .name = NULL },
 };
 /* clang-format on */

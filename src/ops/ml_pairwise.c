@@ -1,8 +1,8 @@
-/* Probabilities of classes from those of pairs of classes: p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2 under
- * sum p = 1, with r_ij the probability of class i beside class j. In each round every p_i in turn takes the best value for
- * the others as they are; a row whose error is below 0.005 / classes stays as it is.
- * Source: Wu, Lin and Weng: Probability estimates for multi-class classification by pairwise coupling (2004), algorithm
- * 2; the rounds and the error that ends them are those of LIBSVM and ONNX Runtime. */
+/* Probabilities of classes from those of pairs of classes: p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2
+ * under sum p = 1, with r_ij the probability of class i beside class j. In each round every p_i in turn takes the best
+ * value for the others as they are; a row whose error is below 0.005 / classes stays as it is. Source: Wu, Lin and
+ * Weng: Probability estimates for multi-class classification by pairwise coupling (2004), algorithm 2; the rounds and
+ * the error that ends them are those of LIBSVM and ONNX Runtime. */
 #include "ops/ml_svm.h"
 
 enum { ROUNDS = 100 };
@@ -83,11 +83,11 @@ struct value svm_couple(struct lower *l, struct value pair, struct value number,
 	make_q(&c, pair, number);
 	loop = lower_loop_begin(l, idx(l, ROUNDS));
 	p = lower_carry(l, &loop, "p", t, &s, num(l, t, 1. / (double)classes));
-	qp = lower_reduce(l, "qp", t, &sum, 2, IR_SUM,
-	                  mul(load(c.q, sum.at), load_list(p, 2, sum.at[0], sum.at[2])), NULL);
+	qp = lower_reduce(l, "qp", t, &sum, 2, IR_SUM, mul(load(c.q, sum.at), load_list(p, 2, sum.at[0], sum.at[2])),
+	                  NULL);
 	pqp = lower_reduce(l, "pqp", t, &each, 1, IR_SUM, mul(at(p, &each), at(qp, &each)), NULL);
-	error = lower_reduce(l, "error", t, &each, 1, IR_MAXIMUM,
-	                     unary(IR_ABS, sub(at(qp, &each), load(pqp, each.at))), NULL);
+	error = lower_reduce(l, "error", t, &each, 1, IR_MAXIMUM, unary(IR_ABS, sub(at(qp, &each), load(pqp, each.at))),
+	                     NULL);
 	better = improve(&c, p, qp, pqp);
 	lower_next(l, &loop, p,
 	           lower_map(l, "p_better", t, &s,

@@ -1,14 +1,12 @@
-/* SVMRegressor, SVMClassifier: k(x, v) of each support vector v, with the kernel LINEAR x.v, POLY (gamma x.v + coef0)^degree,
- * RBF exp(-gamma |x - v|^2) or SIGMOID tanh(gamma x.v + coef0).
- *   Regressor:  y = sum of coefficients k + rho; of one class its sign.
- *   Classifier: each pair of classes i < j has a score, the sum of coefficients k of both classes' vectors + rho, which is
- *               a vote for i where it is positive, else for j; y is the label of the most votes. z are the scores (of a
- *               single pair -s and s), or with prob_a and prob_b the probabilities of the classes: those of pairs are
- *               1 / (1 + exp(a s + b)) (Platt), joined by svm_couple().
- * Without support vectors the coefficients themselves are vectors, of one score for each class.
- * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Where the coefficients of a pair lie, and what two
- * classes give, is LIBSVM's and ONNX Runtime's; so is that a regressor's post_transform has no effect. Labels that are
- * strings are not supported. */
+/* SVMRegressor, SVMClassifier: k(x, v) of each support vector v, with the kernel LINEAR x.v, POLY (gamma x.v +
+ * coef0)^degree, RBF exp(-gamma |x - v|^2) or SIGMOID tanh(gamma x.v + coef0). Regressor:  y = sum of coefficients k +
+ * rho; of one class its sign. Classifier: each pair of classes i < j has a score, the sum of coefficients k of both
+ * classes' vectors + rho, which is a vote for i where it is positive, else for j; y is the label of the most votes. z
+ * are the scores (of a single pair -s and s), or with prob_a and prob_b the probabilities of the classes: those of
+ * pairs are 1 / (1 + exp(a s + b)) (Platt), joined by svm_couple(). Without support vectors the coefficients themselves
+ * are vectors, of one score for each class. Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Where
+ * the coefficients of a pair lie, and what two classes give, is LIBSVM's and ONNX Runtime's; so is that a regressor's
+ * post_transform has no effect. Labels that are strings are not supported. */
 #include "ops/ml_svm.h"
 
 #include <string.h>
@@ -68,8 +66,8 @@ static expr kernel_of(const struct svm *m, expr sum)
 }
 
 /* [n, vectors]: the kernel of each row with each vector, + rho. */
-static int kernels(struct lower *l, const struct svm *m, const char *name, const double *at, int64_t vectors, double rho,
-                   struct value *out)
+static int kernels(struct lower *l, const struct svm *m, const char *name, const double *at, int64_t vectors,
+                   double rho, struct value *out)
 {
 	bool one = value_rank(m->x) == 1;
 	struct space s = { 0 };
@@ -130,7 +128,8 @@ static int regressor_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Classifier ---------------------------------------------------------------------------------------------------- */
+/* ---- Classifier
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Classes in pairs: 0 1, 0 2 ... 1 2 ... */
 struct pairs {
@@ -143,7 +142,8 @@ static int new_pairs(struct lower *l, struct pairs *p, const int64_t *vectors_of
 {
 	struct arena *a = l->program->arena;
 	int64_t n = 0, v = 0, k = p->classes;
-	int64_t *first = NEWN(a, int64_t, p->n), *second = NEWN(a, int64_t, p->n), *owner = NEWN(a, int64_t, p->vectors);
+	int64_t *first = NEWN(a, int64_t, p->n), *second = NEWN(a, int64_t, p->n),
+	        *owner = NEWN(a, int64_t, p->vectors);
 	struct tensor *number = NEW(a, struct tensor);
 
 	TRY(tensor_new(number, TYPE_I32, 2, (int64_t[]){ k, k }, a, l->err));
@@ -233,8 +233,9 @@ static int vector_classifier(struct lower *l, struct pairs *p, const int64_t *ve
 	TRY(svm_read(l, p->vectors, lower_floats(l, "support_vectors", &vector), &m));
 	if (lower_floats(l, "coefficients", &coefficient) < (p->classes - 1) * p->vectors ||
 	    lower_floats(l, "rho", &rho) < p->n)
-		return lower_fail(l, ERR_MODEL, "of %lld classes with %lld vectors there must be %lld coefficients and "
-		                                "%lld numbers rho.",
+		return lower_fail(l, ERR_MODEL,
+		                  "of %lld classes with %lld vectors there must be %lld coefficients and "
+		                  "%lld numbers rho.",
 		                  (long long)p->classes, (long long)p->vectors,
 		                  (long long)((p->classes - 1) * p->vectors), (long long)p->n);
 	TRY(new_pairs(l, p, vectors_of));
@@ -333,20 +334,25 @@ const struct op_def ops_ml_svm[] = {
 		     "kernel_type=RBF kernel_params=0.5,0,0",
 		     "x:f64[3] coefficients=1,-2,0.5 rho=0.5 one_class=1" } },
 	{ .name = "SVMClassifier", .domain = "ai.onnx.ml", .since = { 1 },
-	  .formula = "z = scores of pairs of classes by their support vectors, or probabilities; y = the label of the most votes",
+	  .formula = "z = scores of pairs of classes by their support vectors, or probabilities; y = the label of the "
+		     "most votes",
 	  .inputs = { IN("x", TS_ML) }, .outputs = { OUT("y"), OUT("z") },
 	  .attrs = { SVM, ATTR_LONG_INTS("vectors_per_class", "support vectors of each class"),
 		     ATTR_FLOATS("prob_a", "of each pair"), ATTR_FLOATS("prob_b", "of each pair"),
-		     ATTR_LONG_INTS("classlabels_ints", "the labels"), ATTR_STRINGS("classlabels_strings", "not supported") },
+		     ATTR_LONG_INTS("classlabels_ints", "the labels"),
+		     ATTR_STRINGS("classlabels_strings", "not supported") },
 	  .lower = classifier_lower,
-	  .cases = { "x:f32[N,2] coefficients=1,-2,0.5,0.25,1.5,-0.75,2,-1 support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 "
+	  .cases = { "x:f32[N,2] coefficients=1,-2,0.5,0.25,1.5,-0.75,2,-1 "
+		     "support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 "
 		     "rho=0.5,0.25,-1 vectors_per_class=1,2,1 classlabels_ints=5,3,9 kernel_type=POLY "
 		     "kernel_params=0.5,1,3 outputs=2",
 		     "x:f32[N,3] coefficients=1,-2,0.5,0.25,1.5,-0.75 rho=0.5 classlabels_ints=4,2 outputs=2",
 		     "x:f32[N,2] coefficients=1,-2 support_vectors=0.5,1,-1,0.25 rho=0.5 vectors_per_class=1,1 "
 		     "classlabels_ints=5,3 post_transform=SOFTMAX outputs=2",
-		     "x:i64[N,2] coefficients=1,-2,0.5,0.25,1.5,-0.75,2,-1 support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 "
-		     "rho=0.5,0.25,-1 vectors_per_class=1,2,1 classlabels_ints=5,3,9 prob_a=-1,-2,-0.5 prob_b=0.5,0.25,0 "
+		     "x:i64[N,2] coefficients=1,-2,0.5,0.25,1.5,-0.75,2,-1 "
+		     "support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 "
+		     "rho=0.5,0.25,-1 vectors_per_class=1,2,1 classlabels_ints=5,3,9 prob_a=-1,-2,-0.5 "
+		     "prob_b=0.5,0.25,0 "
 		     "kernel_type=SIGMOID kernel_params=0.5,1,0 outputs=2" } },
 	{ .name = NULL },
 };

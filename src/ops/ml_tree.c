@@ -1,5 +1,5 @@
-/* TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble: each row of x goes down every tree, and the leaves where it
- * arrives vote for targets or classes.
+/* TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble: each row of x goes down every tree, and the leaves where
+ * it arrives vote for targets or classes.
  *
  * Where ONNX leaves open what a classifier of two classes gives when all votes are for one of them, it is as in ONNX
  * Runtime: the label follows from that score's threshold, and of votes for the first class the two scores are -s and s,
@@ -42,7 +42,8 @@ static void output_as(struct lower *l, int i, enum type t, struct value v)
 	lower_output(l, i, v);
 }
 
-/* ---- Regression --------------------------------------------------------------------------------------------------- */
+/* ---- Regression
+ * --------------------------------------------------------------------------------------------------- */
 
 /* `aggregate`: 0 AVERAGE, 1 SUM, 2 MIN, 3 MAX. */
 static int regress(struct lower *l, const struct forest *f, int64_t targets, int64_t aggregate, const char *transform,
@@ -85,14 +86,16 @@ static int ensemble_lower(struct lower *l)
 	struct forest f;
 
 	if (aggregate < 0 || aggregate > 3 || transform < 0 || transform > 4)
-		return lower_fail(l, ERR_MODEL, "aggregate_function is %lld and post_transform %lld; they end at 3 and 4.",
+		return lower_fail(l, ERR_MODEL,
+		                  "aggregate_function is %lld and post_transform %lld; they end at 3 and 4.",
 		                  (long long)aggregate, (long long)transform);
 	TRY(forest_read_compact(l, &f));
 	return regress(l, &f, lower_int(l, "n_targets"), aggregate, words[transform], false,
 	               value_type(lower_input(l, 0)));
 }
 
-/* ---- Classification ------------------------------------------------------------------------------------------------ */
+/* ---- Classification
+ * ------------------------------------------------------------------------------------------------ */
 
 /* The class that all votes are for, or -1. */
 static int only_class(const struct forest *f)
@@ -218,8 +221,9 @@ static int classifier_lower(struct lower *l)
 	c = type_of(l, &f);
 	only = classes == 2 && bases < 2 ? only_class(&f) : -1;
 	if (bases == 1 && only == 1)
-		return lower_fail(l, ERR_UNSUPPORTED, "one base value stands beside votes for the second of two classes, "
-		                                      "and engines differ on what it is added to.");
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "one base value stands beside votes for the second of two classes, "
+		                  "and engines differ on what it is added to.");
 	for (int i = 0; only >= 0 && i < f.votes; i++)
 		f.vote[i].target = 0;
 	v.targets = only >= 0 ? 1 : classes;
@@ -245,7 +249,8 @@ static int classifier_lower(struct lower *l)
 
 /* clang-format off */
 #define TREES ATTR_LONG_INTS("nodes_nodeids", "number of each node in its tree"), \
-	ATTR_LONG_INTS("nodes_treeids", "its tree"), ATTR_LONG_INTS("nodes_featureids", "the feature that it looks at"), \
+	ATTR_LONG_INTS("nodes_treeids", "its tree"), \
+	ATTR_LONG_INTS("nodes_featureids", "the feature that it looks at"), \
 	ATTR_STRINGS("nodes_modes", "how: BRANCH_LEQ, _LT, _GTE, _GT, _EQ, _NEQ, or LEAF"), \
 	ATTR_FLOATS("nodes_values", "what it is compared with"), \
 	ATTR_TENSOR("nodes_values_as_tensor", "the same, f64"), \
@@ -287,7 +292,8 @@ const struct op_def ops_ml_tree[] = {
 		     "class_weights=1,2,3,4,5 classlabels_int64s=7,9,8 post_transform=SOFTMAX outputs=2",
 		     "x:f32[3] " TWO_TREES "class_treeids=0,0,0,1,1 class_nodeids=2,3,4,1,2 class_ids=0,0,0,0,0 "
 		     "nodes_modes=BRANCH_EQ,BRANCH_NEQ,LEAF,LEAF,LEAF,BRANCH_LEQ,LEAF,LEAF "
-		     "class_weights=-1,2,3,4,-5 classlabels_int64s=7,9 base_values=0.5 post_transform=LOGISTIC outputs=2" } },
+		     "class_weights=-1,2,3,4,-5 classlabels_int64s=7,9 base_values=0.5 post_transform=LOGISTIC "
+		     "outputs=2" } },
 	{ .name = "TreeEnsemble", .domain = "ai.onnx.ml", .since = { 5 },
 	  .formula = "y = weights of the leaves where x arrives, summed up (or averaged, ...) over the trees",
 	  .inputs = { IN("x", TS(F32) | TS(F64) | TS(F16)) }, .outputs = { OUT("y") },

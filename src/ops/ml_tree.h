@@ -8,11 +8,11 @@ enum tree_mode { TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ, TREE_M
 
 /* Nodes are numbered: the inner ones first, then the leaves, which lead to themselves. */
 struct tree_node {
-	double value;     /* that the feature is compared with */
+	double value; /* that the feature is compared with */
 	int feature;
 	int on_true, on_false;
 	enum tree_mode mode;
-	bool missing;     /* NaN counts as true */
+	bool missing; /* NaN counts as true */
 };
 
 struct tree_vote {
@@ -23,12 +23,12 @@ struct tree_vote {
 struct forest {
 	int nodes, inner, trees, votes;
 	struct tree_node *node;
-	int *root;              /* of each tree */
-	int *tree;              /* of each leaf; or null */
+	int *root; /* of each tree */
+	int *tree; /* of each leaf; or null */
 	struct tree_vote *vote;
-	int depth;              /* comparisons on the longest way */
-	int reached;            /* inner nodes, of the depth's ways */
-	bool wide;              /* numbers are f64 */
+	int depth;   /* comparisons on the longest way */
+	int reached; /* inner nodes, of the depth's ways */
+	bool wide;   /* numbers are f64 */
 };
 
 /* What the attributes of TreeEnsembleRegressor and TreeEnsembleClassifier say; those of votes begin with `votes`:
@@ -44,16 +44,16 @@ int forest_walk(struct lower *l, const struct forest *f, enum type c, struct val
 /* Votes as a table: of each leaf a row of weights, one for each target; or where that would mostly be empty, a row of
  * as many pairs of target and weight as a leaf has at most. */
 struct forest_votes {
-	int targets;             /* given, as is `combine`: IR_SUM, IR_MINIMUM or IR_MAXIMUM */
+	int targets; /* given, as is `combine`: IR_SUM, IR_MINIMUM or IR_MAXIMUM */
 	enum ir_combine combine;
 	bool dense;
-	int width;               /* of a row */
+	int width; /* of a row */
 	struct value weight, target, present;
 };
 int forest_votes(struct lower *l, const struct forest *f, enum type c, struct forest_votes *v);
 /* [n, targets]: votes of all trees; `average`: over the trees; base values, one for each target, or null. */
 struct value forest_count(struct lower *l, const struct forest_votes *v, struct value leaf, bool average,
-			  const struct value *base);
+                          const struct value *base);
 /* bool[n, targets]: whether there was a vote. */
 struct value forest_voted(struct lower *l, const struct forest_votes *v, struct value leaf);
 

@@ -1,6 +1,5 @@
-/* Decision trees from lists of nodes that name each other by their places. A node that tests for members of a set becomes
- * a search tree of comparisons.
- * Source: ONNX, TreeEnsemble of ai.onnx.ml, version 5. */
+/* Decision trees from lists of nodes that name each other by their places. A node that tests for members of a set
+ * becomes a search tree of comparisons. Source: ONNX, TreeEnsemble of ai.onnx.ml, version 5. */
 #include "ops/ml_tree.h"
 
 #include <math.h>
@@ -12,8 +11,8 @@ struct grower {
 	struct lower *l;
 	struct {
 		VEC(struct tree_node);
-	} inner;                   /* the given nodes, then what sets became; leaf k is ~k until all are known */
-	const double *member;      /* what is left of membership_values */
+	} inner;              /* the given nodes, then what sets became; leaf k is ~k until all are known */
+	const double *member; /* what is left of membership_values */
 	int members;
 };
 
@@ -52,7 +51,8 @@ static int grow_member(struct grower *g, int at, struct tree_node like)
 	int n = 0;
 
 	if (!g->members)
-		return lower_fail(g->l, ERR_MODEL, "membership_values has fewer sets than there are nodes BRANCH_MEMBER.");
+		return lower_fail(g->l, ERR_MODEL,
+		                  "membership_values has fewer sets than there are nodes BRANCH_MEMBER.");
 	while (g->members && !isnan(*g->member)) {
 		set[n++] = *g->member++;
 		g->members--;

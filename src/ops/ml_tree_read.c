@@ -1,12 +1,13 @@
-/* Decision trees from lists of nodes that name each other by the numbers of their tree and node; and what reading them has
- * in common with TreeEnsemble (ml_tree_compact.c).
- * Source: ONNX, TreeEnsembleRegressor and TreeEnsembleClassifier of ai.onnx.ml, versions 1, 3 and 5. */
+/* Decision trees from lists of nodes that name each other by the numbers of their tree and node; and what reading them
+ * has in common with TreeEnsemble (ml_tree_compact.c). Source: ONNX, TreeEnsembleRegressor and TreeEnsembleClassifier
+ * of ai.onnx.ml, versions 1, 3 and 5. */
 #include "ops/ml_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists
+ * -------------------------------------------------------------------------------------------------------- */
 
 int forest_tensor(struct lower *l, const struct tensor *t, const double **at, int *n)
 {
@@ -54,7 +55,8 @@ int forest_place(struct lower *l, const char *name, int64_t x, int64_t end, int 
 	return 0;
 }
 
-/* ---- Depth -------------------------------------------------------------------------------------------------------- */
+/* ---- Depth
+ * -------------------------------------------------------------------------------------------------------- */
 
 /* Comparisons from the roots to the farthest leaf; fails where nodes lead in circles. */
 int forest_measure(struct lower *l, struct forest *f)
@@ -90,7 +92,8 @@ int forest_measure(struct lower *l, struct forest *f)
 	return 0;
 }
 
-/* ---- TreeEnsembleRegressor, TreeEnsembleClassifier ----------------------------------------------------------------- */
+/* ---- TreeEnsembleRegressor, TreeEnsembleClassifier
+ * ----------------------------------------------------------------- */
 
 /* A node's numbers, and its place in the lists. */
 struct key {
@@ -110,12 +113,12 @@ static int by_key(const void *a, const void *b)
 struct reader {
 	struct lower *l;
 	struct forest *f;
-	int n;              /* nodes in the lists */
-	struct key *key;    /* sorted */
+	int n;           /* nodes in the lists */
+	struct key *key; /* sorted */
 	const int64_t *tree, *id, *feature, *on_true, *on_false, *missing;
 	const double *value;
 	const char *const *mode;
-	int *number;        /* of each node of the lists, in the forest */
+	int *number; /* of each node of the lists, in the forest */
 	bool *is_leaf, *is_child;
 };
 

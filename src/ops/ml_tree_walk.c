@@ -1,6 +1,6 @@
-/* Down the trees of an ensemble: a map over rows and trees takes one step, from a node to one of its children, by comparing
- * a feature with the node's value; leaves lead to themselves, so that all trees take as many steps as the deepest needs.
- * And what the leaves' votes add up to. */
+/* Down the trees of an ensemble: a map over rows and trees takes one step, from a node to one of its children, by
+ * comparing a feature with the node's value; leaves lead to themselves, so that all trees take as many steps as the
+ * deepest needs. And what the leaves' votes add up to. */
 #include "ops/ml_tree.h"
 
 #include <math.h>
@@ -8,7 +8,8 @@
 
 enum { MAX_DEPTH = 512 }; /* each level is a stage, of which a kernel takes about six */
 
-/* ---- Down the trees ----------------------------------------------------------------------------------------------- */
+/* ---- Down the trees
+ * ----------------------------------------------------------------------------------------------- */
 
 struct tables {
 	struct value feature, value, on_true, on_false, mode, missing;
@@ -77,7 +78,8 @@ static expr decide(const struct tables *t, expr node, expr x, expr value)
 		if (t->has_mode[k] && k != t->last)
 			e = select_(eq(mode, with(mode, k)), compare(k, x, value), e);
 	if (t->has_missing)
-		e = or_(e, and_(unary(IR_ISNAN, x), ne(cast(load(t->missing, &node), TYPE_I32), ir_int(x->pool, TYPE_I32, 0))));
+		e = or_(e, and_(unary(IR_ISNAN, x),
+		                ne(cast(load(t->missing, &node), TYPE_I32), ir_int(x->pool, TYPE_I32, 0))));
 	return e;
 }
 
@@ -102,7 +104,8 @@ int forest_walk(struct lower *l, const struct forest *f, enum type c, struct val
 	expr row, tree, here;
 
 	if (f->depth > MAX_DEPTH)
-		return lower_fail(l, ERR_UNSUPPORTED, "a tree is %d comparisons deep; %d are the most.", f->depth, MAX_DEPTH);
+		return lower_fail(l, ERR_UNSUPPORTED, "a tree is %d comparisons deep; %d are the most.", f->depth,
+		                  MAX_DEPTH);
 	if (value_rank(x) < 1 || value_rank(x) > 2)
 		return lower_fail(l, ERR_MODEL, "the input has %d axes; it must have one or two.", value_rank(x));
 	if (ir_const_int(value_dim(x, value_rank(x) - 1), &features))
@@ -131,7 +134,8 @@ int forest_walk(struct lower *l, const struct forest *f, enum type c, struct val
 	return 0;
 }
 
-/* ---- Votes -------------------------------------------------------------------------------------------------------- */
+/* ---- Votes
+ * -------------------------------------------------------------------------------------------------------- */
 
 static int new_table(struct lower *l, const char *name, enum type t, int rows, int columns, struct tensor **data,
                      struct value *out)
@@ -155,8 +159,8 @@ int forest_votes(struct lower *l, const struct forest *f, enum type c, struct fo
 
 	for (int i = 0; i < f->votes; i++) {
 		if (f->vote[i].target >= v->targets)
-			return lower_fail(l, ERR_MODEL, "a vote is for number %d, and there are %d.",
-			                  f->vote[i].target, v->targets);
+			return lower_fail(l, ERR_MODEL, "a vote is for number %d, and there are %d.", f->vote[i].target,
+			                  v->targets);
 		if (++used[f->vote[i].leaf] > v->width)
 			v->width = used[f->vote[i].leaf];
 	}

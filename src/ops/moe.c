@@ -1,15 +1,13 @@
 /* MoE, a mixture of experts: of each token's router scores after a softmax the k largest choose experts, which are two
  * layers each, and weigh their results:
- *   y = sum over the chosen e of p[e] (activation(x fc1[e]' + b1[e]) fc2[e]' + b2[e]), the first factor times x fc3[e]' + b3[e]
- *   where fc3 is given; with normalize_routing_weights p is divided by the sum of those chosen.
- * swiglu: g sigmoid(alpha g) (l + beta), g at most and |l| at most swiglu_limit; g and l are fc1 and fc3, or both of fc1:
- * with swiglu_fusion 1 by turns, with 2 one behind the other.
- * gelu is that by tanh.
- * QMoE has matrices of integers of 2, 4 or 8 bits, packed low bits first along a row, with a scale and a zero point
- * (2^(bits - 1) where none is given) a row, or a block of block_size numbers of it. Its router_weights are the shares, where
- * they are given, and router_probs then only choose; where they are not, shares always add up to 1, as on ONNX Runtime's
- * processor.
- * Source: ONNX Runtime, com.microsoft.MoE and QMoE. */
+ *   y = sum over the chosen e of p[e] (activation(x fc1[e]' + b1[e]) fc2[e]' + b2[e]), the first factor times x fc3[e]'
+ * + b3[e] where fc3 is given; with normalize_routing_weights p is divided by the sum of those chosen. swiglu: g
+ * sigmoid(alpha g) (l + beta), g at most and |l| at most swiglu_limit; g and l are fc1 and fc3, or both of fc1: with
+ * swiglu_fusion 1 by turns, with 2 one behind the other. gelu is that by tanh. QMoE has matrices of integers of 2, 4 or
+ * 8 bits, packed low bits first along a row, with a scale and a zero point (2^(bits - 1) where none is given) a row, or
+ * a block of block_size numbers of it. Its router_weights are the shares, where they are given, and router_probs then
+ * only choose; where they are not, shares always add up to 1, as on ONNX Runtime's processor. Source: ONNX Runtime,
+ * com.microsoft.MoE and QMoE. */
 #include "ops/fused.h"
 
 #include <math.h>
@@ -40,12 +38,15 @@ static int read_experts(struct lower *l, struct experts *m)
 	int rank;
 	int64_t n;
 
-	*m = (struct experts){ .x = lower_input(l, 0), .scores = lower_input(l, 1), .k = lower_int(l, "k"),
+	*m = (struct experts){ .x = lower_input(l, 0),
+		               .scores = lower_input(l, 1),
+		               .k = lower_int(l, "k"),
 		               .t = value_type(lower_input(l, 0)) };
 	m->c = compute_type(m->t);
 	rank = value_rank(m->x);
 	if (rank < 2 || rank > 3 || value_rank(m->scores) != 2)
-		return lower_fail(l, ERR_MODEL, "the input has %d axes, and router_probs %d.", rank, value_rank(m->scores));
+		return lower_fail(l, ERR_MODEL, "the input has %d axes, and router_probs %d.", rank,
+		                  value_rank(m->scores));
 	if (lower_int(l, "use_sparse_mixer"))
 		return lower_fail(l, ERR_UNSUPPORTED, "use_sparse_mixer is not supported.");
 	if (m->k < 1 || (ir_const_int(value_dim(m->scores, 1), &n) && m->k > n))
@@ -56,8 +57,8 @@ static int read_experts(struct lower *l, struct experts *m)
 		for (int i = 0; i < 2; i++)
 			TRY(lower_equal(l, lower_input(l, 14), i, m->scores, i));
 	TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, m->k), m->scores, 1));
-	return lower_demand_extent(l, IR_SAME, rank == 3 ? mul(value_dim(m->x, 0), value_dim(m->x, 1)) : value_dim(m->x, 0),
-	                           m->scores, 0);
+	return lower_demand_extent(
+	        l, IR_SAME, rank == 3 ? mul(value_dim(m->x, 0), value_dim(m->x, 1)) : value_dim(m->x, 0), m->scores, 0);
 }
 
 /* Which experts each token has, and their weights. */
@@ -95,7 +96,8 @@ static expr expert_at(const struct experts *m, const expr *at)
 	return clamp(cast(load(m->which, at), TYPE_INDEX), with(last, 0), last);
 }
 
-/* ---- Matrices ------------------------------------------------------------------------------------------------------ */
+/* ---- Matrices
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Number i of a row of packed bytes; index: the byte's place, without the last axis. */
 static expr unpacked(struct value bytes, int rank, const expr *index, expr i, int64_t bits)
@@ -151,7 +153,8 @@ static int check_matrices(struct lower *l, const struct experts *m, const struct
 /* Matrix number i, from 0 on. */
 static int read_matrices(struct lower *l, int i, const struct experts *m, struct matrices *w)
 {
-	static const char *const bits[] = { "fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits" };
+	static const char *const bits[] = { "fc1_expert_weight_bits", "fc2_expert_weight_bits",
+		                            "fc3_expert_weight_bits" };
 	bool q = is_quantised(l);
 	int first = q ? 2 + 3 * i : 2 + 2 * i;
 
@@ -162,7 +165,8 @@ static int read_matrices(struct lower *l, int i, const struct experts *m, struct
 		w->bits = lower_int(l, lower_has(l, bits[i]) ? bits[i] : "expert_weight_bits");
 		w->block = lower_int(l, "block_size") > 0 ? lower_int(l, "block_size") : 0;
 		if (w->bits != 2 && w->bits != 4 && w->bits != 8)
-			return lower_fail(l, ERR_UNSUPPORTED, "weights of %lld bits are not supported.", (long long)w->bits);
+			return lower_fail(l, ERR_UNSUPPORTED, "weights of %lld bits are not supported.",
+			                  (long long)w->bits);
 		if (!w->scale.given || value_rank(w->scale) != (w->block ? 3 : 2) ||
 		    (w->zero.given && value_rank(w->zero) != (w->block ? 3 : 2)))
 			return lower_fail(l, ERR_MODEL, "scales and zero points need %d axes.", w->block ? 3 : 2);
@@ -175,7 +179,8 @@ static int read_matrices(struct lower *l, int i, const struct experts *m, struct
 }
 
 /* [tokens, k, rows]: of each token and expert `from` (x, or [tokens, k, columns]) times the expert's matrix. */
-static int layer(struct lower *l, const char *name, const struct experts *m, struct value from, int matrix, struct value *out)
+static int layer(struct lower *l, const char *name, const struct experts *m, struct value from, int matrix,
+                 struct value *out)
 {
 	struct matrices w;
 	struct space s;
@@ -188,7 +193,8 @@ static int layer(struct lower *l, const char *name, const struct experts *m, str
 	if (w.bias.given)
 		y = add(y, wide(load_list(w.bias, 2, e, s.at[2])));
 	i = space_push(l, &s, w.columns);
-	x = from.buf == m->x.buf ? at_flat(from, add(mul(s.at[0], m->width), i)) : load_list(from, 3, s.at[0], s.at[1], i);
+	x = from.buf == m->x.buf ? at_flat(from, add(mul(s.at[0], m->width), i))
+	                         : load_list(from, 3, s.at[0], s.at[1], i);
 	*out = lower_reduce(l, name, m->c, &s, 3, IR_SUM, mul(wide(x), weight(&w, m->c, e, s.at[2], i)), y);
 	return 0;
 }
@@ -227,7 +233,8 @@ static expr swiglu(struct lower *l, expr g, expr x)
 static int first_layers(struct lower *l, const struct experts *m, struct value *out)
 {
 	int64_t fusion = lower_int(l, "swiglu_fusion");
-	bool glu = !strcmp(lower_word(l, "activation_type"), "swiglu"), third = lower_input(l, is_quantised(l) ? 8 : 6).given;
+	bool glu = !strcmp(lower_word(l, "activation_type"), "swiglu"),
+	     third = lower_input(l, is_quantised(l) ? 8 : 6).given;
 	struct value one, three = { 0 };
 	struct space s;
 	expr e, g, x, half, i;
@@ -283,7 +290,8 @@ static int quantised_lower(struct lower *l)
 		return lower_fail(l, ERR_UNSUPPORTED, "quant_type %s is not supported; only int is.",
 		                  lower_word(l, "quant_type"));
 	if (lower_int(l, "weights_prepacked") > 0)
-		return lower_fail(l, ERR_UNSUPPORTED, "weights in an engine's own layout (weights_prepacked 1) are not supported.");
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "weights in an engine's own layout (weights_prepacked 1) are not supported.");
 	if (lower_input(l, 14).given && value_rank(lower_input(l, 14)) != 2)
 		return lower_fail(l, ERR_MODEL, "router_weights has %d axes; it must have two.",
 		                  value_rank(lower_input(l, 14)));
@@ -309,7 +317,8 @@ const struct op_def op_moe = {
 	.domain = "com.microsoft",
 	.since = { 1 },
 	.formula = "y = sum over the k experts with the largest scores of share * (activation(x fc1' + b1) fc2' + b2)",
-	.inputs = { IN("input", TS_T), IN("router_probs", TS_T), IN("fc1_experts_weights", TS_T), OPT("fc1_experts_bias", TS_T),
+	.inputs = { IN("input", TS_T), IN("router_probs", TS_T), IN("fc1_experts_weights", TS_T),
+		    OPT("fc1_experts_bias", TS_T),
 		    IN("fc2_experts_weights", TS_T), OPT("fc2_experts_bias", TS_T), OPT("fc3_experts_weights", TS_T),
 		    OPT("fc3_experts_bias", TS_T) },
 	.outputs = { OUT("output") },
@@ -318,7 +327,8 @@ const struct op_def op_moe = {
 	.cases = { "input:f16[T,32] router_probs:f16[T,4] fc1_experts_weights:f16[4,48,32] fc1_experts_bias:f16[4,48] "
 		   "fc2_experts_weights:f16[4,32,48] fc2_experts_bias:f16[4,32] k=2 normalize_routing_weights=1 "
 		   "activation_type=silu",
-		   "input:f32[2,3,9] router_probs:f32[6,3] fc1_experts_weights:f32[3,10,9] fc2_experts_weights:f32[3,9,5] "
+		   "input:f32[2,3,9] router_probs:f32[6,3] fc1_experts_weights:f32[3,10,9] "
+		   "fc2_experts_weights:f32[3,9,5] "
 		   "activation_type=swiglu swiglu_fusion=1 activation_alpha=1.702 activation_beta=1 swiglu_limit=7" },
 };
 
@@ -326,25 +336,30 @@ const struct op_def op_qmoe = {
 	.name = "QMoE",
 	.domain = "com.microsoft",
 	.since = { 1 },
-	.formula = "y = sum over the k experts with the largest scores of share * (activation(x fc1' + b1) fc2' + b2), fc = "
+	.formula = "y = sum over the k experts with the largest scores of share * (activation(x fc1' + b1) fc2' + b2), "
+		   "fc = "
 		   "(number - zero point) * scale",
-	.inputs = { IN("input", TS_T), IN("router_probs", TS_T), MATRIX(IN, "fc1"), MATRIX(IN, "fc2"), MATRIX(OPT, "fc3"),
+	.inputs = { IN("input", TS_T), IN("router_probs", TS_T), MATRIX(IN, "fc1"), MATRIX(IN, "fc2"),
+		    MATRIX(OPT, "fc3"),
 		    OPT("fc1_zero_points", TS(U8)), OPT("fc2_zero_points", TS(U8)), OPT("fc3_zero_points", TS(U8)),
 		    OPT("router_weights", TS_T), OPT("fc1_global_scale", TS(F32)), OPT("fc2_global_scale", TS(F32)),
 		    OPT("fc1_act_scale", TS(F32)), OPT("fc2_act_scale", TS(F32)), OPT("fc1_act_block_scale", TS_SCALE),
 		    OPT("fc2_act_block_scale", TS_SCALE) },
 	.outputs = { OUT("output") },
 	.attrs = { MOE_ATTRS, ATTR_INT("expert_weight_bits", 4, "of a number: 2, 4 or 8"),
-		   ATTR_INT("fc1_expert_weight_bits", 0, "of fc1 alone"), ATTR_INT("fc2_expert_weight_bits", 0, "of fc2 alone"),
+		   ATTR_INT("fc1_expert_weight_bits", 0, "of fc1 alone"),
+		   ATTR_INT("fc2_expert_weight_bits", 0, "of fc2 alone"),
 		   ATTR_INT("fc3_expert_weight_bits", 0, "of fc3 alone"),
 		   ATTR_INT("block_size", 0, "numbers of a row that share a scale; 0: all"),
 		   ATTR_WORD("quant_type", "int|fp4|nvfp4|fp8|wfp4afp8", "must be int"),
 		   ATTR_INT("weights_prepacked", -1, "must not be 1"), ATTR_INT("accuracy_level", 0, "has no effect") },
 	.lower = quantised_lower,
 	.cases = { "input:f16[T,32] router_probs:f16[T,4] fc1_experts_weights:u8[4,48,16] fc1_scales:f16[4,48] "
-		   "fc1_experts_bias:f16[4,48] fc2_experts_weights:u8[4,32,24] fc2_scales:f16[4,32] k=2 activation_type=silu",
+		   "fc1_experts_bias:f16[4,48] fc2_experts_weights:u8[4,32,24] fc2_scales:f16[4,32] k=2 "
+		   "activation_type=silu",
 		   "input:f32[T,32] router_probs:f32[T,3] fc1_experts_weights:u8[3,32,32] fc1_scales:f32[3,32,2] "
-		   "fc2_experts_weights:u8[3,32,16] fc2_scales:f32[3,32,1] fc1_zero_points:u8[3,32,2] expert_weight_bits=8 "
+		   "fc2_experts_weights:u8[3,32,16] fc2_scales:f32[3,32,1] fc1_zero_points:u8[3,32,2] "
+		   "expert_weight_bits=8 "
 		   "block_size=16 activation_type=swiglu swiglu_fusion=1" },
 };
 /* clang-format on */

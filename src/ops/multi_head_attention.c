@@ -1,7 +1,8 @@
 /* MultiHeadAttention, DecoderMaskedMultiHeadAttention, Attention, QAttention of ONNX Runtime: attention of projected
  * queries, keys and values, with masks of padding that add mask_filter_value, an attention bias, and a cache. Attention
  * projects its input itself, by one matrix for all three; QAttention does it in 8 bits. Masks say which keys take part:
- * their number in each sample, or 0 and 1 for each key. Source: ONNX Runtime, com.microsoft operators of these names. */
+ * their number in each sample, or 0 and 1 for each key. Source: ONNX Runtime, com.microsoft operators of these
+ * names. */
 #include "ops/attention.h"
 
 struct rules {
@@ -140,7 +141,8 @@ static void add_bias(struct attention *a, struct value bias)
 }
 
 /* The cache with the one new element of each head at its place, or behind it. */
-static struct value present(struct lower *l, const char *name, const struct rules *r, const struct heads *x, struct value past)
+static struct value present(struct lower *l, const char *name, const struct rules *r, const struct heads *x,
+                            struct value past)
 {
 	struct space s;
 
@@ -148,12 +150,14 @@ static struct value present(struct lower *l, const char *name, const struct rule
 		return heads_join(l, name, x, past);
 	s = space_of(l, past);
 	return lower_map(l, name, value_type(past), &s,
-	                 select_(eq(s.at[2], r->held), narrow(heads_at(x, s.at[0], s.at[1], idx(l, 0), s.at[3]), value_type(past)),
+	                 select_(eq(s.at[2], r->held),
+	                         narrow(heads_at(x, s.at[0], s.at[1], idx(l, 0), s.at[3]), value_type(past)),
 	                         load(past, s.at)));
 }
 
 /* With the inputs that differ between the operators. */
-static int attend(struct lower *l, struct rules *rules, struct value bias, struct value past_key, struct value past_value)
+static int attend(struct lower *l, struct rules *rules, struct value bias, struct value past_key,
+                  struct value past_value)
 {
 	struct attention a = { .keep = ATTENTION_NOTHING };
 	struct rules r = *rules;
@@ -186,8 +190,9 @@ static int attend(struct lower *l, struct rules *rules, struct value bias, struc
 
 static int fail_long_cache(struct lower *l)
 {
-	return lower_fail(l, ERR_UNSUPPORTED, "a cache that is longer than what it holds (past_sequence_length, "
-	                                      "cache_indirection) is not supported.");
+	return lower_fail(l, ERR_UNSUPPORTED,
+	                  "a cache that is longer than what it holds (past_sequence_length, "
+	                  "cache_indirection) is not supported.");
 }
 
 static int multi_head_lower(struct lower *l)
@@ -199,7 +204,8 @@ static int multi_head_lower(struct lower *l)
 	return attend(l, &r, lower_input(l, 3), lower_input(l, 6), lower_input(l, 7));
 }
 
-/* Of keys of four axes nothing is appended: those are another sequence's. A shared cache has room behind what it holds. */
+/* Of keys of four axes nothing is appended: those are another sequence's. A shared cache has room behind what it
+ * holds. */
 static int decoder_lower(struct lower *l)
 {
 	struct rules r = { .mask = lower_input(l, 3), .bias = lower_input(l, 4) };
@@ -210,7 +216,8 @@ static int decoder_lower(struct lower *l)
 		return lower_fail(l, ERR_UNSUPPORTED, "cache_indirection, of a search by beams, is not supported.");
 	if (shared && past.given) {
 		if (!length.given || !ir_is_int(value_count(length), 1) || value_rank(past) != 4)
-			return lower_fail(l, ERR_MODEL, "a shared cache needs past_sequence_length, one number, and four axes.");
+			return lower_fail(l, ERR_MODEL,
+			                  "a shared cache needs past_sequence_length, one number, and four axes.");
 		r.held = clamp(cast(at_first(length), TYPE_INDEX), idx(l, 0), addi(value_dim(past, 2), -1));
 	}
 	if (lower_int(l, "output_qk") || lower_wants(l, 3))
@@ -388,15 +395,18 @@ const struct op_def ops_multi_head_attention[] = {
 	  .inputs = { IN("query", TS_FLOAT), OPT("key", TS_FLOAT), OPT("value", TS_FLOAT), OPT("mask_index", TS(I32)),
 		      OPT("attention_bias", TS_FLOAT, RANK(4)), OPT("past_key", TS_FLOAT, RANK(4)),
 		      OPT("past_value", TS_FLOAT, RANK(4)),
-		      OPT("past_sequence_length", TS(I32)), OPT("beam_width", TS(I32)), OPT("cache_indirection", TS(I32)),
+		      OPT("past_sequence_length", TS(I32)), OPT("beam_width", TS(I32)),
+		      OPT("cache_indirection", TS(I32)),
 		      OPT("bias", TS_FLOAT, RANK(1)) },
 	  .outputs = { OUT("output"), OPTOUT("present_key"), OPTOUT("present_value"), OPTOUT("qk") },
-	  .attrs = { ATTR_INT_REQUIRED("num_heads", "heads"), ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)"),
+	  .attrs = { ATTR_INT_REQUIRED("num_heads", "heads"),
+		     ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)"),
 		     ATTR_FLOAT("mask_filter_value", -10000, "added to scores that the mask forbids"),
 		     ATTR_INT("past_present_share_buffer", 0, "the cache is longer than past_sequence_length"),
 		     ATTR_INT("output_qk", 0, "must be 0") },
 	  .lower = decoder_lower,
-	  .cases = { "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] past_key:f16[B,4,70,16] past_value:f16[B,4,70,16] "
+	  .cases = { "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] past_key:f16[B,4,70,16] "
+		     "past_value:f16[B,4,70,16] "
 		     "past_sequence_length:i32[] num_heads=4 past_present_share_buffer=1 outputs=3",
 		      "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] mask_index:i32[B,9] past_key:f16[B,4,8,16] "
 		     "past_value:f16[B,4,8,16] num_heads=4 outputs=3",

@@ -1,6 +1,6 @@
 /* MurmurHash3: each element's bytes, of four or eight, hashed to 32 bits.
- * Source: Austin Appleby's MurmurHash3_x86_32, in the public domain; ONNX Runtime, com.microsoft.MurmurHash3. Strings are
- * not supported. */
+ * Source: Austin Appleby's MurmurHash3_x86_32, in the public domain; ONNX Runtime, com.microsoft.MurmurHash3. Strings
+ * are not supported. */
 #include "ops/lower.h"
 
 static expr rotate(expr x, int by)

@@ -16,7 +16,7 @@ struct lower;
 #define TS_UINT (TS(U8) | TS(U16) | TS(U32) | TS(U64))
 #define TS_INT (TS_SINT | TS_UINT)
 #define TS_NUMBER (TS_FLOAT | TS_INT)
-#define TS_PLAIN (TS_NUMBER | TS(BOOL))  /* what copies of data take */
+#define TS_PLAIN (TS_NUMBER | TS(BOOL)) /* what copies of data take */
 #define TS_DATA (TS_PLAIN | TS_F8)
 #define TS_PACKED (TS(I4) | TS(U4) | TS(I2) | TS(U2) | TS(F4E2M1)) /* narrower than a byte */
 #define TS_ALL (TS_DATA | TS_PACKED | TS(F8E8M0))
@@ -30,8 +30,8 @@ struct op_slot {
 	uint32_t types;         /* 0: not restricted here */
 	uint32_t ranks;         /* inputs: bits 1 << rank; 0: not restricted here */
 };
-/* Behind the types may come ranks: IN("x", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)). An operator that reads an input
- * by a number of indices says so here, or looks at its rank itself. */
+/* Behind the types may come ranks: IN("x", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)). An operator that reads
+ * an input by a number of indices says so here, or looks at its rank itself. */
 #define SLOT(n, k, t, ...) { .name = n, .kind = k, .types = t, ##__VA_ARGS__ }
 #define IN(name, types, ...) SLOT(name, OP_REQUIRED, types, ##__VA_ARGS__)
 #define OPT(name, types, ...) SLOT(name, OP_OPTIONAL, types, ##__VA_ARGS__)
@@ -68,22 +68,22 @@ struct op_attr {
 #define ATTR_CONSUMED ATTR_INTS("consumed_inputs", "opset 1 only; no meaning")
 #define ATTR_OLD_BROADCAST \
 	ATTR_INT("broadcast", 0, "before opset 7: broadcast b to a"), \
-	ATTR_INT("axis", 0, "before opset 7: the axis of a where b's axes start")
+	        ATTR_INT("axis", 0, "before opset 7: the axis of a where b's axes start")
 
-/* TensorRT looks plugins up by name alone. Exporters put their nodes into ONNX's own domain, into that of the framework,
- * or into one of their own; their attributes come as numbers or as lists of one number. */
+/* TensorRT looks plugins up by name alone. Exporters put their nodes into ONNX's own domain, into that of the
+ * framework, or into one of their own; their attributes come as numbers or as lists of one number. */
 #define OP_ANY_DOMAIN "*"
 
 struct op_def {
 	const char *name;
-	const char *domain;           /* null: ai.onnx; OP_ANY_DOMAIN: known by its name alone */
-	int since[OP_MAX_VERSIONS];   /* opset versions that changed it, ascending; 0 ends the list */
-	const char *formula;          /* one line for the documentation and the kernel's head: "y = max(x, 0)" */
+	const char *domain;         /* null: ai.onnx; OP_ANY_DOMAIN: known by its name alone */
+	int since[OP_MAX_VERSIONS]; /* opset versions that changed it, ascending; 0 ends the list */
+	const char *formula;        /* one line for the documentation and the kernel's head: "y = max(x, 0)" */
 	struct op_slot inputs[OP_MAX_INPUTS], outputs[OP_MAX_OUTPUTS];
 	struct op_attr attrs[OP_MAX_ATTRS];
 	int (*lower)(struct lower *l);
 	expr (*map)(struct lower *l, const expr *x); /* elementwise rows: the formula, see elementwise.h */
-	int result;                   /* elementwise rows: enum type of the result; 0: the operands' type */
+	int result;                      /* elementwise rows: enum type of the result; 0: the operands' type */
 	const char *cases[OP_MAX_CASES]; /* for tests and benchmarks: "x:f16[4,768] scale:f16[768] axis=-1 opset=17" */
 };
 

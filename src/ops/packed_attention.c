@@ -1,9 +1,8 @@
-/* Attention of tokens without padding: all sequences one behind the other, of which cumulative_sequence_length has the sums
- * of lengths, from 0 on. A token attends the tokens of its own sequence.
- *   PackedMultiHeadAttention: of queries, keys and values [tokens, heads * size], or all three in [tokens, heads, 3, size]
- *   PackedAttention:          of input weights + bias
- * attention_bias is over places in sequences.
- * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+/* Attention of tokens without padding: all sequences one behind the other, of which cumulative_sequence_length has the
+ * sums of lengths, from 0 on. A token attends the tokens of its own sequence. PackedMultiHeadAttention: of queries,
+ * keys and values [tokens, heads * size], or all three in [tokens, heads, 3, size] PackedAttention:          of input
+ * weights + bias attention_bias is over places in sequences. Source: ONNX Runtime, the operators of these names in
+ * com.microsoft. */
 #include "ops/attention.h"
 
 struct packing {
@@ -58,15 +57,18 @@ static int finish(struct lower *l, struct attention *a, int offset, int sums, in
 	struct space s = { 0 };
 	struct value y;
 
-	if (value_rank(lower_input(l, offset)) != 2 || value_rank(p.sums) != 1 || (p.bias.given && value_rank(p.bias) != 4))
-		return lower_fail(l, ERR_MODEL, "token_offset needs 2 axes, cumulative_sequence_length 1, attention_bias 4.");
+	if (value_rank(lower_input(l, offset)) != 2 || value_rank(p.sums) != 1 ||
+	    (p.bias.given && value_rank(p.bias) != 4))
+		return lower_fail(l, ERR_MODEL,
+		                  "token_offset needs 2 axes, cumulative_sequence_length 1, attention_bias 4.");
 	if (p.bias.given) {
 		TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, 1), p.bias, 0));
-		TRY(lower_demand_of(l, IR_ONE_OR, "the heads of attention_bias", value_dim(p.bias, 1), "the number of heads",
-		                    a->q.heads));
+		TRY(lower_demand_of(l, IR_ONE_OR, "the heads of attention_bias", value_dim(p.bias, 1),
+		                    "the number of heads", a->q.heads));
 	}
 	if (a->v.bias.given)
-		TRY(lower_demand_extent(l, IR_AT_MOST, add(a->v.bias_offset, mul(a->v.heads, a->v.size)), a->v.bias, 0));
+		TRY(lower_demand_extent(l, IR_AT_MOST, add(a->v.bias_offset, mul(a->v.heads, a->v.size)), a->v.bias,
+		                        0));
 	TRY(lower_demand_of(l, IR_SAME, "the size of queries", a->q.size, "the size of keys", a->k.size));
 	p.sequence = sequences(l, p.sums, a->q.length);
 	a->scale = scale ? num(l, compute_type(t), scale) : attention_scale(l, compute_type(t), a->q.size);
@@ -82,8 +84,13 @@ static int finish(struct lower *l, struct attention *a, int offset, int sums, in
 
 static struct heads part_of(struct lower *l, struct value all, int64_t heads, expr from, expr width)
 {
-	return (struct heads){ .v = all, .layout = HEADS_BSD, .offset = from, .batch = idx(l, 1), .heads = idx(l, heads),
-		               .length = value_dim(all, 1), .size = floordiv(width, idx(l, heads)) };
+	return (struct heads){ .v = all,
+		               .layout = HEADS_BSD,
+		               .offset = from,
+		               .batch = idx(l, 1),
+		               .heads = idx(l, heads),
+		               .length = value_dim(all, 1),
+		               .size = floordiv(width, idx(l, heads)) };
 }
 
 static int multi_head_lower(struct lower *l)
@@ -96,7 +103,8 @@ static int multi_head_lower(struct lower *l)
 
 	if (heads < 1 || value_rank(q) != (k.given ? 2 : 4) || k.given != v.given ||
 	    (k.given && (value_rank(k) != 2 || value_rank(v) != 2)) || (bias.given && value_rank(bias) != 1))
-		return lower_fail(l, ERR_MODEL, "the query has %d axes: with key and value all must have two, alone it has four.",
+		return lower_fail(l, ERR_MODEL,
+		                  "the query has %d axes: with key and value all must have two, alone it has four.",
 		                  value_rank(q));
 	if (!k.given)
 		all = one_sample(l, q);
@@ -106,8 +114,13 @@ static int multi_head_lower(struct lower *l)
 		if (k.given)
 			*part[i] = part_of(l, one_sample(l, x), heads, NULL, value_dim(x, 1));
 		else
-			*part[i] = (struct heads){ .v = all, .layout = HEADS_PACKED, .offset = idx(l, i), .batch = idx(l, 1),
-				                   .heads = value_dim(q, 1), .length = value_dim(q, 0), .size = value_dim(q, 3) };
+			*part[i] = (struct heads){ .v = all,
+				                   .layout = HEADS_PACKED,
+				                   .offset = idx(l, i),
+				                   .batch = idx(l, 1),
+				                   .heads = value_dim(q, 1),
+				                   .length = value_dim(q, 0),
+				                   .size = value_dim(q, 3) };
 		part[i]->bias = bias;
 		part[i]->bias_offset = offset;
 		offset = add(offset, mul(part[i]->heads, part[i]->size));
@@ -132,7 +145,8 @@ static int projected_lower(struct lower *l)
 	space_push(l, &s, value_dim(w, 1));
 	k = space_push(l, &s, value_dim(w, 0));
 	e = mul(wide(load_list(x, 2, s.at[1], k)), wide(load_list(w, 2, k, s.at[2])));
-	all = lower_reduce(l, "projected", value_type(x), &s, 3, IR_SUM, e, add(acc(l, e->type), wide(load(bias, &s.at[2]))));
+	all = lower_reduce(l, "projected", value_type(x), &s, 3, IR_SUM, e,
+	                   add(acc(l, e->type), wide(load(bias, &s.at[2]))));
 	for (int i = 0; i < 3; i++)
 		part[i] = sizes.n ? idx(l, sizes.at[i]) : floordiv(value_dim(all, 2), idx(l, 3));
 	a.q = part_of(l, all, heads, NULL, part[0]);
@@ -143,12 +157,14 @@ static int projected_lower(struct lower *l)
 
 /* clang-format off */
 #define TS_T (TS(F32) | TS(F16))
-#define PACKED_ATTRS ATTR_INT_REQUIRED("num_heads", "heads"), ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)")
+#define PACKED_ATTRS ATTR_INT_REQUIRED("num_heads", "heads"), \
+	ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)")
 
 const struct op_def ops_packed_attention[] = {
 	{ .name = "PackedMultiHeadAttention", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = softmax(scale * q k') v, for each head, over the tokens of the same sequence",
-	  .inputs = { IN("query", TS_T), OPT("key", TS_T), OPT("value", TS_T), OPT("bias", TS_T), IN("token_offset", TS(I32)),
+	  .inputs = { IN("query", TS_T), OPT("key", TS_T), OPT("value", TS_T), OPT("bias", TS_T),
+		      IN("token_offset", TS(I32)),
 		      IN("cumulative_sequence_length", TS(I32)), OPT("attention_bias", TS_T) },
 	  .outputs = { OUT("output") },
 	  .attrs = { PACKED_ATTRS, ATTR_FLOAT("mask_filter_value", -10000, "has no effect: padding is not there") },

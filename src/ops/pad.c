@@ -4,8 +4,8 @@
  *   reflect   mirrored at the first and last element, which are not repeated
  *   wrap      from the other end
  * Negative pads cut. In the modes other than constant, what is cut is cut before the rest is padded.
- * Source: ONNX, operator Pad, opset 1 (paddings), 2 (pads), 11 (inputs), 18 (axes), 19 to 25 (wrap); ONNX Runtime, Pad of
- * com.microsoft. */
+ * Source: ONNX, operator Pad, opset 1 (paddings), 2 (pads), 11 (inputs), 18 (axes), 19 to 25 (wrap); ONNX Runtime, Pad
+ * of com.microsoft. */
 #include "ops/lower.h"
 
 #include <string.h>
@@ -138,5 +138,6 @@ const struct op_def op_pad_contrib = {
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_WORD("mode", "constant|reflect|edge|wrap", "what stands outside") },
 	.lower = lower,
-	.cases = { "data:f32[N,3,H,W] pads:i64[8]={0,0,1,1,0,0,1,2}", "data:f32[N,W] pads:i64[1,4]={0,2,0,1} mode=edge" },
+	.cases = { "data:f32[N,3,H,W] pads:i64[8]={0,0,1,1,0,0,1,2}",
+	           "data:f32[N,W] pads:i64[1,4]={0,2,0,1} mode=edge" },
 };

@@ -1,8 +1,8 @@
 /* Tokens without padding, for sequences of different lengths that are padded at their end.
- *   RemovePadding:  the rows of input [b, s, h] that are tokens, one behind the other; token_offset, where each of them was,
- *                   and behind those where the padding was; sums of the lengths, from 0 on; the largest length.
- *   RestorePadding: y[token_offset[t]] = input[t], zeros elsewhere.
- * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+ *   RemovePadding:  the rows of input [b, s, h] that are tokens, one behind the other; token_offset, where each of them
+ * was, and behind those where the padding was; sums of the lengths, from 0 on; the largest length. RestorePadding:
+ * y[token_offset[t]] = input[t], zeros elsewhere. Source: ONNX Runtime, the operators of these names in
+ * com.microsoft. */
 #include "ops/lower.h"
 
 static int remove_lower(struct lower *l)
@@ -58,7 +58,8 @@ static int restore_lower(struct lower *l)
 
 	if (value_rank(x) != 2 || value_rank(offset) != 2)
 		return lower_fail(l, ERR_MODEL, "input and token_offset need 2 axes each.");
-	TRY(lower_demand_of(l, IR_AT_MOST, "the number of tokens", value_dim(x, 0), "the number of offsets", value_count(offset)));
+	TRY(lower_demand_of(l, IR_AT_MOST, "the number of tokens", value_dim(x, 0), "the number of offsets",
+	                    value_count(offset)));
 	length = value_dim(offset, 1);
 	space_push(l, &out, mul(value_dim(offset, 0), length));
 	space_push(l, &out, value_dim(x, 1));
@@ -66,7 +67,8 @@ static int restore_lower(struct lower *l)
 	space_push(l, &s, value_dim(x, 1));
 	to[0] = cast(at_flat(offset, t), TYPE_INDEX);
 	to[1] = s.at[1];
-	flat = lower_scatter(l, "tokens", value_type(x), &out, with(load(x, s.at), 0), &s, IR_NONE, to, load(x, s.at), NULL);
+	flat = lower_scatter(l, "tokens", value_type(x), &out, with(load(x, s.at), 0), &s, IR_NONE, to, load(x, s.at),
+	                     NULL);
 	space_push(l, &three, value_dim(offset, 0));
 	space_push(l, &three, length);
 	space_push(l, &three, value_dim(x, 1));

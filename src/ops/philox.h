@@ -1,12 +1,12 @@
-/* Random numbers as expressions: a counter-based generator, whose value at a position follows from a key and the position
- * alone. What the random operators share. */
+/* Random numbers as expressions: a counter-based generator, whose value at a position follows from a key and the
+ * position alone. What the random operators share. */
 #ifndef TPAT_OPS_PHILOX_H
 #define TPAT_OPS_PHILOX_H
 
 #include "ops/lower.h"
 
-/* Philox4x32 of ten rounds: four words of u32 from the key, and from the counter, of u64: its low half, with `stream` as
- * the high half of the 128 bits. */
+/* Philox4x32 of ten rounds: four words of u32 from the key, and from the counter, of u64: its low half, with `stream`
+ * as the high half of the 128 bits. */
 void philox(uint64_t key, expr counter, uint64_t stream, expr word[4]);
 
 /* The node's key: its attribute "seed"; without one a hash of its first result's name, so that nodes differ and

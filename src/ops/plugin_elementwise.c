@@ -18,7 +18,8 @@ static expr clip(struct lower *l, const expr *x)
 
 const struct op_def ops_plugin_elementwise[] = {
 	{ .name = "LReLU_TRT", PLUGIN, .formula = "y = x where x > 0, else negSlope * x", .map = leaky,
-	  .attrs = { ATTR_FLOAT("negSlope", 0.1, "slope below zero") }, .cases = { "x:f32[N,C,H,W]", "x:f16[N,9] negSlope=0.3" } },
+	  .attrs = { ATTR_FLOAT("negSlope", 0.1, "slope below zero") },
+	  .cases = { "x:f32[N,C,H,W]", "x:f16[N,9] negSlope=0.3" } },
 	{ .name = "Clip_TRT", PLUGIN, .formula = "y = min(max(x, clipMin), clipMax)", .map = clip,
 	  .attrs = { ATTR_FLOAT("clipMin", 0, "the least"), ATTR_FLOAT("clipMax", 1, "the largest") },
 	  .cases = { "x:f32[N,C,H,W] clipMin=-1 clipMax=1" } },

@@ -167,7 +167,8 @@ static int gather_topk_lower(struct lower *l)
 #define PLUGIN .domain = OP_ANY_DOMAIN, .since = { 1 }, .outputs = { OUT("y") }
 
 const struct op_def ops_plugin_movement[] = {
-	{ .name = "FlattenConcat_TRT", PLUGIN, .formula = "y = the inputs' elements of each sample, one input behind the other",
+	{ .name = "FlattenConcat_TRT", PLUGIN,
+	  .formula = "y = the inputs' elements of each sample, one input behind the other",
 	  .inputs = { MANY("x", TS_PLAIN) },
 	  .attrs = { ATTR_INT("axis", 1, "must be 1"), ATTR_INT("ignoreBatch", 0, "must be 0") },
 	  .lower = flatten_concat_lower,
@@ -178,7 +179,8 @@ const struct op_def ops_plugin_movement[] = {
 	{ .name = "SpecialSlice_TRT", PLUGIN, .formula = "y = the first four elements of each row of x",
 	  .inputs = { IN("x", TS_PLAIN) }, .lower = special_slice_lower, .cases = { "x:f32[N,B,6]" } },
 	{ .name = "Reorg_TRT", PLUGIN, .formula = "y = x in steps of stride, a part for each place below stride",
-	  .inputs = { IN("x", TS_PLAIN) }, .attrs = { ATTR_INT("stride", 2, "step along both axes") }, .lower = reorg_lower,
+	  .inputs = { IN("x", TS_PLAIN) }, .attrs = { ATTR_INT("stride", 2, "step along both axes") },
+	  .lower = reorg_lower,
 	  .cases = { "x:f32[N,4,6,6]", "x:f32[N,4,H,W]", "x:f16[2,9,3,6] stride=3" } },
 	{ .name = "ResizeNearest_TRT", PLUGIN, .formula = "y[n, c, i, j] = x[n, c, floor(i / scale), floor(j / scale)]",
 	  .inputs = { IN("x", TS_PLAIN) }, .attrs = { ATTR_FLOAT("scale", 2, "how many times as large") },

@@ -1,8 +1,8 @@
 /* Normalisations as plugins: y = (x - mean) / sqrt(var + epsilon) * scale + bias over each channel of each sample, or
  * over each group of channels, with scale and bias of each channel. TensorRT's first has scale and bias as attributes
  * and may end in a leaky relu; statistics are stages of their own. Sources: the READMEs of TensorRT's
- * instanceNormalizationPlugin and groupNormalizationPlugin; mmdeploy's TensorRT operators, MMCVInstanceNormalization.
- */
+ * instanceNormalizationPlugin and groupNormalizationPlugin; mmdeploy's TensorRT operators,
+ * MMCVInstanceNormalization. */
 #include "ops/lower.h"
 
 struct normalise {
@@ -147,7 +147,8 @@ const struct op_def ops_plugin_normalise[] = {
 	{ .name = "InstanceNormalization_TRT", PLUGIN, OF_CHANNELS,
 	  .inputs = { IN("x", TS_FLOAT), OPT("scale", TS_FLOAT), OPT("b", TS_FLOAT) },
 	  .attrs = { EPSILON, ATTR_WEIGHTS("scales", "scale, where it is no input"),
-		     ATTR_WEIGHTS("bias", "bias, where it is no input"), ATTR_INT("relu", 0, "1: a leaky relu is the last step"),
+		     ATTR_WEIGHTS("bias", "bias, where it is no input"),
+		     ATTR_INT("relu", 0, "1: a leaky relu is the last step"),
 		     ATTR_FLOAT("alpha", 0, "slope of the relu below zero") },
 	  .lower = instance_lower,
 	  .cases = { "x:f32[N,3,H,W] scales=1.0,0.5,2.0 bias=0.0,1.0,-1.0 relu=1 alpha=0.1",

@@ -1,8 +1,8 @@
 /* MaxPool, AveragePool, LpPool: y[n, c, o...] = max, mean or p-norm of x over the window at o. MaxPool's second output
  * is the position of the maximum in x, flattened over all of x. A mean counts the places in the input, or with
  * count_include_pad those in the padding too, but never what a window of ceil_mode hangs over.
- * Source: ONNX, operators MaxPool (opsets 1 to 22), AveragePool (1 to 22), LpPool (1 to 22); ONNX Runtime, NhwcMaxPool and
- * MaxpoolWithMask of com.microsoft. */
+ * Source: ONNX, operators MaxPool (opsets 1 to 22), AveragePool (1 to 22), LpPool (1 to 22); ONNX Runtime, NhwcMaxPool
+ * and MaxpoolWithMask of com.microsoft. */
 #include "ops/window.h"
 
 #include <string.h>
@@ -89,8 +89,9 @@ static int max_lower(struct lower *l)
 	return 0;
 }
 
-/* The mask's element for index[2...] of the image at x's [n, c]. Its images lie one behind the other, of any number; where
- * there are several, ONNX Runtime, which alone defines the operator, begins at element n c (of x) * image mod images. */
+/* The mask's element for index[2...] of the image at x's [n, c]. Its images lie one behind the other, of any number;
+ * where there are several, ONNX Runtime, which alone defines the operator, begins at element n c (of x) * image mod
+ * images. */
 static expr mask_element(struct lower *l, struct value mask, const struct pooling *p, const expr *index)
 {
 	int rank = value_rank(mask);
@@ -212,7 +213,8 @@ const struct op_def ops_pool_window[] = {
 		     "x:f16[N,4,L] kernel_shape=3 ceil_mode=1 strides=2" } },
 	{ .name = "NhwcMaxPool", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = the largest x in the window, channels last",
-	  .inputs = { IN("x", TS(I8) | TS(U8)) }, .outputs = { OUT("y") }, .attrs = { WINDOW_ATTRS, CEIL }, .lower = max_lower,
+	  .inputs = { IN("x", TS(I8) | TS(U8)) }, .outputs = { OUT("y") }, .attrs = { WINDOW_ATTRS, CEIL },
+	  .lower = max_lower,
 	  .cases = { "x:u8[N,H,W,8] kernel_shape=3,3 strides=2,2 pads=1,1,1,1" } },
 	{ .name = "MaxpoolWithMask", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = the largest x in the window, of each of its lines up to where the mask is zero",

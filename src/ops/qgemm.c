@@ -41,8 +41,7 @@ static int lower(struct lower *l)
 	TRY(of_column(l, lower_input(l, 4), b, tb, n, &scale_b));
 	x = sub(cast(ta ? load_list(a, 2, k, m) : load_list(a, 2, m, k), TYPE_I32),
 	        cast(at_first(lower_input(l, 2)), TYPE_I32));
-	y = sub(cast(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n), TYPE_I32),
-	        cast(zero_b, TYPE_I32));
+	y = sub(cast(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n), TYPE_I32), cast(zero_b, TYPE_I32));
 	x = mul(x, y);
 	y = mul(at_first(lower_input(l, 1)), scale_b);
 	y = mul(cast(sum, TYPE_F32), mul(y, with(y, lower_float(l, "alpha"))));

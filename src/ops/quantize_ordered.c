@@ -1,10 +1,10 @@
-/* Matrices of 8 bits in the orders that cublasLt has for them: tensors [.., rows, columns] whose numbers lie by columns (0),
- * by rows (1), or by groups of 32 columns, each by rows (2).
- *   QuantizeWithOrder:          y = round(x / scale_input), in another order      DequantizeWithOrder: y = x scale_input
- *   QOrderedGelu:               y = round(gelu(x scale_X) / scale_Y)
- *   QOrderedLayerNormalization: y = round(((v - mean) / sqrt(var + epsilon) * scale + B) / scale_Y), v = x scale_X
- *   QOrderedMatMul:             y = round((a b scale_A scale_B + bias + c scale_C) / scale_Y), a by rows and b by columns
- * Source: ONNX Runtime, the operators of these names in com.microsoft; cuBLAS, cublasLtOrder_t. */
+/* Matrices of 8 bits in the orders that cublasLt has for them: tensors [.., rows, columns] whose numbers lie by columns
+ * (0), by rows (1), or by groups of 32 columns, each by rows (2). QuantizeWithOrder:          y = round(x /
+ * scale_input), in another order      DequantizeWithOrder: y = x scale_input QOrderedGelu:               y =
+ * round(gelu(x scale_X) / scale_Y) QOrderedLayerNormalization: y = round(((v - mean) / sqrt(var + epsilon) * scale + B)
+ * / scale_Y), v = x scale_X QOrderedMatMul:             y = round((a b scale_A scale_B + bias + c scale_C) / scale_Y),
+ * a by rows and b by columns Source: ONNX Runtime, the operators of these names in com.microsoft; cuBLAS,
+ * cublasLtOrder_t. */
 #include "ops/quantize.h"
 
 enum { ORDER_COLUMNS, ORDER_ROWS, ORDER_GROUPS, GROUP = 32 };
@@ -14,8 +14,10 @@ static int check_order(struct lower *l, const char *name, struct value x)
 	int64_t order = lower_int(l, name), columns;
 
 	if (order < ORDER_COLUMNS || order > ORDER_GROUPS)
-		return lower_fail(l, ERR_UNSUPPORTED, "%s is %lld; only 0, 1 and 2 (by columns, by rows, by groups of 32 columns) "
-		                                      "are supported.", name, (long long)order);
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "%s is %lld; only 0, 1 and 2 (by columns, by rows, by groups of 32 columns) "
+		                  "are supported.",
+		                  name, (long long)order);
 	if (value_rank(x) < 1)
 		return lower_fail(l, ERR_MODEL, "the input is a scalar.");
 	if (order == ORDER_GROUPS && ir_const_int(value_dim(x, value_rank(x) - 1), &columns) && columns % GROUP)
@@ -58,7 +60,8 @@ static expr reordered(struct lower *l, const struct space *s, int64_t from, int6
 {
 	struct value x = lower_input(l, 0);
 	int rank = s->rank;
-	expr rows = rank > 1 ? s->dim[rank - 2] : idx(l, 1), columns = s->dim[rank - 1], matrix = idx(l, 0), row, column, flat;
+	expr rows = rank > 1 ? s->dim[rank - 2] : idx(l, 1), columns = s->dim[rank - 1], matrix = idx(l, 0), row,
+	     column, flat;
 
 	if (from == to)
 		return load(x, s->at);
@@ -124,7 +127,8 @@ static int norm_lower(struct lower *l)
 	TRY(check_order(l, "order_X", x));
 	TRY(lower_axis(l, lower_int(l, "axis"), s.rank, false, &axis));
 	if (lower_int(l, "order_X") != ORDER_ROWS || lower_int(l, "order_Y") != ORDER_ROWS || axis != last)
-		return lower_fail(l, ERR_UNSUPPORTED, "only rows (order 1), normalised along the last axis, are supported.");
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "only rows (order 1), normalised along the last axis, are supported.");
 	TRY(check_scalar(l, 1));
 	TRY(check_scalar(l, 4));
 	e = mul(cast(load(x, s.at), TYPE_F32), at_first(lower_input(l, 1)));
@@ -144,19 +148,21 @@ static int norm_lower(struct lower *l)
 
 static int matmul_lower(struct lower *l)
 {
-	struct value a = lower_input(l, 0), b = lower_input(l, 2), scale_b = lower_input(l, 3), bias = lower_input(l, 5),
-	             c = lower_input(l, 6);
+	struct value a = lower_input(l, 0), b = lower_input(l, 2), scale_b = lower_input(l, 3),
+	             bias = lower_input(l, 5), c = lower_input(l, 6);
 	int rank = value_rank(a);
 	struct space s = { 0 };
 	expr index[IR_MAX_RANK], inner, n, k, e, y;
 
 	if (lower_int(l, "order_A") != ORDER_ROWS || lower_int(l, "order_B") != ORDER_COLUMNS ||
 	    lower_int(l, "order_Y") != ORDER_ROWS)
-		return lower_fail(l, ERR_UNSUPPORTED, "only a and y by rows (order 1) and b by columns (order 0) are supported.");
-	if (rank < 2 || rank > 3 || value_rank(b) != 2 || value_rank(scale_b) > 1 || (c.given && !lower_input(l, 7).given) ||
-	    (bias.given && value_rank(bias) != 1) || (c.given && value_rank(c) > rank))
-		return lower_fail(l, ERR_MODEL, "a has %d axes, b %d and scale_B %d; c needs a scale.", rank, value_rank(b),
-		                  value_rank(scale_b));
+		return lower_fail(l, ERR_UNSUPPORTED,
+		                  "only a and y by rows (order 1) and b by columns (order 0) are supported.");
+	if (rank < 2 || rank > 3 || value_rank(b) != 2 || value_rank(scale_b) > 1 ||
+	    (c.given && !lower_input(l, 7).given) || (bias.given && value_rank(bias) != 1) ||
+	    (c.given && value_rank(c) > rank))
+		return lower_fail(l, ERR_MODEL, "a has %d axes, b %d and scale_B %d; c needs a scale.", rank,
+		                  value_rank(b), value_rank(scale_b));
 	TRY(check_scalar(l, 1));
 	TRY(check_scalar(l, 4));
 	inner = value_dim(a, rank - 1);
@@ -167,7 +173,8 @@ static int matmul_lower(struct lower *l)
 	e = mul(cast(load(a, index), TYPE_I32), cast(at_flat(b, add(mul(n, inner), k)), TYPE_I32));
 	y = mul(cast(acc(l, TYPE_I32), TYPE_F32),
 	        mul(at_first(lower_input(l, 1)), value_rank(scale_b) == 1 && !ir_is_int(value_dim(scale_b, 0), 1)
-	                                                 ? load(scale_b, &n) : at_first(scale_b)));
+	                                                 ? load(scale_b, &n)
+	                                                 : at_first(scale_b)));
 	if (bias.given)
 		y = add(y, load(bias, &n));
 	s.rank = rank;
@@ -184,7 +191,8 @@ static int matmul_lower(struct lower *l)
 #define ORDER(name) ATTR_INT(name, 1, "0 by columns, 1 by rows, 2 by groups of 32 columns")
 
 const struct op_def ops_quantize_ordered[] = {
-	{ .name = "QuantizeWithOrder", .domain = "com.microsoft", .since = { 1 }, .formula = "y = round(x / scale_input)",
+	{ .name = "QuantizeWithOrder", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = round(x / scale_input)",
 	  .inputs = { IN("input", TS_T), IN("scale_input", TS(F32)) }, .outputs = { OUT("output") },
 	  .attrs = { ORDER("order_input"), ORDER("order_output") }, .lower = order_lower,
 	  .cases = { "input:f16[B,S,64] scale_input:f32[]={0.5} order_input=1 order_output=2",
@@ -206,14 +214,18 @@ const struct op_def ops_quantize_ordered[] = {
 	  .outputs = { OUT("Y") },
 	  .attrs = { ORDER("order_X"), ORDER("order_Y"), ATTR_INT("axis", -1, "the last"),
 		     ATTR_FLOAT("epsilon", 1e-5, "added to the variance") },
-	  .lower = norm_lower, .cases = { "X:i8[B,S,64] scale_X:f32[]={0.03} scale:f16[64] B:f16[64] scale_Y:f32[]={0.04}" } },
+	  .lower = norm_lower, .cases = { "X:i8[B,S,64] scale_X:f32[]={0.03} scale:f16[64] B:f16[64] "
+					  "scale_Y:f32[]={0.04}" } },
 	{ .name = "QOrderedMatMul", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = round((a b scale_A scale_B + bias + c scale_C) / scale_Y)",
-	  .inputs = { IN("A", TS(I8)), IN("scale_A", TS(F32)), IN("B", TS(I8)), IN("scale_B", TS(F32)), IN("scale_Y", TS(F32)),
+	  .inputs = { IN("A", TS(I8)), IN("scale_A", TS(F32)), IN("B", TS(I8)), IN("scale_B", TS(F32)),
+		      IN("scale_Y", TS(F32)),
 		      OPT("bias", TS(F32)), OPT("C", TS(I8)), OPT("scale_C", TS(F32)) },
 	  .outputs = { OUT("Y") },
-	  .attrs = { ORDER("order_A"), ATTR_INT("order_B", 0, "0 by columns"), ORDER("order_Y") }, .lower = matmul_lower,
-	  .cases = { "A:i8[B,S,64] scale_A:f32[]={0.03} B:i8[33,64] scale_B:f32[33] scale_Y:f32[]={0.5} bias:f32[33] order_B=0" } },
+	  .attrs = { ORDER("order_A"), ATTR_INT("order_B", 0, "0 by columns"), ORDER("order_Y") },
+	  .lower = matmul_lower,
+	  .cases = { "A:i8[B,S,64] scale_A:f32[]={0.03} B:i8[33,64] scale_B:f32[33] scale_Y:f32[]={0.5} bias:f32[33] "
+		     "order_B=0" } },
 	{ .name = NULL },
 };
 /* clang-format on */

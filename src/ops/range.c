@@ -1,7 +1,7 @@
 /* Range: y[i] = start + i * delta for i < max(0, ceil((limit - start) / delta)).
- * Integers may be any shape arithmetic; floats are constants, or whole or rational functions of extents. f16 and bf16 are
- * computed in f32. A delta left out is 1.
- * Source: ONNX, operator Range, opset 11 and 27; ONNX Runtime, com.microsoft.Range. */
+ * Integers may be any shape arithmetic; floats are constants, or whole or rational functions of extents. f16 and bf16
+ * are computed in f32. A delta left out is 1. Source: ONNX, operator Range, opset 11 and 27; ONNX Runtime,
+ * com.microsoft.Range. */
 #include "ops/lower.h"
 
 #include <math.h>
@@ -67,9 +67,11 @@ static int floats(struct lower *l, enum type t)
 	n = divide(sub(cast(x[1], TYPE_F64), cast(x[0], TYPE_F64)), cast(x[2], TYPE_F64));
 	if (x[2] == num(l, c, 0) || (n->op == IR_CONST_FLOAT && !(n->f < 0x1p40)))
 		return lower_fail(l, ERR_MODEL, "delta is 0, or the range has no end.");
-	n = n->op == IR_CONST_FLOAT ? idx(l, (int64_t)fmax(0, ceil(n->f))) : ir_integer_of(unary(IR_CEIL, n), NULL, NULL);
+	n = n->op == IR_CONST_FLOAT ? idx(l, (int64_t)fmax(0, ceil(n->f)))
+	                            : ir_integer_of(unary(IR_CEIL, n), NULL, NULL);
 	if (!n) {
-		lower_fail(l, ERR_UNSUPPORTED, "the number of elements follows from extents in a way that is not known.");
+		lower_fail(l, ERR_UNSUPPORTED,
+		           "the number of elements follows from extents in a way that is not known.");
 		return err_advise(l->err, "Give the model's extents with --shape, so that it becomes a constant.");
 	}
 	i = space_push(l, &s, max_(idx(l, 0), n));

@@ -34,7 +34,7 @@ static expr activate(enum recurrent_formula f, double alpha, double beta, expr x
 static const struct recurrent_kind {
 	const char *name;
 	enum recurrent_formula formula;
-	bool alpha, beta;       /* whether it takes them */
+	bool alpha, beta; /* whether it takes them */
 	double default_alpha, default_beta;
 } kinds[] = {
 	{ "Relu", RECURRENT_RELU, false, false, 0, 0 },
@@ -81,7 +81,8 @@ static int read_functions(struct recurrent *r, int functions, const char *const 
 	int directions = r->both ? 2 : 1, next_alpha = 0, next_beta = 0;
 
 	if (given && given->n != functions * directions)
-		return lower_fail(l, ERR_MODEL, "it has %d activations; it needs %d.", given->n, functions * directions);
+		return lower_fail(l, ERR_MODEL, "it has %d activations; it needs %d.", given->n,
+		                  functions * directions);
 	for (int d = 0; d < directions; d++) {
 		for (int k = 0; k < functions; k++) {
 			struct recurrent_function *f = &r->function[d][k];
@@ -161,8 +162,8 @@ static int read_inputs(struct recurrent *r, int gates)
 	r->directions = idx(l, r->both ? 2 : 1);
 	r->gates = muli(r->hidden, gates);
 	if (lower_has(l, "hidden_size") && ir_const_int(r->hidden, &known) && known != hidden)
-		return lower_fail(l, ERR_MODEL, "hidden_size is %lld; its weights are made for %lld.", (long long)hidden,
-		                  (long long)known);
+		return lower_fail(l, ERR_MODEL, "hidden_size is %lld; its weights are made for %lld.",
+		                  (long long)hidden, (long long)known);
 	TRY(check_weights(r, r->w, "the weights", r->inputs));
 	TRY(check_weights(r, r->r, "the recurrence weights", r->hidden));
 	if (r->b.given)
@@ -226,7 +227,8 @@ struct value recurrent_inputs(struct recurrent *r, expr (*bias)(struct recurrent
 
 	if (bias && bias(r, d, n))
 		post = add(acc(l, r->compute), bias(r, d, n));
-	return lower_reduce(l, "inputs", r->compute, &s, 4, IR_SUM, mul(wide(x), wide(load_list(r->w, 3, d, n, i))), post);
+	return lower_reduce(l, "inputs", r->compute, &s, 4, IR_SUM, mul(wide(x), wide(load_list(r->w, 3, d, n, i))),
+	                    post);
 }
 
 /* ---- The loop. */
@@ -236,8 +238,8 @@ static expr length_of(const struct recurrent *r, expr b)
 	return min_(cast(load_list(r->lens, 1, b), TYPE_INDEX), r->steps);
 }
 
-/* Step t of direction d and sequence b counted from the direction's own beginning; its own inverse. What lies behind the
- * end of the sequence stays where it is. */
+/* Step t of direction d and sequence b counted from the direction's own beginning; its own inverse. What lies behind
+ * the end of the sequence stays where it is. */
 static expr from_own_end(const struct recurrent *r, expr d, expr b, expr t)
 {
 	expr n = r->lens.given ? length_of(r, b) : r->steps, back = addi(sub(n, t), -1);

@@ -1,8 +1,8 @@
 /* What RNN, GRU and LSTM share: their inputs, directions and lengths, activations, and the loop over steps.
  *
- * Extents: T steps, B sequences, D directions, I inputs, H hidden values, N = gates * H. All directions run in one loop,
- * each from its own end of each sequence. A sequence that has ended keeps its
- * states, and its outputs are zero. */
+ * Extents: T steps, B sequences, D directions, I inputs, H hidden values, N = gates * H. All directions run in one
+ * loop, each from its own end of each sequence. A sequence that has ended keeps its states, and its outputs are
+ * zero. */
 #ifndef TPAT_OPS_RECURRENT_H
 #define TPAT_OPS_RECURRENT_H
 
@@ -36,28 +36,29 @@ struct recurrent {
 	bool reverse, both;            /* the first direction runs from the end; there are two */
 	bool batch_first;              /* layout 1 */
 	bool quantized;                /* weights are 8-bit integers, [D,I,N] and [D,H,N] */
-	expr directions, steps, sequences, inputs, hidden, gates; /* gates: N */
+	expr directions, steps, sequences, inputs, hidden, gates;   /* gates: N */
 	struct recurrent_function function[2][RECURRENT_FUNCTIONS]; /* by direction */
-	double clip;                   /* 0: none */
+	double clip;                                                /* 0: none */
 	/* The loop. */
 	struct lower_loop loop;
 	struct space s; /* D, B, H */
 	expr running;   /* whether the sequence has not ended; null: always */
 };
 
-#define RECURRENT_ATTRS                                                                                                \
-	ATTR_FLOATS("activation_alpha", "numbers of the activations that take an alpha, in their order"),              \
-	ATTR_FLOATS("activation_beta", "numbers of the activations that take a beta, in their order"),                 \
-	ATTR_STRINGS("activations", "of one direction, then of the other: Relu, Tanh, Sigmoid, Affine, LeakyRelu ..."), \
-	ATTR_FLOAT("clip", 0, "bound of what goes into activations; 0: none"),                                         \
-	ATTR_WORD("direction", "forward|reverse|bidirectional", "in which the steps are taken"),                       \
-	ATTR_INT("hidden_size", 0, "H; the weights' shape says it too"),                                               \
-	ATTR_INT("layout", 0, "1: x is [B,T,I], y [B,T,D,H], states are [B,D,H]"),                                     \
-	ATTR_INT("output_sequence", 0, "opset 1 only; no meaning")
+#define RECURRENT_ATTRS \
+	ATTR_FLOATS("activation_alpha", "numbers of the activations that take an alpha, in their order"), \
+	        ATTR_FLOATS("activation_beta", "numbers of the activations that take a beta, in their order"), \
+	        ATTR_STRINGS("activations", \
+	                     "of one direction, then of the other: Relu, Tanh, Sigmoid, Affine, LeakyRelu ..."), \
+	        ATTR_FLOAT("clip", 0, "bound of what goes into activations; 0: none"), \
+	        ATTR_WORD("direction", "forward|reverse|bidirectional", "in which the steps are taken"), \
+	        ATTR_INT("hidden_size", 0, "H; the weights' shape says it too"), \
+	        ATTR_INT("layout", 0, "1: x is [B,T,I], y [B,T,D,H], states are [B,D,H]"), \
+	        ATTR_INT("output_sequence", 0, "opset 1 only; no meaning")
 
 /* Reads and checks attributes and inputs 0 to 5 (x, w, r, b, lens, initial_h). Weights are [D,N,I] and [D,N,H] with N =
- * `gates` * H, but where they are quantized. `functions`: activations of a direction, called `names` where the node says
- * nothing. */
+ * `gates` * H, but where they are quantized. `functions`: activations of a direction, called `names` where the node
+ * says nothing. */
 int recurrent_read(struct lower *l, struct recurrent *r, bool quantized, int gates, int functions,
                    const char *const *names);
 /* Function k of the direction. */
@@ -84,8 +85,8 @@ struct space recurrent_gates(struct recurrent *r, expr count);
 struct value recurrent_sum(struct recurrent *r, const char *name, const struct space *s, expr state, expr n, expr post);
 /* Ends the turn and the loop: `next` becomes h, whose values are output 0 (y) and 1 (its last). */
 void recurrent_end(struct recurrent *r, struct value h, struct value next);
-/* The loop of an LSTM, and its outputs. `gates`: makes the sums of all gates, [D,B,N], in a turn, from what `user` points
- * to and the h of the turn before. `p`: the peephole weights, optional. */
+/* The loop of an LSTM, and its outputs. `gates`: makes the sums of all gates, [D,B,N], in a turn, from what `user`
+ * points to and the h of the turn before. `p`: the peephole weights, optional. */
 int lstm_loop(struct recurrent *r, struct value p, bool input_forget,
               struct value (*gates)(struct recurrent *r, struct value h, void *user), void *user);
 

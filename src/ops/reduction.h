@@ -6,10 +6,10 @@
 
 /* What is left has x's rank, with extent 1 where it is reduced (`keep`), or only the other axes. */
 struct reduction {
-	struct space s;             /* the result's axes, then the reduced ones */
-	int rank;                   /* of the result */
-	expr index[IR_MAX_RANK];    /* x's element, over s */
-	expr count;                 /* elements that become one */
+	struct space s;          /* the result's axes, then the reduced ones */
+	int rank;                /* of the result */
+	expr index[IR_MAX_RANK]; /* x's element, over s */
+	expr count;              /* elements that become one */
 };
 /* `reduced` says for each axis of x whether it is reduced. */
 struct reduction reduce_space(struct lower *l, struct value x, const bool *reduced, bool keep);
@@ -20,6 +20,6 @@ void reduce_from(bool *reduced, int rank, int first);
 struct value reduce_mean(struct lower *l, const char *name, enum type t, const struct reduction *r, expr value);
 /* The mean of the squares of (x - mean): `mean` has the shape of r's result, which keeps axes. */
 struct value reduce_variance(struct lower *l, const char *name, enum type t, const struct reduction *r, struct value x,
-			     struct value mean);
+                             struct value mean);
 
 #endif

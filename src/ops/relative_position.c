@@ -1,11 +1,10 @@
 /* Biases of attention scores by the distance of query and key.
- *   RelativePositionBias: y[0, h, i, j] = table[h, bucket(j - i)]. Half of the buckets are for single distances, the others
- *     for ranges that grow with the logarithm up to max_distance; with is_bidirectional a half of them for either side,
- *     else keys behind the query share bucket 0.
- *   GatedRelativePositionBias: y[b, h, i, j] = g rel_pos[0, h, i, j], g = u (r eco_a[h] - 1) + 2, where u and r are the
- *     sigmoids of the sums of both halves of (query + query_bias)[b, i, h] weight + bias.
- * Source: ONNX Runtime, the operators of these names in com.microsoft; Raffel and others, T5 (2020); Chen and others,
- * WavLM (2022). */
+ *   RelativePositionBias: y[0, h, i, j] = table[h, bucket(j - i)]. Half of the buckets are for single distances, the
+ * others for ranges that grow with the logarithm up to max_distance; with is_bidirectional a half of them for either
+ * side, else keys behind the query share bucket 0. GatedRelativePositionBias: y[b, h, i, j] = g rel_pos[0, h, i, j], g
+ * = u (r eco_a[h] - 1) + 2, where u and r are the sigmoids of the sums of both halves of (query + query_bias)[b, i, h]
+ * weight + bias. Source: ONNX Runtime, the operators of these names in com.microsoft; Raffel and others, T5 (2020);
+ * Chen and others, WavLM (2022). */
 #include "ops/lower.h"
 
 /* The bucket of key - query, an index. */
@@ -50,14 +49,14 @@ static int bias_lower(struct lower *l)
 	j = space_push(l, &s, key.at[0]);
 	b = bucket_of(sub(j, i), value_dim(table, 0), (double)most, lower_int(l, "is_bidirectional") != 0);
 	/* The table's numbers lie by heads, whatever its shape says. */
-	lower_output(l, 0, lower_map(l, NULL, value_type(table), &s,
-	                             at_flat(table, add(mul(h, value_dim(table, 0)), b))));
+	lower_output(l, 0,
+	             lower_map(l, NULL, value_type(table), &s, at_flat(table, add(mul(h, value_dim(table, 0)), b))));
 	return 0;
 }
 
 /* [b, h, i, 2]: the sigmoids of the halves' sums. */
-static struct value gates(struct lower *l, struct value query, struct value bias, struct value weight, struct value more,
-                          expr heads)
+static struct value gates(struct lower *l, struct value query, struct value bias, struct value weight,
+                          struct value more, expr heads)
 {
 	expr size = value_dim(weight, 0), half = floordiv(value_dim(weight, 1), idx(l, 2)), b, h, i, g, d, j, e, x;
 	struct space s = { 0 }, pair = { 0 };
@@ -93,7 +92,8 @@ static int gated_lower(struct lower *l)
 		return lower_fail(l, ERR_UNSUPPORTED, "token_offset is not supported: the queries must be padded.");
 	if (heads < 1 || value_rank(query) != 3 || value_rank(bias) != 1 || value_rank(position) != 4 ||
 	    value_rank(weight) != 2 || value_rank(more) != 1)
-		return lower_fail(l, ERR_MODEL, "num_heads is %lld; queries need 3 axes, rel_pos 4, the weight 2, biases 1.",
+		return lower_fail(l, ERR_MODEL,
+		                  "num_heads is %lld; queries need 3 axes, rel_pos 4, the weight 2, biases 1.",
 		                  (long long)heads);
 	TRY(lower_demand_extent(l, IR_SAME, muli(value_dim(weight, 0), heads), query, 2));
 	TRY(lower_equal(l, query, 2, bias, 0));
@@ -128,7 +128,8 @@ const struct op_def ops_relative_position[] = {
 		     "bias_table:f16[16,3] query_length:i64[1]={9} key_length:i64[1]={9} max_distance=20 "
 		     "is_bidirectional=1" } },
 	{ .name = "GatedRelativePositionBias", .domain = "com.microsoft", .since = { 1 },
-	  .formula = "y[b, h, i, j] = (u (r eco_a[h] - 1) + 2) rel_pos[0, h, i, j], u and r sigmoids of the projected query",
+	  .formula = "y[b, h, i, j] = (u (r eco_a[h] - 1) + 2) rel_pos[0, h, i, j], u and r sigmoids of the projected "
+		     "query",
 	  .inputs = { IN("query_layer", TS_T), IN("query_bias", TS_T), IN("rel_pos", TS_T), IN("weight", TS_T),
 		      IN("bias", TS_T), IN("eco_a", TS_T), OPT("token_offset", TS(I32)) },
 	  .outputs = { OUT("output") }, .attrs = { ATTR_INT_REQUIRED("num_heads", "heads of the query") },

@@ -18,8 +18,8 @@ static int unknown_scales(struct lower *l)
 	                  "Make them a constant of the model, or give sizes, which may follow from input shapes.");
 }
 
-/* The scale of one axis and the extent that it gives: floor(in * scale), in f32 as ONNX's shape inference computes it.
- */
+/* The scale of one axis and the extent that it gives: floor(in * scale), in f32 as ONNX's shape inference computes
+ * it. */
 static int set_scale(struct lower *l, struct resize_axis *axis, double scale)
 {
 	int64_t p, q, in;
@@ -189,7 +189,7 @@ static int read_resize(struct lower *l, struct resize *r)
 
 		/* With a policy the result's extents are others, and the sizes are needed beside them. */
 		TRY(strcmp(lower_word(l, "keep_aspect_ratio_policy"), "stretch") ? lower_known(l, 3, &size)
-		                                                                : lower_extents(l, 3, &size));
+		                                                                 : lower_extents(l, 3, &size));
 		TRY(set_sizes(l, r, &axes, &size));
 	} else {
 		return lower_fail(l, ERR_MODEL, "it has neither scales nor sizes.");
@@ -197,8 +197,8 @@ static int read_resize(struct lower *l, struct resize *r)
 	return strcmp(r->coordinate, "tf_crop_and_resize") ? 0 : set_region(l, r, &axes);
 }
 
-/* ---- The operators --------------------------------------------------------------------------------------------------
- */
+/* ---- The operators
+ * -------------------------------------------------------------------------------------------------- */
 
 static int lower_resize(struct lower *l)
 {
@@ -235,7 +235,8 @@ const struct op_def op_resize = {
 	           "x:f32[1,3,H,W] scales:f32[4]={1,1,1.5,0.6} mode=cubic",
 	           "x:u8[2,40,60,3] sizes:i64[2]={13,17} axes=1,2 mode=linear antialias=1 opset=18",
 	           "x:f32[N,3,H,W] sizes:i64[4]={1,3,12,8} mode=cubic keep_aspect_ratio_policy=not_larger opset=19",
-	           "x:f32[2,3,H,W] sizes:i64[2]={9,20} axes=2,3 mode=linear keep_aspect_ratio_policy=not_smaller opset=19" },
+	           "x:f32[2,3,H,W] sizes:i64[2]={9,20} axes=2,3 mode=linear keep_aspect_ratio_policy=not_smaller "
+	           "opset=19" },
 };
 
 /* ---- Upsample ---------------------------------------------------------------------------------------------------- */

@@ -5,11 +5,12 @@
 #include "ops/lower.h"
 
 struct resize_axis {
-	expr in, out;    /* extents */
-	expr p, q;       /* scale = p / q, whole numbers */
-	expr p_read, q_read; /* the same as coordinates have them: loads, where p and q are long; set by resize_sample() */
-	bool same;       /* nothing changes along this axis; set by resize_sample() */
-	expr start, end; /* tf_crop_and_resize: the part of the input, in f32, 0 to 1 */
+	expr in, out;        /* extents */
+	expr p, q;           /* scale = p / q, whole numbers */
+	expr p_read, q_read; /* the same as coordinates have them: loads, where p and q are long; set by
+	                      * resize_sample() */
+	bool same;           /* nothing changes along this axis; set by resize_sample() */
+	expr start, end;     /* tf_crop_and_resize: the part of the input, in f32, 0 to 1 */
 };
 
 struct resize {

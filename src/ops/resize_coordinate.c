@@ -6,8 +6,8 @@
  *   align_corners         i (in - 1) / (out - 1), 0 where out is 1
  *   tf_half_pixel_for_nn  (i + 1/2) / scale                  = (2q i + q) / 2p
  *   tf_crop_and_resize    start (in - 1) + i (end - start) (in - 1) / (out - 1), the middle where out is 1; in f32
- * Source: ONNX, operator Resize, opset 11 to 19. Of align_corners its text asks for the length of the resized tensor, as
- * ONNX Runtime has it; its reference implementation takes scale in, which need not be whole. */
+ * Source: ONNX, operator Resize, opset 11 to 19. Of align_corners its text asks for the length of the resized tensor,
+ * as ONNX Runtime has it; its reference implementation takes scale in, which need not be whole. */
 #include "ops/resize.h"
 
 #include <math.h>

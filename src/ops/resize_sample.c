@@ -92,7 +92,8 @@ static expr finish(struct lower *l, const struct resize *r, const struct space *
 	}
 	if (!outside)
 		return y;
-	beyond = cast(num(l, TYPE_F32, lower_float(l, "extrapolation_value")), t); /* cut off, not rounded, as by Cast */
+	beyond = cast(num(l, TYPE_F32, lower_float(l, "extrapolation_value")), t); /* cut off, not rounded, as by
+	                                                                            * Cast */
 	return select_(outside, beyond, y);
 }
 
@@ -169,7 +170,8 @@ static struct value tap_axes(struct lower *l, const struct resize *r, struct val
 	return lower_map(l, NULL, last ? value_type(r->x) : y->type, &s, last ? finish(l, r, &s, y) : y);
 }
 
-/* A policy's one scale is a choice among all axes' ratios, and each coordinate would hold that several times: it is made once. */
+/* A policy's one scale is a choice among all axes' ratios, and each coordinate would hold that several times: it is
+ * made once. */
 static void read_scale(struct lower *l, struct resize_axis *axis, const struct resize_axis *before)
 {
 	struct space s = { 0 };

@@ -11,8 +11,9 @@ static int lower(struct lower *l)
 	struct value h = recurrent_state(&r, "h", 5);
 	struct space s = recurrent_gates(&r, r.hidden);
 	expr *at = s.at, sum = add(acc(l, r.compute), recurrent_step(&r, inputs, &s, at[2]));
-	struct value next = recurrent_sum(&r, "next_h", &s, load_list(h, 3, at[0], at[1], at[3]), at[2],
-	                                  recurrent_keep(&r, recurrent_apply(&r, 0, at[0], recurrent_clip(&r, sum)), h));
+	struct value next =
+	        recurrent_sum(&r, "next_h", &s, load_list(h, 3, at[0], at[1], at[3]), at[2],
+	                      recurrent_keep(&r, recurrent_apply(&r, 0, at[0], recurrent_clip(&r, sum)), h));
 
 	recurrent_end(&r, h, next);
 	recurrent_last(&r, 1, h);

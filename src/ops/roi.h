@@ -5,11 +5,12 @@
 
 #include "ops/lower.h"
 
-/* One axis of a region, in the type of the arithmetic. Sample i of bin p lies at start + p bin + (i + 1/2) bin / grid. */
+/* One axis of a region, in the type of the arithmetic. Sample i of bin p lies at start + p bin + (i + 1/2) bin /
+ * grid. */
 struct roi_axis {
 	expr start, bin, grid; /* grid: an index, possibly below 1 */
 	expr extent, bins;
-	bool adaptive;         /* the grid follows from data */
+	bool adaptive; /* the grid follows from data */
 };
 
 struct roi {
@@ -22,7 +23,8 @@ struct roi {
 	double least;       /* the least extent of a region; negative: none */
 	int64_t bins[2];    /* along y and x */
 	int64_t ratio;      /* samples along each axis of a bin; 0: as many as it has elements */
-	/* null: as the fields above say; else the axis of region r, y's when `vertical`, and whether x is its image at all */
+	/* null: as the fields above say; else the axis of region r, y's when `vertical`, and whether x is its image at
+	 * all */
 	struct roi_axis (*axis)(struct lower *l, const struct roi *o, expr r, bool vertical);
 	expr (*where)(struct lower *l, const struct roi *o, expr r);
 	const void *user;
@@ -39,7 +41,8 @@ int roi_check(struct lower *l, const struct roi *o, int columns);
 
 /* [r, c, y, x]: the mean of each bin's samples. Adaptive: along y first, then along x. */
 struct value roi_mean(struct lower *l, const char *name, const struct roi *o);
-/* The largest sample of each bin; with `corners` a sample is the largest of its four weighted elements, as ONNX has it. */
+/* The largest sample of each bin; with `corners` a sample is the largest of its four weighted elements, as ONNX has
+ * it. */
 struct value roi_largest(struct lower *l, const char *name, const struct roi *o, bool corners);
 
 /* Regions turned by an angle: centre, size and angle of region r, in the image's elements. */
@@ -48,7 +51,7 @@ struct roi_box {
 };
 /* [r, c, y, x]: the mean of each bin's samples; o's ratio is positive, and `box` says where the regions are. */
 struct value roi_rotated_mean(struct lower *l, const char *name, const struct roi *o,
-			      struct roi_box (*box)(struct lower *l, const struct roi *o, expr r));
+                              struct roi_box (*box)(struct lower *l, const struct roi *o, expr r));
 
 /* The element of `image` c at (y, x) of x, held inside: what lies between the four around it. */
 expr roi_between(const struct roi *o, expr image, expr c, expr y, expr x);

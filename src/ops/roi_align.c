@@ -77,7 +77,8 @@ const struct op_def ops_roi_align[] = {
 	  .attrs = { ATTR_INT("mode", 1, "what becomes of a bin's samples; 0: the maximum, 1: the mean"), COMMON,
 		     ATTR_INT("coordinate_transformation_mode", 1, "1: coordinates are shifted by -1/2") },
 	  .lower = numbered_lower,
-	  .cases = { "x:f32[N,16,H,W] rois:f32[R,4] batch_indices:i32[R] output_height=7 output_width=7 sampling_ratio=2",
+	  .cases = { "x:f32[N,16,H,W] rois:f32[R,4] batch_indices:i32[R] output_height=7 output_width=7 "
+		     "sampling_ratio=2",
 		     "x:f16[2,4,9,12] rois:f16[R,4] batch_indices:i32[R] output_height=3 output_width=2 mode=0 "
 		     "coordinate_transformation_mode=0" } },
 	{ .name = "MMCVRoiAlign", .domain = OP_ANY_DOMAIN, .since = { 1 }, FORMULA,
@@ -86,7 +87,8 @@ const struct op_def ops_roi_align[] = {
 		     ATTR_INT("aligned", 1, "1: coordinates are shifted by -1/2") },
 	  .lower = mmcv_lower,
 	  .cases = { "x:f32[N,16,H,W] rois:f32[R,5] output_height=7 output_width=7 spatial_scale=0.25",
-		     "x:f16[2,4,9,12] rois:f16[R,5] output_height=3 output_width=2 mode=max sampling_ratio=2 aligned=0" } },
+		     "x:f16[2,4,9,12] rois:f16[R,5] output_height=3 output_width=2 mode=max sampling_ratio=2 "
+		     "aligned=0" } },
 	{ .name = NULL },
 };
 /* clang-format on */

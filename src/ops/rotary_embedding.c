@@ -30,8 +30,8 @@ expr rotary_turn(const struct rotary_pair *p, expr x, expr other, expr cosine, e
 	return select_(p->turned, y, x);
 }
 
-/* Which of three lists of positions the pair goes by: each has a section of the pairs or, interleaved, every third one of
- * so many, and the first what is left. */
+/* Which of three lists of positions the pair goes by: each has a section of the pairs or, interleaved, every third one
+ * of so many, and the first what is left. */
 static expr list_of(struct lower *l, expr pair)
 {
 	struct ints size = lower_ints(l, "mrope_section");
@@ -86,7 +86,8 @@ static int embed(struct lower *l, struct value position, struct value cosine, st
 		return lower_fail(l, ERR_MODEL, "%lld elements of a head are turned, and the caches have %lld pairs.",
 		                  (long long)size, (long long)pairs);
 	if (lower_int(l, "rotary_embedding_dim"))
-		TRY(lower_demand_of(l, IR_AT_MOST, "the number of elements that are turned", r.size, "a head's size", h.size));
+		TRY(lower_demand_of(l, IR_AT_MOST, "the number of elements that are turned", r.size, "a head's size",
+		                    h.size));
 	half = floordiv(r.size, idx(l, 2));
 	TRY(lower_demand_extent(l, IR_SAME, half, cosine, value_rank(cosine) - 1));
 	TRY(lower_demand_extent(l, IR_SAME, half, sine, value_rank(sine) - 1));

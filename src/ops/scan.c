@@ -12,7 +12,7 @@ struct scan {
 	int states, scanned, collected; /* N, M, K */
 	int first;                      /* input of the node: the first state */
 	expr steps;
-	struct value *in, *out;         /* of the body */
+	struct value *in, *out; /* of the body */
 	struct value *state, *collect;
 };
 
@@ -40,7 +40,8 @@ static int begin(struct scan *x, int first)
 	TRY(lower_body(l, "body", &x->body));
 	x->first = first;
 	if (scanned < 1 || scanned > l->inputs - first)
-		return lower_fail(l, ERR_MODEL, "num_scan_inputs is %lld of %d inputs.", (long long)scanned, l->inputs - first);
+		return lower_fail(l, ERR_MODEL, "num_scan_inputs is %lld of %d inputs.", (long long)scanned,
+		                  l->inputs - first);
 	x->scanned = (int)scanned;
 	x->states = l->inputs - first - x->scanned;
 	x->collected = x->body.outputs - x->states;
@@ -48,7 +49,8 @@ static int begin(struct scan *x, int first)
 		return lower_fail(l, ERR_MODEL, "it has %d outputs, its body %d, and there are %d states.", l->outputs,
 		                  x->body.outputs, x->states);
 	if (x->body.inputs != x->states + x->scanned)
-		return lower_fail(l, ERR_MODEL, "its body takes %d inputs; there are %d.", x->body.inputs, x->states + x->scanned);
+		return lower_fail(l, ERR_MODEL, "its body takes %d inputs; there are %d.", x->body.inputs,
+		                  x->states + x->scanned);
 	for (int i = first; i < l->inputs; i++) /* only before opset 9 may the first one be absent */
 		if (!lower_input(l, i).given)
 			return lower_fail(l, ERR_MODEL, "input number %d is missing; the operator needs it.", i + 1);
@@ -73,7 +75,8 @@ static int run_body(struct scan *x, struct lower_loop *loop, const struct ints *
 	for (int i = 0; i < x->collected; i++) {
 		expr turn = loop->turn, at = listed(backward, i) ? addi(sub(x->steps, turn), -1) : turn;
 
-		x->collect[i] = lower_collect(l, loop, x->body.output[x->states + i], at, x->steps, x->out[x->states + i]);
+		x->collect[i] =
+		        lower_collect(l, loop, x->body.output[x->states + i], at, x->steps, x->out[x->states + i]);
 	}
 	lower_loop_end(l, loop);
 	return 0;
@@ -116,7 +119,8 @@ static int lower_9(struct scan *x)
 	for (int i = 0; i < x->scanned; i++) {
 		expr at = listed(&reverse, i) ? addi(sub(x->steps, loop.turn), -1) : loop.turn;
 
-		x->in[x->states + i] = body_element(l, x->body.input[x->states + i], lower_input(l, x->states + i), axis[i], at);
+		x->in[x->states + i] =
+		        body_element(l, x->body.input[x->states + i], lower_input(l, x->states + i), axis[i], at);
 	}
 	TRY(run_body(x, &loop, &backward));
 	for (int i = 0; i < x->states; i++)
@@ -141,7 +145,8 @@ static expr length_of(struct scan *x, expr batch)
 	return lens.given ? min_(cast(load_list(lens, 1, batch), TYPE_INDEX), x->steps) : x->steps;
 }
 
-/* What all sequences collected is [batch, steps, ...]; what lies behind the end of one, ONNX leaves undefined: zeros. */
+/* What all sequences collected is [batch, steps, ...]; what lies behind the end of one, ONNX leaves undefined:
+ * zeros. */
 static void output_8(struct scan *x, int i, struct value all)
 {
 	struct lower *l = x->l;
@@ -166,7 +171,8 @@ static int lower_8(struct scan *x)
 	TRY(check_list(x, "directions", x->scanned));
 	for (int i = 1; i < l->inputs; i++)
 		if (value_rank(lower_input(l, i)) < (i > x->states ? 2 : 1))
-			return lower_fail(l, ERR_MODEL, "input %d has no axis for the batch, or none for the steps.", i);
+			return lower_fail(l, ERR_MODEL, "input %d has no axis for the batch, or none for the steps.",
+			                  i);
 	struct value any = lower_input(l, 1 + x->states);
 
 	x->steps = value_dim(any, 1);

@@ -8,8 +8,8 @@
 #include "ops/reduction.h"
 
 struct normal {
-	struct value y, mean,
-	        inverse; /* inverse: one over the standard deviation, or the root of the mean of squares */
+	struct value y, mean, inverse; /* inverse: one over the standard deviation, or the root of the mean of
+	                                * squares */
 };
 
 /* `x` over the axes from `axis` on, in type t. Without `centred` the mean counts as zero. */
@@ -168,12 +168,14 @@ static struct value dequantised(struct lower *l, int i, int scale)
 	struct space s = space_of(l, q);
 	expr e = sub(cast(at(q, &s), TYPE_I32), cast(at_first(lower_input(l, scale + 5)), TYPE_I32));
 
-	return lower_map(l, l->op->inputs[i].name, TYPE_F32, &s, mul(cast(e, TYPE_F32), at_first(lower_input(l, scale))));
+	return lower_map(l, l->op->inputs[i].name, TYPE_F32, &s,
+	                 mul(cast(e, TYPE_F32), at_first(lower_input(l, scale))));
 }
 
 static int quantised_embed_lower(struct lower *l)
 {
-	struct value ids = lower_input(l, 0), segments = lower_input(l, 1), mask = lower_input(l, 7), none = { 0 }, words, sum;
+	struct value ids = lower_input(l, 0), segments = lower_input(l, 1), mask = lower_input(l, 7), none = { 0 },
+	             words, sum;
 	bool has = lower_input(l, 4).given && segments.given;
 	struct space s = { 0 };
 	expr e;

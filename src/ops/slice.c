@@ -36,8 +36,8 @@ static void forward(expr start, expr end, int64_t step, expr dim, expr *count, e
 	*count = ceildiv(max_(n, zero), with(dim, (double)step));
 }
 
-/* The greatest integers as an end mean "all" with a negative step, too, as in ONNX Runtime: no exporter writes them to get
- * nothing. */
+/* The greatest integers as an end mean "all" with a negative step, too, as in ONNX Runtime: no exporter writes them to
+ * get nothing. */
 static bool is_greatest(expr e)
 {
 	int64_t x;
@@ -51,7 +51,7 @@ static void backward(expr start, expr end, int64_t step, expr dim, expr *count, 
 	expr zero = with(dim, 0), last = addi(dim, -1);
 	expr s = is_far(start, true) ? last : min_(is_far(start, false) ? zero : max_(wrap(start, dim), zero), last);
 	expr e = is_greatest(end) || is_far(end, false) ? with(dim, -1)
-	                                              : min_(max_(wrap(end, dim), with(dim, -1)), last);
+	                                                : min_(max_(wrap(end, dim), with(dim, -1)), last);
 
 	*first = s;
 	*count = ceildiv(max_(sub(s, e), zero), with(dim, -(double)step));
@@ -139,8 +139,9 @@ const struct op_def op_slice = {
 	.lower = lower,
 	.cases = { "data:f32[N,3,H,W] starts:i64[2]={1,-4} ends:i64[2]={2147483647,-1} axes:i64[2]={2,3}",
 	           "data:f16[8,10] starts:i64[1]={-1} ends:i64[1]={-100} axes:i64[1]={1} steps:i64[1]={-2}",
-	           "data:f32[3,N] starts:i64[1]={-9223372036854775807} ends:i64[1]={-9223372036854775807} axes:i64[1]={1} "
-           "steps:i64[1]={-1}",
-           "data:f32[3,0] starts:i64[1]={-2147483648} ends:i64[1]={-100} axes:i64[1]={1} steps:i64[1]={-1}",
-           "data:f32[8,10] starts=1,2 ends=-1,100 opset=1" },
+	           "data:f32[3,N] starts:i64[1]={-9223372036854775807} ends:i64[1]={-9223372036854775807} "
+	           "axes:i64[1]={1} "
+	           "steps:i64[1]={-1}",
+	           "data:f32[3,0] starts:i64[1]={-2147483648} ends:i64[1]={-100} axes:i64[1]={1} steps:i64[1]={-1}",
+	           "data:f32[8,10] starts=1,2 ends=-1,100 opset=1" },
 };

@@ -62,8 +62,8 @@ static expr place_of(struct lower *l, const struct softmax *m, const expr *at)
 	return place;
 }
 
-/* The first of the largest is the least place of those that equal the largest, so that all three stages read a row once. Where
- * there is a NaN, it is the first NaN. */
+/* The first of the largest is the least place of those that equal the largest, so that all three stages read a row
+ * once. Where there is a NaN, it is the first NaN. */
 static int hardmax_lower(struct lower *l)
 {
 	struct softmax m = { 0 };

@@ -1,7 +1,7 @@
-/* TfIdfVectorizer: how often each n-gram of a pool is found in each row of tokens: of n tokens from a place on, each the
- * same number of places (one to max_skip_count + 1) behind the one before. Every place looks its n-gram up in the sorted
- * pool, by halving, and counts it. TF gives the counts, IDF the weight of each that is found, TFIDF both multiplied.
- * Source: ONNX, operator TfIdfVectorizer, opset 9. Strings are not supported. */
+/* TfIdfVectorizer: how often each n-gram of a pool is found in each row of tokens: of n tokens from a place on, each
+ * the same number of places (one to max_skip_count + 1) behind the one before. Every place looks its n-gram up in the
+ * sorted pool, by halving, and counts it. TF gives the counts, IDF the weight of each that is found, TFIDF both
+ * multiplied. Source: ONNX, operator TfIdfVectorizer, opset 9. Strings are not supported. */
 #include "ops/lower.h"
 
 #include <stdlib.h>
@@ -26,9 +26,9 @@ static int by_token(const void *a, const void *b)
 struct counter {
 	struct lower *l;
 	struct value x;
-	bool one;             /* x has no rows */
+	bool one; /* x has no rows */
 	int64_t skips, columns;
-	struct value count;   /* i32[rows, columns], so far */
+	struct value count; /* i32[rows, columns], so far */
 	bool counted;
 };
 
@@ -131,11 +131,12 @@ static int read_pool(struct counter *c, struct gram **out, int64_t *first, int *
 
 		first[k] = n;
 		if (start[k] < 0 || end < start[k] || end > tokens || (end - start[k]) % (k + 1))
-			return lower_fail(l, ERR_MODEL, "ngram_counts puts %d-grams at %lld to %lld of %d tokens.", k + 1,
-			                  (long long)start[k], (long long)end, tokens);
+			return lower_fail(l, ERR_MODEL, "ngram_counts puts %d-grams at %lld to %lld of %d tokens.",
+			                  k + 1, (long long)start[k], (long long)end, tokens);
 		for (int64_t i = start[k]; i < end; i += k + 1, n++) {
 			if (n >= columns || column[n] < 0 || column[n] > INT32_MAX - 1)
-				return lower_fail(l, ERR_MODEL, "ngram_indexes has no column for n-gram %lld.", (long long)n);
+				return lower_fail(l, ERR_MODEL, "ngram_indexes has no column for n-gram %lld.",
+				                  (long long)n);
 			(*out)[n] = (struct gram){ pool + i, column[n], k + 1 };
 		}
 	}

@@ -55,7 +55,8 @@ const struct op_def op_tile = {
 static int lower_expand(struct lower *l)
 {
 	struct value x = lower_input(l, 0);
-	struct ir_buffer wanted = { .name = "the shape", .id = -2 }; /* no buffer of the program: a shape to be broadcast with */
+	struct ir_buffer wanted = { .name = "the shape", .id = -2 }; /* no buffer of the program: a shape to be
+	                                                                broadcast with */
 	struct exprs shape;
 	struct space s;
 

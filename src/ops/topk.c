@@ -1,8 +1,7 @@
 /* TopK: along an axis the k largest or smallest elements in their order, and where each was found; of equals the first
  * comes first, and a NaN counts as the largest. Results that may come in any order come in this one.
- * More than there are is an error. Only an axis whose extent is found on the way cannot be compared with k in time: there
- * zeros stand for what is missing.
- * Source: ONNX, operator TopK, opsets 1, 10, 11 and 24. */
+ * More than there are is an error. Only an axis whose extent is found on the way cannot be compared with k in time:
+ * there zeros stand for what is missing. Source: ONNX, operator TopK, opsets 1, 10, 11 and 24. */
 #include "ops/lower.h"
 
 /* How many: an attribute before opset 10, then an input. */
@@ -57,12 +56,15 @@ static int lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "K is %lld, but the axis has only %lld elements.", (long long)some,
 		                  (long long)all);
 	if (ir_const_int(n, &all) && all > INT32_MAX)
-		return lower_fail(l, ERR_UNSUPPORTED, "the axis has %lld elements; %d are the most.", (long long)all, INT32_MAX);
+		return lower_fail(l, ERR_UNSUPPORTED, "the axis has %lld elements; %d are the most.", (long long)all,
+		                  INT32_MAX);
 	if (s.rank == IR_MAX_RANK)
-		return lower_fail(l, ERR_UNSUPPORTED, "the input has %d axes; %d are the most.", s.rank, IR_MAX_RANK - 1);
+		return lower_fail(l, ERR_UNSUPPORTED, "the input has %d axes; %d are the most.", s.rank,
+		                  IR_MAX_RANK - 1);
 
 	sorted = ir_nonnegative(sub(n, k)) || (ir_size_limit(l->program, n) == n && ir_size_limit(l->program, k) == k)
-	                 ? k : min_(k, n);
+	                 ? k
+	                 : min_(k, n);
 	s.dim[axis] = sorted;
 	s.at[axis] = ir_axis(l->program->pool, axis, sorted);
 	for (int i = 0; i < s.rank; i++)
@@ -94,10 +96,10 @@ const struct op_def op_topk = {
 	.inputs = { IN("x", TS_NUMBER), OPT("k", TS(I64)) },
 	.outputs = { OUT("values"), OUT("indices") },
 	.attrs = { ATTR_INT("k", 0, "before opset 10: how many"), ATTR_INT("axis", -1, "the axis that is searched"),
-		   ATTR_INT("largest", 1, "the largest, or the smallest"),
-		   ATTR_INT("sorted", 1, "in their order; they come so in any case") },
+	           ATTR_INT("largest", 1, "the largest, or the smallest"),
+	           ATTR_INT("sorted", 1, "in their order; they come so in any case") },
 	.lower = lower,
 	.cases = { "x:f32[N,100] k:i64[1]={5} outputs=2", "x:f16[3,N,7] k:i64[1]={2} axis=1 largest=0 outputs=2",
-		   "x:i64[7,N] k:i64[1]={7} axis=0 sorted=0 outputs=2", "x:f32[2,9] k=9 opset=1 outputs=2",
-		   "x:u8[2,5000] k:i64[1]={3} outputs=2" },
+	           "x:i64[7,N] k:i64[1]={7} axis=0 sorted=0 outputs=2", "x:f32[2,9] k=9 opset=1 outputs=2",
+	           "x:u8[2,5000] k:i64[1]={3} outputs=2" },
 };

@@ -4,8 +4,8 @@
  *             x' = (1 - norm_coefficient_post) * (x - rate * v' / (sqrt(h') + epsilon)),
  *             rate = t > 0 ? r * sqrt(1 - beta^t) / (1 - alpha^t) : r
  *   Momentum: v' = alpha * v + (t > 0 ? beta : 1) * g, x' = x - r * (nesterov ? g + alpha * v' : v')
- * Inputs are r, t, then all tensors x, all gradients, and all of each kind of state; outputs are all x', and all of each
- * kind of new state. Source: ONNX, operators Adagrad, Adam and Momentum of ai.onnx.preview.training, opset 1. */
+ * Inputs are r, t, then all tensors x, all gradients, and all of each kind of state; outputs are all x', and all of
+ * each kind of new state. Source: ONNX, operators Adagrad, Adam and Momentum of ai.onnx.preview.training, opset 1. */
 #include "ops/lower.h"
 
 #include <math.h>
@@ -18,10 +18,10 @@ enum { MAX_PARTS = 4 };
 
 /* One tensor that is optimized: its elements over its space, and what becomes of them. */
 struct step {
-	expr r, t;                 /* the learning rate in the tensor's type; the count of updates, i64 */
-	expr part[MAX_PARTS];      /* x, gradient, states */
-	expr g;                    /* with regularization */
-	expr made[MAX_PARTS];      /* x', new states */
+	expr r, t;            /* the learning rate in the tensor's type; the count of updates, i64 */
+	expr part[MAX_PARTS]; /* x, gradient, states */
+	expr g;               /* with regularization */
+	expr made[MAX_PARTS]; /* x', new states */
 };
 typedef void (*step_fn)(struct lower *l, struct step *s);
 
@@ -36,8 +36,8 @@ static int read_part(struct lower *l, struct value x, struct value part, const s
 		                  value_rank(x));
 	for (int i = 0; i < value_rank(x); i++)
 		if (ir_const_int(value_dim(x, i), &m) && ir_const_int(value_dim(part, i), &n) && m != n)
-			return lower_fail(l, ERR_MODEL, "axis %d of a gradient or a state has %lld elements, not %lld.", i,
-			                  (long long)n, (long long)m);
+			return lower_fail(l, ERR_MODEL, "axis %d of a gradient or a state has %lld elements, not %lld.",
+			                  i, (long long)n, (long long)m);
 	*out = load(part, s->at);
 	return 0;
 }
@@ -48,9 +48,11 @@ static int lower_step(struct lower *l, int parts, step_fn step)
 	int n = (l->inputs - 2) / parts;
 
 	if (l->inputs < 2 + parts || (l->inputs - 2) % parts)
-		return lower_fail(l, ERR_MODEL, "%d inputs follow r and t; they must be %d for each tensor.", l->inputs - 2, parts);
+		return lower_fail(l, ERR_MODEL, "%d inputs follow r and t; they must be %d for each tensor.",
+		                  l->inputs - 2, parts);
 	if (l->outputs > n * (parts - 1))
-		return lower_fail(l, ERR_MODEL, "the node has %d outputs; %d tensors give %d.", l->outputs, n, n * (parts - 1));
+		return lower_fail(l, ERR_MODEL, "the node has %d outputs; %d tensors give %d.", l->outputs, n,
+		                  n * (parts - 1));
 	for (int k = 0; k < n; k++) {
 		struct value x = lower_input(l, 2 + k);
 		struct space s = space_of(l, x);
@@ -82,7 +84,8 @@ static expr descend(struct lower *l, expr x, expr rate, expr direction, expr h)
 
 static void adagrad(struct lower *l, struct step *s)
 {
-	expr h = add(s->part[2], mul(s->g, s->g)), decay = scaled(cast(s->t, s->r->type), lower_float(l, "decay_factor"));
+	expr h = add(s->part[2], mul(s->g, s->g)),
+	     decay = scaled(cast(s->t, s->r->type), lower_float(l, "decay_factor"));
 
 	s->made[0] = descend(l, s->part[0], divide(s->r, add(with(s->r, 1), decay)), s->g, h);
 	s->made[1] = h;
@@ -139,8 +142,8 @@ static int lower_momentum(struct lower *l)
 }
 
 #define SLOTS \
-	.domain = DOMAIN, .since = { 1 }, \
-	.inputs = { IN("r", TS_REAL), IN("t", TS(I64)), MANY("inputs", TS_REAL) }, .outputs = { MANY("outputs", 0) }
+	.domain = DOMAIN, .since = { 1 }, .inputs = { IN("r", TS_REAL), IN("t", TS(I64)), MANY("inputs", TS_REAL) }, \
+	.outputs = { MANY("outputs", 0) }
 #define ATTR_NORM ATTR_FLOAT("norm_coefficient", 0, "times x, added to the gradient")
 #define ATTR_EPSILON ATTR_FLOAT("epsilon", 1e-6, "added to the root")
 #define ATTR_REQUIRED_FLOAT(name, help) { name, OP_FLOAT, 0, NULL, help, true }
@@ -148,24 +151,32 @@ static int lower_momentum(struct lower *l)
 const struct op_def ops_training[] = {
 	{ .name = "Adagrad",
 	  SLOTS,
-	  .formula = "g += norm_coefficient x, h' = h + g^2, x' = x - r / (1 + t decay_factor) g / (sqrt(h') + epsilon)",
+	  .formula =
+	          "g += norm_coefficient x, h' = h + g^2, x' = x - r / (1 + t decay_factor) g / (sqrt(h') + epsilon)",
 	  .attrs = { ATTR_NORM, ATTR_EPSILON, ATTR_FLOAT("decay_factor", 0, "d: the rate is r / (1 + t d)") },
 	  .lower = lower_adagrad,
-	  .cases = { "r:f32[] t:i64[] x:f32[N,33] g:f32[N,33] h:f32[N,33] norm_coefficient=0.01 decay_factor=0.1 outputs=2",
+	  .cases = { "r:f32[] t:i64[] x:f32[N,33] g:f32[N,33] h:f32[N,33] norm_coefficient=0.01 decay_factor=0.1 "
+	             "outputs=2",
 	             "r:f64[] t:i64[] x:f32[7] y:f32[3,M] gx:f32[7] gy:f32[3,M] hx:f32[7] hy:f32[3,M] outputs=4" } },
 	{ .name = "Adam",
 	  SLOTS,
-	  .formula = "g += norm_coefficient x, v' = alpha v + (1 - alpha) g, h' = beta h + (1 - beta) g^2, "
-	             "x' = (1 - norm_coefficient_post) (x - r sqrt(1 - beta^t) / (1 - alpha^t) v' / (sqrt(h') + epsilon))",
-	  .attrs = { ATTR_NORM, ATTR_EPSILON, ATTR_FLOAT("norm_coefficient_post", 0, "part of x that is taken off at the end"),
-	             ATTR_FLOAT("alpha", 0.9, "part of v that stays"), ATTR_FLOAT("beta", 0.999, "part of h that stays") },
+	  .formula =
+	          "g += norm_coefficient x, v' = alpha v + (1 - alpha) g, h' = beta h + (1 - beta) g^2, "
+	          "x' = (1 - norm_coefficient_post) (x - r sqrt(1 - beta^t) / (1 - alpha^t) v' / (sqrt(h') + epsilon))",
+	  .attrs = { ATTR_NORM, ATTR_EPSILON,
+	             ATTR_FLOAT("norm_coefficient_post", 0, "part of x that is taken off at the end"),
+	             ATTR_FLOAT("alpha", 0.9, "part of v that stays"),
+	             ATTR_FLOAT("beta", 0.999, "part of h that stays") },
 	  .lower = lower_adam,
-	  .cases = { "r:f32[] t:i64[]={3} x:f32[N,33] g:f32[N,33] v:f32[N,33] h:f32[N,33] norm_coefficient=0.01 outputs=3",
-	             "r:f32[1] t:i64[1] x:f64[7] y:f64[M] gx:f64[7] gy:f64[M] vx:f64[7] vy:f64[M] hx:f64[7] hy:f64[M] alpha=0 "
+	  .cases = { "r:f32[] t:i64[]={3} x:f32[N,33] g:f32[N,33] v:f32[N,33] h:f32[N,33] norm_coefficient=0.01 "
+	             "outputs=3",
+	             "r:f32[1] t:i64[1] x:f64[7] y:f64[M] gx:f64[7] gy:f64[M] vx:f64[7] vy:f64[M] hx:f64[7] hy:f64[M] "
+	             "alpha=0 "
 	             "norm_coefficient_post=0.1 outputs=6" } },
 	{ .name = "Momentum",
 	  SLOTS,
-	  .formula = "g += norm_coefficient x, v' = alpha v + (t > 0 ? beta : 1) g, x' = x - r (nesterov ? g + alpha v' : v')",
+	  .formula = "g += norm_coefficient x, v' = alpha v + (t > 0 ? beta : 1) g, x' = x - r (nesterov ? g + alpha "
+	             "v' : v')",
 	  .attrs = { ATTR_REQUIRED_FLOAT("norm_coefficient", "times x, added to the gradient"),
 	             ATTR_REQUIRED_FLOAT("alpha", "part of v that stays"),
 	             ATTR_REQUIRED_FLOAT("beta", "times g, but in the first step"),

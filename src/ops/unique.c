@@ -1,8 +1,8 @@
-/* Unique: the different elements of x, or its different slices along an axis, each with where it is found first, which of
- * them every element is, and how often it is found. In ascending order (slices as words in a dictionary), or in that of
- * their first elements. -0 is 0. NaNs are one element; slices with a NaN all differ (numpy.unique, which ONNX names).
- * How many there are is known only at run time.
- * Source: ONNX, operator Unique, opsets 11 and 28; com.microsoft, operator Unique. */
+/* Unique: the different elements of x, or its different slices along an axis, each with where it is found first, which
+ * of them every element is, and how often it is found. In ascending order (slices as words in a dictionary), or in that
+ * of their first elements. -0 is 0. NaNs are one element; slices with a NaN all differ (numpy.unique, which ONNX
+ * names). How many there are is known only at run time. Source: ONNX, operator Unique, opsets 11 and 28; com.microsoft,
+ * operator Unique. */
 #include "ops/lower.h"
 
 enum { MOST_SORTS = 8 }; /* elements of a slice that are sorted by one after the other */
@@ -90,7 +90,8 @@ static struct value sort_by_all(const struct things *t, int64_t count, const str
 	return order;
 }
 
-/* By counting what comes before each slice: every two of them are compared at the first element in which they differ. */
+/* By counting what comes before each slice: every two of them are compared at the first element in which they
+ * differ. */
 static struct value sort_in_pairs(const struct things *t, const struct space *slice)
 {
 	struct lower *l = t->l;
@@ -114,7 +115,8 @@ static struct value sort_in_pairs(const struct things *t, const struct space *sl
 	space_push(l, &all, t->n);
 	expr to = index_at(rank, i);
 
-	return lower_scatter(l, "order", TYPE_I32, &all, num(l, TYPE_I32, 0), &one, IR_NONE, &to, cast(i, TYPE_I32), NULL);
+	return lower_scatter(l, "order", TYPE_I32, &all, num(l, TYPE_I32, 0), &one, IR_NONE, &to, cast(i, TYPE_I32),
+	                     NULL);
 }
 
 static int order_of(const struct things *t, struct value *order)
@@ -150,7 +152,8 @@ static struct value begins_of(const struct things *t, struct value order)
 {
 	struct lower *l = t->l;
 	struct space s = { 0 };
-	expr p = space_push(l, &s, t->n), here = index_at(order, p), last = index_at(order, max_(addi(p, -1), idx(l, 0)));
+	expr p = space_push(l, &s, t->n), here = index_at(order, p),
+	     last = index_at(order, max_(addi(p, -1), idx(l, 0)));
 	expr is_first = eq(p, idx(l, 0)), a, b, change;
 
 	push_slice(t, &s);
@@ -204,10 +207,10 @@ static void as_found(const struct things *t, struct groups *g)
 	struct value place, start, next, number;
 
 	place = permute(l, "place", &s, index_at(g->order, i), own);
-	start = lower_scan(l, "start", TYPE_I32, &s, 0, IR_MAXIMUM, false, false, select_(begins, own, num(l, TYPE_I32, 0)),
-	                   NULL);
-	next = lower_scan(l, "next", TYPE_I32, &s, 0, IR_MINIMUM, true, true, select_(begins, own, cast(t->n, TYPE_I32)),
-	                  min_(acc(l, TYPE_I32), cast(t->n, TYPE_I32)));
+	start = lower_scan(l, "start", TYPE_I32, &s, 0, IR_MAXIMUM, false, false,
+	                   select_(begins, own, num(l, TYPE_I32, 0)), NULL);
+	next = lower_scan(l, "next", TYPE_I32, &s, 0, IR_MINIMUM, true, true,
+	                  select_(begins, own, cast(t->n, TYPE_I32)), min_(acc(l, TYPE_I32), cast(t->n, TYPE_I32)));
 	begins = load_list(g->begins, 1, index_at(place, i));
 	g->first = lower_compact(l, "first", TYPE_I64, &s, cast(i, TYPE_I64), begins, NULL);
 	number = number_of(l, &s, begins);
@@ -224,7 +227,8 @@ static int find_groups(const struct things *t, bool sorted, struct groups *g)
 	int64_t n;
 
 	if (ir_const_int(t->n, &n) && n > INT32_MAX)
-		return lower_fail(t->l, ERR_UNSUPPORTED, "there are %lld elements; %d are the most.", (long long)n, INT32_MAX);
+		return lower_fail(t->l, ERR_UNSUPPORTED, "there are %lld elements; %d are the most.", (long long)n,
+		                  INT32_MAX);
 	TRY(order_of(t, &g->order));
 	g->begins = begins_of(t, g->order);
 	if (sorted)
@@ -295,27 +299,27 @@ static int lower_contrib(struct lower *l)
 
 const struct op_def ops_unique[] = {
 	{
-		.name = "Unique",
-		.since = { 11, 28 },
-		.formula = "y = the different elements of x, or its slices along the axis",
-		.inputs = { IN("x", TS_PLAIN) },
-		.outputs = { OUT("y"), OPTOUT("indices"), OPTOUT("inverse_indices"), OPTOUT("counts") },
-		.attrs = { ATTR_INT("axis", 0, "the axis of the slices; absent: elements"),
-			   ATTR_INT("sorted", 1, "ascending; or in the order of their first elements") },
-		.lower = lower,
-		.cases = { "x:i64[N] outputs=4", "x:f32[N,7] sorted=0 outputs=4", "x:i32[N,3] axis=0 outputs=4",
-			   "x:f16[2,N,2] axis=1 sorted=0 outputs=4", "x:u8[5,N] axis=0 outputs=4", "x:bool[N] outputs=2",
-			   "x:f32[3,N] axis=-1 sorted=0" },
+	        .name = "Unique",
+	        .since = { 11, 28 },
+	        .formula = "y = the different elements of x, or its slices along the axis",
+	        .inputs = { IN("x", TS_PLAIN) },
+	        .outputs = { OUT("y"), OPTOUT("indices"), OPTOUT("inverse_indices"), OPTOUT("counts") },
+	        .attrs = { ATTR_INT("axis", 0, "the axis of the slices; absent: elements"),
+	                   ATTR_INT("sorted", 1, "ascending; or in the order of their first elements") },
+	        .lower = lower,
+	        .cases = { "x:i64[N] outputs=4", "x:f32[N,7] sorted=0 outputs=4", "x:i32[N,3] axis=0 outputs=4",
+	                   "x:f16[2,N,2] axis=1 sorted=0 outputs=4", "x:u8[5,N] axis=0 outputs=4",
+	                   "x:bool[N] outputs=2", "x:f32[3,N] axis=-1 sorted=0" },
 	},
 	{
-		.name = "Unique",
-		.domain = "com.microsoft",
-		.since = { 1 },
-		.formula = "y = the different elements of x, in the order in which they are found",
-		.inputs = { IN("x", TS_PLAIN) },
-		.outputs = { OUT("y"), OUT("idx"), OUT("counts") },
-		.lower = lower_contrib,
-		.cases = { "x:f32[N] outputs=3" },
+	        .name = "Unique",
+	        .domain = "com.microsoft",
+	        .since = { 1 },
+	        .formula = "y = the different elements of x, in the order in which they are found",
+	        .inputs = { IN("x", TS_PLAIN) },
+	        .outputs = { OUT("y"), OUT("idx"), OUT("counts") },
+	        .lower = lower_contrib,
+	        .cases = { "x:f32[N] outputs=3" },
 	},
 	{ .name = NULL },
 };

@@ -32,7 +32,8 @@ expr accumulator_position(const struct accumulator *a)
 {
 	struct ir_program *p = a->p;
 	bool some = ir_nonnegative(ir_binary(IR_SUB, reduced_count(p, a->s), ir_index(p->pool, 1)));
-	/* Without a value it is still `none`, which is zero where the first of equals wins: it is the number of values. */
+	/* Without a value it is still `none`, which is zero where the first of equals wins: it is the number of
+	 * values. */
 	return some || !is_last(a->s->combine) ? a->position : ir_binary(IR_MAX, a->position, ir_index(p->pool, 0));
 }
 
@@ -45,7 +46,8 @@ expr accumulator_better(enum ir_combine c, expr value, expr best)
 	if (is_last(c))
 		return ir_binary(IR_OR, ir_binary(IR_LE, low, high), ir_unary(IR_ISNAN, value));
 	/* Greater, or the first NaN: not less or equal, and nothing is better than a NaN. */
-	return ir_binary(IR_AND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)), ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
+	return ir_binary(IR_AND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)),
+	                 ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
 }
 
 struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)

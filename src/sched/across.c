@@ -130,7 +130,8 @@ static bool take(struct across *r, const struct ir_stage *s)
 	if (name_rows(r, s->out, -1, &names))
 		return add_stage(r, s, ACROSS_VALUE, &names);
 	for (int k = 0; k < s->out->rank; k++)
-		if (s->out->dim[k] == r->length && name_rows(r, s->out, k, &names) && add_stage(r, s, ACROSS_MAP, &names))
+		if (s->out->dim[k] == r->length && name_rows(r, s->out, k, &names) &&
+		    add_stage(r, s, ACROSS_MAP, &names))
 			return true;
 	return false;
 }
@@ -150,7 +151,8 @@ bool across_match(struct across *out, struct ir_program *p, const struct ir_stag
 	out->length = out->dim[out->rank] = s->space[0];
 	for (int k = 0; k < out->rank; k++) {
 		out->count = ir_binary(IR_MUL, out->count, out->dim[k]);
-		out->row = ir_binary(IR_ADD, ir_binary(IR_MUL, out->row, out->dim[k]), ir_axis(p->pool, k, out->dim[k]));
+		out->row =
+		        ir_binary(IR_ADD, ir_binary(IR_MUL, out->row, out->dim[k]), ir_axis(p->pool, k, out->dim[k]));
 	}
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;

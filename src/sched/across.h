@@ -1,5 +1,6 @@
-/* Row programs whose rows run across memory: neighbouring stages that all work on the same rows, where the elements next to
- * each other are those of neighbouring rows. Softmax over an image's channels, a norm of them. The others are in rows.h. */
+/* Row programs whose rows run across memory: neighbouring stages that all work on the same rows, where the elements
+ * next to each other are those of neighbouring rows. Softmax over an image's channels, a norm of them. The others are
+ * in rows.h. */
 #ifndef TPAT_SCHED_ACROSS_H
 #define TPAT_SCHED_ACROSS_H
 
@@ -20,9 +21,9 @@ struct across_stage {
 
 struct across {
 	struct ir_program *p;
-	int rank; /* of the rows */
+	int rank;                      /* of the rows */
 	expr dim[IR_MAX_RANK], length; /* dim[rank]: length */
-	expr count, row; /* of rows; the position of one among them */
+	expr count, row;               /* of rows; the position of one among them */
 	int stages, reductions, maps;
 	struct across_stage stage[ACROSS_MAX_STAGES];
 	int cached; /* what a row is made of: loads over these axes */

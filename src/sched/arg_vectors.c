@@ -1,5 +1,5 @@
-/* Arg reductions of rows that a lane reads in vectors, several of them at once: of each first the best value, and only of one
- * that is better than all before it which item that is. See accumulate.h. */
+/* Arg reductions of rows that a lane reads in vectors, several of them at once: of each first the best value, and only
+ * of one that is better than all before it which item that is. See accumulate.h. */
 #include "sched/accumulate.h"
 #include "sched/axes.h"
 #include "sched/emit.h"
@@ -75,7 +75,8 @@ static int at_once(expr points, int64_t stride)
 	return steps;
 }
 
-/* The loop over a vector's items, and the value of the one in work; backwards: the last one first. `axis`: of the first item. */
+/* The loop over a vector's items, and the value of the one in work; backwards: the last one first. `axis`: of the first
+ * item. */
 static expr each_item(struct vectors *f, struct ir_block **b, const expr *axis, bool backwards)
 {
 	struct ir_program *p = f->p;
@@ -109,7 +110,8 @@ static void best_of_vector(struct vectors *f, struct accumulator *a, struct ir_b
 	emit_assign(p, items, a->position, ir_select(same, ir_binary(IR_ADD, point, f->item), a->position));
 }
 
-/* In the loop over the vectors that are on their way at once: declares the point at which this one begins, and its axes. */
+/* In the loop over the vectors that are on their way at once: declares the point at which this one begins, and its
+ * axes. */
 static expr declare_point(struct vectors *f, struct ir_block *b, expr step, int64_t stride, expr *axis)
 {
 	struct ir_program *p = f->p;

@@ -1,6 +1,6 @@
 /* Attention in stages: products of queries and keys, what they become as scores, their largest and the sum of their
- * exponentials a row, and the sum of values weighted with them. Recognised by what the stages compute and where they read,
- * so that one kernel can make the result without ever storing a score. */
+ * exponentials a row, and the sum of values weighted with them. Recognised by what the stages compute and where they
+ * read, so that one kernel can make the result without ever storing a score. */
 #ifndef TPAT_SCHED_ATTEND_H
 #define TPAT_SCHED_ATTEND_H
 
@@ -8,8 +8,8 @@
 
 enum { ATTEND_MAX_STAGES = 10, ATTEND_MAX_SIZE = 256 /* of a head */ };
 
-/* All expressions are over one space: first the axes of a row of scores, in their order in the scores' buffer; axis `rows`
- * counts the keys; axis rows + 1 runs along a head. What a kernel computes stands in them as variables. */
+/* All expressions are over one space: first the axes of a row of scores, in their order in the scores' buffer; axis
+ * `rows` counts the keys; axis rows + 1 runs along a head. What a kernel computes stands in them as variables. */
 struct attend {
 	struct ir_program *p;
 	int stages;
@@ -24,10 +24,10 @@ struct attend {
 	expr added, sum;                                 /* variable: the exponentials' sum; what it becomes, of it */
 	expr weight;                                     /* of product, largest and sum; null: the exponential itself */
 	expr total, result;                              /* variable: the weighted sum; what is stored, of it */
-	enum type narrow;                                /* the weight is exponential / sum, rounded to this type and no more; */
-	expr narrow_result;                              /* of a total of exponentials alone; or null */
+	enum type narrow;   /* the weight is exponential / sum, rounded to this type and no more; */
+	expr narrow_result; /* of a total of exponentials alone; or null */
 	const struct ir_buffer *out;
-	expr at;                                         /* where */
+	expr at; /* where */
 };
 
 /* The variables of struct attend that stand for what the expressions `largest` and `sum` give. */

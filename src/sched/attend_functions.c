@@ -7,10 +7,10 @@
 struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role)
 {
 	static const char *const name[ATTEND_ROLES] = {
-		[ATTEND_QUERY] = "query_at",       [ATTEND_KEY] = "key_at",     [ATTEND_VALUE] = "value_at",
-		[ATTEND_SCORE] = "score_at",       [ATTEND_KEPT] = "kept",      [ATTEND_KEPT_SOME] = "kept_some",
-		[ATTEND_KEPT_ALL] = "kept_all",    [ATTEND_SUM] = "sum_at",     [ATTEND_LARGEST] = "largest_at",
-		[ATTEND_WEIGHT] = "weight_at",     [ATTEND_PUT] = "put",        [ATTEND_RESULT] = "result_at",
+		[ATTEND_QUERY] = "query_at",    [ATTEND_KEY] = "key_at", [ATTEND_VALUE] = "value_at",
+		[ATTEND_SCORE] = "score_at",    [ATTEND_KEPT] = "kept",  [ATTEND_KEPT_SOME] = "kept_some",
+		[ATTEND_KEPT_ALL] = "kept_all", [ATTEND_SUM] = "sum_at", [ATTEND_LARGEST] = "largest_at",
+		[ATTEND_WEIGHT] = "weight_at",  [ATTEND_PUT] = "put",    [ATTEND_RESULT] = "result_at",
 		[ATTEND_PLACE] = "place_at",
 	};
 	struct ir_stmt *lambda = emit_lambda(at->a->p, b, name[role]);
@@ -18,8 +18,8 @@ struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum 
 	return lambda;
 }
 
-struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, enum attend_role role, bool of_query, bool of_key,
-                                    const char *place, int places)
+struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, enum attend_role role, bool of_query,
+                                    bool of_key, const char *place, int places)
 {
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;

@@ -32,22 +32,23 @@ struct attend_place {
 /* How many tiles of `queries` a head's queries make; how many blocks all heads'. */
 expr attend_tiles(const struct attend *a, int queries);
 expr attend_blocks(const struct attend *a, int queries);
-/* Declares, from the block's number, the row axes but the queries', and gives the first query of the block's tile. The last
- * tiles come first: where masks are causal, they take longest. */
+/* Declares, from the block's number, the row axes but the queries', and gives the first query of the block's tile. The
+ * last tiles come first: where masks are causal, they take longest. */
 expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block);
 /* An expression of struct attend with the axes named; keys and places in a head may be null where it has none. */
 expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr place);
 
-/* A function of the kernel: const auto name = [&](this_query, this_key, place ...) { ... }; of those that are asked for. The
- * caller adds parameters, the variables of struct attend, and then its value, which is here() of an expression of it. */
+/* A function of the kernel: const auto name = [&](this_query, this_key, place ...) { ... }; of those that are asked
+ * for. The caller adds parameters, the variables of struct attend, and then its value, which is here() of an expression
+ * of it. */
 struct attend_function {
 	struct attend_place *at;
 	struct ir_stmt *lambda;
 	expr query, key, place;
 };
 struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role);
-struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, enum attend_role role, bool of_query, bool of_key,
-                                    const char *place, int places);
+struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, enum attend_role role, bool of_query,
+                                    bool of_key, const char *place, int places);
 void attend_parameter(struct attend_function *f, expr variable);
 expr attend_here(struct attend_function *f, expr e);
 void attend_emit_score(struct attend_place *at, struct ir_block *b, expr score);

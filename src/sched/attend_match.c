@@ -128,9 +128,9 @@ static bool uses_scores(expr e)
 
 /* ---- A stage's axes, from the places that it reads or writes at. ---- */
 
-/* Each of `n` indices over the axes of a stage is one of these axes, or the quotient or remainder of one by a number, or 0:
- * gives the axes, given what the indices are in the common space. One axis, or the rest of one that is divided, may be met by
- * none: it is `free`, of extent *left. */
+/* Each of `n` indices over the axes of a stage is one of these axes, or the quotient or remainder of one by a number,
+ * or 0: gives the axes, given what the indices are in the common space. One axis, or the rest of one that is divided,
+ * may be met by none: it is `free`, of extent *left. */
 static bool axes_from(struct match *m, int rank, const expr *dim, int n, const expr *index, const expr *is, expr *axis,
                       int64_t *left)
 {
@@ -326,7 +326,8 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 	if (!uses_scores(a->weight) || uses_scores(a->value) || uses_axis(a->weight, a->rows + 1))
 		return fail(m, "the result is no sum of values with a weight each");
 	a->total = variable(a, value->type, "total_here");
-	expr total = a->total, post = s->post ? s->post : ir_cast(ir_acc(p->pool, value->type), s->out->type), narrow = a->weight;
+	expr total = a->total, post = s->post ? s->post : ir_cast(ir_acc(p->pool, value->type), s->out->type),
+	     narrow = a->weight;
 	if (narrow->op == IR_CAST && narrow->arg[0]->op == IR_CAST && is_quotient(m, narrow->arg[0]->arg[0])) {
 		a->narrow = narrow->arg[0]->type;
 		a->narrow_result = translate(m, post, axis, divided(a, total));
@@ -351,9 +352,11 @@ static void take_moved(struct match *m, const struct ir_stage *s, const struct i
 {
 	struct attend *a = m->a;
 	struct ir_program *p = a->p;
-	expr is[IR_MAX_RANK], axis[IR_MAX_RANK], where = ir_axis(p->pool, a->rows + 1, ir_index(p->pool, a->value_size));
+	expr is[IR_MAX_RANK], axis[IR_MAX_RANK],
+	        where = ir_axis(p->pool, a->rows + 1, ir_index(p->pool, a->value_size));
 	int64_t left;
-	if (s->kind != IR_MAP || s->value->op != IR_LOAD || s->value->buf != result->out || a->stages == ATTEND_MAX_STAGES ||
+	if (s->kind != IR_MAP || s->value->op != IR_LOAD || s->value->buf != result->out ||
+	    a->stages == ATTEND_MAX_STAGES ||
 	    product_of(p, s->out->rank, s->out->dim) != product_of(p, result->out->rank, result->out->dim))
 		return;
 	for (int k = 0; k < result->out->rank; k++)

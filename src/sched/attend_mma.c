@@ -132,8 +132,8 @@ static bool halves(expr e)
 	return e->op == IR_CONST_FLOAT && e->f > 0 && e->f <= 1 && frexp(e->f, &exponent) == 0.5;
 }
 
-/* What is rounded to 16 bits and divided by a power of two needs no more rounding: only numbers below the type's normal ones
- * lose bits by that, of f16 2^-25 at most, far less than f32 keeps of an exponential of them. */
+/* What is rounded to 16 bits and divided by a power of two needs no more rounding: only numbers below the type's normal
+ * ones lose bits by that, of f16 2^-25 at most, far less than f32 keeps of an exponential of them. */
 static expr rounded_once(const struct attend_mma *m, expr e)
 {
 	expr arg[IR_MAX_RANK];
@@ -190,7 +190,8 @@ bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct i
 	if (!attend_match(&m->a, p, s, why))
 		return false;
 	*why = "the scores are not in f32, or the result is not of 16 bits";
-	if (a->product->type != TYPE_F32 || a->score->type != TYPE_F32 || a->total->type != TYPE_F32 || !half(a->out->type))
+	if (a->product->type != TYPE_F32 || a->score->type != TYPE_F32 || a->total->type != TYPE_F32 ||
+	    !half(a->out->type))
 		return false;
 	*why = "queries, keys or values are no elements of 16 bits, or do not lie together";
 	if (!take_operands(m))

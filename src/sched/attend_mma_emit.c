@@ -79,7 +79,8 @@ static const char *scaled(const struct attend_mma *m)
 	const char *type = m->rounded == TYPE_F32 ? "float" : type_name(m->rounded);
 	char scale[NUMBER_TEXT];
 	number_text(scale, m->scale, true);
-	return arena_printf(m->a.p->arena, "attention_scaled<%s>{ %s%s }", type, scale, strpbrk(scale, ".e") ? "f" : ".0f");
+	return arena_printf(m->a.p->arena, "attention_scaled<%s>{ %s%s }", type, scale,
+	                    strpbrk(scale, ".e") ? "f" : ".0f");
 }
 
 /* A function of the kernel's, or, where it has none, what takes its place. */

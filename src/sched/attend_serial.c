@@ -40,7 +40,8 @@ expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr
 	declare_axes(p, b, ir_binary(IR_FLOORDIV, block, tiles), n, dim, name, used, axis);
 	for (int k = 0, i = 0; k < a->rows; k++)
 		at->axis[k] = k == a->tile ? NULL : axis[i++];
-	expr before = ir_binary(IR_SUB, ir_binary(IR_SUB, tiles, ir_index(p->pool, 1)), ir_binary(IR_MOD, block, tiles));
+	expr before =
+	        ir_binary(IR_SUB, ir_binary(IR_SUB, tiles, ir_index(p->pool, 1)), ir_binary(IR_MOD, block, tiles));
 	expr first = ir_binary(IR_MUL, before, ir_index(p->pool, queries));
 	return emit_constant(p, b, "first_query", first, a->dim[a->tile]);
 }
@@ -77,7 +78,8 @@ static void product(struct attend_place *at, struct ir_block *b, expr query, exp
 	struct ir_program *p = a->p;
 	expr r, sum = emit_define_variable(p, b, a->product->var, ir_const(p->pool, a->product->type, 0));
 	struct ir_block *body = loop(p, b, "r", ir_index(p->pool, a->size), &r);
-	expr both = ir_binary(IR_MUL, attend_expr(at, a->query, query, NULL, r), attend_expr(at, a->key, query, key, r));
+	expr both =
+	        ir_binary(IR_MUL, attend_expr(at, a->query, query, NULL, r), attend_expr(at, a->key, query, key, r));
 	emit_assign(p, body, sum, ir_binary(IR_ADD, sum, both));
 }
 
@@ -99,8 +101,8 @@ static expr base_of(expr largest)
 	return ir_select(ir_binary(IR_EQ, largest, none), ir_const(largest->pool, largest->type, 0), largest);
 }
 
-/* Declares variables for the largest score and the sum of exponentials of one query; and the weighted sum, unless it needs
- * them first. */
+/* Declares variables for the largest score and the sum of exponentials of one query; and the weighted sum, unless it
+ * needs them first. */
 static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
 {
 	const struct attend *a = at->a;

@@ -14,11 +14,11 @@ expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int 
  * polynomial of axes as `same` plus something invariant, it becomes `same_as` plus that (so that an elementwise kernel
  * reads x[n]). `vector`, when not null, may replace whole loads. */
 struct axes {
-	const expr *value;               /* by axis; null entries: not needed, must not be met */
-	expr same, same_as;              /* may be null */
+	const expr *value;                           /* by axis; null entries: not needed, must not be met */
+	expr same, same_as;                          /* may be null */
 	expr (*load)(void *user, expr e, expr flat); /* null result: an ordinary load */
 	void *user;
-	expr acc;                        /* what ACC stands for */
+	expr acc; /* what ACC stands for */
 };
 expr to_kernel(struct ir_program *p, expr e, const struct axes *a);
 
@@ -33,8 +33,8 @@ expr substitute(const struct substitution *s, expr e);
 const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b);
 
 /* Axes of a space given their position: declares i, j, k ... (those in `used`) in `b` from the flat position `n`. */
-void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent, const char *const *names,
-		  const bool *used, expr *value);
+void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
+                  const char *const *names, const bool *used, expr *value);
 /* Marks which axes an expression reads. */
 void mark_axes(expr e, bool *used);
 /* Bits of the widest type that e loads; 0: it loads nothing. */

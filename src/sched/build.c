@@ -1,4 +1,5 @@
-/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See axes.h, extents.h. */
+/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See axes.h,
+ * extents.h. */
 #include "sched/axes.h"
 #include "sched/emit.h"
 #include "sched/extents.h"
@@ -47,7 +48,8 @@ struct kernel_job {
 	bool met;     /* the result depends on one */
 };
 
-/* An axis without a value may stand in an index, as long as the position does not depend on it: where an extent is 0. */
+/* An axis without a value may stand in an index, as long as the position does not depend on it: where an extent is
+ * 0. */
 static expr axis_value(struct kernel_job *j, expr e)
 {
 	if (j->a->value && j->a->value[e->i])

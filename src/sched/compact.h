@@ -1,4 +1,5 @@
-/* Inside src/sched/: what the rules for compactions share: the points that a compaction chooses from, as a kernel sees them. */
+/* Inside src/sched/: what the rules for compactions share: the points that a compaction chooses from, as a kernel sees
+ * them. */
 #ifndef TPAT_SCHED_COMPACT_H
 #define TPAT_SCHED_COMPACT_H
 

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* ---- Operands. Floats: elements cast to what the sum is made in. Integers: likewise, less a zero point or not. Where a condition
- * fails, nothing. */
+/* ---- Operands. Floats: elements cast to what the sum is made in. Integers: likewise, less a zero point or not. Where
+ * a condition fails, nothing. */
 
 static bool plain_type(enum type t)
 {
@@ -54,7 +54,8 @@ static bool take_operand(struct contract_operand *o, expr e)
 		o->zero = e->arg[1];
 		return true;
 	}
-	if (e->type == TYPE_I32 && e->op == IR_ADD && ir_const_int(e->arg[1], &x) && take_operand(o, e->arg[0]) && !o->zero) {
+	if (e->type == TYPE_I32 && e->op == IR_ADD && ir_const_int(e->arg[1], &x) && take_operand(o, e->arg[0]) &&
+	    !o->zero) {
 		o->zero = ir_int(e->pool, TYPE_I32, -x);
 		return true;
 	}
@@ -174,10 +175,11 @@ static expr whole(struct ir_pool *pool, expr x, int vector)
 	return ir_binary(IR_EQ, ir_binary(IR_MOD, x, ir_index(pool, vector)), ir_index(pool, 0));
 }
 
-/* bool: positions `flat` over `axes` axes, where the position over the n axes `run` (the innermost last) is a multiple of
- * `vector`, are multiples of it, and the elements from there on follow each other, inside; null when that can never be said.
- * `apart`: axes that vectors must not go along. */
-static expr whole_vectors(const struct contract *c, expr flat, int axes, const int *run, int n, int vector, const bool *apart)
+/* bool: positions `flat` over `axes` axes, where the position over the n axes `run` (the innermost last) is a multiple
+ * of `vector`, are multiples of it, and the elements from there on follow each other, inside; null when that can never
+ * be said. `apart`: axes that vectors must not go along. */
+static expr whole_vectors(const struct contract *c, expr flat, int axes, const int *run, int n, int vector,
+                          const bool *apart)
 {
 	struct ir_pool *pool = c->p->pool;
 	expr rest = flat, together = ir_index(pool, 1), fits;
@@ -221,8 +223,8 @@ expr contract_condition_of(const struct contract_operand *o)
 	return o->value->op == IR_SELECT ? o->value->arg[0] : NULL;
 }
 
-/* As above, of an operand: what its load stands behind must be the same for the elements of a vector, and what it is else the same
- * everywhere. */
+/* As above, of an operand: what its load stands behind must be the same for the elements of a vector, and what it is
+ * else the same everywhere. */
 static expr operand_vectors(const struct contract *c, const struct contract_operand *o, const int *run, int n)
 {
 	int axes = c->s->out->rank + c->s->space_rank, vector = 16 * 8 / type_info(o->type)->bits;

@@ -1,5 +1,6 @@
-/* The kernel of a contraction by warps' products: tiles of both operands come into shared memory while those before them are
- * multiplied; sums stay in registers until all is summed up. See contract_kernel.h, and tpat_mma.h for the functions it calls. */
+/* The kernel of a contraction by warps' products: tiles of both operands come into shared memory while those before
+ * them are multiplied; sums stay in registers until all is summed up. See contract_kernel.h, and tpat_mma.h for the
+ * functions it calls. */
 #include "sched/contract_kernel.h"
 #include "sched/finish.h"
 
@@ -120,15 +121,17 @@ static void sum_copied(struct contract_kernel *k, struct ir_block *b)
 	multiply_slot(k, in);
 }
 
-/* Tiles that are gathered: as many instructions as a tile has elements, which stand at one place, not at two: a compiler takes
- * most of its time for them. So the first turns of the one loop multiply nothing. */
+/* Tiles that are gathered: as many instructions as a tile has elements, which stand at one place, not at two: a
+ * compiler takes most of its time for them. So the first turns of the one loop multiply nothing. */
 static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	int64_t before = (int64_t)s->depth * (s->slots - 1);
-	emit_comment(p, b, "a turn brings a tile, and multiplies the one that was brought %d turns before", s->slots - 1);
-	struct ir_block *in = emit_for(p, b, "from", index_(k, 0), plus(k->c->depth, index_(k, before)), index_(k, s->depth));
+	emit_comment(p, b, "a turn brings a tile, and multiplies the one that was brought %d turns before",
+	             s->slots - 1);
+	struct ir_block *in =
+	        emit_for(p, b, "from", index_(k, 0), plus(k->c->depth, index_(k, before)), index_(k, s->depth));
 	expr from = var(k, "from", plus(k->c->depth, index_(k, before)));
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth)), slots = index_(k, s->slots);
 	emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, slots), NULL);
@@ -167,13 +170,14 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 		sum_copied(k, b);
 }
 
-bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice,
-                     expr fits)
+bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                     const struct sched_choice *choice, expr fits)
 {
-	struct contract_kernel k = {
-		.c = c, .p = plan->program, .header = c->plain ? "tpat_fma.h" : "tpat_mma.h",
-		.shape = contract_shape(c, choice), .fast = fits != NULL
-	};
+	struct contract_kernel k = { .c = c,
+		                     .p = plan->program,
+		                     .header = c->plain ? "tpat_fma.h" : "tpat_mma.h",
+		                     .shape = contract_shape(c, choice),
+		                     .fast = fits != NULL };
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);
 	contract_declare_place(&k, &kernel->body, ir_block(k.p->pool, contract_tiles(&k)), true);
 	sum_up(&k, &kernel->body);

@@ -1,7 +1,7 @@
-/* Inside the contract rules: the parts that kernels of contractions are put together from. contract_place.c: where a block's
- * tile is, and its elements on one processor; contract_load.c: tiles of operands; contract_emit.c: the products;
- * contract_wide.c, contract_ring.c: those of warpgroups; contract_stream.c: tiles that all blocks share; contract_store.c: what is
- * made of their sums. */
+/* Inside the contract rules: the parts that kernels of contractions are put together from. contract_place.c: where a
+ * block's tile is, and its elements on one processor; contract_load.c: tiles of operands; contract_emit.c: the
+ * products; contract_wide.c, contract_ring.c: those of warpgroups; contract_stream.c: tiles that all blocks share;
+ * contract_store.c: what is made of their sums. */
 #ifndef TPAT_SCHED_CONTRACT_KERNEL_H
 #define TPAT_SCHED_CONTRACT_KERNEL_H
 
@@ -9,31 +9,35 @@
 #include "sched/emit.h"
 
 enum {
-	WARP = 32, TILE = 16, /* rows of a product; columns of two */
-	FMA_DOWN = 4, FMA_ACROSS = 8 /* lanes of a warp that uses no tensor cores: see tpat_fma.h */
+	WARP = 32,
+	TILE = 16, /* rows of a product; columns of two */
+	FMA_DOWN = 4,
+	FMA_ACROSS = 8 /* lanes of a warp that uses no tensor cores: see tpat_fma.h */
 };
 
 /* The last tiles, which all blocks share (contract_stream.c). */
 struct contract_stream {
-	const struct ir_buffer *parts, *marks; /* sums of some of a tile's steps, a place a block; a word each: they are there */
-	expr blocks, steps, length; /* how many; steps of a tile; of a block, in a shared tile */
-	expr rounds, whole;         /* tiles that a block makes alone; all blocks */
-	expr tile, from, jobs;      /* of a block: its shared tile, its first step there, tiles in all */
-	expr is_whole;              /* the one at hand */
+	const struct ir_buffer *parts, *marks; /* sums of some of a tile's steps, a place a block; a word each: they are
+	                                          there */
+	expr blocks, steps, length;            /* how many; steps of a tile; of a block, in a shared tile */
+	expr rounds, whole;                    /* tiles that a block makes alone; all blocks */
+	expr tile, from, jobs;                 /* of a block: its shared tile, its first step there, tiles in all */
+	expr is_whole;                         /* the one at hand */
 };
 
 struct contract_kernel {
 	const struct contract *c;
 	struct ir_program *p;
 	struct contract_shape shape;
-	const char *header;         /* that has the functions called */
-	bool fast;                  /* with vectors */
-	bool wide;                  /* tiles are those of warpgroups */
+	const char *header;             /* that has the functions called */
+	bool fast;                      /* with vectors */
+	bool wide;                      /* tiles are those of warpgroups */
 	struct contract_stream *stream; /* null: blocks make whole tiles, or clusters do */
-	int readers;                /* not 0: the block's first so many threads multiply, and the others have ended then */
-	int store_columns;          /* not 0: so many of a warp's sums go through shared memory at a time, which is theirs alone */
-	expr axis[2 * IR_MAX_RANK]; /* values of axes, where they are known */
-	expr all;                   /* an element's sum */
+	int readers;       /* not 0: the block's first so many threads multiply, and the others have ended then */
+	int store_columns; /* not 0: so many of a warp's sums go through shared memory at a time, which is theirs
+	                    * alone */
+	expr axis[2 * IR_MAX_RANK];                             /* values of axes, where they are known */
+	expr all;                                               /* an element's sum */
 	const struct ir_variable *made[CONTRACT_STAGES], *sums; /* sums: an array */
 };
 
@@ -54,8 +58,8 @@ static inline expr var(const struct contract_kernel *k, const char *name, expr e
 	return ir_var(k->p->pool, TYPE_INDEX, name, extent);
 }
 
-static inline struct ir_block *unrolled(const struct contract_kernel *k, struct ir_block *b, const char *name, int from, int to,
-                                        int step)
+static inline struct ir_block *unrolled(const struct contract_kernel *k, struct ir_block *b, const char *name, int from,
+                                        int to, int step)
 {
 	struct ir_block *body = emit_for(k->p, b, name, index_(k, from), index_(k, to), index_(k, step));
 	b->at[b->n - 1].width = 1;
@@ -80,9 +84,9 @@ expr contract_range_fits(const struct contract_kernel *k);
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps);
 /* A block's tiles, where there are so many blocks: a loop over them, or the one; their places are declared. */
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks);
-/* Blocks that share the last tiles: what a block has to do; a loop over its pieces, tiles or some steps of one, whose places are
- * declared; and, behind its sums: what begins with the tile is joined with the others' parts, to be stored in the block that comes
- * back, all other is left for who does so. */
+/* Blocks that share the last tiles: what a block has to do; a loop over its pieces, tiles or some steps of one, whose
+ * places are declared; and, behind its sums: what begins with the tile is joined with the others' parts, to be stored
+ * in the block that comes back, all other is left for who does so. */
 void contract_stream_begin(struct contract_kernel *k, struct ir_block *b);
 struct ir_block *contract_each_piece(struct contract_kernel *k, struct ir_block *b, struct contract_range *range);
 void contract_bring_parts(struct contract_kernel *k, struct ir_block *b, expr turn);
@@ -92,7 +96,8 @@ void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b);
 void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b);
 void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b);
 /* The kernel of what was put together. False: not for positions beyond 2^31. */
-bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits);
+bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel,
+                     expr fits);
 /* The block's elements, one after the other. */
 void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks);
 

@@ -1,5 +1,5 @@
-/* Contractions: tiles of operands, from tensors into shared memory. See contract_kernel.h, and tpat_mma.h for the functions that
- * are called. */
+/* Contractions: tiles of operands, from tensors into shared memory. See contract_kernel.h, and tpat_mma.h for the
+ * functions that are called. */
 #include "sched/contract_kernel.h"
 #include "sched/axes.h"
 #include "sched/extents.h"
@@ -85,7 +85,8 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), c->depth));
 	struct axes here = { .value = k->axis };
 	if (way == CONTRACT_GATHER) {
-		f->value = ir_select(inside, to_kernel(k->p, value, &here), ir_const(k->p->pool, c->side[side].type, 0));
+		f->value =
+		        ir_select(inside, to_kernel(k->p, value, &here), ir_const(k->p->pool, c->side[side].type, 0));
 		return;
 	}
 	expr what = to_kernel(k->p, load, &here)->arg[0], none = index_(k, -1);

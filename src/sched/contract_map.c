@@ -1,6 +1,6 @@
-/* Contractions: operands of which the GPU's copy engine takes tiles by itself. Where rows (or columns) and what is summed over are
- * a dimension each, tiles are boxes of a tensor; where they are the positions and the taps of windows over an image whose last
- * dimension are channels, a walk over its positions. See contract.h. */
+/* Contractions: operands of which the GPU's copy engine takes tiles by itself. Where rows (or columns) and what is
+ * summed over are a dimension each, tiles are boxes of a tensor; where they are the positions and the taps of windows
+ * over an image whose last dimension are channels, a walk over its positions. See contract.h. */
 #include "sched/contract.h"
 #include "sched/axes.h"
 
@@ -41,7 +41,8 @@ static bool box_map(struct contract_map *map, const struct contract *c, int side
 	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
 	struct ir_tensor_map *m = &map->map;
 	struct ir_pool *pool = c->p->pool;
-	int rank = c->s->out->rank, axes = rank + c->s->space_rank, turned = o->way == CONTRACT_TURNED, along[2 * IR_MAX_RANK];
+	int rank = c->s->out->rank, axes = rank + c->s->space_rank, turned = o->way == CONTRACT_TURNED,
+	    along[2 * IR_MAX_RANK];
 	expr dim[2], stride[2];
 	if (o->way == CONTRACT_GATHER || o->value->op != IR_LOAD)
 		return false;
@@ -54,13 +55,16 @@ static bool box_map(struct contract_map *map, const struct contract *c, int side
 	}
 	for (int i = 0; i < c->s->space_rank; i++)
 		along[i] = rank + c->order[i];
-	if (!ir_is_int(rest, 0) || !one_dimension(pool, c, flat, along, c->s->space_rank, &dim[turned], &stride[turned]) ||
+	if (!ir_is_int(rest, 0) ||
+	    !one_dimension(pool, c, flat, along, c->s->space_rank, &dim[turned], &stride[turned]) ||
 	    !one_dimension(pool, c, flat, c->axis[own], c->axes[own], &dim[!turned], &stride[!turned]))
 		return false;
 	*m = (struct ir_tensor_map){ .name = side ? "right_map" : "left_map", .buf = o->value->buf, .rank = 2 };
 	for (int i = 0; i < 2; i++) {
 		m->dim[i] = dim[i];
-		m->stride[i] = stride[i] ? stride[i] : i ? dim[0] : ir_index(pool, 1); /* of one element: any that is allowed */
+		m->stride[i] = stride[i] ? stride[i]
+		               : i       ? dim[0]
+		                         : ir_index(pool, 1); /* of one element: any that is allowed */
 	}
 	if (!ir_is_int(m->stride[0], 1))
 		return false;
@@ -85,10 +89,11 @@ static bool box_map(struct contract_map *map, const struct contract *c, int side
 
 /* ---- Walks. A dimension's index is `from`, over the axes of the result, and `by`, over those that are summed over. */
 
-/* The most that CUDA allows, by the tensor's rank: of where windows begin and end beside the tensor, of how far taps are apart. */
-static const struct { int low, high, by; } walk_limit[IR_MAP_RANK + 1] = {
-	[3] = { -32768, 32767, 65535 }, [4] = { -128, 127, 255 }, [5] = { -16, 15, 31 }
-};
+/* The most that CUDA allows, by the tensor's rank: of where windows begin and end beside the tensor, of how far taps
+ * are apart. */
+static const struct {
+	int low, high, by;
+} walk_limit[IR_MAP_RANK + 1] = { [3] = { -32768, 32767, 65535 }, [4] = { -128, 127, 255 }, [5] = { -16, 15, 31 } };
 
 static bool split_index(const struct contract *c, expr index, expr *from, expr *by)
 {
@@ -113,10 +118,10 @@ static bool uses(expr e, int first, int after)
 	return any;
 }
 
-/* from = step * axis + first; axis: the next of the operand's own, which number *left behind it. Where it is of one element, from
- * is a number. */
-static bool take_axis(const struct contract *c, enum contract_group own, int *left, expr from, int64_t *step, int64_t *first,
-                      expr *count)
+/* from = step * axis + first; axis: the next of the operand's own, which number *left behind it. Where it is of one
+ * element, from is a number. */
+static bool take_axis(const struct contract *c, enum contract_group own, int *left, expr from, int64_t *step,
+                      int64_t *first, expr *count)
 {
 	while (*left > 0 && ir_is_int(extent_of(c, c->axis[own][*left - 1]), 1))
 		--*left;
@@ -162,7 +167,8 @@ static bool says_inside(const struct contract *c, expr condition, expr load)
 		rest = ir_binary(IR_SUB, ir_binary(IR_SUB, condition->arg[1], condition->arg[0]), number(c, 1));
 	else
 		return false;
-	for (int d = 0; d < load->buf->rank; d++) { /* rest, which is not negative, is what the index may go down, or up */
+	for (int d = 0; d < load->buf->rank; d++) { /* rest, which is not negative, is what the index may go down, or
+		                                     * up */
 		expr up = ir_binary(IR_SUB, ir_binary(IR_SUB, load->buf->dim[d], load->arg[d]), number(c, 1));
 		if (rest == load->arg[d] || rest == up)
 			return true;
@@ -180,7 +186,9 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 	    (condition && !says_inside(c, condition, load)))
 		return false;
 	struct ir_tensor_map *m = &map->map;
-	*m = (struct ir_tensor_map){ .name = side ? "right_map" : "left_map", .buf = load->buf, .rank = load->buf->rank };
+	*m = (struct ir_tensor_map){ .name = side ? "right_map" : "left_map",
+		                     .buf = load->buf,
+		                     .rank = load->buf->rank };
 	map->walks = true;
 	expr stride = number(c, 1);
 	for (int d = 0; d < m->rank; d++) {
@@ -192,7 +200,8 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 			return false;
 	}
 	/* Channels: those of a step are of one tap. */
-	expr channel = ir_axis(c->p->pool, inner, extent_of(c, inner)), depth = number(c, 128 / contract_element_bytes(c));
+	expr channel = ir_axis(c->p->pool, inner, extent_of(c, inner)),
+	     depth = number(c, 128 / contract_element_bytes(c));
 	expr whole = ir_binary(IR_EQ, ir_binary(IR_MOD, extent_of(c, inner), depth), number(c, 0));
 	if (map->by[0] != channel || ir_is_int(whole, 0))
 		return false;
@@ -212,7 +221,8 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 			return false;
 		m->step[d] = (int)step;
 		m->first[d] = (int)first;
-		expr end = ir_binary(IR_ADD, ir_binary(IR_MUL, number(c, step), m->count[d]), number(c, first - step + 1));
+		expr end =
+		        ir_binary(IR_ADD, ir_binary(IR_MUL, number(c, step), m->count[d]), number(c, first - step + 1));
 		end = ir_binary(IR_SUB, end, m->dim[d]); /* beside the tensor's */
 		expr low = ir_binary(IR_LE, number(c, walk_limit[m->rank].low), end);
 		expr high = ir_binary(IR_LE, end, number(c, walk_limit[m->rank].high));
@@ -233,8 +243,10 @@ static expr map_fits(const struct contract *c, const struct ir_tensor_map *m)
 	int vector = 16 * 8 / type_info(m->buf->type)->bits;
 	expr fits = ir_int(pool, TYPE_BOOL, 1);
 	for (int i = 1; i < m->rank; i++) {
-		expr whole = ir_binary(IR_EQ, ir_binary(IR_MOD, m->stride[i], ir_index(pool, vector)), ir_index(pool, 0));
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_AND, ir_binary(IR_LT, ir_index(pool, 0), m->stride[i]), whole));
+		expr whole =
+		        ir_binary(IR_EQ, ir_binary(IR_MOD, m->stride[i], ir_index(pool, vector)), ir_index(pool, 0));
+		fits = ir_binary(IR_AND, fits,
+		                 ir_binary(IR_AND, ir_binary(IR_LT, ir_index(pool, 0), m->stride[i]), whole));
 	}
 	return fits;
 }

@@ -1,13 +1,13 @@
-/* Contractions: operands whose strides allow no vectors are laid out anew by a step before, with an axis that is summed over as
- * their last: images by channels last, matrices by rows for columns. What a load stands behind (the edges of an image) stays with
- * the contraction, so that the step before is a transposition. */
+/* Contractions: operands whose strides allow no vectors are laid out anew by a step before, with an axis that is summed
+ * over as their last: images by channels last, matrices by rows for columns. What a load stands behind (the edges of an
+ * image) stays with the contraction, so that the step before is a transposition. */
 #include "sched/contract.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
 #include "sched/extents.h"
 
-/* The dimension of the load's buffer whose index is the axis, and something else of which vectors need not know; -1: it is in
- * several, or in none. */
+/* The dimension of the load's buffer whose index is the axis, and something else of which vectors need not know; -1: it
+ * is in several, or in none. */
 static int dimension_of(expr load, int axis)
 {
 	int at = -1;
@@ -86,13 +86,15 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 	for (int side = 0; side < 2; side++) {
 		const struct ir_stage *s = c->side[side].pack;
 		if (s) /* read, and written; short rows fill their blocks badly. Two share a launch */
-			time += (time > 0 ? 0 : t->launch_ns + 1000) + 2.6 * (double)about(ir_buffer_count(c->p, s->out), t) *
-			                                                       type_info(s->out->type)->bits / 8 / t->bytes_per_ns;
+			time += (time > 0 ? 0 : t->launch_ns + 1000) +
+			        2.6 * (double)about(ir_buffer_count(c->p, s->out), t) * type_info(s->out->type)->bits /
+			                8 / t->bytes_per_ns;
 	}
 	return time;
 }
 
-void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice, const struct sched_target *t)
+void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice,
+                   const struct sched_target *t)
 {
 	struct ir_program *p = plan->program;
 	for (int side = 0; side < 2; side++) {
@@ -102,8 +104,8 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		if (!o->pack)
 			continue;
 		const struct ir_buffer *b = o->pack->out;
-		struct ir_buffer *made = ir_buffer_new(p, arena_printf(p->arena, "%s_packed", b->name), b->type, b->rank, b->dim,
-		                                       IR_TEMP);
+		struct ir_buffer *made = ir_buffer_new(p, arena_printf(p->arena, "%s_packed", b->name), b->type,
+		                                       b->rank, b->dim, IR_TEMP);
 		expr value = ir_load(p->pool, made, contract_load_of(o)->arg);
 		o->value = o->value->op == IR_SELECT ? ir_select(o->value->arg[0], value, o->value->arg[2]) : value;
 		*pack = *o->pack;

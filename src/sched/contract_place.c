@@ -39,7 +39,8 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 		met[i] = used[rank + k->c->order[i]];
 	}
 	for (int i = n - 2, inner = n - 1; along && i >= 0; i--) {
-		expr outer = ir_stride(along, rank + k->c->order[i]), step = ir_stride(along, rank + k->c->order[inner]);
+		expr outer = ir_stride(along, rank + k->c->order[i]),
+		     step = ir_stride(along, rank + k->c->order[inner]);
 		if (!outer || !step || outer != ir_binary(IR_MUL, step, extent[inner])) {
 			inner = i;
 			continue;
@@ -98,7 +99,8 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 	const struct contract *c = k->c;
 	expr across = ceil_div(k->p, c->extent[CONTRACT_COLUMN], s->columns);
 	expr down = ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows), each = ir_binary(IR_MUL, across, down);
-	expr in_batch = ir_binary(IR_MOD, block, each), row = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down);
+	expr in_batch = ir_binary(IR_MOD, block, each),
+	     row = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down);
 	expr column = ir_binary(IR_MOD, block, across);
 	expr warp = ir_binary(IR_FLOORDIV, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
 	bool all[2 * IR_MAX_RANK];
@@ -107,10 +109,12 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 	if (s->group) {
 		expr size = index_(k, s->group), tile = var(k, "tile", each), below = var(k, "below", down);
 		expr several = ir_binary(IR_MUL, across, size);
-		emit_comment(k->p, b, "blocks that run together share rows and columns: they go down %d tiles first", s->group);
+		emit_comment(k->p, b, "blocks that run together share rows and columns: they go down %d tiles first",
+		             s->group);
 		emit_constant(k->p, b, "tile", in_batch, NULL);
 		emit_constant(k->p, b, "below", ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, tile, several), size), NULL);
-		expr high = ir_binary(IR_MIN, size, ir_binary(IR_SUB, down, below)), inside = ir_binary(IR_MOD, tile, several);
+		expr high = ir_binary(IR_MIN, size, ir_binary(IR_SUB, down, below)),
+		     inside = ir_binary(IR_MOD, tile, several);
 		emit_constant(k->p, b, "high", high, NULL);
 		high = var(k, "high", plus(size, index_(k, 1)));
 		row = plus(below, ir_binary(IR_MOD, inside, high));
@@ -123,20 +127,24 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 	contract_declare_group(k, b, CONTRACT_BATCH, var(k, "batch", c->extent[CONTRACT_BATCH]), all);
 	if (!warps)
 		return;
-	emit_constant(k->p, b, "warp_row",
-	              ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, warp, index_(k, s->warps_across)), index_(k, s->warp_rows)),
-	              NULL);
-	emit_constant(k->p, b, "warp_column",
-	              ir_binary(IR_MUL, ir_binary(IR_MOD, warp, index_(k, s->warps_across)), index_(k, s->warp_columns)), NULL);
+	emit_constant(
+	        k->p, b, "warp_row",
+	        ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, warp, index_(k, s->warps_across)), index_(k, s->warp_rows)),
+	        NULL);
+	emit_constant(
+	        k->p, b, "warp_column",
+	        ir_binary(IR_MUL, ir_binary(IR_MOD, warp, index_(k, s->warps_across)), index_(k, s->warp_columns)),
+	        NULL);
 }
 
 /* ---- The same block's elements on one processor. */
 
-static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *b, const char *name, enum contract_group g,
-                                    int size, const char *first_name)
+static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *b, const char *name,
+                                    enum contract_group g, int size, const char *first_name)
 {
 	expr first = var(k, first_name, NULL);
-	return emit_for(k->p, b, name, first, ir_binary(IR_MIN, k->c->extent[g], plus(first, index_(k, size))), index_(k, 1));
+	return emit_for(k->p, b, name, first, ir_binary(IR_MIN, k->c->extent[g], plus(first, index_(k, size))),
+	                index_(k, 1));
 }
 
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks)
@@ -194,8 +202,8 @@ static const char *stages_text(const struct contract *c)
 	return str_text(&text);
 }
 
-/* ---- An element a thread: where positions pass 2^31. Few tensors are so large, and a kernel for them takes a compiler as long
- * as any other: this one is small. */
+/* ---- An element a thread: where positions pass 2^31. Few tensors are so large, and a kernel for them takes a compiler
+ * as long as any other: this one is small. */
 
 void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                              const struct sched_choice *choice)
@@ -216,7 +224,8 @@ void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const s
 	kernel->about = stages_text(c);
 }
 
-bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel, expr fits)
+bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel,
+                     expr fits)
 {
 	const struct contract *c = k->c;
 	const struct contract_shape *s = &k->shape;

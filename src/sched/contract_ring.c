@@ -1,6 +1,6 @@
-/* The kernel of a contraction by warpgroups' products whose tiles one more warp has brought by the GPU's copy engine: block after
- * block of tiles goes round through a ring of places in shared memory, on to the next sums while the last ones are stored. See
- * contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
+/* The kernel of a contraction by warpgroups' products whose tiles one more warp has brought by the GPU's copy engine:
+ * block after block of tiles goes round through a ring of places in shared memory, on to the next sums while the last
+ * ones are stored. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
 #include "sched/contract_kernel.h"
 #include "sched/axes.h"
 #include "sched/finish.h"
@@ -24,8 +24,8 @@ int contract_ring_bytes(const struct contract_shape *s)
 }
 
 /* Where a walk over an operand's positions begins: "{ x, y, ... }" of what is declared. */
-static const char *declare_indices(struct contract_kernel *k, struct ir_block *b, int side, const char *what, const expr *index,
-                                   int n)
+static const char *declare_indices(struct contract_kernel *k, struct ir_block *b, int side, const char *what,
+                                   const expr *index, int n)
 {
 	struct axes here = { .value = k->axis };
 	struct str all = str_new(k->p->arena);
@@ -76,8 +76,8 @@ static void load_tile(struct contract_kernel *k, struct ir_block *b, int side, c
 
 static expr declare_turn(struct contract_kernel *k, struct ir_block *b)
 {
-	return ir_var_of(emit_variable(k->p, b, "turn", index_(k, 0))->var,
-	                 index_(k, 1 << 30)); /* never negative, and always an int */
+	return ir_var_of(emit_variable(k->p, b, "turn", index_(k, 0))->var, index_(k, 1 << 30)); /* never negative, and
+	                                                                                            always an int */
 }
 
 static void next_turn(struct contract_kernel *k, struct ir_block *b, expr turn)
@@ -93,7 +93,8 @@ static struct ir_block *each_step(struct contract_kernel *k, struct ir_block *b,
 }
 
 /* A block's tiles, or, where it makes some of its tiles' steps alone, these. */
-static struct ir_block *each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks, struct contract_range *range)
+static struct ir_block *each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks,
+                                  struct contract_range *range)
 {
 	return k->stream ? contract_each_piece(k, b, range) : contract_each_tile(k, b, blocks);
 }
@@ -110,7 +111,8 @@ static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr bloc
 	for (int side = 0; side < 2; side++) {
 		enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
 		if (map[side].walks)
-			contract_declare_group(k, in, own, var(k, side ? "first_column" : "first_row", k->c->extent[own]), all);
+			contract_declare_group(k, in, own,
+			                       var(k, side ? "first_column" : "first_row", k->c->extent[own]), all);
 	}
 	struct ir_block *step = each_step(k, in, turn, range);
 	if (map[0].walks || map[1].walks)
@@ -158,10 +160,13 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, struct contract_stream *stream, expr fits)
 {
-	struct contract_kernel k = {
-		.c = c, .p = plan->program, .header = "tpat_wgmma.h", .shape = contract_ring_shape(c, choice),
-		.fast = true, .wide = true, .stream = stream
-	};
+	struct contract_kernel k = { .c = c,
+		                     .p = plan->program,
+		                     .header = "tpat_wgmma.h",
+		                     .shape = contract_ring_shape(c, choice),
+		                     .fast = true,
+		                     .wide = true,
+		                     .stream = stream };
 	k.readers = k.shape.threads - WARP;
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	struct ir_program *p = k.p;

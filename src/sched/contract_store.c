@@ -26,7 +26,8 @@ void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b)
 		const char *name = side ? "column" : "row";
 		bool used[2 * IR_MAX_RANK] = { false };
 		struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_zero", contract_side_name[side]));
-		expr at = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]), none = ir_int(k->p->pool, TYPE_I32, 0);
+		expr at = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]),
+		     none = ir_int(k->p->pool, TYPE_I32, 0);
 		f->value = none;
 		if (c->side[side].zero) {
 			mark_axes(c->side[side].zero, used);
@@ -170,8 +171,8 @@ static expr part_row(const struct contract_kernel *k, expr part, expr row)
 	return plus(ir_binary(IR_MUL, piece, together), ir_binary(IR_MOD, part, together));
 }
 
-/* Results of sums that lie in shared memory: `get` gives those of row `row` and the columns from `column` on, which there is the
- * element (first_row + down, first_column + right) of the result. */
+/* Results of sums that lie in shared memory: `get` gives those of row `row` and the columns from `column` on, which
+ * there is the element (first_row + down, first_column + right) of the result. */
 struct sums_place {
 	const char *get, *shared;
 	expr row, column, down, right;
@@ -188,7 +189,8 @@ static void store_sums(struct contract_kernel *k, struct ir_block *in, const str
 	if (!divides(c->extent[CONTRACT_ROW], s->rows))
 		inside = ir_binary(IR_LT, var(k, "row", NULL), c->extent[CONTRACT_ROW]);
 	if (!divides(c->extent[CONTRACT_COLUMN], s->columns))
-		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "column", NULL), c->extent[CONTRACT_COLUMN]));
+		inside =
+		        ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "column", NULL), c->extent[CONTRACT_COLUMN]));
 	in = emit_if(p, in, inside);
 	struct ir_variable *sums = ir_variable_new(p->pool, c->s->value->type, "sums");
 	emit_array(p, in, sums, width);
@@ -220,14 +222,14 @@ static void store_own(struct contract_kernel *k, struct ir_block *b, const char 
 	const char *put = plain ? text(k, "fma_put<%s>", contract_is_turned(k, 1)) : "sums_put";
 	struct ir_stmt *call = emit_invoke(p, in, put, k->header);
 	add_text(p, call, shared);
-	add_text(p, call, k->store_columns ? text(k, "sums_part<%d>(sum[part], across / 8)", columns / 8) : "sum[part]");
+	add_text(p, call,
+	         k->store_columns ? text(k, "sums_part<%d>(sum[part], across / 8)", columns / 8) : "sum[part]");
 	in = emit_for(p, in, "piece", lane, index_(k, all), index_(k, WARP));
-	struct sums_place at = {
-		.get = text(k, "%s_get<%d>", plain ? "fma" : "sums", columns), .shared = shared,
-		.row = ir_binary(IR_FLOORDIV, piece, across),
-		.column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width)),
-		.right = var(k, "warp_column", NULL)
-	};
+	struct sums_place at = { .get = text(k, "%s_get<%d>", plain ? "fma" : "sums", columns),
+		                 .shared = shared,
+		                 .row = ir_binary(IR_FLOORDIV, piece, across),
+		                 .column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width)),
+		                 .right = var(k, "warp_column", NULL) };
 	at.down = plus(var(k, "warp_row", NULL), part_row(k, part, at.row));
 	if (k->store_columns)
 		at.right = plus(at.right, var(k, "across", index_(k, s->warp_columns)));
@@ -251,11 +253,11 @@ static void store_together(struct contract_kernel *k, struct ir_block *b, const 
 	in = emit_for(p, b, "piece", ir_thread(k->p->pool, index_(k, threads)), index_(k, all), index_(k, threads));
 	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces);
 	expr own = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), index_(k, s->split));
-	struct sums_place at = {
-		.get = text(k, "cluster_get<%d, %d>", s->split, s->columns), .shared = shared,
-		.row = plus(ir_binary(IR_MUL, own, index_(k, rows)), ir_binary(IR_FLOORDIV, piece, across)),
-		.column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width))
-	};
+	struct sums_place at = { .get = text(k, "cluster_get<%d, %d>", s->split, s->columns),
+		                 .shared = shared,
+		                 .row = plus(ir_binary(IR_MUL, own, index_(k, rows)),
+		                             ir_binary(IR_FLOORDIV, piece, across)),
+		                 .column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width)) };
 	at.down = at.row;
 	at.right = at.column;
 	store_sums(k, in, &at, width);

@@ -1,7 +1,7 @@
-/* Contractions whose tiles are no whole number of rounds for the blocks that run: all blocks share the tiles that are left behind
- * the last one, each the same number of steps (stream-K's hybrid). See contract_kernel.h, and parts_put() in tpat_wgmma.h.
- * After: M. Osama, D. Merrill, C. Cecka, M. Garland, J. Owens, "Stream-K: Work-centric Parallel Decomposition for Dense
- * Matrix-Matrix Multiplication on the GPU", 2023. */
+/* Contractions whose tiles are no whole number of rounds for the blocks that run: all blocks share the tiles that are
+ * left behind the last one, each the same number of steps (stream-K's hybrid). See contract_kernel.h, and parts_put()
+ * in tpat_wgmma.h. After: M. Osama, D. Merrill, C. Cecka, M. Garland, J. Owens, "Stream-K: Work-centric Parallel
+ * Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023. */
 #include "sched/contract_kernel.h"
 #include "sched/axes.h"
 #include "sched/tiles.h"
@@ -13,7 +13,8 @@ static expr minus(expr a, expr b)
 	return ir_binary(IR_SUB, a, b);
 }
 
-struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct contract *c, const struct sched_choice *choice)
+struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct contract *c,
+                                            const struct sched_choice *choice)
 {
 	struct ir_program *p = plan->program;
 	const struct contract_kernel k = { .c = c, .p = p, .shape = contract_ring_shape(c, choice) };
@@ -27,11 +28,11 @@ struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct c
 	return s;
 }
 
-/* Who makes the first steps of a tile stores it, and waits for those of its later steps: these are blocks that start earlier, so
- * that they run or are done. A tile has few parts, since whoever joins them reads them one by one; and they begin at the same steps
- * in all tiles: blocks that go through different steps at a time do not find in the second cache what others read. Measured on an
- * H100: 3072 x 3072 x 3072 by equal shares from any step on 142 us, so 90, by two whole rounds 105 (tiles of 128 x 256);
- * 2048 x 4096 x 2304 so 58 us, by two whole rounds 66 (of 128 x 192). */
+/* Who makes the first steps of a tile stores it, and waits for those of its later steps: these are blocks that start
+ * earlier, so that they run or are done. A tile has few parts, since whoever joins them reads them one by one; and they
+ * begin at the same steps in all tiles: blocks that go through different steps at a time do not find in the second
+ * cache what others read. Measured on an H100: 3072 x 3072 x 3072 by equal shares from any step on 142 us, so 90, by
+ * two whole rounds 105 (tiles of 128 x 256); 2048 x 4096 x 2304 so 58 us, by two whole rounds 66 (of 128 x 192). */
 void contract_stream_begin(struct contract_kernel *k, struct ir_block *b)
 {
 	enum { MOST_PARTS = 4 };
@@ -49,17 +50,20 @@ void contract_stream_begin(struct contract_kernel *k, struct ir_block *b)
 	expr length = ir_binary(IR_FLOORDIV, minus(plus(s->steps, parts), one), parts);
 	s->length = emit_declare(k->p, b, "length", length, plus(s->steps, one));
 	expr place = emit_constant(k->p, b, "place", minus(minus(s->blocks, one), block), s->blocks);
-	s->tile = emit_constant(k->p, b, "last_tile", plus(s->whole, ir_binary(IR_FLOORDIV, place, parts)), plus(tiles, s->blocks));
+	s->tile = emit_constant(k->p, b, "last_tile", plus(s->whole, ir_binary(IR_FLOORDIV, place, parts)),
+	                        plus(tiles, s->blocks));
 	expr from = ir_binary(IR_MUL, ir_binary(IR_MOD, place, parts), s->length);
 	s->from = emit_constant(k->p, b, "part_begin", from, plus(s->steps, most));
 	expr helps = ir_binary(IR_AND, ir_binary(IR_LT, s->tile, tiles), ir_binary(IR_LT, s->from, s->steps));
-	s->jobs = emit_constant(k->p, b, "jobs", plus(s->rounds, ir_select(helps, one, none)), plus(s->rounds, index_(k, 2)));
+	s->jobs = emit_constant(k->p, b, "jobs", plus(s->rounds, ir_select(helps, one, none)),
+	                        plus(s->rounds, index_(k, 2)));
 }
 
 struct ir_block *contract_each_piece(struct contract_kernel *k, struct ir_block *b, struct contract_range *range)
 {
 	struct contract_stream *s = k->stream;
-	expr none = index_(k, 0), size = index_(k, k->shape.depth), most = plus(k->c->depth, size), tiles = contract_tiles(k);
+	expr none = index_(k, 0), size = index_(k, k->shape.depth), most = plus(k->c->depth, size),
+	     tiles = contract_tiles(k);
 	b = emit_for(k->p, b, "job", none, s->jobs, index_(k, 1));
 	expr job = var(k, "job", plus(s->rounds, index_(k, 1)));
 	s->is_whole = emit_constant(k->p, b, "is_whole", ir_binary(IR_LT, job, s->rounds), NULL);

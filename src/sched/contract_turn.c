@@ -1,5 +1,5 @@
-/* Contractions of bytes: tensor cores want both operands along what is summed over. One that lies across it is laid along it
- * by a kernel before. See contract.h. */
+/* Contractions of bytes: tensor cores want both operands along what is summed over. One that lies across it is laid
+ * along it by a kernel before. See contract.h. */
 #include "sched/contract.h"
 #include "sched/axes.h"
 
@@ -36,7 +36,8 @@ bool contract_turns(const struct contract *c, int side)
 		count = ir_binary(IR_MUL, count, extent_of(c, axis[i]));
 	/* Each element once: no windows. Vectors of 16 bytes go along what is summed over. */
 	expr rest = ir_binary(IR_MOD, c->depth, ir_index(c->p->pool, 16));
-	return count == ir_buffer_count(c->p, o->value->buf) && !ir_is_int(ir_binary(IR_EQ, rest, ir_index(c->p->pool, 0)), 0);
+	return count == ir_buffer_count(c->p, o->value->buf) &&
+	       !ir_is_int(ir_binary(IR_EQ, rest, ir_index(c->p->pool, 0)), 0);
 }
 
 struct moved {

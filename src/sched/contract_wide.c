@@ -1,5 +1,5 @@
-/* The kernel of a contraction by warpgroups' products (wgmma): 128 threads multiply tiles straight out of shared memory, while
- * the tiles behind them come. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
+/* The kernel of a contraction by warpgroups' products (wgmma): 128 threads multiply tiles straight out of shared
+ * memory, while the tiles behind them come. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
 #include "sched/contract_kernel.h"
 #include "sched/finish.h"
 
@@ -7,8 +7,11 @@ enum { GROUP_THREADS = 128, GROUP_ROWS = 64, TILES_BELOW = 8 };
 
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice)
 {
-	struct contract_shape s = { .rows = choice->param[0], .columns = choice->param[1], .slots = choice->param[2],
-		                   .split = choice->param[4], .stream = choice->param[5] };
+	struct contract_shape s = { .rows = choice->param[0],
+		                    .columns = choice->param[1],
+		                    .slots = choice->param[2],
+		                    .split = choice->param[4],
+		                    .stream = choice->param[5] };
 	int groups = s.rows >= 2 * GROUP_ROWS ? 2 : 1;
 	s.depth = 128 / contract_element_bytes(c);
 	s.threads = groups * GROUP_THREADS;
@@ -36,7 +39,8 @@ void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
 	expr group = ir_binary(IR_FLOORDIV, thread, index_(k, GROUP_THREADS));
 	expr warp = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, thread, index_(k, WARP)), index_(k, GROUP_THREADS / WARP));
 	emit_constant(k->p, b, "group_row", ir_binary(IR_MUL, group, index_(k, s->parts * GROUP_ROWS)), NULL);
-	emit_constant(k->p, b, "warp_row", plus(var(k, "group_row", NULL), ir_binary(IR_MUL, warp, index_(k, TILE))), NULL);
+	emit_constant(k->p, b, "warp_row", plus(var(k, "group_row", NULL), ir_binary(IR_MUL, warp, index_(k, TILE))),
+	              NULL);
 	emit_constant(k->p, b, "warp_column", index_(k, 0), NULL);
 }
 
@@ -113,10 +117,12 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, expr fits)
 {
-	struct contract_kernel k = {
-		.c = c, .p = plan->program, .header = "tpat_wgmma.h", .shape = contract_wide_shape(c, choice),
-		.fast = true, .wide = true
-	};
+	struct contract_kernel k = { .c = c,
+		                     .p = plan->program,
+		                     .header = "tpat_wgmma.h",
+		                     .shape = contract_wide_shape(c, choice),
+		                     .fast = true,
+		                     .wide = true };
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	fits = ir_binary(IR_AND, fits, contract_range_fits(&k));
 	kernel->shared_bytes = contract_wide_bytes(&k.shape);

@@ -9,7 +9,7 @@ struct traffic {
 	const struct sched_target *t;
 	int axis; /* along which neighbouring threads run; -1: none */
 	double bytes;
-	double points; /* of the space: how often the load is made */
+	double points;    /* of the space: how often the load is made */
 	double narrowest; /* bytes of the narrowest element that is read; 0: none yet */
 };
 
@@ -72,8 +72,8 @@ double cost_way_bytes(const struct sched_site *site, const struct cost_way *w)
 	if (s->where)
 		ir_walk(s->where, add_load, &m);
 	ir_walk(s->value, add_load, &m);
-	/* Measured on an H100: a reduction takes 1.05 times as long as the bytes do where a thread reads four at once, 1.19 times
-	 * where it reads two. */
+	/* Measured on an H100: a reduction takes 1.05 times as long as the bytes do where a thread reads four at
+	 * once, 1.19 times where it reads two. */
 	for (double access = m.narrowest * w->columns; s->kind == IR_REDUCE && access > 0 && access < 8; access *= 2)
 		m.bytes *= access < 4 ? 1.13 : 1.05;
 	if (s->init)
@@ -99,7 +99,8 @@ double cost_of_way(const struct sched_site *site, const struct cost_way *w)
 	return t->launch_ns + w->overhead + time;
 }
 
-double sched_estimate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c, const struct sched_target *t)
+double sched_estimate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
+                      const struct sched_target *t)
 {
 	struct sched_target known = with_sizes(p, t);
 	const char *why;

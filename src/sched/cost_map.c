@@ -1,5 +1,6 @@
-/* What a map's kernel takes: bytes, waves of threads, instructions and accesses, counted for the way in which its threads go over
- * the elements. What limits a kernel is mostly one of these, and where two are close they add up in part. */
+/* What a map's kernel takes: bytes, waves of threads, instructions and accesses, counted for the way in which its
+ * threads go over the elements. What limits a kernel is mostly one of these, and where two are close they add up in
+ * part. */
 #include "sched/accumulate.h"
 #include "sched/choose.h"
 #include "sched/extents.h"
@@ -24,7 +25,7 @@ struct facts {
 	expr *node;      /* operands first */
 	int nodes;
 	double points, warps, instructions, cycles; /* instructions: of a thread; cycles: of a warp's accesses */
-	double bytes, cached; /* from and to memory; read from the second cache */
+	double bytes, cached;                       /* from and to memory; read from the second cache */
 };
 
 /* ---- The value's nodes. */
@@ -152,7 +153,8 @@ static bool position(const struct facts *f, expr flat, int64_t at, int64_t *out)
 {
 	int64_t axis[IR_MAX_RANK] = { 0 };
 	struct arena_mark mark = arena_mark(f->scratch);
-	struct place x = { f, axis, NEWN(f->scratch, int64_t, flat->id + 1), NEWN(f->scratch, unsigned char, flat->id + 1) };
+	struct place x = { f, axis, NEWN(f->scratch, int64_t, flat->id + 1),
+		           NEWN(f->scratch, unsigned char, flat->id + 1) };
 	for (int k = f->s->out->rank - 1; k >= 0; k--) {
 		int64_t extent = about(f->s->out->dim[k], f->t);
 		bool along = f->shape->planes > 1 && k == f->shape->axis;
@@ -206,7 +208,8 @@ static double accesses(const struct facts *f, expr load, expr flat)
 	if (vector >= 0)
 		return vector;
 	if (f->shape->vectors && ir_const_int(ir_binary(IR_SUB, flat, f->own), &at) && at % f->shape->width == 0)
-		return ceil(f->shape->width * type_info(load->type)->bits / 128.0); /* also where vectors go on from row to row */
+		return ceil(f->shape->width * type_info(load->type)->bits / 128.0); /* also where vectors go on from row
+		                                                                       to row */
 	if (f->inner < 0 || !(f->axes[load->id] & 1u << f->inner))
 		return 1;
 	for (int v = 0; v < f->shape->width; v++) {
@@ -216,7 +219,6 @@ static double accesses(const struct facts *f, expr load, expr flat)
 	}
 	return different.n;
 }
-
 
 /* All loads of one buffer together: what one of them has read, others find in the first cache. */
 static void add_buffer(struct facts *f, const struct ir_buffer *b)
@@ -273,7 +275,8 @@ static double sum_of_limits(const double *limit, int n, double norm)
 	return pow(sum, 1 / norm);
 }
 
-double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape, const struct sched_target *t)
+double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape,
+                const struct sched_target *t)
 {
 	enum { START = 12, DIVISION = 6 }; /* of a thread: its number and its store; an axis found from its number */
 	struct arena *scratch = arena_new();
@@ -300,9 +303,10 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 	for (uint32_t axes = f.axes[s->value->id] >> 1; axes; axes >>= 1)
 		f.instructions += axes & 1 ? DIVISION : 0;
 	for (int i = 0; i < f.nodes; i++)
-		f.instructions += f.axes[f.node[i]->id] ? instructions_of(f.node[i]) * times(&f, f.axes[f.node[i]->id]) *
-		                                                  f.chance[f.node[i]->id]
-		                                        : 0;
+		f.instructions += f.axes[f.node[i]->id]
+		                          ? instructions_of(f.node[i]) * times(&f, f.axes[f.node[i]->id]) *
+		                                    f.chance[f.node[i]->id]
+		                          : 0;
 	const struct cost_table *measured = cost_table(t);
 	f.cycles = stores * measured->access;
 	add_loads(&f);

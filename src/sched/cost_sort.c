@@ -6,18 +6,18 @@
 #include <math.h>
 
 enum {
-	SHARED_PAIRS = 4,    /* compared and exchanged a nanosecond by a processor */
-	STEP_NS = 45,        /* of a bitonic network, at least */
-	READ_BYTES = 40,     /* a nanosecond that one processor can take */
+	SHARED_PAIRS = 4,       /* compared and exchanged a nanosecond by a processor */
+	STEP_NS = 45,           /* of a bitonic network, at least */
+	READ_BYTES = 40,        /* a nanosecond that one processor can take */
 	SELECT_OPERATIONS = 50, /* for an element that is not among the first k */
 	TURN_NS = 1500,         /* of a block: its loads, and that its threads meet */
-	COUNTS_NS = 4000,    /* of the kernels before the passes of a radix sort, at least */
-	PASS_NS = 5000,      /* of a pass, which waits for tiles before, too */
-	COUNT_NS = 10,       /* of a tile whose digits are added to its row's */
-	WARPS_NS = 4,        /* instructions of a warp a nanosecond, on one processor */
+	COUNTS_NS = 4000,       /* of the kernels before the passes of a radix sort, at least */
+	PASS_NS = 5000,         /* of a pass, which waits for tiles before, too */
+	COUNT_NS = 10,          /* of a tile whose digits are added to its row's */
+	WARPS_NS = 4,           /* instructions of a warp a nanosecond, on one processor */
 	PASS_OF_BLOCK_NS = 1000,
 	ENDS_OF_WARP_NS = 250,
-	BLOCK_NS = 700,      /* reading, and writing, of one that has little to sort */
+	BLOCK_NS = 700, /* reading, and writing, of one that has little to sort */
 };
 
 static const double KEY_NS = 0.25; /* of a key in a pass, on one processor */
@@ -28,7 +28,8 @@ static double log2_of(double n)
 }
 
 /* `blocks` of `threads`, each of which sorts `items` in rows of n. */
-static double network(double blocks, double threads, double items, double shared_bytes, double n, const struct sched_target *t)
+static double network(double blocks, double threads, double items, double shared_bytes, double n,
+                      const struct sched_target *t)
 {
 	double steps = log2_of(n) * (log2_of(n) + 1) / 2;
 	double at_once = target_resident(t, threads, 0, shared_bytes);
@@ -44,7 +45,8 @@ static double by_digits(double rows, double threads, double items, int passes, c
 	double warps = threads / 32, each = passes * warps * (items * 34 + 256 / threads * warps * 6 + 120);
 	double at_once = target_resident(t, threads, 0, 0);
 	double waves = ceil(rows / (t->processors * at_once));
-	return fmax(rows / t->processors * each / WARPS_NS, waves * (BLOCK_NS + passes * (PASS_OF_BLOCK_NS + items * 60)));
+	return fmax(rows / t->processors * each / WARPS_NS,
+	            waves * (BLOCK_NS + passes * (PASS_OF_BLOCK_NS + items * 60)));
 }
 
 /* The end of a selection, and the bound before it: each warp sorts an item a lane; what was kept is ranked. */
@@ -60,9 +62,9 @@ struct sort_facts {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	const struct sched_target *t;
-	double rows, n, k;        /* of these rows' n elements the first k */
-	double key, item;         /* bytes, and with its place */
-	double bytes, read;       /* that are read and written once; in ns */
+	double rows, n, k;  /* of these rows' n elements the first k */
+	double key, item;   /* bytes, and with its place */
+	double bytes, read; /* that are read and written once; in ns */
 	int passes;
 };
 
@@ -92,10 +94,12 @@ static double launches(const struct sort_facts *f, expr extent)
 	return f->t->launch_ns * (ir_const_int(extent, &number) ? 1 : 2);
 }
 
-/* By digits, in tiles. Measured on an H100, 1 M keys of 32 bits alone: 5 us until they are counted in 128 tiles, 10 us a pass. */
+/* By digits, in tiles. Measured on an H100, 1 M keys of 32 bits alone: 5 us until they are counted in 128 tiles, 10 us
+ * a pass. */
 static double radix_time(const struct sort_facts *f, double tile)
 {
-	double tiles = f->rows * ceil(f->n / tile), moved = f->rows * f->n * 2 * (sort_is_alone(f->p, f->s) ? f->key : f->key + 4);
+	double tiles = f->rows * ceil(f->n / tile),
+	       moved = f->rows * f->n * 2 * (sort_is_alone(f->p, f->s) ? f->key : f->key + 4);
 	double radix = COUNTS_NS + f->read + tiles * COUNT_NS;
 	radix += f->passes * (PASS_NS + moved / f->t->bytes_per_ns + tiles * tile / f->t->processors * KEY_NS);
 	return f->t->launch_ns + radix;
@@ -135,8 +139,7 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 		double each = select_ends(blocks, threads, t);
 		double ends = parts > 1 ? t->launch_ns + network(rows, threads, keys, keys * item, keys, t) : 0;
 		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
-		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) +
-		       each + ends;
+		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) + each + ends;
 	}
 	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
 	double own = n / parts, chunk = fmin(threads * c->param[3], own), wanted = own, work = 0;
@@ -144,9 +147,10 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 		wanted = 1.5 * k * own / chunk;
 		work = select_ends(blocks, threads, t);
 	}
-	/* Where that is more than there is room for, it is full at first, then seldom: the k-th of what was seen rises as the
-	 * logarithm of its number. */
-	double last = fmin(keys, wanted), sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : last > threads;
+	/* Where that is more than there is room for, it is full at first, then seldom: the k-th of what was seen rises
+	 * as the logarithm of its number. */
+	double last = fmin(keys, wanted),
+	       sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : last > threads;
 	work += network(blocks, 2 * threads, last, keys * item, last, t) * sorts;
 	double scan = rows * n * SELECT_OPERATIONS / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
 	double here = fmax(floor(t->threads / 2.0 / threads), 1);
@@ -155,6 +159,7 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	double time = launch + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
 	double others = fmin(keys, k * parts);
 	if (parts > 1)
-		time += t->launch_ns + network(rows, threads, others, keys * item, others, t) * (k * parts > keys ? 2 : 1);
+		time += t->launch_ns +
+		        network(rows, threads, others, keys * item, others, t) * (k * parts > keys ? 2 : 1);
 	return time;
 }

@@ -1,32 +1,32 @@
-/* What was measured of GPUs, and the formulas that need no program. See cost.h. A row for another architecture is what a program
- * that measures would write. */
+/* What was measured of GPUs, and the formulas that need no program. See cost.h. A row for another architecture is what
+ * a program that measures would write. */
 #include "sched/cost.h"
 
 /* The newest first. */
 static const struct cost_table tables[] = {
 	{
-		.arch = 90, /* H100 SXM, 1.98 GHz, 3.35 TB/s */
-		.mixed_clock = 0.7576, /* 1.5 GHz */
-		.steady_clock = 0.8586, /* 1.7 GHz */
-		.counted_clock = 0.8864, /* 1.755 GHz */
-		.mma_clock = 0.8081, /* 1.6 GHz, under the load of tensor cores */
-		.wgmma_clock = 0.7828, /* 1.55 GHz */
-		.way = 717, /* 1024 threads of a multiprocessor */
-		.stream_way = 1793, /* 40 KB of a multiprocessor */
-		.alone_bytes = 33.3, /* 66 bytes a nanosecond */
-		.tiles_cache = 0.87,
-		.bulk_cache = 1.74,
-		.tiles_wait = 2500,
-		.wave = 650,
-		.norm = 2.7,
-		.access = 3,
-		.apart = 0.008,
-		.rows_way = 1000,
-		.across_way = 1500,
-		.mma_way = 1200,
-		.attend_way = 900,
-		.shared_bytes = 128,
-		.functions = 16,
+	        .arch = 90,              /* H100 SXM, 1.98 GHz, 3.35 TB/s */
+	        .mixed_clock = 0.7576,   /* 1.5 GHz */
+	        .steady_clock = 0.8586,  /* 1.7 GHz */
+	        .counted_clock = 0.8864, /* 1.755 GHz */
+	        .mma_clock = 0.8081,     /* 1.6 GHz, under the load of tensor cores */
+	        .wgmma_clock = 0.7828,   /* 1.55 GHz */
+	        .way = 717,              /* 1024 threads of a multiprocessor */
+	        .stream_way = 1793,      /* 40 KB of a multiprocessor */
+	        .alone_bytes = 33.3,     /* 66 bytes a nanosecond */
+	        .tiles_cache = 0.87,
+	        .bulk_cache = 1.74,
+	        .tiles_wait = 2500,
+	        .wave = 650,
+	        .norm = 2.7,
+	        .access = 3,
+	        .apart = 0.008,
+	        .rows_way = 1000,
+	        .across_way = 1500,
+	        .mma_way = 1200,
+	        .attend_way = 900,
+	        .shared_bytes = 128,
+	        .functions = 16,
 	},
 };
 

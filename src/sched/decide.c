@@ -92,13 +92,13 @@ static bool read_params(const char **at, struct sched_choice *c, const char **wh
 		const struct sched_param *x = &r->param[k];
 		const char *before = named ? arena_printf(a, " %s=", x->name) : k ? "," : " ";
 		if (!skip(at, before) || !read_int(at, &c->param[k])) {
-			*why = arena_printf(a, "rule %s has %d parameters, and number %d is %s", r->name, params_of(r), k + 1,
-			                    x->name);
+			*why = arena_printf(a, "rule %s has %d parameters, and number %d is %s", r->name, params_of(r),
+			                    k + 1, x->name);
 			return false;
 		}
 		if (c->param[k] < x->least || c->param[k] > x->most) {
-			*why = arena_printf(a, "%s of rule %s is from %d to %d, and none that the rule would try is %d", x->name,
-			                    r->name, x->least, x->most, c->param[k]);
+			*why = arena_printf(a, "%s of rule %s is from %d to %d, and none that the rule would try is %d",
+			                    x->name, r->name, x->least, x->most, c->param[k]);
 			return false;
 		}
 	}

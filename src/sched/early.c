@@ -1,7 +1,7 @@
-/* Kernels that start early: from sm_90 on they are set up while the kernel before them still runs (programmatic dependent launch),
- * be it the same plugin's or any other, which saves a quarter of a microsecond on the GPU and half of one on the host. In return
- * their inputs are no memory that a compiler may read whenever it likes. So kernels do it that are at most some waves long: of
- * others that is less than a hundredth. */
+/* Kernels that start early: from sm_90 on they are set up while the kernel before them still runs (programmatic
+ * dependent launch), be it the same plugin's or any other, which saves a quarter of a microsecond on the GPU and half
+ * of one on the host. In return their inputs are no memory that a compiler may read whenever it likes. So kernels do it
+ * that are at most some waves long: of others that is less than a hundredth. */
 #include "sched/extents.h"
 #include "sched/launches.h"
 

@@ -34,8 +34,8 @@ static struct sched_verdict ask(const struct sched_rule *r, struct ir_program *p
 	return v;
 }
 
-int sched_explain(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, const struct sched_choice *chosen,
-                  struct sched_verdict *out)
+int sched_explain(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                  const struct sched_choice *chosen, struct sched_verdict *out)
 {
 	struct sched_target known = with_sizes(p, t);
 	int n = 0;

@@ -16,7 +16,8 @@ expr rows_along(struct ir_program *p, const struct ir_stage *s); /* of out, alon
 int64_t about(expr e, const struct sched_target *t);
 /* About how many bytes the buffers have that e reads. */
 double about_bytes_read(struct ir_program *p, expr e, const struct sched_target *t);
-/* About how many bytes move for a load that is made `points` times, by neighbouring threads along `axis` (-1: along none). */
+/* About how many bytes move for a load that is made `points` times, by neighbouring threads along `axis` (-1: along
+ * none). */
 double about_bytes_loaded(struct ir_program *p, expr load, int axis, double points, const struct sched_target *t);
 /* The target that also knows what to expect of sizes that are found at run time: half of what there can be. */
 struct sched_target with_sizes(struct ir_program *p, const struct sched_target *t);

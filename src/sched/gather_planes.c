@@ -1,5 +1,5 @@
-/* Maps that gather from planes at places which planes share: which maps do, and what a thread makes of a copy in which a place's
- * elements lie beside each other. See gather_planes.h. */
+/* Maps that gather from planes at places which planes share: which maps do, and what a thread makes of a copy in which
+ * a place's elements lie beside each other. See gather_planes.h. */
 #include "sched/gather_planes.h"
 #include "sched/emit.h"
 #include "sched/vectors.h"

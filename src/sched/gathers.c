@@ -1,4 +1,5 @@
-/* Reads at places that data decide: which there are, vectors of the coordinates, and the value of what was read. See gathers.h. */
+/* Reads at places that data decide: which there are, vectors of the coordinates, and the value of what was read. See
+ * gathers.h. */
 #include "sched/gathers.h"
 #include "sched/emit.h"
 #include "sched/vectors.h"
@@ -19,7 +20,8 @@ static bool is_gather(expr e)
 /* A choice between a gather and a constant: the gather is made where the condition holds. */
 static bool is_choice(expr e)
 {
-	return e->op == IR_SELECT && is_gather(e->arg[1]) && (e->arg[2]->op == IR_CONST_INT || e->arg[2]->op == IR_CONST_FLOAT);
+	return e->op == IR_SELECT && is_gather(e->arg[1]) &&
+	       (e->arg[2]->op == IR_CONST_INT || e->arg[2]->op == IR_CONST_FLOAT);
 }
 
 struct find {
@@ -87,7 +89,12 @@ bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis)
 {
 	struct arena *scratch = arena_new();
 	uint32_t n = value->id + 1;
-	struct find f = { g, axis, NEWN(scratch, bool, n), NEWN(scratch, bool, n), NEWN(scratch, bool, n), NEWN(scratch, int, n),
+	struct find f = { g,
+		          axis,
+		          NEWN(scratch, bool, n),
+		          NEWN(scratch, bool, n),
+		          NEWN(scratch, bool, n),
+		          NEWN(scratch, int, n),
 		          true };
 	*g = (struct gathers){ .p = p, .axis = axis };
 	ir_walk_unconditional(value, note_sure, &f);
@@ -102,8 +109,8 @@ bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis)
 
 /* ---- Coordinates. */
 
-/* By which constant the load is behind a multiple of its stride along `inner`; -1: it has no such stride, or is another one in
- * each plane. */
+/* By which constant the load is behind a multiple of its stride along `inner`; -1: it has no such stride, or is another
+ * one in each plane. */
 static int64_t place_in(const struct gathers *g, expr load, int *stride)
 {
 	int64_t step, c = 0;
@@ -139,8 +146,8 @@ static void find_beside(void *user, expr e)
 	start = to_kernel(g->p, start, &first);
 	if (ir_multiple(start) % (stride * g->width))
 		return;
-	while (i < l->n && (l->found[i].start != start || l->found[i].beside.stride != stride ||
-	                    l->found[i].beside.buf != e->buf))
+	while (i < l->n &&
+	       (l->found[i].start != start || l->found[i].beside.stride != stride || l->found[i].beside.buf != e->buf))
 		i++;
 	if (i == GATHERS_MAX_BESIDE)
 		return;
@@ -196,8 +203,9 @@ expr gathers_beside(void *user, expr e, expr flat)
 		for (int c = 0; c < g->beside[i].stride; c++) {
 			if (g->beside[i].load[c] != e)
 				continue;
-			expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, g->lane, ir_index(g->p->pool, g->beside[i].stride)),
-			                    ir_index(g->p->pool, c));
+			expr at =
+			        ir_binary(IR_ADD, ir_binary(IR_MUL, g->lane, ir_index(g->p->pool, g->beside[i].stride)),
+			                  ir_index(g->p->pool, c));
 			return item_of(g->beside[i].array, at);
 		}
 	return NULL;

@@ -1,5 +1,5 @@
-/* A kernel from its beginning, a name and a comment, to its end: what it reads and writes as its arguments, whether 32 bits are
- * enough for its positions, and its place in a step. See finish.h. */
+/* A kernel from its beginning, a name and a comment, to its end: what it reads and writes as its arguments, whether 32
+ * bits are enough for its positions, and its place in a step. See finish.h. */
 #include "sched/axes.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -17,17 +17,20 @@ struct ir_step *step_new(struct ir_plan *plan)
 	return step;
 }
 
-/* What must hold of extents for the stage to have a meaning: a sort gives no more elements than there are. Null: it holds,
- * or nobody who launches can tell. */
+/* What must hold of extents for the stage to have a meaning: a sort gives no more elements than there are. Null: it
+ * holds, or nobody who launches can tell. */
 static expr demand_of(struct ir_program *p, const struct ir_stage *s)
 {
 	if (s->kind != IR_SORT)
 		return NULL;
 	expr more = ir_binary(IR_SUB, s->space[0], s->out->dim[s->axis]);
-	return ir_nonnegative(more) || ir_size_limit(p, more) != more ? NULL : ir_binary(IR_LE, s->out->dim[s->axis], s->space[0]);
+	return ir_nonnegative(more) || ir_size_limit(p, more) != more
+	               ? NULL
+	               : ir_binary(IR_LE, s->out->dim[s->axis], s->space[0]);
 }
 
-void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, const struct sched_target *t)
+void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
+                  const struct sched_target *t)
 {
 	expr demand = demand_of(plan->program, s);
 	int first = plan->steps.n;
@@ -227,8 +230,8 @@ static void find_sizes(struct size_use *u, const struct ir_block *b)
 	}
 }
 
-/* Each size that a body mentions is read from where it was counted, under the symbol's name: blocks are launched for the
- * most that it can be. */
+/* Each size that a body mentions is read from where it was counted, under the symbol's name: blocks are launched for
+ * the most that it can be. */
 static void sizes_here(struct collect *c, struct ir_block *b)
 {
 	struct size_use u = { .p = c->p };
@@ -269,8 +272,8 @@ const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 	}
 }
 
-/* Arguments, comment and name; bool: whether 32 bits are enough for its positions. Null: no such kernel can be launched, the
- * step's later ones do it. */
+/* Arguments, comment and name; bool: whether 32 bits are enough for its positions. Null: no such kernel can be
+ * launched, the step's later ones do it. */
 static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_stage *s)
 {
 	struct ir_program *p = plan->program;

@@ -1,8 +1,9 @@
 /* Inside src/sched/: a loop as the work of one kernel, between the stages of its body and the kernel's statements.
  *
  * A block makes some *rows* of everything that the loop makes: positions of the leading axes along which no element of
- * the body depends on another. A row's elements are *local*: loop_local() of a buffer. The body becomes a list of items,
- * each the work of all threads, between which the block waits where one reads or overwrites what other threads wrote. */
+ * the body depends on another. A row's elements are *local*: loop_local() of a buffer. The body becomes a list of
+ * items, each the work of all threads, between which the block waits where one reads or overwrites what other threads
+ * wrote. */
 #ifndef TPAT_SCHED_LOOP_H
 #define TPAT_SCHED_LOOP_H
 
@@ -52,10 +53,11 @@ struct loop_plan {
 		VEC(struct loop_item);
 	} items;
 	/* By id of a buffer. */
-	bool *inside;                 /* made by the loop: its body's buffers and states */
-	bool *needed;                 /* has a place in memory */
-	const struct ir_buffer **home; /* in whose place it lies: its own, or that of the state whose next value it is */
-	struct ir_buffer **shared;    /* the array in shared memory, or null */
+	bool *inside;                  /* made by the loop: its body's buffers and states */
+	bool *needed;                  /* has a place in memory */
+	const struct ir_buffer **home; /* in whose place it lies: its own, or that of the state whose next value it
+	                                * is */
+	struct ir_buffer **shared;     /* the array in shared memory, or null */
 	bool *scattered;
 };
 

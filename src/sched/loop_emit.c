@@ -58,8 +58,8 @@ static expr serial_reduction(struct view *v, struct ir_block *b, const struct ir
 		const char *name = ir_axis_names[1][k];
 		v->axis[rank + k] = index_of(v->m, 0);
 		if (!ir_is_int(s->space[k], 1)) {
-			inner = emit_loop(p, inner, name, index_of(v->m, 0), s->space[k], index_of(v->m, 1), s->space[k],
-			                  &v->axis[rank + k]);
+			inner = emit_loop(p, inner, name, index_of(v->m, 0), s->space[k], index_of(v->m, 1),
+			                  s->space[k], &v->axis[rank + k]);
 		}
 		position = add(mul(position, s->space[k]), v->axis[rank + k]);
 	}

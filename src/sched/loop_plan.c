@@ -20,8 +20,8 @@ static bool same_shape(const struct ir_buffer *a, const struct ir_buffer *b)
 /* Whether the entry can be made in the pass over the elements that the last item is. */
 static bool joins(const struct loop_plan *l, const struct loop_item *item, const struct loop_entry *e)
 {
-	if (item->kind != LOOP_ELEMENTS || e->stage->kind == IR_REDUCE ||
-	    e->saved != item->entries.at[0].saved || !same_shape(item->entries.at[0].stage->out, e->stage->out))
+	if (item->kind != LOOP_ELEMENTS || e->stage->kind == IR_REDUCE || e->saved != item->entries.at[0].saved ||
+	    !same_shape(item->entries.at[0].stage->out, e->stage->out))
 		return false;
 	bool late = item->entries.at[item->entries.n - 1].late;
 	return (!late || e->late) && !loop_meets(l, item, e);

@@ -1,5 +1,5 @@
-/* Which rows of a loop are independent of each other: the leading axes along which every load of what the loop makes stays
- * where it is. See loop.h. */
+/* Which rows of a loop are independent of each other: the leading axes along which every load of what the loop makes
+ * stays where it is. See loop.h. */
 #include "sched/loop.h"
 
 struct loads {
@@ -116,8 +116,8 @@ static void stage_rows(struct lead *l, const struct ir_stage *s)
 		at_most(l, s->axis);
 	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++) {
 		loop_each_load(s->at[k], load_in_row, l);
-		if (k < l->most && (k >= s->space_rank || s->space[k] != s->out->dim[k] ||
-		                    !is_axis(s->at[k], k, s->out->dim[k])))
+		if (k < l->most &&
+		    (k >= s->space_rank || s->space[k] != s->out->dim[k] || !is_axis(s->at[k], k, s->out->dim[k])))
 			at_most(l, k);
 	}
 }

@@ -86,7 +86,7 @@ expr see(struct view *v, expr e)
 /* ---- The elements of the block, shared out. */
 
 struct ir_block *for_elements(struct emitter *m, struct ir_block *b, expr local, expr worker, int workers,
-                                     expr *element)
+                              expr *element)
 {
 	struct ir_program *p = m->p;
 	expr count = mul(m->rows, local);
@@ -116,7 +116,7 @@ void used_axes(struct view *v, int n, const expr *e, bool *used)
 }
 
 void declare_place(struct view *v, struct ir_block *b, expr element, int rank, const expr *dim,
-                          const char *const *names, const bool *used)
+                   const char *const *names, const bool *used)
 {
 	struct emitter *m = v->m;
 	struct ir_program *p = m->p;

@@ -23,9 +23,9 @@ struct emitter {
 struct view {
 	struct emitter *m;
 	const struct loop_item *item;
-	int entry;                  /* of the item */
-	const struct ir_buffer *out;/* whose own place is `element`; null: none */
-	expr element, row;          /* places among the block's: of the element, of its row */
+	int entry;                   /* of the item */
+	const struct ir_buffer *out; /* whose own place is `element`; null: none */
+	expr element, row;           /* places among the block's: of the element, of its row */
 	expr axis[2 * IR_MAX_RANK];
 	expr acc;
 };
@@ -41,12 +41,13 @@ expr place_in_block(const struct view *v, const struct ir_buffer *b, const expr 
 expr in_memory(const struct emitter *m, const struct ir_buffer *b, expr place, const struct ir_buffer **memory);
 void store(struct view *v, struct ir_block *b, const struct ir_buffer *to, expr place, expr value);
 /* A pass over `local` elements of each of the block's rows by `workers`, of whom this is `worker`. */
-struct ir_block *for_elements(struct emitter *m, struct ir_block *b, expr local, expr worker, int workers, expr *element);
+struct ir_block *for_elements(struct emitter *m, struct ir_block *b, expr local, expr worker, int workers,
+                              expr *element);
 /* Which axes n expressions (or null) still need when own places are known. */
 void used_axes(struct view *v, int n, const expr *e, bool *used);
 /* The axes of an element: the row's, then `rank` - lead others of extents dim[lead..]; v->axis[k] is axis k. */
-void declare_place(struct view *v, struct ir_block *b, expr element, int rank, const expr *dim, const char *const *names,
-                   const bool *used);
+void declare_place(struct view *v, struct ir_block *b, expr element, int rank, const expr *dim,
+                   const char *const *names, const bool *used);
 /* "gates: a warp an element" */
 void comment_item(struct emitter *m, struct ir_block *b, const struct loop_item *item, const char *how);
 

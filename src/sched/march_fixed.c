@@ -1,6 +1,6 @@
-/* The kernel of rule march where it is known which of a thread's rows share a place, as where a resize's scale divides them: all
- * of them are written out. What is kept of a row that is read is made once, what it reads is read once, in vectors where these
- * are neighbours, and weights are numbers. See march.h. */
+/* The kernel of rule march where it is known which of a thread's rows share a place, as where a resize's scale divides
+ * them: all of them are written out. What is kept of a row that is read is made once, what it reads is read once, in
+ * vectors where these are neighbours, and weights are numbers. See march.h. */
 #include "sched/march.h"
 #include "sched/axes.h"
 #include "sched/emit.h"
@@ -66,8 +66,10 @@ bool march_is_fixed(const struct march *m, int rows, int width, double *work)
 	for (int k = 0; k < out->rank; k++) {
 		int several = k == m->axis ? rows : k == m->inner ? width : 1;
 		expr each = ir_index(pool, several);
-		axis[k] = ir_binary(IR_MUL, ir_var(pool, TYPE_INDEX, arena_printf(m->p->arena, "axis%d", k),
-		                                   ir_binary(IR_FLOORDIV, out->dim[k], each)), each);
+		axis[k] = ir_binary(IR_MUL,
+		                    ir_var(pool, TYPE_INDEX, arena_printf(m->p->arena, "axis%d", k),
+		                           ir_binary(IR_FLOORDIV, out->dim[k], each)),
+		                    each);
 	}
 	find_rows(m, &r, axis, rows, width);
 	if (r.all.n >= rows * m->n)
@@ -114,8 +116,8 @@ void march_store_row(const struct march *m, struct ir_block *b, struct ir_variab
 	emit_store_vector(p, b, out, at, result, width)->once = stored_past_caches(p, m->s);
 }
 
-static void emit_kept(const struct march *m, struct ir_block *b, struct window_reads *reads, struct kept_row *one, int number,
-                      int width)
+static void emit_kept(const struct march *m, struct ir_block *b, struct window_reads *reads, struct kept_row *one,
+                      int number, int width)
 {
 	struct ir_program *p = m->p;
 	if (one->array)

@@ -35,7 +35,8 @@ static int rule_number(const struct sched_rule *r)
 	return -1;
 }
 
-/* Where the rule's answer for a stage is kept; null: for a stage that the program does not have, or a rule beside the table. */
+/* Where the rule's answer for a stage is kept; null: for a stage that the program does not have, or a rule beside the
+ * table. */
 static struct found_by *place_for(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r)
 {
 	int rule = rule_number(r), i = 0;
@@ -75,14 +76,14 @@ const void *sched_match(struct ir_program *p, const struct ir_stage *s, const st
 
 static const char *lacks(unsigned features)
 {
-	return features & TARGET_WGMMA ? "the GPU has no products of warpgroups (wgmma)"
-	       : features & TARGET_TMA ? "the GPU has no engine that copies tiles (TMA)"
+	return features & TARGET_WGMMA      ? "the GPU has no products of warpgroups (wgmma)"
+	       : features & TARGET_TMA      ? "the GPU has no engine that copies tiles (TMA)"
 	       : features & TARGET_CLUSTERS ? "the GPU has no clusters of blocks"
 	                                    : "the GPU has no copies that nobody waits for (cp.async)";
 }
 
-int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r, const struct sched_target *t,
-                     struct sched_choice *out, const char **why)
+int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r,
+                     const struct sched_target *t, struct sched_choice *out, const char **why)
 {
 	const char *reason = "";
 	struct sched_site site = { p, s, t, sched_match(p, s, r, &reason) };
@@ -97,8 +98,8 @@ int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struc
 	return n;
 }
 
-int rule_candidates(const struct sched_rule *r, struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
-                    struct sched_choice *out)
+int rule_candidates(const struct sched_rule *r, struct ir_program *p, const struct ir_stage *s,
+                    const struct sched_target *t, struct sched_choice *out)
 {
 	return sched_candidates(p, s, r, t, out, NULL);
 }

@@ -155,8 +155,8 @@ static void check_start(void *user, expr e)
 		c->fine &= c->r->stage[i].s->out != e->buf;
 }
 
-/* What a load adds to the place along the row, where that is the same for the whole row and not for all rows, and begins at
- * whole vectors; else null. It is known before the rows have made anything. */
+/* What a load adds to the place along the row, where that is the same for the whole row and not for all rows, and
+ * begins at whole vectors; else null. It is known before the rows have made anything. */
 static expr row_start(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	int widest = 128 / type_info(load->type)->bits;
@@ -169,7 +169,8 @@ static expr row_start(const struct rows *r, const struct rows_stage *st, expr lo
 int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	if (load->op != IR_LOAD || type_is_packed(load->type) || rows_value_of(r, st, load) >= 0)
-		return -1; /* a row of one element is also a value of the row; what was made as that is no memory to read */
+		return -1; /* a row of one element is also a value of the row; what was made as that is no memory to
+		              read */
 	bool own = rows_is_own(r, st, load);
 	expr from = own ? NULL : ir_binary(IR_SUB, flat_of(r, load), st->at);
 	for (int i = 0; i < r->cached; i++)
@@ -293,7 +294,8 @@ bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;
 	/* Rows along which nothing is read in its order are no rows. */
-	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first) && out->cached > 0;
+	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first) &&
+	       out->cached > 0;
 }
 
 bool rows_stored(const struct rows *r, int stage)

@@ -1,5 +1,6 @@
-/* Row programs: neighbouring stages of a program that all work on the same rows, so that a row can stay with the threads
- * that made it. Softmax, norms and their like: reductions along a row, values of a row, then maps over its elements. */
+/* Row programs: neighbouring stages of a program that all work on the same rows, so that a row can stay with the
+ * threads that made it. Softmax, norms and their like: reductions along a row, values of a row, then maps over its
+ * elements. */
 #ifndef TPAT_SCHED_ROWS_H
 #define TPAT_SCHED_ROWS_H
 
@@ -31,9 +32,9 @@ struct rows {
 	int cached; /* what a row is made of */
 	struct rows_cached {
 		const struct ir_buffer *buf;
-		expr from;  /* where the row begins in it, over the row axes of `stage`: a row that an index chooses, a mask of
-		             * several rows; null: the buffer's elements are the rows' own */
-		int stage;  /* the first one that reads it */
+		expr from; /* where the row begins in it, over the row axes of `stage`: a row that an index chooses, a
+		            * mask of several rows; null: the buffer's elements are the rows' own */
+		int stage; /* the first one that reads it */
 	} cache[ROWS_MAX_CACHED];
 	int reductions, maps;
 	bool store_all; /* also what nobody is known to read */
@@ -45,8 +46,8 @@ struct rows {
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s);
 /* The same of n stages that need not be the program's; also where nothing is read in the rows' order. */
 int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n);
-/* Kernels that make all stages of the rows (rule_rows.c), c: of sched_rows. The last one, which does for all extents unless
- * the rows have needs of their own, is left out when `others` follow. */
+/* Kernels that make all stages of the rows (rule_rows.c), c: of sched_rows. The last one, which does for all extents
+ * unless the rows have needs of their own, is left out when `others` follow. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
 /* Which buffer made by an earlier stage of the rows a load reads at its own row; -1: none. */
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);
@@ -63,11 +64,12 @@ bool rows_stored(const struct rows *r, int stage);
 /* ---- What they take (rows_cost.c). */
 /* 32-bit registers that hold one element of the row. */
 double rows_registers_each(const struct rows *r);
-/* Of a lane's steps those in registers; the bytes of a block's others, which are in shared memory: more than every GPU has. */
+/* Of a lane's steps those in registers; the bytes of a block's others, which are in shared memory: more than every GPU
+ * has. */
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps);
 int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps);
-/* Whether a lane with so many elements keeps what several stages make of each; 32-bit registers that results of functions
- * take then, an element: all else takes the place of what it is made of. */
+/* Whether a lane with so many elements keeps what several stages make of each; 32-bit registers that results of
+ * functions take then, an element: all else takes the place of what it is made of. */
 bool rows_keeps(int elements);
 int rows_registers_kept(const struct rows *r, int elements);
 /* Rows that a block makes: a warp has several where they are short. */
@@ -76,9 +78,9 @@ int rows_of_block(int lanes);
 int rows_resident(const struct rows *r, int lanes, int elements);
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c);
 
-/* ---- Values of an element that later stages need again (rows_kept.c): x - mean in a norm, exp(x - largest) in a softmax. A value
- * is kept in an array of registers by the first stage that makes it, and the others read it there. Expressions are those of the
- * kernel. */
+/* ---- Values of an element that later stages need again (rows_kept.c): x - mean in a norm, exp(x - largest) in a
+ * softmax. A value is kept in an array of registers by the first stage that makes it, and the others read it there.
+ * Expressions are those of the kernel. */
 enum { ROWS_MAX_KEPT = 2 };
 
 struct rows_kept {
@@ -91,7 +93,9 @@ struct rows_kept {
 bool rows_kept_work(expr e);
 /* By the stages' expressions (null: none): what to keep. */
 void rows_kept_find(struct rows_kept *k, int stages, const expr *value);
-/* The stage's expression with what is kept; stores into the arrays, at [step][item], what this stage is the first to make. */
-expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr step, expr item);
+/* The stage's expression with what is kept; stores into the arrays, at [step][item], what this stage is the first to
+ * make. */
+expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr step,
+               expr item);
 
 #endif

@@ -44,7 +44,8 @@ int rows_registers_kept(const struct rows *r, int elements)
 	return rows_keeps(elements) && functions > 1;
 }
 
-/* Two blocks of 512 threads at once, so that one loads while the other computes, where 64 registers a thread are enough. */
+/* Two blocks of 512 threads at once, so that one loads while the other computes, where 64 registers a thread are
+ * enough. */
 int rows_resident(const struct rows *r, int lanes, int elements)
 {
 	enum { HALF = 512, FEW = 32 };
@@ -74,8 +75,8 @@ static void add_apart(void *user, expr e)
 		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
 }
 
-/* What accesses of so many bytes to rows of so many tensors cost, x the time. From memory, measured on an H100, 8 bytes are as fast
- * as 16, and faster for rows of several tensors; many steps of a thread cost a little. */
+/* What accesses of so many bytes to rows of so many tensors cost, x the time. From memory, measured on an H100, 8 bytes
+ * are as fast as 16, and faster for rows of several tensors; many steps of a thread cost a little. */
 static double of_accesses(int tensors, double element, double access, int steps)
 {
 	double many = steps * (tensors > 1 ? 0.003 : 0.001);
@@ -89,7 +90,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	const struct sched_target *t = site->t;
 	enum { ENOUGH = 960, LINE = 128 };
 	struct rows r = *(const struct rows *)site->found;
-	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = rows_of_block(lanes);
+	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2],
+	    rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
 	bool weights = false;
 	if (steps && length > (double)lanes * width * steps) /* the kernel for any rows runs */
@@ -115,7 +117,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	if (steps == 0) /* later stages find the row in the L2 cache, in part */
 		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
 	int held = rows_steps_held(&r, lanes, width, steps);
-	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)), registers = 28 + data;
+	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
+	       registers = 28 + data;
 	int threads = lanes * rows_a_block;
 	double blocks_here = target_resident(t, threads, registers, 0);
 	int at_least = rows_resident(&r, lanes, steps * width);
@@ -132,7 +135,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
-	double exchange = (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions; /* ns of a row, hidden by other blocks */
+	double exchange = (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions; /* ns of a row, hidden by other
+	                                                                              blocks */
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* What a wave reads is on its way at once: that takes no longer than the way and the bytes. */
@@ -149,13 +153,13 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	/* Measured on an H100: fewer threads leave a twentieth of the time in which nobody loads. */
 	double busy = resident * threads / ENOUGH;
 	time *= 1 + 0.05 * (busy < 1 ? 1 - busy : 0);
-	/* Where all that is read is on its way at once, comes out of caches, or is of one tensor beside weights: the wider the
-	 * better. */
+	/* Where all that is read is on its way at once, comes out of caches, or is of one tensor beside weights: the
+	 * wider the better. */
 	double element = r.cached ? each / r.cached : 1, access = width * element;
 	bool streams = waves > 1 && steps && tensors && !(tensors == 1 && weights);
 	time *= streams ? of_accesses(tensors, element, access, steps) : 1 + 0.01 * (16 / access - 1);
 	if (lanes < WARP) /* a warp's access is in several places, none of which should be less than a line */
-		time *= 1 + 0.005 * (WARP / lanes - 1) + (lanes * access < LINE ? 0.03 * (LINE / (lanes * access) - 1) : 0);
+		time *= 1 + 0.005 * (WARP / lanes - 1) +
+		        (lanes * access < LINE ? 0.03 * (LINE / (lanes * access) - 1) : 0);
 	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;
 }
-

@@ -20,8 +20,8 @@ bool rows_kept_work(expr e)
 	return f.found;
 }
 
-/* ---- Which. Variables that mean something else in each stage (axes, vectors that run along with the row) have names of their
- * own there, so that an expression which stands in two stages is the same in both. */
+/* ---- Which. Variables that mean something else in each stage (axes, vectors that run along with the row) have names
+ * of their own there, so that an expression which stands in two stages is the same in both. */
 
 struct common {
 	struct rows_kept *k;
@@ -32,9 +32,9 @@ struct common {
 	uint32_t n;
 };
 
-/* Whether it is worth its register: functions; where much is computed, arithmetic in f32, too, which takes the place of what it is
- * made of. Measured on an H100: norms with an activation, a quantisation or a sum before them in 2 to 5 % less time, a plain one in
- * none; and a conversion alone costs more in threads than it saves. */
+/* Whether it is worth its register: functions; where much is computed, arithmetic in f32, too, which takes the place of
+ * what it is made of. Measured on an H100: norms with an activation, a quantisation or a sum before them in 2 to 5 %
+ * less time, a plain one in none; and a conversion alone costs more in threads than it saves. */
 static bool worth_keeping(const struct common *c, expr e)
 {
 	return rows_kept_work(e) || (c->much && e->type == TYPE_F32 && ir_cost(e) > 1);

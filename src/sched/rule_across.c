@@ -1,5 +1,6 @@
-/* Rule across: a row program whose rows run across memory, in one kernel. A lane has `width` neighbouring rows, 32 lanes lie
- * next to each other, and `parts` warps share the rows' elements, which stay in registers from the first stage to the last. */
+/* Rule across: a row program whose rows run across memory, in one kernel. A lane has `width` neighbouring rows, 32
+ * lanes lie next to each other, and `parts` warps share the rows' elements, which stay in registers from the first
+ * stage to the last. */
 #include "sched/across.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -77,7 +78,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	struct across r = *(const struct across *)site->found;
 	if (!ir_const_int(r.length, &length))
 		return 0;
-	for (int width = WIDEST / widest_type(&r) < MAX_WIDTH ? WIDEST / widest_type(&r) : MAX_WIDTH; width >= 1; width /= 2) {
+	for (int width = WIDEST / widest_type(&r) < MAX_WIDTH ? WIDEST / widest_type(&r) : MAX_WIDTH; width >= 1;
+	     width /= 2) {
 		bool whole = divides(r.dim[r.rank - 1], width);
 		if (width > 1 && (!whole || !across_fits(&r, width)))
 			continue;
@@ -97,10 +99,10 @@ struct across_kernel {
 	const struct across *r;
 	struct ir_program *p;
 	int parts, width;
-	bool serial; /* one row after the other, on one processor */
-	expr axis[IR_MAX_RANK + 1]; /* of the rows; behind them, inside a loop, the place along */
+	bool serial;                    /* one row after the other, on one processor */
+	expr axis[IR_MAX_RANK + 1];     /* of the rows; behind them, inside a loop, the place along */
 	const struct ir_variable *item; /* of all loops over the thread's rows */
-	expr step, v; /* of registers; null: none */
+	expr step, v;                   /* of registers; null: none */
 	expr acc;
 };
 
@@ -336,7 +338,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr first = ir_binary(IR_MUL, block, rows), part = ir_index(p->pool, 0);
 	if (parts > 1)
-		part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
+		part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes),
+		                     ir_index(p->pool, parts));
 	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
 	expr row = emit_constant(p, &k->body, "row", ir_binary(IR_ADD, first, lane), r.count);
 	/* Behind the last row threads work on it, too: all take part in the exchanges. */
@@ -373,7 +376,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	enum { ENOUGH = 1024 };
 	struct across r = *(const struct across *)site->found;
 	int parts = c->param[0], width = c->param[1], steps = steps_of(&r, parts), threads = LANES * parts;
-	double count = (double)about(r.count, t), elements = count * (double)about(r.length, t), each = 0, written = 0, work = 0;
+	double count = (double)about(r.count, t), elements = count * (double)about(r.length, t), each = 0, written = 0,
+	       work = 0;
 	for (int i = 0; i < r.cached; i++)
 		each += type_info(r.cache[i]->type)->bits / 8.0;
 	for (int i = 0; i < r.stages; i++) {
@@ -384,7 +388,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	}
 	double registers = 8 * ceil((22 + registers_of(&r, steps * width) + width) / 8); /* as compiled for sm_90 */
 	double here = fmax(target_resident(t, threads, registers, 0), 1);
-	double blocks = count / (LANES * width), resident = blocks / t->processors < here ? blocks / t->processors : here;
+	double blocks = count / (LANES * width),
+	       resident = blocks / t->processors < here ? blocks / t->processors : here;
 	double fill = resident * threads * steps * width * each / cost_in_flight(t);
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
@@ -393,7 +398,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double lane = width * each / r.cached, busy = resident * threads / ENOUGH;
 	double slow = (lane < 4 ? 1.25 : lane < 8 ? 1.15 : 1) * (1 + 0.15 * (busy < 1 ? 1 - busy : 0));
 	double bytes = elements * (each + written) / t->bytes_per_ns * slow, time = bytes / fill * tail;
-	/* What a wave reads is on its way at once: a last one of few blocks takes no longer than the way and its bytes. */
+	/* What a wave reads is on its way at once: a last one of few blocks takes no longer than the way and its
+	 * bytes. */
 	double waits = whole < 8 ? cost_table(t)->across_way * ceil(whole) : 0;
 	if (waits > 0)
 		time = (time < bytes + waits ? time : bytes + waits) + 0.15 * waits;

@@ -1,5 +1,5 @@
-/* Rule attention: all stages of attention in one kernel; a block has `queries` queries of one head and goes over tiles of
- * `keys` keys and values. Its parts are functions of rt/device/tpat_attention.h. */
+/* Rule attention: all stages of attention in one kernel; a block has `queries` queries of one head and goes over tiles
+ * of `keys` keys and values. Its parts are functions of rt/device/tpat_attention.h. */
 #include "sched/attend_kernel.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -30,7 +30,8 @@ static int shared_bytes(const struct attend *a, int queries, int keys)
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	static const int shapes[][2] = { { 64, 32 }, { 32, 64 }, { 32, 32 }, { 16, 64 }, { 16, 32 }, { 16, 16 }, { 8, 16 } };
+	static const int shapes[][2] = { { 64, 32 }, { 32, 64 }, { 32, 32 }, { 16, 64 },
+		                         { 16, 32 }, { 16, 16 }, { 8, 16 } };
 	int n = 0;
 	struct attend a = *(const struct attend *)site->found;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -98,10 +99,11 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
-	const struct ir_variable *tiles = emit_shared(p, &k->body,
-	            arena_printf(p->arena, "attention_tiles<%d, %d, %d, %d, %s>", queries, keys, a.size, a.value_size,
-	                         c_type(tile_type(&a))),
-	            "tiles", 0);
+	const struct ir_variable *tiles =
+	        emit_shared(p, &k->body,
+	                    arena_printf(p->arena, "attention_tiles<%d, %d, %d, %d, %s>", queries, keys, a.size,
+	                                 a.value_size, c_type(tile_type(&a))),
+	                    "tiles", 0);
 	const char *function = arena_printf(p->arena, "attention<%s, %s, %s>", c_type(a.product->type),
 	                                    c_type(a.score->type), c_type(a.total->type));
 	struct ir_stmt *call = emit_invoke(p, &k->body, function, "tpat_attention.h");
@@ -135,7 +137,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double tiles = ceil(all / keys), passes = a.weight ? 2 : 1;
 	/* A lane reads 4 + keys / 16 groups of shared memory for 4 * keys / 16 groups of multiply-adds. */
 	double columns = keys / (double)LANES, reads = (ROWS + 2 * columns) / (ROWS * columns * ROWS / 4.0);
-	double fma_of_tile = (double)queries * keys * (a.size * passes + a.value_size) / (t->fma[tile_type(&a)] / t->fma[TYPE_F32]);
+	double fma_of_tile =
+	        (double)queries * keys * (a.size * passes + a.value_size) / (t->fma[tile_type(&a)] / t->fma[TYPE_F32]);
 	/* Nanoseconds of a tile on a processor by itself. */
 	double each = fma_of_tile / t->fma[TYPE_F32] / clock * (reads > 1 ? 1.3 * reads : 1.3);
 	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / t->fma[TYPE_F32] / clock;

@@ -1,6 +1,6 @@
-/* Rule attention_mma: attention of 16-bit floats on tensor cores, all stages in one kernel. A block has `queries` queries of one
- * head, a warp 16 * `tiles` of them, and goes over tiles of `keys` keys and values. See attend_mma.h; the parts of the kernel
- * are functions of rt/device/tpat_attention.h. */
+/* Rule attention_mma: attention of 16-bit floats on tensor cores, all stages in one kernel. A block has `queries`
+ * queries of one head, a warp 16 * `tiles` of them, and goes over tiles of `keys` keys and values. See attend_mma.h;
+ * the parts of the kernel are functions of rt/device/tpat_attention.h. */
 #include "sched/attend_mma.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -9,7 +9,12 @@
 
 #include <math.h>
 
-enum { WARP = 32, ROWS = 16 /* of a product */, SHARED_BYTES = 48 << 10 /* in declarations, on every GPU */, REGISTERS = 255 };
+enum {
+	WARP = 32,
+	ROWS = 16 /* of a product */,
+	SHARED_BYTES = 48 << 10 /* in declarations, on every GPU */,
+	REGISTERS = 255
+};
 
 /* ---- Choices. ---- */
 
@@ -53,7 +58,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int i = 0; i < SHAPES && attend_mma_runs(&m, t); i++)
 		if (slot_bytes(&m.a, shapes[i][1]) <= t->block_shared &&
 		    registers(&m.a, shapes[i][1], shapes[i][2]) <= t->thread_registers)
-			out[n++] = (struct sched_choice){ &sched_attention_mma, { shapes[i][0], shapes[i][1], shapes[i][2] } };
+			out[n++] = (struct sched_choice){ &sched_attention_mma,
+				                          { shapes[i][0], shapes[i][1], shapes[i][2] } };
 	return n;
 }
 
@@ -76,17 +82,19 @@ static void call_attention(struct ir_block *b, const struct attend_place *at, co
 	const struct attend *a = &m->a;
 	struct ir_program *p = a->p;
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2];
-	const struct ir_variable *slots = emit_shared(p, b,
-	            arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>", type_name(m->key_type),
-	                         type_name(m->value_type), keys, a->size, a->value_size, slots_of(a, keys),
-	                         m->turned ? "true" : "false"),
-	            "slots", 0);
+	const struct ir_variable *slots =
+	        emit_shared(p, b,
+	                    arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>",
+	                                 type_name(m->key_type), type_name(m->value_type), keys, a->size, a->value_size,
+	                                 slots_of(a, keys), m->turned ? "true" : "false"),
+	                    "slots", 0);
 	const char *function = arena_printf(p->arena, "attention_mma<%d, %d, %s>", queries / (ROWS * tiles), tiles,
 	                                    m->pairs ? "true" : "false");
 	attend_mma_arguments(emit_invoke(p, b, function, "tpat_attention.h"), at, m, slots, first);
 }
 
-void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m, const struct sched_choice *c)
+void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m,
+                       const struct sched_choice *c)
 {
 	const struct attend *a = &m->a;
 	struct ir_kernel *k = kernel_new(plan, a->stage[a->stages - 1], "", c);
@@ -104,7 +112,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	attend_mma_kernel(plan, step_new(plan), &m, c);
 }
 
-/* ---- Time: products at the rate of mma.sync (see rule_contract.c), exponentials at 16 a clock, in waves of blocks. ---- */
+/* ---- Time: products at the rate of mma.sync (see rule_contract.c), exponentials at 16 a clock, in waves of blocks.
+ * ---- */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -114,7 +123,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct attend_mma m = *(const struct attend_mma *)site->found;
 	const struct attend *a = &m.a;
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2], warps = queries / (ROWS * tiles);
-	double blocks = (double)about(attend_blocks(a, queries), t), steps = ceil((double)about(a->dim[a->rows], t) / keys);
+	double blocks = (double)about(attend_blocks(a, queries), t),
+	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
 	if (m.bounds) /* half of what could be is kept, as where masks are causal */
 		steps = (steps + 1) / 2;
 
@@ -122,7 +132,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double size = whole(a->size) + whole(a->value_size), scores = (double)queries * keys;
 	double multiply = scores * size / t->mma[m.key_type];
 	double feed = warps * keys * size * 2 / measured->shared_bytes;
-	double soften = scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
+	double soften =
+	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
 	double step = fmax(multiply, feed) + 0.5 * soften + 60;
 
 	double used = fmin(registers(a, keys, tiles) + 20, REGISTERS), slots = slots_of(a, keys);
@@ -142,7 +153,8 @@ const struct sched_rule sched_attention_mma = {
 	.version = 1,
 	.param = { { "queries", 16, 128 }, { "keys", 16, 64 }, { "tiles", 1, 2 } },
 	.heavy = true,
-	.none = "the GPU has no tensor cores for these types, or the heads are too large for its registers and shared memory",
+	.none = "the GPU has no tensor cores for these types, or the heads are too large for its registers and shared "
+	        "memory",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

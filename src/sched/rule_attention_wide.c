@@ -1,6 +1,7 @@
-/* Rule attention_wide: attention of 16-bit floats by warpgroups, on Hopper alone. A block has `queries` queries of one head, 64
- * a warpgroup, and goes over tiles of `keys` keys and values. Other GPUs that the code is compiled for run what rule attention_mma
- * would make. See attend_mma.h; the parts of the kernel are functions of rt/device/tpat_attention_wide.h. */
+/* Rule attention_wide: attention of 16-bit floats by warpgroups, on Hopper alone. A block has `queries` queries of one
+ * head, 64 a warpgroup, and goes over tiles of `keys` keys and values. Other GPUs that the code is compiled for run
+ * what rule attention_mma would make. See attend_mma.h; the parts of the kernel are functions of
+ * rt/device/tpat_attention_wide.h. */
 #include "sched/attend_mma.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -52,7 +53,8 @@ static int most_registers(int queries, const struct sched_target *t)
 /* Blocks on a processor. */
 static int resident(const struct attend *a, int queries, int keys, const struct sched_target *t)
 {
-	int here = (int)target_resident(t, queries / ROWS * GROUP, (registers(a, keys) + 7) / 8 * 8, shared_bytes(a, keys));
+	int here = (int)target_resident(t, queries / ROWS * GROUP, (registers(a, keys) + 7) / 8 * 8,
+	                                shared_bytes(a, keys));
 	return here > 1 ? here : 1;
 }
 
@@ -66,7 +68,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		return 0;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
 		int queries = shapes[i][0], keys = shapes[i][1];
-		if (shared_bytes(&m.a, keys) <= t->block_shared_most && registers(&m.a, keys) <= most_registers(queries, t))
+		if (shared_bytes(&m.a, keys) <= t->block_shared_most &&
+		    registers(&m.a, keys) <= most_registers(queries, t))
 			out[n++] = (struct sched_choice){ &sched_attention_wide, { queries, keys } };
 	}
 	return n;
@@ -87,16 +90,19 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->resident = resident(&m.a, queries, keys, site->t);
 	k->shared_bytes = shared_bytes(&m.a, keys);
 	expr first = attend_mma_begin(k, &at, &m, queries);
-	const char *type = arena_printf(p->arena, "attention_wide_slots<%s, %s, %d, %d, %d, %s>", type_name(m.key_type),
-	                                type_name(m.value_type), keys, m.a.size, m.a.value_size, m.turned ? "true" : "false");
+	const char *type =
+	        arena_printf(p->arena, "attention_wide_slots<%s, %s, %d, %d, %d, %s>", type_name(m.key_type),
+	                     type_name(m.value_type), keys, m.a.size, m.a.value_size, m.turned ? "true" : "false");
 	const struct ir_variable *slots = emit_local(p, &k->body, arena_printf(p->arena, "%s &", type), "slots",
-	           arena_printf(p->arena, " = *(%s *)shared_memory", type));
-	const char *function = arena_printf(p->arena, "attention_wide<%d, %s>", queries / ROWS, m.pairs ? "true" : "false");
+	                                             arena_printf(p->arena, " = *(%s *)shared_memory", type));
+	const char *function =
+	        arena_printf(p->arena, "attention_wide<%d, %s>", queries / ROWS, m.pairs ? "true" : "false");
 	attend_mma_arguments(emit_invoke(p, &k->body, function, "tpat_attention_wide.h"), &at, &m, slots, first);
 	attend_finish(plan, step, k, &m.a);
 
 	/* What is small enough for every GPU with tensor cores, whatever the heads. */
-	const struct sched_choice other = { &sched_attention_mma, { 64, m.a.size + m.a.value_size > 256 ? 32 : 64, 1 } };
+	const struct sched_choice other = { &sched_attention_mma,
+		                            { 64, m.a.size + m.a.value_size > 256 ? 32 : 64, 1 } };
 	attend_mma_kernel(plan, step, &m, &other);
 }
 
@@ -110,14 +116,17 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct attend_mma m = *(const struct attend_mma *)site->found;
 	const struct attend *a = &m.a;
 	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * GROUP;
-	double blocks = (double)about(attend_blocks(a, queries), t), steps = ceil((double)about(a->dim[a->rows], t) / keys);
+	double blocks = (double)about(attend_blocks(a, queries), t),
+	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
 	if (m.bounds) /* half of what could be is kept, as where masks are causal */
 		steps = (steps + 1) / 2;
 
-	/* One tile of keys of one block. Softmax is hidden behind the products of other blocks, and half of a block's groups'. */
+	/* One tile of keys of one block. Softmax is hidden behind the products of other blocks, and half of a block's
+	 * groups'. */
 	double size = a->size + a->value_size, scores = (double)queries * keys;
 	double multiply = scores * size / t->wgmma[m.key_type];
-	double soften = scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
+	double soften =
+	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
 	double here = fmax(1, fmin(resident(a, queries, keys, t), ceil(blocks / t->processors)));
 	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
 	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;

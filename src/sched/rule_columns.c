@@ -1,6 +1,6 @@
-/* Rule reduce_columns: neighbouring threads make neighbouring elements of a reduction's result, as the elements lie next to
- * each other in what is reduced, too; `parts` rows of such threads share the reduced axes. A thread makes `width` neighbours:
- * what it reads of each row is a vector. */
+/* Rule reduce_columns: neighbouring threads make neighbouring elements of a reduction's result, as the elements lie
+ * next to each other in what is reduced, too; `parts` rows of such threads share the reduced axes. A thread makes
+ * `width` neighbours: what it reads of each row is a vector. */
 #include "sched/accumulate.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -16,7 +16,8 @@
 enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
 enum { MAX_SHARED = 40 << 10 /* bytes */ };
 
-/* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last axis. */
+/* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last
+ * axis. */
 
 struct vectors {
 	struct ir_program *p;
@@ -88,11 +89,11 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* The places along the reduced axes that this part has, as two pieces of code: whole steps, then the rest; null where there is
- * none. The reads of several steps are on their way at once, of all where they are few: not behind conditions, of which a thread
- * holds only seven. */
-static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts, expr points,
-                                   bool rest)
+/* The places along the reduced axes that this part has, as two pieces of code: whole steps, then the rest; null where
+ * there is none. The reads of several steps are on their way at once, of all where they are few: not behind conditions,
+ * of which a thread holds only seven. */
+static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
+                                   expr points, bool rest)
 {
 	int64_t known;
 	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
@@ -112,7 +113,8 @@ static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, con
 		b = emit_for(p, b, "first", part, points, ir_index(p->pool, (int64_t)steps * parts));
 		at = ir_var(p->pool, TYPE_INDEX, "first", points);
 	}
-	struct ir_block *body = emit_for(p, b, "step", ir_index(p->pool, 0), ir_index(p->pool, steps), ir_index(p->pool, 1));
+	struct ir_block *body =
+	        emit_for(p, b, "step", ir_index(p->pool, 0), ir_index(p->pool, steps), ir_index(p->pool, 1));
 	b->at[b->n - 1].width = steps;
 	emit_constant(p, body, name, ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at), NULL);
 	if (few || (constant && known % ((int64_t)steps * parts) == 0))
@@ -121,7 +123,8 @@ static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, con
 }
 
 /* One element by `parts` threads, of which this is `part`; serial: by one alone. */
-static void one_column(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr element, expr part, int parts)
+static void one_column(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr element, expr part,
+                       int parts)
 {
 	int rank = s->out->rank;
 	bool used[2 * IR_MAX_RANK] = { false };
@@ -147,7 +150,8 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 		if (s->space_rank == 1)
 			axis[rank] = point;
 		else
-			declare_axes(p, body, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
+			declare_axes(p, body, point, s->space_rank, s->space, ir_axis_names[1], used + rank,
+			             axis + rank);
 		struct axes in = { .value = axis };
 		accumulate(&a, body, to_kernel(p, s->value, &in), point);
 	}
@@ -232,7 +236,9 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	body = emit_unrolled(p, b, "v", width, &v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
 	expr sum = item_of(f->sum, v);
-	struct axes post = { .value = axis, .same = out_position(p, s), .same_as = ir_binary(IR_ADD, own, v), .acc = sum };
+	struct axes post = {
+		.value = axis, .same = out_position(p, s), .same_as = ir_binary(IR_ADD, own, v), .acc = sum
+	};
 	emit_set(p, body, result, v, s->post ? to_kernel(p, s->post, &post) : ir_cast(sum, s->out->type));
 	emit_store_vector(p, b, s->out, own, result, width);
 }
@@ -260,8 +266,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		one_column(p, &k->body, s, element, part, parts);
 
 	/* The same elements on one processor. */
-	struct ir_block *b = emit_for(p, &k->serial, "element", first, ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)),
-	                              ir_index(p->pool, 1));
+	struct ir_block *b =
+	        emit_for(p, &k->serial, "element", first, ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)),
+	                 ir_index(p->pool, 1));
 	one_column(p, b, s, ir_var(p->pool, TYPE_INDEX, "element", count), NULL, 1);
 	kernel_finish(plan, step, k, s);
 }

@@ -1,5 +1,5 @@
-/* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space. compact_block:
- * one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
+/* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space.
+ * compact_block: one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
 #include "sched/extents.h"
 #include "sched/compact.h"
 #include "sched/choose.h"
@@ -10,8 +10,10 @@
 
 #include <math.h>
 
-enum { FEW = 1 << 13, /* points that one block does as quickly as many */
-       WARP = 32 };
+enum {
+	FEW = 1 << 13, /* points that one block does as quickly as many */
+	WARP = 32
+};
 
 /* Declares `keep`: whether the point is inside of the space and is kept. */
 static expr emit_keep(const struct compact_points *x, struct ir_block *b, expr point)
@@ -19,7 +21,8 @@ static expr emit_keep(const struct compact_points *x, struct ir_block *b, expr p
 	struct ir_program *p = x->p;
 	expr keep = emit_variable(p, b, "keep", ir_int(p->pool, TYPE_BOOL, 0));
 	struct ir_block *then = emit_if(p, b, ir_binary(IR_LT, point, x->count));
-	emit_assign(p, then, keep, compact_at_point(x, then, x->s->where, ir_var(p->pool, TYPE_INDEX, "point", x->count)));
+	emit_assign(p, then, keep,
+	            compact_at_point(x, then, x->s->where, ir_var(p->pool, TYPE_INDEX, "point", x->count)));
 	return keep;
 }
 
@@ -106,7 +109,8 @@ static int tiles_candidates(const struct sched_site *site, struct sched_choice *
 }
 
 /* The points of a thread: a warp's lie together, neighbours by neighbouring lanes. */
-static struct ir_block *each_point(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr own, expr *item)
+static struct ir_block *each_point(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr own,
+                                   expr *item)
 {
 	struct ir_program *p = x->p;
 	b = emit_unrolled(p, b, "item", t->items, item);
@@ -119,7 +123,8 @@ static expr of_item(const struct compact_points *x, const char *array, enum type
 	return item_of(ir_variable_of(x->p->pool, type, "%s", array), item);
 }
 
-/* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to each. */
+/* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to
+ * each. */
 static expr emit_places(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr sum)
 {
 	struct ir_program *p = x->p;
@@ -142,8 +147,8 @@ static expr emit_places(const struct compact_points *x, struct ir_block *b, cons
 }
 
 /* With a twin of its own for 64-bit positions: of few points there are no tiles, and so none of their states. */
-static void few_points(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
-                       expr few)
+static void few_points(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                       const struct sched_choice *c, expr few)
 {
 	if (!kernel_finish_narrow(plan, step, one_block(plan, s, c, "_few", 1024, few), s))
 		kernel_finish_wide(plan, step, one_block(plan, s, c, "_few_64", 1024, few), s);
@@ -156,7 +161,8 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	struct compact_points x = compact_points_of(p, s);
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
 	expr zero = index_of(p, 0), one = index_of(p, 1), item;
-	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one even of nothing: it counts */
+	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one even of nothing: it
+	                                                                               * counts */
 	expr few = ir_binary(IR_LE, ir_size_limit(p, x.count), index_of(p, FEW));
 	bool varies = few->op != IR_CONST_INT;
 	if (varies) /* no tiles then */

@@ -1,6 +1,6 @@
-/* Rule compact_marks: a compaction and maps of what it keeps, as the coordinates of NonZero, which lie as far apart as points
- * are kept: nothing can be stored before all are counted. A first kernel reads everything once, remembers a bit of each point
- * and how many are kept before each tile; a second one goes over the bits and stores. */
+/* Rule compact_marks: a compaction and maps of what it keeps, as the coordinates of NonZero, which lie as far apart as
+ * points are kept: nothing can be stored before all are counted. A first kernel reads everything once, remembers a bit
+ * of each point and how many are kept before each tile; a second one goes over the bits and stores. */
 #include "sched/compact.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -184,7 +184,8 @@ static void mark_kernel(struct ir_plan *plan, const struct marks *x, struct tile
 	point = emit_parameter(p, keep, TYPE_INDEX, "point", x->points.count);
 	keep->value = compact_at_point(&x->points, keep->body, x->s->where, point);
 	const struct ir_variable *across = emit_shared(p, b, "int", "across", x->threads / WARP);
-	struct ir_stmt *call = emit_invoke(p, b, arena_printf(p->arena, "mark_points<%d, %d>", x->threads, x->items), HEADER);
+	struct ir_stmt *call =
+	        emit_invoke(p, b, arena_printf(p->arena, "mark_points<%d, %d>", x->threads, x->items), HEADER);
 	const struct ir_variable *kept = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "sum");
 	call->type = TYPE_INDEX;
 	add_address(p, call, x->mark, times(t->tile, x->threads * x->items / WARP), true);
@@ -244,11 +245,14 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 {
 	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct marks x = { .p = p, .s = s, .maps = *(const struct kept_maps *)site->found, .points = compact_points_of(p, s) };
+	struct marks x = {
+		.p = p, .s = s, .maps = *(const struct kept_maps *)site->found, .points = compact_points_of(p, s)
+	};
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
 	x.threads = t.threads;
 	x.items = t.items;
-	x.tiles = ir_binary(IR_MAX, index_of(&x, 1), tiles_of(p, &t, x.points.count)); /* one even of nothing: it counts */
+	x.tiles = ir_binary(IR_MAX, index_of(&x, 1), tiles_of(p, &t, x.points.count)); /* one even of nothing: it
+	                                                                                * counts */
 	t = tiles_new(plan, s, x.tiles, TYPE_INDEX, t.threads, t.items);
 	expr tiles = ir_size_limit(p, x.tiles), words = times(tiles, x.threads * x.items / WARP);
 	x.mark = ir_buffer_new(p, arena_printf(p->arena, "%s_marks", s->out->name), TYPE_U32, 1, &words, IR_TEMP);
@@ -257,7 +261,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	put_kernel(plan, &x, c);
 }
 
-/* What is read and what is stored, once each, and a bit a point; three launches, and tiles that wait for those before. */
+/* What is read and what is stored, once each, and a bit a point; three launches, and tiles that wait for those
+ * before. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;

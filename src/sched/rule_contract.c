@@ -1,5 +1,5 @@
-/* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns` elements,
- * `depth` of the summed products at a time; see contract.h. */
+/* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns`
+ * elements, `depth` of the summed products at a time; see contract.h. */
 #include "sched/contract.h"
 #include "sched/choose.h"
 #include "sched/extents.h"
@@ -44,9 +44,10 @@ static int plain_candidates(const struct contract *c, const struct sched_target 
 	for (int i = contract_element_bytes(c) == 4 ? 0 : 3; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
-			out[n++] = (struct sched_choice){ &sched_contract,
-				                          { tile[i][0], tile[i][1], tile[i][2] * 4 / contract_element_bytes(c),
-				                            is_packed(c) } };
+			out[n++] =
+			        (struct sched_choice){ &sched_contract,
+				                       { tile[i][0], tile[i][1],
+				                         tile[i][2] * 4 / contract_element_bytes(c), is_packed(c) } };
 	}
 	return n;
 }
@@ -66,9 +67,10 @@ static int mma_candidates(const struct contract *c, const struct sched_target *t
 			continue;
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
-			out[n++] = (struct sched_choice){ &sched_contract,
-				                          { tile[i][0], tile[i][1], tile[i][2] * 2 / contract_element_bytes(c),
-				                            is_packed(c) } };
+			out[n++] =
+			        (struct sched_choice){ &sched_contract,
+				                       { tile[i][0], tile[i][1],
+				                         tile[i][2] * 2 / contract_element_bytes(c), is_packed(c) } };
 	}
 	return n;
 }
@@ -87,7 +89,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 
 /* ---- Kernels. */
 
-void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c, const struct sched_choice *choice)
+void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                      const struct sched_choice *choice)
 {
 	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c->side[0].fits, c->side[1].fits), c->fits);
 	bool fast = c->width > 1 || c->side[0].way != CONTRACT_GATHER || c->side[1].way != CONTRACT_GATHER;
@@ -107,8 +110,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	contract_kernels(plan, step_new(plan), &c, choice);
 }
 
-/* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as the next
- * tiles come; blocks share it. */
+/* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as
+ * the next tiles come; blocks share it. */
 
 static double least(double a, double b)
 {
@@ -142,7 +145,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		gathered += k.rows;
 	if (c.side[1].way == CONTRACT_GATHER)
 		gathered += k.columns;
-	double ask = gathered * k.depth * 40 / 128; /* where an element is, and waiting for it: as measured on an H100 */
+	double ask = gathered * k.depth * 40 / 128; /* where an element is, and waiting for it: as measured on an
+	                                             * H100 */
 	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + ask + 40;
 
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
@@ -161,7 +165,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */
-	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size, results = 0;
+	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size,
+	       results = 0;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / cost_tiles_rate(t);

@@ -1,9 +1,9 @@
-/* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements; `slots` tiles of
- * each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a warp of theirs has copied;
- * 0: one a tile, and all of its threads copy. `split`: so many blocks, a cluster, make a tile together, each a part of what is
- * summed over. `share`: where tiles are no whole number of rounds of the blocks, all of these make the last tiles together.
- * `packed`: operands are laid out anew before. Other GPUs that the code is compiled for run what rule contract would make.
- * See contract.h. */
+/* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements;
+ * `slots` tiles of each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a
+ * warp of theirs has copied; 0: one a tile, and all of its threads copy. `split`: so many blocks, a cluster, make a
+ * tile together, each a part of what is summed over. `share`: where tiles are no whole number of rounds of the blocks,
+ * all of these make the last tiles together. `packed`: operands are laid out anew before. Other GPUs that the code is
+ * compiled for run what rule contract would make. See contract.h. */
 #include "sched/contract.h"
 #include "sched/choose.h"
 #include "sched/extents.h"
@@ -15,8 +15,9 @@
 static bool fits(const struct contract *c)
 {
 	for (int side = 0; side < 2; side++) {
-		bool fine = contract_element_bytes(c) == 2 ? c->side[side].way != CONTRACT_GATHER
-		                                           : c->side[side].way == CONTRACT_STRAIGHT || contract_turns(c, side);
+		bool fine = contract_element_bytes(c) == 2
+		                    ? c->side[side].way != CONTRACT_GATHER
+		                    : c->side[side].way == CONTRACT_STRAIGHT || contract_turns(c, side);
 		if (!fine || c->side[side].zero)
 			return false;
 	}
@@ -34,7 +35,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		f.fits[packed] = any->fits[packed] && fits(&any->as[packed]);
 	if (f.fits[0] || f.fits[1])
 		return FOUND(p, f);
-	*why = "the stage is no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero points, "
+	*why = "the stage is no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero "
+	       "points, "
 	       "in vectors of 16 bytes";
 	return NULL;
 }
@@ -76,7 +78,8 @@ static bool has_maps(const struct contract *c)
 	return contract_map(&m, c, 0) && contract_map(&m, c, 1);
 }
 
-/* Blocks of clusters that run at the same time: groups of the GPU's processors, 16 or 18 of them, hold whole clusters. */
+/* Blocks of clusters that run at the same time: groups of the GPU's processors, 16 or 18 of them, hold whole
+ * clusters. */
 static int64_t clusters_fit(const struct sched_target *t, int split)
 {
 	return split <= 2 ? t->processors : t->processors * 10 / 11;
@@ -93,14 +96,16 @@ static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
 
 static struct sched_choice choice_of(const int tile[3], int blocks, int split, bool share, bool packed)
 {
-	return (struct sched_choice){ &sched_contract_wide, { tile[0], tile[1], tile[2], blocks, split, share, packed } };
+	return (struct sched_choice){ &sched_contract_wide,
+		                      { tile[0], tile[1], tile[2], blocks, split, share, packed } };
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct sched_target *t = site->t;
-	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 }, { 128, 64, 8 },
-		                       { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },  { 64, 128, 4 },  { 64, 64, 8 } };
+	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 },
+		                       { 128, 64, 8 },  { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },
+		                       { 64, 128, 4 },  { 64, 64, 8 } };
 	enum { TILES = sizeof tile / sizeof *tile, MOST_SPLIT = 8, STEPS_OF_EACH = 4 };
 	const struct contract_found *found = site->found;
 	const struct contract c = found->as[!found->fits[0]];
@@ -108,15 +113,18 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	if (!t->wgmma[c.side[0].type] || !t->wgmma[c.side[1].type])
 		return 0;
 	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
-	int64_t batch = about(c.extent[CONTRACT_BATCH], t), steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
-	bool packed = c.side[0].pack || c.side[1].pack, ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
+	int64_t batch = about(c.extent[CONTRACT_BATCH], t),
+	        steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
+	bool packed = c.side[0].pack || c.side[1].pack,
+	     ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
 	bool maps = has_maps(&c);
 	int blocks = ring ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (wasteful && (!smallest || n > 0))
 			continue;
-		int64_t tiles = batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
+		int64_t tiles =
+		        batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
 		for (int split = 1; split <= MOST_SPLIT; split *= 2) /* by which more processors work */
 			if (split == 1 || (tiles * split <= clusters_fit(t, split) && steps >= STEPS_OF_EACH * split))
 				out[n++] = choice_of(tile[i], blocks, split, false, packed);
@@ -177,9 +185,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	contract_kernels(plan, step, &as_it_is, &other);
 }
 
-/* ---- Time. A step is as long as the tensor cores multiply, or as shared memory takes and gives tiles: each 64 rows read all
- * columns. Rates: whitepaper of the H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under this load, what
- * a step, a block and its results cost beside. */
+/* ---- Time. A step is as long as the tensor cores multiply, or as shared memory takes and gives tiles: each 64 rows
+ * read all columns. Rates: whitepaper of the H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under
+ * this load, what a step, a block and its results cost beside. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
@@ -193,7 +201,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	bool ring = is_ring(choice);
 	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);
 	double rows = (double)about(c.extent[CONTRACT_ROW], t), columns = (double)about(c.extent[CONTRACT_COLUMN], t);
-	double split = k.split > 1 ? k.split : 1, depth = (double)about(c.depth, t), steps = ceil(depth / k.depth / split);
+	double split = k.split > 1 ? k.split : 1, depth = (double)about(c.depth, t),
+	       steps = ceil(depth / k.depth / split);
 	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns) * split;
 
 	double multiply = (double)k.rows * k.columns * k.depth / t->wgmma[c.side[0].type];
@@ -201,7 +210,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double latency = ring ? 1100.0 / (k.slots - 1) : 1300.0 / (k.slots - 2);
 	double step = fmax(multiply, feed) + (ring ? 20 : 130);
 
-	double registers = 60 + (double)k.parts * k.columns / 2, bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
+	double registers = 60 + (double)k.parts * k.columns / 2,
+	       bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
 	double here = target_resident(t, k.threads, registers, bytes_here);
 	here = ring ? 1 : fmax(1, fmin(here, ceil(tiles / t->processors)));
 	int blocks = ring ? choice->param[3] : t->processors;
@@ -226,11 +236,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / cost_bulk_rate(t);
-	double more = contract_pack_time(&c, t); /* kernels that lay operands along what is summed over read and write them */
+	double more = contract_pack_time(&c, t); /* kernels that lay operands along what is summed over read and write
+	                                            them */
 	for (int side = 0; side < 2; side++)
 		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
 			more += t->launch_ns + 2.5 * batch * (side ? columns : rows) * depth / t->bytes_per_ns;
-	if (k.stream && more == 0) /* marks are cleared before, by a launch of its own or that which lays operands out */
+	if (k.stream && more == 0) /* marks are cleared before, by a launch of its own or that which lays operands
+	                            * out */
 		more += t->launch_ns;
 	return t->launch_ns + more + fmax(time, fmax(memory, cache));
 }
@@ -238,8 +250,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_contract_wide = {
 	.name = "contract_wide",
 	.version = 4,
-	.param = { { "rows", 64, 256 }, { "columns", 64, 256 }, { "slots", 4, 8 }, { "blocks", 0, 4096 },
-		   { "split", 1, 8 }, { "share", 0, 1 }, { "packed", 0, 1 } },
+	.param = { { "rows", 64, 256 },
+	           { "columns", 64, 256 },
+	           { "slots", 4, 8 },
+	           { "blocks", 0, 4096 },
+	           { "split", 1, 8 },
+	           { "share", 0, 1 },
+	           { "packed", 0, 1 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS,
 	.none = "the GPU's warpgroups do not multiply these types",

@@ -1,5 +1,6 @@
-/* Rule flat: a map whose rows no wide vector divides. A thread makes `width` elements that are neighbours in memory, from one
- * row into the next where it ends: in pieces that rows are made of, the axes of a piece from those of the one before it. */
+/* Rule flat: a map whose rows no wide vector divides. A thread makes `width` elements that are neighbours in memory,
+ * from one row into the next where it ends: in pieces that rows are made of, the axes of a piece from those of the one
+ * before it. */
 #include "sched/axes.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -18,9 +19,9 @@ struct flat {
 	expr own;                /* position of an element, over its axes */
 	struct {
 		VEC(expr);
-	} found;                 /* loads that run along with the elements */
+	} found;                    /* loads that run along with the elements */
 	struct ir_variable **array; /* their vectors */
-	expr lane;               /* of an element in the thread's vectors */
+	expr lane;                  /* of an element in the thread's vectors */
 };
 
 static bool goes_into(struct ir_program *p, expr count, int width)
@@ -129,7 +130,8 @@ static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool
 			continue;
 		next = emit_constant(p, b, arena_printf(p->arena, "this_%s_next%d", name, piece), next, NULL);
 		expr end = ir_binary(IR_EQ, next, extent);
-		axis[k] = emit_constant(p, b, arena_printf(p->arena, "this_%s%d", name, piece), ir_select(end, zero, next), extent);
+		axis[k] = emit_constant(p, b, arena_printf(p->arena, "this_%s%d", name, piece),
+		                        ir_select(end, zero, next), extent);
 		step = ir_select(end, one, zero);
 	}
 }
@@ -151,7 +153,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr element = declare_element(p, k, out_count(p, s), THREADS, f.width);
 	load_vectors(&f, &k->body, element);
 	f.lane = ir_var(p->pool, TYPE_INDEX, "lane", ir_index(p->pool, f.width));
-	struct axes a = { .value = own, .same = f.own, .same_as = ir_binary(IR_ADD, element, f.lane), .load = from_vector,
+	struct axes a = { .value = own,
+		          .same = f.own,
+		          .same_as = ir_binary(IR_ADD, element, f.lane),
+		          .load = from_vector,
 		          .user = &f };
 	mark_axes(to_kernel(p, s->value, &a), met);
 	for (int i = 0; i < rank; i++) { /* an axis goes on where the next one ends */

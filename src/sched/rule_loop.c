@@ -1,6 +1,6 @@
 /* Rule loop_block: a whole loop is one kernel. Each block makes some of the rows that are independent of each other, or
- * one block makes all; its threads share the elements of every stage of the body, and wait for each other where one needs
- * what another made. */
+ * one block makes all; its threads share the elements of every stage of the body, and wait for each other where one
+ * needs what another made. */
 #include "sched/loop.h"
 #include "sched/accumulate.h"
 #include "sched/axes.h"
@@ -27,11 +27,11 @@ struct turn {
 	struct ir_program *p;
 	const struct sched_target *t;
 	int lead;
-	double widest;     /* elements of the stage that has the most */
-	bool reduces;      /* over many points */
-	double work;       /* operations of all stages, those of loops inside as often as they turn */
-	double bytes;      /* read from outside of the loop */
-	double stages;     /* after each of which the block may wait */
+	double widest; /* elements of the stage that has the most */
+	bool reduces;  /* over many points */
+	double work;   /* operations of all stages, those of loops inside as often as they turn */
+	double bytes;  /* read from outside of the loop */
+	double stages; /* after each of which the block may wait */
 };
 
 static double local_count(const struct turn *u, int rank, const expr *dim)
@@ -111,8 +111,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct turn u = turn_of(site->p, s, t);
 	double threads = c->param[0], rows_a_block = c->param[3], trip = (double)about(s->loop->trip, t);
 	double blocks = ceil(rows_of(&u, s) / rows_a_block), waves = ceil(blocks / (t->processors * 2.0));
-	/* A processor reads some 64 bytes a cycle from the caches when many threads wait for them; threads whose rows lie apart
-	 * read words of their own. */
+	/* A processor reads some 64 bytes a cycle from the caches when many threads wait for them; threads whose rows
+	 * lie apart read words of their own. */
 	double bytes_per_ns = u.reduces && c->param[1] == 1 ? 25 : 100;
 	double filled = u.widest * rows_a_block, busy = filled < threads ? filled : threads;
 	double turn = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? busy / 1024 : 1);
@@ -139,7 +139,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			for (int shared = 1; shared >= 0; shared--) {
 				double rows = u.lead ? floor(sizes[i] / u.widest) : 1, all = rows_of(&u, s);
 				rows = rows < 1 ? 1 : rows > all ? all : rows;
-				out[n++] = (struct sched_choice){ &sched_loop_block, { sizes[i], lanes, shared, (int)rows } };
+				out[n++] = (struct sched_choice){ &sched_loop_block,
+					                          { sizes[i], lanes, shared, (int)rows } };
 			}
 	return n;
 }

@@ -1,6 +1,6 @@
 /* Rule map: one thread makes `width` neighbouring elements of a map; loads that run along with them are vectors too. Of
- * elements narrower than a byte a thread makes all of a byte at least, so that no two threads store into one. Functions of what
- * does not change along the axis are computed once a thread. */
+ * elements narrower than a byte a thread makes all of a byte at least, so that no two threads store into one. Functions
+ * of what does not change along the axis are computed once a thread. */
 #include "sched/axes.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -39,7 +39,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits, read = widest_load(s->value);
 	for (int width = MAX_WIDTH; width > 1 && inner >= 0; width /= 2) {
 		int64_t extent;
-		if (bits * width > 128 || bits * width < 8 || (ir_const_int(s->out->dim[inner], &extent) && extent % width))
+		if (bits * width > 128 || bits * width < 8 ||
+		    (ir_const_int(s->out->dim[inner], &extent) && extent % width))
 			continue;
 		/* Measured on an H100: lanes that read 64 bytes each, for 16 of their own, take a third longer. */
 		if (width == MAX_WIDTH && read * width > MAX_READ)
@@ -84,8 +85,7 @@ static expr value_at(struct ir_program *p, struct ir_block *b, const struct ir_s
 }
 
 /* The elements of one byte a thread; behind the last one of all, a byte holds zeros. */
-static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                     const struct sched_choice *c)
+static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
@@ -171,7 +171,8 @@ static struct shared shared_of(struct ir_program *p, expr value, int inner)
 }
 
 /* Declares it, and gives the value that reads the variables instead. */
-static expr declare_shared(struct ir_program *p, struct ir_block *b, const struct shared *h, expr value, const struct axes *start)
+static expr declare_shared(struct ir_program *p, struct ir_block *b, const struct shared *h, expr value,
+                           const struct axes *start)
 {
 	expr *with = NEWN(p->arena, expr, h->found.n + 1);
 	for (int i = 0; i < h->found.n; i++) {
@@ -194,7 +195,10 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	expr element = declare_element(p, k, count, THREADS, width), same = own_position(p, s, own);
 	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "v");
 	l.lane = ir_var_of(v, ir_index(p->pool, width));
-	struct axes a = { .value = own, .same = same, .same_as = ir_binary(IR_ADD, element, l.lane), .load = vector_loads_lane,
+	struct axes a = { .value = own,
+		          .same = same,
+		          .same_as = ir_binary(IR_ADD, element, l.lane),
+		          .load = vector_loads_lane,
 		          .user = &l };
 	struct shared shared = shared_of(p, l.value, inner);
 	/* Which axes are met: in the value, and in where vectors start. */

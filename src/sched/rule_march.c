@@ -1,6 +1,6 @@
-/* Rule march: a map that reads rows at places which its own row alone decides and which several of its rows share, as those of a
- * resize to a larger image. A thread makes `width` neighbouring elements of `rows` rows, one row after the other, and keeps
- * what it made of a row that was read until its own rows leave it. */
+/* Rule march: a map that reads rows at places which its own row alone decides and which several of its rows share, as
+ * those of a resize to a larger image. A thread makes `width` neighbouring elements of `rows` rows, one row after the
+ * other, and keeps what it made of a row that was read until its own rows leave it. */
 #include "sched/march.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -27,7 +27,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 
 static bool width_fits(const struct march *m, int width)
 {
-	return width == 1 || (type_info(m->s->out->type)->bits * width <= 128 && divides(m->s->out->dim[m->inner], width));
+	return width == 1 ||
+	       (type_info(m->s->out->type)->bits * width <= 128 && divides(m->s->out->dim[m->inner], width));
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
@@ -79,8 +80,8 @@ static double kept_cost(const struct march *m, int width)
 	return ((double)ir_cost(all) - 2.0 * m->n * width) / width;
 }
 
-/* Where places are known. An H100 was measured at 4, 8 and 16 rows of 4 and 8 elements: linear, trilinear and cubic resizes by 2,
- * 4 and 16, of f16 and f32. Longer strips take longer, and so do stores of less than 16 bytes. */
+/* Where places are known. An H100 was measured at 4, 8 and 16 rows of 4 and 8 elements: linear, trilinear and cubic
+ * resizes by 2, 4 and 16, of f16 and f32. Longer strips take longer, and so do stores of less than 16 bytes. */
 static double fixed_time(double work, double bytes, int rows, double stored)
 {
 	const double norm = 5;
@@ -99,16 +100,16 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	ir_walk(s->value, note_buffer, &read);
 	for (int i = 0; i < read.n; i++)
 		moved += (double)about(ir_buffer_count(m.p, read.buf[i]), t) * type_info(read.buf[i]->type)->bits / 8.0;
-	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits what an
-	 * H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
+	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits
+	 * what an H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
 	double bytes = moved / t->bytes_per_ns, rate = cost_steady_rate(t), fill = threads * 2 / cost_full_threads(t);
 	double of_thread;
 	fill = fill < 1 ? fill : 1;
 	if (march_is_fixed(&m, c->param[0], c->param[1], &of_thread))
 		return t->launch_ns + fixed_time(threads * of_thread / rate, bytes, c->param[0], width * size) / fill;
 	kept = kept_cost(&m, c->param[1]);
-	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits what an
-	 * H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
+	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits
+	 * what an H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
 	double each = 5 + 40 / width + 2 * kept / m.n * (1 / m.turns + m.n / rows) + 60 / (rows * width);
 	double work = points * each / rate, time = work > bytes ? work : bytes;
 	/* Measured as well: longer strips take longer, 4 to 7 in a hundred for twice 4 rows, 7 to 10 for twice 8. */
@@ -124,7 +125,8 @@ struct slot {
 };
 
 /* Brings slot `which` to the place of this row: from the next slot, if that has it, or by reading. */
-static void fill_slot(const struct march *m, struct ir_block *b, const struct slot *slot, int which, const expr *axis, int width)
+static void fill_slot(const struct march *m, struct ir_block *b, const struct slot *slot, int which, const expr *axis,
+                      int width)
 {
 	struct ir_program *p = m->p;
 	struct axes here = { .value = axis };
@@ -183,8 +185,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1);
 	bool used[IR_MAX_RANK];
 	for (int i = 0; i < rank; i++) {
-		dim[i] = i == m.axis ? ceil_div(p, s->out->dim[i], rows) :
-		         i == m.inner ? ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, width)) : s->out->dim[i];
+		dim[i] = i == m.axis    ? ceil_div(p, s->out->dim[i], rows)
+		         : i == m.inner ? ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, width))
+		                        : s->out->dim[i];
 		count = ir_binary(IR_MUL, count, dim[i]);
 		used[i] = true;
 	}

@@ -1,6 +1,7 @@
-/* Rule places: a map that gathers from planes, at places that data decide and planes share, where planes are too large for shared
- * memory. What is gathered from is laid out anew first, with the planes' elements of a place beside each other; then a thread
- * reads a place's elements of several planes as one vector, and a place's coordinates count once for these planes. */
+/* Rule places: a map that gathers from planes, at places that data decide and planes share, where planes are too large
+ * for shared memory. What is gathered from is laid out anew first, with the planes' elements of a place beside each
+ * other; then a thread reads a place's elements of several planes as one vector, and a place's coordinates count once
+ * for these planes. */
 #include "sched/gather_planes.h"
 #include "sched/choose.h"
 #include "sched/extents.h"
@@ -12,7 +13,10 @@
 #include "ir/axis_names.h"
 
 enum { THREADS = 128, MAX_WIDTH = 2, MAX_TURNS = 8, BYTES = GATHER_BYTES, LEAST_BYTES = 8 };
-enum { TURNED = 2, BESIDE = 4 }; /* neighbouring places of a thread that lays out; threads that lay out the same places */
+enum {
+	TURNED = 2,
+	BESIDE = 4
+}; /* neighbouring places of a thread that lays out; threads that lay out the same places */
 
 struct places {
 	struct gather_planes in;
@@ -45,7 +49,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	int n = 0;
 	struct places f = *(const struct places *)site->found;
-	for (int planes = BYTES / gather_planes_bytes(&f.in); planes * gather_planes_bytes(&f.in) >= LEAST_BYTES; planes /= 2)
+	for (int planes = BYTES / gather_planes_bytes(&f.in); planes * gather_planes_bytes(&f.in) >= LEAST_BYTES;
+	     planes /= 2)
 		for (int turns = MAX_TURNS; turns >= 1 && planes > 1; turns /= 2)
 			for (int width = MAX_WIDTH; width >= 1; width /= 2)
 				if (shape_fits(&f, planes, width, turns))
@@ -76,13 +81,15 @@ static void lay_out(struct places *f, struct ir_stage *stage)
 		dim[to] = b->dim[k];
 		from[k] = ir_axis(p->pool, to, b->dim[k]);
 	}
-	struct ir_buffer *copy = ir_buffer_new(p, arena_printf(p->arena, "%s_places", b->name), b->type, b->rank, dim, IR_TEMP);
+	struct ir_buffer *copy =
+	        ir_buffer_new(p, arena_printf(p->arena, "%s_places", b->name), b->type, b->rank, dim, IR_TEMP);
 	*stage = (struct ir_stage){ .kind = IR_MAP, .out = copy, .value = ir_load(p->pool, b, from) };
 }
 
-/* A thread takes a vector of planes at some neighbouring places; threads beside each other take the next vectors, so that what
- * they write is in one piece, and what they read too. */
-static void emit_layout(struct ir_plan *plan, struct places *f, const struct sched_choice *c, const struct ir_stage *stage)
+/* A thread takes a vector of planes at some neighbouring places; threads beside each other take the next vectors, so
+ * that what they write is in one piece, and what they read too. */
+static void emit_layout(struct ir_plan *plan, struct places *f, const struct sched_choice *c,
+                        const struct ir_stage *stage)
 {
 	struct ir_program *p = f->p;
 	struct ir_pool *pool = p->pool;
@@ -104,7 +111,8 @@ static void emit_layout(struct ir_plan *plan, struct places *f, const struct sch
 		count = ir_binary(IR_MUL, count, dim[i]);
 	expr element = declare_element(p, k, count, THREADS, 1);
 	declare_axes(p, &k->body, element, 4, dim, ir_axis_names[0], used, axis);
-	expr plane = ir_binary(IR_MUL, ir_binary(IR_ADD, ir_binary(IR_MUL, axis[1], dim[3]), axis[3]), ir_index(pool, planes));
+	expr plane = ir_binary(IR_MUL, ir_binary(IR_ADD, ir_binary(IR_MUL, axis[1], dim[3]), axis[3]),
+	                       ir_index(pool, planes));
 	expr first = ir_binary(IR_MUL, axis[2], ir_index(pool, turned));
 	for (int q = 0; q < planes; q++) {
 		expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, axis[0], ir_index(pool, f->all)),
@@ -135,14 +143,18 @@ static expr position_in_copy(struct gather_planes *f, const struct gather *one, 
 		index[k == last ? f->buf->rank - 1 : n++] = one->load->arg[k];
 	expr at = ir_index(f->p->pool, 0);
 	for (int k = 0; k < f->buf->rank; k++)
-		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, f->buf->dim[k < last ? k : k == f->buf->rank - 1 ? last : k + 1]),
+		at = ir_binary(IR_ADD,
+		               ir_binary(IR_MUL, at,
+		                         f->buf->dim[k < last                ? k
+		                                     : k == f->buf->rank - 1 ? last
+		                                                             : k + 1]),
 		               index[k]);
 	return to_kernel(f->p, gathers_replace(&f->gathers, at, NULL), here);
 }
 
-/* Measured on an H100, in us: 8.4 MB of f16 laid out anew 5.5, 16.8 MB 10.4; then 4.2 M samples of a volume 7.8, of f32 13.3;
- * 8.4 M of images 11.7, of f32 29; 4.2 M cubic ones 16.4, of f32 35. An eighth and a quarter of the places were inside. So it is
- * bytes, and accesses to the second cache, that count. */
+/* Measured on an H100, in us: 8.4 MB of f16 laid out anew 5.5, 16.8 MB 10.4; then 4.2 M samples of a volume 7.8, of
+ * f32 13.3; 8.4 M of images 11.7, of f32 29; 4.2 M cubic ones 16.4, of f32 35. An eighth and a quarter of the places
+ * were inside. So it is bytes, and accesses to the second cache, that count. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct ir_stage *s = site->s;
@@ -155,13 +167,15 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double points = (double)about(out_count(f.p, s), t), size = gather_planes_bytes(&f.in), accesses = 0;
 	double kept = (double)about(ir_buffer_count(f.p, f.in.buf), t) * size;
 	for (int i = 0; i < f.in.gathers.n; i++) /* in each dimension half of the places are inside, if anybody asks */
-		accesses += points / planes / LANES * (f.in.gathers.at[i].where ? pow(0.5, f.in.buf->rank - f.in.lead) : 1);
+		accesses +=
+		        points / planes / LANES * (f.in.gathers.at[i].where ? pow(0.5, f.in.buf->rank - f.in.lead) : 1);
 	double read = about_bytes_read(f.p, s->value, t) - f.in.gathers.n * kept;
 	double moved = points * type_info(s->out->type)->bits / 8.0;
 	double once = ir_cost(s->value) / turns * (width > 1 ? 0.7 : 1); /* coordinates of a place */
 	double gather = accesses * access / (t->processors * t->clock_ghz) + (read + moved) / t->bytes_per_ns;
 	gather += points / planes * once / cost_steady_rate(t);
-	return (1 + second) * t->launch_ns + 500 + laid * kept / t->bytes_per_ns + gather * (planes * size < BYTES ? 1.3 : 1);
+	return (1 + second) * t->launch_ns + 500 + laid * kept / t->bytes_per_ns +
+	       gather * (planes * size < BYTES ? 1.3 : 1);
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)

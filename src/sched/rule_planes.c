@@ -1,6 +1,6 @@
-/* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's places do not depend on the channel.
- * One thread makes `width` neighbouring elements at each of `planes` places along that axis: what they share is worked out
- * once. */
+/* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's places do not depend on the
+ * channel. One thread makes `width` neighbouring elements at each of `planes` places along that axis: what they share
+ * is worked out once. */
 #include "sched/gathers.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -13,13 +13,20 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, MAX_WIDTH = 8, MAX_PLANES = 8, LEAST_WORK = 12, DIVISION = 4, FUNCTION = 8,
-       SPLIT = 16 /* of a position, by an extent that is known only at run time */ };
+enum {
+	THREADS = 256,
+	MAX_WIDTH = 8,
+	MAX_PLANES = 8,
+	LEAST_WORK = 12,
+	DIVISION = 4,
+	FUNCTION = 8,
+	SPLIT = 16 /* of a position, by an extent that is known only at run time */
+};
 
 struct planes {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int axis, inner; /* along which planes lie; the last one */
+	int axis, inner;    /* along which planes lie; the last one */
 	double shared, all; /* work of an element: what does not depend on the axis; the whole */
 };
 
@@ -38,7 +45,9 @@ static double work_of(expr e)
 		return 2;
 	if (e->op == IR_FLOORDIV || e->op == IR_MOD || e->op == IR_DIV)
 		return DIVISION;
-	return e->n == 0 || e->op == IR_AXIS ? 0 : ir_op_info[e->op].kind == IR_CALL && e->op > IR_ROUND_EVEN ? FUNCTION : 1;
+	return e->n == 0 || e->op == IR_AXIS                                ? 0
+	       : ir_op_info[e->op].kind == IR_CALL && e->op > IR_ROUND_EVEN ? FUNCTION
+	                                                                    : 1;
 }
 
 static void note_node(void *user, expr e)
@@ -63,7 +72,8 @@ static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *
 		if (!ir_is_int(s->out->dim[k], 1))
 			f->inner = k;
 	struct arena *scratch = arena_new();
-	struct dependence d = { NEWN(scratch, uint32_t, s->value->id + 1), NEWN(scratch, double, IR_MAX_RANK), 0, s->out->rank };
+	struct dependence d = { NEWN(scratch, uint32_t, s->value->id + 1), NEWN(scratch, double, IR_MAX_RANK), 0,
+		                s->out->rank };
 	ir_walk(s->value, note_node, &d);
 	int64_t extent;
 	if (f->inner > 0 && !ir_const_int(s->out->dim[f->inner], &extent)) { /* no vectors then that would share it */
@@ -104,12 +114,14 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	struct planes f = *(const struct planes *)site->found;
 	for (int width = MAX_WIDTH; width >= 1; width /= 2)
 		for (int planes = MAX_PLANES; planes >= 2; planes /= 2)
-			if (divides(f.s->out->dim[f.axis], planes) && (width == 1 || width_fits(&f, width)) && width * planes <= 16)
+			if (divides(f.s->out->dim[f.axis], planes) && (width == 1 || width_fits(&f, width)) &&
+			    width * planes <= 16)
 				out[n++] = (struct sched_choice){ &sched_planes, { planes, width } };
 	return n;
 }
 
-/* Whether the value gathers at places that planes share, and the next plane is everywhere as far behind in what is read. */
+/* Whether the value gathers at places that planes share, and the next plane is everywhere as far behind in what is
+ * read. */
 static bool find_gathers(const struct planes *f, struct gathers *g)
 {
 	bool fits = gathers_find(g, f->p, f->s->value, f->axis);
@@ -146,7 +158,8 @@ static expr flat_position(const struct planes *f, const expr *axis)
 }
 
 /* What a thread gathers: each place is found once, and read from in all planes. `axis`: of the first element. */
-static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block *b, int planes, int width, const expr *axis)
+static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block *b, int planes, int width,
+                            const expr *axis)
 {
 	struct ir_program *p = f->p;
 	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
@@ -161,7 +174,8 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	gathers_emit_shared(g, items, &here);
 	for (int i = 0; i < g->n; i++) {
 		expr load = g->at[i].load, flat = gathers_replace(g, ir_flat(p->pool, load->buf, load->arg), NULL);
-		at[i] = emit_constant(p, items, arena_printf(p->arena, "this_at_%d", i), to_kernel(p, flat, &here), NULL);
+		at[i] = emit_constant(p, items, arena_printf(p->arena, "this_at_%d", i), to_kernel(p, flat, &here),
+		                      NULL);
 		where[i] = g->at[i].where;
 		if (where[i])
 			where[i] = emit_constant(p, items, arena_printf(p->arena, "this_in_%d", i),
@@ -201,7 +215,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1);
 	bool used[IR_MAX_RANK];
 	for (int i = 0; i < rank; i++) {
-		dim[i] = i == f.axis ? ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, planes)) : s->out->dim[i];
+		dim[i] = i == f.axis ? ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, planes))
+		                     : s->out->dim[i];
 		count = ir_binary(IR_MUL, count, dim[i]);
 		used[i] = true;
 	}

@@ -1,6 +1,6 @@
-/* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers, `steps` vectors of
- * `width` each, from the first stage to the last; what registers have no room for, in shared memory. steps 0: rows of any
- * length, read again by every stage. */
+/* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers, `steps` vectors
+ * of `width` each, from the first stage to the last; what registers have no room for, in shared memory. steps 0: rows
+ * of any length, read again by every stage. */
 #include "sched/rows.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -57,7 +57,8 @@ static double bytes_moved(const struct rows *r, const struct sched_target *t)
 /* Whether what registers have no room for may be in shared memory: a vector of 16 bytes each, of one buffer. */
 static bool may_share(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps)
 {
-	bool plain = r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
+	bool plain =
+	        r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
 	return plain && lanes == MAX_LANES && steps <= 2 * MAX_STEPS &&
 	       rows_shared_bytes(r, lanes, width, (int)steps) + REST <= t->block_shared_most;
 }
@@ -95,24 +96,24 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 struct row_kernel {
 	struct rows *r;
 	struct ir_program *p;
-	int lanes, width, steps; /* serial: 1, 1, 0 */
-	int held;                /* steps in registers, the first ones */
+	int lanes, width, steps;  /* serial: 1, 1, 0 */
+	int held;                 /* steps in registers, the first ones */
 	struct ir_buffer *shared; /* where the others are, as each lane's own vectors; null: there are none */
-	bool rest;               /* the stage in work is at these */
+	bool rest;                /* the stage in work is at these */
 	bool serial, once;
 	const struct rows_stage *st; /* in work */
 	expr row, at;                /* variables: the row; the first element of the vector along it */
 	expr step, v;                /* of registers */
 	expr axis[2 * IR_MAX_RANK];  /* of the stage in work */
 	expr acc;
-	bool vectors;                /* loads run along the row: they have been made vectors */
+	bool vectors; /* loads run along the row: they have been made vectors */
 	struct {
 		VEC(expr);
 	} along; /* those that are not the row itself */
 	struct {
 		VEC(struct ir_variable *);
 	} along_array;
-	expr from[ROWS_MAX_CACHED];  /* variables: where the row begins in what is cached; null: at row * length */
+	expr from[ROWS_MAX_CACHED]; /* variables: where the row begins in what is cached; null: at row * length */
 	struct rows_kept kept;
 };
 
@@ -121,7 +122,8 @@ static const struct ir_variable *value_variable(const struct row_kernel *k, cons
 	return ir_variable_of(k->p->pool, b->type, "this_%s", b->name);
 }
 
-/* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared memory. */
+/* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared
+ * memory. */
 static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
 {
 	const struct ir_buffer *b = k->r->cache[cached].buf;
@@ -241,7 +243,9 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 		expr rest = k->row;
 		for (int a = k->st->rank - 1; a >= 0; a--) {
 			bool outside = a >= k->st->row_rank, inner = a > 0 && !outside;
-			k->axis[a] = outside ? ir_index(p->pool, 0) : inner ? ir_binary(IR_MOD, rest, k->st->dim[a]) : rest;
+			k->axis[a] = outside ? ir_index(p->pool, 0)
+			             : inner ? ir_binary(IR_MOD, rest, k->st->dim[a])
+			                     : rest;
 			if (inner)
 				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
 		}
@@ -417,7 +421,8 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	const struct ir_stage *s = k->st->s;
-	const char *name = arena_printf(p->arena, "%s_of_row", s->combine == IR_NONE ? "all" : ir_combine_name[s->combine]);
+	const char *name =
+	        arena_printf(p->arena, "%s_of_row", s->combine == IR_NONE ? "all" : ir_combine_name[s->combine]);
 	for (int i = 0; i < k->r->stages && &k->r->stage[i] != k->st; i++)
 		if (k->r->stage[i].kind == ROWS_REDUCE && k->r->stage[i].s->combine == s->combine)
 			name = arena_printf(p->arena, "%s_of_row%d", ir_combine_name[s->combine], i + 2);
@@ -506,7 +511,9 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 	const struct ir_buffer *row = own->r->cache[0].buf;
 	int vectors = (own->steps - own->held) * own->lanes;
 	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
-	*shared = (struct ir_buffer){ .name = "rest_of_row", .type = row->type, .rank = 1, .role = IR_TEMP, .id = row->id };
+	*shared = (struct ir_buffer){
+		.name = "rest_of_row", .type = row->type, .rank = 1, .role = IR_TEMP, .id = row->id
+	};
 	shared->dim[0] = ir_index(p->pool, (int64_t)vectors * own->width);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	own->shared = shared;
@@ -515,14 +522,15 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 		k->arch = own->r->arch;
 }
 
-static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, int lanes,
-                       int width, int steps, const char *suffix)
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
+                       int lanes, int width, int steps, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	const struct ir_stage *last = r->stage[r->stages - 1].s;
 	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
 	int rows_a_block = rows_of_block(lanes);
-	if (r->cached > 1 && rows_steps_held(r, lanes, width, steps) < steps) /* shared memory has the rest of one tensor alone */
+	if (r->cached > 1 && rows_steps_held(r, lanes, width, steps) < steps) /* shared memory has the rest of one
+	                                                                         tensor alone */
 		steps = 0;
 	struct row_kernel own = { .r = r, .p = p, .lanes = lanes, .width = width, .steps = steps, .once = c->param[3] };
 	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
@@ -535,7 +543,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	k->blocks = ceil_div(p, rows, rows_a_block);
 	expr block = ir_block(p->pool, k->blocks);
 	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
-	expr turned = r->backwards ? ir_binary(IR_SUB, ir_binary(IR_SUB, k->blocks, ir_index(p->pool, 1)), block) : block;
+	expr turned =
+	        r->backwards ? ir_binary(IR_SUB, ir_binary(IR_SUB, k->blocks, ir_index(p->pool, 1)), block) : block;
 	expr row = turned, lane = thread, first = ir_binary(IR_MUL, turned, several);
 	if (rows_a_block > 1) {
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, lanes));

@@ -1,7 +1,8 @@
-/* Rule rows_split: reductions of the same many elements to few results, each element read once. A first kernel reduces parts
- * of the rows, for all reductions together, as rows of their own; a second one puts the parts together, and makes the values
- * that follow from them. A sum of squares of what elements differ from their mean needs the mean of the part alone: the parts'
- * are put together as in Chan, Golub and LeVeque, "Algorithms for computing the sample variance" (1983). */
+/* Rule rows_split: reductions of the same many elements to few results, each element read once. A first kernel reduces
+ * parts of the rows, for all reductions together, as rows of their own; a second one puts the parts together, and makes
+ * the values that follow from them. A sum of squares of what elements differ from their mean needs the mean of the part
+ * alone: the parts' are put together as in Chan, Golub and LeVeque, "Algorithms for computing the sample variance"
+ * (1983). */
 #include "sched/rows.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -39,14 +40,15 @@ static bool is_mean(const struct group *g, int mean)
 	const struct rows_stage *st = &g->rows.stage[mean];
 	int64_t n;
 	if (st->kind != ROWS_REDUCE || st->s->combine != IR_SUM || !st->post || st->post->n != 2 ||
-	    st->post->arg[0]->op != IR_ACC || st->post->arg[1]->op != IR_CONST_FLOAT || st->post->type != st->value->type ||
-	    !ir_const_int(g->points, &n))
+	    st->post->arg[0]->op != IR_ACC || st->post->arg[1]->op != IR_CONST_FLOAT ||
+	    st->post->type != st->value->type || !ir_const_int(g->points, &n))
 		return false;
 	double by = st->post->arg[1]->f;
 	return st->post->op == IR_MUL ? fabs(by * (double)n - 1) < 1e-6 : st->post->op == IR_DIV && by == (double)n;
 }
 
-/* The stage that makes m where stage i is the sum of (element - m)^2, m being the mean of the same elements; else -1. */
+/* The stage that makes m where stage i is the sum of (element - m)^2, m being the mean of the same elements; else
+ * -1. */
 static int center_of(const struct group *g, int i)
 {
 	const struct rows_stage *st = &g->rows.stage[i];
@@ -101,8 +103,8 @@ static int vector_width(const struct group *g)
 	return WIDEST / bytes;
 }
 
-/* Parts that whole steps of vectors make, or else any that divide the row. How long a row of symbols is, nobody knows: then
- * kernels for what divides stand in front of one for all lengths. */
+/* Parts that whole steps of vectors make, or else any that divide the row. How long a row of symbols is, nobody knows:
+ * then kernels for what divides stand in front of one for all lengths. */
 static int choices_of(const struct group *g, const struct sched_target *t, struct sched_choice *out)
 {
 	static const int steps[] = { 8, 4, 16, 2 };
@@ -181,8 +183,8 @@ static expr float_of(struct ir_pool *pool, enum type t, expr n)
 	return ir_float(pool, t, (double)x);
 }
 
-/* part[i..., k] = combine over r of value at point k * share + r; not `whole`: of those that there are. With `sums`, the parts'
- * sums of values: of the squares of what values differ from the part's mean. */
+/* part[i..., k] = combine over r of value at point k * share + r; not `whole`: of those that there are. With `sums`,
+ * the parts' sums of values: of the squares of what values differ from the part's mean. */
 static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, const struct rows_stage *st, int parts,
                                    bool whole, struct ir_buffer *out, struct ir_buffer *sums)
 {
@@ -226,9 +228,10 @@ static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, 
 	return first;
 }
 
-/* The parts together; with `sums` and what the stage of the mean makes: of parts that differ from the mean by that of their own. */
-static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g, const struct ir_stage *s, struct ir_buffer *part,
-                                    struct ir_buffer *sums, struct ir_buffer *mean)
+/* The parts together; with `sums` and what the stage of the mean makes: of parts that differ from the mean by that of
+ * their own. */
+static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g, const struct ir_stage *s,
+                                    struct ir_buffer *part, struct ir_buffer *sums, struct ir_buffer *mean)
 {
 	struct ir_stage *second = NEW(p->arena, struct ir_stage);
 	expr own[IR_MAX_RANK], parts = part->dim[part->rank - 1];
@@ -284,7 +287,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct sched_choice fast = { &sched_rows, { LANES, c->param[1], c->param[2], 0 } };
 	rows_of(plan, step, first, reductions, &fast, true, whole, !ir_is_int(whole, 1));
 	if (!step_fits_all(step))
-		rows_of(plan, step, any, reductions, &(struct sched_choice){ &sched_rows, { LANES, 1, 0, 0 } }, true, NULL, false);
+		rows_of(plan, step, any, reductions, &(struct sched_choice){ &sched_rows, { LANES, 1, 0, 0 } }, true,
+		        NULL, false);
 	while (lanes < LAST_LANES && lanes * width < parts)
 		lanes *= 2;
 	int turns = (parts + lanes * width - 1) / (lanes * width);
@@ -293,7 +297,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	for (; steps < plan->steps.n; steps++) /* the decision is this rule's */
 		vec_each (k, plan->steps.at[steps]) {
 			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
-			(*k)->params = arena_printf(p->arena, "parts %d, width %d, steps %d", parts, c->param[1], c->param[2]);
+			(*k)->params =
+			        arena_printf(p->arena, "parts %d, width %d, steps %d", parts, c->param[1], c->param[2]);
 		}
 }
 
@@ -313,7 +318,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (!kept)
 		bytes *= 1 + 0.35 * (g.rows.reductions - 1);
 	double resident = blocks / t->processors, most = (double)t->threads / LANES, ahead = kept ? c->param[2] : 2;
-	double flying = (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
+	double flying =
+	        (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
 	double fill = flying / cost_in_flight(t), compute = work / cost_mixed_rate(t);
 	fill = fill < 1 ? fill : 1;
 	fill = fill < resident ? fill : resident; /* no multiprocessor has more than its share of the bandwidth */

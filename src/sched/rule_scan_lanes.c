@@ -1,7 +1,8 @@
-/* Rule scan_lanes: a warp or a block makes each row of a scan, tile by tile; short ones in one tile. Each thread has vectors of
- * neighbouring elements in registers: it combines them by itself, the warp its threads' totals, and the block its warps' once
- * a tile. So the row is read once, in the widest accesses, all of a tile under way at the same time.
- * After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016 (the scan of a block). */
+/* Rule scan_lanes: a warp or a block makes each row of a scan, tile by tile; short ones in one tile. Each thread has
+ * vectors of neighbouring elements in registers: it combines them by itself, the warp its threads' totals, and the
+ * block its warps' once a tile. So the row is read once, in the widest accesses, all of a tile under way at the same
+ * time. After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016 (the scan of a
+ * block). */
 #include "sched/scan_row.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -28,15 +29,16 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		int64_t steps = (extent + lanes * width - 1) / (lanes * width);
 		if (lanes > WARP && (int64_t)lanes * width >= 2 * extent)
 			break;
-		out[n++] = (struct sched_choice){ &sched_scan_lanes, { lanes, width, steps < held ? (int)steps : held } };
+		out[n++] =
+		        (struct sched_choice){ &sched_scan_lanes, { lanes, width, steps < held ? (int)steps : held } };
 		if (steps > held && held > 2 && (lanes == 256 || lanes == 512))
 			out[n++] = (struct sched_choice){ &sched_scan_lanes, { lanes, width, held / 2 } };
 	}
 	return n;
 }
 
-static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
-                       int width, int steps, const char *suffix)
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                       const struct sched_choice *c, int width, int steps, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
@@ -96,14 +98,17 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	enum { TILE_NS = 1500 };
-	int lanes = c->param[0], width = c->param[1], steps = c->param[2], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2],
+	    rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
 	int threads = lanes * rows_a_block;
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
 	double rows = (double)about(rows_along(p, s), t), points = rows * extent;
 	double registers = 16 + steps * width * words(s) + steps * (width * size / 4 > 4 ? 4 : width * size / 4) / 2;
 	double here = target_resident(t, threads, registers, 0);
-	double blocks = ceil(rows / rows_a_block), resident = fmin(fmax(here, 1), fmax(blocks / t->processors, 1 / 64.0));
-	double tiles = ceil(extent / ((double)lanes * width * steps)), used = fmin(extent / ((double)lanes * width * steps), 1);
+	double blocks = ceil(rows / rows_a_block),
+	       resident = fmin(fmax(here, 1), fmax(blocks / t->processors, 1 / 64.0));
+	double tiles = ceil(extent / ((double)lanes * width * steps)),
+	       used = fmin(extent / ((double)lanes * width * steps), 1);
 	double access = scan_access_ns(p, s, t, resident * threads * used * steps * width * size);
 	double waves = fmax(blocks / (resident * t->processors), 1);
 	double each = blocks / t->processors, tail = each > 1 ? ceil(each) / each : 1;

@@ -1,6 +1,6 @@
-/* Rule scan_tiles: rows that are long and few. Blocks take a row's tiles, each going on from what those before it made; so
- * the values are read once, by the whole device.
- * After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016. */
+/* Rule scan_tiles: rows that are long and few. Blocks take a row's tiles, each going on from what those before it made;
+ * so the values are read once, by the whole device. After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan
+ * with Decoupled Look-back", 2016. */
 #include "sched/scan_row.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -64,8 +64,8 @@ static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct 
 }
 
 /* Tiles whose threads have `steps` vectors of `width`; the state in `t` stands already. */
-static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
-                      struct tiles t, int width, int steps, const char *suffix)
+static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                      const struct sched_choice *c, struct tiles t, int width, int steps, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	struct scan_vectors v = { .lanes = t.threads, .width = width, .steps = steps };
@@ -123,7 +123,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double resident = fmin((double)t->threads / threads * 0.75, tiles / t->processors);
 	double waves = tiles / (resident * t->processors);
 	double access = scan_access_ns(p, s, t, resident * threads * items * size);
-	return 2 * t->launch_ns + cost_table(t)->tiles_wait + fmax(access, waves * TILE_NS) + 0.1 * fmin(access, waves * TILE_NS);
+	return 2 * t->launch_ns + cost_table(t)->tiles_wait + fmax(access, waves * TILE_NS) +
+	       0.1 * fmin(access, waves * TILE_NS);
 }
 
 const struct sched_rule sched_scan_tiles = {

@@ -1,5 +1,5 @@
-/* Rule scatter: one kernel fills the result, a second applies the updates, `width` neighbours a thread, atomically where two
- * may meet. */
+/* Rule scatter: one kernel fills the result, a second applies the updates, `width` neighbours a thread, atomically
+ * where two may meet. */
 #include "sched/scatter.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -28,8 +28,9 @@ static bool in_vectors(const struct ir_stage *s, int width)
 {
 	int last = s->space_rank - 1, inner = s->out->rank - 1;
 	int64_t updates, extent;
-	if (last < 0 || inner < 0 || s->at[inner]->op != IR_AXIS || s->at[inner]->i != last || type_is_packed(s->out->type) ||
-	    !ir_const_int(s->space[last], &updates) || !ir_const_int(s->out->dim[inner], &extent))
+	if (last < 0 || inner < 0 || s->at[inner]->op != IR_AXIS || s->at[inner]->i != last ||
+	    type_is_packed(s->out->type) || !ir_const_int(s->space[last], &updates) ||
+	    !ir_const_int(s->out->dim[inner], &extent))
 		return false;
 	bool used[IR_MAX_RANK] = { false };
 	if (s->where)
@@ -56,7 +57,8 @@ static struct ir_stage fill_of(const struct ir_stage *s)
 	return (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = s->init };
 }
 
-/* Measured on an H100: 4 M updates of f16 at random places take 110 us, 5 M along rows of 256 some 20, and 7 in vectors. */
+/* Measured on an H100: 4 M updates of f16 at random places take 110 us, 5 M along rows of 256 some 20, and 7 in
+ * vectors. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;
@@ -66,16 +68,19 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_stage fill = fill_of(s);
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
 	rule_candidates(&sched_map, p, &fill, t, fill_choice);
-	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t), width = c->param[0];
+	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t),
+	       width = c->param[0];
 	bool along = in_vectors(s, 1);
-	double bytes = scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
+	double bytes =
+	        scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
 	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
 	double work = updates / width * UPDATE_OPERATIONS / cost_mixed_rate(t);
 	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns + fmax(bytes / t->bytes_per_ns, work) / full;
 }
 
 /* The updates of `width` neighbours, of which the first stands at `axis`. */
-static void emit_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const expr *axis, int width)
+static void emit_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const expr *axis,
+                         int width)
 {
 	int last = s->space_rank - 1;
 	struct scatter_vectors l = { .p = p, .axis = last, .width = width, .number = 1, .extent = s->space[last] };

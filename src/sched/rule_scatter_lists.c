@@ -1,5 +1,6 @@
-/* Rule scatter_lists: where whole rows are updated, a small kernel notes which updates each row has, and one kernel makes every
- * element once, from what was there before and its row's updates: nothing is stored twice, and no sum needs an atomic. */
+/* Rule scatter_lists: where whole rows are updated, a small kernel notes which updates each row has, and one kernel
+ * makes every element once, from what was there before and its row's updates: nothing is stored twice, and no sum needs
+ * an atomic. */
 #include "sched/scatter.h"
 #include "sched/accumulate.h"
 #include "sched/axes.h"
@@ -19,7 +20,8 @@ struct scatter_lists {
 	int lead, updates, width; /* axes of the result that say which row, axes of the updates that say which update */
 	int64_t row;              /* elements */
 	expr rows, count;
-	const struct ir_buffer *first, *next; /* of each row its first update, or -1; of each update the row's next one */
+	const struct ir_buffer *first, *next; /* of each row its first update, or -1; of each update the row's next
+	                                       * one */
 };
 
 static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_stage *s)
@@ -30,9 +32,9 @@ static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_
 	*x = (struct scatter_lists){ .p = p, .s = s, .lead = rank, .updates = s->space_rank, .row = 1 };
 	if (s->kind != IR_SCATTER || type_is_packed(s->out->type))
 		return false;
-	while (x->lead > 0 && x->updates > 0 && s->at[x->lead - 1]->op == IR_AXIS && s->at[x->lead - 1]->i == x->updates - 1 &&
-	       s->out->dim[x->lead - 1] == s->space[x->updates - 1] && ir_const_int(s->out->dim[x->lead - 1], &extent) &&
-	       extent > 0 && extent < INT32_MAX / x->row) {
+	while (x->lead > 0 && x->updates > 0 && s->at[x->lead - 1]->op == IR_AXIS &&
+	       s->at[x->lead - 1]->i == x->updates - 1 && s->out->dim[x->lead - 1] == s->space[x->updates - 1] &&
+	       ir_const_int(s->out->dim[x->lead - 1], &extent) && extent > 0 && extent < INT32_MAX / x->row) {
 		inner = x->lead == rank ? extent : inner;
 		x->row *= extent;
 		x->lead--;
@@ -55,7 +57,8 @@ static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_
 	for (x->width = BYTES * 8 / type_info(s->out->type)->bits; inner % x->width;)
 		x->width /= 2;
 	expr most = ir_index(p->pool, INT32_MAX);
-	return x->row * type_info(s->out->type)->bits / 8 >= LEAST_BYTES && ir_nonnegative(ir_binary(IR_SUB, most, x->count));
+	return x->row * type_info(s->out->type)->bits / 8 >= LEAST_BYTES &&
+	       ir_nonnegative(ir_binary(IR_SUB, most, x->count));
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -74,8 +77,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return 1;
 }
 
-/* Measured on an H100: 537 MB copied with 19,200 of 524,288 rows of 512 bytes replaced or added in 184 and 187 us; copied and
- * updated by two kernels, 187 and 192. */
+/* Measured on an H100: 537 MB copied with 19,200 of 524,288 rows of 512 bytes replaced or added in 184 and 187 us;
+ * copied and updated by two kernels, 187 and 192. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;
@@ -151,9 +154,10 @@ static struct ir_variable *result_vector(const struct scatter_lists *x)
 	return ir_variable_of(x->p->pool, x->s->out->type, "%s_v", x->s->out->name);
 }
 
-/* result[v] = combine(result[v], value) for neighbours along axis `last` of value's. `element`: of the result, where the value is
- * what was there before; else null. */
-static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, const expr *axis, int last, expr element)
+/* result[v] = combine(result[v], value) for neighbours along axis `last` of value's. `element`: of the result, where
+ * the value is what was there before; else null. */
+static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, const expr *axis, int last,
+                       expr element)
 {
 	struct ir_program *p = x->p;
 	struct ir_variable *result = result_vector(x);
@@ -262,10 +266,12 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_stage *fill = NEW(p->arena, struct ir_stage);
 	struct sched_choice one[SCHED_RULE_CHOICES];
 	struct scatter_lists x = *(const struct scatter_lists *)site->found;
-	struct ir_buffer *first = ir_buffer_new(p, arena_printf(p->arena, "%s_first", s->out->name), TYPE_I32, 1, &x.rows, IR_TEMP);
+	struct ir_buffer *first =
+	        ir_buffer_new(p, arena_printf(p->arena, "%s_first", s->out->name), TYPE_I32, 1, &x.rows, IR_TEMP);
 	x.first = first;
 	if (s->combine != IR_NONE)
-		x.next = ir_buffer_new(p, arena_printf(p->arena, "%s_next", s->out->name), TYPE_I32, 1, &x.count, IR_TEMP);
+		x.next = ir_buffer_new(p, arena_printf(p->arena, "%s_next", s->out->name), TYPE_I32, 1, &x.count,
+		                       IR_TEMP);
 	*fill = (struct ir_stage){ .kind = IR_MAP, .out = first, .value = ir_int(p->pool, TYPE_I32, -1) };
 	rule_candidates(&sched_map, p, fill, site->t, one);
 	apply_choice(plan, fill, &one[0], site->t);

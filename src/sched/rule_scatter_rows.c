@@ -1,5 +1,5 @@
-/* Rule scatter_rows: where updates stay within the row that they belong to, a block makes a row in shared memory: what it
- * begins with, then the updates, then all of it is stored at once. */
+/* Rule scatter_rows: where updates stay within the row that they belong to, a block makes a row in shared memory: what
+ * it begins with, then the updates, then all of it is stored at once. */
 #include "sched/scatter.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -49,7 +49,9 @@ static int64_t row_size(const struct ir_stage *s, int lead)
 
 static struct scatter_rows rows_of(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c)
 {
-	struct scatter_rows r = { .p = p, .s = s, .lead = c->param[0], .threads = c->param[1], .inner = s->out->rank - 1 };
+	struct scatter_rows r = {
+		.p = p, .s = s, .lead = c->param[0], .threads = c->param[1], .inner = s->out->rank - 1
+	};
 	int64_t extent;
 	r.size = row_size(s, r.lead);
 	ck(r.size > 0 && ir_const_int(s->out->dim[r.inner], &extent));
@@ -98,8 +100,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double resident = fmin(target_resident(t, r.threads, 0, row), ceil(rows / t->processors));
 	double waves = ceil(rows / (t->processors * fmax(resident, 1)));
 	double bytes = outs * size + about_bytes_read(p, s->init, t) + scatter_bytes_read(p, s, t);
-	double work = updates / (t->processors * (double)UPDATES_NS), full = fmin(1, rows * r.threads / cost_full_threads(t));
-	return t->launch_ns + waves * START_NS / fmax(resident, 1) + START_NS + fmax(bytes / t->bytes_per_ns / full, work / full);
+	double work = updates / (t->processors * (double)UPDATES_NS),
+	       full = fmin(1, rows * r.threads / cost_full_threads(t));
+	return t->launch_ns + waves * START_NS / fmax(resident, 1) + START_NS +
+	       fmax(bytes / t->bytes_per_ns / full, work / full);
 }
 
 /* ---- The kernel. */
@@ -184,8 +188,8 @@ static void end_row(struct scatter_rows *r, struct ir_block *b, expr row)
 	expr place;
 	b = each_vector(r, b, &place);
 	emit_of_row(r, b, IR_LOAD_VECTOR, place);
-	emit_of_row(r, b, IR_STORE_VECTOR, ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, r->size)), place))->buf =
-	        flat_view(p, r->s->out);
+	emit_of_row(r, b, IR_STORE_VECTOR, ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, r->size)), place))
+	        ->buf = flat_view(p, r->s->out);
 }
 
 static void serial_row(struct scatter_rows *r, struct ir_block *b, expr row)
@@ -219,7 +223,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->blocks = r.rows;
 	k->shared_bytes = (int)(r.size * type_info(s->out->type)->bits / 8 + BYTES - 1) / BYTES * BYTES;
 	r.shared = NEW(p->arena, struct ir_buffer);
-	*r.shared = (struct ir_buffer){ .name = "shared_row", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id };
+	*r.shared = (struct ir_buffer){
+		.name = "shared_row", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id
+	};
 	r.shared->dim[0] = ir_index(p->pool, r.size);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)r.shared);
 	expr block = ir_block(p->pool, r.rows), row = emit_constant(p, &k->body, "row", block, r.rows);

@@ -1,6 +1,7 @@
-/* Rule separable: a reduction over windows across rows, and what goes over windows along the rows that it makes, as the two passes
- * of a separable filter do. A block makes `rows` rows of the first pass in shared memory, `width` neighbouring elements a thread,
- * and then the second pass's, a thread a column: what a window weighs is worked out once for all that share it. */
+/* Rule separable: a reduction over windows across rows, and what goes over windows along the rows that it makes, as the
+ * two passes of a separable filter do. A block makes `rows` rows of the first pass in shared memory, `width`
+ * neighbouring elements a thread, and then the second pass's, a thread a column: what a window weighs is worked out
+ * once for all that share it. */
 #include "sched/separable.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -48,7 +49,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		for (int width = 8; width >= 1; width /= 2)
 			if (f.length % width == 0 && (width >= 4 || f.length % (2 * width)))
 				for (int threads = 512; threads >= 256; threads /= 2)
-					out[n++] = (struct sched_choice){ &sched_separable, { rows[i], width, threads } };
+					out[n++] =
+					        (struct sched_choice){ &sched_separable, { rows[i], width, threads } };
 	}
 	return n;
 }
@@ -65,15 +67,15 @@ struct separable_kernel {
 	struct ir_program *p;
 	const struct ir_buffer *made; /* rows of the first pass, in shared memory */
 	int rows, width, threads;
-	expr axis[IR_MAX_RANK];       /* of what is being made */
-	expr row, v, acc;             /* variables: the row in the block; the element in a vector; what is summed up */
-	expr first;                   /* the block's first row */
+	expr axis[IR_MAX_RANK]; /* of what is being made */
+	expr row, v, acc;       /* variables: the row in the block; the element in a vector; what is summed up */
+	expr first;             /* the block's first row */
 	struct {
 		VEC(struct vector);
 	} vectors;
 	struct {
 		VEC(expr);
-	} what, named;                /* what is the same for all that share it, and the variables that hold it */
+	} what, named; /* what is the same for all that share it, and the variables that hold it */
 	int names, loads;
 };
 
@@ -192,8 +194,8 @@ static void load_vector(void *user, expr e)
 	vec_push(p->arena, &k->vectors, ((struct vector){ e, array }));
 }
 
-/* An expression of the first pass, for element v of the vector that begins at `at`: vectors that it reads are loaded, and what
- * its elements share is named. */
+/* An expression of the first pass, for element v of the vector that begins at `at`: vectors that it reads are loaded,
+ * and what its elements share is named. */
 static expr of_vector(struct separable_kernel *k, struct ir_block *b, expr e, expr at)
 {
 	int inner = k->f->rank - 1;
@@ -255,8 +257,8 @@ static expr position(const struct separable_kernel *k)
 }
 
 /* An element of the stage, into `b`; what all that differ in `variable` share is named in `shared`. */
-static void one_element(struct separable_kernel *k, struct ir_block *shared, struct ir_block *b, const struct ir_stage *s,
-                        expr variable)
+static void one_element(struct separable_kernel *k, struct ir_block *shared, struct ir_block *b,
+                        const struct ir_stage *s, expr variable)
 {
 	const struct separable *f = k->f;
 	struct ir_program *p = k->p;
@@ -272,7 +274,9 @@ static void one_element(struct separable_kernel *k, struct ir_block *shared, str
 	}
 	for (int point = 0; point < points && k->acc; point++)
 		emit_assign(p, b, k->acc, ir_combine_expr(s->combine, k->acc, value[point]));
-	post = !k->acc ? value[0] : s->post ? in_kernel(k, separable_at(f, s, s->post, 0)) : ir_cast(k->acc, s->out->type);
+	post = !k->acc   ? value[0]
+	       : s->post ? in_kernel(k, separable_at(f, s, s->post, 0))
+	                 : ir_cast(k->acc, s->out->type);
 	if (variable && s->post)
 		post = name_shared(k, shared, post, variable);
 	if (s == f->second) {
@@ -340,14 +344,16 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, f.second, "", c);
 	struct ir_buffer *made = NEW(p->arena, struct ir_buffer);
-	struct separable_kernel x = { .f = &f, .p = p, .made = made, .rows = c->param[0], .width = c->param[1],
-		                      .threads = c->param[2] };
+	struct separable_kernel x = {
+		.f = &f, .p = p, .made = made, .rows = c->param[0], .width = c->param[1], .threads = c->param[2]
+	};
 	k->threads = x.threads;
 	k->blocks = ir_index(p->pool, f.rows / x.rows);
 	for (int i = 0; i < f.rank - 2; i++)
 		k->blocks = ir_binary(IR_MUL, k->blocks, f.first->out->dim[i]);
-	*made = (struct ir_buffer){ .name = "made", .type = f.first->out->type, .rank = 1, .role = IR_TEMP,
-		                    .id = f.first->out->id };
+	*made = (struct ir_buffer){
+		.name = "made", .type = f.first->out->type, .rank = 1, .role = IR_TEMP, .id = f.first->out->id
+	};
 	made->dim[0] = ir_index(p->pool, x.rows * f.length);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)made);
 	expr thread = ir_thread(p->pool, ir_index(p->pool, x.threads));
@@ -360,8 +366,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	kernel_finish(plan, step, k, f.second);
 }
 
-/* ---- Time: what moves, and work beside it: of a point of a window, and of what its weight takes, as often as it is worked out.
- * An H100 was measured at 512 x 512 made 224 x 224 through windows of 6 x 6, f32 and f16. */
+/* ---- Time: what moves, and work beside it: of a point of a window, and of what its weight takes, as often as it is
+ * worked out. An H100 was measured at 512 x 512 made 224 x 224 through windows of 6 x 6, f32 and f16. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {

@@ -1,7 +1,8 @@
-/* Rule slab: a map that gathers, at places that data decide, from planes small enough for shared memory, as sampling an image at a
- * grid's coordinates does, or taking elements of rows. A block keeps some planes there, a place's elements of all of them beside
- * each other, and makes what is gathered from them, or, where planes are few, one of several blocks makes its part: a place's
- * coordinates count once for these planes. Planes that have places of their own are kept one by one. */
+/* Rule slab: a map that gathers, at places that data decide, from planes small enough for shared memory, as sampling an
+ * image at a grid's coordinates does, or taking elements of rows. A block keeps some planes there, a place's elements
+ * of all of them beside each other, and makes what is gathered from them, or, where planes are few, one of several
+ * blocks makes its part: a place's coordinates count once for these planes. Planes that have places of their own are
+ * kept one by one. */
 #include "sched/gather_planes.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -14,7 +15,14 @@
 
 #include "ir/axis_names.h"
 
-enum { MAX_PLANES = 4, MAX_WIDTH = 4, MAX_PARTS = 4, FEW = 2048 /* places */, MAX_AHEAD = 8 /* vectors */, BYTES = GATHER_BYTES };
+enum {
+	MAX_PLANES = 4,
+	MAX_WIDTH = 4,
+	MAX_PARTS = 4,
+	FEW = 2048 /* places */,
+	MAX_AHEAD = 8 /* vectors */,
+	BYTES = GATHER_BYTES
+};
 enum { LARGEST = 1 << 20 /* elements of a plane: more than shared memory ever holds */ };
 
 struct slab {
@@ -79,8 +87,10 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		for (int width = MAX_WIDTH; width >= 1; width /= 2)
 			for (int parts = 1; parts <= MAX_PARTS; parts *= 2)
 				if (shape_fits(&f, planes, width, parts) &&
-				    slab_bytes(&f, planes) <= t->block_shared_most && slab_bytes(&f, 1) <= TARGET_SHARED_EVERYWHERE)
-					out[n++] = (struct sched_choice){ &sched_slab, { planes, width, threads_of(&f), parts } };
+				    slab_bytes(&f, planes) <= t->block_shared_most &&
+				    slab_bytes(&f, 1) <= TARGET_SHARED_EVERYWHERE)
+					out[n++] = (struct sched_choice){ &sched_slab,
+						                          { planes, width, threads_of(&f), parts } };
 	return n;
 }
 
@@ -93,18 +103,23 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* ---- Time. Planes come at the memory's rate; then results go at it, or as fast as instructions and the banks of shared memory
- * let them. Where a processor has several blocks, in turn, one's planes come while another gathers. An H100 was measured, in us,
- * by planes, width and parts: 8.4 M samples, f16: 4,4,1 15.5; 4,2,1 15.7; 2,4,1 17.4; 2,2,1 18.0; f32: 2,4,1 27.9; 2,2,1 29.7;
- * 1,4,1 29.1; 4.2 M cubic ones, f16: 4,4,2 15.6; 4,2,2 15.7; 2,4,1 19.3; f32: 2,2,1 21.1; 2,4,1 21.9; 2,2,2 22.5; 1,4,1 29.9;
- * 16.8 M elements of rows of 4096 f32 by indices of 8 bytes: 1,4,1 87.3 to 91.0; 1,1,1 96.7; 1,2,1 101.7;
- * f16: 1,2,1 67.8; 1,4,1 73.5; 1,1,1 78.5. */
+/* ---- Time. Planes come at the memory's rate; then results go at it, or as fast as instructions and the banks of
+ * shared memory let them. Where a processor has several blocks, in turn, one's planes come while another gathers. An
+ * H100 was measured, in us, by planes, width and parts: 8.4 M samples, f16: 4,4,1 15.5; 4,2,1 15.7; 2,4,1 17.4;
+ * 2,2,1 18.0; f32: 2,4,1 27.9; 2,2,1 29.7; 1,4,1 29.1; 4.2 M cubic ones, f16: 4,4,2 15.6; 4,2,2 15.7; 2,4,1 19.3; f32:
+ * 2,2,1 21.1; 2,4,1 21.9; 2,2,2 22.5; 1,4,1 29.9; 16.8 M elements of rows of 4096 f32 by indices of 8 bytes: 1,4,1 87.3
+ * to 91.0; 1,1,1 96.7; 1,2,1 101.7; f16: 1,2,1 67.8; 1,4,1 73.5; 1,1,1 78.5. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	enum { CONFLICTS = 2 /* turns of a warp's gather */, OF_GATHER = 2, OF_ELEMENT = 2 /* instructions */, START = 500 };
+	enum {
+		CONFLICTS = 2 /* turns of a warp's gather */,
+		OF_GATHER = 2,
+		OF_ELEMENT = 2 /* instructions */,
+		START = 500
+	};
 	static const double narrow[] = { 0, 1.4, 1.05, 1, 1 }; /* by width */
 	const double cache = t->l2_bytes_per_ns / t->bytes_per_ns;
 	struct slab f = *(const struct slab *)site->found;
@@ -117,11 +132,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double words = planes * gather_planes_bytes(&f.in) / 4;
 	double banks = points / planes * n / 32 * CONFLICTS * (words > 1 ? words : 1);
 	double work = points * (ir_cost(s->value) / planes + OF_GATHER * n + OF_ELEMENT) * narrow[c->param[1]];
-	double each = blocks / t->processors, fill = each < 4 ? each / ceil(each) : 1, gather = result / t->bytes_per_ns;
+	double each = blocks / t->processors, fill = each < 4 ? each / ceil(each) : 1,
+	       gather = result / t->bytes_per_ns;
 	gather = fmax(gather, fmax(work / cost_steady_rate(t), banks / (cost_steady_rate(t) / (32 * t->schedulers))));
 	double resident = target_resident(t, c->param[2], 0, slab_bytes(&f, c->param[0])), turns = each / resident;
 	double fetch = read / t->bytes_per_ns, both = fmax(fetch, gather), one = fmin(fetch, gather);
-	both = resident >= 2 && turns > 1 ? fmax((read + result) / t->bytes_per_ns, both) + one / turns : fetch + gather;
+	both = resident >= 2 && turns > 1 ? fmax((read + result) / t->bytes_per_ns, both) + one / turns
+	                                  : fetch + gather;
 	/* Threads read past each other, several accesses each, for results of less than one. */
 	if (widest_load(s->value) * c->param[1] > BYTES * 8 && type_info(s->out->type)->bits * c->param[1] < BYTES * 8)
 		both *= 1.08;
@@ -189,15 +206,16 @@ static void load_places(struct slab *f, struct ir_block *b, expr from, struct ir
 	}
 }
 
-/* All places of the planes from `plane` on, from memory into shared memory: everything is under way before anything is stored,
- * where a thread has the registers. */
+/* All places of the planes from `plane` on, from memory into shared memory: everything is under way before anything is
+ * stored, where a thread has the registers. */
 static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr thread)
 {
 	struct ir_program *p = f->p;
 	int vector = BYTES / gather_planes_bytes(&f->in);
 	int64_t turn = (int64_t)f->threads * vector, turns = f->size / turn;
 	struct ir_variable *array[MAX_PLANES];
-	expr step, size = ir_index(p->pool, f->size), base = emit_declare(p, b, "this_base", plane_position(f, axis), NULL);
+	expr step, size = ir_index(p->pool, f->size),
+	           base = emit_declare(p, b, "this_base", plane_position(f, axis), NULL);
 	expr mine = ir_binary(IR_MUL, thread, ir_index(p->pool, vector));
 	for (int i = 0; i < f->planes; i++)
 		array[i] = ir_variable_new(p->pool, f->in.buf->type, "this_plane_%d", i);
@@ -220,8 +238,8 @@ static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr
 	store_places(f, body, first, array, NULL);
 }
 
-/* Where a place's elements begin in shared memory. Where nothing says when it is inside of the plane, a place outside is some
- * element of it. */
+/* Where a place's elements begin in shared memory. Where nothing says when it is inside of the plane, a place outside
+ * is some element of it. */
 static expr position_in_slab(struct gather_planes *f, const struct gather *one, const struct axes *here)
 {
 	expr at = ir_index(f->p->pool, 0), none = at, last = ir_binary(IR_SUB, f->size, ir_index(f->p->pool, 1));
@@ -284,13 +302,14 @@ static void gather_from_slab(struct slab *f, struct ir_block *b, expr *axis, exp
 		load_beside(f, b, ir_binary(IR_ADD, place, ir_index(p->pool, turn)), axis, end);
 }
 
-static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab *f, const struct sched_choice *c, int planes,
-                        int arch)
+static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab *f, const struct sched_choice *c,
+                        int planes, int arch)
 {
 	struct ir_program *p = f->p;
 	struct ir_kernel *k = kernel_new(plan, f->s, arena_printf(p->arena, "_p%d", planes), c);
 	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
-	expr axis[IR_MAX_RANK], parts = ir_index(p->pool, c->param[3]), part = ir_index(p->pool, f->places / c->param[3]);
+	expr axis[IR_MAX_RANK], parts = ir_index(p->pool, c->param[3]),
+	                        part = ir_index(p->pool, f->places / c->param[3]);
 	f->in.planes = f->planes = planes;
 	f->in.width = f->width = c->param[1];
 	k->threads = f->threads = c->param[2];
@@ -301,7 +320,9 @@ static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab 
 	k->blocks = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, k->blocks, ir_index(p->pool, planes)), parts);
 	k->shared_bytes = (int)slab_bytes(f, planes);
 	k->arch = k->shared_bytes > TARGET_SHARED_EVERYWHERE ? arch : 0;
-	*shared = (struct ir_buffer){ .name = "slab", .type = f->in.buf->type, .rank = 1, .role = IR_TEMP, .id = f->in.buf->id };
+	*shared = (struct ir_buffer){
+		.name = "slab", .type = f->in.buf->type, .rank = 1, .role = IR_TEMP, .id = f->in.buf->id
+	};
 	shared->dim[0] = ir_index(p->pool, f->size * planes);
 	f->in.from = f->shared = shared;
 	f->in.position = position_in_slab;

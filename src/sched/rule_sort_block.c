@@ -1,5 +1,5 @@
-/* Rule sort_block: short rows are sorted whole in a block's shared memory: by a network, several rows a block when they are very
- * short; or by digits, `items` keys a thread. */
+/* Rule sort_block: short rows are sorted whole in a block's shared memory: by a network, several rows a block when they
+ * are very short; or by digits, `items` keys a thread. */
 #include "sched/sort.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -73,7 +73,8 @@ struct row_call {
 	const struct ir_variable *key, *put;
 };
 
-static struct row_call one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, const struct ir_variable *item)
+static struct row_call one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s,
+                               const struct ir_variable *item)
 {
 	struct ir_block *b = &k->body;
 	expr block = ir_block(p->pool, rows_along(p, s));
@@ -94,9 +95,9 @@ static struct row_call one_row_by_digits(struct ir_program *p, struct ir_kernel 
 	struct row_call c = { 0 };
 	const struct ir_variable *shared = emit_shared(
 	        p, b,
-	            arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>",
-	                         type, k->threads, items),
-	            "shared", 0);
+	        arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>", type,
+	                     k->threads, items),
+	        "shared", 0);
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	row.alone = alone;
 	c.key = emit_key(p, b, s, &row);
@@ -106,16 +107,16 @@ static struct row_call one_row_by_digits(struct ir_program *p, struct ir_kernel 
 	return c;
 }
 
-static struct row_call several_rows(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int keys, int rows,
-                                    const struct ir_variable *item)
+static struct row_call several_rows(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int keys,
+                                    int rows, const struct ir_variable *item)
 {
 	struct ir_block *b = &k->body;
 	expr block = ir_block(p->pool, k->blocks), count = rows_along(p, s);
 	expr first = emit_constant(p, b, "first", ir_binary(IR_MUL, block, ir_index(p->pool, rows)), count);
 	struct row_call c = { .key = emit_key(p, b, s, NULL) };
 	c.put = emit_put(p, b, s, NULL, false, false);
-	c.call = emit_call(p, b, arena_printf(p->arena, "sort_rows<%d, %d, %s>", k->threads, keys,
-	                                     type_name(sort_key_type(s))));
+	c.call = emit_call(
+	        p, b, arena_printf(p->arena, "sort_rows<%d, %d, %s>", k->threads, keys, type_name(sort_key_type(s))));
 	add_variable(p, c.call, item);
 	add_value(p, c.call, first);
 	add_value(p, c.call, ir_binary(IR_MIN, ir_index(p->pool, rows), ir_binary(IR_SUB, count, first)));
@@ -150,7 +151,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 
 	/* The same rows on one processor. */
 	expr several = ir_index(p->pool, rows), block = ir_block(p->pool, k->blocks);
-	expr first = ir_binary(IR_MUL, block, several), end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));
+	expr first = ir_binary(IR_MUL, block, several),
+	     end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));
 	expr number;
 	serial = emit_loop(p, serial, "row", first, end, ir_index(p->pool, 1), count, &number);
 	struct sort_row row = sort_row_begin(p, serial, s, number);

@@ -1,6 +1,7 @@
-/* Rule sort_radix: rows of any length, digit after digit, the least first. One kernel counts the digits of all keys; then
- * each pass moves every element of a row to where its digit belongs, stably, between two buffers of keys and places; of keys
- * alone where nobody asks for places. The tiles of a row tell each other how many of each digit they hold as they go. */
+/* Rule sort_radix: rows of any length, digit after digit, the least first. One kernel counts the digits of all keys;
+ * then each pass moves every element of a row to where its digit belongs, stably, between two buffers of keys and
+ * places; of keys alone where nobody asks for places. The tiles of a row tell each other how many of each digit they
+ * hold as they go. */
 #include "sched/sort.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -21,7 +22,8 @@ struct radix {
 	bool alone; /* keys, no places */
 	const char *key_type;
 	expr rows, n, tiles, groups, blocks;
-	struct ir_buffer *count;    /* [rows][passes][DIGITS], the turns taken in each pass, [passes][rows][groups][DIGITS] */
+	struct ir_buffer *count;    /* [rows][passes][DIGITS], the turns taken in each pass,
+	                             * [passes][rows][groups][DIGITS] */
 	struct ir_buffer *progress; /* [passes][rows][tiles][DIGITS] */
 	struct ir_buffer *key[2], *place[2];
 };
@@ -46,9 +48,7 @@ static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, con
                              const struct sched_choice *shape, expr fits)
 {
 	struct ir_program *p = plan->program;
-	struct radix x = {
-		.plan = plan, .p = p, .s = s, .c = c, .fits = fits, .passes = sort_key_bits(s) / 8
-	};
+	struct radix x = { .plan = plan, .p = p, .s = s, .c = c, .fits = fits, .passes = sort_key_bits(s) / 8 };
 	x.tile = shape->param[0];
 	x.threads = shape->param[1];
 	x.alone = sort_is_alone(p, s);
@@ -114,7 +114,8 @@ static void count(struct radix *x)
 	struct sort_row row = tile_begin(x, b, block, &tile);
 	const struct ir_variable *key = emit_key(p, b, x->s, &row), *shared;
 	shared = emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared", 0);
-	struct ir_stmt *call = emit_radix_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
+	struct ir_stmt *call =
+	        emit_radix_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
 	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
@@ -126,8 +127,8 @@ static void count(struct radix *x)
 }
 
 /* What stands at position r between two passes: const auto name = [&](r) { return buffer[...]; }; */
-static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, const char *name, const struct ir_buffer *buf,
-                      const struct sort_row *row)
+static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, const char *name,
+                                           const struct ir_buffer *buf, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
 	struct ir_stmt *read = emit_lambda(p, b, name);
@@ -150,7 +151,8 @@ static const struct ir_variable *emit_keep(struct radix *x, struct ir_block *b, 
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), rank);
 	emit_store(p, put->body, x->key[to], at, key);
 	if (!x->alone)
-		emit_store(p, put->body, x->place[to], at, ir_cast(emit_parameter(p, put, TYPE_INDEX, "r", x->n), TYPE_I32));
+		emit_store(p, put->body, x->place[to], at,
+		           ir_cast(emit_parameter(p, put, TYPE_INDEX, "r", x->n), TYPE_I32));
 	return put->var;
 }
 
@@ -178,8 +180,8 @@ static void pass(struct radix *x, int pass)
 	expr tile, turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, pass));
 	emit_comment(p, b, "pass %d of %d, by bits %d to %d of the key", pass + 1, x->passes, pass * 8, pass * 8 + 7);
 	const struct ir_variable *key, *place = NULL, *put, *shared;
-	shared = emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile), "shared",
-	            0);
+	shared = emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile),
+	                     "shared", 0);
 	struct ir_stmt *call = emit_radix_call(p, b, "radix_turn");
 	const struct ir_variable *turned = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "block");
 	call->type = TYPE_INDEX;
@@ -193,16 +195,18 @@ static void pass(struct radix *x, int pass)
 		put = emit_keep(x, b, to, &row);
 	else
 		put = x->alone ? emit_put_alone(p, b, x->s, &row) : emit_put(p, b, x->s, &row, true, true);
-	call = emit_radix_call(p, b, arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
+	call = emit_radix_call(p, b,
+	                       arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
 	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
-	add_address(p, call, x->count, ir_binary(IR_ADD, times(row.number, x->passes * DIGITS), ir_index(p->pool, pass * DIGITS)),
-	            false);
+	add_address(p, call, x->count,
+	            ir_binary(IR_ADD, times(row.number, x->passes * DIGITS), ir_index(p->pool, pass * DIGITS)), false);
 	expr block = ir_var_of(turned, x->blocks);
 	add_address(p, call, x->progress, times(ir_binary(IR_ADD, times(x->blocks, pass), block), DIGITS), true);
-	expr group = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_binary(IR_ADD, times(x->rows, pass), row.number), x->groups),
-	                       ir_binary(IR_FLOORDIV, tile, ir_index(p->pool, GROUP)));
+	expr group =
+	        ir_binary(IR_ADD, ir_binary(IR_MUL, ir_binary(IR_ADD, times(x->rows, pass), row.number), x->groups),
+	                  ir_binary(IR_FLOORDIV, tile, ir_index(p->pool, GROUP)));
 	expr groups = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, x->passes));
 	add_address(p, call, x->count, ir_binary(IR_ADD, groups, times(group, DIGITS)), true);
 	add_variable(p, call, key);

@@ -1,6 +1,6 @@
 /* Rule sort_select: the first k of long rows, in one reading of each row. A block keeps the best it has seen in shared
- * memory and drops what comes behind the k-th of them; where rows are few, blocks share a row, and a second kernel takes the
- * first k of what they found. */
+ * memory and drops what comes behind the k-th of them; where rows are few, blocks share a row, and a second kernel
+ * takes the first k of what they found. */
 #include "sched/sort.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -9,7 +9,14 @@
 #include "sched/finish.h"
 #include "sched/vectors.h"
 
-enum { SHARED_BYTES = 32 << 10, LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8, LEAST_SEGMENTED = 8192 };
+enum {
+	SHARED_BYTES = 32 << 10,
+	LEAST_KEYS = 1024,
+	THREADS = 256,
+	MANY_ITEMS = 32,
+	FEW_ITEMS = 8,
+	LEAST_SEGMENTED = 8192
+};
 enum { SHORT_ROW = 4096, SHORT_KEYS = 128 };
 
 static int most_keys(const struct ir_stage *s)
@@ -35,8 +42,9 @@ static int items(const struct ir_stage *s, int64_t n)
 	return sort_key_bits(s) == 64 && many == MANY_ITEMS ? many / 2 : many; /* of which each takes two registers */
 }
 
-/* A short row, of which a few are asked for: as few threads as the bound allows, or a few more. Measured on an H100, 4096 rows of
- * 1000: one warp that reads twice takes 14.2 us, with 32 items at once 18.8, two warps 14.9, eight 22.3. */
+/* A short row, of which a few are asked for: as few threads as the bound allows, or a few more. Measured on an H100,
+ * 4096 rows of 1000: one warp that reads twice takes 14.2 us, with 32 items at once 18.8, two warps 14.9, eight
+ * 22.3. */
 static int short_rows(const struct ir_stage *s, int64_t n, int64_t k, struct sched_choice *out)
 {
 	int count = 0, keys = SHORT_KEYS, most = sort_key_bits(s) == 64 ? MANY_ITEMS / 4 : MANY_ITEMS / 2;
@@ -64,7 +72,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	while (rows * parts < 2 * t->processors && n >= 2 * parts * LEAST_SEGMENTED)
 		parts *= 2;
 	for (; 4 * k <= THREADS && n >= LEAST_SEGMENTED && parts; parts = parts > 1) /* and without parts */
-		out[count++] = (struct sched_choice){ &sched_sort_select, { SORT_DELEGATE_KEYS, THREADS, parts, SORT_SEGMENT } };
+		out[count++] = (struct sched_choice){ &sched_sort_select,
+			                              { SORT_DELEGATE_KEYS, THREADS, parts, SORT_SEGMENT } };
 	count += short_rows(s, n, k, out + count);
 	parts = 1;
 	while (keys < 2 * k)
@@ -72,10 +81,12 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	while (rows * parts < 2 * t->processors && parts * 8 * keys <= n)
 		parts *= 2;
 	if (parts > 1)
-		out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, parts, items(s, n / parts) } };
+		out[count++] =
+		        (struct sched_choice){ &sched_sort_select, { keys, THREADS, parts, items(s, n / parts) } };
 	out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, 1, items(s, n) } };
 	if (keys < most_keys(s))
-		out[count++] = (struct sched_choice){ &sched_sort_select, { 2 * keys, 2 * THREADS, 1, items(s, n) / 2 } };
+		out[count++] =
+		        (struct sched_choice){ &sched_sort_select, { 2 * keys, 2 * THREADS, 1, items(s, n) / 2 } };
 	return count;
 }
 
@@ -94,7 +105,8 @@ struct select {
 };
 
 /* A block a row, or a part of one. `serial`: where its twin goes. */
-static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int parts, int segments, struct ir_block **serial)
+static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int parts, int segments,
+                                    struct ir_block **serial)
 {
 	struct ir_program *p = x->p;
 	struct ir_kernel *k = kernel_new(x->plan, x->s, suffix, x->c);
@@ -103,9 +115,9 @@ static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int pa
 	*serial = sort_only_if(p, k, x->fits);
 	const char *type = type_name(sort_key_type(x->s));
 	x->kept = emit_shared(p, &k->body,
-	            segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
-	                     : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys),
-	            "kept", 0);
+	                      segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
+	                               : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys),
+	                      "kept", 0);
 	return k;
 }
 
@@ -130,8 +142,9 @@ static void emit_select(struct select *x, struct ir_block *b, expr from, expr to
 	struct ir_stmt *call;
 	const char *order = x->s->reverse ? "true" : "false";
 	const char *shape = arena_printf(p->arena, "%d, %d, %d", param[1], param[3], width);
-	call = emit_call(p, b, segments ? arena_printf(p->arena, "select_delegates<%s, %s, %s>", value_type(x), order, shape)
-	                                : arena_printf(p->arena, "select_row<%s>", shape));
+	call = emit_call(p, b,
+	                 segments ? arena_printf(p->arena, "select_delegates<%s, %s, %s>", value_type(x), order, shape)
+	                          : arena_printf(p->arena, "select_row<%s>", shape));
 	add_variable(p, call, x->kept);
 	add_value(p, call, from);
 	add_value(p, call, to);

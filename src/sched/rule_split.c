@@ -1,5 +1,5 @@
-/* Rule reduce_split: a reduction to few elements, of many. Its points are cut into `parts` that blocks reduce on their own; a
- * second kernel puts the parts together. */
+/* Rule reduce_split: a reduction to few elements, of many. Its points are cut into `parts` that blocks reduce on their
+ * own; a second kernel puts the parts together. */
 #include "sched/accumulate.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -86,16 +86,20 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	}
 	dim[rank] = parts;
 	enum type t = s->value->type;
-	struct ir_buffer *part = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), t, rank + 1, dim, IR_TEMP);
+	struct ir_buffer *part =
+	        ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), t, rank + 1, dim, IR_TEMP);
 
 	/* part[i..., p] = combine over r of value at point p * share + r */
 	struct rename r = { .rank = rank };
-	expr point = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, rank, parts), share), ir_axis(pool, rank + 1, share));
+	expr point =
+	        ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, rank, parts), share), ir_axis(pool, rank + 1, share));
 	axes_of_point(s, &r, point);
 	expr value = ir_copy(pool, s->value, rename_axis, &r);
 	value = ir_select(ir_binary(IR_LT, point, points), value, ir_identity(pool, s->combine, t));
 	struct ir_stage *first = NEW(p->arena, struct ir_stage), *second = NEW(p->arena, struct ir_stage);
-	*first = (struct ir_stage){ .kind = IR_REDUCE, .out = part, .value = value, .combine = s->combine, .space_rank = 1 };
+	*first = (struct ir_stage){
+		.kind = IR_REDUCE, .out = part, .value = value, .combine = s->combine, .space_rank = 1
+	};
 	first->space[0] = share;
 
 	*second = *s;

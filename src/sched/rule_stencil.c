@@ -1,7 +1,7 @@
-/* Rule stencil: a reduction over a small window that moves with the result's last axes, as pooling and depthwise convolution
- * are; or of whose points each is read along with the result, in elements of at most two bytes. One thread makes `rows` x `width`
- * neighbouring elements: what overlapping windows read, with its bounds, is read once into registers. Neighbours in the row are
- * stored as a vector. */
+/* Rule stencil: a reduction over a small window that moves with the result's last axes, as pooling and depthwise
+ * convolution are; or of whose points each is read along with the result, in elements of at most two bytes. One thread
+ * makes `rows` x `width` neighbouring elements: what overlapping windows read, with its bounds, is read once into
+ * registers. Neighbours in the row are stored as a vector. */
 #include "sched/window_reads.h"
 #include "sched/accumulate.h"
 #include "sched/axes.h"
@@ -31,8 +31,8 @@ struct stencil {
 	double apart_in_row, apart_in_column; /* the distance between windows in parts of their extent, at most 1 */
 };
 
-/* What two neighbours along an output axis do not share of a window's extent along a reduced one: 0, both read the same; 1,
- * windows do not overlap, or none moves with the axis. */
+/* What two neighbours along an output axis do not share of a window's extent along a reduced one: 0, both read the
+ * same; 1, windows do not overlap, or none moves with the axis. */
 static double apart(struct stencil *f, expr flat, int axis, int reduced)
 {
 	int64_t step, each, extent;
@@ -41,8 +41,8 @@ static double apart(struct stencil *f, expr flat, int axis, int reduced)
 		inside = ir_stride(flat, f->s->out->rank + reduced);
 	if (stride && ir_is_int(stride, 0))
 		return 0;
-	if (!stride || !inside || !ir_const_int(stride, &step) || !ir_const_int(inside, &each) || each <= 0 || step < 0 ||
-	    !ir_const_int(f->s->space[reduced], &extent) || step % each || step / each > extent)
+	if (!stride || !inside || !ir_const_int(stride, &step) || !ir_const_int(inside, &each) || each <= 0 ||
+	    step < 0 || !ir_const_int(f->s->space[reduced], &extent) || step % each || step / each > extent)
 		return 1;
 	f->moves = true;
 	return (double)step / (double)(each * extent);
@@ -93,15 +93,16 @@ static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct ir_stage *s = site->s;
-	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 }, { 2, 4 }, { 4, 4 }, { 1, 8 }, { 2, 8 },
-		                      { 1, 2 }, { 7, 1 }, { 5, 1 }, { 3, 1 } };
+	static const int shape[][2] = { { 4, 2 }, { 4, 1 }, { 2, 2 }, { 2, 1 }, { 1, 4 }, { 2, 4 }, { 4, 4 },
+		                        { 1, 8 }, { 2, 8 }, { 1, 2 }, { 7, 1 }, { 5, 1 }, { 3, 1 } };
 	int n = 0;
 	struct stencil f = *(const struct stencil *)site->found;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
 		if (!f.moves && (rows > 1 || width == 1))
 			continue; /* the points have nothing else in common than vectors */
-		if (axis_divides(s, f.outer, rows) && axis_divides(s, f.inner, width) && rows * width * f.points <= MOST_UNROLLED)
+		if (axis_divides(s, f.outer, rows) && axis_divides(s, f.inner, width) &&
+		    rows * width * f.points <= MOST_UNROLLED)
 			out[n++] = (struct sched_choice){ &sched_stencil, { rows, width } };
 	}
 	return n;
@@ -122,8 +123,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 {
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	/* Instructions: of a point that is read, of one that is combined, of a position's axes. An H100 was measured at 12 to 13 a
-	 * point of 3x3 windows, an element a thread. */
+	/* Instructions: of a point that is read, of one that is combined, of a position's axes. An H100 was measured at
+	 * 12 to 13 a point of 3x3 windows, an element a thread. */
 	enum { OF_POINT = 9, OF_ELEMENT = 3, OF_POSITION = 30 };
 	struct stencil f = *(const struct stencil *)site->found;
 	int rows = c->param[0], width = c->param[1], each = rows * width;
@@ -133,7 +134,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		row = 2.0 / width; /* a vector, and what lies beside it */
 	double point = OF_ELEMENT + OF_POINT * row * column, element = OF_POSITION / (double)each;
 	double work = outs * (point * (double)f.points + element) / cost_mixed_rate(t);
-	double bytes = (outs * size + about_bytes_read(f.p, s->value, t)) / t->bytes_per_ns, time = work > bytes ? work : bytes;
+	double bytes = (outs * size + about_bytes_read(f.p, s->value, t)) / t->bytes_per_ns,
+	       time = work > bytes ? work : bytes;
 	double fill = outs / each * (each > 4 ? 4 : each) / (2 * cost_full_threads(t));
 	/* Stores of less than four bytes a thread need more instructions for the same bytes. */
 	double narrow = width * size < 4 ? 1.05 : 1;
@@ -144,22 +146,25 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	return t->launch_ns + time / fmin(fmax(fill, 0.002), 1);
 }
 
-/* ---- The kernel: positions are counted in the space of the threads' blocks of elements, and every point is written out: what
- * two elements read at the same place is then one expression. */
+/* ---- The kernel: positions are counted in the space of the threads' blocks of elements, and every point is written
+ * out: what two elements read at the same place is then one expression. */
 
 /* An element of this thread's: its axes, its accumulator. */
 struct element {
 	expr axis[2 * IR_MAX_RANK], part, at;
 };
 
-static struct element element_of(const struct stencil *f, const struct sched_choice *c, const expr *first, int row, int item)
+static struct element element_of(const struct stencil *f, const struct sched_choice *c, const expr *first, int row,
+                                 int item)
 {
 	struct ir_program *p = f->p;
 	struct element x = { .at = ir_index(p->pool, row * c->param[1] + item) };
 	for (int i = 0; i < f->s->out->rank; i++) {
 		int several = i == f->inner ? c->param[1] : i == f->outer ? c->param[0] : 1;
 		x.axis[i] = ir_binary(IR_ADD, ir_binary(IR_MUL, first[i], ir_index(p->pool, several)),
-		                      ir_index(p->pool, i == f->inner ? item : i == f->outer ? row : 0));
+		                      ir_index(p->pool, i == f->inner   ? item
+		                                        : i == f->outer ? row
+		                                                        : 0));
 	}
 	x.part = item_of(f->parts, x.at);
 	return x;

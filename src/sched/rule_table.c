@@ -1,6 +1,7 @@
-/* Rule table: a map each of whose elements depends on one element of 8 bits, and on nothing else that is not the same for all of
- * them, as between quantised operators. There are 256 results, however long the chain of operations: each block makes them all in
- * shared memory, an entry a thread, and looks its elements up, in vectors, whose loads are under way meanwhile. */
+/* Rule table: a map each of whose elements depends on one element of 8 bits, and on nothing else that is not the same
+ * for all of them, as between quantised operators. There are 256 results, however long the chain of operations: each
+ * block makes them all in shared memory, an entry a thread, and looks its elements up, in vectors, whose loads are
+ * under way meanwhile. */
 #include "sched/accumulate.h"
 #include "sched/axes.h"
 #include "sched/choose.h"
@@ -71,8 +72,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return 1;
 }
 
-/* As a map that does nothing but read and write, while the entries of other blocks are made; and a wait for them. Measured on an
- * H100: as fast as a copy. */
+/* As a map that does nothing but read and write, while the entries of other blocks are made; and a wait for them.
+ * Measured on an H100: as fast as a copy. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;
@@ -125,7 +126,8 @@ static void look_up_vector(struct table *f, struct ir_block *b, expr element, co
 	emit_store_vector(p, b, f->s->out, element, result, f->width);
 }
 
-/* The vector is on its way while the table is made. Where the elements may end inside of it, they are looked up one by one. */
+/* The vector is on its way while the table is made. Where the elements may end inside of it, they are looked up one by
+ * one. */
 static void look_up_block(struct table *f, struct ir_block *b, expr first, expr thread)
 {
 	struct ir_program *p = f->p;
@@ -134,7 +136,8 @@ static void look_up_block(struct table *f, struct ir_block *b, expr first, expr 
 	expr width = ir_index(p->pool, f->width), position = ir_binary(IR_ADD, first, ir_binary(IR_MUL, thread, width));
 	bool sure = ir_is_int(ir_binary(IR_LE, ir_binary(IR_ADD, position, width), f->count), 1);
 	expr element = emit_declare(p, b, "element", position, NULL);
-	expr inside = sure ? ir_int(p->pool, TYPE_BOOL, 1) : ir_binary(IR_LE, ir_binary(IR_ADD, element, width), f->count);
+	expr inside =
+	        sure ? ir_int(p->pool, TYPE_BOOL, 1) : ir_binary(IR_LE, ir_binary(IR_ADD, element, width), f->count);
 	if (sure) {
 		emit_load_vector(p, b, from, element, array, f->width);
 	} else {
@@ -157,7 +160,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "_table", c);
 	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
-	*shared = (struct ir_buffer){ .name = "this_table", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id };
+	*shared = (struct ir_buffer){
+		.name = "this_table", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id
+	};
 	shared->dim[0] = ir_index(p->pool, THREADS);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	f.shared = shared;

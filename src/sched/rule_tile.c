@@ -1,6 +1,6 @@
-/* Rule tile: a map that reads along another axis than it writes along. A block moves a square of both axes: read in the one
- * direction, turned in shared memory, written in the other. Neighbouring axes that stay neighbours everywhere are one. A
- * warp's lanes read and write side / 32 neighbouring elements each, so that narrow types fill whole words. */
+/* Rule tile: a map that reads along another axis than it writes along. A block moves a square of both axes: read in the
+ * one direction, turned in shared memory, written in the other. Neighbouring axes that stay neighbours everywhere are
+ * one. A warp's lanes read and write side / 32 neighbouring elements each, so that narrow types fill whole words. */
 #include "sched/axes.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -41,8 +41,9 @@ static expr merge_position(void *user, struct ir_pool *pool, expr e, const expr 
 	(void)arg;
 	if (e->op != IR_AXIS || e->i < m->axis)
 		return NULL;
-	return e->i == m->axis ? ir_index(pool, 0) : e->i == m->axis + 1 ? ir_axis(pool, m->axis, m->together)
-	                                                                 : ir_axis(pool, (int)e->i - 1, e->arg[0]);
+	return e->i == m->axis       ? ir_index(pool, 0)
+	       : e->i == m->axis + 1 ? ir_axis(pool, m->axis, m->together)
+	                             : ir_axis(pool, (int)e->i - 1, e->arg[0]);
 }
 
 static expr merge_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
@@ -213,7 +214,8 @@ static bool width_fits(const struct turned *t, int width)
 	int64_t shared = 0, bytes = type_info(t->s->out->type)->bits / 8 * width;
 	if (width == 1)
 		return true;
-	if (!ir_const_int(t->dim[t->a], &a) || !ir_const_int(t->dim[t->b], &b) || a % width || b % width || bytes > WIDEST)
+	if (!ir_const_int(t->dim[t->a], &a) || !ir_const_int(t->dim[t->b], &b) || a % width || b % width ||
+	    bytes > WIDEST)
 		return false;
 	for (int i = 0; i < t->loads; i++) {
 		int64_t size = type_info(t->load[i]->type)->bits / 8;
@@ -245,14 +247,15 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	int side = c->param[0], width = side / LANES;
 	struct turned t = *(const struct turned *)site->found;
 	double a = (double)about(t.dim[t.a], target), b = (double)about(t.dim[t.b], target);
-	double points = (double)about(out_count(t.p, s), target), size = type_info(s->out->type)->bits / 8.0, narrow = size;
+	double points = (double)about(out_count(t.p, s), target), size = type_info(s->out->type)->bits / 8.0,
+	       narrow = size;
 	for (int i = 0; i < t.loads; i++) {
 		double bytes = type_info(t.load[i]->type)->bits / 8.0;
 		size += bytes;
 		narrow = bytes < narrow ? bytes : narrow;
 	}
-	/* Measured on an H100: accesses of four bytes a lane take 1.03 times as long as those of eight, of two 1.25 times. What
-	 * hangs over the edges moves no bytes, but takes a part of the threads. */
+	/* Measured on an H100: accesses of four bytes a lane take 1.03 times as long as those of eight, of two 1.25
+	 * times. What hangs over the edges moves no bytes, but takes a part of the threads. */
 	double whole_a = ceil(a / side) * side, whole_b = ceil(b / side) * side, over = whole_a / a * (whole_b / b);
 	double blocks = points / (a * b) * whole_a * whole_b / ((double)side * side);
 	double fill = blocks / (target->processors * 4.0), access = narrow * width;
@@ -290,7 +293,8 @@ static expr squares(struct turned *t, int axis)
 static void declare_block(struct turned *t, struct ir_block *b, expr block, expr *axis, expr *a0, expr *b0)
 {
 	struct ir_program *p = t->p;
-	expr side = ir_index(p->pool, t->side), na = squares(t, t->a), nb = squares(t, t->b), dim[IR_MAX_RANK], got[IR_MAX_RANK];
+	expr side = ir_index(p->pool, t->side), na = squares(t, t->a), nb = squares(t, t->b), dim[IR_MAX_RANK],
+	     got[IR_MAX_RANK];
 	const char *name[IR_MAX_RANK];
 	bool used[IR_MAX_RANK];
 	int n = 0;
@@ -412,8 +416,8 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 		const struct ir_buffer *buf = t->load[i]->buf;
 		square[i] = again ? ir_variable_new(p->pool, buf->type, "%s_square%d", buf->name, i + 1)
 		                  : ir_variable_new(p->pool, buf->type, "%s_square", buf->name);
-		/* One more element a line: what a warp reads across lines lies in 32 banks, or of two-byte elements, of which a
-		 * lane skips a line, in as many words. */
+		/* One more element a line: what a warp reads across lines lies in 32 banks, or of two-byte elements, of
+		 * which a lane skips a line, in as many words. */
 		const int dim[] = { t->side, t->side + 1 };
 		emit_shared_array(p, b, square[i], 2, dim);
 	}

@@ -1,6 +1,7 @@
-/* Rule windows: several reductions over one small window that moves with the result's last axes, and maps that spread what they
- * gave over it, in one kernel: pooling with positions, and its inverse behind it. One thread makes `rows` x `width` neighbouring
- * windows: reads each place once, and stores what the maps make as vectors; results that nobody else reads stay in registers. */
+/* Rule windows: several reductions over one small window that moves with the result's last axes, and maps that spread
+ * what they gave over it, in one kernel: pooling with positions, and its inverse behind it. One thread makes `rows` x
+ * `width` neighbouring windows: reads each place once, and stores what the maps make as vectors; results that nobody
+ * else reads stay in registers. */
 #include "sched/windows.h"
 #include "sched/accumulate.h"
 #include "sched/axes.h"
@@ -29,8 +30,8 @@ static int64_t statements(const struct windows *f)
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	static const int shape[][2] = { { 1, 2 }, { 1, 4 }, { 2, 2 }, { 1, 1 }, { 2, 1 }, { 2, 4 }, { 1, 8 }, { 4, 1 }, { 4, 2 },
-		                        { 7, 1 } };
+	static const int shape[][2] = { { 1, 2 }, { 1, 4 }, { 2, 2 }, { 1, 1 }, { 2, 1 },
+		                        { 2, 4 }, { 1, 8 }, { 4, 1 }, { 4, 2 }, { 7, 1 } };
 	int n = 0;
 	struct windows f = *(const struct windows *)site->found;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
@@ -83,7 +84,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 {
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	/* Instructions: of a point that is read, of one that is combined, of a position's axes, of an element that is stored. */
+	/* Instructions: of a point that is read, of one that is combined, of a position's axes, of an element that is
+	 * stored. */
 	enum { OF_READ = 3, OF_POINT = 2, OF_ARG = 5, OF_POSITION = 30, OF_STORE = 2 };
 	struct windows f = *(const struct windows *)site->found;
 	struct buffers read = { .f = &f, .t = t };
@@ -98,7 +100,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		if (m->post)
 			ir_walk(m->post, add_buffer, &read);
 		if (i < f.reductions)
-			work += (double)f.points * (ir_cost(m->value) + (ir_combine_is_arg(m->combine) ? OF_ARG : OF_POINT));
+			work += (double)f.points *
+			        (ir_cost(m->value) + (ir_combine_is_arg(m->combine) ? OF_ARG : OF_POINT));
 		else
 			work += n * (ir_cost(m->value) + OF_STORE);
 		if (i < f.reductions && !windows_stored(&f, i))
@@ -113,21 +116,21 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	work *= outs / cost_mixed_rate(t);
 	double time = work > bytes ? work : bytes;
 	time = (time + 0.15 * (work + bytes - time)) * narrow * (1 + 0.004 * each);
-	/* An H100 was measured at 72.0 us for windows of 2x2 of f32, 25.7 M elements read and written, with 16 bytes a lane,
-	 * 91.3 with 32, 130 with 64; 72.1 with 8; four rows of windows a thread instead of one: 74.2. f16: 37.6, 63.2 with
-	 * 32; 37.2 with 8. */
+	/* An H100 was measured at 72.0 us for windows of 2x2 of f32, 25.7 M elements read and written, with 16 bytes a
+	 * lane, 91.3 with 32, 130 with 64; 72.1 with 8; four rows of windows a thread instead of one: 74.2.
+	 * f16: 37.6, 63.2 with 32; 37.2 with 8. */
 	time *= lane > BYTES ? 1 + 0.35 * log2(lane / BYTES) : 1;
 	return t->launch_ns + time / fmin(fmax(fill, 0.002), 1);
 }
 
-/* ---- The kernel: positions are counted in the space of the threads' blocks of windows, and all is written out: what two windows
- * read at the same place is then one expression. */
+/* ---- The kernel: positions are counted in the space of the threads' blocks of windows, and all is written out: what
+ * two windows read at the same place is then one expression. */
 
 struct thread {
 	struct windows *f;
 	struct ir_block *b;
 	int rows, width;
-	expr first[IR_MAX_RANK];                        /* axes of its place in that space */
+	expr first[IR_MAX_RANK];                       /* axes of its place in that space */
 	expr result[WINDOWS_MAX_STAGES][MOST_WINDOWS]; /* of the reductions, by window */
 	int window;                                    /* whose results are asked for */
 	int compared;
@@ -276,7 +279,8 @@ static expr element_of(struct thread *h, int stage, int window, const int64_t *d
 	struct axes here = { .value = axis, .load = result_here, .user = h };
 	for (int k = 0; k < s->out->rank; k++) {
 		expr several = ir_index(pool, stage < h->f->reductions ? 1 : h->f->spread[stage][k]);
-		axis[k] = ir_binary(IR_ADD, ir_binary(IR_MUL, axis_of(h, k, window), several), ir_index(pool, digit[k]));
+		axis[k] =
+		        ir_binary(IR_ADD, ir_binary(IR_MUL, axis_of(h, k, window), several), ir_index(pool, digit[k]));
 	}
 	h->window = window;
 	return stage < h->f->reductions ? h->result[stage][window] : to_kernel(h->f->p, s->value, &here);

@@ -24,10 +24,12 @@ expr scan_position(const struct scan_row *r, expr at)
 /* `e` at position `at` of the row, with the axes called `axis`. */
 static expr in_row(const struct scan_row *r, expr e, const expr *axis, expr at)
 {
-	struct axes a = {
-		.value = axis, .same = ir_flat(r->p->pool, r->s->out, r->own), .same_as = scan_position(r, at), .acc = r->sum,
-		.load = r->load, .user = r->user
-	};
+	struct axes a = { .value = axis,
+		          .same = ir_flat(r->p->pool, r->s->out, r->own),
+		          .same_as = scan_position(r, at),
+		          .acc = r->sum,
+		          .load = r->load,
+		          .user = r->user };
 	return to_kernel(r->p, e, &a);
 }
 

@@ -36,8 +36,9 @@ bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s);
 /* A row by one thread. */
 void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row);
 
-/* Tiles of a row (scan_vectors.c): each of `lanes` threads has `steps` vectors of `width` neighbouring elements, and each warp's
- * elements lie together. What is read along the row is read as vectors, all of a tile's before the first of them is used. */
+/* Tiles of a row (scan_vectors.c): each of `lanes` threads has `steps` vectors of `width` neighbouring elements, and
+ * each warp's elements lie together. What is read along the row is read as vectors, all of a tile's before the first of
+ * them is used. */
 struct scan_vectors {
 	struct scan_row *r;
 	int lanes, width, steps;
@@ -60,6 +61,7 @@ void scan_vectors_tile(struct scan_vectors *v, struct ir_block *b);
 /* Stores the tile's results; `before`, when not null, comes before all of them. */
 void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before);
 /* Nanoseconds of all accesses at the rate that this many bytes under way on a multiprocessor reach. */
-double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, double flying);
+double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                      double flying);
 
 #endif

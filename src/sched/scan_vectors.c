@@ -74,8 +74,8 @@ void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_bl
 	r->user = v;
 }
 
-/* A loop over this thread's vectors of the tile; declares `from`, the step of the first element. Returns where those are
- * that are inside of the row, and in *all the loop's own block. */
+/* A loop over this thread's vectors of the tile; declares `from`, the step of the first element. Returns where those
+ * are that are inside of the row, and in *all the loop's own block. */
 static struct ir_block *each_vector(struct scan_vectors *v, struct ir_block *b, expr *from, struct ir_block **all)
 {
 	struct ir_program *p = v->r->p;
@@ -191,7 +191,9 @@ static void add_read(void *user, expr e)
 double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, double flying)
 {
 	enum { SECTOR = 32 };
-	struct reads r = { .p = (struct ir_program *)p, .t = t, .points = (double)about(out_count((struct ir_program *)p, s), t) };
+	struct reads r = { .p = (struct ir_program *)p,
+		           .t = t,
+		           .points = (double)about(out_count((struct ir_program *)p, s), t) };
 	double size = type_info(s->out->type)->bits / 8.0, apart = size;
 	for (int k = s->axis + 1; k < s->out->rank; k++)
 		apart *= (double)about(s->out->dim[k], t);

@@ -59,8 +59,8 @@ double scatter_bytes_read(struct ir_program *p, const struct ir_stage *s, const 
 	return bytes;
 }
 
-void emit_update(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const struct ir_buffer *to, expr at,
-                 expr value)
+void emit_update(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const struct ir_buffer *to,
+                 expr at, expr value)
 {
 	struct ir_stmt *u = emit(p, b, s->combine == IR_NONE ? IR_STORE : IR_UPDATE);
 	u->buf = to;
@@ -77,7 +77,8 @@ void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct 
 		axis[i] = ir_index(p->pool, 0);
 		if (ir_is_int(s->space[i], 1))
 			continue;
-		b = emit_loop(p, b, ir_axis_names[1][i], axis[i], s->space[i], ir_index(p->pool, 1), s->space[i], &axis[i]);
+		b = emit_loop(p, b, ir_axis_names[1][i], axis[i], s->space[i], ir_index(p->pool, 1), s->space[i],
+		              &axis[i]);
 	}
 	if (s->where)
 		b = emit_if(p, b, to_kernel(p, s->where, &here));

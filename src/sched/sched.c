@@ -86,7 +86,8 @@ static double best_alone(struct ir_program *p, const struct ir_stage *s, const s
 	return best < 0 ? 0 : best;
 }
 
-int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, struct sched_choice *out)
+int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
+                  struct sched_choice *out)
 {
 	struct sched_choice one[SCHED_RULE_CHOICES];
 	double cost[SCHED_MAX_CHOICES];

@@ -1,12 +1,12 @@
-/* Decisions as plans: the kernels of each choice once, and of several that hold at different extents those that fit the ones
- * at run time.
+/* Decisions as plans: the kernels of each choice once, and of several that hold at different extents those that fit the
+ * ones at run time.
  *
  * Stages are taken in parts, the shortest runs that all points of a tactic make by themselves. Where a part is made in
  * several ways, the way of a point is for all extents around it: between two points in a row, the border lies at the
- * geometric mean of the product of the symbols concerned. Those are the symbols of the part's extents that differ between
- * the points; where some of them alone make the next point's way the faster one, only these. The
- * step i of the part then holds the kernels of each way's step i, guarded by "the product is at most the border"; of the
- * last way as they are, so that some kernel fits all extents. A way that has fewer steps launches nothing there. */
+ * geometric mean of the product of the symbols concerned. Those are the symbols of the part's extents that differ
+ * between the points; where some of them alone make the next point's way the faster one, only these. The step i of the
+ * part then holds the kernels of each way's step i, guarded by "the product is at most the border"; of the last way as
+ * they are, so that some kernel fits all extents. A way that has fewer steps launches nothing there. */
 #include "sched/choose.h"
 #include "sched/finish.h"
 #include "sched/launches.h"
@@ -145,7 +145,8 @@ static expr nearer(const struct dispatch *d, const struct way *own, const struct
 	}
 	n = decisive ? decisive : n;
 	for (int k = 0; k < n; k++) {
-		expr symbol = ir_symbol(pool, a->extent[concerned[k]].symbol), most = ir_index(pool, (int64_t)1 << (62 / n));
+		expr symbol = ir_symbol(pool, a->extent[concerned[k]].symbol),
+		     most = ir_index(pool, (int64_t)1 << (62 / n));
 		/* The product must not overflow, whatever the extents. */
 		product = ir_binary(IR_MUL, product, n > 1 ? ir_binary(IR_MIN, symbol, most) : symbol);
 		below *= (double)a->extent[concerned[k]].value;
@@ -201,13 +202,14 @@ static bool extent_of(void *user, const char *name, int64_t *value)
 	return strcmp(x->symbol, name) == 0;
 }
 
-/* Whether the kernel fits all extents of a way that is for one symbol up to a number. What else the guard asks for makes it
- * uncertain. */
+/* Whether the kernel fits all extents of a way that is for one symbol up to a number. What else the guard asks for
+ * makes it uncertain. */
 static bool fits_all(const struct ir_kernel *k, expr way)
 {
 	enum { MOST = 4096 };
 	int64_t most, holds = 1;
-	if (k->arch || !way || way->op != IR_LE || way->arg[0]->op != IR_SYMBOL || !ir_const_int(way->arg[1], &most) || most > MOST)
+	if (k->arch || !way || way->op != IR_LE || way->arg[0]->op != IR_SYMBOL || !ir_const_int(way->arg[1], &most) ||
+	    most > MOST)
 		return false;
 	struct extent_is x = { way->arg[0]->name, 0 };
 	for (; k->guard && x.value <= most; x.value++)

@@ -8,8 +8,8 @@ static const double WORTH = 1.2;
 
 enum { SMALL = 4, USUAL = 64, LARGE = 1024 };
 
-/* Another tactic is worth its kernels when the cost model, which is no measurement, takes it for at most this much slower; and
- * of a stage only so many choices are looked at. */
+/* Another tactic is worth its kernels when the cost model, which is no measurement, takes it for at most this much
+ * slower; and of a stage only so many choices are looked at. */
 static const double NEAR = 2;
 enum { LOOKED_AT = 12 };
 
@@ -51,7 +51,8 @@ struct sched_points sched_usual_points(struct ir_program *p, const struct sched_
 			vec_push(p->arena, &symbol, name);
 			vec_push(p->arena, &value, usual);
 		}
-	/* What depends on numbers that are not known at launch is better done in one way: each way could need one more. */
+	/* What depends on numbers that are not known at launch is better done in one way: each way could need one
+	 * more. */
 	if (!symbol.n || p->values.n)
 		return sched_points_of(t, NULL, NULL, 0, 1, 0, p->arena);
 	return sched_points_of(t, symbol.at, value.at, symbol.n, 3, 1, p->arena);
@@ -66,8 +67,7 @@ static const struct sched_choice *decide(struct ir_program *p, const struct sche
 	return list;
 }
 
-double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
-                  const struct sched_target *t)
+double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to, const struct sched_target *t)
 {
 	double sum = 0;
 	for (int i = from; i < to; i += sched_span(p, p->stages.at[i], &list[i]))
@@ -114,9 +114,8 @@ struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_p
 	struct sched_tactic best = { { 0 } };
 	const struct sched_choice *usual = decide(p, &points->target[points->opt]);
 	for (int i = 0; i < points->n; i++)
-		best.choice[i] = i == points->opt
-		                         ? usual
-		                         : adopt(p, decide(p, &points->target[i]), usual, &points->target[i]);
+		best.choice[i] =
+		        i == points->opt ? usual : adopt(p, decide(p, &points->target[i]), usual, &points->target[i]);
 	return best;
 }
 
@@ -164,7 +163,9 @@ static int add_others(struct ir_program *p, const struct sched_choice *usual, in
 	for (int i = 0; i < found && i < LOOKED_AT; i++) {
 		if (same_choice(&choice[i], &usual[stage]))
 			continue;
-		struct other x = { .list = replace(p, usual, stage, &choice[i], t), .stage = stage, .choice = choice[i] };
+		struct other x = { .list = replace(p, usual, stage, &choice[i], t),
+			           .stage = stage,
+			           .choice = choice[i] };
 		x.time = sched_time(p, x.list, 0, p->stages.n, t);
 		if (x.time > slowest)
 			continue;

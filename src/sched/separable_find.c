@@ -15,7 +15,8 @@ static int points_of(const struct ir_stage *s)
 	if (s->kind != IR_REDUCE || ir_combine_is_arg(s->combine))
 		return 0;
 	for (int k = 0; k < s->space_rank; k++) {
-		if (!ir_const_int(s->space[k], &extent) || extent < 1 || extent > SEPARABLE_POINTS || n * extent > SEPARABLE_POINTS)
+		if (!ir_const_int(s->space[k], &extent) || extent < 1 || extent > SEPARABLE_POINTS ||
+		    n * extent > SEPARABLE_POINTS)
 			return 0;
 		n *= extent;
 	}
@@ -33,7 +34,7 @@ static bool is_table(const struct ir_stage *s)
 struct look {
 	const struct separable *f;
 	int read_bytes; /* of what the first pass reads along the row, in its order */
-	bool moves; /* the second one reads elsewhere in the same row */
+	bool moves;     /* the second one reads elsewhere in the same row */
 	bool fits;
 };
 
@@ -126,7 +127,7 @@ bool separable_find(struct separable *f, struct ir_program *p, const struct ir_s
 struct place {
 	const struct separable *f;
 	const struct ir_stage *s;
-	expr own;                    /* of a table: the position in it; null: the stage's own axes stay */
+	expr own; /* of a table: the position in it; null: the stage's own axes stay */
 	expr reduced[IR_MAX_RANK];
 	expr acc;
 };

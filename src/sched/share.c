@@ -1,9 +1,10 @@
-/* Launches that several kernels share. A launch takes the host some microseconds, and the GPU about one, which is more than
- * a small kernel does. So neighbouring steps that do not depend on each other, of which one alone would leave the GPU partly
- * idle, become one: each kernel keeps its blocks, and a block's number says whose it is. Steps that do depend on each other,
- * of one block each, run in turn in that block.
+/* Launches that several kernels share. A launch takes the host some microseconds, and the GPU about one, which is more
+ * than a small kernel does. So neighbouring steps that do not depend on each other, of which one alone would leave the
+ * GPU partly idle, become one: each kernel keeps its blocks, and a block's number says whose it is. Steps that do
+ * depend on each other, of one block each, run in turn in that block.
  *
- * Only plain kernels take part: threads, registers and shared memory of a launch are those of the part that needs most. */
+ * Only plain kernels take part: threads, registers and shared memory of a launch are those of the part that needs
+ * most. */
 #include "sched/extents.h"
 #include "sched/finish.h"
 #include "sched/launches.h"
@@ -11,12 +12,12 @@
 #include <string.h>
 
 enum {
-	MOST_WAVES = 4,        /* of all blocks together: what is longer hides a launch, and wants registers of its own */
+	MOST_WAVES = 4, /* of all blocks together: what is longer hides a launch, and wants registers of its own */
 	MOST_PARTS = 8,
 	MOST_ARGUMENTS = 64,
-	MOST_REGISTERS = 64,   /* of a thread, in arrays */
-	MOST_SHARED = 40960,   /* bytes of the blocks' shared memory in declarations; the GPU has 48 KB for them */
-	EXCHANGE = 1024,       /* that combining over a block takes at most */
+	MOST_REGISTERS = 64, /* of a thread, in arrays */
+	MOST_SHARED = 40960, /* bytes of the blocks' shared memory in declarations; the GPU has 48 KB for them */
+	EXCHANGE = 1024,     /* that combining over a block takes at most */
 };
 
 /* ---- Which kernels are plain. */
@@ -170,7 +171,8 @@ static void add_part(struct ir_program *p, struct ir_kernel *k, const struct ir_
 		if (ir_kernel_writes(part, *b) && !earlier)
 			vec_push(p->arena, &k->written, *b);
 		/* What one part writes another one may read. */
-		if ((ir_kernel_exchanges(part, *b) || (known && ir_kernel_writes(k, *b))) && !ir_kernel_exchanges(k, *b))
+		if ((ir_kernel_exchanges(part, *b) || (known && ir_kernel_writes(k, *b))) &&
+		    !ir_kernel_exchanges(k, *b))
 			vec_push(p->arena, &k->exchanged, *b);
 	}
 	k->index64 |= part->index64;
@@ -211,7 +213,8 @@ static void add_symbols(struct ir_program *p, struct ir_kernel *k)
 	}
 }
 
-/* The first one's name, and what follows the program's name in the other's: or how many others, where there are more. */
+/* The first one's name, and what follows the program's name in the other's: or how many others, where there are
+ * more. */
 static const char *name_of(struct ir_program *p, const struct ir_kernel *k)
 {
 	const char *program = str_identifier(p->arena, p->name), *first = k->parts.at[0]->name;
@@ -259,7 +262,8 @@ static struct ir_step *share_step(struct ir_plan *all, const struct ir_step *a, 
 {
 	struct ir_step *s = NEW(all->program->arena, struct ir_step);
 	for (int i = 0; i < a->n || i < b->n; i++)
-		step_add(all->program, s, share(all, a->at[i < a->n ? i : a->n - 1], b->at[i < b->n ? i : b->n - 1], turn, t));
+		step_add(all->program, s,
+		         share(all, a->at[i < a->n ? i : a->n - 1], b->at[i < b->n ? i : b->n - 1], turn, t));
 	vec_push(all->program->arena, &all->steps, s);
 	return s;
 }

@@ -1,4 +1,5 @@
-/* Building kernels that sort: rows and their keys, the functions that a kernel hands on, the serial twin. See sort.h. */
+/* Building kernels that sort: rows and their keys, the functions that a kernel hands on, the serial twin. See
+ * sort.h. */
 #include "sched/sort.h"
 #include "sched/axes.h"
 #include "sched/emit.h"
@@ -76,8 +77,11 @@ static expr position(const struct sort_row *row, expr extent, expr at)
 static expr value_with(const struct sort_row *row, expr value, const expr *axis, expr r)
 {
 	expr own[IR_MAX_RANK];
-	struct axes a = { .value = axis, .same = own_position(row->p, row->s, own), .same_as = position(row, row->n, r),
-		          .load = row->load, .user = row->user };
+	struct axes a = { .value = axis,
+		          .same = own_position(row->p, row->s, own),
+		          .same_as = position(row, row->n, r),
+		          .load = row->load,
+		          .user = row->user };
 	return to_kernel(row->p, value, &a);
 }
 
@@ -153,15 +157,17 @@ struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const 
 static const char *key_function(const struct sort_row *row)
 {
 	enum type t = row->key->type;
-	const char *name = row->alone ? row->s->reverse ? "total_descending" : "total_ascending"
-	                   : row->s->reverse ? "key_descending" : "key_ascending";
+	const char *name = row->alone        ? row->s->reverse ? "total_descending" : "total_ascending"
+	                   : row->s->reverse ? "key_descending"
+	                                     : "key_ascending";
 	/* C++ computes narrow integers as int. */
 	bool narrow = (type_is_int(t) && type_info(t)->bits < 32) || t == TYPE_BOOL;
 	return narrow ? arena_printf(row->p->arena, "%s<%s>", name, type_name(t)) : name;
 }
 
 /* The row that a function is about: given, or named by its first parameter. */
-static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, const struct ir_stage *s, struct sort_row *row)
+static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, const struct ir_stage *s,
+                              struct sort_row *row)
 {
 	if (row)
 		return *row;
@@ -169,7 +175,8 @@ static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, cons
 	return sort_row_begin(p, lambda->body, s, number);
 }
 
-const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
+const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                   struct sort_row *row)
 {
 	struct ir_stmt *key = emit_lambda(p, b, "key");
 	struct sort_row own = row_of(p, key, s, row);
@@ -228,7 +235,7 @@ int sort_width(struct ir_program *p, const struct ir_stage *s)
 }
 
 static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
-                                                  struct sort_row *row, int width, bool key)
+                                                 struct sort_row *row, int width, bool key)
 {
 	struct row_vectors v = { .p = p, .s = s, .width = width };
 	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
@@ -244,7 +251,8 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
 		row->axis[s->out->rank] = r;
 		struct axes start = { .value = row->axis, .same = same, .same_as = position(row, row->n, r) };
 		for (int i = 0; i < v.found.n; i++) {
-			expr e = v.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg), rest = ir_binary(IR_SUB, flat, same);
+			expr e = v.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg),
+			     rest = ir_binary(IR_SUB, flat, same);
 			expr at = rest->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, start.same_as, rest);
 			emit_load_vector(p, body, e->buf, at, vector_of(&v, i), width);
 		}
@@ -346,8 +354,8 @@ struct ir_block *sort_only_if(struct ir_program *p, struct ir_kernel *k, expr fi
 	return emit_if(p, &k->serial, fits);
 }
 
-struct ir_buffer *sort_workspace(struct ir_program *p, const struct ir_stage *s, const char *what, enum type t, expr count,
-                                 expr fits)
+struct ir_buffer *sort_workspace(struct ir_program *p, const struct ir_stage *s, const char *what, enum type t,
+                                 expr count, expr fits)
 {
 	if (fits && !sort_has_size(p, fits))
 		count = ir_select(fits, count, ir_index(p->pool, 0));

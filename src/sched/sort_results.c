@@ -1,5 +1,5 @@
-/* What a sort's kernels store: where elements were found, and what maps behind the sort make of each such place alone (TopK's
- * values). Those maps are made with the sort, of which nobody else may need the places. See sort.h. */
+/* What a sort's kernels store: where elements were found, and what maps behind the sort make of each such place alone
+ * (TopK's values). Those maps are made with the sort, of which nobody else may need the places. See sort.h. */
 #include "sched/sort.h"
 #include "sched/axes.h"
 #include "sched/emit.h"
@@ -8,9 +8,10 @@
 /* More than that is left to kernels whose threads take neighbours. */
 enum { MOST_COST = 24 };
 
-/* The map's value with the place for the sort's result of the same position; null: it needs more of the sort, or of the maps
- * before it. */
-static expr of_place(const struct ir_program *p, const struct ir_stage *s, const struct ir_stage *map, const struct sort_maps *m)
+/* The map's value with the place for the sort's result of the same position; null: it needs more of the sort, or of the
+ * maps before it. */
+static expr of_place(const struct ir_program *p, const struct ir_stage *s, const struct ir_stage *map,
+                     const struct sort_maps *m)
 {
 	expr axis[IR_MAX_RANK], place;
 	if (map->kind != IR_MAP || !ir_same_extents(map->out, s->out) || type_is_packed(map->out->type))
@@ -21,7 +22,8 @@ static expr of_place(const struct ir_program *p, const struct ir_stage *s, const
 	bool inside = ir_nonnegative(ir_binary(IR_SUB, s->space[0], s->out->dim[s->axis]));
 	place = inside ? ir_axis(p->pool, s->out->rank, s->space[0]) : ir_var(p->pool, TYPE_INDEX, "r", NULL);
 	place = ir_cast(place, s->out->type);
-	expr result = ir_load(p->pool, s->out, axis), value = substitute(&(struct substitution){ &result, &place, 1 }, map->value);
+	expr result = ir_load(p->pool, s->out, axis),
+	     value = substitute(&(struct substitution){ &result, &place, 1 }, map->value);
 	bool more = ir_reads(value, s->out);
 	for (int i = 0; i < m->n; i++)
 		more |= ir_reads(value, m->at[i].out);
@@ -66,7 +68,8 @@ bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s)
 	return alone;
 }
 
-const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, struct sort_row *row)
+const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                         struct sort_row *row)
 {
 	struct ir_stmt *put = emit_lambda(p, b, "put");
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, row->n);

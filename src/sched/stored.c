@@ -1,5 +1,5 @@
-/* What becomes of what is stored: which of the stages that one kernel makes others read, too; and what goes past the caches. See
- * stored.h. */
+/* What becomes of what is stored: which of the stages that one kernel makes others read, too; and what goes past the
+ * caches. See stored.h. */
 #include "sched/stored.h"
 
 /* ---- Who reads it. */

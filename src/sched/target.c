@@ -1,12 +1,14 @@
 /* The GPUs that kernels can be scheduled for without having one. Sources:
- * - CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Arithmetic Instructions": threads, blocks,
- *   registers, shared memory; results a clock of ordinary arithmetic.
- * - NVIDIA's data sheets and white papers of the architectures: multiprocessors, boost clocks, memory, the L2 cache, and the rates
- *   of tensor cores. A rate in teraflops is processors * clock * multiply-adds * 2: so 989 of an H100 SXM is 2048 of f16 a clock,
- *   165 of an RTX 4090 256, since GeForce GPUs sum up in f32 at half the rate. Those of bytes are twice, or four times, as many.
+ * - CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Arithmetic Instructions":
+ * threads, blocks, registers, shared memory; results a clock of ordinary arithmetic.
+ * - NVIDIA's data sheets and white papers of the architectures: multiprocessors, boost clocks, memory, the L2 cache,
+ * and the rates of tensor cores. A rate in teraflops is processors * clock * multiply-adds * 2: so 989 of an H100 SXM
+ * is 2048 of f16 a clock, 165 of an RTX 4090 256, since GeForce GPUs sum up in f32 at half the rate. Those of bytes are
+ * twice, or four times, as many.
  * - Where no number is published (sm_100 and later by mma.sync): what the architecture before it reaches.
- * Memory's rate is nine tenths of what the data sheet says: what a copy reaches on those measured (H100 SXM: 2.9 to 3.0 of 3.35
- * TB/s). The L2 cache's is 26.5 bytes a clock and multiprocessor, measured on an H100 SXM: no data sheet has it. */
+ * Memory's rate is nine tenths of what the data sheet says: what a copy reaches on those measured (H100 SXM: 2.9 to 3.0
+ * of 3.35 TB/s). The L2 cache's is 26.5 bytes a clock and multiprocessor, measured on an H100 SXM: no data sheet has
+ * it. */
 #include "sched/target.h"
 
 #include <math.h>
@@ -18,19 +20,19 @@
 #define MB(N) ((int64_t)((N) * (1 << 20)))
 
 /* Ordinary arithmetic: f32 as given; of integers half as many products, of 64 bits a sixth; of f64 what is given. */
-#define FMA(F32, F64)                                                                                                  \
-	.fma = { [TYPE_F32] = F32, [TYPE_F64] = F64, [TYPE_I32] = (F32) / 2.0, [TYPE_U32] = (F32) / 2.0,               \
-		 [TYPE_I64] = (F32) / 6.0, [TYPE_U64] = (F32) / 6.0 }
+#define FMA(F32, F64) \
+	.fma = { [TYPE_F32] = F32,         [TYPE_F64] = F64,         [TYPE_I32] = (F32) / 2.0, \
+		 [TYPE_U32] = (F32) / 2.0, [TYPE_I64] = (F32) / 6.0, [TYPE_U64] = (F32) / 6.0 }
 #define MMA(F16, BF16, BYTES) .mma = { [TYPE_F16] = F16, [TYPE_BF16] = BF16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
 #define WGMMA(F16, BYTES) .wgmma = { [TYPE_F16] = F16, [TYPE_BF16] = F16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
 
 #define HOPPER_FEATURES (TARGET_COPY_ASYNC | TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS)
 #define LATER_FEATURES (TARGET_COPY_ASYNC | TARGET_TMA | TARGET_CLUSTERS)
 
-/* A multiprocessor of each architecture: threads, blocks, shared memory, and what of it a block may have. All have 65536
- * registers, blocks of at most 1024 threads, 48 KB in declarations, threads of at most 255 registers. */
-#define PROCESSOR(ARCH, THREADS, BLOCKS, SHARED, MOST, FEATURES)                                                       \
-	.arch = ARCH, .threads = THREADS, .blocks = BLOCKS, .shared = KB(SHARED), .block_shared_most = KB(MOST),       \
+/* A multiprocessor of each architecture: threads, blocks, shared memory, and what of it a block may have. All have
+ * 65536 registers, blocks of at most 1024 threads, 48 KB in declarations, threads of at most 255 registers. */
+#define PROCESSOR(ARCH, THREADS, BLOCKS, SHARED, MOST, FEATURES) \
+	.arch = ARCH, .threads = THREADS, .blocks = BLOCKS, .shared = KB(SHARED), .block_shared_most = KB(MOST), \
 	.features = FEATURES, .schedulers = 4, .registers = 65536, .block_threads = 1024, .block_shared = KB(48), \
 	.thread_registers = 255
 #define SM75 PROCESSOR(75, 1024, 16, 64, 64, 0), FMA(64, 2)
@@ -38,27 +40,31 @@
 #define SM86 PROCESSOR(86, 1536, 16, 100, 99, TARGET_COPY_ASYNC), FMA(128, 2)
 #define SM87 PROCESSOR(87, 1536, 16, 164, 163, TARGET_COPY_ASYNC), FMA(128, 2), MMA(1024, 1024, 2048)
 #define SM89 PROCESSOR(89, 1536, 24, 100, 99, TARGET_COPY_ASYNC), FMA(128, 2)
-/* By mma.sync Hopper reaches six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper GPU
- * Architecture). */
-#define SM90                                                                                                           \
-	PROCESSOR(90, 2048, 32, 228, 227, HOPPER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), WGMMA(2048, 4096)
+/* By mma.sync Hopper reaches six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper
+ * GPU Architecture). */
+#define SM90 PROCESSOR(90, 2048, 32, 228, 227, HOPPER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), WGMMA(2048, 4096)
 #define SM100 PROCESSOR(100, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600)
 #define SM103 PROCESSOR(103, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(1300, 1300, 2600)
 #define SM110 PROCESSOR(110, 1536, 24, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(512, 512, 1024)
 #define SM120 PROCESSOR(120, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
 #define SM121 PROCESSOR(121, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
-/* Tensor cores of the architectures whose GPUs differ in them: as data-centre GPUs and workstations have them, and GeForce. */
+/* Tensor cores of the architectures whose GPUs differ in them: as data-centre GPUs and workstations have them, and
+ * GeForce. */
 #define FULL_MMA MMA(512, 512, 1024)
 #define HALF_MMA MMA(256, 256, 1024)
 /* sm_75 has products of f16 and bytes alone. */
 #define TURING_MMA(F16) MMA(F16, 0, 1024)
 
-#define GPU(NAME, PROCESSORS, GHZ, GB_PER_S, L2, ...)                                                                  \
-	{                                                                                                              \
-		.name = NAME, .processors = PROCESSORS, .clock_ghz = GHZ, .bytes_per_ns = 0.9 * (GB_PER_S),            \
-		.l2_bytes = MB(L2), .l2_bytes_per_ns = 26.53 * (PROCESSORS) * (GHZ), .launch_ns = 2500, .typical = 64, \
-		__VA_ARGS__                                                                                            \
-	}
+#define GPU(NAME, PROCESSORS, GHZ, GB_PER_S, L2, ...) \
+	{ .name = NAME, \
+	  .processors = PROCESSORS, \
+	  .clock_ghz = GHZ, \
+	  .bytes_per_ns = 0.9 * (GB_PER_S), \
+	  .l2_bytes = MB(L2), \
+	  .l2_bytes_per_ns = 26.53 * (PROCESSORS) * (GHZ), \
+	  .launch_ns = 2500, \
+	  .typical = 64, \
+	  __VA_ARGS__ }
 
 /* The first one of an architecture stands for it. */
 const struct sched_target sched_targets[] = {
@@ -138,7 +144,8 @@ const struct sched_target *sched_target_of_arch(int arch)
 	return NULL;
 }
 
-/* The GPU of the architecture that a driver's name names ("NVIDIA GeForce RTX 4090"), the longest of several; null: none. */
+/* The GPU of the architecture that a driver's name names ("NVIDIA GeForce RTX 4090"), the longest of several; null:
+ * none. */
 static const struct sched_target *in_name(const char *name, int arch)
 {
 	const struct sched_target *best = NULL;

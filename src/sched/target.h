@@ -1,6 +1,6 @@
-/* What kernels are for: facts of a GPU, and the extents that it will meet. Facts come from a table (target.c) or from the
- * driver; rules and the cost model ask for them by name and never for a GPU's name or architecture. A GPU that no table
- * names is a struct with its facts: nothing else needs to know it. */
+/* What kernels are for: facts of a GPU, and the extents that it will meet. Facts come from a table (target.c) or from
+ * the driver; rules and the cost model ask for them by name and never for a GPU's name or architecture. A GPU that no
+ * table names is a struct with its facts: nothing else needs to know it. */
 #ifndef TPAT_SCHED_TARGET_H
 #define TPAT_SCHED_TARGET_H
 
@@ -23,34 +23,34 @@ struct sched_extent {
 };
 
 struct sched_target {
-	const char *name;           /* "H100 SXM" */
-	int arch;                   /* 90 for sm_90: what its kernels are compiled for; no fact follows from it */
-	unsigned features;          /* of enum target_feature */
+	const char *name;  /* "H100 SXM" */
+	int arch;          /* 90 for sm_90: what its kernels are compiled for; no fact follows from it */
+	unsigned features; /* of enum target_feature */
 
 	/* A multiprocessor holds at once: */
 	int threads, blocks;
-	int registers;              /* of 32 bits */
-	int shared;                 /* bytes of shared memory */
-	int schedulers;             /* each issues an instruction of a warp in a clock */
+	int registers;  /* of 32 bits */
+	int shared;     /* bytes of shared memory */
+	int schedulers; /* each issues an instruction of a warp in a clock */
 	/* A block, a thread may have: */
 	int block_threads;
-	int block_shared;           /* bytes of shared memory, in declarations */
-	int block_shared_most;      /* bytes, asked for at the launch */
+	int block_shared;      /* bytes of shared memory, in declarations */
+	int block_shared_most; /* bytes, asked for at the launch */
 	int thread_registers;
 
-	int processors;             /* multiprocessors */
+	int processors; /* multiprocessors */
 	int64_t l2_bytes;
-	double clock_ghz;           /* the boost clock */
-	double bytes_per_ns;        /* of memory: the rate of a copy */
+	double clock_ghz;    /* the boost clock */
+	double bytes_per_ns; /* of memory: the rate of a copy */
 	double l2_bytes_per_ns;
 	double launch_ns;
 
 	/* Multiply-adds of a multiprocessor in a clock; 0: it has no such instruction. */
-	double fma[TYPE_COUNT];     /* ordinary arithmetic */
-	double mma[TYPE_COUNT];     /* tensor cores, by a warp's instructions (mma.sync), dense, summed up in f32 or i32 */
-	double wgmma[TYPE_COUNT];   /* by a warpgroup's */
+	double fma[TYPE_COUNT]; /* ordinary arithmetic */
+	double mma[TYPE_COUNT]; /* tensor cores, by a warp's instructions (mma.sync), dense, summed up in f32 or i32 */
+	double wgmma[TYPE_COUNT]; /* by a warpgroup's */
 
-	int64_t typical;            /* the extent assumed of a symbol when nothing better is known */
+	int64_t typical;                   /* the extent assumed of a symbol when nothing better is known */
 	const struct sched_extent *extent; /* of symbols of which something better is known */
 	int extents;
 };
@@ -62,12 +62,13 @@ extern const struct sched_target sched_targets[];
 const struct sched_target *sched_target_named(const char *name);
 /* The one that stands for an architecture (90); null: none. */
 const struct sched_target *sched_target_of_arch(int arch);
-/* The facts from which those of a device start that a driver calls `name`: of the GPU of the table that this is, else of the
- * architecture's, else of the nearest architecture before it, less what that one alone has (wgmma). Keeps `name`. */
+/* The facts from which those of a device start that a driver calls `name`: of the GPU of the table that this is, else
+ * of the architecture's, else of the nearest architecture before it, less what that one alone has (wgmma). Keeps
+ * `name`. */
 struct sched_target sched_target_of_device(const char *name, int arch);
 
-/* Bytes of shared memory that a block may have on every GPU that kernels are made for: one that asks for more is for the GPUs of
- * one architecture, and needs another behind it. */
+/* Bytes of shared memory that a block may have on every GPU that kernels are made for: one that asks for more is for
+ * the GPUs of one architecture, and needs another behind it. */
 enum { TARGET_SHARED_EVERYWHERE = 64 << 10 };
 
 static inline bool target_has(const struct sched_target *t, unsigned features)
@@ -75,8 +76,8 @@ static inline bool target_has(const struct sched_target *t, unsigned features)
 	return (t->features & features) == features;
 }
 
-/* Blocks of `threads` threads that a multiprocessor holds at once, each thread with so many registers (an estimate: any number),
- * each block with so many bytes of shared memory; 0: such a block does not run. */
+/* Blocks of `threads` threads that a multiprocessor holds at once, each thread with so many registers (an estimate: any
+ * number), each block with so many bytes of shared memory; 0: such a block does not run. */
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Kernels whose blocks take a row's tiles in their order, each going on from what those before it made; in one pass over
- * the data. See tiles_before() in tpat_device.h, and tiles.h. */
+/* Kernels whose blocks take a row's tiles in their order, each going on from what those before it made; in one pass
+ * over the data. See tiles_before() in tpat_device.h, and tiles.h. */
 #include "sched/axes.h"
 #include "sched/choose.h"
 #include "sched/emit.h"
@@ -12,10 +12,11 @@ struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr coun
 	struct sched_choice choice[SCHED_RULE_CHOICES];
 	/* A counter, and for each tile a mark and a value; 64-bit positions need as much as any 64-bit value. */
 	bool small = t != TYPE_INDEX && type_info(t)->bits <= 32;
-	expr words = ir_binary(IR_ADD, ir_binary(IR_MUL, count, ir_index(p->pool, small ? 1 : 3)), ir_index(p->pool, 1));
+	expr words =
+	        ir_binary(IR_ADD, ir_binary(IR_MUL, count, ir_index(p->pool, small ? 1 : 3)), ir_index(p->pool, 1));
 	expr dim = ir_size_limit(p, words);
-	struct ir_buffer *state = ir_buffer_new(p, arena_printf(p->arena, "%s_tiles", s->out->name), TYPE_U64, 1, &dim,
-	                                        IR_TEMP);
+	struct ir_buffer *state =
+	        ir_buffer_new(p, arena_printf(p->arena, "%s_tiles", s->out->name), TYPE_U64, 1, &dim, IR_TEMP);
 	*zero = (struct ir_stage){ .kind = IR_MAP, .out = state, .value = ir_int(p->pool, TYPE_U64, 0) };
 	rule_candidates(&sched_map, p, zero, &sched_default_target, choice); /* the same for all GPUs */
 	apply_choice(plan, zero, &choice[0], &sched_default_target);

@@ -4,11 +4,12 @@
 
 #include "sched/sched.h"
 
-/* Tiles (tiles.c): pieces of `threads` * `items` that blocks take in their order, each going on from those before it. */
+/* Tiles (tiles.c): pieces of `threads` * `items` that blocks take in their order, each going on from those before
+ * it. */
 struct tiles {
 	const struct ir_buffer *state; /* of u64, zeroed by a step of its own */
 	int threads, items;
-	expr tile;                     /* this block's */
+	expr tile; /* this block's */
 };
 /* Makes the state for `count` tiles that pass on a value of type `t`, and the step that zeroes it. */
 struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr count, enum type t, int threads, int items);

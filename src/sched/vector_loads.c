@@ -1,5 +1,5 @@
-/* The loads of a thread that makes `width` neighbouring elements: which of them are vectors, statements that load these, and
- * how an element finds its own. See vectors.h. */
+/* The loads of a thread that makes `width` neighbouring elements: which of them are vectors, statements that load
+ * these, and how an element finds its own. See vectors.h. */
 #include "sched/axes.h"
 #include "sched/emit.h"
 #include "sched/vectors.h"
@@ -15,10 +15,10 @@ struct vector_case {
 struct look {
 	struct vector_loads *l;
 	struct arena *scratch;
-	bool *sure;    /* by node: evaluated whatever conditions say */
-	bool *seen;    /* by node: of these, looked at */
-	expr *under;   /* by node: looked at under this condition */
-	bool *beside;  /* by node: a load that is behind a condition which elements do not share */
+	bool *sure;   /* by node: evaluated whatever conditions say */
+	bool *seen;   /* by node: of these, looked at */
+	expr *under;  /* by node: looked at under this condition */
+	bool *beside; /* by node: a load that is behind a condition which elements do not share */
 	int visits;
 	struct {
 		VEC(struct vector_case);
@@ -55,7 +55,8 @@ static bool is_shared(struct vector_loads *l, expr e)
 	if (step && ir_is_int(step, 1))
 		return is_multiple(ir_binary(IR_SUB, d, axis), l->width, l->extent);
 	if (step && ir_is_int(step, -1))
-		return is_multiple(ir_binary(IR_ADD, ir_binary(IR_ADD, d, axis), ir_index(pool, 1)), l->width, l->extent);
+		return is_multiple(ir_binary(IR_ADD, ir_binary(IR_ADD, d, axis), ir_index(pool, 1)), l->width,
+		                   l->extent);
 	return false;
 }
 
@@ -105,7 +106,8 @@ static int parts_of(struct vector_loads *l, expr load)
 		for (int i = 0; i < parts && all; i++) {
 			expr part = part_of(l, load, parts, i);
 			all = part->op == IR_LOAD &&
-			      vector_along(l->p, part, l->inner, ir_index(l->p->pool, extent / parts), l->width / parts);
+			      vector_along(l->p, part, l->inner, ir_index(l->p->pool, extent / parts),
+			                   l->width / parts);
 		}
 		if (all)
 			return parts;
@@ -113,8 +115,8 @@ static int parts_of(struct vector_loads *l, expr load)
 	return 0;
 }
 
-/* Where element `which` of a pair lies before the pairs in front of it, over the pairs; null where it turns out to be no load, but
- * a number out of a table. */
+/* Where element `which` of a pair lies before the pairs in front of it, over the pairs; null where it turns out to be
+ * no load, but a number out of a table. */
 static expr place_in_pair(const struct vector_loads *l, expr load, int which)
 {
 	struct ir_pool *pool = l->p->pool;
@@ -135,7 +137,8 @@ static bool are_pairs(const struct vector_loads *l, expr load)
 	expr stride = first && second ? ir_stride(first, l->inner) : NULL;
 	if (!stride || !ir_is_int(stride, 0)) /* it runs along otherwise than the pairs do */
 		return false;
-	return ir_const_int(ir_binary(IR_SUB, second, first), &apart) && apart == -1 && is_multiple(second, l->width, l->extent);
+	return ir_const_int(ir_binary(IR_SUB, second, first), &apart) && apart == -1 &&
+	       is_multiple(second, l->width, l->extent);
 }
 
 /* Of two loads of one vector, one with its pairs in the other order, the second takes the first's. */
@@ -144,8 +147,8 @@ static void share_vectors(struct vector_loads *l)
 	for (int i = 0; i < l->found.n; i++)
 		for (int j = 0; j < i && l->found.at[i].like < 0; j++) {
 			struct vector_load *f = &l->found.at[i], *o = &l->found.at[j];
-			if ((!f->pairs && !o->pairs) || f->load->buf != o->load->buf || f->where || o->where || f->parts > 1 ||
-			    o->parts > 1)
+			if ((!f->pairs && !o->pairs) || f->load->buf != o->load->buf || f->where || o->where ||
+			    f->parts > 1 || o->parts > 1)
 				continue;
 			expr mine = place_in_pair(l, f->load, 0), other = place_in_pair(l, o->load, 0);
 			if (mine && other && ir_is_int(ir_binary(IR_SUB, mine, other), f->pairs - o->pairs))
@@ -286,7 +289,8 @@ static expr start_of(const struct vector_loads *l, const struct vector_load *f, 
 }
 
 /* Parts, and each element from its own. */
-static void emit_parts(const struct vector_loads *l, struct ir_block *b, const struct vector_load *f, const struct axes *start)
+static void emit_parts(const struct vector_loads *l, struct ir_block *b, const struct vector_load *f,
+                       const struct axes *start)
 {
 	struct ir_program *p = l->p;
 	struct ir_variable *part[MAX_PARTS];

@@ -1,5 +1,5 @@
-/* What overlapping windows read: see window_reads.h. A value that is read under a condition, or as another type, is kept as that.
- * Reads at neighbouring places that make up most of an aligned vector are one load. */
+/* What overlapping windows read: see window_reads.h. A value that is read under a condition, or as another type, is
+ * kept as that. Reads at neighbouring places that make up most of an aligned vector are one load. */
 #include "sched/window_reads.h"
 #include "sched/axes.h"
 #include "sched/emit.h"
@@ -43,10 +43,13 @@ static bool vector_of(expr load, struct window_vector *v, int *which)
 	int width = type_is_packed(load->type) ? 1 : BYTES / (type_info(load->type)->bits / 8);
 	for (; width > 1; width /= 2) {
 		expr by = ir_index(pool, width);
-		if (ir_is_int(ir_binary(IR_MOD, load->buf->dim[0], by), 0) && ir_const_int(ir_binary(IR_MOD, at, by), &c))
+		if (ir_is_int(ir_binary(IR_MOD, load->buf->dim[0], by), 0) &&
+		    ir_const_int(ir_binary(IR_MOD, at, by), &c))
 			break;
 	}
-	*v = (struct window_vector){ .buf = load->buf, .at = ir_binary(IR_SUB, at, ir_index(pool, c)), .width = width, .reads = 1 };
+	*v = (struct window_vector){
+		.buf = load->buf, .at = ir_binary(IR_SUB, at, ir_index(pool, c)), .width = width, .reads = 1
+	};
 	*which = (int)c;
 	return width > 1;
 }
@@ -93,8 +96,8 @@ void window_reads_find(struct window_reads *r, expr value)
 
 /* ---- Statements. */
 
-/* The read with an element of its vector, if most of that is read, too. Whatever guards one of the elements keeps the whole vector
- * inside of its buffer, which is made up of whole vectors. */
+/* The read with an element of its vector, if most of that is read, too. Whatever guards one of the elements keeps the
+ * whole vector inside of its buffer, which is made up of whole vectors. */
 static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
 {
 	struct window_vector v, *have;

@@ -34,7 +34,7 @@ struct loads {
 	const struct windows *w;
 	const struct ir_stage *s;
 	int64_t *spread;
-	int own;    /* loads of what the windows' reductions make */
+	int own; /* loads of what the windows' reductions make */
 	bool fits;
 	double apart, bytes;
 };
@@ -165,7 +165,8 @@ bool windows_match(struct windows *w, struct ir_program *p, const struct ir_stag
 	vec_each (at, &p->stages) {
 		behind |= *at == s;
 		if (behind && more)
-			more = w->stages < WINDOWS_MAX_STAGES && (add_reduction(w, *at) || (w->reductions && add_map(w, *at)));
+			more = w->stages < WINDOWS_MAX_STAGES &&
+			       (add_reduction(w, *at) || (w->reductions && add_map(w, *at)));
 	}
 	return w->stages >= 2;
 }

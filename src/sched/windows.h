@@ -1,4 +1,5 @@
-/* Several reductions over the same small window, and maps that spread their results over it (windows.c, rule_windows.c). */
+/* Several reductions over the same small window, and maps that spread their results over it (windows.c,
+ * rule_windows.c). */
 #ifndef TPAT_SCHED_WINDOWS_H
 #define TPAT_SCHED_WINDOWS_H
 
@@ -19,8 +20,8 @@ struct windows {
 
 /* The stages from s on; false: there are no two. */
 bool windows_match(struct windows *w, struct ir_program *p, const struct ir_stage *s);
-int windows_reduction(const struct windows *w, expr load); /* whose result it is, or -1 */
-bool windows_stored(const struct windows *w, int stage);   /* somebody else reads it */
+int windows_reduction(const struct windows *w, expr load);  /* whose result it is, or -1 */
+bool windows_stored(const struct windows *w, int stage);    /* somebody else reads it */
 int64_t windows_spread(const struct windows *w, int stage); /* elements of a map a window; 1 of a reduction */
 
 #endif

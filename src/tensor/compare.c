@@ -11,7 +11,7 @@ struct tally {
 	struct tensor_difference *out;
 	struct tensor_tolerance tolerance;
 	const double *allowed; /* by element, beside the tolerance; or null */
-	double score; /* of the worst element: its difference over what it may be */
+	double score;          /* of the worst element: its difference over what it may be */
 	double worst_difference;
 	double square_diff, square_want; /* sums over elements finite in both */
 	double largest;                  /* of their magnitudes */

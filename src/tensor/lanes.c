@@ -7,25 +7,25 @@
 enum { RUN = 256 }; /* elements converted through a buffer on the stack */
 
 /* `p` is where element `first` lies, `i` runs over 0 .. n-1; memcpy, since data may lie at any address. */
-#define LOAD_EACH(T, EXPR)                                                                                             \
-	{                                                                                                              \
-		const char *p = (const char *)data + first * (int64_t)sizeof(T);                                       \
-		for (int64_t i = 0; i < n; i++) {                                                                      \
-			T v;                                                                                           \
-			memcpy(&v, p + i * (int64_t)sizeof v, sizeof v);                                               \
-			out[i] = (EXPR);                                                                               \
-		}                                                                                                      \
-		break;                                                                                                 \
+#define LOAD_EACH(T, EXPR) \
+	{ \
+		const char *p = (const char *)data + first * (int64_t)sizeof(T); \
+		for (int64_t i = 0; i < n; i++) { \
+			T v; \
+			memcpy(&v, p + i * (int64_t)sizeof v, sizeof v); \
+			out[i] = (EXPR); \
+		} \
+		break; \
 	}
 
-#define STORE_EACH(T, EXPR)                                                                                            \
-	{                                                                                                              \
-		char *p = (char *)data + first * (int64_t)sizeof(T);                                                   \
-		for (int64_t i = 0; i < n; i++) {                                                                      \
-			T v = (EXPR);                                                                                  \
-			memcpy(p + i * (int64_t)sizeof v, &v, sizeof v);                                               \
-		}                                                                                                      \
-		break;                                                                                                 \
+#define STORE_EACH(T, EXPR) \
+	{ \
+		char *p = (char *)data + first * (int64_t)sizeof(T); \
+		for (int64_t i = 0; i < n; i++) { \
+			T v = (EXPR); \
+			memcpy(p + i * (int64_t)sizeof v, &v, sizeof v); \
+		} \
+		break; \
 	}
 
 /* Packed elements of 4 or 2 bits: `at` is the element's index in the array. */
@@ -48,20 +48,20 @@ SMALL_FLOAT_INLINE int32_t sign_extend(uint32_t code, int bits)
 	return (int32_t)(code << (32 - bits)) >> (32 - bits);
 }
 
-#define LOAD_PACKED(BITS, EXPR)                                                                                        \
-	{                                                                                                              \
-		for (int64_t i = 0; i < n; i++) {                                                                      \
-			uint32_t v = packed_get(data, first + i, BITS);                                                \
-			out[i] = (EXPR);                                                                               \
-		}                                                                                                      \
-		break;                                                                                                 \
+#define LOAD_PACKED(BITS, EXPR) \
+	{ \
+		for (int64_t i = 0; i < n; i++) { \
+			uint32_t v = packed_get(data, first + i, BITS); \
+			out[i] = (EXPR); \
+		} \
+		break; \
 	}
 
-#define STORE_PACKED(BITS, EXPR)                                                                                       \
-	{                                                                                                              \
-		for (int64_t i = 0; i < n; i++)                                                                        \
-			packed_put(data, first + i, BITS, (uint32_t)(EXPR));                                           \
-		break;                                                                                                 \
+#define STORE_PACKED(BITS, EXPR) \
+	{ \
+		for (int64_t i = 0; i < n; i++) \
+			packed_put(data, first + i, BITS, (uint32_t)(EXPR)); \
+		break; \
 	}
 
 /* The fraction dropped, the rest modulo 2^64; NaN and infinities are zero. */
@@ -145,10 +145,10 @@ void type_load_ints(enum type t, const void *data, int64_t first, int64_t n, int
 }
 
 /* The four 8-bit floats, with `saturate` a constant in each loop. */
-#define STORE_FLOAT8(F)                                                                                                \
-	if (saturate)                                                                                                  \
-		STORE_EACH(uint8_t, (uint8_t)small_float_encode(F, x[i], true))                                        \
-	else                                                                                                           \
+#define STORE_FLOAT8(F) \
+	if (saturate) \
+		STORE_EACH(uint8_t, (uint8_t)small_float_encode(F, x[i], true)) \
+	else \
 		STORE_EACH(uint8_t, (uint8_t)small_float_encode(F, x[i], false))
 
 void type_store_floats(enum type t, void *data, int64_t first, int64_t n, const double *x, bool saturate)

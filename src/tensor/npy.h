@@ -13,7 +13,7 @@ int npy_write(const char *path, const struct tensor *t, struct err *e);
 /* The same from memory and to memory; `name` is for messages. Without a hint void elements of 1 and 2 bytes come as U8
  * and U16, and *raw is true: npy_retype gives them their type later. */
 int npy_decode(struct tensor *out, bool *raw, const char *name, const void *bytes, size_t size, enum type hint,
-	       struct arena *a, struct err *e);
+               struct arena *a, struct err *e);
 struct npy_image {
 	const char *head; /* magic, version and header, in the arena */
 	size_t head_size;

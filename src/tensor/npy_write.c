@@ -60,7 +60,7 @@ static int64_t encode_strings(struct npy_image *out, const struct tensor *t, int
 			code_point(&p);
 		longest = units > longest ? units : longest;
 	}
-	uint32_t *body = NEWN(a, uint32_t, n * longest + 1);
+	uint32_t *body = NEWN(a, uint32_t, n *longest + 1);
 	for (int64_t i = 0; i < n; i++) {
 		uint32_t *to = body + i * longest;
 		for (const unsigned char *p = (const unsigned char *)t->strings[i]; *p;)

@@ -5,8 +5,8 @@
 
 enum { RUN = 256 };
 
-/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which every input bit moves every output bit.
- */
+/* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection in which every input bit moves every output
+ * bit. */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

@@ -17,8 +17,8 @@ struct small_float {
 	bool clamps;        /* cannot overflow: always the largest value */
 };
 
-/* Widths and special codes. Source: IEEE 754; ONNX, "Float stored in 8 bits" and "Float stored in 4 bits"; OCP MX 1.0.
- */
+/* Widths and special codes. Source: IEEE 754; ONNX, "Float stored in 8 bits" and "Float stored in 4 bits"; OCP MX
+ * 1.0. */
 static const struct small_float FLOAT_F16 = { 10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00, false, false };
 static const struct small_float FLOAT_BF16 = { 7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0, false, false };
 static const struct small_float FLOAT_F8E4M3FN = { 3, 7, 0x80, 0x7e, 0, 0x7f, false, false };
@@ -85,8 +85,9 @@ SMALL_FLOAT_INLINE double small_float_decode(struct small_float f, uint32_t code
 	return double_from_bits(sign | u);
 }
 
-/* E8M0: 2^(code - 127), 255 is NaN; neither sign nor zero. Nearest, ties up, as ONNX Cast has it. With saturation the sign
- * is dropped and what is out of range gives the nearer end; without it gives NaN, even where it would be rounded back. */
+/* E8M0: 2^(code - 127), 255 is NaN; neither sign nor zero. Nearest, ties up, as ONNX Cast has it. With saturation the
+ * sign is dropped and what is out of range gives the nearer end; without it gives NaN, even where it would be rounded
+ * back. */
 SMALL_FLOAT_INLINE uint32_t e8m0_encode(double x, bool saturate)
 {
 	uint64_t bits = double_bits(x), u = bits & INT64_MAX;

@@ -13,8 +13,8 @@ struct tensor {
 	enum type type;
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
-	void *data;            /* packed, row-major; null for strings or when absent */
-	const char **strings;  /* of TYPE_STRING only */
+	void *data;           /* packed, row-major; null for strings or when absent */
+	const char **strings; /* of TYPE_STRING only */
 };
 
 /* A zeroed tensor; data in the arena, aligned to 64. Fails on extents that overflow. */
@@ -42,19 +42,19 @@ struct tensor_tolerance {
 	double absolute, relative;
 };
 struct tensor_difference {
-	int64_t count, differing;     /* elements; elements beyond the tolerance */
+	int64_t count, differing; /* elements; elements beyond the tolerance */
 	double max_absolute, max_relative;
-	double norm;                  /* ||got - want|| / ||want||, over finite elements */
-	int64_t worst;                /* index of the worst element, -1 when none differs at all */
+	double norm;   /* ||got - want|| / ||want||, over finite elements */
+	int64_t worst; /* index of the worst element, -1 when none differs at all */
 	double worst_got, worst_want;
 };
 /* False when type or shape differ; then nothing else is filled. */
 bool tensor_compare(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
-		    struct tensor_tolerance tolerance);
-/* The same with a further tolerance for each element: allowed[i], f64, as many as there are elements; or null. What is not finite
- * is no tolerance. */
+                    struct tensor_tolerance tolerance);
+/* The same with a further tolerance for each element: allowed[i], f64, as many as there are elements; or null. What is
+ * not finite is no tolerance. */
 bool tensor_compare_within(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
-			   struct tensor_tolerance tolerance, const double *allowed);
+                           struct tensor_tolerance tolerance, const double *allowed);
 /* The tolerance that a single operator's result in type `t` should keep against a double-precision reference. */
 struct tensor_tolerance tensor_tolerance_of(enum type t);
 

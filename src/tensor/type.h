@@ -45,7 +45,7 @@ struct type_info {
 	const char *name;      /* "f32", "bf16", "f8e4m3fn": in programs, kernels, messages */
 	const char *onnx_name; /* "float", "bfloat16", "float8e4m3fn": ONNX's own */
 	enum type_class class;
-	int bits;              /* of one element; 4 and 2 are packed as ONNX packs them (low bits first) */
+	int bits; /* of one element; 4 and 2 are packed as ONNX packs them (low bits first) */
 };
 
 const struct type_info *type_info(enum type t); /* never null; TYPE_NONE's row for unknown numbers */
@@ -76,10 +76,10 @@ void type_store_float(enum type t, void *data, int64_t i, double x, bool saturat
 void type_store_int(enum type t, void *data, int64_t i, int64_t x);
 
 /* The same for `n` elements from index `first` on, without a decision an element: what loops over tensors use. Arrays
- * may lie at any address. Two threads may not store into the same byte of a packed 4-bit or 2-bit array. Complex numbers
- * load as their real part and store with a zero imaginary part; strings load as zero and are never stored. Conversions
- * round once: an int64 beyond 2^53 reaches f32 or bf16 correctly rounded. Floats become integers by dropping the
- * fraction, then the bits above the type's (NaN and infinities: zero). */
+ * may lie at any address. Two threads may not store into the same byte of a packed 4-bit or 2-bit array. Complex
+ * numbers load as their real part and store with a zero imaginary part; strings load as zero and are never stored.
+ * Conversions round once: an int64 beyond 2^53 reaches f32 or bf16 correctly rounded. Floats become integers by
+ * dropping the fraction, then the bits above the type's (NaN and infinities: zero). */
 void type_load_floats(enum type t, const void *data, int64_t first, int64_t n, double *out);
 void type_load_ints(enum type t, const void *data, int64_t first, int64_t n, int64_t *out);
 void type_store_floats(enum type t, void *data, int64_t first, int64_t n, const double *x, bool saturate);

@@ -1,5 +1,5 @@
-/* Compiled code of kernels in a folder, by the hash of their text: what did not change between candidates is compiled once,
- * whichever worker needs it first. */
+/* Compiled code of kernels in a folder, by the hash of their text: what did not change between candidates is compiled
+ * once, whichever worker needs it first. */
 #include "tune/code_cache.h"
 
 #include <errno.h>
@@ -66,8 +66,9 @@ static int compile(void *user, struct dev_code *out, const struct dev_source *s,
 {
 	struct code_cache *c = user;
 	size_t n = strlen(s->text);
-	const char *path = arena_printf(a, "%s/%016llx%016llx", c->folder, (unsigned long long)hash_bytes(1, s->text, n),
-	                                (unsigned long long)hash_bytes(2, s->text, n));
+	const char *path =
+	        arena_printf(a, "%s/%016llx%016llx", c->folder, (unsigned long long)hash_bytes(1, s->text, n),
+	                     (unsigned long long)hash_bytes(2, s->text, n));
 	int lock;
 	if (!file_exists(path)) {
 		TRY(file_lock(&lock, arena_printf(a, "%s.lock", path), e));

@@ -1,5 +1,5 @@
-/* What bounds a program from below on a device: its bytes, its arithmetic, or that kernels are launched at all. See tune.h.
- * Source of the rates: NVIDIA's architecture whitepapers, dense products with f16 inputs. */
+/* What bounds a program from below on a device: its bytes, its arithmetic, or that kernels are launched at all. See
+ * tune.h. Source of the rates: NVIDIA's architecture whitepapers, dense products with f16 inputs. */
 #include "ir/launch.h"
 #include "sched/sched.h"
 #include "tune/tune.h"
@@ -75,8 +75,8 @@ static void add_stage(struct counted *c, const struct ir_stage *s, double times,
 		*one_by_one += points * (c->operations + (s->kind == IR_REDUCE && s->value->op != IR_MUL));
 }
 
-struct tune_roofline tune_roofline(const struct ir_program *p, const struct tensor *const *inputs, const struct dev_props *d,
-                                   double bytes, double bytes_per_ns, int kernels)
+struct tune_roofline tune_roofline(const struct ir_program *p, const struct tensor *const *inputs,
+                                   const struct dev_props *d, double bytes, double bytes_per_ns, int kernels)
 {
 	struct counted c = { .p = p, .inputs = inputs };
 	struct tune_roofline out = { .bound = "memory" };

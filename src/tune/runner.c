@@ -20,7 +20,8 @@ static int text_of(struct dev_code *out, struct tune_runner *r, const struct ir_
 		gen_c(&text, &plan, 1);
 	else
 		gen_cuda(&text, &plan, 1);
-	struct dev_source source = { arena_printf(r->arena, "%s.%s", name, code->is_c ? "c" : "cu"), str_text(&text), NULL, false };
+	struct dev_source source = { arena_printf(r->arena, "%s.%s", name, code->is_c ? "c" : "cu"), str_text(&text),
+		                     NULL, false };
 	return code->compile(code->user, out, &source, r->arena, e);
 }
 
@@ -56,7 +57,8 @@ static int load(struct tune_runner *r, const struct dev_code *code, struct err *
 	return 0;
 }
 
-static int compile_with_device(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a, struct err *e)
+static int compile_with_device(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a,
+                               struct err *e)
 {
 	struct dev *d = user;
 	return d->compile(d, out, s, NULL, a, e);
@@ -76,7 +78,7 @@ static int load_code(struct tune_runner *r, const struct tune_code *given, struc
 			TRY(load(r, &code, e));
 		}
 		TRY(r->dev->kernel(r->dev, &s->function, r->modules.at[r->modules.n - 1], s->kernel->name,
-		                      s->kernel->shared_bytes, e));
+		                   s->kernel->shared_bytes, e));
 	}
 	return 0;
 }
@@ -143,8 +145,8 @@ int runner_run_once(struct tune_runner *r, int copy, struct err *e)
 
 /* ---- Runners. */
 
-int tune_compile(const struct ir_plan *plan, const struct tensor *const *inputs, const struct tune_code *code, struct arena *a,
-                 struct err *e)
+int tune_compile(const struct ir_plan *plan, const struct tensor *const *inputs, const struct tune_code *code,
+                 struct arena *a, struct err *e)
 {
 	struct tune_runner r = { .plan = plan, .inputs = inputs, .arena = a };
 	struct dev_code unused;
@@ -155,11 +157,13 @@ int tune_compile(const struct ir_plan *plan, const struct tensor *const *inputs,
 	return 0;
 }
 
-int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_plan *plan, const struct tensor *const *inputs,
-                    const struct tune_setup *setup, struct arena *a, struct err *e)
+int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_plan *plan,
+                    const struct tensor *const *inputs, const struct tune_setup *setup, struct arena *a, struct err *e)
 {
 	struct tune_runner *r = *out = NEW(a, struct tune_runner);
-	*r = (struct tune_runner){ .plan = plan, .dev = d, .inputs = inputs, .arena = a, .copies = 1, .pool = setup->pool };
+	*r = (struct tune_runner){
+		.plan = plan, .dev = d, .inputs = inputs, .arena = a, .copies = 1, .pool = setup->pool
+	};
 	set_launcher(r);
 	TRY(runner_measure_buffers(r, setup->rotate, e));
 	TRY(choose_kernels(r, e));
@@ -190,7 +194,8 @@ int tune_runner_kernels(const struct tune_runner *r)
 
 static bool is_like(const struct tensor *t, const struct ir_buffer *b, const int64_t *dim)
 {
-	return t->data && t->type == b->type && t->rank == b->rank && memcmp(t->dim, dim, sizeof *dim * (size_t)b->rank) == 0;
+	return t->data && t->type == b->type && t->rank == b->rank &&
+	       memcmp(t->dim, dim, sizeof *dim * (size_t)b->rank) == 0;
 }
 
 int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct arena *a, struct err *e)

@@ -1,5 +1,5 @@
-/* A runner's memory: buffers between guards that show writes beside them, and a pool from which the next runner takes those
- * of the same content. */
+/* A runner's memory: buffers between guards that show writes beside them, and a pool from which the next runner takes
+ * those of the same content. */
 #include "tune/runner_inside.h"
 
 enum { MAX_COPIES = 64, GUARD = 256 };

@@ -1,5 +1,5 @@
-/* A runner's times: launches recorded once and replayed between two events, for long enough that the clock's own cost does
- * not count. */
+/* A runner's times: launches recorded once and replayed between two events, for long enough that the clock's own cost
+ * does not count. */
 #include "tune/runner_inside.h"
 
 #include <stdlib.h>

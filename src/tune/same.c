@@ -1,5 +1,5 @@
-/* Whether a candidate's results are the reference's: by all processors, since large results are compared for every candidate.
- * See tune.h. */
+/* Whether a candidate's results are the reference's: by all processors, since large results are compared for every
+ * candidate. See tune.h. */
 #include "tune/tune.h"
 
 #include <math.h>
@@ -9,8 +9,9 @@
 #include "check/error_bound.h"
 
 enum {
-	PART = 1 << 18, /* elements that one thread takes at a time; a whole number of bytes of any type */
-	FLIPPED = 10000, /* of so many 8-bit integers one may be the next number: it was rounded from a float near a tie */
+	PART = 1 << 18,  /* elements that one thread takes at a time; a whole number of bytes of any type */
+	FLIPPED = 10000, /* of so many 8-bit integers one may be the next number: it was rounded from a float near a
+	                  * tie */
 };
 
 struct part {
@@ -62,10 +63,9 @@ static void compare_part(void *arg, int i)
 static bool same(const struct tensor *got, const struct tensor *want, const struct tensor *bound, int output,
                  const char **worst, struct arena *a)
 {
-	struct comparison c = { .got = got,
-		                .want = want,
-		                .tolerance = tensor_tolerance_of(want->type),
-		                .count = tensor_count(want) };
+	struct comparison c = {
+		.got = got, .want = want, .tolerance = tensor_tolerance_of(want->type), .count = tensor_count(want)
+	};
 	int parts = (int)((c.count + PART - 1) / PART);
 	double largest = 0; /* a sum's rounding goes with its largest terms, not with what is left of them */
 	int64_t differing = 0;
@@ -93,14 +93,15 @@ static bool same(const struct tensor *got, const struct tensor *want, const stru
 	bool rounded = want->type == TYPE_I8 || want->type == TYPE_U8;
 	if (!differing || (rounded && most->d.max_absolute <= 1 && differing <= c.count / FLIPPED))
 		return true;
-	*worst = arena_printf(a, "%lld of %lld elements of output %d differ; element %lld is %g, not %g", (long long)differing,
-	                      (long long)c.count, output, (long long)((most - c.part) * (int64_t)PART + most->d.worst),
-	                      most->d.worst_got, most->d.worst_want);
+	*worst = arena_printf(a, "%lld of %lld elements of output %d differ; element %lld is %g, not %g",
+	                      (long long)differing, (long long)c.count, output,
+	                      (long long)((most - c.part) * (int64_t)PART + most->d.worst), most->d.worst_got,
+	                      most->d.worst_want);
 	return false;
 }
 
-static bool all_same(const struct tensor *got, const struct tensor *want, const struct tensor *bound, int n, const char **worst,
-                     struct arena *a)
+static bool all_same(const struct tensor *got, const struct tensor *want, const struct tensor *bound, int n,
+                     const char **worst, struct arena *a)
 {
 	for (int i = 0; i < n; i++)
 		if (!same(&got[i], &want[i], bound ? &bound[i] : NULL, i, worst, a))

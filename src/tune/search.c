@@ -11,7 +11,7 @@ static const double gain = 0.99;
 
 struct asked {
 	struct tune_trial trial;
-	int stage; /* whose option was tried; -1: a point for other reasons */
+	int stage;                  /* whose option was tried; -1: a point for other reasons */
 	const struct asked *parent; /* the point that it changed */
 	bool answered;
 };
@@ -29,7 +29,8 @@ struct tune_search {
 	} suggested;
 	int suggestions; /* asked so far */
 	bool **offered;  /* by stage and option */
-	double **ratio;  /* the best time of a point with this option over that of the same point with another one; 0: none */
+	double **ratio;  /* the best time of a point with this option over that of the same point with another one; 0:
+	                    none */
 	int open;        /* questions without an answer */
 	bool combined;
 	int since_gain; /* answers of the evolution since the last gain */
@@ -174,7 +175,8 @@ static uint64_t draw(struct tune_search *s, uint64_t n)
 
 static int span_at(const struct tune_search *s, int stage, int option)
 {
-	int n = sched_span(s->space->program, s->space->program->stages.at[stage], &s->space->stage[stage].option[option]);
+	int n = sched_span(s->space->program, s->space->program->stages.at[stage],
+	                   &s->space->stage[stage].option[option]);
 	return n < s->space->stages - stage ? n : s->space->stages - stage;
 }
 
@@ -238,7 +240,8 @@ static bool ask_together(struct tune_search *s, struct tune_point *out)
 	for (int i = 0; i < s->space->stages; i++) {
 		int best = -1;
 		for (int k = 0; p.option[i] >= 0 && k < s->space->stage[i].options; k++)
-			if (s->ratio[i][k] > 0 && s->ratio[i][k] < 1 && (best < 0 || s->ratio[i][k] < s->ratio[i][best]))
+			if (s->ratio[i][k] > 0 && s->ratio[i][k] < 1 &&
+			    (best < 0 || s->ratio[i][k] < s->ratio[i][best]))
 				best = k;
 		if (best >= 0 && span_at(s, i, best) == span_at(s, i, p.option[i]))
 			put(s, p, i, best, NULL);

@@ -1,8 +1,9 @@
 /* The search for the fastest schedule of a program: which candidates to try, in which order, and when to stop. Pure: it
  * starts no process and reads no clock, so that the same answers give the same questions.
  *
- * Vocabulary: a step's *option* is one choice of one rule for a stage; a *point* is an option for each stage of the program
- * (none for stages that an earlier stage's option makes too); a *trial* is a point with what measuring it gave. */
+ * Vocabulary: a step's *option* is one choice of one rule for a stage; a *point* is an option for each stage of the
+ * program (none for stages that an earlier stage's option makes too); a *trial* is a point with what measuring it
+ * gave. */
 #ifndef TPAT_TUNE_SEARCH_H
 #define TPAT_TUNE_SEARCH_H
 
@@ -68,9 +69,9 @@ struct tune_trial {
 	int kernels;
 };
 
-/* The order of questions: the cost model's choice; points that `tune_search_suggest` named; then, step by step, every option
- * of each step once, the model's better ones first, the other steps at the best found so far (what a step costs hardly
- * depends on the others); then the best option of each step together; then evolution: mutations of one step to a
+/* The order of questions: the cost model's choice; points that `tune_search_suggest` named; then, step by step, every
+ * option of each step once, the model's better ones first, the other steps at the best found so far (what a step costs
+ * hardly depends on the others); then the best option of each step together; then evolution: mutations of one step to a
  * neighbouring option, and crossings of two good points.
  *
  * It ends when there is no untried point, or when `TUNE_PATIENCE` points of the evolution in a row gained less than a

@@ -1,6 +1,6 @@
-/* The loop of tuning: a queue of candidates in the order of the search's questions; compilers take any of them, the measurer
- * the first. See tuner.h. Answers reach the search in the order of its questions, so that it asks the same whatever compiles
- * faster. */
+/* The loop of tuning: a queue of candidates in the order of the search's questions; compilers take any of them, the
+ * measurer the first. See tuner.h. Answers reach the search in the order of its questions, so that it asks the same
+ * whatever compiles faster. */
 #include "tune/tuner.h"
 
 #include <stdio.h>
@@ -46,8 +46,8 @@ struct tuner {
 	double began, deadline, opening;
 	int faults;
 	bool failed_device;
-	struct entry *last;    /* beside the queue: the comparison at the end */
-	double against_ns;     /* of what the measured one is compared with */
+	struct entry *last; /* beside the queue: the comparison at the end */
+	double against_ns;  /* of what the measured one is compared with */
 	struct tune_point against;
 	double ratio; /* of the last answer */
 };
@@ -122,7 +122,8 @@ static void died(struct tuner *t, struct process *p)
 	stop(p, how);
 	if (!x && ++t->faults >= FAULTS) {
 		err_clear(&t->out->fault);
-		err_set(&t->out->fault, ERR_DEVICE, "Worker processes of the tuner die before they have work (%s).", how);
+		err_set(&t->out->fault, ERR_DEVICE, "Worker processes of the tuner die before they have work (%s).",
+		        how);
 		t->failed_device = true;
 	}
 	if (x && !x->killed && strncmp(how, "signal 9 ", 9) == 0) { /* by somebody, or for want of memory: once more */
@@ -218,8 +219,8 @@ static void measure(struct tuner *t, struct entry *x, int repeats)
 		died(t, p);
 }
 
-/* What later ones are compared with is the best so far. Its time is what it was measured at first, and the others' are times
- * as they would have been then. */
+/* What later ones are compared with is the best so far. Its time is what it was measured at first, and the others' are
+ * times as they would have been then. */
 static void feed_measurer(struct tuner *t)
 {
 	const struct tune_trial *best = tune_search_best(t->job->search);
@@ -238,7 +239,8 @@ static void answer(struct tuner *t, struct process *p)
 		return;
 	}
 	p->work = NULL;
-	if (p == &t->measurer && (r->own_fault || r->status != TUNE_OK)) { /* it ends now: the next one is not to be its work */
+	if (p == &t->measurer && (r->own_fault || r->status != TUNE_OK)) { /* it ends now: the next one is not to be its
+		                                                              work */
 		char how[64];
 		stop(p, how);
 	}
@@ -345,7 +347,8 @@ static enum tune_end search(struct tuner *t)
 	}
 }
 
-/* ---- The end: the best beside the cost model's choice once more, since what they gained was measured in many small steps. */
+/* ---- The end: the best beside the cost model's choice once more, since what they gained was measured in many small
+ * steps. */
 
 static bool compare(struct tuner *t, struct tune_trial *best)
 {

@@ -1,5 +1,5 @@
-/* Tuning one program: asks the search, has candidates compiled by several processes and measured by one, one at a time, and
- * survives whatever they do. */
+/* Tuning one program: asks the search, has candidates compiled by several processes and measured by one, one at a time,
+ * and survives whatever they do. */
 #ifndef TPAT_TUNE_TUNER_H
 #define TPAT_TUNE_TUNER_H
 
@@ -36,7 +36,8 @@ enum tune_end {
 };
 
 struct tune_result {
-	struct tune_trial best, first; /* first: the cost model's choice. point.option is null where there is none that is ok */
+	struct tune_trial best, first; /* first: the cost model's choice. point.option is null where there is none that
+	                                  is ok */
 	bool confirmed;                /* both were timed once more, by turns */
 	int trials, failed;            /* of these: that were not ok */
 	double bytes, seconds;

@@ -110,7 +110,8 @@ static int fill(struct worker *w, struct slot *s, struct tune_point point, struc
 	return tune_runner_new(&s->runner, w->dev, plan_of(w, point), w->b->inputs, &setup, s->arena, e);
 }
 
-/* Whether w->got is right: all of it by the reference, or some of it, and the rest by the first candidate for which that held. */
+/* Whether w->got is right: all of it by the reference, or some of it, and the rest by the first candidate for which
+ * that held. */
 static void compare(struct worker *w, struct slot *s, bool *right, const char **text)
 {
 	bool agreed = w->reference.sample && w->agreed;
@@ -151,7 +152,8 @@ static int check(struct worker *w, struct slot *s, struct tune_reply *r, struct 
 }
 
 /* By turns, so that a clock that changes changes both. What is clearly slower after a few turns is not worth more. */
-static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int repeats, struct tune_reply *r, struct err *e)
+static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int repeats, struct tune_reply *r,
+                         struct err *e)
 {
 	double mine[MAX_REPEATS], its[MAX_REPEATS], ratio[MAX_REPEATS], sorted[MAX_REPEATS];
 	int n = 0;
@@ -171,8 +173,8 @@ static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int
 	return 0;
 }
 
-static int time_it(struct slot *s, struct slot *against, const struct tune_request *q,
-                   struct tune_reply *r, struct err *e)
+static int time_it(struct slot *s, struct slot *against, const struct tune_request *q, struct tune_reply *r,
+                   struct err *e)
 {
 	double once, best = 0;
 	TRY(tune_runner_once(s->runner, &once, e));
@@ -208,7 +210,8 @@ static int open_device(struct worker *w, struct err *e)
 	return 0;
 }
 
-/* What is needed beside the candidate: a device, and what it is compared with. Failures are no fault of the candidate. */
+/* What is needed beside the candidate: a device, and what it is compared with. Failures are no fault of the
+ * candidate. */
 static int prepare(struct worker *w, struct tune_request *q, struct slot **against, struct err *e)
 {
 	*against = NULL;
@@ -260,7 +263,8 @@ void tune_measurer(void *arg, int fd)
 	struct tune_request q;
 	struct err ignored = { 0 };
 	begin(&w, arg);
-	open_device(&w, &ignored); /* while the first candidate is compiled; what is wrong shows again when it is needed */
+	open_device(&w, &ignored); /* while the first candidate is compiled; what is wrong shows again when it is
+	                            * needed */
 	while (child_receive(fd, &q, sizeof q) == sizeof q) {
 		struct tune_reply r = { .id = q.id };
 		int rc = measure(&w, &q, &r);
@@ -316,8 +320,8 @@ int tune_probe(struct tune_device *out, const char *device, size_t cache_bytes, 
 	size_t n = ready ? child_receive(c.fd, &got, sizeof got) : 0;
 	child_kill(&c, how);
 	if (!ready)
-		return err_set(e, ERR_DEVICE, "Looking at the device %s was interrupted, or took more than %d s.", device,
-		               PROBE_MS / 1000);
+		return err_set(e, ERR_DEVICE, "Looking at the device %s was interrupted, or took more than %d s.",
+		               device, PROBE_MS / 1000);
 	if (n != sizeof got)
 		return err_set(e, ERR_DEVICE, "The process that looks at the device %s died (%s).", device, how);
 	*out = got.device;

@@ -1,6 +1,7 @@
-/* Worker processes of the tuner: copies of the tuner's process that compile, or that measure on the device. The tuner itself
- * opens no device: a GPU's driver does not survive a fork, and a kernel's fault takes down the process that launched it. As
- * the workers are copies, the program, its inputs and the reference need not be handed over; a request is a point. */
+/* Worker processes of the tuner: copies of the tuner's process that compile, or that measure on the device. The tuner
+ * itself opens no device: a GPU's driver does not survive a fork, and a kernel's fault takes down the process that
+ * launched it. As the workers are copies, the program, its inputs and the reference need not be handed over; a request
+ * is a point. */
 #ifndef TPAT_TUNE_WORKER_H
 #define TPAT_TUNE_WORKER_H
 
@@ -36,8 +37,9 @@ struct tune_reply {
 	char why[1024], advice[512];
 };
 
-/* The bodies of the processes; `arg` is a struct tune_bench. Each answers requests until the other side is gone. A worker that
- * measured something that failed on the device ends after its answer: nothing is known of the device's state then. */
+/* The bodies of the processes; `arg` is a struct tune_bench. Each answers requests until the other side is gone. A
+ * worker that measured something that failed on the device ends after its answer: nothing is known of the device's
+ * state then. */
 void tune_compiler(void *arg, int fd);
 void tune_measurer(void *arg, int fd);
 

@@ -100,7 +100,8 @@ static void test_device(void)
 	static const char cu[] =
 	        "extern \"C\" __global__ void twice(const float *x, const float *k, float *y, int n)\n"
 	        "{\n\tconst int i = blockIdx.x * 32 + threadIdx.x;\n\tif (i < n)\n\t\ty[i] = x[i] * k[0];\n}\n";
-	const struct dev_source source = { .file = "twice.cu", .text = cu }, wrong = { .file = "wrong.cu", .text = "int" };
+	const struct dev_source source = { .file = "twice.cu", .text = cu },
+	                        wrong = { .file = "wrong.cu", .text = "int" };
 	struct err e = { 0 };
 	struct dev *d;
 	struct dev_code code;
@@ -151,7 +152,8 @@ static void test_device(void)
 
 /* ---- Code that is kept. */
 
-/* Compiles a text with one kernel that stores `value`; how many files there are then, and whether the last code is `same`. */
+/* Compiles a text with one kernel that stores `value`; how many files there are then, and whether the last code is
+ * `same`. */
 static void compile_kept(const char *folder, int value, bool may_race, int files, const char *same)
 {
 	struct err e = { 0 };

@@ -376,13 +376,13 @@ static int64_t power(int64_t base, int64_t exponent)
 	return (int64_t)y;
 }
 
-/* quotient() is C's division, to the bit and for zeros' signs, but for dividends whose remainder underflows: there within a
- * unit in the last place. The erf functions are within what their comments say. */
+/* quotient() is C's division, to the bit and for zeros' signs, but for dividends whose remainder underflows: there
+ * within a unit in the last place. The erf functions are within what their comments say. */
 static void test_float_functions(void)
 {
-	static const float special[] = { 0,     -0.0f, 1,       -3,      INFINITY, -INFINITY, NAN, 1e-45f, -1e-40f, 0x1p-126f,
-		                         3e38f, -3e38f, 0x1p-110f, 0x1p110f, 768, 1.4140625f, 0.05f, 255, 0x1.fffffep0f,
-		                         0x1.fffffep127f };
+	static const float special[] = { 0,      -0.0f,      1,         -3,    INFINITY,      -INFINITY,      NAN,
+		                         1e-45f, -1e-40f,    0x1p-126f, 3e38f, -3e38f,        0x1p-110f,      0x1p110f,
+		                         768,    1.4140625f, 0.05f,     255,   0x1.fffffep0f, 0x1.fffffep127f };
 	enum { S = sizeof special / sizeof *special, N = 40000 };
 	float *a = NEWN(arena, float, N), *b = NEWN(arena, float, N), *y = NEWN(arena, float, 4 * N);
 	for (int i = 0; i < N; i++) {
@@ -420,8 +420,9 @@ static void test_float_functions(void)
 		if (!isnan(x) && fabsf(x) <= 2.75f)
 			wrong += !(fabs(y[2 * N + i] - erf(x)) <= 8e-6 * fabs(erf(x)) + 0x1p-148);
 		double gelu = 0.5 * x * erfc(-x / sqrt(2)), far = x >= -1 ? 1e-6 : x >= -4 ? 3e-6 : 2e-5;
-		wrong += isnan(gelu) ? !isnan(y[3 * N + i])
-		                     : y[3 * N + i] != gelu && !(fabs(y[3 * N + i] - gelu) <= far * fabs(gelu) + 0x1p-118);
+		wrong += isnan(gelu)
+		                 ? !isnan(y[3 * N + i])
+		                 : y[3 * N + i] != gelu && !(fabs(y[3 * N + i] - gelu) <= far * fabs(gelu) + 0x1p-118);
 	}
 	CHECK_INT(wrong, 0);
 }
@@ -450,8 +451,8 @@ static void test_arithmetic(void)
 
 /* ---- Tiles ---- */
 
-/* Tile number `tile` behind `n` tiles of its row, of which number k has the total k + 1; the one that is `all` away, and
- * every seventh from there on, shows what everything up to it made. */
+/* Tile number `tile` behind `n` tiles of its row, of which number k has the total k + 1; the one that is `all` away,
+ * and every seventh from there on, shows what everything up to it made. */
 static void check_look_back(bool wide, int tile, int n, int all)
 {
 	enum { TILES = 101, THREADS = 64 };
@@ -480,7 +481,8 @@ static void check_look_back(bool wide, int tile, int n, int all)
 	total = n ? want + (uint64_t)tile + 1 : (uint64_t)tile + 1; /* and it shows its own */
 	double shown;
 	memcpy(&shown, &state[1 + 3 * tile + 2], sizeof shown);
-	CHECK(wide ? state[1 + 3 * tile] == 2 && shown == (double)total : state[1 + tile] == (total | UINT64_C(2) << 32));
+	CHECK(wide ? state[1 + 3 * tile] == 2 && shown == (double)total
+	           : state[1 + tile] == (total | UINT64_C(2) << 32));
 }
 
 static void test_tiles(void)

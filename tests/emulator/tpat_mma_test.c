@@ -50,7 +50,8 @@ static void check_product(int text_number, enum type t, int turned)
 			memcpy(&whole, &sums[m * N + n], sizeof whole);
 			got = bytes ? whole : (double)sums[m * N + n];
 			if (got != want && wrong++ == 0)
-				printf("%s, turned %d: y[%d][%d] is %g, not %g\n", type_name(t), turned, m, n, got, want);
+				printf("%s, turned %d: y[%d][%d] is %g, not %g\n", type_name(t), turned, m, n, got,
+				       want);
 		}
 	CHECK_INT(wrong, 0);
 }
@@ -68,8 +69,8 @@ static void test_products(void)
 	close_kernels();
 }
 
-/* ---- Fragments as the manual has them: a[m][k] of m16n8k32 is in lane 4 * (m % 8) + k % 16 / 4, byte 4 * (m / 8 + 2 * (k /
- * 16)) + k % 4; b[k][n] in lane 4 * n + k % 16 / 4, byte 4 * (k / 16) + k % 4. ---- */
+/* ---- Fragments as the manual has them: a[m][k] of m16n8k32 is in lane 4 * (m % 8) + k % 16 / 4, byte 4 * (m / 8 + 2 *
+ * (k / 16)) + k % 4; b[k][n] in lane 4 * n + k % 16 / 4, byte 4 * (k / 16) + k % 4. ---- */
 
 static void test_bytes(void)
 {
@@ -89,7 +90,8 @@ static void test_bytes(void)
 			for (int n = 0; n < 8; n++) {
 				int32_t want = 0;
 				for (int k = 0; k < 32; k++) {
-					uint8_t p = a[16 * (4 * (m % 8) + k % 16 / 4) + 4 * (m / 8 + 2 * (k / 16)) + k % 4];
+					uint8_t p =
+					        a[16 * (4 * (m % 8) + k % 16 / 4) + 4 * (m / 8 + 2 * (k / 16)) + k % 4];
 					uint8_t q = b[8 * (4 * n + k % 16 / 4) + 4 * (k / 16) + k % 4];
 					want += (kind & 1 ? (int8_t)p : p) * (kind & 2 ? (int8_t)q : q);
 				}

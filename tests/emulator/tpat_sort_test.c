@@ -1,4 +1,5 @@
-/* Parts of tpat_sort.h against plain loops. On the emulator; with the name of a device (tpat_sort_test cuda) on that. */
+/* Parts of tpat_sort.h against plain loops. On the emulator; with the name of a device (tpat_sort_test cuda) on
+ * that. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,14 +26,16 @@ static void check_keys(int k, enum type t, const double *value, int n)
 		call(k, d ? "down" : "up", 1, 32, b, 2, n);
 	}
 	int total[64];
-	struct buffer b[] = { { "x", x, (size_t)(n * size), false, false }, { "y", total, (size_t)n * sizeof(int), true, false } };
+	struct buffer b[] = { { "x", x, (size_t)(n * size), false, false },
+		              { "y", total, (size_t)n * sizeof(int), true, false } };
 	call(k, "total", 1, 32, b, 2, n);
 	for (int i = 0; i < n; i++)
 		if (!test_check(total[i] == 1, __FILE__, __LINE__, "keys that values are made of again"))
 			printf("  %s: %g\n", type_name(t), value[i]);
 	for (int i = 0; i + 1 < n; i++) {
 		bool same = value[i] == value[i + 1] || (isnan(value[i]) && isnan(value[i + 1]));
-		if (!test_check(up[i] == (same ? 1 : 2) && down[i] == (same ? 1 : 0), __FILE__, __LINE__, "keys in order"))
+		if (!test_check(up[i] == (same ? 1 : 2) && down[i] == (same ? 1 : 0), __FILE__, __LINE__,
+		                "keys in order"))
 			printf("  %s: %g, %g: up %d, down %d\n", type_name(t), value[i], value[i + 1], up[i], down[i]);
 	}
 }
@@ -44,8 +47,10 @@ static void test_keys(void)
 	static const enum type types[] = { TYPE_F32, TYPE_F64, TYPE_F16, TYPE_BF16, TYPE_I8,  TYPE_U8,
 		                           TYPE_I16, TYPE_U16, TYPE_I32, TYPE_U32,  TYPE_I64, TYPE_U64 };
 	/* Ascending, what is equal side by side. */
-	static const double floats[] = { -(double)INFINITY, -60000, -2, -1.5, -0x1p-14, -0x1p-24, -0.0, 0, 0x1p-24, 0x1p-14, 1,
-		                         1.5, 2, 60000, (double)INFINITY, (double)NAN, -(double)NAN };
+	static const double floats[] = {
+		-(double)INFINITY, -60000, -2,  -1.5, -0x1p-14, -0x1p-24,         -0.0,        0,           0x1p-24,
+		0x1p-14,           1,      1.5, 2,    60000,    (double)INFINITY, (double)NAN, -(double)NAN
+	};
 	open_kernels("sort_type.cu", names);
 	for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
 		enum type t = types[k];
@@ -72,7 +77,8 @@ static void test_rows(void)
 			state = state * 6364136223846793005u + 1442695040888963407u;
 			x[i] = state >> 40 << (i % 7 ? 0 : 30);
 		}
-		struct buffer b[] = { { "x", x, (size_t)n * 32, false, false }, { "y", y, (size_t)n * 32, true, false } };
+		struct buffer b[] = { { "x", x, (size_t)n * 32, false, false },
+			              { "y", y, (size_t)n * 32, true, false } };
 		call(0, "rows", 1, 96, b, 2, n);
 		uint64_t sum = 0;
 		bool sorted = true;
@@ -84,7 +90,8 @@ static void test_rows(void)
 	}
 }
 
-/* ---- What a tile hears of those before it: `all` says which groups' last tiles have the row's sum up to them already. */
+/* ---- What a tile hears of those before it: `all` says which groups' last tiles have the row's sum up to them
+ * already. */
 
 static void check_before(int tile, unsigned all)
 {
@@ -103,7 +110,8 @@ static void check_before(int tile, unsigned all)
 		}
 	}
 	size_t groups = (size_t)(tile + GROUP) / GROUP;
-	struct buffer b[] = { { "progress", progress, (size_t)(tile ? tile : 1) * sizeof(uint32_t) * DIGITS, false, false },
+	struct buffer b[] = { { "progress", progress, (size_t)(tile ? tile : 1) * sizeof(uint32_t) * DIGITS, false,
+		                false },
 		              { "group", group, groups * sizeof(uint32_t) * DIGITS, false, false },
 		              { "y", y, sizeof y, true, false } };
 	call(0, "before", 1, DIGITS, b, 3, tile);

@@ -1,5 +1,5 @@
-/* A library for LD_PRELOAD that makes the n-th call of a program that changes files, or asks for memory, fail, or kills the program
- * there. In the environment:
+/* A library for LD_PRELOAD that makes the n-th call of a program that changes files, or asks for memory, fail, or kills
+ * the program there. In the environment:
  *
  *   FAULT=files:12:fail    the 12th call that makes, writes, syncs, renames, links or removes a file fails with EIO
  *   FAULT=files:12:kill    SIGKILL instead of that call;  FAULT=files:12:after  behind it
@@ -109,17 +109,17 @@ static void *next(const char *name)
 }
 
 /* The call `real`, or its failure. */
-#define FAULTY(type, real)                     \
-	do {                                   \
-		bool hit = now(FILES, __func__);         \
-		if (hit && how == 'f') {       \
-			errno = EIO;           \
-			return (type)-1;       \
-		}                              \
-		type result = (real);          \
-		if (hit)                       \
-			kill(owner, SIGKILL);  \
-		return result;                 \
+#define FAULTY(type, real) \
+	do { \
+		bool hit = now(FILES, __func__); \
+		if (hit && how == 'f') { \
+			errno = EIO; \
+			return (type) - 1; \
+		} \
+		type result = (real); \
+		if (hit) \
+			kill(owner, SIGKILL); \
+		return result; \
 	} while (0)
 
 static int real_open(const char *path, int flags, mode_t mode)
@@ -154,12 +154,12 @@ int open64(const char *path, int flags, ...)
 
 ssize_t write(int fd, const void *data, size_t n)
 {
-	FAULTY(ssize_t, ((ssize_t (*)(int, const void *, size_t))next("write"))(fd, data, n));
+	FAULTY(ssize_t, ((ssize_t(*)(int, const void *, size_t))next("write"))(fd, data, n));
 }
 
 ssize_t pwrite64(int fd, const void *data, size_t n, off64_t to)
 {
-	FAULTY(ssize_t, ((ssize_t (*)(int, const void *, size_t, off64_t))next("pwrite64"))(fd, data, n, to));
+	FAULTY(ssize_t, ((ssize_t(*)(int, const void *, size_t, off64_t))next("pwrite64"))(fd, data, n, to));
 }
 
 int ftruncate64(int fd, off64_t n)
@@ -209,7 +209,8 @@ int renameat2(int x, const char *from, int y, const char *to, unsigned flags)
 {
 	if (plain && flags)
 		return refuse(EINVAL);
-	FAULTY(int, ((int (*)(int, const char *, int, const char *, unsigned))next("renameat2"))(x, from, y, to, flags));
+	FAULTY(int,
+	       ((int (*)(int, const char *, int, const char *, unsigned))next("renameat2"))(x, from, y, to, flags));
 }
 
 int link(const char *from, const char *to)

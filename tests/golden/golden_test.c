@@ -1,6 +1,6 @@
-/* Golden texts: NAME.txt is a program; beside it lie what it is after all passes (NAME.ir), its CUDA text (NAME.cu) and its
- * C text (NAME.c.txt, without the header). A change of any of them is to be seen in a diff.
- *   golden_test FOLDER [--update] [NAME ...]     --update: writes what is made now */
+/* Golden texts: NAME.txt is a program; beside it lie what it is after all passes (NAME.ir), its CUDA text (NAME.cu) and
+ * its C text (NAME.c.txt, without the header). A change of any of them is to be seen in a diff. golden_test FOLDER
+ * [--update] [NAME ...]     --update: writes what is made now */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static void show_difference(const char *path, const char *got, const char *want)
 		got--;
 		want--;
 	}
-	printf("  %s:%d\n  got  %.*s\n  want %.*s\n", path, line, (int)strcspn(got, "\n"), got, (int)strcspn(want, "\n"), want);
+	printf("  %s:%d\n  got  %.*s\n  want %.*s\n", path, line, (int)strcspn(got, "\n"), got,
+	       (int)strcspn(want, "\n"), want);
 }
 
 static void compare(struct arena *a, const char *folder, const char *name, const char *ending, const char *got)
@@ -83,7 +84,9 @@ int main(int argc, char **argv)
 {
 	struct arena *a = arena_new();
 	const char *folder = argc > 1 ? argv[1] : "tests/golden";
-	struct { VEC(const char *); } names = { 0 };
+	struct {
+		VEC(const char *);
+	} names = { 0 };
 	for (int i = 2; i < argc; i++) {
 		if (strcmp(argv[i], "--update") == 0)
 			update = true;

@@ -69,7 +69,8 @@ static int device_map(void *user, const struct tpat_rt_map_values *values, void 
 	struct trt_host_device *d = user;
 
 	const size_t bytes = offsetof(struct tpat_rt_map_values, pixels);
-	_Static_assert(offsetof(struct tpat_rt_map_values, pixels) <= TPAT_RT_MAP_BYTES, "a map has room for its values");
+	_Static_assert(offsetof(struct tpat_rt_map_values, pixels) <= TPAT_RT_MAP_BYTES,
+	               "a map has room for its values");
 	if (must_fail(d, "map", why))
 		return -1;
 	d->maps++;

@@ -7,8 +7,8 @@
  *
  * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its
  * kernels as C or on a GPU. Cases run in worker processes, so that a crash, or a case that never ends, fails alone.
- * --every N: each N-th case only. --rule NAME: that schedule rule wherever it applies; cases where it applies nowhere are
- * passed over. --rules: the names of all rules.
+ * --every N: each N-th case only. --rule NAME: that schedule rule wherever it applies; cases where it applies nowhere
+ * are passed over. --rules: the names of all rules.
  * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
  * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are
  * not there are skipped, and counted by reason at the end.
@@ -37,8 +37,8 @@
 enum { CASE_SECONDS = 120 };
 enum { BIND_MAX = 1024 }; /* elements of inputs that are made constants when a value has to be known */
 
-/* ---- Backends -----------------------------------------------------------------------------------------------------
- */
+/* ---- Backends
+ * ----------------------------------------------------------------------------------------------------- */
 
 /* Runs a program: one tensor for each of its inputs, its outputs filled with data in `a`. */
 typedef int (*backend_fn)(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
@@ -83,8 +83,8 @@ static const struct backend {
 	{ "cuda", run_cuda },
 };
 
-/* ---- One model ----------------------------------------------------------------------------------------------------
- */
+/* ---- One model
+ * ---------------------------------------------------------------------------------------------------- */
 
 static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, backend_fn run, struct arena *a,
                       struct err *e)
@@ -161,8 +161,8 @@ static int run_model(struct graph *g, struct map *tensors, backend_fn run, struc
 	return 0;
 }
 
-/* ---- One data set -------------------------------------------------------------------------------------------------
- */
+/* ---- One data set
+ * ------------------------------------------------------------------------------------------------- */
 
 struct data {
 	int inputs, outputs;
@@ -211,8 +211,8 @@ static struct graph_shape shape_of(const char *name, const struct tensor *t)
 	return s;
 }
 
-/* The graph with the model's inputs as variables; while a node cannot be taken, with the extents that the data set has, with
- * its small inputs as constants, and with both. */
+/* The graph with the model's inputs as variables; while a node cannot be taken, with the extents that the data set has,
+ * with its small inputs as constants, and with both. */
 static int new_graph(struct graph **g, struct onnx_model *m, const struct data *d, struct arena *a, struct err *e)
 {
 	struct graph_bound *bound = NEWN(a, struct graph_bound, d->inputs + 1);
@@ -304,14 +304,14 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 		drawn[i] = got;
 		if (random_case(name))
 			continue;
-		TRY(compare_output(got, &d->output[i], d->output_name[i],
-		                   at_least_rounding(tolerance, &d->output[i]), a, e));
+		TRY(compare_output(got, &d->output[i], d->output_name[i], at_least_rounding(tolerance, &d->output[i]),
+		                   a, e));
 	}
 	return random_case(name) ? check_drawn(name, d, drawn, e) : 0;
 }
 
-/* ---- One case -----------------------------------------------------------------------------------------------------
- */
+/* ---- One case
+ * ----------------------------------------------------------------------------------------------------- */
 
 enum verdict { PASSED, FAILED, REFUSED, SKIPPED, PASSED_OVER /* counts for nothing */, VERDICTS };
 
@@ -483,8 +483,8 @@ static void run_all(const struct suite *s, int jobs)
 	}
 }
 
-/* ---- The index ----------------------------------------------------------------------------------------------------
- */
+/* ---- The index
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* The next of the tab-separated columns. */
 static char *column(char **line)
@@ -534,10 +534,11 @@ static int read_index(struct suite *s, const char *path, const char *filter, str
 
 static int write_table(const struct suite *s, struct err *e)
 {
-	static const char *const verdict[] = {
-		[PASSED] = "passed", [FAILED] = "failed", [REFUSED] = "refused", [SKIPPED] = "skipped",
-		[PASSED_OVER] = "passed over"
-	};
+	static const char *const verdict[] = { [PASSED] = "passed",
+		                               [FAILED] = "failed",
+		                               [REFUSED] = "refused",
+		                               [SKIPPED] = "skipped",
+		                               [PASSED_OVER] = "passed over" };
 	FILE *file = fopen(s->table, "w");
 
 	if (!file)
@@ -547,7 +548,8 @@ static int write_table(const struct suite *s, struct err *e)
 		const struct test *t = &s->tests.at[i];
 		const struct result *r = &s->result[i];
 
-		result_table_write(file, &(struct result_row){ t->name, t->operators, has_other_values(t) ? "other" : "numbers",
+		result_table_write(file, &(struct result_row){ t->name, t->operators,
+		                                               has_other_values(t) ? "other" : "numbers",
 		                                               verdict[r->verdict], r->text });
 	}
 	fclose(file);

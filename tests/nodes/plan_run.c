@@ -13,10 +13,10 @@ struct run {
 	const struct ir_plan *plan;
 	int arch;
 	struct ir_inputs values; /* of symbols */
-	struct dev *dev; /* null: the emulator with all of its checks */
+	struct dev *dev;         /* null: the emulator with all of its checks */
 	const struct tune_code *code;
 	const struct plan_edges *edges; /* null: inputs have their data, results are not asked for here */
-	void **memory; /* by buffer id */
+	void **memory;                  /* by buffer id */
 	struct emulator_module *module;
 	struct arena *arena;
 	struct err *err;
@@ -104,7 +104,8 @@ static int make_map(void *user, void *out, const struct tpat_rt_map_values *v, s
 	return 0;
 }
 
-/* A kernel that has the launch to itself, as a text in which no name is a model's: equal kernels of all programs have one. */
+/* A kernel that has the launch to itself, as a text in which no name is a model's: equal kernels of all programs have
+ * one. */
 static const char *text_alone(struct run *r, const struct ir_kernel *k)
 {
 	struct ir_kernel *alone = NEW(r->arena, struct ir_kernel);
@@ -142,7 +143,8 @@ static int compile_alone(struct run *r, struct dev_code *out, const struct ir_ke
 	return r->code->compile(r->code->user, out, &source, r->arena, r->err);
 }
 
-static int launch_on(struct run *r, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args)
+static int launch_on(struct run *r, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                     void **args)
 {
 	struct dev *d = r->dev;
 	struct dev_code code;
@@ -152,8 +154,8 @@ static int launch_on(struct run *r, const struct ir_kernel *k, const uint32_t gr
 	TRY(d->load(d, &module, &code, r->err));
 	int rc = d->kernel(d, &function, module, "alone", k->shared_bytes, r->err);
 	if (rc == 0)
-		rc = (k->early && d->launch_early ? d->launch_early : d->launch)(d, function, grid, block, k->shared_bytes, args,
-		                                                                 r->err);
+		rc = (k->early && d->launch_early ? d->launch_early : d->launch)(d, function, grid, block,
+		                                                                 k->shared_bytes, args, r->err);
 	if (rc == 0)
 		rc = d->synchronize(d, r->err);
 	d->unload(d, module);
@@ -251,19 +253,30 @@ static int run_on(struct run *r, struct tensor *outputs)
 	return rc;
 }
 
-int plan_run_on(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
-                struct tensor *outputs, struct arena *a, struct err *e)
+int plan_run_on(struct dev *d, const struct tune_code *code, const struct ir_plan *plan,
+                const struct tensor *const *inputs, struct tensor *outputs, struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = d->props.arch, .values = { plan->program, inputs }, .dev = d, .code = code,
-		         .arena = a, .err = e };
+	struct run r = { .plan = plan,
+		         .arch = d->props.arch,
+		         .values = { plan->program, inputs },
+		         .dev = d,
+		         .code = code,
+		         .arena = a,
+		         .err = e };
 	return run_on(&r, outputs);
 }
 
-int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_plan *plan, const struct tensor *const *inputs,
-                   const struct plan_edges *edges, struct arena *a, struct err *e)
+int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_plan *plan,
+                   const struct tensor *const *inputs, const struct plan_edges *edges, struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = d->props.arch, .values = { plan->program, inputs }, .dev = d, .code = code,
-		         .edges = edges, .arena = a, .err = e };
+	struct run r = { .plan = plan,
+		         .arch = d->props.arch,
+		         .values = { plan->program, inputs },
+		         .dev = d,
+		         .code = code,
+		         .edges = edges,
+		         .arena = a,
+		         .err = e };
 	return run_on(&r, NULL);
 }
 
@@ -271,7 +284,9 @@ int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int a
                  struct arena *a, struct err *e)
 {
 	static const struct tune_code none;
-	struct run r = { .plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = &none, .arena = a, .err = e };
+	struct run r = {
+		.plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = &none, .arena = a, .err = e
+	};
 	const struct ir_launcher l = launcher(&r);
 	for (int i = 0; i < plan->steps.n; i++)
 		TRY(ir_launch_choose(&out[i], &l, plan->steps.at[i], e));
@@ -281,7 +296,9 @@ int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int a
 int plan_compile(const struct tune_code *code, int arch, const struct ir_plan *plan, const struct tensor *const *inputs,
                  struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = code, .arena = a, .err = e };
+	struct run r = {
+		.plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = code, .arena = a, .err = e
+	};
 	const struct ir_launcher l = launcher(&r);
 	vec_each (step, &plan->steps) {
 		const struct ir_kernel *chosen;

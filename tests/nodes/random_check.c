@@ -33,7 +33,8 @@ static const char *check_bernoulli(bool expanded, const struct tensor *x, const 
 	return likely(sum, expected, variance) ? NULL : "there are too many or too few ones";
 }
 
-static const char *check_dropout(const struct tensor *x, double ratio, const struct tensor *y, const struct tensor *mask)
+static const char *check_dropout(const struct tensor *x, double ratio, const struct tensor *y,
+                                 const struct tensor *mask)
 {
 	double kept = 0, n = (double)tensor_count(y);
 
@@ -48,7 +49,8 @@ static const char *check_dropout(const struct tensor *x, double ratio, const str
 	return likely(kept, n * (1 - ratio), n * ratio * (1 - ratio)) ? NULL : "too many or too few elements are kept";
 }
 
-const char *random_check(const char *name, const struct tensor *input, const struct tensor *y, const struct tensor *mask)
+const char *random_check(const char *name, const struct tensor *input, const struct tensor *y,
+                         const struct tensor *mask)
 {
 	if (strstr(name, "bernoulli"))
 		return check_bernoulli(strstr(name, "expanded") != NULL, input, y);

@@ -175,7 +175,8 @@ static void test_table(struct host *h)
 	host_engine_free(x);
 }
 
-/* TensorRT 10.3 takes INT32 size tensors: of the INT64 that the kernel writes it gets the lower half, also from a graph. */
+/* TensorRT 10.3 takes INT32 size tensors: of the INT64 that the kernel writes it gets the lower half, also from a
+ * graph. */
 static void test_narrow_size(const char *path)
 {
 	struct host_options o = { .version = 100300 };

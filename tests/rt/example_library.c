@@ -39,8 +39,8 @@ static const struct tpat_rt_tensor double_x = { "x", 1, 2, dims_01, 0 }, double_
 static const struct tpat_rt_arg double_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
-static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL,
-	                                             0,            0 };
+static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0,
+	                                             NULL,         0,          0 };
 static const struct tpat_rt_step double_step = { &double_kernel, 1 };
 static const struct tpat_rt_tactic double_tactic[] = { { &double_step, 1 } };
 static const char double_ptx[] =
@@ -85,8 +85,11 @@ static const struct tpat_rt_kernel softmax_kernel[] = {
 	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0, NULL, 0, 0 },
 	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0, 0 },
 };
-static const struct tpat_rt_arg whole_arg[] = { { TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 1 } };
-static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_arg whole_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
+	                                        { TPAT_RT_ARG_OUTPUT, 0 },
+	                                        { TPAT_RT_ARG_INT, 1 } };
+static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0,
+	                                            NULL,          0,         0 };
 static const struct tpat_rt_step softmax_step[] = { { &softmax_kernel[0], 1 }, { &softmax_kernel[1], 1 } };
 static const struct tpat_rt_step whole_step = { &whole_kernel, 1 };
 static const struct tpat_rt_tactic softmax_tactic[] = { { softmax_step, 2 }, { &whole_step, 1 } };
@@ -156,14 +159,14 @@ static const struct tpat_rt_kernel table_kernel[] = {
 };
 static const struct tpat_rt_step table_step = { table_kernel, 2 };
 static const struct tpat_rt_tactic table_tactic[] = { { &table_step, 1 } };
-#define TABLE_PTX(name)                                                                                                \
-	".visible .entry " name "(.param .u64 x, .param .u64 t, .param .u64 y, .param .u32 n)\n{\n"                    \
-	".reg .b32 %r<5>; .reg .b64 %d<8>;\n"                                                                          \
-	"mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mul.wide.u32 %d0, %r0, 16; mul.wide.u32 %d1, %r1, 4;\n"           \
-	"ld.param.u64 %d2, [x]; ld.param.u64 %d3, [t]; ld.param.u64 %d4, [y];\n"                                       \
-	"cvta.to.global.u64 %d2, %d2; cvta.to.global.u64 %d3, %d3; cvta.to.global.u64 %d4, %d4;\n"                     \
-	"add.s64 %d0, %d0, %d1; add.s64 %d2, %d2, %d0; add.s64 %d4, %d4, %d0; add.s64 %d3, %d3, %d1;\n"                \
-	"ld.global.u32 %r2, [%d2]; ld.global.u32 %r3, [%d3]; add.s32 %r2, %r2, %r3; st.global.u32 [%d4], %r2;\n"       \
+#define TABLE_PTX(name) \
+	".visible .entry " name "(.param .u64 x, .param .u64 t, .param .u64 y, .param .u32 n)\n{\n" \
+	".reg .b32 %r<5>; .reg .b64 %d<8>;\n" \
+	"mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mul.wide.u32 %d0, %r0, 16; mul.wide.u32 %d1, %r1, 4;\n" \
+	"ld.param.u64 %d2, [x]; ld.param.u64 %d3, [t]; ld.param.u64 %d4, [y];\n" \
+	"cvta.to.global.u64 %d2, %d2; cvta.to.global.u64 %d3, %d3; cvta.to.global.u64 %d4, %d4;\n" \
+	"add.s64 %d0, %d0, %d1; add.s64 %d2, %d2, %d0; add.s64 %d4, %d4, %d0; add.s64 %d3, %d3, %d1;\n" \
+	"ld.global.u32 %r2, [%d2]; ld.global.u32 %r3, [%d3]; add.s32 %r2, %r2, %r3; st.global.u32 [%d4], %r2;\n" \
 	"ret;\n}\n"
 static const char table_ptx[] =
         ".version 6.0\n.target sm_50\n.address_size 64\n" TABLE_PTX("add_table_even") TABLE_PTX("add_table_any");
@@ -273,7 +276,8 @@ static const struct tpat_rt_tensor find_x = { "x", 6, 1, dims_0, 0 },
 static const struct tpat_rt_arg find_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 1 }, { TPAT_RT_ARG_INT, 0 }
 };
-static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0,
+	                                           NULL,        0,        0 };
 static const struct tpat_rt_step find_step = { &find_kernel, 1 };
 static const struct tpat_rt_tactic find_tactic[] = { { &find_step, 1 } };
 
@@ -303,7 +307,8 @@ static const char find_odd_ptx[] =
         "next: add.s64 %d0, %d0, 4; add.s32 %r1, %r1, 1; bra turn;\n"
         "done: cvt.u64.u32 %d3, %r2; st.global.u64 [%d2], %d3; ret;\n}\n";
 static const struct tpat_rt_image find_odd_image = { 50, 1, find_odd_ptx, find_odd_ptx + sizeof find_odd_ptx };
-static const struct tpat_rt_kernel find_odd_kernel = { "find_odd", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_kernel find_odd_kernel = { "find_odd", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0,
+	                                               NULL,       0,        0 };
 static const struct tpat_rt_step find_odd_step = { &find_odd_kernel, 1 };
 static const struct tpat_rt_tactic find_odd_tactic[] = { { &find_odd_step, 1 } };
 
@@ -320,7 +325,8 @@ KERNEL(find_odd)
 
 /* HalveDouble: a type that TensorRT lacks. */
 static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
-static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0,
+	                                            NULL,        0,          0 };
 static const struct tpat_rt_step halve_step = { &halve_kernel, 1 };
 static const struct tpat_rt_tactic halve_tactic[] = { { &halve_step, 1 } };
 
@@ -339,7 +345,8 @@ static const struct tpat_rt_expr bump_expr[] = {
 };
 static const struct tpat_rt_buffer bump_buffer = { "stage", 5, NULL };
 static const struct tpat_rt_arg bump_arg[] = { { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_LONG, 5 } };
-static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0,
+	                                           NULL,         0,        0 };
 static const struct tpat_rt_step bump_step = { &bump_kernel, 1 };
 static const struct tpat_rt_tactic bump_tactic[] = { { &bump_step, 1 } }, no_tactic[] = { { NULL, 0 } };
 
@@ -353,11 +360,12 @@ KERNEL(bump_stage)
 /* Mapped: y[N] = x[N], where x comes as a tensor map of halves of its elements. */
 static const struct tpat_rt_map mapped_map = { { TPAT_RT_ARG_INPUT, 0 }, 2, 1, { 3 }, { 1 }, { 64 }, .pixels = 0 };
 static const struct tpat_rt_arg mapped_arg[] = { { TPAT_RT_ARG_OUTPUT, 0 } };
-static const struct tpat_rt_expr mapped_expr[] = {
-	{ TPAT_RT_DIM, 0, 0, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_CONST, 0, 0, 0, 2 }, { TPAT_RT_MUL, 0, 2, 0, 0 }
-};
-static const struct tpat_rt_kernel mapped_kernel = { "copy_mapped", mapped_arg, 1, { 1, 1, 1 }, { 1, 1, 1 }, 0, -1,
-	                                             0,             &mapped_map, 1, 0 };
+static const struct tpat_rt_expr mapped_expr[] = { { TPAT_RT_DIM, 0, 0, 0, 0 },
+	                                           { TPAT_RT_CONST, 0, 0, 0, 1 },
+	                                           { TPAT_RT_CONST, 0, 0, 0, 2 },
+	                                           { TPAT_RT_MUL, 0, 2, 0, 0 } };
+static const struct tpat_rt_kernel mapped_kernel = { "copy_mapped", mapped_arg, 1, { 1, 1, 1 }, { 1, 1, 1 }, 0, -1, 0,
+	                                             &mapped_map,   1,          0 };
 static const struct tpat_rt_step mapped_step = { &mapped_kernel, 1 };
 static const struct tpat_rt_tactic mapped_tactic[] = { { &mapped_step, 1 } };
 
@@ -372,9 +380,10 @@ KERNEL(copy_mapped)
 
 /* Pair: y[N,H] = a[N,H], where b[M,H] must have as many rows as a, or one, and H at least 2 columns. */
 static const struct tpat_rt_expr pair_expr[] = {
-	{ TPAT_RT_DIM, 0, 0, 0, 0 },   { TPAT_RT_DIM, 0, 1, 0, 0 },   { TPAT_RT_DIM, 1, 0, 0, 0 }, { TPAT_RT_EQ, 0, 2, 0, 0 },
-	{ TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_EQ, 2, 4, 0, 0 },    { TPAT_RT_OR, 3, 5, 0, 0 },  { TPAT_RT_CONST, 0, 0, 0, 2 },
-	{ TPAT_RT_LE, 7, 1, 0, 0 },    { TPAT_RT_MUL, 0, 1, 0, 0 },
+	{ TPAT_RT_DIM, 0, 0, 0, 0 }, { TPAT_RT_DIM, 0, 1, 0, 0 },   { TPAT_RT_DIM, 1, 0, 0, 0 },
+	{ TPAT_RT_EQ, 0, 2, 0, 0 },  { TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_EQ, 2, 4, 0, 0 },
+	{ TPAT_RT_OR, 3, 5, 0, 0 },  { TPAT_RT_CONST, 0, 0, 0, 2 }, { TPAT_RT_LE, 7, 1, 0, 0 },
+	{ TPAT_RT_MUL, 0, 1, 0, 0 },
 };
 static const int32_t pair_b[] = { 2, 1 };
 static const struct tpat_rt_tensor pair_in[] = { { "a", 6, 2, dims_01, 0 }, { "b", 6, 2, pair_b, 0 } },
@@ -383,8 +392,11 @@ static const struct tpat_rt_demand pair_demand[] = {
 	{ 6, { 2, 0 }, { "extent 0 of b", "extent 0 of a" }, "pair", "the first must be 1 or equal to the second" },
 	{ 8, { 7, 1 }, { NULL, "extent 1 of a" }, "pair", "it must be at least" },
 };
-static const struct tpat_rt_arg pair_arg[] = { { TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_LONG, 9 } };
-static const struct tpat_rt_kernel pair_kernel = { "copy_pair", pair_arg, 3, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0 };
+static const struct tpat_rt_arg pair_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
+	                                       { TPAT_RT_ARG_OUTPUT, 0 },
+	                                       { TPAT_RT_ARG_LONG, 9 } };
+static const struct tpat_rt_kernel pair_kernel = { "copy_pair", pair_arg, 3, { 4, 4, 4 }, { 1, 1, 1 }, 0, -1, 0,
+	                                           NULL,        0,        0 };
 static const struct tpat_rt_step pair_step = { &pair_kernel, 1 };
 static const struct tpat_rt_tactic pair_tactic[] = { { &pair_step, 1 } };
 int example_pair_launches;
@@ -412,18 +424,18 @@ static const struct tpat_rt_plugin plugins[] = {
 	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("Blind", "b1", "needs a value that no extent shows"), repeat_in, &blind_out, 2, 1, EXPRS(repeat_expr),
 	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, NULL, 0 },
-	{ HEAD("Shapes", "54", "every operation"), &shapes_x, shapes_out, 1, 3, EXPRS(shapes_expr), NULL, 0, TACTICS(no_tactic),
-	  NULL, 0, NULL, 0 },
+	{ HEAD("Shapes", "54", "every operation"), &shapes_x, shapes_out, 1, 3, EXPRS(shapes_expr), NULL, 0,
+	  TACTICS(no_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("FindEven", "fe", "indices of even elements"), &find_x, find_out, 1, 2, EXPRS(find_expr), NULL, 0,
 	  TACTICS(find_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("FindOdd", "f0", "indices of odd elements"), &find_x, find_odd_out, 1, 2, EXPRS(find_expr), NULL, 0,
 	  TACTICS(find_odd_tactic), &find_odd_image, 1, NULL, 0 },
 	{ HEAD("Bump", "b0", "fills its workspace"), &find_x, &find_x, 1, 1, EXPRS(bump_expr), &bump_buffer, 1,
 	  TACTICS(bump_tactic), NULL, 0, NULL, 0 },
-	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic), NULL, 0,
-	  NULL, 0 },
-	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic), NULL,
-	  0, NULL, 0 },
+	{ HEAD("Mapped", "4a", "y = x"), &find_x, &find_x, 1, 1, EXPRS(mapped_expr), NULL, 0, TACTICS(mapped_tactic),
+	  NULL, 0, NULL, 0 },
+	{ HEAD("HalveDouble", NULL, NULL), &halve_x, &halve_y, 1, 1, EXPRS(double_expr), NULL, 0, TACTICS(halve_tactic),
+	  NULL, 0, NULL, 0 },
 	{ HEAD("Pair", "9a", "y = a, of b's extents"), pair_in, &pair_y, 2, 1, EXPRS(pair_expr), NULL, 0,
 	  TACTICS(pair_tactic), NULL, 0, pair_demand, COUNT(pair_demand) },
 };

@@ -1,5 +1,6 @@
-/* Several libraries that tpat built, in one process: every two of them can be registered together, in both orders, opened or
- * loaded by TensorRT, and the plugins saved in an engine are made again by their own library. Arguments: the libraries. */
+/* Several libraries that tpat built, in one process: every two of them can be registered together, in both orders,
+ * opened or loaded by TensorRT, and the plugins saved in an engine are made again by their own library. Arguments: the
+ * libraries. */
 #include <dlfcn.h>
 #include <stdlib.h>
 

@@ -217,7 +217,8 @@ static void test_opened_early(void)
 		dlclose(library);
 		CHECK_INT(r.creators, 0);
 		const char *said = caught_stderr();
-		CHECK((strstr(said, "tpat library example.onnx: its plugins were never registered") != NULL) == (told == 0));
+		CHECK((strstr(said, "tpat library example.onnx: its plugins were never registered") != NULL) ==
+		      (told == 0));
 		CHECK(told == 0 || !*said);
 	}
 	/* No TensorRT at all: nothing to say. */
@@ -248,7 +249,8 @@ static void test_narrow_size(void)
 		struct host_memory m = trt_host_memory(&memory);
 		struct host_tensor in = tensor(6, 1, 6, 0), out[2], even[2];
 		bool narrow = version[i] >= 100000 && version[i] < 101500;
-		struct host_engine *x = build(h, "FindOdd", &in, &in, 1), *y = build(h, "FindEven", &in, &in, 1), *z = NULL;
+		struct host_engine *x = build(h, "FindOdd", &in, &in, 1), *y = build(h, "FindEven", &in, &in, 1),
+		                   *z = NULL;
 		CHECK(x && y);
 		CHECK_INT(host_workspace(x), narrow ? 256 : 0);
 		CHECK_INT(host_workspace(y), 0);

@@ -108,7 +108,8 @@ static void test_refusals(struct host *h)
 static void test_demands(struct host *h)
 {
 	struct raw r = raw_new(h, "Pair");
-	struct trt_desc in[2] = { desc(TRT_INT32, TRT_LINEAR, 2, 3, 4).desc, desc(TRT_INT32, TRT_LINEAR, 2, 3, 4).desc };
+	struct trt_desc in[2] = { desc(TRT_INT32, TRT_LINEAR, 2, 3, 4).desc,
+		                  desc(TRT_INT32, TRT_LINEAR, 2, 3, 4).desc };
 	struct trt_desc y = in[0];
 	int32_t a[12] = { 7 }, b[12] = { 0 }, c[12] = { 0 };
 	const void *inputs[] = { a, b };
@@ -124,15 +125,18 @@ static void test_demands(struct host *h)
 	CHECK_INT(*launches, 2);
 	in[1].dims.d[0] = 2;
 	CHECK(TRT_CALL(r.runtime, trt_runtime, shape_change, in, 2, &y, 1) != 0);
-	CHECK(log_has(h, "tpat plugin Pair: onShapeChange: node pair: extent 0 of b is 2 and extent 0 of a is 3; the first must "
-	                 "be 1 or equal to the second\n"));
+	CHECK(log_has(
+	        h,
+	        "tpat plugin Pair: onShapeChange: node pair: extent 0 of b is 2 and extent 0 of a is 3; the first must "
+	        "be 1 or equal to the second\n"));
 	host_log_clear(h);
 	CHECK(TRT_CALL(r.runtime, trt_runtime, enqueue, in, &y, inputs, outputs, NULL, NULL) != 0);
 	CHECK(log_has(h, "enqueue: node pair: extent 0 of b is 2"));
 	in[1].dims.d[0] = 3;
 	in[1].dims.d[1] = 5;
 	CHECK(TRT_CALL(r.runtime, trt_runtime, shape_change, in, 2, &y, 1) != 0);
-	CHECK(log_has(h, "input 0 (a) has extent 4 at dimension 1 and input 1 (b) has 5 at dimension 1; they must be equal"));
+	CHECK(log_has(
+	        h, "input 0 (a) has extent 4 at dimension 1 and input 1 (b) has 5 at dimension 1; they must be equal"));
 	in[0].dims.d[1] = in[1].dims.d[1] = y.dims.d[1] = 1;
 	CHECK(TRT_CALL(r.runtime, trt_runtime, shape_change, in, 2, &y, 1) != 0);
 	CHECK(log_has(h, "node pair: extent 1 of a is 1; it must be at least 2"));

@@ -1,5 +1,6 @@
-/* Every operator's own cases: lowered, checked, run in the interpreter before and after the passes, and as generated CUDA
- * on the emulator; all must agree. `case_test [-p K/N] [OPERATOR]`: only every Nth case, from the Kth on (from 0). */
+/* Every operator's own cases: lowered, checked, run in the interpreter before and after the passes, and as generated
+ * CUDA on the emulator; all must agree. `case_test [-p K/N] [OPERATOR]`: only every Nth case, from the Kth on (from
+ * 0). */
 #include <math.h>
 #include <string.h>
 
@@ -44,14 +45,16 @@ static int same(const struct ir_program *p, const struct tensor *got, const stru
 		struct tensor_tolerance t = tensor_tolerance_of(want[i].type);
 		double largest = 0; /* a sum's rounding goes with its largest terms, not with what is left of them */
 		for (int64_t k = 0; type_is_float(want[i].type) && k < tensor_count(&want[i]); k++)
-			largest = fmax(largest, isfinite(tensor_float(&want[i], k)) ? fabs(tensor_float(&want[i], k)) : 0);
+			largest = fmax(largest,
+			               isfinite(tensor_float(&want[i], k)) ? fabs(tensor_float(&want[i], k)) : 0);
 		t.absolute += t.relative * largest;
 		if (!tensor_compare(&d, &got[i], &want[i], t))
 			return err_set(e, ERR_DIFFER, "%s: output %d has another type or shape.", what, i);
 		if (d.differing)
-			return err_set(e, ERR_DIFFER, "%s: %lld of %lld elements of output %d differ; element %lld is %g, not %g.",
-			               what, (long long)d.differing, (long long)d.count, i, (long long)d.worst, d.worst_got,
-			               d.worst_want);
+			return err_set(e, ERR_DIFFER,
+			               "%s: %lld of %lld elements of output %d differ; element %lld is %g, not %g.",
+			               what, (long long)d.differing, (long long)d.count, i, (long long)d.worst,
+			               d.worst_got, d.worst_want);
 	}
 	return 0;
 }

@@ -1,140 +1,191 @@
-/* Sums of products: contractions by every rule for them, and what contract_wide alone is asked for. See schedule_case.h. */
+/* Sums of products: contractions by every rule for them, and what contract_wide alone is asked for. See
+ * schedule_case.h. */
 #ifndef TPAT_TESTS_CONTRACT_CASES_H
 #define TPAT_TESTS_CONTRACT_CASES_H
 
 #include "tests/schedule/schedule_case.h"
 
 static const struct schedule_case contract_cases[] = {
-	{ "product", "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
-		     "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
+	{ "product",
+	  "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
+	  "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
 	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
 	/* Positions in b do not depend on its axes. */
-	{ "product_to_none", "(a: f32[B,M,16], b: f32[B,16,0]) -> (y: f32[B,M,0])\n"
-			     "  y: f32[B,M,0] = sum (i, j, k | r<16) a[i, j, r] * b[i, r, k]\n",
+	{ "product_to_none",
+	  "(a: f32[B,M,16], b: f32[B,16,0]) -> (y: f32[B,M,0])\n"
+	  "  y: f32[B,M,0] = sum (i, j, k | r<16) a[i, j, r] * b[i, r, k]\n",
 	  { "B=2 M=33", "B=0 M=1" } },
 	/* Two in one kernel, each with a bias of its own. */
-	{ "two_products", "(x: f32[M,5,8], a: f32[8,8], b: f32[8,8], c: f32[8], d: f32[8]) -> (y: f32[M,5,8], z: f32[M,5,8])\n"
-			  "  y: f32[M,5,8] = sum (i, j, k | r<8) x[i, j, r] * a[r, k] then it + c[k]\n"
-			  "  z: f32[M,5,8] = sum (i, j, k | r<8) x[i, j, r] * b[r, k] then it + d[k]\n",
+	{ "two_products",
+	  "(x: f32[M,5,8], a: f32[8,8], b: f32[8,8], c: f32[8], d: f32[8]) -> (y: f32[M,5,8], z: f32[M,5,8])\n"
+	  "  y: f32[M,5,8] = sum (i, j, k | r<8) x[i, j, r] * a[r, k] then it + c[k]\n"
+	  "  z: f32[M,5,8] = sum (i, j, k | r<8) x[i, j, r] * b[r, k] then it + d[k]\n",
 	  { "M=3" } },
-	{ "two_gated", "(x: f32[M,8], a: f32[8,6], b: f32[8,6], c: f32[6], d: f32[6]) -> (y: f32[M,6])\n"
-		       "  g: f32[M,6] = sum (i, j | r<8) x[i, r] * b[r, j] then it + d[j]\n"
-		       "  y: f32[M,6] = sum (i, j | r<8) x[i, r] * a[r, j] then 1.0 / (1.0 + exp(neg(it + c[j]))) * g[i, j]\n",
+	{ "two_gated",
+	  "(x: f32[M,8], a: f32[8,6], b: f32[8,6], c: f32[6], d: f32[6]) -> (y: f32[M,6])\n"
+	  "  g: f32[M,6] = sum (i, j | r<8) x[i, r] * b[r, j] then it + d[j]\n"
+	  "  y: f32[M,6] = sum (i, j | r<8) x[i, r] * a[r, j] then 1.0 / (1.0 + exp(neg(it + c[j]))) * g[i, j]\n",
 	  { "M=5" } },
-	{ "two_convolutions", "(x: f32[N,2,5,W], z: f32[N,2,5,W], a: f32[3,2,2,2], b: f32[3,2,2,2], c: f32[3], d: f32[3]) -> "
-			      "(y: f32[N,3,5,W])\n"
-			      "  g: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
-			      "z[i, r, k + s, l + t], 0.0) * b[j, r, s, t] then it + d[j]\n"
-			      "  y: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
-			      "x[i, r, k + s, l + t], 0.0) * a[j, r, s, t] then max(it + c[j] + g[i, j, k, l], 0.0)\n",
+	{ "two_convolutions",
+	  "(x: f32[N,2,5,W], z: f32[N,2,5,W], a: f32[3,2,2,2], b: f32[3,2,2,2], c: f32[3], d: f32[3]) -> "
+	  "(y: f32[N,3,5,W])\n"
+	  "  g: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
+	  "z[i, r, k + s, l + t], 0.0) * b[j, r, s, t] then it + d[j]\n"
+	  "  y: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
+	  "x[i, r, k + s, l + t], 0.0) * a[j, r, s, t] then max(it + c[j] + g[i, j, k, l], 0.0)\n",
 	  { "N=2 W=6", "N=1 W=1" } },
-	{ "product_bytes", "(a: u8[M,K], b: i8[K,N], p: u8[], e: i8[N]) -> (y: i32[M,N])\n"
-			   "  y: i32[M,N] = sum (i, j | r<K) (i32(a[i, r]) - i32(p[])) * (i32(b[r, j]) - i32(e[j]))\n",
+	{ "product_bytes",
+	  "(a: u8[M,K], b: i8[K,N], p: u8[], e: i8[N]) -> (y: i32[M,N])\n"
+	  "  y: i32[M,N] = sum (i, j | r<K) (i32(a[i, r]) - i32(p[])) * (i32(b[r, j]) - i32(e[j]))\n",
 	  { "M=18 K=32 N=16", "M=5 K=37 N=9", "M=1 K=0 N=1" } },
-	{ "product_bytes_straight", "(a: u8[M,48], b: u8[24,48]) -> (y: i8[24,M])\n"
-				    "  y: i8[24,M] = sum (i, j | r<48) i32(a[j, r]) * (i32(b[i, r]) + i32(-128)) then "
-				    "i8(floordiv(it, i32(99)))\n",
+	{ "product_bytes_straight",
+	  "(a: u8[M,48], b: u8[24,48]) -> (y: i8[24,M])\n"
+	  "  y: i8[24,M] = sum (i, j | r<48) i32(a[j, r]) * (i32(b[i, r]) + i32(-128)) then "
+	  "i8(floordiv(it, i32(99)))\n",
 	  { "M=16", "M=3" } },
-	{ "product_bytes_along", "(a: u8[20,160], b: i8[M,160]) -> (y: i32[20,M])\n"
-				 "  y: i32[20,M] = sum (i, j | r<160) i32(a[i, r]) * i32(b[j, r])\n", { "M=24", "M=3" } },
-	{ "product_bytes_across", "(a: i8[3,K,16], b: i8[3,K,40]) -> (y: i32[3,16,40])\n"
-				  "  y: i32[3,16,40] = sum (i, j, k | r<K) i32(a[i, r, j]) * i32(b[i, r, k])\n",
+	{ "product_bytes_along",
+	  "(a: u8[20,160], b: i8[M,160]) -> (y: i32[20,M])\n"
+	  "  y: i32[20,M] = sum (i, j | r<160) i32(a[i, r]) * i32(b[j, r])\n",
+	  { "M=24", "M=3" } },
+	{ "product_bytes_across",
+	  "(a: i8[3,K,16], b: i8[3,K,40]) -> (y: i32[3,16,40])\n"
+	  "  y: i32[3,16,40] = sum (i, j, k | r<K) i32(a[i, r, j]) * i32(b[i, r, k])\n",
 	  { "K=48", "K=5" } },
-	{ "convolution_bytes", "(x: u8[2,3,4,6], weight: i8[8,3,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
-			       "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-			       "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
-			       "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n", { "" } },
-	/* As many columns as a division gives: blocks are numbered by it. */
-	{ "convolution_halved", "(x: u8[1,3,W], weight: i8[20,3,3]) -> (y: i32[1,20,floordiv(W - 1, 2) + 1])\n"
-				"  y: i32[1,20,floordiv(W - 1, 2) + 1] = sum (i, j, k | r<3, s<3) select(and(0 <= 2 * k + s - 1, "
-				"2 * k + s - 1 < W), i32(x[i, r, 2 * k + s - 1]) * i32(weight[j, r, s]), i32(0))\n",
-	  { "W=20", "W=7" } },
-	{ "product_short", "(a: f16[B,16,64], b: f16[B,64,M]) -> (y: f16[B,16,M])\n"
-			   "  y: f16[B,16,M] = sum (i, j, k | r<64) f32(a[i, j, r]) * f32(b[i, r, k])\n",
-	  { "B=2 M=8", "B=1 M=3" } },
-	{ "product_turned", "(a: bf16[B,K,24], b: bf16[B,N,K], c: bf16[N]) -> (d: f32[B,N,24], e: bf16[B,N,24])\n"
-			    "  x: f32[B,N,24] = sum (i, j, k | r<K) f32(a[i, r, k]) * f32(b[i, j, r]) then it * 0.5\n"
-			    "  d: f32[B,N,24] = map (i, j, k) max(x[i, j, k] + f32(c[j]), 0.0)\n"
-			    "  f: f32[B,N,24] = map (i, j, k) d[i, j, k] * x[i, j, k] + f32(k)\n"
-			    "  e: bf16[B,N,24] = map (i, j, k) bf16(f[i, j, k] + d[i, j, k])\n",
-	  { "B=2 K=16 N=19", "B=1 K=9 N=3", "B=3 K=0 N=1" } },
-	{ "product_large", "(a: f16[70,40], b: f16[40,136]) -> (y: f16[70,136])\n"
-			   "  y: f16[70,136] = sum (i, j | r<40) f32(a[i, r]) * f32(b[r, j])\n", { "" } },
-	/* More steps than places for tiles; more tiles than blocks. */
-	{ "product_long", "(a: f16[70,600], b: f16[72,600]) -> (y: f16[70,72])\n"
-			  "  y: f16[70,72] = sum (i, j | r<600) f32(a[i, r]) * f32(b[j, r])\n", { "" } },
-	{ "product_many", "(a: bf16[140,8,16], b: bf16[140,16,8]) -> (y: bf16[140,8,8])\n"
-			  "  y: bf16[140,8,8] = sum (i, j, k | r<16) f32(a[i, j, r]) * f32(b[i, r, k])\n", { "" } },
-	{ "convolution", "(x: f16[2,5,4,6], weight: f16[20,5,3,3], b: f16[20]) -> (y: f16[2,20,4,6])\n"
-			 "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-			 "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-			 "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "" } },
-	/* ... with operands that are laid out anew: images, also strided, in groups, with zero points */
-	{ "convolution_packed", "(x: f16[2,16,H,5], weight: f16[20,16,3,3], b: f16[20]) -> (y: f16[2,20,H,5])\n"
-				"  y: f16[2,20,H,5] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-				"s - 1 < H), and(0 <= l + t - 1, l + t - 1 < 5)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-				"f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "H=8", "H=3" } },
-	{ "convolution_groups", "(x: bf16[1,32,9], weight: bf16[24,16,2]) -> (y: bf16[1,2,12,4])\n"
-				"  y: bf16[1,2,12,4] = sum (i, j, k, l | r<16, s<2) f32(x[i, 16 * j + r, 2 * l + s]) * "
-				"f32(weight[12 * j + k, r, s])\n", { "" } },
-	{ "convolution_zeros", "(x: u8[2,16,4,6], weight: i8[8,16,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
-			       "  y: i32[2,8,4,6] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-			       "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
-			       "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n", { "" } },
-	{ "product_bytes_packed", "(a: i8[32,M], b: i8[32,24]) -> (y: i32[M,24])\n"
-				  "  y: i32[M,24] = sum (i, j | r<32) i32(a[r, i]) * i32(b[r, j])\n", { "M=18" } },
-	/* ... by ordinary arithmetic */
-	{ "product_floats", "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"
-			    "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then it + c[j]\n",
-	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
-	{ "product_floats_turned", "(a: f32[B,K,72], b: f32[B,40,K]) -> (y: f32[B,40,72])\n"
-				   "  y: f32[B,40,72] = sum (i, j, k | r<K) a[i, r, k] * b[i, j, r]\n",
-	  { "B=2 K=36", "B=1 K=9" } },
-	{ "product_doubles", "(a: f64[M,K], b: f64[K,N]) -> (y: f32[M,N])\n"
-			     "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then f32(it)\n",
-	  { "M=33 K=40 N=24", "M=3 K=5 N=7" } },
-	{ "product_integers", "(a: i32[K,M], b: i32[K,N], c: u64[M,K], d: u64[N,K]) -> (y: i32[M,N], z: u64[M,N])\n"
-			      "  y: i32[M,N] = sum (i, j | r<K) a[r, i] * b[r, j]\n"
-			      "  z: u64[M,N] = sum (i, j | r<K) c[i, r] * d[j, r]\n",
-	  { "M=36 K=40 N=24", "M=3 K=5 N=7" } },
-	{ "convolution_floats", "(x: f32[2,5,4,6], weight: f32[20,5,3,3], b: f32[20]) -> (y: f32[2,20,4,6])\n"
-				"  y: f32[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-				"s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), x[i, r, k + s - 1, l + t - 1], 0.0) * "
-				"weight[j, r, s, t] then it + b[j]\n", { "" } },
-};
-
-/* What rule contract_wide alone is asked for: operands that the copy engine walks over, with edges, with steps and gaps; clusters
- * of blocks. */
-static const struct schedule_case contract_wide_cases[] = {
-	{ "convolution_walked", "(x: f16[3,64,H,5], weight: f16[24,64,3,3], b: f16[24]) -> (y: f16[3,24,H,5])\n"
-				"  y: f16[3,24,H,5] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-				"s - 1 < H), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-				"f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n", { "H=8", "H=3" } },
-	{ "convolution_walked_apart", "(x: i8[2,128,15], weight: i8[24,128,3]) -> (y: i32[2,24,8])\n"
-				      "  y: i32[2,24,8] = sum (i, j, k | r<128, s<3) select(and(0 <= 2 * k + 2 * s - 3, 2 * k + "
-				      "2 * s - 3 < 15), i32(x[i, r, 2 * k + 2 * s - 3]), i32(0)) * i32(weight[j, r, s])\n",
+	{ "convolution_bytes",
+	  "(x: u8[2,3,4,6], weight: i8[8,3,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
+	  "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
+	  "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n",
 	  { "" } },
-	{ "product_together", "(a: f16[K,40], b: f16[72,K], c: f16[40]) -> (y: f16[40,72])\n"
-			      "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[j, r]) then f16(it + f32(c[i]))\n",
-	  { "K=2100", "K=64", "K=0" } },
-	{ "product_bytes_together", "(a: i8[40,4224], b: i8[72,4224]) -> (y: i32[40,72])\n"
-				    "  y: i32[40,72] = sum (i, j | r<4224) i32(a[i, r]) * i32(b[j, r])\n", { "" } },
+	/* As many columns as a division gives: blocks are numbered by it. */
+	{ "convolution_halved",
+	  "(x: u8[1,3,W], weight: i8[20,3,3]) -> (y: i32[1,20,floordiv(W - 1, 2) + 1])\n"
+	  "  y: i32[1,20,floordiv(W - 1, 2) + 1] = sum (i, j, k | r<3, s<3) select(and(0 <= 2 * k + s - 1, "
+	  "2 * k + s - 1 < W), i32(x[i, r, 2 * k + s - 1]) * i32(weight[j, r, s]), i32(0))\n",
+	  { "W=20", "W=7" } },
+	{ "product_short",
+	  "(a: f16[B,16,64], b: f16[B,64,M]) -> (y: f16[B,16,M])\n"
+	  "  y: f16[B,16,M] = sum (i, j, k | r<64) f32(a[i, j, r]) * f32(b[i, r, k])\n",
+	  { "B=2 M=8", "B=1 M=3" } },
+	{ "product_turned",
+	  "(a: bf16[B,K,24], b: bf16[B,N,K], c: bf16[N]) -> (d: f32[B,N,24], e: bf16[B,N,24])\n"
+	  "  x: f32[B,N,24] = sum (i, j, k | r<K) f32(a[i, r, k]) * f32(b[i, j, r]) then it * 0.5\n"
+	  "  d: f32[B,N,24] = map (i, j, k) max(x[i, j, k] + f32(c[j]), 0.0)\n"
+	  "  f: f32[B,N,24] = map (i, j, k) d[i, j, k] * x[i, j, k] + f32(k)\n"
+	  "  e: bf16[B,N,24] = map (i, j, k) bf16(f[i, j, k] + d[i, j, k])\n",
+	  { "B=2 K=16 N=19", "B=1 K=9 N=3", "B=3 K=0 N=1" } },
+	{ "product_large",
+	  "(a: f16[70,40], b: f16[40,136]) -> (y: f16[70,136])\n"
+	  "  y: f16[70,136] = sum (i, j | r<40) f32(a[i, r]) * f32(b[r, j])\n",
+	  { "" } },
+	/* More steps than places for tiles; more tiles than blocks. */
+	{ "product_long",
+	  "(a: f16[70,600], b: f16[72,600]) -> (y: f16[70,72])\n"
+	  "  y: f16[70,72] = sum (i, j | r<600) f32(a[i, r]) * f32(b[j, r])\n",
+	  { "" } },
+	{ "product_many",
+	  "(a: bf16[140,8,16], b: bf16[140,16,8]) -> (y: bf16[140,8,8])\n"
+	  "  y: bf16[140,8,8] = sum (i, j, k | r<16) f32(a[i, j, r]) * f32(b[i, r, k])\n",
+	  { "" } },
+	{ "convolution",
+	  "(x: f16[2,5,4,6], weight: f16[20,5,3,3], b: f16[20]) -> (y: f16[2,20,4,6])\n"
+	  "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+	  "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n",
+	  { "" } },
+	/* ... with operands that are laid out anew: images, also strided, in groups, with zero points */
+	{ "convolution_packed",
+	  "(x: f16[2,16,H,5], weight: f16[20,16,3,3], b: f16[20]) -> (y: f16[2,20,H,5])\n"
+	  "  y: f16[2,20,H,5] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+	  "s - 1 < H), and(0 <= l + t - 1, l + t - 1 < 5)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+	  "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n",
+	  { "H=8", "H=3" } },
+	{ "convolution_groups",
+	  "(x: bf16[1,32,9], weight: bf16[24,16,2]) -> (y: bf16[1,2,12,4])\n"
+	  "  y: bf16[1,2,12,4] = sum (i, j, k, l | r<16, s<2) f32(x[i, 16 * j + r, 2 * l + s]) * "
+	  "f32(weight[12 * j + k, r, s])\n",
+	  { "" } },
+	{ "convolution_zeros",
+	  "(x: u8[2,16,4,6], weight: i8[8,16,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
+	  "  y: i32[2,8,4,6] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
+	  "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n",
+	  { "" } },
+	{ "product_bytes_packed",
+	  "(a: i8[32,M], b: i8[32,24]) -> (y: i32[M,24])\n"
+	  "  y: i32[M,24] = sum (i, j | r<32) i32(a[r, i]) * i32(b[r, j])\n",
+	  { "M=18" } },
+	/* ... by ordinary arithmetic */
+	{ "product_floats",
+	  "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"
+	  "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then it + c[j]\n",
+	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	{ "product_floats_turned",
+	  "(a: f32[B,K,72], b: f32[B,40,K]) -> (y: f32[B,40,72])\n"
+	  "  y: f32[B,40,72] = sum (i, j, k | r<K) a[i, r, k] * b[i, j, r]\n",
+	  { "B=2 K=36", "B=1 K=9" } },
+	{ "product_doubles",
+	  "(a: f64[M,K], b: f64[K,N]) -> (y: f32[M,N])\n"
+	  "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then f32(it)\n",
+	  { "M=33 K=40 N=24", "M=3 K=5 N=7" } },
+	{ "product_integers",
+	  "(a: i32[K,M], b: i32[K,N], c: u64[M,K], d: u64[N,K]) -> (y: i32[M,N], z: u64[M,N])\n"
+	  "  y: i32[M,N] = sum (i, j | r<K) a[r, i] * b[r, j]\n"
+	  "  z: u64[M,N] = sum (i, j | r<K) c[i, r] * d[j, r]\n",
+	  { "M=36 K=40 N=24", "M=3 K=5 N=7" } },
+	{ "convolution_floats",
+	  "(x: f32[2,5,4,6], weight: f32[20,5,3,3], b: f32[20]) -> (y: f32[2,20,4,6])\n"
+	  "  y: f32[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), x[i, r, k + s - 1, l + t - 1], 0.0) * "
+	  "weight[j, r, s, t] then it + b[j]\n",
+	  { "" } },
 };
 
-/* And for a GPU of seven processors: tiles of which some are shared; of several rounds, of less than one, walks, bytes. */
+/* What rule contract_wide alone is asked for: operands that the copy engine walks over, with edges, with steps and
+ * gaps; clusters of blocks. */
+static const struct schedule_case contract_wide_cases[] = {
+	{ "convolution_walked",
+	  "(x: f16[3,64,H,5], weight: f16[24,64,3,3], b: f16[24]) -> (y: f16[3,24,H,5])\n"
+	  "  y: f16[3,24,H,5] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
+	  "s - 1 < H), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+	  "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n",
+	  { "H=8", "H=3" } },
+	{ "convolution_walked_apart",
+	  "(x: i8[2,128,15], weight: i8[24,128,3]) -> (y: i32[2,24,8])\n"
+	  "  y: i32[2,24,8] = sum (i, j, k | r<128, s<3) select(and(0 <= 2 * k + 2 * s - 3, 2 * k + "
+	  "2 * s - 3 < 15), i32(x[i, r, 2 * k + 2 * s - 3]), i32(0)) * i32(weight[j, r, s])\n",
+	  { "" } },
+	{ "product_together",
+	  "(a: f16[K,40], b: f16[72,K], c: f16[40]) -> (y: f16[40,72])\n"
+	  "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[j, r]) then f16(it + f32(c[i]))\n",
+	  { "K=2100", "K=64", "K=0" } },
+	{ "product_bytes_together",
+	  "(a: i8[40,4224], b: i8[72,4224]) -> (y: i32[40,72])\n"
+	  "  y: i32[40,72] = sum (i, j | r<4224) i32(a[i, r]) * i32(b[j, r])\n",
+	  { "" } },
+};
+
+/* And for a GPU of seven processors: tiles of which some are shared; of several rounds, of less than one, walks,
+ * bytes. */
 static const struct schedule_case contract_stream_cases[] = {
-	{ "product_streamed", "(a: f16[N,1032], b: f16[200,1032], c: f16[200]) -> (y: f16[N,200])\n"
-			      "  y: f16[N,200] = sum (i, j | r<1032) f32(a[i, r]) * f32(b[j, r]) then f16(it + f32(c[j]))\n",
+	{ "product_streamed",
+	  "(a: f16[N,1032], b: f16[200,1032], c: f16[200]) -> (y: f16[N,200])\n"
+	  "  y: f16[N,200] = sum (i, j | r<1032) f32(a[i, r]) * f32(b[j, r]) then f16(it + f32(c[j]))\n",
 	  { "N=72", "N=20" } },
-	{ "product_streamed_along", "(a: f16[K,40], b: f16[K,72]) -> (y: f16[40,72])\n"
-				    "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[r, j]) then f16(it)\n",
+	{ "product_streamed_along",
+	  "(a: f16[K,40], b: f16[K,72]) -> (y: f16[40,72])\n"
+	  "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[r, j]) then f16(it)\n",
 	  { "K=1100", "K=64", "K=0" } },
-	{ "convolution_streamed", "(x: f16[3,128,8,5], weight: f16[24,128,3,3]) -> (y: f16[3,24,8,5])\n"
-				  "  y: f16[3,24,8,5] = sum (i, j, k, l | r<128, s<3, t<3) select(and(and(0 <= k + s - 1, "
-				  "k + s - 1 < 8), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-				  "f32(weight[j, r, s, t]) then f16(it)\n", { "" } },
-	{ "product_bytes_streamed", "(a: i8[2,40,2080], b: i8[2,72,2080]) -> (y: i32[2,40,72])\n"
-				    "  y: i32[2,40,72] = sum (i, j, k | r<2080) i32(a[i, j, r]) * i32(b[i, k, r])\n", { "" } },
+	{ "convolution_streamed",
+	  "(x: f16[3,128,8,5], weight: f16[24,128,3,3]) -> (y: f16[3,24,8,5])\n"
+	  "  y: f16[3,24,8,5] = sum (i, j, k, l | r<128, s<3, t<3) select(and(and(0 <= k + s - 1, "
+	  "k + s - 1 < 8), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
+	  "f32(weight[j, r, s, t]) then f16(it)\n",
+	  { "" } },
+	{ "product_bytes_streamed",
+	  "(a: i8[2,40,2080], b: i8[2,72,2080]) -> (y: i32[2,40,72])\n"
+	  "  y: i32[2,40,72] = sum (i, j, k | r<2080) i32(a[i, j, r]) * i32(b[i, k, r])\n",
+	  { "" } },
 };
 
 #endif

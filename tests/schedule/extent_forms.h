@@ -1,6 +1,7 @@
-/* A case's program with each symbol's extents in another form: K as 4 * D_K + 1, D_K + E_K, floordiv(D_K, 3) ..., and shapes that
- * bind the new symbols so that the extents are as listed, or the next ones that the form can have. Inputs in front of the others
- * have the new symbols as extents of their own. random_state (random_program.h) decides which. */
+/* A case's program with each symbol's extents in another form: K as 4 * D_K + 1, D_K + E_K, floordiv(D_K, 3) ..., and
+ * shapes that bind the new symbols so that the extents are as listed, or the next ones that the form can have. Inputs
+ * in front of the others have the new symbols as extents of their own. random_state (random_program.h) decides
+ * which. */
 #ifndef TPAT_TESTS_EXTENT_FORMS_H
 #define TPAT_TESTS_EXTENT_FORMS_H
 
@@ -14,7 +15,18 @@
 
 enum { FORM_SHAPES = 6 };
 
-enum form_kind { FORM_SAME, FORM_TIMES, FORM_LINE, FORM_SUM, FORM_PRODUCT, FORM_FLOOR, FORM_CEIL, FORM_WHOLE, FORM_LESS, FORMS };
+enum form_kind {
+	FORM_SAME,
+	FORM_TIMES,
+	FORM_LINE,
+	FORM_SUM,
+	FORM_PRODUCT,
+	FORM_FLOOR,
+	FORM_CEIL,
+	FORM_WHOLE,
+	FORM_LESS,
+	FORMS
+};
 
 struct form {
 	enum form_kind kind;
@@ -90,7 +102,8 @@ static inline bool form_is_symbol(const char *text, const char *at, const char *
 	return at[n] != '[' && at[n] != ':' && at[n] != '(';
 }
 
-/* The forms' symbols for the extents `listed`, "N=5 K=7"; `drawn`: with 0, 1, primes and multiples of vectors' widths for some. */
+/* The forms' symbols for the extents `listed`, "N=5 K=7"; `drawn`: with 0, 1, primes and multiples of vectors' widths
+ * for some. */
 static inline const char *form_shapes(const struct form *form, int n, const char *listed, bool drawn, struct arena *a)
 {
 	static const int other[] = { 0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 31, 32, 40, 61, 64 };
@@ -108,7 +121,8 @@ static inline const char *form_shapes(const struct form *form, int n, const char
 }
 
 /* The case with forms of its extents; `sample`: and with two shapes that are drawn, instead of all that it has. */
-static inline struct schedule_case form_case(const struct schedule_case *c, const char *name, bool sample, struct arena *a)
+static inline struct schedule_case form_case(const struct schedule_case *c, const char *name, bool sample,
+                                             struct arena *a)
 {
 	struct form form[16];
 	int n = 0, shapes = 0;
@@ -128,7 +142,7 @@ static inline struct schedule_case form_case(const struct schedule_case *c, cons
 	}
 	if (*begin == ')' && n)
 		text.n -= 2;
-	for (const char *s = begin; *s; ) {
+	for (const char *s = begin; *s;) {
 		int which = -1;
 		for (int i = 0; i < n && which < 0; i++)
 			which = form_is_symbol(c->program, s, form[i].symbol) ? i : -1;

@@ -1,5 +1,5 @@
-/* Cases whose buffers and symbols are called as something in their own kernels is, or as C, C++ or a header calls something else;
- * and whether two texts of kernels differ in nothing but such names. */
+/* Cases whose buffers and symbols are called as something in their own kernels is, or as C, C++ or a header calls
+ * something else; and whether two texts of kernels differ in nothing but such names. */
 #ifndef TPAT_TESTS_RENAMED_H
 #define TPAT_TESTS_RENAMED_H
 
@@ -13,10 +13,43 @@
 #include "tests/schedule/schedule_case.h"
 
 static const char *const renamed_usual[] = {
-	"NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "wait_for_last_kernel", "end",
-	"ring", "turn", "number", "below", "group_row", "threadIdx", "blockIdx", "thread", "block", "args",
-	"block_x", "M_PI", "NAN", "I", "linux", "int", "this", "main", "malloc", "stdin", "tmp0", "__syncthreads",
-	"x_v", "this_x", "signbit", "template", "floor_div", "T",
+	"NULL",
+	"nullptr",
+	"alignas",
+	"constexpr",
+	"xor",
+	"TPAT_ARCH",
+	"__global__",
+	"wait_for_last_kernel",
+	"end",
+	"ring",
+	"turn",
+	"number",
+	"below",
+	"group_row",
+	"threadIdx",
+	"blockIdx",
+	"thread",
+	"block",
+	"args",
+	"block_x",
+	"M_PI",
+	"NAN",
+	"I",
+	"linux",
+	"int",
+	"this",
+	"main",
+	"malloc",
+	"stdin",
+	"tmp0",
+	"__syncthreads",
+	"x_v",
+	"this_x",
+	"signbit",
+	"template",
+	"floor_div",
+	"T",
 };
 
 struct renamed_names {
@@ -28,8 +61,8 @@ static bool renamed_inside(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* A word, a number, a text in quotes, a line of the preprocessor, or one character that is no space; comments are passed over.
- * Bytes; 0: the end. */
+/* A word, a number, a text in quotes, a line of the preprocessor, or one character that is no space; comments are
+ * passed over. Bytes; 0: the end. */
 static size_t renamed_token(const char **text)
 {
 	for (;;) {
@@ -102,14 +135,14 @@ static const char *renamed_text(const char *text, const struct map *to, struct a
 }
 
 /* The case with names of `words`, other ones in each round. Symbols keep their order, which is that of sums' terms. */
-static struct schedule_case renamed_case(const struct schedule_case *c, const struct ir_program *p, const struct map *words,
-					 int round, struct arena *a)
+static struct schedule_case renamed_case(const struct schedule_case *c, const struct ir_program *p,
+                                         const struct map *words, int round, struct arena *a)
 {
 	struct renamed_find f = { a, map_new(a), map_new(a) };
 	struct map to = map_new(a);
 	struct renamed_names from = { 0 }, new = { 0 };
 	struct schedule_case other = { .name = c->name };
-	vec_each(b, &p->buffers) {
+	vec_each (b, &p->buffers) {
 		map_put(&f.buffers, (*b)->name, *b);
 		for (int k = 0; k < (*b)->rank; k++)
 			ir_walk((*b)->dim[k], renamed_symbol, &f);
@@ -159,15 +192,16 @@ static bool renamed_signed(const char *text)
 		const char *line = text;
 		while (line[-1] != '\n')
 			line--;
-		if ((strncmp(line, "\tconst int ", 11) != 0 && strncmp(line, "\tconst i64 ", 11) != 0) || text[5] != ';')
+		if ((strncmp(line, "\tconst int ", 11) != 0 && strncmp(line, "\tconst i64 ", 11) != 0) ||
+		    text[5] != ';')
 			return false;
 		text++;
 	}
 	return true;
 }
 
-/* How often each word stands in a function, least first; and a number made of all else, whatever its order. Terms of an index are
- * in an order that depends on names: so much is the same nevertheless, unless two names became one. */
+/* How often each word stands in a function, least first; and a number made of all else, whatever its order. Terms of an
+ * index are in an order that depends on names: so much is the same nevertheless, unless two names became one. */
 struct renamed_counts {
 	VEC(int);
 	uint64_t others;
@@ -206,7 +240,8 @@ static bool renamed_same(const char **x, const char **y, struct arena *a)
 {
 	while (**x && **y) {
 		struct renamed_counts own = renamed_count(*x, a), other = renamed_count(*y, a);
-		if (own.n != other.n || own.others != other.others || memcmp(own.at, other.at, sizeof *own.at * (size_t)own.n) != 0)
+		if (own.n != other.n || own.others != other.others ||
+		    memcmp(own.at, other.at, sizeof *own.at * (size_t)own.n) != 0)
 			return false;
 		*x = own.end;
 		*y = other.end;

@@ -7,251 +7,334 @@
 static const struct schedule_case row_cases[] = {
 	/* ---- reductions */
 	/* Two of them in one kernel, each with a bias a column of its own. */
-	{ "two_reductions", "(x: f32[N,6,40], y: f32[N,6,40], a: f32[6], b: f32[6]) -> (o: f32[N,6])\n"
-			    "  c: f32[N,6] = max (i, j | r<40) y[i, j, r] then it + b[j]\n"
-			    "  o: f32[N,6] = sum (i, j | r<40) x[i, j, r] then (it * 0.025 + a[j]) * c[i, j]\n",
+	{ "two_reductions",
+	  "(x: f32[N,6,40], y: f32[N,6,40], a: f32[6], b: f32[6]) -> (o: f32[N,6])\n"
+	  "  c: f32[N,6] = max (i, j | r<40) y[i, j, r] then it + b[j]\n"
+	  "  o: f32[N,6] = sum (i, j | r<40) x[i, j, r] then (it * 0.025 + a[j]) * c[i, j]\n",
 	  { "N=3", "N=1" } },
-	{ "sum_last", "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
+	{ "sum_last",
+	  "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=3000", "N=9 K=33" } },
-	{ "sum_first", "(x: f32[N,K]) -> (y: f32[K])\n  y: f32[K] = sum (i | r<N) x[r, i] then it / f32(N)\n",
+	{ "sum_first",
+	  "(x: f32[N,K]) -> (y: f32[K])\n  y: f32[K] = sum (i | r<N) x[r, i] then it / f32(N)\n",
 	  { "N=70 K=5", "N=1 K=1", "N=3 K=40" } },
-	{ "sum_middle", "(x: f16[A,B,C]) -> (y: f16[A,1,C])\n  y: f16[A,1,C] = sum (i, j, k | r<B) f32(x[i, r, k])\n",
+	{ "sum_middle",
+	  "(x: f16[A,B,C]) -> (y: f16[A,1,C])\n  y: f16[A,1,C] = sum (i, j, k | r<B) f32(x[i, r, k])\n",
 	  { "A=2 B=30 C=3", "A=1 B=1 C=1", "A=3 B=2 C=0" } },
-	{ "sum_two_axes", "(x: f32[A,B,C,D]) -> (y: f32[B,D])\n"
-			  "  y: f32[B,D] = sum (i, j | r<A, s<C) let a = x[r, i, s, j]; a * a then sqrt(it) + f32(j)\n",
+	{ "sum_two_axes",
+	  "(x: f32[A,B,C,D]) -> (y: f32[B,D])\n"
+	  "  y: f32[B,D] = sum (i, j | r<A, s<C) let a = x[r, i, s, j]; a * a then sqrt(it) + f32(j)\n",
 	  { "A=2 B=3 C=20 D=2", "A=1 B=1 C=1 D=1", "A=5 B=2 C=1 D=3", "A=0 B=2 C=3 D=3" } },
-	{ "sum_all", "(x: f64[A,B]) -> (y: f64[])\n  y: f64[] = sum ( | r<A, s<B) x[r, s]\n", { "A=30 B=11", "A=1 "
-	  "B=1", "A=0 B=3" } },
+	{ "sum_all",
+	  "(x: f64[A,B]) -> (y: f64[])\n  y: f64[] = sum ( | r<A, s<B) x[r, s]\n",
+	  { "A=30 B=11",
+	    "A=1 "
+	    "B=1",
+	    "A=0 B=3" } },
 	{ "sum_none", "(x: f32[A]) -> (y: f32[A])\n  y: f32[A] = sum (i) x[i] then it * 2.0\n", { "A=5", "A=0" } },
-	{ "max_min", "(t_x: f32[N,K], z: i32[N,K]) -> (y: f32[N], o: i32[N])\n"
-		     "  y: f32[N] = max (i | r<K) t_x[i, r]\n"
-		     "  o: i32[N] = min (i | r<K) z[i, r]\n",
+	{ "max_min",
+	  "(t_x: f32[N,K], z: i32[N,K]) -> (y: f32[N], o: i32[N])\n"
+	  "  y: f32[N] = max (i | r<K) t_x[i, r]\n"
+	  "  o: i32[N] = min (i | r<K) z[i, r]\n",
 	  { "N=9 K=70", "N=4 K=1", "N=2 K=0" } },
-	{ "prod_u8", "(x: u8[N,33]) -> (y: u8[N], o: i32[N])\n"
-		     "  y: u8[N] = prod (i | r<33) x[i, r] + u8(1)\n"
-		     "  o: i32[N] = sum (i | r<33) i32(x[i, r])\n", { "N=6" } },
-	{ "sum_i8_wraps", "(n_x: i8[N,200]) -> (y: i8[N], o: i16[N])\n"
-			  "  y: i8[N] = sum (i | r<200) n_x[i, r] * i8(60)\n"
-			  "  o: i16[N] = max (i | r<200) i16(n_x[i, r]) * i16(5000)\n", { "N=3" } },
-	{ "bool_reductions", "(x: bool[N,K], f: f32[N,K]) -> (y: bool[N], o: bool[N], c: i64[N])\n"
-			     "  y: bool[N] = all (i | r<K) or(x[i, r], f[i, r] < 1.9)\n"
-			     "  o: bool[N] = any (i | r<K) and(x[i, r], 1.9 < f[i, r])\n"
-			     "  c: i64[N] = sum (i | r<K) i64(x[i, r])\n",
+	{ "prod_u8",
+	  "(x: u8[N,33]) -> (y: u8[N], o: i32[N])\n"
+	  "  y: u8[N] = prod (i | r<33) x[i, r] + u8(1)\n"
+	  "  o: i32[N] = sum (i | r<33) i32(x[i, r])\n",
+	  { "N=6" } },
+	{ "sum_i8_wraps",
+	  "(n_x: i8[N,200]) -> (y: i8[N], o: i16[N])\n"
+	  "  y: i8[N] = sum (i | r<200) n_x[i, r] * i8(60)\n"
+	  "  o: i16[N] = max (i | r<200) i16(n_x[i, r]) * i16(5000)\n",
+	  { "N=3" } },
+	{ "bool_reductions",
+	  "(x: bool[N,K], f: f32[N,K]) -> (y: bool[N], o: bool[N], c: i64[N])\n"
+	  "  y: bool[N] = all (i | r<K) or(x[i, r], f[i, r] < 1.9)\n"
+	  "  o: bool[N] = any (i | r<K) and(x[i, r], 1.9 < f[i, r])\n"
+	  "  c: i64[N] = sum (i | r<K) i64(x[i, r])\n",
 	  { "N=9 K=70", "N=4 K=1", "N=2 K=0", "N=3 K=1500" } },
-	{ "arg_reductions", "(t_x: f32[N,K]) -> (a: i64[N], b: i64[N], c: i32[N], d: i64[N])\n"
-			    "  a: i64[N] = argmax (i | r<K) t_x[i, r]\n"
-			    "  b: i64[N] = argmin (i | r<K) t_x[i, r]\n"
-			    "  c: i32[N] = argmax_last (i | r<K) t_x[i, r]\n"
-			    "  d: i64[N] = argmin_last (i | r<K) t_x[i, r]\n",
+	{ "arg_reductions",
+	  "(t_x: f32[N,K]) -> (a: i64[N], b: i64[N], c: i32[N], d: i64[N])\n"
+	  "  a: i64[N] = argmax (i | r<K) t_x[i, r]\n"
+	  "  b: i64[N] = argmin (i | r<K) t_x[i, r]\n"
+	  "  c: i32[N] = argmax_last (i | r<K) t_x[i, r]\n"
+	  "  d: i64[N] = argmin_last (i | r<K) t_x[i, r]\n",
 	  { "N=9 K=70", "N=4 K=1", "N=40 K=5", "N=3 K=1300" } },
-	{ "arg_reductions_int", "(t_x: i32[N,K,2], t_z: u8[K]) -> (a: i64[N], b: i64[N], c: i64[])\n"
-				"  a: i64[N] = argmax (i | r<K, s<2) t_x[i, r, s]\n"
-				"  b: i64[N] = argmin_last (i | r<K, s<2) t_x[i, r, s]\n"
-				"  c: i64[] = argmax_last ( | r<K) t_z[r]\n", { "N=4 K=70", "N=2 K=1", "N=3 K=0" } },
+	{ "arg_reductions_int",
+	  "(t_x: i32[N,K,2], t_z: u8[K]) -> (a: i64[N], b: i64[N], c: i64[])\n"
+	  "  a: i64[N] = argmax (i | r<K, s<2) t_x[i, r, s]\n"
+	  "  b: i64[N] = argmin_last (i | r<K, s<2) t_x[i, r, s]\n"
+	  "  c: i64[] = argmax_last ( | r<K) t_z[r]\n",
+	  { "N=4 K=70", "N=2 K=1", "N=3 K=0" } },
 	/* Rows that vectors divide; one of them is read along the row, the other is the same for all of it. */
-	{ "arg_vectors", "(t_x: f16[N,1024], t_z: i32[N,3,256], t_u: u8[2,1024], c: f32[N]) -> (a: i64[N], b: i64[N], c2: i32[N], "
-			 "d: i64[N], e: i64[2], f: i64[2])\n"
-			 "  a: i64[N] = argmax (i | r<1024) f32(t_x[i, r])\n"
-			 "  b: i64[N] = argmin_last (i | r<1024) f32(t_x[i, r]) * c[i]\n"
-			 "  c2: i32[N] = argmax_last (i | r<3, s<256) t_z[i, r, s]\n"
-			 "  d: i64[N] = argmin (i | r<3, s<256) t_z[i, r, s]\n"
-			 "  e: i64[2] = argmax (i | r<1024) t_u[i, r]\n"
-			 "  f: i64[2] = argmin_last (i | r<1024) t_u[i, r]\n", { "N=3", "N=1" } },
-	{ "argmax_all_lowest", "(x: f32[3,64]) -> (a: i64[3], b: i64[3])\n"
-			       "  a: i64[3] = argmax (i | r<64) select(r < 5, -inf, x[i, r] * 0.0 - inf)\n"
-			       "  b: i64[3] = argmin_last (i | r<64) select(r < 5, inf, inf)\n", { "" } },
-	{ "matmul", "(a: f32[A,K], b: f32[K,C], c: f32[C]) -> (y: f32[A,C])\n"
-		    "  y: f32[A,C] = sum (i, j | r<K) a[i, r] * b[r, j] then max(it + c[j], 0.0)\n",
+	{ "arg_vectors",
+	  "(t_x: f16[N,1024], t_z: i32[N,3,256], t_u: u8[2,1024], c: f32[N]) -> (a: i64[N], b: i64[N], c2: i32[N], "
+	  "d: i64[N], e: i64[2], f: i64[2])\n"
+	  "  a: i64[N] = argmax (i | r<1024) f32(t_x[i, r])\n"
+	  "  b: i64[N] = argmin_last (i | r<1024) f32(t_x[i, r]) * c[i]\n"
+	  "  c2: i32[N] = argmax_last (i | r<3, s<256) t_z[i, r, s]\n"
+	  "  d: i64[N] = argmin (i | r<3, s<256) t_z[i, r, s]\n"
+	  "  e: i64[2] = argmax (i | r<1024) t_u[i, r]\n"
+	  "  f: i64[2] = argmin_last (i | r<1024) t_u[i, r]\n",
+	  { "N=3", "N=1" } },
+	{ "argmax_all_lowest",
+	  "(x: f32[3,64]) -> (a: i64[3], b: i64[3])\n"
+	  "  a: i64[3] = argmax (i | r<64) select(r < 5, -inf, x[i, r] * 0.0 - inf)\n"
+	  "  b: i64[3] = argmin_last (i | r<64) select(r < 5, inf, inf)\n",
+	  { "" } },
+	{ "matmul",
+	  "(a: f32[A,K], b: f32[K,C], c: f32[C]) -> (y: f32[A,C])\n"
+	  "  y: f32[A,C] = sum (i, j | r<K) a[i, r] * b[r, j] then max(it + c[j], 0.0)\n",
 	  { "A=3 K=17 C=5", "A=1 K=1 C=1", "A=2 K=0 C=3" } },
-	{ "depthwise", "(x: f16[N,3,8,10], weight: f16[3,1,3,3], b: f32[3]) -> (y: f16[N,3,8,10], p: f32[N,3,4,5], q: "
-		       "i32[N,3,8,8])\n"
-		       "  y: f16[N,3,8,10] = sum (i, j, k, l | r<1, s<3, t<3) select(and(and(1 <= k + s, k + s < 9), and(1 <= l "
-		       "+ t, l + t < 11)), f32(x[i, j, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, 0, s, t]) then f16(it + "
-		       "b[j] * f32(l))\n"
-		       "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
-		       "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
+	{ "depthwise",
+	  "(x: f16[N,3,8,10], weight: f16[3,1,3,3], b: f32[3]) -> (y: f16[N,3,8,10], p: f32[N,3,4,5], q: "
+	  "i32[N,3,8,8])\n"
+	  "  y: f16[N,3,8,10] = sum (i, j, k, l | r<1, s<3, t<3) select(and(and(1 <= k + s, k + s < 9), and(1 <= l "
+	  "+ t, l + t < 11)), f32(x[i, j, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, 0, s, t]) then f16(it + "
+	  "b[j] * f32(l))\n"
+	  "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
+	  "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
 	  { "N=2", "N=0" } },
 	/* several reductions of the same windows, and maps of what they give */
-	{ "window_positions", "(t_x: f32[N,2,8,15]) -> (y: f32[N,2,4,8], p: i64[N,2,4,8], q: i32[N,2,4,8])\n"
-		      "  y: f32[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
-		      "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
-		      "  a: i64[N,2,4,8] = argmax (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
-		      "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
-		      "  p: i64[N,2,4,8] = map (i, j, k, l) i64(i * 240 + j * 120 + (k * 2 + floordiv(index(a[i, j, k, l]), "
-		      "3) - 1) * 15 + l * 2 + mod(index(a[i, j, k, l]), 3) - 1)\n"
-		      "  q: i32[N,2,4,8] = map (i, j, k, l) i32(p[i, j, k, l])\n",
+	{ "window_positions",
+	  "(t_x: f32[N,2,8,15]) -> (y: f32[N,2,4,8], p: i64[N,2,4,8], q: i32[N,2,4,8])\n"
+	  "  y: f32[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
+	  "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
+	  "  a: i64[N,2,4,8] = argmax (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
+	  "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
+	  "  p: i64[N,2,4,8] = map (i, j, k, l) i64(i * 240 + j * 120 + (k * 2 + floordiv(index(a[i, j, k, l]), "
+	  "3) - 1) * 15 + l * 2 + mod(index(a[i, j, k, l]), 3) - 1)\n"
+	  "  q: i32[N,2,4,8] = map (i, j, k, l) i32(p[i, j, k, l])\n",
 	  { "N=2", "N=1", "N=0" } },
-	{ "window_spread", "(t_x: f16[N,3,6,16], b: f32[3,6,16]) -> (y: f16[N,3,6,16], z: f32[N,3,12,8], h: f32[N,3,3,8], e: "
-		   "i32[N,3,3,8])\n"
-		   "  h: f32[N,3,3,8] = sum (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s]) then it * 0.25 + b[j, "
-		   "k, l]\n"
-		   "  a: i64[N,3,3,8] = argmax_last (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
-		   "  e: i32[N,3,3,8] = argmin (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
-		   "  y: f16[N,3,6,16] = map (i, j, k, l) select(index(a[i, j, floordiv(k, 2), floordiv(l, 2)]) == mod(k, 2) "
-		   "* 2 + mod(l, 2), f16(h[i, j, floordiv(k, 2), floordiv(l, 2)] + b[j, k, l]), f16(b[0, k, l]))\n"
-		   "  z: f32[N,3,12,8] = map (i, j, k, l) h[i, j, floordiv(k, 4), l] * f32(e[i, j, floordiv(k, 4), l] + "
-		   "i32(1)) + f32(mod(k, 4))\n",
+	{ "window_spread",
+	  "(t_x: f16[N,3,6,16], b: f32[3,6,16]) -> (y: f16[N,3,6,16], z: f32[N,3,12,8], h: f32[N,3,3,8], e: "
+	  "i32[N,3,3,8])\n"
+	  "  h: f32[N,3,3,8] = sum (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s]) then it * 0.25 + b[j, "
+	  "k, l]\n"
+	  "  a: i64[N,3,3,8] = argmax_last (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
+	  "  e: i32[N,3,3,8] = argmin (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
+	  "  y: f16[N,3,6,16] = map (i, j, k, l) select(index(a[i, j, floordiv(k, 2), floordiv(l, 2)]) == mod(k, 2) "
+	  "* 2 + mod(l, 2), f16(h[i, j, floordiv(k, 2), floordiv(l, 2)] + b[j, k, l]), f16(b[0, k, l]))\n"
+	  "  z: f32[N,3,12,8] = map (i, j, k, l) h[i, j, floordiv(k, 4), l] * f32(e[i, j, floordiv(k, 4), l] + "
+	  "i32(1)) + f32(mod(k, 4))\n",
 	  { "N=2", "N=0" } },
-	{ "window_rows", "(t_x: u8[A,B,3 * C], b: u8[C]) -> (y: u8[A,5 * B,3 * C], h: u8[A,B,C])\n"
-			 "  h: u8[A,B,C] = min (i, j, k | r<3) i32(t_x[i, j, 3 * k + r])\n"
-			 "  a: i32[A,B,C] = argmin_last (i, j, k | r<3) i32(t_x[i, j, 3 * k + r])\n"
-			 "  y: u8[A,5 * B,3 * C] = map (i, j, k) select(index(a[i, floordiv(j, 5), floordiv(k, 3)]) == mod(k, 3), "
-			 "h[i, floordiv(j, 5), floordiv(k, 3)], b[floordiv(k, 3)])\n",
+	{ "window_rows",
+	  "(t_x: u8[A,B,3 * C], b: u8[C]) -> (y: u8[A,5 * B,3 * C], h: u8[A,B,C])\n"
+	  "  h: u8[A,B,C] = min (i, j, k | r<3) i32(t_x[i, j, 3 * k + r])\n"
+	  "  a: i32[A,B,C] = argmin_last (i, j, k | r<3) i32(t_x[i, j, 3 * k + r])\n"
+	  "  y: u8[A,5 * B,3 * C] = map (i, j, k) select(index(a[i, floordiv(j, 5), floordiv(k, 3)]) == mod(k, 3), "
+	  "h[i, floordiv(j, 5), floordiv(k, 3)], b[floordiv(k, 3)])\n",
 	  { "A=2 B=3 C=4", "A=1 B=1 C=1", "A=2 B=2 C=0", "A=3 B=4 C=7" } },
-	{ "windows", "(x: f16[N,2,8,16], z: f32[N,4,8], b: u8[N,3,64]) -> (y: f16[N,2,4,8], p: f32[N,4,8], q: i32[N,3,16])\n"
-		  "  y: f16[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), f32(x[i, "
-		  "j, k * 2 + r - 1, l * 2 + s - 1]), -inf)\n"
-		  "  p: f32[N,4,8] = sum (i, j, k | r<3, s<3) select(and(and(0 <= j + r - 1, j + r - 1 < 4), and(0 <= k + s - 1, k "
-		  "+ s - 1 < 8)), z[i, j + r - 1, k + s - 1], f32(s) * 0.5)\n"
-		  "  q: i32[N,3,16] = sum (i, j, k | r<4) i32(b[i, j, k * 4 + r]) * i32(b[i, j, 60 - k * 4 + r])\n",
+	{ "windows",
+	  "(x: f16[N,2,8,16], z: f32[N,4,8], b: u8[N,3,64]) -> (y: f16[N,2,4,8], p: f32[N,4,8], q: i32[N,3,16])\n"
+	  "  y: f16[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), "
+	  "f32(x[i, "
+	  "j, k * 2 + r - 1, l * 2 + s - 1]), -inf)\n"
+	  "  p: f32[N,4,8] = sum (i, j, k | r<3, s<3) select(and(and(0 <= j + r - 1, j + r - 1 < 4), and(0 <= k + s - "
+	  "1, k "
+	  "+ s - 1 < 8)), z[i, j + r - 1, k + s - 1], f32(s) * 0.5)\n"
+	  "  q: i32[N,3,16] = sum (i, j, k | r<4) i32(b[i, j, k * 4 + r]) * i32(b[i, j, 60 - k * 4 + r])\n",
 	  { "N=2", "N=1", "N=0" } },
-	{ "separable", "(x: f16[N,12,40], z: f32[2]) -> (y: f16[N,6,18])\n"
-		       "  weights: f32[6] = sum (i | r<4) max(1.0 - abs(f32(r * 2 - 3)) * 0.25, 0.0) + f32(i) * 0.125\n"
-		       "  a: f32[N,6,40] = sum (i, j, k | r<4) (max(1.0 - abs(f32(r * 2 - 3)) * 0.25, 0.0) + f32(j) * 0.125) * "
-		       "f32(x[i, min(11, max(0, j * 2 + r - 1)), k]) then it / weights[j]\n"
-		       "  y: f16[N,6,18] = sum (i, j, k | r<3) (f32(r) + f32(mod(k, 5)) * 0.5) * a[i, j, min(39, k * 2 + r)] then "
-		       "f16(it * 0.25 + z[1])\n",
+	{ "separable",
+	  "(x: f16[N,12,40], z: f32[2]) -> (y: f16[N,6,18])\n"
+	  "  weights: f32[6] = sum (i | r<4) max(1.0 - abs(f32(r * 2 - 3)) * 0.25, 0.0) + f32(i) * 0.125\n"
+	  "  a: f32[N,6,40] = sum (i, j, k | r<4) (max(1.0 - abs(f32(r * 2 - 3)) * 0.25, 0.0) + f32(j) * 0.125) * "
+	  "f32(x[i, min(11, max(0, j * 2 + r - 1)), k]) then it / weights[j]\n"
+	  "  y: f16[N,6,18] = sum (i, j, k | r<3) (f32(r) + f32(mod(k, 5)) * 0.5) * a[i, j, min(39, k * 2 + r)] then "
+	  "f16(it * 0.25 + z[1])\n",
 	  { "N=2", "N=0" } },
-	{ "separable_map", "(x: f32[N,8,33]) -> (y: f32[N,8,20])\n"
-			   "  a: f32[N,8,33] = max (i, j, k | r<2, s<2) x[i, min(7, j + r), min(32, k + s)]\n"
-			   "  y: f32[N,8,20] = map (i, j, k) a[i, j, k] - a[i, j, k + 13] * f32(j)\n",
+	{ "separable_map",
+	  "(x: f32[N,8,33]) -> (y: f32[N,8,20])\n"
+	  "  a: f32[N,8,33] = max (i, j, k | r<2, s<2) x[i, min(7, j + r), min(32, k + s)]\n"
+	  "  y: f32[N,8,20] = map (i, j, k) a[i, j, k] - a[i, j, k + 13] * f32(j)\n",
 	  { "N=3" } },
-	{ "conv", "(x: u8[1,2,H,H], c: i8[3,2,3,3]) -> (y: i32[1,3,H,H])\n"
-		  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; "
-		  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, "
-		  "t]), i32(0))\n",
+	{ "conv",
+	  "(x: u8[1,2,H,H], c: i8[3,2,3,3]) -> (y: i32[1,3,H,H])\n"
+	  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; "
+	  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, "
+	  "t]), i32(0))\n",
 	  { "H=6", "H=1" } },
-	{ "softmax", "(x: f32[N,K]) -> (y: f32[N,K])\n"
-		     "  a: f32[N] = max (i | r<K) x[i, r]\n"
-		     "  b: f32[N] = sum (i | r<K) exp(x[i, r] - a[i])\n"
-		     "  y: f32[N,K] = map (i, j) exp(x[i, j] - a[i]) / b[i]\n", { "N=5 K=12", "N=2 K=1" } },
-	{ "planes", "(x: f32[N,8,5], d: f32[N,K,2]) -> (y: f16[N,8,K,4])\n"
-		    "  y: f16[N,8,K,4] = map (i, j, k, l) let _0 = (d[i, k, 0] * 1.5 + f32(l)) * (d[i, k, 1] - 0.5) - f32(k) / "
-		    "3.0; f16(x[i, j, min(max(index(_0 * _0 + _0), 0), 4)] * _0 + x[i, j, mod(l * 3 + k, 5)])\n",
+	{ "softmax",
+	  "(x: f32[N,K]) -> (y: f32[N,K])\n"
+	  "  a: f32[N] = max (i | r<K) x[i, r]\n"
+	  "  b: f32[N] = sum (i | r<K) exp(x[i, r] - a[i])\n"
+	  "  y: f32[N,K] = map (i, j) exp(x[i, j] - a[i]) / b[i]\n",
+	  { "N=5 K=12", "N=2 K=1" } },
+	{ "planes",
+	  "(x: f32[N,8,5], d: f32[N,K,2]) -> (y: f16[N,8,K,4])\n"
+	  "  y: f16[N,8,K,4] = map (i, j, k, l) let _0 = (d[i, k, 0] * 1.5 + f32(l)) * (d[i, k, 1] - 0.5) - f32(k) / "
+	  "3.0; f16(x[i, j, min(max(index(_0 * _0 + _0), 0), 4)] * _0 + x[i, j, mod(l * 3 + k, 5)])\n",
 	  { "N=2 K=5", "N=1 K=1", "N=0 K=3", "N=3 K=70" } },
 	/* ---- tiles: read along one axis, written along another */
-	{ "tile_2d", "(x: f32[A,B], y: f16[A,B], c: f32[A]) -> (o: f32[B,A])\n"
-		     "  o: f32[B,A] = map (i, j) (x[j, i] + f32(y[j, i])) * c[j] + f32(i)\n",
+	{ "tile_2d",
+	  "(x: f32[A,B], y: f16[A,B], c: f32[A]) -> (o: f32[B,A])\n"
+	  "  o: f32[B,A] = map (i, j) (x[j, i] + f32(y[j, i])) * c[j] + f32(i)\n",
 	  { "A=40 B=70", "A=1 B=5", "A=32 B=64", "A=0 B=3", "A=33 B=1" } },
-	{ "tile_channels", "(x: f16[N,C,H,W]) -> (y: f16[N,H,W,C])\n  y: f16[N,H,W,C] = map (i, j, k, l) x[i, l, j, k]\n",
+	{ "tile_channels",
+	  "(x: f16[N,C,H,W]) -> (y: f16[N,H,W,C])\n  y: f16[N,H,W,C] = map (i, j, k, l) x[i, l, j, k]\n",
 	  { "N=2 C=33 H=5 W=7", "N=1 C=64 H=1 W=32", "N=3 C=1 H=2 W=3" } },
-	{ "tile_pairs", "(x: f16[2,66,132], z: f16[2,66,132], c: f32[66]) -> (y: f16[2,132,66])\n"
-			"  y: f16[2,132,66] = map (i, j, k) f16(f32(x[i, k, j]) * c[k] + f32(z[i, k, j]))\n", { "" } },
+	{ "tile_pairs",
+	  "(x: f16[2,66,132], z: f16[2,66,132], c: f32[66]) -> (y: f16[2,132,66])\n"
+	  "  y: f16[2,132,66] = map (i, j, k) f16(f32(x[i, k, j]) * c[k] + f32(z[i, k, j]))\n",
+	  { "" } },
 	{ "tile_bytes", "(x: u8[128,260]) -> (y: u8[260,128])\n  y: u8[260,128] = map (i, j) x[j, i]\n", { "" } },
-	{ "tile_apart", "(x: f16[3,38,12,10]) -> (y: f16[3,10,12,38])\n"
-			"  y: f16[3,10,12,38] = map (i, j, k, l) x[i, l, k, j]\n", { "" } },
-	{ "tile_reshaped", "(x: f16[2,3,5,6,40], a: f16[3]) -> (y: f16[2,720,5])\n" /* of 3 x 6 x 40 */
-			   "  y: f16[2,720,5] = map (i, j, k) let _0 = x[i, floordiv(j, 240), k, mod(floordiv(j, 40), 6), "
-			   "mod(j, 40)]; select(k < 2, f16(f32(_0) * f32(a[floordiv(j, 240)])), _0)\n", { "" } },
-	{ "columns_pairs", "(x: f16[3,82,24], c: f32[82], b: f16[24]) -> (y: f16[3,24])\n"
-			   "  y: f16[3,24] = sum (i, j | r<82) f32(x[i, r, j]) * c[r] then f16(it + f32(b[j]))\n", { "" } },
-	{ "columns_largest", "(x: f16[300,40], z: f32[300,40]) -> (y: f32[40])\n"
-			     "  y: f32[40] = max (i | r<300) max(f32(x[r, i]), z[r, i])\n", { "" } },
-	{ "columns_of_two", "(x: u8[N,5,6,16]) -> (y: i32[N,16])\n"
-			    "  y: i32[N,16] = sum (i, j | r<5, s<6) i32(x[i, r, s, j])\n", { "N=3", "N=0" } },
-	{ "tile_reversed", "(x: f64[A,B,C]) -> (y: f64[C,B,A])\n"
-			   "  y: f64[C,B,A] = map (i, j, k) select(i < 3, x[k, j, i] + x[k, j, i], x[k, j, i] + f64(j))\n",
+	{ "tile_apart",
+	  "(x: f16[3,38,12,10]) -> (y: f16[3,10,12,38])\n"
+	  "  y: f16[3,10,12,38] = map (i, j, k, l) x[i, l, k, j]\n",
+	  { "" } },
+	{ "tile_reshaped",
+	  "(x: f16[2,3,5,6,40], a: f16[3]) -> (y: f16[2,720,5])\n" /* of 3 x 6 x 40 */
+	  "  y: f16[2,720,5] = map (i, j, k) let _0 = x[i, floordiv(j, 240), k, mod(floordiv(j, 40), 6), "
+	  "mod(j, 40)]; select(k < 2, f16(f32(_0) * f32(a[floordiv(j, 240)])), _0)\n",
+	  { "" } },
+	{ "columns_pairs",
+	  "(x: f16[3,82,24], c: f32[82], b: f16[24]) -> (y: f16[3,24])\n"
+	  "  y: f16[3,24] = sum (i, j | r<82) f32(x[i, r, j]) * c[r] then f16(it + f32(b[j]))\n",
+	  { "" } },
+	{ "columns_largest",
+	  "(x: f16[300,40], z: f32[300,40]) -> (y: f32[40])\n"
+	  "  y: f32[40] = max (i | r<300) max(f32(x[r, i]), z[r, i])\n",
+	  { "" } },
+	{ "columns_of_two",
+	  "(x: u8[N,5,6,16]) -> (y: i32[N,16])\n"
+	  "  y: i32[N,16] = sum (i, j | r<5, s<6) i32(x[i, r, s, j])\n",
+	  { "N=3", "N=0" } },
+	{ "tile_reversed",
+	  "(x: f64[A,B,C]) -> (y: f64[C,B,A])\n"
+	  "  y: f64[C,B,A] = map (i, j, k) select(i < 3, x[k, j, i] + x[k, j, i], x[k, j, i] + f64(j))\n",
 	  { "A=5 B=3 C=40", "A=35 B=1 C=2" } },
 	/* ---- rows that run across memory */
-	{ "across_softmax", "(x: f16[N,19,6,8], b: f32[6,8]) -> (y: f16[N,19,6,8], s0: f32[N,1,6,8])\n"
-			    "  m0: f16[N,1,6,8] = max (i, j, k, l | r<19) f32(x[i, r, k, l])\n"
-			    "  s0: f32[N,1,6,8] = sum (i, j, k, l | r<19) exp(f32(x[i, r, k, l]) - f32(m0[i, 0, k, l])) "
-			    "then it + b[k, l]\n"
-			    "  y: f16[N,19,6,8] = map (i, j, k, l) f16(exp(f32(x[i, j, k, l]) - f32(m0[i, 0, k, l])) / "
-			    "s0[i, 0, k, l])\n",
+	{ "across_softmax",
+	  "(x: f16[N,19,6,8], b: f32[6,8]) -> (y: f16[N,19,6,8], s0: f32[N,1,6,8])\n"
+	  "  m0: f16[N,1,6,8] = max (i, j, k, l | r<19) f32(x[i, r, k, l])\n"
+	  "  s0: f32[N,1,6,8] = sum (i, j, k, l | r<19) exp(f32(x[i, r, k, l]) - f32(m0[i, 0, k, l])) "
+	  "then it + b[k, l]\n"
+	  "  y: f16[N,19,6,8] = map (i, j, k, l) f16(exp(f32(x[i, j, k, l]) - f32(m0[i, 0, k, l])) / "
+	  "s0[i, 0, k, l])\n",
 	  { "N=2", "N=1", "N=0", "N=15" } },
-	{ "across_norm", "(x: f32[3,40,7], z: f16[3,40,7], c: f32[40]) -> (y: f32[3,40,7])\n"
-			 "  m0: f32[3,7] = sum (i, j | r<40) x[i, r, j] * f32(z[i, r, j]) then it / 40.0\n"
-			 "  v0: f32[3,7] = sum (i, j | r<40) let _0 = x[i, r, j] - m0[i, j]; _0 * _0\n"
-			 "  s0: f32[3,7] = map (i, j) 1.0 / sqrt(v0[i, j] / 40.0 + f32(0.00001))\n"
-			 "  y: f32[3,40,7] = map (i, j, k) (x[i, j, k] - m0[i, k]) * s0[i, k] * c[j]\n", { "" } },
-	{ "across_columns", "(x: f32[32,K]) -> (y: f32[32,K])\n"
-			    "  m0: f32[1,K] = max (i, j | r<32) x[r, j]\n"
-			    "  y: f32[32,K] = map (i, j) x[i, j] - m0[0, j]\n", { "K=32", "K=1", "K=0", "K=100" } },
+	{ "across_norm",
+	  "(x: f32[3,40,7], z: f16[3,40,7], c: f32[40]) -> (y: f32[3,40,7])\n"
+	  "  m0: f32[3,7] = sum (i, j | r<40) x[i, r, j] * f32(z[i, r, j]) then it / 40.0\n"
+	  "  v0: f32[3,7] = sum (i, j | r<40) let _0 = x[i, r, j] - m0[i, j]; _0 * _0\n"
+	  "  s0: f32[3,7] = map (i, j) 1.0 / sqrt(v0[i, j] / 40.0 + f32(0.00001))\n"
+	  "  y: f32[3,40,7] = map (i, j, k) (x[i, j, k] - m0[i, k]) * s0[i, k] * c[j]\n",
+	  { "" } },
+	{ "across_columns",
+	  "(x: f32[32,K]) -> (y: f32[32,K])\n"
+	  "  m0: f32[1,K] = max (i, j | r<32) x[r, j]\n"
+	  "  y: f32[32,K] = map (i, j) x[i, j] - m0[0, j]\n",
+	  { "K=32", "K=1", "K=0", "K=100" } },
 	/* Rows and what they run along are of one length. */
-	{ "across_square", "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n"
-			   "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
-			   "  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, k]\n", { "" } },
-	{ "across_not", "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n" /* the other rows' */
-			"  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
-			"  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, j]\n", { "" } },
+	{ "across_square",
+	  "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n"
+	  "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
+	  "  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, k]\n",
+	  { "" } },
+	{ "across_not",
+	  "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n" /* the other rows' */
+	  "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
+	  "  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, j]\n",
+	  { "" } },
 	/* ---- rows: what several stages make of a row */
-	{ "rows_norm", "(x: f16[N,A,96], z: f16[N,A,96], c: f32[96]) -> (y: f16[N,A,96], s0: f32[N,A,1])\n"
-		       "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"
-		       "  v0: f32[N,A,1] = sum (i, j, k | r<96) let _0 = f32(x[i, j, r]) + f32(z[i, j, r]) - m0[i, j, 0]; _0 * _0\n"
-		       "  s0: f32[N,A,1] = map (i, j, k) 1.0 / sqrt(v0[i, j, 0] / 96.0 + f32(0.00001))\n"
-		       "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * "
-		       "c[k] + f32(j))\n",
+	{ "rows_norm",
+	  "(x: f16[N,A,96], z: f16[N,A,96], c: f32[96]) -> (y: f16[N,A,96], s0: f32[N,A,1])\n"
+	  "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"
+	  "  v0: f32[N,A,1] = sum (i, j, k | r<96) let _0 = f32(x[i, j, r]) + f32(z[i, j, r]) - m0[i, j, 0]; _0 * _0\n"
+	  "  s0: f32[N,A,1] = map (i, j, k) 1.0 / sqrt(v0[i, j, 0] / 96.0 + f32(0.00001))\n"
+	  "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * "
+	  "c[k] + f32(j))\n",
 	  { "N=3 A=5", "N=1 A=1", "N=0 A=2", "N=2 A=64" } },
-	{ "rows_quantised", "(x: f16[N,K], z: u8[1]) -> (q: i8[N,K], q1: u8[N,K], q2: i16[N,K], y: f16[N,K])\n" /* f16 on the way */
+	{ "rows_quantised",
+	  "(x: f16[N,K], z: u8[1]) -> (q: i8[N,K], q1: u8[N,K], q2: i16[N,K], y: f16[N,K])\n" /* f16 on the way */
 	  "  b: f32[N,1] = sum (i, j | r<K) f32(x[i, r]) * f32(x[i, r]) then select(sqrt(it) == 0.0, inf, sqrt(it))\n"
-	  "  q: i8[N,K] = map (i, j) i8(min(max(rint(f32(f16(f32(f16(f32(x[i, j]) / b[i, 0])) * 16.0))) + 0.0, -128.0), 127.0))\n"
+	  "  q: i8[N,K] = map (i, j) i8(min(max(rint(f32(f16(f32(f16(f32(x[i, j]) / b[i, 0])) * 16.0))) + 0.0, "
+	  "-128.0), 127.0))\n"
 	  "  q1: u8[N,K] = map (i, j) u8(min(max(rint(f32(x[i, j]) * 40.0) + f32(z[0]), 0.0), 255.0))\n"
 	  "  q2: i16[N,K] = map (i, j) i16(min(max(rint(f32(x[i, j]) * 30000.0), -32768.0), 32767.0))\n"
-	  "  y: f16[N,K] = map (i, j) f16(select(f32(x[i, j]) < 0.5, f32(f16(f32(x[i, j]) - 0.5)), f32(x[i, j]) / b[i, 0]))\n",
+	  "  y: f16[N,K] = map (i, j) f16(select(f32(x[i, j]) < 0.5, f32(f16(f32(x[i, j]) - 0.5)), f32(x[i, j]) / b[i, "
+	  "0]))\n",
 	  { "N=3 K=96", "N=2 K=1000", "N=1 K=1" } },
-	{ "rows_softmax_halves", "(x: f16[N,K], a: f16[K]) -> (y: f16[N,K], o: f16[N,K])\n"
+	{ "rows_softmax_halves",
+	  "(x: f16[N,K], a: f16[K]) -> (y: f16[N,K], o: f16[N,K])\n"
 	  "  b: f32[N,1] = max (i, j | r<K) f32(x[i, r])\n"
 	  "  c: f32[N,1] = sum (i, j | r<K) exp(f32(x[i, r]) - b[i, 0])\n"
 	  "  y: f16[N,K] = map (i, j) f16(exp(f32(x[i, j]) - b[i, 0]) / c[i, 0] * f32(a[j]) + f32(x[i, j]) / 3.0)\n"
 	  "  o: f16[N,K] = map (i, j) f16(f32(x[i, j]) / (1.0 + exp(0.0 - f32(x[i, j]))))\n",
 	  { "N=3 K=96", "N=2 K=1000", "N=1 K=7" } },
-	{ "rows_long", "(x: f32[2,36868], c: f32[36868]) -> (y: f32[2,36868], z: f16[2])\n" /* partly in shared memory */
+	{ "rows_long",
+	  "(x: f32[2,36868], c: f32[36868]) -> (y: f32[2,36868], z: f16[2])\n" /* partly in shared memory */
 	  "  b: f32[2,1] = max (i, j | r<36868) x[i, r]\n"
 	  "  y: f32[2,36868] = map (i, j) select(x[i, j] < 0.5, x[i, j] - b[i, 0], c[j])\n"
 	  "  z: f16[2] = sum (i | r<36868) x[i, r] * c[r] then f16(it / 1000.0)\n",
 	  { "" } },
-	{ "rows_once", "(x: f16[A,B,C,K]) -> (y: f16[A,B,C,K])\n" /* symbols count as 64: more than caches hold */
+	{ "rows_once",
+	  "(x: f16[A,B,C,K]) -> (y: f16[A,B,C,K])\n" /* symbols count as 64: more than caches hold */
 	  "  b: f32[A,B,C] = sum (i, j, k | r<K) f32(x[i, j, k, r])\n"
 	  "  y: f16[A,B,C,K] = map (i, j, k, l) f16(f32(x[i, j, k, l]) - b[i, j, k])\n",
 	  { "A=1 B=2 C=3 K=64", "A=1 B=1 C=1 K=100", "A=2 B=1 C=2 K=7" } },
-	{ "split_range", "(x: f32[16,512]) -> (c: f32[], q: u8[], y: f32[16,512])\n"
+	{ "split_range",
+	  "(x: f32[16,512]) -> (c: f32[], q: u8[], y: f32[16,512])\n"
 	  "  b: f32[] = min (| r<16, s<512) x[r, s] then min(it, 0.0)\n"
 	  "  c: f32[] = max (| r<16, s<512) x[r, s] then max(it, 0.0) - b[]\n"
 	  "  q: u8[] = map () u8(rint(min(max(0.0 - b[] / c[], 0.0), 1.0)))\n"
-	  "  y: f32[16,512] = map (i, j) x[i, j] / c[] + f32(q[])\n", { "" } },
-	{ "split_symbols", "(x: f16[A,B,32]) -> (b: f32[], c: f32[], y: f16[A,B,32])\n"
+	  "  y: f32[16,512] = map (i, j) x[i, j] / c[] + f32(q[])\n",
+	  { "" } },
+	{ "split_symbols",
+	  "(x: f16[A,B,32]) -> (b: f32[], c: f32[], y: f16[A,B,32])\n"
 	  "  b: f32[] = min (| r<A, s<B, t<32) f32(x[r, s, t])\n"
 	  "  c: f32[] = sum (| r<A, s<B, t<32) f32(x[r, s, t]) then it - b[]\n"
 	  "  y: f16[A,B,32] = map (i, j, k) f16(f32(x[i, j, k]) - b[] + c[])\n",
 	  { "A=16 B=64", "A=3 B=5", "A=1 B=1", "A=5 B=128" } },
-	{ "split_halves", "(x: f16[N,96,256], a: f32[256]) -> (y: f16[N], o: f32[N])\n"
+	{ "split_halves",
+	  "(x: f16[N,96,256], a: f32[256]) -> (y: f16[N], o: f32[N])\n"
 	  "  y: f16[N] = sum (i | r<96, s<256) f32(x[i, r, s]) * a[s] then f16(it / 24576.0)\n"
-	  "  o: f32[N] = sum (i | r<96, s<256) f32(x[i, r, s]) then it + f32(y[i])\n", { "N=2", "N=0" } },
-	{ "split_deviation", "(x: f16[N,1,96,256]) -> (d: f32[N,1], y: f16[N,1,96,256])\n"
+	  "  o: f32[N] = sum (i | r<96, s<256) f32(x[i, r, s]) then it + f32(y[i])\n",
+	  { "N=2", "N=0" } },
+	{ "split_deviation",
+	  "(x: f16[N,1,96,256]) -> (d: f32[N,1], y: f16[N,1,96,256])\n"
 	  "  mu: f32[N,1] = sum (i, j | r<96, s<256) f32(x[i, j, r, s]) then it / 24576.0\n"
 	  "  d: f32[N,1] = sum (i, j | r<96, s<256) let _0 = f32(x[i, j, r, s]) - mu[i, 0]; _0 * _0 then "
 	  "sqrt(it / 24576.0 + 0.001)\n"
-	  "  y: f16[N,1,96,256] = map (i, j, k, l) f16((f32(x[i, j, k, l]) - mu[i, 0]) / d[i, 0])\n", { "N=2", "N=0" } },
-	{ "rows_groups", "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
-			 "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"
-			 "  y: f32[N,12,H,4] = map (i, j, k, l) (x[i, j, k, l] - m0[i, floordiv(j, 4)]) * c[j] + f32(k)\n"
-			 "  z: f32[N,12,H,4] = map (i, j, k, l) x[i, j, k, l] * m0[i, floordiv(j, 4)]\n",
+	  "  y: f16[N,1,96,256] = map (i, j, k, l) f16((f32(x[i, j, k, l]) - mu[i, 0]) / d[i, 0])\n",
+	  { "N=2", "N=0" } },
+	{ "rows_groups",
+	  "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
+	  "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"
+	  "  y: f32[N,12,H,4] = map (i, j, k, l) (x[i, j, k, l] - m0[i, floordiv(j, 4)]) * c[j] + f32(k)\n"
+	  "  z: f32[N,12,H,4] = map (i, j, k, l) x[i, j, k, l] * m0[i, floordiv(j, 4)]\n",
 	  { "N=2 H=5", "N=1 H=1", "N=3 H=40" } },
-	{ "rows_of_one", "(x: f32[N,1]) -> (y: f32[N,1])\n" /* a is a value of the row, and reads like its only element */
-			 "  a: f32[N,1] = sum (i, j | r<1) x[i, r] * 1.5 then it * 0.25 + 0.5\n"
-			 "  y: f32[N,1] = sum (i, j | r<1) a[i, r] * 2.0 then it - 1.0\n", { "N=5", "N=1" } },
-	{ "rows_gather", "(x: f32[N,K], n_at: i64[K], d: f32[D]) -> (y: f32[N,K])\n"
-			 "  m0: f32[N] = max (i | r<K) x[i, r] * f32(r)\n"
-			 "  y: f32[N,K] = map (i, j) select(0.0 < x[i, j], x[i, j] - m0[i], d[mod(index(n_at[j]), D)])\n",
+	{ "rows_of_one",
+	  "(x: f32[N,1]) -> (y: f32[N,1])\n" /* a is a value of the row, and reads like its only element */
+	  "  a: f32[N,1] = sum (i, j | r<1) x[i, r] * 1.5 then it * 0.25 + 0.5\n"
+	  "  y: f32[N,1] = sum (i, j | r<1) a[i, r] * 2.0 then it - 1.0\n",
+	  { "N=5", "N=1" } },
+	{ "rows_gather",
+	  "(x: f32[N,K], n_at: i64[K], d: f32[D]) -> (y: f32[N,K])\n"
+	  "  m0: f32[N] = max (i | r<K) x[i, r] * f32(r)\n"
+	  "  y: f32[N,K] = map (i, j) select(0.0 < x[i, j], x[i, j] - m0[i], d[mod(index(n_at[j]), D)])\n",
 	  { "N=5 K=36 D=4", "N=2 K=1 D=1", "N=1 K=2100 D=9" } },
-	/* Rows that an index chooses, twice of one buffer; a mask of several rows, which also decides what of a row is read. */
-	{ "rows_chosen", "(x: f16[30,96], n_at: i64[N], b: f16[N,96]) -> (y: f16[N,96])\n"
+	/* Rows that an index chooses, twice of one buffer; a mask of several rows, which also decides what of a row is
+	   read. */
+	{ "rows_chosen",
+	  "(x: f16[30,96], n_at: i64[N], b: f16[N,96]) -> (y: f16[N,96])\n"
 	  "  m0: f32[N,1] = sum (i, j | r<96) f32(x[mod(index(n_at[i]), 30), r]) * f32(b[i, r]) + "
 	  "f32(x[mod(index(n_at[i]) + 7, 30), r]) then it / 96.0\n"
-	  "  y: f16[N,96] = map (i, j) f16(f32(x[mod(index(n_at[i]), 30), j]) - m0[i, 0] * f32(x[29 - mod(i, 30), j]))\n",
+	  "  y: f16[N,96] = map (i, j) f16(f32(x[mod(index(n_at[i]), 30), j]) - m0[i, 0] * f32(x[29 - mod(i, 30), "
+	  "j]))\n",
 	  { "N=5", "N=1", "N=70" } },
-	{ "rows_masked", "(x: f32[N,3,A,64], m0: i8[A,64], k0: f32[N,64]) -> (y: f32[N,3,A,64])\n"
+	{ "rows_masked",
+	  "(x: f32[N,3,A,64], m0: i8[A,64], k0: f32[N,64]) -> (y: f32[N,3,A,64])\n"
 	  "  b: f32[N,3,A,1] = max (i, j, k, l | r<64) select(m0[k, r] < i8(0), x[i, j, k, r] + k0[i, r], f32(-9.0))\n"
 	  "  c: f32[N,3,A,1] = sum (i, j, k, l | r<64) exp(select(m0[k, r] < i8(0), x[i, j, k, r] + k0[i, r], "
 	  "f32(-9.0)) - b[i, j, k, 0])\n"
 	  "  y: f32[N,3,A,64] = map (i, j, k, l) exp(select(m0[k, l] < i8(0), x[i, j, k, l] + k0[i, l], "
 	  "f32(-9.0)) - b[i, j, k, 0]) / c[i, j, k, 0]\n",
 	  { "N=2 A=5", "N=1 A=1", "N=3 A=40" } },
-	{ "rows_conditions", "(x: f32[N,A,2,B,2,3]) -> (y: f32[N,A,2,B,2,3])\n"
-			     "  n0: f32[N] = sum (i | r<A, s<2, t<B, u<2, v<3) x[i, r, s, t, u, v] * f32(v)\n"
-			     "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / "
-			     "n0[i], 1.0)\n",
+	{ "rows_conditions",
+	  "(x: f32[N,A,2,B,2,3]) -> (y: f32[N,A,2,B,2,3])\n"
+	  "  n0: f32[N] = sum (i | r<A, s<2, t<B, u<2, v<3) x[i, r, s, t, u, v] * f32(v)\n"
+	  "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / "
+	  "n0[i], 1.0)\n",
 	  { "N=3 A=2 B=5", "N=1 A=90 B=6", "N=2 A=1 B=1" } },
 };
 

@@ -5,36 +5,42 @@
 #include "tests/schedule/schedule_case.h"
 
 static const struct schedule_case scatter_cases[] = {
-	{ "scatter_replace", "(x: f32[N,K], u0: f32[3,K]) -> (y: f32[N,K])\n"
-			     "  y: f32[N,K] = scatter replace (i, j | r<3, s<K) init x[i, j] at [r * 2, s] value u0[r, s]\n",
+	{ "scatter_replace",
+	  "(x: f32[N,K], u0: f32[3,K]) -> (y: f32[N,K])\n"
+	  "  y: f32[N,K] = scatter replace (i, j | r<3, s<K) init x[i, j] at [r * 2, s] value u0[r, s]\n",
 	  { "N=6 K=5", "N=5 K=1", "N=7 K=0" } },
-	{ "scatter_sum", "(x: f32[N,K], n_at: i64[M], u0: f32[M,K]) -> (y: f32[N,K])\n"
-			 "  y: f32[N,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [mod(index(n_at[r]), N), s] "
-			 "value u0[r, s]\n",
+	{ "scatter_sum",
+	  "(x: f32[N,K], n_at: i64[M], u0: f32[M,K]) -> (y: f32[N,K])\n"
+	  "  y: f32[N,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [mod(index(n_at[r]), N), s] "
+	  "value u0[r, s]\n",
 	  { "N=6 K=8 M=20", "N=1 K=1 M=300", "N=3 K=4 M=0" } },
-	{ "scatter_i32", "(x: i32[N], n_at: i64[M], u0: i32[M]) -> (a: i32[N], b: i32[N], c: i32[N], d: i32[N])\n"
-			 "  a: i32[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
-			 "  b: i32[N] = scatter prod (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] "
-			 "where u0[r] < i32(2000000)\n"
-			 "  c: i32[N] = scatter max (i | r<M) init i32(-7) at [mod(index(n_at[r]), N)] value u0[r]\n"
-			 "  d: i32[N] = scatter min (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n",
+	{ "scatter_i32",
+	  "(x: i32[N], n_at: i64[M], u0: i32[M]) -> (a: i32[N], b: i32[N], c: i32[N], d: i32[N])\n"
+	  "  a: i32[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
+	  "  b: i32[N] = scatter prod (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] "
+	  "where u0[r] < i32(2000000)\n"
+	  "  c: i32[N] = scatter max (i | r<M) init i32(-7) at [mod(index(n_at[r]), N)] value u0[r]\n"
+	  "  d: i32[N] = scatter min (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n",
 	  { "N=6 M=20", "N=1 M=30" } },
-	{ "scatter_narrow", "(x: u8[N], n_at: i64[M], u0: u8[M], n_x: i8[N], n_u: i8[M], h: f16[N], hu: f16[M], q: "
+	{ "scatter_narrow",
+	  "(x: u8[N], n_at: i64[M], u0: u8[M], n_x: i8[N], n_u: i8[M], h: f16[N], hu: f16[M], q: "
 	  "i16[N]) -> (a: u8[N], "
-			    "b: u8[N], c: i8[N], d: i8[N], e: f16[N], f: f16[N], g: i16[N])\n"
-			    "  a: u8[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
-			    "  b: u8[N] = scatter max (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] + u8(200)\n"
-			    "  c: i8[N] = scatter prod (i | r<M) init n_x[i] at [mod(index(n_at[r]), N)] value n_u[r]\n"
-			    "  d: i8[N] = scatter min (i | r<M) init n_x[i] at [mod(index(n_at[r]), N)] value n_u[r] * i8(60)\n"
-			    "  e: f16[N] = scatter max (i | r<M) init h[i] at [mod(index(n_at[r]), N)] value hu[r]\n"
-			    "  f: f16[N] = scatter sum (i | r<M) init h[i] at [r] value hu[r] where r < N\n"
-			    "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value "
-			    "i16(n_u[r]) * i16(9000)\n",
+	  "b: u8[N], c: i8[N], d: i8[N], e: f16[N], f: f16[N], g: i16[N])\n"
+	  "  a: u8[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
+	  "  b: u8[N] = scatter max (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] + u8(200)\n"
+	  "  c: i8[N] = scatter prod (i | r<M) init n_x[i] at [mod(index(n_at[r]), N)] value n_u[r]\n"
+	  "  d: i8[N] = scatter min (i | r<M) init n_x[i] at [mod(index(n_at[r]), N)] value n_u[r] * i8(60)\n"
+	  "  e: f16[N] = scatter max (i | r<M) init h[i] at [mod(index(n_at[r]), N)] value hu[r]\n"
+	  "  f: f16[N] = scatter sum (i | r<M) init h[i] at [r] value hu[r] where r < N\n"
+	  "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value "
+	  "i16(n_u[r]) * i16(9000)\n",
 	  { "N=6 M=20", "N=5 M=5" } },
 	/* updates that stay within rows, and such that come in vectors */
 	{ "scatter_rows",
-	  "(h: f16[N,40], n_at: i64[N,M], hu: f16[N,M], n_x: i8[N,3,72], n_u: i8[N,M]) -> (a: f16[N,40], b: i8[N,3,72])\n"
-	  "  a: f16[N,40] = scatter sum (i, j | r<N, s<M) init h[i, j] at [r, mod(index(n_at[r, s]), 40)] value hu[r, s]\n"
+	  "(h: f16[N,40], n_at: i64[N,M], hu: f16[N,M], n_x: i8[N,3,72], n_u: i8[N,M]) -> (a: f16[N,40], b: "
+	  "i8[N,3,72])\n"
+	  "  a: f16[N,40] = scatter sum (i, j | r<N, s<M) init h[i, j] at [r, mod(index(n_at[r, s]), 40)] value hu[r, "
+	  "s]\n"
 	  "  b: i8[N,3,72] = scatter max (i, j, k | r<N, s<3, t<M) init n_x[i, j, k] + i8(1) at [r, s, "
 	  "mod(index(n_at[r, t]), 72)] value n_u[r, t] where n_u[r, t] < i8(100)\n",
 	  { "N=3 M=20", "N=1 M=300", "N=2 M=0" } },
@@ -49,26 +55,34 @@ static const struct schedule_case scatter_cases[] = {
 	  "  a: f16[N,48] = scatter sum (i, j | r<M, s<48) init h[i, j] at [mod(index(n_at[r]), N), s] value hu[r, s]\n"
 	  "  b: f32[N,12] = scatter sum (i, j | r<M, s<12) init x[i, j] at [mod(index(n_at[r]), N), s] value "
 	  "u0[r, s] * 2.0 where index(n_at[r]) < 9\n"
-	  "  c: i8[N,32] = scatter min (i, j | r<M, s<32) init n_x[i, j] at [mod(index(n_at[r]), N), s] value n_u[r, s]\n"
+	  "  c: i8[N,32] = scatter min (i, j | r<M, s<32) init n_x[i, j] at [mod(index(n_at[r]), N), s] value n_u[r, "
+	  "s]\n"
 	  "  d: f16[N,48] = scatter replace (i, j | r<M, s<48) init h[i, 47 - j] at [N - 1 - r, s] value hu[r, s] "
 	  "where r < N\n",
 	  { "N=6 M=20", "N=5 M=1" } },
 	{ "scatter_lists",
-	  "(h: f16[N,2,72], n_at: i64[30], hu: f16[30,72], x: f32[9,36], u0: f32[2,5,36], n_x: i8[N,144], n_u: i8[30,144]) -> "
+	  "(h: f16[N,2,72], n_at: i64[30], hu: f16[30,72], x: f32[9,36], u0: f32[2,5,36], n_x: i8[N,144], n_u: "
+	  "i8[30,144]) -> "
 	  "(a: f16[N,2,72], b: f32[9,36], c: i8[N,144], d: f16[N,2,72], e: f32[9,36])\n"
-	  "  a: f16[N,2,72] = scatter sum (i, j, k | r<30, s<72) init h[i, 1 - j, k] at [mod(index(n_at[r]), N), mod(r, 2), s] "
+	  "  a: f16[N,2,72] = scatter sum (i, j, k | r<30, s<72) init h[i, 1 - j, k] at [mod(index(n_at[r]), N), "
+	  "mod(r, 2), s] "
 	  "value hu[r, s]\n"
-	  "  b: f32[9,36] = scatter prod (i, j | r<2, s<5, t<36) init x[i, j] at [mod(r * 5 + s, 7), t] value u0[r, s, t] "
+	  "  b: f32[9,36] = scatter prod (i, j | r<2, s<5, t<36) init x[i, j] at [mod(r * 5 + s, 7), t] value u0[r, s, "
+	  "t] "
 	  "where s < 4\n"
-	  "  c: i8[N,144] = scatter min (i, j | r<30, s<144) init n_x[i, j] at [mod(index(n_at[r]), N), s] value n_u[r, s]\n"
-	  "  d: f16[N,2,72] = scatter replace (i, j, k | r<30, s<72) init h[i, j, k] at [r, 1, s] value hu[29 - r, s] where r < N\n"
-	  "  e: f32[9,36] = scatter replace (i, j | r<2, s<3, t<36) init x[8 - i, 35 - j] * 2.0 at [r * 3 + s, t] value "
+	  "  c: i8[N,144] = scatter min (i, j | r<30, s<144) init n_x[i, j] at [mod(index(n_at[r]), N), s] value "
+	  "n_u[r, s]\n"
+	  "  d: f16[N,2,72] = scatter replace (i, j, k | r<30, s<72) init h[i, j, k] at [r, 1, s] value hu[29 - r, s] "
+	  "where r < N\n"
+	  "  e: f32[9,36] = scatter replace (i, j | r<2, s<3, t<36) init x[8 - i, 35 - j] * 2.0 at [r * 3 + s, t] "
+	  "value "
 	  "u0[r, s, t]\n",
 	  { "N=6", "N=11" } },
-	{ "scatter_where", "(x: f64[N], n_at: i32[M], u0: f64[M]) -> (y: f64[N])\n"
-			   "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 "
-			   "<= index(n_at[r]), "
-			   "index(n_at[r]) < N)\n",
+	{ "scatter_where",
+	  "(x: f64[N], n_at: i32[M], u0: f64[M]) -> (y: f64[N])\n"
+	  "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 "
+	  "<= index(n_at[r]), "
+	  "index(n_at[r]) < N)\n",
 	  { "N=6 M=20", "N=2 M=7", "N=0 M=3" } },
 };
 

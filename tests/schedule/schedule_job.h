@@ -20,9 +20,9 @@ struct variant {
 
 struct job {
 	const struct schedule_case *c;
-	const char *rule; /* null: all; else only its choices */
+	const char *rule;              /* null: all; else only its choices */
 	const struct ir_program *like; /* whose inputs' names say what is in them; null: the case's own */
-	void (*make)(struct job *j); /* its variants */
+	void (*make)(struct job *j);   /* its variants */
 	struct arena *arena;
 	struct variant variant[MAX_VARIANTS];
 	int variants;

@@ -1,15 +1,14 @@
 /* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, against the
  * interpreter. One choice of each rule also runs with 64-bit positions.
  *   schedule_test [-c | -e] [-s] [-w] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
- *                       only C, only the emulator; every choice with 64-bit positions too; only every Nth case, from the Kth on
- *                       (from 0), so that several processes share the work; FOLDER gets the CUDA texts, to try a real
- *                       compiler on
- * -r ROUNDS: instead, whether kernels of the same cases with other names (renamed.h) are the same text but for these, in so many
- * rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round.
- * Then random programs, as they are and after the passes, with some choices for their loops; and random cases of the lists with
- * their extents in other forms (extent_forms.h), with one choice of each rule. SCHEDULE_TEST=seed,count: other or more of them;
- * the cases "random" and "extents": only they. -s: of each case with other forms one variant alone, on one device, at two shapes:
- * many more of them in the same time. */
+ *                       only C, only the emulator; every choice with 64-bit positions too; only every Nth case, from
+ * the Kth on (from 0), so that several processes share the work; FOLDER gets the CUDA texts, to try a real compiler on
+ * -r ROUNDS: instead, whether kernels of the same cases with other names (renamed.h) are the same text but for these,
+ * in so many rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round. Then
+ * random programs, as they are and after the passes, with some choices for their loops; and random cases of the lists
+ * with their extents in other forms (extent_forms.h), with one choice of each rule. SCHEDULE_TEST=seed,count: other or
+ * more of them; the cases "random" and "extents": only they. -s: of each case with other forms one variant alone, on
+ * one device, at two shapes: many more of them in the same time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +84,9 @@ static struct job *job_new(const struct schedule_case *c, const char *rule, void
 {
 	struct arena *a = arena_new();
 	struct job *j = NEW(a, struct job);
-	*j = (struct job){ .c = c, .rule = rule, .arena = a, .make = make, .like = like, .as_cuda = run_emulator, .as_c = run_c };
+	*j = (struct job){
+		.c = c, .rule = rule, .arena = a, .make = make, .like = like, .as_cuda = run_emulator, .as_c = run_c
+	};
 	make(j);
 	return j;
 }
@@ -115,7 +116,8 @@ static void run_jobs(struct job *const *jobs, int n)
 	arena_free(code.arena);
 }
 
-static void run_case(const struct schedule_case *c, const char *rule, void (*make)(struct job *j), const struct ir_program *like)
+static void run_case(const struct schedule_case *c, const char *rule, void (*make)(struct job *j),
+                     const struct ir_program *like)
 {
 	struct job *j = job_new(c, rule, make, like);
 	run_jobs(&j, 1);
@@ -211,7 +213,8 @@ static struct job *form_job(unsigned long seed, unsigned long i, struct arena *a
 	return job_new(c, lists[list].rule, sampled ? make_form_sample : make_form_variants, NULL);
 }
 
-/* Those, one by one; where each has a single variant, some together, since a compiler's start takes as long as they do. */
+/* Those, one by one; where each has a single variant, some together, since a compiler's start takes as long as they
+ * do. */
 static void form_cases(void)
 {
 	enum { TOGETHER = 32 };

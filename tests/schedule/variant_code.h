@@ -20,7 +20,7 @@ static char *kernel_key(struct code *code, const struct variant *v, const struct
 	const struct ir_plan *plans = &plan;
 	own.name = "kernel";
 	memset(&own.parts, 0, sizeof own.parts);
-	vec_each(part, &k->parts) {
+	vec_each (part, &k->parts) {
 		struct ir_kernel *copy = NEW(a, struct ir_kernel);
 		*copy = **part;
 		copy->name = arena_printf(a, "kernel_%d", own.parts.n);
@@ -32,8 +32,8 @@ static char *kernel_key(struct code *code, const struct variant *v, const struct
 	if (run_c)
 		gen_c(&text, &plans, 1);
 	char *key = arena_printf(code->arena, "%d %016llx %016llx", v->may_race,
-				 (unsigned long long)hash_bytes(1, str_text(&text), text.n),
-				 (unsigned long long)hash_bytes(2, str_text(&text), text.n));
+	                         (unsigned long long)hash_bytes(1, str_text(&text), text.n),
+	                         (unsigned long long)hash_bytes(2, str_text(&text), text.n));
 	arena_free(a);
 	return key;
 }
@@ -41,15 +41,17 @@ static char *kernel_key(struct code *code, const struct variant *v, const struct
 /* Printers make kernels of one name once. So those that are the same get one name, and others different ones. */
 static void share_variant(struct code *code, const struct variant *v)
 {
-	vec_each(step, &v->plan->steps)
-		vec_each(k, *step) {
+	vec_each (step, &v->plan->steps)
+		vec_each (k, *step) {
 			const char *key = kernel_key(code, v, *k);
 			char *name = map_get(&code->names, key);
 			if (!name)
-				map_put(&code->names, key, name = arena_printf(code->arena, "%s_%d", (*k)->name, code->names.n));
+				map_put(&code->names, key,
+				        name = arena_printf(code->arena, "%s_%d", (*k)->name, code->names.n));
 			(*k)->name = name;
 			for (int p = 0; p < (*k)->parts.n; p++)
-				((struct ir_kernel *)(*k)->parts.at[p])->name = arena_printf(code->arena, "%s_%d", name, p);
+				((struct ir_kernel *)(*k)->parts.at[p])->name =
+				        arena_printf(code->arena, "%s_%d", name, p);
 		}
 }
 
@@ -109,7 +111,8 @@ static void build_emulated(struct code *code, struct job *const *jobs, int n)
 			int more = texts_of(jobs[i], &text[texts]);
 			texts += jobs[i]->as_cuda ? more : 0;
 		}
-	if (texts && !test_check(emulator_build(&code->emulated, text, texts, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
+	if (texts &&
+	    !test_check(emulator_build(&code->emulated, text, texts, &e) == 0, __FILE__, __LINE__, "compiles as CUDA"))
 		printf("  %s: %s\n", jobs[0]->c->name, e.text);
 }
 

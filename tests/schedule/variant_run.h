@@ -41,7 +41,7 @@ static void fill_input(struct tensor *t, const char *name, uint64_t seed)
 }
 
 static void make_inputs(struct job *j, const struct ir_program *p, struct shapes *s, struct tensor *in, uint64_t seed,
-			struct arena *a)
+                        struct arena *a)
 {
 	struct err e = { 0 };
 	for (int i = 0; i < p->inputs.n; i++) {
@@ -113,13 +113,14 @@ static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v,
 }
 
 static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
-		  struct err *e)
+                  struct err *e)
 {
 	struct run *r = user;
 	struct dev *d = r->job->code->dev;
 	struct dev_kernel *kernel;
 	if (r->emulated)
-		return emulator_launch(r->job->code->emulated, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
+		return emulator_launch(r->job->code->emulated, NULL, k->name, grid, block, (uint32_t)k->shared_bytes,
+		                       args, e);
 	TRY(d->kernel(d, &kernel, r->job->code->module, k->name, k->shared_bytes, e));
 	return d->launch(d, kernel, grid, block, k->shared_bytes, args, e);
 }
@@ -147,24 +148,25 @@ static void compare(struct run *r, const struct tensor *want)
 		size_t bytes = (size_t)tensor_bytes(&got);
 		got.data = r->memory[b->id];
 		int64_t missing = bytes && r->emulated ? emulator_first_unwritten(got.data, bytes) : -1;
-		bool same = missing < 0 && tensor_compare(&d, &got, &want[i], tolerance_of(r, &want[i])) && d.differing == 0;
+		bool same = missing < 0 && tensor_compare(&d, &got, &want[i], tolerance_of(r, &want[i])) &&
+		            d.differing == 0;
 		if (test_check(same, __FILE__, __LINE__, "same as the interpreter"))
 			continue;
 		const struct ir_kernel *k = r->v->plan->steps.at[0]->at[0];
-		printf("  %s (first kernel: %s, %s%s), %s: %s", r->v->name, k->rule, k->params, k->index64 ? ", 64 bits" : "",
-		       r->emulated ? "emulator" : "C", b->name);
+		printf("  %s (first kernel: %s, %s%s), %s: %s", r->v->name, k->rule, k->params,
+		       k->index64 ? ", 64 bits" : "", r->emulated ? "emulator" : "C", b->name);
 		for (int s = 0; s < r->shapes->n; s++)
 			printf(" %s=%" PRId64, r->shapes->name[s], r->shapes->value[s]);
 		if (missing >= 0)
 			printf(": byte %" PRId64 " was never written\n", missing);
 		else
-			printf(": %" PRId64 " of %" PRId64 " differ, at %" PRId64 " got %.9g, want %.9g\n", d.differing, d.count,
-			       d.worst, d.worst_got, d.worst_want);
+			printf(": %" PRId64 " of %" PRId64 " differ, at %" PRId64 " got %.9g, want %.9g\n", d.differing,
+			       d.count, d.worst, d.worst_got, d.worst_want);
 	}
 }
 
 static void run_variant(struct job *j, const struct variant *v, struct shapes *s, const struct tensor *in,
-			const struct tensor *want, bool emulated)
+                        const struct tensor *want, bool emulated)
 {
 	struct run r = { .job = j, .v = v, .shapes = s, .in = in, .emulated = emulated };
 	const struct ir_launcher launcher = { v->plan->program, 0, extent, memory_of, tensor_map, launch, &r };

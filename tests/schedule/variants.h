@@ -21,14 +21,14 @@ static struct ir_program *optimised(struct job *j, struct ir_program *p)
 static void widen(struct job *j, struct ir_step *step)
 {
 	struct ir_step wide = { 0 };
-	vec_each(k, step)
+	vec_each (k, step)
 		if ((*k)->index64)
 			vec_push(j->arena, &wide, *k);
 	if (wide.n)
 		*step = wide;
-	vec_each(k, step) {
+	vec_each (k, step) {
 		(*k)->index64 = true;
-		vec_each(part, &(*k)->parts)
+		vec_each (part, &(*k)->parts)
 			((struct ir_kernel *)*part)->index64 = true;
 	}
 }
@@ -36,9 +36,10 @@ static void widen(struct job *j, struct ir_step *step)
 static void check_kernels(const struct variant *v)
 {
 	struct err e = { 0 };
-	vec_each(step, &v->plan->steps)
-		vec_each(k, *step)
-			if (!test_check(ir_kernel_check(*k, &e) == 0, __FILE__, __LINE__, "a kernel by the language's rules"))
+	vec_each (step, &v->plan->steps)
+		vec_each (k, *step)
+			if (!test_check(ir_kernel_check(*k, &e) == 0, __FILE__, __LINE__,
+			                "a kernel by the language's rules"))
 				printf("  %s (%s, %s): %s\n", v->name, (*k)->rule, (*k)->params, e.text);
 }
 
@@ -59,7 +60,7 @@ static void add_variant(struct job *j, bool passes, int stage, const struct sche
 	v->may_race = ir_replaces(p);
 	if (!wide)
 		return;
-	vec_each(step, &v->plan->steps)
+	vec_each (step, &v->plan->steps)
 		widen(j, *step);
 }
 
@@ -90,7 +91,8 @@ static void add_dispatch(struct job *j)
 	j->variants++;
 }
 
-/* Choices of one rule: where the first of these stands number `at` of a list, the one of them that a number draws; else -1. */
+/* Choices of one rule: where the first of these stands number `at` of a list, the one of them that a number draws; else
+ * -1. */
 static int drawn_of_rule(const struct sched_choice *choice, int n, int at, uint64_t drawn)
 {
 	int same = 0;
@@ -154,7 +156,8 @@ static void make_random_variants(struct job *j)
 		p = passes ? optimised(j, p) : p;
 		add_variant(j, passes, -1, NULL, false);
 		for (int i = 0; i < p->stages.n; i++) {
-			int n = p->stages.at[i]->loop ? sched_choices(p, p->stages.at[i], &sched_default_target, choice) : 0;
+			int n = p->stages.at[i]->loop ? sched_choices(p, p->stages.at[i], &sched_default_target, choice)
+			                              : 0;
 			for (int k = 1 + pick(3); k < n; k += 4) /* the first is what the default takes */
 				add_variant(j, passes, i, &choice[k], k % 2 == 0);
 		}

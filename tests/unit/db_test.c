@@ -1,4 +1,5 @@
-/* The tuning database: what is put is found again, in the right order, whatever happens to the file or to who writes it. */
+/* The tuning database: what is put is found again, in the right order, whatever happens to the file or to who writes
+ * it. */
 #include "db/db.h"
 
 #include <signal.h>
@@ -169,9 +170,10 @@ static void test_best(void)
 {
 	const struct db_key key = { HASH, "8,768", "sm_90", "GPU one" };
 	struct db *d = open_db(path_of("best.db"), DB_WRITE);
-	struct db_trial t[] = { trial("slow", 300, 1), trial("fast", 100, 1), trial("wrong", 10, 1), trial("other", 50, 1),
-		                trial("fast", 60, 1), trial("near", 40, 1), trial("far", 5, 1), trial("sm_80", 1, 1),
-		                trial("program", 1, 1), trial("rank", 1, 1) };
+	struct db_trial t[] = { trial("slow", 300, 1), trial("fast", 100, 1), trial("wrong", 10, 1),
+		                trial("other", 50, 1), trial("fast", 60, 1),  trial("near", 40, 1),
+		                trial("far", 5, 1),    trial("sm_80", 1, 1),  trial("program", 1, 1),
+		                trial("rank", 1, 1) };
 	t[2].status = DB_WRONG;
 	t[3].key.device = t[4].key.device = "GPU two";
 	t[5].key.shape = "16,768";
@@ -183,7 +185,8 @@ static void test_best(void)
 	CHECK_INT(db_put(d, t, 10, &e), 0);
 	struct db_founds f = best(d, key, 10);
 	static const char *const want[] = { "fast", "slow", "other", "near", "far", "rank" };
-	static const enum db_match match[] = { DB_EXACT, DB_EXACT, DB_OTHER_DEVICE, DB_NEIGHBOUR, DB_NEIGHBOUR, DB_NEIGHBOUR };
+	static const enum db_match match[] = { DB_EXACT,     DB_EXACT,     DB_OTHER_DEVICE,
+		                               DB_NEIGHBOUR, DB_NEIGHBOUR, DB_NEIGHBOUR };
 	CHECK_INT(f.n, 6);
 	for (int i = 0; i < f.n && i < 6; i++) {
 		CHECK_STR(f.at[i].trial.decisions, want[i]);
@@ -207,7 +210,8 @@ static void check_refused(const char *path, enum db_mode mode, int code, const c
 	struct db *d;
 	struct err e = { 0 };
 	int rc = db_open(&d, path, mode, &e);
-	if (!test_check(rc == code && !d && strstr(e.text, path) && strstr(e.text, says) && *e.advice, __FILE__, __LINE__, says))
+	if (!test_check(rc == code && !d && strstr(e.text, path) && strstr(e.text, says) && *e.advice, __FILE__,
+	                __LINE__, says))
 		printf("  %d %s %s\n", rc, e.text, e.advice);
 	db_close(d);
 }
@@ -388,8 +392,9 @@ static void test_text(void)
 	db_close(back);
 }
 
-#define LINE(member)                                                                                                   \
-	"{\"tpat_db\":1}\n{\"program\":\"" HASH "\",\"name\":\"p\",\"shape\":\"\",\"arch\":\"sm_90\",\"device\":\"GPU\"," member "}"
+#define LINE(member) \
+	"{\"tpat_db\":1}\n{\"program\":\"" HASH \
+	"\",\"name\":\"p\",\"shape\":\"\",\"arch\":\"sm_90\",\"device\":\"GPU\"," member "}"
 #define REST "\"status\":\"ok\",\"ns\":1,\"spread\":0,\"bytes\":4,\"floor_ns\":0,\"tpat\":\"1\","
 
 static void test_bad_text(void)
@@ -407,7 +412,8 @@ static void test_bad_text(void)
 		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-02-30T12:00:00Z\""), "no time" },
 		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":7"), "line 2: " },
 		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-01-31T12:00:00Z\",\"more\":1"), "more" },
-		{ LINE("\"decisions\":\"0 \\u001b map\"," REST "\"when\":\"2026-01-31T12:00:00Z\""), "control characters" },
+		{ LINE("\"decisions\":\"0 \\u001b map\"," REST "\"when\":\"2026-01-31T12:00:00Z\""),
+		  "control characters" },
 		{ LINE("\"decisions\":\"x\",\"decisions\":\"y\"," REST "\"when\":\"2026-01-31T12:00:00Z\""), "twice" },
 		{ LINE("\"decisions\":\"\"," REST "\"when\":\"2026-01-31T12:00:00Z\""), "empty" },
 	};
@@ -416,8 +422,9 @@ static void test_bad_text(void)
 	struct db_added added;
 	struct err e = { 0 };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		if (!test_check(import(d, bad[i].text, &added, &e) == ERR_MODEL && str_starts(e.text, "tuned.jsonl: line ") &&
-		                strstr(e.text, bad[i].says), __FILE__, __LINE__, bad[i].says))
+		if (!test_check(import(d, bad[i].text, &added, &e) == ERR_MODEL &&
+		                        str_starts(e.text, "tuned.jsonl: line ") && strstr(e.text, bad[i].says),
+		                __FILE__, __LINE__, bad[i].says))
 			printf("  %s\n", e.text);
 	CHECK(import(d, arena_printf(arena, "%s\n{}", good), &added, &e) < 0 && strstr(e.text, "line 3"));
 	CHECK_INT(all(d, (struct db_key){ 0 }).n, 0); /* all or none */
@@ -457,9 +464,9 @@ static void test_prune(void)
 {
 	const char *path = path_of("prune.db");
 	struct db *d = open_db(path, DB_WRITE);
-	struct db_trial t[] = { trial("0 map@1 4", 1, 1), trial("0 map@2 4", 30, 1), trial("0 map@2 2", 10, 1),
-		                trial("0 map@2 1", 20, 1), trial("0 map@2 8", 0, 1), trial("0 map@2 4", 99, 1),
-		                trial("0 map@1 4", 5, 1), trial("0 map@2 4", 7, 1) };
+	struct db_trial t[] = { trial("0 map@1 4", 1, 1),  trial("0 map@2 4", 30, 1), trial("0 map@2 2", 10, 1),
+		                trial("0 map@2 1", 20, 1), trial("0 map@2 8", 0, 1),  trial("0 map@2 4", 99, 1),
+		                trial("0 map@1 4", 5, 1),  trial("0 map@2 4", 7, 1) };
 	struct db_pruned p;
 	struct err e = { 0 };
 	int asked = 0;
@@ -527,7 +534,8 @@ static void test_killed(void)
 	int inside = 0;
 	db_close(open_db(path, DB_WRITE));
 	for (int round = 0; round < 20; round++) {
-		const char *device = arena_printf(arena, "GPU %d", round), *journal = arena_printf(arena, "%s-journal", path);
+		const char *device = arena_printf(arena, "GPU %d", round),
+		           *journal = arena_printf(arena, "%s-journal", path);
 		pid_t child = fork();
 		if (child == 0)
 			write_rows(path, device, 1 << 20);

@@ -51,7 +51,8 @@ static void test_round_trip(struct ir_program *p, struct arena *a)
 				continue; /* an earlier choice makes it */
 			CHECK(same(&c[i], &choice[k], 1));
 			const char *text = sched_decisions_text(p, c, a);
-			if (!test_check(sched_decisions_parse(back, text, p, NULL, &why, a) && same(c, back, p->stages.n),
+			if (!test_check(sched_decisions_parse(back, text, p, NULL, &why, a) &&
+			                        same(c, back, p->stages.n),
 			                __FILE__, __LINE__, "a text is read back"))
 				printf("  %s: %s\n", text, why);
 			CHECK(sched_decisions_current(text, &why, a));
@@ -91,8 +92,8 @@ static void test_refused(struct ir_program *p, struct arena *a)
 	const char *mean = arena_printf(a, "0 reduce_thread@%d", lanes), *y = arena_printf(a, "1 map@%d width=1", map),
 	           *sums = arena_printf(a, "2 reduce_thread@%d", lanes);
 	struct sched_choice c[8];
-	if (!test_check(sched_decisions_parse(c, arena_printf(a, "%s; %s; %s", mean, y, sums), p, NULL, &why, a), __FILE__,
-	                __LINE__, "the plain text is taken"))
+	if (!test_check(sched_decisions_parse(c, arena_printf(a, "%s; %s; %s", mean, y, sums), p, NULL, &why, a),
+	                __FILE__, __LINE__, "the plain text is taken"))
 		printf("  %s\n", why);
 	/* As texts were before parameters had names. */
 	CHECK(sched_decisions_parse(c, arena_printf(a, "%s; 1 map@%d 1; %s", mean, map, sums), p, NULL, &why, a));
@@ -132,9 +133,11 @@ static bool extent(void *user, const char *name, int64_t *value)
 static void test_shape(struct arena *a)
 {
 	struct ir_program *p = parse("program p(x: f32[N,768,M], y: f32[M,N]) -> (z: f32[N])\n"
-	                             "  z: f32[N] = map (i) x[i, 0, 0] * y[0, i]\n", a);
+	                             "  z: f32[N] = map (i) x[i, 0, 0] * y[0, i]\n",
+	                             a);
 	struct ir_program *q = parse("program q(input_a: f32[A,768,B], input_b: f32[B,A]) -> (output_c: f32[A])\n"
-	                             "  output_c: f32[A] = map (i) input_a[i, 0, 0] * input_b[0, i]\n", a);
+	                             "  output_c: f32[A] = map (i) input_a[i, 0, 0] * input_b[0, i]\n",
+	                             a);
 	struct ir_program *r = parse("program r(x: f32[4]) -> (z: f32[4])\n  z: f32[4] = map (i) x[i]\n", a);
 	char hp[33], hq[33];
 	if (!p || !q || !r)
@@ -157,7 +160,8 @@ static bool few(void *user, const char *name, int64_t *value)
 static void test_sort_demand(struct arena *a)
 {
 	struct ir_program *p = parse("program p(x: f32[N,M], unused: f32[K]) -> (y: i64[N,K])\n"
-	                             "  y: i64[N,K] = sort descending along j (i, j | r<M) x[i, r]\n", a);
+	                             "  y: i64[N,K] = sort descending along j (i, j | r<M) x[i, r]\n",
+	                             a);
 	struct sched_choice choice[SCHED_MAX_CHOICES];
 	int n = p ? sched_choices(p, p->stages.at[0], &sched_default_target, choice) : 0;
 	CHECK(n > 2);

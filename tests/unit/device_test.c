@@ -1,5 +1,5 @@
-/* Schedules for GPUs that are not here: every rule's choices stay within the GPU's limits, plans differ where GPUs do, and they run
- * on the emulator with the GPU's shared memory. A GPU that no table has is a struct with its facts. */
+/* Schedules for GPUs that are not here: every rule's choices stay within the GPU's limits, plans differ where GPUs do,
+ * and they run on the emulator with the GPU's shared memory. A GPU that no table has is a struct with its facts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static struct ir_program *parse(const char *name, const char *text, struct arena
 {
 	struct ir_program *p = NULL;
 	struct err e = { 0 };
-	if (!test_check(ir_parse_program(&p, arena_printf(a, "program %s%s", name, text), a, &e) == 0, __FILE__, __LINE__, name))
+	if (!test_check(ir_parse_program(&p, arena_printf(a, "program %s%s", name, text), a, &e) == 0, __FILE__,
+	                __LINE__, name))
 		printf("  %s\n", e.text);
 	return p;
 }
@@ -52,7 +53,8 @@ static void check_params(const struct sched_choice *c, const char *name)
 {
 	for (int k = 0; k < SCHED_MAX_PARAMS && c->rule->param[k].name; k++) {
 		const struct sched_param *x = &c->rule->param[k];
-		if (!test_check(c->param[k] >= x->least && c->param[k] <= x->most, __FILE__, __LINE__, "a parameter in its range"))
+		if (!test_check(c->param[k] >= x->least && c->param[k] <= x->most, __FILE__, __LINE__,
+		                "a parameter in its range"))
 			printf("  %s: %s %s=%d\n", name, c->rule->name, x->name, c->param[k]);
 	}
 }
@@ -70,8 +72,9 @@ static void check_kernel(const struct ir_kernel *k, const struct sched_target *t
 	fine &= k->shared_bytes <= (k->arch ? t->block_shared_most : TARGET_SHARED_EVERYWHERE);
 	fine &= declared <= (k->shared_bytes ? k->shared_bytes : t->block_shared);
 	if (!test_check(fine, __FILE__, __LINE__, "a kernel within the GPU's limits"))
-		printf("  %s for %s: %s (%s, %s): sm_%d, %d threads, %d bytes asked for, %g declared, %d blocks\n", name, t->name,
-		       k->name, k->rule, k->params, k->arch, k->threads, k->shared_bytes, declared, k->resident);
+		printf("  %s for %s: %s (%s, %s): sm_%d, %d threads, %d bytes asked for, %g declared, %d blocks\n",
+		       name, t->name, k->name, k->rule, k->params, k->arch, k->threads, k->shared_bytes, declared,
+		       k->resident);
 }
 
 static void check_plan(const struct ir_plan *plan, const struct sched_target *t, const char *name)
@@ -128,16 +131,22 @@ static const struct plan_case {
 	const char *name, *text;
 	int64_t scheduled, run;
 } plans[] = {
-	{ "softmax", "(input: f32[N,32768]) -> (output: f32[N,32768])\n"
-	             "  largest: f32[N,1] = max (i, j | r<32768) input[i, r]\n"
-	             "  total: f32[N,1] = sum (i, j | r<32768) exp(input[i, r] - largest[i, 0])\n"
-	             "  output: f32[N,32768] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n", 8192, 1 },
-	{ "long_softmax", "(input: f32[N,65536]) -> (output: f32[N,65536])\n"
-	                  "  largest: f32[N,1] = max (i, j | r<65536) input[i, r]\n"
-	                  "  total: f32[N,1] = sum (i, j | r<65536) exp(input[i, r] - largest[i, 0])\n"
-	                  "  output: f32[N,65536] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n", 128, 1 },
-	{ "product", "(a: f16[N,256], b: f16[256,1024]) -> (y: f16[N,1024])\n"
-	             "  y: f16[N,1024] = sum (i, j | r<256) f32(a[i, r]) * f32(b[r, j])\n", 16384, 16 },
+	{ "softmax",
+	  "(input: f32[N,32768]) -> (output: f32[N,32768])\n"
+	  "  largest: f32[N,1] = max (i, j | r<32768) input[i, r]\n"
+	  "  total: f32[N,1] = sum (i, j | r<32768) exp(input[i, r] - largest[i, 0])\n"
+	  "  output: f32[N,32768] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n",
+	  8192, 1 },
+	{ "long_softmax",
+	  "(input: f32[N,65536]) -> (output: f32[N,65536])\n"
+	  "  largest: f32[N,1] = max (i, j | r<65536) input[i, r]\n"
+	  "  total: f32[N,1] = sum (i, j | r<65536) exp(input[i, r] - largest[i, 0])\n"
+	  "  output: f32[N,65536] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n",
+	  128, 1 },
+	{ "product",
+	  "(a: f16[N,256], b: f16[256,1024]) -> (y: f16[N,1024])\n"
+	  "  y: f16[N,1024] = sum (i, j | r<256) f32(a[i, r]) * f32(b[r, j])\n",
+	  16384, 16 },
 	{ "resize",
 	  "(x: f32[N,32,22,26]) -> (y: f32[N,32,88,104])\n"
 	  "  y: f32[N,32,88,104] = map (i, j, k, l) let _0 = 1.0 - f32(mod(l * 2 + 5, 8)) * 0.125; (1.0 - "
@@ -146,7 +155,8 @@ static const struct plan_case {
 	  "4) + 1)]) + f32(mod(k * 2 + 5, 8)) * 0.125 * (_0 * x[i, j, min(21, floordiv(k - 2, 4) + 1), max(0, "
 	  "floordiv(l - 2, 4))] + f32(mod(l * 2 + 5, 8)) * 0.125 * x[i, j, min(21, floordiv(k - 2, 4) + 1), "
 	  "min(25, floordiv(l - 2, 4) + 1)])"
-	  "\n", 256, 1 },
+	  "\n",
+	  256, 1 },
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
@@ -163,8 +173,8 @@ static const struct sched_choice *decide(struct ir_program *p, const struct plan
 	return list;
 }
 
-static void run(const struct plan_case *c, struct ir_program *p, const struct ir_plan *plan, const struct sched_target *t,
-                struct arena *a)
+static void run(const struct plan_case *c, struct ir_program *p, const struct ir_plan *plan,
+                const struct sched_target *t, struct arena *a)
 {
 	struct tensor in[2], want, got;
 	const struct tensor *list[] = { &in[0], &in[1] };
@@ -214,14 +224,15 @@ static bool same(const char *const *text, int a, int b)
 static void check_differences(const char *text[PLANS][GPUS])
 {
 	enum { T4, A10, ADA, ORIN, H100 };
-	/* Rows of 128 KB stay in the registers of one block. Those of 256 KB do where shared memory has the other half; elsewhere
-	 * they are read again, by as many threads as multiprocessors hold. */
+	/* Rows of 128 KB stay in the registers of one block. Those of 256 KB do where shared memory has the other half;
+	 * elsewhere they are read again, by as many threads as multiprocessors hold. */
 	for (int g = 0; g < GPUS; g++)
 		CHECK(strstr(text[0][g], "rows@") && !strstr(text[0][g], "steps=0"));
 	for (int g = 0; g < OWN; g++)
 		CHECK(!strstr(text[1][g], "steps=0") == (gpu[g].block_shared_most > 128 << 10));
 	CHECK(!same(text[1], T4, H100) && !same(text[1], T4, ADA));
-	/* Warpgroups where there are some, tensor cores everywhere: large tiles save the L2 cache, small ones fill the GPU. */
+	/* Warpgroups where there are some, tensor cores everywhere: large tiles save the L2 cache, small ones fill the
+	 * GPU. */
 	for (int g = 0; g < GPUS; g++)
 		CHECK(strstr(text[2][g], g == H100 ? "contract_wide@" : "contract@"));
 	CHECK(!same(text[2], A10, T4) && !same(text[2], A10, ORIN));

@@ -42,9 +42,8 @@ static void begin(struct case_ *c, const char *text, double low, double high, in
 		c->in[i] = random_tensor(b, (uint64_t)i + 1, is_int ? 0 : low, is_int ? most : high, c->arena);
 	}
 	ck(eval_program(c->program, c->in, c->want, NULL, c->arena, &e) == 0);
-	c->reference = (struct tune_reference){
-		.program = c->program, .inputs = c->in, .want = c->want, .arena = c->arena
-	};
+	c->reference =
+	        (struct tune_reference){ .program = c->program, .inputs = c->in, .want = c->want, .arena = c->arena };
 }
 
 static struct tensor copy_of(const struct tensor *t, struct arena *a)
@@ -56,7 +55,8 @@ static struct tensor copy_of(const struct tensor *t, struct arena *a)
 	return out;
 }
 
-/* What the program gives for the same rows of its inputs (their first axis) in another order, as atomic additions have it. */
+/* What the program gives for the same rows of its inputs (their first axis) in another order, as atomic additions have
+ * it. */
 static struct tensor reordered(const struct case_ *c)
 {
 	struct tensor out[2], *moved = NEWN(c->arena, struct tensor, c->program->inputs.n);
@@ -67,7 +67,8 @@ static struct tensor reordered(const struct case_ *c)
 		moved[i] = copy_of(c->in[i], c->arena);
 		in[i] = &moved[i];
 		for (int64_t k = 0; k < n; k++) /* 7 and n have no common divisor */
-			memcpy((char *)moved[i].data + k * row, (const char *)c->in[i]->data + k * 7 % n * row, (size_t)row);
+			memcpy((char *)moved[i].data + k * row, (const char *)c->in[i]->data + k * 7 % n * row,
+			       (size_t)row);
 	}
 	ck(eval_program(c->program, in, out, NULL, c->arena, &e) == 0);
 	return out[0];

@@ -8,19 +8,20 @@ static int run_all(const struct ir_program *p, const struct tensor *x, struct te
 	return eval_program(p, &x, out, NULL, arena, &error);
 }
 
-static const char nonzero[] = "program p(x: f32[N,7]) -> (y: i64[2,K], z: f32[K])\n"
-                              "  size K = found <= N * 7\n"
-                              "  spot: i64[K] = compact found (| r<N, s<7) i64(r * 7 + s) where x[r, s] < 0.0\n"
-                              "  y: i64[2,K] = map (i, j) select(i < 1, floordiv(spot[j], i64(7)), mod(spot[j], i64(7)))\n"
-                              "  z: f32[K] = map (i) x[floordiv(index(spot[i]), 7), mod(index(spot[i]), 7)]\n";
+static const char nonzero[] =
+        "program p(x: f32[N,7]) -> (y: i64[2,K], z: f32[K])\n"
+        "  size K = found <= N * 7\n"
+        "  spot: i64[K] = compact found (| r<N, s<7) i64(r * 7 + s) where x[r, s] < 0.0\n"
+        "  y: i64[2,K] = map (i, j) select(i < 1, floordiv(spot[j], i64(7)), mod(spot[j], i64(7)))\n"
+        "  z: f32[K] = map (i) x[floordiv(index(spot[i]), 7), mod(index(spot[i]), 7)]\n";
 
 static void found(void)
 {
 	const struct ir_program *p = parse(nonzero);
 	for (int rows = 0; rows < 400; rows += 133)
 		for (int kind = 0; kind < 3; kind++) { /* none, all, some */
-			struct tensor x = random_of(TYPE_F32, 2, (int64_t[]){ rows, 7 }, kind == 0 ? 0 : -3,
-			                            kind == 1 ? -1 : 3);
+			struct tensor x =
+			        random_of(TYPE_F32, 2, (int64_t[]){ rows, 7 }, kind == 0 ? 0 : -3, kind == 1 ? -1 : 3);
 			struct tensor out[2];
 			int64_t n = 0, all = tensor_count(&x);
 			CHECK_INT(run_all(p, &x, out), 0);
@@ -28,7 +29,8 @@ static void found(void)
 				if (tensor_float(&x, i) >= 0)
 					continue;
 				CHECK(n < out[1].dim[0] && tensor_float(&out[1], n) == tensor_float(&x, i));
-				CHECK(tensor_int(&out[0], n) == i / 7 && tensor_int(&out[0], out[0].dim[1] + n) == i % 7);
+				CHECK(tensor_int(&out[0], n) == i / 7 &&
+				      tensor_int(&out[0], out[0].dim[1] + n) == i % 7);
 				n++;
 			}
 			CHECK(out[0].rank == 2 && out[0].dim[0] == 2 && out[0].dim[1] == n && out[1].dim[0] == n);
@@ -84,10 +86,11 @@ static void any_stage(void)
 /* Positions that may be any number, divided by an extent that is 1. */
 static void by_one(void)
 {
-	const struct ir_program *p = parse("program p(x: i8[N,C]) -> (y: i64[K])\n"
-	                                   "  size K = found <= N * C\n"
-	                                   "  z: i64[K] = compact found (| r<N, s<C) i64(r * C + s) where i32(0) < i32(x[r, s])\n"
-	                                   "  y: i64[K] = map (i) i64(floordiv(index(z[i]), C))\n");
+	const struct ir_program *p =
+	        parse("program p(x: i8[N,C]) -> (y: i64[K])\n"
+	              "  size K = found <= N * C\n"
+	              "  z: i64[K] = compact found (| r<N, s<C) i64(r * C + s) where i32(0) < i32(x[r, s])\n"
+	              "  y: i64[K] = map (i) i64(floordiv(index(z[i]), C))\n");
 	struct tensor x = random_of(TYPE_I8, 2, (int64_t[]){ 3, 1 }, 1, 9), out;
 	CHECK_INT(run_all(p, &x, &out), 0);
 	CHECK_SAME(out, vector(TYPE_I64, 3, (double[]){ 0, 1, 2 }), "rows");

@@ -75,7 +75,8 @@ static void exchange(void)
 	}
 }
 
-/* y[t] = sum over s of (t + 1) * x[s], one addition a turn; the inner loop starts anew in each turn of the outer one. */
+/* y[t] = sum over s of (t + 1) * x[s], one addition a turn; the inner loop starts anew in each turn of the outer
+ * one. */
 static void nested(void)
 {
 	double x[4] = { 1, 2, 3, 5 };
@@ -104,7 +105,8 @@ static void kinds(void)
 	const char *body = "    S: f32[6] = sum (i | r<6) f32(H[r]) * x[i, r] then it / 8.0\n"
 	                   "    M: i64[] = argmax ( | r<6) S[r]\n"
 	                   "    U: f32[6] = scan sum along i (i) S[i]\n"
-	                   "    V: f16[6] = scatter replace (i | r<6) init f16(U[i]) at [r] value f16(-1.0) where index(M[]) == r\n"
+	                   "    V: f16[6] = scatter replace (i | r<6) init f16(U[i]) at [r] value f16(-1.0) where "
+	                   "index(M[]) == r\n"
 	                   "    W: f16[6] = map (i) f16(f32(V[i]) + f32(H[i]))\n";
 	struct str loop = str_new(arena), flat = str_new(arena);
 	struct tensor in = random_of(TYPE_F32, 2, (int64_t[]){ 6, 6 }, -3, 3);

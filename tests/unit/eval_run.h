@@ -95,11 +95,11 @@ static inline bool same(const struct tensor *x, const struct tensor *y)
 	return true;
 }
 
-#define CHECK_SAME(got, want, what)                                                                                    \
-	do {                                                                                                           \
-		struct tensor got_ = (got), want_ = (want);                                                            \
-		if (!test_check(same(&got_, &want_), __FILE__, __LINE__, "the interpreter agrees"))                    \
-			printf("  in %s\n", what);                                                                     \
+#define CHECK_SAME(got, want, what) \
+	do { \
+		struct tensor got_ = (got), want_ = (want); \
+		if (!test_check(same(&got_, &want_), __FILE__, __LINE__, "the interpreter agrees")) \
+			printf("  in %s\n", what); \
 	} while (0)
 
 static inline const char *text_of(const struct ir_program *p)

@@ -1,5 +1,5 @@
-/* The interpreter: reductions, scatters, and whole programs with symbols, temporaries, threads, and too little memory.
- */
+/* The interpreter: reductions, scatters, and whole programs with symbols, temporaries, threads, and too little
+ * memory. */
 #include "tests/unit/eval_run.h"
 
 /* ---- Reductions. */
@@ -12,8 +12,9 @@ static void reductions(void)
 		{ 3, 50, 700 }, { 700, 6, 50 }, { 2, 2, 2 }, { 1, 1, 1300 }, { 40, 30, 3 }
 	};
 	/* Of the types that accumulate: f16 and narrower never do. */
-	static const enum type types[] = { TYPE_F32, TYPE_F64, TYPE_I8,  TYPE_U8,
-		                           TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64 };
+	static const enum type types[] = {
+		TYPE_F32, TYPE_F64, TYPE_I8, TYPE_U8, TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64
+	};
 	for (int s = 0; s < COUNT(shape); s++) {
 		int a = (int)shape[s][0], b = (int)shape[s][1], c = (int)shape[s][2];
 		for (int t = 0; t < COUNT(types); t++) {
@@ -82,8 +83,9 @@ static void scans(void)
 	static const char *const combine[] = { "sum", "prod", "max", "min" };
 	static const char *const direction[] = { "", "exclusive ", "reverse ", "exclusive reverse " };
 	static const int64_t shape[][3] = { { 3, 5, 70 }, { 70, 6, 5 }, { 2, 300, 3 }, { 1, 1, 130 }, { 4, 1, 1 } };
-	static const enum type types[] = { TYPE_F32, TYPE_F64, TYPE_I8,  TYPE_U8,
-		                           TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64 };
+	static const enum type types[] = {
+		TYPE_F32, TYPE_F64, TYPE_I8, TYPE_U8, TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64
+	};
 	for (int s = 0; s < COUNT(shape); s++) {
 		int a = (int)shape[s][0], b = (int)shape[s][1], c = (int)shape[s][2];
 		for (int t = 0; t < COUNT(types); t++) {
@@ -92,24 +94,31 @@ static void scans(void)
 				const char *n = type_name(types[t]), *o = combine[k % 4], *d = direction[k / 4];
 				const char *y = arena_printf(arena, "%s[%d,%d,%d]", n, a, b, c);
 				for (int64_t i = 0; k % 4 == 1 && type_is_float(types[t]) && i < tensor_count(&x); i++)
-					tensor_set_float(&x, i, i % 3 == 0 ? -1 : i % 7 == 0 ? 2 : i % 11 == 0 ? 0.5 : 1);
-				compare(parse(arena_printf(arena,
-				                           "program p(x: %s) -> (u0: %s, v0: %s, w0: %s)\n"
-				                           "  u0: %s = scan %s along i %s(i, j, k) x[i, j, k]\n"
-				                           "  v0: %s = scan %s along j %s(i, j, k) x[i, j, k] then it + %s(k)\n"
-				                           "  w0: %s = scan %s along k %s(i, j, k) x[i, j, k]\n",
-				                           y, y, y, y, y, o, d, y, o, d, n, y, o, d)),
+					tensor_set_float(&x, i,
+					                 i % 3 == 0    ? -1
+					                 : i % 7 == 0  ? 2
+					                 : i % 11 == 0 ? 0.5
+					                               : 1);
+				compare(parse(arena_printf(
+				                arena,
+				                "program p(x: %s) -> (u0: %s, v0: %s, w0: %s)\n"
+				                "  u0: %s = scan %s along i %s(i, j, k) x[i, j, k]\n"
+				                "  v0: %s = scan %s along j %s(i, j, k) x[i, j, k] then it + %s(k)\n"
+				                "  w0: %s = scan %s along k %s(i, j, k) x[i, j, k]\n",
+				                y, y, y, y, y, o, d, y, o, d, n, y, o, d)),
 				        &x, NULL, NULL);
 			}
 		}
 	}
 	/* As the definition says: of nothing the neutral element; a NaN stays from where it is met. */
 	struct tensor x = vector(TYPE_F32, 4, (double[]){ 1, 5, (double)NAN, 7 });
-	struct tensor y = run("program p(x: f32[4]) -> (y: f32[4])\n  y: f32[4] = scan max along i exclusive (i) x[i]\n", &x,
-	                      NULL, NULL);
+	struct tensor y =
+	        run("program p(x: f32[4]) -> (y: f32[4])\n  y: f32[4] = scan max along i exclusive (i) x[i]\n", &x,
+	            NULL, NULL);
 	CHECK(isinf(tensor_float(&y, 0)) && tensor_float(&y, 0) < 0 && tensor_float(&y, 2) == 5);
 	CHECK(isnan(tensor_float(&y, 3)));
-	y = run("program p(x: f32[4]) -> (y: f32[4])\n  y: f32[4] = scan sum along i reverse (i) x[i]\n", &x, NULL, NULL);
+	y = run("program p(x: f32[4]) -> (y: f32[4])\n  y: f32[4] = scan sum along i reverse (i) x[i]\n", &x, NULL,
+	        NULL);
 	CHECK(tensor_float(&y, 3) == 7 && isnan(tensor_float(&y, 2)) && isnan(tensor_float(&y, 0)));
 	/* Kept in double: 2^24 + 1 + 1 is lost in f32 when each step is rounded. */
 	x = vector(TYPE_F32, 3, (double[]){ 16777216, 1, 1 });
@@ -135,8 +144,9 @@ static void accumulation(void)
 	struct tensor h = tensor_of(TYPE_F16, 1, &(int64_t){ 4096 });
 	for (int i = 0; i < 4096; i++)
 		tensor_set_float(&h, i, 1);
-	y = run("program p(h: f16[4096]) -> (y: f16[])\n  y: f16[] = sum ( | r<4096) f32(h[r]) then f16(it / 2.0 + 1.0)\n", &h,
-	        NULL, NULL);
+	y = run("program p(h: f16[4096]) -> (y: f16[])\n  y: f16[] = sum ( | r<4096) f32(h[r]) then f16(it / 2.0 + "
+	        "1.0)\n",
+	        &h, NULL, NULL);
 	CHECK(tensor_float(&y, 0) == 2048); /* 2049 is no f16 */
 	/* A tie in f32 that the double sum breaks: f16 sees the sum, not a rounded f32. */
 	struct tensor z = vector(TYPE_F32, 3, (double[]){ 2048, 1, 0x1p-30 });
@@ -340,15 +350,15 @@ static void sorts(void)
 {
 	static const struct {
 		int rows, n, inner, k;
-	} shape[] = { { 3, 40, 2, 40 }, { 1, 1, 1, 1 }, { 4, 33, 1, 5 }, { 2, 60, 1, 3 }, { 5, 2, 3, 1 }, { 0, 4, 1, 2 },
-		      { 2, 3, 1, 0 } };
+	} shape[] = { { 3, 40, 2, 40 }, { 1, 1, 1, 1 }, { 4, 33, 1, 5 }, { 2, 60, 1, 3 },
+		      { 5, 2, 3, 1 },   { 0, 4, 1, 2 }, { 2, 3, 1, 0 } };
 	static const enum type types[] = { TYPE_F32, TYPE_F64, TYPE_I8,  TYPE_U8,  TYPE_I16, TYPE_U16,
 		                           TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64, TYPE_BOOL };
 	for (int s = 0; s < COUNT(shape); s++) {
 		int a = shape[s].rows, n = shape[s].n, b = shape[s].inner, k = shape[s].k;
 		for (int t = 0; t < COUNT(types); t++) {
-			struct tensor x = random_of(types[t], 3, (int64_t[]){ a, n, b }, type_is_signed(types[t]) ? -9 : 0,
-			                            types[t] == TYPE_BOOL ? 1 : 20);
+			struct tensor x = random_of(types[t], 3, (int64_t[]){ a, n, b },
+			                            type_is_signed(types[t]) ? -9 : 0, types[t] == TYPE_BOOL ? 1 : 20);
 			static const double special[] = { (double)NAN, -0.0, (double)INFINITY, -(double)INFINITY };
 			bool real = type_is_float(types[t]), wide = !real && type_info(types[t])->bits == 64;
 			for (int64_t i = 0; i < tensor_count(&x); i++)
@@ -357,14 +367,15 @@ static void sorts(void)
 				else if (wide && i % 5 == 0)
 					tensor_set_int(&x, i, i % 2 ? INT64_MIN + i % 3 : INT64_MAX - i % 3);
 			const char *name = type_name(types[t]);
-			compare(parse(arena_printf(arena,
-			                           "program p(x: %s[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d,%d,%d], "
-			                           "w0: i64[%d])\n"
-			                           "  u0: i64[%d,%d,%d] = sort along j (i, j, k | r<%d) x[i, r, k]\n"
-			                           "  v0: i32[%d,%d,%d] = sort descending along k (i, j, k | r<%d) x[i, r, j]\n"
-			                           "  w0: i64[%d] = sort descending along i (i | r<%d) x[%d, r, 0]\n",
-			                           name, a, n, b, a, k, b, a, b, k, a ? k : 0, a, k, b, n, a, b, k, n, a ? k : 0,
-			                           a ? n : 0, a ? a - 1 : 0)),
+			compare(parse(arena_printf(
+			                arena,
+			                "program p(x: %s[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d,%d,%d], "
+			                "w0: i64[%d])\n"
+			                "  u0: i64[%d,%d,%d] = sort along j (i, j, k | r<%d) x[i, r, k]\n"
+			                "  v0: i32[%d,%d,%d] = sort descending along k (i, j, k | r<%d) x[i, r, j]\n"
+			                "  w0: i64[%d] = sort descending along i (i | r<%d) x[%d, r, 0]\n",
+			                name, a, n, b, a, k, b, a, b, k, a ? k : 0, a, k, b, n, a, b, k, n, a ? k : 0,
+			                a ? n : 0, a ? a - 1 : 0)),
 			        &x, NULL, NULL);
 		}
 	}
@@ -442,8 +453,8 @@ static void memory(void)
 
 int main(void)
 {
-	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products, scatters,
-		                              sorts,        large_sorts, sorts_too_long,
-		                              half_scatter, symbols,        programs,     memory };
+	static void (*const test[])(void) = { reductions, nan_reductions, scans,       accumulation,   products,
+		                              scatters,   sorts,          large_sorts, sorts_too_long, half_scatter,
+		                              symbols,    programs,       memory };
 	return run_tests(COUNT(test), test);
 }

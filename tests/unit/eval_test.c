@@ -188,9 +188,11 @@ static void casts(void)
 
 static void bitcasts(void)
 {
-	static const enum type pair[][2] = { { TYPE_F32, TYPE_I32 },  { TYPE_F32, TYPE_U32 }, { TYPE_F64, TYPE_U64 },
-		                             { TYPE_F64, TYPE_I64 },  { TYPE_F16, TYPE_U16 }, { TYPE_BF16, TYPE_I16 },
-		                             { TYPE_F8E5M2, TYPE_U8 }, { TYPE_F8E8M0, TYPE_U8 }, { TYPE_F4E2M1, TYPE_U4 } };
+	static const enum type pair[][2] = { { TYPE_F32, TYPE_I32 },   { TYPE_F32, TYPE_U32 },
+		                             { TYPE_F64, TYPE_U64 },   { TYPE_F64, TYPE_I64 },
+		                             { TYPE_F16, TYPE_U16 },   { TYPE_BF16, TYPE_I16 },
+		                             { TYPE_F8E5M2, TYPE_U8 }, { TYPE_F8E8M0, TYPE_U8 },
+		                             { TYPE_F4E2M1, TYPE_U4 } };
 	for (int k = 0; k < COUNT(pair); k++) {
 		const char *f = type_name(pair[k][0]), *t = type_name(pair[k][1]);
 		struct tensor x = edges(pair[k][0]);

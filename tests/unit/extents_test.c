@@ -1,6 +1,6 @@
 /* Inputs of other shapes than an operator wants, made from all operators' own cases.
- * Extents: each extent of each input is open in its turn, and then larger or smaller than it should be. The interpreter, which
- * looks at every index, may find that the extents do not fit, and never a read beside a tensor.
+ * Extents: each extent of each input is open in its turn, and then larger or smaller than it should be. The
+ * interpreter, which looks at every index, may find that the extents do not fit, and never a read beside a tensor.
  * Ranks: each input has an axis more, one less, and none. Lowering gives a sound program or an error. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,7 +110,8 @@ static void try_open(const struct op_def *op, const char *text, const struct pla
 
 /* ---- Ranks ------------------------------------------------------------------------------------------------------- */
 
-static void try_rank(const struct op_def *op, const char *text, const struct place *p, const char *shape, const char *rest)
+static void try_rank(const struct op_def *op, const char *text, const struct place *p, const char *shape,
+                     const char *rest)
 {
 	struct arena *a = arena_new();
 	const char *other = arena_printf(a, "%.*s%s%s", (int)(p->from - text), text, shape, rest);

@@ -1,5 +1,6 @@
-/* Nodes whose attributes are graphs: what those take from around them, through inference, regions, programs and the rewrite;
- * and local functions. The operator is If; what it means is tested against ONNX Runtime (tests/ort/ops_control.py). */
+/* Nodes whose attributes are graphs: what those take from around them, through inference, regions, programs and the
+ * rewrite; and local functions. The operator is If; what it means is tested against ONNX Runtime
+ * (tests/ort/ops_control.py). */
 #include "graph_models.h"
 
 static Onnx__GraphProto *body(struct onnx_model *m, const char *name, const char *outputs, enum type t)
@@ -15,7 +16,8 @@ static Onnx__GraphProto *body(struct onnx_model *m, const char *name, const char
 	return b;
 }
 
-static Onnx__NodeProto *add(struct onnx_model *m, Onnx__GraphProto *b, const char *type, const char *in, const char *out)
+static Onnx__NodeProto *add(struct onnx_model *m, Onnx__GraphProto *b, const char *type, const char *in,
+                            const char *out)
 {
 	Onnx__NodeProto *n = make(m, type, in, out);
 
@@ -31,7 +33,8 @@ static Onnx__NodeProto *branches(struct onnx_model *m, Onnx__NodeProto *n, Onnx_
 }
 
 /* Branches of one node each, that read these names. */
-static Onnx__NodeProto *simple_if(struct onnx_model *m, const char *cond, const char *yes, const char *no, const char *out)
+static Onnx__NodeProto *simple_if(struct onnx_model *m, const char *cond, const char *yes, const char *no,
+                                  const char *out)
 {
 	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
 
@@ -55,10 +58,13 @@ static const char *why(const struct graph *g, const char *label)
 	struct err e = { 0 };
 	int n;
 
-	return onnx_node_find(&n, g->index, label, &e) < 0 ? "no such node" : g->nodes.at[n].known ? "" : g->nodes.at[n].why;
+	return onnx_node_find(&n, g->index, label, &e) < 0 ? "no such node"
+	       : g->nodes.at[n].known                      ? ""
+	                                                   : g->nodes.at[n].why;
 }
 
-/* ---- What is taken from outside ----------------------------------------------------------------------------------- */
+/* ---- What is taken from outside
+ * ----------------------------------------------------------------------------------- */
 
 static void captures(void)
 {
@@ -87,8 +93,8 @@ static void captures(void)
 	CHECK_STR(NAMES(r->inputs), "x c a");
 	CHECK_STR(NAMES(r->constants), "k");
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
-		  "program if(cond: i32[], a: f32[N,4], b: f32[N,4]) -> (outputs1: f32[N,4])\n"
-		  "  outputs1: f32[N,4] = map (i, j) select(bool(cond[]), neg(a[i, j]), abs(b[i, j]))\n");
+	          "program if(cond: i32[], a: f32[N,4], b: f32[N,4]) -> (outputs1: f32[N,4])\n"
+	          "  outputs1: f32[N,4] = map (i, j) select(bool(cond[]), neg(a[i, j]), abs(b[i, j]))\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -122,10 +128,10 @@ static void nested(void)
 	g = graph_of(m, NULL);
 	CHECK_STR(NAMES(g->nodes.at[0].reads), "c x d");
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
-		  "program if(cond: i32[1], x: f32[2], d: i32[1]) -> (outputs1: f32[2])\n"
-		  "  const k_2: f32[2] = {5.0, 5.0}\n"
-		  "  outputs1: f32[2] = map (i) let _0 = exp(x[i]); "
-		  "select(bool(cond[0]), select(bool(d[0]), _0 * x[i], _0 + k_2[i]), neg(x[i]))\n");
+	          "program if(cond: i32[1], x: f32[2], d: i32[1]) -> (outputs1: f32[2])\n"
+	          "  const k_2: f32[2] = {5.0, 5.0}\n"
+	          "  outputs1: f32[2] = map (i) let _0 = exp(x[i]); "
+	          "select(bool(cond[0]), select(bool(d[0]), _0 * x[i], _0 + k_2[i]), neg(x[i]))\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -149,7 +155,8 @@ static void known_condition(void)
 	CHECK_STR(why(g, "y"), "");
 	CHECK_STR(type_of(g, "y"), "f32[3]");
 	/* but the plugin's function would have to be given it */
-	CHECK(strstr(program_text(g, (const char *[]){ "y" }, 1, NULL), "the shape of its input \"secret\" is not known"));
+	CHECK(strstr(program_text(g, (const char *[]){ "y" }, 1, NULL),
+	             "the shape of its input \"secret\" is not known"));
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -222,14 +229,17 @@ static void extents(void)
 	CHECK_STR(type_of(g, "a"), "f32[found0,4]");
 	CHECK_STR(type_of(g, "b"), "f32[found0,4]");
 	CHECK_STR(type_of(g, "z"), "f32[found0,8]");
-	CHECK_STR(program_text(g, (const char *[]){ "a" }, 1, NULL),
-		  "program if(cond: i32[], x: f32[N,4]) -> (outputs1: f32[chosen_size,4], outputs2: f32[chosen_size,4])\n"
-		  "  size chosen_size = chosen_count <= N * 2\n"
-		  "  chosen_count: i64[] = map () select(bool(cond[]), i64(N), i64(N * 2))\n"
-		  "  outputs1: f32[chosen_size,4] = map (i, j) select(bool(cond[]), neg(x[i, j]), select(i < N, x[i, j], x[i - N, "
-		  "j]))\n"
-		  "  outputs2: f32[chosen_size,4] = map (i, j) select(bool(cond[]), abs(x[i, j]), neg(select(i < N, x[i, j], x[i - "
-		  "N, j])))\n");
+	CHECK_STR(
+	        program_text(g, (const char *[]){ "a" }, 1, NULL),
+	        "program if(cond: i32[], x: f32[N,4]) -> (outputs1: f32[chosen_size,4], outputs2: f32[chosen_size,4])\n"
+	        "  size chosen_size = chosen_count <= N * 2\n"
+	        "  chosen_count: i64[] = map () select(bool(cond[]), i64(N), i64(N * 2))\n"
+	        "  outputs1: f32[chosen_size,4] = map (i, j) select(bool(cond[]), neg(x[i, j]), select(i < N, x[i, j], "
+	        "x[i - N, "
+	        "j]))\n"
+	        "  outputs2: f32[chosen_size,4] = map (i, j) select(bool(cond[]), abs(x[i, j]), neg(select(i < N, x[i, "
+	        "j], x[i - "
+	        "N, j])))\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -255,8 +265,9 @@ static void ranks(void)
 	node(m, "Relu", "a", "y");
 	node(m, "Relu", "b", "z");
 	g = graph_of(m, NULL);
-	CHECK_STR(why(g, "a"), "the condition is not known at build time, and output number 1 has 1 axes in then_branch, but 2 in "
-		  "else_branch.");
+	CHECK_STR(why(g, "a"),
+	          "the condition is not known at build time, and output number 1 has 1 axes in then_branch, but 2 in "
+	          "else_branch.");
 	CHECK_STR(type_of(g, "a"), "f32[?]");
 	CHECK_STR(type_of(g, "b"), "f32[2]");
 	CHECK_STR(why(g, "y"), "the shape of its input \"a\" is not known: node \"a\" (If) before it cannot be taken.");
@@ -266,10 +277,11 @@ static void ranks(void)
 	onnx_model_free(m);
 }
 
-/* ---- The rewritten model ------------------------------------------------------------------------------------------ */
+/* ---- The rewritten model
+ * ------------------------------------------------------------------------------------------ */
 
-/* What a plugin's graphs take is among its inputs and its function's; a bool that they take is INT32 at the edge, with a node
- * between the casts. The result is read by a graph of another node. */
+/* What a plugin's graphs take is among its inputs and its function's; a bool that they take is INT32 at the edge, with
+ * a node between the casts. The result is read by a graph of another node. */
 static void rewritten(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -308,7 +320,8 @@ static void rewritten(void)
 		const Onnx__NodeProto *n = m->proto->graph->node[i];
 
 		if (strcmp(n->op_type, "plugin_if") == 0)
-			CHECK(n->n_input == 3 && strcmp(n->input[1], "b_int32") == 0 && strcmp(n->input[2], "h_int32") == 0);
+			CHECK(n->n_input == 3 && strcmp(n->input[1], "b_int32") == 0 &&
+			      strcmp(n->input[2], "h_int32") == 0);
 	}
 	g = graph_of(m, NULL); /* a model that can be read again, and means the same */
 	CHECK_STR(type_of(g, "z"), "f32[N]");
@@ -316,7 +329,8 @@ static void rewritten(void)
 	onnx_model_free(m);
 }
 
-/* ---- Local functions ---------------------------------------------------------------------------------------------- */
+/* ---- Local functions
+ * ---------------------------------------------------------------------------------------------- */
 
 /* The attribute `name` of the node is the function's `of`. */
 static void refer(struct onnx_model *m, Onnx__NodeProto *n, const char *name, const char *of)
@@ -338,7 +352,8 @@ static Onnx__NodeProto *call(struct onnx_model *m, const char *function, const c
 	return n;
 }
 
-static void function(struct onnx_model *m, const char *name, const char *input, const char *output, Onnx__NodeProto **body, int n)
+static void function(struct onnx_model *m, const char *name, const char *input, const char *output,
+                     Onnx__NodeProto **body, int n)
 {
 	const char *in[4], *out = output;
 	int inputs = 0;
@@ -355,8 +370,8 @@ static void function(struct onnx_model *m, const char *name, const char *input, 
 	CHECK(onnx_model_add_function(m, f, &e) == 0);
 }
 
-/* A function that calls another inside of a branch and hands on its attribute and an input that the caller leaves out; the
- * branch takes the function's names, not those of the model. */
+/* A function that calls another inside of a branch and hands on its attribute and an input that the caller leaves out;
+ * the branch takes the function's names, not those of the model. */
 static void functions_in_branches(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -383,8 +398,8 @@ static void functions_in_branches(void)
 	g = graph_of(m, NULL);
 	CHECK_STR(why(g, "y"), "");
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
-		  "program choose(c: i32[], x: f32[N]) -> (y: f32[N])\n"
-		  "  y: f32[N] = map (i) select(bool(c[]), select(x[i] < 0.0, 0.25 * x[i], x[i]), neg(x[i]))\n");
+	          "program choose(c: i32[], x: f32[N]) -> (y: f32[N])\n"
+	          "  y: f32[N] = map (i) select(bool(c[]), select(x[i] < 0.0, 0.25 * x[i], x[i]), neg(x[i]))\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -399,7 +414,8 @@ static void graph_handed_on(void)
 
 	onnx_opset_import(m, "my", 1);
 	refer(m, choose, "then_branch", "way");
-	choose->attribute = memcpy(NEWN(m->arena, Onnx__AttributeProto *, 2), choose->attribute, sizeof *choose->attribute);
+	choose->attribute =
+	        memcpy(NEWN(m->arena, Onnx__AttributeProto *, 2), choose->attribute, sizeof *choose->attribute);
 	add(m, other, "Neg", "v", "t");
 	onnx_node_set_graph(m, choose, "else_branch", other);
 	function(m, "Choose", "c v", "r", &choose, 1);
@@ -415,8 +431,8 @@ static void graph_handed_on(void)
 	CHECK_STR(why(g, "y"), "");
 	CHECK_STR(NAMES(g->nodes.at[0].reads), "c x v");
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
-		  "program choose(c: i32[], x: f32[N], v_: f32[N]) -> (y: f32[N])\n"
-		  "  y: f32[N] = map (i) select(bool(c[]), exp(v_[i]), neg(x[i]))\n");
+	          "program choose(c: i32[], x: f32[N], v_: f32[N]) -> (y: f32[N])\n"
+	          "  y: f32[N] = map (i) select(bool(c[]), exp(v_[i]), neg(x[i]))\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -470,10 +486,11 @@ static void recursion(void)
 	onnx_model_free(m);
 }
 
-/* ---- States that change their shapes ------------------------------------------------------------------------------ */
+/* ---- States that change their shapes
+ * ------------------------------------------------------------------------------ */
 
-/* A Loop "y" (and "z": what is collected) of `turns` turns, or of m turns where that is negative, over the state s, which is
- * x[N,4] before; its body makes t of it, by a node of `type` that reads `reads`. */
+/* A Loop "y" (and "z": what is collected) of `turns` turns, or of m turns where that is negative, over the state s,
+ * which is x[N,4] before; its body makes t of it, by a node of `type` that reads `reads`. */
 static struct graph *growing(struct onnx_model **out, int turns, const char *type, const char *reads, bool collects)
 {
 	struct onnx_model *m = *out = model(8, 16);
@@ -504,8 +521,8 @@ static struct graph *growing(struct onnx_model **out, int turns, const char *typ
 	return graph_of(m, NULL);
 }
 
-/* Each turn may give a state another shape: it is what the last turn made where their number is known and small. Else a state
- * that must change its shape is refused, and one that may keep it is checked where it runs. */
+/* Each turn may give a state another shape: it is what the last turn made where their number is known and small. Else a
+ * state that must change its shape is refused, and one that may keep it is checked where it runs. */
 static void growing_states(void)
 {
 	static const char grows[] = "its state \"s\" is f32[N,4] before a turn and f32[N * 2,4] after it.";
@@ -525,7 +542,8 @@ static void growing_states(void)
 		{ 2, "Concat", "s s", true, "f32[d0,d1]", "f32[d2,d3]",
 		  "its output number 2 is put together of f32[N,4] in the first turn and f32[N * 2,4] in turn 2." },
 		{ 1, "Neg", "k", false, "f32[K,4]", "f32[N,4]", "" },
-		{ 99, "Neg", "k", false, "f32[N,4]", "f32[d0,d1]", "" }, /* nothing checks K in the body's own plugins */
+		{ 99, "Neg", "k", false, "f32[N,4]", "f32[d0,d1]", "" }, /* nothing checks K in the body's own
+		                                                          * plugins */
 		{ 99, "Neg", "s", false, "f32[N,4]", "f32[N,4]", "" },
 	};
 

@@ -1,5 +1,5 @@
-/* Extents that nodes demand to agree: one symbol of several, what stays to be checked at run time, and that the interpreter
- * and drawn extents keep to it. */
+/* Extents that nodes demand to agree: one symbol of several, what stays to be checked at run time, and that the
+ * interpreter and drawn extents keep to it. */
 #include <string.h>
 
 #include "check/verify.h"
@@ -37,7 +37,9 @@ static const char *run(const struct ir_program *p, const int64_t *dim)
 
 static bool draws(const struct ir_program *p, int run)
 {
-	struct verify_input input[8] = { { .rank = -1 }, { .rank = -1 }, { .rank = -1 }, { .rank = -1 }, { .rank = -1 } };
+	struct verify_input input[8] = {
+		{ .rank = -1 }, { .rank = -1 }, { .rank = -1 }, { .rank = -1 }, { .rank = -1 }
+	};
 	struct tensor in[8], out[2];
 	struct verify_case c = { .plugin = "p", .reference = p, .input = input, .seed = 7 };
 	struct err e = { 0 };
@@ -99,8 +101,8 @@ static void neck(void)
 	CHECK_INT(graph_region_program(&p, r, NULL, arena, &e), 0);
 	CHECK_INT(p->demands.n, 1);
 	CHECK_STR(run(p, (int64_t[]){ 4, 5 }), "");
-	CHECK_STR(run(p, (int64_t[]){ 5, 5 }),
-		  "Program region_slice_concat: node y: extent 0 of up is 6 and extent 0 of same is 5; they must be equal.");
+	CHECK_STR(run(p, (int64_t[]){ 5, 5 }), "Program region_slice_concat: node y: extent 0 of up is 6 and extent 0 "
+	                                       "of same is 5; they must be equal.");
 	for (int i = 0; i < 20; i++)
 		CHECK(draws(p, i));
 	/* Extents that were given, and do not fit. */
@@ -127,8 +129,8 @@ static void broadcast(void)
 	CHECK_INT(p->demands.n, 2);
 	CHECK_STR(run(p, (int64_t[]){ 3, 4, 3, 4 }), "");
 	CHECK_STR(run(p, (int64_t[]){ 1, 4, 3, 1 }), "");
-	CHECK_STR(run(p, (int64_t[]){ 3, 4, 5, 4 }),
-		  "Program sum: node y: extent 0 of a is 3 and extent 0 of b is 5; they must be equal, or one of them 1.");
+	CHECK_STR(run(p, (int64_t[]){ 3, 4, 5, 4 }), "Program sum: node y: extent 0 of a is 3 and extent 0 of b is 5; "
+	                                             "they must be equal, or one of them 1.");
 	for (int i = 0; i < 20; i++)
 		CHECK(draws(p, i));
 	graph_free(g);
@@ -192,8 +194,9 @@ static void elements(void)
 	g = graph_of(m, NULL);
 	p = program_of(g);
 	CHECK_STR(run(p, (int64_t[]){ 3, 4, 2, 7 }), "");
-	CHECK_STR(run(p, (int64_t[]){ 3, 4, 5, 7 }), "Program gather_elements: node y: extent 0 of i is 5 and extent 0 of x is 3; "
-						     "the first must not be larger than the second.");
+	CHECK_STR(run(p, (int64_t[]){ 3, 4, 5, 7 }),
+	          "Program gather_elements: node y: extent 0 of i is 5 and extent 0 of x is 3; "
+	          "the first must not be larger than the second.");
 	for (int i = 0; i < 20; i++)
 		CHECK(draws(p, i));
 	graph_free(g);
@@ -255,8 +258,9 @@ static void sizes(void)
 	CHECK_INT(p->demands.n, 1);
 	CHECK(ir_demand_of_limits(p, &p->demands.at[0], &limits));
 	CHECK_INT(limits.relation, IR_AT_MOST);
-	CHECK_STR(ir_demand_text(&limits, "5", "4", arena), "the most that extent 1 of a can be is 5 and the most that extent 1 of "
-							    "b can be is 4; the first must not be larger than the second");
+	CHECK_STR(ir_demand_text(&limits, "5", "4", arena),
+	          "the most that extent 1 of a can be is 5 and the most that extent 1 of "
+	          "b can be is 4; the first must not be larger than the second");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -265,10 +269,10 @@ static void sizes(void)
 static void text(void)
 {
 	static const char program[] = "program p(x: f32[N,K], y: f32[M]) -> (z: f32[N,K])\n"
-				      "  demand N * 2 == M (\"a b\" 0, \"c\" 0, \"node\")\n"
-				      "  demand M is_one_or K (\"y\" 0, \"x\" 1, \"other\")\n"
-				      "  demand N <= M (\"\" 0, \"y\" 0, \"node\")\n"
-				      "  z: f32[N,K] = map (i, j) x[i, j]\n";
+	                              "  demand N * 2 == M (\"a b\" 0, \"c\" 0, \"node\")\n"
+	                              "  demand M is_one_or K (\"y\" 0, \"x\" 1, \"other\")\n"
+	                              "  demand N <= M (\"\" 0, \"y\" 0, \"node\")\n"
+	                              "  z: f32[N,K] = map (i, j) x[i, j]\n";
 	struct ir_program *p = NULL;
 	struct str out = str_new(arena);
 	struct err e = { 0 };
@@ -285,9 +289,10 @@ static void text(void)
 	CHECK_INT(p->demands.n, 1);
 	ir_hash(p, other);
 	CHECK(strcmp(hash, other) != 0);
-	CHECK_INT(ir_parse_program(&p, "program p(x: f32[N]) -> (z: f32[N])\n  demand N ~ 2 (\"x\" 0, \"x\" 0, \"y\")\n", arena,
-				   &e),
-		  ERR_MODEL);
+	CHECK_INT(ir_parse_program(&p,
+	                           "program p(x: f32[N]) -> (z: f32[N])\n  demand N ~ 2 (\"x\" 0, \"x\" 0, \"y\")\n",
+	                           arena, &e),
+	          ERR_MODEL);
 }
 
 /* Extents of which larger ones leave nothing: one scale for all axes, so that the first one makes the others zero. */
@@ -312,7 +317,8 @@ static void shrinking(void)
 	onnx_model_free(m);
 }
 
-/* Runs after the first ones take little work, and extents that no demand is about stay small where others must be large. */
+/* Runs after the first ones take little work, and extents that no demand is about stay small where others must be
+ * large. */
 static void light(void)
 {
 	struct onnx_model *m = model(8, 17);

@@ -46,7 +46,7 @@ static inline void output(struct onnx_model *m, const char *name, enum type t, c
 }
 
 static inline void add_names(struct onnx_model *m, Onnx__NodeProto *n, const char *names,
-		      void (*add)(struct onnx_model *, Onnx__NodeProto *, const char *))
+                             void (*add)(struct onnx_model *, Onnx__NodeProto *, const char *))
 {
 	for (const char *s = names; *s; s += strspn(s, " ")) {
 		size_t len = strcspn(s, " ");
@@ -75,7 +75,7 @@ static inline Onnx__NodeProto *node(struct onnx_model *m, const char *type, cons
 }
 
 static inline void constant(struct onnx_model *m, const char *name, enum type t, int rank, const int64_t *dim,
-		     const double *value)
+                            const double *value)
 {
 	struct tensor x;
 	struct err e = { 0 };
@@ -119,7 +119,8 @@ static inline const char *type_of(const struct graph *g, const char *name)
 	return str_text(&s);
 }
 
-static inline const char *program_text(struct graph *g, const char *const *names, int n, const struct graph_program_options *o)
+static inline const char *program_text(struct graph *g, const char *const *names, int n,
+                                       const struct graph_program_options *o)
 {
 	int index[8];
 	struct graph_region *r;

@@ -15,7 +15,9 @@ static void rewrite_edges(void)
 {
 	struct onnx_model *m = model(8, 13);
 	struct graph_selection s = { .names = 3, .name = (const char *[]){ "b", "c", "d" } };
-	struct graph_plugin plugin[] = { { "plugin_and", NULL, 0 }, { "plugin_not", NULL, 0 }, { "plugin_not", NULL, 0 } };
+	struct graph_plugin plugin[] = { { "plugin_and", NULL, 0 },
+		                         { "plugin_not", NULL, 0 },
+		                         { "plugin_not", NULL, 0 } };
 	struct ir_program *p[3];
 	struct graph_regions r;
 	struct graph *g;
@@ -141,7 +143,8 @@ static void rewrite_folded(void)
 static void rewrite_cycle(void)
 {
 	struct onnx_model *m = model(8, 13);
-	struct graph_region_names names[2] = { { 2, (const char *[]){ "a", "d" } }, { 2, (const char *[]){ "b", "c" } } };
+	struct graph_region_names names[2] = { { 2, (const char *[]){ "a", "d" } },
+		                               { 2, (const char *[]){ "b", "c" } } };
 	struct graph_selection s = { .regions = 2, .region = names };
 	struct graph_plugin plugin[2] = { { "one", NULL, 0 }, { "two", NULL, 0 } };
 	struct graph_regions r;

@@ -78,7 +78,7 @@ static void inside(void)
 	g = graph_of(m, NULL);
 	CHECK(strstr(program_text(g, (const char *[]){ "a", "t", "v", "n" }, 4, &o), "_count: i64[])") != NULL);
 	CHECK(strstr(program_text(g, (const char *[]){ "v" }, 1, &o),
-		     "(data: f32[N], indices: i64[found0,1]) -> (output: f32[found0])") != NULL);
+	             "(data: f32[N], indices: i64[found0,1]) -> (output: f32[found0])") != NULL);
 	graph_free(g);
 	onnx_model_free(m);
 

@@ -1,5 +1,6 @@
-/* Graphs inside of nodes as graphs of their own: what is known of their tensors, what their nodes are called, how they are
- * selected, and the model with plugins inside of them. tests/cli/bodies.sh has ONNX Runtime's word on such models. */
+/* Graphs inside of nodes as graphs of their own: what is known of their tensors, what their nodes are called, how they
+ * are selected, and the model with plugins inside of them. tests/cli/bodies.sh has ONNX Runtime's word on such
+ * models. */
 #include "graph_models.h"
 
 static Onnx__GraphProto *body(struct onnx_model *m, const char *name)
@@ -17,7 +18,8 @@ static void takes(struct onnx_model *m, Onnx__GraphProto *b, const char *name, e
 	onnx_graph_add_input(m, b, onnx_value_info_new(m, name, t, -1, NULL, NULL));
 }
 
-static Onnx__NodeProto *add(struct onnx_model *m, Onnx__GraphProto *b, const char *type, const char *in, const char *out)
+static Onnx__NodeProto *add(struct onnx_model *m, Onnx__GraphProto *b, const char *type, const char *in,
+                            const char *out)
 {
 	Onnx__NodeProto *n = make(m, type, in, out);
 
@@ -111,12 +113,14 @@ static struct graph *graph_named(struct graph *g, const char *name)
 	return NULL;
 }
 
-/* ---- Names --------------------------------------------------------------------------------------------------------- */
+/* ---- Names
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void labels(void)
 {
 	struct onnx_model *m = if_model();
-	struct graph *g = graph_of(m, NULL), *then = graph_named(g, "y/then_branch"), *other = graph_named(g, "y/else_branch");
+	struct graph *g = graph_of(m, NULL), *then = graph_named(g, "y/then_branch"),
+	             *other = graph_named(g, "y/else_branch");
 
 	CHECK_INT(g->graphs.n, 3);
 	CHECK(then && other && then->outer == g && then->holder == 1 && then->root == g);
@@ -156,7 +160,8 @@ static void own_labels(void)
 	onnx_model_free(m);
 }
 
-/* ---- Shapes -------------------------------------------------------------------------------------------------------- */
+/* ---- Shapes
+ * -------------------------------------------------------------------------------------------------------- */
 
 static void shapes(void)
 {
@@ -209,13 +214,14 @@ static void growing_for_long(void)
 	CHECK(!g->nodes.at[0].known);
 	CHECK_STR(type_of(b, "s"), "f32[?]");
 	CHECK(b->nodes.at[0].known && !b->nodes.at[1].known);
-	CHECK(b->nodes.at[1].why && strstr(b->nodes.at[1].why, "the rank of \"s\", an input of the graph y/body, is not known."));
+	CHECK(b->nodes.at[1].why &&
+	      strstr(b->nodes.at[1].why, "the rank of \"s\", an input of the graph y/body, is not known."));
 	graph_free(g);
 	onnx_model_free(m);
 }
 
-/* The extents of a state may agree with those of its next value, and the Loop demands it where it is a plugin. One in the body
- * does not rely on it. */
+/* The extents of a state may agree with those of its next value, and the Loop demands it where it is a plugin. One in
+ * the body does not rely on it. */
 static void perhaps_growing(void)
 {
 	struct onnx_model *m = loop_model(100);
@@ -278,7 +284,8 @@ static void slices(void)
 	onnx_model_free(m);
 }
 
-/* ---- Selection ----------------------------------------------------------------------------------------------------- */
+/* ---- Selection
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const char *selected(struct graph *g, const struct graph_selection *s)
 {
@@ -301,26 +308,31 @@ static void selection(void)
 	const char *text;
 
 	CHECK_STR(selected(g, &(struct graph_selection){ .types = 1, .type = (const char *[]){ "Neg" } }),
-		  "y/then_branch/s y/else_branch/s");
+	          "y/then_branch/s y/else_branch/s");
 	CHECK_STR(selected(g, &(struct graph_selection){ .types = 2, .type = (const char *[]){ "Neg", "If" } }), "y");
-	CHECK_STR(selected(g, &(struct graph_selection){ .types = 2, .type = (const char *[]){ "Neg", "If" }, .excepts = 1,
-							 .except = (const char *[]){ "y" } }),
-		  "y/then_branch/s y/else_branch/s");
+	CHECK_STR(selected(g, &(struct graph_selection){ .types = 2,
+	                                                 .type = (const char *[]){ "Neg", "If" },
+	                                                 .excepts = 1,
+	                                                 .except = (const char *[]){ "y" } }),
+	          "y/then_branch/s y/else_branch/s");
 	text = selected(g, &(struct graph_selection){ .names = 2, .name = (const char *[]){ "y/then_branch/s", "y" } });
 	CHECK(strstr(text, "node y/then_branch/s is inside of node y, and both are selected."));
 	text = selected(g, &(struct graph_selection){ .names = 2, .name = (const char *[]){ "y", "y/then_branch/s" } });
 	CHECK(strstr(text, "node y/then_branch/s is inside of node y, and both are selected."));
 	two.name = (const char *[]){ "y/then_branch/s", "y/then_branch/t" };
-	CHECK_STR(selected(g, &(struct graph_selection){ .regions = 1, .region = &two }), "y/then_branch/s..y/then_branch/t");
+	CHECK_STR(selected(g, &(struct graph_selection){ .regions = 1, .region = &two }),
+	          "y/then_branch/s..y/then_branch/t");
 	two.name = (const char *[]){ "y/then_branch/s", "y/else_branch/t" };
 	CHECK(strstr(selected(g, &(struct graph_selection){ .regions = 1, .region = &two }), "must be in one graph"));
 	two.name = (const char *[]){ "a", "y/else_branch/t" };
-	CHECK(strstr(selected(g, &(struct graph_selection){ .regions = 1, .region = &two }), "node a is in the main graph"));
+	CHECK(strstr(selected(g, &(struct graph_selection){ .regions = 1, .region = &two }),
+	             "node a is in the main graph"));
 	graph_free(g);
 	onnx_model_free(m);
 }
 
-/* ---- The rewrite --------------------------------------------------------------------------------------------------- */
+/* ---- The rewrite
+ * --------------------------------------------------------------------------------------------------- */
 
 static void rewritten(void)
 {
@@ -344,7 +356,7 @@ static void rewritten(void)
 	CHECK_STR(then->node[0]->input[0], "a");
 	CHECK_STR(then->node[1]->op_type, "Exp");
 	CHECK_STR(other->node[1]->op_type, "Q");
-	CHECK_INT(then->n_value_info, 1); /* s */
+	CHECK_INT(then->n_value_info, 1);   /* s */
 	CHECK_INT(other->n_initializer, 0); /* k is in the function */
 	CHECK_INT(m->proto->graph->n_value_info, 0);
 	graph_free(g);

@@ -31,9 +31,10 @@ static void reshape_of_shape(void)
 	CHECK(!graph_value_find(g, "to")->is_constant && graph_value_find(g, "to")->content);
 	/* The shape is an input that nothing reads; its content is known from x. */
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
-		  "program reshape(data: f32[N,3,H,W], shape: i64[2]) -> (reshaped: f32[N,H * W * 3])\n"
-		  "  reshaped: f32[N,H * W * 3] = map (i, j) data[i, floordiv(floordiv(j, W), H), mod(floordiv(j, W), H), mod(j, "
-		  "W)]\n");
+	          "program reshape(data: f32[N,3,H,W], shape: i64[2]) -> (reshaped: f32[N,H * W * 3])\n"
+	          "  reshaped: f32[N,H * W * 3] = map (i, j) data[i, floordiv(floordiv(j, W), H), mod(floordiv(j, W), "
+	          "H), mod(j, "
+	          "W)]\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -120,7 +121,7 @@ static void failures_stop_nothing(void)
 	CHECK_STR(type_of(g, "v"), "?");
 	CHECK_STR(type_of(g, "b"), "f32[N,4]"); /* from the model's output */
 	CHECK_STR(g->nodes.at[2].why,
-		  "the shape of its input \"v\" is not known: node \"u\" (NoSuchOperator) before it cannot be taken.");
+	          "the shape of its input \"v\" is not known: node \"u\" (NoSuchOperator) before it cannot be taken.");
 	CHECK_INT(graph_node_check(g, 2, &e), ERR_UNSUPPORTED);
 	CHECK(strstr(e.text, "node b (Relu, opset 13): the shape of") != NULL);
 	CHECK_INT(g->warnings.n, 1); /* c is f32[N,4] */
@@ -206,8 +207,8 @@ static void folding(void)
 	CHECK_INT(g->inputs.n, 1);
 	/* The constant is part of the program. */
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL), "program add(a: f32[2,3]) -> (c: f32[2,3])\n"
-								     "  const b: f32[3] = {1.0, 4.0, 16.0}\n"
-								     "  c: f32[2,3] = map (i, j) a[i, j] + b[j]\n");
+	                                                             "  const b: f32[3] = {1.0, 4.0, 16.0}\n"
+	                                                             "  c: f32[2,3] = map (i, j) a[i, j] + b[j]\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -265,14 +266,15 @@ static void convexity(void)
 	CHECK(graph_select(&r, g, &s, &e) == 0);
 	CHECK(r.n == 1 && r.at[0]->nodes.n == 3 && r.at[0]->inputs.n == 1 && r.at[0]->outputs.n == 1);
 	CHECK_STR(program_text(g, names.name, 3, NULL),
-		  "program region_relu_add(x: f32[N,4]) -> (c: f32[N,4])\n"
-		  "  c: f32[N,4] = map (i, j) let _0 = max(x[i, j], 0.0); _0 + exp(_0)\n");
+	          "program region_relu_add(x: f32[N,4]) -> (c: f32[N,4])\n"
+	          "  c: f32[N,4] = map (i, j) let _0 = max(x[i, j], 0.0); _0 + exp(_0)\n");
 	s = (struct graph_selection){ .types = 1, .type = (const char *[]){ "Reluu" } };
 	CHECK_INT(graph_select(&r, g, &s, &e), ERR_USAGE);
 	CHECK_STR(e.advice, "Did you mean Relu?");
 	err_clear(&e);
-	s = (struct graph_selection){ .names = 1, .name = (const char *[]){ "#1" }, .types = 1,
-				      .type = (const char *[]){ "Exp" } };
+	s = (struct graph_selection){
+		.names = 1, .name = (const char *[]){ "#1" }, .types = 1, .type = (const char *[]){ "Exp" }
+	};
 	CHECK(graph_select(&r, g, &s, &e) == 0);
 	CHECK_INT(r.n, 1); /* named twice, taken once */
 	graph_free(g);
@@ -300,14 +302,15 @@ static void symbol_translation(void)
 	node(m, "Expand", "w shape", "s");
 	g = graph_of(m, NULL);
 	CHECK_STR(program_text(g, (const char *[]){ "n" }, 1, NULL), "program neg(x: f32[N,n0]) -> (y: f32[N,n0])\n"
-								     "  y: f32[N,n0] = map (i, j) neg(x[i, j])\n");
+	                                                             "  y: f32[N,n0] = map (i, j) neg(x[i, j])\n");
 	CHECK_STR(program_text(g, (const char *[]){ "r" }, 1, NULL),
-		  "program expand(input: f32[N,n0], shape: i64[2]) -> (output: f32[N,n0])\n"
-		  "  output: f32[N,n0] = map (i, j) input[i, j]\n");
+	          "program expand(input: f32[N,n0], shape: i64[2]) -> (output: f32[N,n0])\n"
+	          "  output: f32[N,n0] = map (i, j) input[i, j]\n");
 	/* w does not have the extents that are needed: x becomes an input for its extents alone. */
 	CHECK_STR(program_text(g, (const char *[]){ "s" }, 1, NULL),
-		  "program expand(input: f32[1], shape: i64[2], x: f32[N,H]) -> (output: f32[N,floordiv(min(9999999, H) + 1, 2)])\n"
-		  "  output: f32[N,floordiv(min(9999999, H) + 1, 2)] = map (i, j) input[0]\n");
+	          "program expand(input: f32[1], shape: i64[2], x: f32[N,H]) -> (output: f32[N,floordiv(min(9999999, "
+	          "H) + 1, 2)])\n"
+	          "  output: f32[N,floordiv(min(9999999, H) + 1, 2)] = map (i, j) input[0]\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -390,7 +393,7 @@ static void what_tensorrt_takes(void)
 	CHECK_STR(r.at[1]->label, "q");
 	CHECK(strstr(program_text(g, (const char *[]){ "f" }, 1, NULL), "TensorRT has no double") != NULL);
 	CHECK(strstr(program_text(g, (const char *[]){ "f" }, 1, &(struct graph_program_options){ .any_types = true }),
-		     "f64[4,4]") != NULL);
+	             "f64[4,4]") != NULL);
 	graph_free(g);
 	onnx_model_free(m);
 }

@@ -50,14 +50,15 @@ static void ranges(void)
 		{ "Gather", "data:f32[N,5] indices:i64[M]", "data", "any" },
 		{ "GatherElements", "data:f32[N,K] indices:i32[N,3] axis=1", "indices", "below K, from the end" },
 		{ "GatherND", "data:f32[N,5,2] indices:i64[M,2]", "indices", "below min(5, N), from the end" },
-		{ "ScatterElements", "data:f32[N,5] indices:i64[2,5] updates:f32[2,5]", "indices", "below N, from the end" },
+		{ "ScatterElements", "data:f32[N,5] indices:i64[2,5] updates:f32[2,5]", "indices",
+		  "below N, from the end" },
 		{ "ScatterND", "data:f32[N,5] indices:i64[M,1] updates:f32[M,5]", "indices", "below N, from the end" },
 		{ "OneHot", "indices:i64[N] depth:i64[]={7} values:f32[2]", "indices", "below 7, from the end" },
 		{ "ReverseSequence", "input:f32[T,B] sequence_lens:i64[B]", "sequence_lens", "below T + 1" },
 		{ "GRU", "X:f32[T,B,4] W:f32[1,9,4] R:f32[1,9,3] sequence_lens:i32[B] hidden_size=3", "sequence_lens",
 		  "below T + 1" },
-		{ "TensorScatter", "past_cache:f16[B,8,128,64] update:f16[B,8,3,64] write_indices:i64[B]", "write_indices",
-		  "below 128" },
+		{ "TensorScatter", "past_cache:f16[B,8,128,64] update:f16[B,8,3,64] write_indices:i64[B]",
+		  "write_indices", "below 128" },
 		{ "Add", "A:i64[N] B:i64[N]", "A", "any" },
 	};
 

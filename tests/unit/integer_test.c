@@ -110,7 +110,8 @@ static void floats(void)
 static expr element(void *user, expr load)
 {
 	++*(int *)user;
-	return ir_is_int(load->arg[0], 1) ? ir_binary(IR_ADD, ir_symbol(load->pool, "N"), ir_index(load->pool, 1)) : NULL;
+	return ir_is_int(load->arg[0], 1) ? ir_binary(IR_ADD, ir_symbol(load->pool, "N"), ir_index(load->pool, 1))
+	                                  : NULL;
 }
 
 static expr zero(void *user, expr load)

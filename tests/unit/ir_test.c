@@ -6,23 +6,24 @@
 #include "tests/unit/test.h"
 
 static const char layer_norm[] =
-	"program LayerNormalization(x: f16[N,768], scale: f16[768], bias: f16[768]) -> (y: f16[N,768])\n"
-	"  mean: f32[N] = sum (i | r<768) f32(x[i, r]) then it / 768.0\n"
-	"  var: f32[N] = sum (i | r<768) let _0 = f32(x[i, r]) - mean[i]; _0 * _0 then it / 768.0\n"
-	"  y: f16[N,768] = map (i, j) f16((f32(x[i, j]) - mean[i]) / sqrt(var[i] + 1e-05) * f32(scale[j]) + f32(bias[j]))\n";
+        "program LayerNormalization(x: f16[N,768], scale: f16[768], bias: f16[768]) -> (y: f16[N,768])\n"
+        "  mean: f32[N] = sum (i | r<768) f32(x[i, r]) then it / 768.0\n"
+        "  var: f32[N] = sum (i | r<768) let _0 = f32(x[i, r]) - mean[i]; _0 * _0 then it / 768.0\n"
+        "  y: f16[N,768] = map (i, j) f16((f32(x[i, j]) - mean[i]) / sqrt(var[i] + 1e-05) * f32(scale[j]) + "
+        "f32(bias[j]))\n";
 
 /* The same in the ten nodes of an older exporter. */
 static const char layer_norm_spelled[] =
-	"program spelled(a: f16[B,768], scale: f16[768], b: f16[768]) -> (out: f16[B,768])\n"
-	"  mean: f32[B,1] = sum (i, j | r<768) f32(a[i, r]) then it / 768.0\n"
-	"  d: f32[B,768] = map (i, j) f32(a[i, j]) - mean[i, 0]\n"
-	"  sq: f32[B,768] = map (i, j) pow(d[i, j], 2.0)\n"
-	"  var: f32[B,1] = sum (i, j | r<768) sq[i, r] then it / 768.0\n"
-	"  e: f32[B,1] = map (i, j) var[i, 0] + 1e-05\n"
-	"  root: f32[B,1] = map (i, j) sqrt(e[i, 0])\n"
-	"  q: f32[B,768] = map (i, j) d[i, j] / root[i, 0]\n"
-	"  g: f32[B,768] = map (i, j) q[i, j] * f32(scale[j])\n"
-	"  out: f16[B,768] = map (i, j) f16(g[i, j] + f32(b[j]))\n";
+        "program spelled(a: f16[B,768], scale: f16[768], b: f16[768]) -> (out: f16[B,768])\n"
+        "  mean: f32[B,1] = sum (i, j | r<768) f32(a[i, r]) then it / 768.0\n"
+        "  d: f32[B,768] = map (i, j) f32(a[i, j]) - mean[i, 0]\n"
+        "  sq: f32[B,768] = map (i, j) pow(d[i, j], 2.0)\n"
+        "  var: f32[B,1] = sum (i, j | r<768) sq[i, r] then it / 768.0\n"
+        "  e: f32[B,1] = map (i, j) var[i, 0] + 1e-05\n"
+        "  root: f32[B,1] = map (i, j) sqrt(e[i, 0])\n"
+        "  q: f32[B,768] = map (i, j) d[i, j] / root[i, 0]\n"
+        "  g: f32[B,768] = map (i, j) q[i, j] * f32(scale[j])\n"
+        "  out: f16[B,768] = map (i, j) f16(g[i, j] + f32(b[j]))\n";
 
 static struct ir_program *parse(struct arena *a, const char *text)
 {
@@ -47,39 +48,36 @@ static void round_trip(struct arena *a)
 	const char *once = print(a, p);
 	CHECK_STR(print(a, parse(a, once)), once);
 	CHECK_STR(once, layer_norm);
-	static const char scatter[] =
-		"program S(x: f32[5,N], at_row: i64[3], upd: f32[3,N]) -> (y: f32[5,N])\n"
-		"  const c: i64[2] = {4, -2}\n"
-		"  y: f32[5,N] = scatter sum (i, j | r<3, s<N) init x[i, j] at [index(at_row[r]), s] value upd[r, s] where "
-		"and(0 <= index(at_row[r]), index(at_row[r]) < index(c[mod(r, 2)]))\n";
+	static const char scatter[] = "program S(x: f32[5,N], at_row: i64[3], upd: f32[3,N]) -> (y: f32[5,N])\n"
+	                              "  const c: i64[2] = {4, -2}\n"
+	                              "  y: f32[5,N] = scatter sum (i, j | r<3, s<N) init x[i, j] at "
+	                              "[index(at_row[r]), s] value upd[r, s] where "
+	                              "and(0 <= index(at_row[r]), index(at_row[r]) < index(c[mod(r, 2)]))\n";
 	const char *text = print(a, parse(a, scatter));
 	CHECK_STR(print(a, parse(a, text)), text);
 	static const char scan[] =
-		"program S(x: f16[5,N]) -> (y: f16[5,N], z: f32[5,N], u0: f32[5,N], w0: f32[5,N])\n"
-		"  y: f16[5,N] = scan sum along j (i, j) f32(x[i, j])\n"
-		"  z: f32[5,N] = scan max along i exclusive (i, j) f32(x[i, j]) then it * 2.0 + f32(j)\n"
-		"  u0: f32[5,N] = scan prod along j reverse (i, j) f32(x[i, j]) * 0.5\n"
-		"  w0: f32[5,N] = scan min along j exclusive reverse (i, j) f32(x[i, j])\n";
+	        "program S(x: f16[5,N]) -> (y: f16[5,N], z: f32[5,N], u0: f32[5,N], w0: f32[5,N])\n"
+	        "  y: f16[5,N] = scan sum along j (i, j) f32(x[i, j])\n"
+	        "  z: f32[5,N] = scan max along i exclusive (i, j) f32(x[i, j]) then it * 2.0 + f32(j)\n"
+	        "  u0: f32[5,N] = scan prod along j reverse (i, j) f32(x[i, j]) * 0.5\n"
+	        "  w0: f32[5,N] = scan min along j exclusive reverse (i, j) f32(x[i, j])\n";
 	CHECK_STR(print(a, parse(a, scan)), scan);
-	static const char sort[] =
-		"program K(x: f32[5,N]) -> (y: f32[5,3], at0: i64[5,3])\n"
-		"  at0: i64[5,3] = sort descending along j (i, j | r<N) x[i, r]\n"
-		"  y: f32[5,3] = map (i, j) x[i, index(at0[i, j])]\n";
+	static const char sort[] = "program K(x: f32[5,N]) -> (y: f32[5,3], at0: i64[5,3])\n"
+	                           "  at0: i64[5,3] = sort descending along j (i, j | r<N) x[i, r]\n"
+	                           "  y: f32[5,3] = map (i, j) x[i, index(at0[i, j])]\n";
 	CHECK_STR(print(a, parse(a, sort)), sort);
-	static const char compact[] =
-		"program C(x: f32[N,4]) -> (y: i64[K], found: i64[])\n"
-		"  size K = found <= N * 4\n"
-		"  y: i64[K] = compact found (| r<N, s<4) i64(r * 4 + s) where x[r, s] < 0.0\n";
+	static const char compact[] = "program C(x: f32[N,4]) -> (y: i64[K], found: i64[])\n"
+	                              "  size K = found <= N * 4\n"
+	                              "  y: i64[K] = compact found (| r<N, s<4) i64(r * 4 + s) where x[r, s] < 0.0\n";
 	CHECK_STR(print(a, parse(a, compact)), compact);
-	static const char loop[] =
-		"program L(x: f32[T,8], h0: f32[8]) -> (h: f32[8], y: f32[T,8])\n"
-		"  loop turn<T while h[0] < 1.5 {\n"
-		"    carry h: f32[8] (i) h0[i]\n"
-		"    sum_0: f32[] = sum (| r<8) h[r]\n"
-		"    g: f32[8] = map (i) x[turn, i] + sum_0[]\n"
-		"    next h = g\n"
-		"    collect y: f32[T,8] at T - turn - 1 = g\n"
-		"  }\n";
+	static const char loop[] = "program L(x: f32[T,8], h0: f32[8]) -> (h: f32[8], y: f32[T,8])\n"
+	                           "  loop turn<T while h[0] < 1.5 {\n"
+	                           "    carry h: f32[8] (i) h0[i]\n"
+	                           "    sum_0: f32[] = sum (| r<8) h[r]\n"
+	                           "    g: f32[8] = map (i) x[turn, i] + sum_0[]\n"
+	                           "    next h = g\n"
+	                           "    collect y: f32[T,8] at T - turn - 1 = g\n"
+	                           "  }\n";
 	CHECK_STR(print(a, parse(a, loop)), loop);
 	struct ir_program *p0 = parse(a, loop);
 	struct err e = { 0 };
@@ -104,7 +102,8 @@ static void values(struct arena *a)
 	char one[33], other[33];
 	ir_hash(parse(a, tiled), one);
 	ir_hash(parse(a, "program K(x: f32[N,3], times: i64[2]) -> (y: f32[rows,3])\n  value times0 = times[1]\n"
-	                 "  value rows = N * times0\n  y: f32[rows,3] = map (i, j) x[mod(i, N), j]\n"), other);
+	                 "  value rows = N * times0\n  y: f32[rows,3] = map (i, j) x[mod(i, N), j]\n"),
+	        other);
 	CHECK(strcmp(one, other) != 0);
 }
 
@@ -116,15 +115,19 @@ static void wrong_stages(struct arena *a)
 		"program K(x: f32[5]) -> (y: i64[5])\n  y: i64[5] = sort along i (i | r<5) x[i]\n",
 		"program K(x: f32[5]) -> (y: i64[5])\n  y: i64[5] = compact n0 (| r<5) r where x[r] < 0.0\n",
 		"program K(x: f32[5]) -> (y: f32[5])\n  y: f32[5] = map (i) x[i] + f32(turn)\n",
-		"program K(x: f32[5]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n next y = x\n g: f32[turn] = map "
+		"program K(x: f32[5]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n next y = x\n g: "
+		"f32[turn] = map "
 		"(i) 0.0\n }\n",
 		"program K(x: f32[5]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n }\n",
-		"program K(x: f32[5], z: f32[4]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n next y = z\n }\n",
-		"program K(x: f32[5]) -> (y: f32[5], u0: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n g: f32[5] = map (i) "
+		"program K(x: f32[5], z: f32[4]) -> (y: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n next y = "
+		"z\n }\n",
+		"program K(x: f32[5]) -> (y: f32[5], u0: f32[5])\n  loop turn<5 {\n carry y: f32[5] (i) 0.0\n g: "
+		"f32[5] = map (i) "
 		"y[i]\n next y = g\n }\n  u0: f32[5] = map (i) g[i]\n",
 		/* elements narrower than a byte: only maps make them, and nothing computes with them */
 		"program K(x: u4[5,3]) -> (y: u4[5])\n  y: u4[5] = max (i | r<3) i32(x[i, r]) then u4(it)\n",
-		"program K(x: u4[5]) -> (y: u4[5])\n  y: u4[5] = scatter replace (i | r<5) init x[i] at [4 - r] value x[r]\n",
+		"program K(x: u4[5]) -> (y: u4[5])\n  y: u4[5] = scatter replace (i | r<5) init x[i] at [4 - r] value "
+		"x[r]\n",
 		"program K(x: u4[5]) -> (y: u4[5])\n  y: u4[5] = map (i) x[i] + x[i]\n",
 		"program K(x: f4e2m1[5]) -> (y: i4[5])\n  y: i4[5] = map (i) bitcast_i4(x[i])\n",
 	};
@@ -158,15 +161,17 @@ static void index_arithmetic(struct arena *a)
 	CHECK_STR(show(a, rows), "i * S + j");
 	CHECK(ir_binary(IR_MOD, rows, S) == s);
 	CHECK(ir_binary(IR_FLOORDIV, rows, S) == b);
-	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, ir_binary(IR_MUL, ir_binary(IR_MUL, B, S), n768), ir_binary(IR_MUL, S, n64))),
-		  "B * 12");
+	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, ir_binary(IR_MUL, ir_binary(IR_MUL, B, S), n768),
+	                            ir_binary(IR_MUL, S, n64))),
+	          "B * 12");
 	CHECK_STR(show(a, ir_binary(IR_SUB, ir_binary(IR_ADD, B, ir_index(p, 3)), B)), "3");
 	CHECK_STR(show(a, ir_binary(IR_LT, b, B)), "true");
 	CHECK_STR(show(a, ir_binary(IR_LE, ir_index(p, 0), ir_binary(IR_ADD, s, b))), "true");
 	CHECK_STR(show(a, ir_binary(IR_LT, s, B)), "j < B");
-	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, ir_binary(IR_SUB, ir_binary(IR_MUL, B, ir_index(p, 2)), ir_index(p, 1)),
-				    ir_index(p, 4))),
-		  "floordiv(B - 1, 2)");
+	CHECK_STR(
+	        show(a, ir_binary(IR_FLOORDIV, ir_binary(IR_SUB, ir_binary(IR_MUL, B, ir_index(p, 2)), ir_index(p, 1)),
+	                          ir_index(p, 4))),
+	        "floordiv(B - 1, 2)");
 	CHECK_STR(show(a, ir_binary(IR_MAX, B, ir_index(p, 0))), "B");
 	CHECK_STR(show(a, ir_binary(IR_MIN, s, ir_binary(IR_SUB, S, ir_index(p, 1)))), "j");
 	expr window = ir_binary(IR_FLOORDIV, ir_binary(IR_SUB, S, ir_index(p, 1)), ir_index(p, 2));
@@ -198,12 +203,14 @@ static void multiples(struct arena *a)
 	CHECK_INT(ir_multiple(ir_binary(IR_FLOORDIV, v, ir_index(p, 4))), 2);
 	CHECK_INT(ir_multiple(ir_binary(IR_MOD, ir_binary(IR_MUL, v, ir_index(p, 3)), ir_index(p, 20))), 4);
 	CHECK_INT(ir_multiple(sum), 1);
-	static const int factor[] = { 1, 2, 3, 5, 6, -1 }, add[] = { 0, 1, -2, 7, 8 }, divisor[] = { 2, 3, 4, 8, 12, 16, 40 };
+	static const int factor[] = { 1, 2, 3, 5, 6, -1 }, add[] = { 0, 1, -2, 7, 8 },
+	                 divisor[] = { 2, 3, 4, 8, 12, 16, 40 };
 	for (size_t i = 0; i < 6 * 3 * 5 * 7; i++) {
 		expr e = ir_binary(IR_ADD, ir_binary(IR_MUL, v, ir_index(p, factor[i % 6])),
-				   ir_binary(IR_MUL, lane, ir_index(p, factor[i / 6 % 3])));
+		                   ir_binary(IR_MUL, lane, ir_index(p, factor[i / 6 % 3])));
 		e = ir_binary(IR_ADD, e, ir_index(p, add[i / 18 % 5]));
-		expr by = ir_index(p, divisor[i / 90 % 7]), whole = ir_binary(IR_FLOORDIV, e, by), rest = ir_binary(IR_MOD, e, by);
+		expr by = ir_index(p, divisor[i / 90 % 7]), whole = ir_binary(IR_FLOORDIV, e, by),
+		     rest = ir_binary(IR_MOD, e, by);
 		for (int64_t k = 0; k < 25 * 8; k++) {
 			struct place at = { k / 8 * 8, k % 8 };
 			expr n = ir_copy(p, e, at_place, &at);
@@ -238,39 +245,42 @@ static void scans(struct arena *a)
 	char hash[5][33];
 	struct err e = { 0 };
 	for (int k = 0; k < 5; k++) {
-		ir_hash(parse(a, arena_printf(a, "program p(x: f32[N,N]) -> (y: f32[N,N])\n"
-						 "  y: f32[N,N] = scan sum along %s (i, j) x[i, j]\n", along[k])), hash[k]);
+		ir_hash(parse(a, arena_printf(a,
+		                              "program p(x: f32[N,N]) -> (y: f32[N,N])\n"
+		                              "  y: f32[N,N] = scan sum along %s (i, j) x[i, j]\n",
+		                              along[k])),
+		        hash[k]);
 		for (int q = 0; q < k; q++)
 			CHECK(strcmp(hash[q], hash[k]) != 0);
 	}
 	struct ir_program *p = parse(a, "program p(x: f16[N,K]) -> (y: f16[N,K], z: f32[N])\n"
-					"  a: f32[N,K] = map (i, j) exp(f32(x[i, j]))\n"
-					"  b: f32[N,K] = scan sum along j (i, j) a[i, j]\n"
-					"  c: f32[N,K] = scan sum along j (i, j) a[i, j]\n"
-					"  d: f32[N,K] = scan sum along j reverse (i, j) a[i, j]\n"
-					"  y: f16[N,K] = map (i, j) f16(b[i, j] * c[i, j])\n"
-					"  z: f32[N] = sum (i | r<K) d[i, r]\n");
+	                                "  a: f32[N,K] = map (i, j) exp(f32(x[i, j]))\n"
+	                                "  b: f32[N,K] = scan sum along j (i, j) a[i, j]\n"
+	                                "  c: f32[N,K] = scan sum along j (i, j) a[i, j]\n"
+	                                "  d: f32[N,K] = scan sum along j reverse (i, j) a[i, j]\n"
+	                                "  y: f16[N,K] = map (i, j) f16(b[i, j] * c[i, j])\n"
+	                                "  z: f32[N] = sum (i | r<K) d[i, r]\n");
 	CHECK_INT(ir_optimise(p, NULL, NULL, &e), 0);
 	CHECK_STR(print(a, p), "program p(x: f16[N,K]) -> (y: f16[N,K], z: f32[N])\n"
-			       "  d: f32[N,K] = scan sum along j reverse (i, j) exp(f32(x[i, j]))\n"
-			       "  y: f16[N,K] = scan sum along j (i, j) exp(f32(x[i, j])) then f16(it * it)\n"
-			       "  z: f32[N] = sum (i | r<K) d[i, r]\n");
+	                       "  d: f32[N,K] = scan sum along j reverse (i, j) exp(f32(x[i, j]))\n"
+	                       "  y: f16[N,K] = scan sum along j (i, j) exp(f32(x[i, j])) then f16(it * it)\n"
+	                       "  z: f32[N] = sum (i | r<K) d[i, r]\n");
 	/* Read elsewhere than at the own index, it stays. */
 	p = parse(a, "program p(x: f32[N]) -> (y: f32[N])\n"
-		     "  b: f32[N] = scan sum along i (i) x[i]\n"
-		     "  y: f32[N] = map (i) b[N - 1 - i]\n");
+	             "  b: f32[N] = scan sum along i (i) x[i]\n"
+	             "  y: f32[N] = map (i) b[N - 1 - i]\n");
 	CHECK_INT(ir_optimise(p, NULL, NULL, &e), 0);
 	CHECK_INT(p->stages.n, 2);
 	/* Shape arithmetic. */
 	p = parse(a, "program p(x: f32[N,K]) -> (y: i64[4], z: i64[4])\n"
-		     "  y: i64[4] = scan sum along i (i) i64(i) * i64(N)\n"
-		     "  z: i64[4] = scan sum along i exclusive reverse (i) i64(i + 1)\n");
+	             "  y: i64[4] = scan sum along i (i) i64(i) * i64(N)\n"
+	             "  z: i64[4] = scan sum along i exclusive reverse (i) i64(i + 1)\n");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 2 })), "i64(N) + i64(2) * i64(N)");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[1], &(int64_t){ 1 })), "i64(7)");
 	p = parse(a, "program p(x: f32[N,K], q: i64[2]) -> (y: i64[4], z: i64[4], last: i64[4])\n"
-		     "  y: i64[4] = scatter replace (i | r<2) init i64(N) at [2 * r + 1] value i64(r * K)\n"
-		     "  z: i64[4] = scatter sum (i | r<3) init i64(i) at [1] value i64(r + 1) where r < 2\n"
-		     "  last: i64[4] = scatter sum (i | r<2) init i64(i) at [index(q[r])] value i64(r)\n");
+	             "  y: i64[4] = scatter replace (i | r<2) init i64(N) at [2 * r + 1] value i64(r * K)\n"
+	             "  z: i64[4] = scatter sum (i | r<3) init i64(i) at [1] value i64(r + 1) where r < 2\n"
+	             "  last: i64[4] = scatter sum (i | r<2) init i64(i) at [index(q[r])] value i64(r)\n");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 2 })), "i64(N)");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 3 })), "i64(K)");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[1], &(int64_t){ 1 })), "i64(4)");
@@ -280,7 +290,9 @@ static void scans(struct arena *a)
 static void mistakes(struct arena *a)
 {
 	static const char *const bad[] = {
-		"", "program", "program p(x: f32[N]) -> (y: f32[N])\n",
+		"",
+		"program",
+		"program p(x: f32[N]) -> (y: f32[N])\n",
 		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) x[j]\n",
 		"program p(x: f32[N]) -> (y: f32[N])\n y: f32[N] = map (i) x[i, i]\n",
 		"program p(x: f32[N]) -> (y: f16[N])\n y: f16[N] = map (i) x[i]\n",

@@ -1,5 +1,5 @@
-/* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And variables: what
- * makes two of them the same, and what a hint stands for. */
+/* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And
+ * variables: what makes two of them the same, and what a hint stands for. */
 #include "sched/axes.h"
 #include "sched/emit.h"
 #include "sched/finish.h"
@@ -78,8 +78,12 @@ static void scopes(void)
 static void types(void)
 {
 	for (int fault = 0; fault < 6; fault++) {
-		static const char *const says[] = { "", "of another rank: v", "another type than asked for: y", "another type",
-			                            "outside of the array v", "outside of the array v" };
+		static const char *const says[] = { "",
+			                            "of another rank: v",
+			                            "another type than asked for: y",
+			                            "another type",
+			                            "outside of the array v",
+			                            "outside of the array v" };
 		struct made m = begin();
 		struct ir_variable *v = ir_variable_new(m.p->pool, TYPE_F32, "v");
 		expr item;

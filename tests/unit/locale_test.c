@@ -1,6 +1,6 @@
-/* The library in a host process with a locale of its own: texts of programs, kernels and numbers are those of the C locale, and are
- * read back. German writes a comma in numbers; Turkish also has other capitals, and in ISO-8859-9 letters beyond ASCII in one byte.
- * The locales are made in build/locale by localedef (Debian: package locales). */
+/* The library in a host process with a locale of its own: texts of programs, kernels and numbers are those of the C
+ * locale, and are read back. German writes a comma in numbers; Turkish also has other capitals, and in ISO-8859-9
+ * letters beyond ASCII in one byte. The locales are made in build/locale by localedef (Debian: package locales). */
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +46,8 @@ static void write_number(struct str *out, double x)
 
 static void write_numbers(struct str *out)
 {
-	static const double number[] = { 0, -0.0, 0.5, -1.25, 0.1, 1e-5, 1e300, 1234567.5, 3, 1.0 / 3, INFINITY, -INFINITY, NAN };
+	static const double number[] = { 0,         -0.0, 0.5,     -1.25,    0.1,       1e-5, 1e300,
+		                         1234567.5, 3,    1.0 / 3, INFINITY, -INFINITY, NAN };
 	for (size_t i = 0; i < sizeof number / sizeof *number; i++)
 		write_number(out, number[i]);
 }
@@ -140,7 +141,8 @@ int main(void)
 		while (!same && str_text(&got)[at] == str_text(&want)[at])
 			at++;
 		if (!test_check(same, __FILE__, __LINE__, "texts are those of the C locale"))
-			printf("  %s: got \"%.60s\", want \"%.60s\"\n", locales[i].name, str_text(&got) + at, str_text(&want) + at);
+			printf("  %s: got \"%.60s\", want \"%.60s\"\n", locales[i].name, str_text(&got) + at,
+			       str_text(&want) + at);
 		numbers_read();
 		program_read(a);
 		host_keeps("0,5");

@@ -30,24 +30,15 @@ static struct value input(const char *name, enum type t, const char *dims)
 	return (struct value){ .buf = ir_buffer_new(program, name, t, rank, dim, IR_INPUT), .given = true };
 }
 
-#define INT(what, x)                                                                                                   \
-	{                                                                                                              \
-		.name = what, .kind = OP_INT, .i = x                                                                   \
-	}
-#define FLOAT(what, x)                                                                                                 \
-	{                                                                                                              \
-		.name = what, .kind = OP_FLOAT, .f = x                                                                 \
-	}
-#define WORD(what, x)                                                                                                  \
-	{                                                                                                              \
-		.name = what, .kind = OP_STRING, .s = x                                                                \
-	}
-#define INTS(what, ...)                                                                                                \
-	{                                                                                                              \
-		.name = what, .kind = OP_INTS, .n = sizeof((int64_t[]){ __VA_ARGS__ }) / 8, .ints = (int64_t[])        \
-		{                                                                                                      \
-			__VA_ARGS__                                                                                    \
-		}                                                                                                      \
+#define INT(what, x) { .name = what, .kind = OP_INT, .i = x }
+#define FLOAT(what, x) { .name = what, .kind = OP_FLOAT, .f = x }
+#define WORD(what, x) { .name = what, .kind = OP_STRING, .s = x }
+#define INTS(what, ...) \
+	{ \
+		.name = what, .kind = OP_INTS, .n = sizeof((int64_t[]){ __VA_ARGS__ }) / 8, .ints = (int64_t[]) \
+		{ \
+			__VA_ARGS__ \
+		} \
 	}
 
 static struct lower node;
@@ -70,12 +61,12 @@ static int run(const char *op, int opset, int inputs, const struct value *in, in
 	return lower_node(&node);
 }
 
-#define RUN(op, opset, ...)                                                                                            \
-	run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value),                                 \
+#define RUN(op, opset, ...) \
+	run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value), \
 	    (struct value[]){ __VA_ARGS__ }, 0, NULL)
 /* The first output of a node with the inputs `...` and the attributes in the array `a`. */
-#define RUN_WITH(op, opset, a, ...)                                                                                    \
-	run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value),                                 \
+#define RUN_WITH(op, opset, a, ...) \
+	run(op, opset, sizeof((struct value[]){ __VA_ARGS__ }) / sizeof(struct value), \
 	    (struct value[]){ __VA_ARGS__ }, sizeof(a) / sizeof((a)[0]), a)
 
 static const char *shape(void)
@@ -135,13 +126,15 @@ static void test_failures(void)
 	CHECK_STR(failure.text, "node n (Softmax, opset 13): attribute \"axis\" is a float; it must be an integer.");
 	begin();
 	CHECK_INT(RUN_WITH("Softmax", 13, large, input("x", TYPE_F32, "4 5")), ERR_UNSUPPORTED);
-	CHECK_STR(failure.text, "node n (Softmax, opset 13): attribute \"axis\" is 4294967295; it must fit into 32 bits.");
+	CHECK_STR(failure.text,
+	          "node n (Softmax, opset 13): attribute \"axis\" is 4294967295; it must fit into 32 bits.");
 	begin();
 	CHECK_INT(RUN_WITH("Softmax", 13, axis, input("x", TYPE_F32, "4 5")), ERR_MODEL);
 	CHECK_STR(failure.text, "node n (Softmax, opset 13): axis 2 is outside -2..1, the axes of a tensor of rank 2.");
 	begin();
 	CHECK_INT(RUN("MatMul", 13, input("a", TYPE_F32, "4 5"), input("b", TYPE_F32, "6 7")), ERR_MODEL);
-	CHECK_STR(failure.text, "node n (MatMul, opset 13): extent 1 of a is 5 and extent 0 of b is 6; they must be equal.");
+	CHECK_STR(failure.text,
+	          "node n (MatMul, opset 13): extent 1 of a is 5 and extent 0 of b is 6; they must be equal.");
 	begin();
 	CHECK_INT(RUN("ReduceSum", 13, input("x", TYPE_F32, "4 5"), input("axes", TYPE_I64, "1")), ERR_UNSUPPORTED);
 	CHECK_STR(failure.text,
@@ -235,7 +228,8 @@ static void test_content(void)
 	CHECK(!node.output[0].buf->content);
 }
 
-/* Cases are text, which cannot hold a graph: operators with one are tested by models alone (tests/ort/ops_control.py). */
+/* Cases are text, which cannot hold a graph: operators with one are tested by models alone
+ * (tests/ort/ops_control.py). */
 static bool has_graph(const struct op_def *op)
 {
 	for (int i = 0; i < OP_MAX_ATTRS && op->attrs[i].kind; i++)
@@ -354,15 +348,17 @@ static void test_packed(void)
 	CHECK_INT(ir_optimise(program, NULL, NULL, &failure), 0);
 	text = str_new(arena);
 	ir_print_program(&text, program);
-	CHECK_STR(str_text(&text),
-	          "program test(x: f4e2m1[N,5], which: i64[N]) -> (least: u2[N], running: i4[N,5], spread: f4e2m1[N,5])\n"
-	          "  unpacked: u8[N] = min (i | r<5) f32(x[i, r]) then u8(u2(it))\n"
-	          "  least: u2[N] = map (i) u2(unpacked[i])\n"
-	          "  unpacked_2: i8[N,5] = scan sum along j (i, j) f32(x[i, j]) then i8(i4(it))\n"
-	          "  running: i4[N,5] = map (i, j) i4(unpacked_2[i, j])\n"
-	          "  unpacked_3: f8e4m3fn[N,5] = scatter replace (i, j | r<N, s<5) init f8e4m3fn(x[i, j]) at [max(0, min(N - 1, "
-	          "select(index(which[r]) < 0, index(which[r]) + N, index(which[r])))), s] value f8e4m3fn(x[r, s])\n"
-	          "  spread: f4e2m1[N,5] = map (i, j) f4e2m1(unpacked_3[i, j])\n");
+	CHECK_STR(
+	        str_text(&text),
+	        "program test(x: f4e2m1[N,5], which: i64[N]) -> (least: u2[N], running: i4[N,5], spread: f4e2m1[N,5])\n"
+	        "  unpacked: u8[N] = min (i | r<5) f32(x[i, r]) then u8(u2(it))\n"
+	        "  least: u2[N] = map (i) u2(unpacked[i])\n"
+	        "  unpacked_2: i8[N,5] = scan sum along j (i, j) f32(x[i, j]) then i8(i4(it))\n"
+	        "  running: i4[N,5] = map (i, j) i4(unpacked_2[i, j])\n"
+	        "  unpacked_3: f8e4m3fn[N,5] = scatter replace (i, j | r<N, s<5) init f8e4m3fn(x[i, j]) at [max(0, "
+	        "min(N - 1, "
+	        "select(index(which[r]) < 0, index(which[r]) + N, index(which[r])))), s] value f8e4m3fn(x[r, s])\n"
+	        "  spread: f4e2m1[N,5] = map (i, j) f4e2m1(unpacked_3[i, j])\n");
 }
 
 /* So do loops, in what they carry and collect. */

@@ -5,9 +5,15 @@
 #include "test.h"
 
 /* Marked names: variables, a symbol, a buffer. */
-#define V(hint, n) hint "\x01" "0000000" #n
-#define S(hint) hint "\x02" "00000000"
-#define B(hint, n) hint "\x03" "0000000" #n
+#define V(hint, n) \
+	hint "\x01" \
+	     "0000000" #n
+#define S(hint) \
+	hint "\x02" \
+	     "00000000"
+#define B(hint, n) \
+	hint "\x03" \
+	     "0000000" #n
 
 static void chosen(const char *text, const char *want, bool c)
 {
@@ -20,14 +26,17 @@ static void chosen(const char *text, const char *want, bool c)
 
 static void test_variables(void)
 {
-	/* One block declares two of a hint; blocks behind each other may share it; inner ones must not hide what is outside. */
+	/* One block declares two of a hint; blocks behind each other may share it; inner ones must not hide what is
+	 * outside. */
 	chosen("void f()\n{\n\tint " V("j", 1) " = 1;\n\tint " V("j", 2) " = " V("j", 1) ";\n}\n",
 	       "void f()\n{\n\tint j = 1;\n\tint j_2 = j;\n}\n", false);
-	chosen("{ for (int " V("i", 1) " = 0;;) { a(" V("i", 1) "); } for (int " V("i", 2) " = 0;;) { a(" V("i", 2) "); } }",
+	chosen("{ for (int " V("i", 1) " = 0;;) { a(" V("i", 1) "); } for (int " V("i", 2) " = 0;;) { a(" V("i",
+	                                                                                                    2) "); } }",
 	       "{ for (int i = 0;;) { a(i); } for (int i = 0;;) { a(i); } }", false);
 	chosen("{ int " V("r", 1) "; { int " V("r", 2) " = " V("r", 1) "; } }", "{ int r; { int r_2 = r; } }", false);
-	chosen("{ const auto " V("at", 1) " = [&](int " V("r", 2) ", u32 (&" V("x", 3) ")[1]) { return " V("r", 2) "; };"
-	       " int " V("r", 4) "; }",
+	chosen("{ const auto " V("at", 1) " = [&](int " V("r", 2) ", u32 (&" V("x", 3) ")[1]) { return " V(
+	               "r", 2) "; };"
+	                       " int " V("r", 4) "; }",
 	       "{ const auto at = [&](int r, u32 (&x)[1]) { return r; }; int r; }", false);
 	/* The same name may be declared again where it has ended. */
 	chosen("{ { int " V("x_v", 1) "; " V("x_v", 1) " = 1; } { int " V("x_v", 2) "; int " V("x_v", 1) "; } }",
@@ -45,14 +54,16 @@ static void test_plain(void)
 
 static void test_models_names(void)
 {
-	chosen("void f(const float *" B("end", 0) ", int " S("number") ")\n{\n\tint " V("number", 1) " = " S("number") ";\n"
-	       "\tg(" B("end", 0) "[end]);\n}\n",
-	       "void f(const float *end_data, int number_extent)\n{\n\tint number = number_extent;\n\tg(end_data[end]);\n}\n",
+	chosen("void f(const float *" B("end", 0) ", int " S("number") ")\n{\n\tint " V("number", 1) " = " S(
+	               "number") ";\n"
+	                         "\tg(" B("end", 0) "[end]);\n}\n",
+	       "void f(const float *end_data, int number_extent)\n{\n\tint number = "
+	       "number_extent;\n\tg(end_data[end]);\n}\n",
 	       false);
 	chosen("f(" B("x", 0) ", " B("x", 1) ", " S("x") ")", "f(x, x_data, x_extent)", false);
 	chosen("f(" B("x_v", 0) ", " V("x_v", 1) ")", "f(x_v_data, x_v)", false);
-	chosen("f(" S("NULL") ", " S("xor") ", " S("__global__") ", " S("TPAT_ARCH") ", " B("nullptr", 0) ", "
-	       B("shared_tile", 1) ")",
+	chosen("f(" S("NULL") ", " S("xor") ", " S("__global__") ", " S("TPAT_ARCH") ", " B("nullptr", 0) ", " B(
+	               "shared_tile", 1) ")",
 	       "f(NULL_extent, xor_extent, v__global__, TPAT_ARCH_extent, nullptr_data, shared_tile_data)", false);
 	chosen("f(" S("M_PI") ", " S("linux") ", " S("restrict") ", " B("sort_items", 0) ")",
 	       "f(M_PI_extent, linux_extent, restrict_extent, sort_items_data)", true);

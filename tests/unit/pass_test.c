@@ -1,5 +1,5 @@
-/* The passes keep what a program computes: random chains of stages before and after ir_optimise, on the interpreter. All
- * arithmetic is in integers, so that results must be equal. PASS_TEST=seed,count: other or more programs. */
+/* The passes keep what a program computes: random chains of stages before and after ir_optimise, on the interpreter.
+ * All arithmetic is in integers, so that results must be equal. PASS_TEST=seed,count: other or more programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "tests/unit/random_program.h"
 #include "tests/unit/test.h"
 
-static int evaluate(const struct ir_program *p, int64_t n, int64_t k, struct tensor *out, struct arena *a, struct err *e)
+static int evaluate(const struct ir_program *p, int64_t n, int64_t k, struct tensor *out, struct arena *a,
+                    struct err *e)
 {
 	struct tensor x, q;
 	const struct tensor *in[] = { &x, &q };
@@ -33,7 +34,8 @@ static void compare(const char *text, struct arena *a)
 	static const int64_t sizes[][2] = { { 4, 6 }, { 1, 1 }, { 3, 1 }, { 1, 5 } };
 	struct ir_program *p, *q;
 	struct err e = { 0 };
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_parse_program(&q, text, a, &e) < 0 || ir_optimise(q, NULL, NULL, &e) < 0) {
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_parse_program(&q, text, a, &e) < 0 ||
+	    ir_optimise(q, NULL, NULL, &e) < 0) {
 		printf("%s%s\n%s", e.where, e.text, text);
 		CHECK(!"the program passes");
 		return;
@@ -42,7 +44,7 @@ static void compare(const char *text, struct arena *a)
 	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
 		struct tensor before[BUFFERS], after[BUFFERS];
 		bool fine = evaluate(p, sizes[s][0], sizes[s][1], before, a, &e) == 0 &&
-			    evaluate(q, sizes[s][0], sizes[s][1], after, a, &e) == 0;
+		            evaluate(q, sizes[s][0], sizes[s][1], after, a, &e) == 0;
 		for (int i = 0; i < p->outputs.n && fine; i++)
 			fine = tensor_same_shape(&before[i], &after[i]) &&
 			       memcmp(before[i].data, after[i].data, (size_t)tensor_bytes(&before[i])) == 0;
@@ -64,91 +66,124 @@ static void chosen(struct arena *a)
 		/* an output is read later: it stays, and is read or computed again */
 		{ "(b: i32[N,K], c: i32[N,K])\n"
 		  "  b: i32[N,K] = map (i, j) x[i, j] + q[j]\n"
-		  "  c: i32[N,K] = map (i, j) b[i, j] * i32(2)\n", 2 },
+		  "  c: i32[N,K] = map (i, j) b[i, j] * i32(2)\n",
+		  2 },
 		/* equal stages, of which one or both are outputs */
 		{ "(b: i32[N], c: i32[N])\n"
 		  "  a: i32[N] = sum (i | r<K) x[i, r]\n"
 		  "  b: i32[N] = sum (i | r<K) x[i, r]\n"
-		  "  c: i32[N] = map (i) a[i] * b[i]\n", 2 },
+		  "  c: i32[N] = map (i) a[i] * b[i]\n",
+		  2 },
 		{ "(b: i32[N], c: i32[N])\n"
 		  "  b: i32[N] = sum (i | r<K) x[i, r]\n"
-		  "  c: i32[N] = sum (i | r<K) x[i, r]\n", 2 },
+		  "  c: i32[N] = sum (i | r<K) x[i, r]\n",
+		  2 },
 		/* a reduction's reader also reads what is made in between */
 		{ "(c: i32[N])\n"
 		  "  a: i32[N] = sum (i | r<K) x[i, r]\n"
 		  "  b: i32[N] = max (i | r<K) x[i, r]\n"
-		  "  c: i32[N] = map (i) a[i] * b[i] + b[N - 1 - i]\n", 2 },
+		  "  c: i32[N] = map (i) a[i] * b[i] + b[N - 1 - i]\n",
+		  2 },
 		/* the reader reads the sum elsewhere too: no post expression */
 		{ "(c: i32[N])\n"
 		  "  a: i32[N] = sum (i | r<K) x[i, r]\n"
-		  "  c: i32[N] = map (i) a[i] - a[N - 1 - i]\n", 2 },
+		  "  c: i32[N] = map (i) a[i] - a[N - 1 - i]\n",
+		  2 },
 		/* a scatter whose base and whose updates come from one map */
 		{ "(c: i32[N,K])\n"
 		  "  a: i32[N,K] = map (i, j) x[i, j] + q[j]\n"
-		  "  c: i32[N,K] = scatter sum (i, j | r<N, s<K) init a[i, j] at [N - 1 - r, s] value a[r, s]\n", 1 },
+		  "  c: i32[N,K] = scatter sum (i, j | r<N, s<K) init a[i, j] at [N - 1 - r, s] value a[r, s]\n",
+		  1 },
 		/* rows that are replaced, and then read by a map: the number of each one's last update, and one map */
 		{ "(c: i32[9,N])\n"
-		  "  a: i32[N,9] = scatter replace (i, j | r<N, s<K, t<9) init i32(j) at [mod(index(q[s] * x[r, s]), N), t] value "
+		  "  a: i32[N,9] = scatter replace (i, j | r<N, s<K, t<9) init i32(j) at [mod(index(q[s] * x[r, s]), "
+		  "N), t] value "
 		  "x[r, s] * i32(t) where q[s] < i32(4)\n"
-		  "  c: i32[9,N] = map (i, j) a[j, i] - i32(i)\n", 2 },
+		  "  c: i32[9,N] = map (i, j) a[j, i] - i32(i)\n",
+		  2 },
 		/* not where sums meet, where updates read their own place, or where it is read otherwise, too */
 		{ "(c: i32[9,N])\n"
-		  "  a: i32[N,9] = scatter sum (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value i32(r + s)\n"
-		  "  c: i32[9,N] = map (i, j) a[j, i]\n", 2 },
+		  "  a: i32[N,9] = scatter sum (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value i32(r + "
+		  "s)\n"
+		  "  c: i32[9,N] = map (i, j) a[j, i]\n",
+		  2 },
 		{ "(c: i32[9,N])\n"
-		  "  a: i32[N,9] = scatter replace (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]) + s, N), s] value i32(s)\n"
-		  "  c: i32[9,N] = map (i, j) a[j, i]\n", 2 },
+		  "  a: i32[N,9] = scatter replace (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]) + s, N), s] value "
+		  "i32(s)\n"
+		  "  c: i32[9,N] = map (i, j) a[j, i]\n",
+		  2 },
 		{ "(c: i32[9,N], d: i32[N])\n"
-		  "  a: i32[N,9] = scatter replace (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value i32(r + s)\n"
+		  "  a: i32[N,9] = scatter replace (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value "
+		  "i32(r + s)\n"
 		  "  c: i32[9,N] = map (i, j) a[j, i]\n"
-		  "  d: i32[N] = sum (i | r<9) a[i, r]\n", 3 },
-		/* updates that stay in windows of their own, as an arg reduction or a remainder says: as one digit, as two */
+		  "  d: i32[N] = sum (i | r<9) a[i, r]\n",
+		  3 },
+		/* updates that stay in windows of their own, as an arg reduction or a remainder says: as one digit, as
+		   two */
 		{ "(d: i32[N,3 * K])\n"
 		  "  a: i64[N,K] = argmax (i, j | r<3) x[i, mod(j * 3 + r, K)] * i32(r)\n"
 		  "  b: i64[N,K] = map (i, j) i64(j * 3 + index(a[i, j]))\n"
-		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, index(b[r, s])] value x[r, s] + "
+		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, index(b[r, s])] value x[r, "
+		  "s] + "
 		  "i32(1)\n"
-		  "  d: i32[N,3 * K] = map (i, j) c[i, j] - i32(i)\n", 2 },
+		  "  d: i32[N,3 * K] = map (i, j) c[i, j] - i32(i)\n",
+		  2 },
 		{ "(d: i32[2 * N,3 * K])\n"
 		  "  a: i64[N,K] = argmin_last (i, j | r<2, s<3) x[i, mod(j * 3 + r, K)] * i32(s)\n"
-		  "  c: i32[2 * N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [2 * r + floordiv(index(a[r, s]), "
+		  "  c: i32[2 * N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [2 * r + "
+		  "floordiv(index(a[r, s]), "
 		  "3), 3 * s + mod(index(a[r, s]), 3)] value x[r, s]\n"
-		  "  d: i32[2 * N,3 * K] = map (i, j) c[i, j] - i32(i)\n", 2 },
+		  "  d: i32[2 * N,3 * K] = map (i, j) c[i, j] - i32(i)\n",
+		  2 },
 		{ "(d: i32[N,6 * K + 3])\n"
 		  "  c: i32[N,6 * K + 3] = scatter replace (i, j | r<N, s<K, t<2) init i32(i) at [r, s * 6 + 3 * t + "
 		  "mod(index(q[s]), 3) + 2] value x[r, s] - i32(t) where q[s] < i32(4)\n"
-		  "  d: i32[N,6 * K + 3] = map (i, j) c[i, j] * c[i, j]\n", 1 },
+		  "  d: i32[N,6 * K + 3] = map (i, j) c[i, j] * c[i, j]\n",
+		  1 },
 		{ "(c: i32[N,2 * K + 3])\n"
-		  "  c: i32[N,2 * K + 3] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, 2 * s + 1] value x[r, s]\n", 1 },
-		/* not where windows overlap, where nobody knows the place in it, or where one element gets several updates */
+		  "  c: i32[N,2 * K + 3] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, 2 * s + 1] value x[r, "
+		  "s]\n",
+		  1 },
+		/* not where windows overlap, where nobody knows the place in it, or where one element gets several
+		   updates */
 		{ "(d: i32[N,2 * K + 1])\n"
-		  "  c: i32[N,2 * K + 1] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 2 + mod(index(q[0]), 3)] value "
+		  "  c: i32[N,2 * K + 1] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 2 + "
+		  "mod(index(q[0]), 3)] value "
 		  "x[r, s]\n"
-		  "  d: i32[N,2 * K + 1] = sum (i, j | r<1) c[i, j] * c[i, j]\n", 2 },
+		  "  d: i32[N,2 * K + 1] = sum (i, j | r<1) c[i, j] * c[i, j]\n",
+		  2 },
 		{ "(d: i32[N,3 * K])\n"
-		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 3 + index(q[s])] value x[r, s] "
+		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 3 + index(q[s])] value "
+		  "x[r, s] "
 		  "where and(i32(0) <= q[s], q[s] < i32(3))\n"
-		  "  d: i32[N,3 * K] = map (i, j) c[i, j] * c[i, j]\n", 2 },
+		  "  d: i32[N,3 * K] = map (i, j) c[i, j] * c[i, j]\n",
+		  2 },
 		{ "(d: i32[N,K])\n"
 		  "  c: i32[N,K] = scatter replace (i, j | r<N, s<K, t<2) init i32(j) at [r, s] value x[r, s]\n"
-		  "  d: i32[N,K] = map (i, j) c[i, j] * c[i, j]\n", 2 },
+		  "  d: i32[N,K] = map (i, j) c[i, j] * c[i, j]\n",
+		  2 },
 		/* nothing reads it */
 		{ "(c: i32[N])\n"
 		  "  a: i32[N,K] = map (i, j) x[i, j] + q[j]\n"
 		  "  b: i32[N] = sum (i | r<K) a[i, r]\n"
-		  "  c: i32[N] = map (i) i32(i)\n", 1 },
+		  "  c: i32[N] = map (i) i32(i)\n",
+		  1 },
 		/* a heavy map that many read is stored */
 		{ "(c: i32[N,K])\n"
 		  "  a: i32[K] = map (i) pow(pow(pow(q[i], q[i]), q[i]), q[i])\n"
-		  "  c: i32[N,K] = map (i, j) a[j] + x[i, j]\n", 2 },
-		/* pieces of a concatenation are made where they belong; not what all places read, in whichever branch */
+		  "  c: i32[N,K] = map (i, j) a[j] + x[i, j]\n",
+		  2 },
+		/* pieces of a concatenation are made where they belong; not what all places read, in whichever
+		 * branch */
 		{ "(c: i32[N,2 * K])\n"
 		  "  a: i32[N,K] = map (i, j) pow(x[i, j], q[j]) + i32(1)\n"
 		  "  b: i32[N,K] = map (i, j) pow(q[j], x[i, j]) - i32(1)\n"
-		  "  c: i32[N,2 * K] = map (i, j) select(j < K, a[i, j], b[i, j - K])\n", 1 },
+		  "  c: i32[N,2 * K] = map (i, j) select(j < K, a[i, j], b[i, j - K])\n",
+		  1 },
 		{ "(c: i32[N,2 * K])\n"
 		  "  a: i32[N,K] = map (i, j) pow(x[i, j], q[j]) + i32(1)\n"
-		  "  c: i32[N,2 * K] = map (i, j) select(j < K, a[i, mod(j, K)], i32(2) * a[i, mod(j, K)])\n", 2 },
+		  "  c: i32[N,2 * K] = map (i, j) select(j < K, a[i, mod(j, K)], i32(2) * a[i, mod(j, K)])\n",
+		  2 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *text = arena_printf(a, "%s%s", head, cases[i].text);

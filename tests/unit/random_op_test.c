@@ -12,7 +12,8 @@
 #include "tests/nodes/plugin_run.h"
 #include "tests/unit/graph_models.h"
 
-/* ---- Running ------------------------------------------------------------------------------------------------------ */
+/* ---- Running
+ * ------------------------------------------------------------------------------------------------------ */
 
 enum device { INTERPRETER, EMULATOR, CPU };
 
@@ -62,7 +63,8 @@ static bool same(const struct tensor *a, const struct tensor *b)
 	return equal;
 }
 
-/* ---- Statistics ---------------------------------------------------------------------------------------------------- */
+/* ---- Statistics
+ * ---------------------------------------------------------------------------------------------------- */
 
 static double uniform_cdf(double x)
 {
@@ -124,7 +126,8 @@ static void moments(const struct tensor *t, double *mean, double *variance)
 	*variance = q / n;
 }
 
-/* ---- The generator ------------------------------------------------------------------------------------------------- */
+/* ---- The generator
+ * ------------------------------------------------------------------------------------------------- */
 
 /* The answers that its authors publish with it (Random123, kat_vectors). */
 static void known_answers(void)
@@ -162,7 +165,8 @@ static void known_answers(void)
 	}
 }
 
-/* ---- Operators ----------------------------------------------------------------------------------------------------- */
+/* ---- Operators
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void uniform(void)
 {
@@ -317,7 +321,8 @@ static void refusals(void)
 	}
 }
 
-/* ---- Devices, models ----------------------------------------------------------------------------------------------- */
+/* ---- Devices, models
+ * ----------------------------------------------------------------------------------------------- */
 
 static void devices_agree(void)
 {
@@ -343,7 +348,8 @@ static void devices_agree(void)
 	for (size_t i = 0; i < sizeof test / sizeof *test; i++) {
 		struct tensor *want = run(INTERPRETER, test[i].op, test[i].text, test[i].in);
 
-		CHECK(same(&want[test[i].output], &run(EMULATOR, test[i].op, test[i].text, test[i].in)[test[i].output]));
+		CHECK(same(&want[test[i].output],
+		           &run(EMULATOR, test[i].op, test[i].text, test[i].in)[test[i].output]));
 		CHECK(same(&want[test[i].output], &run(CPU, test[i].op, test[i].text, test[i].in)[test[i].output]));
 	}
 }

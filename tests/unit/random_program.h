@@ -1,5 +1,5 @@
-/* Random programs of all kinds of stages that make integers, loops in each other among them: "program random(x: i32[N,K],
- * q: i32[K]) -> (...)". random_state decides which. */
+/* Random programs of all kinds of stages that make integers, loops in each other among them: "program random(x:
+ * i32[N,K], q: i32[K]) -> (...)". random_state decides which. */
 #ifndef TPAT_TESTS_UNIT_RANDOM_PROGRAM_H
 #define TPAT_TESTS_UNIT_RANDOM_PROGRAM_H
 
@@ -123,13 +123,18 @@ static inline void stage(struct text *t, bool output)
 	struct str *o = &t->body;
 	str_printf(o, "  %s: i32[%s] = ", t->name[b], shape[s].dims);
 	if (kind == 0 && s == 0) {
-		str_printf(o, "scatter %s (i, j | r<N, s<K) init %s at [mod(r * 2, N), s] value %s%s\n", pick(2) ? "sum" : "max",
-			   value(t, "i", "j", 1), value(t, "r", "s", 2), pick(2) ? " where 1 <= r" : "");
+		str_printf(o, "scatter %s (i, j | r<N, s<K) init %s at [mod(r * 2, N), s] value %s%s\n",
+		           pick(2) ? "sum" : "max", value(t, "i", "j", 1), value(t, "r", "s", 2),
+		           pick(2) ? " where 1 <= r" : "");
 	} else if (kind < 3 && !(has_i && has_j)) {
 		const char *missing = i ? "K" : j ? "N" : "N", *axis = "r";
 		bool both = !i && !j;
 		str_printf(o, "%s (%s | r<%s%s) %s", combine[pick(4)], shape[s].axes, missing, both ? ", s<K" : "",
-			   value(t, i ? i : axis, j ? j : both ? "s" : axis, 2));
+		           value(t, i ? i : axis,
+		                 j      ? j
+		                 : both ? "s"
+		                        : axis,
+		                 2));
 		if (pick(2))
 			str_printf(o, " then it * i32(2) + %s", value(t, i ? i : "0", j ? j : "0", 1));
 		str_add(o, "\n");
@@ -155,7 +160,7 @@ static inline const char *next_value(struct text *t, int k)
 		return t->name[other];
 	char *name = arena_printf(t->arena, "b%d", t->names++);
 	str_printf(&t->body, "  %s: i32[%s] = map (%s) %s\n", name, shape[s].dims, shape[s].axes,
-		   value(t, i ? i : "0", j ? j : "0", 2));
+	           value(t, i ? i : "0", j ? j : "0", 2));
 	return name;
 }
 
@@ -188,7 +193,7 @@ static inline void loop(struct text *t, bool output)
 	str_add(o, " {\n");
 	for (int k = 0; k < states; k++)
 		str_printf(o, "  carry %s: i32[%s] (%s) %s\n", t->name[first + k], shape[t->shape[first + k]].dims,
-			   shape[t->shape[first + k]].axes, inits[k]);
+		           shape[t->shape[first + k]].axes, inits[k]);
 	t->n = first + states;
 	t->loops++;
 	for (int k = 0; k < body && !full(t); k++)
@@ -202,7 +207,8 @@ static inline void loop(struct text *t, bool output)
 		char *name = arena_printf(t->arena, "b%d", t->names++);
 		const char *dims = shape[t->shape[from]].dims;
 		const char *extents = arena_printf(t->arena, "%s%s", *dims ? "3," : "3", dims);
-		str_printf(o, "  collect %s: i32[%s] at %s = %s\n", name, extents, pick(2) ? "turn0" : "2 - turn0", t->name[from]);
+		str_printf(o, "  collect %s: i32[%s] at %s = %s\n", name, extents, pick(2) ? "turn0" : "2 - turn0",
+		           t->name[from]);
 		also_output(t, name, extents);
 	}
 	str_add(o, "  }\n");
@@ -226,7 +232,8 @@ static inline const char *random_text(struct arena *a)
 		also_output(&t, "last", "N");
 		str_printf(&t.body, "  last: i32[N] = map (i) %s\n", value(&t, "i", "0", 1));
 	}
-	return arena_printf(a, "program random(x: i32[N,K], q: i32[K]) -> (%s)\n%s", str_text(&t.outputs), str_text(&t.body));
+	return arena_printf(a, "program random(x: i32[N,K], q: i32[K]) -> (%s)\n%s", str_text(&t.outputs),
+	                    str_text(&t.body));
 }
 
 #endif

@@ -219,8 +219,8 @@ static union value evaluate(struct world *w, const struct recipe *r, const struc
 	return v;
 }
 
-/* What comes back is a tree of unique nodes: the same evaluator, on expressions, so that both sides share nothing but the
- * meaning of single operations. */
+/* What comes back is a tree of unique nodes: the same evaluator, on expressions, so that both sides share nothing but
+ * the meaning of single operations. */
 static union value evaluate_expr(struct world *w, expr e, const struct point *p)
 {
 	struct recipe r = { .op = e->op, .type = e->type }, arg[3];
@@ -242,7 +242,7 @@ static union value evaluate_expr(struct world *w, expr e, const struct point *p)
 	for (int i = 0; i < e->n; i++) {
 		x[i] = evaluate_expr(w, e->arg[i], p);
 		arg[i] = (struct recipe){ .op = type_is_float(e->arg[i]->type) ? IR_CONST_FLOAT : IR_CONST_INT,
-					  .type = e->arg[i]->type };
+			                  .type = e->arg[i]->type };
 		if (type_is_float(e->arg[i]->type))
 			arg[i].f = x[i].f;
 		else
@@ -278,7 +278,7 @@ static expr build(struct world *w, const struct recipe *r)
 /* ---- Random recipes. */
 
 static const struct recipe *recipe(struct world *w, enum ir_op op, enum type t, const struct recipe *a,
-				   const struct recipe *b, const struct recipe *c)
+                                   const struct recipe *b, const struct recipe *c)
 {
 	struct recipe *r = NEW(w->arena, struct recipe);
 	*r = (struct recipe){ .op = op, .type = t, .arg = { a, b, c } };
@@ -299,8 +299,9 @@ static const struct recipe *numbered(struct world *w, enum ir_op op, int i)
 	return r;
 }
 
-static const enum type types[] = { TYPE_I8, TYPE_U8, TYPE_I16, TYPE_U16, TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64,
-				   TYPE_F32, TYPE_F64, TYPE_BOOL, TYPE_INDEX, TYPE_F16, TYPE_BF16, TYPE_F8E4M3FN };
+static const enum type types[] = { TYPE_I8,   TYPE_U8,    TYPE_I16, TYPE_U16,  TYPE_I32,
+	                           TYPE_U32,  TYPE_I64,   TYPE_U64, TYPE_F32,  TYPE_F64,
+	                           TYPE_BOOL, TYPE_INDEX, TYPE_F16, TYPE_BF16, TYPE_F8E4M3FN };
 
 static bool computes(enum type t)
 {
@@ -330,12 +331,18 @@ static const struct recipe *grow_leaf(struct world *w, enum type t)
 		return integer(w, t, pick(4) ? pick(9) - 2 : 1 << pick(12));
 	}
 	if (pick(2)) /* x[mod(axis, 7)] */
-		return recipe(w, IR_LOAD, t, recipe(w, IR_MOD, TYPE_INDEX, numbered(w, IR_AXIS, pick(AXES)),
-						    integer(w, TYPE_INDEX, 7), NULL), NULL, NULL);
+		return recipe(w, IR_LOAD, t,
+		              recipe(w, IR_MOD, TYPE_INDEX, numbered(w, IR_AXIS, pick(AXES)), integer(w, TYPE_INDEX, 7),
+		                     NULL),
+		              NULL, NULL);
 	if (!type_is_float(t))
 		return integer(w, t, pick(4) ? pick(5) - 1 : extreme[pick(8)]);
 	struct recipe *r = NEW(w->arena, struct recipe);
-	*r = (struct recipe){ .op = IR_CONST_FLOAT, .type = t, .f = pick(3) ? element(t, pick(100)).f : pick(2) ? -0.0 : pick(3) };
+	*r = (struct recipe){ .op = IR_CONST_FLOAT,
+		              .type = t,
+		              .f = pick(3)   ? element(t, pick(100)).f
+		                   : pick(2) ? -0.0
+		                             : pick(3) };
 	return r;
 }
 
@@ -359,16 +366,17 @@ static const struct recipe *grow_index(struct world *w, int depth)
 	if (what >= 20)
 		return affine(w);
 	if (what < 11)
-		return recipe(w, sums[pick(6)], TYPE_INDEX, grow(w, TYPE_INDEX, depth - 1), grow(w, TYPE_INDEX, depth - 1), NULL);
+		return recipe(w, sums[pick(6)], TYPE_INDEX, grow(w, TYPE_INDEX, depth - 1),
+		              grow(w, TYPE_INDEX, depth - 1), NULL);
 	if (what < 16) {
 		enum ir_op op = pick(2) ? IR_FLOORDIV : IR_MOD;
 		const struct recipe *d = pick(3) ? integer(w, TYPE_INDEX, pick(6) ? 1 + pick(12) : -1 - pick(4))
-						 : grow(w, TYPE_INDEX, depth > 2 ? 1 : 0);
+		                                 : grow(w, TYPE_INDEX, depth > 2 ? 1 : 0);
 		return recipe(w, op, TYPE_INDEX, grow(w, TYPE_INDEX, depth - 1), d, NULL);
 	}
 	if (what < 18)
 		return recipe(w, IR_SELECT, TYPE_INDEX, grow(w, TYPE_BOOL, depth - 1), grow(w, TYPE_INDEX, depth - 1),
-			      grow(w, TYPE_INDEX, depth - 1));
+		              grow(w, TYPE_INDEX, depth - 1));
 	if (what == 18)
 		return recipe(w, pick(2) ? IR_NEG : IR_ABS, TYPE_INDEX, grow(w, TYPE_INDEX, depth - 1), NULL, NULL);
 	static const enum type narrow[] = { TYPE_I8, TYPE_U8, TYPE_I32, TYPE_U32, TYPE_I64, TYPE_BOOL };
@@ -385,16 +393,16 @@ static const struct recipe *grow_bool(struct world *w, int depth)
 	}
 	if (what < 8)
 		return recipe(w, pick(2) ? IR_AND : IR_OR, TYPE_BOOL, grow(w, TYPE_BOOL, depth - 1),
-			      grow(w, TYPE_BOOL, depth - 1), NULL);
+		              grow(w, TYPE_BOOL, depth - 1), NULL);
 	if (what == 8)
 		return recipe(w, IR_NOT, TYPE_BOOL, grow(w, TYPE_BOOL, depth - 1), NULL, NULL);
 	if (what == 9)
-		return recipe(w, pick(2) ? IR_ISNAN : IR_ISINF, TYPE_BOOL, grow(w, pick(2) ? TYPE_F32 : TYPE_F64, depth - 1), NULL,
-			      NULL);
+		return recipe(w, pick(2) ? IR_ISNAN : IR_ISINF, TYPE_BOOL,
+		              grow(w, pick(2) ? TYPE_F32 : TYPE_F64, depth - 1), NULL, NULL);
 	if (what == 10)
 		return recipe(w, IR_CAST, TYPE_BOOL, grow(w, any_type(true), depth - 1), NULL, NULL);
 	return recipe(w, IR_SELECT, TYPE_BOOL, grow(w, TYPE_BOOL, depth - 1), grow(w, TYPE_BOOL, depth - 1),
-		      grow(w, TYPE_BOOL, depth - 1));
+	              grow(w, TYPE_BOOL, depth - 1));
 }
 
 static const struct recipe *grow_number(struct world *w, enum type t, int depth)
@@ -411,7 +419,8 @@ static const struct recipe *grow_number(struct world *w, enum type t, int depth)
 	if (what < 14 && computes(t))
 		return recipe(w, is_float ? real[pick(4)] : one[pick(3)], t, grow(w, t, depth - 1), NULL, NULL);
 	if (what < 16)
-		return recipe(w, IR_SELECT, t, grow(w, TYPE_BOOL, depth - 1), grow(w, t, depth - 1), grow(w, t, depth - 1));
+		return recipe(w, IR_SELECT, t, grow(w, TYPE_BOOL, depth - 1), grow(w, t, depth - 1),
+		              grow(w, t, depth - 1));
 	return recipe(w, IR_CAST, t, grow(w, any_type(false), depth - 1), NULL, NULL);
 }
 

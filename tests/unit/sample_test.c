@@ -49,7 +49,8 @@ static void check(const char *text)
 		CHECK(tensor_compare(&d, &got[o], want, (struct tensor_tolerance){ 0, 0 }));
 		CHECK_INT(d.differing, 0);
 		if (d.differing)
-			printf("  %s: element %lld is %g, not %g\n", p->name, (long long)d.worst, d.worst_got, d.worst_want);
+			printf("  %s: element %lld is %g, not %g\n", p->name, (long long)d.worst, d.worst_got,
+			       d.worst_want);
 		CHECK(want->rank == 0 || want->dim[0] >= 64);
 	}
 	arena_free(a);

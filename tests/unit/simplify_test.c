@@ -1,6 +1,6 @@
-/* The constructors of expressions against a plain evaluator: random recipes are evaluated as they stand, and built through
- * the simplifying constructors; both must have one value wherever they are evaluated. Likewise bounds, splits, strides,
- * copies, texts and hashes. SIMPLIFY_TEST=seed,count: other or more recipes. */
+/* The constructors of expressions against a plain evaluator: random recipes are evaluated as they stand, and built
+ * through the simplifying constructors; both must have one value wherever they are evaluated. Likewise bounds, splits,
+ * strides, copies, texts and hashes. SIMPLIFY_TEST=seed,count: other or more recipes. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -31,9 +31,11 @@ static struct world *world_new(struct arena *a)
 	ir_buffer_new(w->program, "shape", TYPE_F32, SYMBOLS, dim, IR_INPUT);
 	for (int k = 0; k < AXES; k++) {
 		int what = pick(5);
-		const struct recipe *s = numbered(w, IR_SYMBOL, pick(SYMBOLS)), *n = integer(w, TYPE_INDEX, 1 + pick(12));
-		w->extent[k] = what < 2 ? n : what == 2 ? s
-				: recipe(w, what == 3 ? IR_ADD : IR_MUL, TYPE_INDEX, s, n, NULL);
+		const struct recipe *s = numbered(w, IR_SYMBOL, pick(SYMBOLS)),
+		                    *n = integer(w, TYPE_INDEX, 1 + pick(12));
+		w->extent[k] = what < 2    ? n
+		               : what == 2 ? s
+		                           : recipe(w, what == 3 ? IR_ADD : IR_MUL, TYPE_INDEX, s, n, NULL);
 	}
 	return w;
 }
@@ -48,7 +50,10 @@ static bool draw_point(struct world *w, struct point *p, int number)
 		p->extent[k] = evaluate(w, w->extent[k], p).i;
 		int64_t n = p->extent[k];
 		any &= n > 0;
-		p->axis[k] = n <= 0 ? 0 : number % 4 == 0 ? n - 1 : number % 4 == 1 ? 0 : (int64_t)(next_random() % (uint64_t)n);
+		p->axis[k] = n <= 0            ? 0
+		             : number % 4 == 0 ? n - 1
+		             : number % 4 == 1 ? 0
+		                               : (int64_t)(next_random() % (uint64_t)n);
 	}
 	return any;
 }
@@ -229,7 +234,8 @@ static struct ir_program *random_program(struct arena *a)
 		enum ir_role role = k + 1 == stages || pick(2) ? IR_OUTPUT : IR_TEMP;
 		int rank = kind == 0 ? AXES : kind == 1 ? split : AXES;
 		struct ir_buffer *out = ir_buffer_new(p, "y", type, rank, dim, role);
-		struct ir_stage *s = ir_stage_new(p, (enum ir_stage_kind[]){ IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN }[kind], out);
+		struct ir_stage *s =
+		        ir_stage_new(p, (enum ir_stage_kind[]){ IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN }[kind], out);
 		s->value = value_of(w, type, 4);
 		if (kind == 3) {
 			s->combine = IR_SUM + pick(4);
@@ -279,9 +285,10 @@ static const char *rename_word(struct arena *a, const char *text, const char *fr
 	struct str s = str_new(a);
 	size_t n = strlen(from);
 	for (const char *c = text; *c; c++) {
-		bool begins = c == text || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", c[-1]);
+		bool begins =
+		        c == text || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", c[-1]);
 		bool ends = strncmp(c, from, n) == 0 &&
-			    !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", c[n]);
+		            !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", c[n]);
 		if (begins && ends) {
 			str_add(&s, to);
 			c += n - 1;
@@ -295,15 +302,16 @@ static const char *rename_word(struct arena *a, const char *text, const char *fr
 static void random_programs(int count)
 {
 	static const char *const names[][2] = {
-		{ "A", "Zeta" }, { "M", "A0" }, { "y", "w_out" }, { "x_f32", "a_in" }, { "B", "b" }, { "x_i64", "zz" },
-		{ "random", "other" },
+		{ "A", "Zeta" }, { "M", "A0" },     { "y", "w_out" },      { "x_f32", "a_in" },
+		{ "B", "b" },    { "x_i64", "zz" }, { "random", "other" },
 	};
 	for (int i = 0; i < count && test_failed < 10; i++) {
 		struct arena *a = arena_new();
 		struct ir_program *p = random_program(a);
 		struct err e = { 0 };
 		if (ir_check(p, &e) < 0) {
-			if (!strstr(e.text, "too large") && !test_check(0, __FILE__, __LINE__, "a random program is well formed"))
+			if (!strstr(e.text, "too large") &&
+			    !test_check(0, __FILE__, __LINE__, "a random program is well formed"))
 				printf("%s\n%s\n", e.text, text_of(a, p));
 			arena_free(a);
 			continue;
@@ -337,8 +345,8 @@ static void random_programs(int count)
 static void hashes(struct arena *a)
 {
 	static const char base[] = "program p(x: f32[N,K], wt: f32[K]) -> (y: f32[N])\n"
-				   "  const c: f32[2] = {1.0, 2.5}\n"
-				   "  y: f32[N] = sum (i | r<K) x[i, r] * wt[r] + c[mod(r, 2)] then it * 0.5\n";
+	                           "  const c: f32[2] = {1.0, 2.5}\n"
+	                           "  y: f32[N] = sum (i | r<K) x[i, r] * wt[r] + c[mod(r, 2)] then it * 0.5\n";
 	static const char *const change[][2] = {
 		{ "0.5", "0.25" },
 		{ "sum", "prod" },
@@ -358,7 +366,8 @@ static void hashes(struct arena *a)
 	ir_hash(parse(a, base), hash);
 	for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
 		const char *at = strstr(base, change[i][0]);
-		const char *text = arena_printf(a, "%.*s%s%s", (int)(at - base), base, change[i][1], at + strlen(change[i][0]));
+		const char *text =
+		        arena_printf(a, "%.*s%s%s", (int)(at - base), base, change[i][1], at + strlen(change[i][0]));
 		struct err e = { 0 };
 		struct ir_program *p;
 		if (ir_parse_program(&p, text, a, &e) < 0) {

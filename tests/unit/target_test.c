@@ -41,7 +41,8 @@ int main(void)
 	CHECK(sched_target_of_arch(52) == NULL);
 	test_devices();
 	for (const struct sched_target *t = sched_targets; t->name; t++) {
-		CHECK(t->arch >= 75 && t->processors >= 4 && t->bytes_per_ns > 50 && t->launch_ns > 0 && t->typical > 0);
+		CHECK(t->arch >= 75 && t->processors >= 4 && t->bytes_per_ns > 50 && t->launch_ns > 0 &&
+		      t->typical > 0);
 		CHECK(sched_target_named(t->name) == t);
 		CHECK(t->block_shared <= t->block_shared_most && t->block_shared_most <= t->shared);
 		CHECK(t->block_shared_most >= TARGET_SHARED_EVERYWHERE);

@@ -122,7 +122,8 @@ static void test_floats(void)
 	CHECK_INT(code_of(TYPE_F8E8M0, 0, false), 255);
 	CHECK_INT(code_of(TYPE_F8E8M0, INFINITY, true), 254);
 	CHECK_INT(code_of(TYPE_F8E8M0, 1.5, true), 128);
-	CHECK_INT(code_of(TYPE_F8E8M0, 0.8 * 0x1p-127, false), 255); /* out of range, though rounding would bring it in */
+	CHECK_INT(code_of(TYPE_F8E8M0, 0.8 * 0x1p-127, false), 255); /* out of range, though rounding would bring it
+	                                                              * in */
 	CHECK_INT(code_of(TYPE_F8E8M0, 0.8 * 0x1p-127, true), 0);
 	CHECK_INT(code_of(TYPE_F8E8M0, 1.2 * 0x1p127, false), 255);
 	CHECK_INT(code_of(TYPE_F8E8M0, 1.2 * 0x1p127, true), 254);

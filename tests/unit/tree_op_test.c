@@ -19,10 +19,11 @@ static void sets(void)
 {
 	static const double member[] = { -1.5, 0.25, 3, 1e30, -7 };
 	static const double other[] = { -1, 0, 0.5, 2.9999, 3.5, -1e30, 1e31, INFINITY, -INFINITY };
-	static const char *const form = "x:f64[N,1] tree_roots=0 nodes_modes=u8{6} nodes_featureids=0 nodes_splits=f64{0} "
-					"nodes_truenodeids=0 nodes_trueleafs=1 nodes_falsenodeids=1 nodes_falseleafs=1 "
-					"membership_values=f64{3,-1.5,1e30,0.25,-7,3,nan} leaf_targetids=0,0 "
-					"leaf_weights=f64{1,2} nodes_missing_value_tracks_true=%d";
+	static const char *const form =
+	        "x:f64[N,1] tree_roots=0 nodes_modes=u8{6} nodes_featureids=0 nodes_splits=f64{0} "
+	        "nodes_truenodeids=0 nodes_trueleafs=1 nodes_falsenodeids=1 nodes_falseleafs=1 "
+	        "membership_values=f64{3,-1.5,1e30,0.25,-7,3,nan} leaf_targetids=0,0 "
+	        "leaf_weights=f64{1,2} nodes_missing_value_tracks_true=%d";
 	enum { MEMBERS = 5, OTHERS = 9, N = MEMBERS + OTHERS + 1 };
 
 	for (int missing = 0; missing < 2; missing++) {
@@ -33,8 +34,7 @@ static void sets(void)
 		CHECK(program_of(&p, "TreeEnsemble", arena_printf(arena, form, missing), &e) == 0);
 		CHECK(tensor_new(&x, TYPE_F64, 2, (int64_t[]){ N, 1 }, arena, &e) == 0);
 		for (int i = 0; i < N; i++)
-			tensor_set_float(&x, i,
-					 i < MEMBERS ? member[i] : i + 1 < N ? other[i - MEMBERS] : (double)NAN);
+			tensor_set_float(&x, i, i < MEMBERS ? member[i] : i + 1 < N ? other[i - MEMBERS] : (double)NAN);
 		CHECK(eval_program(p, (const struct tensor *[]){ &x }, &y, NULL, arena, &e) == 0);
 		CHECK(y.type == TYPE_F64 && y.rank == 2 && y.dim[0] == N && y.dim[1] == 1);
 		for (int i = 0; i + 1 < N; i++)
@@ -94,11 +94,12 @@ static void refusals(void)
 	}
 	/* Behind the root the nodes lead in a circle. */
 	e = (struct err){ 0 };
-	CHECK(program_of(&p, "TreeEnsembleRegressor",
-			 "x:f32[N,2] nodes_treeids=0,0,0,0 nodes_nodeids=0,1,2,3 nodes_featureids=0,0,0,0 "
-			 "nodes_modes=BRANCH_LEQ,BRANCH_LT,BRANCH_LT,LEAF nodes_values=0,0,0,0 nodes_truenodeids=1,2,1,0 "
-			 "nodes_falsenodeids=3,3,3,0 target_treeids=0 target_nodeids=3 target_ids=0 target_weights=1",
-			 &e) < 0);
+	CHECK(program_of(
+	              &p, "TreeEnsembleRegressor",
+	              "x:f32[N,2] nodes_treeids=0,0,0,0 nodes_nodeids=0,1,2,3 nodes_featureids=0,0,0,0 "
+	              "nodes_modes=BRANCH_LEQ,BRANCH_LT,BRANCH_LT,LEAF nodes_values=0,0,0,0 nodes_truenodeids=1,2,1,0 "
+	              "nodes_falsenodeids=3,3,3,0 target_treeids=0 target_nodeids=3 target_ids=0 target_weights=1",
+	              &e) < 0);
 	CHECK(strstr(e.text, "lead in a circle") != NULL);
 }
 

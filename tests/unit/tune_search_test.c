@@ -1,5 +1,5 @@
-/* The tuner's search with times that a formula gives: it finds the best point, asks nothing twice, survives candidates that
- * fail, and asks the same for the same answers. */
+/* The tuner's search with times that a formula gives: it finds the best point, asks nothing twice, survives candidates
+ * that fail, and asks the same for the same answers. */
 #include <math.h>
 #include <stdlib.h>
 

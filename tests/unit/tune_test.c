@@ -1,5 +1,5 @@
-/* The tuner with candidates that do what candidates must not: each costs one trial and nothing else. And with a disk that is
- * full: what is found cannot be kept, and is found all the same. On the device cpu. */
+/* The tuner with candidates that do what candidates must not: each costs one trial and nothing else. And with a disk
+ * that is full: what is found cannot be kept, and is found all the same. On the device cpu. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -134,7 +134,8 @@ static void tried(void *user, const struct tune_trial *t, double bytes)
 		s->of_bad[k]++;
 		s->status[k] = t->status;
 	} else if (!test_check(t->status == TUNE_OK, __FILE__, __LINE__, "the rules' own candidates are ok")) {
-		printf("  %s: %s: %s\n", tune_point_text(s->space, t->point, s->space->arena), tune_status_name[t->status], t->why);
+		printf("  %s: %s: %s\n", tune_point_text(s->space, t->point, s->space->arena),
+		       tune_status_name[t->status], t->why);
 	}
 }
 
@@ -384,7 +385,8 @@ static void test_full_disk(void)
 	CHECK_INT(rc, TPAT_OK);
 	CHECK(r && r->n == 1 && r->tuned[0].ns > 0 && r->tuned[0].trials == FULL_TRIALS && !r->tuned[0].error);
 	CHECK(r && r->warnings.n == 1 && strstr(r->warnings.at[0], o.db));
-	CHECK(rows(o.db, a) >= before && rows(o.db, a) < before + FULL_TRIALS); /* there may have been room between the rows */
+	CHECK(rows(o.db, a) >= before && rows(o.db, a) < before + FULL_TRIALS); /* there may have been room between the
+	                                                                           rows */
 	CHECK_INT(tpat_tune(t, &r, &o), TPAT_OK);                               /* there is room again */
 	CHECK(r && !r->warnings.n);
 	CHECK_INT(rows(o.db, a), before + FULL_TRIALS);

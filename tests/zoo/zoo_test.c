@@ -5,16 +5,17 @@
  *            [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] [--rule NAME] [--gpu NAME] [--rewrite FOLDER]
  *            FOLDER/index.tsv
  *
- * Devices: the interpreter; the CUDA texts on the emulator; plugin libraries with kernels in C (cpu) or on a GPU (plugin); the
- * kernels alone on a GPU, without a library around them (cuda); nvrtc compiles these for sm_90 and runs nothing. On the
- * emulator and a GPU a region whose program and extents are those of another one, be it with other names and data, is not run
- * again. --code FOLDER: where cuda and nvrtc keep compiled kernels by their text for the next time; by default nowhere.
+ * Devices: the interpreter; the CUDA texts on the emulator; plugin libraries with kernels in C (cpu) or on a GPU
+ * (plugin); the kernels alone on a GPU, without a library around them (cuda); nvrtc compiles these for sm_90 and runs
+ * nothing. On the emulator and a GPU a region whose program and extents are those of another one, be it with other
+ * names and data, is not run again. --code FOLDER: where cuda and nvrtc keep compiled kernels by their text for the
+ * next time; by default nowhere.
  *
  * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are
  * convex regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its
  * runs, and once more with the extents of the first run. --every N: each N-th region only. --part K/N: the programs of
- * the K-th of N parts, from 0. --rule, --gpu: as forced_rule.h says. --rewrite FOLDER: writes instead each model as each
- * cut would rewrite it.
+ * the K-th of N parts, from 0. --rule, --gpu: as forced_rule.h says. --rewrite FOLDER: writes instead each model as
+ * each cut would rewrite it.
  *
  * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the
  * library says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
@@ -103,8 +104,9 @@ static const struct device {
 	bool once;     /* equal programs at equal extents */
 	bool compares; /* has results */
 } devices[] = {
-	{ "interp", run_interp, false, true },  { "emulator", run_emulator, true, true }, { "cpu", run_cpu, false, true },
-	{ "plugin", run_plugin, false, true }, { "cuda", run_cuda, true, true },         { "nvrtc", run_nvrtc, true, false },
+	{ "interp", run_interp, false, true }, { "emulator", run_emulator, true, true },
+	{ "cpu", run_cpu, false, true },       { "plugin", run_plugin, false, true },
+	{ "cuda", run_cuda, true, true },      { "nvrtc", run_nvrtc, true, false },
 };
 
 /* ---- One region. */
@@ -125,7 +127,7 @@ struct suite {
 	struct {
 		VEC(struct model);
 	} models;
-	struct tally *tally; /* by worker and model; in memory that all processes share */
+	struct tally *tally;     /* by worker and model; in memory that all processes share */
 	_Atomic uint64_t *begun; /* programs, by hash; likewise */
 };
 
@@ -309,8 +311,8 @@ static char *run_path(const struct model *m, int number, struct arena *a)
 	return arena_printf(a, "%s/tensors_%d.onnx", m->folder, number);
 }
 
-/* Cuts the model for one of its runs, `number`. Fixed: with the extents of the run, else with those that it names open.
- */
+/* Cuts the model for one of its runs, `number`. Fixed: with the extents of the run, else with those that it names
+ * open. */
 static int cut_run(const struct suite *s, const struct model *m, struct tally *t, int number, bool fixed, bool *open,
                    struct arena *a, struct err *e)
 {
@@ -470,7 +472,8 @@ static int report(const struct suite *s)
 			       t.passed, t.refused, t.failed);
 	}
 	if (all.equal)
-		printf("%d programs were run; %d regions have an equal one.\n", all.passed + all.failed - all.equal, all.equal);
+		printf("%d programs were run; %d regions have an equal one.\n", all.passed + all.failed - all.equal,
+		       all.equal);
 	printf("%d passed, %d failed, %d skipped\n", all.passed, all.failed, all.refused);
 	return all.failed > 0;
 }
@@ -542,7 +545,8 @@ int main(int argc, char **argv)
 		else if ((value = option("--every", argv, argc, &i)))
 			s.every = atoi(value);
 		else if ((value = option("--part", argv, argc, &i)))
-			known = known && sscanf(value, "%d/%d", &s.part, &s.parts) == 2 && s.part >= 0 && s.part < s.parts;
+			known = known && sscanf(value, "%d/%d", &s.part, &s.parts) == 2 && s.part >= 0 &&
+			        s.part < s.parts;
 		else if ((value = option("--code", argv, argc, &i)))
 			kernels.folder = value;
 		else if ((value = option("--jobs", argv, argc, &i)))
@@ -562,10 +566,11 @@ int main(int argc, char **argv)
 	}
 	s.cuts = zoo_cuts_read(s.cut, cuts);
 	if (!path || !s.device || !known || s.every < 1 || s.cuts < 1) {
-		fprintf(stderr,
-		        "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r] [--every N] "
-		        "[--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] [--rule NAME] [--gpu NAME] "
-		        "[--rewrite FOLDER] FOLDER/index.tsv\n");
+		fprintf(stderr, "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r] "
+		                "[--every N] "
+		                "[--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] [--rule NAME] "
+		                "[--gpu NAME] "
+		                "[--rewrite FOLDER] FOLDER/index.tsv\n");
 		return 2;
 	}
 	if (read_index(&s, path, filter, &e) < 0) {
@@ -577,7 +582,8 @@ int main(int argc, char **argv)
 	s.tally = shared(sizeof *s.tally * (size_t)(s.models.n * s.jobs + 1));
 	s.begun = shared(sizeof *s.begun * MOST_PROGRAMS);
 	char *own = NULL;
-	if (!s.tally || !s.begun || (kernels.folder ? file_mkdir(kernels.folder, &e) : file_temp_dir(&own, s.arena, &e)) < 0) {
+	if (!s.tally || !s.begun ||
+	    (kernels.folder ? file_mkdir(kernels.folder, &e) : file_temp_dir(&own, s.arena, &e)) < 0) {
 		fprintf(stderr, "zoo_test: %s\n", e.code ? e.text : "out of memory");
 		return 5;
 	}

@@ -43,7 +43,8 @@ struct tensorrt_library {
 	int workers; /* threads that compile; 0: one a processor */
 	/* Called now and then, from any thread; true stops the work (ERR_USAGE, "interrupted"). May be null. */
 	bool (*progress)(void *user, int done, int all, const char *what);
-	/* Called when the build has failed: for each plugin whose kernels NVRTC refused, and why, once an architecture. */
+	/* Called when the build has failed: for each plugin whose kernels NVRTC refused, and why, once an
+	 * architecture. */
 	void (*refused)(void *user, const struct tensorrt_plugin *p, const char *why);
 	void *user;
 };
@@ -68,12 +69,14 @@ struct tensorrt_again {
 	void *user;
 	struct {
 		VEC(const char *);
-	} made; /* files under `work` that belong into the folder, by the same names: compiled code, and TENSORRT_STAMP */
+	} made; /* files under `work` that belong into the folder, by the same names: compiled code, and
+	         * TENSORRT_STAMP */
 };
 /* Compiles the kernels that were edited since their code was made, and the library. Changes nothing in `folder`. */
 int tensorrt_rebuild(struct tensorrt_again *r, struct arena *a, struct err *e);
 
-/* Says from which kernels the code in the folder was made: what cksum prints of the .cu files in kernels/ and then the .h files. */
+/* Says from which kernels the code in the folder was made: what cksum prints of the .cu files in kernels/ and then the
+ * .h files. */
 #define TENSORRT_STAMP "code/kernels.cksum"
 int tensorrt_stamp(struct str *out, const char *folder, struct err *e);
 

@@ -1,6 +1,6 @@
-/* The folder of a library: writes its sources, compiles kernels at the same time, then the tables, and links them with the
- * runtime, which tpat carries compiled. All commands run inside the folder with relative paths, so that the same input gives the
- * same bytes anywhere. */
+/* The folder of a library: writes its sources, compiles kernels at the same time, then the tables, and links them with
+ * the runtime, which tpat carries compiled. All commands run inside the folder with relative paths, so that the same
+ * input gives the same bytes anywhere. */
 #include "emit/tensorrt/tensorrt_inside.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ static char *object_of(int number, struct arena *a)
 
 int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
 {
-	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC",  "-fvisibility=hidden", "-pthread", "-Irt", "-c",
+	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC", "-fvisibility=hidden", "-pthread", "-Irt", "-c",
 		               "-o",         object, source };
 	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
 }

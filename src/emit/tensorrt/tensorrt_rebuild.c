@@ -1,5 +1,6 @@
-/* A library's folder built again: kernels that were edited since their code was made go through NVRTC, and everything is linked
- * anew. It is done in a folder of its own, which reads the sources through links, so that a failure changes nothing. */
+/* A library's folder built again: kernels that were edited since their code was made go through NVRTC, and everything
+ * is linked anew. It is done in a folder of its own, which reads the sources through links, so that a failure changes
+ * nothing. */
 #include "emit/tensorrt/tensorrt_inside.h"
 
 #include <dirent.h>
@@ -114,8 +115,8 @@ static int prepare(const struct tensorrt_again *r, struct build *b, struct arena
 }
 
 /* Headers are every kernel's. */
-static int headers_edited(bool *out, const struct build *b, const struct tensorrt_again *r, const char *stamp, struct arena *a,
-                          struct err *e)
+static int headers_edited(bool *out, const struct build *b, const struct tensorrt_again *r, const char *stamp,
+                          struct arena *a, struct err *e)
 {
 	*out = false;
 	for (int i = 0; i < b->headers; i++)
@@ -124,8 +125,8 @@ static int headers_edited(bool *out, const struct build *b, const struct tensorr
 }
 
 /* A job for each architecture of a plugin whose code is out of date; for the others, links. */
-static int add_plugin(struct tensorrt_again *r, struct build *b, const struct tensorrt_plugin *p, const char *stamp, bool stale,
-                      struct arena *a, struct err *e)
+static int add_plugin(struct tensorrt_again *r, struct build *b, const struct tensorrt_plugin *p, const char *stamp,
+                      bool stale, struct arena *a, struct err *e)
 {
 	const char *file = arena_printf(a, "%s.cu", tensorrt_id(p, a));
 	char *text = NULL;
@@ -204,7 +205,8 @@ int tensorrt_rebuild(struct tensorrt_again *r, struct arena *a, struct err *e)
 		old = "";
 	TRY(prepare(r, &b, a, e));
 	TRY(headers_edited(&stale, &b, r, old, a, e));
-	TRY(tensorrt_stamp(&stamp, r->folder, e)); /* before they are compiled: what is edited meanwhile counts as edited */
+	TRY(tensorrt_stamp(&stamp, r->folder, e)); /* before they are compiled: what is edited meanwhile counts as
+	                                              edited */
 	for (int i = 0; i < r->plugins; i++) {
 		plugin[i].name = r->plugin[i];
 		TRY(add_plugin(r, &b, &plugin[i], old, stale, a, e));

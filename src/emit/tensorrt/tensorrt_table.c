@@ -33,8 +33,8 @@ struct table {
 	int32_t one;
 	struct {
 		VEC(struct table_step);
-	} steps; /* of all plans, each once */
-	int *buffer;                                /* a program buffer's place among the table's buffers + 1, or 0 */
+	} steps;     /* of all plans, each once */
+	int *buffer; /* a program buffer's place among the table's buffers + 1, or 0 */
 	int32_t *buffer_bytes;
 	struct {
 		VEC(const struct ir_buffer *);
@@ -210,7 +210,8 @@ static bool is_output_extent(const struct table *t, int32_t row)
 	vec_each (b, &t->program->outputs)
 		for (int k = 0; k < (*b)->rank; k++) {
 			int32_t own;
-			if (tensorrt_expr_row(&own, (struct tensorrt_exprs *)&t->exprs, (*b)->dim[k], t->err) == 0 && own == row)
+			if (tensorrt_expr_row(&own, (struct tensorrt_exprs *)&t->exprs, (*b)->dim[k], t->err) == 0 &&
+			    own == row)
 				return true;
 		}
 	return false;
@@ -234,7 +235,8 @@ static int check_launched(const struct table *t, int32_t row, const char *what, 
 	err_set(t->err, ERR_UNSUPPORTED,
 	        "The plugin of %s needs %s %s when it is launched, and a number among an input's elements decides it.",
 	        t->program->name, what, name);
-	return err_advise(t->err, "Only whole extents of outputs are known then. Make that input a constant of the model.");
+	return err_advise(t->err,
+	                  "Only whole extents of outputs are known then. Make that input a constant of the model.");
 }
 
 static int check_values(struct table *t)
@@ -253,11 +255,13 @@ static int check_values(struct table *t)
 					int32_t dim, stride;
 					TRY(row_of(t, &dim, m->dim[d]));
 					TRY(row_of(t, &stride, m->stride[d]));
-					TRY(check_launched(t, dim, "the extents that tiles are taken from by", k->name));
+					TRY(check_launched(t, dim, "the extents that tiles are taken from by",
+					                   k->name));
 					TRY(check_launched(t, stride, "the strides of", k->name));
 					if (m->count[d]) {
 						TRY(row_of(t, &dim, m->count[d]));
-						TRY(check_launched(t, dim, "the extents that tiles are taken from by", k->name));
+						TRY(check_launched(t, dim, "the extents that tiles are taken from by",
+						                   k->name));
 					}
 				}
 			vec_each (name, &k->symbols) {
@@ -372,7 +376,8 @@ static int put_constant(struct table *t, const struct ir_buffer *b)
 	put_type(t->out, b);
 	str_add(t->out, " */\n");
 	if (n <= INLINE_BYTES) {
-		str_printf(t->out, "static const unsigned char %s[] __attribute__((aligned(64))) = {", constant_name(t, b));
+		str_printf(t->out, "static const unsigned char %s[] __attribute__((aligned(64))) = {",
+		           constant_name(t, b));
 		for (int64_t i = 0; i < n; i++)
 			str_printf(t->out, "%s%s%d", i ? "," : "", i % 16 ? " " : "\n\t", byte[i]);
 		str_printf(t->out, "%s\n};\n", n ? "" : " 0");
@@ -457,7 +462,8 @@ static void put_maps(struct table *t, const struct ir_kernel *k, int step, int n
 		return;
 	str_printf(t->out, "static const struct tpat_rt_map %s_map_%d_%d[] = {\n", t->id, step, number);
 	vec_each (m, &k->maps) {
-		str_printf(t->out, "\t{ %s, %d, %d", pointer_text(t, m->buf), type_info(m->buf->type)->bits / 8, m->rank);
+		str_printf(t->out, "\t{ %s, %d, %d", pointer_text(t, m->buf), type_info(m->buf->type)->bits / 8,
+		           m->rank);
 		put_rows(t, m->dim, m->rank);
 		put_rows(t, m->stride, m->rank);
 		for (int i = 0; i < m->rank; i++)
@@ -560,11 +566,13 @@ static void put_demands(struct table *t)
 {
 	if (!t->demands.n)
 		return;
-	str_line(t->out, "/* Before anything is launched: { holds (a row), extents (rows), their names, node, rule } */");
+	str_line(t->out,
+	         "/* Before anything is launched: { holds (a row), extents (rows), their names, node, rule } */");
 	str_printf(t->out, "static const struct tpat_rt_demand %s_demand[] = {\n", t->id);
 	vec_each (x, &t->demands) {
 		const struct ir_demand *d = x->demand;
-		str_printf(t->out, "\t{ %" PRId32 ", { %" PRId32 ", %" PRId32 " }, { ", x->holds, x->extent[0], x->extent[1]);
+		str_printf(t->out, "\t{ %" PRId32 ", { %" PRId32 ", %" PRId32 " }, { ", x->holds, x->extent[0],
+		           x->extent[1]);
 		for (int k = 0; k < 2; k++) {
 			const char *name = ir_demand_name(d, k, t->arena);
 			str_add(t->out, k ? ", " : "");
@@ -615,12 +623,8 @@ static void put_row(struct table *t, struct str *row)
 	const struct tensorrt_plugin *p = t->plugin;
 	const struct {
 		const char *member, *text;
-	} texts[] = { { "name", p->name },
-		      { "version", p->version },
-		      { "name_space", p->name_space },
-		      { "hash", p->hash },
-		      { "kernels", kernels_hash(t) },
-		      { "about", p->about } };
+	} texts[] = { { "name", p->name }, { "version", p->version },      { "name_space", p->name_space },
+		      { "hash", p->hash }, { "kernels", kernels_hash(t) }, { "about", p->about } };
 	str_add(row, "\t{\n");
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		str_printf(row, "\t\t.%s = ", texts[i].member);

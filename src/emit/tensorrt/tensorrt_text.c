@@ -27,10 +27,13 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 	           "local\n"
 	           "functions, so any engine that knows these (ONNX IR version 8) runs it.\n\n",
 	           l->portable ? l->portable : l->rewritten);
-	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. A program that loads engines itself\n"
-	             "opens the library after TensorRT (`dlopen`, `ctypes.CDLL`), or loads it with the plugin registry's\n"
-	             "`loadLibrary`, and then the engine. Opened before TensorRT, it registers its plugins when the program\n"
-	             "calls `tpat_rt_register()`.\n\n");
+	str_add(out,
+	        "The library runs with TensorRT 10 and 11 and needs no other file. A program that loads engines "
+	        "itself\n"
+	        "opens the library after TensorRT (`dlopen`, `ctypes.CDLL`), or loads it with the plugin registry's\n"
+	        "`loadLibrary`, and then the engine. Opened before TensorRT, it registers its plugins when the "
+	        "program\n"
+	        "calls `tpat_rt_register()`.\n\n");
 	str_add(out,
 	        "## What is here\n\n"
 	        "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for a "
@@ -39,13 +42,15 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 	        "- `code/`: the compiled kernels; `data/`: constants\n"
 	        "- `rt/`: the runtime, C11, the same in every library: it reads the tables and is the TensorRT plugin\n"
 	        "- `tpat.json`: all this for machines\n\n");
-	str_add(out, "## Build again\n\n"
-	             "After `kernels/*.cu`, a table or the runtime were edited, `tpat rebuild` with this folder's name compiles "
-	             "what has\n"
-	             "changed (with NVRTC) and puts the library in its place beside the folder.\n\n"
-	             "Without tpat: `make` builds the library here with a C compiler alone, from the code in `code/`; where "
-	             "kernels were\n"
-	             "edited since that was compiled it says so and stops. `make kernels` compiles them with nvcc.\n");
+	str_add(out,
+	        "## Build again\n\n"
+	        "After `kernels/*.cu`, a table or the runtime were edited, `tpat rebuild` with this folder's name "
+	        "compiles "
+	        "what has\n"
+	        "changed (with NVRTC) and puts the library in its place beside the folder.\n\n"
+	        "Without tpat: `make` builds the library here with a C compiler alone, from the code in `code/`; where "
+	        "kernels were\n"
+	        "edited since that was compiled it says so and stops. `make kernels` compiles them with nvcc.\n");
 }
 
 /* Rules that compile every plugin's kernels for one architecture. */
@@ -67,23 +72,26 @@ static void put_make_word(struct str *out, const char *word)
 /* Code that was made from other kernels than those that stand there is not linked. */
 static void put_check(struct str *out)
 {
-	str_add(out, "unedited:\n"
-	             "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; \\\n"
-	             "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed -e 's/^[0-9]* [0-9]* //' \\\n"
-	             "\t-e 's/$$/ was edited since its code was compiled./' >&2; \\\n"
-	             "\techo 'Type: tpat rebuild FOLDER (this one), or make kernels (needs nvcc) and then make.' >&2; \\\n"
-	             "\texit 1; }\n\n");
+	str_add(out,
+	        "unedited:\n"
+	        "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; \\\n"
+	        "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed -e 's/^[0-9]* [0-9]* //' \\\n"
+	        "\t-e 's/$$/ was edited since its code was compiled./' >&2; \\\n"
+	        "\techo 'Type: tpat rebuild FOLDER (this one), or make kernels (needs nvcc) and then make.' >&2; \\\n"
+	        "\texit 1; }\n\n");
 }
 
 /* The library is no target: make would take a file's name that has spaces in it for several. */
 void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
 {
-	str_add(out, "# The library from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See README.md.\n");
+	str_add(out, "# The library from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See "
+	             "README.md.\n");
 	str_add(out, "LIBRARY := ");
 	put_make_word(out, str_shell(out->arena, l->library));
 	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n.PHONY: library unedited kernels clean\n");
 	str_add(out, "library: unedited\n"
-	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o $(LIBRARY) \\\n"
+	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o "
+	             "$(LIBRARY) \\\n"
 	             "\t\tlibrary.c $(wildcard rt/*.c) -ldl -lpthread\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
