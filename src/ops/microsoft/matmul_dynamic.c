@@ -1,0 +1,97 @@
+/* MatMulIntegerToFloat: y = (a - a_zero) (b - b_zero) * a_scale * b_scale + bias, the product in i32, the rest in
+ * f32. DynamicQuantizeMatMul: the same for an f32 a that is brought to u8 first, with scale and zero point of its
+ * own range as DynamicQuantizeLinear has them. b's scale and zero point are single numbers or one a column.
+ * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+#include "ops/lower/matmul.h"
+#include "ops/lower/quantize.h"
+#include "ops/lower/reduction.h"
+
+struct operand {
+	struct value v, scale, zero;
+};
+
+static expr integer(expr x)
+{
+	return cast(x, TYPE_I32);
+}
+
+static int product(struct lower *l, const struct operand *a, const struct operand *b, struct value bias, enum type t)
+{
+	struct product p;
+	expr x, y, zero, sa, sb;
+
+	TRY(product_space(l, a->v, b->v, &p));
+	x = integer(load(a->v, p.a));
+	y = integer(load(b->v, p.b));
+	if (a->zero.given) {
+		TRY(product_parameter(l, a->zero, a->v, p.a, product_row(a->v), &zero));
+		x = sub(x, integer(zero));
+	}
+	if (b->zero.given) {
+		TRY(product_parameter(l, b->zero, b->v, p.b, product_column(b->v), &zero));
+		y = sub(y, integer(zero));
+	}
+	TRY(product_parameter(l, a->scale, a->v, p.a, product_row(a->v), &sa));
+	TRY(product_parameter(l, b->scale, b->v, p.b, product_column(b->v), &sb));
+	x = mul(x, y);
+	y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(wide(sa), wide(sb)));
+	if (bias.given) {
+		if (value_rank(bias) != 1)
+			return lower_fail(l, ERR_MODEL, "the bias has %d axes; it must have one.", value_rank(bias));
+		y = add(y, wide(load_list(bias, 1, p.column)));
+	}
+	lower_output(l, 0, lower_reduce(l, NULL, t, &p.s, p.rank, IR_SUM, x, y));
+	return 0;
+}
+
+static int integer_lower(struct lower *l)
+{
+	struct operand a = { lower_input(l, 0), lower_input(l, 2), lower_input(l, 4) };
+	struct operand b = { lower_input(l, 1), lower_input(l, 3), lower_input(l, 5) };
+
+	return product(l, &a, &b, lower_input(l, 6), value_type(a.scale));
+}
+
+static int dynamic_lower(struct lower *l)
+{
+	struct value x = lower_input(l, 0), high, low;
+	struct operand b = { lower_input(l, 1), lower_input(l, 2), lower_input(l, 3) }, a = { .v = x };
+	struct space s = space_of(l, x), none = { 0 };
+	bool reduced[IR_MAX_RANK];
+	struct reduction r;
+	expr zero = num(l, TYPE_F32, 0), range, y;
+
+	reduce_from(reduced, s.rank, 0);
+	r = reduce_space(l, x, reduced, false);
+	high = lower_reduce(l, "high", TYPE_F32, &r.s, 0, IR_MAXIMUM, load(x, r.index), max_(acc(l, TYPE_F32), zero));
+	low = lower_reduce(l, "low", TYPE_F32, &r.s, 0, IR_MINIMUM, load(x, r.index), min_(acc(l, TYPE_F32), zero));
+	range = sub(at(high, &none), at(low, &none));
+	a.scale = lower_map(l, "a_scale", TYPE_F32, &none,
+	                    select_(eq(range, zero), with(range, 1), divide(range, with(range, 255))));
+	y = clamp(sub(zero, divide(at(low, &none), at(a.scale, &none))), zero, with(zero, 255));
+	a.zero = lower_map(l, "a_zero_point", TYPE_U8, &none, cast(unary(IR_ROUND_EVEN, y), TYPE_U8));
+	y = quantize_element(divide(at(x, &s), at(a.scale, &s)), at(a.zero, &s), TYPE_U8);
+	a.v = lower_map(l, "a_quantized", TYPE_U8, &s, y);
+	return product(l, &a, &b, lower_input(l, 4), TYPE_F32);
+}
+
+/* clang-format off */
+#define TS_SCALE (TS(F32) | TS(F16))
+
+const struct op_def ops_matmul_dynamic[] = {
+	{ .name = "MatMulIntegerToFloat", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = (a - a_zero_point) (b - b_zero_point) * a_scale * b_scale + bias",
+	  .inputs = { IN("a", TS_Q8), IN("b", TS_Q8), IN("a_scale", TS_SCALE), IN("b_scale", TS_SCALE),
+		      OPT("a_zero_point", TS_Q8), OPT("b_zero_point", TS_Q8), OPT("bias", TS_SCALE) },
+	  .outputs = { OUT("y") }, .lower = integer_lower,
+	  .cases = { "a:u8[M,256] b:i8[256,128] a_scale:f32[] b_scale:f32[128] a_zero_point:u8[] b_zero_point:i8[128] "
+		     "bias:f32[128]" } },
+	{ .name = "DynamicQuantizeMatMul", .domain = "com.microsoft", .since = { 1 },
+	  .formula = "y = (quantized(a) - a_zero_point) (b - b_zero_point) * a_scale * b_scale + bias",
+	  .inputs = { IN("a", TS(F32)), IN("b", TS_Q8), IN("b_scale", TS(F32)), OPT("b_zero_point", TS_Q8),
+		      OPT("bias", TS(F32)) },
+	  .outputs = { OUT("y") }, .lower = dynamic_lower,
+	  .cases = { "a:f32[B,S,64] b:i8[64,96] b_scale:f32[] b_zero_point:i8[] bias:f32[96]" } },
+	{ .name = NULL },
+};
+/* clang-format on */
