@@ -1,6 +1,6 @@
 /* The stages of scaled dot-product attention: scores, their largest and the sum of their exponentials a row, and the
  * weighted sum of values, which is divided once at its end. Everything between is in f32, of f64 in f64. */
-#include "ops/lower/attention.h"
+#include "ops/lower/attention_core.h"
 
 #include <math.h>
 

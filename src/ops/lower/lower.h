@@ -241,6 +241,9 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
 struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
                           enum ir_combine c, expr value, expr post);
 expr acc(struct lower *l, enum type t);
+/* A last step that one operator adds to another one's result: from y, its element over `out` in the compute type, the
+ * value that is stored. */
+typedef int (*lower_finish)(struct lower *l, const struct space *out, expr y, expr *result);
 /* Running c of value along `axis`, over s: up to each position, that one included unless `exclusive`; `reverse`: from
  * the end. `post` is over s and the accumulator, of value's type; null: cast to t. */
 struct value lower_scan(struct lower *l, const char *name, enum type t, const struct space *s, int axis,

@@ -41,16 +41,4 @@ expr nms_overlap(const expr *a, const expr *b, double more);
 /* Corners in order: 0 and 2, 1 and 3 are exchanged where the first is larger. */
 void nms_order(expr *box);
 
-/* Boxes turned around their centres, [box.., (centre x, y, width, height, angle)], and [box.., 8]: their corners, seen
- * from the centres. */
-struct nms_turned {
-	struct value boxes, corners;
-};
-enum { NMS_TURNED_PARTS = 8 };
-struct nms_turned nms_turned_new(struct lower *l, struct value boxes);
-/* What boxes a and b have in common is the sum of these parts; both indices have all axes of the boxes but the last. */
-expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a, const expr *b, expr part);
-/* Their overlap: intersection / union. */
-expr nms_turned_overlap(struct lower *l, const struct nms_turned *t, const expr *a, const expr *b, expr common);
-
 #endif

@@ -1,4 +1,4 @@
-/* Reductions of one tensor over some of its axes: the spaces that reduction.c, normalise.c and softmax.c share. */
+/* Reductions of one tensor over some of its axes: their spaces, means and variances. */
 #ifndef TPAT_OPS_REDUCTION_H
 #define TPAT_OPS_REDUCTION_H
 

@@ -30,6 +30,13 @@ struct roi {
 	const void *user;
 };
 
+/* From inputs 0 to 2 (x, rois, batch) and the attributes ROI_ATTRS. `shifted`: coordinates are moved by -1/2; without
+ * that, as the first versions had it, a region is at least one element wide. */
+struct roi roi_of_node(struct lower *l, bool shifted);
+#define ROI_ATTRS \
+	ATTR_FLOAT("spatial_scale", 1, "from the regions' coordinates to the input's elements"), \
+	        ATTR_INT("output_height", 1, "bins along y"), ATTR_INT("output_width", 1, "bins along x"), \
+	        ATTR_INT("sampling_ratio", 0, "samples along each axis of a bin; 0: as many as it has elements")
 /* The axis from its start and size; o's bins, ratio and image do the rest. */
 struct roi_axis roi_axis_new(struct lower *l, const struct roi *o, bool vertical, expr start, expr size);
 /* Column `i` of region r in the type of the arithmetic. */
@@ -44,16 +51,5 @@ struct value roi_mean(struct lower *l, const char *name, const struct roi *o);
 /* The largest sample of each bin; with `corners` a sample is the largest of its four weighted elements, as ONNX has
  * it. */
 struct value roi_largest(struct lower *l, const char *name, const struct roi *o, bool corners);
-
-/* Regions turned by an angle: centre, size and angle of region r, in the image's elements. */
-struct roi_box {
-	expr y, x, height, width, angle;
-};
-/* [r, c, y, x]: the mean of each bin's samples; o's ratio is positive, and `box` says where the regions are. */
-struct value roi_rotated_mean(struct lower *l, const char *name, const struct roi *o,
-                              struct roi_box (*box)(struct lower *l, const struct roi *o, expr r));
-
-/* The element of `image` c at (y, x) of x, held inside: what lies between the four around it. */
-expr roi_between(const struct roi *o, expr image, expr c, expr y, expr x);
 
 #endif

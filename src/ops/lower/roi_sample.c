@@ -4,6 +4,18 @@
  * Source: ONNX, operator RoiAlign. */
 #include "ops/lower/roi.h"
 
+struct roi roi_of_node(struct lower *l, bool shifted)
+{
+	return (struct roi){ .x = lower_input(l, 0),
+		             .rois = lower_input(l, 1),
+		             .batch = lower_input(l, 2),
+		             .scale = lower_float(l, "spatial_scale"),
+		             .shift = shifted ? 0.5 : 0,
+		             .least = shifted ? -1 : 1,
+		             .bins = { lower_int(l, "output_height"), lower_int(l, "output_width") },
+		             .ratio = lower_int(l, "sampling_ratio") };
+}
+
 struct sample {
 	expr low, high;       /* indices of the elements around it */
 	expr to_low, to_high; /* weights */

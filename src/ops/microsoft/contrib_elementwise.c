@@ -1,50 +1,6 @@
-/* Small elementwise operators of ONNX Runtime, of its own domain and of those that ai.onnx once had on trial. Half
- * floats are rounded where the operators say so, between a product and the sum behind it. Source: ONNX Runtime, the
- * operators of these names in com.microsoft; Affine, ParametricSoftplus, Scale, ScaledTanh and ImageScaler of ai.onnx,
- * opset 1. */
+/* Small elementwise operators of ONNX Runtime. Half floats are rounded where the operators say so, between a product
+ * and the sum that follows. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/elementwise.h"
-
-static expr affine_map(struct lower *l, const expr *x)
-{
-	return add(mul(x[0], with(x[0], lower_float(l, "alpha"))), with(x[0], lower_float(l, "beta")));
-}
-
-static expr softplus_map(struct lower *l, const expr *x)
-{
-	expr e = unary(IR_EXP, mul(x[0], with(x[0], lower_float(l, "beta"))));
-
-	return mul(with(e, lower_float(l, "alpha")), unary(IR_LOG, add(e, with(e, 1))));
-}
-
-static expr scale_map(struct lower *l, const expr *x)
-{
-	return mul(x[0], with(x[0], lower_float(l, "scale")));
-}
-
-static expr tanh_map(struct lower *l, const expr *x)
-{
-	return mul(with(x[0], lower_float(l, "alpha")), unary(IR_TANH, mul(x[0], with(x[0], lower_float(l, "beta")))));
-}
-
-static int image_scaler_lower(struct lower *l)
-{
-	struct value x = lower_input(l, 0);
-	struct space s = space_of(l, x);
-	const double *bias;
-	int n = lower_floats(l, "bias", &bias);
-	expr y = wide(at(x, &s)), b = with(y, 0);
-	int64_t channels;
-
-	if (s.rank != 4)
-		return lower_fail(l, ERR_MODEL, "the input has %d axes; it must have four.", s.rank);
-	if (n && (!ir_const_int(s.dim[1], &channels) || channels != n))
-		return lower_fail(l, ERR_MODEL, "there are %d biases, which is not the number of channels.", n);
-	for (int k = n; k-- > 0;)
-		b = k == n - 1 ? with(y, bias[k]) : select_(eq(s.at[1], idx(l, k)), with(y, bias[k]), b);
-	y = add(mul(y, with(y, lower_float(l, "scale"))), b);
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, y));
-	return 0;
-}
 
 /* x rounded to the type of the node's first input, as a stored tensor would be. */
 static expr rounded(struct lower *l, expr x)
@@ -140,26 +96,9 @@ static int bias_split_gelu_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define ONE_INPUT .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") }
 #define MICROSOFT .domain = "com.microsoft", .since = { 1 }, .outputs = { OUT("y") }
 
 const struct op_def ops_contrib_elementwise[] = {
-	{ .name = "Affine", .since = { 1 }, .formula = "y = alpha * x + beta", ONE_INPUT,
-	  .attrs = { ATTR_FLOAT("alpha", 1, "factor"), ATTR_FLOAT("beta", 0, "what is added"), ATTR_CONSUMED },
-	  .lower = elementwise_lower, .map = affine_map, .cases = { "x:f32[N,33] alpha=2 beta=0.5" } },
-	{ .name = "ParametricSoftplus", .since = { 1 }, .formula = "y = alpha * log(exp(beta * x) + 1)", ONE_INPUT,
-	  .attrs = { ATTR_FLOAT("alpha", 1, "factor"), ATTR_FLOAT("beta", 1, "factor of x"), ATTR_CONSUMED },
-	  .lower = elementwise_lower, .map = softplus_map, .cases = { "x:f32[N,33] alpha=2 beta=0.5" } },
-	{ .name = "Scale", .since = { 1 }, .formula = "y = scale * x", ONE_INPUT,
-	  .attrs = { ATTR_FLOAT("scale", 1, "factor"), ATTR_CONSUMED },
-	  .lower = elementwise_lower, .map = scale_map, .cases = { "x:f16[N,33] scale=2" } },
-	{ .name = "ScaledTanh", .since = { 1 }, .formula = "y = alpha * tanh(beta * x)", ONE_INPUT,
-	  .attrs = { ATTR_FLOAT("alpha", 1, "factor"), ATTR_FLOAT("beta", 1, "factor of x"), ATTR_CONSUMED },
-	  .lower = elementwise_lower, .map = tanh_map, .cases = { "x:f32[N,33] alpha=2 beta=0.5" } },
-	{ .name = "ImageScaler", .since = { 1 }, .formula = "y[n, c, h, w] = scale * x[n, c, h, w] + bias[c]",
-	  ONE_INPUT,
-	  .attrs = { ATTR_FLOAT("scale", 1, "factor"), ATTR_FLOATS("bias", "one number a channel") },
-	  .lower = image_scaler_lower, .cases = { "x:f32[N,3,H,W] scale=2 bias=1,2,3", "x:f16[N,C,4,4]" } },
 	{ .name = "ScaledSiLU", MICROSOFT, .formula = "y = z * sigmoid(z), z = scale * x",
 	  .inputs = { IN("x", TS_FLOAT), OPT("scale", TS_FLOAT) },
 	  .attrs = { ATTR_FLOAT("alpha", 1, "the scale without one") },

@@ -1,6 +1,5 @@
-/* Movement of data in operators of ONNX Runtime: ExpandDims, SampleOp, UnfoldTensor, TorchEmbedding; Crop, which
- * ai.onnx once had on trial; NGramRepeatBlock, which forbids tokens that would repeat an n-gram. Source: ONNX Runtime,
- * the operators of these names in com.microsoft; Crop of ai.onnx, opset 1. */
+/* Operators of ONNX Runtime that move data: ExpandDims, SampleOp, UnfoldTensor, TorchEmbedding; NGramRepeatBlock, which
+ * forbids tokens that would repeat an n-gram. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/lower.h"
 
 #include <math.h>
@@ -73,27 +72,6 @@ static int embedding_lower(struct lower *l)
 	return 0;
 }
 
-/* border: left, top, right, bottom. With a scale (height, width) the image begins at left and top and has that size. */
-static int crop_lower(struct lower *l)
-{
-	struct value x = lower_input(l, 0);
-	struct ints border = lower_ints(l, "border"), scale = lower_ints(l, "scale");
-	struct space s = space_of(l, x);
-	expr index[IR_MAX_RANK];
-
-	if (s.rank != 4 || border.n != 4 || (scale.n && scale.n != 2))
-		return lower_fail(l, ERR_MODEL,
-		                  "it needs an input of four axes, four borders, and no or two numbers scale.");
-	for (int i = 0; i < 2; i++)
-		s.dim[2 + i] = scale.n ? idx(l, scale.at[i]) : addi(s.dim[2 + i], -border.at[1 - i] - border.at[3 - i]);
-	s = space_new(l, 4, s.dim);
-	memcpy(index, s.at, sizeof index);
-	for (int i = 0; i < 2; i++)
-		index[2 + i] = min_(addi(s.at[2 + i], border.at[1 - i]), addi(value_dim(x, 2 + i), -1));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
-	return 0;
-}
-
 /* Where the last size - 1 tokens of a row stand in it before, the token behind them gets -inf. */
 static int ngram_lower(struct lower *l)
 {
@@ -139,12 +117,6 @@ const struct op_def ops_contrib_movement[] = {
 	  .inputs = { IN("weight", TS_DATA), IN("indices", TS(I64)), OPT("padding_idx", TS(I64)),
 		      OPT("scale_grad_by_freq", TS(BOOL)) },
 	  .lower = embedding_lower, .cases = { "weight:f16[100,64] indices:i64[N,7]" } },
-	{ .name = "Crop", .since = { 1 }, .formula = "y = x without its borders", .inputs = { IN("x", TS_FLOAT) },
-	  .outputs = { OUT("y") },
-	  .attrs = { ATTR_INTS("border", "left, top, right, bottom"),
-		     ATTR_INTS("scale", "height and width of the result") },
-	  .lower = crop_lower, .cases = { "x:f32[N,3,12,14] border=1,2,3,4",
-					  "x:f32[N,3,12,14] border=1,2,3,4 scale=5,6" } },
 	{ .name = "NGramRepeatBlock", MICROSOFT,
 	  .formula = "y = scores, -inf where the token would repeat an n-gram of the row",
 	  .inputs = { IN("input_ids", TS(I64) | TS(I32)), IN("scores", TS_FLOAT) },

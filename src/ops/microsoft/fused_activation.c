@@ -1,7 +1,8 @@
 /* FusedConv: y = activation(convolution of x with w, + b + z); FusedGemm: y = activation(alpha * a' b' + beta * c).
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
-#include "ops/lower/fused.h"
-#include "ops/lower/window.h"
+#include "ops/lower/convolution.h"
+#include "ops/lower/product.h"
+#include "ops/microsoft/fused.h"
 
 #include <string.h>
 
@@ -192,7 +193,7 @@ static int gemm_finish(struct lower *l, const struct space *out, expr y, expr *r
 
 static int gemm_lower(struct lower *l)
 {
-	return gemm_fused(l, gemm_finish);
+	return product_gemm(l, gemm_finish);
 }
 
 /* clang-format off */
@@ -204,7 +205,7 @@ const struct op_def ops_fused_activation[] = {
 	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),
 		      OPT("z", TS_FLOAT, RANK_FROM(3)) },
 	  .outputs = { OUT("y") },
-	  .attrs = { WINDOW_ATTRS, ATTR_INT("group", 1, "groups of channels that do not mix"), ACTIVATION,
+	  .attrs = { WINDOW_ATTRS, GROUP_ATTR, ACTIVATION,
 		     ATTR_FLOATS("activation_params", "numbers of the activation") },
 	  .lower = conv_lower,
 	  .cases = { "x:f32[N,8,H,W] w:f32[16,8,3,3] b:f32[16] pads=1,1,1,1 activation=Relu" } },
@@ -213,7 +214,7 @@ const struct op_def ops_fused_activation[] = {
 	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),
 		      OPT("z", TS_FLOAT, RANK_FROM(3)) },
 	  .outputs = { OUT("y") },
-	  .attrs = { WINDOW_ATTRS, ATTR_INT("group", 1, "groups of channels that do not mix"), ACTIVATION,
+	  .attrs = { WINDOW_ATTRS, GROUP_ATTR, ACTIVATION,
 		     ATTR_FLOATS("activation_params", "numbers of the activation") },
 	  .lower = conv_lower,
 	  .cases = { "x:f16[N,H,W,8] w:f16[16,8,3,3] b:f16[16] z:f16[N,H,W,16] pads=1,1,1,1 activation=Relu" } },

@@ -3,8 +3,8 @@
  * FusedMatMulActivation is the same with an activation of the result, GemmFastGelu that of a b + bias with Gelu by
  * tanh. Source: ONNX Runtime, com.microsoft.FusedMatMul (and TransposeMatMul, its name before), FusedMatMulActivation
  * and GemmFastGelu. */
-#include "ops/lower/fused.h"
-#include "ops/lower/matmul.h"
+#include "ops/microsoft/fused.h"
+#include "ops/lower/product.h"
 
 /* `perm`: which axis of v is axis i of the operand as the product sees it. */
 static struct value view(struct lower *l, struct value v, bool rows, bool batch, int *perm)

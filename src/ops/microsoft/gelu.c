@@ -1,7 +1,7 @@
 /* Gelu and its relatives of ONNX Runtime, where a bias may be added first.
  * Source: ONNX Runtime, com.microsoft operators Gelu, BiasGelu, FastGelu, QuickGelu. */
 #include "ops/lower/elementwise.h"
-#include "ops/lower/fused.h"
+#include "ops/microsoft/fused.h"
 
 /* x/2 (1 + erf(x / sqrt(2))) */
 static expr gelu(expr x)

@@ -4,7 +4,7 @@
  *   query i is at position p = past[b] + i and attends keys j <= p, j < total[b], and p - j < local_window_size
  * Queries and keys may be turned by their position first (do_rotary). A sink adds a term to every row's sum.
  * Source: ONNX Runtime, com.microsoft.GroupQueryAttention. */
-#include "ops/lower/attention.h"
+#include "ops/lower/attention_core.h"
 #include "ops/lower/rotary.h"
 
 struct cached {

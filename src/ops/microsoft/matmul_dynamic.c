@@ -1,8 +1,9 @@
 /* MatMulIntegerToFloat: y = (a - a_zero) (b - b_zero) * a_scale * b_scale + bias, the product in i32, the rest in
  * f32. DynamicQuantizeMatMul: the same for an f32 a that is brought to u8 first, with scale and zero point of its
  * own range as DynamicQuantizeLinear has them. b's scale and zero point are single numbers or one a column.
+ * MatMulInteger16: y = a b of 16-bit integers, in i32.
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
-#include "ops/lower/matmul.h"
+#include "ops/lower/product.h"
 #include "ops/lower/quantize.h"
 #include "ops/lower/reduction.h"
 
@@ -10,30 +11,15 @@ struct operand {
 	struct value v, scale, zero;
 };
 
-static expr integer(expr x)
-{
-	return cast(x, TYPE_I32);
-}
-
 static int product(struct lower *l, const struct operand *a, const struct operand *b, struct value bias, enum type t)
 {
 	struct product p;
-	expr x, y, zero, sa, sb;
+	expr x, y, sa, sb;
 
 	TRY(product_space(l, a->v, b->v, &p));
-	x = integer(load(a->v, p.a));
-	y = integer(load(b->v, p.b));
-	if (a->zero.given) {
-		TRY(product_parameter(l, a->zero, a->v, p.a, product_row(a->v), &zero));
-		x = sub(x, integer(zero));
-	}
-	if (b->zero.given) {
-		TRY(product_parameter(l, b->zero, b->v, p.b, product_column(b->v), &zero));
-		y = sub(y, integer(zero));
-	}
+	TRY(product_integers(l, &p, a->v, a->zero, b->v, b->zero, &x));
 	TRY(product_parameter(l, a->scale, a->v, p.a, product_row(a->v), &sa));
 	TRY(product_parameter(l, b->scale, b->v, p.b, product_column(b->v), &sb));
-	x = mul(x, y);
 	y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(wide(sa), wide(sb)));
 	if (bias.given) {
 		if (value_rank(bias) != 1)
@@ -75,6 +61,18 @@ static int dynamic_lower(struct lower *l)
 	return product(l, &a, &b, lower_input(l, 4), TYPE_F32);
 }
 
+static int short_lower(struct lower *l)
+{
+	struct value a = lower_input(l, 0), b = lower_input(l, 1), none = { 0 };
+	struct product p;
+	expr e;
+
+	TRY(product_space(l, a, b, &p));
+	TRY(product_integers(l, &p, a, none, b, none, &e));
+	lower_output(l, 0, lower_reduce(l, NULL, TYPE_I32, &p.s, p.rank, IR_SUM, e, NULL));
+	return 0;
+}
+
 /* clang-format off */
 #define TS_SCALE (TS(F32) | TS(F16))
 
@@ -92,6 +90,9 @@ const struct op_def ops_matmul_dynamic[] = {
 		      OPT("bias", TS(F32)) },
 	  .outputs = { OUT("y") }, .lower = dynamic_lower,
 	  .cases = { "a:f32[B,S,64] b:i8[64,96] b_scale:f32[] b_zero_point:i8[] bias:f32[96]" } },
+	{ .name = "MatMulInteger16", .domain = "com.microsoft", .since = { 1 }, .formula = "y = a b, matrix product",
+	  .inputs = { IN("a", TS(I16)), IN("b", TS(I16)) }, .outputs = { OUT("y") }, .lower = short_lower,
+	  .cases = { "a:i16[M,64] b:i16[64,33]" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -8,7 +8,7 @@
  * a block of block_size numbers of it. Its router_weights are the shares, where they are given, and router_probs then
  * only choose; where they are not, shares always add up to 1, as on ONNX Runtime's processor. Source: ONNX Runtime,
  * com.microsoft.MoE and QMoE. */
-#include "ops/lower/fused.h"
+#include "ops/microsoft/fused.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * projects its input itself, by one matrix for all three; QAttention does it in 8 bits. Masks say which keys take part:
  * their number in each sample, or 0 and 1 for each key. Source: ONNX Runtime, com.microsoft operators of these
  * names. */
-#include "ops/lower/attention.h"
+#include "ops/lower/attention_core.h"
 
 struct rules {
 	struct value mask, bias;

@@ -3,7 +3,7 @@
  * keys and values [tokens, heads * size], or all three in [tokens, heads, 3, size] PackedAttention:          of input
  * weights + bias attention_bias is over places in sequences. Source: ONNX Runtime, the operators of these names in
  * com.microsoft. */
-#include "ops/lower/attention.h"
+#include "ops/lower/attention_core.h"
 
 struct packing {
 	struct value sequence, sums, bias; /* sequence: [tokens]; of each token */

@@ -3,7 +3,7 @@
  *   i + offset - left_window_size <= j <= i + offset + right_window_size, and j < nonpad_kv_seqlen[b]
  * offset: past keys; or nonpad_kv_seqlen[b] - queries. A mask that is shorter than the keys allows no more of them.
  * Source: ONNX, operator Attention, opsets 23 to 25. */
-#include "ops/lower/attention.h"
+#include "ops/lower/attention_core.h"
 
 struct rules {
 	struct value mask, valid; /* valid: nonpad_kv_seqlen */

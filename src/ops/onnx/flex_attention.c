@@ -3,7 +3,7 @@
  * Scores and probabilities are of the type softmax_precision; both graphs, which may be absent, map all of them,
  * [batch, query head, query, key], to as many. As ONNX defines it, a row whose scores are all minus infinity gives NaN.
  * Source: ONNX, operator FlexAttention of ai.onnx.preview, opset 1. */
-#include "ops/lower/attention.h"
+#include "ops/lower/attention_core.h"
 
 struct flex {
 	struct heads q, k, v;

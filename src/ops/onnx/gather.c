@@ -1,9 +1,10 @@
 /* Gather, GatherElements, GatherND: elements of x at indices that are data. Negative indices count from the end;
- * indices outside are held inside, so that bad data never faults. Gather:          y[a.., i.., b..] = x[a..,
- * indices[i..], b..] GatherElements:  y[.., i, ..] = x[.., indices[.., i, ..], ..] GatherND:        y[b.., i.., j..] =
- * x[b.., indices[b.., i.., 0], indices[b.., i.., 1] .., j..] Source: ONNX, operators Gather (opset 1 to 13),
- * GatherElements (11, 13), GatherND (11 to 13). */
-#include "ops/lower/lower.h"
+ * indices outside are held inside, so that bad data never faults.
+ *   Gather          y[a.., i.., b..] = x[a.., indices[i..], b..]
+ *   GatherElements  y[.., i, ..] = x[.., indices[.., i, ..], ..]
+ *   GatherND        y[b.., i.., j..] = x[b.., indices[b.., i.., 0], indices[b.., i.., 1] .., j..]
+ * Source: ONNX, operators Gather (opset 1 to 13), GatherElements (11, 13), GatherND (11 to 13). */
+#include "ops/lower/shared.h"
 
 #include <string.h>
 
@@ -68,39 +69,6 @@ const struct op_def op_gather_elements = {
 	.cases = { "data:f32[N,33] indices:i64[N,33] axis=1", "data:i32[5,4,3] indices:i32[2,4,3]" },
 };
 
-static int lower_gather_nd(struct lower *l)
-{
-	struct value x = lower_input(l, 0), indices = lower_input(l, 1);
-	struct space s = { 0 };
-	int64_t batch = lower_int(l, "batch_dims"), named;
-	int rank = value_rank(x), listed = value_rank(indices) - 1, n;
-	expr at[IR_MAX_RANK], index[IR_MAX_RANK];
-
-	if (listed < 0 || batch < 0 || batch > listed || batch >= rank)
-		return lower_fail(l, ERR_MODEL, "batch_dims is %lld; data have rank %d, indices %d.", (long long)batch,
-		                  rank, listed + 1);
-	if (!ir_const_int(value_dim(indices, listed), &named)) {
-		lower_fail(l, ERR_UNSUPPORTED, "the last extent of indices is not known at build time.");
-		return err_advise(l->err, "Fix the shape of the indices: it decides the rank of the result.");
-	}
-	if (named < 0 || batch + named > rank)
-		return lower_fail(l, ERR_MODEL, "indices name %lld axes behind the first %lld; data have rank %d.",
-		                  (long long)named, (long long)batch, rank);
-	n = (int)(batch + named);
-	if (listed + rank - n > IR_MAX_RANK)
-		return lower_fail(l, ERR_UNSUPPORTED, "the result has more than %d axes.", IR_MAX_RANK);
-	for (int i = 0; i < listed; i++)
-		at[i] = space_push(l, &s, value_dim(indices, i));
-	for (int i = 0; i < n; i++) {
-		at[listed] = idx(l, i - batch);
-		index[i] = i < batch ? at[i] : wrap_index(load(indices, at), value_dim(x, i));
-	}
-	for (int i = n; i < rank; i++)
-		index[i] = space_push(l, &s, value_dim(x, i));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
-	return 0;
-}
-
 const struct op_def op_gather_nd = {
 	.name = "GatherND",
 	.since = { 11, 12, 13 },
@@ -108,18 +76,6 @@ const struct op_def op_gather_nd = {
 	.inputs = { IN("data", TS_DATA), IN("indices", TS(I64)) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("batch_dims", 0, "leading axes that data and indices share") },
-	.lower = lower_gather_nd,
+	.lower = gather_nd_lower,
 	.cases = { "data:f32[20,30,8] indices:i64[N,2]", "data:f16[N,9,4] indices:i64[N,3,1] batch_dims=1 opset=13" },
-};
-
-const struct op_def op_gather_nd_contrib = {
-	.name = "GatherND",
-	.domain = "com.microsoft",
-	.since = { 1 },
-	.formula = "y[i.., j..] = x[indices[i.., 0], indices[i.., 1] .., j..]",
-	.inputs = { IN("data", TS_DATA), IN("indices", TS(I32) | TS(I64)) },
-	.outputs = { OUT("output") },
-	.attrs = { ATTR_INT("batch_dims", 0, "not of this domain's operator") },
-	.lower = lower_gather_nd,
-	.cases = { "data:f32[20,30,8] indices:i32[N,2]" },
 };

@@ -2,26 +2,8 @@
  * 8 bits: y = saturate(round(sum * (a_scale * b_scale / y_scale)) + y_zero_point).
  * A zero point or scale is one number, a list for a's rows or b's columns, or has the operand's axes.
  * Source: ONNX, operators MatMulInteger (opset 10) and QLinearMatMul (opsets 10 and 21). */
-#include "ops/lower/matmul.h"
+#include "ops/lower/product.h"
 #include "ops/lower/quantize.h"
-
-/* The sum's element: both operands less their zero points, as i32. */
-static int element(struct lower *l, const struct product *p, struct value a, struct value za, struct value b,
-                   struct value zb, expr *out)
-{
-	expr x = cast(load(a, p->a), TYPE_I32), y = cast(load(b, p->b), TYPE_I32), zero;
-
-	if (za.given) {
-		TRY(product_parameter(l, za, a, p->a, product_row(a), &zero));
-		x = sub(x, cast(zero, TYPE_I32));
-	}
-	if (zb.given) {
-		TRY(product_parameter(l, zb, b, p->b, product_column(b), &zero));
-		y = sub(y, cast(zero, TYPE_I32));
-	}
-	*out = mul(x, y);
-	return 0;
-}
 
 static int integer_lower(struct lower *l)
 {
@@ -30,7 +12,7 @@ static int integer_lower(struct lower *l)
 	expr e;
 
 	TRY(product_space(l, a, b, &p));
-	TRY(element(l, &p, a, lower_input(l, 2), b, lower_input(l, 3), &e));
+	TRY(product_integers(l, &p, a, lower_input(l, 2), b, lower_input(l, 3), &e));
 	lower_output(l, 0, lower_reduce(l, NULL, TYPE_I32, &p.s, p.rank, IR_SUM, e, NULL));
 	return 0;
 }
@@ -42,7 +24,7 @@ static int qlinear_lower(struct lower *l)
 	expr e, sa, sb, post;
 
 	TRY(product_space(l, a, b, &p));
-	TRY(element(l, &p, a, lower_input(l, 2), b, lower_input(l, 5), &e));
+	TRY(product_integers(l, &p, a, lower_input(l, 2), b, lower_input(l, 5), &e));
 	TRY(product_parameter(l, lower_input(l, 1), a, p.a, product_row(a), &sa));
 	TRY(product_parameter(l, lower_input(l, 4), b, p.b, product_column(b), &sb));
 	if (value_rank(scale) > 1 || value_rank(zero) > 1)
@@ -71,9 +53,6 @@ const struct op_def ops_matmul_integer[] = {
 	  .outputs = { OUT("y") }, .lower = qlinear_lower,
 	  .cases = { "a:u8[M,64] a_scale:f32[] a_zero_point:u8[] b:i8[64,96] b_scale:f32[96] b_zero_point:i8[96] "
 		     "y_scale:f32[] y_zero_point:u8[]" } },
-	{ .name = "MatMulInteger16", .domain = "com.microsoft", .since = { 1 }, .formula = "y = a b, matrix product",
-	  .inputs = { IN("a", TS(I16)), IN("b", TS(I16)) }, .outputs = { OUT("y") }, .lower = integer_lower,
-	  .cases = { "a:i16[M,64] b:i16[64,33]" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -1,6 +1,6 @@
 /* EyeLike: y[i,j] = 1 where j = i + k, else 0. Trilu: y = x on and above (or below) the diagonal j = i + k, else 0.
- * Source: ONNX, operators EyeLike (opset 9, 22), Trilu (14); com.microsoft.Trilu of ONNX Runtime is the same. */
-#include "ops/lower/lower.h"
+ * Source: ONNX, operators EyeLike (opset 9, 22), Trilu (14). */
+#include "ops/lower/shared.h"
 
 static int lower_eye_like(struct lower *l)
 {
@@ -31,25 +31,6 @@ const struct op_def op_eye_like = {
 	.cases = { "input:f32[N,M]", "input:i32[4,5] k=-1 dtype=11" },
 };
 
-static int lower_trilu(struct lower *l)
-{
-	struct value x = lower_input(l, 0), k = lower_input(l, 1);
-	struct space s = space_of(l, x);
-	const struct tensor *known = lower_constant(l, 1);
-	int rank = value_rank(x);
-	enum type t = value_type(x);
-	expr offset = idx(l, 0), diagonal, kept;
-
-	if (rank < 2)
-		return lower_fail(l, ERR_MODEL, "the input has rank %d; the operator takes matrices.", rank);
-	if (k.given)
-		offset = known ? idx(l, tensor_int(known, 0)) : cast(at_flat(k, idx(l, 0)), TYPE_INDEX);
-	diagonal = add(s.at[rank - 2], offset);
-	kept = lower_int(l, "upper") ? ge(s.at[rank - 1], diagonal) : le(s.at[rank - 1], diagonal);
-	lower_output(l, 0, lower_map(l, NULL, t, &s, select_(kept, at(x, &s), num(l, t, 0))));
-	return 0;
-}
-
 const struct op_def op_trilu = {
 	.name = "Trilu",
 	.since = { 14 },
@@ -57,18 +38,6 @@ const struct op_def op_trilu = {
 	.inputs = { IN("input", TS_DATA), OPT("k", TS(I64)) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("upper", 1, "1: what is above the diagonal stays; 0: what is below") },
-	.lower = lower_trilu,
+	.lower = trilu_lower,
 	.cases = { "input:f32[N,M,M]", "input:i64[4,5] k:i64[]={-1} upper=0" },
-};
-
-const struct op_def op_trilu_contrib = {
-	.name = "Trilu",
-	.domain = "com.microsoft",
-	.since = { 1 },
-	.formula = "y[i,j] = x[i,j] where j >= i + k (lower: j <= i + k), else 0",
-	.inputs = { IN("input", TS_DATA), OPT("k", TS(I64)) },
-	.outputs = { OUT("output") },
-	.attrs = { ATTR_INT("upper", 1, "1: what is above the diagonal stays; 0: what is below") },
-	.lower = lower_trilu,
-	.cases = { "input:f32[N,M,M] k:i64[]={1}" },
 };

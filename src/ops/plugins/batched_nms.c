@@ -2,7 +2,7 @@
  * the keepTopK best of these. Places beyond them have class -1 and zeros. Boxes that are not normalised are a unit
  * larger on each side in TensorRT's plugin (caffeSemantics). mmdeploy's has box and score in one result. Sources: the
  * README of TensorRT's batchedNMSPlugin; mmdeploy's TensorRT operators, TRTBatchedNMS. */
-#include "ops/lower/nms.h"
+#include "ops/plugins/nms_turned.h"
 
 #include <math.h>
 

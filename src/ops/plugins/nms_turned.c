@@ -3,7 +3,7 @@
  * parts of the cross product of their ends, all seen from one point. A part is what is left of an edge p + t v, 0 <= t
  * <= 1, behind the four lines through the other's edges. Edges that both share count once: a's by a little too much,
  * b's by a little too little. */
-#include "ops/lower/nms.h"
+#include "ops/plugins/nms_turned.h"
 
 #include <math.h>
 

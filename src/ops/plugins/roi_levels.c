@@ -3,7 +3,7 @@
  * and map k's elements are featmap_strides[k] units of the regions' coordinates. With roi_scale_factor regions grow
  * around their centres first. Each map's regions are a stage of their own, in which those of other maps read nothing.
  * Source: mmdeploy's TensorRT operators, MMCVMultiLevelRoiAlign and MMCVMultiLevelRotatedRoiAlign. */
-#include "ops/lower/roi.h"
+#include "ops/plugins/roi_rotated.h"
 
 enum { MAPS_MAX = 8 };
 

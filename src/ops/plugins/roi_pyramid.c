@@ -6,7 +6,7 @@
  *  -1: both ends are elements: regions are measured in extent - 1, delta = size / (pooled_size - 1)
  * `legacy` stands for -1 with normalised y first, one sample, and the map's first threshold at 224^2 / (8 * 1024^2).
  * Source: the README of TensorRT's pyramidROIAlignPlugin. */
-#include "ops/lower/roi.h"
+#include "ops/plugins/roi_rotated.h"
 
 enum { MAPS = 4 };
 

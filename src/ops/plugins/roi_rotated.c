@@ -2,7 +2,7 @@
  * centre x, centre y, width, height, angle in radians). A sample at (y, x) from the centre of the region as it lies
  * unturned is read at (y cos - x sin, y sin + x cos) from it. Samples outside -1..extent are zero.
  * Sources: mmdeploy's ONNX Runtime operators, RoIAlignRotated; mmcv, roi_align_rotated. */
-#include "ops/lower/roi.h"
+#include "ops/plugins/roi_rotated.h"
 
 expr roi_between(const struct roi *o, expr image, expr c, expr y, expr x)
 {
@@ -87,14 +87,7 @@ static struct roi_box box_of(struct lower *l, const struct roi *o, expr r)
 
 static int lower(struct lower *l)
 {
-	bool aligned = lower_int(l, "aligned") != 0;
-	struct roi o = { .x = lower_input(l, 0),
-		         .rois = lower_input(l, 1),
-		         .scale = lower_float(l, "spatial_scale"),
-		         .shift = aligned ? 0.5 : 0,
-		         .least = aligned ? -1 : 1,
-		         .bins = { lower_int(l, "output_height"), lower_int(l, "output_width") },
-		         .ratio = lower_int(l, "sampling_ratio") };
+	struct roi o = roi_of_node(l, lower_int(l, "aligned") != 0);
 
 	TRY(roi_check(l, &o, 6));
 	if (o.ratio < 1) {

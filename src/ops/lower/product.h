@@ -1,6 +1,7 @@
-/* The index space of a matrix product with numpy's rules for ranks and batches; shared by the MatMul operators. */
-#ifndef TPAT_OPS_MATMUL_H
-#define TPAT_OPS_MATMUL_H
+/* Products of matrices: the index space with numpy's rules for ranks and batches, which the MatMul operators share; and
+ * Gemm. */
+#ifndef TPAT_OPS_PRODUCT_H
+#define TPAT_OPS_PRODUCT_H
 
 #include "ops/lower/lower.h"
 
@@ -17,5 +18,11 @@ int product_space(struct lower *l, struct value a, struct value b, struct produc
 int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, int axis, expr *out);
 int product_row(struct value a);    /* the axis of a's rows, or negative */
 int product_column(struct value b); /* of b's columns */
+/* (a - zero_a) * (b - zero_b) in i32, one term of the sum; each zero point is optional, see product_parameter(). */
+int product_integers(struct lower *l, const struct product *p, struct value a, struct value zero_a, struct value b,
+                     struct value zero_b, expr *out);
+
+/* Makes the output of a node with the inputs and attributes of ONNX's Gemm; `finish` may be null. */
+int product_gemm(struct lower *l, lower_finish finish);
 
 #endif

@@ -2,8 +2,8 @@
  *   score[b,h,i,j] = bias(cap(scale * sum over d of q[b,h,i,d] * k[b,h',j,d])), h' the key head of query head h
  *   y[b,h,i,:]     = sum over j of exp(score - largest) * v[b,h',j,:] / sum over j of exp(score - largest)
  * A row whose scores are all minus infinity gives zeros. */
-#ifndef TPAT_OPS_ATTENTION_H
-#define TPAT_OPS_ATTENTION_H
+#ifndef TPAT_OPS_ATTENTION_CORE_H
+#define TPAT_OPS_ATTENTION_CORE_H
 
 #include "ops/lower/lower.h"
 

@@ -2,39 +2,10 @@
  * continued by zeros to N = dft_length. Complex numbers are pairs along the last axis. onesided: only the first N/2
  * + 1 of k; inverse and onesided: the real signal whose first N/2 + 1 frequencies x is. STFT: the same of windows of
  * frame_length samples, frame_step apart, times a window function.
- * The angle's k n is taken modulo N first, so that it stays small; sines and cosines are a table of N pairs.
  * Source: ONNX, operators DFT (opsets 17 and 20) and STFT (17). */
-#include "ops/lower/lower.h"
+#include "ops/lower/fourier.h"
 
 #include <string.h>
-
-/* turn[j, 0] = cos(2 pi j / N), turn[j, 1] = sin: of the angle in its quarter, so that quarters are exact. The sine
- * is the cosine one quarter back. */
-static struct value turns(struct lower *l, enum type t, expr length)
-{
-	expr dim[2] = { length, idx(l, 2) }, j4, angle, quarter, y;
-	struct space s = space_new(l, 2, dim);
-
-	j4 = muli(s.at[0], 4);
-	angle = divide(mul(cast(mod(j4, length), t), num(l, t, 1.570796326794896619)), cast(length, t));
-	quarter = mod(sub(floordiv(j4, length), s.at[1]), idx(l, 4));
-	y = select_(eq(mod(quarter, idx(l, 2)), idx(l, 0)), unary(IR_COS, angle), unary(IR_SIN, angle));
-	quarter = mod(addi(quarter, 1), idx(l, 4)); /* cos, -sin, -cos, sin */
-	return lower_map(l, "turn", t, &s, select_(lt(quarter, idx(l, 2)), y, unary(IR_NEG, y)));
-}
-
-/* The part (0 real, 1 imaginary) of (real + i imaginary) * e^(sign 2 pi i k n / N); null imaginary: a real number. */
-static expr turned(struct value turn, expr length, bool inverse, expr k, expr n, expr part, expr real, expr imaginary)
-{
-	expr j = mod(mul(k, n), length), zero = with(k, 0), c = load_list(turn, 2, j, zero),
-	     s = load_list(turn, 2, j, with(k, 1)), y;
-	expr is_real = eq(part, zero);
-
-	if (!inverse)
-		s = unary(IR_NEG, s);
-	y = mul(real, select_(is_real, c, s));
-	return imaginary ? add(y, mul(imaginary, select_(is_real, unary(IR_NEG, s), c))) : y;
-}
 
 /* Whether an element of the signal has one number or two is an extent, which may be known at run time only. */
 static int check_parts(struct lower *l, struct value x)
@@ -117,7 +88,7 @@ static int dft_lower(struct lower *l)
 	dim[rank - 1] = idx(l, real_result ? 1 : 2);
 	s = space_new(l, rank, dim);
 	terms = min_(real_result ? half : length, value_dim(x, axis));
-	turn = turns(l, c, length);
+	turn = fourier_turns(l, c, length);
 	n = space_push(l, &s, terms);
 
 	memcpy(index, s.at, sizeof index);
@@ -125,75 +96,13 @@ static int dft_lower(struct lower *l)
 	index[rank - 1] = idx(l, 0);
 	real = wide(load(x, index));
 	imaginary = imaginary_part(x, index);
-	e = turned(turn, length, inverse, s.at[axis], n, s.at[rank - 1], real, imaginary);
-	if (real_result) /* each frequency but the first and the middle one stands for two */
-		e = mul(e, select_(or_(eq(n, with(n, 0)), eq(muli(n, 2), length)), with(e, 1), with(e, 2)));
+	e = fourier_term(turn, length, inverse, s.at[axis], n, s.at[rank - 1], real, imaginary);
+	if (real_result)
+		e = fourier_mirrored(n, length, e);
 	y = acc(l, c);
 	lower_output(
 	        l, 0,
 	        lower_reduce(l, NULL, value_type(x), &s, rank, IR_SUM, e, inverse ? divide(y, cast(length, c)) : NULL));
-	return 0;
-}
-
-/* ---- Rfft, Irfft
- * -------------------------------------------------------------------------------------------------- */
-
-static int check_signal(struct lower *l, int rank, int least)
-{
-	if (lower_int(l, "signal_ndim") != 1 || lower_int(l, "normalized") || !lower_int(l, "onesided"))
-		return lower_fail(l, ERR_UNSUPPORTED,
-		                  "only one axis of signals, onesided and not normalized, is supported.");
-	return rank < least ? lower_fail(l, ERR_MODEL, "the input has %d axes; it needs %d.", rank, least) : 0;
-}
-
-/* Of a real signal along the last axis the first N/2 + 1 frequencies, as pairs along one more axis. */
-static int rfft_lower(struct lower *l)
-{
-	struct value x = lower_input(l, 0), turn;
-	int rank = value_rank(x);
-	expr index[IR_MAX_RANK], length, n, e;
-	enum type c = compute_type(value_type(x));
-	struct space s = { 0 };
-
-	TRY(check_signal(l, rank, 1));
-	length = value_dim(x, rank - 1);
-	for (int i = 0; i + 1 < rank; i++)
-		index[i] = space_push(l, &s, value_dim(x, i));
-	space_push(l, &s, addi(floordiv(length, idx(l, 2)), 1));
-	space_push(l, &s, idx(l, 2));
-	turn = turns(l, c, length);
-	n = index[rank - 1] = space_push(l, &s, length);
-	e = turned(turn, length, false, s.at[rank - 1], n, s.at[rank], wide(load(x, index)), NULL);
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(x), &s, rank + 1, IR_SUM, e, NULL));
-	return 0;
-}
-
-/* The real signal of N = 2 (frequencies - 1) elements whose first frequencies x is. */
-static int irfft_lower(struct lower *l)
-{
-	struct value x = lower_input(l, 0), turn;
-	int rank = value_rank(x);
-	expr index[IR_MAX_RANK], length, n, e, real;
-	enum type c = compute_type(value_type(x));
-	struct space s = { 0 };
-
-	TRY(check_signal(l, rank, 2));
-	if (!ir_is_int(value_dim(x, rank - 1), 2))
-		return lower_fail(l, ERR_MODEL, "the last axis must have extent 2: real and imaginary part.");
-	length = muli(addi(value_dim(x, rank - 2), -1), 2);
-	for (int i = 0; i + 2 < rank; i++)
-		index[i] = space_push(l, &s, value_dim(x, i));
-	space_push(l, &s, length);
-	turn = turns(l, c, length);
-	n = index[rank - 2] = space_push(l, &s, value_dim(x, rank - 2));
-	index[rank - 1] = idx(l, 0);
-	real = wide(load(x, index));
-	index[rank - 1] = idx(l, 1);
-	e = turned(turn, length, true, s.at[rank - 2], n, idx(l, 0), real, wide(load(x, index)));
-	/* each frequency but the first and the middle one stands for two */
-	e = mul(e, select_(or_(eq(n, with(n, 0)), eq(muli(n, 2), length)), with(e, 1), with(e, 2)));
-	lower_output(l, 0,
-	             lower_reduce(l, NULL, value_type(x), &s, rank - 1, IR_SUM, e, divide(acc(l, c), cast(length, c))));
 	return 0;
 }
 
@@ -237,13 +146,13 @@ static int stft_lower(struct lower *l)
 	space_push(l, &s, max_(addi(floordiv(sub(value_dim(x, 1), length), step), 1), idx(l, 0)));
 	space_push(l, &s, onesided ? addi(floordiv(length, idx(l, 2)), 1) : length);
 	space_push(l, &s, idx(l, 2));
-	turn = turns(l, c, length);
+	turn = fourier_turns(l, c, length);
 	n = space_push(l, &s, length);
 	at = add(mul(s.at[1], step), n);
 	real = wide(load(x, (expr[]){ s.at[0], at, idx(l, 0) }));
 	if (value_rank(x) == 3)
 		imaginary = imaginary_part(x, (expr[]){ s.at[0], at, idx(l, 0) });
-	e = turned(turn, length, false, s.at[2], n, s.at[3], real, imaginary);
+	e = fourier_term(turn, length, false, s.at[2], n, s.at[3], real, imaginary);
 	if (window.given)
 		e = mul(e, cast(load(window, &n), c));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(x), &s, 4, IR_SUM, e, NULL));
@@ -251,11 +160,9 @@ static int stft_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define FFT ATTR_INT("signal_ndim", 1, "axes of a signal; 1"), ATTR_INT("normalized", 0, "0"), \
-	ATTR_INT("onesided", 1, "1")
 #define TS_LENGTH (TS(I32) | TS(I64))
 
-const struct op_def ops_fourier[] = {
+const struct op_def ops_dft[] = {
 	{ .name = "DFT", .since = { 17, 20 }, .formula = "y[k] = sum over n of x[n] * exp(-2 pi i k n / N)",
 	  .inputs = { IN("input", TS_FLOAT), OPT("dft_length", TS_LENGTH), OPT("axis", TS(I64)) },
 	  .outputs = { OUT("output") },
@@ -271,14 +178,6 @@ const struct op_def ops_fourier[] = {
 	  .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT("onesided", 1, "1: only the first N/2 + 1 frequencies") }, .lower = stft_lower,
 	  .cases = { "signal:f32[B,L,1] frame_step:i64[]={8} window:f32[16]" } },
-	{ .name = "Rfft", .domain = "com.microsoft", .since = { 1 },
-	  .formula = "y[.., k] = sum over n of x[.., n] e^(-2 pi i k n / N), k up to N/2",
-	  .inputs = { IN("x", TS_FLOAT) },
-	  .outputs = { OUT("y") }, .attrs = { FFT }, .lower = rfft_lower, .cases = { "x:f32[N,16]", "x:f16[N,3,10]" } },
-	{ .name = "Irfft", .domain = "com.microsoft", .since = { 1 },
-	  .formula = "y = the real signal with the frequencies x",
-	  .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") }, .attrs = { FFT }, .lower = irfft_lower,
-	  .cases = { "x:f32[N,9,2]", "x:f16[N,3,6,2]" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -4,9 +4,6 @@
  * DequantizeLinear, opsets 10 to 28. */
 #include "ops/lower/quantize.h"
 
-#define TS_QUANTIZED (TS_Q8 | TS(I16) | TS(U16) | TS_F8 | TS_PACKED)
-#define TS_CONTRIB (TS_Q8 | TS(I16) | TS(U16) | TS(I4) | TS(U4)) /* of com.microsoft */
-
 expr quantize_element(expr scaled, expr zero, enum type t)
 {
 	expr y = unary(IR_ROUND_EVEN, scaled);
@@ -50,7 +47,7 @@ static int parameter(struct lower *l, struct value v, struct value x, const stru
 	return 0;
 }
 
-static int quantize_lower(struct lower *l)
+int quantize_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), scale = lower_input(l, 1), zero = lower_input(l, 2);
 	struct space s = space_of(l, x);
@@ -87,7 +84,7 @@ static int quantize_lower(struct lower *l)
 	return 0;
 }
 
-static int dequantize_lower(struct lower *l)
+int dequantize_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), scale = lower_input(l, 1), zero = lower_input(l, 2);
 	struct space s = space_of(l, x);
@@ -111,52 +108,3 @@ static int dequantize_lower(struct lower *l)
 	lower_output(l, 0, lower_map(l, NULL, t, &s, y));
 	return 0;
 }
-
-/* clang-format off */
-#define PLACE                                                                                                          \
-	ATTR_INT("axis", 1, "the axis that a list of scales belongs to"),                                              \
-	ATTR_INT("block_size", 0, "elements along the axis that share a scale, where it has the input's axes")
-#define TYPED ATTR_INT("output_dtype", 0, "the result's type, as a number of TensorProto.DataType")
-#define SINCE { 10, 13, 19, 21, 23, 24, 25, 28 }
-#define TS_SCALE (TS(F32) | TS(F16) | TS(BF16))
-
-const struct op_def ops_quantize[] = {
-	{ .name = "QuantizeLinear", .since = SINCE, .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
-	  .inputs = { IN("x", TS_SCALE | TS(I32)), IN("y_scale", TS_SCALE | TS(I32) | TS(F8E8M0)),
-		      OPT("y_zero_point", TS_QUANTIZED) },
-	  .outputs = { OUT("y") },
-	  .attrs = { PLACE, TYPED,
-		     ATTR_INT("saturate", 1, "to 8-bit floats: too large becomes the largest finite value"),
-		     ATTR_INT("precision", 0, "type of the quotient, as a number; 0: y_scale's") },
-	  .lower = quantize_lower,
-	  .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u8[]",
-		     "x:f32[N,8,H] y_scale:f32[8] y_zero_point:i8[8] opset=13",
-		     "x:f16[N,64] y_scale:f16[N,2] y_zero_point:i8[N,2] block_size=32 opset=21",
-		     "x:f16[N,7,H] y_scale:f16[7] y_zero_point:i4[7] opset=21",
-		     "x:f32[N,64] y_scale:f8e8m0[N,2] output_dtype=23 block_size=32 opset=28" } },
-	{ .name = "DequantizeLinear", .since = SINCE, .formula = "y = (x - x_zero_point) * x_scale",
-	  .inputs = { IN("x", TS_QUANTIZED | TS(I32)), IN("x_scale", TS_SCALE | TS(F8E8M0)),
-		      OPT("x_zero_point", TS_QUANTIZED | TS(I32)) },
-	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED }, .lower = dequantize_lower,
-	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[]",
-		     "x:i8[N,8,H] x_scale:f32[8] x_zero_point:i8[8] opset=13",
-		     "x:i8[N,64] x_scale:f16[N,2] block_size=32 opset=21",
-		     "x:u4[N,9] x_scale:f32[9] x_zero_point:u4[9] opset=21",
-		     "x:u2[N,64] x_scale:f16[N,2] x_zero_point:u2[N,2] block_size=32 opset=25",
-		     "x:f4e2m1[N,64] x_scale:f8e8m0[N,2] output_dtype=10 block_size=32 opset=28" } },
-	/* ONNX Runtime's own, from before ONNX had 16 bits. */
-	{ .name = "QuantizeLinear", .domain = "com.microsoft", .since = { 1 },
-	  .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
-	  .inputs = { IN("x", TS_SCALE), IN("y_scale", TS_SCALE), OPT("y_zero_point", TS_CONTRIB) },
-	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED, ATTR_INT("saturate", 1, "of 8-bit floats"),
-		     ATTR_INT("precision", 0, "has no effect") },
-	  .lower = quantize_lower, .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u16[]" } },
-	{ .name = "DequantizeLinear", .domain = "com.microsoft", .since = { 1 },
-	  .formula = "y = (x - x_zero_point) * x_scale",
-	  .inputs = { IN("x", TS_CONTRIB | TS(I32)), IN("x_scale", TS_SCALE),
-		      OPT("x_zero_point", TS_CONTRIB | TS(I32)) },
-	  .outputs = { OUT("y") }, .attrs = { PLACE, TYPED }, .lower = dequantize_lower,
-	  .cases = { "x:u16[N,33] x_scale:f32[] x_zero_point:u16[]" } },
-	{ .name = NULL },
-};
-/* clang-format on */

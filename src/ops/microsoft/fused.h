@@ -1,0 +1,12 @@
+/* Activations that com.microsoft's fused operators end in. */
+#ifndef TPAT_OPS_FUSED_H
+#define TPAT_OPS_FUSED_H
+
+#include "ops/lower/lower.h"
+
+/* x after the node's attribute `activation`, whose numbers are activation_alpha, _beta and _gamma. */
+int fused_activation(struct lower *l, expr x, expr *out);
+/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+expr gelu_tanh(expr x);
+
+#endif
