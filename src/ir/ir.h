@@ -326,8 +326,8 @@ struct ir_program {
 		VEC(struct ir_demand);
 	} demands;
 	int loops;              /* made so far: their indices have names of their own */
-	struct ir_found *found; /* what schedule rules found in the stages (sched/match.c); null: nothing that holds
-	                         * now */
+	struct ir_found *found; /* what schedule rules found in the stages (sched/core/match.c); null: nothing that
+	                         * holds now */
 };
 
 struct ir_program *ir_program_new(struct arena *a, const char *name);
