@@ -140,7 +140,7 @@ const char *tensorrt_place(const struct embed_file *f, struct arena *a)
 {
 	if (embed_is_device_header(f))
 		return arena_printf(a, "kernels/%s", path_base(f->name));
-	if (str_starts(f->name, "rt/") && !str_starts(f->name, "rt/device/"))
+	if (str_starts(f->name, RT_CORE "/") || str_starts(f->name, RT_TENSORRT "/"))
 		return f->name;
 	if (str_starts(f->name, "include/tpat/"))
 		return arena_printf(a, "rt/tpat/%s", path_base(f->name));
@@ -211,7 +211,8 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 
 static int make_folders(const struct build *b, struct arena *a, struct err *e)
 {
-	static const char *const name[] = { "kernels", "plugins", "code", "data", "rt/tpat", OBJECTS };
+	static const char *const name[] = { "kernels", "plugins",   "code",    "data",
+		                            RT_CORE,   RT_TENSORRT, "rt/tpat", OBJECTS };
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		TRY(file_mkdir(path_join(a, b->folder, name[i]), e));
 	return 0;
