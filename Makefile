@@ -42,7 +42,7 @@ LIBS     = $(foreach lib,protobuf-c jansson sqlite3 z,$(call archive,$(lib))) -l
 Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-8s %s\n' $(1) $@)
 
-SOURCES := $(sort $(wildcard src/*/*.c) $(wildcard src/emit/*/*.c))
+SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 PROGRAM := $(filter src/cli/%,$(SOURCES))
 LIBRARY := $(filter-out src/cli/%,$(SOURCES))
 

@@ -1,60 +1,16 @@
 /* Schedules: stages in, kernels out. A rule knows stages and never operators; of all choices of the rules that apply
  * the one with the best estimate wins, of equals the first in the table. Some rule applies to every stage.
- *
- * Vocabulary (FFTW's): the problem is a stage, a rule is a way that may apply, a choice is a rule with parameters. */
+ * A rule is described in rule.h, the table of them is rules.def. */
 #ifndef TPAT_SCHED_SCHED_H
 #define TPAT_SCHED_SCHED_H
 
-#include "ir/kernel.h"
-#include "sched/target.h"
+#include "sched/rule.h"
 
 enum {
-	SCHED_MAX_PARAMS = 7,
-	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
 	SCHED_MAX_RULES = 40,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES, /* of all rules: sched_choices() leaves none out */
 	SCHED_MAX_POINTS = 3,
 	SCHED_MAX_TACTICS = 8,
-};
-
-/* A decision: all that is needed to build the kernel again. */
-struct sched_choice {
-	const struct sched_rule *rule;
-	int param[SCHED_MAX_PARAMS];
-};
-
-struct sched_param {
-	const char *name;
-	int least, most; /* what candidates may give */
-};
-
-/* A stage, what a rule found in it, and the GPU: what the rule's functions get. */
-struct sched_site {
-	struct ir_program *p;
-	const struct ir_stage *s;
-	const struct sched_target *t;
-	const void *found;
-};
-
-struct sched_rule {
-	const char *name;
-	int version; /* counts up when what a choice means changes: old decisions are then void */
-	struct sched_param param[SCHED_MAX_PARAMS];
-	bool heavy;       /* its kernels take the compiler long: tiles on tensor cores */
-	unsigned needs;   /* of the GPU: enum target_feature */
-	const char *none; /* why there may be no candidates for a stage that matches; null: a plain sentence says so */
-	/* Looks at the stage: what the other functions need of it, in the program's arena (sched_match() keeps it); or
-	 * null, and *why as a clause. Knows no GPU. */
-	const void *(*match)(struct ir_program *p, const struct ir_stage *s, const char **why);
-	/* Fills parameter sets worth trying within the GPU's limits, the best guess first; returns their number, at
-	 * most SCHED_RULE_CHOICES. */
-	int (*candidates)(const struct sched_site *site, struct sched_choice *out);
-	/* How many stages of the program, from this one on, it makes with one choice; null: this one alone. */
-	int (*span)(const struct sched_site *site);
-	/* Nanoseconds; null: of a thread an element (cost.c). */
-	double (*estimate)(const struct sched_site *site, const struct sched_choice *c);
-	/* Appends the kernels of one step (guarded ones first) for every launch that its stages need. */
-	void (*apply)(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c);
 };
 
 /* All rules, in the order of preference; null ends the list. */

@@ -1,9 +1,9 @@
 /* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And
  * variables: what makes two of them the same, and what a hint stands for. */
-#include "sched/axes.h"
-#include "sched/emit.h"
-#include "sched/finish.h"
-#include "sched/vectors.h"
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/finish.h"
+#include "sched/build/vectors.h"
 #include "test.h"
 
 /* A kernel of 64 threads a block, and what its statements are made of. */

@@ -1,0 +1,206 @@
+/* Which attention tensor cores can do, and how. See attend_mma.h. */
+#include "sched/attend/attend_mma.h"
+
+#include <math.h>
+
+static bool half(enum type t)
+{
+	return t == TYPE_F16 || t == TYPE_BF16;
+}
+
+/* ---- Operands. ---- */
+
+static expr along(const struct attend_mma *m, int size)
+{
+	return ir_axis(m->a.p->pool, m->a.rows + 1, ir_index(m->a.p->pool, size));
+}
+
+/* Whether `vector` elements from each multiple of `vector` along a head lie together, at such a multiple. */
+static bool together(const struct attend_mma *m, expr flat, int size, int vector)
+{
+	expr stride = ir_stride(flat, m->a.rows + 1);
+	if (size % vector || !stride || !ir_is_int(stride, 1))
+		return false;
+	expr rest = ir_binary(IR_SUB, flat, along(m, size));
+	return ir_is_int(ir_binary(IR_MOD, rest, ir_index(m->a.p->pool, vector)), 0);
+}
+
+/* The load of what is widened by e; null: something else, or elements that do not lie together. */
+static expr loaded(const struct attend_mma *m, expr e, int size, int vector)
+{
+	if (e->op != IR_CAST || e->arg[0]->op != IR_LOAD || !half(e->arg[0]->type))
+		return NULL;
+	expr load = e->arg[0];
+	return together(m, ir_flat(m->a.p->pool, load->buf, load->arg), size, vector) ? load : NULL;
+}
+
+/* The load of keys of which the same element lies beside each other; as above. */
+static expr loaded_turned(const struct attend_mma *m, expr e)
+{
+	const struct attend *a = &m->a;
+	expr keys = a->dim[a->rows], eight = ir_index(a->p->pool, 8);
+	if (e->op != IR_CAST || e->arg[0]->op != IR_LOAD || !half(e->arg[0]->type) ||
+	    !ir_is_int(ir_binary(IR_MOD, keys, eight), 0))
+		return NULL;
+	expr load = e->arg[0], flat = ir_flat(a->p->pool, load->buf, load->arg), stride = ir_stride(flat, a->rows);
+	if (!stride || !ir_is_int(stride, 1))
+		return NULL;
+	expr rest = ir_binary(IR_SUB, flat, ir_axis(a->p->pool, a->rows, keys));
+	return ir_is_int(ir_binary(IR_MOD, rest, eight), 0) ? load : NULL;
+}
+
+static bool take_operands(struct attend_mma *m)
+{
+	const struct attend *a = &m->a;
+	m->key = loaded(m, a->key, a->size, 8);
+	m->turned = !m->key;
+	if (m->turned)
+		m->key = loaded_turned(m, a->key);
+	m->value = loaded(m, a->value, a->value_size, 8);
+	if (!m->key || !m->value || a->query->op != IR_CAST || a->query->arg[0]->type != m->key->type)
+		return false;
+	m->key_type = m->key->type;
+	m->value_type = m->value->type;
+	m->query = a->query->arg[0];
+	m->query_pairs = loaded(m, a->query, a->size, 2) != NULL;
+	m->pairs = together(m, a->at, a->value_size, 2);
+	return true;
+}
+
+/* ---- Scores. ---- */
+
+static bool is_nothing(expr e)
+{
+	return e->op == IR_CONST_FLOAT && e->f == -INFINITY;
+}
+
+static expr slack(expr bound)
+{
+	return ir_binary(IR_SUB, bound->arg[1], bound->arg[0]);
+}
+
+static bool stride_of(expr e, int axis, int64_t *out)
+{
+	expr stride = ir_stride(e, axis);
+	return stride && ir_const_int(stride, out);
+}
+
+bool attend_mma_runs(const struct attend_mma *m, const struct sched_target *t)
+{
+	return target_has(t, TARGET_COPY_ASYNC) && t->mma[m->key_type] > 0 && t->mma[m->value_type] > 0;
+}
+
+void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_query, int64_t *of_key)
+{
+	expr e = slack(m->bound[bound]);
+	ck(stride_of(e, m->a.tile, of_query) && stride_of(e, m->a.rows, of_key));
+}
+
+/* Takes out of a condition what bounds are; gives the rest, null when nothing is left. */
+static expr take_bounds(struct attend_mma *m, expr condition)
+{
+	int64_t step;
+	if (condition->op == IR_AND) {
+		expr left = take_bounds(m, condition->arg[0]), right = take_bounds(m, condition->arg[1]);
+		return left && right ? ir_binary(IR_AND, left, right) : left ? left : right;
+	}
+	bool compares = (condition->op == IR_LT || condition->op == IR_LE) && condition->arg[0]->type == TYPE_INDEX;
+	if (!compares || m->bounds == ATTEND_BOUNDS || ir_uses(condition, IR_VAR))
+		return condition;
+	expr e = slack(condition);
+	if (!stride_of(e, m->a.tile, &step) || !stride_of(e, m->a.rows, &step))
+		return condition;
+	m->bound[m->bounds++] = condition;
+	return NULL;
+}
+
+/* The score where all bounds hold. */
+static expr inside_bounds(struct attend_mma *m, expr e)
+{
+	if (e->op == IR_CAST && e->arg[0]->op == IR_SELECT)
+		return ir_cast(inside_bounds(m, e->arg[0]), e->type);
+	if (e->op != IR_SELECT || !is_nothing(e->arg[2]))
+		return e;
+	expr rest = take_bounds(m, e->arg[0]), score = inside_bounds(m, e->arg[1]);
+	return rest ? ir_select(rest, score, e->arg[2]) : score;
+}
+
+/* A power of two, not above 1. */
+static bool halves(expr e)
+{
+	int exponent;
+	return e->op == IR_CONST_FLOAT && e->f > 0 && e->f <= 1 && frexp(e->f, &exponent) == 0.5;
+}
+
+/* What is rounded to 16 bits and divided by a power of two needs no more rounding: only numbers below the type's normal
+ * ones lose bits by that, of f16 2^-25 at most, far less than f32 keeps of an exponential of them. */
+static expr rounded_once(const struct attend_mma *m, expr e)
+{
+	expr arg[IR_MAX_RANK];
+	if (!e->n || e->n > IR_MAX_RANK || e->op == IR_LOAD || e->type == TYPE_INDEX || !ir_uses(e, IR_VAR))
+		return e;
+	for (int i = 0; i < e->n; i++)
+		arg[i] = rounded_once(m, e->arg[i]);
+	e = ir_rebuild(e, arg);
+	expr narrow = e->op == IR_CAST && e->type == TYPE_F32 ? e->arg[0] : NULL;
+	expr scaled = narrow && narrow->op == IR_CAST && half(narrow->type) ? narrow->arg[0] : NULL;
+	if (!scaled || scaled->op != IR_MUL || !halves(scaled->arg[1]) || scaled->arg[0]->op != IR_CAST ||
+	    scaled->arg[0]->arg[0]->type != narrow->type)
+		return e;
+	return scaled;
+}
+
+static void take_scores(struct attend_mma *m)
+{
+	expr product = m->a.product, e = m->score = rounded_once(m, inside_bounds(m, m->a.score));
+	m->scale = 1;
+	m->rounded = TYPE_F32;
+	if (e->op == IR_MUL && e->arg[0]->op == IR_CAST && e->arg[0]->arg[0]->op == IR_CAST &&
+	    half(e->arg[0]->arg[0]->type) && e->arg[0]->arg[0]->arg[0] == product && halves(e->arg[1])) {
+		m->rounded = e->arg[0]->arg[0]->type;
+		m->scale = e->arg[1]->f;
+		m->score = NULL;
+		return;
+	}
+	if (e->op == IR_MUL && e->arg[0] == product && e->arg[1]->op == IR_CONST_FLOAT && e->arg[1]->f > 0)
+		m->scale = e->arg[1]->f;
+	else if (e != product)
+		return;
+	m->score = NULL;
+}
+
+/* ---- Results: what many elements are divided by is inverted once; they are rounded to 16 bits behind that. ---- */
+
+static expr inverted(const struct attend_mma *m, expr e)
+{
+	expr arg[IR_MAX_RANK];
+	if (e->op == IR_DIV && e->arg[1] == attend_sum(&m->a))
+		return ir_binary(IR_MUL, inverted(m, e->arg[0]), m->inverse);
+	if (!e->n || e->n > IR_MAX_RANK || e->op == IR_LOAD || e->type == TYPE_INDEX || !ir_uses(e, IR_VAR))
+		return e;
+	for (int i = 0; i < e->n; i++)
+		arg[i] = inverted(m, e->arg[i]);
+	return ir_rebuild(e, arg);
+}
+
+bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	const struct attend *a = &m->a;
+	*m = (struct attend_mma){ .bounds = 0 };
+	if (!attend_match(&m->a, p, s, why))
+		return false;
+	*why = "the scores are not in f32, or the result is not of 16 bits";
+	if (a->product->type != TYPE_F32 || a->score->type != TYPE_F32 || a->total->type != TYPE_F32 ||
+	    !half(a->out->type))
+		return false;
+	*why = "queries, keys or values are no elements of 16 bits, or do not lie together";
+	if (!take_operands(m))
+		return false;
+	*why = "weights are more than exponentials over their sum";
+	if (a->weight && !(a->narrow_result && a->narrow == m->value_type))
+		return false;
+	m->inverse = ir_var_of(ir_variable_new(p->pool, a->sum->type, "inverse_of_sum"), NULL);
+	m->result = inverted(m, a->weight ? a->narrow_result : a->result);
+	take_scores(m);
+	return true;
+}

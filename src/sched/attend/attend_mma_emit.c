@@ -1,0 +1,136 @@
+/* What kernels of attention on tensor cores have in common: the functions that they give, and the call's arguments. See
+ * attend_mma.h. */
+#include "sched/attend/attend_mma.h"
+#include "sched/build/emit.h"
+
+#include <string.h>
+
+#include "base/number.h"
+
+static expr flat_place(const struct attend_mma *m, expr load)
+{
+	return ir_flat(m->a.p->pool, load->buf, load->arg);
+}
+
+static void emit_keys(struct attend_place *at, struct ir_block *b, enum attend_role role, const struct attend_mma *m,
+                      expr load, const char *place, int size)
+{
+	struct ir_program *p = m->a.p;
+	struct attend_function f = attend_begin(at, b, role, false, true, place, size);
+	expr inside = ir_binary(IR_LT, ir_var_of(f.key->var, NULL), m->a.dim[m->a.rows]);
+	f.lambda->value = ir_select(inside, attend_here(&f, flat_place(m, load)), ir_index(p->pool, -1));
+}
+
+/* Whether some, or all, of the elements of a tile are within all bounds: the first and last query and key decide. */
+static void emit_bounds_of(struct attend_place *at, struct ir_block *b, const struct attend_mma *m, bool all)
+{
+	struct ir_program *p = m->a.p;
+	struct ir_stmt *lambda = attend_lambda(at, b, all ? ATTEND_KEPT_ALL : ATTEND_KEPT_SOME);
+	expr query[2], key[2], holds = ir_int(p->pool, TYPE_BOOL, 1);
+	query[0] = emit_parameter(p, lambda, TYPE_INDEX, "this_query", NULL);
+	query[1] = emit_parameter(p, lambda, TYPE_INDEX, "to_query", NULL);
+	key[0] = emit_parameter(p, lambda, TYPE_INDEX, "this_key", NULL);
+	key[1] = emit_parameter(p, lambda, TYPE_INDEX, "to_key", NULL);
+	for (int i = 0; i < m->bounds; i++) {
+		int64_t of_query, of_key;
+		attend_bound_strides(m, i, &of_query, &of_key);
+		expr bound = attend_expr(at, m->bound[i], query[(of_query > 0) != all], key[(of_key > 0) != all], NULL);
+		holds = ir_binary(IR_AND, holds, bound);
+	}
+	lambda->value = holds;
+}
+
+static void emit_bounds(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
+{
+	if (!m->bounds)
+		return;
+	struct attend_function f = attend_begin(at, b, ATTEND_KEPT, true, true, NULL, 0);
+	expr holds = ir_int(m->a.p->pool, TYPE_BOOL, 1);
+	for (int i = 0; i < m->bounds; i++)
+		holds = ir_binary(IR_AND, holds, attend_here(&f, m->bound[i]));
+	f.lambda->value = holds;
+	emit_bounds_of(at, b, m, false);
+	emit_bounds_of(at, b, m, true);
+}
+
+static void emit_functions(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
+{
+	const struct attend *a = &m->a;
+	struct attend_function f = attend_begin(at, b, ATTEND_QUERY, true, false, "r", a->size);
+	f.lambda->value = attend_here(&f, m->query_pairs ? flat_place(m, m->query) : m->query);
+	emit_keys(at, b, ATTEND_KEY, m, m->key, "r", a->size);
+	emit_keys(at, b, ATTEND_VALUE, m, m->value, "s", a->value_size);
+	if (m->score)
+		attend_emit_score(at, b, m->score);
+	emit_bounds(at, b, m);
+	attend_emit_softmax(at, b);
+	f = attend_begin(at, b, ATTEND_RESULT, true, false, "s", a->value_size);
+	attend_parameter(&f, a->total);
+	attend_parameter(&f, attend_largest(a));
+	attend_parameter(&f, attend_sum(a));
+	attend_parameter(&f, m->inverse);
+	f.lambda->value = attend_here(&f, m->result);
+	f = attend_begin(at, b, ATTEND_PLACE, true, false, "s", a->value_size);
+	f.lambda->value = attend_here(&f, a->at);
+}
+
+static const char *scaled(const struct attend_mma *m)
+{
+	const char *type = m->rounded == TYPE_F32 ? "float" : type_name(m->rounded);
+	char scale[NUMBER_TEXT];
+	number_text(scale, m->scale, true);
+	return arena_printf(m->a.p->arena, "attention_scaled<%s>{ %s%s }", type, scale,
+	                    strpbrk(scale, ".e") ? "f" : ".0f");
+}
+
+/* A function of the kernel's, or, where it has none, what takes its place. */
+static void add_function(struct ir_stmt *call, const struct attend_place *at, enum attend_role role, const char *other)
+{
+	if (at->function[role])
+		add_variable(at->a->p, call, at->function[role]);
+	else
+		add_text(at->a->p, call, other);
+}
+
+void attend_mma_arguments(struct ir_stmt *call, const struct attend_place *at, const struct attend_mma *m,
+                          const struct ir_variable *slots, expr first)
+{
+	static const char always[] = "attention_always()";
+	const struct attend *a = &m->a;
+	struct ir_program *p = a->p;
+	expr zero = ir_index(p->pool, 0);
+	add_variable(p, call, slots);
+	add_value(p, call, first);
+	add_value(p, call, a->dim[a->tile]);
+	add_value(p, call, a->dim[a->rows]);
+	if (m->query_pairs)
+		add_address(p, call, m->query->buf, zero, false);
+	else
+		add_text(p, call, "attention_elements()");
+	add_variable(p, call, at->function[ATTEND_QUERY]);
+	add_address(p, call, m->key->buf, zero, false);
+	add_variable(p, call, at->function[ATTEND_KEY]);
+	add_address(p, call, m->value->buf, zero, false);
+	add_variable(p, call, at->function[ATTEND_VALUE]);
+	add_function(call, at, ATTEND_SCORE, m->score ? NULL : scaled(m));
+	add_function(call, at, ATTEND_KEPT, always);
+	add_function(call, at, ATTEND_KEPT_SOME, always);
+	add_function(call, at, ATTEND_KEPT_ALL, always);
+	add_variable(p, call, at->function[ATTEND_LARGEST]);
+	add_variable(p, call, at->function[ATTEND_SUM]);
+	add_variable(p, call, at->function[ATTEND_RESULT]);
+	add_address(p, call, a->out, zero, true);
+	add_variable(p, call, at->function[ATTEND_PLACE]);
+}
+
+expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries)
+{
+	struct attend_place alone = { .a = &m->a };
+	struct ir_program *p = m->a.p;
+	k->blocks = attend_blocks(&m->a, queries);
+	expr block = ir_block(p->pool, k->blocks);
+	attend_serial(&alone, &k->serial, queries, attend_block(&alone, &k->serial, queries, block));
+	expr first = attend_block(at, &k->body, queries, block);
+	emit_functions(at, &k->body, m);
+	return first;
+}

@@ -1,0 +1,160 @@
+/* Attention on one processor, for a tile of queries: as the kernel does it, one key at a time. */
+#include "sched/attend/attend_kernel.h"
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/vectors.h"
+
+#include <math.h>
+
+#include "ir/axis_names.h"
+
+expr attend_tiles(const struct attend *a, int queries)
+{
+	return ceil_div(a->p, a->dim[a->tile], queries);
+}
+
+expr attend_blocks(const struct attend *a, int queries)
+{
+	expr blocks = attend_tiles(a, queries);
+	for (int k = 0; k < a->rows; k++)
+		if (k != a->tile)
+			blocks = ir_binary(IR_MUL, blocks, a->dim[k]);
+	return blocks;
+}
+
+expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr tiles = attend_tiles(a, queries), dim[IR_MAX_RANK], axis[IR_MAX_RANK];
+	const char *name[IR_MAX_RANK];
+	bool used[IR_MAX_RANK];
+	int n = 0;
+	for (int k = 0; k < a->rows; k++) {
+		if (k == a->tile)
+			continue;
+		dim[n] = a->dim[k];
+		name[n] = ir_axis_names[0][k];
+		used[n++] = true;
+	}
+	declare_axes(p, b, ir_binary(IR_FLOORDIV, block, tiles), n, dim, name, used, axis);
+	for (int k = 0, i = 0; k < a->rows; k++)
+		at->axis[k] = k == a->tile ? NULL : axis[i++];
+	expr before =
+	        ir_binary(IR_SUB, ir_binary(IR_SUB, tiles, ir_index(p->pool, 1)), ir_binary(IR_MOD, block, tiles));
+	expr first = ir_binary(IR_MUL, before, ir_index(p->pool, queries));
+	return emit_constant(p, b, "first_query", first, a->dim[a->tile]);
+}
+
+expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr place)
+{
+	const struct attend *a = at->a;
+	struct axes axes = { .value = at->axis };
+	at->axis[a->tile] = query;
+	at->axis[a->rows] = key;
+	at->axis[a->rows + 1] = place;
+	return to_kernel(a->p, e, &axes);
+}
+
+/* ---- The serial twin. ---- */
+
+static struct ir_block *loop(struct ir_program *p, struct ir_block *b, const char *name, expr extent, expr *index)
+{
+	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "%s", name);
+	*index = ir_var_of(v, extent);
+	return emit_for_each(p, b, v, ir_index(p->pool, 0), extent, ir_index(p->pool, 1));
+}
+
+/* The weighted sum, of all columns. */
+static struct ir_variable *totals(const struct attend *a)
+{
+	return ir_variable_of(a->p->pool, a->total->type, "%s_v", "total");
+}
+
+/* Declares the score's product of query and key. */
+static void product(struct attend_place *at, struct ir_block *b, expr query, expr key)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr r, sum = emit_define_variable(p, b, a->product->var, ir_const(p->pool, a->product->type, 0));
+	struct ir_block *body = loop(p, b, "r", ir_index(p->pool, a->size), &r);
+	expr both =
+	        ir_binary(IR_MUL, attend_expr(at, a->query, query, NULL, r), attend_expr(at, a->key, query, key, r));
+	emit_assign(p, body, sum, ir_binary(IR_ADD, sum, both));
+}
+
+/* total[s] = total[s] * scale + weight * value; scale may be null. */
+static void weigh(struct attend_place *at, struct ir_block *b, expr query, expr key, expr weight, expr scale)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr s;
+	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	expr more = ir_binary(IR_MUL, weight, attend_expr(at, a->value, query, key, s));
+	expr total = item_of(totals(a), s);
+	emit_set(p, body, totals(a), s, ir_binary(IR_ADD, scale ? ir_binary(IR_MUL, total, scale) : total, more));
+}
+
+static expr base_of(expr largest)
+{
+	expr none = ir_const(largest->pool, largest->type, -INFINITY);
+	return ir_select(ir_binary(IR_EQ, largest, none), ir_const(largest->pool, largest->type, 0), largest);
+}
+
+/* Declares variables for the largest score and the sum of exponentials of one query; and the weighted sum, unless it
+ * needs them first. */
+static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	enum type t = a->score->type;
+	expr seen = emit_define_variable(p, b, a->seen->var, ir_const(p->pool, t, -INFINITY)), key;
+	expr added = emit_define_variable(p, b, a->added->var, ir_const(p->pool, t, 0));
+	struct ir_block *body = loop(p, b, "this_key", a->dim[a->rows], &key);
+	product(at, body, query, key);
+	expr score = emit_constant(p, body, "score_here", attend_expr(at, a->score, query, key, NULL), NULL);
+	expr most = emit_constant(p, body, "most_here", ir_combine_expr(IR_MAXIMUM, seen, score), NULL);
+	expr base = emit_constant(p, body, "base_here", base_of(most), NULL);
+	expr scale = emit_constant(p, body, "scale_here", ir_unary(IR_EXP, ir_binary(IR_SUB, seen, base)), NULL);
+	expr weight = emit_constant(p, body, "weight_here", ir_unary(IR_EXP, ir_binary(IR_SUB, score, base)), NULL);
+	emit_assign(p, body, added, ir_binary(IR_ADD, ir_binary(IR_MUL, added, scale), weight));
+	emit_assign(p, body, seen, most);
+	if (!a->weight)
+		weigh(at, body, query, key, weight, scale);
+
+	/* What the stages take off may not be the largest score. */
+	expr off = emit_define(p, b, attend_largest(a)->var, attend_expr(at, a->largest, query, NULL, NULL), NULL);
+	expr none = ir_binary(IR_EQ, a->dim[a->rows], ir_index(p->pool, 0));
+	scale = ir_select(none, ir_const(p->pool, t, 1), ir_unary(IR_EXP, ir_binary(IR_SUB, base_of(seen), off)));
+	scale = emit_constant(p, b, "scale_here", scale, NULL);
+	emit_assign(p, b, added, ir_binary(IR_MUL, added, scale));
+	emit_define(p, b, attend_sum(a)->var, attend_expr(at, a->sum, query, NULL, NULL), NULL);
+	if (a->weight)
+		return;
+	expr s;
+	body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	emit_set(p, body, totals(a), s, ir_binary(IR_MUL, item_of(totals(a), s), scale));
+}
+
+void attend_serial(struct attend_place *at, struct ir_block *b, int queries, expr first)
+{
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr s, key, end = ir_binary(IR_MIN, a->dim[a->tile], ir_binary(IR_ADD, first, ir_index(p->pool, queries)));
+	emit_array(p, b, totals(a), a->value_size);
+	const struct ir_variable *each = ir_variable_new(p->pool, TYPE_INDEX, "this_query");
+	b = emit_for_each(p, b, each, first, end, ir_index(p->pool, 1));
+	expr query = ir_var_of(each, a->dim[a->tile]);
+	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	emit_set(p, body, totals(a), s, ir_const(p->pool, a->total->type, 0));
+	first_pass(at, b, query);
+	if (a->weight) {
+		body = loop(p, b, "this_key", a->dim[a->rows], &key);
+		product(at, body, query, key);
+		expr weight = emit_constant(p, body, "weight_here", attend_expr(at, a->weight, query, key, NULL), NULL);
+		weigh(at, body, query, key, weight, NULL);
+	}
+	body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
+	emit_define(p, body, a->total->var, item_of(totals(a), s), NULL);
+	emit_store(p, body, a->out, attend_expr(at, a->at, query, NULL, s), attend_expr(at, a->result, query, NULL, s));
+}

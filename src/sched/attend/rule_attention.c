@@ -1,0 +1,162 @@
+/* Rule attention: all stages of attention in one kernel; a block has `queries` queries of one head and goes over tiles
+ * of `keys` keys and values. Its parts are functions of rt/device/tpat_attention.h. */
+#include "sched/attend/attend_kernel.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+
+enum { LANES = 16, ROWS = 4, WARP = 32 };
+
+/* ---- Choices. ---- */
+
+/* In the type of the arithmetic, as in attention_tiles. */
+static enum type tile_type(const struct attend *a)
+{
+	bool f64 = a->product->type == TYPE_F64 || a->total->type == TYPE_F64;
+	return f64 ? TYPE_F64 : TYPE_F32;
+}
+
+static int shared_bytes(const struct attend *a, int queries, int keys)
+{
+	int each = type_info(tile_type(a))->bits / 8, pad = 16 / each, size = (a->size + 3) / 4 * 4;
+	int group = a->value_size > 32 ? 4 : a->value_size > 16 ? 2 : 1;
+	int columns = (a->value_size + 16 * group - 1) / (16 * group) * 16 * group;
+	int longer = size > columns ? size : columns;
+	return each * (queries * (size + pad) + keys * (longer + pad) + queries * (keys + pad));
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	static const int shapes[][2] = { { 64, 32 }, { 32, 64 }, { 32, 32 }, { 16, 64 },
+		                         { 16, 32 }, { 16, 16 }, { 8, 16 } };
+	int n = 0;
+	struct attend a = *(const struct attend *)site->found;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= site->t->block_shared)
+			out[n++] = (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1] } };
+	return n;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct attend a;
+	return attend_match(&a, p, s, why) ? FOUND(p, a) : NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct attend *)site->found)->stages;
+}
+
+/* ---- The kernel. ---- */
+
+static void emit_functions(struct attend_place *at, struct ir_block *b)
+{
+	const struct attend *a = at->a;
+	struct attend_function f = attend_begin(at, b, ATTEND_QUERY, true, false, "r", a->size);
+	f.lambda->value = attend_here(&f, a->query);
+	f = attend_begin(at, b, ATTEND_KEY, false, true, "r", a->size);
+	f.lambda->value = attend_here(&f, a->key);
+	f = attend_begin(at, b, ATTEND_VALUE, false, true, "s", a->value_size);
+	f.lambda->value = attend_here(&f, a->value);
+	attend_emit_score(at, b, a->score);
+	attend_emit_softmax(at, b);
+	if (a->weight) {
+		f = attend_begin(at, b, ATTEND_WEIGHT, true, true, NULL, 0);
+		attend_parameter(&f, a->product);
+		attend_parameter(&f, attend_largest(a));
+		attend_parameter(&f, attend_sum(a));
+		f.lambda->value = attend_here(&f, a->weight);
+	}
+	f = attend_begin(at, b, ATTEND_PUT, true, false, "s", a->value_size);
+	attend_parameter(&f, a->total);
+	attend_parameter(&f, attend_largest(a));
+	attend_parameter(&f, attend_sum(a));
+	emit_store(a->p, f.lambda->body, a->out, attend_here(&f, a->at), attend_here(&f, a->result));
+}
+
+static const char *c_type(enum type t)
+{
+	return t == TYPE_F64 ? "double" : "float";
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	static const enum attend_role roles[] = { ATTEND_QUERY, ATTEND_KEY,     ATTEND_VALUE,
+		                                  ATTEND_SCORE, ATTEND_LARGEST, ATTEND_SUM };
+	struct ir_program *p = plan->program;
+	struct attend a = *(const struct attend *)site->found;
+	const struct ir_stage *last = a.stage[a.stages - 1];
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, last, "", c);
+	struct attend_place at = { .a = &a }, alone = { .a = &a };
+	int queries = c->param[0], keys = c->param[1];
+	k->threads = queries / ROWS * LANES;
+	k->blocks = attend_blocks(&a, queries);
+	expr block = ir_block(p->pool, k->blocks);
+	expr first = attend_block(&at, &k->body, queries, block);
+	emit_functions(&at, &k->body);
+	const struct ir_variable *tiles =
+	        emit_shared(p, &k->body,
+	                    arena_printf(p->arena, "attention_tiles<%d, %d, %d, %d, %s>", queries, keys, a.size,
+	                                 a.value_size, c_type(tile_type(&a))),
+	                    "tiles", 0);
+	const char *function = arena_printf(p->arena, "attention<%s, %s, %s>", c_type(a.product->type),
+	                                    c_type(a.score->type), c_type(a.total->type));
+	struct ir_stmt *call = emit_invoke(p, &k->body, function, "tpat_attention.h");
+	add_variable(p, call, tiles);
+	add_value(p, call, first);
+	add_value(p, call, a.dim[a.tile]);
+	add_value(p, call, a.dim[a.rows]);
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+		add_variable(p, call, at.function[roles[i]]);
+	if (a.weight)
+		add_variable(p, call, at.function[ATTEND_WEIGHT]);
+	else
+		add_text(p, call, "attention_exponential()");
+	add_variable(p, call, at.function[ATTEND_PUT]);
+
+	/* The same queries on one processor. */
+	first = attend_block(&alone, &k->serial, queries, block);
+	attend_serial(&alone, &k->serial, queries, first);
+	attend_finish(plan, step, k, &a);
+}
+
+/* ---- Time: products at the rate of multiply-adds, in waves of blocks. ---- */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sched_target *t = site->t;
+	struct attend a = *(const struct attend *)site->found;
+	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * LANES;
+	const double clock = t->clock_ghz * cost_table(t)->mixed_clock;
+	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
+	double tiles = ceil(all / keys), passes = a.weight ? 2 : 1;
+	/* A lane reads 4 + keys / 16 groups of shared memory for 4 * keys / 16 groups of multiply-adds. */
+	double columns = keys / (double)LANES, reads = (ROWS + 2 * columns) / (ROWS * columns * ROWS / 4.0);
+	double fma_of_tile =
+	        (double)queries * keys * (a.size * passes + a.value_size) / (t->fma[tile_type(&a)] / t->fma[TYPE_F32]);
+	/* Nanoseconds of a tile on a processor by itself. */
+	double each = fma_of_tile / t->fma[TYPE_F32] / clock * (reads > 1 ? 1.3 * reads : 1.3);
+	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / t->fma[TYPE_F32] / clock;
+	double resident = target_resident(t, threads, 0, shared_bytes(&a, queries, keys));
+	double here = fmin(resident, ceil(blocks / t->processors)), waves = ceil(blocks / (here * t->processors));
+	double wait = 1500.0; /* of a tile: copies, barriers and shuffles; hidden by other blocks */
+	double tile = fmax(each * here, each + wait / 2); /* of all resident blocks */
+	return t->launch_ns + waves * tiles * tile + waves * tiles * wait / (here * 4);
+}
+
+const struct sched_rule sched_attention = {
+	.name = "attention",
+	.version = 1,
+	.param = { { "queries", 8, 64 }, { "keys", 16, 64 } },
+	.none = "the heads are too large for a block's shared memory",
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

@@ -1,0 +1,163 @@
+/* Rule attention_mma: attention of 16-bit floats on tensor cores, all stages in one kernel. A block has `queries`
+ * queries of one head, a warp 16 * `tiles` of them, and goes over tiles of `keys` keys and values. See attend_mma.h;
+ * the parts of the kernel are functions of rt/device/tpat_attention.h. */
+#include "sched/attend/attend_mma.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+
+enum {
+	WARP = 32,
+	ROWS = 16 /* of a product */,
+	SHARED_BYTES = 48 << 10 /* in declarations, on every GPU */,
+	REGISTERS = 255
+};
+
+/* ---- Choices. ---- */
+
+static int width(int size) /* as attention_width */
+{
+	int row = 16;
+	while (row < size)
+		row *= 2;
+	return row;
+}
+
+static int whole(int size)
+{
+	return (size + 15) / 16 * 16;
+}
+
+static int slot_bytes(const struct attend *a, int keys)
+{
+	return keys * (width(a->size) + width(a->value_size)) * 2;
+}
+
+static int slots_of(const struct attend *a, int keys)
+{
+	return 2 * slot_bytes(a, keys) <= SHARED_BYTES ? 2 : 1;
+}
+
+/* Of a thread: a warp's queries, sums, scores and weights, and what else there is. */
+static int registers(const struct attend *a, int keys, int tiles)
+{
+	return tiles * (whole(a->size) / 4 + whole(a->value_size) / 2 + keys / 2 + keys / 4) + 50;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct sched_target *t = site->t;
+	static const int shapes[][3] = { { 128, 64, 2 }, { 128, 64, 1 }, { 64, 64, 1 }, { 128, 32, 2 }, { 128, 32, 1 },
+		                         { 64, 32, 1 },  { 32, 64, 1 },  { 32, 32, 1 }, { 16, 64, 1 },  { 16, 16, 1 } };
+	enum { SHAPES = sizeof shapes / sizeof *shapes };
+	int n = 0;
+	struct attend_mma m = *(const struct attend_mma *)site->found;
+	for (int i = 0; i < SHAPES && attend_mma_runs(&m, t); i++)
+		if (slot_bytes(&m.a, shapes[i][1]) <= t->block_shared &&
+		    registers(&m.a, shapes[i][1], shapes[i][2]) <= t->thread_registers)
+			out[n++] = (struct sched_choice){ &sched_attention_mma,
+				                          { shapes[i][0], shapes[i][1], shapes[i][2] } };
+	return n;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct attend_mma m;
+	return attend_mma_match(&m, p, s, why) ? FOUND(p, m) : NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct attend_mma *)site->found)->a.stages;
+}
+
+/* ---- The kernel. ---- */
+
+static void call_attention(struct ir_block *b, const struct attend_place *at, const struct attend_mma *m,
+                           const struct sched_choice *c, expr first)
+{
+	const struct attend *a = &m->a;
+	struct ir_program *p = a->p;
+	int queries = c->param[0], keys = c->param[1], tiles = c->param[2];
+	const struct ir_variable *slots =
+	        emit_shared(p, b,
+	                    arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>",
+	                                 type_name(m->key_type), type_name(m->value_type), keys, a->size, a->value_size,
+	                                 slots_of(a, keys), m->turned ? "true" : "false"),
+	                    "slots", 0);
+	const char *function = arena_printf(p->arena, "attention_mma<%d, %d, %s>", queries / (ROWS * tiles), tiles,
+	                                    m->pairs ? "true" : "false");
+	attend_mma_arguments(emit_invoke(p, b, function, "tpat_attention.h"), at, m, slots, first);
+}
+
+void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m,
+                       const struct sched_choice *c)
+{
+	const struct attend *a = &m->a;
+	struct ir_kernel *k = kernel_new(plan, a->stage[a->stages - 1], "", c);
+	struct attend_place at = { .a = a };
+	int queries = c->param[0];
+	k->threads = queries / (ROWS * c->param[2]) * WARP;
+	expr first = attend_mma_begin(k, &at, m, queries);
+	call_attention(&k->body, &at, m, c, first);
+	attend_finish(plan, step, k, a);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct attend_mma m = *(const struct attend_mma *)site->found;
+	attend_mma_kernel(plan, step_new(plan), &m, c);
+}
+
+/* ---- Time: products at the rate of mma.sync (see rule_contract.c), exponentials at 16 a clock, in waves of blocks.
+ * ---- */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sched_target *t = site->t;
+	const struct cost_table *measured = cost_table(t);
+	const double clock = t->clock_ghz * measured->mma_clock;
+	struct attend_mma m = *(const struct attend_mma *)site->found;
+	const struct attend *a = &m.a;
+	int queries = c->param[0], keys = c->param[1], tiles = c->param[2], warps = queries / (ROWS * tiles);
+	double blocks = (double)about(attend_blocks(a, queries), t),
+	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
+	if (m.bounds) /* half of what could be is kept, as where masks are causal */
+		steps = (steps + 1) / 2;
+
+	/* One tile of keys of one block, alone on a processor. */
+	double size = whole(a->size) + whole(a->value_size), scores = (double)queries * keys;
+	double multiply = scores * size / t->mma[m.key_type];
+	double feed = warps * keys * size * 2 / measured->shared_bytes;
+	double soften =
+	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
+	double step = fmax(multiply, feed) + 0.5 * soften + 60;
+
+	double used = fmin(registers(a, keys, tiles) + 20, REGISTERS), slots = slots_of(a, keys);
+	double here = target_resident(t, warps * WARP, used, slots * slot_bytes(a, keys));
+	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
+	double together = fmax(step * here, step + measured->attend_way / slots);
+	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
+	double time = waves * (steps * together + start) / clock;
+
+	double rows = (double)about(attend_blocks(a, queries), t) * queries;
+	double bytes = rows * size * 2, cache = blocks * steps * keys * size * 2;
+	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));
+}
+
+const struct sched_rule sched_attention_mma = {
+	.name = "attention_mma",
+	.version = 1,
+	.param = { { "queries", 16, 128 }, { "keys", 16, 64 }, { "tiles", 1, 2 } },
+	.heavy = true,
+	.none = "the GPU has no tensor cores for these types, or the heads are too large for its registers and shared "
+	        "memory",
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

@@ -1,0 +1,151 @@
+/* Rule attention_wide: attention of 16-bit floats by warpgroups, on Hopper alone. A block has `queries` queries of one
+ * head, 64 a warpgroup, and goes over tiles of `keys` keys and values. Other GPUs that the code is compiled for run
+ * what rule attention_mma would make. See attend_mma.h; the parts of the kernel are functions of
+ * rt/device/tpat_attention_wide.h. */
+#include "sched/attend/attend_mma.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+
+enum { GROUP = 128, ROWS = 64 /* of a warpgroup */ };
+
+static bool fits(int size)
+{
+	return size == 64 || size == 128 || size == 256;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	const struct attend_mma *m = sched_match(p, s, &sched_attention_mma, why);
+	if (m && fits(m->a.size) && fits(m->a.value_size))
+		return m;
+	if (m)
+		*why = "heads are not of 64, 128 or 256 elements";
+	return NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct attend_mma *)site->found)->a.stages;
+}
+
+/* ---- Choices. ---- */
+
+static int shared_bytes(const struct attend *a, int keys)
+{
+	return 2 * keys * (a->size + a->value_size) * 2;
+}
+
+static int registers(const struct attend *a, int keys)
+{
+	return a->size / 4 + a->value_size / 2 + keys / 2 + keys / 4 + 30;
+}
+
+static int most_registers(int queries, const struct sched_target *t)
+{
+	int most = t->registers / (queries / ROWS * GROUP) / 8 * 8;
+	return most < t->thread_registers ? most : t->thread_registers;
+}
+
+/* Blocks on a processor. */
+static int resident(const struct attend *a, int queries, int keys, const struct sched_target *t)
+{
+	int here = (int)target_resident(t, queries / ROWS * GROUP, (registers(a, keys) + 7) / 8 * 8,
+	                                shared_bytes(a, keys));
+	return here > 1 ? here : 1;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct sched_target *t = site->t;
+	static const int shapes[][2] = { { 128, 64 }, { 64, 64 }, { 128, 128 }, { 64, 128 }, { 192, 128 } };
+	int n = 0;
+	struct attend_mma m = *(const struct attend_mma *)site->found;
+	if (!t->wgmma[m.key_type] || !t->wgmma[m.value_type])
+		return 0;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		int queries = shapes[i][0], keys = shapes[i][1];
+		if (shared_bytes(&m.a, keys) <= t->block_shared_most &&
+		    registers(&m.a, keys) <= most_registers(queries, t))
+			out[n++] = (struct sched_choice){ &sched_attention_wide, { queries, keys } };
+	}
+	return n;
+}
+
+/* ---- The kernel. ---- */
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct attend_mma m = *(const struct attend_mma *)site->found;
+	struct ir_program *p = m.a.p;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, m.a.stage[m.a.stages - 1], "_wide", c);
+	struct attend_place at = { .a = &m.a };
+	int queries = c->param[0], keys = c->param[1];
+	k->threads = queries / ROWS * GROUP;
+	k->arch = site->t->arch; /* wgmma is of this one alone */
+	k->resident = resident(&m.a, queries, keys, site->t);
+	k->shared_bytes = shared_bytes(&m.a, keys);
+	expr first = attend_mma_begin(k, &at, &m, queries);
+	const char *type =
+	        arena_printf(p->arena, "attention_wide_slots<%s, %s, %d, %d, %d, %s>", type_name(m.key_type),
+	                     type_name(m.value_type), keys, m.a.size, m.a.value_size, m.turned ? "true" : "false");
+	const struct ir_variable *slots = emit_local(p, &k->body, arena_printf(p->arena, "%s &", type), "slots",
+	                                             arena_printf(p->arena, " = *(%s *)shared_memory", type));
+	const char *function =
+	        arena_printf(p->arena, "attention_wide<%d, %s>", queries / ROWS, m.pairs ? "true" : "false");
+	attend_mma_arguments(emit_invoke(p, &k->body, function, "tpat_attention_wide.h"), &at, &m, slots, first);
+	attend_finish(plan, step, k, &m.a);
+
+	/* What is small enough for every GPU with tensor cores, whatever the heads. */
+	const struct sched_choice other = { &sched_attention_mma,
+		                            { 64, m.a.size + m.a.value_size > 256 ? 32 : 64, 1 } };
+	attend_mma_kernel(plan, step, &m, &other);
+}
+
+/* ---- Time. Rates: whitepaper of the H100, 2048 products of f16 a clock, 16 exponentials. ---- */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sched_target *t = site->t;
+	const struct cost_table *measured = cost_table(t);
+	const double clock = t->clock_ghz * measured->mma_clock;
+	struct attend_mma m = *(const struct attend_mma *)site->found;
+	const struct attend *a = &m.a;
+	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * GROUP;
+	double blocks = (double)about(attend_blocks(a, queries), t),
+	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
+	if (m.bounds) /* half of what could be is kept, as where masks are causal */
+		steps = (steps + 1) / 2;
+
+	/* One tile of keys of one block. Softmax is hidden behind the products of other blocks, and half of a block's
+	 * groups'. */
+	double size = a->size + a->value_size, scores = (double)queries * keys;
+	double multiply = scores * size / t->wgmma[m.key_type];
+	double soften =
+	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
+	double here = fmax(1, fmin(resident(a, queries, keys, t), ceil(blocks / t->processors)));
+	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
+	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
+	double time = waves * (steps * fmax(step * here, measured->attend_way) + start) / clock;
+
+	double bytes = blocks * queries * size * 2, cache = blocks * steps * keys * size * 2;
+	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));
+}
+
+const struct sched_rule sched_attention_wide = {
+	.name = "attention_wide",
+	.version = 1,
+	.param = { { "queries", 64, 192 }, { "keys", 64, 128 } },
+	.heavy = true,
+	.needs = TARGET_WGMMA,
+	.none = "the GPU's warpgroups do not multiply these types, or the heads are too large for its shared memory",
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

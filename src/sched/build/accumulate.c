@@ -1,0 +1,67 @@
+/* What a reduction accumulates in a kernel: a sum, or the best value and where it is. See accumulate.h. */
+#include "sched/build/accumulate.h"
+#include "sched/build/emit.h"
+
+static bool is_last(enum ir_combine c)
+{
+	return c == IR_ARGMAX_LAST || c == IR_ARGMIN_LAST;
+}
+
+expr reduced_count(struct ir_program *p, const struct ir_stage *s)
+{
+	expr n = ir_index(p->pool, 1);
+	for (int k = 0; k < s->space_rank; k++)
+		n = ir_binary(IR_MUL, n, s->space[k]);
+	return n;
+}
+
+struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s)
+{
+	struct accumulator a = { .p = p, .s = s };
+	bool arg = ir_combine_is_arg(s->combine);
+	a.value = emit_variable(p, b, arg ? "best" : "sum", ir_identity(p->pool, s->combine, s->value->type));
+	if (!arg)
+		return a;
+	/* Of equals the first wins: "nothing" then lies behind all; or the last: before all. */
+	a.none = is_last(s->combine) ? ir_index(p->pool, -1) : reduced_count(p, s);
+	a.position = emit_variable(p, b, "best_at", a.none);
+	return a;
+}
+
+expr accumulator_position(const struct accumulator *a)
+{
+	struct ir_program *p = a->p;
+	bool some = ir_nonnegative(ir_binary(IR_SUB, reduced_count(p, a->s), ir_index(p->pool, 1)));
+	/* Without a value it is still `none`, which is zero where the first of equals wins: it is the number of
+	 * values. */
+	return some || !is_last(a->s->combine) ? a->position : ir_binary(IR_MAX, a->position, ir_index(p->pool, 0));
+}
+
+expr accumulator_better(enum ir_combine c, expr value, expr best)
+{
+	bool least = c == IR_ARGMIN || c == IR_ARGMIN_LAST;
+	expr low = least ? value : best, high = least ? best : value;
+	if (!type_is_float(value->type))
+		return ir_binary(is_last(c) ? IR_LE : IR_LT, low, high);
+	if (is_last(c))
+		return ir_binary(IR_OR, ir_binary(IR_LE, low, high), ir_unary(IR_ISNAN, value));
+	/* Greater, or the first NaN: not less or equal, and nothing is better than a NaN. */
+	return ir_binary(IR_AND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)),
+	                 ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
+}
+
+struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
+{
+	enum ir_combine c = a->s->combine;
+	struct ir_program *p = a->p;
+	if (!ir_combine_is_arg(c)) {
+		emit_assign(p, b, a->value, ir_combine_expr(c, a->value, value));
+		return NULL;
+	}
+	expr part = emit_constant(p, b, "part", value, NULL), best = a->value,
+	     better = accumulator_better(c, part, best);
+	struct ir_block *then = emit_if(p, b, ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better));
+	emit_assign(p, then, best, part);
+	emit_assign(p, then, a->position, position);
+	return then;
+}

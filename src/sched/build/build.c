@@ -1,0 +1,201 @@
+/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See axes.h,
+ * extents.h. */
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+
+#include <string.h>
+
+const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b)
+{
+	struct ir_buffer *own = p->buffers.at[b->id];
+	ck(own == b || own->flat == b);
+	if (!own->flat) {
+		own->flat = NEW(p->arena, struct ir_buffer);
+		*own->flat = (struct ir_buffer){
+			.name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP, .id = own->id
+		};
+		own->flat->dim[0] = ir_buffer_count(p, own);
+	}
+	return own->flat;
+}
+
+expr ceil_div(struct ir_program *p, expr a, int b)
+{
+	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, a, ir_index(p->pool, b - 1)), ir_index(p->pool, b));
+}
+
+expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int threads, int width)
+{
+	k->threads = threads;
+	k->blocks = ceil_div(p, count, threads * width);
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, threads));
+	expr first = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, threads * width)),
+	                       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
+	first = emit_constant(p, &k->body, "element", first, NULL);
+	emit_return_if(p, &k->body, ir_binary(IR_LE, count, first));
+	/* From here on it is known to be inside. */
+	return ir_var_multiple(first->var, count, width);
+}
+
+/* ---- A stage's expressions as a kernel's. */
+
+struct kernel_job {
+	struct ir_program *p;
+	const struct axes *a;
+	expr unknown; /* stands for axes without a value; null: not needed yet */
+	bool met;     /* the result depends on one */
+};
+
+/* An axis without a value may stand in an index, as long as the position does not depend on it: where an extent is
+ * 0. */
+static expr axis_value(struct kernel_job *j, expr e)
+{
+	if (j->a->value && j->a->value[e->i])
+		return j->a->value[e->i];
+	if (!j->unknown)
+		j->unknown = ir_var_of(ir_variable_new(j->p->pool, TYPE_INDEX, "unknown"), NULL);
+	return j->unknown;
+}
+
+static void find_unknown(void *user, expr e)
+{
+	struct kernel_job *j = user;
+	j->met |= e == j->unknown;
+}
+
+static expr kernel_leaf(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	struct kernel_job *j = user;
+	if (e->op == IR_AXIS)
+		return axis_value(j, e);
+	if (e->op == IR_ACC) {
+		ck(j->a->acc);
+		return j->a->acc;
+	}
+	if (e->op != IR_LOAD)
+		return NULL;
+	expr flat = ir_flat(pool, e->buf, e->arg), at = NULL;
+	expr own = j->a->load ? j->a->load(j->a->user, e, flat) : NULL;
+	if (own)
+		return own;
+	if (j->a->same) {
+		expr difference = ir_binary(IR_SUB, flat, j->a->same);
+		if (!difference->varies)
+			at = ir_binary(IR_ADD, j->a->same_as, difference);
+	}
+	if (!at) /* the operands are copied already: not once more, as indices may hold loads in turn */
+		at = ir_flat(pool, e->buf, arg);
+	return ir_load(pool, flat_view(j->p, e->buf), &at);
+}
+
+expr to_kernel(struct ir_program *p, expr e, const struct axes *a)
+{
+	struct kernel_job j = { p, a, NULL, false };
+	expr x = ir_copy(p->pool, e, kernel_leaf, &j);
+	if (j.unknown)
+		ir_walk(x, find_unknown, &j);
+	ck(!j.met);
+	return x;
+}
+
+static expr substitute_in(const struct substitution *s, expr e, expr *done)
+{
+	expr arg[IR_MAX_RANK];
+	for (int i = 0; i < s->n; i++)
+		if (s->what[i] == e)
+			return s->with[i];
+	if (e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || done[e->id])
+		return done[e->id] ? done[e->id] : e;
+	for (int i = 0; i < e->n; i++)
+		arg[i] = substitute_in(s, e->arg[i], done);
+	return done[e->id] = e->op == IR_LOAD ? ir_load(e->pool, e->buf, arg) : ir_rebuild(e, arg);
+}
+
+expr substitute(const struct substitution *s, expr e)
+{
+	struct arena *scratch = arena_new();
+	expr x = substitute_in(s, e, NEWN(scratch, expr, e->id + 1));
+	arena_free(scratch);
+	return x;
+}
+
+static void mark_axis(void *user, expr e)
+{
+	bool *used = user;
+	if (e->op == IR_AXIS)
+		used[e->i] = true;
+}
+
+void mark_axes(expr e, bool *used)
+{
+	ir_walk(e, mark_axis, used);
+}
+
+static void widen(void *user, expr e)
+{
+	int *bits = user;
+	if (e->op == IR_LOAD && type_info(e->type)->bits > *bits)
+		*bits = type_info(e->type)->bits;
+}
+
+int widest_load(expr e)
+{
+	int bits = 0;
+	ir_walk(e, widen, &bits);
+	return bits;
+}
+
+void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
+                  const char *const *names, const bool *used, expr *value)
+{
+	expr rest = n;
+	for (int k = rank - 1; k >= 0; k--) {
+		bool first = true; /* no axis before this one is longer than 1 */
+		for (int q = 0; q < k; q++)
+			first &= ir_is_int(extent[q], 1);
+		value[k] = NULL;
+		if (ir_is_int(extent[k], 1)) {
+			value[k] = ir_index(p->pool, 0);
+			continue;
+		}
+		if (used[k]) {
+			expr x = first ? rest : ir_binary(IR_MOD, rest, extent[k]);
+			value[k] = emit_declare(p, b, names[k], x, extent[k]);
+			if (value[k]->op == IR_VAR && value[k] != x)
+				value[k] = ir_var_multiple(value[k]->var, extent[k], ir_multiple(x));
+		}
+		if (!first)
+			rest = ir_binary(IR_FLOORDIV, rest, extent[k]);
+	}
+}
+
+/* ---- Counts. */
+
+expr out_count(struct ir_program *p, const struct ir_stage *s)
+{
+	return ir_buffer_count(p, s->out);
+}
+
+expr space_count(struct ir_program *p, const struct ir_stage *s)
+{
+	bool own = s->kind == IR_SCATTER || s->kind == IR_COMPACT;
+	expr n = own ? ir_index(p->pool, 1) : out_count(p, s);
+	for (int k = 0; k < s->space_rank; k++)
+		n = ir_binary(IR_MUL, n, s->space[k]);
+	return n;
+}
+
+expr out_extents(struct ir_program *p, const struct ir_stage *s, int from, int to)
+{
+	expr n = ir_index(p->pool, 1);
+	for (int k = from; k < to; k++)
+		n = ir_binary(IR_MUL, n, s->out->dim[k]);
+	return n;
+}
+
+expr rows_along(struct ir_program *p, const struct ir_stage *s)
+{
+	return ir_binary(IR_MUL, out_extents(p, s, 0, s->axis), out_extents(p, s, s->axis + 1, s->out->rank));
+}

@@ -1,0 +1,59 @@
+/* Inside src/sched/: statements of kernels. */
+#ifndef TPAT_SCHED_EMIT_H
+#define TPAT_SCHED_EMIT_H
+
+#include "sched/rule.h"
+
+/* Statements. `b` is the block they are appended to; memory is the program's. A variable is known by what comes back,
+ * whatever it is called: `name` is a hint. A loop's is ir_var(): the innermost one that is called so. */
+struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind);
+expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
+/* One that is assigned to later. */
+expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first);
+/* As emit_declare, also of what that would use as it is: numbers and variables. */
+expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
+/* The same of a variable that is known before. */
+expr emit_define(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr value, expr extent);
+expr emit_define_variable(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr first);
+void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value);
+struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step);
+/* A loop and its variable, of that extent. */
+struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step,
+                           expr extent, expr *variable);
+struct ir_block *emit_for_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr from,
+                               expr to, expr step);
+struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond);
+void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond);
+void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value);
+/* v = combination of v in `lanes` neighbouring threads. The statement is good until the next one of the block. */
+struct ir_stmt *emit_lanes_combine(struct ir_program *p, struct ir_block *b, const struct ir_variable *v,
+                                   enum ir_combine c, int lanes);
+/* part = running combination of `sum` and of part in all threads up to this one; sum = that of the last. */
+void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes);
+/* The same of an array, of which a warp's items lie together, `columns` neighbours at a time in each thread. */
+void emit_items_scan(struct ir_program *p, struct ir_block *b, const struct ir_variable *items, expr sum,
+                     enum ir_combine c, int lanes, int columns, bool exclusive);
+void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/* Functions of the kernel's own, whose bodies the caller fills; calls of those in `header` (null: of the kernel's own).
+ * In CUDA alone. `type` of variables as C++ has it: "shared_tile<f16, 64, 32>"; n: elements of an array, 0: none;
+ * `first`: what follows the name, or null: "[3] = {}". */
+struct ir_stmt *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name);
+expr emit_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t, const char *name, expr extent);
+const struct ir_variable *emit_array_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t,
+                                               const char *name, int n);
+void take_parameter(struct ir_program *p, struct ir_stmt *lambda, const struct ir_variable *v);
+const struct ir_variable *emit_shared(struct ir_program *p, struct ir_block *b, const char *type, const char *name,
+                                      int n);
+const struct ir_variable *emit_local(struct ir_program *p, struct ir_block *b, const char *type, const char *name,
+                                     const char *first);
+/* A variable without a first value. */
+void emit_local_of(struct ir_program *p, struct ir_block *b, const struct ir_variable *v);
+struct ir_stmt *emit_invoke(struct ir_program *p, struct ir_block *b, const char *function, const char *header);
+void emit_shared_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int rank, const int *dim);
+void add_variable(struct ir_program *p, struct ir_stmt *call, const struct ir_variable *v); /* by reference */
+void add_text(struct ir_program *p, struct ir_stmt *call, const char *text);
+void add_value(struct ir_program *p, struct ir_stmt *call, expr value);
+void add_address(struct ir_program *p, struct ir_stmt *call, const struct ir_buffer *b, expr at, bool written);
+
+#endif

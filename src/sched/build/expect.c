@@ -1,0 +1,69 @@
+/* About how many: extents as the target expects them. See extents.h. */
+#include "sched/build/extents.h"
+
+#include <string.h>
+
+static bool typical(void *user, const char *name, int64_t *value)
+{
+	const struct sched_target *t = user;
+	*value = t->typical;
+	for (int i = 0; i < t->extents; i++)
+		if (strcmp(t->extent[i].symbol, name) == 0)
+			*value = t->extent[i].value;
+	return true;
+}
+
+static bool knows(const struct sched_target *t, const char *symbol)
+{
+	for (int i = 0; i < t->extents; i++)
+		if (strcmp(t->extent[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
+struct sched_target with_sizes(struct ir_program *p, const struct sched_target *t)
+{
+	struct sched_target known = *t;
+	int missing = 0;
+	vec_each (size, &p->sizes)
+		missing += !knows(t, size->symbol);
+	if (!missing)
+		return known;
+	struct sched_extent *extent = NEWN(p->arena, struct sched_extent, t->extents + p->sizes.n);
+	for (int i = 0; i < t->extents; i++)
+		extent[i] = t->extent[i];
+	known.extent = extent;
+	vec_each (size, &p->sizes) {
+		if (knows(&known, size->symbol))
+			continue;
+		int64_t half = about(ir_size_limit(p, size->limit), &known) / 2;
+		extent[known.extents++] = (struct sched_extent){ size->symbol, half > 0 ? half : 1 };
+	}
+	return known;
+}
+
+int64_t about(expr e, const struct sched_target *t)
+{
+	int64_t n;
+	return ir_eval_int(e, typical, (void *)t, &n) && n > 0 ? n : 1;
+}
+
+struct bytes_read {
+	struct ir_program *p;
+	const struct sched_target *t;
+	double bytes;
+};
+
+static void add_read(void *user, expr e)
+{
+	struct bytes_read *r = user;
+	if (e->op == IR_LOAD)
+		r->bytes += (double)about(ir_buffer_count(r->p, e->buf), r->t) * type_info(e->type)->bits / 8.0;
+}
+
+double about_bytes_read(struct ir_program *p, expr e, const struct sched_target *t)
+{
+	struct bytes_read r = { p, t, 0 };
+	ir_walk(e, add_read, &r);
+	return r.bytes;
+}

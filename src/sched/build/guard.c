@@ -1,0 +1,45 @@
+/* Guards: what a kernel requires of the extents, decided in one place for all rules. A condition that folds to true is
+ * no guard; of one that folds to false no kernel comes into a step; anything else is for whoever launches. No other
+ * file of this folder writes a guard or puts a kernel into a step (tests/layers). */
+#include "sched/build/finish.h"
+
+static expr both(expr a, expr b)
+{
+	return a && b ? ir_binary(IR_AND, a, b) : a ? a : b;
+}
+
+void kernel_needs_only(struct ir_kernel *k, expr fits)
+{
+	k->guard = fits && ir_is_int(fits, 1) ? NULL : fits;
+}
+
+void kernel_needs(struct ir_kernel *k, expr fits)
+{
+	kernel_needs_only(k, both(k->guard, fits));
+}
+
+void kernel_needs_both(struct ir_kernel *k, const struct ir_kernel *a, const struct ir_kernel *b)
+{
+	kernel_needs_only(k, both(a->guard, b->guard));
+}
+
+bool kernel_never_fits(const struct ir_kernel *k)
+{
+	return k->guard && ir_is_int(k->guard, 0);
+}
+
+void step_add(struct ir_program *p, struct ir_step *step, struct ir_kernel *k)
+{
+	if (!kernel_never_fits(k))
+		vec_push(p->arena, step, k);
+}
+
+bool step_fits_all(const struct ir_step *step)
+{
+	return step->n && !step->at[step->n - 1]->guard && !step->at[step->n - 1]->arch;
+}
+
+expr whole_multiple(struct ir_program *p, expr extent, int width)
+{
+	return ir_binary(IR_EQ, ir_binary(IR_MOD, extent, ir_index(p->pool, width)), ir_index(p->pool, 0));
+}

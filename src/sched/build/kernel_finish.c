@@ -1,0 +1,328 @@
+/* A kernel from its beginning, a name and a comment, to its end: what it reads and writes as its arguments, whether 32
+ * bits are enough for its positions, and its place in a step. See finish.h. */
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <string.h>
+
+#include "ir/reserved.h"
+
+struct ir_step *step_new(struct ir_plan *plan)
+{
+	struct ir_step *step = NEW(plan->program->arena, struct ir_step);
+	vec_push(plan->program->arena, &plan->steps, step);
+	return step;
+}
+
+struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
+                             const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k = NEW(p->arena, struct ir_kernel);
+	struct str params = str_new(p->arena);
+	ir_variables_begin(p->pool);
+	k->name = arena_printf(p->arena, "%s_%s%s", str_identifier(p->arena, p->name), s->out->name, suffix);
+	k->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
+	for (int i = 0; i < SCHED_MAX_PARAMS && c->rule->param[i].name; i++)
+		str_printf(&params, "%s%s %d", i ? ", " : "", c->rule->param[i].name, c->param[i]);
+	k->params = str_text(&params);
+	return k;
+}
+
+struct collect {
+	struct ir_program *p;
+	struct ir_kernel *k;
+};
+
+static void add_buffer(struct collect *c, const struct ir_buffer *b)
+{
+	if (ir_kernel_shares(c->k, b))
+		return;
+	vec_each (have, &c->k->buffers)
+		if (*have == b)
+			return;
+	vec_push(c->p->arena, &c->k->buffers, b);
+}
+
+static void collect_node(void *user, expr e)
+{
+	struct collect *c = user;
+	if (e->op == IR_LOAD)
+		add_buffer(c, e->buf);
+	if (e->op == IR_LOAD && ir_kernel_writes(c->k, e->buf) && !ir_kernel_exchanges(c->k, e->buf))
+		vec_push(c->p->arena, &c->k->exchanged, e->buf);
+	if (e->op != IR_SYMBOL || ir_size_find(c->p, e->name))
+		return;
+	vec_each (have, &c->k->symbols)
+		if (strcmp(*have, e->name) == 0)
+			return;
+	vec_push(c->p->arena, &c->k->symbols, e->name);
+}
+
+static void collect_block(struct collect *c, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		ir_stmt_walk(s, collect_node, c);
+		vec_each (a, &s->args)
+			if (a->buf)
+				add_buffer(c, a->buf);
+		if (s->buf && s->kind == IR_LOAD_VECTOR)
+			add_buffer(c, s->buf);
+		if (s->body)
+			collect_block(c, s->body);
+	}
+}
+
+static void add_written(struct collect *c, const struct ir_buffer *b)
+{
+	if (ir_kernel_writes(c->k, b) || ir_kernel_shares(c->k, b))
+		return;
+	vec_push(c->p->arena, &c->k->written, b);
+	add_buffer(c, b);
+}
+
+static void collect_written(struct collect *c, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		if (s->buf && s->kind != IR_LOAD_VECTOR)
+			add_written(c, s->buf);
+		vec_each (x, &s->args)
+			if (x->written)
+				add_written(c, x->buf);
+		if (s->body)
+			collect_written(c, s->body);
+	}
+}
+
+static int order_buffers(const struct ir_program *p, const struct ir_buffer *b)
+{
+	enum ir_role r = p->buffers.at[b->id]->role;
+	return (r == IR_INPUT ? 0 : r == IR_CONSTANT ? 1 : r == IR_TEMP ? 2 : 3) * 4096 + b->id;
+}
+
+void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k)
+{
+	for (int i = 1; i < k->symbols.n; i++) {
+		const char *moved = k->symbols.at[i];
+		int place = ir_symbol_place(p, moved), j = i;
+		for (; j > 0 && ir_symbol_place(p, k->symbols.at[j - 1]) > place; j--)
+			k->symbols.at[j] = k->symbols.at[j - 1];
+		k->symbols.at[j] = moved;
+	}
+}
+
+/* ---- Whether 32 bits are enough. */
+
+struct fit {
+	struct ir_program *p;
+	expr limit, fits; /* bool over symbols */
+	struct {
+		VEC(expr);
+	} checked; /* bounds that `fits` says are within the limit */
+};
+
+/* What a guard cannot compute at run time: all but index arithmetic. */
+static void find_other(void *user, expr e)
+{
+	bool *other = user;
+	bool divides = e->op == IR_DIV || e->op == IR_REM || e->op == IR_POW,
+	     bits = e->op >= IR_BITAND && e->op <= IR_SHR;
+	*other |= type_is_float(e->type) || divides || bits || e->op == IR_BITCAST || e->op == IR_BITNOT;
+}
+
+static void must_fit(struct fit *f, expr bound)
+{
+	bool other = false;
+	bound = ir_size_limit(f->p, bound);
+	ir_walk(bound, find_other, &other);
+	if (other)
+		return;
+	vec_each (c, &f->checked)
+		if (ir_nonnegative(ir_binary(IR_SUB, *c, bound)))
+			return;
+	vec_push(f->p->arena, &f->checked, bound);
+	f->fits = ir_binary(IR_AND, f->fits, ir_binary(IR_LE, bound, f->limit));
+}
+
+/* Steps on the way to a position may be larger than all positions: i * in / out of a resize. */
+static void fit_node(void *user, expr e)
+{
+	struct fit *f = user;
+	if (e->type != TYPE_INDEX || e->op == IR_CONST_INT)
+		return;
+	expr low = ir_lower_bound(e), high = ir_upper_bound(e);
+	if (high)
+		must_fit(f, high);
+	if (low && !ir_nonnegative(low))
+		must_fit(f, ir_binary(IR_SUB, ir_index(f->p->pool, 0), low));
+}
+
+static void fit_block(struct fit *f, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		ir_stmt_walk(s, fit_node, f);
+		if (s->body)
+			fit_block(f, s->body);
+	}
+}
+
+/* bool: every position in the kernel's buffers, its thread count, and what is computed on the way fit 31 bits, with
+ * room for a last block. */
+static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
+{
+	struct fit f = { p, ir_index(p->pool, INT32_MAX - (1 << 20)), ir_int(p->pool, TYPE_BOOL, 1), { 0 } };
+	vec_each (b, &k->buffers)
+		must_fit(&f, ir_size_limit(p, (*b)->dim[0]));
+	must_fit(&f, ir_binary(IR_MUL, k->blocks, ir_index(p->pool, k->threads)));
+	fit_block(&f, &k->body);
+	return f.fits;
+}
+
+/* ---- Sizes that are known only when the kernel runs. */
+
+struct size_use {
+	struct ir_program *p;
+	struct {
+		VEC(const struct ir_size *);
+	} found;
+};
+
+static void find_size(void *user, expr e)
+{
+	struct size_use *u = user;
+	const struct ir_size *size = e->op == IR_SYMBOL ? ir_size_find(u->p, e->name) : NULL;
+	vec_each (known, &u->found)
+		if (size == *known)
+			return;
+	if (size)
+		vec_push(u->p->arena, &u->found, size);
+}
+
+static void find_sizes(struct size_use *u, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		ir_stmt_walk(s, find_size, u);
+		if (s->body)
+			find_sizes(u, s->body);
+	}
+}
+
+/* Each size that a body mentions is read from where it was counted, under the symbol's name: blocks are launched for
+ * the most that it can be. */
+static void sizes_here(struct collect *c, struct ir_block *b)
+{
+	struct size_use u = { .p = c->p };
+	struct ir_block head = { 0 };
+	find_sizes(&u, b);
+	if (!u.found.n)
+		return;
+	vec_each (size, &u.found) {
+		const struct ir_buffer *count = flat_view(c->p, (*size)->count);
+		expr zero = ir_index(c->p->pool, 0);
+		emit_define(c->p, &head, ir_variable_of_symbol(c->p->pool, (*size)->symbol),
+		            ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
+	}
+	for (int i = 0; i < b->n; i++)
+		vec_push(c->p->arena, &head, b->at[i]);
+	*b = head;
+}
+
+/* A part of a launch is a function of its own, NAME_part. */
+static bool are_one(const char *a, const char *b)
+{
+	static const char part[] = "_part";
+	size_t n = strlen(a), m = strlen(b), least = n < m ? n : m;
+	return memcmp(a, b, least) == 0 && (n == m || strcmp((n < m ? b : a) + least, part) == 0);
+}
+
+const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
+{
+	const char *unique = name;
+	for (int number = 2;; number++) {
+		bool taken = map_get(names_reserved(false), unique) || map_get(names_reserved(true), unique);
+		vec_each (step, &plan->steps)
+			vec_each (k, *step)
+				taken |= are_one((*k)->name, unique);
+		if (!taken)
+			return unique;
+		unique = arena_printf(plan->program->arena, "%s_%d", name, number);
+	}
+}
+
+/* Arguments, comment and name; bool: whether 32 bits are enough for its positions. Null: no such kernel can be
+ * launched, the step's later ones do it. */
+static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_stage *s)
+{
+	struct ir_program *p = plan->program;
+	struct collect c = { p, k };
+	struct str text = str_new(p->arena);
+	struct size_use guarded = { .p = p };
+	if (k->guard)
+		ir_walk(k->guard, find_size, &guarded);
+	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
+		return NULL;
+	bind_variables(p, &k->body);
+	bind_variables(p, &k->serial);
+	ir_variables_begin(p->pool); /* what comes next is not this kernel's */
+	collect_written(&c, &k->body);
+	collect_written(&c, &k->serial);
+	sizes_here(&c, &k->body);
+	if (k->serial.n)
+		sizes_here(&c, &k->serial);
+	k->blocks = ir_size_limit(p, k->blocks);
+	collect_block(&c, &k->body);
+	collect_block(&c, &k->serial);
+	for (int i = 1; i < k->buffers.n; i++) /* inputs, constants, intermediates, outputs */
+		for (int j = i; j > 0 && order_buffers(p, k->buffers.at[j - 1]) > order_buffers(p, k->buffers.at[j]);
+		     j--) {
+			const struct ir_buffer *b = k->buffers.at[j];
+			k->buffers.at[j] = k->buffers.at[j - 1];
+			k->buffers.at[j - 1] = b;
+		}
+	kernel_order_symbols(p, k);
+	ir_print_stage(&text, s);
+	k->about = str_text(&text);
+
+	k->name = kernel_unique_name(plan, k->name);
+	return fits_int(p, k);
+}
+
+bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	expr fits = complete(plan, k, s);
+	if (!fits)
+		return true;
+	bool always = ir_is_int(fits, 1);
+	k->index64 = ir_is_int(fits, 0);
+	if (!k->index64)
+		kernel_needs(k, fits);
+	step_add(plan->program, step, k);
+	return k->index64 || always;
+}
+
+void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	if (!complete(plan, k, s))
+		return;
+	k->index64 = true;
+	step_add(plan->program, step, k);
+}
+
+void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	bool guarded = k->guard;
+	if (kernel_finish_narrow(plan, step, k, s) || guarded)
+		return;
+	struct ir_kernel *wide = NEW(plan->program->arena, struct ir_kernel);
+	*wide = *k;
+	wide->name = kernel_unique_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
+	wide->index64 = true;
+	kernel_needs_only(wide, NULL);
+	step_add(plan->program, step, wide);
+}

@@ -1,0 +1,59 @@
+/* What becomes of what is stored: which of the stages that one kernel makes others read, too; and what goes past the
+ * caches. See stored.h. */
+#include "sched/build/stored.h"
+
+/* ---- Who reads it. */
+
+bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *made, int n, int which)
+{
+	const struct ir_buffer *out = made[which]->out;
+	if (out->role == IR_OUTPUT)
+		return true;
+	vec_each (s, &p->stages) {
+		bool inside = false;
+		for (int i = 0; i < n; i++)
+			inside |= made[i] == *s;
+		if (!inside && ir_stage_reads(*s, out))
+			return true;
+	}
+	vec_each (size, &p->sizes)
+		if (size->count == out)
+			return true;
+	return false;
+}
+
+/* ---- Whether caches are of use. */
+
+struct read_buffers {
+	const struct ir_program *p;
+	struct map seen; /* by the buffer's number */
+	double bytes;
+	bool known;
+};
+
+static double bytes_of(struct ir_program *p, const struct ir_buffer *b, bool *known)
+{
+	int64_t n = 0;
+	*known &= ir_const_int(ir_buffer_count(p, b), &n);
+	return (double)n * type_info(b->type)->bits / 8.0;
+}
+
+static void add_buffer(void *user, expr e)
+{
+	struct read_buffers *r = user;
+	if (e->op != IR_LOAD || map_get_u64(&r->seen, (uint64_t)e->buf->id + 1))
+		return;
+	map_put_u64(&r->seen, (uint64_t)e->buf->id + 1, (void *)e->buf);
+	r->bytes += bytes_of((struct ir_program *)r->p, e->buf, &r->known);
+}
+
+bool stored_past_caches(struct ir_program *p, const struct ir_stage *s)
+{
+	enum { MORE_THAN_CACHED = 32 << 20 /* bytes */, MOSTLY = 3 };
+	struct arena *scratch = arena_new();
+	struct read_buffers r = { .p = p, .seen = map_new(scratch), .known = true };
+	double written = bytes_of(p, s->out, &r.known);
+	ir_walk(s->value, add_buffer, &r);
+	arena_free(scratch);
+	return r.known && written >= MORE_THAN_CACHED && written >= MOSTLY * r.bytes;
+}

@@ -1,0 +1,355 @@
+/* The loads of a thread that makes `width` neighbouring elements: which of them are vectors, statements that load
+ * these, and how an element finds its own. See vectors.h. */
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/vectors.h"
+
+enum { MAX_VISITS = 20000, MAX_PARTS = 4 };
+
+/* A condition that is the same for all elements of a thread, and the variable that holds it. */
+struct vector_case {
+	expr cond, variable;
+	bool used;
+};
+
+struct look {
+	struct vector_loads *l;
+	struct arena *scratch;
+	bool *sure;   /* by node: evaluated whatever conditions say */
+	bool *seen;   /* by node: of these, looked at */
+	expr *under;  /* by node: looked at under this condition */
+	bool *beside; /* by node: a load that is behind a condition which elements do not share */
+	int visits;
+	struct {
+		VEC(struct vector_case);
+	} cases;
+};
+
+/* ---- Conditions that all elements of a thread share. */
+
+static void find_unshared(void *user, expr e)
+{
+	struct vector_loads *l = user;
+	l->differs |= (e->op == IR_AXIS && e->i == l->inner) || e->op == IR_LOAD || e->op == IR_ACC;
+}
+
+/* Vectors begin at multiples of their width: what changes there only is the same for all of one. */
+static bool is_shared(struct vector_loads *l, expr e)
+{
+	struct ir_pool *pool = l->p->pool;
+	l->differs = false;
+	ir_walk(e, find_unshared, l);
+	if (!l->differs)
+		return true;
+	if (e->op == IR_NOT)
+		return is_shared(l, e->arg[0]);
+	if (e->op == IR_AND || e->op == IR_OR)
+		return is_shared(l, e->arg[0]) && is_shared(l, e->arg[1]);
+	if ((e->op != IR_LT && e->op != IR_LE) || e->arg[0]->type != TYPE_INDEX)
+		return false;
+	/* It holds from 0 on of what grows, or falls, by one an element. */
+	expr d = ir_binary(IR_SUB, e->arg[1], e->arg[0]), axis = ir_axis(pool, l->inner, l->extent);
+	if (e->op == IR_LT)
+		d = ir_binary(IR_SUB, d, ir_index(pool, 1));
+	expr step = ir_stride(d, l->inner);
+	if (step && ir_is_int(step, 1))
+		return is_multiple(ir_binary(IR_SUB, d, axis), l->width, l->extent);
+	if (step && ir_is_int(step, -1))
+		return is_multiple(ir_binary(IR_ADD, ir_binary(IR_ADD, d, axis), ir_index(pool, 1)), l->width,
+		                   l->extent);
+	return false;
+}
+
+static expr case_of(struct look *k, expr cond)
+{
+	struct ir_program *p = k->l->p;
+	vec_each (c, &k->cases)
+		if (c->cond == cond)
+			return c->variable;
+	expr variable = ir_var_of(ir_variable_new(p->pool, TYPE_BOOL, "this_case_%d", k->cases.n), NULL);
+	vec_push(k->scratch, &k->cases, ((struct vector_case){ cond, variable, false }));
+	return variable;
+}
+
+/* ---- Which loads are vectors. */
+
+struct part {
+	int inner, parts, which;
+	expr extent;
+};
+
+static expr part_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct part *t = user;
+	(void)arg;
+	if (e->op != IR_AXIS || e->i != t->inner)
+		return NULL;
+	expr first = ir_binary(IR_MUL, ir_axis(pool, t->inner, t->extent), ir_index(pool, t->parts));
+	return ir_binary(IR_ADD, first, ir_index(pool, t->which));
+}
+
+/* The load of every parts-th element from element `which` on, over what is counted in such steps. */
+static expr part_of(const struct vector_loads *l, expr load, int parts, int which)
+{
+	struct part t = { l->inner, parts, which, ir_binary(IR_FLOORDIV, l->extent, ir_index(l->p->pool, parts)) };
+	return parts == 1 ? load : ir_copy(l->p->pool, load, part_axis, &t);
+}
+
+/* In how many parts the elements are vectors each; 0: in none. */
+static int parts_of(struct vector_loads *l, expr load)
+{
+	int64_t extent;
+	if (vector_along(l->p, load, l->inner, l->extent, l->width))
+		return 1;
+	for (int parts = 2; parts <= MAX_PARTS && l->width / parts > 1; parts *= 2) {
+		bool all = ir_const_int(l->extent, &extent) && extent % l->width == 0;
+		for (int i = 0; i < parts && all; i++) {
+			expr part = part_of(l, load, parts, i);
+			all = part->op == IR_LOAD &&
+			      vector_along(l->p, part, l->inner, ir_index(l->p->pool, extent / parts),
+			                   l->width / parts);
+		}
+		if (all)
+			return parts;
+	}
+	return 0;
+}
+
+/* Where element `which` of a pair lies before the pairs in front of it, over the pairs; null where it turns out to be
+ * no load, but a number out of a table. */
+static expr place_in_pair(const struct vector_loads *l, expr load, int which)
+{
+	struct ir_pool *pool = l->p->pool;
+	expr part = part_of(l, load, 2, which);
+	if (part->op != IR_LOAD)
+		return NULL;
+	expr pair = ir_axis(pool, l->inner, ir_binary(IR_FLOORDIV, l->extent, ir_index(pool, 2)));
+	return ir_binary(IR_SUB, ir_flat(pool, part->buf, part->arg), ir_binary(IR_MUL, pair, ir_index(pool, 2)));
+}
+
+/* Whether the elements lie in one vector, those of each pair in the other order. */
+static bool are_pairs(const struct vector_loads *l, expr load)
+{
+	int64_t extent, apart;
+	if (l->width % 2 || !ir_const_int(l->extent, &extent) || extent % l->width || type_info(load->type)->bits < 8)
+		return false;
+	expr first = place_in_pair(l, load, 0), second = place_in_pair(l, load, 1);
+	expr stride = first && second ? ir_stride(first, l->inner) : NULL;
+	if (!stride || !ir_is_int(stride, 0)) /* it runs along otherwise than the pairs do */
+		return false;
+	return ir_const_int(ir_binary(IR_SUB, second, first), &apart) && apart == -1 &&
+	       is_multiple(second, l->width, l->extent);
+}
+
+/* Of two loads of one vector, one with its pairs in the other order, the second takes the first's. */
+static void share_vectors(struct vector_loads *l)
+{
+	for (int i = 0; i < l->found.n; i++)
+		for (int j = 0; j < i && l->found.at[i].like < 0; j++) {
+			struct vector_load *f = &l->found.at[i], *o = &l->found.at[j];
+			if ((!f->pairs && !o->pairs) || f->load->buf != o->load->buf || f->where || o->where ||
+			    f->parts > 1 || o->parts > 1)
+				continue;
+			expr mine = place_in_pair(l, f->load, 0), other = place_in_pair(l, o->load, 0);
+			if (mine && other && ir_is_int(ir_binary(IR_SUB, mine, other), f->pairs - o->pairs))
+				f->like = o->like < 0 ? j : o->like;
+		}
+}
+
+static void found_load(struct vector_loads *l, expr load, expr where)
+{
+	vec_each (have, &l->found)
+		if (have->load == load) {
+			have->where = have->where && where ? ir_binary(IR_OR, have->where, where) : NULL;
+			return;
+		}
+	struct vector_load f = { .load = load, .where = where, .parts = parts_of(l, load), .like = -1 };
+	if (!f.parts && are_pairs(l, load)) {
+		f.pairs = true;
+		f.parts = 1;
+	}
+	if (f.parts)
+		vec_push(l->p->arena, &l->found, f);
+}
+
+/* `where`: the condition under which e is evaluated; null: always. `beside`: nobody knows when. */
+static void look_at(struct look *k, expr e, expr where, bool beside)
+{
+	if (k->sure[e->id]) {
+		where = NULL;
+		beside = false;
+	}
+	if (k->seen[e->id] || (where && k->under[e->id] == where) || (beside && k->beside[e->id]) ||
+	    ++k->visits > MAX_VISITS)
+		return;
+	k->seen[e->id] = k->sure[e->id];
+	k->under[e->id] = where;
+	k->beside[e->id] |= beside;
+	if (e->op == IR_LOAD && !beside)
+		found_load(k->l, e, where);
+	if (e->op == IR_SELECT && !beside && is_shared(k->l, e->arg[0])) {
+		expr here = case_of(k, e->arg[0]), other = ir_unary(IR_NOT, here);
+		look_at(k, e->arg[1], where ? ir_binary(IR_AND, where, here) : here, false);
+		look_at(k, e->arg[2], where ? ir_binary(IR_AND, where, other) : other, false);
+		return;
+	}
+	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
+	for (int i = 0; i < e->n; i++)
+		look_at(k, e->arg[i], lazy && i ? NULL : where, beside || (lazy && i));
+}
+
+static void mark_case(void *user, expr e)
+{
+	struct look *k = user;
+	vec_each (c, &k->cases)
+		c->used |= c->variable == e;
+}
+
+static void name_loads(struct vector_loads *l)
+{
+	for (int i = 0; i < l->found.n; i++) {
+		const char *buffer = l->found.at[i].load->buf->name;
+		bool again = false; /* a second vector of the same buffer gets a number */
+		for (int j = 0; j < i; j++)
+			again |= l->found.at[j].load->buf == l->found.at[i].load->buf;
+		enum type t = l->found.at[i].load->type;
+		l->found.at[i].array = again ? ir_variable_new(l->p->pool, t, "%s_v%d", buffer, i + 1)
+		                             : ir_variable_new(l->p->pool, t, "%s_v", buffer);
+	}
+}
+
+void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value, int inner, expr extent, int width)
+{
+	struct arena *scratch = arena_new();
+	struct look k = { .l = l, .scratch = scratch };
+	k.sure = NEWN(scratch, bool, value->id + 1);
+	k.seen = NEWN(scratch, bool, value->id + 1);
+	k.under = NEWN(scratch, expr, value->id + 1);
+	k.beside = NEWN(scratch, bool, value->id + 1);
+	ir_mark_unconditional(value, k.sure);
+	*l = (struct vector_loads){ .p = p, .value = value, .inner = inner, .extent = extent, .width = width };
+	look_at(&k, value, NULL, false);
+	int n = 0;
+	for (int i = 0; i < l->found.n; i++) { /* what is also read elsewhere, nobody knows when */
+		struct vector_load *f = &l->found.at[i];
+		if (f->where && (k.beside[f->load->id] || k.visits > MAX_VISITS))
+			continue;
+		if (f->where)
+			ir_walk(f->where, mark_case, &k);
+		l->found.at[n++] = *f;
+	}
+	l->found.n = n;
+	expr *what = NEWN(scratch, expr, k.cases.n + 1), *with = NEWN(scratch, expr, k.cases.n + 1);
+	vec_each (c, &k.cases) {
+		if (!c->used)
+			continue;
+		what[l->cases.n] = c->cond;
+		with[l->cases.n] = c->variable;
+		vec_push(p->arena, &l->cases, ((struct vector_cond){ c->cond, c->variable }));
+	}
+	share_vectors(l);
+	l->value = l->cases.n ? substitute(&(struct substitution){ what, with, l->cases.n }, value) : value;
+	name_loads(l);
+	arena_free(scratch);
+}
+
+/* ---- Statements. */
+
+void vector_loads_axes(const struct vector_loads *l, expr same, bool *used)
+{
+	vec_each (c, &l->cases)
+		mark_axes(c->cond, used);
+	vec_each (f, &l->found) {
+		expr flat = ir_flat(l->p->pool, f->load->buf, f->load->arg);
+		if (f->like < 0 && (f->parts > 1 || !same || ir_binary(IR_SUB, flat, same)->varies))
+			mark_axes(flat, used);
+	}
+}
+
+/* One part of a load: the position where it begins. */
+static expr start_of(const struct vector_loads *l, const struct vector_load *f, int which, const struct axes *start)
+{
+	struct ir_pool *pool = l->p->pool;
+	int parts = f->pairs ? 2 : f->parts;
+	expr part = part_of(l, f->load, parts, which), flat = ir_flat(pool, part->buf, part->arg), axis[IR_MAX_RANK];
+	if (f->pairs)
+		flat = ir_binary(IR_SUB, flat, ir_index(pool, 1));
+	if (parts == 1 && start->same) {
+		expr difference = ir_binary(IR_SUB, flat, start->same);
+		if (!difference->varies)
+			return ir_binary(IR_ADD, start->same_as, difference);
+	}
+	struct axes here = *start;
+	for (int k = 0; k < IR_MAX_RANK; k++)
+		axis[k] = start->value[k];
+	axis[l->inner] = ir_binary(IR_FLOORDIV, axis[l->inner], ir_index(pool, parts));
+	here.value = axis;
+	here.same = parts == 1 ? start->same : NULL;
+	return to_kernel(l->p, flat, &here);
+}
+
+/* Parts, and each element from its own. */
+static void emit_parts(const struct vector_loads *l, struct ir_block *b, const struct vector_load *f,
+                       const struct axes *start)
+{
+	struct ir_program *p = l->p;
+	struct ir_variable *part[MAX_PARTS];
+	expr at[MAX_PARTS], v;
+	for (int i = 0; i < f->parts; i++) {
+		at[i] = start_of(l, f, i, start);
+		bool same = i && at[i] == at[i - 1]; /* each is repeated */
+		part[i] = same ? part[i - 1]
+		               : ir_variable_new(p->pool, f->load->type, "this_part%d_%s", i, f->array->hint);
+		if (!same)
+			emit_load_vector(p, b, f->load->buf, at[i], part[i], l->width / f->parts);
+	}
+	struct ir_block *items = emit_unrolled(p, b, "v", l->width / f->parts, &v);
+	for (int i = 0; i < f->parts; i++) {
+		expr lane = ir_binary(IR_ADD, ir_binary(IR_MUL, v, ir_index(p->pool, f->parts)), ir_index(p->pool, i));
+		emit_set(p, items, f->array, lane, item_of(part[i], v));
+	}
+}
+
+void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const struct axes *start)
+{
+	struct ir_program *p = l->p;
+	vec_each (c, &l->cases)
+		emit_define(p, b, c->variable->var, to_kernel(p, c->cond, start), NULL);
+	vec_each (f, &l->found) {
+		bool declared = f->where || f->parts > 1;
+		if (f->like >= 0)
+			continue;
+		if (declared)
+			emit_array(p, b, f->array, l->width);
+		struct ir_block *in = f->where ? emit_if(p, b, f->where) : b;
+		if (f->parts > 1)
+			emit_parts(l, in, f, start);
+		else if (declared)
+			emit_load_into(p, in, f->load->buf, start_of(l, f, 0, start), f->array, NULL, l->width);
+		else
+			emit_load_vector(p, in, f->load->buf, start_of(l, f, 0, start), f->array, l->width);
+	}
+}
+
+int vector_loads_accesses(const struct vector_loads *l, expr load)
+{
+	enum { WIDEST = 16 * 8 };
+	vec_each (f, &l->found) {
+		int bits = type_info(load->type)->bits * l->width / f->parts;
+		if (f->load == load)
+			return f->like < 0 ? f->parts * ((bits + WIDEST - 1) / WIDEST) : 0;
+	}
+	return -1;
+}
+
+expr vector_loads_lane(void *user, expr e, expr flat)
+{
+	const struct vector_loads *l = user;
+	(void)flat;
+	vec_each (f, &l->found) {
+		expr one = ir_index(l->p->pool, 1), lane = f->pairs ? ir_binary(IR_BITXOR, l->lane, one) : l->lane;
+		if (f->load == e)
+			return item_of(f->like < 0 ? f->array : l->found.at[f->like].array, lane);
+	}
+	return NULL;
+}

@@ -1,0 +1,135 @@
+/* Which loads can be vectors of neighbouring elements, and statements that load and store them. See vectors.h. */
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/vectors.h"
+
+struct divisible {
+	int64_t width;
+	expr symbol; /* an extent that is known to be a multiple */
+	bool all;
+};
+
+static void check_term(void *user, int64_t c, int factors, const expr *factor)
+{
+	struct divisible *d = user;
+	bool ok = c % d->width == 0;
+	for (int i = 0; i < factors && !ok; i++)
+		ok = factor[i] == d->symbol;
+	d->all &= ok;
+}
+
+bool is_multiple(expr e, int width, expr symbol)
+{
+	struct divisible d = { width, symbol, true };
+	ir_poly_terms(e, check_term, &d);
+	return d.all;
+}
+
+bool vector_along(struct ir_program *p, expr e, int axis, expr extent, int width)
+{
+	expr flat = ir_flat(p->pool, e->buf, e->arg), stride = ir_stride(flat, axis);
+	int bits = type_info(e->type)->bits * width;
+	if (!stride || !ir_is_int(stride, 1) || bits > 256 || bits < 8)
+		return false;
+	return is_multiple(ir_binary(IR_SUB, flat, ir_axis(p->pool, axis, extent)), width, extent);
+}
+
+static void declare_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int rank, const int *dim)
+{
+	struct ir_stmt *s = emit(p, b, IR_ARRAY);
+	ir_variable_dims(array, rank, dim);
+	s->var = array;
+	s->type = array->type;
+}
+
+void emit_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int width)
+{
+	declare_array(p, b, array, 1, &width);
+}
+
+void emit_array_of_rows(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int rows, int width)
+{
+	const int dim[] = { rows, width };
+	declare_array(p, b, array, 2, dim);
+}
+
+expr item_of(const struct ir_variable *array, expr at)
+{
+	return ir_element_of(array, 1, &at);
+}
+
+expr item_of_row(const struct ir_variable *array, expr row, expr at)
+{
+	const expr index[] = { row, at };
+	return ir_element_of(array, 2, index);
+}
+
+void emit_set_in_row(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr row, expr at,
+                     expr value)
+{
+	struct ir_stmt *s = emit(p, b, IR_SET);
+	s->var = array;
+	s->row = row;
+	s->at = at;
+	s->value = value;
+}
+
+void emit_set(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr at, expr value)
+{
+	emit_set_in_row(p, b, array, NULL, at, value);
+}
+
+static struct ir_stmt *move(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind,
+                            const struct ir_buffer *buf, expr at, const struct ir_variable *array, expr row, int width)
+{
+	struct ir_stmt *s = emit(p, b, kind);
+	s->var = array;
+	s->row = row;
+	s->type = buf->type;
+	s->width = width;
+	s->buf = flat_view(p, buf);
+	s->at = at;
+	return s;
+}
+
+struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                 struct ir_variable *array, int width)
+{
+	ir_variable_dims(array, 1, &width);
+	return move(p, b, IR_LOAD_VECTOR, buf, at, array, NULL, width);
+}
+
+struct ir_stmt *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                               const struct ir_variable *array, expr row, int width)
+{
+	struct ir_stmt *s = move(p, b, IR_LOAD_VECTOR, buf, at, array, row, width);
+	s->mutable = true;
+	return s;
+}
+
+struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                  const struct ir_variable *array, int width)
+{
+	return move(p, b, IR_STORE_VECTOR, buf, at, array, NULL, width);
+}
+
+struct ir_stmt *emit_store_row(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                               const struct ir_variable *array, expr row, int width)
+{
+	return move(p, b, IR_STORE_VECTOR, buf, at, array, row, width);
+}
+
+struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, int n,
+                                    expr *variable)
+{
+	expr count = ir_index(p->pool, n);
+	struct ir_block *body = emit_for_each(p, b, v, ir_index(p->pool, 0), count, ir_index(p->pool, 1));
+	b->at[b->n - 1].width = n;
+	*variable = ir_var_of(v, count);
+	return body;
+}
+
+struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable)
+{
+	return emit_unrolled_each(p, b, ir_variable_new(p->pool, TYPE_INDEX, "%s", name), n, variable);
+}

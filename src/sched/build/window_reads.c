@@ -1,0 +1,145 @@
+/* What overlapping windows read: see window_reads.h. A value that is read under a condition, or as another type, is
+ * kept as that. Reads at neighbouring places that make up most of an aligned vector are one load. */
+#include "sched/build/window_reads.h"
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/vectors.h"
+
+enum { BYTES = 16 };
+
+/* Whether e is kept as a whole: a load, its cast, or a choice that holds one. */
+static bool is_read(expr e)
+{
+	bool read = e->op == IR_LOAD;
+	if (e->op == IR_CAST)
+		read = e->arg[0]->op == IR_LOAD || e->arg[0]->op == IR_SELECT;
+	return (e->op == IR_SELECT || read) && ir_uses(e, IR_LOAD);
+}
+
+/* A read as a load under a condition; false: it is more than that. */
+static bool take_apart(expr e, expr *load, expr *where)
+{
+	bool loads = false;
+	*where = NULL;
+	if (e->op == IR_CAST)
+		e = e->arg[0];
+	if (e->op == IR_SELECT) {
+		*where = e->arg[0];
+		loads = ir_uses(e->arg[0], IR_LOAD) || ir_uses(e->arg[2], IR_LOAD);
+		e = e->arg[1]->op == IR_CAST ? e->arg[1]->arg[0] : e->arg[1];
+	}
+	*load = e;
+	return e->op == IR_LOAD && !loads && !ir_uses(e->arg[0], IR_LOAD);
+}
+
+/* ---- Vectors. */
+
+/* The aligned vector that a load is of, as far as its position tells; false: there is none. */
+static bool vector_of(expr load, struct window_vector *v, int *which)
+{
+	struct ir_pool *pool = load->pool;
+	expr at = load->arg[0];
+	int64_t c = 0;
+	int width = type_is_packed(load->type) ? 1 : BYTES / (type_info(load->type)->bits / 8);
+	for (; width > 1; width /= 2) {
+		expr by = ir_index(pool, width);
+		if (ir_is_int(ir_binary(IR_MOD, load->buf->dim[0], by), 0) &&
+		    ir_const_int(ir_binary(IR_MOD, at, by), &c))
+			break;
+	}
+	*v = (struct window_vector){
+		.buf = load->buf, .at = ir_binary(IR_SUB, at, ir_index(pool, c)), .width = width, .reads = 1
+	};
+	*which = (int)c;
+	return width > 1;
+}
+
+static struct window_vector *find_vector(struct window_reads *r, const struct window_vector *v)
+{
+	vec_each (have, &r->vectors)
+		if (have->buf == v->buf && have->at == v->at)
+			return have;
+	return NULL;
+}
+
+static void find_read(struct window_reads *r, expr e)
+{
+	struct window_vector v, *have;
+	expr load, where;
+	bool again = false;
+	int which;
+	if (!take_apart(e, &load, &where) || !vector_of(load, &v, &which))
+		return;
+	vec_each (known, &r->loads)
+		again |= *known == load;
+	if (!again)
+		vec_push(r->p->arena, &r->loads, load);
+	have = find_vector(r, &v);
+	if (!have) {
+		v.where = where;
+		vec_push(r->p->arena, &r->vectors, v);
+		return;
+	}
+	have->reads += !again;
+	have->where = !have->where || !where ? NULL : ir_binary(IR_OR, have->where, where);
+}
+
+void window_reads_find(struct window_reads *r, expr value)
+{
+	if (is_read(value)) {
+		find_read(r, value);
+		return;
+	}
+	for (int i = 0; i < value->n && value->op != IR_AXIS; i++)
+		window_reads_find(r, value->arg[i]);
+}
+
+/* ---- Statements. */
+
+/* The read with an element of its vector, if most of that is read, too. Whatever guards one of the elements keeps the
+ * whole vector inside of its buffer, which is made up of whole vectors. */
+static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
+{
+	struct window_vector v, *have;
+	struct ir_program *p = r->p;
+	expr load, where;
+	int which;
+	if (!take_apart(e, &load, &where) || !vector_of(load, &v, &which))
+		return e;
+	have = find_vector(r, &v);
+	if (have->reads < 2 || have->reads * 2 < have->width)
+		return e;
+	if (!have->array) {
+		have->array = ir_variable_of(p->pool, have->buf->type, "%s_v%d", have->buf->name,
+		                             (int)(have - r->vectors.at));
+		if (have->where)
+			emit_array(p, b, have->array, have->width);
+		if (have->where)
+			emit_load_into(p, emit_if(p, b, have->where), have->buf, have->at, have->array, NULL,
+			               have->width);
+		else
+			emit_load_vector(p, b, have->buf, have->at, have->array, have->width);
+	}
+	expr element = item_of(have->array, ir_index(p->pool, which));
+	return substitute(&(struct substitution){ &load, &element, 1 }, e);
+}
+
+expr window_reads_emit(struct window_reads *r, struct ir_block *b, expr value)
+{
+	expr arg[IR_MAX_RANK];
+	if (is_read(value)) {
+		for (int i = 0; i < r->read.n; i++)
+			if (r->read.at[i] == value)
+				return r->name.at[i];
+		const char *name = arena_printf(r->p->arena, "this_%d", r->read.n);
+		expr read = with_vector(r, b, value);
+		vec_push(r->p->arena, &r->read, value);
+		vec_push(r->p->arena, &r->name, emit_constant(r->p, b, name, read, NULL));
+		return r->name.at[r->name.n - 1];
+	}
+	if (value->n == 0 || value->op == IR_AXIS || value->op == IR_VAR || value->op == IR_ELEMENT)
+		return value;
+	for (int i = 0; i < value->n; i++)
+		arg[i] = window_reads_emit(r, b, value->arg[i]);
+	return ir_rebuild(value, arg);
+}

@@ -1,0 +1,324 @@
+/* Which stages are contractions, and of what kind. See contract.h. */
+#include <stdio.h>
+#include "sched/contract/contract.h"
+#include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
+#include "sched/build/extents.h"
+
+#include <string.h>
+
+/* ---- Operands. Floats: elements cast to what the sum is made in. Integers: likewise, less a zero point or not. Where
+ * a condition fails, nothing. */
+
+static bool plain_type(enum type t)
+{
+	return t == TYPE_F32 || t == TYPE_F64 || t == TYPE_I32 || t == TYPE_U32 || t == TYPE_I64 || t == TYPE_U64;
+}
+
+static bool element_type(enum type t, enum type sum)
+{
+	if (sum == TYPE_I32)
+		return t == TYPE_I8 || t == TYPE_U8;
+	return sum == TYPE_F32 && (t == TYPE_F16 || t == TYPE_BF16);
+}
+
+static bool is_zero(expr e)
+{
+	return (e->op == IR_CONST_FLOAT && e->f == 0) || ir_is_int(e, 0);
+}
+
+/* A zero point as an element; null where it is none. */
+static expr zero_element(expr zero, enum type t)
+{
+	int64_t x;
+	if (zero->op == IR_CAST && zero->arg[0]->type == t)
+		return zero->arg[0];
+	if (!ir_const_int(zero, &x) || x < (t == TYPE_U8 ? 0 : -128) || x > (t == TYPE_U8 ? 255 : 127))
+		return NULL;
+	return ir_int(zero->pool, t, x);
+}
+
+static bool take_operand(struct contract_operand *o, expr e)
+{
+	int64_t x;
+	if (e->op == IR_CAST && element_type(e->arg[0]->type, e->type)) {
+		expr element = e->arg[0], load = element->op == IR_CAST ? element->arg[0] : element;
+		*o = (struct contract_operand){ .type = element->type, .value = element };
+		return load->op == IR_LOAD;
+	}
+	if (e->op == IR_LOAD || (e->op == IR_CAST && e->arg[0]->op == IR_LOAD)) {
+		*o = (struct contract_operand){ .type = e->type, .value = e };
+		return plain_type(e->type);
+	}
+	if (e->type == TYPE_I32 && e->op == IR_SUB && take_operand(o, e->arg[0]) && !o->zero) {
+		o->zero = e->arg[1];
+		return true;
+	}
+	if (e->type == TYPE_I32 && e->op == IR_ADD && ir_const_int(e->arg[1], &x) && take_operand(o, e->arg[0]) &&
+	    !o->zero) {
+		o->zero = ir_int(e->pool, TYPE_I32, -x);
+		return true;
+	}
+	if (e->op != IR_SELECT || !is_zero(e->arg[2]) || !take_operand(o, e->arg[1]))
+		return false;
+	expr none = o->zero ? zero_element(o->zero, o->type) : ir_const(e->pool, o->type, 0);
+	if (none)
+		o->value = ir_select(e->arg[0], o->value, none);
+	return none != NULL;
+}
+
+/* Whether a has an axis of out that b has not and that c has, too. */
+static bool shares_own_axis(expr a, expr b, expr c)
+{
+	bool used[3][2 * IR_MAX_RANK] = { { false } }, shares = false;
+	mark_axes(a, used[0]);
+	mark_axes(b, used[1]);
+	mark_axes(c, used[2]);
+	for (int k = 0; k < 2 * IR_MAX_RANK; k++)
+		shares |= used[0][k] && !used[1][k] && used[2][k];
+	return shares;
+}
+
+static bool find_operands(struct contract *c)
+{
+	expr value = c->s->value, side[2];
+	bool condition = value->type == TYPE_I32 && value->op == IR_SELECT && is_zero(value->arg[2]);
+	expr product = condition ? value->arg[1] : value;
+	if (product->op != IR_MUL)
+		return false;
+	side[0] = product->arg[0];
+	side[1] = product->arg[1];
+	if (condition) { /* it belongs to the operand about whose axes it is */
+		int own = shares_own_axis(side[1], side[0], value->arg[0]);
+		side[own] = ir_select(value->arg[0], side[own], value->arg[2]);
+	}
+	for (int i = 0; i < 2; i++)
+		if (!take_operand(&c->side[i], side[i]))
+			return false;
+	c->plain = c->side[0].type == value->type;
+	if (c->side[0].type == c->side[1].type)
+		return !c->plain || (!c->side[0].zero && !c->side[1].zero);
+	return !plain_type(c->side[0].type) && !plain_type(c->side[1].type) && type_is_int(value->type);
+}
+
+bool contract_lies_apart(const struct contract *c, int side, enum contract_way way)
+{
+	return c->plain && side && way != CONTRACT_TURNED;
+}
+
+int contract_element_bytes(const struct contract *c)
+{
+	return type_info(c->side[0].type)->bits / 8;
+}
+
+/* ---- Axes. */
+
+/* A zero point is the same along what is summed over, and along the other operand's axes. */
+static bool zero_is_own(const struct contract *c, int side)
+{
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	bool used[2 * IR_MAX_RANK] = { false };
+	int met = 0;
+	if (!c->side[side].zero)
+		return true;
+	mark_axes(c->side[side].zero, used);
+	for (int k = 0; k < 2 * IR_MAX_RANK; k++)
+		met += used[k];
+	for (int i = 0; i < c->axes[own]; i++)
+		met -= used[c->axis[own][i]];
+	for (int i = 0; i < c->axes[CONTRACT_BATCH]; i++)
+		met -= used[c->axis[CONTRACT_BATCH][i]];
+	return met == 0;
+}
+
+static bool group_axes(struct contract *c)
+{
+	struct ir_pool *pool = c->p->pool;
+	int rank = c->s->out->rank, last = -1;
+	bool used[2][2 * IR_MAX_RANK] = { { false } };
+	mark_axes(c->side[0].value, used[0]);
+	mark_axes(c->side[1].value, used[1]);
+	for (int k = 0; k < rank; k++)
+		if (used[0][k] != used[1][k] && !ir_is_int(c->s->out->dim[k], 1))
+			last = k;
+	if (last >= 0 && used[0][last]) { /* stores run along columns */
+		struct contract_operand o = c->side[0];
+		c->side[0] = c->side[1];
+		c->side[1] = o;
+		for (int k = 0; k < rank; k++) {
+			bool u = used[0][k];
+			used[0][k] = used[1][k];
+			used[1][k] = u;
+		}
+	}
+	for (int g = 0; g < CONTRACT_GROUPS; g++)
+		c->extent[g] = ir_index(pool, 1);
+	for (int k = 0; k < rank; k++) {
+		int g = used[0][k] == used[1][k] ? CONTRACT_BATCH : used[0][k] ? CONTRACT_ROW : CONTRACT_COLUMN;
+		c->axis[g][c->axes[g]++] = k;
+		c->extent[g] = ir_binary(IR_MUL, c->extent[g], c->s->out->dim[k]);
+	}
+	c->depth = reduced_count(c->p, c->s);
+	for (int i = 0; i < c->s->space_rank; i++)
+		c->order[i] = i;
+	return c->axes[CONTRACT_ROW] && c->axes[CONTRACT_COLUMN] && zero_is_own(c, 0) && zero_is_own(c, 1);
+}
+
+static expr extent_of(const struct contract *c, int axis)
+{
+	int rank = c->s->out->rank;
+	return axis < rank ? c->s->out->dim[axis] : c->s->space[axis - rank];
+}
+
+static expr whole(struct ir_pool *pool, expr x, int vector)
+{
+	return ir_binary(IR_EQ, ir_binary(IR_MOD, x, ir_index(pool, vector)), ir_index(pool, 0));
+}
+
+/* bool: positions `flat` over `axes` axes, where the position over the n axes `run` (the innermost last) is a multiple
+ * of `vector`, are multiples of it, and the elements from there on follow each other, inside; null when that can never
+ * be said. `apart`: axes that vectors must not go along. */
+static expr whole_vectors(const struct contract *c, expr flat, int axes, const int *run, int n, int vector,
+                          const bool *apart)
+{
+	struct ir_pool *pool = c->p->pool;
+	expr rest = flat, together = ir_index(pool, 1), fits;
+	bool along[2 * IR_MAX_RANK] = { false }, any = false;
+	for (int i = n - 1; i >= 0; i--) { /* axes that are neighbours in memory, too, are as one */
+		expr extent = extent_of(c, run[i]);
+		if (ir_is_int(extent, 1))
+			continue;
+		if (apart[run[i]] || ir_stride(flat, run[i]) != together)
+			break;
+		together = ir_binary(IR_MUL, together, extent);
+		along[run[i]] = any = true;
+	}
+	if (!any)
+		return NULL;
+	fits = whole(pool, together, vector);
+	for (int k = 0; k < axes; k++) {
+		expr stride = ir_stride(flat, k);
+		if (!stride)
+			return NULL;
+		rest = ir_binary(IR_SUB, rest, ir_binary(IR_MUL, stride, ir_axis(pool, k, extent_of(c, k))));
+		if (!along[k])
+			fits = ir_binary(IR_AND, fits, whole(pool, stride, vector));
+	}
+	return rest->varies ? NULL : ir_binary(IR_AND, fits, whole(pool, rest, vector));
+}
+
+static bool never(expr fits)
+{
+	return !fits || ir_is_int(fits, 0);
+}
+
+expr contract_load_of(const struct contract_operand *o)
+{
+	expr e = o->value->op == IR_SELECT ? o->value->arg[1] : o->value;
+	return e->op == IR_LOAD ? e : NULL;
+}
+
+expr contract_condition_of(const struct contract_operand *o)
+{
+	return o->value->op == IR_SELECT ? o->value->arg[0] : NULL;
+}
+
+/* As above, of an operand: what its load stands behind must be the same for the elements of a vector, and what it is
+ * else the same everywhere. */
+static expr operand_vectors(const struct contract *c, const struct contract_operand *o, const int *run, int n)
+{
+	int axes = c->s->out->rank + c->s->space_rank, vector = 16 * 8 / type_info(o->type)->bits;
+	bool apart[2 * IR_MAX_RANK] = { false }, other[2 * IR_MAX_RANK] = { false };
+	expr load = contract_load_of(o);
+	if (!load)
+		return NULL;
+	if (load != o->value) {
+		mark_axes(contract_condition_of(o), apart);
+		mark_axes(o->value->arg[2], other);
+	}
+	for (int k = 0; k < axes; k++)
+		if (other[k])
+			return NULL;
+	return whole_vectors(c, ir_flat(c->p->pool, load->buf, load->arg), axes, run, n, vector, apart);
+}
+
+void contract_find_way(struct contract *c, int side)
+{
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	struct contract_operand *o = &c->side[side];
+	int summed[IR_MAX_RANK];
+	for (int i = 0; i < c->s->space_rank; i++)
+		summed[i] = c->s->out->rank + c->order[i];
+	expr straight = operand_vectors(c, o, summed, c->s->space_rank), turned = NULL;
+	if (type_info(o->type)->bits > 8)
+		turned = operand_vectors(c, o, c->axis[own], c->axes[own]);
+	o->way = CONTRACT_GATHER;
+	o->fits = ir_int(c->p->pool, TYPE_BOOL, 1);
+	if (!never(straight)) {
+		o->way = CONTRACT_STRAIGHT;
+		o->fits = straight;
+	} else if (!never(turned)) {
+		o->way = CONTRACT_TURNED;
+		o->fits = turned;
+	}
+}
+
+/* ---- Stages behind it that make the same elements. */
+
+struct own_loads {
+	const struct contract *c;
+	expr here; /* position of an element of out */
+	bool any, fine;
+};
+
+static void check_own(void *user, expr e)
+{
+	struct own_loads *o = user;
+	if (e->op != IR_LOAD)
+		return;
+	for (int i = 0; i < o->c->stages; i++)
+		if (o->c->made[i]->out == e->buf) {
+			o->any = true;
+			o->fine &= ir_flat(o->c->p->pool, e->buf, e->arg) == o->here;
+		}
+}
+
+static void take_maps(struct contract *c)
+{
+	int at = 0;
+	while (at < c->p->stages.n && c->p->stages.at[at] != c->s)
+		at++;
+	c->made[c->stages++] = c->s;
+	while (++at < c->p->stages.n && c->stages < CONTRACT_STAGES) {
+		const struct ir_stage *m = c->p->stages.at[at];
+		struct own_loads o = { c, out_position(c->p, c->s), false, true };
+		if (m->kind != IR_MAP || m->out->rank != c->s->out->rank || type_is_packed(m->out->type) ||
+		    memcmp(m->out->dim, c->s->out->dim, sizeof m->out->dim[0] * (size_t)m->out->rank))
+			return;
+		ir_walk(m->value, check_own, &o);
+		if (!o.any || !o.fine)
+			return;
+		c->made[c->stages++] = m;
+	}
+}
+
+bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s)
+{
+	const bool apart[2 * IR_MAX_RANK] = { false };
+	*c = (struct contract){ .p = p, .s = s };
+	if (s->kind != IR_REDUCE || s->combine != IR_SUM || !s->space_rank || type_is_packed(s->out->type) ||
+	    !find_operands(c) || !group_axes(c))
+		return false;
+	/* Of a size that only the kernel learns there are more blocks than tiles: not here. */
+	if (ir_size_limit(p, out_count(p, s)) != out_count(p, s))
+		return false;
+	contract_find_way(c, 0);
+	contract_find_way(c, 1);
+	c->fits = whole_vectors(c, out_position(p, s), s->out->rank, c->axis[CONTRACT_COLUMN], c->axes[CONTRACT_COLUMN],
+	                        CONTRACT_VECTOR, apart);
+	c->width = never(c->fits) ? 1 : CONTRACT_VECTOR;
+	if (c->width == 1)
+		c->fits = ir_int(p->pool, TYPE_BOOL, 1);
+	take_maps(c);
+	return true;
+}

@@ -1,0 +1,139 @@
+/* Contractions: tiles of operands, from tensors into shared memory. See contract_kernel.h, and tpat_mma.h for the
+ * functions that are called. */
+#include "sched/contract/contract_kernel.h"
+#include "sched/build/axes.h"
+#include "sched/build/extents.h"
+
+enum contract_way contract_way_of(const struct contract_kernel *k, int side)
+{
+	return k->fast ? k->c->side[side].way : CONTRACT_GATHER;
+}
+
+static int outer_size(const struct contract_kernel *k, int side)
+{
+	return side ? k->shape.columns : k->shape.rows;
+}
+
+const char *contract_is_turned(const struct contract_kernel *k, int side)
+{
+	return contract_way_of(k, side) == CONTRACT_TURNED ? "true" : "false";
+}
+
+const char *contract_element_name(const struct contract_kernel *k, int side)
+{
+	enum type t = k->c->side[side].type;
+	return t == TYPE_F32 ? "float" : t == TYPE_F64 ? "double" : type_name(t);
+}
+
+const char *contract_tile_type(const struct contract_kernel *k, int side)
+{
+	int outer = outer_size(k, side), depth = k->shape.depth;
+	bool turned = contract_way_of(k, side) == CONTRACT_TURNED;
+	const char *type = contract_element_name(k, side);
+	if (k->wide)
+		return text(k, "wide_tile<%s, %d, %s>", type, outer, turned ? "true" : "false");
+	bool turns = !k->c->plain || contract_way_of(k, side) == CONTRACT_GATHER;
+	bool apart = contract_lies_apart(k->c, side, contract_way_of(k, side));
+	const char *places = turns ? "" : apart ? ", TILE_APART" : ", TILE_STRAIGHT";
+	return text(k, "shared_tile<%s, %d, %d%s>", type, turned ? depth : outer, turned ? outer : depth, places);
+}
+
+const char *const contract_side_name[2] = { "left", "right" };
+
+/* What an operand is where its condition does not hold; null: nothing but zeros. */
+static expr fill_of(const struct contract_kernel *k, int side)
+{
+	expr value = k->c->side[side].value;
+	return value->op == IR_SELECT && k->c->side[side].zero && !ir_is_int(value->arg[2], 0) ? value->arg[2] : NULL;
+}
+
+/* Where an operand's element is, over axes. */
+static expr position_of(const struct contract_kernel *k, int side)
+{
+	expr value = k->c->side[side].value, load = value->op == IR_SELECT ? value->arg[1] : value;
+	load = load->op == IR_CAST ? load->arg[0] : load;
+	return ir_flat(k->p->pool, load->buf, load->arg);
+}
+
+/* The function that says where elements are, or what. */
+static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
+{
+	const struct contract *c = k->c;
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	enum contract_way way = contract_way_of(k, side);
+	const char *name = side ? "column" : "row";
+	expr value = c->side[side].value, inside = ir_int(k->p->pool, TYPE_BOOL, 1);
+	bool used[2 * IR_MAX_RANK] = { false };
+	struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_at", contract_side_name[side]));
+	expr outer, depth;
+	if (way == CONTRACT_TURNED) {
+		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
+		outer = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]);
+	} else {
+		outer = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]);
+		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
+	}
+	expr load = contract_load_of(&c->side[side]), condition = contract_condition_of(&c->side[side]);
+	mark_axes(way == CONTRACT_GATHER ? value : ir_flat(k->p->pool, load->buf, load->arg), used);
+	if (condition)
+		mark_axes(condition, used);
+	contract_declare_group(k, f->body, own, outer, used);
+	contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
+	if (!divides(c->extent[own], outer_size(k, side)))
+		inside = ir_binary(IR_LT, ir_var_of(outer->var, NULL), c->extent[own]);
+	if (!divides(c->depth, k->shape.depth))
+		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), c->depth));
+	struct axes here = { .value = k->axis };
+	if (way == CONTRACT_GATHER) {
+		f->value =
+		        ir_select(inside, to_kernel(k->p, value, &here), ir_const(k->p->pool, c->side[side].type, 0));
+		return;
+	}
+	expr what = to_kernel(k->p, load, &here)->arg[0], none = index_(k, -1);
+	if (condition)
+		what = ir_select(to_kernel(k->p, condition, &here), what, index_(k, fill_of(k, side) ? -2 : -1));
+	f->value = ir_select(inside, what, none);
+}
+
+/* Asks for a tile, from `depth` on, into the slot; what goes through registers arrives with contract_emit_put(). */
+void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, const char *slot, expr depth)
+{
+	expr first = var(k, side ? "first_column" : "first_row", NULL);
+	enum contract_way way = contract_way_of(k, side);
+	const char *name = contract_side_name[side];
+	struct ir_stmt *call;
+	if (way == CONTRACT_GATHER) {
+		call = emit_invoke(k->p, b, text(k, "%s_next.fetch", name), k->header);
+	} else {
+		call = emit_invoke(k->p, b, text(k, "tile_copy<%d>", k->shape.threads), k->header);
+		add_text(k->p, call, text(k, "%s_tile[%s]", name, slot));
+		add_address(k->p, call, contract_load_of(&k->c->side[side])->buf, index_(k, 0), false);
+	}
+	add_value(k->p, call, way == CONTRACT_TURNED ? depth : first);
+	add_value(k->p, call, way == CONTRACT_TURNED ? first : depth);
+	add_text(k->p, call, text(k, "%s_at", name));
+	if (way != CONTRACT_GATHER && fill_of(k, side)) {
+		struct axes here = { .value = k->axis };
+		add_value(k->p, call, to_kernel(k->p, fill_of(k, side), &here));
+	}
+}
+
+void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, const char *slot)
+{
+	if (contract_way_of(k, side) != CONTRACT_GATHER)
+		return;
+	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "%s_next.put", contract_side_name[side]), k->header);
+	add_text(k->p, call, text(k, "%s_tile[%s]", contract_side_name[side], slot));
+}
+
+void contract_begin_loads(struct contract_kernel *k, struct ir_block *b)
+{
+	for (int side = 0; side < 2; side++)
+		emit_at(k, b, side);
+	for (int side = 0; side < 2; side++)
+		if (contract_way_of(k, side) == CONTRACT_GATHER)
+			emit_local(k->p, b,
+			           text(k, "tile_gather<%d, %s, %d, %d>", k->shape.threads,
+			                contract_element_name(k, side), outer_size(k, side), k->shape.depth),
+			           text(k, "%s_next", contract_side_name[side]), NULL);
+}

@@ -1,0 +1,123 @@
+/* Contractions: operands whose strides allow no vectors are laid out anew by a step before, with an axis that is summed
+ * over as their last: images by channels last, matrices by rows for columns. What a load stands behind (the edges of an
+ * image) stays with the contraction, so that the step before is a transposition. */
+#include "sched/contract/contract.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/extents.h"
+
+/* The dimension of the load's buffer whose index is the axis, and something else of which vectors need not know; -1: it
+ * is in several, or in none. */
+static int dimension_of(expr load, int axis)
+{
+	int at = -1;
+	for (int d = 0; d < load->buf->rank; d++) {
+		bool used[2 * IR_MAX_RANK] = { false };
+		mark_axes(load->arg[d], used);
+		if (!used[axis])
+			continue;
+		expr stride = ir_stride(load->arg[d], axis);
+		if (at >= 0 || !stride || !ir_is_int(stride, 1))
+			return -1;
+		at = d;
+	}
+	return at;
+}
+
+/* The operand read from a buffer like its own whose last dimension is the one of that axis. */
+static bool pack(struct contract *c, int side, int axis)
+{
+	struct contract_operand *o = &c->side[side];
+	struct ir_program *p = c->p;
+	expr load = contract_load_of(o), index[IR_MAX_RANK], from[IR_MAX_RANK];
+	int last = load ? dimension_of(load, axis) : -1, n = 0;
+	if (last < 0)
+		return false;
+	const struct ir_buffer *b = load->buf;
+	struct ir_buffer *packed = NEW(p->arena, struct ir_buffer);
+	*packed = (struct ir_buffer){ .name = b->name, .type = b->type, .rank = b->rank, .role = IR_TEMP };
+	for (int d = 0; d < b->rank; d++) {
+		int to = d == last ? b->rank - 1 : n++;
+		index[to] = load->arg[d];
+		packed->dim[to] = b->dim[d];
+		from[d] = ir_axis(p->pool, to, b->dim[d]);
+	}
+	o->pack = NEW(p->arena, struct ir_stage);
+	*o->pack = (struct ir_stage){ .kind = IR_MAP, .out = packed, .value = ir_load(p->pool, b, from) };
+	expr value = ir_load(p->pool, packed, index);
+	o->value = o->value->op == IR_SELECT ? ir_select(o->value->arg[0], value, o->value->arg[2]) : value;
+	contract_find_way(c, side);
+	return o->way == CONTRACT_STRAIGHT;
+}
+
+/* Both operands by vectors along that reduced axis, which becomes the innermost. */
+static bool pack_along(struct contract *c, int reduced)
+{
+	int n = 0, rank = c->s->space_rank;
+	for (int i = 0; i < rank; i++)
+		if (i != reduced)
+			c->order[n++] = i;
+	c->order[rank - 1] = reduced;
+	for (int side = 0; side < 2; side++) {
+		contract_find_way(c, side);
+		if (c->side[side].way == CONTRACT_GATHER && !pack(c, side, c->s->out->rank + reduced))
+			return false;
+	}
+	return true;
+}
+
+bool contract_match_packed(struct contract *c, struct ir_program *p, const struct ir_stage *s)
+{
+	if (!contract_match(c, p, s) || (c->side[0].way != CONTRACT_GATHER && c->side[1].way != CONTRACT_GATHER))
+		return false;
+	for (int i = s->space_rank - 1; i >= 0; i--) {
+		struct contract packed = *c;
+		if (ir_is_int(s->space[i], 1) || !pack_along(&packed, i))
+			continue;
+		*c = packed;
+		return true;
+	}
+	return false;
+}
+
+double contract_pack_time(const struct contract *c, const struct sched_target *t)
+{
+	double time = 0;
+	for (int side = 0; side < 2; side++) {
+		const struct ir_stage *s = c->side[side].pack;
+		if (s) /* read, and written; short rows fill their blocks badly. Two share a launch */
+			time += (time > 0 ? 0 : t->launch_ns + 1000) +
+			        2.6 * (double)about(ir_buffer_count(c->p, s->out), t) * type_info(s->out->type)->bits /
+			                8 / t->bytes_per_ns;
+	}
+	return time;
+}
+
+void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice,
+                   const struct sched_target *t)
+{
+	struct ir_program *p = plan->program;
+	for (int side = 0; side < 2; side++) {
+		struct contract_operand *o = &c->side[side];
+		struct sched_choice how[SCHED_RULE_CHOICES];
+		struct ir_stage *pack = NEW(p->arena, struct ir_stage);
+		if (!o->pack)
+			continue;
+		const struct ir_buffer *b = o->pack->out;
+		struct ir_buffer *made = ir_buffer_new(p, arena_printf(p->arena, "%s_packed", b->name), b->type,
+		                                       b->rank, b->dim, IR_TEMP);
+		expr value = ir_load(p->pool, made, contract_load_of(o)->arg);
+		o->value = o->value->op == IR_SELECT ? ir_select(o->value->arg[0], value, o->value->arg[2]) : value;
+		*pack = *o->pack;
+		pack->out = made;
+		o->pack = pack;
+		int n = rule_candidates(sched_find("tile"), p, pack, t, how), steps = plan->steps.n;
+		n = n ? n : rule_candidates(sched_find("map"), p, pack, t, how);
+		apply_choice(plan, pack, &how[n - 1], t);
+		for (int i = steps; i < plan->steps.n; i++)
+			vec_each (k, plan->steps.at[i]) {
+				(*k)->rule = arena_printf(p->arena, "%s %d", choice->rule->name, choice->rule->version);
+				(*k)->params = "a layout of vectors";
+			}
+	}
+}

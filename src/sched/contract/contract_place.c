@@ -1,0 +1,242 @@
+/* Contractions: axes by their positions, where a block's tile is, and a block's elements on one processor. See
+ * contract_kernel.h. */
+#include "sched/contract/contract_kernel.h"
+#include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include "ir/axis_names.h"
+
+/* Names for a group's axes, given the position over all of them. */
+void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
+                            const bool *used)
+{
+	const struct contract *c = k->c;
+	expr extent[IR_MAX_RANK], value[IR_MAX_RANK] = { NULL };
+	const char *name[IR_MAX_RANK];
+	bool met[IR_MAX_RANK];
+	for (int i = 0; i < c->axes[g]; i++) {
+		extent[i] = c->s->out->dim[c->axis[g][i]];
+		name[i] = ir_axis_names[0][c->axis[g][i]];
+		met[i] = used[c->axis[g][i]];
+	}
+	declare_axes(k->p, b, position, c->axes[g], extent, name, met, value);
+	for (int i = 0; i < c->axes[g]; i++)
+		k->axis[c->axis[g][i]] = value[i];
+}
+
+void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used, expr along)
+{
+	const struct ir_stage *s = k->c->s;
+	expr extent[IR_MAX_RANK] = { NULL }, value[IR_MAX_RANK] = { NULL };
+	const char *name[IR_MAX_RANK] = { NULL };
+	bool met[IR_MAX_RANK] = { false };
+	int rank = s->out->rank, n = s->space_rank;
+	for (int i = 0; i < n; i++) {
+		extent[i] = s->space[k->c->order[i]];
+		name[i] = ir_axis_names[1][k->c->order[i]];
+		met[i] = used[rank + k->c->order[i]];
+	}
+	for (int i = n - 2, inner = n - 1; along && i >= 0; i--) {
+		expr outer = ir_stride(along, rank + k->c->order[i]),
+		     step = ir_stride(along, rank + k->c->order[inner]);
+		if (!outer || !step || outer != ir_binary(IR_MUL, step, extent[inner])) {
+			inner = i;
+			continue;
+		}
+		extent[inner] = ir_binary(IR_MUL, extent[i], extent[inner]);
+		extent[i] = index_(k, 1);
+	}
+	declare_axes(k->p, b, position, n, extent, name, met, value);
+	for (int i = 0; i < n; i++)
+		k->axis[rank + k->c->order[i]] = value[i];
+}
+
+/* Where the block's tile begins; a warp's part of it. */
+expr contract_tiles(const struct contract_kernel *k)
+{
+	const struct contract *c = k->c;
+	return ir_binary(IR_MUL, c->extent[CONTRACT_BATCH],
+	                 ir_binary(IR_MUL, ceil_div(k->p, c->extent[CONTRACT_ROW], k->shape.rows),
+	                           ceil_div(k->p, c->extent[CONTRACT_COLUMN], k->shape.columns)));
+}
+
+expr contract_blocks(const struct contract_kernel *k)
+{
+	return k->shape.split > 1 ? ir_binary(IR_MUL, contract_tiles(k), index_(k, k->shape.split)) : contract_tiles(k);
+}
+
+struct contract_range contract_declare_range(struct contract_kernel *k, struct ir_block *b)
+{
+	expr all = ceil_div(k->p, k->c->depth, k->shape.depth), at[2];
+	if (k->shape.split <= 1)
+		return (struct contract_range){ index_(k, 0), k->c->depth, index_(k, 0) };
+	expr split = index_(k, k->shape.split),
+	     part = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), split);
+	emit_comment(k->p, b, "%d blocks make a tile together, each its part of the sums", k->shape.split);
+	for (int i = 0; i < 2; i++) {
+		expr step = ir_binary(IR_FLOORDIV, ir_binary(IR_MUL, all, plus(part, index_(k, i))), split);
+		at[i] = emit_declare(k->p, b, i ? "end_step" : "begin_step", step, plus(all, index_(k, 1)));
+	}
+	expr size = index_(k, k->shape.depth), begin = ir_binary(IR_MUL, at[0], size);
+	return (struct contract_range){
+		.from = emit_declare(k->p, b, "begin", begin, plus(k->c->depth, size)),
+		.to = emit_declare(k->p, b, "end", ir_binary(IR_MUL, at[1], size), plus(k->c->depth, size)),
+		.first = at[0],
+	};
+}
+
+expr contract_range_fits(const struct contract_kernel *k)
+{
+	int parts = k->shape.split > 1 ? k->shape.split : 1; /* sums begin with the first products */
+	return ir_binary(IR_LT, index_(k, (int64_t)(parts - 1) * k->shape.depth), k->c->depth);
+}
+
+void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps)
+{
+	const struct contract_shape *s = &k->shape;
+	const struct contract *c = k->c;
+	expr across = ceil_div(k->p, c->extent[CONTRACT_COLUMN], s->columns);
+	expr down = ceil_div(k->p, c->extent[CONTRACT_ROW], s->rows), each = ir_binary(IR_MUL, across, down);
+	expr in_batch = ir_binary(IR_MOD, block, each),
+	     row = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, block, across), down);
+	expr column = ir_binary(IR_MOD, block, across);
+	expr warp = ir_binary(IR_FLOORDIV, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
+	bool all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	if (s->group) {
+		expr size = index_(k, s->group), tile = var(k, "tile", each), below = var(k, "below", down);
+		expr several = ir_binary(IR_MUL, across, size);
+		emit_comment(k->p, b, "blocks that run together share rows and columns: they go down %d tiles first",
+		             s->group);
+		emit_constant(k->p, b, "tile", in_batch, NULL);
+		emit_constant(k->p, b, "below", ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, tile, several), size), NULL);
+		expr high = ir_binary(IR_MIN, size, ir_binary(IR_SUB, down, below)),
+		     inside = ir_binary(IR_MOD, tile, several);
+		emit_constant(k->p, b, "high", high, NULL);
+		high = var(k, "high", plus(size, index_(k, 1)));
+		row = plus(below, ir_binary(IR_MOD, inside, high));
+		column = ir_binary(IR_FLOORDIV, inside, high);
+	}
+	emit_constant(k->p, b, "first_column", ir_binary(IR_MUL, column, index_(k, s->columns)), NULL);
+	emit_constant(k->p, b, "first_row", ir_binary(IR_MUL, row, index_(k, s->rows)), NULL);
+	if (!ir_is_int(c->extent[CONTRACT_BATCH], 1))
+		emit_constant(k->p, b, "batch", ir_binary(IR_FLOORDIV, block, each), NULL);
+	contract_declare_group(k, b, CONTRACT_BATCH, var(k, "batch", c->extent[CONTRACT_BATCH]), all);
+	if (!warps)
+		return;
+	emit_constant(
+	        k->p, b, "warp_row",
+	        ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, warp, index_(k, s->warps_across)), index_(k, s->warp_rows)),
+	        NULL);
+	emit_constant(
+	        k->p, b, "warp_column",
+	        ir_binary(IR_MUL, ir_binary(IR_MOD, warp, index_(k, s->warps_across)), index_(k, s->warp_columns)),
+	        NULL);
+}
+
+/* ---- The same block's elements on one processor. */
+
+static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *b, const char *name,
+                                    enum contract_group g, int size, const char *first_name)
+{
+	expr first = var(k, first_name, NULL);
+	return emit_for(k->p, b, name, first, ir_binary(IR_MIN, k->c->extent[g], plus(first, index_(k, size))),
+	                index_(k, 1));
+}
+
+struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks)
+{
+	expr tiles = contract_tiles(k), block = ir_block(k->p->pool, blocks);
+	if (k->shape.split > 1)
+		block = ir_binary(IR_FLOORDIV, block, index_(k, k->shape.split));
+	if (k->shape.split > 1 || blocks == tiles) {
+		contract_declare_place(k, b, block, false);
+		return b;
+	}
+	b = emit_for(k->p, b, "number", ir_block(k->p->pool, blocks), tiles, blocks);
+	contract_declare_place(k, b, var(k, "number", tiles), false);
+	return b;
+}
+
+/* All of one element, whose axes are declared. */
+static void sum_element(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract *c = k->c;
+	bool used[2 * IR_MAX_RANK] = { false };
+	struct accumulator a = accumulator_begin(k->p, b, c->s);
+	struct ir_block *sum = emit_for(k->p, b, "depth", index_(k, 0), c->depth, index_(k, 1));
+	mark_axes(c->s->value, used);
+	contract_declare_depth(k, sum, var(k, "depth", c->depth), used, NULL);
+	struct axes here = { .value = k->axis };
+	accumulate(&a, sum, to_kernel(k->p, c->s->value, &here), NULL);
+	k->all = a.value;
+	contract_make_element(k, b, 1);
+}
+
+void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
+{
+	const struct contract *c = k->c;
+	bool all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	if (k->shape.split > 1) /* the first of a tile's blocks does it all */
+		b = emit_if(k->p, b,
+		            ir_binary(IR_EQ, ir_binary(IR_MOD, ir_block(k->p->pool, blocks), index_(k, k->shape.split)),
+		                      index_(k, 0)));
+	b = contract_each_tile(k, b, blocks);
+	struct ir_block *in = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, "first_row");
+	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
+	in = serial_loop(k, in, "column", CONTRACT_COLUMN, k->shape.columns, "first_column");
+	contract_declare_group(k, in, CONTRACT_COLUMN, var(k, "column", c->extent[CONTRACT_COLUMN]), all);
+	sum_element(k, in);
+}
+
+static const char *stages_text(const struct contract *c)
+{
+	struct str text = str_new(c->p->arena);
+	for (int i = 0; i < c->stages; i++)
+		ir_print_stage(&text, c->made[i]);
+	return str_text(&text);
+}
+
+/* ---- An element a thread: where positions pass 2^31. Few tensors are so large, and a kernel for them takes a compiler
+ * as long as any other: this one is small. */
+
+void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                             const struct sched_choice *choice)
+{
+	enum { THREADS = 256 };
+	struct contract_kernel k = { .c = c, .p = plan->program };
+	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_64", choice);
+	const struct ir_buffer *out = c->s->out;
+	bool all[IR_MAX_RANK];
+	for (int i = 0; i < IR_MAX_RANK; i++)
+		all[i] = true;
+	expr element = declare_element(k.p, kernel, out_count(k.p, c->s), THREADS, 1);
+	declare_axes(k.p, &kernel->body, element, out->rank, out->dim, ir_axis_names[0], all, k.axis);
+	sum_element(&k, &kernel->body);
+	kernel->name = arena_printf(k.p->arena, "%s_64", step->at[step->n - 1]->name);
+	kernel->params = "an element a thread";
+	kernel_finish_wide(plan, step, kernel, c->s);
+	kernel->about = stages_text(c);
+}
+
+bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel,
+                     expr fits)
+{
+	const struct contract *c = k->c;
+	const struct contract_shape *s = &k->shape;
+	struct contract_kernel serial = { .c = c, .p = k->p, .shape = *s };
+	kernel->threads = s->threads;
+	if (!kernel->blocks)
+		kernel->blocks = contract_blocks(k);
+	kernel->cluster = s->split > 1 ? s->split : 0;
+	kernel_needs(kernel, fits);
+	contract_serial_block(&serial, &kernel->serial, kernel->blocks);
+	bool enough = kernel_finish_narrow(plan, step, kernel, c->s);
+	kernel->about = stages_text(c);
+	return enough;
+}

@@ -1,0 +1,134 @@
+/* Contractions whose tiles are no whole number of rounds for the blocks that run: all blocks share the tiles that are
+ * left behind the last one, each the same number of steps (stream-K's hybrid). See contract_kernel.h, and parts_put()
+ * in tpat_wgmma.h. After: M. Osama, D. Merrill, C. Cecka, M. Garland, J. Owens, "Stream-K: Work-centric Parallel
+ * Decomposition for Dense Matrix-Matrix Multiplication on the GPU", 2023. */
+#include "sched/contract/contract_kernel.h"
+#include "sched/build/axes.h"
+#include "sched/core/tiles.h"
+
+#include <stdlib.h>
+
+static expr minus(expr a, expr b)
+{
+	return ir_binary(IR_SUB, a, b);
+}
+
+struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct contract *c,
+                                            const struct sched_choice *choice)
+{
+	struct ir_program *p = plan->program;
+	const struct contract_kernel k = { .c = c, .p = p, .shape = contract_ring_shape(c, choice) };
+	struct contract_stream *s = NEW(p->arena, struct contract_stream);
+	int blocks = choice->param[3];
+	expr size = index_(&k, (int64_t)blocks * k.shape.rows * k.shape.columns);
+	const char *name = arena_printf(p->arena, "%s_parts", c->s->out->name);
+	s->marks = tiles_new(plan, c->s, index_(&k, blocks), TYPE_U32, 0, 0).state;
+	s->parts = flat_view(p, ir_buffer_new(p, name, c->s->value->type, 1, &size, IR_TEMP));
+	s->blocks = index_(&k, blocks);
+	return s;
+}
+
+/* Who makes the first steps of a tile stores it, and waits for those of its later steps: these are blocks that start
+ * earlier, so that they run or are done. A tile has few parts, since whoever joins them reads them one by one; and they
+ * begin at the same steps in all tiles: blocks that go through different steps at a time do not find in the second
+ * cache what others read. Measured on an H100: 3072 x 3072 x 3072 by equal shares from any step on 142 us, so 90, by
+ * two whole rounds 105 (tiles of 128 x 256); 2048 x 4096 x 2304 so 58 us, by two whole rounds 66 (of 128 x 192). */
+void contract_stream_begin(struct contract_kernel *k, struct ir_block *b)
+{
+	enum { MOST_PARTS = 4 };
+	struct contract_stream *s = k->stream;
+	expr one = index_(k, 1), none = index_(k, 0), block = ir_block(k->p->pool, s->blocks),
+	     tiles = contract_tiles(k);
+	expr steps = ceil_div(k->p, k->c->depth, k->shape.depth), most = index_(k, MOST_PARTS + 1);
+	emit_comment(k->p, b, "blocks make whole tiles, and then together those that are left, some steps each");
+	s->steps = emit_declare(k->p, b, "steps", steps, plus(steps, one));
+	s->rounds = emit_declare(k->p, b, "rounds", ir_binary(IR_FLOORDIV, tiles, s->blocks), plus(tiles, one));
+	s->whole = ir_binary(IR_MUL, s->rounds, s->blocks);
+	expr left = emit_declare(k->p, b, "left", minus(tiles, s->whole), s->blocks);
+	expr parts = ir_binary(IR_FLOORDIV, s->blocks, ir_binary(IR_MAX, left, one));
+	parts = emit_declare(k->p, b, "parts", ir_binary(IR_MIN, parts, index_(k, MOST_PARTS)), most);
+	expr length = ir_binary(IR_FLOORDIV, minus(plus(s->steps, parts), one), parts);
+	s->length = emit_declare(k->p, b, "length", length, plus(s->steps, one));
+	expr place = emit_constant(k->p, b, "place", minus(minus(s->blocks, one), block), s->blocks);
+	s->tile = emit_constant(k->p, b, "last_tile", plus(s->whole, ir_binary(IR_FLOORDIV, place, parts)),
+	                        plus(tiles, s->blocks));
+	expr from = ir_binary(IR_MUL, ir_binary(IR_MOD, place, parts), s->length);
+	s->from = emit_constant(k->p, b, "part_begin", from, plus(s->steps, most));
+	expr helps = ir_binary(IR_AND, ir_binary(IR_LT, s->tile, tiles), ir_binary(IR_LT, s->from, s->steps));
+	s->jobs = emit_constant(k->p, b, "jobs", plus(s->rounds, ir_select(helps, one, none)),
+	                        plus(s->rounds, index_(k, 2)));
+}
+
+struct ir_block *contract_each_piece(struct contract_kernel *k, struct ir_block *b, struct contract_range *range)
+{
+	struct contract_stream *s = k->stream;
+	expr none = index_(k, 0), size = index_(k, k->shape.depth), most = plus(k->c->depth, size),
+	     tiles = contract_tiles(k);
+	b = emit_for(k->p, b, "job", none, s->jobs, index_(k, 1));
+	expr job = var(k, "job", plus(s->rounds, index_(k, 1)));
+	s->is_whole = emit_constant(k->p, b, "is_whole", ir_binary(IR_LT, job, s->rounds), NULL);
+	expr number = plus(ir_binary(IR_MUL, job, s->blocks), ir_block(k->p->pool, s->blocks));
+	emit_constant(k->p, b, "number", ir_select(s->is_whole, number, s->tile), tiles);
+	contract_declare_place(k, b, var(k, "number", tiles), false);
+	expr to = ir_binary(IR_MIN, plus(s->from, s->length), s->steps);
+	expr begin = ir_binary(IR_MUL, ir_select(s->is_whole, none, s->from), size);
+	range->from = emit_constant(k->p, b, "begin", begin, most);
+	range->to = emit_constant(k->p, b, "end", ir_binary(IR_MUL, ir_select(s->is_whole, s->steps, to), size), most);
+	return b;
+}
+
+/* Blocks that made later steps of the tile, where this one has it. */
+static struct ir_block *each_other(struct contract_kernel *k, struct ir_block *b, expr *block)
+{
+	struct contract_stream *s = k->stream;
+	expr one = index_(k, 1), none = index_(k, 0);
+	expr owns = ir_binary(IR_AND, ir_unary(IR_NOT, s->is_whole), ir_binary(IR_LE, s->from, none));
+	expr others = ir_binary(IR_FLOORDIV, minus(s->steps, one), s->length);
+	others = emit_constant(k->p, b, "others", ir_select(owns, others, none), s->blocks);
+	b = emit_for(k->p, b, "other", one, plus(others, one), one);
+	*block = minus(ir_block(k->p->pool, s->blocks), var(k, "other", s->blocks));
+	return b;
+}
+
+static const char *threads_text(const struct contract_kernel *k)
+{
+	return text(k, "<%d>", k->shape.warps_down * WARP);
+}
+
+/* Other blocks' sums come through the ring as tiles do: a tile's bytes at a time. */
+void contract_bring_parts(struct contract_kernel *k, struct ir_block *b, expr turn)
+{
+	struct contract_stream *s = k->stream;
+	const struct contract_shape *shape = &k->shape;
+	expr block, size = index_(k, (int64_t)shape->rows * shape->columns), each = index_(k, shape->columns * 32);
+	b = each_other(k, b, &block);
+	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "parts_wait%s", threads_text(k)), k->header);
+	add_address(k->p, call, s->marks, index_(k, 0), true);
+	add_value(k->p, call, block);
+	b = emit_for(k->p, b, "at", index_(k, 0), size, each);
+	call = emit_invoke(k->p, b, "parts_load", k->header);
+	add_text(k->p, call, "right_tile");
+	add_address(k->p, call, s->parts, plus(ir_binary(IR_MUL, block, size), var(k, "at", size)), true);
+	add_text(k->p, call, "ring");
+	add_value(k->p, call, turn);
+	emit_assign(k->p, b, turn, plus(turn, index_(k, 1)));
+}
+
+struct ir_block *contract_join_parts(struct contract_kernel *k, struct ir_block *b, struct contract_range range)
+{
+	struct contract_stream *s = k->stream;
+	expr none = index_(k, 0), block = ir_block(k->p->pool, s->blocks);
+	struct ir_block *in = emit_if(k->p, b, ir_binary(IR_LT, none, range.from));
+	struct ir_stmt *call = emit_invoke(k->p, in, text(k, "parts_put%s", threads_text(k)), k->header);
+	add_text(k->p, call, "sum");
+	add_address(k->p, call, s->parts, none, true);
+	add_address(k->p, call, s->marks, none, true);
+	add_value(k->p, call, block);
+	in = each_other(k, b, &block);
+	call = emit_invoke(k->p, in, text(k, "parts_add%s", threads_text(k)), k->header);
+	add_text(k->p, call, "sum");
+	add_text(k->p, call, "right_tile");
+	add_text(k->p, call, "ring");
+	add_text(k->p, call, "turn");
+	return emit_if(k->p, b, ir_binary(IR_LE, range.from, none));
+}

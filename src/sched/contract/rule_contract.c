@@ -1,0 +1,187 @@
+/* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns`
+ * elements, `depth` of the summed products at a time; see contract.h. */
+#include "sched/contract/contract.h"
+#include "sched/core/choose.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct contract_found f = { .stages = 0 };
+	for (int packed = 0; packed < 2; packed++) {
+		f.fits[packed] = contract_match_as(&f.as[packed], p, s, packed);
+		if (!packed && !f.fits[0])
+			break;
+	}
+	f.stages = f.as[0].stages;
+	if (f.fits[0])
+		return FOUND(p, f);
+	*why = "the stage is no sum of products of two tensors of one type, each with an axis of its own";
+	return NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct contract_found *)site->found)->stages;
+}
+
+/* ---- Choices. */
+
+static bool is_packed(const struct contract *c)
+{
+	return c->side[0].pack || c->side[1].pack;
+}
+
+static int plain_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
+{
+	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 },
+		                       { 64, 64, 16 },  { 64, 32, 16 },   { 32, 32, 16 } };
+	enum { TILES = sizeof tile / sizeof *tile };
+	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
+	int n = 0;
+	for (int i = contract_element_bytes(c) == 4 ? 0 : 3; i < TILES; i++) {
+		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (!wasteful || (smallest && n == 0))
+			out[n++] =
+			        (struct sched_choice){ &sched_contract,
+				                       { tile[i][0], tile[i][1],
+				                         tile[i][2] * 4 / contract_element_bytes(c), is_packed(c) } };
+	}
+	return n;
+}
+
+static int mma_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
+{
+	static const int tile[][3] = { { 128, 128, 32 }, { 128, 256, 32 }, { 128, 64, 32 }, { 64, 128, 32 },
+		                       { 64, 64, 64 },   { 32, 64, 64 },   { 16, 128, 64 }, { 16, 64, 64 } };
+	enum { TILES = sizeof tile / sizeof *tile };
+	int n = 0;
+	if (!t->mma[c->side[0].type] || !t->mma[c->side[1].type])
+		return 0;
+	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
+	for (int i = 0; i < TILES; i++) {
+		/* Sums of operands need registers, too. */
+		if ((c->side[0].zero || c->side[1].zero) && tile[i][0] * tile[i][1] > 128 * 64)
+			continue;
+		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (!wasteful || (smallest && n == 0))
+			out[n++] =
+			        (struct sched_choice){ &sched_contract,
+				                       { tile[i][0], tile[i][1],
+				                         tile[i][2] * 2 / contract_element_bytes(c), is_packed(c) } };
+	}
+	return n;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct contract_found *found = site->found;
+	int n = 0;
+	for (int packed = 0; packed < 2; packed++) {
+		const struct contract *c = &found->as[packed];
+		if (found->fits[packed])
+			n += c->plain ? plain_candidates(c, site->t, out + n) : mma_candidates(c, site->t, out + n);
+	}
+	return n;
+}
+
+/* ---- Kernels. */
+
+void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
+                      const struct sched_choice *choice)
+{
+	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c->side[0].fits, c->side[1].fits), c->fits);
+	bool fast = c->width > 1 || c->side[0].way != CONTRACT_GATHER || c->side[1].way != CONTRACT_GATHER;
+	bool enough = true;
+	if (fast)
+		enough = contract_kernel(plan, step, c, choice, fits);
+	if (!fast || !ir_is_int(fits, 1))
+		enough = contract_kernel(plan, step, c, choice, NULL);
+	if (!enough)
+		contract_element_kernel(plan, step, c, choice);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+{
+	struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
+	contract_pack(plan, &c, choice, site->t);
+	contract_kernels(plan, step_new(plan), &c, choice);
+}
+
+/* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as
+ * the next tiles come; blocks share it. */
+
+static double least(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+static double most(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *choice)
+{
+	const struct sched_target *t = site->t;
+	enum { START = 2000 };
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock, way = cost_table(t)->mma_way;
+	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
+	struct contract_shape k = contract_shape(&c, choice);
+	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
+	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
+	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = (double)about(c.depth, t);
+	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
+
+	/* One step of one block, alone on a processor. */
+	double multiply = (double)k.rows * k.columns * k.depth / t->mma[c.side[0].type];
+	if (c.plain)
+		multiply = (double)k.rows * k.columns * k.depth / t->fma[c.side[0].type];
+	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / cost_table(t)->shared_bytes;
+	double gathered = 0;
+	if (c.side[0].way == CONTRACT_GATHER)
+		gathered += k.rows;
+	if (c.side[1].way == CONTRACT_GATHER)
+		gathered += k.columns;
+	double ask = gathered * k.depth * 40 / 128; /* where an element is, and waiting for it: as measured on an
+	                                             * H100 */
+	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + ask + 40;
+
+	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
+	if (c.plain)
+		registers = 60 + 1.7 * k.rows * k.columns / k.threads * size / 4;
+	double here = target_resident(t, k.threads, registers, (k.rows + k.columns) * k.depth * size * k.slots);
+	here = most(1, least(here, ceil(blocks / t->processors)));
+	double waves = ceil(blocks / (t->processors * here));
+	double together = most(step * here, way / (k.slots - 1.0));
+	double time = (waves * steps * together + START) / clock;
+	if (c.plain) { /* warps that wait let others multiply: so few of them leave gaps, as do few sums a lane */
+		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
+		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
+		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait for each other; all as measured on an H100 */
+		time = (share * steps * most(step * gaps, way / ((k.slots - 1.0) * here)) + START) / clock;
+	}
+
+	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */
+	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size,
+	       results = 0;
+	for (int i = 0; i < c.stages; i++)
+		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
+	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / cost_tiles_rate(t);
+	return t->launch_ns + contract_pack_time(&c, t) + most(time, most(memory, cache));
+}
+
+const struct sched_rule sched_contract = {
+	.name = "contract",
+	.version = 3,
+	.param = { { "rows", 16, 128 }, { "columns", 32, 256 }, { "depth", 8, 128 }, { "packed", 0, 1 } },
+	.heavy = true,
+	.none = "the GPU has no tensor cores for these types",
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

@@ -1,0 +1,268 @@
+/* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements;
+ * `slots` tiles of each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a
+ * warp of theirs has copied; 0: one a tile, and all of its threads copy. `split`: so many blocks, a cluster, make a
+ * tile together, each a part of what is summed over. `share`: where tiles are no whole number of rounds of the blocks,
+ * all of these make the last tiles together. `packed`: operands are laid out anew before. Other GPUs that the code is
+ * compiled for run what rule contract would make. See contract.h. */
+#include "sched/contract/contract.h"
+#include "sched/core/choose.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool fits(const struct contract *c)
+{
+	for (int side = 0; side < 2; side++) {
+		bool fine = contract_element_bytes(c) == 2
+		                    ? c->side[side].way != CONTRACT_GATHER
+		                    : c->side[side].way == CONTRACT_STRAIGHT || contract_turns(c, side);
+		if (!fine || c->side[side].zero)
+			return false;
+	}
+	return !c->plain;
+}
+
+/* What rule contract finds, less what warpgroups do not multiply. */
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	const struct contract_found *any = sched_match(p, s, &sched_contract, why);
+	if (!any)
+		return NULL;
+	struct contract_found f = *any;
+	for (int packed = 0; packed < 2; packed++)
+		f.fits[packed] = any->fits[packed] && fits(&any->as[packed]);
+	if (f.fits[0] || f.fits[1])
+		return FOUND(p, f);
+	*why = "the stage is no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero "
+	       "points, "
+	       "in vectors of 16 bytes";
+	return NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct contract_found *)site->found)->stages;
+}
+
+/* What tensor cores get: operands of bytes along what is summed over. The stages that lay them so; how many. */
+static int along(struct contract *c, struct ir_stage *stage)
+{
+	int n = 0;
+	for (int side = 0; side < 2; side++)
+		if (contract_element_bytes(c) == 1 && c->side[side].way != CONTRACT_STRAIGHT)
+			contract_turn(c, side, &stage[n++]);
+	return n;
+}
+
+/* A kernel for such a stage: as a transposition where it is one. */
+static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice,
+                        const struct sched_target *t)
+{
+	struct sched_choice list[SCHED_RULE_CHOICES], one = { sched_find("map"), { 1 } };
+	int n = rule_candidates(sched_find("tile"), plan->program, s, t, list);
+	if (n)
+		one = list[n - 1]; /* the widest */
+	apply_choice(plan, s, &one, t);
+	vec_each (k, plan->steps.at[plan->steps.n - 1]) { /* the decision is this rule's */
+		(*k)->rule = arena_printf(plan->program->arena, "%s %d", choice->rule->name, choice->rule->version);
+		(*k)->params = "";
+	}
+}
+
+/* Whether tiles of both operands have tensor maps. */
+static bool has_maps(const struct contract *c)
+{
+	struct contract_map m;
+	return contract_map(&m, c, 0) && contract_map(&m, c, 1);
+}
+
+/* Blocks of clusters that run at the same time: groups of the GPU's processors, 16 or 18 of them, hold whole
+ * clusters. */
+static int64_t clusters_fit(const struct sched_target *t, int split)
+{
+	return split <= 2 ? t->processors : t->processors * 10 / 11;
+}
+
+/* Of the tiles that are left behind the last whole round, where all blocks share them: steps that each makes; see
+ * contract_stream.c. */
+static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
+{
+	int64_t left = tiles % blocks, parts = left ? blocks / left : 1;
+	parts = parts > 4 ? 4 : parts;
+	return (steps + parts - 1) / parts;
+}
+
+static struct sched_choice choice_of(const int tile[3], int blocks, int split, bool share, bool packed)
+{
+	return (struct sched_choice){ &sched_contract_wide,
+		                      { tile[0], tile[1], tile[2], blocks, split, share, packed } };
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct sched_target *t = site->t;
+	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 },
+		                       { 128, 64, 8 },  { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },
+		                       { 64, 128, 4 },  { 64, 64, 8 } };
+	enum { TILES = sizeof tile / sizeof *tile, MOST_SPLIT = 8, STEPS_OF_EACH = 4 };
+	const struct contract_found *found = site->found;
+	const struct contract c = found->as[!found->fits[0]];
+	int n = 0;
+	if (!t->wgmma[c.side[0].type] || !t->wgmma[c.side[1].type])
+		return 0;
+	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
+	int64_t batch = about(c.extent[CONTRACT_BATCH], t),
+	        steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
+	bool packed = c.side[0].pack || c.side[1].pack,
+	     ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
+	bool maps = has_maps(&c);
+	int blocks = ring ? t->processors : 0;
+	for (int i = 0; i < TILES; i++) {
+		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (wasteful && (!smallest || n > 0))
+			continue;
+		int64_t tiles =
+		        batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
+		for (int split = 1; split <= MOST_SPLIT; split *= 2) /* by which more processors work */
+			if (split == 1 || (tiles * split <= clusters_fit(t, split) && steps >= STEPS_OF_EACH * split))
+				out[n++] = choice_of(tile[i], blocks, split, false, packed);
+		int64_t left = tiles % t->processors, share = shared_steps(tiles, steps, t->processors);
+		if (maps && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors && share >= STEPS_OF_EACH)
+			out[n++] = choice_of(tile[i], blocks, 1, true, packed);
+	}
+	return n;
+}
+
+/* A warp of a block's copies tiles. */
+static bool is_ring(const struct sched_choice *choice)
+{
+	return choice->param[3] > 0;
+}
+
+/* What other GPUs run: the best for an A100. */
+static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage *s, bool packed)
+{
+	const struct sched_target *t = sched_target_of_arch(80);
+	struct sched_choice list[SCHED_RULE_CHOICES];
+	int n = rule_candidates(&sched_contract, p, s, t, list), best = -1;
+	double least = 0, time;
+	for (int i = 0; i < n; i++) {
+		if (list[i].param[3] != packed)
+			continue;
+		time = sched_estimate(p, s, &list[i], t);
+		if (best < 0 || time < least) {
+			best = i;
+			least = time;
+		}
+	}
+	ck(best >= 0);
+	return list[best];
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+{
+	bool packed = choice->param[6];
+	struct contract c = ((const struct contract_found *)site->found)->as[packed], as_it_is;
+	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
+	const struct sched_choice other = elsewhere(plan->program, site->s, packed);
+	contract_pack(plan, &c, choice, site->t);
+	as_it_is = c;
+	int n = along(&c, before);
+	for (int i = 0; i < n; i++)
+		apply_along(plan, &before[i], choice, site->t);
+	bool ring = is_ring(choice) && has_maps(&c), stream = ring && contract_ring_shape(&c, choice).stream;
+	struct contract_stream *parts = stream ? contract_stream_new(plan, &c, choice) : NULL;
+	struct ir_step *step = step_new(plan);
+	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
+	if (ring)
+		contract_ring_kernel(plan, step, &c, choice, parts, fits);
+	else
+		contract_wide_kernel(plan, step, &c, choice, fits);
+	vec_each (k, step) /* wgmma is of this architecture alone */
+		(*k)->arch = site->t->arch;
+	contract_kernels(plan, step, &as_it_is, &other);
+}
+
+/* ---- Time. A step is as long as the tensor cores multiply, or as shared memory takes and gives tiles: each 64 rows
+ * read all columns. Rates: whitepaper of the H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under
+ * this load, what a step, a block and its results cost beside. */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *choice)
+{
+	const struct sched_target *t = site->t;
+	enum { START = 2500 };
+	enum { TOGETHER_MORE = 2000 }; /* ns: clusters start later; and they read each other's sums */
+	const struct cost_table *measured = cost_table(t);
+	const double clock = t->clock_ghz * measured->wgmma_clock;
+	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[6]];
+	struct contract_shape k = contract_wide_shape(&c, choice);
+	bool ring = is_ring(choice);
+	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);
+	double rows = (double)about(c.extent[CONTRACT_ROW], t), columns = (double)about(c.extent[CONTRACT_COLUMN], t);
+	double split = k.split > 1 ? k.split : 1, depth = (double)about(c.depth, t),
+	       steps = ceil(depth / k.depth / split);
+	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns) * split;
+
+	double multiply = (double)k.rows * k.columns * k.depth / t->wgmma[c.side[0].type];
+	double feed = 128.0 * (2 * k.rows + (k.rows / 64 + 1) * k.columns) / measured->shared_bytes;
+	double latency = ring ? 1100.0 / (k.slots - 1) : 1300.0 / (k.slots - 2);
+	double step = fmax(multiply, feed) + (ring ? 20 : 130);
+
+	double registers = 60 + (double)k.parts * k.columns / 2,
+	       bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
+	double here = target_resident(t, k.threads, registers, bytes_here);
+	here = ring ? 1 : fmax(1, fmin(here, ceil(tiles / t->processors)));
+	int blocks = ring ? choice->param[3] : t->processors;
+	double turns = ceil(tiles / (blocks * here));
+	double store = (double)k.rows * k.columns / 16, once = turns * START;
+	if (ring) /* the tiles of the next sums come meanwhile */
+		once = START + turns * 400;
+	double time = (turns * (steps * fmax(step * here, latency) + store) + once) / clock;
+
+	if (k.stream) { /* what is left for another, and what is read of that, are a tile's sums */
+		int64_t length = shared_steps((int64_t)tiles, (int64_t)steps, blocks);
+		double others = ceil(steps / (double)length), whole = floor(tiles / blocks);
+		double join = k.rows * k.columns / 8.0 * (1 + others) + 1500;
+		double made = (double)length + whole * steps;
+		time = (made * fmax(step, latency) + (whole + 1) * (store + 400) + START + join) / clock;
+	}
+	if (split > 1)
+		time += 0.25 * k.rows * k.columns + TOGETHER_MORE * (log2(split) - 1);
+
+	double bytes = batch * (rows + columns) * depth * size, results = 0;
+	double read = tiles / split * (k.rows + k.columns) * depth * size;
+	for (int i = 0; i < c.stages; i++)
+		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
+	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / cost_bulk_rate(t);
+	double more = contract_pack_time(&c, t); /* kernels that lay operands along what is summed over read and write
+	                                            them */
+	for (int side = 0; side < 2; side++)
+		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
+			more += t->launch_ns + 2.5 * batch * (side ? columns : rows) * depth / t->bytes_per_ns;
+	if (k.stream && more == 0) /* marks are cleared before, by a launch of its own or that which lays operands
+	                            * out */
+		more += t->launch_ns;
+	return t->launch_ns + more + fmax(time, fmax(memory, cache));
+}
+
+const struct sched_rule sched_contract_wide = {
+	.name = "contract_wide",
+	.version = 4,
+	.param = { { "rows", 64, 256 },
+	           { "columns", 64, 256 },
+	           { "slots", 4, 8 },
+	           { "blocks", 0, 4096 },
+	           { "split", 1, 8 },
+	           { "share", 0, 1 },
+	           { "packed", 0, 1 } },
+	.heavy = true,
+	.needs = TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS,
+	.none = "the GPU's warpgroups do not multiply these types",
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

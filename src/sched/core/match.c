@@ -1,0 +1,105 @@
+/* What rules find in stages: looked for once, kept with the program. */
+#include "sched/core/choose.h"
+
+#include <string.h>
+
+struct found_by {
+	const void *found;
+	const char *why;
+	bool looked;
+};
+
+/* Of one stage; `value`: what it computed then. */
+struct found_in {
+	const struct ir_stage *s;
+	expr value;
+	struct found_by by[SCHED_MAX_RULES];
+};
+
+struct ir_found {
+	int stages;
+	struct found_in **in; /* by the stage's place; null: nothing was asked yet */
+};
+
+const void *keep_found(struct ir_program *p, const void *found, size_t size)
+{
+	void *copy = NEWN(p->arena, char, size);
+	return memcpy(copy, found, size);
+}
+
+static int rule_number(const struct sched_rule *r)
+{
+	for (int i = 0; sched_rules[i]; i++)
+		if (sched_rules[i] == r)
+			return i;
+	return -1;
+}
+
+/* Where the rule's answer for a stage is kept; null: for a stage that the program does not have, or a rule beside the
+ * table. */
+static struct found_by *place_for(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r)
+{
+	int rule = rule_number(r), i = 0;
+	while (i < p->stages.n && p->stages.at[i] != s)
+		i++;
+	if (i == p->stages.n || rule < 0)
+		return NULL;
+	if (!p->found || p->found->stages != p->stages.n) {
+		p->found = NEW(p->arena, struct ir_found);
+		p->found->stages = p->stages.n;
+		p->found->in = NEWN(p->arena, struct found_in *, p->stages.n);
+	}
+	struct found_in **in = &p->found->in[i];
+	if (!*in || (*in)->s != s || (*in)->value != s->value) {
+		*in = NEW(p->arena, struct found_in);
+		**in = (struct found_in){ .s = s, .value = s->value };
+	}
+	return &(*in)->by[rule];
+}
+
+const void *sched_match(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r, const char **why)
+{
+	struct found_by *kept = place_for(p, s, r), now = { .why = "the stage is of another kind" };
+	if (!kept || !kept->looked) {
+		now.found = r->match(p, s, &now.why);
+		now.looked = true;
+		kept = place_for(p, s, r); /* the rule may have asked another one */
+		if (kept)
+			*kept = now;
+	} else {
+		now = *kept;
+	}
+	if (!now.found)
+		*why = now.why;
+	return now.found;
+}
+
+static const char *lacks(unsigned features)
+{
+	return features & TARGET_WGMMA      ? "the GPU has no products of warpgroups (wgmma)"
+	       : features & TARGET_TMA      ? "the GPU has no engine that copies tiles (TMA)"
+	       : features & TARGET_CLUSTERS ? "the GPU has no clusters of blocks"
+	                                    : "the GPU has no copies that nobody waits for (cp.async)";
+}
+
+int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r,
+                     const struct sched_target *t, struct sched_choice *out, const char **why)
+{
+	const char *reason = "";
+	struct sched_site site = { p, s, t, sched_match(p, s, r, &reason) };
+	int n = 0;
+	if (site.found && !target_has(t, r->needs))
+		reason = lacks(r->needs & ~t->features);
+	else if (site.found && (n = r->candidates(&site, out)) == 0)
+		reason = r->none ? r->none : "none of its parameters fit the stage's extents and the GPU";
+	ck(n <= SCHED_RULE_CHOICES);
+	if (why)
+		*why = reason;
+	return n;
+}
+
+int rule_candidates(const struct sched_rule *r, struct ir_program *p, const struct ir_stage *s,
+                    const struct sched_target *t, struct sched_choice *out)
+{
+	return sched_candidates(p, s, r, t, out, NULL);
+}

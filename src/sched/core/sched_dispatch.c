@@ -1,0 +1,296 @@
+/* Decisions as plans: the kernels of each choice once, and of several that hold at different extents those that fit the
+ * ones at run time.
+ *
+ * Stages are taken in parts, the shortest runs that all points of a tactic make by themselves. Where a part is made in
+ * several ways, the way of a point is for all extents around it: between two points in a row, the border lies at the
+ * geometric mean of the product of the symbols concerned. Those are the symbols of the part's extents that differ
+ * between the points; where some of them alone make the next point's way the faster one, only these. The step i of the
+ * part then holds the kernels of each way's step i, guarded by "the product is at most the border"; of the last way as
+ * they are, so that some kernel fits all extents. A way that has fewer steps launches nothing there. */
+#include "sched/core/choose.h"
+#include "sched/build/finish.h"
+#include "sched/core/launches.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_SYMBOLS = 16 }; /* whose product is looked at */
+
+/* What was made of a stage with a choice: steps of `all`. */
+struct made {
+	int stage, first, steps;
+	struct sched_choice choice;
+};
+
+struct dispatch {
+	struct ir_program *p;
+	const struct sched_points *points;
+	struct ir_plan *all; /* every step, each once; names are unique in it */
+	struct {
+		VEC(struct made);
+	} made;
+};
+
+/* One way to make a part, and the extents it is for: all where the product of symbols is at most `most`. */
+struct way {
+	const struct sched_choice *list;
+	expr fits; /* null: always */
+	struct ir_step **step;
+	int steps;
+};
+
+/* Choices that differ for some extents alone make the same kernel for the others: it is one, then. */
+static void name_as_equal(const struct ir_plan *all, struct ir_kernel *k)
+{
+	vec_each (step, &all->steps)
+		vec_each (have, *step) {
+			if (*have == k)
+				return;
+			if (ir_kernel_same(*have, k)) {
+				k->name = (*have)->name;
+				return;
+			}
+		}
+}
+
+static const struct made *make(struct dispatch *d, int stage, const struct sched_choice *c)
+{
+	vec_each (m, &d->made)
+		if (m->stage == stage && m->choice.rule == c->rule &&
+		    memcmp(m->choice.param, c->param, sizeof c->param) == 0)
+			return m;
+	struct made m = { .stage = stage, .first = d->all->steps.n, .choice = *c };
+	apply_choice(d->all, d->p->stages.at[stage], c, &d->points->target[d->points->opt]);
+	m.steps = d->all->steps.n - m.first;
+	start_early(d->all, m.first, &d->points->target[d->points->opt]);
+	for (int i = m.first; i < d->all->steps.n; i++)
+		vec_each (k, d->all->steps.at[i])
+			name_as_equal(d->all, *k);
+	vec_push(d->p->arena, &d->made, m);
+	return &d->made.at[d->made.n - 1];
+}
+
+/* The steps of the stages from `from` to before `to`, as `list` has them. */
+static void make_steps(struct dispatch *d, struct way *w, int from, int to)
+{
+	struct ir_program *p = d->p;
+	struct {
+		VEC(struct ir_step *);
+	} steps = { 0 };
+	for (int i = from; i < to; i += sched_span(p, p->stages.at[i], &w->list[i])) {
+		const struct made *m = make(d, i, &w->list[i]);
+		for (int k = 0; k < m->steps; k++)
+			vec_push(p->arena, &steps, d->all->steps.at[m->first + k]);
+	}
+	w->step = steps.at;
+	w->steps = steps.n;
+}
+
+/* ---- Where one way ends and the next begins. */
+
+struct mention {
+	const char *symbol;
+	bool found;
+};
+
+static void mentions(void *user, expr e)
+{
+	struct mention *m = user;
+	m->found |= e->op == IR_SYMBOL && strcmp(e->name, m->symbol) == 0;
+}
+
+static bool is_concerned(const struct ir_stage *s, const char *symbol)
+{
+	struct mention m = { symbol, s->kind == IR_LOOP };
+	for (int i = 0; s->kind != IR_LOOP && i < s->out->rank; i++)
+		ir_walk(s->out->dim[i], mentions, &m);
+	for (int i = 0; i < s->space_rank; i++)
+		ir_walk(s->space[i], mentions, &m);
+	return m.found;
+}
+
+/* Whether the way `next` is faster as soon as this symbol alone has the next point's extent. */
+static bool decides(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from, int to,
+                    int i, int symbol)
+{
+	struct sched_target t = d->points->target[i];
+	struct sched_extent *extent = NEWN(d->p->arena, struct sched_extent, t.extents);
+	memcpy(extent, t.extent, sizeof *extent * (size_t)t.extents);
+	extent[symbol] = d->points->target[i + 1].extent[symbol];
+	t.extent = extent;
+	return sched_time(d->p, next, from, to, &t) < sched_time(d->p, own->list, from, to, &t);
+}
+
+/* "The extents are nearer to point `i` than to the one behind it", or null where nothing tells them apart. */
+static expr nearer(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from, int to,
+                   int i)
+{
+	const struct sched_target *a = &d->points->target[i], *b = a + 1;
+	struct ir_pool *pool = d->p->pool;
+	expr product = ir_index(pool, 1);
+	int concerned[MOST_SYMBOLS], n = 0, decisive = 0, input, axis;
+	double below = 1, above = 1;
+	for (int k = 0; k < a->extents && n < MOST_SYMBOLS; k++) {
+		const char *symbol = a->extent[k].symbol;
+		bool here = false;
+		for (int s = from; s < to; s++)
+			here |= is_concerned(d->p->stages.at[s], symbol);
+		if (!here || a->extent[k].value == b->extent[k].value || !ir_symbol_source(d->p, symbol, &input, &axis))
+			continue;
+		concerned[n++] = k;
+		if (decides(d, own, next, from, to, i, k)) { /* to the front */
+			concerned[n - 1] = concerned[decisive];
+			concerned[decisive++] = k;
+		}
+	}
+	n = decisive ? decisive : n;
+	for (int k = 0; k < n; k++) {
+		expr symbol = ir_symbol(pool, a->extent[concerned[k]].symbol),
+		     most = ir_index(pool, (int64_t)1 << (62 / n));
+		/* The product must not overflow, whatever the extents. */
+		product = ir_binary(IR_MUL, product, n > 1 ? ir_binary(IR_MIN, symbol, most) : symbol);
+		below *= (double)a->extent[concerned[k]].value;
+		above *= (double)b->extent[concerned[k]].value;
+	}
+	double border = floor(sqrt(below) * sqrt(above));
+	return below < above && border < 1e18 ? ir_binary(IR_LE, product, ir_index(pool, (int64_t)border)) : NULL;
+}
+
+static bool same_part(const struct sched_choice *a, const struct sched_choice *b, int from, int to)
+{
+	for (int i = from; i < to; i++)
+		if (a[i].rule != b[i].rule || memcmp(a[i].param, b[i].param, sizeof a[i].param) != 0)
+			return false;
+	return true;
+}
+
+/* The ways in which a part is made, from the smallest extents to the largest. */
+static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from, int to, struct way *way)
+{
+	const struct sched_points *points = d->points;
+	int n = 0;
+	for (int i = 0; i < points->n; i++) {
+		const struct sched_choice *list = t->choice[i];
+		if (n && same_part(way[n - 1].list, list, from, to))
+			continue;
+		expr border = n ? nearer(d, &way[n - 1], list, from, to, i - 1) : NULL;
+		if (n && !border) { /* nothing tells the points apart: the usual one counts */
+			if (i == points->opt)
+				way[n - 1].list = list;
+			continue;
+		}
+		if (n)
+			way[n - 1].fits = border;
+		way[n++] = (struct way){ .list = list };
+	}
+	for (int i = 0; i < n; i++)
+		make_steps(d, &way[i], from, to);
+	return n;
+}
+
+/* ---- Kernels that a way's extents never need: those behind one that fits them all. */
+
+struct extent_is {
+	const char *symbol;
+	int64_t value;
+};
+
+static bool extent_of(void *user, const char *name, int64_t *value)
+{
+	const struct extent_is *x = user;
+	*value = x->value;
+	return strcmp(x->symbol, name) == 0;
+}
+
+/* Whether the kernel fits all extents of a way that is for one symbol up to a number. What else the guard asks for
+ * makes it uncertain. */
+static bool fits_all(const struct ir_kernel *k, expr way)
+{
+	enum { MOST = 4096 };
+	int64_t most, holds = 1;
+	if (k->arch || !way || way->op != IR_LE || way->arg[0]->op != IR_SYMBOL || !ir_const_int(way->arg[1], &most) ||
+	    most > MOST)
+		return false;
+	struct extent_is x = { way->arg[0]->name, 0 };
+	for (; k->guard && x.value <= most; x.value++)
+		if (!ir_eval_int(k->guard, extent_of, &x, &holds) || !holds)
+			return false;
+	return true;
+}
+
+/* ---- Steps of several ways. */
+
+/* The kernel for the extents of a way; `only`: whatever else it needs, those fit. */
+static struct ir_kernel *copy_kernel(struct ir_program *p, const struct ir_kernel *k, expr fits, bool only)
+{
+	struct ir_kernel *copy = NEW(p->arena, struct ir_kernel);
+	*copy = *k;
+	kernel_needs_only(copy, fits);
+	if (!only)
+		kernel_needs(copy, k->guard);
+	return copy;
+}
+
+static struct ir_step *join(struct dispatch *d, const struct way *way, int ways, int i)
+{
+	struct ir_program *p = d->p;
+	struct ir_step *step = NEW(p->arena, struct ir_step);
+	const struct ir_kernel *any = NULL;
+	for (int w = 0; w < ways; w++)
+		if (i < way[w].steps)
+			any = way[w].step[i]->at[0];
+	for (int w = 0; w < ways; w++) {
+		if (i < way[w].steps) {
+			vec_each (k, way[w].step[i]) {
+				bool all = fits_all(*k, way[w].fits);
+				step_add(p, step, copy_kernel(p, *k, way[w].fits, all));
+				if (all)
+					break;
+			}
+			continue;
+		}
+		struct ir_kernel *none = copy_kernel(p, any, way[w].fits, true);
+		none->arch = 0;
+		none->blocks = ir_index(p->pool, 0);
+		step_add(p, step, none);
+	}
+	return step;
+}
+
+static void add_part(struct dispatch *d, struct ir_plan *plan, const struct sched_tactic *t, int from, int to)
+{
+	struct way way[SCHED_MAX_POINTS];
+	int ways = find_ways(d, t, from, to, way), most = 0;
+	for (int w = 0; w < ways; w++)
+		most = way[w].steps > most ? way[w].steps : most;
+	for (int i = 0; i < most; i++)
+		vec_push(d->p->arena, &plan->steps, ways == 1 ? way[0].step[i] : join(d, way, ways, i));
+}
+
+static struct ir_plan *make_plan(struct dispatch *d, const struct sched_tactic *tactic)
+{
+	struct ir_plan *plan = NEW(d->p->arena, struct ir_plan);
+	plan->program = d->p;
+	for (int from = 0, to; from < d->p->stages.n; from = to) {
+		to = sched_part_end(d->p, tactic->choice, d->points->n, from);
+		add_part(d, plan, tactic, from, to);
+	}
+	share_launches(plan, d->all, &d->points->target[d->points->opt]);
+	return plan;
+}
+
+void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
+                 const struct sched_tactic *tactic, int n)
+{
+	struct dispatch d = { .p = p, .points = points, .all = NEW(p->arena, struct ir_plan) };
+	d.all->program = p;
+	for (int i = 0; i < n; i++)
+		out[i] = make_plan(&d, &tactic[i]);
+}
+
+struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic)
+{
+	const struct ir_plan *plan;
+	sched_plans(&plan, p, points, tactic, 1);
+	return (struct ir_plan *)plan;
+}

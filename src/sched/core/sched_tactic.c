@@ -1,0 +1,208 @@
+/* What to do with a whole program, for several sets of extents at once. Kernels are not made here; see sched.h. */
+#include "sched/core/choose.h"
+
+#include <string.h>
+
+/* How much slower the usual extents' choice must be at other extents for these to get kernels of their own. */
+static const double WORTH = 1.2;
+
+enum { SMALL = 4, USUAL = 64, LARGE = 1024 };
+
+/* Another tactic is worth its kernels when the cost model, which is no measurement, takes it for at most this much
+ * slower; and of a stage only so many choices are looked at. */
+static const double NEAR = 2;
+enum { LOOKED_AT = 12 };
+
+/* ---- Points. */
+
+struct sched_points sched_points_of(const struct sched_target *t, const char *const *symbol,
+                                    const int64_t *const *value, int symbols, int n, int opt, struct arena *a)
+{
+	struct sched_points points = { .n = n, .opt = opt };
+	ck(n > 0 && n <= SCHED_MAX_POINTS && opt < n);
+	for (int i = 0; i < n; i++) {
+		struct sched_extent *extent = NEWN(a, struct sched_extent, symbols + 1);
+		for (int k = 0; k < symbols; k++)
+			extent[k] = (struct sched_extent){ symbol[k], value[k][i] };
+		points.target[i] = *t;
+		points.target[i].extent = extent;
+		points.target[i].extents = symbols;
+	}
+	return points;
+}
+
+struct sched_points sched_usual_points(struct ir_program *p, const struct sched_target *t)
+{
+	static const int64_t usual[] = { SMALL, USUAL, LARGE };
+	struct {
+		VEC(const char *);
+	} symbol = { 0 };
+	struct {
+		VEC(const int64_t *);
+	} value = { 0 };
+	vec_each (b, &p->inputs)
+		for (int k = 0; k < (*b)->rank; k++) {
+			const char *name = (*b)->dim[k]->op == IR_SYMBOL ? (*b)->dim[k]->name : NULL;
+			bool known = !name;
+			vec_each (have, &symbol)
+				known = known || strcmp(*have, name) == 0;
+			if (known)
+				continue;
+			vec_push(p->arena, &symbol, name);
+			vec_push(p->arena, &value, usual);
+		}
+	/* What depends on numbers that are not known at launch is better done in one way: each way could need one
+	 * more. */
+	if (!symbol.n || p->values.n)
+		return sched_points_of(t, NULL, NULL, 0, 1, 0, p->arena);
+	return sched_points_of(t, symbol.at, value.at, symbol.n, 3, 1, p->arena);
+}
+
+/* ---- One point. */
+
+static const struct sched_choice *decide(struct ir_program *p, const struct sched_target *t)
+{
+	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
+	sched_decide(p, t, NULL, list);
+	return list;
+}
+
+double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to, const struct sched_target *t)
+{
+	double sum = 0;
+	for (int i = from; i < to; i += sched_span(p, p->stages.at[i], &list[i]))
+		sum += sched_estimate(p, p->stages.at[i], &list[i], t);
+	return sum;
+}
+
+/* ---- Several points. */
+
+int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from)
+{
+	int end[SCHED_MAX_POINTS], most = from;
+	for (int i = 0; i < n; i++) {
+		end[i] = from + sched_span(p, p->stages.at[from], &list[i][from]);
+		most = end[i] > most ? end[i] : most;
+	}
+	for (bool moved = true; moved;) {
+		moved = false;
+		for (int i = 0; i < n; i++)
+			for (; end[i] < most; moved = true) {
+				end[i] += sched_span(p, p->stages.at[end[i]], &list[i][end[i]]);
+				most = end[i] > most ? end[i] : most;
+			}
+	}
+	return most;
+}
+
+/* `own` at a point, but what is usual wherever that is hardly slower. */
+static const struct sched_choice *adopt(struct ir_program *p, const struct sched_choice *own,
+                                        const struct sched_choice *usual, const struct sched_target *t)
+{
+	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
+	const struct sched_choice *both[] = { own, usual };
+	for (int i = 0, end; i < p->stages.n; i = end) {
+		end = sched_part_end(p, both, 2, i);
+		bool better = sched_time(p, usual, i, end, t) > WORTH * sched_time(p, own, i, end, t);
+		memcpy(list + i, (better ? own : usual) + i, sizeof *list * (size_t)(end - i));
+	}
+	return list;
+}
+
+struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points)
+{
+	struct sched_tactic best = { { 0 } };
+	const struct sched_choice *usual = decide(p, &points->target[points->opt]);
+	for (int i = 0; i < points->n; i++)
+		best.choice[i] =
+		        i == points->opt ? usual : adopt(p, decide(p, &points->target[i]), usual, &points->target[i]);
+	return best;
+}
+
+/* ---- Several tactics. */
+
+static bool same_choice(const struct sched_choice *a, const struct sched_choice *b)
+{
+	return a->rule == b->rule && memcmp(a->param, b->param, sizeof a->param) == 0;
+}
+
+static bool same_list(const struct ir_program *p, const struct sched_choice *a, const struct sched_choice *b)
+{
+	for (int i = 0; i < p->stages.n; i++)
+		if (!same_choice(&a[i], &b[i]))
+			return false;
+	return true;
+}
+
+/* `list` with stage i made by c. */
+static const struct sched_choice *replace(struct ir_program *p, const struct sched_choice *list, int i,
+                                          const struct sched_choice *c, const struct sched_target *t)
+{
+	struct sched_choice *given = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
+	struct sched_choice *out = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
+	memcpy(given, list, sizeof *given * (size_t)p->stages.n);
+	given[i] = *c;
+	sched_decide(p, t, given, out);
+	return out;
+}
+
+/* Another way for the usual point, what it takes there, and what it changes. */
+struct other {
+	const struct sched_choice *list;
+	double time;
+	int stage;
+	struct sched_choice choice;
+};
+
+/* The others for one stage, into `other`, which holds n of them, the fastest first. */
+static int add_others(struct ir_program *p, const struct sched_choice *usual, int stage, const struct sched_target *t,
+                      double slowest, struct other *other, int n)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	int found = sched_choices(p, p->stages.at[stage], t, choice);
+	for (int i = 0; i < found && i < LOOKED_AT; i++) {
+		if (same_choice(&choice[i], &usual[stage]))
+			continue;
+		struct other x = { .list = replace(p, usual, stage, &choice[i], t),
+			           .stage = stage,
+			           .choice = choice[i] };
+		x.time = sched_time(p, x.list, 0, p->stages.n, t);
+		if (x.time > slowest)
+			continue;
+		int at = n++;
+		for (; at > 0 && other[at - 1].time > x.time; at--)
+			other[at] = other[at - 1];
+		other[at] = x;
+	}
+	return n;
+}
+
+int sched_tactics(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *first, int most,
+                  struct sched_tactic *out)
+{
+	const struct sched_target *t = &points->target[points->opt];
+	const struct sched_choice *usual = first->choice[points->opt];
+	struct other *other = NEWN(p->arena, struct other, p->stages.n * LOOKED_AT + 1);
+	double slowest = NEAR * sched_time(p, usual, 0, p->stages.n, t);
+	int n = 0, found = 0;
+	out[n++] = *first;
+	for (int i = 0; most > 1 && i < p->stages.n; i += sched_span(p, p->stages.at[i], &usual[i]))
+		found = add_others(p, usual, i, t, slowest, other, found);
+	for (int k = 0; k < found && n < most; k++) {
+		const struct other *x = &other[k];
+		bool known = false;
+		for (int i = 0; i < n; i++)
+			known |= same_list(p, out[i].choice[points->opt], x->list);
+		if (known)
+			continue;
+		for (int i = 0; i < points->n; i++) {
+			const struct sched_choice *list = first->choice[i];
+			out[n].choice[i] = i == points->opt ? x->list
+			                   : same_choice(&list[x->stage], &usual[x->stage])
+			                           ? replace(p, list, x->stage, &x->choice, &points->target[i])
+			                           : list;
+		}
+		n++;
+	}
+	return n;
+}

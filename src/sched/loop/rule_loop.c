@@ -1,0 +1,173 @@
+/* Rule loop_block: a whole loop is one kernel. Each block makes some of the rows that are independent of each other, or
+ * one block makes all; its threads share the elements of every stage of the body, and wait for each other where one
+ * needs what another made. */
+#include "sched/loop/loop.h"
+#include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+
+enum { WARP = 32 };
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_LOOP)
+		return s;
+	*why = "the stage is no loop";
+	return NULL;
+}
+
+/* ---- What a turn of a row takes, about. */
+
+struct turn {
+	struct ir_program *p;
+	const struct sched_target *t;
+	int lead;
+	double widest; /* elements of the stage that has the most */
+	bool reduces;  /* over many points */
+	double work;   /* operations of all stages, those of loops inside as often as they turn */
+	double bytes;  /* read from outside of the loop */
+	double stages; /* after each of which the block may wait */
+};
+
+static double local_count(const struct turn *u, int rank, const expr *dim)
+{
+	double n = 1;
+	for (int k = u->lead; k < rank; k++)
+		n *= (double)about(dim[k], u->t);
+	return n;
+}
+
+static double points_of(const struct turn *u, const struct ir_stage *s)
+{
+	bool own = s->kind == IR_SCATTER;
+	double n = own ? 1 : local_count(u, s->out->rank, s->out->dim);
+	for (int k = own ? u->lead : 0; k < s->space_rank; k++)
+		n *= (double)about(s->space[k], u->t);
+	return n;
+}
+
+struct reads {
+	struct turn *u;
+	double points;
+};
+
+static void add_bytes(void *user, expr e)
+{
+	struct reads *r = user;
+	if (e->op == IR_LOAD)
+		r->u->bytes += r->points * type_info(e->type)->bits / 8.0;
+}
+
+static void add_turn(struct turn *u, const struct ir_stage *loop, double times)
+{
+	vec_each (c, &loop->loop->carries) {
+		double n = local_count(u, c->state->rank, c->state->dim);
+		u->widest = n > u->widest ? n : u->widest;
+	}
+	vec_each (ps, &loop->loop->body) {
+		const struct ir_stage *s = *ps;
+		if (s->kind == IR_LOOP) {
+			add_turn(u, s, times * (double)about(s->loop->trip, u->t));
+			continue;
+		}
+		double points = points_of(u, s), outs = local_count(u, s->out->rank, s->out->dim);
+		struct reads r = { u, points * times };
+		bool reduces = s->kind == IR_REDUCE && about(reduced_count(u->p, s), u->t) >= WARP;
+		u->reduces |= reduces;
+		outs *= reduces ? WARP : 1;
+		u->widest = outs > u->widest ? outs : u->widest;
+		u->work += points * times * ir_cost(s->value);
+		u->stages += times;
+		ir_walk(s->value, add_bytes, &r);
+	}
+}
+
+static struct turn turn_of(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
+{
+	struct turn u = { .p = p, .t = t, .lead = loop_lead(s), .widest = 1 };
+	add_turn(&u, s, 1);
+	return u;
+}
+
+static double rows_of(const struct turn *u, const struct ir_stage *s)
+{
+	const struct ir_buffer *any = ir_stage_made(s, 0);
+	double n = 1;
+	for (int k = 0; k < u->lead; k++)
+		n *= (double)about(any->dim[k + !s->loop->carries.n], u->t);
+	return n;
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { SYNC_NS = 40, SHARED_NS = 60, GLOBAL_NS = 500 };
+	struct turn u = turn_of(site->p, s, t);
+	double threads = c->param[0], rows_a_block = c->param[3], trip = (double)about(s->loop->trip, t);
+	double blocks = ceil(rows_of(&u, s) / rows_a_block), waves = ceil(blocks / (t->processors * 2.0));
+	/* A processor reads some 64 bytes a cycle from the caches when many threads wait for them; threads whose rows
+	 * lie apart read words of their own. */
+	double bytes_per_ns = u.reduces && c->param[1] == 1 ? 25 : 100;
+	double filled = u.widest * rows_a_block, busy = filled < threads ? filled : threads;
+	double turn = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? busy / 1024 : 1);
+	double work = u.work * rows_a_block / busy * 2;
+	turn = work > turn ? work : turn;
+	turn += u.stages * (SYNC_NS + threads / 16 + (c->param[2] ? SHARED_NS : GLOBAL_NS));
+	if (u.reduces && c->param[1] > 1)
+		turn += u.stages * 20;
+	return t->launch_ns + trip * turn * waves;
+}
+
+/* ---- The rule. */
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	static const int sizes[] = { 256, 1024, 64 };
+	struct turn u = turn_of(p, s, t);
+	int n = 0;
+	for (int i = 0; i < 3; i++)
+		for (int lanes = u.reduces ? WARP : 1; lanes; lanes /= WARP)
+			for (int shared = 1; shared >= 0; shared--) {
+				double rows = u.lead ? floor(sizes[i] / u.widest) : 1, all = rows_of(&u, s);
+				rows = rows < 1 ? 1 : rows > all ? all : rows;
+				out[n++] = (struct sched_choice){ &sched_loop_block,
+					                          { sizes[i], lanes, shared, (int)rows } };
+			}
+	return n;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	const struct loop_plan *l = loop_plan_new(p, s, c);
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	k->threads = l->threads;
+	k->blocks = ceil_div(p, l->rows, l->rows_a_block);
+	for (int id = 0; id < p->buffers.n; id++)
+		if (l->shared[id])
+			vec_push(p->arena, &k->shared, (const struct ir_buffer *)l->shared[id]);
+	loop_emit(l, k, &k->body, false);
+	loop_emit(l, k, &k->serial, true);
+	kernel_finish(plan, step, k, s);
+}
+
+const struct sched_rule sched_loop_block = {
+	.name = "loop_block",
+	.version = 1,
+	.param = { { "threads", 64, 1024 }, { "lanes", 1, 32 }, { "shared", 0, 1 }, { "rows", 1, 1024 } },
+	.match = match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

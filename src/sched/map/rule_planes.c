@@ -1,0 +1,257 @@
+/* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's places do not depend on the
+ * channel. One thread makes `width` neighbouring elements at each of `planes` places along that axis: what they share
+ * is worked out once. */
+#include "sched/map/gathers.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/build/stored.h"
+#include "sched/build/vectors.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+enum {
+	THREADS = 256,
+	MAX_WIDTH = 8,
+	MAX_PLANES = 8,
+	LEAST_WORK = 12,
+	DIVISION = 4,
+	FUNCTION = 8,
+	SPLIT = 16 /* of a position, by an extent that is known only at run time */
+};
+
+struct planes {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int axis, inner;    /* along which planes lie; the last one */
+	double shared, all; /* work of an element: what does not depend on the axis; the whole */
+};
+
+/* ---- What depends on which axis. */
+
+struct dependence {
+	uint32_t *axes; /* by node: a bit an axis */
+	double *work;   /* by axis: of nodes that do not depend on it, but on others */
+	double all;
+	int rank;
+};
+
+static double work_of(expr e)
+{
+	if (e->op == IR_LOAD)
+		return 2;
+	if (e->op == IR_FLOORDIV || e->op == IR_MOD || e->op == IR_DIV)
+		return DIVISION;
+	return e->n == 0 || e->op == IR_AXIS                                ? 0
+	       : ir_op_info[e->op].kind == IR_CALL && e->op > IR_ROUND_EVEN ? FUNCTION
+	                                                                    : 1;
+}
+
+static void note_node(void *user, expr e)
+{
+	struct dependence *d = user;
+	uint32_t axes = e->op == IR_AXIS ? 1u << e->i : 0;
+	for (int i = 0; i < e->n && e->op != IR_AXIS; i++)
+		axes |= d->axes[e->arg[i]->id];
+	d->axes[e->id] = axes;
+	d->all += work_of(e);
+	for (int k = 0; k < d->rank; k++)
+		if (axes && !(axes & 1u << k))
+			d->work[k] += work_of(e);
+}
+
+static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *s)
+{
+	*f = (struct planes){ .p = p, .s = s, .axis = -1, .inner = -1 };
+	if (s->kind != IR_MAP || type_is_packed(s->out->type))
+		return false;
+	for (int k = 0; k < s->out->rank; k++)
+		if (!ir_is_int(s->out->dim[k], 1))
+			f->inner = k;
+	struct arena *scratch = arena_new();
+	struct dependence d = { NEWN(scratch, uint32_t, s->value->id + 1), NEWN(scratch, double, IR_MAX_RANK), 0,
+		                s->out->rank };
+	ir_walk(s->value, note_node, &d);
+	int64_t extent;
+	if (f->inner > 0 && !ir_const_int(s->out->dim[f->inner], &extent)) { /* no vectors then that would share it */
+		d.all += SPLIT;
+		for (int k = 0; k < d.rank; k++)
+			d.work[k] += SPLIT;
+	}
+	for (int k = 0; k < f->inner; k++) {
+		int axis = f->axis;
+		f->axis = k;
+		if (d.work[k] < LEAST_WORK || d.work[k] <= f->shared || !divides(f->s->out->dim[f->axis], 2))
+			f->axis = axis;
+		else
+			f->shared = d.work[k];
+	}
+	f->all = d.all;
+	arena_free(scratch);
+	return f->axis >= 0;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct planes f;
+	if (find(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage is no map that repeats the same work along an axis";
+	return NULL;
+}
+
+static bool width_fits(const struct planes *f, int width)
+{
+	return type_info(f->s->out->type)->bits * width <= 128 && divides(f->s->out->dim[f->inner], width);
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	int n = 0;
+	struct planes f = *(const struct planes *)site->found;
+	for (int width = MAX_WIDTH; width >= 1; width /= 2)
+		for (int planes = MAX_PLANES; planes >= 2; planes /= 2)
+			if (divides(f.s->out->dim[f.axis], planes) && (width == 1 || width_fits(&f, width)) &&
+			    width * planes <= 16)
+				out[n++] = (struct sched_choice){ &sched_planes, { planes, width } };
+	return n;
+}
+
+/* Whether the value gathers at places that planes share, and the next plane is everywhere as far behind in what is
+ * read. */
+static bool find_gathers(const struct planes *f, struct gathers *g)
+{
+	bool fits = gathers_find(g, f->p, f->s->value, f->axis);
+	for (int i = 0; i < g->n && fits; i++) {
+		expr step = ir_stride(ir_flat(f->p->pool, g->at[i].load->buf, g->at[i].load->arg), f->axis);
+		fits = g->at[i].sure && step && !step->varies;
+	}
+	return fits;
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	struct gathers g;
+	struct planes f = *(const struct planes *)site->found;
+	const struct map_shape shape = { c->param[0], f.axis, c->param[1], false };
+	int planes = c->param[0], width = c->param[1];
+	double time = map_time(f.p, s, &shape, t);
+	/* Measured on an H100, of images and volumes: what gathers wants many threads more than shared places. */
+	if (find_gathers(&f, &g))
+		time *= (1 + 0.012 * planes * width) * (planes > 2 ? 1.05 : 1) * (width == 1 ? 1.04 : 1);
+	return time;
+}
+
+/* ---- The kernel: positions are counted in the space whose axis holds one place for all planes of a thread. */
+
+static expr flat_position(const struct planes *f, const expr *axis)
+{
+	expr flat = ir_index(f->p->pool, 0);
+	for (int i = 0; i < f->s->out->rank; i++)
+		flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, f->s->out->dim[i]), axis[i]);
+	return flat;
+}
+
+/* What a thread gathers: each place is found once, and read from in all planes. `axis`: of the first element. */
+static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block *b, int planes, int width,
+                            const expr *axis)
+{
+	struct ir_program *p = f->p;
+	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
+	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
+	struct ir_variable *result = ir_variable_of(p->pool, f->s->out->type, "%s_v", f->s->out->name);
+	gathers_find_beside(g, f->s->value, f->inner, width, axis);
+	gathers_load_beside(g, b, axis, false);
+	emit_array_of_rows(p, b, result, planes, width);
+	struct ir_block *items = emit_unrolled(p, b, "v", width, &g->lane);
+	memcpy(lane, axis, sizeof lane);
+	lane[f->inner] = ir_binary(IR_ADD, axis[f->inner], g->lane);
+	gathers_emit_shared(g, items, &here);
+	for (int i = 0; i < g->n; i++) {
+		expr load = g->at[i].load, flat = gathers_replace(g, ir_flat(p->pool, load->buf, load->arg), NULL);
+		at[i] = emit_constant(p, items, arena_printf(p->arena, "this_at_%d", i), to_kernel(p, flat, &here),
+		                      NULL);
+		where[i] = g->at[i].where;
+		if (where[i])
+			where[i] = emit_constant(p, items, arena_printf(p->arena, "this_in_%d", i),
+			                         to_kernel(p, gathers_replace(g, where[i], NULL), &here), NULL);
+	}
+	struct ir_block *body = emit_unrolled(p, items, "plane", planes, &plane);
+	lane[f->axis] = ir_binary(IR_ADD, axis[f->axis], plane);
+	for (int i = 0; i < g->n; i++) {
+		expr load = g->at[i].load, step = ir_stride(ir_flat(p->pool, load->buf, load->arg), f->axis);
+		expr from = ir_binary(IR_ADD, at[i], ir_binary(IR_MUL, plane, step));
+		const char *name = arena_printf(p->arena, "this_near_%d", i);
+		load = ir_load(p->pool, flat_view(p, load->buf), &from);
+		if (where[i]) {
+			near[i] = emit_variable(p, body, name, g->at[i].other);
+			emit_assign(p, emit_if(p, body, where[i]), near[i], load);
+		} else {
+			near[i] = emit_constant(p, body, name, load, NULL);
+		}
+	}
+	expr value = to_kernel(p, gathers_replace(g, f->s->value, near), &here);
+	emit_set_in_row(p, body, result, plane, g->lane, value);
+	body = emit_unrolled(p, b, "plane", planes, &plane);
+	memcpy(lane, axis, sizeof lane);
+	lane[f->axis] = ir_binary(IR_ADD, axis[f->axis], plane);
+	emit_store_row(p, body, f->s->out, flat_position(f, lane), result, plane, width);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct planes f = *(const struct planes *)site->found;
+	int planes = c->param[0], width = c->param[1], rank = s->out->rank;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	struct gathers g;
+	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1);
+	bool used[IR_MAX_RANK];
+	for (int i = 0; i < rank; i++) {
+		dim[i] = i == f.axis ? ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, planes))
+		                     : s->out->dim[i];
+		count = ir_binary(IR_MUL, count, dim[i]);
+		used[i] = true;
+	}
+	expr element = declare_element(p, k, count, THREADS, width);
+	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, axis);
+	axis[f.axis] = ir_binary(IR_MUL, axis[f.axis], ir_index(p->pool, planes));
+	if (find_gathers(&f, &g)) {
+		gathered_planes(&f, &g, &k->body, planes, width, axis);
+		kernel_finish(plan, step, k, s);
+		return;
+	}
+	expr plane, lane;
+	struct ir_block *body = emit_unrolled(p, &k->body, "plane", planes, &plane);
+	axis[f.axis] = ir_binary(IR_ADD, axis[f.axis], plane);
+	expr flat = flat_position(&f, axis);
+	struct axes here = { .value = axis };
+	if (width == 1) {
+		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));
+	} else {
+		struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+		emit_array(p, body, result, width);
+		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
+		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);
+		emit_set(p, items, result, lane, to_kernel(p, s->value, &here));
+		emit_store_vector(p, body, s->out, flat, result, width)->once = stored_past_caches(p, s);
+	}
+	kernel_finish(plan, step, k, s);
+}
+
+const struct sched_rule sched_planes = {
+	.name = "planes",
+	.version = 1,
+	.param = { { "planes", 2, 8 }, { "width", 1, 8 } },
+	.match = match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

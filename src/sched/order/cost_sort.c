@@ -1,0 +1,165 @@
+/* The cost of sorts: what is read once, and the work in shared memory or the passes over the workspace that follow. */
+#include "sched/order/sort.h"
+#include "sched/core/choose.h"
+#include "sched/build/extents.h"
+
+#include <math.h>
+
+enum {
+	SHARED_PAIRS = 4,       /* compared and exchanged a nanosecond by a processor */
+	STEP_NS = 45,           /* of a bitonic network, at least */
+	READ_BYTES = 40,        /* a nanosecond that one processor can take */
+	SELECT_OPERATIONS = 50, /* for an element that is not among the first k */
+	TURN_NS = 1500,         /* of a block: its loads, and that its threads meet */
+	COUNTS_NS = 4000,       /* of the kernels before the passes of a radix sort, at least */
+	PASS_NS = 5000,         /* of a pass, which waits for tiles before, too */
+	COUNT_NS = 10,          /* of a tile whose digits are added to its row's */
+	WARPS_NS = 4,           /* instructions of a warp a nanosecond, on one processor */
+	PASS_OF_BLOCK_NS = 1000,
+	ENDS_OF_WARP_NS = 250,
+	BLOCK_NS = 700, /* reading, and writing, of one that has little to sort */
+};
+
+static const double KEY_NS = 0.25; /* of a key in a pass, on one processor */
+
+static double log2_of(double n)
+{
+	return n > 2 ? ceil(log2(n)) : 1;
+}
+
+/* `blocks` of `threads`, each of which sorts `items` in rows of n. */
+static double network(double blocks, double threads, double items, double shared_bytes, double n,
+                      const struct sched_target *t)
+{
+	double steps = log2_of(n) * (log2_of(n) + 1) / 2;
+	double at_once = target_resident(t, threads, 0, shared_bytes);
+	double waves = ceil(blocks / (t->processors * fmax(at_once, 1)));
+	double work = blocks / t->processors * steps * items / 2 / SHARED_PAIRS;
+	double rounds = ceil(items / 2 / threads); /* of a thread in each step */
+	return fmax(work, waves * (BLOCK_NS + steps * STEP_NS * (0.7 + 0.3 * rounds)));
+}
+
+/* Rows that a block each sorts by digits. */
+static double by_digits(double rows, double threads, double items, int passes, const struct sched_target *t)
+{
+	double warps = threads / 32, each = passes * warps * (items * 34 + 256 / threads * warps * 6 + 120);
+	double at_once = target_resident(t, threads, 0, 0);
+	double waves = ceil(rows / (t->processors * at_once));
+	return fmax(rows / t->processors * each / WARPS_NS,
+	            waves * (BLOCK_NS + passes * (PASS_OF_BLOCK_NS + items * 60)));
+}
+
+/* The end of a selection, and the bound before it: each warp sorts an item a lane; what was kept is ranked. */
+static double select_ends(double blocks, double threads, const struct sched_target *t)
+{
+	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
+	double latency = ceil(blocks / (t->processors * at_once)) * TURN_NS * 2;
+	return fmax(blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS, latency);
+}
+
+/* What sorts of a stage have in common. */
+struct sort_facts {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	const struct sched_target *t;
+	double rows, n, k;  /* of these rows' n elements the first k */
+	double key, item;   /* bytes, and with its place */
+	double bytes, read; /* that are read and written once; in ns */
+	int passes;
+};
+
+static struct sort_facts facts_of(const struct sched_site *site)
+{
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	struct sort_facts f = { .p = site->p, .s = s, .t = t };
+	struct cost_way way = cost_way(site);
+	f.rows = (double)about(rows_along(f.p, s), t);
+	f.n = (double)about(s->space[0], t);
+	f.k = (double)about(s->out->dim[s->axis], t);
+	way.axis = s->out->rank;
+	way.points = f.rows * f.n;
+	f.bytes = cost_way_bytes(site, &way);
+	f.read = f.bytes / t->bytes_per_ns;
+	f.key = sort_key_bits(s) / 8.0;
+	f.item = f.key > 4 ? 16 : 8;
+	f.passes = f.key < 1 ? 1 : (int)f.key;
+	return f;
+}
+
+/* Launches of a choice that has kernels for longer rows, too, where an extent is open. */
+static double launches(const struct sort_facts *f, expr extent)
+{
+	int64_t number;
+	return f->t->launch_ns * (ir_const_int(extent, &number) ? 1 : 2);
+}
+
+/* By digits, in tiles. Measured on an H100, 1 M keys of 32 bits alone: 5 us until they are counted in 128 tiles, 10 us
+ * a pass. */
+static double radix_time(const struct sort_facts *f, double tile)
+{
+	double tiles = f->rows * ceil(f->n / tile),
+	       moved = f->rows * f->n * 2 * (sort_is_alone(f->p, f->s) ? f->key : f->key + 4);
+	double radix = COUNTS_NS + f->read + tiles * COUNT_NS;
+	radix += f->passes * (PASS_NS + moved / f->t->bytes_per_ns + tiles * tile / f->t->processors * KEY_NS);
+	return f->t->launch_ns + radix;
+}
+
+double sort_radix_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct sort_facts f = facts_of(site);
+	return radix_time(&f, c->param[0]);
+}
+
+enum { OTHER_TILE = 4096 }; /* of rows that are too long for a rule, which go by digits */
+
+double sort_block_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct sort_facts f = facts_of(site);
+	double per_block = c->param[1], items = per_block * f.n, work;
+	if (f.n > c->param[0])
+		return radix_time(&f, OTHER_TILE);
+	work = network(ceil(f.rows / per_block), c->param[2], items, c->param[0] * per_block * f.item, f.n, f.t);
+	if (c->param[3])
+		work = by_digits(f.rows, c->param[2], c->param[3], f.passes, f.t);
+	return launches(&f, f.s->space[0]) + f.read + work;
+}
+
+double sort_select_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sort_facts f = facts_of(site);
+	const struct sched_target *t = f.t;
+	double rows = f.rows, n = f.n, k = f.k, item = f.item, bytes = f.bytes, read = f.read;
+	if (k > c->param[0] / 2)
+		return radix_time(&f, OTHER_TILE);
+	double launch = launches(&f, f.s->out->dim[f.s->axis]);
+	double parts = c->param[2], blocks = rows * parts, keys = c->param[0], threads = c->param[1];
+	if (c->param[0] == SORT_DELEGATE_KEYS) {
+		/* Measured on an H100, 1024 rows of 50000: 18 us beside the reading. */
+		double each = select_ends(blocks, threads, t);
+		double ends = parts > 1 ? t->launch_ns + network(rows, threads, keys, keys * item, keys, t) : 0;
+		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
+		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) + each + ends;
+	}
+	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
+	double own = n / parts, chunk = fmin(threads * c->param[3], own), wanted = own, work = 0;
+	if (4 * k <= threads) { /* a bound of the first chunk lets few more through than it should */
+		wanted = 1.5 * k * own / chunk;
+		work = select_ends(blocks, threads, t);
+	}
+	/* Where that is more than there is room for, it is full at first, then seldom: the k-th of what was seen rises
+	 * as the logarithm of its number. */
+	double last = fmin(keys, wanted),
+	       sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : last > threads;
+	work += network(blocks, 2 * threads, last, keys * item, last, t) * sorts;
+	double scan = rows * n * SELECT_OPERATIONS / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
+	double here = fmax(floor(t->threads / 2.0 / threads), 1);
+	double turns = fmax(blocks / (t->processors * here), 1) * ceil(own / (threads * c->param[3])) * TURN_NS;
+	work = fmax(work + scan, turns + work);
+	double time = launch + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
+	double others = fmin(keys, k * parts);
+	if (parts > 1)
+		time += t->launch_ns +
+		        network(rows, threads, others, keys * item, others, t) * (k * parts > keys ? 2 : 1);
+	return time;
+}

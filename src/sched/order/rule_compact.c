@@ -1,0 +1,232 @@
+/* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space.
+ * compact_block: one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
+#include "sched/build/extents.h"
+#include "sched/order/compact.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/finish.h"
+#include "sched/core/tiles.h"
+#include "sched/build/vectors.h"
+
+#include <math.h>
+
+enum {
+	FEW = 1 << 13, /* points that one block does as quickly as many */
+	WARP = 32
+};
+
+/* Declares `keep`: whether the point is inside of the space and is kept. */
+static expr emit_keep(const struct compact_points *x, struct ir_block *b, expr point)
+{
+	struct ir_program *p = x->p;
+	expr keep = emit_variable(p, b, "keep", ir_int(p->pool, TYPE_BOOL, 0));
+	struct ir_block *then = emit_if(p, b, ir_binary(IR_LT, point, x->count));
+	emit_assign(p, then, keep,
+	            compact_at_point(x, then, x->s->where, ir_var(p->pool, TYPE_INDEX, "point", x->count)));
+	return keep;
+}
+
+static void emit_kept(const struct compact_points *x, struct ir_block *b, expr place)
+{
+	expr point = ir_var(x->p->pool, TYPE_INDEX, "point", x->count);
+	emit_store(x->p, b, x->s->out, place, compact_at_point(x, b, x->s->value, point));
+}
+
+static void emit_count(const struct compact_points *x, struct ir_block *b, expr n)
+{
+	emit_store(x->p, b, x->s->count, ir_index(x->p->pool, 0), ir_cast(n, TYPE_I64));
+}
+
+static expr index_of(struct ir_program *p, int64_t n)
+{
+	return ir_index(p->pool, n);
+}
+
+/* The whole on one processor, by the first block. */
+static void serial(const struct compact_points *x, struct ir_kernel *k)
+{
+	struct ir_program *p = x->p;
+	expr zero = index_of(p, 0), one = index_of(p, 1), block = ir_block(p->pool, NULL);
+	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero));
+	expr sum = emit_variable(p, b, "sum", zero), point = ir_var(p->pool, TYPE_INDEX, "point", x->count);
+	struct ir_block *loop = emit_for(p, b, "point", zero, x->count, one);
+	loop = emit_if(p, loop, compact_at_point(x, loop, x->s->where, point));
+	emit_kept(x, loop, sum);
+	emit_assign(p, loop, sum, ir_binary(IR_ADD, sum, one));
+	emit_count(x, b, sum);
+}
+
+/* ---- compact_block */
+
+static int block_candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	(void)site;
+	int n = 0;
+	for (int threads = 1024; threads >= 64; threads /= 4)
+		out[n++] = (struct sched_choice){ &sched_compact_block, { threads } };
+	return n;
+}
+
+static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
+                                   const char *suffix, int threads, expr needs)
+{
+	struct ir_program *p = plan->program;
+	struct compact_points x = compact_points_of(p, s);
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
+	expr zero = index_of(p, 0), one = index_of(p, 1), lanes = index_of(p, threads);
+	expr thread = ir_thread(p->pool, lanes);
+	k->threads = threads;
+	k->blocks = one;
+	kernel_needs(k, needs);
+	expr sum = emit_variable(p, &k->body, "sum", zero);
+	struct ir_block *b = emit_for(p, &k->body, "chunk", zero, x.count, lanes);
+	expr point = ir_binary(IR_ADD, ir_var(p->pool, TYPE_INDEX, "chunk", x.count), thread);
+	point = emit_constant(p, b, "point", point, NULL);
+	expr keep = emit_keep(&x, b, point), part = emit_variable(p, b, "part", ir_select(keep, one, zero));
+	emit_lanes_scan(p, b, part, sum, IR_SUM, threads);
+	emit_kept(&x, emit_if(p, b, keep), ir_binary(IR_SUB, part, one));
+	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_EQ, thread, zero)), sum);
+	serial(&x, k);
+	return k;
+}
+
+static void block_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	kernel_finish(plan, step_new(plan), one_block(plan, s, c, "", c->param[0], NULL), s);
+}
+
+/* ---- compact_tiles */
+
+static int tiles_candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	(void)site;
+	static const int shape[][2] = { { 256, 16 }, { 256, 8 }, { 512, 16 } };
+	int n = 0;
+	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+		out[n++] = (struct sched_choice){ &sched_compact_tiles, { shape[i][0], shape[i][1] } };
+	return n;
+}
+
+/* The points of a thread: a warp's lie together, neighbours by neighbouring lanes. */
+static struct ir_block *each_point(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr own,
+                                   expr *item)
+{
+	struct ir_program *p = x->p;
+	b = emit_unrolled(p, b, "item", t->items, item);
+	emit_constant(p, b, "point", ir_binary(IR_ADD, own, ir_binary(IR_MUL, *item, index_of(p, WARP))), NULL);
+	return b;
+}
+
+static expr of_item(const struct compact_points *x, const char *array, enum type type, expr item)
+{
+	return item_of(ir_variable_of(x->p->pool, type, "%s", array), item);
+}
+
+/* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to
+ * each. */
+static expr emit_places(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr sum)
+{
+	struct ir_program *p = x->p;
+	expr lanes = index_of(p, t->threads), thread = ir_thread(p->pool, lanes), warp = index_of(p, WARP);
+	expr item;
+	expr in_warp = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, thread, warp), index_of(p, WARP * t->items));
+	expr first = ir_binary(IR_MUL, t->tile, index_of(p, t->threads * t->items));
+	first = ir_binary(IR_ADD, ir_binary(IR_ADD, first, in_warp), ir_binary(IR_MOD, thread, warp));
+	expr own = emit_declare(p, b, "own", first, NULL);
+	struct ir_variable *kept = ir_variable_of(p->pool, TYPE_BOOL, "%s", "kept");
+	struct ir_variable *parts = ir_variable_of(p->pool, TYPE_INDEX, "%s", "parts");
+	emit_array(p, b, kept, t->items);
+	emit_array(p, b, parts, t->items);
+	struct ir_block *each = each_point(x, b, t, own, &item);
+	expr keep = emit_keep(x, each, ir_var(p->pool, TYPE_INDEX, "point", NULL));
+	emit_set(p, each, kept, item, keep);
+	emit_set(p, each, parts, item, ir_select(keep, index_of(p, 1), index_of(p, 0)));
+	emit_items_scan(p, b, parts, sum, IR_SUM, t->threads, 1, false);
+	return own;
+}
+
+/* With a twin of its own for 64-bit positions: of few points there are no tiles, and so none of their states. */
+static void few_points(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                       const struct sched_choice *c, expr few)
+{
+	if (!kernel_finish_narrow(plan, step, one_block(plan, s, c, "_few", 1024, few), s))
+		kernel_finish_wide(plan, step, one_block(plan, s, c, "_few_64", 1024, few), s);
+}
+
+static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct compact_points x = compact_points_of(p, s);
+	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
+	expr zero = index_of(p, 0), one = index_of(p, 1), item;
+	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one even of nothing: it
+	                                                                               * counts */
+	expr few = ir_binary(IR_LE, ir_size_limit(p, x.count), index_of(p, FEW));
+	bool varies = few->op != IR_CONST_INT;
+	if (varies) /* no tiles then */
+		state = ir_select(few, zero, count);
+	t = tiles_new(plan, s, state, TYPE_INDEX, t.threads, t.items);
+	struct ir_step *step = step_new(plan);
+	if (varies)
+		few_points(plan, step, s, c, few);
+
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	tiles_take(p, k, &t, count);
+	expr sum = emit_variable(p, &k->body, "sum", zero);
+	expr own = emit_places(&x, &k->body, &t, sum);
+	expr before = tiles_before(p, &k->body, &t, sum, IR_SUM, t.tile);
+	expr last = ir_binary(IR_EQ, ir_binary(IR_ADD, t.tile, one), count);
+	expr first = ir_binary(IR_EQ, ir_thread(p->pool, index_of(p, t.threads)), zero);
+	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_AND, last, first)), ir_binary(IR_ADD, before, sum));
+	struct ir_block *b = each_point(&x, &k->body, &t, own, &item);
+	expr place = ir_binary(IR_ADD, before, of_item(&x, "parts", TYPE_INDEX, item));
+	emit_kept(&x, emit_if(p, b, of_item(&x, "kept", TYPE_BOOL, item)), ir_binary(IR_SUB, place, one));
+	serial(&x, k);
+	kernel_finish(plan, step, k, s);
+}
+
+/* One block, which may turn out to have too much to do where nobody knows how much it will be. */
+static double block_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct cost_way w = cost_way(site);
+	expr count = space_count(site->p, site->s);
+	double points = (double)about(count, site->t);
+	int64_t known;
+	w.axis = site->s->space_rank - 1;
+	w.threads = c->param[0];
+	w.serial = ceil(points / c->param[0]) * (60 + c->param[0] / 16.0);
+	w.overhead = ir_const_int(ir_size_limit(site->p, count), &known) ? 0 : 4 * site->t->launch_ns;
+	return cost_of_way(site, &w);
+}
+
+/* Besides the work: the state that is zeroed, and a wait for the tiles before. */
+static double tiles_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct cost_way w = cost_way(site);
+	w.axis = site->s->space_rank - 1;
+	w.threads = (double)about(space_count(site->p, site->s), site->t) / c->param[1];
+	w.overhead = site->t->launch_ns + cost_table(site->t)->tiles_wait;
+	return cost_of_way(site, &w);
+}
+
+const struct sched_rule sched_compact_block = {
+	.name = "compact_block",
+	.version = 1,
+	.param = { { "threads", 64, 1024 } },
+	.match = compact_match,
+	.candidates = block_candidates,
+	.apply = block_apply,
+	.estimate = block_estimate,
+};
+
+const struct sched_rule sched_compact_tiles = {
+	.name = "compact_tiles",
+	.version = 2,
+	.param = { { "threads", 256, 512 }, { "items", 8, 16 } },
+	.match = compact_match,
+	.candidates = tiles_candidates,
+	.apply = tiles_apply,
+	.estimate = tiles_estimate,
+};

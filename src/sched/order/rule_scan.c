@@ -1,0 +1,58 @@
+/* Rule scan_thread: one thread makes a row along the scanned axis, neighbouring threads neighbouring ones. */
+#include "sched/order/scan_row.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+enum { THREADS = 256 };
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	(void)site;
+	out[0] = (struct sched_choice){ &sched_scan_thread, { 0 } };
+	return 1;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	expr row = declare_element(p, k, rows_along(p, s), THREADS, 1);
+	scan_row_serial(p, &k->body, s, row);
+	kernel_finish(plan, step, k, s);
+}
+
+/* A thread a row reads and writes at the stride between rows. */
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { SECTOR = 32, STEP_NS = 6 };
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	struct cost_way w = cost_way(site);
+	double points = (double)about(space_count(site->p, s), t), extent = (double)about(s->out->dim[s->axis], t);
+	double size = type_info(s->out->type)->bits / 8.0, step = 1;
+	(void)c;
+	for (w.axis = s->out->rank - 1; w.axis >= 0; w.axis--)
+		if (w.axis != s->axis && !ir_is_int(s->out->dim[w.axis], 1))
+			break;
+	w.threads = points / extent;
+	w.serial = extent * STEP_NS;
+	for (int k = s->out->rank - 1; k > w.axis; k--)
+		step *= (double)about(s->out->dim[k], t);
+	w.strided = points * ((step * size < SECTOR ? step * size : SECTOR) - size);
+	w.overhead = scan_may_be_long(site->p, s) ? 4 * t->launch_ns : 0; /* a block may turn out to have too much to
+	                                                                   * do */
+	return cost_of_way(site, &w);
+}
+
+const struct sched_rule sched_scan_thread = {
+	.name = "scan_thread",
+	.version = 1,
+	.match = scan_match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

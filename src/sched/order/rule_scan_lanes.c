@@ -1,0 +1,133 @@
+/* Rule scan_lanes: a warp or a block makes each row of a scan, tile by tile; short ones in one tile. Each thread has
+ * vectors of neighbouring elements in registers: it combines them by itself, the warp its threads' totals, and the
+ * block its warps' once a tile. So the row is read once, in the widest accesses, all of a tile under way at the same
+ * time. After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016 (the scan of a
+ * block). */
+#include "sched/order/scan_row.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+
+enum { WARP = 32, WARP_BLOCK = 128, MOST_LANES = 1024, MOST_WORDS = 32 /* registers that hold a thread's tile */ };
+
+static int words(const struct ir_stage *s)
+{
+	return type_info(s->value->type)->bits > 32 ? 2 : 1;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	int64_t extent = about(s->out->dim[s->axis], t);
+	int n = 0, width = scan_width(s), held = width == 1 ? 8 : MOST_WORDS / words(s) / width;
+	for (int lanes = WARP; lanes <= MOST_LANES; lanes *= lanes == WARP ? 4 : 2) {
+		int64_t steps = (extent + lanes * width - 1) / (lanes * width);
+		if (lanes > WARP && (int64_t)lanes * width >= 2 * extent)
+			break;
+		out[n++] =
+		        (struct sched_choice){ &sched_scan_lanes, { lanes, width, steps < held ? (int)steps : held } };
+		if (steps > held && held > 2 && (lanes == 256 || lanes == 512))
+			out[n++] = (struct sched_choice){ &sched_scan_lanes, { lanes, width, held / 2 } };
+	}
+	return n;
+}
+
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                       const struct sched_choice *c, int width, int steps, const char *suffix)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
+	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1, in_tile = lanes * width * steps;
+	struct scan_vectors v = { .lanes = lanes, .width = width, .steps = steps };
+	expr rows = rows_along(p, s), several = ir_index(p->pool, rows_a_block), warp = ir_index(p->pool, WARP);
+	int64_t extent;
+	k->threads = lanes * rows_a_block;
+	k->blocks = ceil_div(p, rows, rows_a_block);
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
+	expr row = block, lane = thread, first = ir_binary(IR_MUL, block, several);
+	if (rows_a_block > 1) {
+		lane = ir_binary(IR_MOD, thread, warp);
+		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, warp));
+	}
+	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	row = emit_constant(p, &k->body, "row", row, NULL);
+	if (rows_a_block > 1)
+		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
+	row = ir_var_of(row->var, rows);
+	struct scan_row r = scan_row_begin(p, &k->body, s, row);
+	struct ir_block *b = &k->body;
+	scan_vectors_begin(&v, &r, b, lane);
+	bool known = ir_const_int(r.extent, &extent);
+	v.whole = known && extent > 0 && extent % in_tile == 0;
+	v.tile = ir_index(p->pool, 0);
+	if (!known || extent > in_tile) {
+		b = emit_loop(p, b, "tile", v.tile, r.extent, ir_index(p->pool, in_tile), r.extent, &v.tile);
+	}
+	scan_vectors_tile(&v, b);
+	scan_vectors_store(&v, b, NULL);
+
+	/* The same rows on one processor. */
+	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
+	b = emit_loop(p, &k->serial, "row", first, end, ir_index(p->pool, 1), rows, &row);
+	scan_row_serial(p, b, s, row);
+	kernel_needs(k, whole_multiple(p, s->out->dim[s->axis], width));
+	kernel_finish(plan, step, k, s);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_step *step = step_new(plan);
+	int width = c->param[1], steps = c->param[2];
+	one_kernel(plan, step, s, c, width, steps, "");
+	if (!step_fits_all(step))
+		one_kernel(plan, step, s, c, 1, steps < 4 ? 4 : 8, "_any");
+}
+
+/* ---- Time: what moves once, at the rate that the loads in flight reach, and a tile's steps one after the other. */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { TILE_NS = 1500 };
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2],
+	    rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	int threads = lanes * rows_a_block;
+	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
+	double rows = (double)about(rows_along(p, s), t), points = rows * extent;
+	double registers = 16 + steps * width * words(s) + steps * (width * size / 4 > 4 ? 4 : width * size / 4) / 2;
+	double here = target_resident(t, threads, registers, 0);
+	double blocks = ceil(rows / rows_a_block),
+	       resident = fmin(fmax(here, 1), fmax(blocks / t->processors, 1 / 64.0));
+	double tiles = ceil(extent / ((double)lanes * width * steps)),
+	       used = fmin(extent / ((double)lanes * width * steps), 1);
+	double access = scan_access_ns(p, s, t, resident * threads * used * steps * width * size);
+	double waves = fmax(blocks / (resident * t->processors), 1);
+	double each = blocks / t->processors, tail = each > 1 ? ceil(each) / each : 1;
+	/* Instructions: an element's own, those of a vector's turn in its warp; and of a warp's accesses. */
+	double work = points * (ir_cost(s->value) + 4 + 40.0 / width) / cost_mixed_rate(t) / used;
+	double steps_of_tiles = waves * tiles * (TILE_NS + lanes * 0.6), all = access * tail + work + steps_of_tiles;
+	double time = fmax(fmax(access * tail, work), steps_of_tiles);
+	if (tiles > 1) /* the next tile is read when this one is written */
+		time *= 1.04;
+	time = (time + 0.1 * (all - time)) * (1 + 0.02 * (16 / (width * size) - 1));
+	return t->launch_ns + time + (scan_may_be_long(p, s) ? 4 * t->launch_ns : 0);
+}
+
+const struct sched_rule sched_scan_lanes = {
+	.name = "scan_lanes",
+	.version = 2,
+	.param = { { "lanes", 32, 1024 }, { "width", 1, 16 }, { "steps", 1, 32 } },
+	.match = scan_match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

@@ -1,0 +1,174 @@
+/* Rule sort_block: short rows are sorted whole in a block's shared memory: by a network, several rows a block when they
+ * are very short; or by digits, `items` keys a thread. */
+#include "sched/order/sort.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+enum { SHARED_BYTES = 32 << 10, SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
+
+/* Keys that fit: with its place a key takes 8 bytes, or 16 when it has 64 bits. */
+static int most_keys(const struct ir_stage *s)
+{
+	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	int64_t n;
+	if (!sort_match(p, s, why))
+		return NULL;
+	if (!ir_const_int(s->space[0], &n) || n <= most_keys(s))
+		return s;
+	*why = "the rows are too long for shared memory";
+	return NULL;
+}
+
+static struct sched_choice choice(int keys, int rows, int keys_a_thread)
+{
+	int threads = keys * rows / keys_a_thread;
+	threads = threads < 32 ? 32 : threads > 1024 ? 1024 : threads;
+	return (struct sched_choice){ &sched_sort_block, { keys, rows, threads } };
+}
+
+/* By digits: about 8 keys a thread, of at most 256. */
+static struct sched_choice by_digits(int64_t keys)
+{
+	int threads = 32;
+	while (threads < MAX_THREADS && keys > threads * 8)
+		threads *= 2;
+	int items = (int)((keys + threads - 1) / threads);
+	return (struct sched_choice){ &sched_sort_block, { threads * items, 1, threads, items } };
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct ir_stage *s = site->s;
+	int64_t extent = 0;
+	int n = 0, keys = 2, most = most_keys(s);
+	if (!ir_const_int(s->space[0], &extent)) {
+		out[n++] = choice(most, 1, 8);
+		out[n++] = choice(SOME_KEYS, 1, 4);
+		out[n++] = by_digits(most);
+		out[n++] = by_digits(SOME_KEYS);
+		return n;
+	}
+	while (keys < extent)
+		keys *= 2;
+	out[n++] = choice(keys, 1, 2);
+	if (keys >= 256)
+		out[n++] = choice(keys, 1, 8);
+	if (keys < SOME_KEYS)
+		out[n++] = choice(keys, SOME_KEYS / keys, 4);
+	if (extent >= LEAST_DIGITS)
+		out[n++] = by_digits(extent);
+	return n;
+}
+
+/* The call of a kernel's function, and functions that are its last arguments. */
+struct row_call {
+	struct ir_stmt *call;
+	const struct ir_variable *key, *put;
+};
+
+static struct row_call one_row(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s,
+                               const struct ir_variable *item)
+{
+	struct ir_block *b = &k->body;
+	expr block = ir_block(p->pool, rows_along(p, s));
+	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
+	struct row_call c = { .key = emit_key(p, b, s, &row) };
+	c.put = emit_put(p, b, s, &row, false, false);
+	c.call = emit_call(p, b, arena_printf(p->arena, "sort_row<%d, %s>", k->threads, type_name(sort_key_type(s))));
+	add_variable(p, c.call, item);
+	return c;
+}
+
+static struct row_call one_row_by_digits(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int items)
+{
+	struct ir_block *b = &k->body;
+	expr block = ir_block(p->pool, rows_along(p, s));
+	const char *type = type_name(sort_key_type(s));
+	bool alone = sort_is_alone(p, s);
+	struct row_call c = { 0 };
+	const struct ir_variable *shared = emit_shared(
+	        p, b,
+	        arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>", type,
+	                     k->threads, items),
+	        "shared", 0);
+	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
+	row.alone = alone;
+	c.key = emit_key(p, b, s, &row);
+	c.put = alone ? emit_put_alone(p, b, s, &row) : emit_put(p, b, s, &row, false, false);
+	c.call = emit_radix_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
+	add_variable(p, c.call, shared);
+	return c;
+}
+
+static struct row_call several_rows(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, int keys,
+                                    int rows, const struct ir_variable *item)
+{
+	struct ir_block *b = &k->body;
+	expr block = ir_block(p->pool, k->blocks), count = rows_along(p, s);
+	expr first = emit_constant(p, b, "first", ir_binary(IR_MUL, block, ir_index(p->pool, rows)), count);
+	struct row_call c = { .key = emit_key(p, b, s, NULL) };
+	c.put = emit_put(p, b, s, NULL, false, false);
+	c.call = emit_call(
+	        p, b, arena_printf(p->arena, "sort_rows<%d, %d, %s>", k->threads, keys, type_name(sort_key_type(s))));
+	add_variable(p, c.call, item);
+	add_value(p, c.call, first);
+	add_value(p, c.call, ir_binary(IR_MIN, ir_index(p->pool, rows), ir_binary(IR_SUB, count, first)));
+	return c;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	int keys = c->param[0], rows = c->param[1], items = c->param[3];
+	expr count = rows_along(p, s), fits = sort_at_most(p, s->space[0], keys);
+	const struct ir_variable *item = NULL;
+	struct row_call own;
+	k->threads = c->param[2];
+	k->blocks = ceil_div(p, count, rows);
+	struct ir_block *serial = sort_only_if(p, k, fits);
+	if (!items)
+		item = emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64", "item", keys * rows);
+	if (items)
+		own = one_row_by_digits(p, k, s, items);
+	else if (rows == 1)
+		own = one_row(p, k, s, item);
+	else
+		own = several_rows(p, k, s, keys, rows, item);
+	add_value(p, own.call, s->space[0]);
+	add_value(p, own.call, s->out->dim[s->axis]);
+	add_variable(p, own.call, own.key);
+	add_variable(p, own.call, own.put);
+
+	/* The same rows on one processor. */
+	expr several = ir_index(p->pool, rows), block = ir_block(p->pool, k->blocks);
+	expr first = ir_binary(IR_MUL, block, several),
+	     end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));
+	expr number;
+	serial = emit_loop(p, serial, "row", first, end, ir_index(p->pool, 1), count, &number);
+	struct sort_row row = sort_row_begin(p, serial, s, number);
+	emit_serial(&row, serial);
+	kernel_finish(plan, step, k, s);
+	if (fits)
+		sort_radix_steps(plan, s, c, ir_unary(IR_NOT, fits));
+}
+
+const struct sched_rule sched_sort_block = {
+	.name = "sort_block",
+	.version = 4,
+	.param = { { "keys", 2, 8192 }, { "rows", 1, 4096 }, { "threads", 32, 1024 }, { "items", 0, 64 } },
+	.match = match,
+	.span = sort_span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = sort_block_estimate,
+};

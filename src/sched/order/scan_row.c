@@ -1,0 +1,135 @@
+/* The rows of a scan in kernels. See scan_row.h. */
+#include "sched/order/scan_row.h"
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+
+const void *scan_match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_SCAN)
+		return s;
+	*why = "the stage is no scan";
+	return NULL;
+}
+
+#include "ir/axis_names.h"
+
+expr scan_position(const struct scan_row *r, expr at)
+{
+	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, r->outer, r->extent), at);
+	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, r->inner_count), r->inner);
+}
+
+/* `e` at position `at` of the row, with the axes called `axis`. */
+static expr in_row(const struct scan_row *r, expr e, const expr *axis, expr at)
+{
+	struct axes a = { .value = axis,
+		          .same = ir_flat(r->p->pool, r->s->out, r->own),
+		          .same_as = scan_position(r, at),
+		          .acc = r->sum,
+		          .load = r->load,
+		          .user = r->user };
+	return to_kernel(r->p, e, &a);
+}
+
+expr scan_value_at(struct scan_row *r, expr at)
+{
+	r->axis[r->s->axis] = at;
+	return in_row(r, r->s->value, r->axis, at);
+}
+
+expr scan_result_at(struct scan_row *r, expr at, expr sum)
+{
+	const struct ir_stage *s = r->s;
+	expr row_sum = r->sum, y;
+	r->axis[s->axis] = at;
+	r->sum = sum;
+	y = s->post ? in_row(r, s->post, r->axis, at) : ir_cast(sum, s->out->type);
+	r->sum = row_sum;
+	return y;
+}
+
+void scan_store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum)
+{
+	emit_store(r->p, b, r->s->out, scan_position(r, at), scan_result_at(r, at, sum));
+}
+
+struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row)
+{
+	struct scan_row r = { .p = p, .s = s, .extent = s->out->dim[s->axis] };
+	const char *names[IR_MAX_RANK];
+	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = out_extents(p, s, 0, s->axis);
+	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
+	int n = 0, rank = s->out->rank;
+	r.inner_count = out_extents(p, s, s->axis + 1, rank);
+	r.outer = row;
+	r.inner = ir_index(p->pool, 0);
+	if (ir_is_int(outer_count, 1)) {
+		r.outer = r.inner;
+		r.inner = row;
+	} else if (!ir_is_int(r.inner_count, 1)) {
+		r.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, row, r.inner_count), outer_count);
+		r.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, row, r.inner_count), r.inner_count);
+	}
+	/* Only the axes that are still met after loads at the own position became x[position]. */
+	for (int k = 0; k < rank; k++)
+		r.own[k] = ir_axis(p->pool, k, s->out->dim[k]);
+	r.sum = ir_acc(p->pool, s->value->type);
+	expr somewhere = ir_var(p->pool, TYPE_INDEX, "step", r.extent);
+	mark_axes(in_row(&r, s->value, r.own, somewhere), used);
+	if (s->post)
+		mark_axes(in_row(&r, s->post, r.own, somewhere), used);
+	for (int k = 0; k < rank; k++) {
+		if (k == s->axis)
+			continue;
+		names[n] = ir_axis_names[0][k];
+		others[n] = used[k];
+		dim[n++] = s->out->dim[k];
+	}
+	declare_axes(p, b, row, n, dim, names, others, axis);
+	for (int k = 0; k < rank; k++) /* what is not met may be anything */
+		r.axis[k] = k == s->axis || !axis[k - (k > s->axis)] ? ir_index(p->pool, 0) : axis[k - (k > s->axis)];
+	r.sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
+	return r;
+}
+
+/* `step` counts in the direction of the scan. */
+expr scan_axis_of_step(const struct scan_row *r, expr step)
+{
+	expr last = ir_binary(IR_SUB, r->extent, ir_index(r->p->pool, 1));
+	return r->s->reverse ? ir_binary(IR_SUB, last, step) : step;
+}
+
+/* A row by one thread. */
+void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row)
+{
+	struct scan_row r = scan_row_begin(p, b, s, row);
+	const char *axis_name = ir_axis_names[0][s->axis], *name = s->reverse ? "step" : axis_name;
+	expr step;
+	b = emit_loop(p, b, name, ir_index(p->pool, 0), r.extent, ir_index(p->pool, 1), r.extent, &step);
+	expr at = scan_axis_of_step(&r, step);
+	if (s->reverse)
+		at = emit_constant(p, b, axis_name, at, r.extent);
+	expr sum = r.sum, next = ir_combine_expr(s->combine, sum, scan_value_at(&r, at));
+	if (s->exclusive)
+		scan_store_at(&r, b, at, sum);
+	emit_assign(p, b, sum, next);
+	if (!s->exclusive)
+		scan_store_at(&r, b, at, sum);
+}
+
+bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s)
+{
+	enum { FEW_ROWS = 32 };
+	int64_t extent, rows = 1;
+	(void)p;
+	for (int k = 0; k < s->out->rank; k++) {
+		if (k == s->axis)
+			continue;
+		if (!ir_const_int(s->out->dim[k], &extent) || rows * extent > FEW_ROWS)
+			return false;
+		rows *= extent;
+	}
+	return !ir_const_int(s->out->dim[s->axis], &extent);
+}

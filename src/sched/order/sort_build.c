@@ -1,0 +1,363 @@
+/* Building kernels that sort: rows and their keys, the functions that a kernel hands on, the serial twin. See
+ * sort.h. */
+#include "sched/order/sort.h"
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/vectors.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+const void *sort_match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_SORT)
+		return s;
+	*why = "the stage is no sort";
+	return NULL;
+}
+
+/* ---- Keys. */
+
+/* Casts that keep order, and what is equal: a shorter key does as well. */
+static bool keeps_order(enum type from, enum type to)
+{
+	bool real = type_is_float(to), small = from == TYPE_F16 || from == TYPE_BF16;
+	if (type_is_float(from))
+		return real && (small || from == TYPE_F32) && type_info(to)->bits > type_info(from)->bits;
+	int bits = type_info(from)->bits, room = to == TYPE_F32 ? 24 : to == TYPE_F64 ? 53 : type_info(to)->bits;
+	if ((from != TYPE_BOOL && !type_is_int(from)) || (!real && !type_is_int(to)) || bits < 8)
+		return false;
+	return type_is_signed(from) && !real && !type_is_signed(to) ? false : room > bits;
+}
+
+expr sort_key(const struct ir_stage *s)
+{
+	expr key = s->value;
+	while (key->op == IR_CAST && keeps_order(key->arg[0]->type, key->type))
+		key = key->arg[0];
+	return key;
+}
+
+int sort_key_bits(const struct ir_stage *s)
+{
+	return type_info(sort_key(s)->type)->bits;
+}
+
+enum type sort_key_type(const struct ir_stage *s)
+{
+	int bits = sort_key_bits(s);
+	return bits == 64 ? TYPE_U64 : bits == 32 ? TYPE_U32 : bits == 16 ? TYPE_U16 : TYPE_U8;
+}
+
+/* ---- Rows. */
+
+/* Where an element of the value's space lies, the sorted axis at its own place: what an input of that form would be
+ * indexed by. */
+static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *axis)
+{
+	struct ir_buffer space = *s->out;
+	expr index[IR_MAX_RANK];
+	for (int k = 0; k < s->out->rank; k++)
+		index[k] = axis[k] = ir_axis(p->pool, k, s->out->dim[k]);
+	space.dim[s->axis] = s->space[0];
+	index[s->axis] = axis[s->out->rank] = ir_axis(p->pool, s->out->rank, s->space[0]);
+	return ir_flat(p->pool, &space, index);
+}
+
+static expr position(const struct sort_row *row, expr extent, expr at)
+{
+	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, row->outer, extent), at);
+	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, row->inner_count), row->inner);
+}
+
+/* The value with the axes called `axis`, at position r. */
+static expr value_with(const struct sort_row *row, expr value, const expr *axis, expr r)
+{
+	expr own[IR_MAX_RANK];
+	struct axes a = { .value = axis,
+		          .same = own_position(row->p, row->s, own),
+		          .same_as = position(row, row->n, r),
+		          .load = row->load,
+		          .user = row->user };
+	return to_kernel(row->p, value, &a);
+}
+
+expr sort_value_at(struct sort_row *row, expr r)
+{
+	row->axis[row->s->out->rank] = r;
+	return value_with(row, row->key, row->axis, r);
+}
+
+expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r)
+{
+	row->axis[row->s->axis] = j;
+	row->axis[row->s->out->rank] = r;
+	return value_with(row, map->value, row->axis, r);
+}
+
+expr sort_result_at(const struct sort_row *row, expr j)
+{
+	return position(row, row->k, j);
+}
+
+struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number)
+{
+	int rank = s->out->rank, n = 0;
+	struct sort_row row = { .p = p, .s = s, .key = sort_key(s), .n = s->space[0], .k = s->out->dim[s->axis] };
+	expr own[IR_MAX_RANK], dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = out_extents(p, s, 0, s->axis);
+	const char *names[IR_MAX_RANK];
+	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
+	row.inner_count = out_extents(p, s, s->axis + 1, rank);
+	row.number = row.outer = number;
+	row.inner = ir_index(p->pool, 0);
+	if (ir_is_int(outer_count, 1)) {
+		row.outer = row.inner;
+		row.inner = number;
+	} else if (!ir_is_int(row.inner_count, 1)) {
+		row.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, number, row.inner_count), outer_count);
+		row.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, number, row.inner_count), row.inner_count);
+	}
+	/* Only the axes that are still met after loads at the own position became x[position]. */
+	own_position(p, s, own);
+	expr r = ir_var(p->pool, TYPE_INDEX, "r", row.n);
+	struct sort_maps maps = sort_maps(p, s);
+	mark_axes(value_with(&row, row.key, own, r), used);
+	for (int i = 0; i < maps.n; i++)
+		mark_axes(value_with(&row, maps.at[i].value, own, r), used);
+	for (int k = 0; k < rank; k++) {
+		if (k == s->axis)
+			continue;
+		names[n] = ir_axis_names[0][k];
+		others[n] = used[k];
+		dim[n++] = s->out->dim[k];
+	}
+	declare_axes(p, b, number, n, dim, names, others, axis);
+	for (int k = 0; k < rank; k++) { /* what is not met may be anything */
+		int other = k - (k > s->axis);
+		row.axis[k] = k == s->axis || !axis[other] ? ir_index(p->pool, 0) : axis[other];
+	}
+	return row;
+}
+
+/* ---- Statements. */
+
+struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function)
+{
+	return emit_invoke(p, b, function, "tpat_sort.h");
+}
+
+struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function)
+{
+	return emit_invoke(p, b, function, "tpat_radix.h");
+}
+
+static const char *key_function(const struct sort_row *row)
+{
+	enum type t = row->key->type;
+	const char *name = row->alone        ? row->s->reverse ? "total_descending" : "total_ascending"
+	                   : row->s->reverse ? "key_descending"
+	                                     : "key_ascending";
+	/* C++ computes narrow integers as int. */
+	bool narrow = (type_is_int(t) && type_info(t)->bits < 32) || t == TYPE_BOOL;
+	return narrow ? arena_printf(row->p->arena, "%s<%s>", name, type_name(t)) : name;
+}
+
+/* The row that a function is about: given, or named by its first parameter. */
+static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, const struct ir_stage *s,
+                              struct sort_row *row)
+{
+	if (row)
+		return *row;
+	expr number = emit_parameter(p, lambda, TYPE_INDEX, "row", rows_along(p, s));
+	return sort_row_begin(p, lambda->body, s, number);
+}
+
+const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                   struct sort_row *row)
+{
+	struct ir_stmt *key = emit_lambda(p, b, "key");
+	struct sort_row own = row_of(p, key, s, row);
+	key->text = key_function(&own);
+	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
+	return key->var;
+}
+
+struct row_vectors {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int width;
+	struct {
+		VEC(expr);
+	} found;
+	expr item; /* of a vector, in work */
+};
+
+static void find_vector(void *user, expr e)
+{
+	struct row_vectors *v = user;
+	if (e->op == IR_LOAD && vector_along(v->p, e, v->s->out->rank, v->s->space[0], v->width))
+		vec_push(v->p->arena, &v->found, e);
+}
+
+static struct ir_variable *vector_of(struct row_vectors *v, int i)
+{
+	return ir_variable_of(v->p->pool, v->found.at[i]->type, "%s_v%d", v->found.at[i]->buf->name, i + 1);
+}
+
+static expr vector_item(void *user, expr e, expr flat)
+{
+	struct row_vectors *v = user;
+	(void)flat;
+	for (int i = 0; i < v->found.n; i++)
+		if (v->found.at[i] == e)
+			return item_of(vector_of(v, i), v->item);
+	return NULL;
+}
+
+int sort_width(struct ir_program *p, const struct ir_stage *s)
+{
+	enum { WIDEST_BITS = 128, MOST = 8 };
+	expr key = sort_key(s);
+	int64_t n;
+	int width = WIDEST_BITS / type_info(key->type)->bits;
+	for (width = width > MOST ? MOST : width; width > 1; width /= 2) {
+		struct row_vectors v = { .p = p, .s = s, .width = width };
+		if (ir_const_int(s->space[0], &n) && n % width)
+			continue;
+		ir_walk_unconditional(key, find_vector, &v);
+		if (v.found.n)
+			break;
+	}
+	return width;
+}
+
+static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                                 struct sort_row *row, int width, bool key)
+{
+	struct row_vectors v = { .p = p, .s = s, .width = width };
+	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
+	struct sort_row here = *row;
+	struct ir_block *body = keys->body;
+	const char *function = key_function(row);
+	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
+	enum type t = key ? sort_key_type(s) : row->key->type;
+	const struct ir_variable *loaded = emit_array_parameter(p, keys, t, "loaded", width);
+	if (width > 1) {
+		ir_walk_unconditional(row->key, find_vector, &v);
+		expr same = own_position(p, s, own);
+		row->axis[s->out->rank] = r;
+		struct axes start = { .value = row->axis, .same = same, .same_as = position(row, row->n, r) };
+		for (int i = 0; i < v.found.n; i++) {
+			expr e = v.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg),
+			     rest = ir_binary(IR_SUB, flat, same);
+			expr at = rest->varies ? to_kernel(p, flat, &start) : ir_binary(IR_ADD, start.same_as, rest);
+			emit_load_vector(p, body, e->buf, at, vector_of(&v, i), width);
+		}
+		here.load = vector_item;
+		here.user = &v;
+		body = emit_unrolled(p, body, "item", width, &item);
+		v.item = item;
+	}
+	expr value = sort_value_at(&here, ir_binary(IR_ADD, r, item));
+	if (!key) {
+		emit_set(p, body, loaded, item, value);
+		return keys->var;
+	}
+	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
+	add_value(p, put, item_of(loaded, item));
+	add_value(p, put, value);
+	return keys->var;
+}
+
+const struct ir_variable *emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                    struct sort_row *row, int width)
+{
+	return emit_neighbours(p, b, s, row, width, true);
+}
+
+const struct ir_variable *emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                      struct sort_row *row, int width)
+{
+	return emit_neighbours(p, b, s, row, width, false);
+}
+
+const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
+                                   struct sort_row *row, bool keyed, bool all)
+{
+	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct sort_row own = row_of(p, put, s, row);
+	struct ir_block *body = put->body;
+	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, all ? own.n : own.k);
+	if (keyed)
+		emit_parameter(p, put, sort_key_type(s), "key", NULL);
+	expr r = emit_parameter(p, put, TYPE_INDEX, "r", own.n);
+	if (all && own.k != own.n)
+		body = emit_if(p, body, ir_binary(IR_LT, rank, own.k));
+	emit_found(&own, body, ir_var_of(rank->var, own.k), r);
+	return put->var;
+}
+
+void emit_serial(struct sort_row *row, struct ir_block *b)
+{
+	struct ir_program *p = row->p;
+	struct ir_stmt *s = emit(p, b, IR_SORT_SERIAL);
+	s->var = ir_variable_new(p->pool, TYPE_INDEX, SORT_RANK);
+	s->var2 = ir_variable_new(p->pool, TYPE_INDEX, "r");
+	expr rank = ir_var_of(s->var, row->k), r = ir_var_of(s->var2, row->n);
+	s->mutable = row->s->reverse;
+	s->value = sort_value_at(row, r);
+	s->from = row->k;
+	s->to = row->n;
+	s->body = NEW(p->arena, struct ir_block);
+	emit_found(row, s->body, rank, r);
+}
+
+/* ---- Rules for some extents. */
+
+expr sort_at_most(struct ir_program *p, expr extent, int64_t most)
+{
+	expr fits = ir_binary(IR_LE, extent, ir_index(p->pool, most));
+	return ir_is_int(fits, 1) ? NULL : fits;
+}
+
+struct find_size {
+	const struct ir_program *p;
+	bool found;
+};
+
+static void find_size(void *user, expr e)
+{
+	struct find_size *f = user;
+	f->found |= e->op == IR_SYMBOL && ir_size_find(f->p, e->name);
+}
+
+bool sort_has_size(const struct ir_program *p, expr e)
+{
+	struct find_size f = { .p = p };
+	ir_walk(e, find_size, &f);
+	return f.found;
+}
+
+/* Where extents decide, no block is launched; where a size found out on the way does, blocks return. */
+struct ir_block *sort_only_if(struct ir_program *p, struct ir_kernel *k, expr fits)
+{
+	if (!fits)
+		return &k->serial;
+	if (!sort_has_size(p, fits)) {
+		k->blocks = ir_select(fits, k->blocks, ir_index(p->pool, 0));
+		return &k->serial;
+	}
+	emit_return_if(p, &k->body, ir_unary(IR_NOT, fits));
+	return emit_if(p, &k->serial, fits);
+}
+
+struct ir_buffer *sort_workspace(struct ir_program *p, const struct ir_stage *s, const char *what, enum type t,
+                                 expr count, expr fits)
+{
+	if (fits && !sort_has_size(p, fits))
+		count = ir_select(fits, count, ir_index(p->pool, 0));
+	return ir_buffer_new(p, arena_printf(p->arena, "%s_%s", s->out->name, what), t, 1, &count, IR_TEMP);
+}

@@ -1,0 +1,304 @@
+/* Rule reduce_columns: neighbouring threads make neighbouring elements of a reduction's result, as the elements lie
+ * next to each other in what is reduced, too; `parts` rows of such threads share the reduced axes. A thread makes
+ * `width` neighbours: what it reads of each row is a vector. */
+#include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/build/vectors.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
+enum { MAX_SHARED = 40 << 10 /* bytes */ };
+
+/* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last
+ * axis. */
+
+struct vectors {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	int width, inner, n;
+	expr load[MAX_VECTORS], v; /* v: which of the columns */
+	struct ir_variable *sum;   /* of each */
+	bool fine;
+};
+
+static void check_term(void *user, int64_t c, int factors, const expr *factor)
+{
+	struct vectors *f = user;
+	(void)factors;
+	(void)factor;
+	f->fine &= c % f->width == 0;
+}
+
+static void find_vector(void *user, expr e)
+{
+	struct vectors *f = user;
+	if (e->op != IR_LOAD)
+		return;
+	expr flat = ir_flat(f->p->pool, e->buf, e->arg), stride = ir_stride(flat, f->inner);
+	if (stride && ir_is_int(stride, 0)) /* the same for all of them */
+		return;
+	bool along = stride && ir_is_int(stride, 1) && type_info(e->type)->bits * f->width <= WIDEST * 8;
+	f->fine &= along && !type_is_packed(e->type) && f->n < MAX_VECTORS;
+	if (!f->fine)
+		return;
+	ir_poly_terms(ir_binary(IR_SUB, flat, ir_axis(f->p->pool, f->inner, f->s->out->dim[f->inner])), check_term, f);
+	f->load[f->n++] = e;
+}
+
+/* False when columns cannot be taken `width` at a time. */
+static bool find_vectors(struct vectors *f, struct ir_program *p, const struct ir_stage *s, int width)
+{
+	int64_t extent;
+	*f = (struct vectors){ .p = p, .s = s, .width = width, .inner = s->out->rank - 1, .fine = true };
+	if (ir_combine_is_arg(s->combine) || !ir_const_int(s->out->dim[f->inner], &extent) || extent % width ||
+	    type_info(s->out->type)->bits * width > WIDEST * 8 || type_is_packed(s->out->type))
+		return false;
+	ir_walk_unconditional(s->value, find_vector, f);
+	return f->fine && f->n > 0;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_REDUCE && s->out->rank && s->space_rank)
+		return s;
+	*why = "the stage is no reduction over some axes to others";
+	return NULL;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	int64_t points = about(reduced_count(p, s), t);
+	int n = 0;
+	struct vectors f;
+	for (int width = 1; width <= MAX_WIDTH; width *= 2)
+		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, p, s, width)); parts /= 2)
+			if ((parts == 4 || points >= 2 * parts) &&
+			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= MAX_SHARED)
+				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
+	return n;
+}
+
+/* The places along the reduced axes that this part has, as two pieces of code: whole steps, then the rest; null where
+ * there is none. The reads of several steps are on their way at once, of all where they are few: not behind conditions,
+ * of which a thread holds only seven. */
+static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
+                                   expr points, bool rest)
+{
+	int64_t known;
+	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
+	int steps = few ? (int)(known / parts) : AT_ONCE;
+	expr at = part, step = ir_var(p->pool, TYPE_INDEX, "step", ir_index(p->pool, steps));
+	expr any = ir_var(p->pool, TYPE_INDEX, name, NULL);
+	if (rest) {
+		if (!few || known % parts == 0)
+			return NULL;
+		b = emit_if(p, b, ir_int(p->pool, TYPE_BOOL, 1)); /* a scope */
+		emit_constant(p, b, name, ir_binary(IR_ADD, ir_index(p->pool, (int64_t)steps * parts), part), NULL);
+		return emit_if(p, b, ir_binary(IR_LT, any, points));
+	}
+	if (!steps)
+		return NULL;
+	if (!few) {
+		b = emit_for(p, b, "first", part, points, ir_index(p->pool, (int64_t)steps * parts));
+		at = ir_var(p->pool, TYPE_INDEX, "first", points);
+	}
+	struct ir_block *body =
+	        emit_for(p, b, "step", ir_index(p->pool, 0), ir_index(p->pool, steps), ir_index(p->pool, 1));
+	b->at[b->n - 1].width = steps;
+	emit_constant(p, body, name, ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at), NULL);
+	if (few || (constant && known % ((int64_t)steps * parts) == 0))
+		return body;
+	return emit_if(p, body, ir_binary(IR_LT, any, points));
+}
+
+/* One element by `parts` threads, of which this is `part`; serial: by one alone. */
+static void one_column(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr element, expr part,
+                       int parts)
+{
+	int rank = s->out->rank;
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s), count = out_count(p, s);
+	expr inside = ir_binary(IR_LT, element, count), own = ir_var(p->pool, TYPE_INDEX, "element", count);
+	struct accumulator a;
+	axes_read(s, used);
+	declare_axes(p, b, own, rank, s->out->dim, ir_axis_names[0], used, axis);
+	a = accumulator_begin(p, b, s);
+	struct ir_block *body = part ? emit_if(p, b, inside) : b;
+	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
+	struct ir_block *pieces = body;
+	bool apart = part && !ir_combine_is_arg(s->combine);
+	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
+		if (apart)
+			body = each_point(p, pieces, name, part, parts, points, rest);
+		else
+			body = emit_for(p, pieces, name, part ? part : ir_index(p->pool, 0), points,
+			                ir_index(p->pool, part ? parts : 1));
+		if (!body)
+			continue;
+		expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+		if (s->space_rank == 1)
+			axis[rank] = point;
+		else
+			declare_axes(p, body, point, s->space_rank, s->space, ir_axis_names[1], used + rank,
+			             axis + rank);
+		struct axes in = { .value = axis };
+		accumulate(&a, body, to_kernel(p, s->value, &in), point);
+	}
+	if (part) {
+		struct ir_stmt *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
+		all->var2 = a.position ? a.position->var : NULL;
+		all->columns = COLUMNS;
+		b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
+	}
+	emit_store(p, b, s->out, own, accumulator_result(&a, axis, out_position(p, s), own));
+}
+
+static struct ir_variable *column_vector(const struct vectors *f, int i)
+{
+	return ir_variable_of(f->p->pool, f->load[i]->type, "%s_v%d", f->load[i]->buf->name, i + 2);
+}
+
+static expr of_vector(void *user, expr e, expr flat)
+{
+	const struct vectors *f = user;
+	(void)flat;
+	for (int i = 0; i < f->n; i++)
+		if (f->load[i] == e)
+			return item_of(column_vector(f, i), f->v);
+	return NULL;
+}
+
+/* What one point adds to each column of a thread. */
+static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_axis, const bool *used)
+{
+	struct ir_program *p = f->p;
+	const struct ir_stage *s = f->s;
+	int rank = s->out->rank;
+	expr axis[2 * IR_MAX_RANK], point = ir_var(p->pool, TYPE_INDEX, "point", reduced_count(p, s));
+	memcpy(axis, out_axis, sizeof axis);
+	if (s->space_rank == 1)
+		axis[rank] = point;
+	else
+		declare_axes(p, b, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
+	struct axes start = { .value = axis };
+	for (int i = 0; i < f->n; i++) {
+		expr at = to_kernel(p, f->load[i], &start)->arg[0];
+		emit_load_vector(p, b, f->load[i]->buf, at, column_vector(f, i), f->width);
+	}
+	struct ir_block *body = emit_unrolled(p, b, "v", f->width, &f->v);
+	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], f->v);
+	struct axes here = { .value = axis, .load = of_vector, .user = f };
+	emit_set(p, body, f->sum, f->v,
+	         ir_combine_expr(s->combine, item_of(f->sum, f->v), to_kernel(p, s->value, &here)));
+}
+
+/* `width` columns from `element` on by `parts` threads, of which this is `part`. */
+static void several_columns(struct vectors *f, struct ir_block *b, expr element, expr part, int parts)
+{
+	struct ir_program *p = f->p;
+	const struct ir_stage *s = f->s;
+	int rank = s->out->rank, width = f->width;
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s), count = out_count(p, s), v;
+	expr inside = ir_binary(IR_LT, element, count), own = ir_var(p->pool, TYPE_INDEX, "element", count);
+	enum type t = s->value->type;
+	axes_read(s, used);
+	used[f->inner] = true;
+	declare_axes(p, b, own, rank, s->out->dim, ir_axis_names[0], used, axis);
+	f->sum = ir_variable_new(p->pool, t, "sum_v");
+	emit_array(p, b, f->sum, width);
+	struct ir_block *body = emit_unrolled(p, b, "v", width, &v);
+	emit_set(p, body, f->sum, v, ir_identity(p->pool, s->combine, t));
+
+	struct ir_block *pieces = emit_if(p, b, inside);
+	for (int rest = 0; rest < 2; rest++) {
+		struct ir_block *in = each_point(p, pieces, "point", part, parts, points, rest);
+		if (in)
+			add_columns(f, in, axis, used);
+	}
+	struct ir_stmt *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
+	all->items = width;
+	all->columns = COLUMNS;
+	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
+	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	emit_array(p, b, result, width);
+	body = emit_unrolled(p, b, "v", width, &v);
+	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
+	expr sum = item_of(f->sum, v);
+	struct axes post = {
+		.value = axis, .same = out_position(p, s), .same_as = ir_binary(IR_ADD, own, v), .acc = sum
+	};
+	emit_set(p, body, result, v, s->post ? to_kernel(p, s->post, &post) : ir_cast(sum, s->out->type));
+	emit_store_vector(p, b, s->out, own, result, width);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	int parts = c->param[0], width = c->param[1] > 1 ? c->param[1] : 1;
+	struct vectors f;
+	expr columns = ir_index(p->pool, COLUMNS * width), lanes = ir_index(p->pool, COLUMNS), count = out_count(p, s);
+	k->threads = COLUMNS * parts;
+	k->blocks = ceil_div(p, count, COLUMNS * width);
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
+	expr first = ir_binary(IR_MUL, block, columns);
+	expr part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
+	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
+	expr element = emit_constant(p, &k->body, "element", ir_binary(IR_ADD, first, lane), NULL);
+	if (width > 1 && find_vectors(&f, p, s, width))
+		several_columns(&f, &k->body, element, part, parts);
+	else
+		one_column(p, &k->body, s, element, part, parts);
+
+	/* The same elements on one processor. */
+	struct ir_block *b =
+	        emit_for(p, &k->serial, "element", first, ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)),
+	                 ir_index(p->pool, 1));
+	one_column(p, b, s, ir_var(p->pool, TYPE_INDEX, "element", count), NULL, 1);
+	kernel_finish(plan, step, k, s);
+}
+
+/* How often a thread waits for what it reads at once: all of it, or eight points. */
+static double rounds(double points)
+{
+	return points <= MAX_STEPS ? 1 : points / AT_ONCE;
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { ROUND_NS = 800 };
+	struct cost_way w = cost_way(site);
+	double outs = w.threads, parts = c->param[0];
+	double in_column = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
+	w.columns = c->param[1] > 1 ? c->param[1] : 1;
+	w.threads = outs * (in_column < parts ? in_column : parts) / w.columns;
+	w.serial = rounds(in_column / parts) * ROUND_NS;
+	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
+	w.blocks = outs / (COLUMNS * w.columns);
+	return cost_of_way(site, &w);
+}
+
+const struct sched_rule sched_reduce_columns = {
+	.name = "reduce_columns",
+	.version = 1,
+	.param = { { "parts", 4, 32 }, { "width", 1, 8 } },
+	.match = match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

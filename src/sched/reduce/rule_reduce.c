@@ -1,0 +1,241 @@
+/* Rules for reductions. reduce_thread: one thread an element of the result, which applies to every reduction.
+ * reduce_lanes: a warp or a block shares each element. */
+#include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include "ir/axis_names.h"
+
+enum { THREADS = 256, WARP = 32, WARP_BLOCK = 128, MAX_WIDTH = 16 };
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_REDUCE)
+		return s;
+	*why = "the stage is no reduction";
+	return NULL;
+}
+
+expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
+{
+	const struct ir_stage *s = a->s;
+	if (ir_combine_is_arg(s->combine))
+		return ir_cast(accumulator_position(a), s->out->type);
+	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = a->value };
+	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
+}
+
+void axes_read(const struct ir_stage *s, bool *used)
+{
+	mark_axes(s->value, used);
+	if (s->post)
+		mark_axes(s->post, used);
+}
+
+expr out_position(struct ir_program *p, const struct ir_stage *s)
+{
+	expr own[IR_MAX_RANK];
+	for (int i = 0; i < s->out->rank; i++)
+		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
+	return ir_flat(p->pool, s->out, own);
+}
+
+void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis)
+{
+	for (int k = s->space_rank - 1; k >= 0; k--) {
+		int64_t extent;
+		ck(ir_const_int(s->space[k], &extent));
+		axis[k] = ir_index(p->pool, point % extent);
+		point /= extent;
+	}
+}
+
+/* ---- reduce_thread */
+
+static int thread_candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	(void)site;
+	out[0] = (struct sched_choice){ &sched_reduce_thread, { 0 } };
+	return 1;
+}
+
+/* The loops over the reduced axes, one inside the other. */
+static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
+{
+	struct ir_program *p = a->p;
+	const struct ir_stage *s = a->s;
+	int rank = s->out->rank;
+	expr position = ir_index(p->pool, 0);
+	for (int k = 0; k < s->space_rank; k++) {
+		const char *name = ir_axis_names[1][k];
+		if (ir_is_int(s->space[k], 1)) {
+			axis[rank + k] = ir_index(p->pool, 0);
+		} else {
+			b = emit_loop(p, b, name, ir_index(p->pool, 0), s->space[k], ir_index(p->pool, 1), s->space[k],
+			              &axis[rank + k]);
+		}
+		position = ir_binary(IR_ADD, ir_binary(IR_MUL, position, s->space[k]), axis[rank + k]);
+	}
+	struct axes in = { .value = axis };
+	accumulate(a, b, to_kernel(p, s->value, &in), position);
+}
+
+static void thread_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL }, count = out_count(p, s);
+	expr element = declare_element(p, k, count, THREADS, 1);
+	axes_read(s, used);
+	declare_axes(p, &k->body, element, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
+	struct accumulator a = accumulator_begin(p, &k->body, s);
+	serial_loops(&a, &k->body, axis);
+	emit_store(p, &k->body, s->out, element, accumulator_result(&a, axis, out_position(p, s), element));
+	kernel_finish(plan, step, k, s);
+}
+
+/* ---- reduce_lanes */
+
+static int lanes_candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	int64_t points = about(reduced_count(p, s), t);
+	int n = 0;
+	for (int width = MAX_WIDTH; width >= 1; width /= 2)
+		for (int lanes = 1024; lanes >= WARP && (width == 1 || arg_vectors_fit(p, s, width)); lanes /= 2)
+			if (points >= 2 * lanes * width || (width == 1 && lanes == WARP))
+				out[n++] = (struct sched_choice){ &sched_reduce_lanes, { lanes, width } };
+	return n;
+}
+
+/* What a lane finds at its points, one after the other. */
+static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, bool *used, expr lane, int lanes)
+{
+	struct ir_program *p = a->p;
+	const struct ir_stage *s = a->s;
+	int rank = s->out->rank;
+	expr points = reduced_count(p, s);
+	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
+	expr point, first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
+	struct ir_block *loop = emit_loop(p, b, name, first, points, stride, points, &point);
+	if (s->space_rank == 1)
+		axis[rank] = point;
+	else
+		declare_axes(p, loop, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
+	struct axes in = { .value = axis };
+	accumulate(a, loop, to_kernel(p, s->value, &in), point);
+}
+
+/* Row `row`, by `lanes` threads of which this is `lane`; serial: by one alone. */
+static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_block *b, expr row, expr lane, int lanes,
+                    int width)
+{
+	struct ir_program *p = plan->program;
+	bool used[2 * IR_MAX_RANK] = { false };
+	expr axis[2 * IR_MAX_RANK] = { NULL };
+	axes_read(s, used);
+	declare_axes(p, b, row, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
+	struct accumulator a = accumulator_begin(p, b, s);
+	if (width > 1)
+		arg_by_vectors(&a, b, axis, lane, lanes, width);
+	else
+		by_points(&a, b, axis, used, lane, lanes);
+	if (lane) {
+		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->var2 = a.position ? a.position->var : NULL;
+		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
+	}
+	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));
+}
+
+static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
+	expr rows = out_count(p, s);
+	k->threads = lanes * rows_a_block;
+	k->blocks = ceil_div(p, rows, rows_a_block);
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
+	expr row = block, lane = thread;
+	if (rows_a_block > 1) {
+		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, WARP));
+		row = ir_binary(IR_ADD, ir_binary(IR_MUL, block, ir_index(p->pool, rows_a_block)),
+		                ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, WARP)));
+	}
+	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	row = emit_constant(p, &k->body, "row", row, NULL);
+	if (rows_a_block > 1)
+		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
+	row = ir_var_of(row->var, rows);
+	one_row(plan, s, &k->body, row, lane, lanes, c->param[1]);
+
+	/* The same rows on one processor. */
+	struct ir_block *b = &k->serial;
+	row = block;
+	if (rows_a_block > 1) {
+		expr first = ir_binary(IR_MUL, row, ir_index(p->pool, rows_a_block));
+		expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, ir_index(p->pool, rows_a_block)));
+		b = emit_loop(p, b, "row", first, end, ir_index(p->pool, 1), rows, &row);
+	}
+	one_row(plan, s, b, row, NULL, 1, 1);
+	kernel_finish(plan, step, k, s);
+}
+
+static double lanes_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct cost_way w = cost_way(site);
+	double outs = w.threads, lanes = c->param[0], lane_rate = cost_mixed_rate(site->t) / 3;
+	double in_row = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
+	w.axis = site->s->out->rank + site->s->space_rank - 1;
+	w.threads = outs * lanes;
+	/* Steps of the exchange between lanes, and lanes that find nothing to do. */
+	w.overhead = outs * lanes * (lanes > WARP ? 12 : 6) / lane_rate;
+	w.columns = c->param[1] > 1 ? c->param[1] : 1;
+	if (w.columns > 1) { /* measured on an H100: loads hide the exchange; a warp alone reads slower than a block */
+		w.overhead = outs * lanes / lane_rate;
+		w.slower = 1 + 1.0 / lanes;
+	}
+	if (in_row < lanes * w.columns)
+		w.threads = outs * in_row / w.columns;
+	return cost_of_way(site, &w);
+}
+
+const struct sched_rule sched_reduce_lanes = {
+	.name = "reduce_lanes",
+	.version = 2,
+	.param = { { "lanes", 32, 1024 }, { "width", 1, 16 } },
+	.match = match,
+	.candidates = lanes_candidates,
+	.apply = lanes_apply,
+	.estimate = lanes_estimate,
+};
+
+static double thread_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct cost_way w = cost_way(site);
+	double points = (double)about(space_count(site->p, site->s), site->t);
+	(void)c;
+	w.serial = points / (w.threads > 0 ? w.threads : 1) * 4;
+	return cost_of_way(site, &w);
+}
+
+const struct sched_rule sched_reduce_thread = {
+	.name = "reduce_thread",
+	.version = 1,
+	.match = match,
+	.candidates = thread_candidates,
+	.apply = thread_apply,
+	.estimate = thread_estimate,
+};

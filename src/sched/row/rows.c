@@ -1,0 +1,307 @@
+/* Which stages of a program work on the same rows. See rows.h. */
+#include "sched/row/rows.h"
+#include "sched/build/stored.h"
+
+#include <string.h>
+
+static expr product(struct ir_program *p, int n, const expr *dim)
+{
+	expr x = ir_index(p->pool, 1);
+	for (int i = 0; i < n; i++)
+		x = ir_binary(IR_MUL, x, dim[i]);
+	return x;
+}
+
+/* Positions over the first axes, and over all. */
+static void set_positions(struct ir_program *p, struct rows_stage *st, expr length)
+{
+	expr zero = ir_index(p->pool, 0), row = zero, at = zero;
+	for (int k = 0; k < st->rank; k++) {
+		expr *flat = k < st->row_rank ? &row : &at;
+		*flat = ir_binary(IR_ADD, ir_binary(IR_MUL, *flat, st->dim[k]), ir_axis(p->pool, k, st->dim[k]));
+	}
+	st->row_at = row;
+	st->at = at;
+	st->full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, length), at);
+}
+
+/* ---- Splitting one axis of a map in two. */
+
+struct split {
+	int axis;
+	expr outer, inner; /* extents */
+};
+
+static expr split_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct split *s = user;
+	(void)arg;
+	if (e->op != IR_AXIS || e->i < s->axis)
+		return NULL;
+	if (e->i > s->axis)
+		return ir_axis(pool, (int)e->i + 1, e->arg[0]);
+	return ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, s->axis, s->outer), s->inner),
+	                 ir_axis(pool, s->axis + 1, s->inner));
+}
+
+/* The map's axes as rows of `length`: the axis where a row begins is split when it must be. */
+static bool map_rows(struct rows_stage *st, struct ir_program *p, const struct ir_stage *s, expr length)
+{
+	int rank = s->out->rank, k = rank;
+	expr behind = ir_index(p->pool, 1);
+	st->s = s;
+	st->kind = ROWS_MAP;
+	st->value = s->value;
+	st->rank = rank;
+	memcpy(st->dim, s->out->dim, sizeof st->dim[0] * (size_t)rank);
+	while (k > 0 && behind != length) {
+		expr more = ir_binary(IR_MUL, behind, s->out->dim[k - 1]), parts, rest;
+		if (more == length || !ir_less(length, more)) {
+			behind = more;
+			k--;
+			continue;
+		}
+		ir_split(length, behind, &parts, &rest); /* the row ends inside axis k - 1 */
+		int64_t extent, inner;
+		if (!parts || !ir_is_int(rest, 0) || !ir_const_int(s->out->dim[k - 1], &extent) ||
+		    !ir_const_int(parts, &inner) || inner <= 1 || extent % inner || rank + 1 > IR_MAX_RANK)
+			return false;
+		struct split split = { k - 1, ir_index(p->pool, extent / inner), parts };
+		st->value = ir_copy(p->pool, s->value, split_axis, &split);
+		memmove(&st->dim[k], &st->dim[k - 1], sizeof st->dim[0] * (size_t)(rank - k + 1));
+		st->dim[k - 1] = split.outer;
+		st->dim[k] = split.inner;
+		st->rank++;
+		behind = length;
+	}
+	if (behind != length)
+		return false;
+	st->row_rank = k;
+	/* Axes of extent 1 in front belong to the rows all the same. */
+	return true;
+}
+
+/* ---- Loads. */
+
+static expr flat_of(const struct rows *r, expr load)
+{
+	return ir_flat(r->p->pool, load->buf, load->arg);
+}
+
+int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].s->out == load->buf && r->stage[i].kind != ROWS_MAP)
+			return flat_of(r, load) == st->row_at ? i : -1;
+	return -1;
+}
+
+bool rows_is_own(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	return flat_of(r, load) == st->full;
+}
+
+struct axes_met {
+	int from;
+	bool any;
+};
+
+static void meet_axis(void *user, expr e)
+{
+	struct axes_met *m = user;
+	m->any |= (e->op == IR_AXIS && e->i >= m->from) || e->op == IR_LOAD;
+}
+
+bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	struct axes_met met = { 0, type_is_packed(load->type) };
+	if (rows_is_own(r, st, load) || rows_value_of(r, st, load) >= 0) /* one row, or rows of one element */
+		return false;
+	ir_walk(ir_binary(IR_SUB, flat_of(r, load), st->at), meet_axis, &met);
+	return !met.any;
+}
+
+struct load_check {
+	struct rows *r;
+	struct rows_stage *st;
+	bool fine;
+};
+
+/* What the rows themselves made is read at the own row only. */
+static void check_load(void *user, expr e)
+{
+	struct load_check *c = user;
+	if (e->op != IR_LOAD)
+		return;
+	for (int i = 0; i < c->r->stages; i++)
+		if (c->r->stage[i].s->out == e->buf)
+			c->fine &= rows_value_of(c->r, c->st, e) >= 0;
+}
+
+struct start_check {
+	const struct rows *r;
+	int row_rank;
+	bool varies, fine;
+};
+
+static void check_start(void *user, expr e)
+{
+	struct start_check *c = user;
+	if (e->op == IR_AXIS) {
+		c->varies = true;
+		c->fine &= e->i < c->row_rank;
+	}
+	for (int i = 0; i < c->r->stages && e->op == IR_LOAD; i++)
+		c->fine &= c->r->stage[i].s->out != e->buf;
+}
+
+/* What a load adds to the place along the row, where that is the same for the whole row and not for all rows, and
+ * begins at whole vectors; else null. It is known before the rows have made anything. */
+static expr row_start(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	int widest = 128 / type_info(load->type)->bits;
+	expr from = ir_binary(IR_SUB, flat_of(r, load), st->at);
+	struct start_check c = { r, st->row_rank, false, true };
+	ir_walk(from, check_start, &c);
+	return c.fine && c.varies && ir_is_int(ir_binary(IR_MOD, from, ir_index(r->p->pool, widest)), 0) ? from : NULL;
+}
+
+int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	if (load->op != IR_LOAD || type_is_packed(load->type) || rows_value_of(r, st, load) >= 0)
+		return -1; /* a row of one element is also a value of the row; what was made as that is no memory to
+		              read */
+	bool own = rows_is_own(r, st, load);
+	expr from = own ? NULL : ir_binary(IR_SUB, flat_of(r, load), st->at);
+	for (int i = 0; i < r->cached; i++)
+		if (r->cache[i].buf == load->buf && r->cache[i].from == from)
+			return i;
+	return -1;
+}
+
+static void cache(struct load_check *c, expr load, expr from)
+{
+	struct rows *r = c->r;
+	if (rows_cached_of(r, c->st, load) >= 0)
+		return;
+	if (r->cached < ROWS_MAX_CACHED)
+		r->cache[r->cached++] = (struct rows_cached){ load->buf, from, r->stages };
+	else
+		c->fine &= from != NULL; /* else it is read where it is needed */
+}
+
+static bool may_cache(const struct load_check *c, expr e)
+{
+	return e->op == IR_LOAD && !type_is_packed(e->type) && rows_value_of(c->r, c->st, e) < 0;
+}
+
+static void find_cached(void *user, expr e)
+{
+	struct load_check *c = user;
+	if (!may_cache(c, e))
+		return;
+	bool own = rows_is_own(c->r, c->st, e);
+	expr from = own ? NULL : row_start(c->r, c->st, e);
+	if (own || from)
+		cache(c, e, from);
+}
+
+/* Under a condition only where there is an element for each of the rows', so that reading it is always right. */
+static void find_whole(void *user, expr e)
+{
+	struct load_check *c = user;
+	struct ir_program *p = c->r->p;
+	if (may_cache(c, e) && rows_is_own(c->r, c->st, e) &&
+	    ir_buffer_count(p, e->buf) == ir_binary(IR_MUL, c->r->count, c->r->length))
+		cache(c, e, NULL);
+}
+
+static bool add_stage(struct rows *r, struct rows_stage *st)
+{
+	struct load_check c = { r, st, true };
+	int cached = r->cached;
+	struct rows_cached before[ROWS_MAX_CACHED];
+	memcpy(before, r->cache, sizeof before);
+	set_positions(r->p, st, r->length);
+	ir_walk(st->value, check_load, &c);
+	if (st->post)
+		ir_walk(st->post, check_load, &c);
+	if (c.fine && st->kind != ROWS_VALUE) {
+		ir_walk_unconditional(st->value, find_cached, &c);
+		ir_walk(st->value, find_whole, &c);
+	}
+	if (!c.fine) {
+		r->cached = cached;
+		memcpy(r->cache, before, sizeof before);
+		return false;
+	}
+	r->reductions += st->kind == ROWS_REDUCE;
+	r->maps += st->kind == ROWS_MAP;
+	r->stage[r->stages++] = *st;
+	return true;
+}
+
+static bool take_reduction(struct rows *r, const struct ir_stage *s)
+{
+	struct rows_stage st = { .s = s, .kind = ROWS_REDUCE, .value = s->value, .post = s->post };
+	int rank = s->out->rank;
+	if (ir_combine_is_arg(s->combine) || !s->space_rank || product(r->p, rank, s->out->dim) != r->count ||
+	    product(r->p, s->space_rank, s->space) != r->length)
+		return false;
+	st.row_rank = rank;
+	st.rank = rank + s->space_rank;
+	memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)rank);
+	memcpy(st.dim + rank, s->space, sizeof st.dim[0] * (size_t)s->space_rank);
+	return add_stage(r, &st);
+}
+
+static bool take_map(struct rows *r, const struct ir_stage *s)
+{
+	expr all = product(r->p, s->out->rank, s->out->dim);
+	struct rows_stage st = { .s = s, .kind = ROWS_VALUE, .value = s->value, .row_rank = s->out->rank };
+	if (type_is_packed(s->out->type))
+		return false;
+	if (all == r->count && all != ir_binary(IR_MUL, r->count, r->length)) {
+		st.rank = st.row_rank;
+		memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)st.rank);
+		return add_stage(r, &st);
+	}
+	return all == ir_binary(IR_MUL, r->count, r->length) && map_rows(&st, r->p, s, r->length) && add_stage(r, &st);
+}
+
+int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n)
+{
+	const struct ir_stage *s = stage[0];
+	if (s->kind != IR_REDUCE || !s->space_rank)
+		return 0;
+	*out = (struct rows){ .p = p,
+		              .count = product(p, s->out->rank, s->out->dim),
+		              .length = product(p, s->space_rank, s->space) };
+	for (int i = 0; i < n && out->stages < ROWS_MAX_STAGES; i++) {
+		const struct ir_stage *next = stage[i];
+		bool taken = next->kind == IR_REDUCE ? take_reduction(out, next)
+		             : next->kind == IR_MAP  ? take_map(out, next)
+		                                     : false;
+		if (!taken)
+			break;
+	}
+	return out->stages;
+}
+
+bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
+{
+	int first = 0;
+	while (first < p->stages.n && p->stages.at[first] != s)
+		first++;
+	/* Rows along which nothing is read in its order are no rows. */
+	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first) &&
+	       out->cached > 0;
+}
+
+bool rows_stored(const struct rows *r, int stage)
+{
+	const struct ir_stage *made[ROWS_MAX_STAGES];
+	for (int i = 0; i < r->stages; i++)
+		made[i] = r->stage[i].s;
+	return r->stage[stage].kind == ROWS_MAP || r->store_all || stage_is_stored(r->p, made, r->stages, stage);
+}

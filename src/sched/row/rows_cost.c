@@ -1,0 +1,165 @@
+/* What rows take: registers of a thread, rows of a block, and the cost model's estimate. See rows.h. */
+#include "sched/row/rows.h"
+#include "sched/build/extents.h"
+
+enum { WARP = 32, WARP_BLOCK = 128, MAX_KEPT_ELEMENTS = 32 };
+
+double rows_registers_each(const struct rows *r)
+{
+	double bits = 0;
+	for (int i = 0; i < r->cached; i++)
+		bits += type_info(r->cache[i].buf->type)->bits;
+	return bits / 32;
+}
+
+int rows_steps_held(const struct rows *r, int lanes, int width, int steps)
+{
+	enum { MOST = 64, MANY_LANES = 1024 };
+	double each = width * rows_registers_each(r);
+	int fit = each > 0 ? (int)((lanes == MANY_LANES ? MOST / 2 : MOST) / each) : steps;
+	return steps < fit ? steps : fit;
+}
+
+int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps)
+{
+	return (int)((steps - rows_steps_held(r, lanes, width, steps)) * lanes * width * 4 * rows_registers_each(r));
+}
+
+int rows_of_block(int lanes)
+{
+	return lanes <= WARP ? WARP_BLOCK / lanes : 1;
+}
+
+bool rows_keeps(int elements)
+{
+	return elements <= MAX_KEPT_ELEMENTS;
+}
+
+int rows_registers_kept(const struct rows *r, int elements)
+{
+	int functions = 0;
+	for (int i = 0; i < r->stages; i++)
+		functions += (r->stage[i].kind == ROWS_REDUCE || functions) && r->stage[i].kind != ROWS_VALUE &&
+		             rows_kept_work(r->stage[i].value);
+	return rows_keeps(elements) && functions > 1;
+}
+
+/* Two blocks of 512 threads at once, so that one loads while the other computes, where 64 registers a thread are
+ * enough. */
+int rows_resident(const struct rows *r, int lanes, int elements)
+{
+	enum { HALF = 512, FEW = 32 };
+	bool fits = elements && elements * rows_registers_each(r) <= FEW && !rows_registers_kept(r, elements);
+	return lanes == HALF && fits ? 2 : 0;
+}
+
+/* ---- Time: the row's bytes once, at the rate that the loads in flight reach, and the steps of the exchanges. */
+
+struct apart {
+	const struct rows *r;
+	const struct rows_stage *st;
+	const struct sched_target *t;
+	double points, bytes;
+	bool along;
+};
+
+/* What is read beside the rows: along them, such as weights, or element by element. */
+static void add_apart(void *user, expr e)
+{
+	struct apart *a = user;
+	if (e->op != IR_LOAD || rows_cached_of(a->r, a->st, e) >= 0 || rows_value_of(a->r, a->st, e) >= 0)
+		return;
+	if (rows_runs_along(a->r, a->st, e))
+		a->along = true;
+	else
+		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
+}
+
+/* What accesses of so many bytes to rows of so many tensors cost, x the time. From memory, measured on an H100, 8 bytes
+ * are as fast as 16, and faster for rows of several tensors; many steps of a thread cost a little. */
+static double of_accesses(int tensors, double element, double access, int steps)
+{
+	double many = steps * (tensors > 1 ? 0.003 : 0.001);
+	if (access <= 8)
+		return 1 + many + 0.03 * (8 / access - 1);
+	return 1 + many + (tensors > 1 ? 0.025 : element < 4 ? 0 : 0.005);
+}
+
+double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sched_target *t = site->t;
+	enum { ENOUGH = 960, LINE = 128 };
+	struct rows r = *(const struct rows *)site->found;
+	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2],
+	    rows_a_block = rows_of_block(lanes);
+	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
+	bool weights = false;
+	if (steps && length > (double)lanes * width * steps) /* the kernel for any rows runs */
+		width = 1, steps = 0;
+	for (int i = 0; i < r.cached; i++) {
+		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
+		if (r.cache[i].from && (double)about(ir_buffer_count(r.p, r.cache[i].buf), t) < elements)
+			elements = (double)about(ir_buffer_count(r.p, r.cache[i].buf), t);
+		tensors += !r.cache[i].from;
+		each += size;
+		bytes += size * elements;
+	}
+	for (int i = 0; i < r.stages; i++) {
+		const struct rows_stage *st = &r.stage[i];
+		double points = st->kind == ROWS_VALUE ? count : count * length;
+		bytes += st->kind == ROWS_MAP ? points * type_info(st->s->out->type)->bits / 8.0 : 4 * count;
+		work += points * ir_cost(st->value);
+		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
+		ir_walk(st->value, add_apart, &apart);
+		bytes += apart.bytes;
+		weights |= apart.along;
+	}
+	if (steps == 0) /* later stages find the row in the L2 cache, in part */
+		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
+	int held = rows_steps_held(&r, lanes, width, steps);
+	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
+	       registers = 28 + data;
+	int threads = lanes * rows_a_block;
+	double blocks_here = target_resident(t, threads, registers, 0);
+	int at_least = rows_resident(&r, lanes, steps * width);
+	blocks_here = blocks_here < at_least ? at_least : blocks_here;
+	if (held < steps) /* most of a multiprocessor's shared memory */
+		blocks_here = 1;
+	blocks_here = blocks_here < 1 ? 1 : blocks_here;
+	double blocks = count / rows_a_block, resident = blocks / t->processors;
+	resident = resident < blocks_here ? resident : blocks_here;
+	double slots = (double)lanes * width * (steps ? steps : 1);
+	double used = length < slots ? length / slots : 1; /* lanes that find nothing wait with the others */
+	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
+	double fill = flying / cost_in_flight(t);
+	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
+	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
+	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
+	double exchange = (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions; /* ns of a row, hidden by other
+	                                                                              blocks */
+	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
+	double time = bytes / t->bytes_per_ns / fill * tail;
+	/* What a wave reads is on its way at once: that takes no longer than the way and the bytes. */
+	double ways = bytes / t->bytes_per_ns + cost_table(t)->rows_way * (double)(int)(whole + 0.999);
+	if (steps && time > ways)
+		time = ways;
+	if (waves <= 1) /* nobody else works meanwhile */
+		time += 2.0 * steps * width * r.stages;
+	double compute = work / cost_mixed_rate(t) / used;
+	if (compute > time)
+		time = compute;
+	if (steps == 0)
+		time *= 1.05;
+	/* Measured on an H100: fewer threads leave a twentieth of the time in which nobody loads. */
+	double busy = resident * threads / ENOUGH;
+	time *= 1 + 0.05 * (busy < 1 ? 1 - busy : 0);
+	/* Where all that is read is on its way at once, comes out of caches, or is of one tensor beside weights: the
+	 * wider the better. */
+	double element = r.cached ? each / r.cached : 1, access = width * element;
+	bool streams = waves > 1 && steps && tensors && !(tensors == 1 && weights);
+	time *= streams ? of_accesses(tensors, element, access, steps) : 1 + 0.01 * (16 / access - 1);
+	if (lanes < WARP) /* a warp's access is in several places, none of which should be less than a line */
+		time *= 1 + 0.005 * (WARP / lanes - 1) +
+		        (lanes * access < LINE ? 0.03 * (LINE / (lanes * access) - 1) : 0);
+	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;
+}

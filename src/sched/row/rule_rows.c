@@ -1,0 +1,608 @@
+/* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers, `steps` vectors
+ * of `width` each, from the first stage to the last; what registers have no room for, in shared memory. steps 0: rows
+ * of any length, read again by every stage. */
+#include "sched/row/rows.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/build/vectors.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+enum { FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
+enum { WIDEST = 16 /* bytes */, REST = 8 << 10 /* of shared memory, for what threads exchange */ };
+enum { MORE_THAN_CACHED = 32 << 20 /* bytes */ };
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct rows r;
+	if (rows_match(&r, p, s))
+		return FOUND(p, r);
+	*why = "the stage is no reduction along rows that lie in order";
+	return NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct rows *)site->found)->stages;
+}
+
+/* ---- Choices. */
+
+static int widest_type(const struct rows *r)
+{
+	int bits = 8;
+	for (int i = 0; i < r->cached; i++)
+		bits = type_info(r->cache[i].buf->type)->bits > bits ? type_info(r->cache[i].buf->type)->bits : bits;
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].kind == ROWS_MAP && type_info(r->stage[i].s->out->type)->bits > bits)
+			bits = type_info(r->stage[i].s->out->type)->bits;
+	return bits / 8;
+}
+
+/* What the rows are read and written of, in all. */
+static double bytes_moved(const struct rows *r, const struct sched_target *t)
+{
+	double each = 4 * rows_registers_each(r);
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].kind == ROWS_MAP)
+			each += type_info(r->stage[i].s->out->type)->bits / 8.0;
+	return each * (double)about(r->count, t) * (double)about(r->length, t);
+}
+
+/* Whether what registers have no room for may be in shared memory: a vector of 16 bytes each, of one buffer. */
+static bool may_share(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps)
+{
+	bool plain =
+	        r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
+	return plain && lanes == MAX_LANES && steps <= 2 * MAX_STEPS &&
+	       rows_shared_bytes(r, lanes, width, (int)steps) + REST <= t->block_shared_most;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct sched_target *t = site->t;
+	int n = 0;
+	struct rows r = *(const struct rows *)site->found;
+	int64_t length = about(r.length, t), fixed;
+	int once = bytes_moved(&r, t) >= MORE_THAN_CACHED;
+	int widest = WIDEST / widest_type(&r);
+	for (int width = widest ? widest : 1; width >= 1; width /= 2) {
+		if (ir_const_int(r.length, &fixed) && fixed % width)
+			continue;
+		for (int lanes = length <= 2 * WARP * width ? FEW_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
+			int64_t steps = (length + lanes * width - 1) / (lanes * width);
+			bool wasteful = lanes != WARP && (int64_t)lanes * width >= 2 * length;
+			if (wasteful || n + 2 > SCHED_RULE_CHOICES)
+				continue;
+			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps) == steps;
+			if (kept || may_share(&r, t, lanes, width, steps))
+				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, (int)steps, once } };
+			if (!kept && lanes >= 256)
+				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, 0 } };
+		}
+	}
+	if (n == 0)
+		out[n++] = (struct sched_choice){ &sched_rows, { WARP, 1, 0 } };
+	return n;
+}
+
+/* ---- The kernel. */
+
+struct row_kernel {
+	struct rows *r;
+	struct ir_program *p;
+	int lanes, width, steps;  /* serial: 1, 1, 0 */
+	int held;                 /* steps in registers, the first ones */
+	struct ir_buffer *shared; /* where the others are, as each lane's own vectors; null: there are none */
+	bool rest;                /* the stage in work is at these */
+	bool serial, once;
+	const struct rows_stage *st; /* in work */
+	expr row, at;                /* variables: the row; the first element of the vector along it */
+	expr step, v;                /* of registers */
+	expr axis[2 * IR_MAX_RANK];  /* of the stage in work */
+	expr acc;
+	bool vectors; /* loads run along the row: they have been made vectors */
+	struct {
+		VEC(expr);
+	} along; /* those that are not the row itself */
+	struct {
+		VEC(struct ir_variable *);
+	} along_array;
+	expr from[ROWS_MAX_CACHED]; /* variables: where the row begins in what is cached; null: at row * length */
+	struct rows_kept kept;
+};
+
+static const struct ir_variable *value_variable(const struct row_kernel *k, const struct ir_buffer *b)
+{
+	return ir_variable_of(k->p->pool, b->type, "this_%s", b->name);
+}
+
+/* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared
+ * memory. */
+static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
+{
+	const struct ir_buffer *b = k->r->cache[cached].buf;
+	const char *part = k->rest ? "rest" : "v";
+	bool again = false;
+	for (int i = 0; i < cached; i++)
+		again |= k->r->cache[i].buf == b;
+	return again ? ir_variable_of(k->p->pool, b->type, "%s_%s%d", b->name, part, cached + 1)
+	             : ir_variable_of(k->p->pool, b->type, "%s_%s", b->name, part);
+}
+
+/* Values of the row and its elements are at hand. */
+static expr at_hand(void *user, expr e, expr flat)
+{
+	struct row_kernel *k = user;
+	int made = rows_value_of(k->r, k->st, e);
+	(void)flat;
+	if (made >= 0)
+		return ir_var_of(value_variable(k, e->buf), NULL);
+	if (k->serial || !k->vectors)
+		return NULL;
+	int cached = rows_cached_of(k->r, k->st, e);
+	if (cached >= 0 && k->steps > 0 && !k->rest)
+		return item_of_row(cache_array(k, cached), k->step, k->v);
+	if (cached >= 0)
+		return item_of(cache_array(k, cached), k->v);
+	for (int i = 0; i < k->along.n; i++)
+		if (k->along.at[i] == e)
+			return item_of(k->along_array.at[i], k->v);
+	return NULL;
+}
+
+static expr in_kernel(struct row_kernel *k, expr e)
+{
+	expr here = k->v && k->vectors ? ir_binary(IR_ADD, k->at, k->v) : k->at;
+	struct axes a = { .value = k->axis,
+		          .same = k->st->full,
+		          .same_as = k->at ? ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), here) : NULL,
+		          .load = at_hand,
+		          .user = k,
+		          .acc = k->acc };
+	if (!k->at)
+		a.same = NULL;
+	return to_kernel(k->p, e, &a);
+}
+
+/* The stage's axes from the row, and with `at` from the place along it; only those that expressions still meet. */
+static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, expr second, expr at)
+{
+	const struct rows_stage *st = k->st;
+	bool used[2 * IR_MAX_RANK] = { false };
+	const char *name[2 * IR_MAX_RANK];
+	expr own[2 * IR_MAX_RANK];
+	for (int i = 0; i < st->rank; i++) {
+		own[i] = ir_axis(k->p->pool, i, st->dim[i]);
+		name[i] = st->kind == ROWS_REDUCE && i >= st->row_rank ? ir_axis_names[1][i - st->row_rank]
+		                                                       : ir_axis_names[0][i];
+	}
+	memcpy(k->axis, own, sizeof own[0] * (size_t)st->rank);
+	mark_axes(in_kernel(k, e), used);
+	if (second)
+		mark_axes(in_kernel(k, second), used);
+	for (int i = 0; i < st->rank; i++) /* what is not met may be anything */
+		k->axis[i] = ir_index(k->p->pool, 0);
+	expr value[2 * IR_MAX_RANK] = { NULL };
+	declare_axes(k->p, b, k->row, st->row_rank, st->dim, name, used, value);
+	if (at)
+		declare_axes(k->p, b, at, st->rank - st->row_rank, st->dim + st->row_rank, name + st->row_rank,
+		             used + st->row_rank, value + st->row_rank);
+	for (int i = 0; i < st->rank; i++)
+		if (value[i])
+			k->axis[i] = value[i];
+}
+
+/* ---- Elements: the loops over a row's vectors, and inside one over its elements. */
+
+static void forget_elements(struct row_kernel *k)
+{
+	k->at = k->v = k->step = NULL;
+	k->vectors = k->rest = false;
+}
+
+/* For each vector of the row that this lane has: `at` is its first element. */
+static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
+	int stride = k->lanes * k->width;
+	int64_t length;
+	/* The same in all stages, as the two that follow. */
+	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, "at");
+	if (k->steps == 0) {
+		b = emit_for_each(p, b, v, first, k->r->length, ir_index(p->pool, stride));
+		k->at = ir_var_multiple(v, k->r->length, k->width);
+		return b;
+	}
+	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
+	b = emit_unrolled_each(p, b, ir_variable_of(p->pool, TYPE_INDEX, "step"), end - begin, &k->step);
+	expr vector = ir_binary(IR_ADD, k->step, ir_index(p->pool, begin));
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, vector, ir_index(p->pool, stride)), first);
+	emit_define(p, b, v, at, k->r->length);
+	k->at = ir_var_multiple(v, k->r->length, k->width);
+	if (ir_const_int(k->r->length, &length) && length == (int64_t)stride * k->steps)
+		return b;
+	return emit_if(p, b, ir_binary(IR_LT, ir_var_of(v, NULL), k->r->length));
+}
+
+/* Declares where the rows begin that are not a buffer's own. */
+static void find_rows(struct row_kernel *k, struct ir_block *b)
+{
+	struct ir_program *p = k->p;
+	for (int i = 0; i < k->r->cached; i++) {
+		const struct rows_cached *c = &k->r->cache[i];
+		if (!c->from)
+			continue;
+		k->st = &k->r->stage[c->stage];
+		expr rest = k->row;
+		for (int a = k->st->rank - 1; a >= 0; a--) {
+			bool outside = a >= k->st->row_rank, inner = a > 0 && !outside;
+			k->axis[a] = outside ? ir_index(p->pool, 0)
+			             : inner ? ir_binary(IR_MOD, rest, k->st->dim[a])
+			                     : rest;
+			if (inner)
+				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
+		}
+		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", cache_array(k, i)->hint),
+		                           in_kernel(k, c->from), NULL);
+	}
+}
+
+/* Whether no two rows read the same row of the buffer: its rows are the program's own, or others that lie apart. */
+static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
+{
+	const struct rows_stage *st = &k->r->stage[c->stage];
+	if (!c->from)
+		return true;
+	bool apart = !ir_uses(c->from, IR_LOAD);
+	for (int a = 0; a < st->row_rank && apart; a++) {
+		expr stride = ir_stride(c->from, a);
+		apart = ir_is_int(st->dim[a], 1) || (stride && !ir_is_int(stride, 0));
+	}
+	return apart;
+}
+
+/* Into an array that stands, or a row of it; or into one that this declares. */
+static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
+{
+	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
+	expr at = ir_binary(IR_ADD, from, k->at);
+	const struct ir_buffer *buf = k->r->cache[cached].buf;
+	if (declared)
+		emit_load_into(k->p, b, buf, at, cache_array(k, cached), row, k->width)->once =
+		        k->once && read_by_one(k, &k->r->cache[cached]);
+	else
+		emit_load_vector(k->p, b, buf, at, cache_array(k, cached), k->width);
+}
+
+/* A lane's own vector in shared memory, which nobody else reads. */
+static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
+{
+	struct ir_program *p = k->p;
+	struct ir_stmt *s = emit(p, b, store ? IR_STORE_VECTOR : IR_LOAD_VECTOR);
+	struct ir_variable *rest = cache_array(k, 0);
+	ir_variable_dims(rest, 1, &k->width);
+	s->var = rest;
+	s->type = k->shared->type;
+	s->width = k->width;
+	s->buf = k->shared;
+	s->at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
+}
+
+/* The row itself, into registers, before anything is done with it. */
+static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	for (int i = 0; i < k->r->cached; i++)
+		emit_array_of_rows(p, b, cache_array(k, i), k->held, k->width);
+	struct ir_block *body = each_vector(k, b, lane);
+	for (int i = 0; i < k->r->cached; i++)
+		load_cached(k, body, i, k->step, true);
+	forget_elements(k);
+	if (!k->shared)
+		return;
+	k->rest = true;
+	body = each_vector(k, b, lane);
+	emit_array(p, body, cache_array(k, 0), k->width);
+	load_cached(k, body, 0, NULL, true);
+	move_shared(k, body, true);
+	forget_elements(k);
+}
+
+struct find_along {
+	struct row_kernel *k;
+	bool own; /* find what is in the row's cache instead */
+	bool found[ROWS_MAX_CACHED];
+};
+
+static void find_along(void *user, expr e)
+{
+	struct find_along *f = user;
+	struct row_kernel *k = f->k;
+	if (e->op != IR_LOAD)
+		return;
+	if (!f->own) {
+		int64_t c;
+		expr rest = ir_binary(IR_SUB, ir_flat(k->p->pool, e->buf, e->arg), k->st->at);
+		if (rows_runs_along(k->r, k->st, e) && ir_const_int(rest, &c) && c % k->width == 0)
+			vec_push(k->p->arena, &k->along, e);
+		return;
+	}
+	int cached = rows_cached_of(k->r, k->st, e);
+	if (cached >= 0)
+		f->found[cached] = true;
+}
+
+/* Inside each_vector: what the stage reads along the row, and the loop over the elements of one vector. */
+static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
+{
+	struct ir_program *p = k->p;
+	struct find_along f = { .k = k };
+	k->along.n = k->along_array.n = 0;
+	if (k->serial)
+		return b;
+	ir_walk_unconditional(k->st->value, find_along, &f);
+	for (int i = 0; i < k->along.n; i++) {
+		expr e = k->along.at[i];
+		bool again = false; /* a second vector of the same buffer gets a number */
+		for (int j = 0; j < i; j++)
+			again |= k->along.at[j]->buf == e->buf;
+		struct ir_variable *array = again ? ir_variable_new(p->pool, e->type, "%s_along%d", e->buf->name, i + 1)
+		                                  : ir_variable_new(p->pool, e->type, "%s_along", e->buf->name);
+		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), k->st->at);
+		vec_push(p->arena, &k->along_array, array);
+		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, k->at, rest), array, k->width);
+	}
+	if (k->steps == 0 || k->rest) {
+		f.own = true;
+		ir_walk(k->st->value, find_along, &f); /* also what is read under a condition: its place is inside */
+		for (int i = 0; i < k->r->cached; i++)
+			if (f.found[i] && k->rest)
+				move_shared(k, b, false);
+			else if (f.found[i])
+				load_cached(k, b, i, NULL, false);
+	}
+	k->v = ir_var_of(ir_variable_of(p->pool, TYPE_INDEX, "item"), ir_index(p->pool, k->width));
+	k->vectors = true;
+	return b;
+}
+
+static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
+{
+	expr item;
+	return k->serial ? b
+	                 : emit_unrolled_each(k->p, b, ir_variable_of(k->p->pool, TYPE_INDEX, "item"), k->width, &item);
+}
+
+/* ---- Stages. */
+
+static expr place_of_element(const struct row_kernel *k)
+{
+	return k->v ? ir_binary(IR_ADD, k->at, k->v) : k->at;
+}
+
+/* What the stage in work makes of an element: with what is kept of it. */
+static expr value_of_element(struct row_kernel *k, struct ir_block *b)
+{
+	declare_row_axes(k, b, k->st->value, NULL, place_of_element(k));
+	expr value = in_kernel(k, k->st->value);
+	return k->kept.n ? rows_keep(&k->kept, k->p, b, (int)(k->st - k->r->stage), value, k->step, k->v) : value;
+}
+
+/* Finds what to keep: the stages are written once for nothing, to see their expressions. */
+static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_block none = { 0 };
+	expr value[ROWS_MAX_STAGES] = { NULL };
+	for (int i = 0; i < k->r->stages; i++) {
+		k->st = &k->r->stage[i];
+		if (k->st->kind == ROWS_VALUE)
+			continue;
+		struct ir_block *body = element_loop(k, each_element(k, each_vector(k, &none, lane)));
+		value[i] = value_of_element(k, body);
+		forget_elements(k);
+	}
+	rows_kept_find(&k->kept, k->r->stages, value);
+	for (int i = 0; i < k->kept.n; i++) {
+		enum type t = k->kept.value[i]->type;
+		k->kept.array[i] = i ? ir_variable_new(k->p->pool, t, "kept_v%d", i + 1)
+		                     : ir_variable_new(k->p->pool, t, "kept_v");
+		emit_array_of_rows(k->p, b, k->kept.array[i], k->steps, k->width);
+	}
+}
+
+static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	const struct ir_stage *s = k->st->s;
+	const char *name =
+	        arena_printf(p->arena, "%s_of_row", s->combine == IR_NONE ? "all" : ir_combine_name[s->combine]);
+	for (int i = 0; i < k->r->stages && &k->r->stage[i] != k->st; i++)
+		if (k->r->stage[i].kind == ROWS_REDUCE && k->r->stage[i].s->combine == s->combine)
+			name = arena_printf(p->arena, "%s_of_row%d", ir_combine_name[s->combine], i + 2);
+	expr sum = emit_variable(p, b, name, ir_identity(p->pool, s->combine, s->value->type));
+	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
+		k->rest = rest;
+		struct ir_block *body = each_vector(k, b, lane);
+		body = element_loop(k, each_element(k, body));
+		expr value = value_of_element(k, body);
+		emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
+		forget_elements(k);
+	}
+	if (!k->serial) {
+		struct ir_stmt *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
+		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
+	}
+	k->acc = sum;
+	expr post = k->st->post ? k->st->post : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
+	declare_row_axes(k, b, post, NULL, NULL);
+	emit_define(p, b, value_variable(k, s->out), in_kernel(k, post), NULL);
+	k->acc = NULL;
+}
+
+static void value_of_row(struct row_kernel *k, struct ir_block *b)
+{
+	declare_row_axes(k, b, k->st->value, NULL, NULL);
+	emit_define(k->p, b, value_variable(k, k->st->s->out), in_kernel(k, k->st->value), NULL);
+}
+
+static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	const struct ir_buffer *out = k->st->s->out;
+	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
+	expr base = ir_binary(IR_MUL, k->row, k->r->length);
+	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
+		k->rest = rest;
+		struct ir_block *in = each_element(k, each_vector(k, b, lane));
+		if (!k->serial)
+			emit_array(p, in, result, k->width);
+		struct ir_block *body = element_loop(k, in);
+		expr y = value_of_element(k, body);
+		if (k->serial) {
+			emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
+		} else {
+			emit_set(p, body, result, k->v, y);
+			emit_store_vector(p, in, out, ir_binary(IR_ADD, base, k->at), result, k->width)->once = k->once;
+		}
+		forget_elements(k);
+	}
+}
+
+static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	if (!k->serial)
+		find_rows(k, b);
+	if (k->steps > 0 && !k->serial) {
+		load_row(k, b, lane);
+		if (rows_keeps(k->steps * k->width))
+			find_kept(k, b, lane);
+	}
+	for (int i = 0; i < k->r->stages; i++) {
+		const struct ir_stage *s = k->r->stage[i].s;
+		/* Axes that a stage declares are its own. */
+		struct ir_block *own = b;
+		k->st = &k->r->stage[i];
+		if (k->st->kind == ROWS_REDUCE)
+			reduce_row(k, own, lane);
+		else if (k->st->kind == ROWS_VALUE)
+			value_of_row(k, own);
+		else
+			map_row(k, own, lane);
+		if (k->st->kind == ROWS_MAP || !rows_stored(k->r, i))
+			continue;
+		expr made = ir_var_of(value_variable(k, s->out), NULL);
+		if (!k->serial)
+			own = emit_if(p, own, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
+		emit_store(p, own, s->out, k->row, made);
+	}
+}
+
+static void share_rest(struct row_kernel *own, struct ir_kernel *k)
+{
+	struct ir_program *p = own->p;
+	const struct ir_buffer *row = own->r->cache[0].buf;
+	int vectors = (own->steps - own->held) * own->lanes;
+	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
+	*shared = (struct ir_buffer){
+		.name = "rest_of_row", .type = row->type, .rank = 1, .role = IR_TEMP, .id = row->id
+	};
+	shared->dim[0] = ir_index(p->pool, (int64_t)vectors * own->width);
+	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
+	own->shared = shared;
+	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps);
+	if (k->shared_bytes + REST > TARGET_SHARED_EVERYWHERE)
+		k->arch = own->r->arch;
+}
+
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
+                       int lanes, int width, int steps, const char *suffix)
+{
+	struct ir_program *p = plan->program;
+	const struct ir_stage *last = r->stage[r->stages - 1].s;
+	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
+	int rows_a_block = rows_of_block(lanes);
+	if (r->cached > 1 && rows_steps_held(r, lanes, width, steps) < steps) /* shared memory has the rest of one
+	                                                                         tensor alone */
+		steps = 0;
+	struct row_kernel own = { .r = r, .p = p, .lanes = lanes, .width = width, .steps = steps, .once = c->param[3] };
+	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
+	own.held = rows_steps_held(r, lanes, width, steps);
+	if (own.held < steps)
+		share_rest(&own, k);
+	expr rows = r->count, several = ir_index(p->pool, rows_a_block), zero = ir_index(p->pool, 0);
+	k->threads = lanes * rows_a_block;
+	k->resident = rows_resident(r, lanes, steps * width);
+	k->blocks = ceil_div(p, rows, rows_a_block);
+	expr block = ir_block(p->pool, k->blocks);
+	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
+	expr turned =
+	        r->backwards ? ir_binary(IR_SUB, ir_binary(IR_SUB, k->blocks, ir_index(p->pool, 1)), block) : block;
+	expr row = turned, lane = thread, first = ir_binary(IR_MUL, turned, several);
+	if (rows_a_block > 1) {
+		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, lanes));
+		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, lanes)));
+	}
+	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	row = emit_constant(p, &k->body, "row", row, NULL);
+	if (rows_a_block > 1)
+		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
+	own.row = ir_var_of(row->var, rows);
+	all_stages(&own, &k->body, lane);
+
+	/* The same rows on one processor. */
+	const struct ir_variable *alone_row = ir_variable_new(p->pool, TYPE_INDEX, "row");
+	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
+	struct ir_block *b = emit_for_each(p, &k->serial, alone_row, first, end, ir_index(p->pool, 1));
+	alone.row = ir_var_of(alone_row, rows);
+	all_stages(&alone, b, zero);
+
+	/* Whole vectors, a row that fits, and whole warps. */
+	if (width > 1)
+		kernel_needs(k, whole_multiple(p, r->length, width));
+	if (steps > 0)
+		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
+	if (lanes < WARP)
+		kernel_needs(k, whole_multiple(p, rows, WARP / lanes));
+	kernel_needs(k, r->needs);
+	kernel_finish(plan, step, k, last);
+	struct str about = str_new(p->arena);
+	for (int i = 0; i < r->stages; i++)
+		ir_print_stage(&about, r->stage[i].s);
+	k->about = str_text(&about);
+}
+
+void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
+{
+	int lanes = c->param[0];
+	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], "");
+	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
+		one_kernel(plan, step, r, c, lanes, c->param[1], 0, "_again");
+	if (!others && !step_fits_all(step) && (c->param[1] > 1 || c->param[2] > 0))
+		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct rows r = *(const struct rows *)site->found;
+	r.arch = site->t->arch;
+	rows_apply(plan, step_new(plan), &r, c, false);
+}
+
+const struct sched_rule sched_rows = {
+	.name = "rows",
+	.version = 2,
+	.param = { { "lanes", 4, 1024 }, { "width", 1, 16 }, { "steps", 0, 128 }, { "once", 0, 1 } },
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = rows_estimate,
+};

@@ -1,0 +1,343 @@
+/* Rule rows_split: reductions of the same many elements to few results, each element read once. A first kernel reduces
+ * parts of the rows, for all reductions together, as rows of their own; a second one puts the parts together, and makes
+ * the values that follow from them. A sum of squares of what elements differ from their mean needs the mean of the part
+ * alone: the parts' are put together as in Chan, Golub and LeVeque, "Algorithms for computing the sample variance"
+ * (1983). */
+#include "sched/row/rows.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+
+#include <math.h>
+
+enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, MAX_PARTS = 1 << 16 };
+enum { WIDEST = 16 /* bytes */ };
+
+/* The stages that are made: of the row program that s begins, those before the first that needs a row again. */
+struct group {
+	struct rows rows;
+	int stages;
+	expr points;                 /* of a row */
+	int center[ROWS_MAX_STAGES]; /* of a sum of squared differences: the stage that makes the mean; else -1 */
+};
+
+struct find_value {
+	struct rows *r;
+	const struct rows_stage *st;
+	bool found;
+};
+
+static void find_value(void *user, expr e)
+{
+	struct find_value *f = user;
+	f->found |= e->op == IR_LOAD && rows_value_of(f->r, f->st, e) >= 0;
+}
+
+/* Whether stage `mean` makes the mean of its elements. */
+static bool is_mean(const struct group *g, int mean)
+{
+	const struct rows_stage *st = &g->rows.stage[mean];
+	int64_t n;
+	if (st->kind != ROWS_REDUCE || st->s->combine != IR_SUM || !st->post || st->post->n != 2 ||
+	    st->post->arg[0]->op != IR_ACC || st->post->arg[1]->op != IR_CONST_FLOAT ||
+	    st->post->type != st->value->type || !ir_const_int(g->points, &n))
+		return false;
+	double by = st->post->arg[1]->f;
+	return st->post->op == IR_MUL ? fabs(by * (double)n - 1) < 1e-6 : st->post->op == IR_DIV && by == (double)n;
+}
+
+/* The stage that makes m where stage i is the sum of (element - m)^2, m being the mean of the same elements; else
+ * -1. */
+static int center_of(const struct group *g, int i)
+{
+	const struct rows_stage *st = &g->rows.stage[i];
+	expr square = st->value, d = square->n == 2 ? square->arg[0] : NULL;
+	if (st->s->combine != IR_SUM || square->op != IR_MUL || square->arg[1] != d || d->op != IR_SUB ||
+	    d->arg[1]->op != IR_LOAD)
+		return -1;
+	int mean = rows_value_of(&g->rows, st, d->arg[1]);
+	return mean >= 0 && mean < i && g->rows.stage[mean].value == d->arg[0] && is_mean(g, mean) ? mean : -1;
+}
+
+static bool find_group(struct group *g, struct ir_program *p, const struct ir_stage *s)
+{
+	struct rows *r = &g->rows;
+	const char *why;
+	g->stages = 0;
+	const struct rows *found = sched_match(p, s, &sched_rows, &why);
+	if (s->kind != IR_REDUCE || s->out->rank + 1 >= IR_MAX_RANK || !found)
+		return false;
+	*r = *found;
+	g->points = r->length;
+	for (; g->stages < r->stages; g->stages++) {
+		const struct rows_stage *st = &r->stage[g->stages];
+		struct find_value f = { r, st, false };
+		if (st->kind == ROWS_MAP)
+			break;
+		if (st->kind == ROWS_REDUCE)
+			ir_walk(st->value, find_value, &f);
+		g->center[g->stages] = f.found ? center_of(g, g->stages) : -1;
+		if (f.found && g->center[g->stages] < 0)
+			break;
+	}
+	return g->stages > 0;
+}
+
+/* ---- Choices. */
+
+static double bytes_each(const struct rows *r)
+{
+	double bits = 0;
+	for (int i = 0; i < r->cached; i++)
+		bits += type_info(r->cache[i].buf->type)->bits;
+	return bits / 8;
+}
+
+static int vector_width(const struct group *g)
+{
+	int bytes = 1;
+	for (int i = 0; i < g->rows.cached; i++)
+		if (type_info(g->rows.cache[i].buf->type)->bits / 8 > bytes)
+			bytes = type_info(g->rows.cache[i].buf->type)->bits / 8;
+	return WIDEST / bytes;
+}
+
+/* Parts that whole steps of vectors make, or else any that divide the row. How long a row of symbols is, nobody knows:
+ * then kernels for what divides stand in front of one for all lengths. */
+static int choices_of(const struct group *g, const struct sched_target *t, struct sched_choice *out)
+{
+	static const int steps[] = { 8, 4, 16, 2 };
+	int n = 0, width = vector_width(g);
+	int64_t points = about(g->points, t), known;
+	bool symbolic = !ir_const_int(g->points, &known);
+	for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
+		int64_t share = (int64_t)LANES * width * steps[i], parts = points / share;
+		for (int64_t whole = 4; symbolic && parts >= 4; whole *= 2) /* powers of two divide more lengths */
+			if (whole * 2 > parts) {
+				parts = whole;
+				break;
+			}
+		if ((symbolic || points % share == 0) && parts >= 4 && parts <= MAX_PARTS &&
+		    steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
+			out[n++] = (struct sched_choice){ &sched_rows_split, { (int)parts, width, steps[i] } };
+	}
+	for (int parts = 2048; parts >= 4 && n < 6; parts /= 4)
+		if ((symbolic || points % ((int64_t)parts * width) == 0) && points / parts >= (int64_t)LANES * width)
+			out[n++] = (struct sched_choice){ &sched_rows_split, { parts, width, 0 } };
+	if (!n && symbolic)
+		out[n++] = (struct sched_choice){ &sched_rows_split, { 4, width, 0 } };
+	return n;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct group g;
+	if (find_group(&g, p, s))
+		return FOUND(p, g);
+	*why = "the stage is no reduction of rows whose parts can be combined";
+	return NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct group *)site->found)->stages;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct sched_target *t = site->t;
+	struct group g = *(const struct group *)site->found;
+	return choices_of(&g, t, out);
+}
+
+/* ---- The stages of the two kernels. */
+
+struct part {
+	const struct group *g;
+	const struct rows_stage *st;
+	struct ir_program *p;
+	int rank;
+	bool whole;             /* parts are equally long */
+	expr axis[IR_MAX_RANK]; /* what the reduced axes are called in a part */
+	expr full;              /* the position of an element of it */
+};
+
+/* Elements of the row itself are neighbours in a part, too; other loads are where they were. */
+static expr in_part(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	struct part *t = user;
+	(void)pool;
+	(void)arg;
+	if (e->op == IR_AXIS && e->i >= t->rank)
+		return t->axis[e->i - t->rank];
+	if (t->whole && e->op == IR_LOAD && rows_is_own(&t->g->rows, t->st, e) && !type_is_packed(e->type))
+		return ir_load(t->p->pool, flat_view(t->p, e->buf), &t->full);
+	return NULL;
+}
+
+static expr float_of(struct ir_pool *pool, enum type t, expr n)
+{
+	int64_t x;
+	ck(ir_const_int(n, &x));
+	return ir_float(pool, t, (double)x);
+}
+
+/* part[i..., k] = combine over r of value at point k * share + r; not `whole`: of those that there are. With `sums`,
+ * the parts' sums of values: of the squares of what values differ from the part's mean. */
+static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, const struct rows_stage *st, int parts,
+                                   bool whole, struct ir_buffer *out, struct ir_buffer *sums)
+{
+	const struct ir_stage *s = st->s;
+	struct ir_pool *pool = p->pool;
+	int rank = s->out->rank;
+	struct part t = { .g = g, .st = st, .p = p, .rank = rank, .whole = whole };
+	expr dim[IR_MAX_RANK], row = ir_index(pool, 0);
+	expr share = whole ? ir_binary(IR_FLOORDIV, g->points, ir_index(pool, parts)) : ceil_div(p, g->points, parts);
+	for (int k = 0; k < rank; k++) {
+		dim[k] = s->out->dim[k];
+		row = ir_binary(IR_ADD, ir_binary(IR_MUL, row, dim[k]), ir_axis(pool, k, dim[k]));
+	}
+	dim[rank] = ir_index(pool, parts);
+	expr point = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, rank, dim[rank]), share),
+	                       ir_axis(pool, rank + 1, share));
+	t.full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_binary(IR_MUL, share, dim[rank])), point);
+	expr inside = ir_binary(IR_LT, point, g->points);
+	for (int k = s->space_rank - 1; k >= 0; k--) {
+		t.axis[k] = k ? ir_binary(IR_MOD, point, s->space[k]) : point;
+		point = ir_binary(IR_FLOORDIV, point, s->space[k]);
+	}
+	struct ir_stage *first = NEW(p->arena, struct ir_stage);
+	*first = (struct ir_stage){ .kind = IR_REDUCE, .combine = s->combine, .space_rank = 1 };
+	first->out = out;
+	if (!out)
+		first->out = ir_buffer_new(p, arena_printf(p->arena, sums ? "%s_squares" : "%s_parts", s->out->name),
+		                           s->value->type, rank + 1, dim, IR_TEMP);
+	first->value = ir_copy(pool, s->value, in_part, &t);
+	if (sums) {
+		expr own[IR_MAX_RANK], d;
+		for (int k = 0; k <= rank; k++)
+			own[k] = ir_axis(pool, k, dim[k]);
+		d = ir_binary(IR_DIV, ir_load(pool, sums, own), float_of(pool, sums->type, share));
+		d = ir_binary(IR_SUB, first->value, d);
+		first->value = ir_binary(IR_MUL, d, d);
+	}
+	if (!whole)
+		first->value = ir_select(inside, first->value, ir_identity(pool, s->combine, s->value->type));
+	first->space[0] = share;
+	return first;
+}
+
+/* The parts together; with `sums` and what the stage of the mean makes: of parts that differ from the mean by that of
+ * their own. */
+static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g, const struct ir_stage *s,
+                                    struct ir_buffer *part, struct ir_buffer *sums, struct ir_buffer *mean)
+{
+	struct ir_stage *second = NEW(p->arena, struct ir_stage);
+	expr own[IR_MAX_RANK], parts = part->dim[part->rank - 1];
+	for (int k = 0; k < part->rank; k++)
+		own[k] = ir_axis(p->pool, k, part->dim[k]);
+	*second = *s;
+	second->value = ir_load(p->pool, part, own);
+	if (sums) {
+		expr share = float_of(p->pool, sums->type, ir_binary(IR_FLOORDIV, g->points, parts));
+		expr d = ir_binary(IR_DIV, ir_load(p->pool, sums, own), share);
+		d = ir_binary(IR_SUB, d, ir_load(p->pool, mean, own));
+		d = ir_binary(IR_MUL, ir_binary(IR_MUL, d, d), share);
+		second->value = ir_binary(IR_ADD, second->value, d);
+	}
+	second->space_rank = 1;
+	second->space[0] = part->dim[part->rank - 1];
+	return second;
+}
+
+static void rows_of(struct ir_plan *plan, struct ir_step *step, struct ir_stage *const *stage, int n,
+                    const struct sched_choice *c, bool backwards, expr needs, bool others)
+{
+	struct rows r;
+	ck(rows_match_stages(&r, plan->program, stage, n) == n);
+	r.store_all = true;
+	r.backwards = backwards;
+	r.needs = needs;
+	rows_apply(plan, step, &r, c, others);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct ir_stage *first[ROWS_MAX_STAGES], *any[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
+	struct ir_buffer *part[ROWS_MAX_STAGES];
+	int parts = c->param[0], lanes = WARP, width = parts % 4 ? 1 : 4, reductions = 0, steps = plan->steps.n;
+	struct group g = *(const struct group *)site->found;
+	for (int i = 0; i < g.stages; i++) {
+		const struct rows_stage *st = &g.rows.stage[i];
+		second[i] = (struct ir_stage *)st->s;
+		if (st->kind != ROWS_REDUCE)
+			continue;
+		const struct rows_stage *center = g.center[i] >= 0 ? &g.rows.stage[g.center[i]] : NULL;
+		struct ir_buffer *sums = center ? part[g.center[i]] : NULL, *mean = center ? center->s->out : NULL;
+		first[reductions] = part_stage(p, &g, center ? center : st, parts, true, NULL, sums);
+		part[i] = first[reductions]->out;
+		any[reductions] = part_stage(p, &g, st, parts, false, part[i], NULL);
+		second[i] = whole_stage(p, &g, st->s, part[i], sums, mean);
+		reductions++;
+	}
+	expr whole = whole_multiple(p, g.points, parts);
+	struct ir_step *step = step_new(plan);
+	struct sched_choice fast = { &sched_rows, { LANES, c->param[1], c->param[2], 0 } };
+	rows_of(plan, step, first, reductions, &fast, true, whole, !ir_is_int(whole, 1));
+	if (!step_fits_all(step))
+		rows_of(plan, step, any, reductions, &(struct sched_choice){ &sched_rows, { LANES, 1, 0, 0 } }, true,
+		        NULL, false);
+	while (lanes < LAST_LANES && lanes * width < parts)
+		lanes *= 2;
+	int turns = (parts + lanes * width - 1) / (lanes * width);
+	struct sched_choice last = { &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
+	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL, false);
+	for (; steps < plan->steps.n; steps++) /* the decision is this rule's */
+		vec_each (k, plan->steps.at[steps]) {
+			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
+			(*k)->params =
+			        arena_printf(p->arena, "parts %d, width %d, steps %d", parts, c->param[1], c->param[2]);
+		}
+}
+
+/* ---- Time: the elements once, by as many blocks as there are parts, and two launches. */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sched_target *t = site->t;
+	struct group g = *(const struct group *)site->found;
+	double outs = (double)about(g.rows.count, t), blocks = outs * c->param[0], each = bytes_each(&g.rows), work = 0;
+	double points = outs * (double)about(g.points, t), bytes = points * each;
+	for (int i = 0; i < g.stages; i++)
+		if (g.rows.stage[i].kind == ROWS_REDUCE)
+			work += points * ir_cost(g.rows.stage[i].value);
+	/* A part of symbols that turns out longer than its registers is read element by element. */
+	bool fits = points / blocks <= (double)LANES * c->param[1] * c->param[2], kept = c->param[2] && fits;
+	if (!kept)
+		bytes *= 1 + 0.35 * (g.rows.reductions - 1);
+	double resident = blocks / t->processors, most = (double)t->threads / LANES, ahead = kept ? c->param[2] : 2;
+	double flying =
+	        (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
+	double fill = flying / cost_in_flight(t), compute = work / cost_mixed_rate(t);
+	fill = fill < 1 ? fill : 1;
+	fill = fill < resident ? fill : resident; /* no multiprocessor has more than its share of the bandwidth */
+	double time = bytes / t->bytes_per_ns / fill;
+	time = time > compute ? time : compute;
+	/* As in cost.c: steps of the exchange between lanes. */
+	time += g.rows.reductions * blocks * LANES * 12 / (cost_mixed_rate(t) / 3);
+	return 2 * t->launch_ns + time * (kept ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
+}
+
+const struct sched_rule sched_rows_split = {
+	.name = "rows_split",
+	.version = 2,
+	.param = { { "parts", 4, 65536 }, { "width", 1, 16 }, { "steps", 0, 16 } },
+	.none = "the rows are too short for several parts, or parts do not divide them",
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

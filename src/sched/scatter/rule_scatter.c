@@ -1,0 +1,155 @@
+/* Rule scatter: one kernel fills the result, a second applies the updates, `width` neighbours a thread, atomically
+ * where two may meet. */
+#include "sched/scatter/scatter.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/build/vectors.h"
+
+#include <math.h>
+
+#include "ir/axis_names.h"
+
+enum { THREADS = 256, BYTES = 16, SECTOR = 32 };
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	(void)p;
+	if (s->kind == IR_SCATTER)
+		return s;
+	*why = "the stage is no scatter";
+	return NULL;
+}
+
+/* Updates along their last axis are neighbours in the result, and there are whole vectors of them. */
+static bool in_vectors(const struct ir_stage *s, int width)
+{
+	int last = s->space_rank - 1, inner = s->out->rank - 1;
+	int64_t updates, extent;
+	if (last < 0 || inner < 0 || s->at[inner]->op != IR_AXIS || s->at[inner]->i != last ||
+	    type_is_packed(s->out->type) || !ir_const_int(s->space[last], &updates) ||
+	    !ir_const_int(s->out->dim[inner], &extent))
+		return false;
+	bool used[IR_MAX_RANK] = { false };
+	if (s->where)
+		mark_axes(s->where, used);
+	for (int k = 0; k < inner; k++)
+		mark_axes(s->at[k], used);
+	return !used[last] && updates % width == 0 && extent % width == 0;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct ir_stage *s = site->s;
+	int n = 0;
+	for (int width = BYTES * 8 / type_info(s->out->type)->bits; width > 1; width /= 2)
+		if (in_vectors(s, width))
+			out[n++] = (struct sched_choice){ &sched_scatter, { width } };
+	out[n++] = (struct sched_choice){ &sched_scatter, { 1 } };
+	return n;
+}
+
+/* The result before any update is a map like any other. */
+static struct ir_stage fill_of(const struct ir_stage *s)
+{
+	return (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = s->init };
+}
+
+/* Measured on an H100: 4 M updates of f16 at random places take 110 us, 5 M along rows of 256 some 20, and 7 in
+ * vectors. */
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	const struct sched_target *t = site->t;
+	enum { UPDATE_OPERATIONS = 60 };
+	struct ir_stage fill = fill_of(s);
+	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
+	rule_candidates(sched_find("map"), p, &fill, t, fill_choice);
+	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t),
+	       width = c->param[0];
+	bool along = in_vectors(s, 1);
+	double bytes =
+	        scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
+	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
+	double work = updates / width * UPDATE_OPERATIONS / cost_mixed_rate(t);
+	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns + fmax(bytes / t->bytes_per_ns, work) / full;
+}
+
+/* The updates of `width` neighbours, of which the first stands at `axis`. */
+static void emit_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const expr *axis,
+                         int width)
+{
+	int last = s->space_rank - 1;
+	struct scatter_vectors l = { .p = p, .axis = last, .width = width, .number = 1, .extent = s->space[last] };
+	struct axes start = { .value = axis };
+	expr v, lane[IR_MAX_RANK], at = scatter_place(p, s, 0, axis);
+	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	scatter_vectors_find(&l, s->value);
+	for (int i = 0; i < l.load.n; i++) {
+		expr e = l.load.at[i];
+		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start),
+		                 scatter_vector(&l, i), width);
+	}
+	emit_array(p, b, result, width);
+	struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
+	l.v = v;
+	for (int k = 0; k < s->space_rank; k++)
+		lane[k] = k == last ? ir_binary(IR_ADD, axis[k], v) : axis[k];
+	struct axes here = { .value = lane, .load = scatter_vectors_item, .user = &l };
+	emit_set(p, items, result, v, to_kernel(p, s->value, &here));
+	if (s->combine == IR_NONE) {
+		emit_store_vector(p, b, s->out, at, result, width);
+	} else if (s->combine == IR_SUM) {
+		struct ir_stmt *call = emit_invoke(p, b, "atomic_add_vector", NULL);
+		add_address(p, call, s->out, at, true);
+		add_variable(p, call, result);
+	} else {
+		items = emit_unrolled(p, b, "v", width, &v);
+		emit_update(p, items, s, flat_view(p, s->out), ir_binary(IR_ADD, at, v), item_of(result, v));
+	}
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct ir_stage *fill = NEW(p->arena, struct ir_stage);
+	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
+	*fill = fill_of(s);
+	rule_candidates(sched_find("map"), p, fill, site->t, fill_choice);
+	apply_choice(plan, fill, &fill_choice[0], site->t);
+
+	int width = c->param[0];
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, s, "_update", c);
+	bool used[IR_MAX_RANK] = { false };
+	expr axis[IR_MAX_RANK] = { NULL }, count = space_count(p, s);
+	expr element = declare_element(p, k, count, THREADS, width);
+	scatter_axes_read(s, used);
+	declare_axes(p, &k->body, element, s->space_rank, s->space, ir_axis_names[1], used, axis);
+	struct axes here = { .value = axis };
+	struct ir_block *b = s->where ? emit_if(p, &k->body, to_kernel(p, s->where, &here)) : &k->body;
+	if (width > 1)
+		emit_updates(p, b, s, axis, width);
+	else
+		emit_update(p, b, s, flat_view(p, s->out), scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
+
+	/* On one processor all updates belong to the first block, in their order. */
+	expr block = ir_block(p->pool, k->blocks);
+	b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, ir_index(p->pool, 0)));
+	emit_serial_updates(p, b, s, 0, axis);
+	kernel_finish(plan, step, k, s);
+}
+
+const struct sched_rule sched_scatter = {
+	.name = "scatter",
+	.version = 2,
+	.param = { { "width", 1, 16 } },
+	.match = match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
