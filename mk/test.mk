@@ -49,8 +49,8 @@ $(B)/helpers: FORCE
 	@$(call save,$(HELP_OBJ))
 
 # A plugin library as generated code would be: the runtime and a library description written by hand.
-RT_SOURCES := $(wildcard rt/*.c)
-$(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*.h include/tpat/*.h) $(B)/flags
+RT_SOURCES := $(wildcard rt/*/*.c)
+$(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.h) $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
