@@ -32,6 +32,17 @@ struct heads heads_of(struct value v)
 		               .size = value_dim(v, 3) };
 }
 
+struct heads heads_part(struct lower *l, struct value v, int64_t heads, expr from, expr width)
+{
+	return (struct heads){ .v = v,
+		               .layout = HEADS_BSD,
+		               .offset = from,
+		               .batch = value_dim(v, 0),
+		               .heads = idx(l, heads),
+		               .length = value_dim(v, 1),
+		               .size = floordiv(width, idx(l, heads)) };
+}
+
 int heads_read(struct lower *l, struct value v, int64_t heads, const char *what, struct heads *out)
 {
 	int64_t hidden;

@@ -30,6 +30,8 @@ int heads_agree(struct lower *l, const struct heads *q, const struct heads *k, c
 /* All of it as [batch, heads, length, size]: `past`, when given, before it. */
 struct value heads_join(struct lower *l, const char *name, const struct heads *x, struct value past);
 struct heads heads_of(struct value v); /* of a value [b,h,s,d] */
+/* The `width` columns of v, [b,s,columns], from column `from` on (null: 0), as so many heads. */
+struct heads heads_part(struct lower *l, struct value v, int64_t heads, expr from, expr width);
 
 enum attention_stage { ATTENTION_RAW, ATTENTION_CAPPED, ATTENTION_BIASED, ATTENTION_SOFTMAX, ATTENTION_NOTHING };
 struct attention {

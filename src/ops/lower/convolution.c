@@ -84,20 +84,6 @@ static expr zero_outside(const struct convolution *c, expr x)
 	return select_(c->inside, x, with(x, 0));
 }
 
-/* A number for the whole tensor, or one for each output channel. */
-static int of_channel(struct lower *l, struct value v, struct value w, expr m, expr *out)
-{
-	expr i;
-
-	if (value_rank(v) == 0) {
-		*out = at_first(v);
-		return 0;
-	}
-	TRY(lower_one_or_each(l, v, 0, w, 0, m, &i));
-	*out = load(v, &i);
-	return 0;
-}
-
 int convolution_fused(struct lower *l, lower_finish finish)
 {
 	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2);
@@ -146,7 +132,7 @@ static int integer_sum(struct lower *l, struct value x, struct value zx, struct 
 	if (zx.given)
 		e = sub(e, cast(at_first(zx), TYPE_I32));
 	if (zw.given) {
-		TRY(of_channel(l, zw, w, c->m, &zero));
+		TRY(lower_parameter(l, zw, w, 0, c->m, &zero));
 		f = sub(f, cast(zero, TYPE_I32));
 	}
 	*out = mul(zero_outside(c, e), f);
@@ -176,7 +162,7 @@ int convolution_qlinear_lower(struct lower *l)
 	y = acc(l, TYPE_I32);
 	if (bias.given)
 		y = add(y, load(bias, &c.m));
-	TRY(of_channel(l, scale_w, lower_input(l, 3), c.m, &step));
+	TRY(lower_parameter(l, scale_w, lower_input(l, 3), 0, c.m, &step));
 	factor = divide(mul(at_first(lower_input(l, 1)), step), at_first(lower_input(l, 6)));
 	y = quantize_element(mul(cast(y, TYPE_F32), factor), at_first(zero), value_type(zero));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(zero), &c.s, c.rank, IR_SUM, sum, y));

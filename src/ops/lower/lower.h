@@ -210,6 +210,9 @@ int lower_demand_multiple(struct lower *l, struct value v, int i, int64_t n);
 /* The index into axis i of v for the index `at` into axis j of `of`, where v has one element for all, or one for each:
  * 0 or `at`, also where the extent is known only at run time. */
 int lower_one_or_each(struct lower *l, struct value v, int i, struct value of, int j, expr at, expr *out);
+/* The element of a scale or zero point v for the index `at` into axis j of `of`: v is a scalar, or has one axis with
+ * one element for all, or one for each. */
+int lower_parameter(struct lower *l, struct value v, struct value of, int j, expr at, expr *out);
 /* Inside: what the stages from number `first` on read over extents that are not the buffers' own becomes a demand,
  * too. */
 int lower_demand_reads(struct lower *l, int first);

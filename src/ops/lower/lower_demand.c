@@ -133,6 +133,19 @@ int lower_one_or_each(struct lower *l, struct value v, int i, struct value of, i
 	return 0;
 }
 
+int lower_parameter(struct lower *l, struct value v, struct value of, int j, expr at, expr *out)
+{
+	expr i;
+
+	if (value_rank(v) == 0) {
+		*out = at_first(v);
+		return 0;
+	}
+	TRY(lower_one_or_each(l, v, 0, of, j, at, &i));
+	*out = load(v, &i);
+	return 0;
+}
+
 /* Of n operands aligned right, along axis `axis` from the right, which gave `whole`. */
 int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int axis, expr whole)
 {

@@ -11,11 +11,14 @@ struct lower;
 /* Sets of element types, as bits 1 << enum type. */
 #define TS(t) (1u << TYPE_##t)
 #define TS_FLOAT (TS(F32) | TS(F64) | TS(F16) | TS(BF16))
+#define TS_FLOAT32 (TS(F32) | TS(F16) | TS(BF16)) /* of 32 bits at most */
 #define TS_F8 (TS(F8E4M3FN) | TS(F8E4M3FNUZ) | TS(F8E5M2) | TS(F8E5M2FNUZ))
 #define TS_SINT (TS(I8) | TS(I16) | TS(I32) | TS(I64))
 #define TS_UINT (TS(U8) | TS(U16) | TS(U32) | TS(U64))
 #define TS_INT (TS_SINT | TS_UINT)
 #define TS_NUMBER (TS_FLOAT | TS_INT)
+#define TS_WIDE (TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64)) /* without integers of 8 and 16 bits */
+#define TS_INDICES (TS(I32) | TS(I64))
 #define TS_PLAIN (TS_NUMBER | TS(BOOL)) /* what copies of data take */
 #define TS_DATA (TS_PLAIN | TS_F8)
 #define TS_PACKED (TS(I4) | TS(U4) | TS(I2) | TS(U2) | TS(F4E2M1)) /* narrower than a byte */

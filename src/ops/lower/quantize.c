@@ -108,3 +108,21 @@ int dequantize_lower(struct lower *l)
 	lower_output(l, 0, lower_map(l, NULL, t, &s, y));
 	return 0;
 }
+
+struct quantize_range quantize_range(struct lower *l, const char *const name[4], const struct space *s, int rank,
+                                     expr x)
+{
+	struct space kept = space_new(l, rank, s->dim);
+	expr none = num(l, TYPE_F32, 0), width, from;
+	struct value high, low;
+	struct quantize_range r;
+
+	high = lower_reduce(l, name[0], TYPE_F32, s, rank, IR_MAXIMUM, x, max_(acc(l, TYPE_F32), none));
+	low = lower_reduce(l, name[1], TYPE_F32, s, rank, IR_MINIMUM, x, min_(acc(l, TYPE_F32), none));
+	width = sub(load(high, kept.at), load(low, kept.at));
+	r.scale = lower_map(l, name[2], TYPE_F32, &kept,
+	                    select_(eq(width, none), with(width, 1), divide(width, with(width, 255))));
+	from = clamp(sub(none, divide(load(low, kept.at), load(r.scale, kept.at))), none, with(none, 255));
+	r.zero = lower_map(l, name[3], TYPE_U8, &kept, cast(unary(IR_ROUND_EVEN, from), TYPE_U8));
+	return r;
+}

@@ -1,32 +1,27 @@
 /* The common part of RNN, GRU and LSTM. See recurrent.h. Source: ONNX, these operators, opsets 1 to 22. */
 #include "ops/lower/recurrent.h"
+#include "ops/lower/formulas.h"
 
 #include <string.h>
 
 /* ---- Activations. */
 
-static expr sigmoid(expr x)
-{
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
-}
-
 static expr activate(enum recurrent_formula f, double alpha, double beta, expr x)
 {
-	expr zero = with(x, 0), one = with(x, 1), a = with(x, alpha), b = with(x, beta);
+	expr zero = with(x, 0), a = with(x, alpha), b = with(x, beta);
 
 	switch (f) {
 	case RECURRENT_RELU: return max_(x, zero);
 	case RECURRENT_TANH: return unary(IR_TANH, x);
 	case RECURRENT_SIGMOID: return sigmoid(x);
 	case RECURRENT_AFFINE: return add(mul(a, x), b);
-	case RECURRENT_LEAKY_RELU: return select_(lt(x, zero), mul(a, x), x);
+	case RECURRENT_LEAKY_RELU: return leaky_relu(x, a);
 	case RECURRENT_THRESHOLDED_RELU: return select_(lt(x, a), zero, x);
 	case RECURRENT_SCALED_TANH: return mul(a, unary(IR_TANH, mul(b, x)));
-	case RECURRENT_HARD_SIGMOID: return clamp(add(mul(a, x), b), zero, one);
+	case RECURRENT_HARD_SIGMOID: return hard_sigmoid(x, a, b);
 	case RECURRENT_ELU: return select_(lt(x, zero), mul(a, unary(IR_EXPM1, x)), x);
-	case RECURRENT_SOFTSIGN: return divide(x, add(one, unary(IR_ABS, x)));
-	case RECURRENT_SOFTPLUS:
-		return add(max_(x, zero), unary(IR_LOG1P, unary(IR_EXP, unary(IR_NEG, unary(IR_ABS, x)))));
+	case RECURRENT_SOFTSIGN: return softsign(x);
+	case RECURRENT_SOFTPLUS: return softplus(x);
 	}
 	return x;
 }

@@ -22,14 +22,10 @@ int grid_sample(struct lower *l, const char *mode, const char *padding);
 	  OPT("past_state", TS_FLOAT) }
 #define CAUSAL_CONV_ACTIVATION ATTR_WORD("activation", "none|silu|swish", "applied to the result")
 
-#define TS_LINEAR_ATTENTION (TS(F16) | TS(BF16) | TS(F32))
 #define LINEAR_ATTENTION_FORMULA "y = scale S^T q of each step, with S = exp(g) S + beta k (v - (exp(g) S)^T k)^T"
 #define LINEAR_ATTENTION_INPUTS \
-	{ \
-		IN("query", TS_LINEAR_ATTENTION),  IN("key", TS_LINEAR_ATTENTION), \
-		IN("value", TS_LINEAR_ATTENTION),  OPT("past_state", TS_LINEAR_ATTENTION), \
-		OPT("decay", TS_LINEAR_ATTENTION), OPT("beta", TS_LINEAR_ATTENTION) \
-	}
+	{ IN("query", TS_FLOAT32),       IN("key", TS_FLOAT32),    IN("value", TS_FLOAT32), \
+	  OPT("past_state", TS_FLOAT32), OPT("decay", TS_FLOAT32), OPT("beta", TS_FLOAT32) }
 #define LINEAR_ATTENTION_ATTRS \
 	ATTR_INT("chunk_size", 64, "a hint for tuning; has no effect"), \
 	        ATTR_INT_REQUIRED("kv_num_heads", "heads of keys, values and states"), \

@@ -5,6 +5,7 @@
  * that is no place), and the last is read. Source: ONNX, operator CausalConvWithState, opset 27; ONNX Runtime,
  * com.microsoft.CausalConvWithState. */
 #include "ops/lower/shared.h"
+#include "ops/lower/formulas.h"
 
 #include <string.h>
 
@@ -109,7 +110,7 @@ int causal_conv_lower(struct lower *l)
 	if (bias.given)
 		y = add(y, wide(load(bias, &channel)));
 	if (strcmp(lower_word(l, "activation"), "none"))
-		y = divide(y, add(with(y, 1), unary(IR_EXP, unary(IR_NEG, y))));
+		y = silu(y, y);
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(c.x), &s, c.rank, IR_SUM, e, y));
 	if (lower_wants(l, 1))
 		lower_output(l, 1, present(l, &c));

@@ -6,7 +6,6 @@
 
 /* clang-format off */
 #define TS_CONTRIB (TS_Q8 | TS(I16) | TS(U16) | TS(I4) | TS(U4))
-#define TS_SCALE (TS(F32) | TS(F16) | TS(BF16))
 
 const struct op_def ops_as_onnx[] = {
 	{ .name = "CausalConvWithState", .domain = "com.microsoft", .since = { 1 }, .formula = CAUSAL_CONV_FORMULA,
@@ -31,7 +30,7 @@ const struct op_def ops_as_onnx[] = {
 		     "q_num_heads=1 kv_num_heads=2 state_window=2" } },
 	{ .name = "GatherND", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y[i.., j..] = x[indices[i.., 0], indices[i.., 1] .., j..]",
-	  .inputs = { IN("data", TS_DATA), IN("indices", TS(I32) | TS(I64)) }, .outputs = { OUT("output") },
+	  .inputs = { IN("data", TS_DATA), IN("indices", TS_INDICES) }, .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT("batch_dims", 0, "not of this domain's operator") }, .lower = gather_nd_lower,
 	  .cases = { "data:f32[20,30,8] indices:i32[N,2]" } },
 	{ .name = "Pad", .domain = "com.microsoft", .since = { 1 },
@@ -58,13 +57,13 @@ const struct op_def ops_as_onnx[] = {
 	  .cases = { "x:f32[N,3,H,W] grid:f32[N,5,6,2] mode=bicubic padding_mode=border" } },
 	{ .name = "QuantizeLinear", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
-	  .inputs = { IN("x", TS_SCALE), IN("y_scale", TS_SCALE), OPT("y_zero_point", TS_CONTRIB) },
+	  .inputs = { IN("x", TS_FLOAT32), IN("y_scale", TS_FLOAT32), OPT("y_zero_point", TS_CONTRIB) },
 	  .outputs = { OUT("y") }, .attrs = { QUANTIZE_PLACE, QUANTIZE_TYPE, ATTR_INT("saturate", 1, "of 8-bit floats"),
 		     ATTR_INT("precision", 0, "has no effect") },
 	  .lower = quantize_lower, .cases = { "x:f32[N,33] y_scale:f32[] y_zero_point:u16[]" } },
 	{ .name = "DequantizeLinear", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = (x - x_zero_point) * x_scale",
-	  .inputs = { IN("x", TS_CONTRIB | TS(I32)), IN("x_scale", TS_SCALE),
+	  .inputs = { IN("x", TS_CONTRIB | TS(I32)), IN("x_scale", TS_FLOAT32),
 		      OPT("x_zero_point", TS_CONTRIB | TS(I32)) },
 	  .outputs = { OUT("y") }, .attrs = { QUANTIZE_PLACE, QUANTIZE_TYPE }, .lower = dequantize_lower,
 	  .cases = { "x:u16[N,33] x_scale:f32[] x_zero_point:u16[]" } },

@@ -7,19 +7,9 @@
  *   HyperConnectionPostMix: y[k, h] = sum over c of stream_mix[c, k] x[c, h], + post_mix[k, h] block_output[h]
  *   LinearAttentionGate:    decay = decay_scale * softplus(a + dt_bias), beta = sigmoid(b)
  * Everything is computed in f32. Source: ONNX Runtime, the operators of these names in com.microsoft. */
-#include "ops/lower/lower.h"
+#include "ops/lower/formulas.h"
 
 #include <string.h>
-
-static expr sigmoid(expr x)
-{
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
-}
-
-static expr softplus(expr x)
-{
-	return add(max_(x, with(x, 0)), unary(IR_LOG1P, unary(IR_EXP, unary(IR_NEG, unary(IR_ABS, x)))));
-}
 
 /* ---- Branches
  * ------------------------------------------------------------------------------------------------------ */
@@ -321,45 +311,47 @@ static int attention_gate_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_T (TS(F32) | TS(F16) | TS(BF16))
 #define EPSILON ATTR_FLOAT("epsilon", 1e-5, "added to the mean of squares")
 #define BRANCHES ATTR_INT("num_branches", 0, "of flat tensors; 0: they have an axis of their own")
 
 const struct op_def ops_branches[] = {
 	{ .name = "BranchwiseRMSNorm", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = x / sqrt(mean of x^2 + epsilon) * scale, of each branch",
-	  .inputs = { IN("x", TS_T), OPT("scale", TS_T) }, .outputs = { OUT("y") }, .attrs = { BRANCHES, EPSILON },
+	  .inputs = { IN("x", TS_FLOAT32), OPT("scale", TS_FLOAT32) }, .outputs = { OUT("y") },
+	  .attrs = { BRANCHES, EPSILON },
 	  .lower = branchwise_lower,
 	  .cases = { "x:f16[B,S,4,64] scale:f16[4,64]", "x:f32[B,99] scale:f32[33] num_branches=3", "x:f32[B,4,33]" } },
 	{ .name = "GatedRMSNorm", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = x / sqrt(mean of x^2 + epsilon) * scale * activation(gate)",
-	  .inputs = { IN("x", TS_T), IN("scale", TS_T), IN("gate", TS_T) }, .outputs = { OUT("y") },
+	  .inputs = { IN("x", TS_FLOAT32), IN("scale", TS_FLOAT32), IN("gate", TS_FLOAT32) }, .outputs = { OUT("y") },
 	  .attrs = { ATTR_WORD("activation", "silu|swish|sigmoid", "of the gate"), EPSILON }, .lower = gated_norm_lower,
 	  .cases = { "x:f16[B,S,256] scale:f16[64] gate:f16[B,S,256]",
 		     "x:f32[B,33] scale:f32[33] gate:f32[B,33] activation=sigmoid" } },
 	{ .name = "EngramGate", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = gate * value, gate = sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = norm(key) norm(query) / "
 		     "sqrt(h)",
-	  .inputs = { IN("key", TS_T), IN("query", TS_T), IN("value", TS_T), IN("key_norm_scale", TS_T),
-		      IN("query_norm_scale", TS_T), OPT("conv_norm_scale", TS_T) },
+	  .inputs = { IN("key", TS_FLOAT32), IN("query", TS_FLOAT32), IN("value", TS_FLOAT32),
+		      IN("key_norm_scale", TS_FLOAT32),
+		      IN("query_norm_scale", TS_FLOAT32), OPT("conv_norm_scale", TS_FLOAT32) },
 	  .outputs = { OUT("output"), OPTOUT("gated_value_normed") }, .attrs = { EPSILON }, .lower = engram_lower,
 	  .cases = { "key:f32[B,S,2,33] query:f32[B,S,2,33] value:f32[B,S,33] key_norm_scale:f32[2,33] "
 		     "query_norm_scale:f32[2,33] conv_norm_scale:f32[2,33] outputs=2" } },
 	{ .name = "HyperConnectionPreMix", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y[h] = reduction_scale * sum over c of x[c, h] pre_mix[c, h]",
-	  .inputs = { IN("streams", TS_T), IN("pre_mix", TS_T) }, .outputs = { OUT("output") },
+	  .inputs = { IN("streams", TS_FLOAT32), IN("pre_mix", TS_FLOAT32) }, .outputs = { OUT("output") },
 	  .attrs = { BRANCHES, ATTR_FLOAT("reduction_scale", 1, "of the sum") }, .lower = pre_mix_lower,
 	  .cases = { "streams:f16[B,S,4,64] pre_mix:f32[B,S,4]",
 		     "streams:f32[B,99] pre_mix:f32[B,99] num_branches=3 reduction_scale=0.5" } },
 	{ .name = "HyperConnectionPostMix", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y[k, h] = sum over c of stream_mix[c, k] x[c, h], + post_mix[k, h] block_output[h]",
-	  .inputs = { IN("streams", TS_T), IN("block_output", TS_T), IN("post_mix", TS_T), OPT("stream_mix", TS_T) },
+	  .inputs = { IN("streams", TS_FLOAT32), IN("block_output", TS_FLOAT32), IN("post_mix", TS_FLOAT32),
+		      OPT("stream_mix", TS_FLOAT32) },
 	  .outputs = { OUT("output") }, .attrs = { BRANCHES }, .lower = post_mix_lower,
 	  .cases = { "streams:f16[B,S,4,64] block_output:f16[B,S,64] post_mix:f32[B,S,4,1] stream_mix:f32[B,S,4,4]",
 		     "streams:f32[B,99] block_output:f32[B,33] post_mix:f32[B,3,33] num_branches=3" } },
 	{ .name = "LinearAttentionGate", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "decay = decay_scale * softplus(a + dt_bias), beta = sigmoid(b)",
-	  .inputs = { IN("a", TS_T), IN("dt_bias", TS(F32)), IN("decay_scale", TS(F32)), OPT("b", TS_T) },
+	  .inputs = { IN("a", TS_FLOAT32), IN("dt_bias", TS(F32)), IN("decay_scale", TS(F32)), OPT("b", TS_FLOAT32) },
 	  .outputs = { OUT("decay"), OPTOUT("beta") }, .lower = attention_gate_lower,
 	  .cases = { "a:f16[B,T,8] dt_bias:f32[8] decay_scale:f32[8] b:f16[B,T,8] outputs=2" } },
 	{ .name = NULL },

@@ -1,6 +1,7 @@
 /* Small elementwise operators of ONNX Runtime. Half floats are rounded where the operators say so, between a product
  * and the sum that follows. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/elementwise.h"
+#include "ops/lower/formulas.h"
 
 /* x rounded to the type of the node's first input, as a stored tensor would be. */
 static expr rounded(struct lower *l, expr x)
@@ -12,7 +13,7 @@ static expr scaled_silu_map(struct lower *l, const expr *x)
 {
 	bool given = lower_input(l, 1).given;
 	expr z = rounded(l, mul(given ? x[1] : with(x[0], lower_float(l, "alpha")), x[0]));
-	expr s = rounded(l, divide(with(z, 1), add(with(z, 1), unary(IR_EXP, unary(IR_NEG, z)))));
+	expr s = rounded(l, sigmoid(z));
 
 	return mul(z, s);
 }
@@ -76,7 +77,7 @@ static int bias_split_gelu_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), bias = lower_input(l, 1);
 	struct space s = space_of(l, x);
-	expr half, index[IR_MAX_RANK], y[2], g;
+	expr half, index[IR_MAX_RANK], y[2];
 
 	if (s.rank < 1 || value_rank(bias) != 1)
 		return lower_fail(l, ERR_MODEL, "the bias must have one axis, the input's last one.");
@@ -90,8 +91,7 @@ static int bias_split_gelu_lower(struct lower *l)
 		index[s.rank - 1] = k ? add(s.at[s.rank - 1], half) : s.at[s.rank - 1];
 		y[k] = add(wide(load(x, index)), wide(load(bias, &index[s.rank - 1])));
 	}
-	g = add(with(y[1], 1), unary(IR_ERF, mul(y[1], with(y[1], 0.70710678118654752440))));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, mul(y[0], mul(mul(with(y[1], 0.5), y[1]), g))));
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, mul(y[0], gelu(y[1]))));
 	return 0;
 }
 

@@ -6,7 +6,5 @@
 
 /* x after the node's attribute `activation`, whose numbers are activation_alpha, _beta and _gamma. */
 int fused_activation(struct lower *l, expr x, expr *out);
-/* x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
-expr gelu_tanh(expr x);
 
 #endif

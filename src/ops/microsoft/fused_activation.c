@@ -1,6 +1,7 @@
 /* FusedConv: y = activation(convolution of x with w, + b + z); FusedGemm: y = activation(alpha * a' b' + beta * c).
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/convolution.h"
+#include "ops/lower/formulas.h"
 #include "ops/lower/product.h"
 #include "ops/microsoft/fused.h"
 
@@ -14,90 +15,89 @@ struct parameters {
 	int given; /* which */
 };
 
-static expr sigmoid(expr x, const expr *p)
+static expr sigmoid_of(expr x, const expr *p)
 {
 	(void)p;
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
+	return sigmoid(x);
 }
 
-static expr none(expr x, const expr *p)
+static expr none_of(expr x, const expr *p)
 {
 	(void)p;
 	return x;
 }
 
-static expr relu(expr x, const expr *p)
+static expr relu_of(expr x, const expr *p)
 {
 	(void)p;
 	return max_(x, with(x, 0));
 }
 
-static expr hyperbolic_tangent(expr x, const expr *p)
+static expr hyperbolic_tangent_of(expr x, const expr *p)
 {
 	(void)p;
 	return unary(IR_TANH, x);
 }
 
-static expr scaled_tanh(expr x, const expr *p)
+static expr scaled_tanh_of(expr x, const expr *p)
 {
 	return mul(p[0], unary(IR_TANH, mul(p[1], x)));
 }
 
-static expr leaky_relu(expr x, const expr *p)
+static expr leaky_relu_of(expr x, const expr *p)
 {
-	return select_(lt(x, with(x, 0)), mul(p[0], x), x);
+	return leaky_relu(x, p[0]);
 }
 
-static expr thresholded_relu(expr x, const expr *p)
+static expr thresholded_relu_of(expr x, const expr *p)
 {
 	return select_(gt(x, p[0]), x, with(x, 0));
 }
 
-static expr clip(expr x, const expr *p)
+static expr clip_of(expr x, const expr *p)
 {
 	return clamp(x, p[0], p[1]);
 }
 
-static expr hard_sigmoid(expr x, const expr *p)
+static expr hard_sigmoid_of(expr x, const expr *p)
 {
-	return clamp(add(mul(p[0], x), p[1]), with(x, 0), with(x, 1));
+	return hard_sigmoid(x, p[0], p[1]);
 }
 
-static expr hard_swish(expr x, const expr *p)
-{
-	(void)p;
-	return mul(x, clamp(add(mul(x, with(x, 1 / 6.0)), with(x, 0.5)), with(x, 0), with(x, 1)));
-}
-
-static expr softsign(expr x, const expr *p)
+static expr hard_swish_of(expr x, const expr *p)
 {
 	(void)p;
-	return divide(x, add(with(x, 1), unary(IR_ABS, x)));
+	return mul(x, hard_sigmoid(x, with(x, 1 / 6.0), with(x, 0.5)));
 }
 
-/* log(1 + exp(x)), of large x too. */
-static expr softplus(expr x, const expr *p)
+static expr softsign_of(expr x, const expr *p)
 {
 	(void)p;
-	return add(max_(x, with(x, 0)), unary(IR_LOG1P, unary(IR_EXP, unary(IR_NEG, unary(IR_ABS, x)))));
+	return softsign(x);
 }
 
-static expr parametric_softplus(expr x, const expr *p)
+static expr softplus_of(expr x, const expr *p)
 {
-	return mul(p[0], softplus(mul(p[1], x), NULL));
+	(void)p;
+	return softplus(x);
 }
 
-static expr elu(expr x, const expr *p)
+static expr parametric_softplus_of(expr x, const expr *p)
 {
-	return select_(gt(x, with(x, 0)), x, mul(p[0], unary(IR_EXPM1, x)));
+	return mul(p[0], softplus(mul(p[1], x)));
 }
 
-static expr selu(expr x, const expr *p)
+static expr elu_of(expr x, const expr *p)
 {
-	return mul(p[2], elu(x, p));
+	return elu(x, p[0]);
 }
 
-static expr celu(expr x, const expr *p)
+static expr selu_of(expr x, const expr *p)
+{
+	return mul(p[2], elu(x, p[0]));
+}
+
+static expr celu_of(expr x, const expr *p)
 {
 	return select_(gt(x, with(x, 0)), x, mul(p[0], unary(IR_EXPM1, divide(x, p[0]))));
 }
@@ -108,22 +108,25 @@ static const struct activation {
 	int needs;
 	struct parameters standard; /* where the node says nothing */
 } activations[] = {
-	{ "", none, 0, { { 0 }, 0 } },
-	{ "Relu", relu, 0, { { 0 }, 0 } },
-	{ "Tanh", hyperbolic_tangent, 0, { { 0 }, 0 } },
-	{ "ScaledTanh", scaled_tanh, ALPHA | BETA, { { 0 }, 0 } },
-	{ "Sigmoid", sigmoid, 0, { { 0 }, 0 } },
-	{ "LeakyRelu", leaky_relu, ALPHA, { { 0.01 }, ALPHA } },
-	{ "ThresholdedRelu", thresholded_relu, ALPHA, { { 1 }, ALPHA } },
-	{ "Clip", clip, ALPHA | BETA, { { 0, 6 }, ALPHA | BETA } },
-	{ "HardSigmoid", hard_sigmoid, ALPHA | BETA, { { 0.2, 0.5 }, ALPHA | BETA } },
-	{ "HardSwish", hard_swish, 0, { { 0 }, 0 } },
-	{ "Softsign", softsign, 0, { { 0 }, 0 } },
-	{ "Softplus", softplus, 0, { { 0 }, 0 } },
-	{ "ParametricSoftplus", parametric_softplus, ALPHA | BETA, { { 0 }, 0 } },
-	{ "Elu", elu, ALPHA, { { 1 }, ALPHA } },
-	{ "Selu", selu, ALPHA | GAMMA, { { 1.67326319217681884765625, 0, 1.05070102214813232421875 }, ALPHA | GAMMA } },
-	{ "Celu", celu, ALPHA, { { 1 }, ALPHA } },
+	{ "", none_of, 0, { { 0 }, 0 } },
+	{ "Relu", relu_of, 0, { { 0 }, 0 } },
+	{ "Tanh", hyperbolic_tangent_of, 0, { { 0 }, 0 } },
+	{ "ScaledTanh", scaled_tanh_of, ALPHA | BETA, { { 0 }, 0 } },
+	{ "Sigmoid", sigmoid_of, 0, { { 0 }, 0 } },
+	{ "LeakyRelu", leaky_relu_of, ALPHA, { { 0.01 }, ALPHA } },
+	{ "ThresholdedRelu", thresholded_relu_of, ALPHA, { { 1 }, ALPHA } },
+	{ "Clip", clip_of, ALPHA | BETA, { { 0, 6 }, ALPHA | BETA } },
+	{ "HardSigmoid", hard_sigmoid_of, ALPHA | BETA, { { 0.2, 0.5 }, ALPHA | BETA } },
+	{ "HardSwish", hard_swish_of, 0, { { 0 }, 0 } },
+	{ "Softsign", softsign_of, 0, { { 0 }, 0 } },
+	{ "Softplus", softplus_of, 0, { { 0 }, 0 } },
+	{ "ParametricSoftplus", parametric_softplus_of, ALPHA | BETA, { { 0 }, 0 } },
+	{ "Elu", elu_of, ALPHA, { { 1 }, ALPHA } },
+	{ "Selu",
+	  selu_of,
+	  ALPHA | GAMMA,
+	  { { 1.67326319217681884765625, 0, 1.05070102214813232421875 }, ALPHA | GAMMA } },
+	{ "Celu", celu_of, ALPHA, { { 1 }, ALPHA } },
 };
 
 static int activate(struct lower *l, const struct parameters *given, expr x, expr *out)
@@ -199,24 +202,22 @@ static int gemm_lower(struct lower *l)
 /* clang-format off */
 #define ACTIVATION { "activation", OP_STRING, 0, "", "Relu, Tanh, Sigmoid, LeakyRelu, Clip, HardSigmoid ...", false }
 
+#define CONV                                                                                                           \
+	.inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),     \
+		    OPT("z", TS_FLOAT, RANK_FROM(3)) },                                                                \
+	.outputs = { OUT("y") },                                                                                       \
+	.attrs = { WINDOW_ATTRS, GROUP_ATTR, ACTIVATION,                                                               \
+		   ATTR_FLOATS("activation_params", "numbers of the activation") },                                    \
+	.lower = conv_lower
+
 const struct op_def ops_fused_activation[] = {
 	{ .name = "FusedConv", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(convolution of x with w, + b + z)",
-	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),
-		      OPT("z", TS_FLOAT, RANK_FROM(3)) },
-	  .outputs = { OUT("y") },
-	  .attrs = { WINDOW_ATTRS, GROUP_ATTR, ACTIVATION,
-		     ATTR_FLOATS("activation_params", "numbers of the activation") },
-	  .lower = conv_lower,
+	  CONV,
 	  .cases = { "x:f32[N,8,H,W] w:f32[16,8,3,3] b:f32[16] pads=1,1,1,1 activation=Relu" } },
 	{ .name = "NhwcFusedConv", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(convolution of x with w, + b + z), channels last",
-	  .inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),
-		      OPT("z", TS_FLOAT, RANK_FROM(3)) },
-	  .outputs = { OUT("y") },
-	  .attrs = { WINDOW_ATTRS, GROUP_ATTR, ACTIVATION,
-		     ATTR_FLOATS("activation_params", "numbers of the activation") },
-	  .lower = conv_lower,
+	  CONV,
 	  .cases = { "x:f16[N,H,W,8] w:f16[16,8,3,3] b:f16[16] z:f16[N,H,W,16] pads=1,1,1,1 activation=Relu" } },
 	{ .name = "FusedGemm", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(alpha * a' b' + beta * c)",

@@ -4,6 +4,7 @@
  * tanh. Source: ONNX Runtime, com.microsoft.FusedMatMul (and TransposeMatMul, its name before), FusedMatMulActivation
  * and GemmFastGelu. */
 #include "ops/microsoft/fused.h"
+#include "ops/lower/formulas.h"
 #include "ops/lower/product.h"
 
 /* `perm`: which axis of v is axis i of the operand as the product sees it. */

@@ -3,7 +3,7 @@
  * Bytes hold numbers of `bits` bits, packed low bits first along the last axis, and so do their zero points. Without
  * zero points bytes have 2^(bits - 1), and 4-bit numbers 0; small floats have none. An index outside gives zeros.
  * Source: ONNX Runtime, com.microsoft.GatherBlockQuantized. */
-#include "ops/lower/lower.h"
+#include "ops/microsoft/packed_bytes.h"
 
 #include <string.h>
 
@@ -18,15 +18,13 @@ struct quantised {
 /* Number `index[last]` of what is packed in bytes along its last axis. */
 static expr unpacked(const struct quantised *q, struct value bytes, const expr *index)
 {
-	expr at[IR_MAX_RANK], last = index[q->rank - 1], n = with(last, (double)q->a_byte), x, shift;
+	expr at[IR_MAX_RANK], last = index[q->rank - 1];
 
 	memcpy(at, index, sizeof *at * (size_t)q->rank);
 	if (q->a_byte == 1)
 		return cast(load(bytes, at), TYPE_I32);
-	at[q->rank - 1] = floordiv(last, n);
-	x = cast(load(bytes, at), TYPE_I32);
-	shift = cast(muli(mod(last, n), q->bits), TYPE_I32);
-	return ir_binary(IR_BITAND, ir_binary(IR_SHR, x, shift), with(x, (double)((1 << q->bits) - 1)));
+	at[q->rank - 1] = floordiv(last, packed_a_byte(last, q->bits));
+	return packed_number(cast(load(bytes, at), TYPE_I32), last, q->bits);
 }
 
 static expr dequantised(const struct quantised *q, const expr *index)
@@ -131,14 +129,13 @@ static int lower(struct lower *l)
 
 /* clang-format off */
 #define TS_Q (TS(I4) | TS(U4) | TS(U8) | TS_F8 | TS(F4E2M1))
-#define TS_T (TS(F32) | TS(F16) | TS(BF16))
 
 const struct op_def op_gather_block_quantized = {
 	.name = "GatherBlockQuantized",
 	.domain = "com.microsoft",
 	.since = { 1 },
 	.formula = "y[a.., i.., b..] = (data[a.., indices[i..], b..] - zero point) * scale, of the element's block",
-	.inputs = { IN("data", TS_Q), IN("indices", TS(I32) | TS(I64)), IN("scales", TS_T), OPT("zero_points", TS_Q) },
+	.inputs = { IN("data", TS_Q), IN("indices", TS_INDICES), IN("scales", TS_FLOAT32), OPT("zero_points", TS_Q) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("gather_axis", 0, "the axis that indices are of"),
 		   ATTR_INT("quantize_axis", 1, "the axis along which numbers are in blocks"),

@@ -1,24 +1,11 @@
 /* Gelu and its relatives of ONNX Runtime, where a bias may be added first.
  * Source: ONNX Runtime, com.microsoft operators Gelu, BiasGelu, FastGelu, QuickGelu. */
 #include "ops/lower/elementwise.h"
-#include "ops/microsoft/fused.h"
-
-/* x/2 (1 + erf(x / sqrt(2))) */
-static expr gelu(expr x)
-{
-	return mul(mul(with(x, 0.5), x), add(with(x, 1), unary(IR_ERF, mul(x, with(x, 0.70710678118654752440)))));
-}
+#include "ops/lower/formulas.h"
 
 static expr gelu_map(struct lower *l, const expr *x)
 {
 	return gelu(l->inputs > 1 && x[1] ? add(x[0], x[1]) : x[0]);
-}
-
-expr gelu_tanh(expr x)
-{
-	expr inner = mul(with(x, 0.79788456080286535588), add(x, mul(with(x, 0.044715), mul(x, mul(x, x)))));
-
-	return mul(mul(with(x, 0.5), x), add(with(x, 1), unary(IR_TANH, inner)));
 }
 
 static expr fast_map(struct lower *l, const expr *in)
@@ -30,7 +17,7 @@ static expr quick_map(struct lower *l, const expr *x)
 {
 	expr gate = mul(with(x[0], lower_float(l, "alpha")), x[0]);
 
-	return divide(x[0], add(with(x[0], 1), unary(IR_EXP, unary(IR_NEG, gate))));
+	return silu(x[0], gate);
 }
 
 /* clang-format off */

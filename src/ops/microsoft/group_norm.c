@@ -2,6 +2,7 @@
  * variance of each group of channels of each image; then y * sigmoid(y) where activation is 1. Channels are the last
  * axis, or with channels_last 0 the second. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/reduction.h"
+#include "ops/lower/formulas.h"
 
 struct images {
 	struct value x;
@@ -87,7 +88,7 @@ static int normalise(struct lower *l, struct images *m)
 	y = divide(sub(wide(at(m->x, &s)), load_list(mean, 2, s.at[0], group)), y);
 	y = add(mul(y, channel_of(gamma, m, &s)), channel_of(beta, m, &s));
 	if (lower_int(l, "activation"))
-		y = divide(y, add(with(y, 1), unary(IR_EXP, unary(IR_NEG, y))));
+		y = silu(y, y);
 	lower_output(l, 0, lower_map(l, NULL, value_type(m->x), &s, y));
 	return 0;
 }
@@ -110,7 +111,6 @@ static int skip_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_NORM (TS(F32) | TS(F16) | TS(BF16))
 #define ATTRS ATTR_FLOAT("epsilon", 1e-5, "added to the variance"), ATTR_INT_REQUIRED("groups", "of the channels"), \
 	ATTR_INT_REQUIRED("activation", "1: y * sigmoid(y)"), \
 	ATTR_INT("channels_last", 1, "0: channels are the second axis")
@@ -118,15 +118,15 @@ static int skip_lower(struct lower *l)
 const struct op_def ops_group_norm[] = {
 	{ .name = "GroupNorm", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = (x - mean) / sqrt(var + epsilon) * gamma + beta, of groups of channels",
-	  .inputs = { IN("x", TS_NORM, RANK(4)), IN("gamma", TS_NORM, RANK(1)), IN("beta", TS_NORM, RANK(1)) },
+	  .inputs = { IN("x", TS_FLOAT32, RANK(4)), IN("gamma", TS_FLOAT32, RANK(1)), IN("beta", TS_FLOAT32, RANK(1)) },
 	  .outputs = { OUT("y") },
 	  .attrs = { ATTRS }, .lower = group_lower,
 	  .cases = { "x:f16[N,8,8,32] gamma:f32[32] beta:f32[32] groups=4 activation=1",
 		     "x:f32[N,12,H,W] gamma:f32[12] beta:f32[12] groups=3 activation=0 channels_last=0" } },
 	{ .name = "SkipGroupNorm", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "s = x + skip + bias, y = (s - mean) / sqrt(var + epsilon) * gamma + beta, of groups of channels",
-	  .inputs = { IN("x", TS_NORM, RANK(4)), IN("gamma", TS_NORM, RANK(1)), IN("beta", TS_NORM, RANK(1)),
-		      IN("skip", TS_NORM, RANKS(2, 4)), OPT("bias", TS_NORM, RANK(1)) },
+	  .inputs = { IN("x", TS_FLOAT32, RANK(4)), IN("gamma", TS_FLOAT32, RANK(1)), IN("beta", TS_FLOAT32, RANK(1)),
+		      IN("skip", TS_FLOAT32, RANKS(2, 4)), OPT("bias", TS_FLOAT32, RANK(1)) },
 	  .outputs = { OUT("y"), OPTOUT("s") }, .attrs = { ATTRS }, .lower = skip_lower,
 	  .cases = { "x:f16[N,8,8,32] gamma:f32[32] beta:f32[32] skip:f16[N,8,8,32] bias:f16[32] groups=4 activation=1 "
 		     "outputs=2",

@@ -5,33 +5,6 @@
 #include "ops/lower/quantize.h"
 #include "ops/lower/recurrent.h"
 
-/* Numbers of an affine map from u8, one for each place of a space. */
-struct range {
-	struct value scale, zero;
-};
-
-/* The range of `x` over the axes of s behind the first `rank`, with zero in it. */
-static struct range range_of(struct lower *l, const char *name, const struct space *s, int rank, expr x)
-{
-	struct arena *a = l->program->arena;
-	struct space kept = space_new(l, rank, s->dim);
-	expr none = num(l, TYPE_F32, 0), width, from;
-	struct value high, low;
-	struct range r;
-
-	high = lower_reduce(l, arena_printf(a, "%s_high", name), TYPE_F32, s, rank, IR_MAXIMUM, x,
-	                    max_(acc(l, TYPE_F32), none));
-	low = lower_reduce(l, arena_printf(a, "%s_low", name), TYPE_F32, s, rank, IR_MINIMUM, x,
-	                   min_(acc(l, TYPE_F32), none));
-	width = sub(load(high, kept.at), load(low, kept.at));
-	r.scale = lower_map(l, arena_printf(a, "%s_scale", name), TYPE_F32, &kept,
-	                    select_(eq(width, none), with(width, 1), divide(width, with(width, 255))));
-	from = clamp(sub(none, divide(load(low, kept.at), load(r.scale, kept.at))), none, with(none, 255));
-	r.zero = lower_map(l, arena_printf(a, "%s_zero", name), TYPE_U8, &kept,
-	                   cast(unary(IR_ROUND_EVEN, from), TYPE_U8));
-	return r;
-}
-
 static expr integer(expr x)
 {
 	return cast(x, TYPE_I32);
@@ -56,9 +29,10 @@ static expr weight(struct recurrent *r, struct value w, int zero, expr d, expr k
 /* [D,T,B,N]: the products of x, with all biases. */
 static struct value quantized_inputs(struct recurrent *r)
 {
+	static const char *const names[] = { "x_high", "x_low", "x_scale", "x_zero" };
 	struct lower *l = r->l;
 	struct space all = space_of(l, r->x), none = { 0 };
-	struct range x = range_of(l, "x", &all, 0, load(r->x, all.at));
+	struct quantize_range x = quantize_range(l, names, &all, 0, load(r->x, all.at));
 	expr q = quantize_element(divide(load(r->x, all.at), at(x.scale, &none)), at(x.zero, &none), TYPE_U8);
 	struct value quantized = lower_map(l, "x_quantized", TYPE_U8, &all, q);
 	struct space s = space_new(l, 4, (expr[]){ r->directions, r->steps, r->sequences, r->gates });
@@ -74,10 +48,11 @@ static struct value quantized_inputs(struct recurrent *r)
 
 static struct value gates(struct recurrent *r, struct value h, void *user)
 {
+	static const char *const names[] = { "h_high", "h_low", "h_scale", "h_zero" };
 	const struct value *inputs = user;
 	struct lower *l = r->l;
 	struct space s = recurrent_gates(r, r->gates);
-	struct range range = range_of(l, "h", &r->s, 1, load(h, r->s.at));
+	struct quantize_range range = quantize_range(l, names, &r->s, 1, load(h, r->s.at));
 	expr d = s.at[0], n = s.at[2], k = s.at[3], x = load_list(h, 3, d, s.at[1], k);
 	expr zero = load_list(range.zero, 1, d), scale = load_list(range.scale, 1, d);
 	expr q = sub(integer(quantize_element(divide(x, scale), zero, TYPE_U8)), integer(zero));

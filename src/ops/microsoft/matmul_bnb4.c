@@ -2,7 +2,7 @@
  * `b` is packed two to a byte, high bits first, and a block is block_size numbers of it. With transB 0: y = a w. The
  * tables are FP4 (sign, and 0, 1/192, 2/3, 1, 1/3, 1/2, 1/6, 1/4) and NF4, the quantiles of the normal distribution.
  * Source: ONNX Runtime, com.microsoft.MatMulBnb4; Dettmers and others, QLoRA (2023), appendix E, for NF4. */
-#include "ops/lower/lower.h"
+#include "ops/microsoft/packed_bytes.h"
 
 static const double fp4[16] = { 0,    5.208333333e-03,  0.66666667,  1,  0.33333333,  0.5,  0.16666667,  0.25,
 	                        -0.0, -5.208333333e-03, -0.66666667, -1, -0.33333333, -0.5, -0.16666667, -0.25 };
@@ -42,7 +42,7 @@ static int lower(struct lower *l)
 	        kind = lower_int(l, "quant_type"), inner;
 	bool turned = lower_int(l, "transB") != 0;
 	int last = value_rank(a) - 1;
-	expr index[IR_MAX_RANK], out, flat, byte, two, e;
+	expr index[IR_MAX_RANK], out, flat, byte, e;
 	struct space s = { 0 };
 
 	if (n < 1 || k < 1 || block < 1 || kind < 0 || kind > 1)
@@ -61,11 +61,8 @@ static int lower(struct lower *l)
 	out = space_push(l, &s, idx(l, turned ? n : k));
 	index[last] = space_push(l, &s, idx(l, turned ? k : n));
 	flat = turned ? add(muli(out, k), index[last]) : add(muli(index[last], k), out);
-	two = with(flat, 2);
-	byte = cast(at_flat(b, floordiv(flat, two)), TYPE_I32);
-	byte = select_(eq(mod(flat, two), with(flat, 0)), ir_binary(IR_SHR, byte, with(byte, 4)),
-	               ir_binary(IR_BITAND, byte, with(byte, 15)));
-	byte = cast(byte, TYPE_INDEX);
+	byte = cast(at_flat(b, floordiv(flat, packed_a_byte(flat, 4))), TYPE_I32);
+	byte = cast(packed_half(byte, flat, true), TYPE_INDEX);
 	e = wide(load(a, index));
 	e = mul(e,
 	        mul(cast(load(table, &byte), e->type), cast(at_flat(absmax, floordiv(flat, idx(l, block))), e->type)));
@@ -78,8 +75,7 @@ const struct op_def op_matmul_bnb4 = {
 	.domain = "com.microsoft",
 	.since = { 1 },
 	.formula = "y = a w', w = table[b] * absmax of each block",
-	.inputs = { IN("a", TS(F32) | TS(F16) | TS(BF16)), IN("b", TS(U8)),
-	            IN("absmax", TS(F32) | TS(F16) | TS(BF16)) },
+	.inputs = { IN("a", TS_FLOAT32), IN("b", TS(U8)), IN("absmax", TS_FLOAT32) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_INT_REQUIRED("K", "columns of w"), ATTR_INT_REQUIRED("N", "rows of w"),
 	           ATTR_INT_REQUIRED("block_size", "numbers that share an absmax"),

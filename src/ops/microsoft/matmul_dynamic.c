@@ -40,24 +40,20 @@ static int integer_lower(struct lower *l)
 
 static int dynamic_lower(struct lower *l)
 {
-	struct value x = lower_input(l, 0), high, low;
-	struct operand b = { lower_input(l, 1), lower_input(l, 2), lower_input(l, 3) }, a = { .v = x };
-	struct space s = space_of(l, x), none = { 0 };
+	static const char *const names[] = { "high", "low", "a_scale", "a_zero_point" };
+	struct value x = lower_input(l, 0);
+	struct operand b = { lower_input(l, 1), lower_input(l, 2), lower_input(l, 3) }, a;
+	struct space s = space_of(l, x);
 	bool reduced[IR_MAX_RANK];
 	struct reduction r;
-	expr zero = num(l, TYPE_F32, 0), range, y;
+	struct quantize_range u8;
+	expr y;
 
 	reduce_from(reduced, s.rank, 0);
 	r = reduce_space(l, x, reduced, false);
-	high = lower_reduce(l, "high", TYPE_F32, &r.s, 0, IR_MAXIMUM, load(x, r.index), max_(acc(l, TYPE_F32), zero));
-	low = lower_reduce(l, "low", TYPE_F32, &r.s, 0, IR_MINIMUM, load(x, r.index), min_(acc(l, TYPE_F32), zero));
-	range = sub(at(high, &none), at(low, &none));
-	a.scale = lower_map(l, "a_scale", TYPE_F32, &none,
-	                    select_(eq(range, zero), with(range, 1), divide(range, with(range, 255))));
-	y = clamp(sub(zero, divide(at(low, &none), at(a.scale, &none))), zero, with(zero, 255));
-	a.zero = lower_map(l, "a_zero_point", TYPE_U8, &none, cast(unary(IR_ROUND_EVEN, y), TYPE_U8));
-	y = quantize_element(divide(at(x, &s), at(a.scale, &s)), at(a.zero, &s), TYPE_U8);
-	a.v = lower_map(l, "a_quantized", TYPE_U8, &s, y);
+	u8 = quantize_range(l, names, &r.s, 0, load(x, r.index));
+	y = quantize_element(divide(at(x, &s), at(u8.scale, &s)), at(u8.zero, &s), TYPE_U8);
+	a = (struct operand){ lower_map(l, "a_quantized", TYPE_U8, &s, y), u8.scale, u8.zero };
 	return product(l, &a, &b, lower_input(l, 4), TYPE_F32);
 }
 

@@ -3,17 +3,12 @@
  * along k. Zero points are packed like b, [N, bytes of a row of blocks], or floats; without them 2^(bits - 1).
  * Source: ONNX Runtime, com.microsoft.MatMulNBits. */
 #include "ops/microsoft/matmul_nbits.h"
+#include "ops/microsoft/packed_bytes.h"
 
 /* The number at place `i` of a row of bytes, which starts at byte `start`. */
 static expr unpack(struct value bytes, expr start, expr i, int64_t bits)
 {
-	expr per_byte = with(i, (double)(8 / bits)), x, shift;
-
-	x = cast(at_flat(bytes, add(start, floordiv(i, per_byte))), TYPE_I32);
-	if (bits == 8)
-		return x;
-	shift = cast(muli(mod(i, per_byte), bits), TYPE_I32);
-	return ir_binary(IR_BITAND, ir_binary(IR_SHR, x, shift), with(x, (double)((1 << bits) - 1)));
+	return packed_number(cast(at_flat(bytes, add(start, floordiv(i, packed_a_byte(i, bits)))), TYPE_I32), i, bits);
 }
 
 static expr zero_point(const struct nbits *p, struct value zero, expr n, expr block, enum type t, expr like)

@@ -3,6 +3,7 @@
  *   MatMulNBitsMlp: y = activation(x gate' + gate_bias) * (x up' + up_bias)
  *   MatMulNBitsQkv: q, k, v = x q_w' + q_bias, ...
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+#include "ops/lower/formulas.h"
 #include "ops/microsoft/matmul_nbits.h"
 
 #include <string.h>
@@ -74,9 +75,8 @@ static expr activate(const char *name, expr x)
 	if (!strcmp(name, "relu"))
 		return max_(x, with(x, 0));
 	if (!strcmp(name, "gelu"))
-		return mul(mul(with(x, 0.5), x),
-		           add(with(x, 1), unary(IR_ERF, mul(x, with(x, 0.70710678118654752440)))));
-	return divide(x, add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
+		return gelu(x);
+	return silu(x, x);
 }
 
 static int mlp_lower(struct lower *l)
@@ -109,16 +109,16 @@ static int qkv_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_T (TS(F32) | TS(F16) | TS(BF16))
 #define NBITS_ATTRS                                                                                                    \
 	ATTR_INT_REQUIRED("K", "columns of the weights"), ATTR_INT("bits", 4, "of a number: 2, 4 or 8"),               \
 	ATTR_INT_REQUIRED("block_size", "numbers that share a scale"), ATTR_INT("accuracy_level", 0, "has no effect")
-#define WEIGHTS(what) IN(what "_B", TS(U8)), IN(what "_scales", TS_T), OPT(what "_bias", TS_T)
+#define WEIGHTS(what) IN(what "_B", TS(U8)), IN(what "_scales", TS_FLOAT32), OPT(what "_bias", TS_FLOAT32)
 
 const struct op_def ops_matmul_nbits_fused[] = {
 	{ .name = "MatMulNBitsMlp", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(x gate' + gate_bias) * (x up' + up_bias), x = a or its norm",
-	  .inputs = { IN("A", TS_T), OPT("skip", TS_T), OPT("norm_scale", TS_T), WEIGHTS("gate"), WEIGHTS("up") },
+	  .inputs = { IN("A", TS_FLOAT32), OPT("skip", TS_FLOAT32), OPT("norm_scale", TS_FLOAT32), WEIGHTS("gate"),
+		      WEIGHTS("up") },
 	  .outputs = { OUT("Y"), OPTOUT("input_skip_bias_sum") },
 	  .attrs = { NBITS_ATTRS, ATTR_INT_REQUIRED("N", "rows of both matrices"),
 		     { "activation", OP_STRING, 0, "silu|swish|gelu|relu", "of the gate", true },
@@ -129,7 +129,8 @@ const struct op_def ops_matmul_nbits_fused[] = {
 		     "outputs=2" } },
 	{ .name = "MatMulNBitsQkv", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "q, k, v = x q_w' + q_bias, x k_w' + k_bias, x v_w' + v_bias, x = norm of a",
-	  .inputs = { IN("A", TS_T), OPT("skip", TS_T), IN("norm_scale", TS_T), WEIGHTS("q"), WEIGHTS("k"),
+	  .inputs = { IN("A", TS_FLOAT32), OPT("skip", TS_FLOAT32), IN("norm_scale", TS_FLOAT32), WEIGHTS("q"),
+		      WEIGHTS("k"),
 		      WEIGHTS("v") },
 	  .outputs = { OUT("Q"), OUT("K"), OUT("V"), OPTOUT("input_skip_bias_sum") },
 	  .attrs = { NBITS_ATTRS, ATTR_INT_REQUIRED("Nq", "rows of q's matrix"),

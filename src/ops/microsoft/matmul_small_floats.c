@@ -3,7 +3,7 @@
  * a is rounded to a_scale times an fp8 first MatMulBlockQuantizedFp4Weight: b is e2m1, two to a byte, low bits first;
  * scales are bytes of e4m3, times weight_scale_2 Source: ONNX Runtime, the operators of these names in
  * com.microsoft. */
-#include "ops/lower/lower.h"
+#include "ops/microsoft/packed_bytes.h"
 
 /* The sum over `count` = K of a times weight(n, k), which is over `s`: a's leading axes, n, k. */
 struct product {
@@ -82,15 +82,13 @@ static int fp4_lower(struct lower *l)
 {
 	struct value b = lower_input(l, 1), scale = lower_input(l, 2), global = lower_input(l, 3);
 	struct product p;
-	expr block, byte, e, two;
+	expr block, byte, e;
 
 	if (value_rank(scale) != 2 || value_rank(b) != 2)
 		return lower_fail(l, ERR_MODEL, "weights and scales must have two axes.");
 	TRY(product_of(l, lower_input(l, 0), b, muli(value_dim(b, 1), 2), &p));
-	two = with(p.k, 2);
-	byte = cast(load_list(b, 2, p.n, floordiv(p.k, two)), TYPE_I32);
-	byte = select_(eq(mod(p.k, two), with(p.k, 0)), ir_binary(IR_BITAND, byte, with(byte, 15)),
-	               ir_binary(IR_SHR, byte, with(byte, 4)));
+	byte = cast(load_list(b, 2, p.n, floordiv(p.k, packed_a_byte(p.k, 4))), TYPE_I32);
+	byte = packed_half(byte, p.k, false);
 	block = floordiv(p.k, idx(l, lower_int(l, "block_size")));
 	e = cast(ir_bitcast(load_list(scale, 2, p.n, block), TYPE_F8E4M3FN), TYPE_F32);
 	e = mul(p.a, mul(e2m1(byte), mul(e, at_first(global))));

@@ -8,7 +8,8 @@
  * a block of block_size numbers of it. Its router_weights are the shares, where they are given, and router_probs then
  * only choose; where they are not, shares always add up to 1, as on ONNX Runtime's processor. Source: ONNX Runtime,
  * com.microsoft.MoE and QMoE. */
-#include "ops/microsoft/fused.h"
+#include "ops/lower/formulas.h"
+#include "ops/microsoft/packed_bytes.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,12 +103,11 @@ static expr expert_at(const struct experts *m, const expr *at)
 /* Number i of a row of packed bytes; index: the byte's place, without the last axis. */
 static expr unpacked(struct value bytes, int rank, const expr *index, expr i, int64_t bits)
 {
-	expr at[3], a_byte = with(i, (double)(8 / bits)), x;
+	expr at[3];
 
 	memcpy(at, index, sizeof *at * (size_t)(rank - 1));
-	at[rank - 1] = floordiv(i, a_byte);
-	x = ir_binary(IR_SHR, cast(load(bytes, at), TYPE_I32), cast(muli(mod(i, a_byte), bits), TYPE_I32));
-	return ir_binary(IR_BITAND, x, with(x, (double)((1 << bits) - 1)));
+	at[rank - 1] = floordiv(i, packed_a_byte(i, bits));
+	return packed_number(cast(load(bytes, at), TYPE_I32), i, bits);
 }
 
 static expr weight(const struct matrices *w, enum type c, expr e, expr row, expr column)
@@ -197,11 +197,6 @@ static int layer(struct lower *l, const char *name, const struct experts *m, str
 	                         : load_list(from, 3, s.at[0], s.at[1], i);
 	*out = lower_reduce(l, name, m->c, &s, 3, IR_SUM, mul(wide(x), weight(&w, m->c, e, s.at[2], i)), y);
 	return 0;
-}
-
-static expr sigmoid(expr x)
-{
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
 }
 
 static expr activate(struct lower *l, expr x)
@@ -299,7 +294,6 @@ static int quantised_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_T (TS(F32) | TS(F16) | TS(BF16))
 
 #define MOE_ATTRS                                                                                                      \
 	ATTR_WORD("activation_type", "relu|gelu|silu|swiglu|identity", "between the layers"),                          \
@@ -309,18 +303,20 @@ static int quantised_lower(struct lower *l)
 	ATTR_FLOAT("activation_beta", 0, "of swiglu"), ATTR_FLOAT("swiglu_limit", 0, "of swiglu; absent: none"),       \
 	ATTR_INT("swiglu_fusion", 0, "both halves of swiglu are fc1: 1 by turns, 2 one behind the other")
 #define MATRIX(slot, n)                                                                                                \
-	slot(n "_experts_weights", TS(U8) | TS(F8E4M3FN)), OPT(n "_scales", TS_SCALE), OPT(n "_experts_bias", TS_T)
-#define TS_SCALE (TS_T | TS(F8E8M0) | TS(F8E4M3FN))
+	slot(n "_experts_weights", TS(U8) | TS(F8E4M3FN)), OPT(n "_scales", TS_SCALE), \
+	        OPT(n "_experts_bias", TS_FLOAT32)
+#define TS_SCALE (TS_FLOAT32 | TS(F8E8M0) | TS(F8E4M3FN))
 
 const struct op_def op_moe = {
 	.name = "MoE",
 	.domain = "com.microsoft",
 	.since = { 1 },
 	.formula = "y = sum over the k experts with the largest scores of share * (activation(x fc1' + b1) fc2' + b2)",
-	.inputs = { IN("input", TS_T), IN("router_probs", TS_T), IN("fc1_experts_weights", TS_T),
-		    OPT("fc1_experts_bias", TS_T),
-		    IN("fc2_experts_weights", TS_T), OPT("fc2_experts_bias", TS_T), OPT("fc3_experts_weights", TS_T),
-		    OPT("fc3_experts_bias", TS_T) },
+	.inputs = { IN("input", TS_FLOAT32), IN("router_probs", TS_FLOAT32), IN("fc1_experts_weights", TS_FLOAT32),
+		    OPT("fc1_experts_bias", TS_FLOAT32),
+		    IN("fc2_experts_weights", TS_FLOAT32), OPT("fc2_experts_bias", TS_FLOAT32),
+		      OPT("fc3_experts_weights", TS_FLOAT32),
+		    OPT("fc3_experts_bias", TS_FLOAT32) },
 	.outputs = { OUT("output") },
 	.attrs = { MOE_ATTRS },
 	.lower = lower,
@@ -339,10 +335,11 @@ const struct op_def op_qmoe = {
 	.formula = "y = sum over the k experts with the largest scores of share * (activation(x fc1' + b1) fc2' + b2), "
 		   "fc = "
 		   "(number - zero point) * scale",
-	.inputs = { IN("input", TS_T), IN("router_probs", TS_T), MATRIX(IN, "fc1"), MATRIX(IN, "fc2"),
+	.inputs = { IN("input", TS_FLOAT32), IN("router_probs", TS_FLOAT32), MATRIX(IN, "fc1"), MATRIX(IN, "fc2"),
 		    MATRIX(OPT, "fc3"),
 		    OPT("fc1_zero_points", TS(U8)), OPT("fc2_zero_points", TS(U8)), OPT("fc3_zero_points", TS(U8)),
-		    OPT("router_weights", TS_T), OPT("fc1_global_scale", TS(F32)), OPT("fc2_global_scale", TS(F32)),
+		    OPT("router_weights", TS_FLOAT32),
+		      OPT("fc1_global_scale", TS(F32)), OPT("fc2_global_scale", TS(F32)),
 		    OPT("fc1_act_scale", TS(F32)), OPT("fc2_act_scale", TS(F32)), OPT("fc1_act_block_scale", TS_SCALE),
 		    OPT("fc2_act_block_scale", TS_SCALE) },
 	.outputs = { OUT("output") },

@@ -230,18 +230,6 @@ static int decoder_lower(struct lower *l)
 /* ---- Attention ---------------------------------------------------------------------------------------------------
  * */
 
-/* The part of the projection that starts at `from` and has `width` columns, as heads. */
-static struct heads part_of(struct lower *l, struct value all, int64_t heads, expr from, expr width)
-{
-	return (struct heads){ .v = all,
-		               .layout = HEADS_BSD,
-		               .offset = from,
-		               .batch = value_dim(all, 0),
-		               .heads = idx(l, heads),
-		               .length = value_dim(all, 1),
-		               .size = floordiv(width, idx(l, heads)) };
-}
-
 /* past[which] and the new heads, joined; the cache holds keys (0) and values (1) in one tensor. */
 static struct heads join_half(struct lower *l, const char *name, const struct heads *x, struct value past, int which)
 {
@@ -284,9 +272,9 @@ static int attend_projected(struct lower *l, struct value all, struct value mask
 		return lower_fail(l, ERR_MODEL, "the past has %d axes; it must have five.", value_rank(past));
 	for (int k = 0; k < 3; k++)
 		part[k] = sizes.n ? idx(l, sizes.at[k]) : floordiv(value_dim(all, 2), idx(l, 3));
-	a.q = part_of(l, all, heads, NULL, part[0]);
-	a.k = part_of(l, all, heads, part[0], part[1]);
-	a.v = part_of(l, all, heads, add(part[0], part[1]), part[2]);
+	a.q = heads_part(l, all, heads, NULL, part[0]);
+	a.k = heads_part(l, all, heads, part[0], part[1]);
+	a.v = heads_part(l, all, heads, add(part[0], part[1]), part[2]);
 	if (past.given) {
 		a.k = join_half(l, "present_key", &a.k, past, 0);
 		a.v = join_half(l, "present_value", &a.v, past, 1);
@@ -331,20 +319,6 @@ static int float_lower(struct lower *l)
 	return attend_projected(l, all, lower_input(l, 3), lower_input(l, 4), lower_input(l, 5));
 }
 
-/* One number for the weights, or one a column. */
-static int of_column(struct lower *l, struct value v, struct value w, expr column, expr *out)
-{
-	expr i;
-
-	if (value_rank(v) == 0) {
-		*out = at_first(v);
-		return 0;
-	}
-	TRY(lower_one_or_each(l, v, 0, w, 1, column, &i));
-	*out = load(v, &i);
-	return 0;
-}
-
 static int quantized_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), w = lower_input(l, 1), bias = lower_input(l, 2), scale = lower_input(l, 3),
@@ -360,10 +334,10 @@ static int quantized_lower(struct lower *l)
 	if (zero.given)
 		e = sub(e, cast(at_first(zero), TYPE_I32));
 	if (zero_w.given) {
-		TRY(of_column(l, zero_w, w, s.at[2], &y));
+		TRY(lower_parameter(l, zero_w, w, 1, s.at[2], &y));
 		f = sub(f, cast(y, TYPE_I32));
 	}
-	TRY(of_column(l, scale_w, w, s.at[2], &step));
+	TRY(lower_parameter(l, scale_w, w, 1, s.at[2], &step));
 	y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(wide(at_first(scale)), wide(step)));
 	y = add(y, wide(load_list(bias, 1, s.at[2])));
 	all = lower_reduce(l, "projected", value_type(bias), &s, 3, IR_SUM, mul(e, f), y);

@@ -82,17 +82,6 @@ static int finish(struct lower *l, struct attention *a, int offset, int sums, in
 	return 0;
 }
 
-static struct heads part_of(struct lower *l, struct value all, int64_t heads, expr from, expr width)
-{
-	return (struct heads){ .v = all,
-		               .layout = HEADS_BSD,
-		               .offset = from,
-		               .batch = idx(l, 1),
-		               .heads = idx(l, heads),
-		               .length = value_dim(all, 1),
-		               .size = floordiv(width, idx(l, heads)) };
-}
-
 static int multi_head_lower(struct lower *l)
 {
 	struct value q = lower_input(l, 0), k = lower_input(l, 1), v = lower_input(l, 2), bias = lower_input(l, 3), all;
@@ -112,7 +101,7 @@ static int multi_head_lower(struct lower *l)
 		struct value x = i == 0 ? q : i == 1 ? k : v;
 
 		if (k.given)
-			*part[i] = part_of(l, one_sample(l, x), heads, NULL, value_dim(x, 1));
+			*part[i] = heads_part(l, one_sample(l, x), heads, NULL, value_dim(x, 1));
 		else
 			*part[i] = (struct heads){ .v = all,
 				                   .layout = HEADS_PACKED,
@@ -149,9 +138,9 @@ static int projected_lower(struct lower *l)
 	                   add(acc(l, e->type), wide(load(bias, &s.at[2]))));
 	for (int i = 0; i < 3; i++)
 		part[i] = sizes.n ? idx(l, sizes.at[i]) : floordiv(value_dim(all, 2), idx(l, 3));
-	a.q = part_of(l, all, heads, NULL, part[0]);
-	a.k = part_of(l, all, heads, part[0], part[1]);
-	a.v = part_of(l, all, heads, add(part[0], part[1]), part[2]);
+	a.q = heads_part(l, all, heads, NULL, part[0]);
+	a.k = heads_part(l, all, heads, part[0], part[1]);
+	a.v = heads_part(l, all, heads, add(part[0], part[1]), part[2]);
 	return finish(l, &a, 3, 4, 5);
 }
 

@@ -3,20 +3,6 @@
  * Runtime, com.microsoft.QGemm. */
 #include "ops/lower/quantize.h"
 
-/* A number for all of b, or one for each of its columns. */
-static int of_column(struct lower *l, struct value v, struct value b, bool turned, expr column, expr *out)
-{
-	expr i;
-
-	if (value_rank(v) == 0) {
-		*out = at_first(v);
-		return 0;
-	}
-	TRY(lower_one_or_each(l, v, 0, b, !turned, column, &i));
-	*out = load(v, &i);
-	return 0;
-}
-
 static int lower(struct lower *l)
 {
 	struct value a = lower_input(l, 0), b = lower_input(l, 3), c = lower_input(l, 6), scale = lower_input(l, 7),
@@ -37,8 +23,8 @@ static int lower(struct lower *l)
 		sum = add(sum, at(c, &s));
 	TRY(lower_same(l, a, !ta, b, tb, &k));
 	k = space_push(l, &s, k);
-	TRY(of_column(l, lower_input(l, 5), b, tb, n, &zero_b));
-	TRY(of_column(l, lower_input(l, 4), b, tb, n, &scale_b));
+	TRY(lower_parameter(l, lower_input(l, 5), b, !tb, n, &zero_b));
+	TRY(lower_parameter(l, lower_input(l, 4), b, !tb, n, &scale_b));
 	x = sub(cast(ta ? load_list(a, 2, k, m) : load_list(a, 2, m, k), TYPE_I32),
 	        cast(at_first(lower_input(l, 2)), TYPE_I32));
 	y = sub(cast(tb ? load_list(b, 2, n, k) : load_list(b, 2, k, n), TYPE_I32), cast(zero_b, TYPE_I32));

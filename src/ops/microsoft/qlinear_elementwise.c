@@ -3,6 +3,7 @@
  *   QLinearSoftmax along one axis; QLinearWhere
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/quantize.h"
+#include "ops/lower/formulas.h"
 #include "ops/lower/reduction.h"
 
 /* The real number of q, an element of a tensor whose scale and zero point are inputs `scale` and `scale + 1`. */
@@ -56,13 +57,13 @@ static int mul_lower(struct lower *l)
 	return binary(l, mul);
 }
 
-static expr sigmoid(struct lower *l, expr x)
+static expr sigmoid_of(struct lower *l, expr x)
 {
 	(void)l;
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
+	return sigmoid(x);
 }
 
-static expr leaky_relu(struct lower *l, expr x)
+static expr leaky_relu_of(struct lower *l, expr x)
 {
 	return select_(ge(x, with(x, 0)), x, mul(with(x, lower_float(l, "alpha")), x));
 }
@@ -80,12 +81,12 @@ static int map(struct lower *l, expr (*f)(struct lower *l, expr x))
 
 static int sigmoid_lower(struct lower *l)
 {
-	return map(l, sigmoid);
+	return map(l, sigmoid_of);
 }
 
 static int leaky_relu_lower(struct lower *l)
 {
-	return map(l, leaky_relu);
+	return map(l, leaky_relu_of);
 }
 
 /* y = condition ? x : y, both brought to the result's scale. */

@@ -6,6 +6,7 @@
  * a by rows and b by columns Source: ONNX Runtime, the operators of these names in com.microsoft; cuBLAS,
  * cublasLtOrder_t. */
 #include "ops/lower/quantize.h"
+#include "ops/lower/formulas.h"
 
 enum { ORDER_COLUMNS, ORDER_ROWS, ORDER_GROUPS, GROUP = 32 };
 
@@ -111,7 +112,7 @@ static int gelu_lower(struct lower *l)
 	TRY(check_scalar(l, 1));
 	TRY(check_scalar(l, 2));
 	e = mul(cast(load(x, s.at), TYPE_F32), at_first(lower_input(l, 1)));
-	e = mul(mul(with(e, 0.5), e), add(with(e, 1), unary(IR_ERF, mul(e, with(e, 0.70710678118654752440)))));
+	e = gelu(e);
 	e = quantize_element(divide(e, at_first(lower_input(l, 2))), NULL, TYPE_I8);
 	lower_output(l, 0, lower_map(l, NULL, TYPE_I8, &s, e));
 	return 0;

@@ -5,7 +5,7 @@
  * = u (r eco_a[h] - 1) + 2, where u and r are the sigmoids of the sums of both halves of (query + query_bias)[b, i, h]
  * weight + bias. Source: ONNX Runtime, the operators of these names in com.microsoft; Raffel and others, T5 (2020);
  * Chen and others, WavLM (2022). */
-#include "ops/lower/lower.h"
+#include "ops/lower/formulas.h"
 
 /* The bucket of key - query, an index. */
 static expr bucket_of(expr distance, expr buckets, double most, bool both)
@@ -76,7 +76,7 @@ static struct value gates(struct lower *l, struct value query, struct value bias
 	e = cast(add(wide(load_list(query, 3, b, i, x)), wide(load(bias, &x))), TYPE_F32);
 	e = mul(e, cast(load_list(weight, 2, d, add(mul(g, half), j)), TYPE_F32));
 	x = add(acc(l, TYPE_F32), load(sum, &g));
-	x = divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
+	x = sigmoid(x);
 	return lower_reduce(l, "gates", TYPE_F32, &s, 4, IR_SUM, e, x);
 }
 

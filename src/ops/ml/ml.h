@@ -22,7 +22,6 @@ struct value ml_transform_regression(struct lower *l, struct value score, const 
 /* Two scores [n, 2] of the one [n, 1] that a classifier of two labels has, after `f`, as ONNX Runtime has them: those
  * of -s and s for LOGISTIC, and for NONE where `signed_`; 1 - s and s otherwise. */
 int ml_pair(struct lower *l, struct value score, const char *f, bool signed_, struct value *out);
-expr ml_logistic(expr x);
 expr ml_probit(expr x);
 
 #endif

@@ -1,6 +1,7 @@
 /* What the scores of regressors and classifiers pass: NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO (zeros stay zeros), PROBIT.
  * And lists of attributes as constants.
  * Source: ONNX, attribute post_transform of the operators of ai.onnx.ml. */
+#include "ops/lower/formulas.h"
 #include "ops/ml/ml.h"
 
 #include <string.h>
@@ -17,11 +18,6 @@ expr ml_probit(expr x)
 	return select_(lt(y, with(x, 0)), unary(IR_NEG, v), v);
 }
 
-expr ml_logistic(expr x)
-{
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
-}
-
 struct value ml_transform(struct lower *l, struct value score, const char *f)
 {
 	enum type c = value_type(score);
@@ -33,7 +29,7 @@ struct value ml_transform(struct lower *l, struct value score, const char *f)
 	if (!strcmp(f, "NONE"))
 		return score;
 	if (!strcmp(f, "LOGISTIC"))
-		return lower_map(l, NULL, c, &s, ml_logistic(x));
+		return lower_map(l, NULL, c, &s, sigmoid(x));
 	if (!strcmp(f, "PROBIT"))
 		return lower_map(l, NULL, c, &s, ml_probit(x));
 	top = lower_reduce(l, "largest", c, &s, 1, IR_MAXIMUM, x, NULL);
@@ -63,7 +59,7 @@ int ml_pair(struct lower *l, struct value score, const char *f, bool signed_, st
 	if (logistic || (signed_ && !strcmp(f, "NONE")))
 		first = unary(IR_NEG, e);
 	e = select_(eq(s.at[1], idx(l, 0)), first, e);
-	*out = lower_map(l, "pair", value_type(score), &s, logistic ? ml_logistic(e) : e);
+	*out = lower_map(l, "pair", value_type(score), &s, logistic ? sigmoid(e) : e);
 	return 0;
 }
 

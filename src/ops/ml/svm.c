@@ -7,6 +7,7 @@
  * are vectors, of one score for each class. Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Where
  * the coefficients of a pair lie, and what two classes give, is LIBSVM's and ONNX Runtime's; so is that a regressor's
  * post_transform has no effect. Labels that are strings are not supported. */
+#include "ops/lower/formulas.h"
 #include "ops/ml/svm.h"
 
 #include <string.h>
@@ -214,7 +215,7 @@ static int platt(struct lower *l, const struct pairs *p, struct value score, str
 	TRY(ml_constant(l, "prob_a", TYPE_F32, a, (int)p->n, &va));
 	TRY(ml_constant(l, "prob_b", TYPE_F32, b, (int)p->n, &vb));
 	e = add(mul(at(score, &s), load(va, &s.at[1])), load(vb, &s.at[1]));
-	*out = lower_map(l, "platt", TYPE_F32, &s, ml_logistic(unary(IR_NEG, e)));
+	*out = lower_map(l, "platt", TYPE_F32, &s, sigmoid(unary(IR_NEG, e)));
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* Activation functions: y = f(x), elementwise. Each formula is written so that nothing overflows where the result is
  * finite. Source: ONNX, the operators of these names. */
 #include "ops/lower/elementwise.h"
+#include "ops/lower/formulas.h"
 
 #include <string.h>
 
@@ -12,17 +13,6 @@ static expr zero_of(expr x)
 static expr attr(struct lower *l, const char *name, expr x)
 {
 	return with(x, lower_float(l, name));
-}
-
-static expr sigmoid(expr x)
-{
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, unary(IR_NEG, x))));
-}
-
-/* log(1 + e^x) = max(x, 0) + log(1 + e^-|x|): the exponential is never above one. */
-static expr softplus(expr x)
-{
-	return add(max_(x, zero_of(x)), unary(IR_LOG1P, unary(IR_EXP, unary(IR_NEG, unary(IR_ABS, x)))));
 }
 
 static expr sigmoid_map(struct lower *l, const expr *x)
@@ -51,22 +41,18 @@ static expr swish_map(struct lower *l, const expr *x)
 static expr softsign_map(struct lower *l, const expr *x)
 {
 	(void)l;
-	return divide(x[0], add(with(x[0], 1), unary(IR_ABS, x[0])));
+	return softsign(x[0]);
 }
 
 static expr hard_sigmoid_map(struct lower *l, const expr *x)
 {
-	expr line = add(mul(attr(l, "alpha", x[0]), x[0]), attr(l, "beta", x[0]));
-
-	return clamp(line, zero_of(line), with(line, 1));
+	return hard_sigmoid(x[0], attr(l, "alpha", x[0]), attr(l, "beta", x[0]));
 }
 
 static expr hard_swish_map(struct lower *l, const expr *x)
 {
-	expr line = add(mul(with(x[0], 1.0 / 6), x[0]), with(x[0], 0.5));
-
 	(void)l;
-	return mul(x[0], clamp(line, zero_of(line), with(line, 1)));
+	return mul(x[0], hard_sigmoid(x[0], with(x[0], 1.0 / 6), with(x[0], 0.5)));
 }
 
 static expr relu_map(struct lower *l, const expr *x)
@@ -77,7 +63,7 @@ static expr relu_map(struct lower *l, const expr *x)
 
 static expr leaky_relu_map(struct lower *l, const expr *x)
 {
-	return select_(lt(x[0], zero_of(x[0])), mul(attr(l, "alpha", x[0]), x[0]), x[0]);
+	return leaky_relu(x[0], attr(l, "alpha", x[0]));
 }
 
 static expr thresholded_relu_map(struct lower *l, const expr *x)
@@ -87,7 +73,7 @@ static expr thresholded_relu_map(struct lower *l, const expr *x)
 
 static expr elu_map(struct lower *l, const expr *x)
 {
-	return select_(gt(x[0], zero_of(x[0])), x[0], mul(attr(l, "alpha", x[0]), unary(IR_EXPM1, x[0])));
+	return elu(x[0], attr(l, "alpha", x[0]));
 }
 
 /* The constants are of opset 6; opset 1 had them rounded to four digits. */
@@ -97,7 +83,7 @@ static expr selu_map(struct lower *l, const expr *x)
 	expr alpha = old && !lower_has(l, "alpha") ? with(x[0], 1.6732f) : attr(l, "alpha", x[0]);
 	expr gamma = old && !lower_has(l, "gamma") ? with(x[0], 1.0507f) : attr(l, "gamma", x[0]);
 
-	return mul(gamma, select_(gt(x[0], zero_of(x[0])), x[0], mul(alpha, unary(IR_EXPM1, x[0]))));
+	return mul(gamma, elu(x[0], alpha));
 }
 
 static expr celu_map(struct lower *l, const expr *x)
@@ -107,17 +93,9 @@ static expr celu_map(struct lower *l, const expr *x)
 	return add(max_(x[0], zero), min_(zero, mul(alpha, unary(IR_EXPM1, divide(x[0], alpha)))));
 }
 
-/* none: x/2 (1 + erf(x / sqrt(2))); tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
 static expr gelu_map(struct lower *l, const expr *x)
 {
-	expr half = mul(with(x[0], 0.5), x[0]), inner;
-
-	if (strcmp(lower_word(l, "approximate"), "tanh"))
-		inner = unary(IR_ERF, mul(x[0], with(x[0], 0.70710678118654752440)));
-	else
-		inner = unary(IR_TANH, mul(with(x[0], 0.79788456080286535588),
-		                           add(x[0], mul(with(x[0], 0.044715), mul(x[0], mul(x[0], x[0]))))));
-	return mul(half, add(with(x[0], 1), inner));
+	return strcmp(lower_word(l, "approximate"), "tanh") ? gelu(x[0]) : gelu_tanh(x[0]);
 }
 
 /* Integers are compared and shifted as f64, and truncated. */
@@ -134,7 +112,7 @@ static expr shrink_map(struct lower *l, const expr *x)
 static expr prelu_map(struct lower *l, const expr *x)
 {
 	(void)l;
-	return select_(lt(x[0], zero_of(x[0])), mul(x[1], x[0]), x[0]);
+	return leaky_relu(x[0], x[1]);
 }
 
 /* Before opset 7 a slope of one axis belongs to the channels, axis 1. */
@@ -201,8 +179,8 @@ const struct op_def ops_activation[] = {
 	    ATTR_FLOAT("lambd", 0.5, "up to here everything becomes zero")),
 
 	{ .name = "PRelu", .since = { 1, 6, 7, 9, 16 }, .formula = "y = x < 0 ? slope * x : x",
-	  .inputs = { IN("x", TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64)),
-		      IN("slope", TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64)) },
+	  .inputs = { IN("x", TS_WIDE),
+		      IN("slope", TS_WIDE) },
 	  .outputs = { OUT("y") }, .attrs = { ATTR_CONSUMED }, .lower = prelu_lower, .map = prelu_map,
 	  .cases = { "x:f32[N,8,5] slope:f32[8,1]" } },
 	{ .name = "Clip", .since = { 1, 6, 11, 12, 13 }, .formula = "y = min(max(x, min), max)",

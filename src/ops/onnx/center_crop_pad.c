@@ -44,7 +44,7 @@ const struct op_def op_center_crop_pad = {
 	.name = "CenterCropPad",
 	.since = { 18 },
 	.formula = "y[i...] = x[i + first ...], zero outside; first centres x in y",
-	.inputs = { IN("input_data", TS_DATA), IN("shape", TS(I32) | TS(I64)) },
+	.inputs = { IN("input_data", TS_DATA), IN("shape", TS_INDICES) },
 	.outputs = { OUT("output_data") },
 	.attrs = { ATTR_INTS("axes", "the axes that shape is about; without them all") },
 	.lower = lower,

@@ -30,12 +30,10 @@ static int cumprod_lower(struct lower *l)
 	return cumulative(l, IR_PROD);
 }
 
-#define TS_TERM (TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64))
-
 /* clang-format off */
 #define ROW(op, versions, text, fn, ...)                                                                               \
 	{ .name = op, .since = versions, .formula = text,                                                              \
-	  .inputs = { IN("x", TS_TERM), IN("axis", TS(I32) | TS(I64)) }, .outputs = { OUT("y") },                      \
+	  .inputs = { IN("x", TS_WIDE), IN("axis", TS_INDICES) }, .outputs = { OUT("y") },                      \
 	  .attrs = { ATTR_INT("exclusive", 0, "an element is not part of its own result"),                             \
 		     ATTR_INT("reverse", 0, "from the end of the axis") },                                             \
 	  .lower = fn, .cases = { __VA_ARGS__ } }

@@ -160,11 +160,10 @@ static int stft_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_LENGTH (TS(I32) | TS(I64))
 
 const struct op_def ops_dft[] = {
 	{ .name = "DFT", .since = { 17, 20 }, .formula = "y[k] = sum over n of x[n] * exp(-2 pi i k n / N)",
-	  .inputs = { IN("input", TS_FLOAT), OPT("dft_length", TS_LENGTH), OPT("axis", TS(I64)) },
+	  .inputs = { IN("input", TS_FLOAT), OPT("dft_length", TS_INDICES), OPT("axis", TS(I64)) },
 	  .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT("axis", 1, "opset 17: the signal's axis"),
 		     ATTR_INT("inverse", 0, "1: the other sign, and over N"),
@@ -173,8 +172,8 @@ const struct op_def ops_dft[] = {
 	  .cases = { "input:f32[B,64,1] onesided=1 opset=17", "input:f32[B,12,2] inverse=1 opset=20",
 		     "input:f16[B,S,1] dft_length:i64[]={16} opset=20" } },
 	{ .name = "STFT", .since = { 17 }, .formula = "y[t, k] = DFT of window * signal from t * frame_step on",
-	  .inputs = { IN("signal", TS_FLOAT), IN("frame_step", TS_LENGTH), OPT("window", TS_FLOAT),
-		      OPT("frame_length", TS_LENGTH) },
+	  .inputs = { IN("signal", TS_FLOAT), IN("frame_step", TS_INDICES), OPT("window", TS_FLOAT),
+		      OPT("frame_length", TS_INDICES) },
 	  .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT("onesided", 1, "1: only the first N/2 + 1 frequencies") }, .lower = stft_lower,
 	  .cases = { "signal:f32[B,L,1] frame_step:i64[]={8} window:f32[16]" } },

@@ -8,27 +8,21 @@
 
 static int lower(struct lower *l)
 {
-	struct value x = lower_input(l, 0), high, low, scale, zero;
+	static const char *const names[] = { "high", "low", "y_scale", "y_zero_point" };
+	struct value x = lower_input(l, 0);
 	bool reduced[IR_MAX_RANK];
-	struct space s = space_of(l, x), none = { 0 };
+	struct space s = space_of(l, x);
 	struct reduction r;
-	expr range, y, e = num(l, TYPE_F32, 0);
+	struct quantize_range u8;
+	expr y;
 
 	reduce_from(reduced, value_rank(x), 0);
 	r = reduce_space(l, x, reduced, false);
-	high = lower_reduce(l, "high", TYPE_F32, &r.s, 0, IR_MAXIMUM, load(x, r.index), max_(acc(l, TYPE_F32), e));
-	low = lower_reduce(l, "low", TYPE_F32, &r.s, 0, IR_MINIMUM, load(x, r.index), min_(acc(l, TYPE_F32), e));
-
-	range = sub(at(high, &none), at(low, &none));
-	scale = lower_map(l, "y_scale", TYPE_F32, &none,
-	                  select_(eq(range, e), with(e, 1), divide(range, with(e, 255))));
-	y = clamp(sub(e, divide(at(low, &none), at(scale, &none))), e, with(e, 255));
-	zero = lower_map(l, "y_zero_point", TYPE_U8, &none, cast(unary(IR_ROUND_EVEN, y), TYPE_U8));
-
-	y = quantize_element(divide(at(x, &s), at(scale, &s)), at(zero, &s), TYPE_U8);
+	u8 = quantize_range(l, names, &r.s, 0, load(x, r.index));
+	y = quantize_element(divide(at(x, &s), at(u8.scale, &s)), at(u8.zero, &s), TYPE_U8);
 	lower_output(l, 0, lower_map(l, "y", TYPE_U8, &s, y));
-	lower_output(l, 1, scale);
-	lower_output(l, 2, zero);
+	lower_output(l, 1, u8.scale);
+	lower_output(l, 2, u8.zero);
 	return 0;
 }
 

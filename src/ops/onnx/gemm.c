@@ -8,13 +8,11 @@ static int lower(struct lower *l)
 	return product_gemm(l, NULL);
 }
 
-#define TYPES (TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64))
-
 const struct op_def op_gemm = {
 	.name = "Gemm",
 	.since = { 1, 6, 7, 9, 11, 13 },
 	.formula = "y = alpha * a' b' + beta * c",
-	.inputs = { IN("a", TYPES), IN("b", TYPES), OPT("c", TYPES) },
+	.inputs = { IN("a", TS_WIDE), IN("b", TS_WIDE), OPT("c", TS_WIDE) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_FLOAT("alpha", 1, "factor of the product"), ATTR_FLOAT("beta", 1, "factor of c"),
 	           ATTR_INT("transA", 0, "a is stored transposed"), ATTR_INT("transB", 0, "b is stored transposed"),

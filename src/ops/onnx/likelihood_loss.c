@@ -112,7 +112,7 @@ static int entropy_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define LOSS_INPUTS { IN("input", TS_FLOAT), IN("target", TS(I32) | TS(I64)), OPT("weight", TS_FLOAT) }
+#define LOSS_INPUTS { IN("input", TS_FLOAT), IN("target", TS_INDICES), OPT("weight", TS_FLOAT) }
 #define LOSS_ATTRS                                                                                                     \
 	{ ATTR_WORD("reduction", "mean|sum|none", "what becomes of the samples' losses"),                              \
 	  ATTR_INT("ignore_index", -1, "a class whose samples do not count") }

@@ -18,13 +18,11 @@ static int lower(struct lower *l)
 	return 0;
 }
 
-#define TYPES (TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64))
-
 const struct op_def op_matmul = {
 	.name = "MatMul",
 	.since = { 1, 9, 13 },
 	.formula = "y = a b, matrix product",
-	.inputs = { IN("a", TYPES), IN("b", TYPES) },
+	.inputs = { IN("a", TS_WIDE), IN("b", TS_WIDE) },
 	.outputs = { OUT("y") },
 	.lower = lower,
 	.cases = { "a:f32[M,256] b:f32[256,128]", "a:f16[B,12,S,64] b:f16[B,12,64,S]", "a:f32[N,33,K] b:f32[K]" },

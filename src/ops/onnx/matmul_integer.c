@@ -36,7 +36,6 @@ static int qlinear_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_SCALE (TS(F32) | TS(F16) | TS(BF16))
 
 const struct op_def ops_matmul_integer[] = {
 	{ .name = "MatMulInteger", .since = { 10 },
@@ -47,8 +46,8 @@ const struct op_def ops_matmul_integer[] = {
 		     "a:u8[B,S,64] b:i8[64,96] a_zero_point:u8[] b_zero_point:i8[96]" } },
 	{ .name = "QLinearMatMul", .since = { 10, 21 },
 	  .formula = "y = saturate(round((a - a_zero_point) (b - b_zero_point) a_scale b_scale / y_scale) + y_zero)",
-	  .inputs = { IN("a", TS_Q8), IN("a_scale", TS_SCALE), IN("a_zero_point", TS_Q8), IN("b", TS_Q8),
-		      IN("b_scale", TS_SCALE), IN("b_zero_point", TS_Q8), IN("y_scale", TS_SCALE),
+	  .inputs = { IN("a", TS_Q8), IN("a_scale", TS_FLOAT32), IN("a_zero_point", TS_Q8), IN("b", TS_Q8),
+		      IN("b_scale", TS_FLOAT32), IN("b_zero_point", TS_Q8), IN("y_scale", TS_FLOAT32),
 		      IN("y_zero_point", TS_Q8) },
 	  .outputs = { OUT("y") }, .lower = qlinear_lower,
 	  .cases = { "a:u8[M,64] a_scale:f32[] a_zero_point:u8[] b:i8[64,96] b_scale:f32[96] b_zero_point:i8[96] "

@@ -3,11 +3,10 @@
 
 /* clang-format off */
 #define SINCE { 10, 13, 19, 21, 23, 24, 25, 28 }
-#define TS_SCALE (TS(F32) | TS(F16) | TS(BF16))
 
 const struct op_def ops_quantize_linear[] = {
 	{ .name = "QuantizeLinear", .since = SINCE, .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
-	  .inputs = { IN("x", TS_SCALE | TS(I32)), IN("y_scale", TS_SCALE | TS(I32) | TS(F8E8M0)),
+	  .inputs = { IN("x", TS_FLOAT32 | TS(I32)), IN("y_scale", TS_FLOAT32 | TS(I32) | TS(F8E8M0)),
 		      OPT("y_zero_point", TS_QUANTIZED) },
 	  .outputs = { OUT("y") },
 	  .attrs = { QUANTIZE_PLACE, QUANTIZE_TYPE,
@@ -20,7 +19,7 @@ const struct op_def ops_quantize_linear[] = {
 		     "x:f16[N,7,H] y_scale:f16[7] y_zero_point:i4[7] opset=21",
 		     "x:f32[N,64] y_scale:f8e8m0[N,2] output_dtype=23 block_size=32 opset=28" } },
 	{ .name = "DequantizeLinear", .since = SINCE, .formula = "y = (x - x_zero_point) * x_scale",
-	  .inputs = { IN("x", TS_QUANTIZED | TS(I32)), IN("x_scale", TS_SCALE | TS(F8E8M0)),
+	  .inputs = { IN("x", TS_QUANTIZED | TS(I32)), IN("x_scale", TS_FLOAT32 | TS(F8E8M0)),
 		      OPT("x_zero_point", TS_QUANTIZED | TS(I32)) },
 	  .outputs = { OUT("y") }, .attrs = { QUANTIZE_PLACE, QUANTIZE_TYPE }, .lower = dequantize_lower,
 	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[]",

@@ -26,7 +26,7 @@ static int multinomial_lower(struct lower *l)
 	const enum type c = TYPE_F64; /* so that rounding moves no border between classes */
 	enum type t;
 
-	TRY(random_type(l, TS(I32) | TS(I64), TYPE_I32, &t));
+	TRY(random_type(l, TS_INDICES, TYPE_I32, &t));
 	if (value_rank(x) != 2)
 		return lower_fail(l, ERR_MODEL, "the input has %d axes; it must have two: rows and classes.",
 		                  value_rank(x));

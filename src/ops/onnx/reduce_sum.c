@@ -41,19 +41,47 @@ static expr as_float(expr x)
 	return type_is_float(x->type) ? x : cast(x, TYPE_F64);
 }
 
-/* One reduction whose result is x's type: sum or product of `value`, then `post` (null: nothing). */
+/* The output: x's own type, from values over r; `post` may be null. */
 static int finish(struct lower *l, const struct reduction *r, enum ir_combine c, expr value, expr post)
 {
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(lower_input(l, 0)), &r->s, r->rank, c, value, post));
 	return 0;
 }
 
-static int sum_lower(struct lower *l)
+/* y = post(c over term(x)); both functions may be null. */
+static int reduce(struct lower *l, enum ir_combine c, expr (*term)(expr x), expr (*post)(expr y))
 {
 	struct reduction r;
+	expr x;
 
 	TRY(reduction_of(l, &r));
-	return finish(l, &r, IR_SUM, element(l, &r), NULL);
+	x = element(l, &r);
+	return finish(l, &r, c, term ? term(x) : x, post ? post(acc(l, x->type)) : NULL);
+}
+
+static expr magnitude(expr x)
+{
+	return type_info(x->type)->class == CLASS_UINT ? x : unary(IR_ABS, x);
+}
+
+static expr square(expr x)
+{
+	return mul(x, x);
+}
+
+static expr root(expr x)
+{
+	return unary(IR_SQRT, as_float(x));
+}
+
+static expr logarithm(expr x)
+{
+	return unary(IR_LOG, as_float(x));
+}
+
+static int sum_lower(struct lower *l)
+{
+	return reduce(l, IR_SUM, NULL, NULL);
 }
 
 static int mean_lower(struct lower *l)
@@ -67,50 +95,27 @@ static int mean_lower(struct lower *l)
 
 static int prod_lower(struct lower *l)
 {
-	struct reduction r;
-
-	TRY(reduction_of(l, &r));
-	return finish(l, &r, IR_PROD, element(l, &r), NULL);
+	return reduce(l, IR_PROD, NULL, NULL);
 }
 
 static int l1_lower(struct lower *l)
 {
-	struct reduction r;
-	expr x;
-
-	TRY(reduction_of(l, &r));
-	x = element(l, &r);
-	return finish(l, &r, IR_SUM, type_info(x->type)->class == CLASS_UINT ? x : unary(IR_ABS, x), NULL);
-}
-
-static int sum_square_lower(struct lower *l)
-{
-	struct reduction r;
-	expr x;
-
-	TRY(reduction_of(l, &r));
-	x = element(l, &r);
-	return finish(l, &r, IR_SUM, mul(x, x), NULL);
+	return reduce(l, IR_SUM, magnitude, NULL);
 }
 
 static int l2_lower(struct lower *l)
 {
-	struct reduction r;
-	expr x;
+	return reduce(l, IR_SUM, square, root);
+}
 
-	TRY(reduction_of(l, &r));
-	x = element(l, &r);
-	return finish(l, &r, IR_SUM, mul(x, x), unary(IR_SQRT, as_float(acc(l, x->type))));
+static int sum_square_lower(struct lower *l)
+{
+	return reduce(l, IR_SUM, square, NULL);
 }
 
 static int log_sum_lower(struct lower *l)
 {
-	struct reduction r;
-	expr x;
-
-	TRY(reduction_of(l, &r));
-	x = element(l, &r);
-	return finish(l, &r, IR_SUM, x, unary(IR_LOG, as_float(acc(l, x->type))));
+	return reduce(l, IR_SUM, NULL, logarithm);
 }
 
 /* log(sum exp(x)) = m + log(sum exp(x - m)) with m the maximum, or 0 where that is infinite: nothing overflows. */
@@ -154,7 +159,6 @@ static int min_lower(struct lower *l)
 
 /* clang-format off */
 #define SINCE(...) { __VA_ARGS__ }
-#define TS_SUMMED (TS_FLOAT | TS(I32) | TS(I64) | TS(U32) | TS(U64))
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("data", types), OPT("axes", TS(I64)) },       \
 	  .outputs = { OUT("reduced") },                                                                               \
@@ -164,24 +168,24 @@ static int min_lower(struct lower *l)
 	  .lower = fn, .cases = { __VA_ARGS__ } }
 
 const struct op_def ops_reduce[] = {
-	ROW("ReduceSum", SINCE(1, 11, 13), "y = sum of x", TS_SUMMED, sum_lower, "data:f32[N,33,7]",
+	ROW("ReduceSum", SINCE(1, 11, 13), "y = sum of x", TS_WIDE, sum_lower, "data:f32[N,33,7]",
 	    "data:f16[N,770] axes=1 opset=12", "data:f32[N,C,49] axes=2 keepdims=0 opset=12"),
-	ROW("ReduceMean", SINCE(1, 11, 13, 18), "y = sum of x / count", TS_SUMMED, mean_lower,
+	ROW("ReduceMean", SINCE(1, 11, 13, 18), "y = sum of x / count", TS_WIDE, mean_lower,
 	    "data:f32[N,768] axes=-1 opset=17", "data:f16[N,C,7,7] axes=2,3 opset=17"),
-	ROW("ReduceMax", SINCE(1, 11, 12, 13, 18, 20), "y = the largest x", TS_SUMMED | TS(U8) | TS(I8) | TS(BOOL),
+	ROW("ReduceMax", SINCE(1, 11, 12, 13, 18, 20), "y = the largest x", TS_WIDE | TS(U8) | TS(I8) | TS(BOOL),
 	    max_lower, "data:f32[N,33] axes=1 opset=17", "data:i8[N,33] axes=0 opset=17"),
-	ROW("ReduceMin", SINCE(1, 11, 12, 13, 18, 20), "y = the smallest x", TS_SUMMED | TS(U8) | TS(I8) | TS(BOOL),
+	ROW("ReduceMin", SINCE(1, 11, 12, 13, 18, 20), "y = the smallest x", TS_WIDE | TS(U8) | TS(I8) | TS(BOOL),
 	    min_lower, "data:f32[N,33] axes=1 opset=17"),
-	ROW("ReduceProd", SINCE(1, 11, 13, 18), "y = product of x", TS_SUMMED, prod_lower,
+	ROW("ReduceProd", SINCE(1, 11, 13, 18), "y = product of x", TS_WIDE, prod_lower,
 	    "data:f32[N,7] axes=1 opset=17"),
-	ROW("ReduceL1", SINCE(1, 11, 13, 18), "y = sum of |x|", TS_SUMMED, l1_lower, "data:f32[N,33] axes=1 opset=17"),
-	ROW("ReduceL2", SINCE(1, 11, 13, 18), "y = sqrt(sum of x^2)", TS_SUMMED, l2_lower,
+	ROW("ReduceL1", SINCE(1, 11, 13, 18), "y = sum of |x|", TS_WIDE, l1_lower, "data:f32[N,33] axes=1 opset=17"),
+	ROW("ReduceL2", SINCE(1, 11, 13, 18), "y = sqrt(sum of x^2)", TS_WIDE, l2_lower,
 	    "data:f32[N,33] axes=1 opset=17"),
-	ROW("ReduceSumSquare", SINCE(1, 11, 13, 18), "y = sum of x^2", TS_SUMMED, sum_square_lower,
+	ROW("ReduceSumSquare", SINCE(1, 11, 13, 18), "y = sum of x^2", TS_WIDE, sum_square_lower,
 	    "data:f32[N,33] axes=1 opset=17"),
-	ROW("ReduceLogSum", SINCE(1, 11, 13, 18, 28), "y = log(sum of x)", TS_SUMMED, log_sum_lower,
+	ROW("ReduceLogSum", SINCE(1, 11, 13, 18, 28), "y = log(sum of x)", TS_WIDE, log_sum_lower,
 	    "data:f32[N,33] axes=1 opset=17"),
-	ROW("ReduceLogSumExp", SINCE(1, 11, 13, 18, 28), "y = log(sum of exp(x))", TS_SUMMED, log_sum_exp_lower,
+	ROW("ReduceLogSumExp", SINCE(1, 11, 13, 18, 28), "y = log(sum of exp(x))", TS_WIDE, log_sum_exp_lower,
 	    "data:f32[N,33] axes=1 opset=17"),
 	{ .name = NULL },
 };

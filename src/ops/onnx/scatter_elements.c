@@ -63,7 +63,7 @@ static int lower_elements(struct lower *l)
 
 #define SCATTER_ELEMENTS \
 	.formula = "y = x, then y[.., indices[.., i, ..], ..] = updates[.., i, ..]", \
-	.inputs = { IN("data", TS_DATA), IN("indices", TS(I32) | TS(I64)), IN("updates", TS_DATA) }, \
+	.inputs = { IN("data", TS_DATA), IN("indices", TS_INDICES), IN("updates", TS_DATA) }, \
 	.outputs = { OUT("output") }, \
 	.attrs = { ATTR_INT("axis", 0, "the axis that indices are of"), \
 		   ATTR_WORD("reduction", "none|add|mul|max|min", "opset 16: how an update meets what is there") }, \

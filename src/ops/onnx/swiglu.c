@@ -1,11 +1,10 @@
 /* SwiGLU: y = a / (1 + exp(-alpha * a)) * b. Source: ONNX, operator SwiGLU, opset 28. */
 #include "ops/lower/elementwise.h"
+#include "ops/lower/formulas.h"
 
 static expr swiglu_map(struct lower *l, const expr *x)
 {
-	expr gate = mul(with(x[0], lower_float(l, "alpha")), x[0]);
-
-	return mul(divide(x[0], add(with(x[0], 1), unary(IR_EXP, unary(IR_NEG, gate)))), x[1]);
+	return mul(silu(x[0], mul(with(x[0], lower_float(l, "alpha")), x[0])), x[1]);
 }
 
 const struct op_def op_swiglu = {

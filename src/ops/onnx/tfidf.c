@@ -209,7 +209,7 @@ const struct op_def op_tfidf = {
 	.name = "TfIdfVectorizer",
 	.since = { 9 },
 	.formula = "y[n, column] = how often the column's n-gram is found in row n, weighted",
-	.inputs = { IN("x", TS(I32) | TS(I64)) },
+	.inputs = { IN("x", TS_INDICES) },
 	.outputs = { OUT("y") },
 	.attrs = { ATTR_WORD("mode", "TF|IDF|TFIDF", "counts, weights of what is found, or both"),
 	           ATTR_INT_REQUIRED("min_gram_length", "tokens of the shortest n-gram"),

@@ -133,10 +133,9 @@ static int mel_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_SIZE (TS(I32) | TS(I64))
 #define TYPED ATTR_INT("output_datatype", 1, "the result's type, as a number of TensorProto.DataType")
 #define ROW(op, text, fn)                                                                                              \
-	{ .name = op, .since = { 17 }, .formula = text, .inputs = { IN("size", TS_SIZE) },                             \
+	{ .name = op, .since = { 17 }, .formula = text, .inputs = { IN("size", TS_INDICES) },                          \
 	  .outputs = { OUT("output") },                                                                                \
 	  .attrs = { TYPED, ATTR_INT("periodic", 1, "1: N = size; 0: N = size - 1") }, .lower = fn,                    \
 	  .cases = { "size:i64[]={10}", "size:i32[]={9} periodic=0" } }
@@ -146,7 +145,7 @@ const struct op_def ops_window_function[] = {
 	ROW("HammingWindow", "y = 25/46 - 21/46 * cos(2 pi n / N)", hamming_lower),
 	ROW("BlackmanWindow", "y = 0.42 - 0.5 * cos(2 pi n / N) + 0.08 * cos(4 pi n / N)", blackman_lower),
 	{ .name = "MelWeightMatrix", .since = { 17 }, .formula = "y[j, i] = height of band i's triangle at frequency j",
-	  .inputs = { IN("num_mel_bins", TS_SIZE), IN("dft_length", TS_SIZE), IN("sample_rate", TS_SIZE),
+	  .inputs = { IN("num_mel_bins", TS_INDICES), IN("dft_length", TS_INDICES), IN("sample_rate", TS_INDICES),
 		      IN("lower_edge_hertz", TS_FLOAT), IN("upper_edge_hertz", TS_FLOAT) },
 	  .outputs = { OUT("output") }, .attrs = { TYPED }, .lower = mel_lower,
 	  .cases = { "num_mel_bins:i32[]={8} dft_length:i32[]={64} sample_rate:i32[] lower_edge_hertz:f32[] "

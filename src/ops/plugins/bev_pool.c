@@ -71,14 +71,14 @@ static int lower(struct lower *l)
 }
 
 /* clang-format off */
-#define INDICES (TS(I32) | TS(I64))
-#define PLUGIN                                                                                                         \
+#define PLUGIN \
 	.domain = OP_ANY_DOMAIN, .since = { 1 }, \
 	.formula = "y[place[i], :] = sum of depth[at_depth[i]] * feat[at_feat[i], :]", \
-	.inputs = { IN("depth", TS_FLOAT), IN("feat", TS_FLOAT), IN("ranks_depth", INDICES), \
-		    IN("ranks_feat", INDICES), \
-		    IN("ranks_bev", INDICES), IN("interval_starts", INDICES), IN("interval_lengths", INDICES) },       \
-	.outputs = { OUT("y") },                                                                                       \
+	.inputs = { IN("depth", TS_FLOAT), IN("feat", TS_FLOAT), IN("ranks_depth", TS_INDICES), \
+		    IN("ranks_feat", TS_INDICES), \
+		    IN("ranks_bev", TS_INDICES), IN("interval_starts", TS_INDICES), \
+		    IN("interval_lengths", TS_INDICES) }, \
+	.outputs = { OUT("y") }, \
 	.attrs = { ATTR_INT("out_height", 128, "rows of the view"), \
 		   ATTR_INT("out_width", 128, "columns of the view") }, \
 	.lower = lower

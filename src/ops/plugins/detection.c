@@ -3,7 +3,7 @@
  * zero GridPriorsTRT        y[(i W + j) A + a, k] = base[a, k] + (j stride_w for x, i stride_h for y) Region_TRT of
  * each box's channels: sigmoid of its centre and of its objectness, softmax over its classes Sources: the READMEs of
  * TensorRT's pillarScatterPlugin and regionPlugin, and of mmdeploy's TensorRT operators. */
-#include "ops/lower/lower.h"
+#include "ops/lower/formulas.h"
 
 static int pillar_lower(struct lower *l)
 {
@@ -53,11 +53,6 @@ static int priors_lower(struct lower *l)
 	e = add(e, cast(shift, e->type));
 	lower_output(l, 0, lower_map(l, NULL, value_type(base), &s, narrow(e, value_type(base))));
 	return 0;
-}
-
-static expr sigmoid(expr x)
-{
-	return divide(with(x, 1), add(with(x, 1), unary(IR_EXP, sub(with(x, 0), x))));
 }
 
 static int region_lower(struct lower *l)

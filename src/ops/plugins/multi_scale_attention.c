@@ -118,11 +118,10 @@ static int lower_flat(struct lower *l)
 }
 
 /* clang-format off */
-#define INDICES (TS(I32) | TS(I64))
 #define SLOTS                                                                                                          \
 	.domain = OP_ANY_DOMAIN, .since = { 1 },                                                                       \
 	.formula = "y = sum over maps and points of weight * map between its elements at place",                       \
-	.inputs = { IN("value", TS_FLOAT), IN("spatial_shapes", INDICES), IN("level_start_index", INDICES),            \
+	.inputs = { IN("value", TS_FLOAT), IN("spatial_shapes", TS_INDICES), IN("level_start_index", TS_INDICES),      \
 		    IN("sampling_locations", TS_FLOAT), IN("attention_weights", TS_FLOAT) },                           \
 	.outputs = { OUT("y") },                                                                                       \
 	.attrs = { ATTR_INT("im2col_step", 64, "no meaning") }

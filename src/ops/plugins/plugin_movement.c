@@ -187,7 +187,7 @@ const struct op_def ops_plugin_movement[] = {
 	  .lower = resize_nearest_lower,
 	  .cases = { "x:f32[N,4,H,W]", "x:f16[2,3,4,6] scale=1.5" } },
 	{ .name = "GatherTopk", PLUGIN, .formula = "y[a.., i, c..] = x[a.., index[a.., i], c..]",
-	  .inputs = { IN("x", TS_PLAIN), IN("index", TS(I32) | TS(I64)) }, .lower = gather_topk_lower,
+	  .inputs = { IN("x", TS_PLAIN), IN("index", TS_INDICES) }, .lower = gather_topk_lower,
 	  .cases = { "x:f32[N,B,4] index:i64[N,K]", "x:i32[B] index:i32[K]" } },
 	{ .name = NULL },
 };

@@ -30,7 +30,7 @@ static int mmcv_lower(struct lower *l)
 const struct op_def ops_plugin_roi_align[] = {
 	{ .name = "ROIAlign_TRT", .domain = OP_ANY_DOMAIN, .since = { 1 },
 	  .formula = "y = mean or maximum of samples in each bin of a region", .outputs = { OUT("y") },
-	  .inputs = { IN("x", TS_FLOAT), IN("rois", TS_FLOAT), IN("batch_indices", TS(I32) | TS(I64)) },
+	  .inputs = { IN("x", TS_FLOAT), IN("rois", TS_FLOAT), IN("batch_indices", TS_INDICES) },
 	  .attrs = { ATTR_INT("mode", 1, "what becomes of a bin's samples; 0: the maximum, 1: the mean"), ROI_ATTRS,
 		     ATTR_INT("coordinate_transformation_mode", 1, "1: coordinates are shifted by -1/2") },
 	  .lower = numbered_lower,
