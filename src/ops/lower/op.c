@@ -1,4 +1,4 @@
-/* The list of all operators, made from the generated build/gen/op_list.inc, and the search in it. */
+/* The list of all operators, from the generated build/gen/op_list.inc, and the search in it. */
 #include "ops/lower/op.h"
 
 #include <pthread.h>
