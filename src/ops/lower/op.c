@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OP(x) extern const struct op_def x;
-#define OP_TABLE(x) extern const struct op_def x[];
+#define OP(folder, x) extern const struct op_def x;
+#define OP_TABLE(folder, x) extern const struct op_def x[];
 #include "op_list.inc"
 #undef OP
 #undef OP_TABLE
@@ -46,8 +46,8 @@ static void add_rows(const struct op_def *row, int n)
 
 static void make_list(void)
 {
-#define OP(x) add_rows(&x, 1);
-#define OP_TABLE(x) add_rows(x, -1);
+#define OP(folder, x) add_rows(&x, 1);
+#define OP_TABLE(folder, x) add_rows(x, -1);
 #include "op_list.inc"
 #undef OP
 #undef OP_TABLE
