@@ -467,10 +467,10 @@ static void print_includes(struct str *out, const struct ir_block *b, struct map
 	}
 }
 
-void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
+static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	struct map seen = map_new(out->arena);
-	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(false) };
+	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(KERNEL_CUDA) };
 	str_add(out, "#include \"tpat_device.h\"\n");
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
@@ -486,3 +486,10 @@ void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 		print_kernels(out, plans[i], true, &x);
 	}
 }
+
+const struct language language_cuda = {
+	.name = "CUDA C++",
+	.ending = ".cu",
+	.print = print_plans,
+	.compile = dev_cuda_compile,
+};

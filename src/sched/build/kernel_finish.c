@@ -245,7 +245,7 @@ const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 {
 	const char *unique = name;
 	for (int number = 2;; number++) {
-		bool taken = map_get(names_reserved(false), unique) || map_get(names_reserved(true), unique);
+		bool taken = names_is_reserved(unique);
 		vec_each (step, &plan->steps)
 			vec_each (k, *step)
 				taken |= are_one((*k)->name, unique);

@@ -3,7 +3,7 @@
  * constant is folded here, with the very arithmetic that runs at enqueue; the rest becomes the builder's operations. */
 #include <stdlib.h>
 
-#include "rt.h"
+#include "rt_tensorrt.h"
 
 /* One node: its number when known, and its expression as soon as somebody needs one. */
 struct symbol {

@@ -9,27 +9,23 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "rt.h"
+#include "rt_tensorrt.h"
 
 void *rt_finder;
 
 static void (*device_log)(void *user, int severity, const char *line);
 static void *device_user;
 
-void rt_log_device(void (*log)(void *user, int severity, const char *line), void *user)
+void tpat_rt_set_device(const struct tpat_rt_device *d)
 {
-	device_log = log;
-	device_user = user;
-}
+	char why[RT_WHY];
 
-int rt_why(char why[RT_WHY], const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	vsnprintf(why, RT_WHY, format, ap);
-	va_end(ap);
-	return -1;
+	if (rt_device_set(d, why)) {
+		rt_log(NULL, TRT_LOG_ERROR, "tpat_rt_set_device: %s", why);
+		return;
+	}
+	device_log = d ? d->log : NULL;
+	device_user = d ? d->log_user : NULL;
 }
 
 /* The logger and its form. TensorRT's own: through the finder it gave (null: it has none yet), or, where the library

@@ -2,7 +2,7 @@
 /* rt_run.c: IPluginV3OneRuntime 1.0: shape changes and enqueue. enqueue allocates nothing and waits for nothing. */
 #include <string.h>
 
-#include "rt.h"
+#include "rt_tensorrt.h"
 
 static struct trt_info runtime_info(void *self)
 {

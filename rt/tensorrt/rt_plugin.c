@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "rt_tensorrt.h"
 
 int32_t rt_api_language(void *self)
 {

@@ -4,7 +4,7 @@
  * keeps. */
 #include <stdlib.h>
 
-#include "rt.h"
+#include "rt_core.h"
 
 /* Adds a buffer behind `*total` bytes; false on overflow. */
 static bool add_buffer(int64_t bytes, int64_t *total)
@@ -232,8 +232,8 @@ static const void *pointer_of(const struct rt_plan *plan, const struct tpat_rt_a
 	return plan->loaded->constant[a->index] ? plan->loaded->constant[a->index] : workspace + plan->offset[a->index];
 }
 
-/* One launch. A kernel's arguments are given by their addresses: those of TensorRT's own arrays, of what is loaded, and
- * of the plan's values, whose first four bytes are the 32-bit number (both architectures are little-endian). */
+/* One launch. A kernel's arguments are given by their addresses: those of the caller's own arrays, of what is loaded,
+ * and of the plan's values, whose first four bytes are the 32-bit number (both architectures are little-endian). */
 static int launch(const struct rt_plan *plan, const struct rt_launch *x, const void *const *inputs,
                   void *const *outputs, char *workspace, void *stream, char why[RT_WHY])
 {
@@ -275,8 +275,8 @@ static int check_inputs(const struct tpat_rt_plugin *p, const struct rt_plan *pl
 		const struct tpat_rt_kernel *k = plan->launch[n].kernel;
 		for (int32_t i = 0; i < k->args; i++)
 			if (k->arg[i].kind == TPAT_RT_ARG_INPUT && k->arg[i].index >= inputs_given)
-				return rt_why(why, "kernel %s reads shape input %d (%s), which TensorRT did not pass",
-				              k->name, (int)k->arg[i].index, p->input[k->arg[i].index].name);
+				return rt_why(why, "kernel %s reads shape input %d (%s), which was not passed", k->name,
+				              (int)k->arg[i].index, p->input[k->arg[i].index].name);
 	}
 	return 0;
 }
@@ -285,7 +285,7 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
                 int32_t inputs_given, void *const *outputs, char *workspace, void *stream, char why[RT_WHY])
 {
 	if (plan->bytes > 0 && !workspace)
-		return rt_why(why, "it needs %lld bytes of workspace, but TensorRT gave none", (long long)plan->bytes);
+		return rt_why(why, "it needs %lld bytes of workspace, but was given none", (long long)plan->bytes);
 	if (inputs_given < p->inputs && check_inputs(p, plan, inputs_given, why))
 		return -1;
 	for (int32_t i = 0; i < plan->launches; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_cuda.c: the CUDA driver as a device, opened when first needed, so that the library loads on machines without one.
- * Everything runs in the context that is current where TensorRT called. Numbers and signatures: CUDA driver API,
+ * Everything runs in the context that is current in the calling thread. Numbers and signatures: CUDA driver API,
  * cuda.h. */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "rt_core.h"
 #include "tpat/tpat_cuda.h"
 
 typedef void *handle; /* CUcontext, CUlibrary, CUkernel, CUmodule, CUfunction, CUstream */

@@ -4,7 +4,7 @@
  * nor with kernels whose workspace and tactics it does not know. */
 #include <string.h>
 
-#include "rt.h"
+#include "rt_tensorrt.h"
 
 #define SELF(self) (((struct rt_creator *)(self))->table)
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "rt_core.h"
 
 /* Constants are shared by all plugins that point at the same bytes. */
 struct constant {
@@ -66,19 +66,16 @@ void rt_device_forget(void)
 	pthread_mutex_unlock(&state.lock);
 }
 
-void tpat_rt_set_device(const struct tpat_rt_device *d)
+int rt_device_set(const struct tpat_rt_device *d, char why[RT_WHY])
 {
-	if (d && d->version != TPAT_RT_VERSION) {
-		rt_log(NULL, TRT_LOG_ERROR, "tpat_rt_set_device: version %u, but the runtime has version %d",
-		       (unsigned)d->version, TPAT_RT_VERSION);
-		return;
-	}
+	if (d && d->version != TPAT_RT_VERSION)
+		return rt_why(why, "version %u, but the runtime has version %d", (unsigned)d->version, TPAT_RT_VERSION);
 	rt_device_forget();
 	state.hosted = d != NULL;
 	state.own = d && d->load;
 	if (state.own)
 		state.device = *d;
-	rt_log_device(d ? d->log : NULL, d ? d->log_user : NULL);
+	return 0;
 }
 
 static int load_constant(const struct tpat_rt_buffer *b, int number, size_t bytes, void **pointer, char why[RT_WHY])

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "rt_tensorrt.h"
 
 static struct trt_info build_info(void *self)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "rt_tensorrt.h"
 
 enum { MAX_TENSORRT = 8 };
 

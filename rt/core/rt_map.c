@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rt.h"
+#include "rt_core.h"
 
 struct rt_map *rt_map_alloc(const struct tpat_rt_plugin *p)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "rt.h"
+#include "rt_core.h"
 
 size_t rt_extents(const struct tpat_rt_plugin *p)
 {
@@ -89,7 +89,7 @@ static int64_t leaf(const struct tpat_rt_plugin *p, const struct tpat_rt_expr *e
 		return e->value;
 	if (e->op == TPAT_RT_DIM) {
 		x = extent[e->a * TPAT_RT_MAX_RANK + e->b];
-		/* TensorRT does not pass the extents of shape inputs everywhere; constant ones are known all the
+		/* The extents of shape inputs are not passed everywhere; constant ones are known all the
 		 * same. */
 		const struct tpat_rt_expr *known = &p->expr[p->input[e->a].dim[e->b]];
 		if (x < 0 && known->op == TPAT_RT_CONST)
