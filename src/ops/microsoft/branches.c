@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-/* ---- Branches
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Branches --------------------------------------------------------------------------------------------------- */
 
 /* A tensor [..., c, h] or [..., c * h]; the first `lead` axes are those in front of the branches. */
 struct branches {
@@ -153,8 +152,7 @@ static int gated_norm_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Engram
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Engram ----------------------------------------------------------------------------------------------------- */
 
 /* The normalised element at s, over [b, s, c, h]. */
 static expr normed(struct value x, struct value inverse, struct value scale, const expr *at)
@@ -201,8 +199,7 @@ static int engram_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Hyper-connections
- * --------------------------------------------------------------------------------------------- */
+/* ---- Hyper-connections ------------------------------------------------------------------------------------------ */
 
 /* v at branch c and place h, of shape [..., c], [..., c, 1], [..., c, h] or, flat, [..., c * h]. */
 static expr gate_at(struct value v, const struct branches *b, const expr *lead, expr c, expr h)
@@ -288,8 +285,7 @@ static int post_mix_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Linear attention
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Linear attention ------------------------------------------------------------------------------------------- */
 
 static int attention_gate_lower(struct lower *l)
 {

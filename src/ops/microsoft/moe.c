@@ -97,8 +97,7 @@ static expr expert_at(const struct experts *m, const expr *at)
 	return clamp(cast(load(m->which, at), TYPE_INDEX), with(last, 0), last);
 }
 
-/* ---- Matrices
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Matrices --------------------------------------------------------------------------------------------------- */
 
 /* Number i of a row of packed bytes; index: the byte's place, without the last axis. */
 static expr unpacked(struct value bytes, int rank, const expr *index, expr i, int64_t bits)

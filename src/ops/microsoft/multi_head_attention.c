@@ -86,8 +86,7 @@ static int finish(struct lower *l, struct attention *a, struct rules *r, enum ty
 	return 0;
 }
 
-/* ---- MultiHeadAttention ------------------------------------------------------------------------------------------
- * */
+/* ---- MultiHeadAttention ------------------------------------------------------------------------------------------ */
 
 /* One of the parts that lie beside each other in [b, s, heads, parts, size]. */
 static struct heads packed(struct lower *l, struct value v, int part)
@@ -227,8 +226,7 @@ static int decoder_lower(struct lower *l)
 	return attend(l, &r, lower_input(l, 10), lower_input(l, 5), lower_input(l, 6));
 }
 
-/* ---- Attention ---------------------------------------------------------------------------------------------------
- * */
+/* ---- Attention --------------------------------------------------------------------------------------------------- */
 
 /* past[which] and the new heads, joined; the cache holds keys (0) and values (1) in one tensor. */
 static struct heads join_half(struct lower *l, const char *name, const struct heads *x, struct value past, int which)

@@ -60,8 +60,7 @@ static int read_default(struct lower *l, enum type t, expr *out)
 	return 0;
 }
 
-/* ---- Sorting
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Sorting ---------------------------------------------------------------------------------------------------- */
 
 struct entry {
 	const struct tensor *keys;
@@ -131,8 +130,7 @@ static int pick(struct lower *l, const char *name, const struct tensor *t, const
 	return 0;
 }
 
-/* ---- Lookup
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- Lookup ----------------------------------------------------------------------------------------------------- */
 
 /* The last of 2^steps sorted keys that is not above x. */
 static expr halve(struct lower *l, struct value x, struct value key, const struct space *s, int64_t steps)

@@ -63,8 +63,7 @@ int ml_pair(struct lower *l, struct value score, const char *f, bool signed_, st
 	return 0;
 }
 
-/* ---- Lists
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------ */
 
 static int new_vector(struct lower *l, enum type t, int n, struct tensor **out)
 {

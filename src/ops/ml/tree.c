@@ -42,8 +42,7 @@ static void output_as(struct lower *l, int i, enum type t, struct value v)
 	lower_output(l, i, v);
 }
 
-/* ---- Regression
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Regression ------------------------------------------------------------------------------------------------- */
 
 /* `aggregate`: 0 AVERAGE, 1 SUM, 2 MIN, 3 MAX. */
 static int regress(struct lower *l, const struct forest *f, int64_t targets, int64_t aggregate, const char *transform,
@@ -94,8 +93,7 @@ static int ensemble_lower(struct lower *l)
 	               value_type(lower_input(l, 0)));
 }
 
-/* ---- Classification
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Classification --------------------------------------------------------------------------------------------- */
 
 /* The class that all votes are for, or -1. */
 static int only_class(const struct forest *f)

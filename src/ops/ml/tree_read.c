@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Lists
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------ */
 
 int forest_tensor(struct lower *l, const struct tensor *t, const double **at, int *n)
 {
@@ -55,8 +54,7 @@ int forest_place(struct lower *l, const char *name, int64_t x, int64_t end, int 
 	return 0;
 }
 
-/* ---- Depth
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Depth ------------------------------------------------------------------------------------------------------ */
 
 /* Comparisons from the roots to the farthest leaf; fails where nodes lead in circles. */
 int forest_measure(struct lower *l, struct forest *f)
@@ -92,8 +90,7 @@ int forest_measure(struct lower *l, struct forest *f)
 	return 0;
 }
 
-/* ---- TreeEnsembleRegressor, TreeEnsembleClassifier
- * ----------------------------------------------------------------- */
+/* ---- TreeEnsembleRegressor, TreeEnsembleClassifier -------------------------------------------------------------- */
 
 /* A node's numbers, and its place in the lists. */
 struct key {

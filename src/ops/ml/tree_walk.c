@@ -8,8 +8,7 @@
 
 enum { MAX_DEPTH = 512 }; /* each level is a stage, of which a kernel takes about six */
 
-/* ---- Down the trees
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Down the trees --------------------------------------------------------------------------------------------- */
 
 struct tables {
 	struct value feature, value, on_true, on_false, mode, missing;
@@ -134,8 +133,7 @@ int forest_walk(struct lower *l, const struct forest *f, enum type c, struct val
 	return 0;
 }
 
-/* ---- Votes
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Votes ------------------------------------------------------------------------------------------------------ */
 
 static int new_table(struct lower *l, const char *name, enum type t, int rows, int columns, struct tensor **data,
                      struct value *out)

@@ -1,5 +1,5 @@
-/* Activation functions: y = f(x), elementwise. Each formula is written so that nothing overflows where the result is
- * finite. Source: ONNX, the operators of these names. */
+/* Activation functions: y = f(x), elementwise. The formulas do not overflow where the result is finite. Source: ONNX,
+ * the operators of these names. */
 #include "ops/lower/elementwise.h"
 #include "ops/lower/formulas.h"
 

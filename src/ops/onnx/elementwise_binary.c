@@ -27,7 +27,7 @@ FUNCTION(less_map, lt(x[0], x[1]))
 FUNCTION(greater_equal_map, ge(x[0], x[1]))
 FUNCTION(less_equal_map, le(x[0], x[1]))
 
-/* Whether numbers of the exponent's type, or the one that it is, are floats of type t. */
+/* True if the exponent's type, or the exponent itself if constant, fits into floats of type t. */
 static bool exponent_fits(expr y, enum type t)
 {
 	enum type from = y->type;

@@ -118,8 +118,7 @@ struct nms_turned nms_turned_new(struct lower *l, struct value boxes)
 	return (struct nms_turned){ boxes, lower_map(l, "corners", angle->type, &s, angle) };
 }
 
-/* ---- NMSRotated
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- NMSRotated ------------------------------------------------------------------------------------------------- */
 
 struct rotated {
 	struct nms_turned turned;
