@@ -32,7 +32,7 @@ $(GEN)/op_list.inc: FORCE
 		-e 's/^const struct op_def (ops_[a-z0-9_]+)\[\] *=.*/OP_TABLE(\1)/p' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-# The runtime of generated libraries, compiled, in one file: a build need not wait for that. As src/emit/ compiles its sources.
+# The runtime of generated libraries, compiled, in one file: a build need not wait for that. As src/engine/ compiles its sources.
 RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/*/*.c)))
 $(GEN)/rt/%.o: rt/%.c | $(SETUP)
 	@mkdir -p $(@D)
