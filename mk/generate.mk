@@ -27,7 +27,7 @@ $(GEN)/onnx.stamp: src/onnx/onnx.proto | $(SETUP)
 # The operators: OP(op_x) for each `const struct op_def op_x =`, OP_TABLE(ops_y) for each `const struct op_def ops_y[] =`.
 $(GEN)/op_list.inc: FORCE
 	@mkdir -p $(@D)
-	@cat $(sort $(wildcard src/ops/*.c)) /dev/null | sed -n -E \
+	@cat $(sort $(wildcard src/ops/*/*.c)) /dev/null | sed -n -E \
 		-e 's/^const struct op_def (op_[a-z0-9_]+) *=.*/OP(\1)/p' \
 		-e 's/^const struct op_def (ops_[a-z0-9_]+)\[\] *=.*/OP_TABLE(\1)/p' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@

@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 #include "ir/ir.h"
 #include "onnx/onnx.h"
-#include "ops/op.h"
+#include "ops/lower/op.h"
 #include "tensor/tensor.h"
 
 /* ---- Building ----------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "gen/language.h"
 #include "ir/ir.h"
-#include "ops/op_case.h"
+#include "ops/lower/op_case.h"
 #include "sched/sched.h"
 #include "tensor/tensor.h"
 #include "tests/unit/test.h"

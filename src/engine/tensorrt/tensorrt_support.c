@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "engine/tensorrt/tensorrt.h"
-#include "ops/op.h"
+#include "ops/lower/op.h"
 
 enum class { FULL, PARTLY, NEVER };
 
