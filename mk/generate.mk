@@ -32,8 +32,8 @@ $(GEN)/op_list.inc: FORCE
 		-e 's/^const struct op_def (ops_[a-z0-9_]+)\[\] *=.*/OP_TABLE(\1)/p' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-# The runtime of generated libraries, compiled, in one file: a build need not wait for that. As src/engine/ compiles its sources.
-RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/*/*.c)))
+# The runtime of TensorRT libraries, compiled, in one file: a build need not wait for that. As src/engine/ compiles its sources.
+RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/core/*.c rt/tensorrt/*.c)))
 $(GEN)/rt/%.o: rt/%.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,CC)
