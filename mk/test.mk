@@ -69,7 +69,7 @@ $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
 
 # Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects. Without
 # libFuzzer they are tests/fuzz/replay.c's programs, build/asan/tests/fuzz/fuzz_whole.
-FUZZ := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ := -O1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
 MUTATE_fuzz_whole := tests/fuzz/mutate.c
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)

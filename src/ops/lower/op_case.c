@@ -57,7 +57,7 @@ static int read_value(struct reader *r, struct ir_buffer *b)
 		if (type_is_float(b->type))
 			tensor_set_float(t, i, x);
 		else
-			tensor_set_int(t, i, (int64_t)x);
+			tensor_set_int(t, i, number_int(x));
 		r->at = end;
 	}
 	if (tensor_count(t) == 0)

@@ -1,6 +1,10 @@
 /* Products of matrices: their index spaces, and Gemm with a last step. */
 #include "ops/lower/product.h"
 
+#include <math.h>
+
+#include "base/number.h"
+
 int product_space(struct lower *l, struct value a, struct value b, struct product *out)
 {
 	int ra = value_rank(a), rb = value_rank(b), batch_a = ra > 2 ? ra - 2 : 0, batch_b = rb > 2 ? rb - 2 : 0, batch;
@@ -89,7 +93,7 @@ static int scaled(struct lower *l, const char *attr, expr x, expr *out)
 {
 	double factor = lower_float(l, attr);
 
-	if (type_is_int(x->type) && factor != (double)(int64_t)factor)
+	if (type_is_int(x->type) && (factor != (double)number_int(factor) || fabs(factor) > 0x1p53))
 		return lower_fail(l, ERR_UNSUPPORTED, "%s is %g; of integers it must be a whole number.", attr, factor);
 	*out = factor == 1 ? x : mul(x, with(x, factor));
 	return 0;

@@ -169,6 +169,11 @@ static int lower_8(struct scan *x)
 
 	TRY(begin(x, 1));
 	TRY(check_list(x, "directions", x->scanned));
+	struct value lens = lower_input(l, 0);
+
+	if (lens.given && (value_rank(lens) != 1 || !type_is_int(value_type(lens))))
+		return lower_fail(l, ERR_MODEL, "sequence_lens is %s with %d axes; it must be a list of integers.",
+		                  type_info(value_type(lens))->name, value_rank(lens));
 	for (int i = 1; i < l->inputs; i++)
 		if (value_rank(lower_input(l, i)) < (i > x->states ? 2 : 1))
 			return lower_fail(l, ERR_MODEL, "input %d has no axis for the batch, or none for the steps.",
