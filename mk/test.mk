@@ -49,11 +49,17 @@ $(B)/helpers: FORCE
 	@$(call save,$(HELP_OBJ))
 
 # A plugin library as generated code would be: the runtime and a library description written by hand.
-RT_SOURCES := $(wildcard rt/*/*.c)
+RT_SOURCES := $(wildcard rt/core/*.c rt/tensorrt/*.c)
 $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.h) $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
+
+# The part of the runtime that knows no engine, alone.
+$(B)/tests/rt/core_test: tests/rt/core_test.c $(wildcard rt/core/*.c rt/core/*.h include/tpat/*.h) $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) -I. -Irt $(CFLAGS) -o $@ $< $(wildcard rt/core/*.c) -ldl -lpthread
 
 # What makes calls of the program fail: for LD_PRELOAD.
 $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
