@@ -72,12 +72,14 @@ struct ir_variable {
 		IR_CALLED, /* by its name: in a program, a loop's turn; in a kernel that is being built, the innermost
 		            * one with that hint, which takes its place when the kernel is finished */
 		IR_SYMBOL_HOLDER, /* what a symbol stands for, whose name the hint is: the printer writes both alike */
-		IR_THREAD_NUMBER, /* these two are there without a declaration */
+		IR_THREAD_NUMBER, /* these three are there without a declaration */
 		IR_BLOCK_NUMBER,
+		IR_SHARED_MEMORY, /* what a block gets at its launch */
 	} kind;
 	const char *hint;
-	enum type type; /* of an element; TYPE_NONE: of the type that its declaration gives as text, a function's too */
-	int rank;       /* of an array; 0: it is none */
+	enum type type; /* of an element; TYPE_NONE: a function of the kernel's own, memory, or an object */
+	const struct ir_object *object; /* of what type of the device headers; null: of none (see device.h) */
+	int rank;                       /* of an array; 0: it is none */
 	int dim[IR_ARRAY_RANK];
 	const struct ir_expr *extent; /* of an array: each of its elements is from 0 to before it; null: any value */
 	unsigned number;              /* among its pool's */
@@ -114,6 +116,7 @@ expr ir_element_of(const struct ir_variable *array, int n, const expr *index);
 /* The numbers of a thread in its block and of a block, signed as all index arithmetic. */
 expr ir_thread(struct ir_pool *p, expr extent);
 expr ir_block(struct ir_pool *p, expr extent);
+const struct ir_variable *ir_shared_memory(struct ir_pool *p);
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index); /* buf->rank indices */
 expr ir_unary(enum ir_op op, expr a);
 expr ir_binary(enum ir_op op, expr a, expr b);

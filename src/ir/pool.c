@@ -280,6 +280,11 @@ expr ir_block(struct ir_pool *p, expr extent)
 	return ir_var_of(special(p, IR_BLOCK_NUMBER, TYPE_INDEX, "blockIdx.x"), extent);
 }
 
+const struct ir_variable *ir_shared_memory(struct ir_pool *p)
+{
+	return special(p, IR_SHARED_MEMORY, TYPE_NONE, "shared_memory");
+}
+
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
 {
 	for (int i = 0; i < buf->rank; i++)

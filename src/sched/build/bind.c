@@ -58,10 +58,13 @@ static void bind_block(struct bind *x, struct ir_block *b);
 
 static void bind_arguments(struct bind *x, struct ir_stmt *s)
 {
-	vec_each (a, &s->args) {
-		bind_expr(x, &a->value);
-		bind_expr(x, &a->at);
-	}
+	if (s->kind == IR_INVOKE)
+		vec_each (a, &s->call->args) {
+			bind_expr(x, &a->value);
+			bind_expr(x, &a->at);
+			for (int i = 0; i < a->indices; i++)
+				bind_expr(x, &a->index[i]);
+		}
 }
 
 /* A function's parameters and its result, and a sort's places, are known inside of it alone. */
@@ -73,8 +76,8 @@ static void bind_inside(struct bind *x, struct ir_stmt *s)
 	if (s->kind == IR_SORT_SERIAL)
 		declare(x, &s->var2);
 	if (s->kind == IR_LAMBDA)
-		vec_each (a, &s->args)
-			declare(x, &a->var);
+		vec_each (a, &s->parameters)
+			declare(x, a);
 	if (s->body)
 		bind_block(x, s->body);
 	if (s->kind == IR_SORT_SERIAL || s->kind == IR_LAMBDA)
@@ -98,7 +101,7 @@ static void bind_stmt(struct bind *x, struct ir_stmt *s)
 	if (s->body)
 		bind_inside(x, s);
 	if (!inside && ir_stmt_declares(s))
-		declare(x, s->kind == IR_INVOKE ? &s->var2 : &s->var);
+		declare(x, s->kind == IR_INVOKE ? &s->call->result : &s->var);
 }
 
 static void bind_block(struct bind *x, struct ir_block *b)

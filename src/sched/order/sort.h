@@ -55,8 +55,6 @@ expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr 
 void emit_found(struct sort_row *row, struct ir_block *b, expr j, expr r);
 
 /* Statements; functions come back as their variables. A parameter of type index has its extent as a bound. */
-struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function);       /* of tpat_sort.h */
-struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_radix.h */
 
 /* const auto key = [&](r) { return key_...(value at r); }; of a row. Null: of any, with its number as first
  * parameter. */

@@ -78,9 +78,9 @@ const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *
 	if (row->k != row->n)
 		body = emit_if(p, body, ir_binary(IR_LT, rank, row->k));
 	rank = ir_var_of(rank->var, row->k);
-	const struct ir_variable *value = ir_variable_new(p->pool, row->key->type, "value");
-	emit_local_of(p, body, value);
-	struct ir_stmt *from = emit_call(p, body, s->reverse ? "from_descending" : "from_ascending");
+	const struct ir_variable *value = emit_local(p, body, ir_variable_new(p->pool, row->key->type, "value"));
+	struct ir_call *from =
+	        emit_invoke(p, body, s->reverse ? &device_from_descending : &device_from_ascending, IR_OF_NOTHING);
 	add_variable(p, from, value);
 	add_value(p, from, key);
 	struct sort_maps m = sort_maps(p, s);

@@ -120,7 +120,8 @@ static void note_updates(struct ir_plan *plan, struct scatter_lists *x, const st
 		mark_axes(s->where, used);
 	declare_axes(p, &k->body, number, x->updates, s->space, ir_axis_names[1], used, axis);
 	struct ir_block *b = s->where ? emit_if(p, &k->body, to_kernel(p, s->where, &here)) : &k->body;
-	struct ir_stmt *call = emit_invoke(p, b, s->combine == IR_NONE ? "note_last" : "note_next", NULL);
+	struct ir_call *call =
+	        emit_invoke(p, b, s->combine == IR_NONE ? &device_note_last : &device_note_next, IR_OF_NOTHING);
 	add_address(p, call, x->first, row_of_update(x, axis), true);
 	if (s->combine != IR_NONE)
 		add_address(p, call, x->next, number, true);
