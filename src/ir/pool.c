@@ -263,6 +263,11 @@ expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent)
 	return ir_var_of(ir_variable_called(p, t, name), extent);
 }
 
+expr ir_some(struct ir_pool *p, enum type t, expr extent)
+{
+	return ir_var_of(ir_variable_new(p, t, "some"), extent);
+}
+
 expr ir_element_of(const struct ir_variable *array, int n, const expr *index)
 {
 	for (int i = 0; i < n; i++)

@@ -5,7 +5,7 @@
 #include "sched/rule.h"
 
 /* Statements. `b` is the block they are appended to; memory is the program's. A variable is known by what comes back,
- * whatever it is called: `name` is a hint. A loop's is ir_var(): the innermost one that is called so. */
+ * whatever it is called: `name` is a hint. */
 struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind);
 expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
 /* One that is assigned to later. */
@@ -16,7 +16,6 @@ expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, e
 expr emit_define(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr value, expr extent);
 expr emit_define_variable(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr first);
 void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value);
-struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step);
 /* A loop and its variable, of that extent. */
 struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step,
                            expr extent, expr *variable);

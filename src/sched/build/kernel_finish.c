@@ -266,8 +266,6 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 		ir_walk(k->guard, find_size, &guarded);
 	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
 		return NULL;
-	bind_variables(p, &k->body);
-	bind_variables(p, &k->serial);
 	ir_variables_begin(p->pool); /* what comes next is not this kernel's */
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);

@@ -28,7 +28,8 @@ struct sort_row {
 enum { SORT_MOST_MAPS = 3 };
 struct sort_map {
 	const struct ir_buffer *out;
-	expr value; /* over out's axes, and the place in the row as the axis behind them */
+	expr value; /* over out's axes, and the place in the row: the axis behind them, or where it may be any number */
+	expr place; /* this variable; else null */
 };
 struct sort_maps {
 	struct sort_map at[SORT_MOST_MAPS];

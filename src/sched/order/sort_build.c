@@ -95,7 +95,10 @@ expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr 
 {
 	row->axis[row->s->axis] = j;
 	row->axis[row->s->out->rank] = r;
-	return value_with(row, map->value, row->axis, r);
+	expr value = map->value, found = map->place ? ir_var_of(r->var, NULL) : NULL;
+	if (map->place)
+		value = substitute(&(struct substitution){ &map->place, &found, 1 }, value);
+	return value_with(row, value, row->axis, r);
 }
 
 expr sort_result_at(const struct sort_row *row, expr j)
@@ -122,7 +125,7 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 	}
 	/* Only the axes that are still met after loads at the own position became x[position]. */
 	own_position(p, s, own);
-	expr r = ir_var(p->pool, TYPE_INDEX, "r", row.n);
+	expr r = ir_some(p->pool, TYPE_INDEX, row.n);
 	struct sort_maps maps = sort_maps(p, s);
 	mark_axes(value_with(&row, row.key, own, r), used);
 	for (int i = 0; i < maps.n; i++)

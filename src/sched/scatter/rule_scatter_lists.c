@@ -240,7 +240,8 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 		emit_update_of_row(x, emit_if(p, b, ir_binary(IR_LE, none, number)), number, own);
 	} else {
 		emit_items(x, b, s->init, own, rank - 1, element);
-		struct ir_block *turns = emit_for(p, b, "turn", zero, x->count, one);
+		expr turn;
+		struct ir_block *turns = emit_loop(p, b, "turn", zero, x->count, one, x->count, &turn);
 		emit(p, turns, IR_BREAK_IF)->value = ir_binary(IR_LT, number, none);
 		emit_update_of_row(x, turns, number, own);
 		expr at = ir_cast(number, TYPE_INDEX);
