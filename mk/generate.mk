@@ -27,13 +27,13 @@ $(GEN)/onnx.stamp: src/onnx/onnx.proto | $(SETUP)
 # The operators: OP(op_x) for each `const struct op_def op_x =`, OP_TABLE(ops_y) for each `const struct op_def ops_y[] =`.
 $(GEN)/op_list.inc: FORCE
 	@mkdir -p $(@D)
-	@cat $(sort $(wildcard src/ops/*.c)) /dev/null | sed -n -E \
+	@cat $(sort $(wildcard src/ops/*/*.c)) /dev/null | sed -n -E \
 		-e 's/^const struct op_def (op_[a-z0-9_]+) *=.*/OP(\1)/p' \
 		-e 's/^const struct op_def (ops_[a-z0-9_]+)\[\] *=.*/OP_TABLE(\1)/p' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # The runtime of generated libraries, compiled, in one file: a build need not wait for that. As src/emit/ compiles its sources.
-RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/*.c)))
+RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/*/*.c)))
 $(GEN)/rt/%.o: rt/%.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -49,7 +49,7 @@ $(GEN)/c_macros.txt: rt/device/tpat_cpu.h | $(SETUP)
 	$(Q)$(CC) -std=gnu11 -dM -E -x c $< | sed -n 's/^#define \([A-Za-z][A-Za-z0-9_]*\).*/\1/p' | LC_ALL=C sort -u > $@
 
 # What the program carries: that, its sources, the headers that kernels include, and the emulator's headers for them.
-EMBED := $(sort $(wildcard rt/*.c rt/*.h rt/*/*.c rt/*/*.h rt/*/*.cuh) \
+EMBED := $(sort $(wildcard rt/*/*.c rt/*/*.h) \
 	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) \
 	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o $(GEN)/c_macros.txt
 GEN_OBJ += $(OBJ)/gen/embed.o

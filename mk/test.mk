@@ -49,8 +49,8 @@ $(B)/helpers: FORCE
 	@$(call save,$(HELP_OBJ))
 
 # A plugin library as generated code would be: the runtime and a library description written by hand.
-RT_SOURCES := $(wildcard rt/*.c)
-$(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*.h include/tpat/*.h) $(B)/flags
+RT_SOURCES := $(wildcard rt/*/*.c)
+$(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.h) $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
@@ -63,7 +63,7 @@ $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
 
 # Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects. Without
 # libFuzzer they are tests/fuzz/replay.c's programs, build/asan/tests/fuzz/fuzz_whole.
-FUZZ := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ := -O1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
 MUTATE_fuzz_whole := tests/fuzz/mutate.c
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
-#include "ops/op.h"
+#include "ops/lower/op.h"
 #include "tests/nodes/result_table.h"
 
 static struct arena *arena;

@@ -72,7 +72,7 @@ static int compile(struct builder *b, bool with_flags, const char *const *arg)
 /* What every kernel text includes: the headers of kernels and the emulator's own, which the program carries. */
 static bool is_header(const struct embed_file *f)
 {
-	return embed_is_device_header(f) || str_starts(f->name, "src/emulator/");
+	return embed_is_header(f, KERNEL_CUDA) || str_starts(f->name, "src/emulator/");
 }
 
 /* Moves what was made under a name of this process to its own; others may do the same at once. */

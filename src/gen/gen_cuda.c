@@ -424,9 +424,9 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 	}
 }
 
-void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
+static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)
 {
-	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(false) };
+	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(KERNEL_CUDA) };
 	gen_includes(out, plans, n);
 	for (int i = 0; i < n; i++) {
 		if (!i || plans[i]->program != plans[i - 1]->program) {
@@ -438,3 +438,10 @@ void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 		print_kernels(out, plans[i], true, &x);
 	}
 }
+
+const struct language language_cuda = {
+	.name = "CUDA C++",
+	.ending = ".cu",
+	.print = print_plans,
+	.compile = dev_cuda_compile,
+};

@@ -17,7 +17,7 @@
 #include "base/vec.h"
 #include "ir/ir.h"
 #include "onnx/onnx.h"
-#include "ops/op.h"
+#include "ops/lower/op.h"
 #include "tensor/tensor.h"
 
 /* ---- Building ----------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 
 #include "eval/eval.h"
 #include "graph/graph.h"
-#include "ops/lower.h"
+#include "ops/lower/lower.h"
 
 enum {
 	GRAPH_MAX_DEPTH = 32,     /* of local functions that call each other */

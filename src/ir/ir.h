@@ -370,6 +370,9 @@ void ir_substitute(struct ir_program *p, const char *symbol, expr to);
 void ir_demands_unify(struct ir_program *p);
 /* "extent 2 of x is 40 and extent 2 of y is 41; they must be equal", of the extents as text. */
 const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a);
+/* Where the program first mentions a symbol: in the extents of its inputs, then of all buffers. It orders symbols
+ * whatever they are called. A symbol that no extent has comes last. */
+int ir_symbol_place(const struct ir_program *p, const char *name);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
 expr ir_size_limit(struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */

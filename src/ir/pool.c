@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/number.h"
+
 const struct ir_op_info ir_op_info[IR_OP_COUNT] = {
 #define LEAF IR_LEAF
 #define LOAD IR_LOAD_KIND
@@ -220,7 +222,7 @@ expr ir_float(struct ir_pool *p, enum type t, double x)
 
 expr ir_const(struct ir_pool *p, enum type t, double x)
 {
-	return type_is_float(t) ? ir_float(p, t, x) : ir_int(p, t, (int64_t)x);
+	return type_is_float(t) ? ir_float(p, t, x) : ir_int(p, t, number_int(x));
 }
 
 expr ir_index(struct ir_pool *p, int64_t x)

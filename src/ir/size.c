@@ -44,6 +44,31 @@ expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count
 	return ir_symbol(p->pool, unique);
 }
 
+struct place {
+	const char *name;
+	int passed; /* mentions of symbols before it */
+	bool found;
+};
+
+static void pass_symbol(void *user, expr e)
+{
+	struct place *x = user;
+	x->found |= e->op == IR_SYMBOL && strcmp(e->name, x->name) == 0;
+	x->passed += !x->found && e->op == IR_SYMBOL;
+}
+
+int ir_symbol_place(const struct ir_program *p, const char *name)
+{
+	struct place x = { name, 0, false };
+	vec_each (b, &p->inputs)
+		for (int k = 0; k < (*b)->rank; k++)
+			ir_walk((*b)->dim[k], pass_symbol, &x);
+	vec_each (b, &p->buffers)
+		for (int k = 0; k < (*b)->rank; k++)
+			ir_walk((*b)->dim[k], pass_symbol, &x);
+	return x.passed;
+}
+
 /* ---- Values: see struct ir_value. */
 
 const struct ir_value *ir_value_find(const struct ir_program *p, const char *symbol)

@@ -10,7 +10,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "dev/nvrtc.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 
 enum { NAME_MAX_BYTES = 64, DIGITS = 8 };
 
@@ -62,7 +62,7 @@ static uint64_t hash_plugin(uint64_t x, const struct made *m, struct arena *a)
 {
 	struct str program = str_new(a), cuda = str_new(a);
 	ir_print_program(&program, m->plan[0]->program); /* the tensors' names */
-	gen_cuda(&cuda, m->plan, m->plans);
+	language_cuda.print(&cuda, m->plan, m->plans);
 	x = hash_str(hash_str(x, m->hash), m->given ? m->given : "");
 	x = hash_str(hash_str(x, m->all_decisions), str_text(&program));
 	return hash_bytes(x, str_text(&cuda), cuda.n);

@@ -21,6 +21,7 @@ struct bench {
 	struct graph_regions regions;
 	struct tpat_given given;
 	struct dev *dev;
+	struct sched_target target;   /* the device, of no extents */
 	struct tpat_tuned *tuned;     /* null: the cost model decides */
 	struct tpat_extents *extents; /* that the user expects */
 	int lock;                     /* of o->lock while it is held, else -1 */
@@ -79,8 +80,7 @@ static struct sched_target target_for(struct bench *b, const struct ir_program *
                                       struct arena *a)
 {
 	struct taken x = { { p, in }, NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0 };
-	struct sched_target t;
-	tpat_target_of_device(&t, &b->dev->props);
+	struct sched_target t = b->target;
 	sched_shape_text(p, take_extent, &x, a); /* asks for each symbol once */
 	t.extent = x.extent;
 	t.extents = x.n;
@@ -182,9 +182,7 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	c.demands = b->graph->demands.n;
 	c.most_work = sample_patience();
 	struct tune_runner *r = NULL;
-	struct sched_target device;
-	tpat_target_of_device(&device, &b->dev->props);
-	const struct sched_points points = tpat_profile_points(b->extents, &device, region, p);
+	const struct sched_points points = tpat_profile_points(b->extents, &b->target, region, p);
 	for (int i = 0; i < p->inputs.n; i++) {
 		inputs[i] = &in[i];
 		input[i] = (struct verify_input){ .rank = -1,
@@ -250,6 +248,8 @@ static int bench_model(struct bench *b)
 	const char *device = o->device ? o->device : dev_cuda_count(why) > 0 ? "cuda" : "cpu";
 	TRY(tpat_refuse_emulator(device, b->err));
 	TRY(dev_open(&b->dev, device, b->err));
+	tpat_target_of_device(&b->target, &b->dev->props);
+	TRY(tpat_target_calibrate(&b->target, b->arena, b->err));
 	if (b->tuned && b->dev->props.arch == 0)
 		tpat_tuned_of_processor(b->tuned);
 	b->result->device = arena_strdup(b->arena, b->dev->props.name);

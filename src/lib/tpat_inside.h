@@ -93,6 +93,9 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a,
                 struct err *e);
 void tpat_target_of_device(struct sched_target *out, const struct dev_props *props);
+/* Gives the target the constants in the file that TPAT_CALIBRATION names, if they are its architecture's. Memory is
+ * a's. */
+int tpat_target_calibrate(struct sched_target *t, struct arena *a, struct err *e);
 
 /* ---- tpat_why.c: what the rules say of each stage of a program. `chosen`: one a stage, as sched_decide() takes it, or
  * null: the cost model's. Memory is a's. */

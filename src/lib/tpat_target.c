@@ -1,5 +1,6 @@
 /* Which GPU's facts decide how kernels are made. */
 #include "lib/tpat_inside.h"
+#include "sched/target/cost.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,22 @@ void tpat_target_of_device(struct sched_target *out, const struct dev_props *pro
 		out->bytes_per_ns = 0.9 * 2 * props->memory_clock_khz * 1e3 * (props->memory_bus_bits / 8) / 1e9;
 }
 
+int tpat_target_calibrate(struct sched_target *t, struct arena *a, struct err *e)
+{
+	const char *path = getenv("TPAT_CALIBRATION");
+	struct cost_table *x = NEW(a, struct cost_table);
+	char *text;
+
+	if (!path || !*path)
+		return 0;
+	TRY(file_read(&text, NULL, path, a, e));
+	if (cost_table_read(x, text, e) < 0)
+		return err_where(e, "%s: ", path);
+	if (x->arch == t->arch)
+		t->measured = x;
+	return 0;
+}
+
 static int native(struct sched_target *out, struct arena *a, struct err *e)
 {
 	struct dev *d;
@@ -64,18 +81,18 @@ int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_str
 	const struct sched_target *t = gpu ? sched_target_named(gpu) : NULL;
 	const char *only = arch->n == 1 ? arch->at[0] : "";
 	if (gpu && strcmp(gpu, "native") == 0)
-		return native(out, a, e);
+		return native(out, a, e) < 0 ? e->code : tpat_target_calibrate(out, a, e);
 	if (gpu && !t)
 		return unknown(gpu, a, e);
 	if (!gpu && strcmp(only, "native") == 0) {
 		struct err why = { 0 };
 		if (native(out, a, &why) == 0) /* if not, compiling for it says so */
-			return 0;
+			return tpat_target_calibrate(out, a, e);
 	}
 	if (!t && (str_starts(only, "sm_") || str_starts(only, "compute_")))
 		t = sched_target_of_arch(atoi(strchr(only, '_') + 1));
 	*out = t ? *t : sched_default_target;
-	return 0;
+	return tpat_target_calibrate(out, a, e);
 }
 
 int tpat_refuse_emulator(const char *device, struct err *e)

@@ -125,6 +125,7 @@ static int tune_model(struct tuning *t)
 	char *folder;
 	TRY(open_all(t));
 	tpat_target_of_device(&t->target, &t->device.props);
+	TRY(tpat_target_calibrate(&t->target, t->arena, t->err));
 	t->arch = t->device.props.arch ? arena_printf(t->arena, "sm_%d", t->device.props.arch) : "cpu";
 	t->result->device = arena_strdup(t->arena, t->device.props.name);
 	t->result->bytes_per_ns = t->device.bytes_per_ns;

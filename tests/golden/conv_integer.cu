@@ -10,7 +10,7 @@
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 3, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
+void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -135,7 +135,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 3, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int H, int N, int W)
+void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -255,7 +255,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 3, an element a thread; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 H, i64 N, i64 W)
+void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 N, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;

@@ -13,7 +13,7 @@
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
+void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -83,7 +83,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int K, int N)
+void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -136,7 +136,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 K, i64 N)
+void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;

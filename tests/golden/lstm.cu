@@ -29,7 +29,7 @@
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
-void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int B, int T)
+void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int T, int B)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -94,7 +94,7 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(1024)
-void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 B, i64 T)
+void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 T, i64 B)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;

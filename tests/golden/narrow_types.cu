@@ -12,7 +12,7 @@
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int K, int N)
+void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int N, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -33,7 +33,7 @@ void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int K, int N
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int K, int N)
+void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int N, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -154,7 +154,7 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int K, int N)
+void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -173,7 +173,7 @@ void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int K, int
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
+void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -187,7 +187,7 @@ void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int K, int N)
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 K, i64 N)
+void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;
@@ -266,7 +266,7 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power_64(const float *x, f8e8m0 *__restrict__ power, i64 K, i64 N)
+void NarrowTypes_power_64(const float *x, f8e8m0 *__restrict__ power, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;

@@ -9,7 +9,7 @@
 // _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
+void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -38,7 +38,7 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int C
 // _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, int H, int N, int W)
+void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -61,7 +61,7 @@ void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int C, i
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
+void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -89,7 +89,7 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int C, i
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int H, int N, int W)
+void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -112,7 +112,7 @@ void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int C, int 
 // _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C, i64 H, i64 N, i64 W)
+void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 N, i64 C, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;
@@ -135,7 +135,7 @@ void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 C
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 C, i64 H, i64 N, i64 W)
+void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 N, i64 C, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;

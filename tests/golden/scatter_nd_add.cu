@@ -7,7 +7,7 @@
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int K, int V)
+void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -28,7 +28,7 @@ void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int K, int V)
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y(const f16 *x, f16 *__restrict__ y, int K, int V)
+void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -43,7 +43,7 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int K, int V)
 // V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter 2, width 1; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int K, int M, int V)
+void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -60,7 +60,7 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 K, i64 V)
+void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 V, i64 K)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;
@@ -75,7 +75,7 @@ void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 K, i64 V)
 // V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter 2, width 1; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 K, i64 M, i64 V)
+void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 V, i64 K, i64 M)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;

@@ -11,7 +11,7 @@
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_y(const float *x, float *__restrict__ y, int H, int N, int S)
+void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -75,7 +75,7 @@ void Softmax_y(const float *x, float *__restrict__ y, int H, int N, int S)
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int H, int N, int S)
+void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -120,7 +120,7 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int H, in
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 H, i64 N, i64 S)
+void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N, i64 H, i64 S)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;

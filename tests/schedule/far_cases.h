@@ -11,6 +11,8 @@ struct far_case {
 	const char *twin; /* the rule whose kernel runs where the case's own has 32-bit positions alone; null: it has
 	                     others */
 	bool fixed;       /* N is a number in the program */
+	int below;        /* a compaction: which elements of x it keeps; 0: rows of the result are rows of the inputs */
+	bool places;      /* its result says where they were */
 };
 
 static const struct far_case far_cases[] = {
@@ -155,6 +157,22 @@ static const struct far_case far_cases[] = {
 	  "  }\n"
 	  "  y: u8[N,8] = map (i, j) h[i, j]\n",
 	  "N=135000001", .tolerance = 0 },
+	{ "compact_block",
+	  "(x: u8[N]) -> (y: u8[M], found: i64[])\n"
+	  "  size M = found <= N\n"
+	  "  y: u8[M] = compact found (| r<N) x[r] where x[r] < u8(110)\n",
+	  "N=5300000001", .below = 110 },
+	{ "compact_tiles",
+	  "(x: u8[N]) -> (y: u8[M], found: i64[])\n"
+	  "  size M = found <= N\n"
+	  "  y: u8[M] = compact found (| r<N) x[r] where x[r] < u8(110)\n",
+	  "N=5300000001", .below = 110 },
+	{ "compact_marks",
+	  "(x: u8[N]) -> (y: i64[1,M], found: i64[])\n"
+	  "  size M = found <= N\n"
+	  "  a: i64[M] = compact found (| r<N) i64(r) where x[r] < u8(2)\n"
+	  "  y: i64[1,M] = map (i, j) a[j]\n",
+	  "N=4300000001", .below = 2, .places = true },
 	{ "sort_block",
 	  "(x: u8[N,100]) -> (y: u8[N,100])\n"
 	  "  a: i32[N,100] = sort along j (i, j | r<100) x[i, r]\n"

@@ -6,6 +6,7 @@
  * Along its first axis, N, a program's results depend on the same rows of its inputs alone. So of the results only rows
  * near 2^31, 2^32, both ends and some between are fetched, and compared with what the interpreter makes of the same
  * rows of the inputs, a small program. Inputs repeat a pattern whose length has no factor in common with a row.
+ * A compaction is the exception: which element of x comes k-th follows from how many of the pattern it keeps.
  *
  * Needs a GPU with 80 GB. Without one it schedules, and looks whether the kernels that run at these extents have 64-bit
  * positions; NVRTC then compiles them where it is there. */
@@ -72,7 +73,7 @@ static int64_t evaluate(struct far *f, expr e)
 
 static int64_t count_of(struct far *f, const struct ir_buffer *b)
 {
-	return evaluate(f, ir_buffer_count(f->program, b));
+	return evaluate(f, ir_size_limit(f->program, ir_buffer_count(f->program, b)));
 }
 
 /* Whether its first axis is N. */
@@ -151,6 +152,37 @@ static void gather(struct far *f, int input, struct tensor *out)
 	}
 }
 
+/* What a compaction makes of x: its elements at f->row, and how many there are. Instead of choose_rows() and
+ * interpret(). */
+static void compact(struct far *f)
+{
+	const struct tensor *x = &f->pattern[0];
+	int64_t *kept = NEWN(f->arena, int64_t, PATTERN), n = 0, all = f->in[0].dim[0], found;
+	for (int64_t i = 0; i < PATTERN; i++)
+		if (((const uint8_t *)x->data)[i] < f->c->below)
+			kept[n++] = i;
+	found = all / PATTERN * n;
+	for (int64_t i = 0; i < n && kept[i] < all % PATTERN; i++)
+		found++;
+	for (int power = 31; power <= 32; power++)
+		for (int64_t k = -1; k <= 1; k++)
+			add_row(f, ((int64_t)1 << power) + k, found);
+	for (uint64_t i = 0; i < 8; i++)
+		add_row(f, i < 2 ? (found - 1) * (int64_t)i : (int64_t)(hash_u64(5, i) % (uint64_t)found), found);
+	enum type type = f->program->outputs.at[0]->type;
+	int64_t rows = f->rows;
+	ck(tensor_new(&f->want[0], type, 1, &rows, f->arena, &f->err) == 0);
+	ck(tensor_new(&f->want[1], TYPE_I64, 0, NULL, f->arena, &f->err) == 0);
+	*(int64_t *)f->want[1].data = found;
+	for (int i = 0; i < f->rows; i++) {
+		int64_t at = f->row[i] / n * PATTERN + kept[f->row[i] % n];
+		if (f->c->places)
+			((int64_t *)f->want[0].data)[i] = at;
+		else
+			((uint8_t *)f->want[0].data)[i] = ((const uint8_t *)x->data)[at % PATTERN];
+	}
+}
+
 static bool interpret(struct far *f)
 {
 	const struct tensor *in[MOST_EDGES];
@@ -187,10 +219,11 @@ static int take(void *user, int output, const void *at, struct err *e)
 	struct tensor got;
 	struct tensor_difference d = { 0 };
 	TRY(tensor_new(&got, want->type, want->rank, want->dim, f->arena, e));
-	size_t bytes = (size_t)(tensor_bytes(want) / f->rows);
-	for (int r = 0; r < f->rows; r++)
+	int rows = want->rank ? f->rows : 1;
+	size_t bytes = (size_t)(tensor_bytes(want) / rows);
+	for (int r = 0; r < rows; r++)
 		TRY(f->dev->copy_out(f->dev, (char *)got.data + (size_t)r * bytes,
-		                     (const char *)at + (size_t)f->row[r] * bytes, bytes, e));
+		                     (const char *)at + (want->rank ? (size_t)f->row[r] * bytes : 0), bytes, e));
 	struct tensor_tolerance t = tensor_tolerance_of(want->type);
 	t.absolute = f->c->tolerance > t.absolute ? f->c->tolerance : t.absolute;
 	bool same = tensor_compare(&d, &got, want, t) && d.differing == 0;
@@ -269,13 +302,13 @@ static bool check_widths(struct far *f, const struct ir_plan *plan, const struct
 static int compile_on(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a, struct err *e)
 {
 	struct dev *d = user;
-	return d ? d->compile(d, out, s, NULL, a, e) : dev_cuda_compile(out, 90, s, NULL, a, e);
+	return d ? d->compile(d, out, s, NULL, a, e) : language_cuda.compile(out, 90, s, NULL, a, e);
 }
 
 static void run_case(const struct far_case *c, struct dev *d, bool compiles)
 {
 	struct far f = { .c = c, .dev = d, .arena = arena_new() };
-	struct tune_code code = { compile_on, d, false };
+	struct tune_code code = { compile_on, d, &language_cuda };
 	struct plan_edges edges = { fill, take, &f };
 	const struct tensor *in[MOST_EDGES];
 	read_shapes(&f.shapes, c->shapes, f.arena);
@@ -285,11 +318,14 @@ static void run_case(const struct far_case *c, struct dev *d, bool compiles)
 	if (f.program && !test_check(plan != NULL, __FILE__, __LINE__, "the rule has a choice for the case"))
 		print_why(&f);
 	if (plan) {
-		choose_rows(&f);
 		make_patterns(&f);
+		if (c->below)
+			compact(&f);
+		else
+			choose_rows(&f);
 		for (int i = 0; i < f.program->inputs.n; i++)
 			in[i] = &f.in[i];
-		bool wide = check_widths(&f, plan, in), known = interpret(&f);
+		bool wide = check_widths(&f, plan, in), known = c->below || interpret(&f);
 		int rc = 0;
 		if (d && wide && known)
 			rc = plan_run_edges(d, &code, plan, in, &edges, f.arena, &f.err);
@@ -325,7 +361,7 @@ int main(int argc, char **argv)
 		printf("The results need a GPU; only kernels are looked at: %s\n", e.text);
 	err_clear(&e);
 	struct dev_source probe = { "probe.cu", "#include \"tpat_device.h\"\n", NULL, false };
-	bool compiles = d || dev_cuda_compile(&unused, 90, &probe, NULL, a, &e) == 0;
+	bool compiles = d || language_cuda.compile(&unused, 90, &probe, NULL, a, &e) == 0;
 	for (int i = 0; i < CASES; i++) {
 		if (!is_asked(far_cases[i].rule, argc, argv))
 			continue;

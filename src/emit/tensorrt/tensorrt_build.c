@@ -8,7 +8,7 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/threads.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 
 static const char library_head[] =
         "#include <stddef.h>\n"
@@ -138,9 +138,9 @@ static int write_text(const struct build *b, const char *name, struct str *text,
 
 const char *tensorrt_place(const struct embed_file *f, struct arena *a)
 {
-	if (embed_is_device_header(f))
+	if (embed_is_header(f, KERNEL_CUDA))
 		return arena_printf(a, "kernels/%s", path_base(f->name));
-	if (str_starts(f->name, "rt/") && !str_starts(f->name, "rt/device/"))
+	if (str_starts(f->name, RT_CORE "/") || str_starts(f->name, RT_TENSORRT "/"))
 		return f->name;
 	if (str_starts(f->name, "include/tpat/"))
 		return arena_printf(a, "rt/tpat/%s", path_base(f->name));
@@ -154,7 +154,7 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 		if (!place)
 			continue;
 		TRY(file_make(path_join(a, b->folder, place), f->text, f->size, e));
-		if (embed_is_device_header(f))
+		if (embed_is_header(f, KERNEL_CUDA))
 			b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
 		if (str_ends(place, ".c"))
 			b->source[b->sources++] = place;
@@ -167,17 +167,20 @@ static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct
                         struct err *e)
 {
 	const char *id = tensorrt_id(p, a);
-	struct str cuda = str_new(a), c = str_new(a), table = str_new(a);
-	gen_cuda(&cuda, p->plan, p->plans);
-	gen_c(&c, p->plan, p->plans);
+	struct str text[KERNEL_LANGUAGES], table = str_new(a);
 	TRY(tensorrt_table(&table, rows, b->library, p, b->folder, e));
-	TRY(write_text(b, arena_printf(a, "kernels/%s.cu", id), &cuda, e));
-	TRY(write_text(b, arena_printf(a, "kernels/%s.cpu.c", id), &c, e));
+	for (int l = 0; l < KERNEL_LANGUAGES; l++) {
+		const struct language *language = language_of((enum kernel_language)l);
+		text[l] = str_new(a);
+		language->print(&text[l], p->plan, p->plans);
+		TRY(write_text(b, arena_printf(a, "kernels/%s%s", id, language->ending), &text[l], e));
+	}
 	TRY(write_text(b, arena_printf(a, "plugins/%s.h", id), &table, e));
 	for (int i = 0; i < b->library->archs; i++) {
-		b->job[b->jobs] = (struct job){
-			.plugin = p, .cuda = str_text(&cuda), .arch = &b->library->arch[i], .number = b->jobs
-		};
+		b->job[b->jobs] = (struct job){ .plugin = p,
+			                        .cuda = str_text(&text[KERNEL_CUDA]),
+			                        .arch = &b->library->arch[i],
+			                        .number = b->jobs };
 		b->jobs++;
 	}
 	return 0;
@@ -211,7 +214,8 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 
 static int make_folders(const struct build *b, struct arena *a, struct err *e)
 {
-	static const char *const name[] = { "kernels", "plugins", "code", "data", "rt/tpat", OBJECTS };
+	static const char *const name[] = { "kernels", "plugins",   "code",    "data",
+		                            RT_CORE,   RT_TENSORRT, "rt/tpat", OBJECTS };
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		TRY(file_mkdir(path_join(a, b->folder, name[i]), e));
 	return 0;

@@ -10,6 +10,8 @@
 
 #define OBJECTS "obj" /* of the compiler; not kept */
 #define RUNTIME OBJECTS "/runtime.o"
+#define RT_CORE "rt/core" /* sources of the runtime, as here and in the tree */
+#define RT_TENSORRT "rt/tensorrt"
 
 struct build {
 	const struct tensorrt_library *library;

@@ -21,14 +21,14 @@ static int by_name(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-/* Files in kernels/ whose names end so, in order, as a shell's pattern gives them. */
-static void list_kernels(struct names *out, const char *folder, const char *end, struct arena *a)
+/* Files in a folder of `folder` whose names end so, in order, as a shell's pattern gives them: "kernels/relu.cu". */
+static void list_files(struct names *out, const char *folder, const char *in, const char *end, struct arena *a)
 {
-	DIR *d = opendir(path_join(a, folder, "kernels"));
+	DIR *d = opendir(path_join(a, folder, in));
 	int first = out->n;
 	for (struct dirent *entry; d && (entry = readdir(d));)
 		if (entry->d_name[0] != '.' && str_ends(entry->d_name, end))
-			vec_push(a, out, arena_strdup(a, entry->d_name));
+			vec_push(a, out, arena_printf(a, "%s/%s", in, entry->d_name));
 	if (d)
 		closedir(d);
 	if (out->n > first)
@@ -63,10 +63,10 @@ static int add_stamp(struct str *out, const char *folder, const char *name, stru
 int tensorrt_stamp(struct str *out, const char *folder, struct err *e)
 {
 	struct names names = { 0 };
-	list_kernels(&names, folder, ".cu", out->arena);
-	list_kernels(&names, folder, ".h", out->arena);
+	list_files(&names, folder, "kernels", ".cu", out->arena);
+	list_files(&names, folder, "kernels", ".h", out->arena);
 	vec_each (name, &names)
-		TRY(add_stamp(out, folder, arena_printf(out->arena, "kernels/%s", *name), e));
+		TRY(add_stamp(out, folder, *name, e));
 	return 0;
 }
 
@@ -104,12 +104,12 @@ static int prepare(const struct tensorrt_again *r, struct build *b, struct arena
 	TRY(file_mkdir(path_join(a, r->work, "code"), e));
 	TRY(file_mkdir(path_join(a, r->work, OBJECTS), e));
 	TRY(file_make(path_join(a, r->work, RUNTIME), runtime->text, runtime->size, e));
-	list_kernels(&headers, r->folder, ".h", a);
+	list_files(&headers, r->folder, "kernels", ".h", a);
 	b->header = NEWN(a, struct dev_nvrtc_header, headers.n + 1);
 	vec_each (name, &headers) {
 		char *text;
-		TRY(file_read(&text, NULL, path_join(a, r->folder, arena_printf(a, "kernels/%s", *name)), a, e));
-		b->header[b->headers++] = (struct dev_nvrtc_header){ *name, text };
+		TRY(file_read(&text, NULL, path_join(a, r->folder, *name), a, e));
+		b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(*name), text };
 	}
 	return 0;
 }
@@ -165,14 +165,8 @@ static bool runtime_edited(const struct tensorrt_again *r, struct arena *a)
 static void list_runtime(struct build *b, const struct tensorrt_again *r, struct arena *a)
 {
 	struct names names = { 0 };
-	DIR *d = opendir(path_join(a, r->folder, "rt"));
-	for (struct dirent *entry; d && (entry = readdir(d));)
-		if (entry->d_name[0] != '.' && str_ends(entry->d_name, ".c"))
-			vec_push(a, &names, arena_printf(a, "rt/%s", entry->d_name));
-	if (d)
-		closedir(d);
-	if (names.n)
-		qsort(names.at, (size_t)names.n, sizeof *names.at, by_name);
+	list_files(&names, r->folder, RT_CORE, ".c", a);
+	list_files(&names, r->folder, RT_TENSORRT, ".c", a);
 	b->source = names.at;
 	b->sources = names.n;
 	b->job = NEWN(a, struct job, names.n + 1);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 
 enum { INLINE_BYTES = 64 }; /* constants up to this size are written as numbers, larger ones to a file */
 

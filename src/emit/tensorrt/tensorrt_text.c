@@ -40,7 +40,8 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 	        "processor\n"
 	        "- `plugins/*.h`, `library.c`: what each plugin takes, gives and launches, as tables\n"
 	        "- `code/`: the compiled kernels; `data/`: constants\n"
-	        "- `rt/`: the runtime, C11, the same in every library: it reads the tables and is the TensorRT plugin\n"
+	        "- `rt/`: the runtime, C11, the same in every library: `rt/core/` reads the tables and launches\n"
+	        "  kernels, `rt/tensorrt/` is the TensorRT plugin\n"
 	        "- `tpat.json`: all this for machines\n\n");
 	str_add(out,
 	        "## Build again\n\n"
@@ -92,7 +93,7 @@ void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
 	str_add(out, "library: unedited\n"
 	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o "
 	             "$(LIBRARY) \\\n"
-	             "\t\tlibrary.c $(wildcard rt/*.c) -ldl -lpthread\n\n");
+	             "\t\tlibrary.c $(wildcard rt/*/*.c) -ldl -lpthread\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
 		for (int k = 0; k < l->archs; k++)

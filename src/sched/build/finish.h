@@ -26,6 +26,8 @@ void step_add(struct ir_program *p, struct ir_step *step, struct ir_kernel *k);
 /* Whether the step's last kernel is for all extents and all GPUs; false for an empty step: one more kernel must
  * follow. */
 bool step_fits_all(const struct ir_step *step);
+/* Puts a kernel's symbols into the order in which the program mentions them, whatever they are called. */
+void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k);
 /* bool: `width` divides the extent. */
 expr whole_multiple(struct ir_program *p, expr extent, int width);
 

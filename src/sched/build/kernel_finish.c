@@ -114,6 +114,17 @@ static int order_buffers(const struct ir_program *p, const struct ir_buffer *b)
 	return (r == IR_INPUT ? 0 : r == IR_CONSTANT ? 1 : r == IR_TEMP ? 2 : 3) * 4096 + b->id;
 }
 
+void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k)
+{
+	for (int i = 1; i < k->symbols.n; i++) {
+		const char *moved = k->symbols.at[i];
+		int place = ir_symbol_place(p, moved), j = i;
+		for (; j > 0 && ir_symbol_place(p, k->symbols.at[j - 1]) > place; j--)
+			k->symbols.at[j] = k->symbols.at[j - 1];
+		k->symbols.at[j] = moved;
+	}
+}
+
 /* ---- Whether 32 bits are enough. */
 
 struct fit {
@@ -244,7 +255,7 @@ const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 {
 	const char *unique = name;
 	for (int number = 2;; number++) {
-		bool taken = map_get(names_reserved(false), unique) || map_get(names_reserved(true), unique);
+		bool taken = names_is_reserved(unique);
 		vec_each (step, &plan->steps)
 			vec_each (k, *step)
 				taken |= are_one((*k)->name, unique);
@@ -282,12 +293,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 			k->buffers.at[j] = k->buffers.at[j - 1];
 			k->buffers.at[j - 1] = b;
 		}
-	for (int i = 1; i < k->symbols.n; i++)
-		for (int j = i; j > 0 && strcmp(k->symbols.at[j - 1], k->symbols.at[j]) > 0; j--) {
-			const char *n = k->symbols.at[j];
-			k->symbols.at[j] = k->symbols.at[j - 1];
-			k->symbols.at[j - 1] = n;
-		}
+	kernel_order_symbols(p, k);
 	ir_print_stage(&text, s);
 	k->about = str_text(&text);
 

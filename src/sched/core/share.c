@@ -186,15 +186,10 @@ struct symbols {
 
 static void add_symbol(struct symbols *x, const char *name)
 {
-	int at = 0;
-	while (at < x->k->symbols.n && strcmp(x->k->symbols.at[at], name) < 0)
-		at++;
-	if (at < x->k->symbols.n && strcmp(x->k->symbols.at[at], name) == 0)
-		return;
+	vec_each (have, &x->k->symbols)
+		if (strcmp(*have, name) == 0)
+			return;
 	vec_push(x->p->arena, &x->k->symbols, name);
-	for (int i = x->k->symbols.n - 1; i > at; i--)
-		x->k->symbols.at[i] = x->k->symbols.at[i - 1];
-	x->k->symbols.at[at] = name;
 }
 
 static void symbol_of(void *user, expr e)
@@ -212,6 +207,7 @@ static void add_symbols(struct ir_program *p, struct ir_kernel *k)
 			add_symbol(&x, *name);
 		ir_walk((*part)->blocks, symbol_of, &x);
 	}
+	kernel_order_symbols(p, k);
 }
 
 /* The first one's name, and what follows the program's name in the other's: or how many others, where there are

@@ -3,32 +3,29 @@
 #ifndef TPAT_SCHED_COST_H
 #define TPAT_SCHED_COST_H
 
+#include "base/error.h"
 #include "sched/target/target.h"
 
-/* What was measured of an architecture. Fractions are of the fact that is named; times are nanoseconds. */
+/* What was measured of an architecture: cost.def says what each number is, calibration.def has the rows. */
 struct cost_table {
 	int arch; /* it was measured on; others take the nearest before it */
-	/* Of the boost clock, at which instructions are issued: of kernels with a bit of everything; of long stretches
-	 * of arithmetic; of a warp's instructions, counted one by one; of tensor cores, by warps; by warpgroups. */
-	double mixed_clock, steady_clock, counted_clock, mma_clock, wgmma_clock;
-	double way;         /* ns in which bytes come from memory: with 16 bytes a thread this many are on their way */
-	double stream_way;  /* the same where a block first reads all of what it works on */
-	double alone_bytes; /* that one multiprocessor moves in a clock, with all memory to itself */
-	double tiles_cache; /* of the L2 cache's rate: tiles that warps' products read */
-	double bulk_cache;  /* the same by the copy engine; may be more than a gather reaches */
-	double tiles_wait;  /* ns: tiles that go on from those before them, from the first to the last */
-	double wave;        /* maps: ns of a wave of threads at least */
-	double norm;        /* maps: of the norm that puts limits together: 1: their sum, large: the largest */
-	double access, apart; /* maps: cycles of a warp's access at least; more time of the bytes for each further
-	                       * plane */
-	double rows_way;      /* ns: a wave's rows come, the row's elements beside each other; */
-	double across_way;    /* across memory */
-	double mma_way;       /* cycles until tiles are in shared memory, of products by warps; */
-	double attend_way;    /* of attention's tiles */
-	double shared_bytes;  /* that shared memory gives in a clock */
-	double functions;     /* exponentials and the like in a clock and multiprocessor */
+#define COST(NAME, UNIT, WHAT) double NAME;
+#include "sched/target/cost.def"
+#undef COST
 };
+
+/* The constants' names, units and places, in the order of cost.def; a null name ends them. */
+struct cost_column {
+	const char *name, *unit, *what;
+	size_t at; /* of a double in struct cost_table */
+};
+extern const struct cost_column cost_columns[];
+
+/* The target's own row, or that of its architecture, or of the nearest before it. */
 const struct cost_table *cost_table(const struct sched_target *t);
+/* Reads a row as bench/calibrate writes it, "CALIBRATION(90, .mixed_clock = 0.75, ...)", with comments. ERR_MODEL
+ * where a number is missing, unknown or not above zero. */
+int cost_table_read(struct cost_table *out, const char *text, struct err *e);
 
 /* Instructions of single threads that all multiprocessors issue in a nanosecond. */
 double cost_mixed_rate(const struct sched_target *t);

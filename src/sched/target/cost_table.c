@@ -1,43 +1,98 @@
-/* What was measured of GPUs, and the formulas that need no program. See cost.h. A row for another architecture is what
- * a program that measures would write. */
+/* What was measured of GPUs, and the formulas that need no program. See cost.h. */
 #include "sched/target/cost.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
 
 /* The newest first. */
 static const struct cost_table tables[] = {
-	{
-	        .arch = 90,              /* H100 SXM, 1.98 GHz, 3.35 TB/s */
-	        .mixed_clock = 0.7576,   /* 1.5 GHz */
-	        .steady_clock = 0.8586,  /* 1.7 GHz */
-	        .counted_clock = 0.8864, /* 1.755 GHz */
-	        .mma_clock = 0.8081,     /* 1.6 GHz, under the load of tensor cores */
-	        .wgmma_clock = 0.7828,   /* 1.55 GHz */
-	        .way = 717,              /* 1024 threads of a multiprocessor */
-	        .stream_way = 1793,      /* 40 KB of a multiprocessor */
-	        .alone_bytes = 33.3,     /* 66 bytes a nanosecond */
-	        .tiles_cache = 0.87,
-	        .bulk_cache = 1.74,
-	        .tiles_wait = 2500,
-	        .wave = 650,
-	        .norm = 2.7,
-	        .access = 3,
-	        .apart = 0.008,
-	        .rows_way = 1000,
-	        .across_way = 1500,
-	        .mma_way = 1200,
-	        .attend_way = 900,
-	        .shared_bytes = 128,
-	        .functions = 16,
-	},
+#define CALIBRATION(ARCH, ...) { .arch = ARCH, __VA_ARGS__ },
+#include "sched/target/calibration.def"
+#undef CALIBRATION
+};
+
+const struct cost_column cost_columns[] = {
+#define COST(NAME, UNIT, WHAT) { #NAME, UNIT, WHAT, offsetof(struct cost_table, NAME) },
+#include "sched/target/cost.def"
+#undef COST
+	{ .name = NULL },
 };
 
 const struct cost_table *cost_table(const struct sched_target *t)
 {
 	const struct cost_table *x = tables, *end = tables + sizeof tables / sizeof *tables;
 
+	if (t->measured)
+		return t->measured;
 	while (x + 1 < end && x->arch > t->arch)
 		x++;
 	return x;
 }
+
+/* ---- Rows as text. */
+
+static const char *skip(const char *s)
+{
+	while (*s) {
+		if (strncmp(s, "/*", 2) == 0) {
+			const char *end = strstr(s + 2, "*/");
+			s = end ? end + 2 : s + strlen(s);
+		} else if (strchr(" \t\r\n,", *s)) {
+			s++;
+		} else {
+			break;
+		}
+	}
+	return s;
+}
+
+static const struct cost_column *column_named(const char *name, size_t n)
+{
+	for (const struct cost_column *c = cost_columns; c->name; c++)
+		if (strlen(c->name) == n && memcmp(c->name, name, n) == 0)
+			return c;
+	return NULL;
+}
+
+static int missing(const struct cost_table *x, struct err *e)
+{
+	for (const struct cost_column *c = cost_columns; c->name; c++)
+		if (!(*(const double *)((const char *)x + c->at) > 0))
+			return err_set(e, ERR_MODEL, "The calibration has no number above zero for %s.", c->name);
+	return 0;
+}
+
+int cost_table_read(struct cost_table *out, const char *text, struct err *e)
+{
+	static const char head[] = "CALIBRATION(";
+	const char *s = skip(text);
+	char *end;
+
+	memset(out, 0, sizeof *out);
+	if (strncmp(s, head, sizeof head - 1) != 0)
+		return err_set(e, ERR_MODEL, "The calibration does not begin with \"%s\".", head);
+	out->arch = (int)strtol(s + sizeof head - 1, &end, 10);
+	for (s = skip(end); *s && *s != ')'; s = skip(end)) {
+		size_t n = *s == '.' ? strspn(s + 1, "abcdefghijklmnopqrstuvwxyz_0123456789") : 0;
+		const struct cost_column *c = column_named(s + 1, n);
+		const char *number = s + 1 + n + strspn(s + 1 + n, " =");
+
+		if (!n || !c)
+			return err_set(e, ERR_MODEL, "The calibration has \"%.*s\", which is no constant of it.",
+			               (int)(n ? n : strcspn(s, " \n,)")), n ? s + 1 : s);
+		*(double *)((char *)out + c->at) = number_read(number, &end);
+		if (end == number)
+			return err_set(e, ERR_MODEL, "The calibration has no number for %s.", c->name);
+	}
+	if (*s != ')')
+		return err_set(e, ERR_MODEL, "The calibration does not end with \")\".");
+	return missing(out, e);
+}
+
+/* ---- Rates. */
 
 static double lanes(const struct sched_target *t)
 {

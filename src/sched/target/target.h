@@ -17,6 +17,8 @@ enum target_feature {
 	TARGET_CLUSTERS = 1 << 3,   /* blocks that read each other's shared memory */
 };
 
+struct cost_table; /* cost.h */
+
 struct sched_extent {
 	const char *symbol;
 	int64_t value;
@@ -49,6 +51,8 @@ struct sched_target {
 	double fma[TYPE_COUNT]; /* ordinary arithmetic */
 	double mma[TYPE_COUNT]; /* tensor cores, by a warp's instructions (mma.sync), dense, summed up in f32 or i32 */
 	double wgmma[TYPE_COUNT]; /* by a warpgroup's */
+
+	const struct cost_table *measured; /* its own row of the cost model's constants; null: its architecture's */
 
 	int64_t typical;                   /* the extent assumed of a symbol when nothing better is known */
 	const struct sched_extent *extent; /* of symbols of which something better is known */
