@@ -1,5 +1,5 @@
 /* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And
- * variables: what makes two of them the same, and what a hint stands for. */
+ * variables: what makes two of them the same. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/finish.h"
@@ -162,6 +162,62 @@ static void barriers(void)
 	}
 }
 
+/* A warp's sums go through shared memory: each argument once of another kind, type, rank or number. */
+static void calls(void)
+{
+	static const char *const says[] = { "",
+		                            "too few arguments: sums_put",
+		                            "too many arguments: sums_put",
+		                            "another kind or type: sums_put",
+		                            "another kind or type: sums_put",
+		                            "another kind or type: sums_put",
+		                            "outside of the array sum",
+		                            "what it does not take: sums_get",
+		                            "another kind or type: sums_get",
+		                            "method of another type: fill",
+		                            "not declared around: ring",
+		                            "another template: sum",
+		                            "does not ask for: ring" };
+	for (int fault = 0; fault < 13; fault++) {
+		struct made m = begin();
+		struct ir_program *p = m.p;
+		struct ir_block *b = &m.k.body;
+		const struct ir_variable *memory = ir_shared_memory(p->pool);
+		m.k.shared_bytes = fault == 12 ? 0 : 1024;
+		struct ir_template of = fault == 11 ? IR_OF(IR_NUMBER(4)) : IR_OF(IR_TYPE(TYPE_F32));
+		const struct ir_device_type *type = fault == 5 ? &device_mma_a : &device_mma_sum;
+		struct ir_variable *sum = array_of_rows(ir_object_new(p->pool, type, of, "sum"), 2, 4);
+		struct ir_variable *ring = ir_object_new(p->pool, &device_tile_ring, IR_OF(IR_NUMBER(4)), "ring");
+		struct ir_variable *v = array_of(ir_variable_new(p->pool, TYPE_F32, "v"), 4);
+		emit_zeros(p, b, sum);
+		emit_local(p, b, v);
+		if (fault != 10)
+			emit_placed(p, b, ring, NULL);
+		struct ir_call *call = emit_invoke(p, b, &device_sums_put, IR_OF_NOTHING);
+		if (fault == 3)
+			add_value(p, call, m.one);
+		else
+			add_variable(p, call, memory);
+		if (fault == 4)
+			add_variable(p, call, sum);
+		else if (fault != 1)
+			add_item(p, call, sum, fault == 6 ? ir_index(p->pool, 2) : m.one);
+		if (fault == 2)
+			add_value(p, call, m.one);
+		call = emit_invoke(p, b, &device_sums_get, IR_OF(IR_NUMBER(8)));
+		if (fault == 7)
+			call->of = IR_OF_NOTHING;
+		add_variable(p, call, v);
+		add_variable(p, call, memory);
+		add_value(p, call, m.zero);
+		add_value(p, call, fault == 8 ? number(&m, 1) : m.thread);
+		call = emit_method(p, b, fault == 9 ? sum : ring, &device_tile_ring_fill);
+		add_value(p, call, m.zero);
+		add_value(p, call, m.one);
+		end(&m, says[fault]);
+	}
+}
+
 static void identities(void)
 {
 	struct made m = begin();
@@ -183,6 +239,7 @@ int main(void)
 	types();
 	buffers();
 	barriers();
+	calls();
 	identities();
 	return test_done();
 }
