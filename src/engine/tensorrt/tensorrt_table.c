@@ -472,7 +472,7 @@ static void put_maps(struct table *t, const struct ir_kernel *k, int step, int n
 		if (m->pixels)
 			put_walk(t, m);
 		str_add(t->out, " }, ");
-		put_comment(t->out, m->name);
+		put_comment(t->out, m->var->hint);
 		str_add(t->out, "\n");
 	}
 	str_add(t->out, "};\n");
