@@ -14,9 +14,10 @@ double rows_registers_each(const struct rows *r)
 
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps)
 {
-	enum { MOST = 64, MANY_LANES = 1024 };
+	enum { MOST = 64 }; /* registers: more did not pay on an H100; half of them are for what else there is */
+	int half = TARGET_REGISTERS_EVERYWHERE / lanes / 2;
 	double each = width * rows_registers_each(r);
-	int fit = each > 0 ? (int)((lanes == MANY_LANES ? MOST / 2 : MOST) / each) : steps;
+	int fit = each > 0 ? (int)((half < MOST ? half : MOST) / each) : steps;
 	return steps < fit ? steps : fit;
 }
 

@@ -15,7 +15,6 @@
 #include "ir/axis_names.h"
 
 enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, MAX_REGISTERS = 96 };
-enum { MAX_SHARED = 40 << 10 /* bytes */ };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -86,7 +85,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		for (int parts = 1; parts <= MAX_PARTS && parts <= length; parts *= 2) {
 			int steps = steps_of(&r, parts);
 			if (steps <= MAX_STEPS && registers_of(&r, steps * width) <= MAX_REGISTERS &&
-			    shared_bytes(&r, parts, width) <= MAX_SHARED)
+			    shared_bytes(&r, parts, width) <= target_data_bytes(site->t))
 				out[n++] = (struct sched_choice){ &sched_across, { parts, width } };
 		}
 	}

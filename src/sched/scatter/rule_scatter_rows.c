@@ -12,7 +12,7 @@
 
 #include "ir/axis_names.h"
 
-enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = 48 << 10 };
+enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = TARGET_DECLARED_EVERYWHERE };
 
 struct scatter_rows {
 	struct ir_program *p;

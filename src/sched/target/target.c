@@ -33,8 +33,8 @@
  * 65536 registers, blocks of at most 1024 threads, 48 KB in declarations, threads of at most 255 registers. */
 #define PROCESSOR(ARCH, THREADS, BLOCKS, SHARED, MOST, FEATURES) \
 	.arch = ARCH, .threads = THREADS, .blocks = BLOCKS, .shared = KB(SHARED), .block_shared_most = KB(MOST), \
-	.features = FEATURES, .schedulers = 4, .registers = 65536, .block_threads = 1024, .block_shared = KB(48), \
-	.thread_registers = 255
+	.features = FEATURES, .cluster_blocks = (FEATURES) & TARGET_CLUSTERS ? 8 : 1, .schedulers = 4, \
+	.registers = 65536, .block_threads = 1024, .block_shared = KB(48), .thread_registers = 255
 #define SM75 PROCESSOR(75, 1024, 16, 64, 64, 0), FMA(64, 2)
 #define SM80 PROCESSOR(80, 2048, 32, 164, 163, TARGET_COPY_ASYNC), FMA(64, 32), MMA(1024, 1024, 2048)
 #define SM86 PROCESSOR(86, 1536, 16, 100, 99, TARGET_COPY_ASYNC), FMA(128, 2)
@@ -156,6 +156,11 @@ static const struct sched_target *in_name(const char *name, int arch)
 	return best;
 }
 
+const struct sched_target *sched_common_target(void)
+{
+	return sched_target_named("A100 SXM 80GB");
+}
+
 struct sched_target sched_target_of_device(const char *name, int arch)
 {
 	const struct sched_target *like = in_name(name, arch), *own;
@@ -172,6 +177,12 @@ struct sched_target sched_target_of_device(const char *name, int arch)
 		memset(out.wgmma, 0, sizeof out.wgmma);
 	}
 	return out;
+}
+
+/* Measured on an H100: its processors lie in groups of 16 or 18, of which clusters of four and more use 16. */
+int target_in_clusters(const struct sched_target *t, int blocks)
+{
+	return blocks <= 2 ? t->processors : t->processors * 10 / 11;
 }
 
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes)
