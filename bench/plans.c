@@ -25,11 +25,6 @@ static void must(int code, const struct err *e)
 	exit(-code);
 }
 
-static int launches(const struct ir_plan *plan)
-{
-	return plan->steps.n;
-}
-
 static void print_plans(const char *name, const char *path, const char *region, struct sched_target *gpu, int gpus)
 {
 	static const struct tpat_strings none;
@@ -52,7 +47,7 @@ static void print_plans(const char *name, const char *path, const char *region, 
 		struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
 		sched_decide(p, t, NULL, list);
 		printf("%s\t%s\t%s\t%d\n", name, gpu[g].name, sched_decisions_text(p, list, a),
-		       launches(sched_program(p, t, list)));
+		       sched_program(p, t, list)->steps.n);
 	}
 	graph_free(graph);
 	onnx_model_free(model);
