@@ -89,7 +89,7 @@ static double of_accesses(int tensors, double element, double access, int steps)
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { ENOUGH = 960, LINE = 128 };
+	enum { LINE = 128 };
 	struct rows r = *(const struct rows *)site->found;
 	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2],
 	    rows_a_block = rows_of_block(lanes);
@@ -136,8 +136,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
-	double exchange = (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions; /* ns of a row, hidden by other
-	                                                                              blocks */
+	/* Of a row; hidden by other blocks. */
+	double exchange = cost_wait(t, (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions);
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* What a wave reads is on its way at once: that takes no longer than the way and the bytes. */
@@ -145,14 +145,15 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* nobody else works meanwhile */
-		time += 2.0 * steps * width * r.stages;
+		time += cost_wait(t, 2.0 * steps * width * r.stages);
 	double compute = work / cost_mixed_rate(t) / used;
 	if (compute > time)
 		time = compute;
 	if (steps == 0)
 		time *= 1.05;
-	/* Measured on an H100: fewer threads leave a twentieth of the time in which nobody loads. */
-	double busy = resident * threads / ENOUGH;
+	/* Measured on an H100: fewer threads than reach memory's rate leave a twentieth of the time in which none
+	 * loads. */
+	double busy = resident * threads * t->processors / (0.94 * cost_full_threads(t));
 	time *= 1 + 0.05 * (busy < 1 ? 1 - busy : 0);
 	/* Where all that is read is on its way at once, comes out of caches, or is of one tensor beside weights: the
 	 * wider the better. */
