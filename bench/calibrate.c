@@ -231,10 +231,10 @@ static void measure_memory(struct cost_table *x, struct rates *r)
 	blocks = p * 4;
 	ns = TIME(.kernel = "copy_rows", .blocks = blocks, .threads = THREADS, .turns = 1, .apart = (int)blocks * 4096,
 	          .repeat = 24);
-	x->rows_way = fmax(ns - one - 2 * blocks * SLOT_BYTES / r->memory, 1);
+	x->wave_way = fmax(ns - one - 2 * blocks * SLOT_BYTES / r->memory, 1);
 	ns = TIME(.kernel = "copy_across", .blocks = blocks, .threads = THREADS, .apart = (int)blocks * THREADS * 8,
 	          .repeat = 24);
-	x->across_way = fmax(ns - one - 2 * blocks * THREADS * 32 / r->memory, 1);
+	x->apart_way = fmax(ns - one - 2 * blocks * THREADS * 32 / r->memory, 1);
 }
 
 static void measure_caches(struct cost_table *x, struct rates *r)
@@ -249,9 +249,9 @@ static void measure_caches(struct cost_table *x, struct rates *r)
 	x->tiles_cache = 2 * p * SLOT_BYTES * 300 /
 	                 TIME(.kernel = "tiles_cached", .blocks = 2 * p, .threads = THREADS, .turns = 300) / r->l2;
 	ns = TIME(.kernel = "tiles_waited", .blocks = p, .threads = THREADS, .turns = 100, .apart = 1 << 22) / 100;
-	x->mma_way = ns * b.t.clock_ghz * x->mma_clock;
+	x->tile_way = ns * b.t.clock_ghz * x->mma_clock;
 	ns = TIME(.kernel = "tiles_waited_cached", .blocks = p, .threads = THREADS, .turns = 100) / 100;
-	x->attend_way = ns * b.t.clock_ghz * x->mma_clock;
+	x->cached_tile_way = ns * b.t.clock_ghz * x->mma_clock;
 	ns = TIME(.kernel = "signals", .blocks = p, .threads = 32, .apart = 1);
 	x->tiles_wait = 4 * fmax(ns - r->alone_ns, 1) / fmax(p - 1, 1);
 }

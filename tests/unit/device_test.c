@@ -265,10 +265,10 @@ static int distinct(const char *const *text)
 static void check_differences(const char *text[PLANS][GPUS])
 {
 	enum { H100 = OWN - 1 };
-	/* Rows of 128 KB stay in the registers of one block of 1024 threads: of all that these GPUs have, 256 KB a
-	 * multiprocessor, there is no other way to read them once. Those of 256 KB do where shared memory has the other
-	 * half; elsewhere they are read again, by as many threads as memory wants. Of short rows a multiprocessor holds
-	 * several, as many as its memory's rate wants. */
+	/* Rows of 128 KB stay in the registers of one block of 1024 threads: all of these GPUs have 256 KB a
+	 * multiprocessor, so that a row read once takes one by itself. Those of 256 KB do where shared memory has the
+	 * other half; elsewhere they are read again, by as many threads as memory wants. Of short rows a multiprocessor
+	 * holds several, as many as its memory's rate wants. */
 	CHECK_INT(distinct(text[SOFTMAX]), 1);
 	for (int g = 0; g < GPUS; g++)
 		CHECK(strstr(text[SOFTMAX][g], "rows@") && !strstr(text[SOFTMAX][g], "steps=0"));

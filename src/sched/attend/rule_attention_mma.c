@@ -137,7 +137,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double used = fmin(registers(a, keys, tiles) + 20, t->thread_registers), slots = slots_of(a, keys);
 	double here = target_resident(t, warps * WARP, used, slots * slot_bytes(a, keys));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
-	double together = fmax(step * here, step + measured->attend_way / slots);
+	double together = fmax(step * here, step + measured->cached_tile_way / slots);
 	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
 	double time = waves * (steps * together + start) / clock;
 

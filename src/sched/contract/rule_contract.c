@@ -127,7 +127,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 {
 	const struct sched_target *t = site->t;
 	enum { START = 2000 };
-	const double clock = t->clock_ghz * cost_table(t)->mma_clock, way = cost_table(t)->mma_way;
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock, way = cost_table(t)->tile_way;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
 	struct contract_shape k = contract_shape(&c, choice);
 	double size = contract_element_bytes(&c), warps = k.threads / 32.0;

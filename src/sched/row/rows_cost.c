@@ -141,7 +141,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* What a wave reads is on its way at once: that takes no longer than the way and the bytes. */
-	double ways = bytes / t->bytes_per_ns + cost_table(t)->rows_way * (double)(int)(whole + 0.999);
+	double ways = bytes / t->bytes_per_ns + cost_table(t)->wave_way * (double)(int)(whole + 0.999);
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* nobody else works meanwhile */

@@ -400,7 +400,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double bytes = elements * (each + written) / t->bytes_per_ns * slow, time = bytes / fill * tail;
 	/* What a wave reads is on its way at once: a last one of few blocks takes no longer than the way and its
 	 * bytes. */
-	double waits = whole < 8 ? cost_table(t)->across_way * ceil(whole) : 0;
+	double waits = whole < 8 ? cost_table(t)->apart_way * ceil(whole) : 0;
 	if (waits > 0)
 		time = (time < bytes + waits ? time : bytes + waits) + 0.15 * waits;
 	double compute = work / cost_mixed_rate(t);
