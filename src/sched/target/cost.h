@@ -31,6 +31,9 @@ int cost_table_read(struct cost_table *out, const char *text, struct err *e);
 double cost_mixed_rate(const struct sched_target *t);
 double cost_steady_rate(const struct sched_target *t);
 double cost_counted_clock(const struct sched_target *t); /* GHz */
+/* Nanoseconds that instructions, barriers and shared memory take, which took `ns` on an H100 SXM at its boost clock: as
+ * many clocks. Waits for memory are about as long on all GPUs. */
+double cost_wait(const struct sched_target *t, double ns);
 /* Bytes that the whole GPU moves in a nanosecond: tiles out of the L2 cache, by warps; by the copy engine; from memory,
  * one multiprocessor with all of it to itself. */
 double cost_tiles_rate(const struct sched_target *t);

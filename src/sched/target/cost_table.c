@@ -124,6 +124,13 @@ double cost_counted_clock(const struct sched_target *t)
 	return t->clock_ghz * cost_table(t)->counted_clock;
 }
 
+double cost_wait(const struct sched_target *t, double ns)
+{
+	static const double measured_ghz = 1.98;
+
+	return ns * (measured_ghz / t->clock_ghz);
+}
+
 double cost_tiles_rate(const struct sched_target *t)
 {
 	return t->l2_bytes_per_ns * cost_table(t)->tiles_cache;
