@@ -132,7 +132,8 @@ static bool line_is_open;
 
 static time_t interrupted_at;
 
-/* The first Ctrl-C lets the library stop and remove what it made; one more a while later ends the program at once. */
+/* The first Ctrl-C lets the library stop and remove what it made; another one a while later ends the program
+ * immediately. */
 static void on_signal(int number)
 {
 	struct timespec now;
@@ -180,21 +181,20 @@ static void watch_signals(void)
 	struct sigaction action = { .sa_handler = on_signal }, hangup;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as nohup leaves it */
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* keep nohup's setting */
 		sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_DFL);
 }
 
-/* Where standard input, output or error are closed, files must not take their places: what is printed would go
- * there. */
+/* Fills closed standard streams, so that no file gets their descriptors and receives printed output. */
 static void hold_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* the other way round: using them fails */
+			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* opposite direction: using them fails */
 }
 
-/* What was printed has arrived, or that is the failure. */
+/* Checks that all output was written; else that is the failure. */
 static int check_output(int status)
 {
 	bool failed = ferror(stdout) != 0;
