@@ -1,24 +1,24 @@
-/* Names for what a kernel's text has marked. See naming.h. */
+/* Chooses names for the marks in a kernel's text. See naming.h. */
 #include "gen/naming.h"
 
 #include <string.h>
 
-/* A marked name and the part of the text in which it is declared: from where it first stands to its block's end. */
+/* A marked name and its scope: from its first use to the end of its block. */
 struct marked {
-	const char *text; /* hint, mark and number, there */
-	size_t n, hint;   /* bytes of all, of the hint */
+	const char *text; /* hint, mark and number in the text */
+	size_t n, hint;   /* bytes in total, of the hint */
 	char mark;
 	size_t from, to;
 	const char *name; /* null: not chosen yet */
 };
 
-/* A bracket that is open, and the names that end with it. */
+/* An open bracket, and the names whose scope ends with it. */
 struct open {
 	char bracket;
-	int first; /* of `declared` */
+	int first; /* index in `declared` */
 };
 
-/* Where a name stands that is to be chosen, and which one it is. */
+/* A use of a marked name: its position and the name's index. */
 struct use {
 	size_t at, n;
 	int which;
@@ -28,7 +28,7 @@ struct choose {
 	struct arena *scratch;
 	const char *text;
 	const struct map *reserved;
-	struct map others; /* names that are not marked */
+	struct map others; /* unmarked names */
 	struct {
 		VEC(struct marked);
 	} all;
@@ -37,11 +37,11 @@ struct choose {
 	} open;
 	struct {
 		VEC(struct use);
-	} uses; /* in the text's order */
+	} uses; /* in text order */
 	struct {
 		VEC(int);
-	} declared;  /* in brackets that are open: numbers */
-	int waiting; /* of `declared`: from here on they were declared in round brackets, before a block */
+	} declared;  /* in open brackets: indices */
+	int waiting; /* index in `declared`: from here on, declared in parentheses before a block */
 };
 
 static bool is_mark(char c)
@@ -49,8 +49,7 @@ static bool is_mark(char c)
 	return c == NAMES_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == NAMES_MARK_SYMBOL;
 }
 
-/* The last one declared so far with that text, mark and all, or with that hint, in a block that is still open; -1:
- * none. */
+/* The last visible declaration with that marked text, or with that hint; -1: none. */
 static int visible(const struct choose *c, size_t at, size_t n, bool marked)
 {
 	for (int i = c->declared.n - 1; i >= 0; i--) {
@@ -67,7 +66,7 @@ static void use(struct choose *c, size_t at, size_t n, int which)
 	vec_push(c->scratch, &c->uses, ((struct use){ at, n, which }));
 }
 
-/* Where it is not visible it is declared, be it once more. */
+/* Declares the name if it is not visible, even if for the second time. */
 static void use_marked(struct choose *c, size_t at, size_t hint)
 {
 	size_t n = hint + 1 + NAMES_MARK_DIGITS;
@@ -83,7 +82,7 @@ static void use_marked(struct choose *c, size_t at, size_t hint)
 
 static void open_bracket(struct choose *c, char bracket)
 {
-	/* What a loop or a function declares in its round brackets belongs to the block behind them. */
+	/* Declarations in the parentheses of a loop or function belong to the block that follows. */
 	struct open o = { bracket, bracket == '{' && c->waiting >= 0 ? c->waiting : c->declared.n };
 	vec_push(c->scratch, &c->open, o);
 	if (bracket == '{')
@@ -110,7 +109,7 @@ static bool in_round(const struct choose *c)
 	return c->open.n && c->open.at[c->open.n - 1].bracket == '(';
 }
 
-/* A name that stands in the text, and what it stands for where it is a macro. */
+/* Records a plain name in the text and, for a macro, the names in its body. */
 static void add_other(struct choose *c, const char *name)
 {
 	const struct names_word *w = map_get(c->reserved, name);
@@ -124,7 +123,7 @@ static void add_other(struct choose *c, const char *name)
 	}
 }
 
-/* A hint without a mark is the innermost variable's that has it. */
+/* A plain hint refers to the innermost variable with that hint. */
 static void use_plain(struct choose *c, size_t at, size_t n)
 {
 	int which = visible(c, at, n, false);
@@ -134,7 +133,7 @@ static void use_plain(struct choose *c, size_t at, size_t n)
 		add_other(c, arena_strndup(c->scratch, c->text + at, n));
 }
 
-/* The x of threadIdx.x, which no variable hides. */
+/* The x of threadIdx.x, which no variable shadows. */
 static bool is_member(const char *text, size_t at)
 {
 	return at > 0 && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
@@ -160,7 +159,7 @@ static void find(struct choose *c)
 	}
 }
 
-/* A model's names are the same in the whole text; a variable's is its block's. */
+/* Model names apply to the whole text; a variable's name to its block. */
 static bool is_free(const struct choose *c, const struct marked *m, const char *name)
 {
 	const struct names_word *w = map_get(c->reserved, name);
@@ -189,7 +188,7 @@ static void choose_name(struct choose *c, struct marked *m)
 	m->name = name;
 }
 
-/* Variables first: their names are the kernel's, which stay what they are whatever model it is for. */
+/* Variables first: their names then do not depend on the model. */
 static void choose_names(struct choose *c)
 {
 	vec_each (m, &c->all)
@@ -200,7 +199,7 @@ static void choose_names(struct choose *c)
 			choose_name(c, m);
 }
 
-/* In comments, names are their hints. */
+/* In comments, names appear as their hints. */
 static void put_plain(struct str *out, const char *text, size_t n)
 {
 	for (size_t i = 0, k; i < n; i += k) {

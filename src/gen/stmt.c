@@ -1,5 +1,5 @@
-/* Statements as text: those that both languages have, and which of each expression's parts get variables. Statements
- * that a language has for itself are its own: gen_cuda.c, gen_c.c. */
+/* Prints the statements common to both languages, and declares their common subexpressions. For language-specific
+ * statements see gen_cuda.c and gen_c.c. */
 #include "gen/text.h"
 
 void gen_begin(struct gen_text *g, const char *text)
@@ -85,7 +85,7 @@ static void print_leave_if(struct gen_text *g, const struct ir_stmt *s, const ch
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	g->total = gen_adds_to_itself(s) ? s->value : NULL;
-	/* What these hold is evaluated inside of them. */
+	/* Their expressions are evaluated inside them. */
 	if (s->kind != IR_LAMBDA && s->kind != IR_SORT_SERIAL && (s->value || s->at))
 		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);
 	switch (s->kind) {
