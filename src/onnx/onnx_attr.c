@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of each type: what a message calls it, and what it is called where another was wanted. */
+/* Names of each attribute type in messages: as the wanted type, and as the type found. */
 static const char *const kind[] = {
 	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED] = "nothing",
 	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT] = "a float",
@@ -87,7 +87,7 @@ int onnx_attr_int(int64_t *out, const Onnx__NodeProto *node, const char *name, i
 {
 	const Onnx__AttributeProto *a;
 	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT, e));
-	*out = a ? a->i : fallback; /* no i field: 0, as files of proto3 writers mean it */
+	*out = a ? a->i : fallback; /* no i field: 0, as proto3 writers omit it */
 	return 0;
 }
 
