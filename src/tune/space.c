@@ -1,4 +1,4 @@
-/* What can be chosen: the options of each stage, points, and their text. See search.h. */
+/* The search space: the options of each stage, points, and their text. See search.h. */
 #include <string.h>
 
 #include "tune/search.h"
@@ -48,7 +48,7 @@ static int span_of(const struct tune_space *s, int stage, int option)
 	return n < s->stages - stage ? n : s->stages - stage;
 }
 
-/* From the last stage to the first: an option is followed by all ways for the stages behind those that it makes. */
+/* From the last stage to the first: multiplies an option by the ways of the stages after those it covers. */
 double tune_space_points(const struct tune_space *s)
 {
 	double *ways = NEWN(s->arena, double, s->stages + 1);
@@ -92,7 +92,7 @@ const char *tune_point_text(const struct tune_space *s, struct tune_point p, str
 	return sched_decisions_text(s->program, tune_point_choices(s, p, a), a);
 }
 
-/* The option of a stage whose text this is; -1: none. */
+/* The option of a stage with this text; -1: none. */
 static int find_option(const struct tune_space *s, int stage, const char *text, size_t n, struct sched_choice *all,
                        struct arena *a)
 {
