@@ -106,21 +106,18 @@ struct eval_run {
 struct eval_turn {
 	int64_t now, trip;
 };
-/* eval_extent.c: fails if a demand with known extents does not hold. */
+/* Fails if a demand with known extents does not hold. */
 int eval_demands_check(struct eval_run *run);
 bool eval_symbol_value(void *run, const char *name, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
-/* As ir_walk, with its memory in the run's arena: its own arena would leak when memory runs out. */
-void eval_walk(struct arena *a, expr e, void (*fn)(void *user, expr e), void *user);
 
 /* eval_program.c: allocates memory for a buffer before a stage defines it; does nothing if it has some, or is open. */
 void eval_give_memory(struct eval_run *run, const struct ir_buffer *b);
+/* Sets an open buffer's extents once they are known; makes an output's tensor. */
+int eval_buffer_close(struct eval_run *run, const struct ir_buffer *b);
 
-/* eval_size.c: sets a buffer's type and extents; leaves it open if they depend on a size without a value. */
-int eval_buffer_extents(struct eval_run *run, const struct ir_buffer *b);
-/* Makes the tensor of output i. A stage that defines the output writes into it. Copies an input or a constant; a buffer
- * listed twice shares its memory. */
-int eval_output_place(struct eval_run *run, int i);
+/* eval_size.c: true if the extents depend on a size without a value. */
+bool eval_size_open(struct eval_run *run, const struct ir_buffer *b);
 /* After a stage has computed this buffer: sets the sizes it counts, and the extents of buffers that depend on them. */
 int eval_size_found(struct eval_run *run, const struct ir_buffer *count);
 
@@ -165,12 +162,10 @@ struct frame {
 void eval_code_init(struct code *c, struct eval_run *run, const struct eval_space *space, struct arena *a);
 int eval_compile(struct code *c, expr e, int guard, int *reg);
 
-/* eval_kind.c: kinds of registers. */
+/* emit.c: registers, instructions, levels. */
 enum kind eval_kind(enum type t);
 bool eval_type_known(enum type t); /* true if the type has a kind */
 size_t eval_kind_size(enum kind k);
-
-/* emit.c: registers, instructions, levels. */
 int eval_reg_new(struct code *c, enum kind kind, bool varying, uint32_t axes);
 /* Appends an instruction: a new register computed by `fn` from a, b and c (-1: none); varying if one of them is, unless
  * said otherwise. */
@@ -193,6 +188,8 @@ struct range {
 };
 struct range eval_range(struct code *c, expr e);
 void eval_linear(struct code *c, expr e, struct linear *out);
+/* As ir_walk, with its memory in the run's arena: its own arena would leak when memory runs out. */
+void eval_walk(struct arena *a, expr e, void (*fn)(void *user, expr e), void *user);
 void eval_linear_add(struct code *c, struct linear *l, int64_t k, const struct linear *x); /* l += k * x */
 
 /* access.c: positions in buffers and their bounds. */
@@ -241,7 +238,6 @@ int eval_ready_run(struct eval_run *run, const struct eval_ready *r);
 
 /* stage.c, eval_scatter.c, eval_scan.c, eval_sort.c, eval_loop.c: add a stage's parts; `out` has memory already. */
 int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, struct eval_ready *ready);
-int eval_reduce(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_scatter(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_scan(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_sort(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);

@@ -256,11 +256,3 @@ void nest_ready(struct nest *n, int workers, struct eval_ready *ready)
 	struct eval_part part = { .nest = n, .workers = workers };
 	vec_push(n->run->arena, ready, part);
 }
-
-int eval_ready_run(struct eval_run *run, const struct eval_ready *r)
-{
-	run->stage = r->stage;
-	vec_each (part, r)
-		TRY(part->nest ? nest_run(part->nest, part->workers) : part->fn(run, part->user));
-	return 0;
-}
