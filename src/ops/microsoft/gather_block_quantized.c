@@ -1,8 +1,8 @@
-/* GatherBlockQuantized: Gather of numbers that are quantised in blocks along one axis, and their values:
- *   y[a.., i.., b..] = (data[a.., indices[i..], b..] - zero point) * scale, both those of the element's block
- * Bytes hold numbers of `bits` bits, packed low bits first along the last axis, and so do their zero points. Without
- * zero points bytes have 2^(bits - 1), and 4-bit numbers 0; small floats have none. An index outside gives zeros.
- * Source: ONNX Runtime, com.microsoft.GatherBlockQuantized. */
+/* GatherBlockQuantized: Gather of numbers quantised in blocks along one axis, dequantised:
+ *   y[a.., i.., b..] = (data[a.., indices[i..], b..] - zero point) * scale, both of the element's block
+ * Bytes hold numbers of `bits` bits, packed low bits first along the last axis, and so do their zero points. The
+ * default zero point is 2^(bits - 1) for bytes, and 0 for 4-bit numbers; small floats have none. An index outside gives
+ * zeros. Source: ONNX Runtime, com.microsoft.GatherBlockQuantized. */
 #include "ops/microsoft/packed_bytes.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ struct quantised {
 	expr block;
 };
 
-/* Number `index[last]` of what is packed in bytes along its last axis. */
+/* Number `index[last]` of a tensor whose last axis is packed in bytes. */
 static expr unpacked(const struct quantised *q, struct value bytes, const expr *index)
 {
 	expr at[IR_MAX_RANK], last = index[q->rank - 1];

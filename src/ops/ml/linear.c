@@ -1,7 +1,7 @@
 /* LinearRegressor: y = x coefficients' + intercepts. LinearClassifier: the same scores for each class, and the label
- * of the largest. Scores may pass a function (ml_transform) after that.
- * A classifier with one score s takes the second of two labels where s > 0, and its scores are those of ml_pair(); ONNX
- * leaves both open, so they are ONNX Runtime's.
+ * of the largest. ml_transform() may follow on the scores.
+ * A classifier with one score s chooses the second of two labels if s > 0, and its scores are those of ml_pair(); ONNX
+ * leaves both open, so they follow ONNX Runtime.
  * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Labels that are strings are not supported. */
 #include "ops/ml/ml.h"
 

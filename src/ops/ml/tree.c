@@ -1,9 +1,9 @@
-/* TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble: each row of x goes down every tree, and the leaves where
- * it arrives vote for targets or classes.
+/* TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble: each row of x goes down every tree; the leaves that it
+ * reaches vote for targets or classes.
  *
- * Where ONNX leaves open what a classifier of two classes gives when all votes are for one of them, it is as in ONNX
- * Runtime: the label follows from that score's threshold, and of votes for the first class the two scores are -s and s,
- * or 1 - s and s where no vote is negative. Votes for both are two scores like any others.
+ * ONNX leaves open the results of a classifier of two classes when all votes are for one of them. Here they follow
+ * ONNX Runtime: the label follows from that score's threshold; with votes for the first class the two scores are -s
+ * and s, or 1 - s and s if no vote is negative. Votes for both classes are two ordinary scores.
  * Source: ONNX, the operators of these names in ai.onnx.ml. Labels that are strings are not supported. */
 #include "ops/ml/tree.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Base values as a constant [targets] in type c; *given says whether there are any. */
+/* Base values as a constant [targets] in type c; *given is true if there are any. */
 static int base_of(struct lower *l, int targets, enum type c, bool *given, struct value *out)
 {
 	const double *at;

@@ -1,6 +1,6 @@
-/* Decision trees from lists of nodes that name each other by the numbers of their tree and node; and what reading them
- * has in common with TreeEnsemble (tree_compact.c). Source: ONNX, TreeEnsembleRegressor and TreeEnsembleClassifier
- * of ai.onnx.ml, versions 1, 3 and 5. */
+/* Decision trees from lists of nodes that refer to each other by numbers of tree and node; and the parts of reading
+ * that TreeEnsemble (tree_compact.c) shares. Source: ONNX, TreeEnsembleRegressor and TreeEnsembleClassifier of
+ * ai.onnx.ml, versions 1, 3 and 5. */
 #include "ops/ml/tree.h"
 
 #include <stdlib.h>
@@ -215,7 +215,7 @@ static int read_nodes(struct reader *r)
 	return 0;
 }
 
-/* Trees: runs of equal tree numbers in the sorted keys, each with one node that is nobody's child. */
+/* Trees: runs of equal tree numbers in the sorted keys, each with one node that has no parent. */
 static int find_roots(struct reader *r)
 {
 	struct forest *f = r->f;
