@@ -10,7 +10,7 @@
 struct quantised {
 	struct value data, scale, zero;
 	int rank, axis; /* axis: of the blocks */
-	int64_t bits;   /* of a number; numbers of other types than bytes are not packed here */
+	int64_t bits;   /* bits of a number; types other than bytes are not packed here */
 	int64_t a_byte; /* numbers in it */
 	expr block;
 };

@@ -179,7 +179,7 @@ static int lower(struct lower *l)
 	a.scale = scale ? num(l, compute_type(t), scale) : attention_scale(l, compute_type(t), a.q.size);
 	a.softcap = lower_float(l, "softcap");
 	a.user = &c;
-	if (c.sink.given) /* of each head; the axes of a row are b, h, i */
+	if (c.sink.given) /* one for each head; the axes of a row are b, h, i */
 		a.extra = wide(at_flat(c.sink, ir_axis(l->program->pool, 1, a.q.heads)));
 	else if (c.smooth)
 		a.extra = num(l, compute_type(t), 0);

@@ -26,7 +26,7 @@ static expr forbidden(const struct rules *r, const struct space *s)
 	if (!mask.given)
 		return NULL;
 	switch (value_rank(mask)) {
-	case 1: /* where keys end; with twice the entries also where they start */
+	case 1: /* the end of the keys; with twice the entries also their start */
 		m = ge(j, cast(load(mask, &b), TYPE_INDEX));
 		if (value_dim(mask, 0) == muli(r->batch, 2))
 			m = or_(m, lt(j, cast(load_list(mask, 1, add(r->batch, b)), TYPE_INDEX)));

@@ -97,7 +97,7 @@ static int order_lower(struct lower *l)
 	if (to_bytes) {
 		e = quantize_element(divide(wide(e), scale), NULL, TYPE_I8);
 	} else {
-		t = lower_int(l, "to") == 10 ? TYPE_F16 : TYPE_F32; /* of ONNX's numbers of types */
+		t = lower_int(l, "to") == 10 ? TYPE_F16 : TYPE_F32; /* 10 is float16 in TensorProto.DataType */
 		e = mul(cast(e, TYPE_F32), scale);
 	}
 	lower_output(l, 0, lower_map(l, NULL, t, &s, e));

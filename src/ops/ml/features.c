@@ -175,7 +175,6 @@ static int vectorizer_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define ML .domain = "ai.onnx.ml", .since = { 1 }
 
 const struct op_def ops_features[] = {

@@ -9,7 +9,7 @@
 
 /* One list of numbers out of attributes that say it in different ways: floats of f32, integers of i64, or a tensor. */
 struct list {
-	const struct tensor *tensor; /* of one axis */
+	const struct tensor *tensor; /* a tensor of one axis */
 	const char *name;
 };
 

@@ -87,7 +87,6 @@ static int classifier_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define LINEAR_ATTRS                                                                                                   \
 	ATTR_FLOATS("coefficients", "a row for each score"), ATTR_FLOATS("intercepts", "one for each score"),          \
 	ATTR_TRANSFORM

@@ -5,6 +5,8 @@
 
 #include "ops/lower/lower.h"
 
+#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32)) /* the numbers that ai.onnx.ml takes */
+
 /* A constant vector of n numbers in type t. */
 int ml_constant(struct lower *l, const char *name, enum type t, const double *at, int n, struct value *out);
 int ml_ints(struct lower *l, const char *name, enum type t, const int64_t *at, int n, struct value *out);

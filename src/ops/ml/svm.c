@@ -137,7 +137,7 @@ static int regressor_lower(struct lower *l)
 struct pairs {
 	int64_t classes, n, vectors;
 	struct value first, second, number; /* classes of each pair; the pair of each two classes */
-	struct value class_of;              /* of each vector */
+	struct value class_of;              /* the class of each vector */
 };
 
 static int new_pairs(struct lower *l, struct pairs *p, const int64_t *vectors_of)
@@ -321,7 +321,6 @@ static int classifier_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define SVM ATTR_FLOATS("coefficients", "of the vectors"), ATTR_FLOATS("support_vectors", "one behind the other"), \
 	ATTR_FLOATS("rho", "what is added to scores"), ATTR_WORD("kernel_type", "LINEAR|POLY|RBF|SIGMOID", ""), \
 	ATTR_FLOATS("kernel_params", "gamma, coef0, degree"), ATTR_TRANSFORM

@@ -261,7 +261,6 @@ static int classifier_lower(struct lower *l)
 #define VOTES(what) ATTR_LONG_INTS(what "_treeids", "tree of each vote"), \
 	ATTR_LONG_INTS(what "_nodeids", "its leaf"), ATTR_LONG_INTS(what "_ids", "what it is for"), \
 	ATTR_FLOATS(what "_weights", "and how much"), ATTR_TENSOR(what "_weights_as_tensor", "the same, f64")
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define TWO_TREES "nodes_treeids=0,0,0,0,0,1,1,1 nodes_nodeids=0,1,2,3,4,0,1,2 nodes_featureids=0,1,0,0,0,2,0,0 " \
 	"nodes_values=0,0.5,0,0,0,-0.25,0,0 nodes_truenodeids=1,2,0,0,0,1,0,0 nodes_falsenodeids=4,3,0,0,0,2,0,0 "
 

@@ -23,8 +23,8 @@ struct tree_vote {
 struct forest {
 	int nodes, inner, trees, votes;
 	struct tree_node *node;
-	int *root; /* of each tree */
-	int *tree; /* of each leaf; or null */
+	int *root; /* the root of each tree */
+	int *tree; /* the tree of each leaf; or null */
 	struct tree_vote *vote;
 	int depth;   /* comparisons on the longest way */
 	int reached; /* inner nodes, of the depth's ways */
@@ -47,7 +47,7 @@ struct forest_votes {
 	int targets; /* given, as is `combine`: IR_SUM, IR_MINIMUM or IR_MAXIMUM */
 	enum ir_combine combine;
 	bool dense;
-	int width; /* of a row */
+	int width; /* entries of a row */
 	struct value weight, target, present;
 };
 int forest_votes(struct lower *l, const struct forest *f, enum type c, struct forest_votes *v);

@@ -115,7 +115,7 @@ struct reader {
 	const int64_t *tree, *id, *feature, *on_true, *on_false, *missing;
 	const double *value;
 	const char *const *mode;
-	int *number; /* of each node of the lists, in the forest */
+	int *number; /* the number in the forest of each node of the lists */
 	bool *is_leaf, *is_child;
 };
 

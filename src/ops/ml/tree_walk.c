@@ -13,7 +13,7 @@ enum { MAX_DEPTH = 512 }; /* each level is a stage, and a kernel holds about six
 struct tables {
 	struct value feature, value, on_true, on_false, mode, missing;
 	bool has_mode[TREE_MODES], has_missing;
-	int modes, last; /* how many there are, and one of them */
+	int modes, last; /* the number of modes, and one of them */
 };
 
 static int new_tables(struct lower *l, const struct forest *f, enum type c, struct tables *out)

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-static const double nearly = 4e-7; /* of an edge's length */
+static const double nearly = 4e-7; /* fraction of an edge's length */
 
 /* Number i of a box, or of its corners. */
 static expr number(struct lower *l, struct value v, const expr *box, expr i)

@@ -10,7 +10,7 @@ struct normalise {
 	expr groups;
 	double epsilon;
 	bool relu;
-	double alpha; /* of the leaky relu */
+	double alpha; /* factor of the leaky relu */
 };
 
 /* x's element that is number `inside` of its group, which has all positions of `channels` channels. */

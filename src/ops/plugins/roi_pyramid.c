@@ -14,7 +14,7 @@ struct pyramid {
 	struct value rois;    /* [image, region, 4] */
 	struct value regions; /* [image * region, 4]: y1, x1, y2, x2 from 0 to 1 */
 	int64_t pooled, ratio, transform;
-	double height, width, first; /* of the image; the area where the second map begins */
+	double height, width, first; /* extents of the image; the area where the second map begins */
 	bool absolute, swap, plus_one;
 };
 
