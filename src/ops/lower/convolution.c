@@ -6,7 +6,7 @@
 
 struct convolution {
 	struct space s;                      /* n, m, o..., then c, k... */
-	int rank;                            /* of the result */
+	int rank;                            /* the result's rank */
 	expr x[IR_MAX_RANK], w[IR_MAX_RANK]; /* indices of the elements */
 	expr inside, m;
 };

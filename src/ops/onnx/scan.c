@@ -12,7 +12,7 @@ struct scan {
 	int states, scanned, collected; /* N, M, K */
 	int first;                      /* input of the node: the first state */
 	expr steps;
-	struct value *in, *out; /* of the body */
+	struct value *in, *out; /* the body's inputs and outputs */
 	struct value *state, *collect;
 };
 
