@@ -15,7 +15,7 @@ enum {
 	MOST_WAVES = 4, /* of all blocks together: what is longer hides a launch, and wants registers of its own */
 	MOST_PARTS = 8,
 	MOST_ARGUMENTS = 64,
-	MOST_REGISTERS = 64, /* of a thread, in arrays */
+	MOST_REGISTERS = 64, /* of a thread, in arrays: a launch has those of its greediest part */
 	EXCHANGE = 1024,     /* bytes of shared memory that one combining over a block takes at most */
 };
 

@@ -14,7 +14,8 @@
 
 #include "ir/axis_names.h"
 
-enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, MAX_REGISTERS = 96 };
+enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32 };
+enum { MAX_REGISTERS = 96 /* that hold elements: besides the GPU's limit, since all reads are unrolled */ };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {

@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, MAX_PARTS = 1 << 16 };
+enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_PARTS = 1 << 16 };
+enum { MAX_REGISTERS = 64 /* that hold elements of a thread */ };
 enum { WIDEST = 16 /* bytes */ };
 
 /* The stages that are made: of the row program that s begins, those before the first that needs a row again. */
