@@ -15,7 +15,7 @@ static double number(const struct counted *c, expr e)
 {
 	struct ir_inputs in = { c->p, c->inputs };
 	int64_t n;
-	return ir_eval_int(ir_size_limit((struct ir_program *)c->p, e), ir_inputs_symbol, &in, &n) ? (double)n : 1;
+	return ir_eval_int(ir_size_limit(c->p, e), ir_inputs_symbol, &in, &n) ? (double)n : 1;
 }
 
 static void count_node(void *user, expr e)
