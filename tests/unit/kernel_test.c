@@ -154,7 +154,7 @@ static void barriers(void)
 		case 7: /* whoever leaves a loop comes back behind it */
 		case 8:
 			b = emit_loop(p, &m.k.body, "i", m.zero, half, m.one, NULL, &own);
-			emit(p, b, IR_BREAK_IF)->value = ir_binary(IR_LT, m.thread, m.one);
+			emit(p, b, IR_BREAK_IF)->leave = ir_binary(IR_LT, m.thread, m.one);
 			emit(p, way == 7 ? &m.k.body : b, IR_SYNC);
 			break;
 		}

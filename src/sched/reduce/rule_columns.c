@@ -152,8 +152,8 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 		accumulate(&a, body, to_kernel(p, s->value, &in), point);
 	}
 	if (part) {
-		struct ir_stmt *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
-		all->var2 = a.position ? a.position->var : NULL;
+		struct ir_lanes *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
+		all->index = a.position ? a.position->var : NULL;
 		all->columns = COLUMNS;
 		b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
 	}
@@ -223,7 +223,7 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 		if (in)
 			add_columns(f, in, axis, used, ir_var_of(point->var, points));
 	}
-	struct ir_stmt *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
+	struct ir_lanes *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
 	all->items = width;
 	all->columns = COLUMNS;
 	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));

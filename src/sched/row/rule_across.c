@@ -238,7 +238,7 @@ static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, 
 		emit_set(p, body, v, k->v, more);
 	leave_place(k);
 	if (!k->serial && k->parts > 1) {
-		struct ir_stmt *all = emit_lanes_combine(p, b, v, s->combine, k->parts);
+		struct ir_lanes *all = emit_lanes_combine(p, b, v, s->combine, k->parts);
 		all->across = ir_variable_new(p->pool, t, "%s_across", v->hint);
 		all->columns = LANES;
 		all->items = k->width;

@@ -284,14 +284,11 @@ static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, ex
 static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
 {
 	struct ir_program *p = k->p;
-	struct ir_stmt *s = emit(p, b, store ? IR_STORE_VECTOR : IR_LOAD_VECTOR);
-	struct ir_variable *rest = cache_array(k, 0);
-	ir_variable_dims(rest, 1, &k->width);
-	s->var = rest;
-	s->type = k->shared->type;
-	s->width = k->width;
-	s->buf = k->shared;
-	s->at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
+	expr at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
+	if (store)
+		emit_store_vector_flat(p, b, k->shared, at, cache_array(k, 0), NULL, k->width);
+	else
+		emit_load_flat(p, b, k->shared, at, cache_array(k, 0), k->width);
 }
 
 /* The row itself, into registers, before anything is done with it. */
@@ -435,7 +432,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		forget_elements(k);
 	}
 	if (!k->serial) {
-		struct ir_stmt *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
+		struct ir_lanes *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
 		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
 	}
 	k->acc = sum;
