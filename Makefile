@@ -19,7 +19,7 @@ SOVER   := $(firstword $(subst ., ,$(VERSION)))
 
 ifdef SANITIZE
 B       := build/asan
-OPTIM   := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -DTPAT_DEBUG
+OPTIM   := -O1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer -DTPAT_DEBUG
 else
 B       := build
 OPTIM   := -O2

@@ -238,9 +238,4 @@ void tpat_rt_set_device(const struct tpat_rt_device *device) TPAT_RT_EXPORT;
  * TensorRTs have the plugins now. */
 int32_t tpat_rt_register(void) TPAT_RT_EXPORT;
 
-/* What TensorRT calls; see tpat_abi.h. */
-void *const *getCreators(int32_t *count) TPAT_RT_EXPORT;
-void *const *getPluginCreators(int32_t *count) TPAT_RT_EXPORT;
-void setLoggerFinder(void *finder) TPAT_RT_EXPORT;
-
 #endif

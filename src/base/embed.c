@@ -13,8 +13,10 @@ const struct embed_file *embed_find(const char *name)
 	return NULL;
 }
 
-bool embed_is_device_header(const struct embed_file *f)
+bool embed_is_header(const struct embed_file *f, enum kernel_language language)
 {
 	static const char folder[] = "rt/device/";
-	return strncmp(f->name, folder, sizeof folder - 1) == 0 && strcmp(path_base(f->name), "tpat_cpu.h") != 0;
+	if (strncmp(f->name, folder, sizeof folder - 1) != 0)
+		return false;
+	return (strcmp(path_base(f->name), "tpat_cpu.h") == 0) == (language == KERNEL_C);
 }

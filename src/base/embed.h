@@ -19,7 +19,10 @@ extern const struct embed_file embed_files[];
 /* The file of that name, or null. */
 const struct embed_file *embed_find(const char *name);
 
-/* Whether it is one of the headers that kernels in CUDA may include, which they do without the folder. */
-bool embed_is_device_header(const struct embed_file *f);
+/* The languages that kernels are printed in; gen/language.h has what each of them is. */
+enum kernel_language { KERNEL_CUDA, KERNEL_C, KERNEL_LANGUAGES };
+
+/* Whether it is one of the headers for kernels in a language, which include them without the folder. */
+bool embed_is_header(const struct embed_file *f, enum kernel_language language);
 
 #endif

@@ -24,6 +24,11 @@ static locale_t enter(void)
 	return uselocale(c_locale);
 }
 
+int64_t number_int(double x)
+{
+	return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : x == x ? (int64_t)x : 0;
+}
+
 int number_vsnprintf(char *out, size_t size, const char *fmt, va_list ap)
 {
 	locale_t before = enter();

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { NUMBER_TEXT = 40 };
 
@@ -16,6 +17,8 @@ char *number_text(char out[NUMBER_TEXT], double x, bool f32);
 /* As strtod() and strtof(); `end` may be null. */
 double number_read(const char *text, char **end);
 float number_read_float(const char *text, char **end);
+/* The nearest int64_t toward zero: the least or the greatest one for numbers beyond them, 0 for NaN. */
+int64_t number_int(double x);
 /* As vsnprintf() and snprintf(). */
 int number_vsnprintf(char *out, size_t size, const char *fmt, va_list ap);
 int number_snprintf(char *out, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

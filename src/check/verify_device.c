@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "check/verify.h"
+#include "gen/language.h"
 
 /* What the callbacks' `user` is. Lives as long as the device. */
 struct state {
@@ -25,8 +26,8 @@ static int load_text(struct state *s, const struct tpat_rt_plugin *p, struct dev
 	char *text;
 	size_t size;
 	struct dev_code code;
-	bool cuda = strcmp(s->dev->kind, "emulator") == 0;
-	const char *name = arena_printf(a, cuda ? "%s.cu" : "%s.cpu.c", str_identifier(a, p->name));
+	const struct language *language = language_of(s->dev->props.language);
+	const char *name = arena_printf(a, "%s%s", str_identifier(a, p->name), language->ending);
 	const char *path = path_join(a, path_join(a, s->folder, "kernels"), name);
 	TRY(file_read(&text, &size, path, a, e));
 	struct dev_source source = { .file = name, .text = text, .may_race = s->play->may_race };

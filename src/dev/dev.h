@@ -11,15 +11,17 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/embed.h"
 #include "base/error.h"
 #include "tpat/tpat_rt.h"
 
 /* What a schedule and the cost model may ask about the device. Where a device has no such thing: 0. */
 struct dev_props {
-	char name[128]; /* "NVIDIA H100 80GB HBM3"; the processor's model; "null" */
-	int arch;       /* 90 for sm_90; 0: no GPU */
-	int driver;     /* CUDA version of the driver: 13000 for 13.0 */
-	int sms;        /* multiprocessors; processors */
+	char name[128];                /* "NVIDIA H100 80GB HBM3"; the processor's model; "null" */
+	enum kernel_language language; /* of the texts that it compiles */
+	int arch;                      /* 90 for sm_90; 0: no GPU */
+	int driver;                    /* CUDA version of the driver: 13000 for 13.0 */
+	int sms;                       /* multiprocessors; processors */
 	int threads_per_sm, threads_per_block, blocks_per_sm;
 	int shared_per_sm, shared_per_block; /* bytes; per block: the most that can be asked for */
 	int shared_per_block_declared;       /* and what declarations may take */
@@ -120,6 +122,10 @@ int dev_cuda_count(char why[256]);
 /* The processor. The text is C11; a kernel is `void NAME(void *const *args, const uint32_t block[3])`, called once for
  * each block of the grid, by several threads at once. Compiled by $CC or cc. */
 int dev_cpu_open(struct dev **out, struct err *e);
+
+/* What `compile` of the processor does; `arch` is not looked at. */
+int dev_cpu_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a,
+                    struct err *e);
 
 /* The emulator of CUDA. Compiled by $CXX or g++; ERR_DEVICE where there is no such compiler. */
 int dev_emulator_open(struct dev **out, struct err *e);

@@ -83,10 +83,10 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 	return 0;
 }
 
-static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
-                   struct err *e)
+int dev_cpu_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a,
+                    struct err *e)
 {
-	(void)d;
+	(void)arch;
 	char *folder;
 	if (log)
 		*log = "";
@@ -94,6 +94,12 @@ static int compile(struct dev *d, struct dev_code *out, const struct dev_source 
 	int rc = compile_in(out, folder, s, log, a, e);
 	file_remove_tree(folder);
 	return rc;
+}
+
+static int compile(struct dev *d, struct dev_code *out, const struct dev_source *s, char **log, struct arena *a,
+                   struct err *e)
+{
+	return dev_cpu_compile(out, d->props.arch, s, log, a, e);
 }
 
 static int load(struct dev *d, struct dev_module **out, const struct dev_code *code, struct err *e)
@@ -247,7 +253,8 @@ int dev_cpu_open(struct dev **out, struct err *e)
 	c->arena = a;
 	c->dev = (struct dev){
 		.kind = "cpu",
-		.props = { .sms = threads_count(),
+		.props = { .language = KERNEL_C,
+		           .sms = threads_count(),
 		           .threads_per_block = 1,
 		           .memory_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) },
 		.state = c,

@@ -38,11 +38,11 @@ static int device_headers(struct dev_nvrtc_header **out, struct arena *a)
 {
 	int n = 0;
 	for (const struct embed_file *f = embed_files; f->name; f++)
-		n += embed_is_device_header(f);
+		n += embed_is_header(f, KERNEL_CUDA);
 	*out = NEWN(a, struct dev_nvrtc_header, n);
 	n = 0;
 	for (const struct embed_file *f = embed_files; f->name; f++)
-		if (embed_is_device_header(f))
+		if (embed_is_header(f, KERNEL_CUDA))
 			(*out)[n++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
 	return n;
 }

@@ -273,11 +273,11 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 	names_choose(text, str_text(out), reserved);
 }
 
-void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
+static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
 	struct map printed = map_new(out->arena);
-	const struct map *reserved = names_reserved(true);
+	const struct map *reserved = names_reserved(KERNEL_C);
 	ck(header);
 	str_addn(out, header->text, header->size);
 	for (int i = 0; i < n; i++)
@@ -295,3 +295,10 @@ void gen_c(struct str *out, const struct ir_plan *const *plans, int n)
 				print_kernel(out, *k, false, reserved);
 			}
 }
+
+const struct language language_c = {
+	.name = "C",
+	.ending = ".cpu.c",
+	.print = print_plans,
+	.compile = dev_cpu_compile,
+};

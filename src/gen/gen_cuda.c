@@ -1,5 +1,6 @@
 /* Kernels as CUDA C++ text. The small types, conversions and collectives it calls are in rt/device/tpat_device.h
  * and tpat_types.h. */
+#include "gen/gen_device.h"
 #include "gen/text.h"
 
 #include <string.h>
@@ -136,10 +137,10 @@ static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
 	const char *separator = "";
 	gen_indent(g);
 	str_printf(g->out, "const auto %s = [&](", gen_name(g, s->var));
-	vec_each (a, &s->args) {
-		str_printf(g->out, a->var->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, a->var->type),
-		           gen_name(g, a->var));
-		gen_dims(g, a->var);
+	vec_each (v, &s->parameters) {
+		str_printf(g->out, (*v)->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, (*v)->type),
+		           gen_name(g, *v));
+		gen_dims(g, *v);
 		separator = ", ";
 	}
 	str_add(g->out, ") {\n");
@@ -148,37 +149,16 @@ static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
 	if (s->value) {
 		gen_lets(g, s->value, NULL);
 		gen_indent(g);
-		str_printf(g->out, "return %s%s", s->text ? s->text : "", s->text ? "(" : "");
+		str_add(g->out, "return ");
+		if (s->through) {
+			gen_function(g, s->through);
+			str_add(g->out, "(");
+		}
 		gen_expr(g, s->value);
-		str_printf(g->out, "%s;\n", s->text ? ")" : "");
+		str_printf(g->out, "%s;\n", s->through ? ")" : "");
 	}
 	g->out->indent--;
 	str_line(g->out, "};");
-}
-
-static void print_call(struct gen_text *g, const struct ir_stmt *s)
-{
-	const char *separator = "";
-	gen_indent(g);
-	if (s->var2)
-		str_printf(g->out, "const %s %s = ", gen_type(g, s->var2->type), gen_name(g, s->var2));
-	str_printf(g->out, "%s(", s->name);
-	vec_each (a, &s->args) {
-		str_add(g->out, separator);
-		separator = ", ";
-		if (a->value) {
-			gen_expr(g, a->value);
-		} else if (a->buf) {
-			str_add(g->out, gen_buffer(g, a->buf));
-			if (!ir_is_int(a->at, 0)) {
-				str_add(g->out, " + ");
-				gen_operand(g, a->at);
-			}
-		} else {
-			str_add(g->out, a->var ? gen_name(g, a->var) : a->text);
-		}
-	}
-	str_add(g->out, ");\n");
 }
 
 static void print_update(struct gen_text *g, const struct ir_stmt *s)
@@ -224,16 +204,6 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 	str_add(g->out, ");\n");
 }
 
-/* A reference's name stands beside its mark. */
-static void print_local(struct gen_text *g, const struct ir_stmt *s)
-{
-	const char *type = s->text ? s->text : gen_type(g, s->type);
-	gen_begin(g, s->kind == IR_SHARED ? "__shared__ " : "");
-	str_printf(g->out, type[strlen(type) - 1] == '&' ? "%s%s" : "%s %s", type, gen_name(g, s->var));
-	gen_dims(g, s->var);
-	str_printf(g->out, "%s;\n", s->first ? s->first : "");
-}
-
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	switch (s->kind) {
@@ -248,9 +218,10 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE: print_tile(g, s); break;
 	case IR_SHARED:
-	case IR_LOCAL: print_local(g, s); break;
+	case IR_LOCAL: gen_object(g, s); break;
+	case IR_PLACE: gen_placed(g, s); break;
 	case IR_LAMBDA: print_lambda(g, s); break;
-	case IR_INVOKE: print_call(g, s); break;
+	case IR_INVOKE: gen_invoke(g, s->call); break;
 	default: ck(!"a serial sort is for C"); break;
 	}
 }
@@ -285,7 +256,7 @@ static void print_parameters(struct gen_text *g, const char *separator, const st
 	vec_each (n, &k->symbols)
 		str_printf(g->out, ", %s %s", gen_type(g, TYPE_INDEX), gen_symbol(g, *n));
 	vec_each (m, &k->maps)
-		str_printf(g->out, ", const __grid_constant__ tensor_map %s", m->name);
+		str_printf(g->out, ", const __grid_constant__ tensor_map %s", gen_name(g, m->var));
 	str_add(g->out, ")\n{\n");
 }
 
@@ -453,29 +424,10 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 	}
 }
 
-/* The headers of functions that are called, each once. */
-static void print_includes(struct str *out, const struct ir_block *b, struct map *seen)
+static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)
 {
-	for (int i = 0; i < b->n; i++) {
-		const struct ir_stmt *s = &b->at[i];
-		if (s->kind == IR_INVOKE && s->text && !map_get(seen, s->text)) {
-			map_put(seen, s->text, (void *)s->text);
-			str_printf(out, "#include \"%s\"\n", s->text);
-		}
-		if (s->body)
-			print_includes(out, s->body, seen);
-	}
-}
-
-void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
-{
-	struct map seen = map_new(out->arena);
-	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(false) };
-	str_add(out, "#include \"tpat_device.h\"\n");
-	for (int i = 0; i < n; i++)
-		vec_each (step, &plans[i]->steps)
-			vec_each (k, *step)
-				print_includes(out, &(*k)->body, &seen); /* parts call nothing */
+	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(KERNEL_CUDA) };
+	gen_includes(out, plans, n);
 	for (int i = 0; i < n; i++) {
 		if (!i || plans[i]->program != plans[i - 1]->program) {
 			str_add(out, "\n/* ");
@@ -486,3 +438,10 @@ void gen_cuda(struct str *out, const struct ir_plan *const *plans, int n)
 		print_kernels(out, plans[i], true, &x);
 	}
 }
+
+const struct language language_cuda = {
+	.name = "CUDA C++",
+	.ending = ".cu",
+	.print = print_plans,
+	.compile = dev_cuda_compile,
+};

@@ -2,12 +2,12 @@
 #ifndef TPAT_GEN_TEXT_H
 #define TPAT_GEN_TEXT_H
 
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "gen/naming.h"
 
 struct gen_text;
 
-/* A language that kernels are printed in: what differs between CUDA C++ and C. */
+/* How statements and expressions look in a language: what differs between CUDA C++ and C. */
 struct gen_target {
 	bool c;                     /* plain C: functions carry their types in their names */
 	const char *thread, *block; /* the built-in variables: hints in CUDA, names in C */

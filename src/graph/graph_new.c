@@ -280,6 +280,7 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->model = m;
 	g->pool = ir_pool_new(a);
 	g->root = g;
+	g->engine = o && o->engine ? o->engine : engine_find(NULL);
 	g->name = g->numbers = g->path = "";
 	g->by_name = map_new(a);
 	g->meaning = map_new(a);

@@ -3,6 +3,7 @@
 #ifndef TPAT_IR_KERNEL_H
 #define TPAT_IR_KERNEL_H
 
+#include "ir/device.h"
 #include "ir/ir.h"
 
 enum ir_stmt_kind {
@@ -35,28 +36,55 @@ enum ir_stmt_kind {
 	                * start.  `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
 	IR_TILES_BEFORE, /* const type var = combine of var2 in the `from` tiles before this one, which is number `at`,
 	                  * or `value` where `from` is 0. var2: the same in all threads. `buf` as above */
-	IR_SHARED, /* text var; in the memory that the threads of a block share. text: null where it is var's type */
-	IR_LOCAL,  /* text var, and what `first` says of its extents and value; a type of the device headers: CUDA
-	            * alone */
-	IR_LAMBDA, /* auto var = [&](args: parameters) { body; return text(value); }; value may be null */
-	IR_INVOKE, /* type var2 = name(args);  var2 may be null. text: the header that has the function */
+	IR_SHARED,       /* var: in memory that the threads of a block share */
+	IR_LOCAL,        /* var: of a thread; all zeros when `mutable`. CUDA alone, as all that follow but the last */
+	IR_PLACE,  /* var is in the memory that a block gets at its launch: from the beginning of var2 on where that is
+	            * this memory, else behind var2, which is in it too. A variable without a type: what is left */
+	IR_LAMBDA, /* var is a function: [&](parameters) { body; return value, or through(value); }; value may be
+	            * null */
+	IR_INVOKE, /* the call */
 	IR_SORT_SERIAL, /* for var = 0 .. from - 1: body, with var2 = where among 0 .. to - 1 the element is found whose
 	                 * value, over var2, comes at that place of their stable order; descending when `mutable` */
 };
 
-/* A parameter: var. An argument: value, the address of buf[at], or text as it stands. */
+enum { IR_MAP_RANK = 5 }; /* of a tensor map */
+
+/* What a function is given. */
 struct ir_arg {
+	enum ir_arg_kind {
+		IR_ARG_VALUE,    /* value */
+		IR_ARG_VARIABLE, /* var, or of an array as many indices as there are: an element, or a row */
+		IR_ARG_MEMBER, /* the address of member of such a variable: of at of it, where the member is an array */
+		IR_ARG_ADDRESS, /* of buf[at]; `written` */
+		IR_ARG_PLACE,   /* { as many indices as there are } */
+		IR_ARG_NEW,     /* an object: of type, with the value where it has one */
+		IR_ARG_CALL,    /* what another call gives */
+	} kind;
 	const struct ir_variable *var;
-	const char *text;
-	expr value, at;
+	const struct ir_device_member *member;
+	expr value, at, index[IR_MAP_RANK];
+	int indices;
 	const struct ir_buffer *buf;
 	bool written;
+	const struct ir_object *type;
+	struct ir_call *call;
+};
+
+/* The call of a function of the device headers. */
+struct ir_call {
+	const struct ir_device_function *function;
+	struct ir_template of;
+	const struct ir_variable *object; /* of a method: whose */
+	const struct ir_variable *result; /* declared by the call; null: what it gives, if anything, is not used */
+	struct {
+		VEC(struct ir_arg);
+	} args;
 };
 
 struct ir_stmt {
 	enum ir_stmt_kind kind;
 	const struct ir_variable *var, *var2, *across;
-	const char *name, *text, *first;
+	const char *text;
 	enum type type;
 	bool mutable;
 	bool once; /* vectors: of data that the kernel has no use for but this, and that is more than caches hold */
@@ -66,8 +94,9 @@ struct ir_stmt {
 	expr row, at, value, from, to, step;
 	struct ir_block *body;
 	struct {
-		VEC(struct ir_arg);
-	} args;
+		VEC(const struct ir_variable *);
+	} parameters;
+	struct ir_call *call, *through;
 };
 
 struct ir_block {
@@ -75,9 +104,8 @@ struct ir_block {
 };
 
 /* A tensor from which the GPU copies whole tiles by itself: see tpat_rt_map in tpat_rt.h. */
-enum { IR_MAP_RANK = 5 };
 struct ir_tensor_map {
-	const char *name;
+	const struct ir_variable *var; /* what the kernel knows it by */
 	const struct ir_buffer *buf;
 	int rank;
 	expr dim[IR_MAP_RANK], stride[IR_MAP_RANK]; /* over symbols; the fastest running dimension first */
@@ -133,9 +161,13 @@ struct ir_step {
 /* The variable that a statement declares for those behind it, and where it is a loop or a sort for its body; or
  * null. */
 const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s);
+/* Calls fn for every argument of a call, and of those inside of it. */
+void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user);
 /* Calls fn once for every node of the statement's own expressions, not of those in its body, operands first. */
 void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user);
 
+/* What is wrong with a call by the table of device functions; null: nothing. */
+const char *ir_call_fault(const struct ir_kernel *k, const struct ir_call *c);
 /* Every rule of the language: each variable that is used is declared around, once, and of the type and rank that it is
  * used with; constant indices lie inside of arrays; threads that go different ways do not wait for each other; guards
  * and launch sizes are over symbols. A failure is a bug in what made the kernel. */

@@ -103,8 +103,8 @@ static void mark_stmt(struct checker *c, const struct ir_stmt *s)
 		set_alike(c, s->var2, s->width > 32 ? ALL_THREADS : s->width);
 		break;
 	case IR_LAMBDA:
-		vec_each (a, &s->args)
-			set_alike(c, a->var, 1);
+		vec_each (v, &s->parameters)
+			set_alike(c, *v, 1);
 		break;
 	default: break;
 	}
@@ -156,7 +156,8 @@ static const struct known *find(const struct checker *c, const struct ir_variabl
 
 static bool built_in(const struct ir_variable *v)
 {
-	return v->kind == IR_THREAD_NUMBER || v->kind == IR_BLOCK_NUMBER || v->kind == IR_SYMBOL_HOLDER;
+	return v->kind == IR_THREAD_NUMBER || v->kind == IR_BLOCK_NUMBER || v->kind == IR_SYMBOL_HOLDER ||
+	       v->kind == IR_SHARED_MEMORY;
 }
 
 static void check_use(struct checker *c, const struct ir_variable *v)
@@ -273,6 +274,51 @@ static void check_buffer(struct checker *c, const struct ir_stmt *s)
 		check_type(c, s->value, s->buf->type, s->buf->name);
 }
 
+static bool is_map(const struct ir_kernel *k, const struct ir_variable *v)
+{
+	vec_each (m, &k->maps)
+		if (m->var == v)
+			return true;
+	return false;
+}
+
+static void check_arg(void *user, const struct ir_arg *a)
+{
+	struct checker *c = user;
+	if (a->var && !is_map(c->kernel, a->var))
+		check_use(c, a->var);
+	for (int i = 0; i < a->indices && a->var; i++)
+		check_index(c, a->var, i, a->index[i]);
+	if (a->buf && !is_argument(c->kernel, a->buf))
+		complain(c, "hands on a buffer that is none of its arguments:", a->buf->name);
+	if (a->written && !ir_kernel_writes(c->kernel, a->buf) && !ir_kernel_shares(c->kernel, a->buf))
+		complain(c, "hands on, to be written, a buffer that is only to be read:", a->buf->name);
+}
+
+static void check_call(struct checker *c, const struct ir_call *call)
+{
+	const char *fault = ir_call_fault(c->kernel, call);
+	if (call->object)
+		check_use(c, call->object);
+	ir_call_each(call, check_arg, c);
+	if (fault)
+		complain(c, fault, call->function->name);
+}
+
+/* Of a type of the headers, or placed behind what there is. */
+static void check_object(struct checker *c, const struct ir_stmt *s)
+{
+	const struct ir_object *o = s->var->object;
+	if (o && !ir_template_fits(o->type->of, &o->of))
+		complain(c, "an object of another template:", s->var->hint);
+	if (!o && s->var->type == TYPE_NONE && s->kind != IR_PLACE)
+		complain(c, "an object without a type:", s->var->hint);
+	if (s->kind == IR_PLACE)
+		check_use(c, s->var2);
+	if (s->kind == IR_PLACE && !c->kernel->shared_bytes)
+		complain(c, "places an object in memory that its launch does not ask for:", s->var->hint);
+}
+
 /* What so many threads do together, all of them must come to. */
 static void check_together(struct checker *c, int threads)
 {
@@ -313,6 +359,10 @@ static void check_own(struct checker *c, const struct ir_stmt *s)
 		if (s->var2)
 			check_changed(c, s->var2);
 		break;
+	case IR_INVOKE: check_call(c, s->call); break;
+	case IR_SHARED:
+	case IR_LOCAL:
+	case IR_PLACE: check_object(c, s); break;
 	default: break;
 	}
 	if (s->buf)
@@ -330,8 +380,8 @@ static void check_inside(struct checker *c, const struct ir_stmt *s)
 	if (s->kind == IR_SORT_SERIAL)
 		declare(c, s->var2, false);
 	if (s->kind == IR_LAMBDA)
-		vec_each (a, &s->args)
-			declare(c, a->var, a->var->rank > 0);
+		vec_each (v, &s->parameters)
+			declare(c, *v, (*v)->rank > 0);
 	c->loops = s->kind == IR_LAMBDA ? 0 : c->loops + (s->kind == IR_FOR || s->kind == IR_SORT_SERIAL);
 	if (s->kind == IR_LAMBDA && s->value) { /* it sees what the body declares */
 		for (int i = 0; i < s->body->n && !c->rc; i++)
@@ -339,7 +389,7 @@ static void check_inside(struct checker *c, const struct ir_stmt *s)
 				vec_push(c->scratch, &c->scope,
 				         ((struct known){ ir_stmt_declares(&s->body->at[i]), true }));
 		ir_walk(s->value, check_node, c);
-		c->scope.n = outside + s->args.n;
+		c->scope.n = outside + s->parameters.n;
 	}
 	if (s->kind == IR_SORT_SERIAL)
 		ir_walk(s->value, check_node, c);
@@ -353,12 +403,6 @@ static void check_stmt(struct checker *c, const struct ir_stmt *s)
 	bool inside = s->kind == IR_FOR || s->kind == IR_SORT_SERIAL;
 	if (s->kind != IR_LAMBDA && s->kind != IR_SORT_SERIAL)
 		ir_stmt_walk(s, check_node, c);
-	vec_each (a, &s->args) {
-		if (s->kind == IR_INVOKE && a->var)
-			check_use(c, a->var);
-		if (a->buf && !is_argument(c->kernel, a->buf))
-			complain(c, "hands on a buffer that is none of its arguments:", a->buf->name);
-	}
 	check_own(c, s);
 	if (!inside && ir_stmt_declares(s))
 		declare(c, ir_stmt_declares(s), s->kind != IR_DECLARE || s->mutable);

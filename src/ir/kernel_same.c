@@ -10,6 +10,11 @@ struct same {
 	struct map known;       /* pairs of nodes that are the same */
 };
 
+static bool same_object(const struct ir_object *a, const struct ir_object *b)
+{
+	return a && b ? a->type == b->type && ir_template_same(&a->of, &b->of) : a == b;
+}
+
 static bool same_variable(struct same *s, const struct ir_variable *a, const struct ir_variable *b)
 {
 	if (!a || !b)
@@ -18,18 +23,12 @@ static bool same_variable(struct same *s, const struct ir_variable *a, const str
 	                         *back = map_get_u64(&s->back, (uintptr_t)b);
 	if (there || back)
 		return there == b && back == a;
-	if (a->kind != b->kind || a->type != b->type || strcmp(a->hint, b->hint) != 0 || a->rank != b->rank ||
-	    memcmp(a->dim, b->dim, sizeof a->dim) != 0)
+	if (a->kind != b->kind || a->type != b->type || !same_object(a->object, b->object) ||
+	    strcmp(a->hint, b->hint) != 0 || a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim) != 0)
 		return false;
 	map_put_u64(&s->there, (uintptr_t)a, (void *)b);
 	map_put_u64(&s->back, (uintptr_t)b, (void *)a);
 	return true;
-}
-
-/* What is printed as it stands. */
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 static bool same_payload(struct same *s, expr a, expr b)
@@ -60,18 +59,37 @@ static bool same_expr(struct same *s, expr a, expr b)
 	return true;
 }
 
-static bool same_args(struct same *s, const struct ir_stmt *a, const struct ir_stmt *b)
+static bool same_call(struct same *s, const struct ir_call *a, const struct ir_call *b);
+
+static bool same_arg(struct same *s, const struct ir_arg *a, const struct ir_arg *b)
 {
-	if (a->args.n != b->args.n)
-		return false;
-	for (int i = 0; i < a->args.n; i++) {
-		const struct ir_arg *x = &a->args.at[i], *y = &b->args.at[i];
-		if (!same_variable(s, x->var, y->var) || !same_text(x->text, y->text) ||
-		    !same_expr(s, x->value, y->value) || !same_expr(s, x->at, y->at) || x->buf != y->buf ||
-		    x->written != y->written)
-			return false;
-	}
-	return true;
+	bool same = a->kind == b->kind && same_variable(s, a->var, b->var) && a->member == b->member &&
+	            same_expr(s, a->value, b->value) && same_expr(s, a->at, b->at) && a->indices == b->indices &&
+	            a->buf == b->buf && a->written == b->written && same_object(a->type, b->type) &&
+	            same_call(s, a->call, b->call);
+	for (int i = 0; i < a->indices && same; i++)
+		same = same_expr(s, a->index[i], b->index[i]);
+	return same;
+}
+
+static bool same_call(struct same *s, const struct ir_call *a, const struct ir_call *b)
+{
+	if (!a || !b)
+		return a == b;
+	bool same = a->function == b->function && ir_template_same(&a->of, &b->of) &&
+	            same_variable(s, a->object, b->object) && same_variable(s, a->result, b->result) &&
+	            a->args.n == b->args.n;
+	for (int i = 0; i < a->args.n && same; i++)
+		same = same_arg(s, &a->args.at[i], &b->args.at[i]);
+	return same;
+}
+
+static bool same_parameters(struct same *s, const struct ir_stmt *a, const struct ir_stmt *b)
+{
+	bool same = a->parameters.n == b->parameters.n;
+	for (int i = 0; i < a->parameters.n && same; i++)
+		same = same_variable(s, a->parameters.at[i], b->parameters.at[i]);
+	return same;
 }
 
 static bool same_block(struct same *s, const struct ir_block *a, const struct ir_block *b);
@@ -82,12 +100,12 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 	if (a->kind == IR_COMMENT && b->kind == IR_COMMENT)
 		return true;
 	return a->kind == b->kind && same_variable(s, a->var, b->var) && same_variable(s, a->var2, b->var2) &&
-	       same_variable(s, a->across, b->across) && same_text(a->name, b->name) && same_text(a->text, b->text) &&
-	       same_text(a->first, b->first) && same_expr(s, a->row, b->row) && a->type == b->type &&
+	       same_variable(s, a->across, b->across) && same_expr(s, a->row, b->row) && a->type == b->type &&
 	       a->mutable == b->mutable && a->once == b->once && a->width == b->width && a->columns == b->columns &&
 	       a->items == b->items && a->combine == b->combine && a->buf == b->buf && same_expr(s, a->at, b->at) &&
 	       same_expr(s, a->value, b->value) && same_expr(s, a->from, b->from) && same_expr(s, a->to, b->to) &&
-	       same_expr(s, a->step, b->step) && same_args(s, a, b) && !a->body == !b->body &&
+	       same_expr(s, a->step, b->step) && same_parameters(s, a, b) && same_call(s, a->call, b->call) &&
+	       same_call(s, a->through, b->through) && !a->body == !b->body &&
 	       (!a->body || same_block(s, a->body, b->body));
 }
 

@@ -1,6 +1,6 @@
 /* Running a plan: which kernel of each step runs, in how many blocks, and with which arguments. The caller gives the
- * device, as functions. Everything that runs plans without a plugin goes through here; rt/rt_plan.c is the same for a
- * plugin's tables. */
+ * device, as functions. Everything that runs plans without a plugin goes through here; rt/core/rt_plan.c is the same
+ * for a plugin's tables. */
 #ifndef TPAT_IR_LAUNCH_H
 #define TPAT_IR_LAUNCH_H
 

@@ -133,26 +133,34 @@ static void add_words(struct map *m, const char *words)
 	}
 }
 
-static struct map words[2]; /* CUDA's, C's; they stay */
+static struct map words[KERNEL_LANGUAGES]; /* they stay */
 
 static void read_headers(void)
 {
 	const struct embed_file *libc = embed_find("c_macros.txt");
 	ck(libc);
-	for (int c = 0; c < 2; c++) {
-		words[c] = map_new(arena_new());
-		add_words(&words[c], keywords);
-		add_words(&words[c], libc->text); /* also of CUDA: NVRTC has some of its own accord, nvcc includes the
+	for (int l = 0; l < KERNEL_LANGUAGES; l++) {
+		words[l] = map_new(arena_new());
+		add_words(&words[l], keywords);
+		add_words(&words[l], libc->text); /* also of CUDA: NVRTC has some of its own accord, nvcc includes the
 		                                     headers */
 		for (const struct embed_file *f = embed_files; f->name; f++)
-			if (c ? strcmp(f->name, "rt/device/tpat_cpu.h") == 0 : embed_is_device_header(f))
-				add_header(&words[c], f->text);
+			if (embed_is_header(f, (enum kernel_language)l))
+				add_header(&words[l], f->text);
 	}
 }
 
-const struct map *names_reserved(bool c)
+const struct map *names_reserved(enum kernel_language language)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, read_headers);
-	return &words[c];
+	return &words[language];
+}
+
+bool names_is_reserved(const char *name)
+{
+	bool found = false;
+	for (int l = 0; l < KERNEL_LANGUAGES; l++)
+		found = found || map_get(names_reserved((enum kernel_language)l), name);
+	return found;
 }

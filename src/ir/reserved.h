@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/embed.h"
 #include "base/map.h"
 
 /* A word that a text cannot call anything of its own. A macro's body is part of each text that uses it. */
@@ -15,8 +16,9 @@ struct names_word {
 	bool declared; /* no keyword and no macro: a variable may hide it */
 };
 
-/* The words: keywords, and what headers declare; `struct names_word` by name. `c`: of C, else of CUDA. Made once. */
-const struct map *names_reserved(bool c);
+/* The words of a language: keywords, and what headers declare; `struct names_word` by name. Made once. */
+const struct map *names_reserved(enum kernel_language language);
+bool names_is_reserved(const char *name); /* in any language */
 
 /* Bytes of the token, comment or literal that begins there, at least one; 0 at the end. */
 size_t names_token(const char *text);

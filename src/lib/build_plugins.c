@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "gen/gen.h"
+#include "gen/language.h"
 
 enum { MOST_NAMED = 8, FEW_ARCHS = 2 };
 
@@ -225,7 +225,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 			vec_each (step, &m->plan[i]->steps)
 				vec_each (k, *step)
 					TRY(ir_kernel_check(*k, b->err));
-		gen_cuda(&text, m->plan, m->plans);
+		b->graph->engine->language->print(&text, m->plan, m->plans);
 		b->o->dump(b->o->user, "cuda", str_text(&text));
 	}
 	vec_push(b->arena, &b->plugins, m);

@@ -163,6 +163,7 @@ static void tune(struct job *j)
 		           .sample = j->sample,
 		           .device = t->device_name,
 		           .arch = t->device.props.arch,
+		           .language = language_of(t->device.props.language),
 		           .rotate = tune_rotated_bytes(t->device.props.arch),
 		           .folder = t->folder },
 		.search = search,

@@ -46,7 +46,7 @@ static int make(struct dev_code *out, struct code_cache *c, const struct dev_sou
 {
 	if (c->dev)
 		return c->dev->compile(c->dev, out, s, NULL, a, e);
-	return dev_cuda_compile(out, c->arch, s, NULL, a, e);
+	return c->language->compile(out, c->arch, s, NULL, a, e);
 }
 
 static int make_and_put(struct dev_code *out, struct code_cache *c, const struct dev_source *s, const char *path,
@@ -81,5 +81,5 @@ static int compile(void *user, struct dev_code *out, const struct dev_source *s,
 
 struct tune_code code_cache_use(struct code_cache *c)
 {
-	return (struct tune_code){ compile, c, c->arch == 0 };
+	return (struct tune_code){ compile, c, c->language };
 }

@@ -6,8 +6,9 @@
 
 struct code_cache {
 	const char *folder;
-	int arch;        /* 0: C for the processor */
-	struct dev *dev; /* that compiles; null: NVRTC, for `arch`, without a device */
+	int arch; /* 0: no GPU */
+	const struct language *language;
+	struct dev *dev; /* that compiles; null: the language's compiler, for `arch`, without a device */
 };
 
 /* Errors of what it gives: ERR_DEVICE from the compiler, kept like code; ERR_USAGE from the folder. */

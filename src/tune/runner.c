@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "gen/gen.h"
-
 int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e)
 {
 	return ir_launch_value(&r->launcher, x, out, e);
@@ -16,12 +14,9 @@ static int text_of(struct dev_code *out, struct tune_runner *r, const struct ir_
                    const struct tune_code *code, struct err *e)
 {
 	struct str text = str_new(r->arena);
-	if (code->is_c)
-		gen_c(&text, &plan, 1);
-	else
-		gen_cuda(&text, &plan, 1);
-	struct dev_source source = { arena_printf(r->arena, "%s.%s", name, code->is_c ? "c" : "cu"), str_text(&text),
-		                     NULL, false };
+	code->language->print(&text, &plan, 1);
+	struct dev_source source = { .file = arena_printf(r->arena, "%s%s", name, code->language->ending),
+		                     .text = str_text(&text) };
 	return code->compile(code->user, out, &source, r->arena, e);
 }
 
@@ -66,7 +61,7 @@ static int compile_with_device(void *user, struct dev_code *out, const struct de
 
 static int load_code(struct tune_runner *r, const struct tune_code *given, struct err *e)
 {
-	struct tune_code whole = { compile_with_device, r->dev, strcmp(r->dev->kind, "cpu") == 0 };
+	struct tune_code whole = { compile_with_device, r->dev, language_of(r->dev->props.language) };
 	struct dev_code code;
 	if (!given) {
 		TRY(text_of(&code, r, r->plan, r->plan->program->name, &whole, e));

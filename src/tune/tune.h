@@ -3,8 +3,7 @@
 #define TPAT_TUNE_TUNE_H
 
 #include "check/sample.h"
-#include "dev/dev.h"
-#include "ir/kernel.h"
+#include "gen/language.h"
 
 /* A plan loaded on a device, with memory for its buffers. Inputs and outputs stand there several times: launches take
  * them in turn, so that nothing of one launch is in the cache for the next. */
@@ -14,7 +13,7 @@ struct tune_runner;
 struct tune_code {
 	int (*compile)(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a, struct err *e);
 	void *user;
-	bool is_c; /* C for the processor, else CUDA */
+	const struct language *language; /* of its texts */
 };
 
 /* Memory of runners that are gone, for those to come: inputs stand in it already. It belongs to one device. */

@@ -31,7 +31,7 @@ struct worker {
 
 static void begin(struct worker *w, const struct tune_bench *b)
 {
-	*w = (struct worker){ .b = b, .arena = arena_new(), .cache = { b->folder, b->arch, NULL } };
+	*w = (struct worker){ .b = b, .arena = arena_new(), .cache = { b->folder, b->arch, b->language, NULL } };
 	w->reference = (struct tune_reference){ .program = b->space->program,
 		                                .inputs = b->inputs,
 		                                .want = b->want,
@@ -63,13 +63,6 @@ static void tell_failure(struct tune_reply *r, enum tune_status status, const st
 
 /* ---- Compilers. */
 
-static int open_compiler(struct worker *w, struct err *e)
-{
-	if (w->b->arch == 0 && !w->cache.dev)
-		return dev_cpu_open(&w->cache.dev, e);
-	return 0;
-}
-
 void tune_compiler(void *arg, int fd)
 {
 	struct worker w;
@@ -79,10 +72,7 @@ void tune_compiler(void *arg, int fd)
 		struct tune_reply r = { .id = q.id };
 		struct err e = { 0 };
 		struct arena *a = arena_new();
-		int rc = open_compiler(&w, &e);
-		if (rc == 0)
-			rc = tune_compile(plan_of(&w, (struct tune_point){ q.point }), w.b->inputs, &w.code, a, &e);
-		if (rc < 0)
+		if (tune_compile(plan_of(&w, (struct tune_point){ q.point }), w.b->inputs, &w.code, a, &e) < 0)
 			tell_failure(&r, TUNE_COMPILER, &e);
 		arena_free(a);
 		if (!child_send(fd, &r, sizeof r))

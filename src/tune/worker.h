@@ -17,7 +17,8 @@ struct tune_bench {
 	const struct tensor *want;          /* the reference's outputs; or null: it has some elements of them: */
 	const struct sample *sample;        /* then candidates must agree with each other in all the others */
 	const char *device;                 /* as dev_open() takes it */
-	int arch;                           /* of the device; 0: C for the processor */
+	int arch;                           /* of the device; 0: no GPU */
+	const struct language *language;    /* of its code */
 	size_t rotate;
 	const char *folder; /* for code, which is kept by its text, and for the workers' messages */
 };

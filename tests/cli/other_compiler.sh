@@ -3,7 +3,7 @@ cat > other_cc <<'END'
 #!/bin/sh
 case "$*" in
 *runtime.o*) echo "other_cc: error: runtime.o is not for this machine" >&2; exit 1 ;;
-*rt/rt_*.c) echo sources >> "$SAID" ;;
+*rt/*/rt_*.c) echo sources >> "$SAID" ;;
 esac
 exec cc "$@"
 END

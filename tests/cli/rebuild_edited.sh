@@ -17,7 +17,7 @@ cp libtpat_out.so before.so
 echo 'broken' >> out.tpat/kernels/tpat_types.h
 tpat rebuild -j 1 out.tpat 2> error
 echo "exit $?"
-cut -c 1-60 error | head -n 1
+cut -d '(' -f 1 error | head -n 1
 cmp libtpat_out.so before.so && echo same
 ls -A
 tpat rebuild missing.tpat

@@ -2,7 +2,7 @@
  * parser takes must survive the rest, and its print must parse to the same program. */
 #include <setjmp.h>
 
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "sched/sched.h"
 #include "tests/fuzz/fuzz_main.h"
 
@@ -28,8 +28,8 @@ static void schedule(struct ir_program *p, struct arena *a)
 		}
 		const struct ir_plan *plan = sched_program(p, NULL, given);
 		struct str cuda = str_new(a), c = str_new(a);
-		gen_cuda(&cuda, &plan, 1);
-		gen_c(&c, &plan, 1);
+		language_cuda.print(&cuda, &plan, 1);
+		language_c.print(&c, &plan, 1);
 	}
 }
 

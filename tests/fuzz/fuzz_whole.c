@@ -5,7 +5,7 @@
  * that a file always does the same. mutate.c changes models. */
 #include <setjmp.h>
 
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "graph/graph.h"
 #include "sched/sched.h"
 #include "tests/fuzz/draw.h"
@@ -52,10 +52,7 @@ static void print_program(struct run *r, struct ir_program *p)
 	if (!modelled)
 		draw_choices(r, p, given);
 	const struct ir_plan *plan = sched_program(p, NULL, modelled ? NULL : given);
-	if (draw(&r->d, 4))
-		gen_cuda(&text, &plan, 1);
-	else
-		gen_c(&text, &plan, 1);
+	language_of(draw(&r->d, 4) ? KERNEL_CUDA : KERNEL_C)->print(&text, &plan, 1);
 }
 
 /* A region of these nodes; null where tpat refuses it. */
@@ -114,7 +111,7 @@ static int takeable(struct run *r, int *node)
 	vec_each (x, &r->g->nodes) {
 		const char *reason;
 		struct err e = { 0 };
-		graph_trt_support(r->g, x->index, &reason);
+		graph_support(r->g, x->index, &reason);
 		if (graph_node_check(r->g, x->index, &e) < 0)
 			look_at(&e);
 		if (x->known && !x->folded && graph_node_used(r->g, x->index) && n < MOST_NODES)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
-#include "ops/op.h"
+#include "ops/lower/op.h"
 #include "tests/fuzz/draw.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);

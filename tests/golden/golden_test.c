@@ -8,7 +8,7 @@
 
 #include "base/embed.h"
 #include "base/file.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "sched/sched.h"
 #include "tests/unit/test.h"
 
@@ -68,8 +68,8 @@ static void program_text(struct arena *a, const char *folder, const char *name)
 	ir_hash(p, hash);
 	str_printf(&ir, "# %s\n", hash);
 	const struct ir_plan *plan = sched_program(p, NULL, NULL);
-	gen_cuda(&cuda, &plan, 1);
-	gen_c(&c, &plan, 1);
+	language_cuda.print(&cuda, &plan, 1);
+	language_c.print(&c, &plan, 1);
 	compare(a, folder, name, ".ir", str_text(&ir));
 	compare(a, folder, name, ".cu", str_text(&cuda));
 	compare(a, folder, name, ".c.txt", str_text(&c) + embed_find("rt/device/tpat_cpu.h")->size);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "emulator/emulator.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 
 static const struct sched_rule *rule;
 static const struct sched_target *gpu;
@@ -60,8 +60,8 @@ static bool runs_the_same(const struct ir_plan *plan, const struct ir_plan *usua
 		vec_each (k, *step)
 			if ((*k)->arch && (*k)->arch != gpu->arch)
 				return false;
-	gen_cuda(&own, &plan, 1);
-	gen_cuda(&other, &usual, 1);
+	language_cuda.print(&own, &plan, 1);
+	language_cuda.print(&other, &usual, 1);
 	return strcmp(str_text(&own), str_text(&other)) == 0;
 }
 

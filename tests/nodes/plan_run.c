@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "emulator/emulator.h"
 #include "ir/launch.h"
 
@@ -133,7 +133,7 @@ static const char *text_alone(struct run *r, const struct ir_kernel *k)
 		((struct ir_buffer *)k->buffers.at[i])->name = arena_printf(r->arena, "b%d", i);
 	vec_push(r->arena, &only, alone);
 	vec_push(r->arena, &plan.steps, step);
-	gen_cuda(&text, &one, 1);
+	language_cuda.print(&text, &one, 1);
 	return str_text(&text);
 }
 
@@ -221,7 +221,7 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 	vec_each (step, &plan->steps)
 		vec_each (k, *step)
 			TRY(ir_kernel_check(*k, e));
-	gen_cuda(&text, &plan, 1);
+	language_cuda.print(&text, &plan, 1);
 	struct emulator_text source = { "plan.cu", str_text(&text), ir_replaces(plan->program) };
 	int rc = plan->steps.n ? emulator_build(&r.module, &source, 1, e) : 0;
 	if (rc == 0)

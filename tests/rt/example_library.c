@@ -1,8 +1,8 @@
 /* A plugin library as tpat would generate it, written by hand: the tables of a few plugins, and their kernels as C
  * functions for the tests' CPU device (void NAME(grid, block, args), one call a launch). Three of them also carry PTX.
  *
- * Build it by hand: cc -O2 -fPIC -shared -Iinclude -Irt -o libexample_library.so tests/rt/example_library.c rt/(all).c
- * -ldl -lpthread */
+ * Build it by hand: cc -O2 -fPIC -shared -Iinclude -Irt -o libexample_library.so tests/rt/example_library.c
+ * rt/core/(all).c rt/tensorrt/(all).c -ldl -lpthread */
 #include <math.h>
 
 #include "tpat/tpat_rt.h"

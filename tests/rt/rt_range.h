@@ -1,6 +1,6 @@
 /* Part of rt_test.c: the runtime's arithmetic on random expressions. For extents within a range every value lies within
  * the range that was computed for it. */
-#include "../../rt/rt_expr.c"
+#include "../../rt/core/rt_expr.c"
 
 enum { RANGE_NODES = 24, RANGE_INPUTS = 2 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "ops/op_case.h"
+#include "ops/lower/op_case.h"
 #include "sched/sched.h"
 #include "tests/nodes/plan_run.h"
 #include "tests/unit/test.h"

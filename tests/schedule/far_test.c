@@ -302,13 +302,13 @@ static bool check_widths(struct far *f, const struct ir_plan *plan, const struct
 static int compile_on(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a, struct err *e)
 {
 	struct dev *d = user;
-	return d ? d->compile(d, out, s, NULL, a, e) : dev_cuda_compile(out, 90, s, NULL, a, e);
+	return d ? d->compile(d, out, s, NULL, a, e) : language_cuda.compile(out, 90, s, NULL, a, e);
 }
 
 static void run_case(const struct far_case *c, struct dev *d, bool compiles)
 {
 	struct far f = { .c = c, .dev = d, .arena = arena_new() };
-	struct tune_code code = { compile_on, d, false };
+	struct tune_code code = { compile_on, d, &language_cuda };
 	struct plan_edges edges = { fill, take, &f };
 	const struct tensor *in[MOST_EDGES];
 	read_shapes(&f.shapes, c->shapes, f.arena);
@@ -361,7 +361,7 @@ int main(int argc, char **argv)
 		printf("The results need a GPU; only kernels are looked at: %s\n", e.text);
 	err_clear(&e);
 	struct dev_source probe = { "probe.cu", "#include \"tpat_device.h\"\n", NULL, false };
-	bool compiles = d || dev_cuda_compile(&unused, 90, &probe, NULL, a, &e) == 0;
+	bool compiles = d || language_cuda.compile(&unused, 90, &probe, NULL, a, &e) == 0;
 	for (int i = 0; i < CASES; i++) {
 		if (!is_asked(far_cases[i].rule, argc, argv))
 			continue;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/embed.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "ir/kernel.h"
 #include "tests/schedule/schedule_case.h"
 
@@ -181,7 +181,7 @@ static struct schedule_case renamed_case(const struct schedule_case *c, const st
 static const char *renamed_kernels(const struct ir_plan *plan, bool c, struct arena *a)
 {
 	struct str s = str_new(a);
-	(c ? gen_c : gen_cuda)(&s, &plan, 1);
+	language_of(c ? KERNEL_C : KERNEL_CUDA)->print(&s, &plan, 1);
 	return str_text(&s) + (c ? embed_find("rt/device/tpat_cpu.h")->size : 0);
 }
 

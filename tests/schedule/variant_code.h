@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "base/map.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "tests/schedule/schedule_job.h"
 
 /* ---- Kernels of several variants that are the same text: code is made of one. */
@@ -28,9 +28,9 @@ static char *kernel_key(struct code *code, const struct variant *v, const struct
 	}
 	vec_push(a, &step, &own);
 	vec_push(a, &plan.steps, at);
-	gen_cuda(&text, &plans, 1);
+	language_cuda.print(&text, &plans, 1);
 	if (run_c)
-		gen_c(&text, &plans, 1);
+		language_c.print(&text, &plans, 1);
 	char *key = arena_printf(code->arena, "%d %016llx %016llx", v->may_race,
 	                         (unsigned long long)hash_bytes(1, str_text(&text), text.n),
 	                         (unsigned long long)hash_bytes(2, str_text(&text), text.n));
@@ -74,7 +74,7 @@ static const char *cuda_text(const struct job *j, bool may_race)
 	for (int i = 0; i < j->variants; i++)
 		if (j->variant[i].may_race == may_race)
 			plan[n++] = j->variant[i].plan;
-	gen_cuda(&s, plan, n);
+	language_cuda.print(&s, plan, n);
 	return n ? str_text(&s) : NULL;
 }
 
@@ -131,7 +131,7 @@ static void build_c(struct code *code, struct job *const *jobs, int n)
 			vec_push(code->arena, &plans, jobs[i]->variant[v].plan);
 	if (!plans.n)
 		return;
-	gen_c(&s, plans.at, plans.n);
+	language_c.print(&s, plans.at, plans.n);
 	struct dev_source source = { "kernels.c", str_text(&s), options, false };
 	int rc = dev_cpu_open(&code->dev, &e);
 	if (rc == 0)

@@ -3,7 +3,7 @@
 
 #include "check/index_range.h"
 #include "check/verify.h"
-#include "ops/op_case.h"
+#include "ops/lower/op_case.h"
 #include "tests/unit/test.h"
 
 static struct arena *a;

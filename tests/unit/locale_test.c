@@ -10,9 +10,9 @@
 #include "base/ascii.h"
 #include "base/number.h"
 #include "base/str.h"
-#include "gen/gen.h"
+#include "gen/language.h"
 #include "ir/ir.h"
-#include "ops/op_case.h"
+#include "ops/lower/op_case.h"
 #include "sched/sched.h"
 #include "tensor/tensor.h"
 #include "tests/unit/test.h"
@@ -63,8 +63,8 @@ static void write_case(struct str *out, const struct op_def *op, const char *tex
 	}
 	ir_print_program(out, p);
 	const struct ir_plan *plan = sched_program(p, NULL, NULL);
-	gen_cuda(out, &plan, 1);
-	gen_c(out, &plan, 1);
+	language_cuda.print(out, &plan, 1);
+	language_c.print(out, &plan, 1);
 }
 
 static void write_tensor(struct str *out)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/lower.h"
+#include "ops/lower/lower.h"
 #include "test.h"
 
 static struct arena *arena;

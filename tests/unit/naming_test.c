@@ -19,7 +19,7 @@ static void chosen(const char *text, const char *want, bool c)
 {
 	struct arena *a = arena_new();
 	struct str s = str_new(a);
-	names_choose(&s, text, names_reserved(c));
+	names_choose(&s, text, names_reserved(c ? KERNEL_C : KERNEL_CUDA));
 	CHECK_STR(str_text(&s), want);
 	arena_free(a);
 }
@@ -68,8 +68,8 @@ static void test_models_names(void)
 	chosen("f(" S("M_PI") ", " S("linux") ", " S("restrict") ", " B("sort_items", 0) ")",
 	       "f(M_PI_extent, linux_extent, restrict_extent, sort_items_data)", true);
 	/* What a macro that stands there is made of stands there, too. */
-	CHECK(map_get(names_reserved(false), "block_cluster"));
-	const struct names_word *w = map_get(names_reserved(false), "block_cluster");
+	CHECK(map_get(names_reserved(KERNEL_CUDA), "block_cluster"));
+	const struct names_word *w = map_get(names_reserved(KERNEL_CUDA), "block_cluster");
 	CHECK(w && w->body && w->n > 0 && !w->declared);
 }
 

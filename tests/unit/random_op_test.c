@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "ops/op_case.h"
-#include "ops/philox.h"
+#include "ops/lower/op_case.h"
+#include "ops/lower/philox.h"
 #include "sched/sched.h"
 #include "tests/nodes/plan_run.h"
 #include "tests/nodes/plugin_run.h"

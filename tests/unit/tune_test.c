@@ -187,7 +187,7 @@ static void test_faults(void)
 		tune_search_suggest(search, point);
 	}
 	struct tune_job job = {
-		.bench = { space, inputs, &want, NULL, "cpu", 0, 1 << 20, folder },
+		.bench = { space, inputs, &want, NULL, "cpu", 0, &language_c, 1 << 20, folder },
 		.search = search,
 		.seconds = 600,
 		.compilers = 2,
@@ -278,7 +278,7 @@ static void test_sampled(void)
 	tune_space_add(space, 0, &(struct sched_choice){ .rule = &wrong });
 	tune_space_add(space, 0, &(struct sched_choice){ .rule = &one });
 	struct tune_job job = {
-		.bench = { space, inputs, NULL, sample, "cpu", 0, 0, folder },
+		.bench = { space, inputs, NULL, sample, "cpu", 0, &language_c, 0, folder },
 		.search = tune_search_new(space, 1, a),
 		.seconds = 600,
 		.compilers = 2,

@@ -73,7 +73,7 @@ static int run_plugin(struct ir_program *p, const struct tensor *const *in, stru
 	return plugin_run("cuda", p, in, out, a, e);
 }
 
-static struct code_cache kernels = { .arch = 90 }; /* of cuda and nvrtc */
+static struct code_cache kernels = { .arch = 90, .language = &language_cuda }; /* of cuda and nvrtc */
 
 static int run_cuda(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
                     struct err *e)

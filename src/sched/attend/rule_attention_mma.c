@@ -80,15 +80,13 @@ static void call_attention(struct ir_block *b, const struct attend_place *at, co
 	const struct attend *a = &m->a;
 	struct ir_program *p = a->p;
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2];
+	struct ir_template shape =
+	        IR_OF(IR_TYPE(m->key_type), IR_TYPE(m->value_type), IR_NUMBER(keys), IR_NUMBER(a->size),
+	              IR_NUMBER(a->value_size), IR_NUMBER(slots_of(a, keys)), IR_TRUTH(m->turned));
 	const struct ir_variable *slots =
-	        emit_shared(p, b,
-	                    arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>",
-	                                 type_name(m->key_type), type_name(m->value_type), keys, a->size, a->value_size,
-	                                 slots_of(a, keys), m->turned ? "true" : "false"),
-	                    "slots", 0);
-	const char *function = arena_printf(p->arena, "attention_mma<%d, %d, %s>", queries / (ROWS * tiles), tiles,
-	                                    m->pairs ? "true" : "false");
-	attend_mma_arguments(emit_invoke(p, b, function, "tpat_attention.h"), at, m, slots, first);
+	        emit_shared(p, b, ir_object_new(p->pool, &device_attention_slots, shape, "slots"));
+	struct ir_template way = IR_OF(IR_NUMBER(queries / (ROWS * tiles)), IR_NUMBER(tiles), IR_TRUTH(m->pairs));
+	attend_mma_arguments(emit_invoke(p, b, &device_attention_mma, way), at, m, slots, first);
 }
 
 void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m,

@@ -61,14 +61,19 @@ static void collect_node(void *user, expr e)
 	vec_push(c->p->arena, &c->k->symbols, e->name);
 }
 
+static void collect_arg(void *user, const struct ir_arg *a)
+{
+	if (a->buf)
+		add_buffer(user, a->buf);
+}
+
 static void collect_block(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		ir_stmt_walk(s, collect_node, c);
-		vec_each (a, &s->args)
-			if (a->buf)
-				add_buffer(c, a->buf);
+		if (s->kind == IR_INVOKE)
+			ir_call_each(s->call, collect_arg, c);
 		if (s->buf && s->kind == IR_LOAD_VECTOR)
 			add_buffer(c, s->buf);
 		if (s->body)
@@ -84,15 +89,20 @@ static void add_written(struct collect *c, const struct ir_buffer *b)
 	add_buffer(c, b);
 }
 
+static void collect_written_arg(void *user, const struct ir_arg *a)
+{
+	if (a->written)
+		add_written(user, a->buf);
+}
+
 static void collect_written(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		if (s->buf && s->kind != IR_LOAD_VECTOR)
 			add_written(c, s->buf);
-		vec_each (x, &s->args)
-			if (x->written)
-				add_written(c, x->buf);
+		if (s->kind == IR_INVOKE)
+			ir_call_each(s->call, collect_written_arg, c);
 		if (s->body)
 			collect_written(c, s->body);
 	}
@@ -245,7 +255,7 @@ const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 {
 	const char *unique = name;
 	for (int number = 2;; number++) {
-		bool taken = map_get(names_reserved(false), unique) || map_get(names_reserved(true), unique);
+		bool taken = names_is_reserved(unique);
 		vec_each (step, &plan->steps)
 			vec_each (k, *step)
 				taken |= are_one((*k)->name, unique);
@@ -267,8 +277,6 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 		ir_walk(k->guard, find_size, &guarded);
 	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
 		return NULL;
-	bind_variables(p, &k->body);
-	bind_variables(p, &k->serial);
 	ir_variables_begin(p->pool); /* what comes next is not this kernel's */
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);

@@ -73,11 +73,6 @@ struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char 
 	return emit_for_each(p, b, v, from, to, step);
 }
 
-struct ir_block *emit_for(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step)
-{
-	return emit_for_each(p, b, ir_variable_called(p->pool, TYPE_INDEX, name), from, to, step);
-}
-
 struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond)
 {
 	struct ir_stmt *s = emit(p, b, IR_IF);

@@ -44,7 +44,7 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 		case IR_STORE_VECTOR: x->plain &= !s->once; break;
 		case IR_ARRAY: x->registers += s->var->dim[s->var->rank - 1] * (bytes > 4 ? bytes / 4 : 1); break;
 		case IR_SHARED:
-			x->plain &= !s->text;
+			x->plain &= !s->var->object;
 			x->shared += elements_of(s->var) * bytes;
 			break;
 		case IR_LANES_COMBINE:
@@ -55,6 +55,7 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 		case IR_TILE_NEXT: /* blocks that wait for others */
 		case IR_TILES_BEFORE:
 		case IR_LOCAL:
+		case IR_PLACE:
 		case IR_LAMBDA:
 		case IR_INVOKE: x->plain = false; break;
 		default: break;

@@ -153,8 +153,7 @@ static struct ir_block *each_element(struct emitter *m, struct ir_block *b, expr
 		*element = index_of(m, 0);
 		return b;
 	}
-	*element = ir_var(m->p->pool, TYPE_INDEX, "element", count);
-	return emit_for(m->p, b, "element", index_of(m, 0), count, index_of(m, 1));
+	return emit_loop(m->p, b, "element", index_of(m, 0), count, index_of(m, 1), count, element);
 }
 
 /* Lanes, of a warp or the block, run along the reduced axes. */

@@ -52,7 +52,7 @@ static bool find(struct table *f, struct ir_program *p, const struct ir_stage *s
 	f->own = out_position(p, s);
 	f->count = out_count(p, s);
 	ir_walk(s->value, find_load, f);
-	expr entry = ir_var(p->pool, TYPE_INDEX, "this_entry", NULL);
+	expr entry = ir_some(p->pool, TYPE_INDEX, NULL);
 	return f->load && f->load != s->value && !ir_uses(entry_value(f, entry), IR_AXIS);
 }
 

@@ -418,8 +418,7 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 		                  : ir_variable_new(p->pool, buf->type, "%s_square", buf->name);
 		/* One more element a line: what a warp reads across lines lies in 32 banks, or of two-byte elements, of
 		 * which a lane skips a line, in as many words. */
-		const int dim[] = { t->side, t->side + 1 };
-		emit_shared_array(p, b, square[i], 2, dim);
+		emit_shared(p, b, array_of_rows(square[i], t->side, t->side + 1));
 	}
 	struct ir_block *in = lines(t, b, line, &row);
 	axis[t->a] = inside(t, &in, t->a, ir_binary(IR_ADD, a0, row), ir_axis_names[0][t->a]);

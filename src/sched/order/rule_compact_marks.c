@@ -12,8 +12,6 @@
 
 enum { WARP = 32, MOST_MAPS = 3, MOST_ROWS = 8 };
 
-#define HEADER "tpat_compact.h"
-
 /* Maps behind the compaction, each element of which needs what was kept at the same place alone. */
 struct kept_maps {
 	const struct ir_stage *map[MOST_MAPS];
@@ -183,11 +181,11 @@ static void mark_kernel(struct ir_plan *plan, const struct marks *x, struct tile
 	const struct ir_variable *keep_of = keep->var;
 	point = emit_parameter(p, keep, TYPE_INDEX, "point", x->points.count);
 	keep->value = compact_at_point(&x->points, keep->body, x->s->where, point);
-	const struct ir_variable *across = emit_shared(p, b, "int", "across", x->threads / WARP);
-	struct ir_stmt *call =
-	        emit_invoke(p, b, arena_printf(p->arena, "mark_points<%d, %d>", x->threads, x->items), HEADER);
-	const struct ir_variable *kept = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "sum");
-	call->type = TYPE_INDEX;
+	struct ir_variable *warps = array_of(ir_variable_new(p->pool, TYPE_I32, "across"), x->threads / WARP);
+	const struct ir_variable *across = emit_shared(p, b, warps);
+	struct ir_template of = IR_OF(IR_NUMBER(x->threads), IR_NUMBER(x->items));
+	struct ir_call *call = emit_invoke(p, b, &device_mark_points, of);
+	const struct ir_variable *kept = take_result(p, call, "sum");
 	add_address(p, call, x->mark, times(t->tile, x->threads * x->items / WARP), true);
 	add_value(p, call, times(t->tile, x->threads * x->items));
 	add_value(p, call, x->points.count);
@@ -224,9 +222,10 @@ static void put_kernel(struct ir_plan *plan, const struct marks *x, const struct
 	expr place = emit_parameter(p, put, TYPE_INDEX, "place", limit);
 	point = emit_parameter(p, put, TYPE_INDEX, "point", x->points.count);
 	emit_kept(x, put->body, place, point);
+	struct ir_template of = IR_OF(IR_NUMBER(x->threads), IR_NUMBER(x->items));
 	const struct ir_variable *shared =
-	        emit_shared(p, b, arena_printf(p->arena, "marked_points<%d, %d>", x->threads, x->items), "shared", 0);
-	struct ir_stmt *call = emit_invoke(p, b, "put_marked", HEADER);
+	        emit_shared(p, b, ir_object_new(p->pool, &device_marked_points, of, "shared"));
+	struct ir_call *call = emit_invoke(p, b, &device_put_marked, IR_OF_NOTHING);
 	add_variable(p, call, shared);
 	add_address(p, call, x->mark, times(tile, x->threads * x->items / WARP), false);
 	add_value(p, call, times(tile, x->threads * x->items));

@@ -101,11 +101,11 @@ static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int pa
 	k->threads = x->c->param[1];
 	k->blocks = ir_binary(IR_MUL, x->rows, ir_index(p->pool, parts));
 	*serial = sort_only_if(p, k, x->fits);
-	const char *type = type_name(sort_key_type(x->s));
-	x->kept = emit_shared(p, &k->body,
-	                      segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
-	                               : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys),
-	                      "kept", 0);
+	struct ir_template of = IR_OF(IR_TYPE(sort_key_type(x->s)), IR_NUMBER(x->keys));
+	if (segments)
+		of.at[of.n++] = (struct ir_of_arg)IR_NUMBER(segments);
+	x->kept = emit_shared(
+	        p, &k->body, ir_object_new(p->pool, segments ? &device_sort_delegates : &device_sort_kept, of, "kept"));
 	return k;
 }
 
@@ -116,23 +116,15 @@ static int segments_of(const struct select *x)
 	return x->keys != SORT_DELEGATE_KEYS ? 0 : sort_key_bits(x->s) == 64 ? FEW : MANY;
 }
 
-/* As C++ has it. */
-static const char *value_type(const struct select *x)
-{
-	enum type t = sort_key(x->s)->type;
-	return t == TYPE_F32 ? "float" : t == TYPE_F64 ? "double" : type_name(t);
-}
-
 static void emit_select(struct select *x, struct ir_block *b, expr from, expr to, int width, bool segments)
 {
 	struct ir_program *p = x->p;
 	const int *param = x->c->param;
-	struct ir_stmt *call;
-	const char *order = x->s->reverse ? "true" : "false";
-	const char *shape = arena_printf(p->arena, "%d, %d, %d", param[1], param[3], width);
-	call = emit_call(p, b,
-	                 segments ? arena_printf(p->arena, "select_delegates<%s, %s, %s>", value_type(x), order, shape)
-	                          : arena_printf(p->arena, "select_row<%s>", shape));
+	struct ir_template of = IR_OF(IR_NUMBER(param[1]), IR_NUMBER(param[3]), IR_NUMBER(width));
+	if (segments)
+		of = IR_OF(IR_TYPE(sort_key(x->s)->type), IR_TRUTH(x->s->reverse), IR_NUMBER(param[1]),
+		           IR_NUMBER(param[3]), IR_NUMBER(width));
+	struct ir_call *call = emit_invoke(p, b, segments ? &device_select_delegates : &device_select_row, of);
 	add_variable(p, call, x->kept);
 	add_value(p, call, from);
 	add_value(p, call, to);

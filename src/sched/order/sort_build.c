@@ -101,7 +101,10 @@ expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr 
 {
 	row->axis[row->s->axis] = j;
 	row->axis[row->s->out->rank] = r;
-	return value_with(row, map->value, row->axis, r);
+	expr value = map->value, found = map->place ? ir_var_of(r->var, NULL) : NULL;
+	if (map->place)
+		value = substitute(&(struct substitution){ &map->place, &found, 1 }, value);
+	return value_with(row, value, row->axis, r);
 }
 
 expr sort_result_at(const struct sort_row *row, expr j)
@@ -128,7 +131,7 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 	}
 	/* Only the axes that are still met after loads at the own position became x[position]. */
 	own_position(p, s, own);
-	expr r = ir_var(p->pool, TYPE_INDEX, "r", row.n);
+	expr r = ir_some(p->pool, TYPE_INDEX, row.n);
 	struct sort_maps maps = sort_maps(p, s);
 	mark_axes(value_with(&row, row.key, own, r), used);
 	for (int i = 0; i < maps.n; i++)
@@ -150,25 +153,19 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 
 /* ---- Statements. */
 
-struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function)
+static const struct ir_device_function *key_function(const struct sort_row *row)
 {
-	return emit_invoke(p, b, function, "tpat_sort.h");
+	if (row->alone)
+		return row->s->reverse ? &device_total_descending : &device_total_ascending;
+	return row->s->reverse ? &device_key_descending : &device_key_ascending;
 }
 
-struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function)
-{
-	return emit_invoke(p, b, function, "tpat_radix.h");
-}
-
-static const char *key_function(const struct sort_row *row)
+/* C++ computes narrow integers as int. */
+static struct ir_template of_key(const struct sort_row *row)
 {
 	enum type t = row->key->type;
-	const char *name = row->alone        ? row->s->reverse ? "total_descending" : "total_ascending"
-	                   : row->s->reverse ? "key_descending"
-	                                     : "key_ascending";
-	/* C++ computes narrow integers as int. */
 	bool narrow = (type_is_int(t) && type_info(t)->bits < 32) || t == TYPE_BOOL;
-	return narrow ? arena_printf(row->p->arena, "%s<%s>", name, type_name(t)) : name;
+	return narrow ? IR_OF(IR_TYPE(t)) : IR_OF_NOTHING;
 }
 
 /* The row that a function is about: given, or named by its first parameter. */
@@ -186,7 +183,7 @@ const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, con
 {
 	struct ir_stmt *key = emit_lambda(p, b, "key");
 	struct sort_row own = row_of(p, key, s, row);
-	key->text = key_function(&own);
+	lambda_through(p, key, key_function(&own), of_key(&own));
 	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
 	return key->var;
 }
@@ -247,7 +244,6 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
 	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
-	const char *function = key_function(row);
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
 	enum type t = key ? sort_key_type(s) : row->key->type;
 	const struct ir_variable *loaded = emit_array_parameter(p, keys, t, "loaded", width);
@@ -272,7 +268,8 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
 		emit_set(p, body, loaded, item, value);
 		return keys->var;
 	}
-	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
+	struct ir_call *put = emit_invoke(
+	        p, body, row->s->reverse ? &device_put_key_descending : &device_put_key_ascending, of_key(row));
 	add_value(p, put, item_of(loaded, item));
 	add_value(p, put, value);
 	return keys->var;

@@ -166,7 +166,7 @@ static void update_row(struct scatter_rows *r, struct ir_block *b, const expr *r
 	struct ir_program *p = r->p;
 	const struct ir_stage *s = r->s;
 	bool used[IR_MAX_RANK] = { false };
-	expr axis[IR_MAX_RANK], count = ir_index(p->pool, 1), thread;
+	expr axis[IR_MAX_RANK], count = ir_index(p->pool, 1), thread, update;
 	struct axes here = { .value = axis };
 	scatter_axes_read(s, used);
 	for (int k = 0; k < r->lead; k++)
@@ -174,9 +174,9 @@ static void update_row(struct scatter_rows *r, struct ir_block *b, const expr *r
 	for (int k = r->lead; k < s->space_rank; k++)
 		count = ir_binary(IR_MUL, count, s->space[k]);
 	thread = ir_thread(p->pool, ir_index(p->pool, r->threads));
-	b = emit_for(p, b, "update", thread, count, ir_index(p->pool, r->threads));
-	declare_axes(p, b, ir_var(p->pool, TYPE_INDEX, "update", count), s->space_rank - r->lead, s->space + r->lead,
-	             ir_axis_names[1] + r->lead, used + r->lead, axis + r->lead);
+	b = emit_loop(p, b, "update", thread, count, ir_index(p->pool, r->threads), count, &update);
+	declare_axes(p, b, update, s->space_rank - r->lead, s->space + r->lead, ir_axis_names[1] + r->lead,
+	             used + r->lead, axis + r->lead);
 	if (s->where)
 		b = emit_if(p, b, to_kernel(p, s->where, &here));
 	emit_update(p, b, s, r->shared, scatter_place(p, s, r->lead, axis), to_kernel(p, s->value, &here));

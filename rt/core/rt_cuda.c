@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rt_cuda.c: the CUDA driver as a device, opened when first needed, so that the library loads on machines without one.
+ * Everything runs in the context that is current in the calling thread. Numbers and signatures: CUDA driver API,
+ * cuda.h. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt_core.h"
+#include "tpat/tpat_cuda.h"
+
+typedef void *handle; /* CUcontext, CUlibrary, CUkernel, CUmodule, CUfunction, CUstream */
+
+enum {
+	CUDA_NO_BINARY = 209,
+	ATTR_MAJOR = 75, /* of a device */
+	ATTR_MINOR = 76,
+	FUNC_NUM_REGS = 4, /* of a function; asking loads it */
+	FUNC_MAX_DYNAMIC = 8,
+	JIT_ERROR_BUFFER = 5, /* options of loading */
+	JIT_ERROR_BYTES = 6,
+	STREAM_NON_BLOCKING = 1,
+	CAPTURE_RELAXED = 2,
+	MAX_CONTEXTS = 256,
+};
+
+/* The driver. Entries marked optional are null on older ones. */
+static struct {
+	int (*init)(unsigned flags);
+	int (*error_string)(int code, const char **text);
+	int (*context)(handle *context);
+	int (*context_id)(handle context, unsigned long long *id); /* optional: 12.0 */
+	int (*context_device)(int *device);
+	int (*attribute)(int *value, int attribute, int device);
+	int (*library_load)(handle *library, const void *code, int *option, void **value, unsigned options, int *,
+	                    void **, unsigned); /* optional: 12.0, with the next three */
+	int (*library_unload)(handle library);
+	int (*library_kernel)(handle *kernel, handle library, const char *name);
+	int (*kernel_function)(handle *function, handle kernel);
+	int (*module_load)(handle *module, const void *code, unsigned options, int *option, void **value);
+	int (*module_unload)(handle module);
+	int (*module_function)(handle *function, handle module, const char *name);
+	int (*function_get)(int *value, int attribute, handle function);
+	int (*function_set)(handle function, int attribute, int value);
+	int (*launch)(handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+	              unsigned shared, handle stream, void **args, void **extra);
+	int (*launch_with)(const struct tpat_cuda_launch *l, handle function, void **args, void **extra); /* optional:
+	                                                                                                   * 11.8 */
+	int (*version)(int *version);
+	int (*alloc)(unsigned long long *pointer, size_t bytes);
+	int (*free)(unsigned long long pointer);
+	int (*copy)(unsigned long long to, const void *from, size_t bytes, handle stream);
+	int (*copy_within)(unsigned long long to, unsigned long long from, size_t bytes, handle stream);
+	int (*stream_new)(handle *stream, unsigned flags);
+	int (*stream_wait)(handle stream);
+	int (*stream_free)(handle stream);
+	int (*capture_mode)(int *mode); /* optional: 10.1 */
+	int (*map_encode)(void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,
+	                  const unsigned long long *stride, const unsigned *box, const unsigned *step, int interleave,
+	                  int swizzle, int promotion, int fill); /* optional: 12.0, like the next */
+	int (*map_encode_walk)(void *map, int type, unsigned rank, const void *from, const unsigned long long *dim,
+	                       const unsigned long long *stride, const int *low, const int *high, unsigned channels,
+	                       unsigned pixels, const unsigned *step, int interleave, int swizzle, int promotion,
+	                       int fill);
+	char problem[RT_WHY]; /* why there is no driver; empty: there is one */
+} cu;
+
+static const struct {
+	const char *name;
+	void *at;
+	bool optional;
+} symbols[] = {
+	{ "cuInit", &cu.init, false },
+	{ "cuGetErrorString", &cu.error_string, false },
+	{ "cuCtxGetCurrent", &cu.context, false },
+	{ "cuCtxGetId", &cu.context_id, true },
+	{ "cuCtxGetDevice", &cu.context_device, false },
+	{ "cuDeviceGetAttribute", &cu.attribute, false },
+	{ "cuLibraryLoadData", &cu.library_load, true },
+	{ "cuLibraryUnload", &cu.library_unload, true },
+	{ "cuLibraryGetKernel", &cu.library_kernel, true },
+	{ "cuKernelGetFunction", &cu.kernel_function, true },
+	{ "cuModuleLoadDataEx", &cu.module_load, false },
+	{ "cuModuleUnload", &cu.module_unload, false },
+	{ "cuModuleGetFunction", &cu.module_function, false },
+	{ "cuFuncGetAttribute", &cu.function_get, false },
+	{ "cuFuncSetAttribute", &cu.function_set, false },
+	{ "cuLaunchKernel", &cu.launch, false },
+	{ "cuLaunchKernelEx", &cu.launch_with, true },
+	{ "cuDriverGetVersion", &cu.version, false },
+	{ "cuMemAlloc_v2", &cu.alloc, false },
+	{ "cuMemFree_v2", &cu.free, false },
+	{ "cuMemcpyHtoDAsync_v2", &cu.copy, false },
+	{ "cuMemcpyDtoDAsync_v2", &cu.copy_within, false },
+	{ "cuStreamCreate", &cu.stream_new, false },
+	{ "cuStreamSynchronize", &cu.stream_wait, false },
+	{ "cuStreamDestroy_v2", &cu.stream_free, false },
+	{ "cuThreadExchangeStreamCaptureMode", &cu.capture_mode, true },
+	{ "cuTensorMapEncodeTiled", &cu.map_encode, true },
+	{ "cuTensorMapEncodeIm2col", &cu.map_encode_walk, true },
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static int cuda_why(char why[RT_WHY], int code, const char *call)
+{
+	const char *text = NULL;
+
+	if (cu.error_string(code, &text) || !text)
+		text = "unknown error";
+	return rt_why(why, "%s failed: %s (CUDA error %d)", call, text, code);
+}
+
+static void open_driver(void)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!library) {
+		rt_why(cu.problem, "there is no CUDA driver: libcuda.so.1 cannot be opened");
+		return;
+	}
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+		void *f = dlsym(library, symbols[i].name);
+		memcpy(symbols[i].at, &f, sizeof f);
+		if (!f && !symbols[i].optional) {
+			rt_why(cu.problem, "the CUDA driver is too old: it has no %s", symbols[i].name);
+			return;
+		}
+	}
+	int code = cu.init(0);
+	if (code)
+		cuda_why(cu.problem, code, "cuInit");
+}
+
+/* Contexts seen so far; the place in the table is the device's number. A context's id is never used again, its address
+ * may be. */
+static struct {
+	pthread_mutex_t lock;
+	unsigned long long id[MAX_CONTEXTS];
+	int n;
+} contexts = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static int cuda_current(void *user, char why[RT_WHY])
+{
+	handle context = NULL;
+	unsigned long long id;
+
+	(void)user;
+	pthread_once(&once, open_driver);
+	if (cu.problem[0])
+		return rt_why(why, "%s", cu.problem);
+	int code = cu.context(&context);
+	if (code)
+		return cuda_why(why, code, "cuCtxGetCurrent");
+	if (!context)
+		return rt_why(why, "no CUDA context is current in this thread");
+	if (!cu.context_id || cu.context_id(context, &id))
+		id = (unsigned long long)(uintptr_t)context;
+	/* Entries are only added: what is below n never changes. */
+	int n = __atomic_load_n(&contexts.n, __ATOMIC_ACQUIRE);
+	for (int i = 0; i < n; i++)
+		if (contexts.id[i] == id)
+			return i;
+	pthread_mutex_lock(&contexts.lock);
+	int i = 0;
+	while (i < contexts.n && contexts.id[i] != id)
+		i++;
+	if (i == contexts.n && i < MAX_CONTEXTS) {
+		contexts.id[i] = id;
+		__atomic_store_n(&contexts.n, i + 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&contexts.lock);
+	return i < MAX_CONTEXTS ? i : rt_why(why, "more than %d CUDA contexts in one process", MAX_CONTEXTS);
+}
+
+/* Loading allocates and may wait, which a stream capture in this thread would refuse: relaxed for a moment. */
+static int relax(void)
+{
+	int mode = CAPTURE_RELAXED;
+
+	if (cu.capture_mode)
+		cu.capture_mode(&mode);
+	return mode; /* what it was before */
+}
+
+static void restore(int mode)
+{
+	if (cu.capture_mode)
+		cu.capture_mode(&mode);
+}
+
+struct module {
+	handle library, module; /* one of them */
+	int32_t arch;           /* of a compiled image; 0: PTX */
+	bool early;             /* of code that waits by itself where a kernel is to start early */
+	int32_t functions;
+	struct function {
+		const struct module *module;
+		const struct tpat_rt_kernel *kernel;
+		handle function;
+	} function[];
+};
+
+/* How well image `x` suits a device: more is better, 0: not at all. A cubin of the very architecture, then of the same
+ * major number with the nearest lower minor, then PTX of the nearest lower architecture. */
+static int suits(const struct tpat_rt_image *x, int arch)
+{
+	if (x->arch > arch)
+		return 0;
+	if (x->ptx)
+		return 1 + x->arch;
+	return x->arch / 10 == arch / 10 ? 10000 + x->arch : 0;
+}
+
+static int load_image(struct module *m, const struct tpat_rt_image *x, char why[RT_WHY])
+{
+	char log[512] = "";
+	int option[2] = { JIT_ERROR_BUFFER, JIT_ERROR_BYTES };
+	void *value[2] = { log, (void *)(uintptr_t)(sizeof log - 1) };
+	bool library = cu.library_load && cu.library_unload && cu.library_kernel && cu.kernel_function;
+	int code = library ? cu.library_load(&m->library, x->data, option, value, 2, NULL, NULL, 0)
+	                   : cu.module_load(&m->module, x->data, 2, option, value);
+
+	if (code == 0)
+		return 0;
+	log[strcspn(log, "\r\n")] = 0;
+	cuda_why(why, code, library ? "cuLibraryLoadData" : "cuModuleLoadDataEx");
+	size_t n = strlen(why);
+	if (log[0])
+		snprintf(why + n, RT_WHY - n, ": %s", log);
+	return -1;
+}
+
+static int find_function(const struct module *m, const struct tpat_rt_kernel *k, handle *function, char why[RT_WHY])
+{
+	handle kernel = NULL;
+	int code, registers;
+
+	if (m->library) {
+		code = cu.library_kernel(&kernel, m->library, k->name);
+		if (code == 0)
+			code = cu.kernel_function(function, kernel);
+	} else {
+		code = cu.module_function(function, m->module, k->name);
+	}
+	/* Asking for an attribute loads the code now and not at the first launch, which may be under capture. */
+	if (code == 0)
+		code = cu.function_get(&registers, FUNC_NUM_REGS, *function);
+	if (code == 0 && k->shared_bytes > 0)
+		code = cu.function_set(*function, FUNC_MAX_DYNAMIC, k->shared_bytes);
+	if (code) {
+		char what[128];
+		snprintf(what, sizeof what, "making kernel %s ready", k->name);
+		return cuda_why(why, code, what);
+	}
+	return 0;
+}
+
+static void free_module(struct module *m)
+{
+	if (m->library)
+		cu.library_unload(m->library);
+	if (m->module)
+		cu.module_unload(m->module);
+	free(m);
+}
+
+static bool may_launch_early(void)
+{
+	int version = 0;
+
+	return cu.launch_with && cu.version(&version) == 0 && version >= TPAT_CUDA_EARLY_DRIVER;
+}
+
+/* The images from the best to the worst, until one loads (a PTX version may be too new, a cubin for another kind of
+ * GPU). */
+static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch, char why[RT_WHY])
+{
+	int below = INT32_MAX;
+
+	for (;;) {
+		const struct tpat_rt_image *best = NULL;
+		int most = 0;
+		for (int32_t i = 0; i < p->images; i++) {
+			int s = suits(&p->image[i], arch);
+			if (s > most && s < below) {
+				most = s;
+				best = &p->image[i];
+			}
+		}
+		if (!best)
+			break;
+		if (load_image(m, best, why) == 0) {
+			m->arch = best->ptx ? 0 : best->arch;
+			m->early = best->arch >= TPAT_CUDA_EARLY_ARCH && may_launch_early();
+			return 0;
+		}
+		below = most;
+	}
+	if (below != INT32_MAX)
+		return -1; /* `why` is that of the last one */
+	char list[128] = "";
+	for (int32_t i = 0; i < p->images; i++) {
+		size_t n = strlen(list);
+		snprintf(list + n, sizeof list - n, "%ssm_%d%s", n ? ", " : "", (int)p->image[i].arch,
+		         p->image[i].ptx ? " (PTX)" : "");
+	}
+	return rt_why(why, "the library has no code for this GPU (sm_%d), only for: %s; build it with --arch sm_%d",
+	              arch, list[0] ? list : "none", arch);
+}
+
+static const struct function *function_of(const struct module *m, const struct tpat_rt_kernel *k)
+{
+	for (int32_t i = 0; i < m->functions; i++)
+		if (m->function[i].kernel == k)
+			return &m->function[i];
+	return NULL;
+}
+
+/* Of all tactics; steps may be the same in several. */
+static int load_functions(struct module *m, const struct tpat_rt_plugin *p, char why[RT_WHY])
+{
+	for (int32_t t = 0; t < p->tactics; t++)
+		for (int32_t s = 0; s < p->tactic[t].steps; s++)
+			for (int32_t k = 0; k < p->tactic[t].step[s].kernels; k++) {
+				const struct tpat_rt_kernel *kernel = &p->tactic[t].step[s].kernel[k];
+				if (function_of(m, kernel))
+					continue;
+				if (kernel->arch && kernel->arch != m->arch) /* it may want more than this GPU has */
+					continue;
+				m->function[m->functions].module = m;
+				m->function[m->functions].kernel = kernel;
+				if (find_function(m, kernel, &m->function[m->functions].function, why))
+					return -1;
+				m->functions++;
+			}
+	return 0;
+}
+
+static int cuda_load(void *user, const struct tpat_rt_plugin *p, void **out, char why[RT_WHY])
+{
+	int dev, major = 0, minor = 0, code, kernels = 0;
+
+	(void)user;
+	if ((code = cu.context_device(&dev)) || (code = cu.attribute(&major, ATTR_MAJOR, dev)) ||
+	    (code = cu.attribute(&minor, ATTR_MINOR, dev)))
+		return cuda_why(why, code, "asking for the GPU's architecture");
+	for (int32_t t = 0; t < p->tactics; t++)
+		for (int32_t s = 0; s < p->tactic[t].steps; s++)
+			kernels += p->tactic[t].step[s].kernels;
+	struct module *m = calloc(1, sizeof *m + (size_t)kernels * sizeof m->function[0]);
+	if (!m)
+		return rt_why(why, "out of memory");
+	int mode = relax();
+	int rc = load_best(m, p, major * 10 + minor, why) || load_functions(m, p, why);
+	restore(mode);
+	if (rc) {
+		free_module(m);
+		return -1;
+	}
+	*out = m;
+	return 0;
+}
+
+static int cuda_upload(void *user, const void *data, size_t bytes, void **pointer, char why[RT_WHY])
+{
+	unsigned long long to = 0;
+	handle stream = NULL;
+	const char *call = "cuMemAlloc";
+	int mode = relax();
+
+	(void)user;
+	int code = cu.alloc(&to, bytes ? bytes : 1);
+	/* A stream of its own: the default stream may be under capture. */
+	if (code == 0) {
+		call = "cuStreamCreate";
+		code = cu.stream_new(&stream, STREAM_NON_BLOCKING);
+	}
+	if (code == 0 && bytes) {
+		call = "cuMemcpyHtoDAsync";
+		code = cu.copy(to, data, bytes, stream);
+		if (code == 0)
+			code = cu.stream_wait(stream);
+	}
+	if (stream)
+		cu.stream_free(stream);
+	if (code && to)
+		cu.free(to);
+	restore(mode);
+	if (code)
+		return cuda_why(why, code, call);
+	*pointer = (void *)(uintptr_t)to;
+	return 0;
+}
+
+static int cuda_copy(void *user, void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY])
+{
+	int code =
+	        cu.copy_within((unsigned long long)(uintptr_t)to, (unsigned long long)(uintptr_t)from, bytes, stream);
+
+	(void)user;
+	return code ? cuda_why(why, code, "cuMemcpyDtoDAsync") : 0;
+}
+
+static int cuda_function(void *user, void *module, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
+                         void **function, char why[RT_WHY])
+{
+	(void)user, (void)p;
+	*function = (void *)(uintptr_t)function_of(module, k);
+	return *function ? 0 : rt_why(why, "kernel %s was not loaded", k->name);
+}
+
+static int cuda_launch(void *user, void *function, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
+                       const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
+{
+	const struct function *f = function;
+	int code;
+
+	(void)user, (void)p;
+	if (k->early && f->module->early) {
+		const struct tpat_cuda_attribute early = { .id = TPAT_CUDA_EARLY, .value.number = 1 };
+		const struct tpat_cuda_launch c = { { grid[0], grid[1], grid[2] },
+			                            { (unsigned)k->block[0], (unsigned)k->block[1],
+			                              (unsigned)k->block[2] },
+			                            (unsigned)k->shared_bytes,
+			                            stream,
+			                            &early,
+			                            1 };
+		code = cu.launch_with(&c, f->function, args, NULL);
+	} else {
+		code = cu.launch(f->function, grid[0], grid[1], grid[2], (unsigned)k->block[0], (unsigned)k->block[1],
+		                 (unsigned)k->block[2], (unsigned)k->shared_bytes, stream, args, NULL);
+	}
+	if (code) {
+		char what[160];
+		snprintf(what, sizeof what, "launching kernel %s", k->name);
+		return cuda_why(why, code, what);
+	}
+	return 0;
+}
+
+static int cuda_is_arch(void *user, void *module, int32_t arch)
+{
+	const struct module *m = module;
+
+	(void)user;
+	return m->arch == arch && cu.map_encode; /* what is for one architecture alone may take tensor maps */
+}
+
+static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, char why[RT_WHY])
+{
+	unsigned long long dim[TPAT_RT_MAP_RANK], stride[TPAT_RT_MAP_RANK];
+	unsigned box[TPAT_RT_MAP_RANK], step[TPAT_RT_MAP_RANK];
+	int low[TPAT_RT_MAP_RANK], high[TPAT_RT_MAP_RANK], code;
+	int type = v->element_bytes == 1 ? TPAT_CUDA_MAP_U8 : TPAT_CUDA_MAP_U16;
+
+	(void)user;
+	for (int i = 0; i < v->rank; i++) {
+		dim[i] = (unsigned long long)v->dim[i];
+		box[i] = (unsigned)v->box[i];
+		step[i] = 1;
+		if (i > 0)
+			stride[i - 1] = (unsigned long long)(v->stride[i] * v->element_bytes);
+	}
+	if (!v->pixels) {
+		code = cu.map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0,
+		                     TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
+		return code ? cuda_why(why, code, "cuTensorMapEncodeTiled") : 0;
+	}
+	for (int i = 1; i < v->rank - 1; i++) {
+		step[i] = (unsigned)v->step[i];
+		low[i - 1] = v->first[i];
+		high[i - 1] = (int)((v->count[i] - 1) * v->step[i] + v->first[i] - (v->dim[i] - 1));
+	}
+	code = cu.map_encode_walk(out, type, (unsigned)v->rank, v->from, dim, stride, low, high, box[0],
+	                          (unsigned)v->pixels, step, 0, TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
+	return code ? cuda_why(why, code, "cuTensorMapEncodeIm2col") : 0;
+}
+
+/* At the end of a process the driver may be gone already; and what belongs to another context goes with that
+ * context. */
+static bool still_current(int number)
+{
+	char why[RT_WHY];
+	return cuda_current(NULL, why) == number;
+}
+
+static void cuda_unload(void *user, int number, void *module)
+{
+	(void)user;
+	if (still_current(number))
+		free_module(module);
+	else
+		free(module);
+}
+
+static void cuda_release(void *user, int number, void *pointer)
+{
+	(void)user;
+	if (still_current(number))
+		cu.free((unsigned long long)(uintptr_t)pointer);
+}
+
+const struct tpat_rt_device rt_cuda = {
+	.version = TPAT_RT_VERSION,
+	.load = cuda_load,
+	.function = cuda_function,
+	.upload = cuda_upload,
+	.launch = cuda_launch,
+	.current = cuda_current,
+	.unload = cuda_unload,
+	.release = cuda_release,
+	.is_arch = cuda_is_arch,
+	.map = cuda_map,
+	.copy = cuda_copy,
+};

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rt_device.c: the device in use (CUDA, or what tpat_rt_set_device put in its place), and what has been loaded on it:
+ * one entry a plugin and device, made once, read by all objects, kept until the library goes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt_core.h"
+
+/* Constants are shared by all plugins that point at the same bytes. */
+struct constant {
+	struct constant *next;
+	int device;
+	const void *data;
+	size_t bytes;
+	void *pointer;
+};
+
+static struct {
+	struct tpat_rt_device device;
+	bool own;            /* the device is not CUDA */
+	bool hosted;         /* somebody called tpat_rt_set_device */
+	uint64_t generation; /* counts changes of the device: what an older one gave is void */
+	struct rt_loaded *loaded;
+	struct constant *constant;
+	pthread_mutex_t lock;
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const struct tpat_rt_device *device(void)
+{
+	return state.own ? &state.device : &rt_cuda;
+}
+
+bool rt_device_is_hosted(void)
+{
+	return state.hosted;
+}
+
+static void free_loaded(struct rt_loaded *x)
+{
+	const struct tpat_rt_device *d = device();
+
+	if (x->module && d->unload)
+		d->unload(d->user, x->device, x->module);
+	free(x->constant);
+	free(x);
+}
+
+void rt_device_forget(void)
+{
+	const struct tpat_rt_device *d = device();
+
+	pthread_mutex_lock(&state.lock);
+	for (struct rt_loaded *x = state.loaded, *next; x; x = next) {
+		next = x->next;
+		free_loaded(x);
+	}
+	for (struct constant *c = state.constant, *next; c; c = next) {
+		next = c->next;
+		if (d->release)
+			d->release(d->user, c->device, c->pointer);
+		free(c);
+	}
+	state.loaded = NULL;
+	state.constant = NULL;
+	state.generation++;
+	pthread_mutex_unlock(&state.lock);
+}
+
+int rt_device_set(const struct tpat_rt_device *d, char why[RT_WHY])
+{
+	if (d && d->version != TPAT_RT_VERSION)
+		return rt_why(why, "version %u, but the runtime has version %d", (unsigned)d->version, TPAT_RT_VERSION);
+	rt_device_forget();
+	state.hosted = d != NULL;
+	state.own = d && d->load;
+	if (state.own)
+		state.device = *d;
+	return 0;
+}
+
+static int load_constant(const struct tpat_rt_buffer *b, int number, size_t bytes, void **pointer, char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+
+	for (struct constant *c = state.constant; c; c = c->next)
+		if (c->device == number && c->data == b->data && c->bytes == bytes) {
+			*pointer = c->pointer;
+			return 0;
+		}
+	struct constant *c = calloc(1, sizeof *c);
+	if (!c)
+		return rt_why(why, "out of memory");
+	*c = (struct constant){ .device = number, .data = b->data, .bytes = bytes };
+	if (d->upload(d->user, b->data, bytes, &c->pointer, why)) {
+		free(c);
+		return -1;
+	}
+	c->next = state.constant;
+	state.constant = c;
+	*pointer = c->pointer;
+	return 0;
+}
+
+static int load_constants(const struct tpat_rt_plugin *p, struct rt_loaded *x, char why[RT_WHY])
+{
+	size_t extents = rt_extents(p);
+	int rc = 0;
+	int64_t *extent = malloc((extents + (size_t)p->exprs + 1) * sizeof *extent), *value = extent + extents;
+
+	if (!extent)
+		return rt_why(why, "out of memory");
+	memset(extent, 0xff, extents * sizeof *extent); /* no extent is known: constants need none */
+	rt_evaluate(p, extent, value);
+	for (int32_t i = 0; i < p->buffers && rc == 0; i++) {
+		const struct tpat_rt_buffer *b = &p->buffer[i];
+		if (!b->data)
+			continue;
+		if (value[b->bytes] < 0)
+			rc = rt_why(why, "the size of constant %s is not constant", b->name);
+		else
+			rc = load_constant(b, x->device, (size_t)value[b->bytes], &x->constant[i], why);
+	}
+	free(extent);
+	return rc;
+}
+
+static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **out, char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+	struct rt_loaded *x = calloc(1, sizeof *x);
+
+	if (x)
+		x->constant = calloc((size_t)p->buffers + 1, sizeof *x->constant);
+	if (!x || !x->constant) {
+		free(x);
+		return rt_why(why, "out of memory");
+	}
+	x->plugin = p;
+	x->device = number;
+	if (d->load(d->user, p, &x->module, why) || load_constants(p, x, why)) {
+		free_loaded(x);
+		return -1;
+	}
+	*out = x;
+	return 0;
+}
+
+static int find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, struct rt_binding *out,
+                char why[RT_WHY])
+{
+	int number = device()->current(device()->user, why);
+
+	if (number < 0)
+		return -1;
+	uint64_t generation = __atomic_load_n(&state.generation, __ATOMIC_ACQUIRE);
+	if (binding->loaded && binding->generation == generation && binding->loaded->device == number) {
+		*out = *binding;
+		return 0;
+	}
+	pthread_mutex_lock(&state.lock);
+	struct rt_loaded *x = state.loaded;
+	while (x && (x->plugin != p || x->device != number))
+		x = x->next;
+	int rc = 0;
+	if (!x) {
+		rc = load(p, number, &x, why);
+		if (rc == 0) {
+			x->next = state.loaded;
+			state.loaded = x;
+		}
+	}
+	*out = (struct rt_binding){ rc ? NULL : x, state.generation };
+	pthread_mutex_unlock(&state.lock);
+	return rc;
+}
+
+int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, const struct rt_loaded **out,
+                   char why[RT_WHY])
+{
+	struct rt_binding found;
+
+	if (find(p, binding, &found, why))
+		return -1;
+	*out = found.loaded;
+	return 0;
+}
+
+int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY])
+{
+	struct rt_binding found;
+
+	if (find(p, binding, &found, why))
+		return -1;
+	*binding = found;
+	return 0;
+}
+
+bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch)
+{
+	const struct tpat_rt_device *d = device();
+	return !arch || !d->is_arch || d->is_arch(d->user, loaded->module, arch);
+}
+
+int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+
+	(void)loaded;
+	memset(out, 0, TPAT_RT_MAP_BYTES);
+	return d->map ? d->map(d->user, values, out, why) : 0;
+}
+
+int rt_device_copy(void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+	return d->copy ? d->copy(d->user, to, from, bytes, stream, why) : rt_why(why, "the device cannot copy");
+}
+
+int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
+                       char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+
+	*function = loaded->module;
+	return d->function ? d->function(d->user, loaded->module, loaded->plugin, kernel, function, why) : 0;
+}
+
+int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel,
+                     const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
+{
+	const struct tpat_rt_device *d = device();
+	return d->launch(d->user, function, loaded->plugin, kernel, grid, args, stream, why);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rt_register.c: the doors of the library. A TensorRT that loads it (loadLibrary) calls setLoggerFinder and
+ * getCreators; when a program merely opens it, it registers itself with every TensorRT in the process. Both at once
+ * would collide
+ * ("exists already"), so the first getCreators takes the own registration back; later calls (TensorRT makes one when it
+ * unloads the library) change nothing. Source: TensorRT-RTX 1.7.1 and TensorRT lean 11.4, observed. Only what a
+ * registry took is taken back: it looks creators up by name, and the name may be another library's. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT, dladdr, dl_iterate_phdr */
+#endif
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt_tensorrt.h"
+
+enum { MAX_TENSORRT = 8 };
+
+struct registry {
+	void *object;
+	int form;   /* 10 or 11, see trt_form */
+	bool *took; /* of each creator, whether it was registered here */
+};
+
+static struct {
+	struct rt_creator *creator;
+	void **list; /* what getCreators returns */
+	int32_t creators;
+	struct registry registry[MAX_TENSORRT];
+	int registries;
+	bool *took;      /* of all registries */
+	int32_t version; /* of a TensorRT that was registered with */
+	bool asked;      /* TensorRT called getCreators */
+	pthread_mutex_t lock;
+} library = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* TensorRT libraries in this process, whatever opened them. */
+struct paths {
+	char path[MAX_TENSORRT][512];
+	int n;
+};
+
+static int collect(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	static const char *const names[] = { "libnvinfer.so", "libnvinfer_lean.so", "libnvinfer_dispatch.so",
+		                             "libtensorrt_rtx.so" };
+	struct paths *paths = arg;
+	const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	base = base ? base + 1 : info->dlpi_name;
+	for (size_t i = 0; base && i < sizeof names / sizeof *names; i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0 && paths->n < MAX_TENSORRT &&
+		    strlen(info->dlpi_name) < sizeof paths->path[0])
+			strcpy(paths->path[paths->n++], info->dlpi_name);
+	return 0;
+}
+
+static int32_t version_in(void *handle)
+{
+	int32_t (*version)(void) = NULL;
+
+	*(void **)&version = dlsym(handle, "getInferLibVersion");
+	return version ? version() : 0;
+}
+
+int32_t rt_tensorrt_version(const void *object)
+{
+	Dl_info info;
+	int32_t version = 0;
+
+	/* The library that holds the object's table of functions, then what any symbol search sees. */
+	if (object && dladdr(*(void *const *)object, &info) && info.dli_fname) {
+		void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+		if (handle) {
+			version = version_in(handle);
+			dlclose(handle);
+		}
+	}
+	return version ? version : version_in(RTLD_DEFAULT);
+}
+
+int32_t rt_version(void)
+{
+	int32_t version = rt_tensorrt_version(rt_finder);
+	return version ? version : library.version;
+}
+
+static bool registry_call(const struct registry *r, struct rt_creator *c, bool add)
+{
+	if (r->form == 11)
+		return add ? TRT_CALL(r->object, trt_registry_11, add, c, c->table->name_space)
+		           : TRT_CALL(r->object, trt_registry_11, remove, c);
+	return add ? TRT_CALL(r->object, trt_registry_10, add, c, c->table->name_space)
+	           : TRT_CALL(r->object, trt_registry_10, remove, c);
+}
+
+static void add_creators(struct registry *r)
+{
+	int32_t refused = 0, first = 0;
+
+	for (int32_t i = 0; i < library.creators; i++) {
+		r->took[i] = registry_call(r, &library.creator[i], true);
+		if (!r->took[i] && !refused++)
+			first = i;
+	}
+	if (refused)
+		rt_log(NULL, TRT_LOG_WARNING,
+		       "TensorRT did not register %d of %d plugins, %s among them: it has plugins of these names "
+		       "already, from "
+		       "another library, and uses those",
+		       (int)refused, (int)library.creators, library.creator[first].table->name);
+}
+
+/* TensorRT 8 and 9 have a registry, too. */
+static void too_old(int32_t version)
+{
+	rt_log(NULL, TRT_LOG_WARNING,
+	       "TensorRT %d.%d has no IPluginV3: the library's plugins are not registered; they need TensorRT 10 or 11",
+	       (int)version / 1000, (int)version / 100 % 10);
+}
+
+static bool is_old(int32_t version)
+{
+	return version >= 5000 && version < 10000;
+}
+
+static void register_with(void *handle)
+{
+	void *(*get)(void) = NULL;
+	int32_t version = version_in(handle);
+
+	*(void **)&get = dlsym(handle, "getPluginRegistry");
+	struct registry r = { .object = get ? get() : NULL, .form = trt_form(version) };
+	if (!r.object || library.registries == MAX_TENSORRT)
+		return;
+	for (int i = 0; i < library.registries; i++)
+		if (library.registry[i].object == r.object)
+			return;
+	if (is_old(version))
+		too_old(version);
+	if (!r.form)
+		return;
+	r.took = library.took + (size_t)library.registries * (size_t)library.creators;
+	library.version = version;
+	library.registry[library.registries++] = r;
+	add_creators(&r);
+}
+
+static void register_with_all(void)
+{
+	struct paths paths = { .n = 0 };
+
+	register_with(RTLD_DEFAULT);
+	dl_iterate_phdr(collect, &paths);
+	for (int i = 0; i < paths.n; i++) {
+		/* Kept open: TensorRT must outlive the registration. */
+		void *handle = dlopen(paths.path[i], RTLD_LAZY | RTLD_NOLOAD);
+		if (handle)
+			register_with(handle);
+	}
+}
+
+static void deregister(void)
+{
+	for (int i = 0; i < library.registries; i++)
+		for (int32_t c = 0; c < library.creators; c++)
+			if (library.registry[i].took[c])
+				registry_call(&library.registry[i], &library.creator[c], false);
+	library.registries = 0;
+}
+
+/* A TensorRT in this process that could have had the plugins. */
+static bool is_here(void)
+{
+	struct paths paths = { .n = 0 };
+	bool here = trt_form(version_in(RTLD_DEFAULT)) && dlsym(RTLD_DEFAULT, "getPluginRegistry");
+
+	dl_iterate_phdr(collect, &paths);
+	for (int i = 0; i < paths.n && !here; i++) {
+		void *handle = dlopen(paths.path[i], RTLD_LAZY | RTLD_NOLOAD);
+		here = handle && trt_form(version_in(handle));
+		if (handle)
+			dlclose(handle);
+	}
+	return here;
+}
+
+/* Nothing calls a library that was opened before TensorRT: what it can do is say so. */
+static void tell_unregistered(void)
+{
+	if (library.creators == 0 || library.version || library.asked || !is_here())
+		return;
+	/* TensorRT's logger may be gone. */
+	fprintf(stderr,
+	        "tpat library %s: its plugins were never registered, since the library was opened before TensorRT. "
+	        "Open it after "
+	        "TensorRT, load it with the plugin registry's loadLibrary, or call tpat_rt_register()\n",
+	        tpat_library.model ? tpat_library.model : "?");
+}
+
+/* At dlclose and at exit. Registered with atexit after TensorRT's registry was made, so it runs before that is gone. */
+static void leave(void)
+{
+	tell_unregistered();
+	deregister();
+	rt_device_forget();
+	free(library.creator);
+	free(library.list);
+	free(library.took);
+	library.creator = NULL;
+	library.list = NULL;
+	library.took = NULL;
+	library.creators = 0;
+}
+
+__attribute__((constructor)) static void enter(void)
+{
+	if (tpat_library.version != TPAT_RT_VERSION || tpat_library.plugins <= 0)
+		return;
+	library.creator = calloc((size_t)tpat_library.plugins, sizeof *library.creator);
+	library.list = calloc((size_t)tpat_library.plugins, sizeof *library.list);
+	library.took = calloc((size_t)tpat_library.plugins * MAX_TENSORRT, sizeof *library.took);
+	if (library.creator && library.list && library.took)
+		library.creators = tpat_library.plugins;
+	for (int32_t i = 0; i < library.creators; i++) {
+		rt_creator_init(&library.creator[i], &tpat_library.plugin[i]);
+		library.list[i] = &library.creator[i].creator;
+	}
+	register_with_all();
+	atexit(leave);
+}
+
+int32_t tpat_rt_register(void)
+{
+	pthread_mutex_lock(&library.lock);
+	int before = library.registries;
+	if (!library.asked) /* else TensorRT itself has them */
+		register_with_all();
+	int n = library.registries;
+	if (n > before)
+		atexit(deregister); /* before this TensorRT's registry is gone: the last registered runs first */
+	pthread_mutex_unlock(&library.lock);
+	return n;
+}
+
+void *const *getCreators(int32_t *count)
+{
+	pthread_mutex_lock(&library.lock);
+	library.asked = true;
+	deregister();
+	pthread_mutex_unlock(&library.lock);
+	if (library.creators == 0)
+		rt_log(NULL, TRT_LOG_ERROR,
+		       "getCreators: the library has no plugins for this runtime (version %u, runtime %d)",
+		       (unsigned)tpat_library.version, TPAT_RT_VERSION);
+	if (count)
+		*count = library.creators;
+	return library.list;
+}
+
+/* TensorRT 8.6 to 9.x asks here for creators of IPluginV2. The library has V3 plugins only: none. */
+void *const *getPluginCreators(int32_t *count)
+{
+	static void *const none[1];
+
+	if (is_old(rt_version()))
+		too_old(rt_version());
+	if (count)
+		*count = 0;
+	return none;
+}
+
+void setLoggerFinder(void *finder)
+{
+	rt_finder = finder;
+}

@@ -1,0 +1,186 @@
+/* The library side of the host: opens a library as TensorRT's registry does, gives it a logger, finds creators. */
+#include "engine/tensorrt/host_inside.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/file.h"
+
+static void log_line(struct host *h, const char *line)
+{
+	pthread_mutex_lock(&h->lock);
+	str_printf(&h->log, "%s\n", line);
+	pthread_mutex_unlock(&h->lock);
+}
+
+static void logger_log(void *self, int32_t severity, const char *message)
+{
+	(void)severity;
+	log_line(((struct host_object *)self)->host, message);
+}
+
+static void device_log(void *user, int severity, const char *line)
+{
+	(void)severity;
+	log_line(user, line);
+}
+
+static void *finder_find(void *self)
+{
+	return &((struct host_object *)self)->host->logger;
+}
+
+static void nothing(void *self)
+{
+	(void)self;
+}
+
+static int32_t language(void *self)
+{
+	(void)self;
+	return 0;
+}
+
+static struct trt_info logger_info(void *self)
+{
+	(void)self;
+	return (struct trt_info){ "ILogger", 1, 0 };
+}
+
+static struct trt_info finder_info(void *self)
+{
+	(void)self;
+	return (struct trt_info){ "ILoggerFinder", 1, 0 };
+}
+
+static const struct {
+	struct trt_table_head head;
+	struct trt_logger_10 t;
+} logger_10 = { .t = { logger_log, nothing, nothing } };
+static const struct {
+	struct trt_table_head head;
+	struct trt_logger_11 t;
+} logger_11 = { .t = { { language, logger_info, nothing, nothing }, logger_log } };
+static const struct {
+	struct trt_table_head head;
+	struct trt_finder_10 t;
+} finder_10 = { .t = { finder_find, nothing, nothing } };
+static const struct {
+	struct trt_table_head head;
+	struct trt_finder_11 t;
+} finder_11 = { .t = { { language, finder_info, nothing, nothing }, finder_find } };
+
+const char *host_log(struct host *h)
+{
+	return str_text(&h->log);
+}
+
+void host_log_clear(struct host *h)
+{
+	h->log.n = 0;
+	if (h->log.at)
+		h->log.at[0] = 0;
+}
+
+/* The library. */
+
+const struct tpat_rt_library *host_library(const struct host *h)
+{
+	return host_symbol(h, "tpat_library");
+}
+
+void *host_symbol(const struct host *h, const char *name)
+{
+	return dlsym(h->handle, name);
+}
+
+static int lacks(const struct host *h, const char *name, struct err *e)
+{
+	return err_set(e, ERR_MODEL, "%s is no TensorRT plugin library: it has no %s.", h->path, name);
+}
+
+static int open_library(struct host *h, const struct host_options *o, struct err *e)
+{
+	void (*set_finder)(void *) = NULL;
+	void (*set_device)(const struct tpat_rt_device *) = NULL;
+	struct tpat_rt_device device = { .version = TPAT_RT_VERSION };
+
+	TRY(file_check(h->path, e));
+	h->handle = dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
+	if (!h->handle)
+		return err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());
+	*(void **)&set_finder = host_symbol(h, "setLoggerFinder");
+	*(void **)&h->get_creators = host_symbol(h, "getCreators");
+	*(void **)&set_device = host_symbol(h, "tpat_rt_set_device");
+	if (!set_finder)
+		return lacks(h, "setLoggerFinder", e);
+	if (!h->get_creators)
+		return lacks(h, "getCreators", e);
+	if (set_device) {
+		if (o->device)
+			device = *o->device;
+		if (!device.log) {
+			device.log = device_log;
+			device.log_user = h;
+		}
+		set_device(&device);
+	} else if (o->device) {
+		return lacks(h, "tpat_rt_set_device", e);
+	}
+	set_finder(&h->finder);
+	h->creator = h->get_creators(&h->creators);
+	if (h->creators < 1 || !h->creator)
+		return err_set(e, ERR_MODEL, "%s offers no plugin. %s", h->path, host_log(h));
+	return 0;
+}
+
+int host_open(struct host **out, const char *path, const struct host_options *o, struct arena *a, struct err *e)
+{
+	struct host *h = NEW(a, struct host);
+	bool eleven = trt_form(o->version ? o->version : 110100) == 11;
+
+	*out = NULL;
+	*h = (struct host){ .arena = a, .path = arena_strdup(a, path), .log = str_new(a) };
+	h->pass_shape_inputs = o->pass_shape_inputs;
+	h->logger = (struct host_object){ eleven ? (const void *)&logger_11.t : &logger_10.t, h };
+	h->finder = (struct host_object){ eleven ? (const void *)&finder_11.t : &finder_10.t, h };
+	pthread_mutex_init(&h->lock, NULL);
+	int rc = open_library(h, o, e);
+	if (rc < 0) {
+		if (h->handle)
+			dlclose(h->handle);
+		pthread_mutex_destroy(&h->lock);
+		return rc;
+	}
+	*out = h;
+	return 0;
+}
+
+void host_close(struct host *h)
+{
+	int32_t n;
+
+	if (!h)
+		return;
+	/* As TensorRT's deregisterLibrary does. */
+	h->get_creators(&n);
+	dlclose(h->handle);
+	pthread_mutex_destroy(&h->lock);
+}
+
+bool host_matches(const char *want, const char *got)
+{
+	return !want || (got && strcmp(want, got) == 0);
+}
+
+void *host_creator(struct host *h, const char *name, const char *version, const char *name_space)
+{
+	for (int32_t i = 0; i < h->creators; i++) {
+		void *c = h->creator[i];
+		if (host_matches(name, TRT_CALL(c, trt_creator, name)) &&
+		    host_matches(version, TRT_CALL(c, trt_creator, version)) &&
+		    host_matches(name_space, TRT_CALL(c, trt_creator, name_space)))
+			return c;
+	}
+	return NULL;
+}

@@ -1,0 +1,294 @@
+/* The plugin side of the host: one plugin through TensorRT's building of an engine, in the order that its headers
+ * document. */
+#include "engine/tensorrt/host_inside.h"
+
+#include <string.h>
+
+#include "tensor/type.h"
+
+int host_failed(const struct host_engine *x, const char *method, enum err_code code, struct err *e)
+{
+	const char *log = host_log(x->host), *last = log;
+	size_t n = strlen(log);
+
+	if (n > 0 && log[n - 1] == '\n')
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (log[i] == '\n')
+			last = log + i + 1;
+	n -= (size_t)(last - log);
+	return err_set(e, code, "Plugin %s of %s: %s failed%s%.*s", x->name, x->host->path, method,
+	               n ? ": " : " without a line in the log.", (int)n, last);
+}
+
+static void release(void *plugin)
+{
+	if (plugin)
+		TRT_CALL(plugin, trt_plugin, v.d0);
+}
+
+static bool is_interface(void *object, const char *kind)
+{
+	if (!object || TRT_CALL(object, trt_plugin, v.api_language) != 0)
+		return false;
+	struct trt_info info = TRT_CALL(object, trt_plugin, v.info);
+	return strcmp(info.kind, kind) == 0 && info.major == 1;
+}
+
+void *host_capability(void *plugin, int32_t which)
+{
+	static const char *const kind[] = { "PLUGIN_V3ONE_CORE", "PLUGIN_V3ONE_BUILD", "PLUGIN_V3ONE_RUNTIME" };
+	void *c = TRT_CALL(plugin, trt_plugin, capability, which);
+	return is_interface(c, kind[which]) ? c : NULL;
+}
+
+struct trt_dims host_dims(const struct host_tensor *t)
+{
+	struct trt_dims d = { .rank = t->rank };
+
+	memcpy(d.d, t->dim, sizeof d.d);
+	return d;
+}
+
+struct trt_desc host_desc(const struct host_tensor *t)
+{
+	return (struct trt_desc){
+		.dims = host_dims(t), .type = trt_type_of_onnx(t->type), .format = TRT_LINEAR, .scale = -1
+	};
+}
+
+static struct trt_dynamic_desc range_of(const struct host_tensor *min, const struct host_tensor *opt,
+                                        const struct host_tensor *max)
+{
+	struct trt_dynamic_desc d = {
+		.desc = host_desc(opt), .min = host_dims(min), .max = host_dims(max), .opt = host_dims(opt)
+	};
+
+	for (int i = 0; i < d.desc.dims.rank; i++)
+		if (d.min.d[i] != d.max.d[i])
+			d.desc.dims.d[i] = -1;
+	return d;
+}
+
+static int output_types(struct host_engine *x, void *build, const struct host_tensor *in, struct err *e)
+{
+	x->outputs = TRT_CALL(build, trt_build, outputs);
+	if (x->outputs < 1)
+		return host_failed(x, "getNbOutputs", ERR_UNSUPPORTED, e);
+	x->type = NEWN(x->arena, int32_t, x->inputs + x->outputs);
+	for (int32_t i = 0; i < x->inputs; i++)
+		x->type[i] = trt_type_of_onnx(in[i].type);
+	if (TRT_CALL(build, trt_build, output_types, x->type + x->inputs, x->outputs, x->type, x->passed))
+		return host_failed(x, "getOutputDataTypes", ERR_UNSUPPORTED, e);
+	return 0;
+}
+
+/* What TensorRT would time. Tactics are unique; 0 means that there are none to choose from. */
+static int ask_tactics(struct host_engine *x, void *build, struct err *e)
+{
+	x->tactics = TRT_CALL(build, trt_build, tactics);
+	if (x->tactics < 0)
+		return host_failed(x, "getNbTactics", ERR_UNSUPPORTED, e);
+	x->tactic = NEWN(x->arena, int32_t, x->tactics + 1);
+	if (TRT_CALL(build, trt_build, valid_tactics, x->tactic, x->tactics))
+		return host_failed(x, "getValidTactics", ERR_UNSUPPORTED, e);
+	for (int32_t i = 0; i < x->tactics; i++) {
+		bool fresh = x->tactic[i] != 0;
+		for (int32_t k = 0; k < i; k++)
+			fresh &= x->tactic[k] != x->tactic[i];
+		if (!fresh)
+			return err_set(e, ERR_UNSUPPORTED, "Plugin %s: tactic %d is offered twice, or is 0.", x->name,
+			               (int)x->tactic[i]);
+		/* The builder sets each on the plugin of the build phase, to time it. */
+		if (TRT_CALL(host_capability(x->build, TRT_RUNTIME), trt_runtime, set_tactic, x->tactic[i]))
+			return host_failed(x, "setTactic", ERR_UNSUPPORTED, e);
+	}
+	x->chosen = x->tactics ? x->tactic[0] : 0;
+	return 0;
+}
+
+/* Formats and ranges, tactics, workspace. */
+static int configure(struct host_engine *x, void *build, const struct host_tensor *min, const struct host_tensor *opt,
+                     const struct host_tensor *max, struct err *e)
+{
+	struct trt_dynamic_desc *desc = NEWN(x->arena, struct trt_dynamic_desc, x->inputs + x->outputs);
+	struct host_tensor *out[3];
+	const struct host_tensor *in[3] = { min, opt, max };
+
+	for (int i = 0; i < 3; i++) {
+		out[i] = NEWN(x->arena, struct host_tensor, x->outputs);
+		TRY(host_ask_shapes(x, build, in[i], out[i], NULL, e));
+	}
+	for (int32_t i = 0; i < x->passed; i++)
+		desc[i] = range_of(&min[i], &opt[i], &max[i]);
+	for (int32_t o = 0; o < x->outputs; o++)
+		desc[x->passed + o] = range_of(&out[0][o], &out[1][o], &out[2][o]);
+	for (int32_t i = 0; i < x->passed + x->outputs; i++)
+		if (!TRT_CALL(build, trt_build, supports_format, i, desc, x->passed, x->outputs))
+			return err_set(e, ERR_UNSUPPORTED,
+			               "Plugin %s of %s: supportsFormatCombination refuses the type of tensor %d in "
+			               "linear format.",
+			               x->name, x->host->path, (int)i);
+	if (TRT_CALL(build, trt_build, configure, desc, x->passed, desc + x->passed, x->outputs))
+		return host_failed(x, "configurePlugin", ERR_UNSUPPORTED, e);
+	TRY(ask_tactics(x, build, e));
+	size_t logged = strlen(host_log(x->host));
+	x->workspace = TRT_CALL(build, trt_build, workspace, desc, x->passed, desc + x->passed, x->outputs);
+	if (strlen(host_log(x->host)) != logged)
+		return host_failed(x, "getWorkspaceSize", ERR_UNSUPPORTED, e);
+	return 0;
+}
+
+/* What the plugin wants to be saved, as an engine file would hold it: a copy. */
+static int save(struct trt_fields *out, struct host_engine *x, struct err *e)
+{
+	void *runtime = host_capability(x->build, TRT_RUNTIME);
+	const struct trt_fields *f = TRT_CALL(runtime, trt_runtime, fields);
+
+	if (!f || f->count < 0 || (f->count > 0 && !f->field))
+		return host_failed(x, "getFieldsToSerialize", ERR_UNSUPPORTED, e);
+	struct trt_field *field = NEWN(x->arena, struct trt_field, f->count + 1);
+	for (int32_t i = 0; i < f->count; i++) {
+		/* Bytes an element, by PluginFieldType. */
+		static const int8_t size[] = { 2, 4, 8, 1, 2, 4, 1, 72, 1, 2, 8, 1, 1, 1 };
+		size_t n = (size_t)f->field[i].length * (size_t)size[f->field[i].type];
+		void *data = arena_alloc(x->arena, n + 1);
+		memcpy(data, f->field[i].data, n);
+		field[i] = f->field[i];
+		field[i].name = arena_strdup(x->arena, f->field[i].name);
+		field[i].data = data;
+	}
+	*out = (struct trt_fields){ f->count, field };
+	return 0;
+}
+
+static int attach(struct host_engine *x, void *created, struct err *e)
+{
+	void *runtime = host_capability(created, TRT_RUNTIME);
+
+	x->plugin = TRT_CALL(runtime, trt_runtime, attach, NULL);
+	if (!x->plugin)
+		return host_failed(x, "attachToContext", ERR_DEVICE, e);
+	runtime = host_capability(x->plugin, TRT_RUNTIME);
+	if (!runtime || TRT_CALL(runtime, trt_runtime, set_tactic, x->chosen))
+		return host_failed(x, "setTactic", ERR_DEVICE, e);
+	return 0;
+}
+
+static int build_all(struct host_engine *x, void *creator, const struct host_tensor *min, const struct host_tensor *opt,
+                     const struct host_tensor *max, struct err *e)
+{
+	static const struct trt_fields none;
+	struct trt_fields saved = none;
+
+	if (!is_interface(creator, "PLUGIN CREATOR_V3ONE"))
+		return err_set(e, ERR_UNSUPPORTED, "Plugin %s has no V3 creator.", x->name);
+	/* As the parser does: it hands the network a plugin, which keeps a clone, and deletes its own. */
+	void *first = TRT_CALL(creator, trt_creator, create, x->name, &none, TRT_PHASE_BUILD);
+	if (!first)
+		return host_failed(x, "createPlugin", ERR_UNSUPPORTED, e);
+	x->build = is_interface(first, "PLUGIN") ? TRT_CALL(first, trt_plugin, clone) : NULL;
+	release(first);
+	if (!x->build)
+		return host_failed(x, "clone", ERR_UNSUPPORTED, e);
+	void *core = host_capability(x->build, TRT_CORE), *build = host_capability(x->build, TRT_BUILD);
+	if (!core || !build || !host_capability(x->build, TRT_RUNTIME))
+		return host_failed(x, "getCapabilityInterface", ERR_UNSUPPORTED, e);
+	const char *version = TRT_CALL(core, trt_core, version), *name_space = TRT_CALL(core, trt_core, name_space);
+	if (!host_matches(TRT_CALL(creator, trt_creator, name), TRT_CALL(core, trt_core, name)) ||
+	    !host_matches(TRT_CALL(creator, trt_creator, version), version) ||
+	    !host_matches(TRT_CALL(creator, trt_creator, name_space), name_space))
+		return err_set(e, ERR_UNSUPPORTED, "Plugin %s and its creator differ in name, version or namespace.",
+		               x->name);
+	TRY(output_types(x, build, opt, e));
+	TRY(configure(x, build, min, opt, max, e));
+	TRY(save(&saved, x, e));
+	void *again = host_creator(x->host, x->name, version, name_space);
+	x->created = again ? TRT_CALL(again, trt_creator, create, x->name, &saved, TRT_PHASE_RUNTIME) : NULL;
+	if (!x->created)
+		return host_failed(x, "createPlugin (from what was saved)", ERR_UNSUPPORTED, e);
+	return attach(x, x->created, e);
+}
+
+int host_build(struct host_engine **out, struct host *h, const char *name, const char *version, const char *name_space,
+               const struct host_tensor *min, const struct host_tensor *opt, const struct host_tensor *max, int n,
+               struct arena *a, struct err *e)
+{
+	void *creator = host_creator(h, name, version, name_space);
+	struct host_engine *x = NEW(a, struct host_engine);
+
+	*out = NULL;
+	if (!creator) {
+		err_set(e, ERR_MODEL, "%s has no plugin %s, version \"%s\", namespace \"%s\".", h->path, name,
+		        version ? version : "", name_space ? name_space : "");
+		return err_advise(
+		        e, "Is it the library that was built with this model? tpat inspect shows what it holds.");
+	}
+	*x = (struct host_engine){ .host = h, .arena = a, .name = arena_strdup(a, name), .inputs = n };
+	for (int i = 0; i < n; i++)
+		x->passed += h->pass_shape_inputs || !opt[i].value;
+	int rc = build_all(x, creator, min, opt, max, e);
+	if (rc < 0) {
+		host_engine_free(x);
+		return rc;
+	}
+	*out = x;
+	return 0;
+}
+
+int host_engine_context(struct host_engine **out, struct host_engine *x, struct arena *a, struct err *e)
+{
+	struct host_engine *y = NEW(a, struct host_engine);
+	struct host_engine *first = x->first ? x->first : x;
+
+	*out = NULL;
+	*y = *x;
+	y->arena = a;
+	y->first = first;
+	y->build = y->created = y->plugin = NULL;
+	int rc = attach(y, first->created, e);
+	if (rc < 0) {
+		host_engine_free(y);
+		return rc;
+	}
+	*out = y;
+	return 0;
+}
+
+void host_engine_free(struct host_engine *x)
+{
+	if (!x)
+		return;
+	release(x->plugin);
+	release(x->created);
+	release(x->build);
+	x->plugin = x->created = x->build = NULL;
+}
+
+int host_outputs(const struct host_engine *x)
+{
+	return x->outputs;
+}
+
+int host_tactics(const struct host_engine *x)
+{
+	return x->tactics;
+}
+
+int host_set_tactic(struct host_engine *x, int i, struct err *e)
+{
+	x->chosen = i < x->tactics ? x->tactic[i] : 0;
+	if (TRT_CALL(host_capability(x->plugin, TRT_RUNTIME), trt_runtime, set_tactic, x->chosen))
+		return host_failed(x, "setTactic", ERR_DEVICE, e);
+	return 0;
+}
+
+void *host_runtime(const struct host_engine *x)
+{
+	return host_capability(x->plugin, TRT_RUNTIME);
+}
+
+size_t host_workspace(const struct host_engine *x)
+{
+	return x->workspace;
+}

@@ -1,0 +1,298 @@
+/* The folder of a library: writes its sources, compiles kernels at the same time, then the tables, and links them with
+ * the runtime, which tpat carries compiled. All commands run inside the folder with relative paths, so that the same
+ * input gives the same bytes anywhere. */
+#include "engine/tensorrt/tensorrt_inside.h"
+
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/threads.h"
+#include "gen/language.h"
+
+static const char library_head[] =
+        "#include <stddef.h>\n"
+        "\n"
+        "#include \"tpat/tpat_rt.h\"\n"
+        "\n"
+        "/* The bytes of a file as `name` to `name`_end, and a NUL behind them. */\n"
+        "#define TPAT_FILE(name, path)                                                                  \\\n"
+        "\t__asm__(\".pushsection .rodata\\n.balign 64\\n\" #name \":\\n.incbin \\\"\" path \"\\\"\\n\" #name      \\\n"
+        "\t        \"_end:\\n.byte 0\\n.popsection\");                                                   \\\n"
+        "\textern const unsigned char name[] __attribute__((visibility(\"hidden\")));                  \\\n"
+        "\textern const unsigned char name##_end[] __attribute__((visibility(\"hidden\")))\n"
+        "\n";
+
+char *tensorrt_id(const struct engine_plugin *p, struct arena *a)
+{
+	return str_identifier(a, p->name);
+}
+
+/* ---- Compilers. */
+
+/* Run $CC (or cc) with these arguments inside the folder. */
+static int run_cc(const char *folder, const char *const *args, int n, struct arena *a, struct err *e)
+{
+	const char **argv = NEWN(a, const char *, n + 5);
+	char *said = NULL;
+	int status = 0;
+	argv[0] = "sh";
+	argv[1] = "-c";
+	argv[2] = "exec ${CC:-cc} \"$@\""; /* CC may hold options, as with make */
+	argv[3] = "sh";
+	memcpy(argv + 4, args, sizeof *args * (size_t)n);
+	TRY(proc_run_in(&status, &said, folder, argv, a, e));
+	if (status == 0)
+		return 0;
+	/* The line that says what is wrong, or the first. */
+	char *at = strstr(said, "error");
+	while (at && at > said && at[-1] != '\n')
+		at--;
+	at = at ? at : said;
+	at[strcspn(at, "\n")] = 0;
+	if (status == 127)
+		err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
+	else
+		err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
+	return err_advise(e,
+	                  "Building a plugin library needs gcc or clang: install one, or name it in the variable CC.");
+}
+
+static char *object_of(int number, struct arena *a)
+{
+	return arena_printf(a, OBJECTS "/%d.o", number);
+}
+
+int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
+{
+	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC", "-fvisibility=hidden", "-pthread", "-Irt", "-c",
+		               "-o",         object, source };
+	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
+}
+
+static int compile_source(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+{
+	return tensorrt_compile_c(b, j->source, object_of(j->number, a), a, e);
+}
+
+static int compile_cuda(const struct build *b, struct job *j, struct arena *a, struct err *e)
+{
+	struct dev_nvrtc_job nvrtc = {
+		.file = arena_printf(a, "%s.cu", tensorrt_id(j->plugin, a)),
+		.text = j->cuda,
+		.header = b->header,
+		.headers = b->headers,
+		.arch = j->arch->arch,
+		.ptx = j->arch->ptx,
+	};
+	const void *code = NULL;
+	size_t size = 0;
+	char *said = NULL; /* where it has compiled, be it in vain */
+	int rc = dev_nvrtc_compile(&code, &size, &nvrtc, &said, a, e);
+	j->refused = rc < 0 && said;
+	TRY(rc);
+	if (nvrtc.ptx) /* its NUL is added where the file is taken in */
+		size = strlen(code);
+	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
+	return file_make(path_join(a, b->folder, name), code, size, e);
+}
+
+static void run_job(void *arg, int i)
+{
+	struct build *b = arg;
+	struct job *j = &b->job[i];
+	if (atomic_load(&b->stop))
+		return;
+	struct arena *a = arena_new();
+	if (b->progress &&
+	    b->progress(b->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
+		err_set(&j->err, ERR_USAGE, "Interrupted.");
+		atomic_store(&b->stop, true);
+	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0 && !j->refused) {
+		atomic_store(&b->stop, true); /* what is refused is told of all plugins at once */
+	}
+	atomic_fetch_add(&b->done, 1);
+	arena_free(a);
+}
+
+int tensorrt_run_jobs(struct build *b, struct err *e)
+{
+	threads_for(b->jobs, b->workers, run_job, b);
+	for (int i = 0; i < b->jobs; i++)
+		if (b->job[i].refused && b->library && b->library->refused)
+			b->library->refused(b->library->user, b->job[i].plugin, b->job[i].err.text);
+	for (int i = 0; i < b->jobs; i++)
+		if (b->job[i].err.code) {
+			*e = b->job[i].err;
+			return e->code;
+		}
+	return 0;
+}
+
+/* ---- Sources. */
+
+static int write_text(const struct build *b, const char *name, struct str *text, struct err *e)
+{
+	return file_make(path_join(text->arena, b->folder, name), str_text(text), text->n, e);
+}
+
+const char *tensorrt_place(const struct embed_file *f, struct arena *a)
+{
+	if (embed_is_header(f, KERNEL_CUDA))
+		return arena_printf(a, "kernels/%s", path_base(f->name));
+	if (str_starts(f->name, RT_CORE "/") || str_starts(f->name, RT_TENSORRT "/"))
+		return f->name;
+	if (str_starts(f->name, "include/tpat/"))
+		return arena_printf(a, "rt/tpat/%s", path_base(f->name));
+	return NULL;
+}
+
+static int write_runtime(struct build *b, struct arena *a, struct err *e)
+{
+	for (const struct embed_file *f = embed_files; f->name; f++) {
+		const char *place = tensorrt_place(f, a);
+		if (!place)
+			continue;
+		TRY(file_make(path_join(a, b->folder, place), f->text, f->size, e));
+		if (embed_is_header(f, KERNEL_CUDA))
+			b->header[b->headers++] = (struct dev_nvrtc_header){ path_base(f->name), f->text };
+		if (str_ends(place, ".c"))
+			b->source[b->sources++] = place;
+	}
+	const struct embed_file *runtime = embed_find("runtime.o");
+	return file_make(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
+}
+
+static int write_plugin(struct build *b, const struct engine_plugin *p, struct str *rows, struct arena *a,
+                        struct err *e)
+{
+	const char *id = tensorrt_id(p, a);
+	struct str text[KERNEL_LANGUAGES], table = str_new(a);
+	TRY(tensorrt_table(&table, rows, b->library, p, b->folder, e));
+	for (int l = 0; l < KERNEL_LANGUAGES; l++) {
+		const struct language *language = language_of((enum kernel_language)l);
+		text[l] = str_new(a);
+		language->print(&text[l], p->plan, p->plans);
+		TRY(write_text(b, arena_printf(a, "kernels/%s%s", id, language->ending), &text[l], e));
+	}
+	TRY(write_text(b, arena_printf(a, "plugins/%s.h", id), &table, e));
+	for (int i = 0; i < b->library->archs; i++) {
+		b->job[b->jobs] = (struct job){ .plugin = p,
+			                        .cuda = str_text(&text[KERNEL_CUDA]),
+			                        .arch = &b->library->arch[i],
+			                        .number = b->jobs };
+		b->jobs++;
+	}
+	return 0;
+}
+
+static int write_library(struct build *b, struct arena *a, struct err *e)
+{
+	const struct engine_library *l = b->library;
+	struct str text = str_new(a), rows = str_new(a), readme = str_new(a), make = str_new(a), json = str_new(a);
+	str_printf(&text, "/* The plugins of a model, as tables that the runtime in rt/ reads. Made by %s. */\n",
+	           l->generator);
+	str_add(&text, library_head);
+	for (int i = 0; i < l->plugins; i++) {
+		TRY(write_plugin(b, &l->plugin[i], &rows, a, e));
+		str_printf(&text, "#include \"plugins/%s.h\"\n", tensorrt_id(&l->plugin[i], a));
+	}
+	str_printf(&text, "\nstatic const struct tpat_rt_plugin plugins[] = {\n%s};\n\n", str_text(&rows));
+	str_add(&text, "const struct tpat_rt_library tpat_library = {\n\t.version = TPAT_RT_VERSION,\n");
+	str_add(&text, "\t.model = ");
+	tensorrt_string(&text, l->model);
+	str_printf(&text, ",\n\t.generator = \"%s\",\n", l->generator);
+	str_printf(&text, "\t.plugin = plugins,\n\t.plugins = %d,\n};\n", l->plugins);
+	TRY(write_text(b, "library.c", &text, e));
+	tensorrt_readme(&readme, l);
+	tensorrt_makefile(&make, l);
+	tensorrt_json(&json, l);
+	TRY(write_text(b, "README.md", &readme, e));
+	TRY(write_text(b, "Makefile", &make, e));
+	return write_text(b, "tpat.json", &json, e);
+}
+
+static int make_folders(const struct build *b, struct arena *a, struct err *e)
+{
+	static const char *const name[] = { "kernels", "plugins",   "code",    "data",
+		                            RT_CORE,   RT_TENSORRT, "rt/tpat", OBJECTS };
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+		TRY(file_mkdir(path_join(a, b->folder, name[i]), e));
+	return 0;
+}
+
+/* ---- The whole. */
+
+int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
+                  struct err *e)
+{
+	const char *end[] = { "-ldl", "-lpthread", "-o", library };
+	const char **args = NEWN(a, const char *, objects + 16);
+	int n = 0;
+	args[n++] = "-shared";
+	args[n++] = "-Wl,--no-undefined";
+	args[n++] = "-Wl,-z,relro";
+	args[n++] = "-s";
+	for (int i = 0; i < objects; i++)
+		args[n++] = object[i];
+	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+		args[n++] = end[i];
+	return run_cc(b->folder, args, n, a, e);
+}
+
+/* The same of the runtime's sources: for a compiler that cannot link what tpat was compiled with. */
+int tensorrt_link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e)
+{
+	const char **object = NEWN(a, const char *, b->sources + 1);
+	for (b->jobs = 0; b->jobs < b->sources; b->jobs++) {
+		b->job[b->jobs] = (struct job){ .source = b->source[b->jobs], .number = b->jobs };
+		object[b->jobs] = object_of(b->jobs, a);
+	}
+	object[b->sources] = tables;
+	TRY(tensorrt_run_jobs(b, e));
+	return tensorrt_link(b, object, b->sources + 1, library, a, e);
+}
+
+static int compile_all(struct build *b, const char *library, struct arena *a, struct err *e)
+{
+	const char *object[] = { RUNTIME, OBJECTS "/library.o" };
+	struct err carried = { 0 };
+	TRY(tensorrt_run_jobs(b, e));
+	TRY(tensorrt_compile_c(b, "library.c", object[1], a, e));
+	if (tensorrt_link(b, object, 2, library, a, &carried) < 0)
+		TRY(tensorrt_link_sources(b, object[1], library, a, e));
+	const char *objects = path_join(a, b->folder, OBJECTS);
+	file_remove_tree(objects);
+	return file_exists(objects) ? err_set(e, ERR_USAGE, "%s: cannot be removed.", objects) : 0;
+}
+
+static int count_sources(void)
+{
+	int n = 0;
+	for (const struct embed_file *f = embed_files; f->name; f++)
+		n++;
+	return n;
+}
+
+int tensorrt_build(const struct engine_library *l, const char *folder, const char *library, struct arena *a,
+                   struct err *e)
+{
+	int sources = count_sources();
+	struct build b = {
+		.library = l,
+		.folder = folder,
+		.workers = l->workers,
+		.progress = l->progress,
+		.user = l->user,
+		.job = NEWN(a, struct job, sources + l->plugins * l->archs),
+		.header = NEWN(a, struct dev_nvrtc_header, sources),
+		.source = NEWN(a, const char *, sources),
+	};
+	TRY(make_folders(&b, a, e));
+	TRY(write_runtime(&b, a, e));
+	TRY(write_library(&b, a, e));
+	TRY(compile_all(&b, library, a, e));
+	struct str stamp = str_new(a);
+	TRY(tensorrt_stamp(&stamp, folder, e));
+	return write_text(&b, TENSORRT_STAMP, &stamp, e);
+}

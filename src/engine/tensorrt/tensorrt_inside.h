@@ -1,0 +1,55 @@
+/* What compiling a library's folder takes, for the first time (tensorrt_build.c) and again (tensorrt_rebuild.c). */
+#ifndef TPAT_EMIT_TENSORRT_INSIDE_H
+#define TPAT_EMIT_TENSORRT_INSIDE_H
+
+#include <stdatomic.h>
+
+#include "base/embed.h"
+#include "dev/nvrtc.h"
+#include "engine/tensorrt/tensorrt.h"
+
+#define OBJECTS "obj" /* of the compiler; not kept */
+#define RUNTIME OBJECTS "/runtime.o"
+#define RT_CORE "rt/core" /* sources of the runtime, as here and in the tree */
+#define RT_TENSORRT "rt/tensorrt"
+
+struct build {
+	const struct engine_library *library;
+	const char *folder;
+	struct job *job;
+	int jobs;
+	struct dev_nvrtc_header *header; /* what kernels may include */
+	int headers;
+	const char **source; /* the runtime's */
+	int sources;
+	atomic_int done;
+	atomic_bool stop; /* a job failed, or the user asked */
+	int workers;
+	bool (*progress)(void *user, int done, int all, const char *what);
+	void *user;
+};
+
+/* One call of a compiler: `source` (C) or a plugin's kernels. */
+struct job {
+	const char *source;
+	const struct engine_plugin *plugin;
+	const char *cuda;
+	const struct engine_arch *arch;
+	int number;
+	bool refused; /* NVRTC does not take the text */
+	struct err err;
+};
+
+char *tensorrt_id(const struct engine_plugin *p, struct arena *a);
+int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e);
+/* Runs all jobs; the failure of the first in order counts, so that messages do not depend on timing. */
+int tensorrt_run_jobs(struct build *b, struct err *e);
+/* The runtime as tpat carries it, the folder's tables (obj/library.o), and what they take in. */
+int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
+                  struct err *e);
+/* The same of the runtime's sources. */
+int tensorrt_link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e);
+/* Where a file that the program carries goes in the folder; null: nowhere. */
+const char *tensorrt_place(const struct embed_file *f, struct arena *a);
+
+#endif

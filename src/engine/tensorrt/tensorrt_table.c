@@ -1,0 +1,675 @@
+/* One plugin's tables as C text: expressions, tensors, buffers, kernels, code. The form is that of tpat_rt.h; comments
+ * say what the numbers stand for. */
+#include "engine/tensorrt/tensorrt.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "gen/language.h"
+
+enum { INLINE_BYTES = 64 }; /* constants up to this size are written as numbers, larger ones to a file */
+
+/* A step of some plans, and the rows of what its kernels need. */
+struct table_step {
+	const struct ir_step *step;
+	int32_t *blocks, *guard; /* a kernel */
+};
+
+/* A demand that can be looked at, and its rows. */
+struct table_demand {
+	const struct ir_demand *demand;
+	int32_t holds, extent[2];
+};
+
+struct table {
+	struct arena *arena;
+	struct tensorrt_exprs exprs;
+	const struct engine_library *library;
+	const struct engine_plugin *plugin;
+	const struct ir_program *program;
+	const char *id; /* the plugin's name as an identifier: what all names of the table start with */
+	const char *folder;
+	int32_t one;
+	struct {
+		VEC(struct table_step);
+	} steps;     /* of all plans, each once */
+	int *buffer; /* a program buffer's place among the table's buffers + 1, or 0 */
+	int32_t *buffer_bytes;
+	struct {
+		VEC(const struct ir_buffer *);
+	} buffers;
+	struct {
+		VEC(struct table_demand);
+	} demands;
+	struct str *out;
+	struct err *err;
+};
+
+void tensorrt_string(struct str *out, const char *text)
+{
+	str_add(out, "\"");
+	for (const char *c = text; *c; c++)
+		if (*c == '"' || *c == '\\')
+			str_printf(out, "\\%c", *c);
+		else if ((unsigned char)*c < ' ' || *c == 127)
+			str_printf(out, "\\%03o", (unsigned char)*c);
+		else
+			str_addn(out, c, 1);
+	str_add(out, "\"");
+}
+
+/* Text for a comment of one line: may not end it. */
+static void put_comment(struct str *out, const char *text)
+{
+	str_add(out, "/* ");
+	for (const char *c = text; *c; c++)
+		str_add(out, *c == '\n' ? " " : c[0] == '*' && c[1] == '/' ? "* " : (char[]){ *c, 0 });
+	str_add(out, " */");
+}
+
+const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a)
+{
+	return arena_printf(a, "%s.%s_%d.%s", str_identifier(a, p->name), arch->ptx ? "compute" : "sm", arch->arch,
+	                    arch->ptx ? "ptx" : "cubin");
+}
+
+/* ---- First pass: every expression gets its row. */
+
+static int row_of(struct table *t, int32_t *row, expr x)
+{
+	return tensorrt_expr_row(row, &t->exprs, x, t->err);
+}
+
+static int add_tensor(struct table *t, const struct ir_buffer *b, const char *what)
+{
+	int32_t row;
+	if (b->rank > TPAT_RT_MAX_RANK)
+		return err_set(t->err, ERR_UNSUPPORTED, "%s %s has %d dimensions; TensorRT takes at most %d.", what,
+		               b->name, b->rank, TPAT_RT_MAX_RANK);
+	for (int k = 0; k < b->rank; k++)
+		TRY(row_of(t, &row, b->dim[k]));
+	return 0;
+}
+
+static int add_buffer(struct table *t, const struct ir_buffer *view)
+{
+	struct ir_buffer *b = t->program->buffers.at[view->id];
+	if (b->role == IR_INPUT || b->role == IR_OUTPUT || t->buffer[b->id])
+		return 0;
+	int32_t count;
+	struct ir_program *p = t->plugin->plan[0]->program;
+	TRY(row_of(t, &count, ir_size_limit(p, ir_buffer_count(p, b))));
+	int bits = type_info(b->type)->bits;
+	if (b->role == IR_CONSTANT)
+		count = tensorrt_expr_number(&t->exprs, tensor_bytes(b->data));
+	else /* packed types get a byte an element, which is enough */
+		count = tensorrt_expr_times(&t->exprs, count, bits < 8 ? 1 : bits / 8);
+	vec_push(t->arena, &t->buffers, b);
+	t->buffer[b->id] = t->buffers.n;
+	t->buffer_bytes[b->id] = count;
+	return 0;
+}
+
+static int add_kernel(struct table *t, const struct ir_kernel *k, int32_t *blocks, int32_t *guard)
+{
+	int32_t row;
+	if (k->buffers.n + k->symbols.n > TPAT_RT_MAX_ARGS)
+		return err_set(t->err, ERR_UNSUPPORTED, "Kernel %s has %d arguments; a kernel takes at most %d.",
+		               k->name, k->buffers.n + k->symbols.n, TPAT_RT_MAX_ARGS);
+	vec_each (b, &k->buffers)
+		TRY(add_buffer(t, *b));
+	vec_each (name, &k->symbols)
+		TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
+	TRY(row_of(t, blocks, k->blocks));
+	*guard = -1;
+	if (k->guard)
+		TRY(row_of(t, guard, k->guard));
+	vec_each (m, &k->maps)
+		for (int d = 0; d < m->rank; d++) {
+			TRY(row_of(t, &row, m->dim[d]));
+			TRY(row_of(t, &row, m->stride[d]));
+			if (m->count[d])
+				TRY(row_of(t, &row, m->count[d]));
+		}
+	return 0;
+}
+
+static bool same_step(const struct ir_step *a, const struct ir_step *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (int i = 0; i < a->n; i++)
+		if (strcmp(a->at[i]->name, b->at[i]->name) != 0 || a->at[i]->guard != b->at[i]->guard ||
+		    a->at[i]->blocks != b->at[i]->blocks)
+			return false;
+	return true;
+}
+
+/* Where a step is among those of all plans. */
+static int find_step(const struct table *t, const struct ir_step *step)
+{
+	for (int i = 0; i < t->steps.n; i++)
+		if (same_step(t->steps.at[i].step, step))
+			return i;
+	return -1;
+}
+
+static int add_step(struct table *t, const struct ir_step *step)
+{
+	struct table_step s = { step, NEWN(t->arena, int32_t, step->n + 1), NEWN(t->arena, int32_t, step->n + 1) };
+	if (find_step(t, step) >= 0)
+		return 0;
+	for (int k = 0; k < step->n; k++)
+		TRY(add_kernel(t, step->at[k], &s.blocks[k], &s.guard[k]));
+	vec_push(t->arena, &t->steps, s);
+	return 0;
+}
+
+static int add_demand(struct table *t, const struct ir_demand *d)
+{
+	struct table_demand x = { d, 0, { 0 } };
+	expr holds = ir_demand_holds(d);
+	if (ir_is_int(holds, 1))
+		return 0;
+	TRY(row_of(t, &x.holds, holds));
+	for (int k = 0; k < 2; k++)
+		TRY(row_of(t, &x.extent[k], d->extent[k]));
+	vec_push(t->arena, &t->demands, x);
+	return 0;
+}
+
+/* Sizes are known when the kernels have run, which is too late to ask for anything: their limits must do. */
+static int add_demands(struct table *t)
+{
+	struct ir_program *p = t->plugin->plan[0]->program;
+	vec_each (d, &p->demands) {
+		struct ir_demand *limits = NEW(t->arena, struct ir_demand);
+		TRY(add_demand(t, ir_demand_of_limits(p, d, limits) ? limits : d));
+	}
+	return 0;
+}
+
+static int add_all(struct table *t)
+{
+	vec_each (b, &t->program->inputs)
+		TRY(add_tensor(t, *b, "Input"));
+	vec_each (b, &t->program->outputs)
+		TRY(add_tensor(t, *b, "Output"));
+	t->one = tensorrt_expr_number(&t->exprs, 1);
+	for (int i = 0; i < t->plugin->plans; i++)
+		vec_each (step, &t->plugin->plan[i]->steps)
+			TRY(add_step(t, *step));
+	return add_demands(t);
+}
+
+/* ---- What is known when kernels are launched: input extents, and the extents of outputs as a whole. */
+
+static bool is_output_extent(const struct table *t, int32_t row)
+{
+	vec_each (b, &t->program->outputs)
+		for (int k = 0; k < (*b)->rank; k++) {
+			int32_t own;
+			if (tensorrt_expr_row(&own, (struct tensorrt_exprs *)&t->exprs, (*b)->dim[k], t->err) == 0 &&
+			    own == row)
+				return true;
+		}
+	return false;
+}
+
+static bool is_launched(const struct table *t, int32_t row)
+{
+	const struct tpat_rt_expr *x = &t->exprs.row.at[row];
+	if (x->op == TPAT_RT_CONST || x->op == TPAT_RT_DIM || is_output_extent(t, row))
+		return true;
+	if (x->op == TPAT_RT_VALUE)
+		return false;
+	bool a = x->op == TPAT_RT_SIZE || is_launched(t, x->a), b = x->op == TPAT_RT_NOT || is_launched(t, x->b);
+	return a && b && ((x->op != TPAT_RT_SELECT && x->op != TPAT_RT_SIZE) || is_launched(t, x->c));
+}
+
+static int check_launched(const struct table *t, int32_t row, const char *what, const char *name)
+{
+	if (row < 0 || is_launched(t, row))
+		return 0;
+	err_set(t->err, ERR_UNSUPPORTED,
+	        "The plugin of %s needs %s %s when it is launched, and a number among an input's elements decides it.",
+	        t->program->name, what, name);
+	return err_advise(t->err,
+	                  "Only whole extents of outputs are known then. Make that input a constant of the model.");
+}
+
+static int check_values(struct table *t)
+{
+	if (!t->program->values.n)
+		return 0;
+	vec_each (b, &t->buffers)
+		TRY(check_launched(t, t->buffer_bytes[(*b)->id], "the size of", (*b)->name));
+	vec_each (s, &t->steps) {
+		for (int n = 0; n < s->step->n; n++) {
+			const struct ir_kernel *k = s->step->at[n];
+			TRY(check_launched(t, s->blocks[n], "the blocks of", k->name));
+			TRY(check_launched(t, s->guard[n], "the limits of", k->name));
+			vec_each (m, &k->maps)
+				for (int d = 0; d < m->rank; d++) {
+					int32_t dim, stride;
+					TRY(row_of(t, &dim, m->dim[d]));
+					TRY(row_of(t, &stride, m->stride[d]));
+					TRY(check_launched(t, dim, "the extents that tiles are taken from by",
+					                   k->name));
+					TRY(check_launched(t, stride, "the strides of", k->name));
+					if (m->count[d]) {
+						TRY(row_of(t, &dim, m->count[d]));
+						TRY(check_launched(t, dim, "the extents that tiles are taken from by",
+						                   k->name));
+					}
+				}
+			vec_each (name, &k->symbols) {
+				int32_t row;
+				TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
+				TRY(check_launched(t, row, "the number", *name));
+			}
+		}
+	}
+	return 0;
+}
+
+/* ---- Second pass: the text. */
+
+static void put_exprs(struct table *t)
+{
+	static const char *const op[] = {
+		[TPAT_RT_CONST] = "CONST",
+		[TPAT_RT_DIM] = "DIM",
+		[TPAT_RT_VALUE] = "VALUE",
+		[TPAT_RT_ADD] = "ADD",
+		[TPAT_RT_SUB] = "SUB",
+		[TPAT_RT_MUL] = "MUL",
+		[TPAT_RT_FLOORDIV] = "FLOORDIV",
+		[TPAT_RT_CEILDIV] = "CEILDIV",
+		[TPAT_RT_MOD] = "MOD",
+		[TPAT_RT_MIN] = "MIN",
+		[TPAT_RT_MAX] = "MAX",
+		[TPAT_RT_EQ] = "EQ",
+		[TPAT_RT_LT] = "LT",
+		[TPAT_RT_LE] = "LE",
+		[TPAT_RT_AND] = "AND",
+		[TPAT_RT_OR] = "OR",
+		[TPAT_RT_NOT] = "NOT",
+		[TPAT_RT_SELECT] = "SELECT",
+		[TPAT_RT_SIZE] = "SIZE",
+	};
+	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis; of SIZE: output first), "
+	                 "number }. */");
+	str_line(t->out, "static const struct tpat_rt_expr %s_expr[] = {", t->id);
+	for (int i = 0; i < t->exprs.row.n; i++) {
+		const struct tpat_rt_expr *x = &t->exprs.row.at[i];
+		str_printf(t->out, "\t/* %d */ { TPAT_RT_%s, %" PRId32 ", %" PRId32 ", %" PRId32 ", ", i, op[x->op],
+		           x->a, x->b, x->c);
+		/* The least int64 has no literal. */
+		if (x->value == INT64_MIN)
+			str_add(t->out, "INT64_MIN },");
+		else
+			str_printf(t->out, "INT64_C(%" PRId64 ") },", x->value);
+		if (t->exprs.text.at[i]) {
+			str_add(t->out, " ");
+			put_comment(t->out, t->exprs.text.at[i]);
+		}
+		str_add(t->out, "\n");
+	}
+	str_line(t->out, "};");
+}
+
+/* "f32[N,768]" */
+static void put_type(struct str *out, const struct ir_buffer *b)
+{
+	str_printf(out, "%s[", type_name(b->type));
+	for (int k = 0; k < b->rank; k++) {
+		str_add(out, k ? "," : "");
+		ir_print_expr(out, b->dim[k], 0);
+	}
+	str_add(out, "]");
+}
+
+static void put_tensors(struct table *t, const char *what, struct ir_buffer *const *buffer, int n)
+{
+	int32_t row;
+	for (int i = 0; i < n; i++) {
+		if (buffer[i]->rank == 0)
+			continue;
+		str_printf(t->out, "static const int32_t %s_%s_%d[] = {", t->id, what, i);
+		for (int k = 0; k < buffer[i]->rank; k++) {
+			ck(row_of(t, &row, buffer[i]->dim[k]) == 0);
+			str_printf(t->out, "%s %" PRId32, k ? "," : "", row);
+		}
+		str_add(t->out, " };\n");
+	}
+	if (n == 0)
+		return;
+	str_printf(t->out, "static const struct tpat_rt_tensor %s_%s[] = {\n", t->id, what);
+	for (int i = 0; i < n; i++) {
+		str_add(t->out, "\t{ .name = ");
+		tensorrt_string(t->out, buffer[i]->name);
+		str_printf(t->out, ", .type = %d, .rank = %d, ", buffer[i]->type, buffer[i]->rank);
+		if (buffer[i]->role == IR_INPUT && ir_value_is(t->program, buffer[i]))
+			str_add(t->out, ".shape_input = 1, ");
+		if (buffer[i]->rank)
+			str_printf(t->out, ".dim = %s_%s_%d ", t->id, what, i);
+		str_add(t->out, "}, /* ");
+		put_type(t->out, buffer[i]);
+		str_add(t->out, " */\n");
+	}
+	str_add(t->out, "};\n");
+}
+
+/* Its number keeps it apart from the tables, "w_end" from the end of "w". */
+static const char *constant_name(const struct table *t, const struct ir_buffer *b)
+{
+	return arena_printf(t->arena, "%s_%d_%s", t->id, b->id, b->name);
+}
+
+static int put_constant(struct table *t, const struct ir_buffer *b)
+{
+	int64_t n = tensor_bytes(b->data);
+	const unsigned char *byte = b->data->data;
+	str_add(t->out, "/* ");
+	put_type(t->out, b);
+	str_add(t->out, " */\n");
+	if (n <= INLINE_BYTES) {
+		str_printf(t->out, "static const unsigned char %s[] __attribute__((aligned(64))) = {",
+		           constant_name(t, b));
+		for (int64_t i = 0; i < n; i++)
+			str_printf(t->out, "%s%s%d", i ? "," : "", i % 16 ? " " : "\n\t", byte[i]);
+		str_printf(t->out, "%s\n};\n", n ? "" : " 0");
+		return 0;
+	}
+	const char *name = arena_printf(t->arena, "data/%s.%s.bin", t->id, b->name);
+	str_printf(t->out, "TPAT_FILE(%s, \"%s\");\n", constant_name(t, b), name);
+	return file_make(path_join(t->arena, t->folder, name), byte, (size_t)n, t->err);
+}
+
+static int put_buffers(struct table *t)
+{
+	vec_each (b, &t->buffers)
+		if ((*b)->role == IR_CONSTANT)
+			TRY(put_constant(t, *b));
+	if (t->buffers.n == 0)
+		return 0;
+	str_line(t->out, "/* { name, bytes (a row of the sizes), contents: null for workspace } */");
+	str_printf(t->out, "static const struct tpat_rt_buffer %s_buffer[] = {\n", t->id);
+	vec_each (pb, &t->buffers) {
+		const struct ir_buffer *b = *pb;
+		str_add(t->out, "\t{ ");
+		tensorrt_string(t->out, b->name);
+		str_printf(t->out, ", %" PRId32 ", ", t->buffer_bytes[b->id]);
+		if (b->role == IR_CONSTANT)
+			str_printf(t->out, "%s }, /* ", constant_name(t, b));
+		else
+			str_add(t->out, "NULL }, /* ");
+		put_type(t->out, b);
+		str_add(t->out, " */\n");
+	}
+	str_add(t->out, "};\n");
+	return 0;
+}
+
+static int place(struct ir_buffer *const *list, int n, const struct ir_buffer *b)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] == b)
+			return i;
+	return -1;
+}
+
+static const char *pointer_text(struct table *t, const struct ir_buffer *view)
+{
+	const struct ir_buffer *b = t->program->buffers.at[view->id];
+	const char *kind = b->role == IR_INPUT ? "INPUT" : b->role == IR_OUTPUT ? "OUTPUT" : "BUFFER";
+	int index = b->role == IR_INPUT    ? place(t->program->inputs.at, t->program->inputs.n, b)
+	            : b->role == IR_OUTPUT ? place(t->program->outputs.at, t->program->outputs.n, b)
+	                                   : t->buffer[b->id] - 1;
+	ck(index >= 0);
+	return arena_printf(t->arena, "{ TPAT_RT_ARG_%s, %d }", kind, index);
+}
+
+static void put_rows(struct table *t, const expr *e, int n)
+{
+	str_add(t->out, ", {");
+	for (int i = 0; i < n; i++) {
+		int32_t row;
+		ck(row_of(t, &row, e[i]) == 0);
+		str_printf(t->out, "%s %" PRId32, i ? "," : "", row);
+	}
+	str_add(t->out, " }");
+}
+
+static void put_walk(struct table *t, const struct ir_tensor_map *m)
+{
+	static const char *const name[] = { "first", "step", "count" };
+	for (int what = 0; what < 3; what++)
+		for (int d = 1; d < m->rank - 1; d++) {
+			int32_t row = what ? m->step[d] : m->first[d];
+			ck(what < 2 || row_of(t, &row, m->count[d]) == 0);
+			if (d == 1)
+				str_printf(t->out, ", .%s = { 0", name[what]);
+			str_printf(t->out, ", %" PRId32 "%s", row, d == m->rank - 2 ? " }" : "");
+		}
+}
+
+static void put_maps(struct table *t, const struct ir_kernel *k, int step, int number)
+{
+	if (!k->maps.n)
+		return;
+	str_printf(t->out, "static const struct tpat_rt_map %s_map_%d_%d[] = {\n", t->id, step, number);
+	vec_each (m, &k->maps) {
+		str_printf(t->out, "\t{ %s, %d, %d", pointer_text(t, m->buf), type_info(m->buf->type)->bits / 8,
+		           m->rank);
+		put_rows(t, m->dim, m->rank);
+		put_rows(t, m->stride, m->rank);
+		for (int i = 0; i < m->rank; i++)
+			str_printf(t->out, "%s%d", i ? ", " : ", { ", m->box[i]);
+		str_printf(t->out, " }, .pixels = %d", m->pixels);
+		if (m->pixels)
+			put_walk(t, m);
+		str_add(t->out, " }, ");
+		put_comment(t->out, m->var->hint);
+		str_add(t->out, "\n");
+	}
+	str_add(t->out, "};\n");
+}
+
+static void put_args(struct table *t, const struct ir_kernel *k, int step, int number)
+{
+	if (k->buffers.n + k->symbols.n == 0)
+		return;
+	str_printf(t->out, "static const struct tpat_rt_arg %s_arg_%d_%d[] = {\n", t->id, step, number);
+	vec_each (view, &k->buffers) {
+		str_printf(t->out, "\t%s, ", pointer_text(t, *view));
+		put_comment(t->out, (*view)->name);
+		str_add(t->out, "\n");
+	}
+	vec_each (name, &k->symbols) {
+		int32_t row;
+		ck(row_of(t, &row, ir_symbol(t->program->pool, *name)) == 0);
+		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %" PRId32 " }, ", k->index64 ? "LONG" : "INT", row);
+		put_comment(t->out, *name);
+		str_add(t->out, "\n");
+	}
+	str_add(t->out, "};\n");
+}
+
+static void put_kernels(struct table *t, int i)
+{
+	const struct table_step *s = &t->steps.at[i];
+	str_printf(t->out, "static const struct tpat_rt_kernel %s_kernel_%d[] = {\n", t->id, i);
+	for (int k = 0; k < s->step->n; k++) {
+		const struct ir_kernel *x = s->step->at[k];
+		int args = x->buffers.n + x->symbols.n;
+		str_add(t->out, "\t{ .name = ");
+		tensorrt_string(t->out, x->name);
+		if (args)
+			str_printf(t->out, ", .arg = %s_arg_%d_%d, .args = %d", t->id, i, k, args);
+		str_printf(t->out, ",\n\t  .grid = { %" PRId32 ", %" PRId32 ", %" PRId32 " }, .block = { %d, 1, 1 }",
+		           s->blocks[k], t->one, t->one, x->threads);
+		if (x->shared_bytes)
+			str_printf(t->out, ", .shared_bytes = %d", x->shared_bytes);
+		if (x->maps.n)
+			str_printf(t->out, ", .map = %s_map_%d_%d, .maps = %d", t->id, i, k, x->maps.n);
+		if (x->arch)
+			str_printf(t->out, ", .arch = %d", x->arch);
+		if (x->early)
+			str_add(t->out, ", .early = 1");
+		str_printf(t->out, ", .guard = %" PRId32 " },\n", s->guard[k]);
+	}
+	str_add(t->out, "};\n");
+}
+
+/* The steps of all plans, and which of them each plan takes. */
+static void put_tactics(struct table *t)
+{
+	const struct engine_plugin *p = t->plugin;
+	for (int i = 0; i < t->steps.n; i++)
+		for (int k = 0; k < t->steps.at[i].step->n; k++) {
+			put_args(t, t->steps.at[i].step->at[k], i, k);
+			put_maps(t, t->steps.at[i].step->at[k], i, k);
+		}
+	if (t->steps.n)
+		str_line(t->out, "/* Kernels; the first of a step whose guard is not 0 is launched. */");
+	for (int i = 0; i < t->steps.n; i++)
+		put_kernels(t, i);
+	for (int i = 0; i < p->plans; i++) {
+		if (p->plan[i]->steps.n == 0)
+			continue;
+		str_printf(t->out, "static const struct tpat_rt_step %s_step_%d[] = {\n", t->id, i + 1);
+		vec_each (step, &p->plan[i]->steps)
+			str_printf(t->out, "\t{ %s_kernel_%d, %d },\n", t->id, find_step(t, *step), (*step)->n);
+		str_add(t->out, "};\n");
+	}
+	str_line(t->out, "/* TensorRT's tactics 1, 2 ...: { steps, how many } */");
+	str_printf(t->out, "static const struct tpat_rt_tactic %s_tactic[] = {\n", t->id);
+	for (int i = 0; i < p->plans; i++)
+		if (p->plan[i]->steps.n)
+			str_printf(t->out, "\t{ %s_step_%d, %d },\n", t->id, i + 1, p->plan[i]->steps.n);
+		else
+			str_add(t->out, "\t{ NULL, 0 },\n");
+	str_add(t->out, "};\n");
+}
+
+/* The node's label; a plugin that stands for several was made of the first. */
+static const char *demand_node(const struct table *t, const char *label)
+{
+	int others = t->plugin->nodes - 1;
+	return others <= 0 ? label : arena_printf(t->arena, "%s, or another of %d with this plugin", label, others);
+}
+
+static void put_demands(struct table *t)
+{
+	if (!t->demands.n)
+		return;
+	str_line(t->out,
+	         "/* Before anything is launched: { holds (a row), extents (rows), their names, node, rule } */");
+	str_printf(t->out, "static const struct tpat_rt_demand %s_demand[] = {\n", t->id);
+	vec_each (x, &t->demands) {
+		const struct ir_demand *d = x->demand;
+		str_printf(t->out, "\t{ %" PRId32 ", { %" PRId32 ", %" PRId32 " }, { ", x->holds, x->extent[0],
+		           x->extent[1]);
+		for (int k = 0; k < 2; k++) {
+			const char *name = ir_demand_name(d, k, t->arena);
+			str_add(t->out, k ? ", " : "");
+			if (name)
+				tensorrt_string(t->out, name);
+			else
+				str_add(t->out, "NULL");
+		}
+		str_add(t->out, " }, ");
+		tensorrt_string(t->out, demand_node(t, d->node));
+		str_add(t->out, ", ");
+		tensorrt_string(t->out, ir_demand_rule(d));
+		str_add(t->out, " },\n");
+	}
+	str_add(t->out, "};\n");
+}
+
+static void put_images(struct table *t)
+{
+	const struct engine_library *l = t->library;
+	for (int i = 0; i < l->archs; i++)
+		str_printf(t->out, "TPAT_FILE(%s_code_%d, \"code/%s\");\n", t->id, i,
+		           tensorrt_code_name(t->plugin, &l->arch[i], t->arena));
+	str_line(t->out, "/* { architecture, PTX or not, from, to (PTX: with the NUL behind it) } */");
+	str_printf(t->out, "static const struct tpat_rt_image %s_image[] = {\n", t->id);
+	for (int i = 0; i < l->archs; i++)
+		str_printf(t->out, "\t{ %d, %d, %s_code_%d, %s_code_%d_end%s },\n", l->arch[i].arch, l->arch[i].ptx,
+		           t->id, i, t->id, i, l->arch[i].ptx ? " + 1" : "");
+	str_add(t->out, "};\n");
+}
+
+/* Of how the plugin is run: names and tensors' names count for nothing. */
+static const char *kernels_hash(const struct table *t)
+{
+	uint64_t hash = hash_str(hash_str(0, t->library->generator), t->plugin->decisions);
+	return arena_printf(t->arena, "%016" PRIx64, hash);
+}
+
+/* ".input = X_input, .inputs = 2," or nothing where there are none. */
+static void put_list(struct table *t, struct str *row, const char *what, int n)
+{
+	if (n)
+		str_printf(row, "\t\t.%s = %s_%s, .%ss = %d,\n", what, t->id, what, what, n);
+}
+
+static void put_row(struct table *t, struct str *row)
+{
+	const struct engine_plugin *p = t->plugin;
+	const struct {
+		const char *member, *text;
+	} texts[] = { { "name", p->name }, { "version", p->version },      { "name_space", p->name_space },
+		      { "hash", p->hash }, { "kernels", kernels_hash(t) }, { "about", p->about } };
+	str_add(row, "\t{\n");
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		str_printf(row, "\t\t.%s = ", texts[i].member);
+		tensorrt_string(row, texts[i].text);
+		str_add(row, ",\n");
+	}
+	put_list(t, row, "input", t->program->inputs.n);
+	put_list(t, row, "output", t->program->outputs.n);
+	put_list(t, row, "expr", t->exprs.row.n);
+	put_list(t, row, "buffer", t->buffers.n);
+	put_list(t, row, "tactic", p->plans);
+	put_list(t, row, "image", t->library->archs);
+	put_list(t, row, "demand", t->demands.n);
+	str_add(row, "\t},\n");
+}
+
+int tensorrt_table(struct str *out, struct str *row, const struct engine_library *l, const struct engine_plugin *p,
+                   const char *folder, struct err *e)
+{
+	struct ir_program *program = p->plan[0]->program;
+	struct arena *a = out->arena;
+	struct table t = {
+		.arena = a,
+		.exprs = tensorrt_exprs_new(program, a),
+		.library = l,
+		.plugin = p,
+		.program = program,
+		.id = str_identifier(a, p->name),
+		.folder = folder,
+		.buffer = NEWN(a, int, program->buffers.n + 1),
+		.buffer_bytes = NEWN(a, int32_t, program->buffers.n + 1),
+		.out = out,
+		.err = e,
+	};
+	TRY(add_all(&t));
+	TRY(check_values(&t));
+	put_comment(out, p->about);
+	str_printf(out, "\n/* Kernels: ../kernels/%s.cu. Included once, by ../library.c. */\n\n", t.id);
+	put_exprs(&t);
+	put_tensors(&t, "input", program->inputs.at, program->inputs.n);
+	put_tensors(&t, "output", program->outputs.at, program->outputs.n);
+	TRY(put_buffers(&t));
+	put_tactics(&t);
+	put_images(&t);
+	put_demands(&t);
+	put_row(&t, row);
+	return 0;
+}

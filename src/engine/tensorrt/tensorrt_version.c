@@ -1,0 +1,70 @@
+/* The TensorRT that a build is for. What its versions do with a model's local functions: to 10.6 the parser takes a
+ * node's function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with
+ * IPluginV3. */
+#include "engine/tensorrt/tensorrt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ascii.h"
+
+enum { FIRST_MAJOR = 10, LAST_MAJOR = 11, LAST_FUNCTIONS_FIRST = 6, FIRST_SHAPE_INPUTS = 1 };
+
+struct number {
+	int major, minor;
+};
+
+static int wrong(const char *text, struct err *e)
+{
+	err_set(e, ERR_USAGE, "\"%s\" is no version of TensorRT that tpat knows.", text);
+	return err_advise(e, "Write 10.0 to 11.x, for example --tensorrt 10.3, or rtx for TensorRT-RTX.");
+}
+
+/* "10", "10.3", "10.3.0.30": what follows the second number does not matter. */
+static bool read_number(struct number *t, const char *text)
+{
+	char *end;
+	if (!ascii_is_digit(*text))
+		return false;
+	t->major = (int)strtol(text, &end, 10);
+	if (*end == '.' && ascii_is_digit(end[1]))
+		t->minor = (int)strtol(end + 1, &end, 10);
+	return strspn(end, ".0123456789") == strlen(end) && !str_ends(text, ".") && t->major < 1000 && t->minor < 1000;
+}
+
+int tensorrt_version(struct engine_version *v, const char *text, struct err *e)
+{
+	struct number n = { 0 };
+	*v = (struct engine_version){
+		.name = text,
+		.note = "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt "
+		        "10.3.",
+	};
+	if (!text)
+		return 0;
+	if (strcmp(text, "rtx") == 0) {
+		v->note = "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library "
+		          "there.";
+		v->warning = "TensorRT-RTX 1.7 cannot run plugins: its network takes none, and its parser ends the "
+		             "process at one. Without the library it takes the original operators.";
+		return 0;
+	}
+	if (!read_number(&n, text) || n.major > LAST_MAJOR || n.major < 5)
+		return wrong(text, e);
+	if (n.major < FIRST_MAJOR) {
+		err_set(e, ERR_UNSUPPORTED,
+		        "TensorRT %s has no IPluginV3, and tpat makes no other plugins: they need TensorRT 10.0 or "
+		        "later.",
+		        text);
+		return err_advise(e, "Name the TensorRT that builds the engine: --tensorrt 10.3 is that of JetPack 6.");
+	}
+	if (n.major == 10 && n.minor <= LAST_FUNCTIONS_FIRST) {
+		v->no_functions = true;
+		v->note = "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this "
+		          "model "
+		          "has none.";
+	}
+	if (n.major == 10 && n.minor < FIRST_SHAPE_INPUTS)
+		v->shape_inputs = "TensorRT passes these to plugins from 10.1 on";
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* Inside src/gen/: what is of the device headers, as CUDA C++. */
+#ifndef TPAT_GEN_GEN_DEVICE_H
+#define TPAT_GEN_GEN_DEVICE_H
+
+#include "gen/text.h"
+
+void gen_object(struct gen_text *g, const struct ir_stmt *s);   /* of a block or a thread */
+void gen_placed(struct gen_text *g, const struct ir_stmt *s);   /* in a block's memory */
+void gen_function(struct gen_text *g, const struct ir_call *c); /* its name, with what its template is given */
+void gen_invoke(struct gen_text *g, const struct ir_call *c);
+/* The headers that kernels of the plans need, tpat_device.h first. */
+void gen_includes(struct str *out, const struct ir_plan *const *plans, int n);
+
+#endif
