@@ -317,7 +317,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	/* A part of symbols that turns out longer than its registers is read element by element. */
 	bool fits = points / blocks <= (double)LANES * c->param[1] * c->param[2], kept = c->param[2] && fits;
 	if (!kept)
-		bytes *= 1 + 0.35 * (g.rows.reductions - 1);
+		bytes *= 1 + cost_missed(t, bytes) * (g.rows.reductions - 1);
 	double resident = blocks / t->processors, most = (double)t->threads / LANES, ahead = kept ? c->param[2] : 2;
 	double flying =
 	        (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
