@@ -6,20 +6,6 @@
 
 #include <string.h>
 
-const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b)
-{
-	struct ir_buffer *own = p->buffers.at[b->id];
-	ck(own == b || own->flat == b);
-	if (!own->flat) {
-		own->flat = NEW(p->arena, struct ir_buffer);
-		*own->flat = (struct ir_buffer){
-			.name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP, .id = own->id
-		};
-		own->flat->dim[0] = ir_buffer_count(p, own);
-	}
-	return own->flat;
-}
-
 expr ceil_div(struct ir_program *p, expr a, int b)
 {
 	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, a, ir_index(p->pool, b - 1)), ir_index(p->pool, b));

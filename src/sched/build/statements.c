@@ -5,6 +5,20 @@
 #include <stdarg.h>
 #include <string.h>
 
+const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b)
+{
+	struct ir_buffer *own = p->buffers.at[b->id];
+	ck(own == b || own->flat == b);
+	if (!own->flat) {
+		own->flat = NEW(p->arena, struct ir_buffer);
+		*own->flat = (struct ir_buffer){
+			.name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP, .id = own->id
+		};
+		own->flat->dim[0] = ir_buffer_count(p, own);
+	}
+	return own->flat;
+}
+
 struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind)
 {
 	struct ir_stmt s;
