@@ -33,8 +33,8 @@ $(GEN)/op_list.inc: FORCE
 		print (table ? "OP_TABLE(" : "OP(") path[3] ", " name ")" }' $(sort $(wildcard src/ops/*/*.c)) /dev/null > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-# The runtime of generated libraries, compiled, in one file: a build need not wait for that. As src/emit/ compiles its sources.
-RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/*/*.c)))
+# The runtime of TensorRT libraries, compiled, in one file: a build need not wait for that. As src/engine/ compiles its sources.
+RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/core/*.c rt/tensorrt/*.c)))
 $(GEN)/rt/%.o: rt/%.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,CC)

@@ -1,5 +1,6 @@
 /* Kernels as CUDA C++ text. The small types, conversions and collectives it calls are in rt/device/tpat_device.h
  * and tpat_types.h. */
+#include "gen/gen_device.h"
 #include "gen/text.h"
 
 #include <string.h>
@@ -23,29 +24,29 @@ static const char *const atomic[IR_COMBINE_COUNT] = {
 };
 
 /* threads' `name` becomes the combination of all `width` neighbours' */
-static void print_combine(struct gen_text *g, const struct ir_stmt *s)
+static void print_combine(struct gen_text *g, const struct ir_lanes *s)
 {
-	const char *type = gen_type(g, s->type), *name = gen_name(g, s->var),
-	           *index = s->var2 ? gen_name(g, s->var2) : NULL;
+	const char *type = gen_type(g, s->var->type), *name = gen_name(g, s->var),
+	           *index = s->index ? gen_name(g, s->index) : NULL;
 	if (index)
 		type = arena_printf(g->out->arena, "indexed<%s, %s>", type, gen_type(g, TYPE_INDEX));
 	const char *mine = index ? arena_printf(g->out->arena, "%s{ %s, %s }", type, name, index) : name;
-	const char *group = s->width < 32 ? arena_printf(g->out->arena, "<%d>", s->width) : "";
+	const char *group = s->lanes < 32 ? arena_printf(g->out->arena, "<%d>", s->lanes) : "";
 	const char *call = arena_printf(g->out->arena, "warp_reduce%s(%s, %s())", group, mine, functor[s->combine]);
 	const char *across = s->across ? gen_name(g, s->across) : gen_own(g, "across");
 	if (s->items) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->width * s->columns);
-		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->width, name,
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->lanes * s->columns);
+		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->lanes, name,
 		         functor[s->combine], across);
 		return;
 	}
 	if (s->columns) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width * s->columns);
-		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->width,
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->lanes * s->columns);
+		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->lanes,
 		                    mine, functor[s->combine], across);
-	} else if (s->width > 32) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width / 32);
-		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->width, mine,
+	} else if (s->lanes > 32) {
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->lanes / 32);
+		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->lanes, mine,
 		                    functor[s->combine], across);
 	}
 	if (index)
@@ -55,13 +56,13 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 }
 
 /* threads' `name` becomes the running combination of `name2` and theirs, `name2` the last one's */
-static void print_scan(struct gen_text *g, const struct ir_stmt *s)
+static void print_scan(struct gen_text *g, const struct ir_scan *s)
 {
-	const char *name = gen_name(g, s->var), *last = gen_name(g, s->var2);
-	if (s->width > 32) {
+	const char *name = gen_name(g, s->part), *last = gen_name(g, s->sum);
+	if (s->lanes > 32) {
 		const char *across = gen_own(g, "across");
-		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->type), across, s->width / 32);
-		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", name, s->width, name, functor[s->combine],
+		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->part->type), across, s->lanes / 32);
+		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", name, s->lanes, name, functor[s->combine],
 		         across, last);
 	} else {
 		str_line(g->out, "%s = warp_scan_on(%s, %s(), %s);", name, name, functor[s->combine], last);
@@ -69,48 +70,47 @@ static void print_scan(struct gen_text *g, const struct ir_stmt *s)
 }
 
 /* the same of arrays */
-static void print_items_scan(struct gen_text *g, const struct ir_stmt *s)
+static void print_items_scan(struct gen_text *g, const struct ir_items_scan *s)
 {
-	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->type));
-	if (s->width > 32) {
+	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->sum->type));
+	if (s->lanes > 32) {
 		across = gen_own(g, "across");
-		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->type), across, s->width / 32);
+		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->sum->type), across, s->lanes / 32);
 	}
 	gen_indent(g);
-	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->width, s->columns,
-	           s->mutable ? "true" : "false", gen_name(g, s->var), functor[s->combine]);
-	gen_expr(g, s->value);
-	str_printf(g->out, ", %s, %s);\n", across, gen_name(g, s->var2));
+	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->lanes, s->columns,
+	           s->exclusive ? "true" : "false", gen_name(g, s->parts), functor[s->combine]);
+	gen_expr(g, s->none);
+	str_printf(g->out, ", %s, %s);\n", across, gen_name(g, s->sum));
 }
 
-/* A block's tile; what the tiles before it make. */
-static void print_tile(struct gen_text *g, const struct ir_stmt *s)
+static void print_tile(struct gen_text *g, const struct ir_tile *s)
 {
-	const char *type = gen_type(g, s->type);
-	if (s->kind == IR_TILE_NEXT) {
-		const char *taken = gen_own(g, "tile_taken");
-		str_line(g->out, "__shared__ u64 %s;", taken);
-		str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, gen_name(g, s->var), type,
-		         gen_buffer(g, s->buf), taken);
-		return;
-	}
-	const char *all = gen_own(g, "before_all");
+	const char *type = gen_type(g, s->var->type), *taken = gen_own(g, "tile_taken");
+	str_line(g->out, "__shared__ u64 %s;", taken);
+	str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, gen_name(g, s->var), type,
+	         gen_buffer(g, s->state), taken);
+}
+
+static void print_before(struct gen_text *g, const struct ir_before *s)
+{
+	const char *type = gen_type(g, s->var->type), *all = gen_own(g, "before_all");
 	str_line(g->out, "__shared__ %s %s;", type, all);
 	gen_indent(g);
-	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, gen_name(g, s->var), gen_name(g, s->var2),
-	           functor[s->combine], gen_buffer(g, s->buf));
-	gen_expr(g, s->at);
+	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, gen_name(g, s->var), gen_name(g, s->part),
+	           functor[s->combine], gen_buffer(g, s->state));
+	gen_expr(g, s->tile);
 	str_add(g->out, ", ");
-	gen_expr(g, s->from);
+	gen_expr(g, s->tiles);
 	str_add(g->out, ", ");
-	gen_expr(g, s->value);
+	gen_expr(g, s->none);
 	str_printf(g->out, ", &%s);\n", all);
 }
 
-static void print_for(struct gen_text *g, const struct ir_stmt *s)
+static void print_for(struct gen_text *g, const struct ir_for *s)
 {
 	const char *name = gen_name(g, s->var);
-	if (s->width)
+	if (s->unrolled)
 		str_line(g->out, "#pragma unroll");
 	gen_indent(g);
 	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), name);
@@ -124,22 +124,22 @@ static void print_for(struct gen_text *g, const struct ir_stmt *s)
 		gen_operand(g, s->step);
 		str_add(g->out, ") {\n");
 	}
-	gen_loop_begin(g, s->var, s->width ? s->width : 8);
+	gen_loop_begin(g, s->var, s->unrolled ? s->unrolled : 8);
 	gen_block(g, s->body);
 	gen_loop_end(g);
 	str_line(g->out, "}");
 }
 
 /* A function of the kernel's own. What its value computes more than once is declared inside of it. */
-static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
+static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 {
 	const char *separator = "";
 	gen_indent(g);
 	str_printf(g->out, "const auto %s = [&](", gen_name(g, s->var));
-	vec_each (a, &s->args) {
-		str_printf(g->out, a->var->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, a->var->type),
-		           gen_name(g, a->var));
-		gen_dims(g, a->var);
+	vec_each (v, &s->parameters) {
+		str_printf(g->out, (*v)->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, (*v)->type),
+		           gen_name(g, *v));
+		gen_dims(g, *v);
 		separator = ", ";
 	}
 	str_add(g->out, ") {\n");
@@ -148,40 +148,19 @@ static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
 	if (s->value) {
 		gen_lets(g, s->value, NULL);
 		gen_indent(g);
-		str_printf(g->out, "return %s%s", s->text ? s->text : "", s->text ? "(" : "");
+		str_add(g->out, "return ");
+		if (s->through) {
+			gen_function(g, s->through);
+			str_add(g->out, "(");
+		}
 		gen_expr(g, s->value);
-		str_printf(g->out, "%s;\n", s->text ? ")" : "");
+		str_printf(g->out, "%s;\n", s->through ? ")" : "");
 	}
 	g->out->indent--;
 	str_line(g->out, "};");
 }
 
-static void print_call(struct gen_text *g, const struct ir_stmt *s)
-{
-	const char *separator = "";
-	gen_indent(g);
-	if (s->var2)
-		str_printf(g->out, "const %s %s = ", gen_type(g, s->var2->type), gen_name(g, s->var2));
-	str_printf(g->out, "%s(", s->name);
-	vec_each (a, &s->args) {
-		str_add(g->out, separator);
-		separator = ", ";
-		if (a->value) {
-			gen_expr(g, a->value);
-		} else if (a->buf) {
-			str_add(g->out, gen_buffer(g, a->buf));
-			if (!ir_is_int(a->at, 0)) {
-				str_add(g->out, " + ");
-				gen_operand(g, a->at);
-			}
-		} else {
-			str_add(g->out, a->var ? gen_name(g, a->var) : a->text);
-		}
-	}
-	str_add(g->out, ");\n");
-}
-
-static void print_update(struct gen_text *g, const struct ir_stmt *s)
+static void print_update(struct gen_text *g, const struct ir_update *s)
 {
 	gen_begin(g, atomic[s->combine]);
 	str_printf(g->out, "(%s + ", gen_buffer(g, s->buf));
@@ -191,31 +170,31 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 	str_add(g->out, ");\n");
 }
 
-static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
+static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 {
-	if (!s->mutable)
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), gen_name(g, s->var), s->width);
-	gen_declared(g, s->var, s->at);
+	if (!s->stands)
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->buf->type), gen_name(g, s->array), s->width);
+	gen_declared(g, s->array, s->at);
 	gen_begin(g, "load");
-	if (type_is_packed(s->type))
-		str_printf(g->out, "_%s(", type_name(s->type));
+	if (type_is_packed(s->buf->type))
+		str_printf(g->out, "_%s(", type_name(s->buf->type));
 	else
-		str_add(g->out, s->value ? "_if(" : s->once ? "_once(" : "(");
+		str_add(g->out, s->where ? "_if(" : s->once ? "_once(" : "(");
 	gen_array_row(g, s);
-	str_printf(g->out, type_is_packed(s->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));
+	str_printf(g->out, type_is_packed(s->buf->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
-	if (s->value) {
+	if (s->where) {
 		str_add(g->out, ", ");
-		gen_expr(g, s->value);
+		gen_expr(g, s->where);
 	}
 	str_add(g->out, ");\n");
 }
 
-static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
+static void print_store_vector(struct gen_text *g, const struct ir_vector *s)
 {
 	gen_begin(g, "store");
-	if (type_is_packed(s->type))
-		str_printf(g->out, "_%s(%s, ", type_name(s->type), gen_buffer(g, s->buf));
+	if (type_is_packed(s->buf->type))
+		str_printf(g->out, "_%s(%s, ", type_name(s->buf->type), gen_buffer(g, s->buf));
 	else
 		str_printf(g->out, "%s(%s + ", s->once ? "_once" : "", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
@@ -224,33 +203,24 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 	str_add(g->out, ");\n");
 }
 
-/* A reference's name stands beside its mark. */
-static void print_local(struct gen_text *g, const struct ir_stmt *s)
-{
-	const char *type = s->text ? s->text : gen_type(g, s->type);
-	gen_begin(g, s->kind == IR_SHARED ? "__shared__ " : "");
-	str_printf(g->out, type[strlen(type) - 1] == '&' ? "%s%s" : "%s %s", type, gen_name(g, s->var));
-	gen_dims(g, s->var);
-	str_printf(g->out, "%s;\n", s->first ? s->first : "");
-}
-
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_FOR: print_for(g, s); break;
-	case IR_UPDATE: print_update(g, s); break;
-	case IR_LOAD_VECTOR: print_load_vector(g, s); break;
-	case IR_STORE_VECTOR: print_store_vector(g, s); break;
+	case IR_FOR: print_for(g, &s->loop); break;
+	case IR_UPDATE: print_update(g, &s->update); break;
+	case IR_LOAD_VECTOR: print_load_vector(g, &s->vector); break;
+	case IR_STORE_VECTOR: print_store_vector(g, &s->vector); break;
 	case IR_SYNC: str_line(g->out, "__syncthreads();"); break;
-	case IR_LANES_COMBINE: print_combine(g, s); break;
-	case IR_LANES_SCAN: print_scan(g, s); break;
-	case IR_ITEMS_SCAN: print_items_scan(g, s); break;
-	case IR_TILE_NEXT:
-	case IR_TILES_BEFORE: print_tile(g, s); break;
-	case IR_SHARED:
-	case IR_LOCAL: print_local(g, s); break;
-	case IR_LAMBDA: print_lambda(g, s); break;
-	case IR_INVOKE: print_call(g, s); break;
+	case IR_LANES_COMBINE: print_combine(g, &s->lanes); break;
+	case IR_LANES_SCAN: print_scan(g, &s->scan); break;
+	case IR_ITEMS_SCAN: print_items_scan(g, &s->items); break;
+	case IR_TILE_NEXT: print_tile(g, &s->tile); break;
+	case IR_TILES_BEFORE: print_before(g, &s->before); break;
+	case IR_SHARED: gen_shared(g, &s->shared); break;
+	case IR_LOCAL: gen_local(g, &s->local); break;
+	case IR_PLACE: gen_placed(g, &s->place); break;
+	case IR_LAMBDA: print_lambda(g, &s->lambda); break;
+	case IR_INVOKE: gen_invoke(g, s->call); break;
 	default: ck(!"a serial sort is for C"); break;
 	}
 }
@@ -285,7 +255,7 @@ static void print_parameters(struct gen_text *g, const char *separator, const st
 	vec_each (n, &k->symbols)
 		str_printf(g->out, ", %s %s", gen_type(g, TYPE_INDEX), gen_symbol(g, *n));
 	vec_each (m, &k->maps)
-		str_printf(g->out, ", const __grid_constant__ tensor_map %s", m->name);
+		str_printf(g->out, ", const __grid_constant__ tensor_map %s", gen_name(g, m->var));
 	str_add(g->out, ")\n{\n");
 }
 
@@ -446,36 +416,17 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 					print_function(out, *part, x, true);
 					str_add(out, "\n");
 				}
-				map_put(&x->printed, name, (void *)*part);
+				map_put(&x->printed, name, *part);
 			}
 			print_kernel(out, *k, x);
 		}
 	}
 }
 
-/* The headers of functions that are called, each once. */
-static void print_includes(struct str *out, const struct ir_block *b, struct map *seen)
-{
-	for (int i = 0; i < b->n; i++) {
-		const struct ir_stmt *s = &b->at[i];
-		if (s->kind == IR_INVOKE && s->text && !map_get(seen, s->text)) {
-			map_put(seen, s->text, (void *)s->text);
-			str_printf(out, "#include \"%s\"\n", s->text);
-		}
-		if (s->body)
-			print_includes(out, s->body, seen);
-	}
-}
-
 static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)
 {
-	struct map seen = map_new(out->arena);
 	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(KERNEL_CUDA) };
-	str_add(out, "#include \"tpat_device.h\"\n");
-	for (int i = 0; i < n; i++)
-		vec_each (step, &plans[i]->steps)
-			vec_each (k, *step)
-				print_includes(out, &(*k)->body, &seen); /* parts call nothing */
+	gen_includes(out, plans, n);
 	for (int i = 0; i < n; i++) {
 		if (!i || plans[i]->program != plans[i - 1]->program) {
 			str_add(out, "\n/* ");

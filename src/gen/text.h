@@ -108,8 +108,8 @@ void gen_begin(struct gen_text *g, const char *text);                           
 void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* name[row][at] = value; both may
                                                                                          be null */
 void gen_dims(struct gen_text *g, const struct ir_variable *v);                       /* "[2][3]" */
-void gen_array_row(struct gen_text *g, const struct ir_stmt *s); /* the array, or the row of it, that a vector is */
-bool gen_adds_to_itself(const struct ir_stmt *s);                /* name = name + ...: what a reduction accumulates */
+void gen_array_row(struct gen_text *g, const struct ir_vector *v); /* the array, or the row of it, that a vector is */
+bool gen_adds_to_itself(const struct ir_stmt *s);                  /* name = name + ...: what a reduction accumulates */
 
 /* ---- Kernels as a whole. */
 /* Whether all floats that a CUDA kernel stores are of 16 bits, and nothing on the way jumps (comparisons, roundings to

@@ -56,6 +56,7 @@ const char *gen_name(struct gen_text *g, const struct ir_variable *v)
 	case IR_THREAD_NUMBER: return gen_thread_number(g);
 	case IR_BLOCK_NUMBER: return gen_block_number(g);
 	case IR_SYMBOL_HOLDER: return gen_symbol(g, v->hint);
+	case IR_SHARED_MEMORY: return "shared_memory";
 	case IR_OWN: return marked(g, v->hint, NAMES_MARK_VARIABLE, v->number);
 	default: ck(!"a variable that nothing declares"); return "";
 	}

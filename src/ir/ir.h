@@ -68,16 +68,17 @@ struct ir_pool *ir_pool_new(struct arena *a); /* lives and dies with the arena *
 enum { IR_ARRAY_RANK = 4 };
 struct ir_variable {
 	enum ir_variable_kind {
-		IR_OWN,    /* declared by a statement of the kernel */
-		IR_CALLED, /* by its name: in a program, a loop's turn; in a kernel that is being built, the innermost
-		            * one with that hint, which takes its place when the kernel is finished */
+		IR_OWN,           /* declared by a statement of the kernel */
+		IR_CALLED,        /* by its name: a loop's turn, in a program. No kernel has one */
 		IR_SYMBOL_HOLDER, /* what a symbol stands for, whose name the hint is: the printer writes both alike */
-		IR_THREAD_NUMBER, /* these two are there without a declaration */
+		IR_THREAD_NUMBER, /* these three are there without a declaration */
 		IR_BLOCK_NUMBER,
+		IR_SHARED_MEMORY, /* what a block gets at its launch */
 	} kind;
 	const char *hint;
-	enum type type; /* of an element; TYPE_NONE: of the type that its declaration gives as text, a function's too */
-	int rank;       /* of an array; 0: it is none */
+	enum type type; /* of an element; TYPE_NONE: a function of the kernel's own, memory, or an object */
+	const struct ir_object *object; /* of what type of the device headers; null: of none (see device.h) */
+	int rank;                       /* of an array; 0: it is none */
 	int dim[IR_ARRAY_RANK];
 	const struct ir_expr *extent; /* of an array: each of its elements is from 0 to before it; null: any value */
 	unsigned number;              /* among its pool's */
@@ -107,13 +108,16 @@ expr ir_acc(struct ir_pool *p, enum type t);
 expr ir_var_of(const struct ir_variable *v, expr extent);
 /* One that is a multiple of that number: of (v + rest) / 8 and (v + rest) % 8, rest alone is divided. */
 expr ir_var_multiple(const struct ir_variable *v, expr extent, int64_t multiple);
-/* The value of the variable called so: ir_variable_called(). */
+/* The value of the variable called so: ir_variable_called(). In programs alone. */
 expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent);
+/* The value of a new variable: what an expression would be of any number there. */
+expr ir_some(struct ir_pool *p, enum type t, expr extent);
 /* An element of an array: an index for each of its ranks. */
 expr ir_element_of(const struct ir_variable *array, int n, const expr *index);
 /* The numbers of a thread in its block and of a block, signed as all index arithmetic. */
 expr ir_thread(struct ir_pool *p, expr extent);
 expr ir_block(struct ir_pool *p, expr extent);
+const struct ir_variable *ir_shared_memory(struct ir_pool *p);
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index); /* buf->rank indices */
 expr ir_unary(enum ir_op op, expr a);
 expr ir_binary(enum ir_op op, expr a, expr b);
@@ -370,7 +374,7 @@ const char *ir_demand_text(const struct ir_demand *d, const char *first, const c
  * whatever they are called. A symbol that no extent has comes last. */
 int ir_symbol_place(const struct ir_program *p, const char *name);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
-expr ir_size_limit(struct ir_program *p, expr e);
+expr ir_size_limit(const struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */
 struct ir_stage *ir_loop_new(struct ir_program *p, expr trip);
 /* Moves the stages of p from index `first` on, which stand behind the loop, into its body. */
@@ -380,9 +384,9 @@ struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i);
 /* Whether what a stage makes is accumulated: a reduction or a scan, with its post expression. */
 bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
-expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b);      /* elements */
-bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* the same expressions, whatever the
-                                                                             * types */
+expr ir_buffer_count(const struct ir_program *p, const struct ir_buffer *b); /* elements */
+bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* the same expressions, whatever the
+                                                                              * types */
 /* Whether a name means something else in the text form of programs. What kernels' languages reserve is the printers'
  * affair. */
 bool ir_name_reserved(const char *name);

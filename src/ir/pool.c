@@ -265,6 +265,11 @@ expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent)
 	return ir_var_of(ir_variable_called(p, t, name), extent);
 }
 
+expr ir_some(struct ir_pool *p, enum type t, expr extent)
+{
+	return ir_var_of(ir_variable_new(p, t, "some"), extent);
+}
+
 expr ir_element_of(const struct ir_variable *array, int n, const expr *index)
 {
 	for (int i = 0; i < n; i++)
@@ -280,6 +285,11 @@ expr ir_thread(struct ir_pool *p, expr extent)
 expr ir_block(struct ir_pool *p, expr extent)
 {
 	return ir_var_of(special(p, IR_BLOCK_NUMBER, TYPE_INDEX, "blockIdx.x"), extent);
+}
+
+const struct ir_variable *ir_shared_memory(struct ir_pool *p)
+{
+	return special(p, IR_SHARED_MEMORY, TYPE_NONE, "shared_memory");
 }
 
 expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)

@@ -68,11 +68,11 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 				mma_b<u8> right[4];
 				#pragma unroll
 				for (int part = 0; part < 1; part++) {
-					mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
+					mma_load_a(left[part], left_tile[slot], part * 16 + warp_row, depth);
 				}
 				#pragma unroll
 				for (int part = 0; part < 4; part += 2) {
-					mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
+					mma_load_b(right[part], right[part + 1], right_tile[slot], part * 8 + warp_column, depth);
 				}
 				#pragma unroll
 				for (int row = 0; row < 1; row++) {
@@ -96,7 +96,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	for (int row = 0; row < 1; row++) {
 		#pragma unroll
 		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + 16 * row, first_column + warp_column + 8 * column, 27, left_zero, right_zero);
+			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + row * 16 + warp_row, column * 8 + first_column + warp_column, 27, left_zero, right_zero);
 		}
 	}
 	// all products are summed up: the tiles' memory is free
@@ -193,11 +193,11 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 				mma_b<u8> right[4];
 				#pragma unroll
 				for (int part = 0; part < 1; part++) {
-					mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
+					mma_load_a(left[part], left_tile[slot], part * 16 + warp_row, depth);
 				}
 				#pragma unroll
 				for (int part = 0; part < 4; part += 2) {
-					mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
+					mma_load_b(right[part], right[part + 1], right_tile[slot], part * 8 + warp_column, depth);
 				}
 				#pragma unroll
 				for (int row = 0; row < 1; row++) {
@@ -221,7 +221,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 	for (int row = 0; row < 1; row++) {
 		#pragma unroll
 		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + 16 * row, first_column + warp_column + 8 * column, 27, left_zero, right_zero);
+			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + row * 16 + warp_row, column * 8 + first_column + warp_column, 27, left_zero, right_zero);
 		}
 	}
 	// all products are summed up: the tiles' memory is free

@@ -58,7 +58,7 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 			for (int depth = 0; depth < 64; depth += 16) {
 				#pragma unroll
 				for (int part = 0; part < 1; part++) {
-					wgmma(sum[part], left_tile[slot], group_row + 64 * part, right_tile[slot], 0, depth, depth > 0 || from > 0);
+					wgmma(sum[part], left_tile[slot], group_row + part * 64, right_tile[slot], 0, depth, depth > 0 || from > 0);
 				}
 			}
 			wgmma_commit();
@@ -141,11 +141,11 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 			mma_b<f16> right[8];
 			#pragma unroll
 			for (int part = 0; part < 4; part++) {
-				mma_load_a(left[part], left_tile[slot], warp_row + 16 * part, depth);
+				mma_load_a(left[part], left_tile[slot], part * 16 + warp_row, depth);
 			}
 			#pragma unroll
 			for (int part = 0; part < 8; part += 2) {
-				mma_load_b_turned(right[part], right[part + 1], right_tile[slot], warp_column + 8 * part, depth);
+				mma_load_b_turned(right[part], right[part + 1], right_tile[slot], part * 8 + warp_column, depth);
 			}
 			#pragma unroll
 			for (int row = 0; row < 4; row++) {

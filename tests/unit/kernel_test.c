@@ -1,5 +1,5 @@
 /* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And
- * variables: what makes two of them the same, and what a hint stands for. */
+ * variables: what makes two of them the same. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/finish.h"
@@ -139,7 +139,7 @@ static void barriers(void)
 			emit(p, b, IR_SYNC);
 			break;
 		case 3: /* some go round more often */
-			emit(p, emit_for(p, b, "i", m.thread, half, m.one), IR_SYNC);
+			emit(p, emit_loop(p, b, "i", m.thread, half, m.one, NULL, &own), IR_SYNC);
 			break;
 		case 4: /* by data */
 			own = ir_load(p->pool, m.x, &m.thread);
@@ -153,31 +153,69 @@ static void barriers(void)
 			break;
 		case 7: /* whoever leaves a loop comes back behind it */
 		case 8:
-			b = emit_for(p, &m.k.body, "i", m.zero, half, m.one);
-			emit(p, b, IR_BREAK_IF)->value = ir_binary(IR_LT, m.thread, m.one);
+			b = emit_loop(p, &m.k.body, "i", m.zero, half, m.one, NULL, &own);
+			emit(p, b, IR_BREAK_IF)->leave = ir_binary(IR_LT, m.thread, m.one);
 			emit(p, way == 7 ? &m.k.body : b, IR_SYNC);
 			break;
 		}
-		bind_variables(p, &m.k.body);
 		end(&m, wrong[way] ? waits : "");
 	}
 }
 
-/* The innermost variable of a hint; and what has the hint alone is another variable in each block that declares it. */
-static void bound(void)
+/* A warp's sums go through shared memory: each argument once of another kind, type, rank or number. */
+static void calls(void)
 {
-	struct made m = begin();
-	expr i = ir_var(m.p->pool, TYPE_INDEX, "i", NULL);
-	expr outer = emit_constant(m.p, &m.k.body, "i", ir_binary(IR_ADD, m.thread, m.one), NULL);
-	struct ir_block *loop = emit_for(m.p, &m.k.body, "i", m.zero, i, m.one);
-	emit_store(m.p, loop, m.y, i, number(&m, 1));
-	emit_store(m.p, &m.k.body, m.y, i, number(&m, 2));
-	bind_variables(m.p, &m.k.body);
-	const struct ir_stmt *s = m.k.body.at;
-	CHECK(s[1].to == outer && s[1].var != outer->var);
-	CHECK(s[1].body->at[0].at->var == s[1].var);
-	CHECK(s[2].at == outer);
-	end(&m, "");
+	static const char *const says[] = { "",
+		                            "too few arguments: sums_put",
+		                            "too many arguments: sums_put",
+		                            "another kind or type: sums_put",
+		                            "another kind or type: sums_put",
+		                            "another kind or type: sums_put",
+		                            "outside of the array sum",
+		                            "what it does not take: sums_get",
+		                            "another kind or type: sums_get",
+		                            "method of another type: fill",
+		                            "not declared around: ring",
+		                            "another template: sum",
+		                            "does not ask for: ring" };
+	for (int fault = 0; fault < 13; fault++) {
+		struct made m = begin();
+		struct ir_program *p = m.p;
+		struct ir_block *b = &m.k.body;
+		const struct ir_variable *memory = ir_shared_memory(p->pool);
+		m.k.shared_bytes = fault == 12 ? 0 : 1024;
+		struct ir_template of = fault == 11 ? IR_OF(IR_NUMBER(4)) : IR_OF(IR_TYPE(TYPE_F32));
+		const struct ir_device_type *type = fault == 5 ? &device_mma_a : &device_mma_sum;
+		struct ir_variable *sum = array_of_rows(ir_object_new(p->pool, type, of, "sum"), 2, 4);
+		struct ir_variable *ring = ir_object_new(p->pool, &device_tile_ring, IR_OF(IR_NUMBER(4)), "ring");
+		struct ir_variable *v = array_of(ir_variable_new(p->pool, TYPE_F32, "v"), 4);
+		emit_zeros(p, b, sum);
+		emit_local(p, b, v);
+		if (fault != 10)
+			emit_placed(p, b, ring, NULL);
+		struct ir_call *call = emit_invoke(p, b, &device_sums_put, IR_OF_NOTHING);
+		if (fault == 3)
+			add_value(p, call, m.one);
+		else
+			add_variable(p, call, memory);
+		if (fault == 4)
+			add_variable(p, call, sum);
+		else if (fault != 1)
+			add_item(p, call, sum, fault == 6 ? ir_index(p->pool, 2) : m.one);
+		if (fault == 2)
+			add_value(p, call, m.one);
+		call = emit_invoke(p, b, &device_sums_get, IR_OF(IR_NUMBER(8)));
+		if (fault == 7)
+			call->of = IR_OF_NOTHING;
+		add_variable(p, call, v);
+		add_variable(p, call, memory);
+		add_value(p, call, m.zero);
+		add_value(p, call, fault == 8 ? number(&m, 1) : m.thread);
+		call = emit_method(p, b, fault == 9 ? sum : ring, &device_tile_ring_fill);
+		add_value(p, call, m.zero);
+		add_value(p, call, m.one);
+		end(&m, says[fault]);
+	}
 }
 
 static void identities(void)
@@ -201,7 +239,7 @@ int main(void)
 	types();
 	buffers();
 	barriers();
-	bound();
+	calls();
 	identities();
 	return test_done();
 }

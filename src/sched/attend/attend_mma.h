@@ -33,7 +33,7 @@ void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_que
 /* The beginning of a kernel whose blocks have `queries` queries: its functions, and all of its serial twin; gives the
  * first query of the block. Then the arguments of the function that it calls. */
 expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries);
-void attend_mma_arguments(struct ir_stmt *call, const struct attend_place *at, const struct attend_mma *m,
+void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
                           const struct ir_variable *slots, expr first);
 /* Appends the kernel of rule attention_mma to a step. */
 void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m,

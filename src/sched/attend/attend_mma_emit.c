@@ -3,10 +3,6 @@
 #include "sched/attend/attend_mma.h"
 #include "sched/build/emit.h"
 
-#include <string.h>
-
-#include "base/number.h"
-
 static expr flat_place(const struct attend_mma *m, expr load)
 {
 	return ir_flat(m->a.p->pool, load->buf, load->arg);
@@ -25,7 +21,7 @@ static void emit_keys(struct attend_place *at, struct ir_block *b, enum attend_r
 static void emit_bounds_of(struct attend_place *at, struct ir_block *b, const struct attend_mma *m, bool all)
 {
 	struct ir_program *p = m->a.p;
-	struct ir_stmt *lambda = attend_lambda(at, b, all ? ATTEND_KEPT_ALL : ATTEND_KEPT_SOME);
+	struct ir_lambda *lambda = attend_lambda(at, b, all ? ATTEND_KEPT_ALL : ATTEND_KEPT_SOME);
 	expr query[2], key[2], holds = ir_int(p->pool, TYPE_BOOL, 1);
 	query[0] = emit_parameter(p, lambda, TYPE_INDEX, "this_query", NULL);
 	query[1] = emit_parameter(p, lambda, TYPE_INDEX, "to_query", NULL);
@@ -74,28 +70,18 @@ static void emit_functions(struct attend_place *at, struct ir_block *b, const st
 	f.lambda->value = attend_here(&f, a->at);
 }
 
-static const char *scaled(const struct attend_mma *m)
-{
-	const char *type = m->rounded == TYPE_F32 ? "float" : type_name(m->rounded);
-	char scale[NUMBER_TEXT];
-	number_text(scale, m->scale, true);
-	return arena_printf(m->a.p->arena, "attention_scaled<%s>{ %s%s }", type, scale,
-	                    strpbrk(scale, ".e") ? "f" : ".0f");
-}
-
 /* A function of the kernel's, or, where it has none, what takes its place. */
-static void add_function(struct ir_stmt *call, const struct attend_place *at, enum attend_role role, const char *other)
+static void add_kept(struct ir_call *call, const struct attend_place *at, enum attend_role role)
 {
 	if (at->function[role])
 		add_variable(at->a->p, call, at->function[role]);
 	else
-		add_text(at->a->p, call, other);
+		add_object(at->a->p, call, &device_attention_always, IR_OF_NOTHING, NULL);
 }
 
-void attend_mma_arguments(struct ir_stmt *call, const struct attend_place *at, const struct attend_mma *m,
+void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
                           const struct ir_variable *slots, expr first)
 {
-	static const char always[] = "attention_always()";
 	const struct attend *a = &m->a;
 	struct ir_program *p = a->p;
 	expr zero = ir_index(p->pool, 0);
@@ -106,16 +92,20 @@ void attend_mma_arguments(struct ir_stmt *call, const struct attend_place *at, c
 	if (m->query_pairs)
 		add_address(p, call, m->query->buf, zero, false);
 	else
-		add_text(p, call, "attention_elements()");
+		add_object(p, call, &device_attention_elements, IR_OF_NOTHING, NULL);
 	add_variable(p, call, at->function[ATTEND_QUERY]);
 	add_address(p, call, m->key->buf, zero, false);
 	add_variable(p, call, at->function[ATTEND_KEY]);
 	add_address(p, call, m->value->buf, zero, false);
 	add_variable(p, call, at->function[ATTEND_VALUE]);
-	add_function(call, at, ATTEND_SCORE, m->score ? NULL : scaled(m));
-	add_function(call, at, ATTEND_KEPT, always);
-	add_function(call, at, ATTEND_KEPT_SOME, always);
-	add_function(call, at, ATTEND_KEPT_ALL, always);
+	if (m->score)
+		add_variable(p, call, at->function[ATTEND_SCORE]);
+	else
+		add_object(p, call, &device_attention_scaled, IR_OF(IR_TYPE(m->rounded)),
+		           ir_float(p->pool, TYPE_F32, m->scale));
+	add_kept(call, at, ATTEND_KEPT);
+	add_kept(call, at, ATTEND_KEPT_SOME);
+	add_kept(call, at, ATTEND_KEPT_ALL);
 	add_variable(p, call, at->function[ATTEND_LARGEST]);
 	add_variable(p, call, at->function[ATTEND_SUM]);
 	add_variable(p, call, at->function[ATTEND_RESULT]);

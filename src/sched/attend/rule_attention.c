@@ -78,11 +78,6 @@ static void emit_functions(struct attend_place *at, struct ir_block *b)
 	emit_store(a->p, f.lambda->body, a->out, attend_here(&f, a->at), attend_here(&f, a->result));
 }
 
-static const char *c_type(enum type t)
-{
-	return t == TYPE_F64 ? "double" : "float";
-}
-
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	static const enum attend_role roles[] = { ATTEND_QUERY, ATTEND_KEY,     ATTEND_VALUE,
@@ -99,14 +94,12 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
+	struct ir_template shape = IR_OF(IR_NUMBER(queries), IR_NUMBER(keys), IR_NUMBER(a.size),
+	                                 IR_NUMBER(a.value_size), IR_TYPE(tile_type(&a)));
 	const struct ir_variable *tiles =
-	        emit_shared(p, &k->body,
-	                    arena_printf(p->arena, "attention_tiles<%d, %d, %d, %d, %s>", queries, keys, a.size,
-	                                 a.value_size, c_type(tile_type(&a))),
-	                    "tiles", 0);
-	const char *function = arena_printf(p->arena, "attention<%s, %s, %s>", c_type(a.product->type),
-	                                    c_type(a.score->type), c_type(a.total->type));
-	struct ir_stmt *call = emit_invoke(p, &k->body, function, "tpat_attention.h");
+	        emit_shared(p, &k->body, ir_object_new(p->pool, &device_attention_tiles, shape, "tiles"));
+	struct ir_template types = IR_OF(IR_TYPE(a.product->type), IR_TYPE(a.score->type), IR_TYPE(a.total->type));
+	struct ir_call *call = emit_invoke(p, &k->body, &device_attention, types);
 	add_variable(p, call, tiles);
 	add_value(p, call, first);
 	add_value(p, call, a.dim[a.tile]);
@@ -116,7 +109,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	if (a.weight)
 		add_variable(p, call, at.function[ATTEND_WEIGHT]);
 	else
-		add_text(p, call, "attention_exponential()");
+		add_object(p, call, &device_attention_exponential, IR_OF_NOTHING, NULL);
 	add_variable(p, call, at.function[ATTEND_PUT]);
 
 	/* The same queries on one processor. */
@@ -144,7 +137,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / t->fma[TYPE_F32] / clock;
 	double resident = target_resident(t, threads, 0, shared_bytes(&a, queries, keys));
 	double here = fmin(resident, ceil(blocks / t->processors)), waves = ceil(blocks / (here * t->processors));
-	double wait = 1500.0; /* of a tile: copies, barriers and shuffles; hidden by other blocks */
+	double wait = cost_wait(t, 1500); /* of a tile: copies, barriers and shuffles; hidden by other blocks */
 	double tile = fmax(each * here, each + wait / 2); /* of all resident blocks */
 	return t->launch_ns + waves * tiles * tile + waves * tiles * wait / (here * 4);
 }

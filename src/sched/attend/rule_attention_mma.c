@@ -11,9 +11,7 @@
 
 enum {
 	WARP = 32,
-	ROWS = 16 /* of a product */,
-	SHARED_BYTES = 48 << 10 /* in declarations, on every GPU */,
-	REGISTERS = 255
+	ROWS = 16 /* of a product */
 };
 
 /* ---- Choices. ---- */
@@ -38,7 +36,7 @@ static int slot_bytes(const struct attend *a, int keys)
 
 static int slots_of(const struct attend *a, int keys)
 {
-	return 2 * slot_bytes(a, keys) <= SHARED_BYTES ? 2 : 1;
+	return 2 * slot_bytes(a, keys) <= TARGET_DECLARED_EVERYWHERE ? 2 : 1;
 }
 
 /* Of a thread: a warp's queries, sums, scores and weights, and what else there is. */
@@ -82,15 +80,13 @@ static void call_attention(struct ir_block *b, const struct attend_place *at, co
 	const struct attend *a = &m->a;
 	struct ir_program *p = a->p;
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2];
+	struct ir_template shape =
+	        IR_OF(IR_TYPE(m->key_type), IR_TYPE(m->value_type), IR_NUMBER(keys), IR_NUMBER(a->size),
+	              IR_NUMBER(a->value_size), IR_NUMBER(slots_of(a, keys)), IR_TRUTH(m->turned));
 	const struct ir_variable *slots =
-	        emit_shared(p, b,
-	                    arena_printf(p->arena, "attention_slots<%s, %s, %d, %d, %d, %d, %s>",
-	                                 type_name(m->key_type), type_name(m->value_type), keys, a->size, a->value_size,
-	                                 slots_of(a, keys), m->turned ? "true" : "false"),
-	                    "slots", 0);
-	const char *function = arena_printf(p->arena, "attention_mma<%d, %d, %s>", queries / (ROWS * tiles), tiles,
-	                                    m->pairs ? "true" : "false");
-	attend_mma_arguments(emit_invoke(p, b, function, "tpat_attention.h"), at, m, slots, first);
+	        emit_shared(p, b, ir_object_new(p->pool, &device_attention_slots, shape, "slots"));
+	struct ir_template way = IR_OF(IR_NUMBER(queries / (ROWS * tiles)), IR_NUMBER(tiles), IR_TRUTH(m->pairs));
+	attend_mma_arguments(emit_invoke(p, b, &device_attention_mma, way), at, m, slots, first);
 }
 
 void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m,
@@ -136,10 +132,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
 	double step = fmax(multiply, feed) + 0.5 * soften + 60;
 
-	double used = fmin(registers(a, keys, tiles) + 20, REGISTERS), slots = slots_of(a, keys);
+	double used = fmin(registers(a, keys, tiles) + 20, t->thread_registers), slots = slots_of(a, keys);
 	double here = target_resident(t, warps * WARP, used, slots * slot_bytes(a, keys));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
-	double together = fmax(step * here, step + measured->attend_way / slots);
+	double together = fmax(step * here, step + measured->cached_tile_way / slots);
 	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
 	double time = waves * (steps * together + start) / clock;
 

@@ -90,14 +90,12 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->resident = resident(&m.a, queries, keys, site->t);
 	k->shared_bytes = shared_bytes(&m.a, keys);
 	expr first = attend_mma_begin(k, &at, &m, queries);
-	const char *type =
-	        arena_printf(p->arena, "attention_wide_slots<%s, %s, %d, %d, %d, %s>", type_name(m.key_type),
-	                     type_name(m.value_type), keys, m.a.size, m.a.value_size, m.turned ? "true" : "false");
-	const struct ir_variable *slots = emit_local(p, &k->body, arena_printf(p->arena, "%s &", type), "slots",
-	                                             arena_printf(p->arena, " = *(%s *)shared_memory", type));
-	const char *function =
-	        arena_printf(p->arena, "attention_wide<%d, %s>", queries / ROWS, m.pairs ? "true" : "false");
-	attend_mma_arguments(emit_invoke(p, &k->body, function, "tpat_attention_wide.h"), &at, &m, slots, first);
+	struct ir_template shape = IR_OF(IR_TYPE(m.key_type), IR_TYPE(m.value_type), IR_NUMBER(keys),
+	                                 IR_NUMBER(m.a.size), IR_NUMBER(m.a.value_size), IR_TRUTH(m.turned));
+	const struct ir_variable *slots =
+	        emit_placed(p, &k->body, ir_object_new(p->pool, &device_attention_wide_slots, shape, "slots"), NULL);
+	struct ir_template way = IR_OF(IR_NUMBER(queries / ROWS), IR_TRUTH(m.pairs));
+	attend_mma_arguments(emit_invoke(p, &k->body, &device_attention_wide, way), &at, &m, slots, first);
 	attend_finish(plan, step, k, &m.a);
 
 	/* What is small enough for every GPU with tensor cores, whatever the heads. */
@@ -130,7 +128,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double here = fmax(1, fmin(resident(a, queries, keys, t), ceil(blocks / t->processors)));
 	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
 	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
-	double time = waves * (steps * fmax(step * here, measured->attend_way) + start) / clock;
+	double time = waves * (steps * fmax(step * here, measured->cached_tile_way) + start) / clock;
 
 	double bytes = blocks * queries * size * 2, cache = blocks * steps * keys * size * 2;
 	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));

@@ -112,14 +112,14 @@ static void best_of_vector(struct vectors *f, struct accumulator *a, struct ir_b
 
 /* In the loop over the vectors that are on their way at once: declares the point at which this one begins, and its
  * axes. */
-static expr declare_point(struct vectors *f, struct ir_block *b, expr step, int64_t stride, expr *axis)
+static expr declare_point(struct vectors *f, struct ir_block *b, expr first, expr step, int64_t stride, expr *axis)
 {
 	struct ir_program *p = f->p;
 	const struct ir_stage *s = f->s;
 	bool used[2 * IR_MAX_RANK] = { false };
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
 	int rank = s->out->rank;
-	expr points = reduced_count(p, s), first = ir_var(p->pool, TYPE_INDEX, "first", points);
+	expr points = reduced_count(p, s);
 	expr at = ir_binary(IR_ADD, first, ir_binary(IR_MUL, step, ir_index(p->pool, stride)));
 	expr point = ir_var_multiple(emit_constant(p, b, name, at, points)->var, points, f->width);
 	axes_read(s, used);
@@ -134,22 +134,22 @@ void arg_by_vectors(struct accumulator *a, struct ir_block *b, const expr *out_a
 {
 	struct ir_program *p = a->p;
 	struct vectors f = find_vectors(p, a->s, width);
-	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, a->s), step;
+	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, a->s), first, step;
 	int64_t stride = (int64_t)lanes * width;
 	int steps = at_once(points, stride);
 	memcpy(axis, out_axis, sizeof axis[0] * (size_t)a->s->out->rank);
 	expr from = ir_binary(IR_MUL, lane, ir_index(p->pool, width));
-	b = emit_for(p, b, "first", from, points, ir_index(p->pool, stride * steps));
+	b = emit_loop(p, b, "first", from, points, ir_index(p->pool, stride * steps), points, &first);
 	for (int i = 0; i < f.n; i++)
 		emit_array_of_rows(p, b, f.array[i], steps, width);
 	struct ir_block *loads = emit_unrolled(p, b, "step", steps, &step);
-	declare_point(&f, loads, step, stride, axis);
+	declare_point(&f, loads, first, step, stride, axis);
 	struct axes start = { .value = axis };
 	for (int i = 0; i < f.n; i++)
 		emit_load_into(p, loads, f.load[i]->buf, to_kernel(p, f.load[i], &start)->arg[0], f.array[i], step,
 		               width);
 	b = emit_unrolled(p, b, "step", steps, &step);
 	f.step = step;
-	expr point = declare_point(&f, b, step, stride, axis);
+	expr point = declare_point(&f, b, first, step, stride, axis);
 	best_of_vector(&f, a, b, axis, point);
 }

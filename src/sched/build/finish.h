@@ -31,9 +31,6 @@ void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k);
 /* bool: `width` divides the extent. */
 expr whole_multiple(struct ir_program *p, expr extent, int width);
 
-/* Puts variables in the places of those that a kernel knows by their hints (bind.c). */
-void bind_variables(struct ir_program *p, struct ir_block *b);
-
 /* A name of its own among the plan's kernels. */
 const char *kernel_unique_name(const struct ir_plan *plan, const char *name);
 

@@ -61,18 +61,23 @@ static void collect_node(void *user, expr e)
 	vec_push(c->p->arena, &c->k->symbols, e->name);
 }
 
+static void collect_arg(void *user, const struct ir_arg *a)
+{
+	if (a->buf)
+		add_buffer(user, a->buf);
+}
+
 static void collect_block(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		ir_stmt_walk(s, collect_node, c);
-		vec_each (a, &s->args)
-			if (a->buf)
-				add_buffer(c, a->buf);
-		if (s->buf && s->kind == IR_LOAD_VECTOR)
-			add_buffer(c, s->buf);
-		if (s->body)
-			collect_block(c, s->body);
+		if (s->kind == IR_INVOKE)
+			ir_call_each(s->call, collect_arg, c);
+		if (s->kind == IR_LOAD_VECTOR)
+			add_buffer(c, s->vector.buf);
+		if (ir_stmt_body(s))
+			collect_block(c, ir_stmt_body(s));
 	}
 }
 
@@ -84,17 +89,22 @@ static void add_written(struct collect *c, const struct ir_buffer *b)
 	add_buffer(c, b);
 }
 
+static void collect_written_arg(void *user, const struct ir_arg *a)
+{
+	if (a->written)
+		add_written(user, a->buf);
+}
+
 static void collect_written(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		if (s->buf && s->kind != IR_LOAD_VECTOR)
-			add_written(c, s->buf);
-		vec_each (x, &s->args)
-			if (x->written)
-				add_written(c, x->buf);
-		if (s->body)
-			collect_written(c, s->body);
+		if (ir_stmt_buffer(s) && s->kind != IR_LOAD_VECTOR)
+			add_written(c, ir_stmt_buffer(s));
+		if (s->kind == IR_INVOKE)
+			ir_call_each(s->call, collect_written_arg, c);
+		if (ir_stmt_body(s))
+			collect_written(c, ir_stmt_body(s));
 	}
 }
 
@@ -166,8 +176,8 @@ static void fit_block(struct fit *f, const struct ir_block *b)
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		ir_stmt_walk(s, fit_node, f);
-		if (s->body)
-			fit_block(f, s->body);
+		if (ir_stmt_body(s))
+			fit_block(f, ir_stmt_body(s));
 	}
 }
 
@@ -208,8 +218,8 @@ static void find_sizes(struct size_use *u, const struct ir_block *b)
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		ir_stmt_walk(s, find_size, u);
-		if (s->body)
-			find_sizes(u, s->body);
+		if (ir_stmt_body(s))
+			find_sizes(u, ir_stmt_body(s));
 	}
 }
 
@@ -267,8 +277,6 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 		ir_walk(k->guard, find_size, &guarded);
 	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
 		return NULL;
-	bind_variables(p, &k->body);
-	bind_variables(p, &k->serial);
 	ir_variables_begin(p->pool); /* what comes next is not this kernel's */
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);

@@ -4,7 +4,7 @@
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/finish.h"
 
-enum { SHARED_BYTES = 48 << 10, MOST_SLOTS = 4, APART_BYTES = 16 }; /* between rows: TILE_APART */
+enum { MOST_SLOTS = 4, APART_BYTES = 16 }; /* between rows: TILE_APART */
 
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice)
 {
@@ -16,7 +16,7 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 			row += APART_BYTES;
 		bytes += (side ? s.columns : s.rows) * row;
 	}
-	s.slots = SHARED_BYTES / bytes;
+	s.slots = TARGET_DECLARED_EVERYWHERE / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
 	if (c->plain) { /* a lane has 8 x 8 sums in large tiles, else 4 or 8 rows and columns */
 		s.warps_down = s.rows * s.columns >= 64 * 128 ? s.rows / 32 : s.rows >= 64 ? 4 : 2;
@@ -33,66 +33,79 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 
 /* ---- The sum. */
 
-static void load_parts(struct contract_kernel *k, struct ir_block *b, int side, int count)
+/* Of one step: what a warp has of an operand, in the slot, from `depth` on. */
+static void load_parts(struct contract_kernel *k, struct ir_block *b, int side, const struct ir_variable *own,
+                       expr slot, expr depth)
 {
-	bool turned = contract_way_of(k, side) == CONTRACT_TURNED;
-	struct ir_block *in = unrolled(k, b, "part", 0, count, side ? 2 : 1);
-	const char *turn = turned ? "_turned" : "";
-	struct ir_stmt *call = emit_invoke(k->p, in, text(k, "mma_load_%c%s", side ? 'b' : 'a', turn), k->header);
-	add_text(k->p, call, text(k, "%s[part]", contract_side_name[side]));
+	static const struct ir_device_function *const load[2][2] = {
+		{ &device_mma_load_a, &device_mma_load_a_turned },
+		{ &device_mma_load_b, &device_mma_load_b_turned },
+	};
+	expr part;
+	struct ir_block *in = unrolled(k, b, "part", own->dim[0], side ? 2 : 1, &part);
+	struct ir_call *call = emit_invoke(k->p, in, load[side][contract_is_turned(k, side)], IR_OF_NOTHING);
+	add_item(k->p, call, own, part);
 	if (side)
-		add_text(k->p, call, "right[part + 1]");
-	add_text(k->p, call, text(k, "%s_tile[slot]", contract_side_name[side]));
-	add_text(k->p, call, side ? "warp_column + 8 * part" : "warp_row + 16 * part");
-	add_text(k->p, call, "depth");
+		add_item(k->p, call, own, plus(part, index_(k, 1)));
+	add_item(k->p, call, k->tile[side], slot);
+	add_value(k->p, call, plus(ir_var_of(k->warp[side], NULL), times(part, side ? TILE / 2 : TILE)));
+	add_value(k->p, call, depth);
 }
 
 /* The same without tensor cores. */
-static void multiply_plain(struct contract_kernel *k, struct ir_block *b)
+static void multiply_plain(struct contract_kernel *k, struct ir_block *b, expr slot)
 {
-	const char *f = text(k, "fma_tiles<%s, %s>", contract_is_turned(k, 0), contract_is_turned(k, 1));
-	struct ir_stmt *call = emit_invoke(k->p, b, f, k->header);
-	add_text(k->p, call, "sum");
-	add_text(k->p, call, "left_tile[slot]");
-	add_text(k->p, call, "right_tile[slot]");
-	add_text(k->p, call, "warp_row");
-	add_text(k->p, call, "warp_column");
+	struct ir_call *call =
+	        emit_invoke(k->p, b, &device_fma_tiles,
+	                    IR_OF(IR_TRUTH(contract_is_turned(k, 0)), IR_TRUTH(contract_is_turned(k, 1))));
+	add_variable(k->p, call, k->sum);
+	for (int side = 0; side < 2; side++)
+		add_item(k->p, call, k->tile[side], slot);
+	for (int side = 0; side < 2; side++)
+		add_value(k->p, call, ir_var_of(k->warp[side], NULL));
 }
 
 /* sum += the tiles in the slot. */
-static void multiply(struct contract_kernel *k, struct ir_block *b)
+static void multiply(struct contract_kernel *k, struct ir_block *b, expr slot)
 {
 	const struct contract_shape *s = &k->shape;
-	int down = s->warp_rows / TILE, across = s->warp_columns / TILE * 2, depth = 32 / contract_element_bytes(k->c);
-	struct ir_block *in = unrolled(k, b, "depth", 0, s->depth, depth);
-	emit_local(k->p, in, text(k, "mma_a<%s>", type_name(k->c->side[0].type)), "left", text(k, "[%d]", down));
-	emit_local(k->p, in, text(k, "mma_b<%s>", type_name(k->c->side[1].type)), "right", text(k, "[%d]", across));
-	load_parts(k, in, 0, down);
-	load_parts(k, in, 1, across);
-	struct ir_block *row = unrolled(k, in, "row", 0, down, 1), *column = unrolled(k, row, "column", 0, across, 1);
-	struct ir_stmt *call = emit_invoke(k->p, column, "mma", k->header);
-	add_text(k->p, call, "sum[row][column]");
-	add_text(k->p, call, "left[row]");
-	add_text(k->p, call, "right[column]");
+	int down = s->warp_rows / TILE, across = s->warp_columns / TILE * 2, step = 32 / contract_element_bytes(k->c);
+	const struct ir_variable *own[2];
+	expr depth, row, column, part;
+	struct ir_block *in = unrolled(k, b, "depth", s->depth, step, &depth);
+	for (int side = 0; side < 2; side++) {
+		struct ir_variable *v =
+		        ir_object_new(k->p->pool, side ? &device_mma_b : &device_mma_a,
+		                      IR_OF(IR_TYPE(k->c->side[side].type)), "%s", contract_side_name[side]);
+		own[side] = emit_local(k->p, in, array_of(v, side ? across : down));
+	}
+	load_parts(k, in, 0, own[0], slot, depth);
+	load_parts(k, in, 1, own[1], slot, depth);
+	struct ir_block *rows = unrolled(k, in, "row", down, 1, &row),
+	                *columns = unrolled(k, rows, "column", across, 1, &column);
+	struct ir_call *call = emit_invoke(k->p, columns, &device_mma, IR_OF_NOTHING);
+	add_item_of_row(k->p, call, k->sum, row, column);
+	add_item(k->p, call, own[0], row);
+	add_item(k->p, call, own[1], column);
 	for (int side = 0; side < 2; side++) { /* what the other's zero point is multiplied by */
 		if (!k->c->side[!side].zero)
 			continue;
-		struct ir_block *part = unrolled(k, in, "part", 0, side ? across : down, 1);
-		call = emit_invoke(k->p, part, side ? "mma_add_columns" : "mma_add_rows", k->header);
-		add_text(k->p, call, text(k, "%s_sum[part]", contract_side_name[side]));
-		add_text(k->p, call, text(k, "%s[part]", contract_side_name[side]));
+		struct ir_block *parts = unrolled(k, in, "part", side ? across : down, 1, &part);
+		call = emit_invoke(k->p, parts, side ? &device_mma_add_columns : &device_mma_add_rows, IR_OF_NOTHING);
+		add_item(k->p, call, k->own_sum[side], part);
+		add_item(k->p, call, own[side], part);
 	}
 }
 
-static void multiply_slot(struct contract_kernel *k, struct ir_block *b)
+static void multiply_slot(struct contract_kernel *k, struct ir_block *b, expr slot)
 {
 	if (k->c->plain)
-		multiply_plain(k, b);
+		multiply_plain(k, b, slot);
 	else
-		multiply(k, b);
+		multiply(k, b, slot);
 }
 
-static void bring(struct contract_kernel *k, struct ir_block *b, const char *slot, expr begin)
+static void bring(struct contract_kernel *k, struct ir_block *b, expr slot, expr begin)
 {
 	for (int side = 0; side < 2; side++)
 		contract_emit_fetch(k, b, side, slot, begin);
@@ -103,22 +116,22 @@ static void sum_copied(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
-	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, s->slots - 1), index_(k, 1));
-	expr begin = ir_binary(IR_MUL, var(k, "slot", index_(k, s->slots - 1)), index_(k, s->depth));
-	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, k->c->depth)), "slot", begin);
-	emit_invoke(p, in, "copy_commit", k->header);
+	expr slot, from, slots = index_(k, s->slots), before = index_(k, s->slots - 1);
+	struct ir_block *in = emit_loop(p, b, "slot", index_(k, 0), before, index_(k, 1), before, &slot);
+	expr begin = times(slot, s->depth);
+	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, k->c->depth)), slot, begin);
+	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 
-	in = emit_for(p, b, "from", index_(k, 0), k->c->depth, index_(k, s->depth));
-	expr from = var(k, "from", k->c->depth), number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
-	expr slots = index_(k, s->slots), before = index_(k, s->slots - 1);
-	emit_constant(p, in, "slot", ir_binary(IR_MOD, number, slots), NULL);
-	emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, before), slots), NULL);
-	emit_invoke(p, in, text(k, "copy_wait<%d>", s->slots - 2), k->header);
+	in = emit_loop(p, b, "from", index_(k, 0), k->c->depth, index_(k, s->depth), k->c->depth, &from);
+	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
+	slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, number, slots), NULL);
+	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, before), slots), NULL);
+	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
 	expr later = plus(from, index_(k, (int64_t)s->depth * (s->slots - 1)));
-	bring(k, emit_if(p, in, ir_binary(IR_LT, later, k->c->depth)), "ahead", later);
-	emit_invoke(p, in, "copy_commit", k->header);
-	multiply_slot(k, in);
+	bring(k, emit_if(p, in, ir_binary(IR_LT, later, k->c->depth)), ahead, later);
+	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
+	multiply_slot(k, in, slot);
 }
 
 /* Tiles that are gathered: as many instructions as a tile has elements, which stand at one place, not at two: a
@@ -130,21 +143,20 @@ static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
 	int64_t before = (int64_t)s->depth * (s->slots - 1);
 	emit_comment(p, b, "a turn brings a tile, and multiplies the one that was brought %d turns before",
 	             s->slots - 1);
-	struct ir_block *in =
-	        emit_for(p, b, "from", index_(k, 0), plus(k->c->depth, index_(k, before)), index_(k, s->depth));
-	expr from = var(k, "from", plus(k->c->depth, index_(k, before)));
+	expr from, end = plus(k->c->depth, index_(k, before));
+	struct ir_block *in = emit_loop(p, b, "from", index_(k, 0), end, index_(k, s->depth), end, &from);
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth)), slots = index_(k, s->slots);
-	emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, slots), NULL);
-	emit_constant(p, in, "slot", ir_binary(IR_MOD, plus(number, index_(k, 1)), slots), NULL);
-	emit_invoke(p, in, text(k, "copy_wait<%d>", s->slots - 2), k->header);
+	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, slots), NULL);
+	expr slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, plus(number, index_(k, 1)), slots), NULL);
+	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
 	expr more = ir_binary(IR_LT, from, k->c->depth);
-	bring(k, emit_if(p, in, more), "ahead", from);
-	emit_invoke(p, in, "copy_commit", k->header);
-	multiply_slot(k, emit_if(p, in, ir_binary(IR_LE, index_(k, before), from)));
+	bring(k, emit_if(p, in, more), ahead, from);
+	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
+	multiply_slot(k, emit_if(p, in, ir_binary(IR_LE, index_(k, before), from)), slot);
 	struct ir_block *put = emit_if(p, in, more);
 	for (int side = 0; side < 2; side++)
-		contract_emit_put(k, put, side, "ahead");
+		contract_emit_put(k, put, side, ahead);
 }
 
 static void sum_up(struct contract_kernel *k, struct ir_block *b)
@@ -152,14 +164,17 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	for (int side = 0; side < 2; side++)
-		emit_shared(p, b, contract_tile_type(k, side), text(k, "%s_tile", contract_side_name[side]), s->slots);
+		k->tile[side] = emit_shared(p, b, contract_tiles_new(k, side));
 	contract_begin_loads(k, b);
+	struct ir_variable *sum;
 	if (k->c->plain)
-		emit_local(p, b, contract_element_name(k, 0), "sum",
-		           text(k, "[%d][%d] = {}", s->warp_rows / FMA_DOWN, s->warp_columns / FMA_ACROSS));
+		sum = array_of_rows(ir_variable_new(p->pool, k->c->side[0].type, "sum"), s->warp_rows / FMA_DOWN,
+		                    s->warp_columns / FMA_ACROSS);
 	else
-		emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)), "sum",
-		           text(k, "[%d][%d] = {}", s->warp_rows / TILE, s->warp_columns / TILE * 2));
+		sum = array_of_rows(
+		        ir_object_new(p->pool, &device_mma_sum, IR_OF(IR_TYPE(contract_sum_type(k))), "sum"),
+		        s->warp_rows / TILE, s->warp_columns / TILE * 2);
+	k->sum = emit_zeros(p, b, sum);
 
 	if (contract_has_zeros(k))
 		contract_declare_zeros(k, b);
@@ -173,14 +188,12 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                      const struct sched_choice *choice, expr fits)
 {
-	struct contract_kernel k = { .c = c,
-		                     .p = plan->program,
-		                     .header = c->plain ? "tpat_fma.h" : "tpat_mma.h",
-		                     .shape = contract_shape(c, choice),
-		                     .fast = fits != NULL };
+	struct contract_kernel k = {
+		.c = c, .p = plan->program, .shape = contract_shape(c, choice), .fast = fits != NULL
+	};
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);
 	contract_declare_place(&k, &kernel->body, ir_block(k.p->pool, contract_tiles(&k)), true);
 	sum_up(&k, &kernel->body);
-	contract_store_results(&k, &kernel->body, "right_tile");
+	contract_store_results(&k, &kernel->body, k.tile[1]);
 	return contract_finish(&k, plan, step, kernel, fits);
 }

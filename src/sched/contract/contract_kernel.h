@@ -29,7 +29,6 @@ struct contract_kernel {
 	const struct contract *c;
 	struct ir_program *p;
 	struct contract_shape shape;
-	const char *header;             /* that has the functions called */
 	bool fast;                      /* with vectors */
 	bool wide;                      /* tiles are those of warpgroups */
 	struct contract_stream *stream; /* null: blocks make whole tiles, or clusters do */
@@ -39,6 +38,13 @@ struct contract_kernel {
 	expr axis[2 * IR_MAX_RANK];                             /* values of axes, where they are known */
 	expr all;                                               /* an element's sum */
 	const struct ir_variable *made[CONTRACT_STAGES], *sums; /* sums: an array */
+	expr item;                                              /* of the elements that a lane makes together */
+	/* What the body has declared so far: where the tile begins, and a warp's part of it, or a warpgroup's; */
+	const struct ir_variable *first[2], *warp[2], *group_row;
+	/* of each side tiles, a function of its elements, what gathers the next tile, its zero points and its own sums;
+	 * the sums of products; what copies tiles, and the memory behind that; what warps of a ring have done. */
+	const struct ir_variable *tile[2], *at[2], *next[2], *zero[2], *own_sum[2], *sum, *ring, *store_memory;
+	expr turn;
 };
 
 #define text(k, ...) arena_printf((k)->p->arena, __VA_ARGS__)
@@ -53,16 +59,18 @@ static inline expr plus(expr a, expr b)
 	return ir_binary(IR_ADD, a, b);
 }
 
-static inline expr var(const struct contract_kernel *k, const char *name, expr extent)
+static inline expr times(expr a, int64_t x)
 {
-	return ir_var(k->p->pool, TYPE_INDEX, name, extent);
+	return ir_binary(IR_MUL, a, ir_index(a->pool, x));
 }
 
-static inline struct ir_block *unrolled(const struct contract_kernel *k, struct ir_block *b, const char *name, int from,
-                                        int to, int step)
+/* An unrolled loop, its variable. */
+static inline struct ir_block *unrolled(const struct contract_kernel *k, struct ir_block *b, const char *name, int to,
+                                        int step, expr *variable)
 {
-	struct ir_block *body = emit_for(k->p, b, name, index_(k, from), index_(k, to), index_(k, step));
-	b->at[b->n - 1].width = 1;
+	struct ir_block *body =
+	        emit_loop(k->p, b, name, index_(k, 0), index_(k, to), index_(k, step), index_(k, to), variable);
+	b->at[b->n - 1].loop.unrolled = 1;
 	return body;
 }
 
@@ -93,7 +101,9 @@ void contract_bring_parts(struct contract_kernel *k, struct ir_block *b, expr tu
 struct ir_block *contract_join_parts(struct contract_kernel *k, struct ir_block *b, struct contract_range range);
 /* A warp's part in a warpgroup's. */
 void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b);
-void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b);
+/* The tiles in the slot, of the step at `from`; sums begin at `begin`. */
+void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b, expr slot, expr from, expr begin);
+struct ir_variable *contract_wide_sums(const struct contract_kernel *k); /* of a warpgroup */
 void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b);
 /* The kernel of what was put together. False: not for positions beyond 2^31. */
 bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel,
@@ -104,22 +114,20 @@ void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr b
 /* Operands: by their side, 0 the left one. */
 extern const char *const contract_side_name[2];
 enum contract_way contract_way_of(const struct contract_kernel *k, int side);
-const char *contract_is_turned(const struct contract_kernel *k, int side); /* "true" or "false" */
-/* What an operand's elements are called in CUDA; their tile. */
-const char *contract_element_name(const struct contract_kernel *k, int side);
-const char *contract_tile_type(const struct contract_kernel *k, int side); /* of the tile, as C++ has it */
+bool contract_is_turned(const struct contract_kernel *k, int side);
+struct ir_variable *contract_tiles_new(const struct contract_kernel *k, int side); /* an array, one a slot */
 /* What a tile needs before the first is asked for. */
 void contract_begin_loads(struct contract_kernel *k, struct ir_block *b);
 /* Asks for a tile, from `depth` on, into the slot; what goes through registers arrives with the put. */
-void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, const char *slot, expr depth);
-void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, const char *slot);
+void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, expr slot, expr depth);
+void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, expr slot);
 
 /* Results. */
-const char *contract_sum_type(const struct contract_kernel *k);
+enum type contract_sum_type(const struct contract_kernel *k);
 void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width);
 void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b);
 bool contract_has_zeros(const struct contract_kernel *k);
-/* sum[part][8 columns] of every warp, through the memory called `shared`, which nobody reads any more then. */
-void contract_store_results(struct contract_kernel *k, struct ir_block *b, const char *shared);
+/* sum[part][8 columns] of every warp, through the memory where `shared` lies, which nobody reads any more then. */
+void contract_store_results(struct contract_kernel *k, struct ir_block *b, const struct ir_variable *shared);
 
 #endif

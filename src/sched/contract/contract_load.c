@@ -14,28 +14,25 @@ static int outer_size(const struct contract_kernel *k, int side)
 	return side ? k->shape.columns : k->shape.rows;
 }
 
-const char *contract_is_turned(const struct contract_kernel *k, int side)
+bool contract_is_turned(const struct contract_kernel *k, int side)
 {
-	return contract_way_of(k, side) == CONTRACT_TURNED ? "true" : "false";
+	return contract_way_of(k, side) == CONTRACT_TURNED;
 }
 
-const char *contract_element_name(const struct contract_kernel *k, int side)
-{
-	enum type t = k->c->side[side].type;
-	return t == TYPE_F32 ? "float" : t == TYPE_F64 ? "double" : type_name(t);
-}
-
-const char *contract_tile_type(const struct contract_kernel *k, int side)
+struct ir_variable *contract_tiles_new(const struct contract_kernel *k, int side)
 {
 	int outer = outer_size(k, side), depth = k->shape.depth;
-	bool turned = contract_way_of(k, side) == CONTRACT_TURNED;
-	const char *type = contract_element_name(k, side);
+	bool turned = contract_is_turned(k, side), apart = contract_lies_apart(k->c, side, contract_way_of(k, side));
+	enum type t = k->c->side[side].type;
+	struct ir_template of = IR_OF(IR_TYPE(t), IR_NUMBER(turned ? depth : outer), IR_NUMBER(turned ? outer : depth));
 	if (k->wide)
-		return text(k, "wide_tile<%s, %d, %s>", type, outer, turned ? "true" : "false");
-	bool turns = !k->c->plain || contract_way_of(k, side) == CONTRACT_GATHER;
-	bool apart = contract_lies_apart(k->c, side, contract_way_of(k, side));
-	const char *places = turns ? "" : apart ? ", TILE_APART" : ", TILE_STRAIGHT";
-	return text(k, "shared_tile<%s, %d, %d%s>", type, turned ? depth : outer, turned ? outer : depth, places);
+		of = IR_OF(IR_TYPE(t), IR_NUMBER(outer), IR_TRUTH(turned));
+	else if (k->c->plain && contract_way_of(k, side) != CONTRACT_GATHER) /* pieces of rows keep their order */
+		of.at[of.n++] =
+		        apart ? (struct ir_of_arg)IR_WORD(TILE_APART) : (struct ir_of_arg)IR_WORD(TILE_STRAIGHT);
+	struct ir_variable *v = ir_object_new(k->p->pool, k->wide ? &device_wide_tile : &device_shared_tile, of,
+	                                      "%s_tile", contract_side_name[side]);
+	return array_of(v, k->shape.slots);
 }
 
 const char *const contract_side_name[2] = { "left", "right" };
@@ -64,7 +61,8 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	const char *name = side ? "column" : "row";
 	expr value = c->side[side].value, inside = ir_int(k->p->pool, TYPE_BOOL, 1);
 	bool used[2 * IR_MAX_RANK] = { false };
-	struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_at", contract_side_name[side]));
+	struct ir_lambda *f = emit_lambda(k->p, b, text(k, "%s_at", contract_side_name[side]));
+	k->at[side] = f->var;
 	expr outer, depth;
 	if (way == CONTRACT_TURNED) {
 		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
@@ -96,44 +94,46 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 }
 
 /* Asks for a tile, from `depth` on, into the slot; what goes through registers arrives with contract_emit_put(). */
-void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, const char *slot, expr depth)
+void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, expr slot, expr depth)
 {
-	expr first = var(k, side ? "first_column" : "first_row", NULL);
+	expr first = ir_var_of(k->first[side], NULL);
 	enum contract_way way = contract_way_of(k, side);
-	const char *name = contract_side_name[side];
-	struct ir_stmt *call;
+	struct ir_call *call;
 	if (way == CONTRACT_GATHER) {
-		call = emit_invoke(k->p, b, text(k, "%s_next.fetch", name), k->header);
+		call = emit_method(k->p, b, k->next[side], &device_tile_gather_fetch);
 	} else {
-		call = emit_invoke(k->p, b, text(k, "tile_copy<%d>", k->shape.threads), k->header);
-		add_text(k->p, call, text(k, "%s_tile[%s]", name, slot));
+		call = emit_invoke(k->p, b, k->wide ? &device_wide_tile_copy : &device_tile_copy,
+		                   IR_OF(IR_NUMBER(k->shape.threads)));
+		add_item(k->p, call, k->tile[side], slot);
 		add_address(k->p, call, contract_load_of(&k->c->side[side])->buf, index_(k, 0), false);
 	}
 	add_value(k->p, call, way == CONTRACT_TURNED ? depth : first);
 	add_value(k->p, call, way == CONTRACT_TURNED ? first : depth);
-	add_text(k->p, call, text(k, "%s_at", name));
+	add_variable(k->p, call, k->at[side]);
 	if (way != CONTRACT_GATHER && fill_of(k, side)) {
 		struct axes here = { .value = k->axis };
 		add_value(k->p, call, to_kernel(k->p, fill_of(k, side), &here));
 	}
 }
 
-void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, const char *slot)
+void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, expr slot)
 {
 	if (contract_way_of(k, side) != CONTRACT_GATHER)
 		return;
-	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "%s_next.put", contract_side_name[side]), k->header);
-	add_text(k->p, call, text(k, "%s_tile[%s]", contract_side_name[side], slot));
+	struct ir_call *call = emit_method(k->p, b, k->next[side], &device_tile_gather_put);
+	add_item(k->p, call, k->tile[side], slot);
 }
 
 void contract_begin_loads(struct contract_kernel *k, struct ir_block *b)
 {
 	for (int side = 0; side < 2; side++)
 		emit_at(k, b, side);
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
+		struct ir_template of = IR_OF(IR_NUMBER(k->shape.threads), IR_TYPE(k->c->side[side].type),
+		                              IR_NUMBER(outer_size(k, side)), IR_NUMBER(k->shape.depth));
 		if (contract_way_of(k, side) == CONTRACT_GATHER)
-			emit_local(k->p, b,
-			           text(k, "tile_gather<%d, %s, %d, %d>", k->shape.threads,
-			                contract_element_name(k, side), outer_size(k, side), k->shape.depth),
-			           text(k, "%s_next", contract_side_name[side]), NULL);
+			k->next[side] = emit_local(k->p, b,
+			                           ir_object_new(k->p->pool, &device_tile_gather, of, "%s_next",
+			                                         contract_side_name[side]));
+	}
 }

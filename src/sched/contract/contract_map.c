@@ -59,7 +59,7 @@ static bool box_map(struct contract_map *map, const struct contract *c, int side
 	    !one_dimension(pool, c, flat, along, c->s->space_rank, &dim[turned], &stride[turned]) ||
 	    !one_dimension(pool, c, flat, c->axis[own], c->axes[own], &dim[!turned], &stride[!turned]))
 		return false;
-	*m = (struct ir_tensor_map){ .name = side ? "right_map" : "left_map", .buf = o->value->buf, .rank = 2 };
+	*m = (struct ir_tensor_map){ .buf = o->value->buf, .rank = 2 };
 	for (int i = 0; i < 2; i++) {
 		m->dim[i] = dim[i];
 		m->stride[i] = stride[i] ? stride[i]
@@ -186,9 +186,7 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 	    (condition && !says_inside(c, condition, load)))
 		return false;
 	struct ir_tensor_map *m = &map->map;
-	*m = (struct ir_tensor_map){ .name = side ? "right_map" : "left_map",
-		                     .buf = load->buf,
-		                     .rank = load->buf->rank };
+	*m = (struct ir_tensor_map){ .buf = load->buf, .rank = load->buf->rank };
 	map->walks = true;
 	expr stride = number(c, 1);
 	for (int d = 0; d < m->rank; d++) {

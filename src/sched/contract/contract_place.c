@@ -107,44 +107,44 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
 	if (s->group) {
-		expr size = index_(k, s->group), tile = var(k, "tile", each), below = var(k, "below", down);
-		expr several = ir_binary(IR_MUL, across, size);
+		expr size = index_(k, s->group), several = ir_binary(IR_MUL, across, size);
 		emit_comment(k->p, b, "blocks that run together share rows and columns: they go down %d tiles first",
 		             s->group);
-		emit_constant(k->p, b, "tile", in_batch, NULL);
-		emit_constant(k->p, b, "below", ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, tile, several), size), NULL);
+		expr tile = emit_constant(k->p, b, "tile", in_batch, each);
+		expr below = emit_constant(k->p, b, "below",
+		                           ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, tile, several), size), down);
 		expr high = ir_binary(IR_MIN, size, ir_binary(IR_SUB, down, below)),
 		     inside = ir_binary(IR_MOD, tile, several);
-		emit_constant(k->p, b, "high", high, NULL);
-		high = var(k, "high", plus(size, index_(k, 1)));
+		high = emit_constant(k->p, b, "high", high, plus(size, index_(k, 1)));
 		row = plus(below, ir_binary(IR_MOD, inside, high));
 		column = ir_binary(IR_FLOORDIV, inside, high);
 	}
-	emit_constant(k->p, b, "first_column", ir_binary(IR_MUL, column, index_(k, s->columns)), NULL);
-	emit_constant(k->p, b, "first_row", ir_binary(IR_MUL, row, index_(k, s->rows)), NULL);
+	k->first[1] = emit_constant(k->p, b, "first_column", times(column, s->columns), NULL)->var;
+	k->first[0] = emit_constant(k->p, b, "first_row", times(row, s->rows), NULL)->var;
+	expr batch = index_(k, 0);
 	if (!ir_is_int(c->extent[CONTRACT_BATCH], 1))
-		emit_constant(k->p, b, "batch", ir_binary(IR_FLOORDIV, block, each), NULL);
-	contract_declare_group(k, b, CONTRACT_BATCH, var(k, "batch", c->extent[CONTRACT_BATCH]), all);
+		batch = emit_constant(k->p, b, "batch", ir_binary(IR_FLOORDIV, block, each), c->extent[CONTRACT_BATCH]);
+	contract_declare_group(k, b, CONTRACT_BATCH, batch, all);
 	if (!warps)
 		return;
-	emit_constant(
-	        k->p, b, "warp_row",
-	        ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, warp, index_(k, s->warps_across)), index_(k, s->warp_rows)),
-	        NULL);
-	emit_constant(
-	        k->p, b, "warp_column",
-	        ir_binary(IR_MUL, ir_binary(IR_MOD, warp, index_(k, s->warps_across)), index_(k, s->warp_columns)),
-	        NULL);
+	expr down_warps = ir_binary(IR_FLOORDIV, warp, index_(k, s->warps_across)),
+	     across_warps = ir_binary(IR_MOD, warp, index_(k, s->warps_across));
+	k->warp[0] = emit_constant(k->p, b, "warp_row", times(down_warps, s->warp_rows), NULL)->var;
+	k->warp[1] = emit_constant(k->p, b, "warp_column", times(across_warps, s->warp_columns), NULL)->var;
 }
 
 /* ---- The same block's elements on one processor. */
 
 static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *b, const char *name,
-                                    enum contract_group g, int size, const char *first_name)
+                                    enum contract_group g, int size, expr first)
 {
-	expr first = var(k, first_name, NULL);
-	return emit_for(k->p, b, name, first, ir_binary(IR_MIN, k->c->extent[g], plus(first, index_(k, size))),
-	                index_(k, 1));
+	bool all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	expr end = ir_binary(IR_MIN, k->c->extent[g], plus(first, index_(k, size))), at;
+	b = emit_loop(k->p, b, name, first, end, index_(k, 1), k->c->extent[g], &at);
+	contract_declare_group(k, b, g, at, all);
+	return b;
 }
 
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks)
@@ -156,8 +156,9 @@ struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *
 		contract_declare_place(k, b, block, false);
 		return b;
 	}
-	b = emit_for(k->p, b, "number", ir_block(k->p->pool, blocks), tiles, blocks);
-	contract_declare_place(k, b, var(k, "number", tiles), false);
+	expr number;
+	b = emit_loop(k->p, b, "number", ir_block(k->p->pool, blocks), tiles, blocks, tiles, &number);
+	contract_declare_place(k, b, number, false);
 	return b;
 }
 
@@ -167,9 +168,10 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 	const struct contract *c = k->c;
 	bool used[2 * IR_MAX_RANK] = { false };
 	struct accumulator a = accumulator_begin(k->p, b, c->s);
-	struct ir_block *sum = emit_for(k->p, b, "depth", index_(k, 0), c->depth, index_(k, 1));
+	expr depth;
+	struct ir_block *sum = emit_loop(k->p, b, "depth", index_(k, 0), c->depth, index_(k, 1), c->depth, &depth);
 	mark_axes(c->s->value, used);
-	contract_declare_depth(k, sum, var(k, "depth", c->depth), used, NULL);
+	contract_declare_depth(k, sum, depth, used, NULL);
 	struct axes here = { .value = k->axis };
 	accumulate(&a, sum, to_kernel(k->p, c->s->value, &here), NULL);
 	k->all = a.value;
@@ -178,20 +180,14 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 
 void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
-	const struct contract *c = k->c;
-	bool all[2 * IR_MAX_RANK];
-	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
-		all[i] = true;
 	if (k->shape.split > 1) /* the first of a tile's blocks does it all */
 		b = emit_if(k->p, b,
 		            ir_binary(IR_EQ, ir_binary(IR_MOD, ir_block(k->p->pool, blocks), index_(k, k->shape.split)),
 		                      index_(k, 0)));
 	b = contract_each_tile(k, b, blocks);
-	struct ir_block *in = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, "first_row");
-	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
-	in = serial_loop(k, in, "column", CONTRACT_COLUMN, k->shape.columns, "first_column");
-	contract_declare_group(k, in, CONTRACT_COLUMN, var(k, "column", c->extent[CONTRACT_COLUMN]), all);
-	sum_element(k, in);
+	b = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, ir_var_of(k->first[0], NULL));
+	b = serial_loop(k, b, "column", CONTRACT_COLUMN, k->shape.columns, ir_var_of(k->first[1], NULL));
+	sum_element(k, b);
 }
 
 static const char *stages_text(const struct contract *c)

@@ -23,53 +23,48 @@ int contract_ring_bytes(const struct contract_shape *s)
 	return contract_wide_bytes(s) + ring + store;
 }
 
-/* Where a walk over an operand's positions begins: "{ x, y, ... }" of what is declared. */
-static const char *declare_indices(struct contract_kernel *k, struct ir_block *b, int side, const char *what,
-                                   const expr *index, int n)
+/* Where a walk over an operand's positions begins. */
+static void declare_indices(struct contract_kernel *k, struct ir_block *b, int side, const char *what,
+                            const expr *index, int n, expr *out)
 {
 	struct axes here = { .value = k->axis };
-	struct str all = str_new(k->p->arena);
-	for (int d = 0; d < n; d++) {
-		const char *name = text(k, "%s_%s_%d", contract_side_name[side], what, d);
-		emit_constant(k->p, b, name, to_kernel(k->p, index[d], &here), NULL);
-		str_printf(&all, "%s%s", d ? ", " : "{ ", name);
-	}
-	str_add(&all, " }");
-	return str_text(&all);
+	for (int d = 0; d < n; d++)
+		out[d] = emit_constant(k->p, b, text(k, "%s_%s_%d", contract_side_name[side], what, d),
+		                       to_kernel(k->p, index[d], &here), NULL);
 }
 
-static void load_walk(struct contract_kernel *k, struct ir_block *b, int side, const struct contract_map *m)
+static void load_walk(struct contract_kernel *k, struct ir_block *b, int side, expr slot, const struct contract_map *m)
 {
-	const char *name = contract_side_name[side];
-	expr from[IR_MAP_RANK];
+	expr from[IR_MAP_RANK], at[IR_MAP_RANK], by[IR_MAP_RANK];
 	int rank = m->map.rank;
 	memcpy(from, m->from, sizeof from);
 	from[0] = plus(from[0], m->by[0]);
-	const char *at = declare_indices(k, b, side, "at", from, rank);
-	const char *by = declare_indices(k, b, side, "by", m->by + 1, rank - 2);
-	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "walk_load<%d>", rank), k->header);
-	add_text(k->p, call, text(k, "%s_tile[slot].panel", name));
-	add_text(k->p, call, m->map.name);
-	add_text(k->p, call, "&ring.full[slot]");
-	add_text(k->p, call, at);
-	add_text(k->p, call, by);
+	declare_indices(k, b, side, "at", from, rank, at);
+	declare_indices(k, b, side, "by", m->by + 1, rank - 2, by);
+	struct ir_call *call = emit_invoke(k->p, b, &device_walk_load, IR_OF(IR_NUMBER(rank)));
+	add_member(k->p, call, k->tile[side], slot, &device_wide_tile_panel, NULL);
+	add_variable(k->p, call, m->map.var);
+	add_member(k->p, call, k->ring, NULL, &device_tile_ring_full, slot);
+	add_place(k->p, call, rank, at);
+	add_place(k->p, call, rank - 2, by);
 }
 
-static void load_tile(struct contract_kernel *k, struct ir_block *b, int side, const struct contract_map *map)
+/* A side's tile of the step at `depth`. */
+static void load_tile(struct contract_kernel *k, struct ir_block *b, int side, expr slot, expr depth,
+                      const struct contract_map *map)
 {
 	const struct ir_tensor_map *m = &map->map;
-	const char *name = contract_side_name[side], *first = side ? "first_column" : "first_row";
 	if (map->walks) {
-		load_walk(k, b, side, map);
+		load_walk(k, b, side, slot, map);
 		return;
 	}
-	bool turned = contract_way_of(k, side) == CONTRACT_TURNED;
-	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "tile_load<%d>", m->rank), k->header);
-	add_text(k->p, call, text(k, "%s_tile[slot]", name));
-	add_text(k->p, call, m->name);
-	add_text(k->p, call, "&ring.full[slot]");
-	add_text(k->p, call, turned ? first : "from");
-	add_text(k->p, call, turned ? "from" : first);
+	expr first = ir_var_of(k->first[side], NULL);
+	struct ir_call *call = emit_invoke(k->p, b, &device_tile_load, IR_OF(IR_NUMBER(m->rank)));
+	add_item(k->p, call, k->tile[side], slot);
+	add_variable(k->p, call, m->var);
+	add_member(k->p, call, k->ring, NULL, &device_tile_ring_full, slot);
+	add_value(k->p, call, contract_is_turned(k, side) ? first : depth);
+	add_value(k->p, call, contract_is_turned(k, side) ? depth : first);
 	for (int i = 2; i < m->rank; i++)
 		add_value(k->p, call, k->axis[map->at[i]]);
 }
@@ -85,11 +80,12 @@ static void next_turn(struct contract_kernel *k, struct ir_block *b, expr turn)
 	emit_assign(k->p, b, turn, plus(turn, index_(k, 1)));
 }
 
-static struct ir_block *each_step(struct contract_kernel *k, struct ir_block *b, expr turn, struct contract_range range)
+static struct ir_block *each_step(struct contract_kernel *k, struct ir_block *b, expr turn, struct contract_range range,
+                                  expr *from, expr *slot)
 {
-	struct ir_block *in = emit_for(k->p, b, "from", range.from, range.to, index_(k, k->shape.depth));
-	emit_constant(k->p, in, "slot", ir_binary(IR_MOD, turn, index_(k, k->shape.slots)), NULL);
-	return in;
+	b = emit_loop(k->p, b, "from", range.from, range.to, index_(k, k->shape.depth), k->c->depth, from);
+	*slot = emit_constant(k->p, b, "slot", ir_binary(IR_MOD, turn, index_(k, k->shape.slots)), NULL);
+	return b;
 }
 
 /* A block's tiles, or, where it makes some of its tiles' steps alone, these. */
@@ -103,7 +99,7 @@ static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr bloc
                         const struct contract_map *map)
 {
 	const struct contract_shape *s = &k->shape;
-	expr turn = declare_turn(k, b);
+	expr turn = declare_turn(k, b), from, slot;
 	struct ir_block *in = each_tile(k, b, blocks, &range);
 	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
@@ -111,26 +107,24 @@ static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr bloc
 	for (int side = 0; side < 2; side++) {
 		enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
 		if (map[side].walks)
-			contract_declare_group(k, in, own,
-			                       var(k, side ? "first_column" : "first_row", k->c->extent[own]), all);
+			contract_declare_group(k, in, own, ir_var_of(k->first[side], k->c->extent[own]), all);
 	}
-	struct ir_block *step = each_step(k, in, turn, range);
+	struct ir_block *step = each_step(k, in, turn, range, &from, &slot);
 	if (map[0].walks || map[1].walks)
-		contract_declare_depth(k, step, var(k, "from", k->c->depth), all, NULL);
-	struct ir_stmt *call = emit_invoke(k->p, step, "ring.fill", k->header);
-	add_text(k->p, call, "turn");
-	add_text(k->p, call, text(k, "%d", (s->rows + s->columns) * 128));
+		contract_declare_depth(k, step, from, all, NULL);
+	struct ir_call *call = emit_method(k->p, step, k->ring, &device_tile_ring_fill);
+	add_value(k->p, call, turn);
+	add_value(k->p, call, index_(k, (s->rows + s->columns) * 128));
 	for (int side = 0; side < 2; side++)
-		load_tile(k, step, side, &map[side]);
+		load_tile(k, step, side, slot, from, &map[side]);
 	next_turn(k, step, turn);
 	if (k->stream)
 		contract_bring_parts(k, in, turn);
 }
 
-static void ring_call(struct contract_kernel *k, struct ir_block *b, const char *what, const char *turn)
+static void ring_call(struct contract_kernel *k, struct ir_block *b, const struct ir_device_function *what, expr turn)
 {
-	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "ring.%s", what), k->header);
-	add_text(k->p, call, turn);
+	add_value(k->p, emit_method(k->p, b, k->ring, what), turn);
 }
 
 static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr blocks, struct contract_range range)
@@ -138,23 +132,22 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	contract_declare_group_rows(k, b);
-	expr turn = declare_turn(k, b);
+	expr turn = k->turn = declare_turn(k, b), before = ir_binary(IR_SUB, turn, index_(k, 1)), from, slot;
 	struct ir_block *in = each_tile(k, b, blocks, &range);
-	emit_local(p, in, text(k, "mma_sum<%s>", contract_sum_type(k)), "sum",
-	           text(k, "[%d][%d]", s->parts, s->warp_columns / 8));
-	struct ir_block *step = each_step(k, in, turn, range);
-	ring_call(k, step, "wait", "turn");
-	contract_multiply_wide(k, step);
-	emit_invoke(p, step, "wgmma_wait<1>", k->header);
-	struct ir_block *later = emit_if(p, step, ir_binary(IR_LT, range.from, var(k, "from", k->c->depth)));
-	ring_call(k, later, "done", "turn - 1");
+	k->sum = emit_local(p, in, contract_wide_sums(k));
+	struct ir_block *step = each_step(k, in, turn, range, &from, &slot);
+	ring_call(k, step, &device_tile_ring_wait, turn);
+	contract_multiply_wide(k, step, slot, from, range.from);
+	emit_invoke(p, step, &device_wgmma_wait, IR_OF(IR_NUMBER(1)));
+	struct ir_block *later = emit_if(p, step, ir_binary(IR_LT, range.from, from));
+	ring_call(k, later, &device_tile_ring_done, before);
 	next_turn(k, step, turn);
-	emit_invoke(p, in, "wgmma_wait<0>", k->header);
-	add_text(p, emit_invoke(p, in, "wgmma_done", k->header), "sum");
-	ring_call(k, in, "done", "turn - 1");
+	emit_invoke(p, in, &device_wgmma_wait, IR_OF(IR_NUMBER(0)));
+	add_variable(p, emit_invoke(p, in, &device_wgmma_done, IR_OF_NOTHING), k->sum);
+	ring_call(k, in, &device_tile_ring_done, before);
 	if (k->stream)
 		in = contract_join_parts(k, in, range);
-	contract_store_results(k, in, s->split > 1 ? "shared_memory" : "store_memory");
+	contract_store_results(k, in, s->split > 1 ? ir_shared_memory(p->pool) : k->store_memory);
 }
 
 void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
@@ -162,7 +155,6 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 {
 	struct contract_kernel k = { .c = c,
 		                     .p = plan->program,
-		                     .header = "tpat_wgmma.h",
 		                     .shape = contract_ring_shape(c, choice),
 		                     .fast = true,
 		                     .wide = true,
@@ -188,6 +180,7 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		else
 			m->box[1] = turned ? s->depth : outer;
 		fits = ir_binary(IR_AND, fits, map[side].fits);
+		m->var = ir_variable_new(p->pool, TYPE_NONE, "%s_map", contract_side_name[side]);
 		vec_push(p->arena, &kernel->maps, *m);
 	}
 	kernel->shared_bytes = contract_ring_bytes(s);
@@ -205,11 +198,11 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	if (k.stream)
 		contract_stream_begin(&k, b);
 	contract_declare_wide_tiles(&k, b);
-	emit_local(p, b, text(&k, "tile_ring<%d> &", s->slots), "ring",
-	           text(&k, " = *(tile_ring<%d> *)(right_tile + %d)", s->slots, s->slots));
+	struct ir_variable *ring = ir_object_new(p->pool, &device_tile_ring, IR_OF(IR_NUMBER(s->slots)), "ring");
+	k.ring = emit_placed(p, b, ring, k.tile[1]);
 	if (s->split <= 1)
-		emit_local(p, b, "void *const", "store_memory", " = &ring + 1");
-	add_text(p, emit_invoke(p, b, "ring.begin", k.header), text(&k, "%d", s->warps_down));
+		k.store_memory = emit_placed(p, b, ir_variable_new(p->pool, TYPE_NONE, "store_memory"), k.ring);
+	ring_call(&k, b, &device_tile_ring_begin, index_(&k, s->warps_down));
 	emit(p, b, IR_SYNC);
 	expr thread = ir_thread(p->pool, index_(&k, s->threads));
 	bring_tiles(&k, emit_if(p, b, ir_binary(IR_EQ, thread, index_(&k, readers))), kernel->blocks, range, map);

@@ -5,9 +5,9 @@
 #include "sched/build/stored.h"
 #include "sched/build/vectors.h"
 
-const char *contract_sum_type(const struct contract_kernel *k)
+enum type contract_sum_type(const struct contract_kernel *k)
 {
-	return k->c->s->value->type == TYPE_F32 ? "float" : "int";
+	return k->c->s->value->type == TYPE_F32 ? TYPE_F32 : TYPE_I32;
 }
 
 /* ---- Zero points: sum over k of (a - p) (b - q) = sum of a b - q * sum of a - p * sum of b + depth * p * q. */
@@ -25,7 +25,8 @@ void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b)
 		enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
 		const char *name = side ? "column" : "row";
 		bool used[2 * IR_MAX_RANK] = { false };
-		struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_zero", contract_side_name[side]));
+		struct ir_lambda *f = emit_lambda(k->p, b, text(k, "%s_zero", contract_side_name[side]));
+		k->zero[side] = f->var;
 		expr at = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]),
 		     none = ir_int(k->p->pool, TYPE_I32, 0);
 		f->value = none;
@@ -36,25 +37,29 @@ void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b)
 			f->value = ir_select(ir_binary(IR_LT, ir_var_of(at->var, NULL), c->extent[own]),
 			                     to_kernel(k->p, c->side[side].zero, &here), none);
 		}
-		emit_local(k->p, b, "mma_sum<int>", text(k, "%s_sum", contract_side_name[side]),
-		           text(k, "[%d] = {}", side ? s->warp_columns / 8 : s->warp_rows / TILE));
+		struct ir_variable *sum = ir_object_new(k->p->pool, &device_mma_sum, IR_OF(IR_TYPE(TYPE_I32)), "%s_sum",
+		                                        contract_side_name[side]);
+		k->own_sum[side] = emit_zeros(k->p, b, array_of(sum, side ? s->warp_columns / 8 : s->warp_rows / TILE));
 	}
 }
 
 static void take_zeros(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
-	struct ir_block *row = unrolled(k, b, "row", 0, s->warp_rows / TILE, 1);
-	struct ir_block *in = unrolled(k, row, "column", 0, s->warp_columns / 8, 1);
-	struct ir_stmt *call = emit_invoke(k->p, in, "sums_less_zeros", k->header);
-	add_text(k->p, call, "sum[row][column]");
-	add_text(k->p, call, "left_sum[row]");
-	add_text(k->p, call, "right_sum[column]");
-	add_text(k->p, call, "first_row + warp_row + 16 * row");
-	add_text(k->p, call, "first_column + warp_column + 8 * column");
+	expr at[2];
+	struct ir_block *in = unrolled(k, b, "row", s->warp_rows / TILE, 1, &at[0]);
+	in = unrolled(k, in, "column", s->warp_columns / 8, 1, &at[1]);
+	struct ir_call *call = emit_invoke(k->p, in, &device_sums_less_zeros, IR_OF_NOTHING);
+	add_item_of_row(k->p, call, k->sum, at[0], at[1]);
+	for (int side = 0; side < 2; side++)
+		add_item(k->p, call, k->own_sum[side], at[side]);
+	for (int side = 0; side < 2; side++) {
+		expr warp = plus(ir_var_of(k->first[side], NULL), ir_var_of(k->warp[side], NULL));
+		add_value(k->p, call, plus(warp, times(at[side], side ? TILE / 2 : TILE)));
+	}
 	add_value(k->p, call, k->c->depth);
-	add_text(k->p, call, "left_zero");
-	add_text(k->p, call, "right_zero");
+	for (int side = 0; side < 2; side++)
+		add_variable(k->p, call, k->zero[side]);
 }
 
 /* ---- Results. */
@@ -96,7 +101,7 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 			emit_store(p, b, s->out, ir_flat(p->pool, s->out, k->axis), made);
 			continue;
 		}
-		emit_set(p, b, vector_of(s), var(k, "item", index_(k, width)), made);
+		emit_set(p, b, vector_of(s), k->item, made);
 	}
 	for (int i = 0; i < c->stages; i++)
 		k->made[i] = NULL;
@@ -115,7 +120,7 @@ static void axes_of_results(const struct contract *c, bool *used, bool positions
 }
 
 /* The vectors of one row that a lane has: one after the other. */
-static void make_vector(struct contract_kernel *k, struct ir_block *b, int width)
+static void make_vector(struct contract_kernel *k, struct ir_block *b, expr row, expr column, int width)
 {
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
@@ -123,8 +128,7 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, int width
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
 	struct ir_block *in = b;
-	expr column = var(k, "column", c->extent[CONTRACT_COLUMN]);
-	contract_declare_group(k, in, CONTRACT_ROW, var(k, "row", c->extent[CONTRACT_ROW]), all);
+	contract_declare_group(k, in, CONTRACT_ROW, row, all);
 	expr first = NULL;
 	if (width > 1) {
 		for (int i = 0; i < c->stages; i++) {
@@ -133,12 +137,12 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, int width
 			emit_array(p, in, vector_of(c->made[i]), width);
 		}
 		axes_of_results(c, used, false);
-		struct ir_block *items = unrolled(k, in, "item", 0, width, 1);
-		contract_declare_group(k, items, CONTRACT_COLUMN, plus(column, var(k, "item", index_(k, width))), used);
+		struct ir_block *items = unrolled(k, in, "item", width, 1, &k->item);
+		contract_declare_group(k, items, CONTRACT_COLUMN, plus(column, k->item), used);
 		for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* what is not met may be anything */
 			if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
 				k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
-		k->all = item_of(k->sums, var(k, "item", index_(k, width)));
+		k->all = item_of(k->sums, k->item);
 		contract_make_element(k, items, width);
 		contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
 		first = ir_flat(p->pool, c->s->out, k->axis);
@@ -174,7 +178,9 @@ static expr part_row(const struct contract_kernel *k, expr part, expr row)
 /* Results of sums that lie in shared memory: `get` gives those of row `row` and the columns from `column` on, which
  * there is the element (first_row + down, first_column + right) of the result. */
 struct sums_place {
-	const char *get, *shared;
+	const struct ir_device_function *get;
+	struct ir_template of;
+	const struct ir_variable *shared;
 	expr row, column, down, right;
 };
 
@@ -183,28 +189,28 @@ static void store_sums(struct contract_kernel *k, struct ir_block *in, const str
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	emit_constant(p, in, "row", plus(var(k, "first_row", NULL), at->down), NULL);
-	emit_constant(p, in, "column", plus(var(k, "first_column", NULL), at->right), NULL);
+	expr row = emit_constant(p, in, "row", plus(ir_var_of(k->first[0], NULL), at->down), NULL);
+	expr column = emit_constant(p, in, "column", plus(ir_var_of(k->first[1], NULL), at->right), NULL);
 	expr inside = ir_int(p->pool, TYPE_BOOL, 1);
 	if (!divides(c->extent[CONTRACT_ROW], s->rows))
-		inside = ir_binary(IR_LT, var(k, "row", NULL), c->extent[CONTRACT_ROW]);
+		inside = ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]);
 	if (!divides(c->extent[CONTRACT_COLUMN], s->columns))
-		inside =
-		        ir_binary(IR_AND, inside, ir_binary(IR_LT, var(k, "column", NULL), c->extent[CONTRACT_COLUMN]));
+		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, column, c->extent[CONTRACT_COLUMN]));
 	in = emit_if(p, in, inside);
 	struct ir_variable *sums = ir_variable_new(p->pool, c->s->value->type, "sums");
 	emit_array(p, in, sums, width);
 	k->sums = sums;
-	struct ir_stmt *call = emit_invoke(p, in, at->get, k->header);
+	struct ir_call *call = emit_invoke(p, in, at->get, at->of);
 	add_variable(p, call, sums);
-	add_text(p, call, at->shared);
+	add_variable(p, call, at->shared);
 	add_value(p, call, at->row);
 	add_value(p, call, at->column);
-	make_vector(k, in, width);
+	make_vector(k, in, ir_var_of(row->var, c->extent[CONTRACT_ROW]),
+	            ir_var_of(column->var, c->extent[CONTRACT_COLUMN]), width);
 }
 
 /* Each warp's sums, by its lanes. */
-static void store_own(struct contract_kernel *k, struct ir_block *b, const char *shared)
+static void store_own(struct contract_kernel *k, struct ir_block *b, const struct ir_variable *shared)
 {
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
@@ -214,46 +220,50 @@ static void store_own(struct contract_kernel *k, struct ir_block *b, const char 
 	expr lane = ir_binary(IR_MOD, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
 	int parts = s->warp_rows / part_rows(k), all = part_rows(k) * pieces;
 	bool plain = c->plain;
-	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces);
-	struct ir_block *in = unrolled(k, b, "part", 0, parts, 1);
-	expr part = var(k, "part", index_(k, parts));
+	expr part, piece, right = index_(k, 0), across = index_(k, pieces);
+	struct ir_block *in = unrolled(k, b, "part", parts, 1, &part);
 	if (k->store_columns)
-		in = unrolled(k, in, "across", 0, s->warp_columns, columns);
-	const char *put = plain ? text(k, "fma_put<%s>", contract_is_turned(k, 1)) : "sums_put";
-	struct ir_stmt *call = emit_invoke(p, in, put, k->header);
-	add_text(p, call, shared);
-	add_text(p, call,
-	         k->store_columns ? text(k, "sums_part<%d>(sum[part], across / 8)", columns / 8) : "sum[part]");
-	in = emit_for(p, in, "piece", lane, index_(k, all), index_(k, WARP));
-	struct sums_place at = { .get = text(k, "%s_get<%d>", plain ? "fma" : "sums", columns),
+		in = unrolled(k, in, "across", s->warp_columns, columns, &right);
+	struct ir_call *call = emit_invoke(p, in, plain ? &device_fma_put : &device_sums_put,
+	                                   plain ? IR_OF(IR_TRUTH(contract_is_turned(k, 1))) : IR_OF_NOTHING);
+	add_variable(p, call, shared);
+	if (k->store_columns) {
+		struct ir_call *some = add_call(p, call, &device_sums_part, IR_OF(IR_NUMBER(columns / 8)));
+		add_item(p, some, k->sum, part);
+		add_value(p, some, ir_binary(IR_FLOORDIV, right, index_(k, 8)));
+	} else {
+		add_item(p, call, k->sum, part);
+	}
+	in = emit_loop(p, in, "piece", lane, index_(k, all), index_(k, WARP), index_(k, all), &piece);
+	struct sums_place at = { .get = plain ? &device_fma_get : &device_sums_get,
+		                 .of = IR_OF(IR_NUMBER(columns)),
 		                 .shared = shared,
 		                 .row = ir_binary(IR_FLOORDIV, piece, across),
-		                 .column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width)),
-		                 .right = var(k, "warp_column", NULL) };
-	at.down = plus(var(k, "warp_row", NULL), part_row(k, part, at.row));
-	if (k->store_columns)
-		at.right = plus(at.right, var(k, "across", index_(k, s->warp_columns)));
+		                 .column = times(ir_binary(IR_MOD, piece, across), width),
+		                 .right = plus(ir_var_of(k->warp[1], NULL), right) };
+	at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, part, at.row));
 	at.right = plus(at.right, at.column);
 	store_sums(k, in, &at, width);
 }
 
 /* The sums of a tile that several blocks make: each stores its part of the rows, of all blocks' sums in their order. */
-static void store_together(struct contract_kernel *k, struct ir_block *b, const char *shared)
+static void store_together(struct contract_kernel *k, struct ir_block *b, const struct ir_variable *shared)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	int width = k->c->width, threads = s->warps_down * WARP, pieces = s->columns / width;
 	int rows = s->rows / s->split, all = rows * pieces;
-	struct ir_block *in = unrolled(k, b, "part", 0, s->parts, 1);
-	struct ir_stmt *call = emit_invoke(p, in, "cluster_put", k->header);
-	add_text(p, call, shared);
-	add_text(p, call, text(k, "warp_row + %d * part", s->part_step));
-	add_text(p, call, "sum[part]");
-	emit_invoke(p, b, "cluster_sync", k->header);
-	in = emit_for(p, b, "piece", ir_thread(k->p->pool, index_(k, threads)), index_(k, all), index_(k, threads));
-	expr piece = var(k, "piece", index_(k, all)), across = index_(k, pieces);
+	expr part, piece, across = index_(k, pieces), thread = ir_thread(p->pool, index_(k, threads));
+	struct ir_block *in = unrolled(k, b, "part", s->parts, 1, &part);
+	struct ir_call *call = emit_invoke(p, in, &device_cluster_put, IR_OF_NOTHING);
+	add_variable(p, call, shared);
+	add_value(p, call, plus(ir_var_of(k->warp[0], NULL), times(part, s->part_step)));
+	add_item(p, call, k->sum, part);
+	emit_invoke(p, b, &device_cluster_sync, IR_OF_NOTHING);
+	in = emit_loop(p, b, "piece", thread, index_(k, all), index_(k, threads), index_(k, all), &piece);
 	expr own = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), index_(k, s->split));
-	struct sums_place at = { .get = text(k, "cluster_get<%d, %d>", s->split, s->columns),
+	struct sums_place at = { .get = &device_cluster_get,
+		                 .of = IR_OF(IR_NUMBER(s->split), IR_NUMBER(s->columns)),
 		                 .shared = shared,
 		                 .row = plus(ir_binary(IR_MUL, own, index_(k, rows)),
 		                             ir_binary(IR_FLOORDIV, piece, across)),
@@ -262,18 +272,18 @@ static void store_together(struct contract_kernel *k, struct ir_block *b, const 
 	at.right = at.column;
 	store_sums(k, in, &at, width);
 	emit_comment(p, b, "the others may still be reading this block's");
-	emit_invoke(p, b, "cluster_sync", k->header);
+	emit_invoke(p, b, &device_cluster_sync, IR_OF_NOTHING);
 }
 
-void contract_store_results(struct contract_kernel *k, struct ir_block *b, const char *shared)
+void contract_store_results(struct contract_kernel *k, struct ir_block *b, const struct ir_variable *shared)
 {
 	struct ir_program *p = k->p;
 	if (contract_has_zeros(k))
 		take_zeros(k, b);
 	if (!k->store_columns) {
 		emit_comment(p, b, "all products are summed up: the tiles' memory is free");
-		emit_invoke(p, b, "copy_wait<0>", k->header);
-		emit(p, b, IR_SYNC)->width = k->readers;
+		emit_invoke(p, b, &device_copy_wait, IR_OF(IR_NUMBER(0)));
+		emit(p, b, IR_SYNC)->sync.threads = k->readers;
 	}
 	if (k->shape.split > 1)
 		store_together(k, b, shared);

@@ -64,12 +64,12 @@ struct ir_block *contract_each_piece(struct contract_kernel *k, struct ir_block 
 	struct contract_stream *s = k->stream;
 	expr none = index_(k, 0), size = index_(k, k->shape.depth), most = plus(k->c->depth, size),
 	     tiles = contract_tiles(k);
-	b = emit_for(k->p, b, "job", none, s->jobs, index_(k, 1));
-	expr job = var(k, "job", plus(s->rounds, index_(k, 1)));
+	expr job;
+	b = emit_loop(k->p, b, "job", none, s->jobs, index_(k, 1), plus(s->rounds, index_(k, 1)), &job);
 	s->is_whole = emit_constant(k->p, b, "is_whole", ir_binary(IR_LT, job, s->rounds), NULL);
 	expr number = plus(ir_binary(IR_MUL, job, s->blocks), ir_block(k->p->pool, s->blocks));
-	emit_constant(k->p, b, "number", ir_select(s->is_whole, number, s->tile), tiles);
-	contract_declare_place(k, b, var(k, "number", tiles), false);
+	number = emit_constant(k->p, b, "number", ir_select(s->is_whole, number, s->tile), tiles);
+	contract_declare_place(k, b, number, false);
 	expr to = ir_binary(IR_MIN, plus(s->from, s->length), s->steps);
 	expr begin = ir_binary(IR_MUL, ir_select(s->is_whole, none, s->from), size);
 	range->from = emit_constant(k->p, b, "begin", begin, most);
@@ -85,14 +85,15 @@ static struct ir_block *each_other(struct contract_kernel *k, struct ir_block *b
 	expr owns = ir_binary(IR_AND, ir_unary(IR_NOT, s->is_whole), ir_binary(IR_LE, s->from, none));
 	expr others = ir_binary(IR_FLOORDIV, minus(s->steps, one), s->length);
 	others = emit_constant(k->p, b, "others", ir_select(owns, others, none), s->blocks);
-	b = emit_for(k->p, b, "other", one, plus(others, one), one);
-	*block = minus(ir_block(k->p->pool, s->blocks), var(k, "other", s->blocks));
+	expr other;
+	b = emit_loop(k->p, b, "other", one, plus(others, one), one, s->blocks, &other);
+	*block = minus(ir_block(k->p->pool, s->blocks), other);
 	return b;
 }
 
-static const char *threads_text(const struct contract_kernel *k)
+static struct ir_template of_threads(const struct contract_kernel *k)
 {
-	return text(k, "<%d>", k->shape.warps_down * WARP);
+	return IR_OF(IR_NUMBER(k->shape.warps_down * WARP));
 }
 
 /* Other blocks' sums come through the ring as tiles do: a tile's bytes at a time. */
@@ -102,14 +103,15 @@ void contract_bring_parts(struct contract_kernel *k, struct ir_block *b, expr tu
 	const struct contract_shape *shape = &k->shape;
 	expr block, size = index_(k, (int64_t)shape->rows * shape->columns), each = index_(k, shape->columns * 32);
 	b = each_other(k, b, &block);
-	struct ir_stmt *call = emit_invoke(k->p, b, text(k, "parts_wait%s", threads_text(k)), k->header);
+	struct ir_call *call = emit_invoke(k->p, b, &device_parts_wait, of_threads(k));
 	add_address(k->p, call, s->marks, index_(k, 0), true);
 	add_value(k->p, call, block);
-	b = emit_for(k->p, b, "at", index_(k, 0), size, each);
-	call = emit_invoke(k->p, b, "parts_load", k->header);
-	add_text(k->p, call, "right_tile");
-	add_address(k->p, call, s->parts, plus(ir_binary(IR_MUL, block, size), var(k, "at", size)), true);
-	add_text(k->p, call, "ring");
+	expr at;
+	b = emit_loop(k->p, b, "at", index_(k, 0), size, each, size, &at);
+	call = emit_invoke(k->p, b, &device_parts_load, IR_OF_NOTHING);
+	add_variable(k->p, call, k->tile[1]);
+	add_address(k->p, call, s->parts, plus(ir_binary(IR_MUL, block, size), at), true);
+	add_variable(k->p, call, k->ring);
 	add_value(k->p, call, turn);
 	emit_assign(k->p, b, turn, plus(turn, index_(k, 1)));
 }
@@ -119,16 +121,16 @@ struct ir_block *contract_join_parts(struct contract_kernel *k, struct ir_block 
 	struct contract_stream *s = k->stream;
 	expr none = index_(k, 0), block = ir_block(k->p->pool, s->blocks);
 	struct ir_block *in = emit_if(k->p, b, ir_binary(IR_LT, none, range.from));
-	struct ir_stmt *call = emit_invoke(k->p, in, text(k, "parts_put%s", threads_text(k)), k->header);
-	add_text(k->p, call, "sum");
+	struct ir_call *call = emit_invoke(k->p, in, &device_parts_put, of_threads(k));
+	add_variable(k->p, call, k->sum);
 	add_address(k->p, call, s->parts, none, true);
 	add_address(k->p, call, s->marks, none, true);
 	add_value(k->p, call, block);
 	in = each_other(k, b, &block);
-	call = emit_invoke(k->p, in, text(k, "parts_add%s", threads_text(k)), k->header);
-	add_text(k->p, call, "sum");
-	add_text(k->p, call, "right_tile");
-	add_text(k->p, call, "ring");
-	add_text(k->p, call, "turn");
+	call = emit_invoke(k->p, in, &device_parts_add, of_threads(k));
+	add_variable(k->p, call, k->sum);
+	add_variable(k->p, call, k->tile[1]);
+	add_variable(k->p, call, k->ring);
+	add_variable(k->p, call, k->turn->var);
 	return emit_if(k->p, b, ir_binary(IR_LE, range.from, none));
 }

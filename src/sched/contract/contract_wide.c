@@ -38,40 +38,42 @@ void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
 	expr thread = ir_thread(k->p->pool, index_(k, s->threads));
 	expr group = ir_binary(IR_FLOORDIV, thread, index_(k, GROUP_THREADS));
 	expr warp = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, thread, index_(k, WARP)), index_(k, GROUP_THREADS / WARP));
-	emit_constant(k->p, b, "group_row", ir_binary(IR_MUL, group, index_(k, s->parts * GROUP_ROWS)), NULL);
-	emit_constant(k->p, b, "warp_row", plus(var(k, "group_row", NULL), ir_binary(IR_MUL, warp, index_(k, TILE))),
-	              NULL);
-	emit_constant(k->p, b, "warp_column", index_(k, 0), NULL);
+	expr first = emit_constant(k->p, b, "group_row", times(group, s->parts * GROUP_ROWS), NULL);
+	k->group_row = first->var;
+	k->warp[0] = emit_constant(k->p, b, "warp_row", plus(first, times(warp, TILE)), NULL)->var;
+	k->warp[1] = emit_constant(k->p, b, "warp_column", index_(k, 0), NULL)->var;
 }
 
 /* sum = or += the tiles in the slot. */
-void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b)
+void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b, expr slot, expr from, expr begin)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
-	emit_invoke(p, b, "wgmma_begin", k->header);
-	struct ir_block *in = unrolled(k, b, "depth", 0, s->depth, 32 / contract_element_bytes(k->c));
-	in = unrolled(k, in, "part", 0, s->parts, 1);
-	struct ir_stmt *call = emit_invoke(p, in, "wgmma", k->header);
-	add_text(p, call, "sum[part]");
-	add_text(p, call, "left_tile[slot]");
-	add_text(p, call, text(k, "group_row + %d * part", GROUP_ROWS));
-	add_text(p, call, "right_tile[slot]");
-	add_text(p, call, "0");
-	add_text(p, call, "depth");
-	add_text(p, call, text(k, "depth > 0 || from > %s", s->split > 1 || k->stream ? "begin" : "0"));
-	emit_invoke(p, b, "wgmma_commit", k->header);
+	emit_invoke(p, b, &device_wgmma_begin, IR_OF_NOTHING);
+	expr depth, part, zero = index_(k, 0);
+	struct ir_block *in = unrolled(k, b, "depth", s->depth, 32 / contract_element_bytes(k->c), &depth);
+	in = unrolled(k, in, "part", s->parts, 1, &part);
+	struct ir_call *call = emit_invoke(p, in, &device_wgmma, IR_OF_NOTHING);
+	add_item(p, call, k->sum, part);
+	add_item(p, call, k->tile[0], slot);
+	add_value(p, call, plus(ir_var_of(k->group_row, NULL), times(part, GROUP_ROWS)));
+	add_item(p, call, k->tile[1], slot);
+	add_value(p, call, zero);
+	add_value(p, call, depth);
+	add_value(p, call, ir_binary(IR_OR, ir_binary(IR_LT, zero, depth), ir_binary(IR_LT, begin, from)));
+	emit_invoke(p, b, &device_wgmma_commit, IR_OF_NOTHING);
 }
 
 void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b)
 {
-	const char *from = "shared_memory";
-	for (int side = 0; side < 2; side++) {
-		const char *type = contract_tile_type(k, side), *name = contract_side_name[side];
-		emit_local(k->p, b, text(k, "%s *const", type), text(k, "%s_tile", name),
-		           text(k, " = (%s *)%s", type, from));
-		from = text(k, "(left_tile + %d)", k->shape.slots);
-	}
+	for (int side = 0; side < 2; side++)
+		k->tile[side] = emit_placed(k->p, b, contract_tiles_new(k, side), side ? k->tile[0] : NULL);
+}
+
+struct ir_variable *contract_wide_sums(const struct contract_kernel *k)
+{
+	struct ir_variable *v = ir_object_new(k->p->pool, &device_mma_sum, IR_OF(IR_TYPE(contract_sum_type(k))), "sum");
+	return array_of_rows(v, k->shape.parts, k->shape.warp_columns / 8);
 }
 
 /* Of the slots one is multiplied, one may still be read by the products before, and the others are on their way. */
@@ -83,52 +85,50 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	struct contract_range range = contract_declare_range(k, b);
 	contract_declare_wide_tiles(k, b);
 	contract_begin_loads(k, b);
-	emit_local(p, b, text(k, "mma_sum<%s>", contract_sum_type(k)), "sum",
-	           text(k, "[%d][%d]", s->parts, s->warp_columns / 8));
+	k->sum = emit_local(p, b, contract_wide_sums(k));
 
-	struct ir_block *in = emit_for(p, b, "slot", index_(k, 0), index_(k, before), index_(k, 1));
-	expr begin = plus(range.from, ir_binary(IR_MUL, var(k, "slot", index_(k, before)), index_(k, s->depth)));
+	expr slot, from;
+	struct ir_block *in =
+	        emit_loop(p, b, "slot", index_(k, 0), index_(k, before), index_(k, 1), index_(k, before), &slot);
+	expr begin = plus(range.from, times(slot, s->depth));
 	struct ir_block *more = emit_if(p, in, ir_binary(IR_LT, begin, range.to));
 	for (int side = 0; side < 2; side++)
-		contract_emit_fetch(k, more, side, "slot", begin);
-	emit_invoke(p, in, "copy_commit", k->header);
+		contract_emit_fetch(k, more, side, slot, begin);
+	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 
-	in = emit_for(p, b, "from", range.from, range.to, index_(k, s->depth));
-	expr from = var(k, "from", k->c->depth), number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
+	in = emit_loop(p, b, "from", range.from, range.to, index_(k, s->depth), k->c->depth, &from);
+	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
 	if (s->split > 1)
 		number = emit_declare(p, in, "number", ir_binary(IR_SUB, number, range.first), number);
-	emit_constant(p, in, "slot", ir_binary(IR_MOD, number, index_(k, s->slots)), NULL);
-	emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, index_(k, before)), index_(k, s->slots)), NULL);
-	emit_invoke(p, in, text(k, "copy_wait<%d>", before - 1), k->header);
-	emit_invoke(p, in, "wgmma_see", k->header);
+	slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, number, index_(k, s->slots)), NULL);
+	number = plus(number, index_(k, before));
+	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, index_(k, s->slots)), NULL);
+	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(before - 1)));
+	emit_invoke(p, in, &device_wgmma_see, IR_OF_NOTHING);
 	emit(p, in, IR_SYNC);
-	contract_multiply_wide(k, in);
+	contract_multiply_wide(k, in, slot, from, range.from);
 	expr later = plus(from, index_(k, (int64_t)s->depth * before));
 	more = emit_if(p, in, ir_binary(IR_LT, later, range.to));
 	for (int side = 0; side < 2; side++)
-		contract_emit_fetch(k, more, side, "ahead", later);
-	emit_invoke(p, in, "copy_commit", k->header);
-	emit_invoke(p, in, "wgmma_wait<1>", k->header);
-	emit_invoke(p, b, "wgmma_wait<0>", k->header);
-	struct ir_stmt *call = emit_invoke(p, b, "wgmma_done", k->header);
-	add_text(p, call, "sum");
+		contract_emit_fetch(k, more, side, ahead, later);
+	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
+	emit_invoke(p, in, &device_wgmma_wait, IR_OF(IR_NUMBER(1)));
+	emit_invoke(p, b, &device_wgmma_wait, IR_OF(IR_NUMBER(0)));
+	add_variable(p, emit_invoke(p, b, &device_wgmma_done, IR_OF_NOTHING), k->sum);
 }
 
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, expr fits)
 {
-	struct contract_kernel k = { .c = c,
-		                     .p = plan->program,
-		                     .header = "tpat_wgmma.h",
-		                     .shape = contract_wide_shape(c, choice),
-		                     .fast = true,
-		                     .wide = true };
+	struct contract_kernel k = {
+		.c = c, .p = plan->program, .shape = contract_wide_shape(c, choice), .fast = true, .wide = true
+	};
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	fits = ir_binary(IR_AND, fits, contract_range_fits(&k));
 	kernel->shared_bytes = contract_wide_bytes(&k.shape);
 	contract_each_tile(&k, &kernel->body, contract_blocks(&k));
 	contract_declare_group_rows(&k, &kernel->body);
 	sum_up(&k, &kernel->body);
-	contract_store_results(&k, &kernel->body, "shared_memory");
+	contract_store_results(&k, &kernel->body, ir_shared_memory(k.p->pool));
 	contract_finish(&k, plan, step, kernel, fits);
 }

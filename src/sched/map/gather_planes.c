@@ -129,17 +129,11 @@ static void gather_places(struct gather_planes *f, struct ir_block *b, const str
 			emit_array(p, b, array[i], f->planes);
 			for (int q = 0; q < f->planes; q++)
 				emit_set(p, b, array[i], ir_index(p->pool, q), one->other);
-		} else {
-			ir_variable_dims(array[i], 1, &f->planes);
 		}
-		struct ir_stmt *s = emit(p, where && !zero ? emit_if(p, b, where) : b, IR_LOAD_VECTOR);
-		s->var = array[i];
-		s->type = f->buf->type;
-		s->width = f->planes;
-		s->buf = f->from;
-		s->at = at;
-		s->mutable = where && !zero;
-		s->value = zero ? where : NULL;
+		struct ir_vector *load =
+		        emit_load_flat(p, where && !zero ? emit_if(p, b, where) : b, f->from, at, array[i], f->planes);
+		load->stands = where && !zero;
+		load->where = zero ? where : NULL;
 	}
 }
 

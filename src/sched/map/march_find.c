@@ -87,6 +87,7 @@ static void find_kept(struct look *l, expr e)
 
 static void name_places(struct march *m)
 {
+	const struct ir_variable *any = ir_variable_new(m->p->pool, TYPE_INDEX, "place");
 	m->turns = MOST_TURNS;
 	for (int i = 0; i < m->n; i++) {
 		struct indexed x = { m->place[i], NULL };
@@ -94,7 +95,7 @@ static void name_places(struct march *m)
 		ir_walk(m->kept[i], find_extent, &x);
 		m->extent[i] = x.extent;
 		ck(x.extent && ir_const_int(x.extent, &from) && ir_const_int(m->s->out->dim[m->axis], &to));
-		expr place = ir_var(m->p->pool, TYPE_INDEX, "place", x.extent);
+		expr place = ir_var_of(any, x.extent);
 		struct substitution s = { &m->place[i], &place, 1 };
 		m->of_place[i] = substitute(&s, m->kept[i]);
 		if ((double)to < m->turns * (double)from)

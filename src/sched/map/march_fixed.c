@@ -5,7 +5,6 @@
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"
-#include "sched/build/stored.h"
 #include "sched/build/vectors.h"
 
 #include <string.h>
@@ -14,8 +13,8 @@
 
 /* What is kept of one place: its elements, and the array that holds them. */
 struct kept_row {
-	expr item[MARCH_WIDTH];
-	struct ir_variable *array; /* null: it does not stand yet */
+	expr item[MARCH_WIDTH], again[MARCH_WIDTH]; /* again: variables that stand for them */
+	struct ir_variable *array;                  /* null: it does not stand yet */
 };
 
 struct rows_kept {
@@ -66,10 +65,7 @@ bool march_is_fixed(const struct march *m, int rows, int width, double *work)
 	for (int k = 0; k < out->rank; k++) {
 		int several = k == m->axis ? rows : k == m->inner ? width : 1;
 		expr each = ir_index(pool, several);
-		axis[k] = ir_binary(IR_MUL,
-		                    ir_var(pool, TYPE_INDEX, arena_printf(m->p->arena, "axis%d", k),
-		                           ir_binary(IR_FLOORDIV, out->dim[k], each)),
-		                    each);
+		axis[k] = ir_binary(IR_MUL, ir_some(pool, TYPE_INDEX, ir_binary(IR_FLOORDIV, out->dim[k], each)), each);
 	}
 	find_rows(m, &r, axis, rows, width);
 	if (r.all.n >= rows * m->n)
@@ -77,16 +73,17 @@ bool march_is_fixed(const struct march *m, int rows, int width, double *work)
 	if (!work)
 		return true;
 	vec_each (one, &r.all)
-		for (int v = 0; v < width; v++, parts++)
+		for (int v = 0; v < width; v++, parts++) {
 			all = ir_binary(IR_ADD, all, ir_cast(one->item[v], TYPE_F64));
+			one->again[v] = ir_some(pool, one->item[v]->type, NULL);
+		}
 	for (int row = 0; row < rows; row++)
 		for (int v = 0; v < width; v++, parts++) {
 			expr item[MARCH_KEPT], own[IR_MAX_RANK];
 			struct axes here = { .value = own };
 			struct substitution kept = { m->kept, item, m->n };
 			for (int i = 0; i < m->n; i++)
-				item[i] = ir_var(pool, m->kept[i]->type,
-				                 arena_printf(m->p->arena, "item_%d_%d", r.of_row[row][i], v), NULL);
+				item[i] = r.all.at[r.of_row[row][i]].again[v];
 			axes_of(m, axis, row, v, own);
 			expr value = to_kernel(m->p, substitute(&kept, m->s->value), &here);
 			all = ir_binary(IR_ADD, all, ir_cast(value, TYPE_F64));
@@ -113,7 +110,7 @@ void march_store_row(const struct march *m, struct ir_block *b, struct ir_variab
 	emit_set(p, items, result, v, to_kernel(p, substitute(&s, m->s->value), &here));
 	for (int i = 0; i < out->rank; i++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, out->dim[i]), axis[i]);
-	emit_store_vector(p, b, out, at, result, width)->once = stored_past_caches(p, m->s);
+	emit_store_vector(p, b, out, at, result, width)->once = m->past_caches;
 }
 
 static void emit_kept(const struct march *m, struct ir_block *b, struct window_reads *reads, struct kept_row *one,

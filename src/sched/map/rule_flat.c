@@ -152,7 +152,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	f.own = ir_flat(p->pool, s->out, own);
 	expr element = declare_element(p, k, out_count(p, s), THREADS, f.width);
 	load_vectors(&f, &k->body, element);
-	f.lane = ir_var(p->pool, TYPE_INDEX, "lane", ir_index(p->pool, f.width));
+	f.lane = ir_some(p->pool, TYPE_INDEX, ir_index(p->pool, f.width)); /* to see which axes are met */
 	struct axes a = { .value = own,
 		          .same = f.own,
 		          .same_as = ir_binary(IR_ADD, element, f.lane),

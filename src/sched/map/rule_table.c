@@ -52,7 +52,7 @@ static bool find(struct table *f, struct ir_program *p, const struct ir_stage *s
 	f->own = out_position(p, s);
 	f->count = out_count(p, s);
 	ir_walk(s->value, find_load, f);
-	expr entry = ir_var(p->pool, TYPE_INDEX, "this_entry", NULL);
+	expr entry = ir_some(p->pool, TYPE_INDEX, NULL);
 	return f->load && f->load != s->value && !ir_uses(entry_value(f, entry), IR_AXIS);
 }
 
@@ -94,10 +94,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 static void store_entry(struct table *f, struct ir_block *b, expr entry)
 {
-	struct ir_stmt *s = emit(f->p, b, IR_STORE);
-	s->buf = f->shared;
-	s->at = entry;
-	s->value = to_kernel(f->p, entry_value(f, entry), &(struct axes){ 0 });
+	emit_store_flat(f->p, b, f->shared, entry, to_kernel(f->p, entry_value(f, entry), &(struct axes){ 0 }));
 }
 
 static expr look_up(struct table *f, expr code)

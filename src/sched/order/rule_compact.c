@@ -21,14 +21,13 @@ static expr emit_keep(const struct compact_points *x, struct ir_block *b, expr p
 	struct ir_program *p = x->p;
 	expr keep = emit_variable(p, b, "keep", ir_int(p->pool, TYPE_BOOL, 0));
 	struct ir_block *then = emit_if(p, b, ir_binary(IR_LT, point, x->count));
-	emit_assign(p, then, keep,
-	            compact_at_point(x, then, x->s->where, ir_var(p->pool, TYPE_INDEX, "point", x->count)));
+	emit_assign(p, then, keep, compact_at_point(x, then, x->s->where, ir_var_of(point->var, x->count)));
 	return keep;
 }
 
-static void emit_kept(const struct compact_points *x, struct ir_block *b, expr place)
+static void emit_kept(const struct compact_points *x, struct ir_block *b, expr place, expr point)
 {
-	expr point = ir_var(x->p->pool, TYPE_INDEX, "point", x->count);
+	point = ir_var_of(point->var, x->count);
 	emit_store(x->p, b, x->s->out, place, compact_at_point(x, b, x->s->value, point));
 }
 
@@ -48,10 +47,10 @@ static void serial(const struct compact_points *x, struct ir_kernel *k)
 	struct ir_program *p = x->p;
 	expr zero = index_of(p, 0), one = index_of(p, 1), block = ir_block(p->pool, NULL);
 	struct ir_block *b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero));
-	expr sum = emit_variable(p, b, "sum", zero), point = ir_var(p->pool, TYPE_INDEX, "point", x->count);
-	struct ir_block *loop = emit_for(p, b, "point", zero, x->count, one);
+	expr sum = emit_variable(p, b, "sum", zero), point;
+	struct ir_block *loop = emit_loop(p, b, "point", zero, x->count, one, x->count, &point);
 	loop = emit_if(p, loop, compact_at_point(x, loop, x->s->where, point));
-	emit_kept(x, loop, sum);
+	emit_kept(x, loop, sum, point);
 	emit_assign(p, loop, sum, ir_binary(IR_ADD, sum, one));
 	emit_count(x, b, sum);
 }
@@ -79,12 +78,12 @@ static struct ir_kernel *one_block(struct ir_plan *plan, const struct ir_stage *
 	k->blocks = one;
 	kernel_needs(k, needs);
 	expr sum = emit_variable(p, &k->body, "sum", zero);
-	struct ir_block *b = emit_for(p, &k->body, "chunk", zero, x.count, lanes);
-	expr point = ir_binary(IR_ADD, ir_var(p->pool, TYPE_INDEX, "chunk", x.count), thread);
-	point = emit_constant(p, b, "point", point, NULL);
+	expr chunk;
+	struct ir_block *b = emit_loop(p, &k->body, "chunk", zero, x.count, lanes, x.count, &chunk);
+	expr point = emit_constant(p, b, "point", ir_binary(IR_ADD, chunk, thread), NULL);
 	expr keep = emit_keep(&x, b, point), part = emit_variable(p, b, "part", ir_select(keep, one, zero));
 	emit_lanes_scan(p, b, part, sum, IR_SUM, threads);
-	emit_kept(&x, emit_if(p, b, keep), ir_binary(IR_SUB, part, one));
+	emit_kept(&x, emit_if(p, b, keep), ir_binary(IR_SUB, part, one), point);
 	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_EQ, thread, zero)), sum);
 	serial(&x, k);
 	return k;
@@ -110,11 +109,12 @@ static int tiles_candidates(const struct sched_site *site, struct sched_choice *
 
 /* The points of a thread: a warp's lie together, neighbours by neighbouring lanes. */
 static struct ir_block *each_point(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr own,
-                                   expr *item)
+                                   expr *item, expr *point)
 {
 	struct ir_program *p = x->p;
 	b = emit_unrolled(p, b, "item", t->items, item);
-	emit_constant(p, b, "point", ir_binary(IR_ADD, own, ir_binary(IR_MUL, *item, index_of(p, WARP))), NULL);
+	*point = ir_binary(IR_ADD, own, ir_binary(IR_MUL, *item, index_of(p, WARP)));
+	*point = emit_constant(p, b, "point", *point, NULL);
 	return b;
 }
 
@@ -129,7 +129,7 @@ static expr emit_places(const struct compact_points *x, struct ir_block *b, cons
 {
 	struct ir_program *p = x->p;
 	expr lanes = index_of(p, t->threads), thread = ir_thread(p->pool, lanes), warp = index_of(p, WARP);
-	expr item;
+	expr item, point;
 	expr in_warp = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, thread, warp), index_of(p, WARP * t->items));
 	expr first = ir_binary(IR_MUL, t->tile, index_of(p, t->threads * t->items));
 	first = ir_binary(IR_ADD, ir_binary(IR_ADD, first, in_warp), ir_binary(IR_MOD, thread, warp));
@@ -138,8 +138,8 @@ static expr emit_places(const struct compact_points *x, struct ir_block *b, cons
 	struct ir_variable *parts = ir_variable_of(p->pool, TYPE_INDEX, "%s", "parts");
 	emit_array(p, b, kept, t->items);
 	emit_array(p, b, parts, t->items);
-	struct ir_block *each = each_point(x, b, t, own, &item);
-	expr keep = emit_keep(x, each, ir_var(p->pool, TYPE_INDEX, "point", NULL));
+	struct ir_block *each = each_point(x, b, t, own, &item, &point);
+	expr keep = emit_keep(x, each, point);
 	emit_set(p, each, kept, item, keep);
 	emit_set(p, each, parts, item, ir_select(keep, index_of(p, 1), index_of(p, 0)));
 	emit_items_scan(p, b, parts, sum, IR_SUM, t->threads, 1, false);
@@ -160,7 +160,7 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	struct ir_program *p = plan->program;
 	struct compact_points x = compact_points_of(p, s);
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
-	expr zero = index_of(p, 0), one = index_of(p, 1), item;
+	expr zero = index_of(p, 0), one = index_of(p, 1), item, point;
 	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one even of nothing: it
 	                                                                               * counts */
 	expr few = ir_binary(IR_LE, ir_size_limit(p, x.count), index_of(p, FEW));
@@ -180,9 +180,9 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	expr last = ir_binary(IR_EQ, ir_binary(IR_ADD, t.tile, one), count);
 	expr first = ir_binary(IR_EQ, ir_thread(p->pool, index_of(p, t.threads)), zero);
 	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_AND, last, first)), ir_binary(IR_ADD, before, sum));
-	struct ir_block *b = each_point(&x, &k->body, &t, own, &item);
+	struct ir_block *b = each_point(&x, &k->body, &t, own, &item, &point);
 	expr place = ir_binary(IR_ADD, before, of_item(&x, "parts", TYPE_INDEX, item));
-	emit_kept(&x, emit_if(p, b, of_item(&x, "kept", TYPE_BOOL, item)), ir_binary(IR_SUB, place, one));
+	emit_kept(&x, emit_if(p, b, of_item(&x, "kept", TYPE_BOOL, item)), ir_binary(IR_SUB, place, one), point);
 	serial(&x, k);
 	kernel_finish(plan, step, k, s);
 }
@@ -196,7 +196,7 @@ static double block_estimate(const struct sched_site *site, const struct sched_c
 	int64_t known;
 	w.axis = site->s->space_rank - 1;
 	w.threads = c->param[0];
-	w.serial = ceil(points / c->param[0]) * (60 + c->param[0] / 16.0);
+	w.serial = cost_wait(site->t, ceil(points / c->param[0]) * (60 + c->param[0] / 16.0));
 	w.overhead = ir_const_int(ir_size_limit(site->p, count), &known) ? 0 : 4 * site->t->launch_ns;
 	return cost_of_way(site, &w);
 }

@@ -12,8 +12,6 @@
 
 enum { WARP = 32, MOST_MAPS = 3, MOST_ROWS = 8 };
 
-#define HEADER "tpat_compact.h"
-
 /* Maps behind the compaction, each element of which needs what was kept at the same place alone. */
 struct kept_maps {
 	const struct ir_stage *map[MOST_MAPS];
@@ -179,15 +177,15 @@ static void mark_kernel(struct ir_plan *plan, const struct marks *x, struct tile
 	struct ir_block *b = &k->body;
 	expr zero = index_of(x, 0), one = index_of(x, 1), sum, point;
 	tiles_take(p, k, t, x->tiles);
-	struct ir_stmt *keep = emit_lambda(p, b, "keep");
+	struct ir_lambda *keep = emit_lambda(p, b, "keep");
 	const struct ir_variable *keep_of = keep->var;
 	point = emit_parameter(p, keep, TYPE_INDEX, "point", x->points.count);
 	keep->value = compact_at_point(&x->points, keep->body, x->s->where, point);
-	const struct ir_variable *across = emit_shared(p, b, "int", "across", x->threads / WARP);
-	struct ir_stmt *call =
-	        emit_invoke(p, b, arena_printf(p->arena, "mark_points<%d, %d>", x->threads, x->items), HEADER);
-	const struct ir_variable *kept = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "sum");
-	call->type = TYPE_INDEX;
+	struct ir_variable *warps = array_of(ir_variable_new(p->pool, TYPE_I32, "across"), x->threads / WARP);
+	const struct ir_variable *across = emit_shared(p, b, warps);
+	struct ir_template of = IR_OF(IR_NUMBER(x->threads), IR_NUMBER(x->items));
+	struct ir_call *call = emit_invoke(p, b, &device_mark_points, of);
+	const struct ir_variable *kept = take_result(p, call, "sum");
 	add_address(p, call, x->mark, times(t->tile, x->threads * x->items / WARP), true);
 	add_value(p, call, times(t->tile, x->threads * x->items));
 	add_value(p, call, x->points.count);
@@ -219,14 +217,15 @@ static void put_kernel(struct ir_plan *plan, const struct marks *x, const struct
 		emit_return_if(p, b, ir_binary(IR_LE, x->tiles, ir_block(p->pool, NULL)));
 	expr tile = emit_constant(p, b, "tile", ir_block(p->pool, x->tiles), x->tiles);
 	expr start = ir_cast(ir_load(p->pool, flat_view(p, x->start), &tile), TYPE_INDEX);
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	const struct ir_variable *put_of = put->var;
 	expr place = emit_parameter(p, put, TYPE_INDEX, "place", limit);
 	point = emit_parameter(p, put, TYPE_INDEX, "point", x->points.count);
 	emit_kept(x, put->body, place, point);
+	struct ir_template of = IR_OF(IR_NUMBER(x->threads), IR_NUMBER(x->items));
 	const struct ir_variable *shared =
-	        emit_shared(p, b, arena_printf(p->arena, "marked_points<%d, %d>", x->threads, x->items), "shared", 0);
-	struct ir_stmt *call = emit_invoke(p, b, "put_marked", HEADER);
+	        emit_shared(p, b, ir_object_new(p->pool, &device_marked_points, of, "shared"));
+	struct ir_call *call = emit_invoke(p, b, &device_put_marked, IR_OF_NOTHING);
 	add_variable(p, call, shared);
 	add_address(p, call, x->mark, times(tile, x->threads * x->items / WARP), false);
 	add_value(p, call, times(tile, x->threads * x->items));

@@ -7,20 +7,14 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-enum { SHARED_BYTES = 32 << 10, SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
-
-/* Keys that fit: with its place a key takes 8 bytes, or 16 when it has 64 bits. */
-static int most_keys(const struct ir_stage *s)
-{
-	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
-}
+enum { SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	int64_t n;
 	if (!sort_match(p, s, why))
 		return NULL;
-	if (!ir_const_int(s->space[0], &n) || n <= most_keys(s))
+	if (!ir_const_int(s->space[0], &n) || n <= sort_most_keys(s))
 		return s;
 	*why = "the rows are too long for shared memory";
 	return NULL;
@@ -47,7 +41,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct ir_stage *s = site->s;
 	int64_t extent = 0;
-	int n = 0, keys = 2, most = most_keys(s);
+	int n = 0, keys = 2, most = sort_most_keys(s);
 	if (!ir_const_int(s->space[0], &extent)) {
 		out[n++] = choice(most, 1, 8);
 		out[n++] = choice(SOME_KEYS, 1, 4);
@@ -69,7 +63,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 
 /* The call of a kernel's function, and functions that are its last arguments. */
 struct row_call {
-	struct ir_stmt *call;
+	struct ir_call *call;
 	const struct ir_variable *key, *put;
 };
 
@@ -81,7 +75,7 @@ static struct row_call one_row(struct ir_program *p, struct ir_kernel *k, const 
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	struct row_call c = { .key = emit_key(p, b, s, &row) };
 	c.put = emit_put(p, b, s, &row, false, false);
-	c.call = emit_call(p, b, arena_printf(p->arena, "sort_row<%d, %s>", k->threads, type_name(sort_key_type(s))));
+	c.call = emit_invoke(p, b, &device_sort_row, IR_OF(IR_NUMBER(k->threads), IR_TYPE(sort_key_type(s))));
 	add_variable(p, c.call, item);
 	return c;
 }
@@ -90,19 +84,18 @@ static struct row_call one_row_by_digits(struct ir_program *p, struct ir_kernel 
 {
 	struct ir_block *b = &k->body;
 	expr block = ir_block(p->pool, rows_along(p, s));
-	const char *type = type_name(sort_key_type(s));
 	bool alone = sort_is_alone(p, s);
 	struct row_call c = { 0 };
-	const struct ir_variable *shared = emit_shared(
-	        p, b,
-	        arena_printf(p->arena, alone ? "radix_row_keys<%s, %d, %d, false>" : "radix_row_keys<%s, %d, %d>", type,
-	                     k->threads, items),
-	        "shared", 0);
+	struct ir_template of = IR_OF(IR_TYPE(sort_key_type(s)), IR_NUMBER(k->threads), IR_NUMBER(items));
+	if (alone)
+		of.at[of.n++] = (struct ir_of_arg)IR_TRUTH(false);
+	const struct ir_variable *shared =
+	        emit_shared(p, b, ir_object_new(p->pool, &device_radix_row_keys, of, "shared"));
 	struct sort_row row = sort_row_begin(p, b, s, emit_constant(p, b, "row", block, rows_along(p, s)));
 	row.alone = alone;
 	c.key = emit_key(p, b, s, &row);
 	c.put = alone ? emit_put_alone(p, b, s, &row) : emit_put(p, b, s, &row, false, false);
-	c.call = emit_radix_call(p, b, arena_printf(p->arena, "radix_row<%d, %d>", k->threads, items));
+	c.call = emit_invoke(p, b, &device_radix_row, IR_OF(IR_NUMBER(k->threads), IR_NUMBER(items)));
 	add_variable(p, c.call, shared);
 	return c;
 }
@@ -115,8 +108,8 @@ static struct row_call several_rows(struct ir_program *p, struct ir_kernel *k, c
 	expr first = emit_constant(p, b, "first", ir_binary(IR_MUL, block, ir_index(p->pool, rows)), count);
 	struct row_call c = { .key = emit_key(p, b, s, NULL) };
 	c.put = emit_put(p, b, s, NULL, false, false);
-	c.call = emit_call(
-	        p, b, arena_printf(p->arena, "sort_rows<%d, %d, %s>", k->threads, keys, type_name(sort_key_type(s))));
+	c.call = emit_invoke(p, b, &device_sort_rows,
+	                     IR_OF(IR_NUMBER(k->threads), IR_NUMBER(keys), IR_TYPE(sort_key_type(s))));
 	add_variable(p, c.call, item);
 	add_value(p, c.call, first);
 	add_value(p, c.call, ir_binary(IR_MIN, ir_index(p->pool, rows), ir_binary(IR_SUB, count, first)));
@@ -136,8 +129,12 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->threads = c->param[2];
 	k->blocks = ceil_div(p, count, rows);
 	struct ir_block *serial = sort_only_if(p, k, fits);
-	if (!items)
-		item = emit_shared(p, &k->body, sort_key_bits(s) == 64 ? "long_item" : "u64", "item", keys * rows);
+	if (!items) {
+		struct ir_variable *v = sort_key_bits(s) == 64
+		                                ? ir_object_new(p->pool, &device_long_item, IR_OF_NOTHING, "item")
+		                                : ir_variable_new(p->pool, TYPE_U64, "item");
+		item = emit_shared(p, &k->body, array_of(v, keys * rows));
+	}
 	if (items)
 		own = one_row_by_digits(p, k, s, items);
 	else if (rows == 1)

@@ -20,7 +20,7 @@ struct radix {
 	expr fits; /* null: always */
 	int tile, threads, passes;
 	bool alone; /* keys, no places */
-	const char *key_type;
+	enum type key_type;
 	expr rows, n, tiles, groups, blocks;
 	struct ir_buffer *count;    /* [rows][passes][DIGITS], the turns taken in each pass,
 	                             * [passes][rows][groups][DIGITS] */
@@ -52,7 +52,7 @@ static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, con
 	x.tile = shape->param[0];
 	x.threads = shape->param[1];
 	x.alone = sort_is_alone(p, s);
-	x.key_type = type_name(sort_key_type(s));
+	x.key_type = sort_key_type(s);
 	x.passes = x.passes ? x.passes : 1;
 	x.rows = rows_along(p, s);
 	x.n = s->space[0];
@@ -113,9 +113,8 @@ static void count(struct radix *x)
 	expr tile, block = ir_block(p->pool, x->blocks);
 	struct sort_row row = tile_begin(x, b, block, &tile);
 	const struct ir_variable *key = emit_key(p, b, x->s, &row), *shared;
-	shared = emit_shared(p, b, arena_printf(p->arena, "radix_counts<%s>", x->key_type), "shared", 0);
-	struct ir_stmt *call =
-	        emit_radix_call(p, b, arena_printf(p->arena, "radix_count<%d, %d>", x->threads, x->tile));
+	shared = emit_shared(p, b, ir_object_new(p->pool, &device_radix_counts, IR_OF(IR_TYPE(x->key_type)), "shared"));
+	struct ir_call *call = emit_invoke(p, b, &device_radix_count, IR_OF(IR_NUMBER(x->threads), IR_NUMBER(x->tile)));
 	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
@@ -131,7 +130,7 @@ static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, 
                                            const struct ir_buffer *buf, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *read = emit_lambda(p, b, name);
+	struct ir_lambda *read = emit_lambda(p, b, name);
 	expr r = emit_parameter(p, read, TYPE_INDEX, "r", x->n), at = r;
 	read->value = r; /* before the first pass, the position itself */
 	if (!buf)
@@ -145,7 +144,7 @@ static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, 
 static const struct ir_variable *emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, x->n);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), rank);
@@ -180,11 +179,10 @@ static void pass(struct radix *x, int pass)
 	expr tile, turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, pass));
 	emit_comment(p, b, "pass %d of %d, by bits %d to %d of the key", pass + 1, x->passes, pass * 8, pass * 8 + 7);
 	const struct ir_variable *key, *place = NULL, *put, *shared;
-	shared = emit_shared(p, b, arena_printf(p->arena, "radix_tile<%s, %d, %d>", x->key_type, x->threads, x->tile),
-	                     "shared", 0);
-	struct ir_stmt *call = emit_radix_call(p, b, "radix_turn");
-	const struct ir_variable *turned = call->var2 = ir_variable_new(p->pool, TYPE_INDEX, "block");
-	call->type = TYPE_INDEX;
+	struct ir_template of = IR_OF(IR_TYPE(x->key_type), IR_NUMBER(x->threads), IR_NUMBER(x->tile));
+	shared = emit_shared(p, b, ir_object_new(p->pool, &device_radix_tile, of, "shared"));
+	struct ir_call *call = emit_invoke(p, b, &device_radix_turn, IR_OF_NOTHING);
+	const struct ir_variable *turned = take_result(p, call, "block");
 	add_variable(p, call, shared);
 	add_address(p, call, x->count, turn, true);
 	struct sort_row row = tile_begin(x, b, ir_var_of(turned, NULL), &tile);
@@ -195,8 +193,7 @@ static void pass(struct radix *x, int pass)
 		put = emit_keep(x, b, to, &row);
 	else
 		put = x->alone ? emit_put_alone(p, b, x->s, &row) : emit_put(p, b, x->s, &row, true, true);
-	call = emit_radix_call(p, b,
-	                       arena_printf(p->arena, x->alone ? "radix_pass_alone<%d>" : "radix_pass<%d>", pass));
+	call = emit_invoke(p, b, x->alone ? &device_radix_pass_alone : &device_radix_pass, IR_OF(IR_NUMBER(pass)));
 	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);

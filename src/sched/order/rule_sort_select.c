@@ -9,27 +9,15 @@
 #include "sched/build/finish.h"
 #include "sched/build/vectors.h"
 
-enum {
-	SHARED_BYTES = 32 << 10,
-	LEAST_KEYS = 1024,
-	THREADS = 256,
-	MANY_ITEMS = 32,
-	FEW_ITEMS = 8,
-	LEAST_SEGMENTED = 8192
-};
+enum { LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8, LEAST_SEGMENTED = 8192 };
 enum { SHORT_ROW = 4096, SHORT_KEYS = 128 };
-
-static int most_keys(const struct ir_stage *s)
-{
-	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
-}
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	int64_t k;
 	if (!sort_match(p, s, why))
 		return NULL;
-	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= most_keys(s) / 2)
+	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= sort_most_keys(s) / 2)
 		return s;
 	*why = "more elements are asked for than shared memory holds";
 	return NULL;
@@ -84,7 +72,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		out[count++] =
 		        (struct sched_choice){ &sched_sort_select, { keys, THREADS, parts, items(s, n / parts) } };
 	out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, 1, items(s, n) } };
-	if (keys < most_keys(s))
+	if (keys < sort_most_keys(s))
 		out[count++] =
 		        (struct sched_choice){ &sched_sort_select, { 2 * keys, 2 * THREADS, 1, items(s, n) / 2 } };
 	return count;
@@ -113,11 +101,11 @@ static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int pa
 	k->threads = x->c->param[1];
 	k->blocks = ir_binary(IR_MUL, x->rows, ir_index(p->pool, parts));
 	*serial = sort_only_if(p, k, x->fits);
-	const char *type = type_name(sort_key_type(x->s));
-	x->kept = emit_shared(p, &k->body,
-	                      segments ? arena_printf(p->arena, "sort_delegates<%s, %d, %d>", type, x->keys, segments)
-	                               : arena_printf(p->arena, "sort_kept<%s, %d>", type, x->keys),
-	                      "kept", 0);
+	struct ir_template of = IR_OF(IR_TYPE(sort_key_type(x->s)), IR_NUMBER(x->keys));
+	if (segments)
+		of.at[of.n++] = (struct ir_of_arg)IR_NUMBER(segments);
+	x->kept = emit_shared(
+	        p, &k->body, ir_object_new(p->pool, segments ? &device_sort_delegates : &device_sort_kept, of, "kept"));
 	return k;
 }
 
@@ -128,23 +116,15 @@ static int segments_of(const struct select *x)
 	return x->keys != SORT_DELEGATE_KEYS ? 0 : sort_key_bits(x->s) == 64 ? FEW : MANY;
 }
 
-/* As C++ has it. */
-static const char *value_type(const struct select *x)
-{
-	enum type t = sort_key(x->s)->type;
-	return t == TYPE_F32 ? "float" : t == TYPE_F64 ? "double" : type_name(t);
-}
-
 static void emit_select(struct select *x, struct ir_block *b, expr from, expr to, int width, bool segments)
 {
 	struct ir_program *p = x->p;
 	const int *param = x->c->param;
-	struct ir_stmt *call;
-	const char *order = x->s->reverse ? "true" : "false";
-	const char *shape = arena_printf(p->arena, "%d, %d, %d", param[1], param[3], width);
-	call = emit_call(p, b,
-	                 segments ? arena_printf(p->arena, "select_delegates<%s, %s, %s>", value_type(x), order, shape)
-	                          : arena_printf(p->arena, "select_row<%s>", shape));
+	struct ir_template of = IR_OF(IR_NUMBER(param[1]), IR_NUMBER(param[3]), IR_NUMBER(width));
+	if (segments)
+		of = IR_OF(IR_TYPE(sort_key(x->s)->type), IR_TRUTH(x->s->reverse), IR_NUMBER(param[1]),
+		           IR_NUMBER(param[3]), IR_NUMBER(width));
+	struct ir_call *call = emit_invoke(p, b, segments ? &device_select_delegates : &device_select_row, of);
 	add_variable(p, call, x->kept);
 	add_value(p, call, from);
 	add_value(p, call, to);
@@ -158,7 +138,7 @@ static void emit_select(struct select *x, struct ir_block *b, expr from, expr to
 static void emit_place(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *read = emit_lambda(p, b, "place");
+	struct ir_lambda *read = emit_lambda(p, b, "place");
 	x->place_of = read->var;
 	expr r = emit_parameter(p, read, TYPE_INDEX, "r", extent), at = r;
 	read->value = r;
@@ -172,7 +152,7 @@ static void emit_place(struct select *x, struct ir_block *b, const struct ir_buf
 static void emit_found_keys(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *read = emit_lambda(p, b, "keys");
+	struct ir_lambda *read = emit_lambda(p, b, "keys");
 	x->keys_of = read->var;
 	expr at = ir_binary(IR_ADD, from, emit_parameter(p, read, TYPE_INDEX, "r", extent));
 	const struct ir_variable *loaded = emit_array_parameter(p, read, buf->type, "loaded", 1);
@@ -200,7 +180,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	expr from = emit_declare(p, b, "first", ir_binary(IR_MUL, part, length), NULL);
 	x->keys_of = (segments_of(x) ? emit_values : emit_keys)(p, b, x->s, &row, width);
 	emit_place(x, b, NULL, NULL, x->n);
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	x->put = put->var;
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, x->k);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);

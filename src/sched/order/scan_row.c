@@ -76,7 +76,7 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 	for (int k = 0; k < rank; k++)
 		r.own[k] = ir_axis(p->pool, k, s->out->dim[k]);
 	r.sum = ir_acc(p->pool, s->value->type);
-	expr somewhere = ir_var(p->pool, TYPE_INDEX, "step", r.extent);
+	expr somewhere = ir_some(p->pool, TYPE_INDEX, r.extent);
 	mark_axes(in_row(&r, s->value, r.own, somewhere), used);
 	if (s->post)
 		mark_axes(in_row(&r, s->post, r.own, somewhere), used);

@@ -8,6 +8,10 @@
  * it. */
 #define SORT_RANK "rank"
 
+/* Bytes of keys that a block sorts in shared memory: a power of two, besides what its threads exchange. */
+enum { SORT_SHARED_BYTES = TARGET_DECLARED_EVERYWHERE / 3 * 2 };
+int sort_most_keys(const struct ir_stage *s); /* how many keys that is */
+
 /* A row of a sort in a kernel: what its value is at a position of it, and where its results go. */
 struct sort_row {
 	struct ir_program *p;
@@ -28,7 +32,8 @@ struct sort_row {
 enum { SORT_MOST_MAPS = 3 };
 struct sort_map {
 	const struct ir_buffer *out;
-	expr value; /* over out's axes, and the place in the row as the axis behind them */
+	expr value; /* over out's axes, and the place in the row: the axis behind them, or where it may be any number */
+	expr place; /* this variable; else null */
 };
 struct sort_maps {
 	struct sort_map at[SORT_MOST_MAPS];
@@ -55,8 +60,6 @@ expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr 
 void emit_found(struct sort_row *row, struct ir_block *b, expr j, expr r);
 
 /* Statements; functions come back as their variables. A parameter of type index has its extent as a bound. */
-struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function);       /* of tpat_sort.h */
-struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function); /* of tpat_radix.h */
 
 /* const auto key = [&](r) { return key_...(value at r); }; of a row. Null: of any, with its number as first
  * parameter. */

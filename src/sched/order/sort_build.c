@@ -46,6 +46,12 @@ int sort_key_bits(const struct ir_stage *s)
 	return type_info(sort_key(s)->type)->bits;
 }
 
+/* With its place a key takes 8 bytes, or 16 when it has 64 bits. */
+int sort_most_keys(const struct ir_stage *s)
+{
+	return SORT_SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
+}
+
 enum type sort_key_type(const struct ir_stage *s)
 {
 	int bits = sort_key_bits(s);
@@ -95,7 +101,10 @@ expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr 
 {
 	row->axis[row->s->axis] = j;
 	row->axis[row->s->out->rank] = r;
-	return value_with(row, map->value, row->axis, r);
+	expr value = map->value, found = map->place ? ir_var_of(r->var, NULL) : NULL;
+	if (map->place)
+		value = substitute(&(struct substitution){ &map->place, &found, 1 }, value);
+	return value_with(row, value, row->axis, r);
 }
 
 expr sort_result_at(const struct sort_row *row, expr j)
@@ -122,7 +131,7 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 	}
 	/* Only the axes that are still met after loads at the own position became x[position]. */
 	own_position(p, s, own);
-	expr r = ir_var(p->pool, TYPE_INDEX, "r", row.n);
+	expr r = ir_some(p->pool, TYPE_INDEX, row.n);
 	struct sort_maps maps = sort_maps(p, s);
 	mark_axes(value_with(&row, row.key, own, r), used);
 	for (int i = 0; i < maps.n; i++)
@@ -144,29 +153,23 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 
 /* ---- Statements. */
 
-struct ir_stmt *emit_call(struct ir_program *p, struct ir_block *b, const char *function)
+static const struct ir_device_function *key_function(const struct sort_row *row)
 {
-	return emit_invoke(p, b, function, "tpat_sort.h");
+	if (row->alone)
+		return row->s->reverse ? &device_total_descending : &device_total_ascending;
+	return row->s->reverse ? &device_key_descending : &device_key_ascending;
 }
 
-struct ir_stmt *emit_radix_call(struct ir_program *p, struct ir_block *b, const char *function)
-{
-	return emit_invoke(p, b, function, "tpat_radix.h");
-}
-
-static const char *key_function(const struct sort_row *row)
+/* C++ computes narrow integers as int. */
+static struct ir_template of_key(const struct sort_row *row)
 {
 	enum type t = row->key->type;
-	const char *name = row->alone        ? row->s->reverse ? "total_descending" : "total_ascending"
-	                   : row->s->reverse ? "key_descending"
-	                                     : "key_ascending";
-	/* C++ computes narrow integers as int. */
 	bool narrow = (type_is_int(t) && type_info(t)->bits < 32) || t == TYPE_BOOL;
-	return narrow ? arena_printf(row->p->arena, "%s<%s>", name, type_name(t)) : name;
+	return narrow ? IR_OF(IR_TYPE(t)) : IR_OF_NOTHING;
 }
 
 /* The row that a function is about: given, or named by its first parameter. */
-static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, const struct ir_stage *s,
+static struct sort_row row_of(struct ir_program *p, struct ir_lambda *lambda, const struct ir_stage *s,
                               struct sort_row *row)
 {
 	if (row)
@@ -178,9 +181,9 @@ static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, cons
 const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                    struct sort_row *row)
 {
-	struct ir_stmt *key = emit_lambda(p, b, "key");
+	struct ir_lambda *key = emit_lambda(p, b, "key");
 	struct sort_row own = row_of(p, key, s, row);
-	key->text = key_function(&own);
+	lambda_through(p, key, key_function(&own), of_key(&own));
 	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
 	return key->var;
 }
@@ -238,10 +241,9 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
                                                  struct sort_row *row, int width, bool key)
 {
 	struct row_vectors v = { .p = p, .s = s, .width = width };
-	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
+	struct ir_lambda *keys = emit_lambda(p, b, key ? "keys" : "this_values");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
-	const char *function = key_function(row);
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
 	enum type t = key ? sort_key_type(s) : row->key->type;
 	const struct ir_variable *loaded = emit_array_parameter(p, keys, t, "loaded", width);
@@ -266,7 +268,8 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
 		emit_set(p, body, loaded, item, value);
 		return keys->var;
 	}
-	struct ir_stmt *put = emit_call(p, body, arena_printf(p->arena, "put_%s", function));
+	struct ir_call *put = emit_invoke(
+	        p, body, row->s->reverse ? &device_put_key_descending : &device_put_key_ascending, of_key(row));
 	add_value(p, put, item_of(loaded, item));
 	add_value(p, put, value);
 	return keys->var;
@@ -287,7 +290,7 @@ const struct ir_variable *emit_values(struct ir_program *p, struct ir_block *b, 
 const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                    struct sort_row *row, bool keyed, bool all)
 {
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	struct sort_row own = row_of(p, put, s, row);
 	struct ir_block *body = put->body;
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, all ? own.n : own.k);
@@ -303,16 +306,16 @@ const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, con
 void emit_serial(struct sort_row *row, struct ir_block *b)
 {
 	struct ir_program *p = row->p;
-	struct ir_stmt *s = emit(p, b, IR_SORT_SERIAL);
-	s->var = ir_variable_new(p->pool, TYPE_INDEX, SORT_RANK);
-	s->var2 = ir_variable_new(p->pool, TYPE_INDEX, "r");
-	expr rank = ir_var_of(s->var, row->k), r = ir_var_of(s->var2, row->n);
-	s->mutable = row->s->reverse;
-	s->value = sort_value_at(row, r);
-	s->from = row->k;
-	s->to = row->n;
-	s->body = NEW(p->arena, struct ir_block);
-	emit_found(row, s->body, rank, r);
+	struct ir_sort s = { .rank = ir_variable_new(p->pool, TYPE_INDEX, SORT_RANK),
+		             .place = ir_variable_new(p->pool, TYPE_INDEX, "r"),
+		             .count = row->k,
+		             .of = row->n,
+		             .descending = row->s->reverse,
+		             .body = NEW(p->arena, struct ir_block) };
+	expr rank = ir_var_of(s.rank, row->k), r = ir_var_of(s.place, row->n);
+	s.value = sort_value_at(row, r);
+	emit(p, b, IR_SORT_SERIAL)->sort = s;
+	emit_found(row, s.body, rank, r);
 }
 
 /* ---- Rules for some extents. */

@@ -14,7 +14,6 @@
 #include "ir/axis_names.h"
 
 enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
-enum { MAX_SHARED = 40 << 10 /* bytes */ };
 
 /* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last
  * axis. */
@@ -84,7 +83,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
 		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, p, s, width)); parts /= 2)
 			if ((parts == 4 || points >= 2 * parts) &&
-			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= MAX_SHARED)
+			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= target_data_bytes(t))
 				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
 	return n;
 }
@@ -93,33 +92,30 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
  * there is none. The reads of several steps are on their way at once, of all where they are few: not behind conditions,
  * of which a thread holds only seven. */
 static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
-                                   expr points, bool rest)
+                                   expr points, bool rest, expr *point)
 {
 	int64_t known;
 	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
 	int steps = few ? (int)(known / parts) : AT_ONCE;
-	expr at = part, step = ir_var(p->pool, TYPE_INDEX, "step", ir_index(p->pool, steps));
-	expr any = ir_var(p->pool, TYPE_INDEX, name, NULL);
+	expr at = part, step;
 	if (rest) {
 		if (!few || known % parts == 0)
 			return NULL;
 		b = emit_if(p, b, ir_int(p->pool, TYPE_BOOL, 1)); /* a scope */
-		emit_constant(p, b, name, ir_binary(IR_ADD, ir_index(p->pool, (int64_t)steps * parts), part), NULL);
-		return emit_if(p, b, ir_binary(IR_LT, any, points));
+		at = ir_binary(IR_ADD, ir_index(p->pool, (int64_t)steps * parts), part);
+		*point = emit_constant(p, b, name, at, NULL);
+		return emit_if(p, b, ir_binary(IR_LT, *point, points));
 	}
 	if (!steps)
 		return NULL;
-	if (!few) {
-		b = emit_for(p, b, "first", part, points, ir_index(p->pool, (int64_t)steps * parts));
-		at = ir_var(p->pool, TYPE_INDEX, "first", points);
-	}
-	struct ir_block *body =
-	        emit_for(p, b, "step", ir_index(p->pool, 0), ir_index(p->pool, steps), ir_index(p->pool, 1));
-	b->at[b->n - 1].width = steps;
-	emit_constant(p, body, name, ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at), NULL);
+	if (!few)
+		b = emit_loop(p, b, "first", part, points, ir_index(p->pool, (int64_t)steps * parts), points, &at);
+	struct ir_block *body = emit_unrolled(p, b, "step", steps, &step);
+	at = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at);
+	*point = emit_constant(p, body, name, at, NULL);
 	if (few || (constant && known % ((int64_t)steps * parts) == 0))
 		return body;
-	return emit_if(p, body, ir_binary(IR_LT, any, points));
+	return emit_if(p, body, ir_binary(IR_LT, *point, points));
 }
 
 /* One element by `parts` threads, of which this is `part`; serial: by one alone. */
@@ -129,7 +125,7 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	int rank = s->out->rank;
 	bool used[2 * IR_MAX_RANK] = { false };
 	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s), count = out_count(p, s);
-	expr inside = ir_binary(IR_LT, element, count), own = ir_var(p->pool, TYPE_INDEX, "element", count);
+	expr inside = ir_binary(IR_LT, element, count), own = ir_var_of(element->var, count), point;
 	struct accumulator a;
 	axes_read(s, used);
 	declare_axes(p, b, own, rank, s->out->dim, ir_axis_names[0], used, axis);
@@ -140,13 +136,13 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	bool apart = part && !ir_combine_is_arg(s->combine);
 	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
 		if (apart)
-			body = each_point(p, pieces, name, part, parts, points, rest);
+			body = each_point(p, pieces, name, part, parts, points, rest, &point);
 		else
-			body = emit_for(p, pieces, name, part ? part : ir_index(p->pool, 0), points,
-			                ir_index(p->pool, part ? parts : 1));
+			body = emit_loop(p, pieces, name, part ? part : ir_index(p->pool, 0), points,
+			                 ir_index(p->pool, part ? parts : 1), points, &point);
 		if (!body)
 			continue;
-		expr point = ir_var(p->pool, TYPE_INDEX, name, points);
+		point = ir_var_of(point->var, points);
 		if (s->space_rank == 1)
 			axis[rank] = point;
 		else
@@ -156,8 +152,8 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 		accumulate(&a, body, to_kernel(p, s->value, &in), point);
 	}
 	if (part) {
-		struct ir_stmt *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
-		all->var2 = a.position ? a.position->var : NULL;
+		struct ir_lanes *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
+		all->index = a.position ? a.position->var : NULL;
 		all->columns = COLUMNS;
 		b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
 	}
@@ -180,12 +176,12 @@ static expr of_vector(void *user, expr e, expr flat)
 }
 
 /* What one point adds to each column of a thread. */
-static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_axis, const bool *used)
+static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_axis, const bool *used, expr point)
 {
 	struct ir_program *p = f->p;
 	const struct ir_stage *s = f->s;
 	int rank = s->out->rank;
-	expr axis[2 * IR_MAX_RANK], point = ir_var(p->pool, TYPE_INDEX, "point", reduced_count(p, s));
+	expr axis[2 * IR_MAX_RANK];
 	memcpy(axis, out_axis, sizeof axis);
 	if (s->space_rank == 1)
 		axis[rank] = point;
@@ -211,7 +207,7 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	int rank = s->out->rank, width = f->width;
 	bool used[2 * IR_MAX_RANK] = { false };
 	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s), count = out_count(p, s), v;
-	expr inside = ir_binary(IR_LT, element, count), own = ir_var(p->pool, TYPE_INDEX, "element", count);
+	expr inside = ir_binary(IR_LT, element, count), own = ir_var_of(element->var, count), point;
 	enum type t = s->value->type;
 	axes_read(s, used);
 	used[f->inner] = true;
@@ -223,11 +219,11 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 
 	struct ir_block *pieces = emit_if(p, b, inside);
 	for (int rest = 0; rest < 2; rest++) {
-		struct ir_block *in = each_point(p, pieces, "point", part, parts, points, rest);
+		struct ir_block *in = each_point(p, pieces, "point", part, parts, points, rest, &point);
 		if (in)
-			add_columns(f, in, axis, used);
+			add_columns(f, in, axis, used, ir_var_of(point->var, points));
 	}
-	struct ir_stmt *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
+	struct ir_lanes *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
 	all->items = width;
 	all->columns = COLUMNS;
 	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
@@ -266,10 +262,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		one_column(p, &k->body, s, element, part, parts);
 
 	/* The same elements on one processor. */
-	struct ir_block *b =
-	        emit_for(p, &k->serial, "element", first, ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)),
-	                 ir_index(p->pool, 1));
-	one_column(p, b, s, ir_var(p->pool, TYPE_INDEX, "element", count), NULL, 1);
+	expr end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)), own;
+	struct ir_block *b = emit_loop(p, &k->serial, "element", first, end, ir_index(p->pool, 1), count, &own);
+	one_column(p, b, s, own, NULL, 1);
 	kernel_finish(plan, step, k, s);
 }
 

@@ -150,7 +150,7 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 	else
 		by_points(&a, b, axis, used, lane, lanes);
 	if (lane) {
-		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->var2 = a.position ? a.position->var : NULL;
+		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->index = a.position ? a.position->var : NULL;
 		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
 	}
 	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));

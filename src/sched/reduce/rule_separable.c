@@ -15,7 +15,7 @@
 
 #include "ir/axis_names.h"
 
-enum { SHARED_BYTES = 40 << 10, CHEAP = 3, WIDEST = 16 /* bytes of an access */ };
+enum { SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE, CHEAP = 3, WIDEST = 16 /* bytes of an access */ };
 
 static int bytes_of(const struct ir_buffer *b)
 {
@@ -43,7 +43,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0, tried = 0;
 	struct separable f = *(const struct separable *)site->found;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && tried < SEVERAL; i++) {
-		if (f.rows % rows[i] || rows[i] * f.length * bytes_of(f.first->out) > SHARED_BYTES)
+		if (f.rows % rows[i] || rows[i] * f.length * bytes_of(f.first->out) > target_data_bytes(site->t))
 			continue;
 		tried++;
 		for (int width = 8; width >= 1; width /= 2)
@@ -237,12 +237,8 @@ static void first_pass(struct separable_kernel *k, struct ir_block *b, expr thre
 	emit_array(p, b, made, k->width);
 	in = emit_unrolled_each(p, b, each_v, k->width, &v);
 	emit_set(p, in, made, v, post);
-	struct ir_stmt *store = emit(p, b, IR_STORE_VECTOR);
-	store->var = made;
-	store->type = s->out->type;
-	store->width = k->width;
-	store->buf = k->made;
-	store->at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, each), at);
+	emit_store_vector_flat(p, b, k->made, ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, each), at), made, NULL,
+	                       k->width);
 	k->what.n = k->named.n = k->vectors.n = 0;
 }
 
@@ -283,10 +279,8 @@ static void one_element(struct separable_kernel *k, struct ir_block *shared, str
 		emit_store(p, b, s->out, position(k), post);
 		return;
 	}
-	struct ir_stmt *store = emit(p, b, IR_STORE);
-	store->buf = k->made;
-	store->at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, ir_index(p->pool, f->length)), k->axis[f->rank - 1]);
-	store->value = post;
+	expr row = ir_binary(IR_MUL, k->row, ir_index(p->pool, f->length));
+	emit_store_flat(p, b, k->made, ir_binary(IR_ADD, row, k->axis[f->rank - 1]), post);
 }
 
 /* A column of all rows, in each turn. */

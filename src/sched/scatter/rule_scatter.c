@@ -103,7 +103,7 @@ static void emit_updates(struct ir_program *p, struct ir_block *b, const struct 
 	if (s->combine == IR_NONE) {
 		emit_store_vector(p, b, s->out, at, result, width);
 	} else if (s->combine == IR_SUM) {
-		struct ir_stmt *call = emit_invoke(p, b, "atomic_add_vector", NULL);
+		struct ir_call *call = emit_invoke(p, b, &device_atomic_add_vector, IR_OF_NOTHING);
 		add_address(p, call, s->out, at, true);
 		add_variable(p, call, result);
 	} else {

@@ -120,7 +120,8 @@ static void note_updates(struct ir_plan *plan, struct scatter_lists *x, const st
 		mark_axes(s->where, used);
 	declare_axes(p, &k->body, number, x->updates, s->space, ir_axis_names[1], used, axis);
 	struct ir_block *b = s->where ? emit_if(p, &k->body, to_kernel(p, s->where, &here)) : &k->body;
-	struct ir_stmt *call = emit_invoke(p, b, s->combine == IR_NONE ? "note_last" : "note_next", NULL);
+	struct ir_call *call =
+	        emit_invoke(p, b, s->combine == IR_NONE ? &device_note_last : &device_note_next, IR_OF_NOTHING);
 	add_address(p, call, x->first, row_of_update(x, axis), true);
 	if (s->combine != IR_NONE)
 		add_address(p, call, x->next, number, true);
@@ -239,8 +240,9 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 		emit_update_of_row(x, emit_if(p, b, ir_binary(IR_LE, none, number)), number, own);
 	} else {
 		emit_items(x, b, s->init, own, rank - 1, element);
-		struct ir_block *turns = emit_for(p, b, "turn", zero, x->count, one);
-		emit(p, turns, IR_BREAK_IF)->value = ir_binary(IR_LT, number, none);
+		expr turn;
+		struct ir_block *turns = emit_loop(p, b, "turn", zero, x->count, one, x->count, &turn);
+		emit(p, turns, IR_BREAK_IF)->leave = ir_binary(IR_LT, number, none);
 		emit_update_of_row(x, turns, number, own);
 		expr at = ir_cast(number, TYPE_INDEX);
 		emit_assign(p, turns, number, ir_load(p->pool, flat_view(p, x->next), &at));

@@ -62,12 +62,10 @@ double scatter_bytes_read(struct ir_program *p, const struct ir_stage *s, const 
 void emit_update(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const struct ir_buffer *to,
                  expr at, expr value)
 {
-	struct ir_stmt *u = emit(p, b, s->combine == IR_NONE ? IR_STORE : IR_UPDATE);
-	u->buf = to;
-	u->combine = s->combine;
-	u->type = s->out->type;
-	u->at = at;
-	u->value = value;
+	if (s->combine == IR_NONE)
+		emit_store_flat(p, b, to, at, value);
+	else
+		emit(p, b, IR_UPDATE)->update = (struct ir_update){ to, at, value, s->combine };
 }
 
 void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, int lead, expr *axis)
