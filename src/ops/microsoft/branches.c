@@ -47,7 +47,7 @@ static expr element(const struct branches *b, const expr *lead, expr c, expr h)
 	return wide(load(b->x, index));
 }
 
-/* Branch and place in it of an element of the tensor's own space. */
+/* The branch of an element of the tensor's own space, and its place in the branch. */
 static void place(const struct branches *b, const struct space *s, expr *c, expr *h)
 {
 	*c = b->flat ? floordiv(s->at[b->lead], b->h) : s->at[b->lead];

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The place along one axis for step `i` of `steps` over the region's part from a to b. */
+/* The position along one axis of step `i` of `steps` over the region's part from a to b. */
 static expr place_of(expr i, expr steps, expr a, expr b, expr extent)
 {
 	expr last = cast(addi(extent, -1), a->type), n = cast(addi(steps, -1), a->type);

@@ -7,7 +7,7 @@
 #include "ops/lower/formulas.h"
 #include "ops/lower/product.h"
 
-/* `perm`: which axis of v is axis i of the operand as the product sees it. */
+/* perm[i]: the axis of v that is axis i of the operand as the product uses it. */
 static struct value view(struct lower *l, struct value v, bool rows, bool batch, int *perm)
 {
 	struct ir_buffer *b = NEW(l->program->arena, struct ir_buffer);

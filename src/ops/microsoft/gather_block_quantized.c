@@ -76,7 +76,7 @@ static int read_quantised(struct lower *l, struct quantised *q)
 	return 0;
 }
 
-/* There is a scale, and a zero point where they are given, for each number. */
+/* Checks that there is a scale, and a zero point if given, for each block. */
 static int check_blocks(struct lower *l, const struct quantised *q)
 {
 	bool real = type_is_float(value_type(q->data));

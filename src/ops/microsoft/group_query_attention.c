@@ -96,7 +96,7 @@ static expr allow(struct lower *l, const struct attention *a, const struct space
 	return select_(where, score, attention_masked(score));
 }
 
-/* Queries, keys and values, which may lie in one tensor. */
+/* Reads queries, keys and values, which may be one tensor. */
 static int read_heads(struct lower *l, struct attention *a)
 {
 	struct value q = lower_input(l, 0), k = lower_input(l, 1), v = lower_input(l, 2);

@@ -10,7 +10,7 @@ static expr integer(expr x)
 	return cast(x, TYPE_I32);
 }
 
-/* Scales and zero points of weights: one a direction, or one a gate. */
+/* The scale or zero point of a weight: one for each direction, or for each gate. */
 static expr parameter(struct value v, expr d, expr n)
 {
 	bool by_gate = value_rank(v) == 2;

@@ -67,7 +67,7 @@ static int fp8_lower(struct lower *l)
 	return finish(l, &p, lower_input(l, 4), e);
 }
 
-/* The number of four bits: sign, two of exponent, one of fraction. */
+/* The value of a 4-bit float: sign, two bits of exponent, one of fraction. */
 static expr e2m1(expr bits)
 {
 	expr exponent = ir_binary(IR_BITAND, ir_binary(IR_SHR, bits, with(bits, 1)), with(bits, 3)), x;

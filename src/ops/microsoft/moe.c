@@ -151,7 +151,7 @@ static int check_matrices(struct lower *l, const struct experts *m, const struct
 	return lower_demand_extent(l, IR_AT_MOST, ceildiv(muli(blocks, w->bits), idx(l, 8)), w->zero, 2);
 }
 
-/* Matrix number i, from 0 on. */
+/* Reads matrix number i, from 0 on. */
 static int read_matrices(struct lower *l, int i, const struct experts *m, struct matrices *w)
 {
 	static const char *const bits[] = { "fc1_expert_weight_bits", "fc2_expert_weight_bits",

@@ -39,7 +39,7 @@ static expr place(int64_t order, expr rows, expr columns, expr row, expr column)
 	return add(mul(floordiv(column, group), mul(rows, group)), add(mul(row, group), mod(column, group)));
 }
 
-/* The element's row and column, of the one at `flat`. */
+/* The row and column of the element at `flat`. */
 static void element(int64_t order, expr rows, expr columns, expr flat, expr *row, expr *column)
 {
 	expr group = with(flat, GROUP), tile = mul(rows, group), rest;
@@ -57,7 +57,7 @@ static void element(int64_t order, expr rows, expr columns, expr flat, expr *row
 	}
 }
 
-/* Input 0 at s, whose numbers lie in order `to`, as it lies in order `from`. */
+/* The element of input 0, stored in order `from`, that belongs at s in order `to`. */
 static expr reordered(struct lower *l, const struct space *s, int64_t from, int64_t to)
 {
 	struct value x = lower_input(l, 0);
@@ -170,7 +170,7 @@ static int matmul_lower(struct lower *l)
 	inner = value_dim(a, rank - 1);
 	for (int i = 0; i + 1 < rank; i++)
 		index[i] = space_push(l, &s, value_dim(a, i));
-	n = space_push(l, &s, floordiv(value_count(b), inner)); /* whichever extent b has first */
+	n = space_push(l, &s, floordiv(value_count(b), inner)); /* the columns of b, whichever extent comes first */
 	k = index[rank - 1] = space_push(l, &s, inner);
 	e = mul(cast(load(a, index), TYPE_I32), cast(at_flat(b, add(mul(n, inner), k)), TYPE_I32));
 	y = mul(cast(acc(l, TYPE_I32), TYPE_F32),

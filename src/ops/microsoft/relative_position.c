@@ -49,7 +49,7 @@ static int bias_lower(struct lower *l)
 	i = space_push(l, &s, query.at[0]);
 	j = space_push(l, &s, key.at[0]);
 	b = bucket_of(sub(j, i), value_dim(table, 0), (double)most, lower_int(l, "is_bidirectional") != 0);
-	/* The table's numbers lie by heads, whatever its shape says. */
+	/* The table is stored by heads, whatever its shape. */
 	lower_output(l, 0,
 	             lower_map(l, NULL, value_type(table), &s, at_flat(table, add(mul(h, value_dim(table, 0)), b))));
 	return 0;

@@ -52,7 +52,7 @@ static int skip_simplified_lower(struct lower *l)
 	return skip(l, false);
 }
 
-/* The row of a table that an index of `ids` at (b, i), or i itself, names. */
+/* The row of a table at index ids[b, i], or i itself without ids. */
 static expr row(struct value table, struct value ids, const struct space *s)
 {
 	expr i = s->at[1], index[2];

@@ -5,7 +5,7 @@
  * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Labels that are strings are not supported. */
 #include "ops/ml/ml.h"
 
-/* [n, rows]: x with each of the rows of coefficients, + intercepts. */
+/* [n, rows]: x times each row of coefficients, + intercepts. */
 static int scores(struct lower *l, int rows, struct value *out)
 {
 	struct value x = lower_input(l, 0), coefficients, intercepts;
@@ -43,7 +43,7 @@ static int regressor_lower(struct lower *l)
 	return 0;
 }
 
-/* The label of each row of scores that have passed no function yet. */
+/* Makes the labels from the scores before any function. */
 static int classify(struct lower *l, struct value score, const int64_t *label, int labels)
 {
 	struct space s = space_of(l, score), one = space_new(l, 1, s.dim);

@@ -22,8 +22,8 @@ struct value ml_transform(struct lower *l, struct value score, const char *f);
 /* The same for a regressor: a single target supports PROBIT only, as in ONNX Runtime. */
 struct value ml_transform_regression(struct lower *l, struct value score, const char *f);
 
-/* Two scores [n, 2] of the one [n, 1] that a classifier of two labels has, after `f`, as ONNX Runtime has them: those
- * of -s and s for LOGISTIC, and for NONE where `signed_`; 1 - s and s otherwise. */
+/* The two scores [n, 2] for the one score s, [n, 1], of a classifier of two labels, after `f`, as in ONNX Runtime:
+ * those of -s and s for LOGISTIC, and for NONE if `signed_`; otherwise 1 - s and s. */
 int ml_pair(struct lower *l, struct value score, const char *f, bool signed_, struct value *out);
 expr ml_probit(expr x);
 

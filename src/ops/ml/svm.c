@@ -21,7 +21,7 @@ struct svm {
 	int64_t features;
 };
 
-/* The kernel, and the length of each of `vectors` vectors that `numbers` numbers make. */
+/* Reads the kernel, and the length of each of `vectors` vectors that make up `numbers` numbers. */
 static int svm_read(struct lower *l, int64_t vectors, int64_t numbers, struct svm *out)
 {
 	const double *p;
@@ -136,7 +136,7 @@ static int regressor_lower(struct lower *l)
 /* Classes in pairs: 0 1, 0 2 ... 1 2 ... */
 struct pairs {
 	int64_t classes, n, vectors;
-	struct value first, second, number; /* classes of each pair; the pair of each two classes */
+	struct value first, second, number; /* the classes of each pair; the pair of any two classes */
 	struct value class_of;              /* the class of each vector */
 };
 
@@ -187,7 +187,7 @@ static int pair_scores(struct lower *l, const struct pairs *p, struct value kern
 	return 0;
 }
 
-/* [n]: the class with the most votes of pairs, the first of several. */
+/* [n]: the class with the most votes of pairs, the first among equals. */
 static struct value most_votes(struct lower *l, const struct pairs *p, struct value score)
 {
 	struct space s = { 0 }, classes;

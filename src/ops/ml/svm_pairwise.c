@@ -20,7 +20,7 @@ static struct space space(const struct coupling *c, int rank)
 }
 
 /* r_ij, the probability of class i against class j, in [1e-7, 1 - 1e-7]. */
-static expr beside(struct lower *l, struct value pair, struct value number, expr row, expr i, expr j)
+static expr against(struct lower *l, struct value pair, struct value number, expr row, expr i, expr j)
 {
 	expr first = lt(i, j), low = min_(i, j), high = max_(i, j), r;
 
@@ -35,16 +35,16 @@ static void make_q(struct coupling *c, struct value pair, struct value number)
 	expr other = space_push(c->l, &s, idx(c->l, c->classes)), r, e;
 	struct value diagonal;
 
-	r = beside(c->l, pair, number, s.at[0], other, s.at[1]);
+	r = against(c->l, pair, number, s.at[0], other, s.at[1]);
 	r = select_(eq(other, s.at[1]), with(r, 0), mul(r, r));
 	diagonal = lower_reduce(c->l, "diagonal", r->type, &s, 2, IR_SUM, r, NULL);
-	e = mul(beside(c->l, pair, number, full.at[0], full.at[2], full.at[1]),
-	        beside(c->l, pair, number, full.at[0], full.at[1], full.at[2]));
+	e = mul(against(c->l, pair, number, full.at[0], full.at[2], full.at[1]),
+	        against(c->l, pair, number, full.at[0], full.at[1], full.at[2]));
 	e = select_(eq(full.at[1], full.at[2]), load_list(diagonal, 2, full.at[0], full.at[1]), unary(IR_NEG, e));
 	c->q = lower_map(c->l, "q", r->type, &full, e);
 }
 
-/* One turn for each class i: p_i becomes the best one; p, q p and p' q p follow. */
+/* One turn for each class i: p_i takes its best value; p, q p and p' q p follow. */
 static struct value improve(struct coupling *c, struct value p, struct value qp, struct value pqp)
 {
 	struct lower *l = c->l;

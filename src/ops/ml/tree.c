@@ -32,7 +32,7 @@ static enum type type_of(struct lower *l, const struct forest *f)
 	return f->wide || value_type(lower_input(l, 0)) == TYPE_F64 ? TYPE_F64 : TYPE_F32;
 }
 
-/* A result in another type, as the node's output i. */
+/* Makes output i from a result, in type t. */
 static void output_as(struct lower *l, int i, enum type t, struct value v)
 {
 	struct space s = space_of(l, v);
@@ -156,7 +156,7 @@ static int by_seat(const void *a, const void *b)
 	return (x->leaf > y->leaf) - (x->leaf < y->leaf);
 }
 
-/* Classes that have a vote wherever a row arrives: some tree has one in all its leaves. */
+/* The classes that have a vote wherever a row arrives: some tree votes for them in all its leaves. */
 static const bool *certain(struct lower *l, const struct forest *f, int classes)
 {
 	struct arena *a = l->program->arena;
@@ -178,7 +178,7 @@ static const bool *certain(struct lower *l, const struct forest *f, int classes)
 	return out;
 }
 
-/* The class of the largest score among those with votes; of base values each is one. */
+/* The class with the largest score among those with votes; a base value is a vote. */
 static void classify_many(struct lower *l, const struct forest *f, const struct forest_votes *v, struct value leaf,
                           struct value score, bool based, struct value labels)
 {

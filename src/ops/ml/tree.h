@@ -69,7 +69,7 @@ int forest_tensor(struct lower *l, const struct tensor *t, const double **at, in
 int forest_list(struct lower *l, const char *name, int n, const int64_t **at);
 /* An element of list `name`, which must be at least 0 and below `end`. */
 int forest_place(struct lower *l, const char *name, int64_t x, int64_t end, int *out);
-/* Fills in the depth; nodes that lead in circles are an error. */
+/* Fills in the depth; fails if nodes form a cycle. */
 int forest_measure(struct lower *l, struct forest *f);
 
 #endif

@@ -56,7 +56,7 @@ int forest_place(struct lower *l, const char *name, int64_t x, int64_t end, int 
 
 /* ---- Depth ------------------------------------------------------------------------------------------------------ */
 
-/* Comparisons from the roots to the farthest leaf; fails where nodes lead in circles. */
+/* The comparisons from the roots to the deepest leaf; fails if nodes form a cycle. */
 int forest_measure(struct lower *l, struct forest *f)
 {
 	struct arena *a = l->program->arena;

@@ -19,10 +19,10 @@ static struct value in_intervals(struct lower *l, const struct pool *p)
 
 	space_push(l, &one, points);
 	k = space_push(l, &s, value_dim(p->start, 0));
-	expr behind = space_push(l, &s, idx(l, 2));
+	expr after = space_push(l, &s, idx(l, 2));
 	from = cast(load(p->start, &k), TYPE_INDEX);
-	from = add(from, select_(eq(behind, idx(l, 0)), idx(l, 0), cast(load(p->length, &k), TYPE_INDEX)));
-	value = select_(eq(behind, idx(l, 0)), num(l, TYPE_I32, 1), num(l, TYPE_I32, -1));
+	from = add(from, select_(eq(after, idx(l, 0)), idx(l, 0), cast(load(p->length, &k), TYPE_INDEX)));
+	value = select_(eq(after, idx(l, 0)), num(l, TYPE_I32, 1), num(l, TYPE_I32, -1));
 	step = lower_scatter(l, "steps", TYPE_I32, &one, zero, &s, IR_SUM, &from, value, lt(from, points));
 	return lower_scan(l, "intervals", TYPE_I32, &one, 0, IR_SUM, false, false, load(step, one.at), NULL);
 }

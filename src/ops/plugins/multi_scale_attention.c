@@ -45,7 +45,8 @@ static struct spot spot_of(expr x, expr extent)
 	return s;
 }
 
-/* The element between the four around (y, x), which are value[n, start + y W + x, m, d]; index holds n, m and d. */
+/* The value interpolated between the four elements around (y, x), value[n, start + y W + x, m, d]; index holds n, m
+ * and d. */
 static expr between(const struct maps *maps, const struct spot *y, const struct spot *x, expr start, expr *index)
 {
 	expr rows = value_dim(maps->value, 1), sum = NULL;
@@ -59,7 +60,7 @@ static expr between(const struct maps *maps, const struct spot *y, const struct 
 		                   and_(ge(ix, with(ix, 0)), lt(ix, x->extent))),
 		     e;
 
-		/* shapes and starts are data: rows that are not there are no elements */
+		/* shapes and starts are data: rows beyond the tensor read nothing */
 		inside = and_(inside, and_(ge(row, with(row, 0)), lt(row, rows)));
 		index[1] = row;
 		e = mul(weight, wide(load(maps->value, index)));

@@ -22,7 +22,7 @@ static expr number(struct lower *l, struct value v, const expr *box, expr i)
 	return wide(load(v, index));
 }
 
-/* Corner i of a box, 0 to 3, as its centre sees it. */
+/* Corner i of a box, 0 to 3, relative to its centre. */
 static void corner(struct lower *l, const struct nms_turned *t, const expr *box, expr i, expr *xy)
 {
 	for (int k = 0; k < 2; k++)
@@ -52,7 +52,7 @@ expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a,
 	for (int k = 0; k < 2; k++) {
 		v[k] = sub(q[k], p[k]);
 		apart[k] = sub(number(l, t->boxes, own, idx(l, k)), number(l, t->boxes, other, idx(l, k)));
-		p[k] = add(p[k], apart[k]); /* now as the other's centre sees them */
+		p[k] = add(p[k], apart[k]); /* now relative to the other's centre */
 		q[k] = add(q[k], apart[k]);
 	}
 	for (int i = 0; i < 4; i++) {
@@ -76,7 +76,7 @@ expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a,
 		from = from ? max_(from, enter) : enter;
 		to = to ? min_(to, leave) : leave;
 	}
-	/* ends are seen from a's centre, which b's own corners are moved to */
+	/* ends are relative to a's centre, and b's own corners are moved there */
 	corner(l, t, own, first, p);
 	for (int k = 0; k < 2; k++)
 		p[k] = select_(of_a, p[k], add(p[k], apart[k]));

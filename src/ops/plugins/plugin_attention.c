@@ -59,7 +59,7 @@ static expr relative(struct lower *l, expr d, int64_t span)
 	double step = (double)(middle - 1) / (log((double)(2 * span - 1)) - log((double)middle)) * (1 - 1e-7);
 	expr size = max_(d, sub(idx(l, 0), d)), far;
 
-	/* the step is a little less than it is, so that whole numbers stay themselves when they are rounded up */
+	/* the step is slightly smaller than exact, so that whole numbers stay themselves when rounded up */
 	far = sub(unary(IR_LOG, cast(max_(size, idx(l, 1)), TYPE_F32)), num(l, TYPE_F32, log((double)middle)));
 	far = addi(cast(unary(IR_CEIL, mul(far, with(far, step))), TYPE_INDEX), middle);
 	far = select_(lt(d, idx(l, 0)), sub(idx(l, 0), far), far);

@@ -8,7 +8,7 @@
 struct roi_box {
 	expr y, x, height, width, angle;
 };
-/* [r, c, y, x]: the mean of each bin's samples; o's ratio is positive, and `box` says where the regions are. */
+/* [r, c, y, x]: the mean of each bin's samples; o's ratio is positive, and `box` gives the regions. */
 struct value roi_rotated_mean(struct lower *l, const char *name, const struct roi *o,
                               struct roi_box (*box)(struct lower *l, const struct roi *o, expr r));
 
